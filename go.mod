@@ -1,0 +1,3 @@
+module github.com/nextbatch/nextbatch
+
+go 1.26

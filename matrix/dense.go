@@ -1,0 +1,144 @@
+// Package matrix holds Dense, the row-major matrix that all packages share.
+//
+// A Dense is a view: copying the struct copies the description, never the
+// numbers. Functions that write take the destination first. A destination may
+// be the very same view as a source only where the function says so; partly
+// overlapping views are never allowed.
+package matrix
+
+import "fmt"
+
+// Float is the set of element types.
+type Float interface{ float32 | float64 }
+
+// Dense is a row-major view of Rows x Cols numbers. Row i starts at
+// Data[i*Stride]; Stride is at least Cols. The zero value is the empty matrix.
+type Dense[T Float] struct {
+	Rows, Cols, Stride int
+	Data               []T
+}
+
+// New returns a zeroed rows x cols matrix without padding. Large matrices ask
+// the operating system for huge pages, which streams through them need.
+func New[T Float](rows, cols int) Dense[T] {
+	if rows < 0 || cols < 0 {
+		panic(ShapeError{Op: "matrix.New", Got: Shape{rows, cols}})
+	}
+	return Dense[T]{Rows: rows, Cols: cols, Stride: cols, Data: Alloc[T](rows * cols)}
+}
+
+// View wraps data, of length at least rows·cols, as a matrix without padding.
+func View[T Float](rows, cols int, data []T) Dense[T] {
+	d := Dense[T]{Rows: rows, Cols: cols, Stride: cols, Data: data}
+	d.MustBeValid("matrix.View")
+	return d
+}
+
+// FromRows copies a slice of equally long rows.
+func FromRows[T Float](rows [][]T) Dense[T] {
+	if len(rows) == 0 {
+		return Dense[T]{}
+	}
+	d := New[T](len(rows), len(rows[0]))
+	for i, row := range rows {
+		if len(row) != d.Cols {
+			panic(ShapeError{Op: fmt.Sprintf("matrix.FromRows, row %d", i),
+				Got: Shape{1, len(row)}, Want: Shape{1, d.Cols}})
+		}
+		copy(d.Row(i), row)
+	}
+	return d
+}
+
+// Shape returns the number of rows and columns.
+func (d Dense[T]) Shape() Shape { return Shape{d.Rows, d.Cols} }
+
+// Row returns row i, a slice into the matrix that cannot grow into the next row.
+func (d Dense[T]) Row(i int) []T {
+	if uint(i) >= uint(d.Rows) {
+		panic(IndexError{Op: "matrix.Row", Index: i, Limit: d.Rows})
+	}
+	start := i * d.Stride
+	return d.Data[start : start+d.Cols : start+d.Cols]
+}
+
+// At returns the element in row i and column j.
+func (d Dense[T]) At(i, j int) T { return d.Row(i)[j] }
+
+// Set writes the element in row i and column j.
+func (d Dense[T]) Set(i, j int, v T) { d.Row(i)[j] = v }
+
+// Slice returns rows from to to-1 as a view.
+func (d Dense[T]) Slice(from, to int) Dense[T] { return d.Block(from, to, 0, d.Cols) }
+
+// Block returns rows r0 to r1-1 and columns c0 to c1-1 as a view.
+func (d Dense[T]) Block(r0, r1, c0, c1 int) Dense[T] {
+	if r0 < 0 || r1 < r0 || r1 > d.Rows || c0 < 0 || c1 < c0 || c1 > d.Cols {
+		panic(ShapeError{Op: fmt.Sprintf("matrix.Block [%d:%d, %d:%d]", r0, r1, c0, c1),
+			Got: Shape{r1 - r0, c1 - c0}, Want: d.Shape()})
+	}
+	b := Dense[T]{Rows: r1 - r0, Cols: c1 - c0, Stride: d.Stride}
+	if n := b.extent(); n > 0 {
+		start := r0*d.Stride + c0
+		b.Data = d.Data[start : start+n]
+	}
+	return b
+}
+
+// Clone returns a copy without padding.
+func (d Dense[T]) Clone() Dense[T] {
+	c := New[T](d.Rows, d.Cols)
+	Copy(c, d)
+	return c
+}
+
+// SelectRows returns a copy of the named rows, in the order of index.
+func (d Dense[T]) SelectRows(index []int) Dense[T] {
+	s := New[T](len(index), d.Cols)
+	for i, r := range index {
+		copy(s.Row(i), d.Row(r))
+	}
+	return s
+}
+
+// Copy writes src to dst, which has the same shape.
+func Copy[T Float](dst, src Dense[T]) {
+	MustMatch("matrix.Copy", dst.Shape(), src.Shape())
+	for i := range src.Rows {
+		copy(dst.Row(i), src.Row(i))
+	}
+}
+
+// Convert writes src to dst, which has the same shape, rounding to dst's type.
+func Convert[To, From Float](dst Dense[To], src Dense[From]) {
+	MustMatch("matrix.Convert", dst.Shape(), src.Shape())
+	for i := range src.Rows {
+		to := dst.Row(i)
+		for j, v := range src.Row(i) {
+			to[j] = To(v)
+		}
+	}
+}
+
+// Converted returns a copy of src with elements of type To.
+func Converted[To, From Float](src Dense[From]) Dense[To] {
+	dst := New[To](src.Rows, src.Cols)
+	Convert(dst, src)
+	return dst
+}
+
+// MustBeValid panics with a LayoutError unless the view lies within its data.
+func (d Dense[T]) MustBeValid(op string) {
+	if d.Rows < 0 || d.Cols < 0 || d.Stride < d.Cols || len(d.Data) < d.extent() {
+		panic(LayoutError{Op: op, Shape: d.Shape(), Stride: d.Stride, Len: len(d.Data)})
+	}
+}
+
+// extent is the number of elements from the first to the last, padding between
+// rows included.
+func (d Dense[T]) extent() int {
+	if d.Rows == 0 || d.Cols == 0 {
+		return 0
+	}
+	return (d.Rows-1)*d.Stride + d.Cols
+}
