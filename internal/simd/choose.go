@@ -1,0 +1,36 @@
+package simd
+
+import (
+	"fmt"
+	"os"
+)
+
+// Override is the environment variable that forces a set by name.
+const Override = "NEXTBATCH_SIMD"
+
+var (
+	available32, available64          = sets()
+	active32, active64, overrideError = choose(os.Getenv(Override))
+)
+
+// OverrideError reports that NEXTBATCH_SIMD names a set that this build on this
+// CPU does not have; the best set is in use then. A program says so before it
+// prints results; a library caller may ignore it.
+func OverrideError() error { return overrideError }
+
+// choose returns the named sets, the best ones if name is empty or unknown.
+func choose(name string) (*Set[float32], *Set[float64], error) {
+	var names []string
+	for i, s := range available32 {
+		if s.name == name {
+			return s, available64[i], nil
+		}
+		names = append(names, s.name)
+	}
+	last := len(available32) - 1
+	var err error
+	if name != "" {
+		err = fmt.Errorf("%s=%s: there is no such set here, only %v", Override, name, names)
+	}
+	return available32[last], available64[last], err
+}

@@ -1,0 +1,255 @@
+// Package simd holds the vector loops that everything else is built from.
+//
+// A Set is one implementation of every primitive for one element type: "go",
+// the plain loops of loops.go, which define what each primitive means; "avx2"
+// (AVX2 with FMA) and "avx512", generated assembly. The best set that the CPU
+// can run is chosen once, when the program starts. NEXTBATCH_SIMD=go, avx2 or
+// avx512 forces another one; the build tag noasm leaves only the Go loops.
+//
+// Sets round differently, so results agree between sets up to a tolerance. One
+// set gives the same bits for the same input, whatever the alignment.
+//
+// The methods check lengths before assembly runs: a slice that is too short
+// panics as an index out of range does, and no primitive reads or writes
+// outside its slices. Element-wise methods may write over their own input
+// (dst == x); other overlap is not allowed.
+//
+//go:generate go run -C gen . ..
+package simd
+
+// Float is the set of element types.
+type Float interface{ float32 | float64 }
+
+// Set is one implementation of every primitive. Get one with For or Available;
+// the zero value is not usable.
+type Set[T Float] struct {
+	name string
+
+	dot        func(x, y []T) T
+	sum        func(x []T) T
+	sumSquares func(x []T) T
+	axpy       func(dst, x []T, a T)
+	scaleAdd   func(dst, x []T, a, b T)
+	mul        func(dst, x, y []T)
+	rotate     func(x, y []T, c, s T)
+
+	dotRows    func(dst, q, rows []T, stride int)
+	sqDistRows func(dst, q, rows []T, stride int)
+
+	min      func(x []T) T
+	argMax   func(x []T) int
+	minLabel func(dst []T, label []int32, x []T, id int32)
+
+	relu     func(dst, x []T)
+	reluMask func(dst, g, y []T)
+	silu     func(dst, deriv, x []T)
+	tanh     func(dst, x []T)
+	exp      func(dst, x []T)
+	adam     func(w, m, v, g []T, s *AdamStep[T])
+
+	mr, nr     int
+	tiles      []tileFunc[T] // by number of rows, from 1 to mr; entry 0 is unused
+	packPanel  func(dst, src []T, ld, k int)
+	packPanelT func(dst, src []T, ld, k int) int
+
+	fmaLoop func(n int) int
+}
+
+// tileFunc multiplies one tile; see Set.MulTile. The number of rows is fixed.
+type tileFunc[T Float] func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T)
+
+// Name returns "go", "avx2" or "avx512".
+func (s *Set[T]) Name() string { return s.name }
+
+// For returns the set in use.
+func For[T Float]() *Set[T] { return pick[T](active32, active64) }
+
+// Available returns all sets that this CPU can run, "go" first.
+func Available[T Float]() []*Set[T] {
+	sets := make([]*Set[T], len(available32))
+	for i := range sets {
+		sets[i] = pick[T](available32[i], available64[i])
+	}
+	return sets
+}
+
+func pick[T Float](f32 *Set[float32], f64 *Set[float64]) *Set[T] {
+	if s, ok := any(f32).(*Set[T]); ok {
+		return s
+	}
+	return any(f64).(*Set[T])
+}
+
+// Dot returns Σ x[i]·y[i].
+func (s *Set[T]) Dot(x, y []T) T { return s.dot(x, y[:len(x)]) }
+
+// Sum returns Σ x[i].
+func (s *Set[T]) Sum(x []T) T { return s.sum(x) }
+
+// SumSquares returns Σ x[i]².
+func (s *Set[T]) SumSquares(x []T) T { return s.sumSquares(x) }
+
+// Axpy adds a·x to dst.
+func (s *Set[T]) Axpy(dst, x []T, a T) { s.axpy(dst, x[:len(dst)], a) }
+
+// ScaleAdd writes a·dst + b·x to dst.
+func (s *Set[T]) ScaleAdd(dst, x []T, a, b T) { s.scaleAdd(dst, x[:len(dst)], a, b) }
+
+// Mul writes the element-wise product x·y to dst.
+func (s *Set[T]) Mul(dst, x, y []T) { s.mul(dst, x[:len(dst)], y[:len(dst)]) }
+
+// Rotate writes c·x + sn·y to x and c·y − sn·x to y, a plane rotation.
+func (s *Set[T]) Rotate(x, y []T, c, sn T) { s.rotate(x, y[:len(x)], c, sn) }
+
+// DotRows writes to dst[i] the product of q with row i; row i is
+// rows[i*stride : i*stride+len(q)].
+func (s *Set[T]) DotRows(dst, q, rows []T, stride int) {
+	mustHoldRows(len(rows), len(dst), len(q), stride)
+	s.dotRows(dst, q, rows, stride)
+}
+
+// SqDistRows writes to dst[i] the squared Euclidean distance of q and row i,
+// with rows as in DotRows.
+func (s *Set[T]) SqDistRows(dst, q, rows []T, stride int) {
+	mustHoldRows(len(rows), len(dst), len(q), stride)
+	s.sqDistRows(dst, q, rows, stride)
+}
+
+// Min returns the smallest element, +Inf if there is none. NaN is passed over.
+func (s *Set[T]) Min(x []T) T { return s.min(x) }
+
+// ArgMax returns the lowest index of the largest element, -1 if there is none.
+// NaN is passed over.
+func (s *Set[T]) ArgMax(x []T) int { return s.argMax(x) }
+
+// MinLabel lowers dst to x: where x[i] < dst[i], dst[i] becomes x[i] and
+// label[i] becomes id. NaN changes nothing.
+func (s *Set[T]) MinLabel(dst []T, label []int32, x []T, id int32) {
+	s.minLabel(dst, label[:len(dst)], x[:len(dst)], id)
+}
+
+// ReLU writes max(x, 0) to dst; NaN stays NaN.
+func (s *Set[T]) ReLU(dst, x []T) { s.relu(dst, x[:len(dst)]) }
+
+// ReLUMask writes g to dst where y > 0, zero elsewhere. y is the input or the
+// output of ReLU.
+func (s *Set[T]) ReLUMask(dst, g, y []T) { s.reluMask(dst, g[:len(dst)], y[:len(dst)]) }
+
+// SiLU writes x·σ(x) to dst and its derivative σ(x)·(1 + x·(1−σ(x))) to deriv,
+// with σ(x) = 1/(1+e^−x).
+func (s *Set[T]) SiLU(dst, deriv, x []T) { s.silu(dst, deriv[:len(dst)], x[:len(dst)]) }
+
+// Tanh writes the hyperbolic tangent of x to dst.
+func (s *Set[T]) Tanh(dst, x []T) { s.tanh(dst, x[:len(dst)]) }
+
+// Exp writes e^x to dst.
+func (s *Set[T]) Exp(dst, x []T) { s.exp(dst, x[:len(dst)]) }
+
+// AdamStep holds the numbers of one step of Adam:
+//
+//	m ← Beta1·m + Gain1·g
+//	v ← Beta2·v + Gain2·g²
+//	w ← Keep·w − Rate·m/(Root·√v + Eps)
+//
+// with Gain = 1−Beta, Rate = lr/(1−β1^t), Root = 1/√(1−β2^t), and Keep = 1
+// less the decoupled weight decay.
+type AdamStep[T Float] struct {
+	Beta1, Gain1, Beta2, Gain2, Keep, Rate, Root, Eps T
+}
+
+// Adam makes one step on the parameters w with moments m and v and gradient g.
+func (s *Set[T]) Adam(w, m, v, g []T, step *AdamStep[T]) {
+	n := len(w)
+	s.adam(w, m[:n], v[:n], g[:n], step)
+}
+
+// TileRows is the most rows of a tile of MulTile.
+func (s *Set[T]) TileRows() int { return s.mr }
+
+// TileCols is the width of a packed panel and the most columns of a tile.
+func (s *Set[T]) TileCols() int { return s.nr }
+
+// MulTile is the micro-kernel of matrix multiplication. For i < rows and
+// j < cols:
+//
+//	c[i*ldc+j] = alpha·Σ_p a[i*rs+p*ks]·b[p*TileCols+j] + beta·c[i*ldc+j]
+//
+// summed over p = 0..k-1 in that order, so that an element does not depend on
+// the tile that it lies in. With beta = 0, c is not read.
+func (s *Set[T]) MulTile(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int, b []T, k int, beta T) {
+	if rows <= 0 || cols <= 0 {
+		return
+	}
+	if rs < 0 || ks < 0 || ldc < 0 || k < 0 || cols > s.nr {
+		panic("simd.MulTile: negative stride or too many columns")
+	}
+	_ = c[(rows-1)*ldc+cols-1]
+	if k == 0 {
+		s.scaleTile(c, ldc, rows, cols, beta)
+		return
+	}
+	_ = a[(rows-1)*rs+(k-1)*ks]
+	_ = b[k*s.nr-1]
+	s.tiles[rows](k, &a[0], rs, ks, &b[0], &c[0], ldc, cols, alpha, beta)
+}
+
+func (s *Set[T]) scaleTile(c []T, ldc, rows, cols int, beta T) {
+	for i := range rows {
+		row := c[i*ldc:][:cols]
+		for j := range row {
+			if beta == 0 {
+				row[j] = 0
+			} else {
+				row[j] *= beta
+			}
+		}
+	}
+}
+
+// PackPanel copies k rows of cols numbers, row p at src[p*ld], into a panel:
+// dst[p*TileCols+j] = src[p*ld+j], zero for j ≥ cols.
+func (s *Set[T]) PackPanel(dst, src []T, ld, k, cols int) {
+	mustHoldRows(len(src), k, cols, ld)
+	dst = dst[:k*s.nr]
+	if cols == s.nr {
+		s.packPanel(dst, src, ld, k)
+		return
+	}
+	for p := range k {
+		n := copy(dst[p*s.nr:][:s.nr], src[p*ld:][:cols])
+		clear(dst[p*s.nr+n : (p+1)*s.nr])
+	}
+}
+
+// PackPanelT is PackPanel for a source that is stored transposed:
+// dst[p*TileCols+j] = src[j*ld+p], zero for j ≥ cols.
+func (s *Set[T]) PackPanelT(dst, src []T, ld, k, cols int) {
+	mustHoldRows(len(src), cols, k, ld)
+	dst = dst[:k*s.nr]
+	done := 0
+	if cols == s.nr {
+		done = s.packPanelT(dst, src, ld, k)
+	}
+	for p := done; p < k; p++ {
+		row := dst[p*s.nr:][:s.nr]
+		for j := range cols {
+			row[j] = src[j*ld+p]
+		}
+		clear(row[cols:])
+	}
+}
+
+// FMALoop runs n rounds of independent multiply-adds in registers and returns
+// the floating-point operations done: the arithmetic ceiling of one core.
+func (s *Set[T]) FMALoop(n int) int { return s.fmaLoop(n) }
+
+// mustHoldRows panics unless a slice of the given length holds n rows of width
+// numbers, stride apart.
+func mustHoldRows(length, n, width, stride int) {
+	if n == 0 || width == 0 {
+		return
+	}
+	if stride < width || n < 0 || width < 0 || length < (n-1)*stride+width {
+		panic("simd: rows reach beyond their slice, or overlap")
+	}
+}

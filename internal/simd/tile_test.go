@@ -1,0 +1,121 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestMulTile holds every micro-kernel of every set against a float64 triple
+// loop, for all row and column counts, both element orders of A, and guard
+// values around C.
+func TestMulTile(t *testing.T) {
+	t.Run("float32", func(t *testing.T) { testMulTile[float32](t, 1e-5) })
+	t.Run("float64", func(t *testing.T) { testMulTile[float64](t, 1e-13) })
+}
+
+func testMulTile[T Float](t *testing.T, tol float64) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, s := range Available[T]() {
+		t.Run(s.Name(), func(t *testing.T) {
+			for rows := 1; rows <= s.TileRows(); rows++ {
+				for cols := 1; cols <= s.TileCols(); cols++ {
+					k := r.IntN(12)
+					c := newTileCase(s, r, rows, cols, k)
+					c.check(t, s, tol)
+				}
+			}
+		})
+	}
+}
+
+type tileCase[T Float] struct {
+	rows, cols, k, rs, ks, ldc int
+	alpha, beta                T
+	a, b, c                    []T
+}
+
+func newTileCase[T Float](s *Set[T], r *rand.Rand, rows, cols, k int) tileCase[T] {
+	c := tileCase[T]{rows: rows, cols: cols, k: k, rs: k + r.IntN(4), ks: 1, ldc: cols + r.IntN(3)}
+	if r.IntN(2) == 0 {
+		c.rs, c.ks = 1, rows+r.IntN(4)
+	}
+	c.alpha = []T{1, -1, 0.5}[r.IntN(3)]
+	c.beta = []T{0, 1, -0.25}[r.IntN(3)]
+	if k > 0 {
+		c.a = random[T](r, (rows-1)*c.rs+(k-1)*c.ks+1)
+	}
+	c.b = random[T](r, k*s.TileCols())
+	c.c = random[T](r, (rows-1)*c.ldc+cols)
+	return c
+}
+
+func (c tileCase[T]) check(t *testing.T, s *Set[T], tol float64) {
+	t.Helper()
+	got := guarded(c.c)
+	if c.beta == 0 && c.rows > 0 {
+		got.body[0] = T(math.NaN()) // must not be read
+	}
+	s.MulTile(got.body, c.ldc, c.rows, c.cols, c.alpha, c.a, c.rs, c.ks, c.b, c.k, c.beta)
+	got.check(t)
+	for i := range c.rows {
+		for j := range c.ldc {
+			at := i*c.ldc + j
+			if at >= len(c.c) {
+				continue
+			}
+			want := float64(c.c[at])
+			if j < c.cols {
+				sum := 0.0
+				for p := range c.k {
+					sum += float64(c.a[i*c.rs+p*c.ks]) * float64(c.b[p*s.TileCols()+j])
+				}
+				want = float64(c.alpha) * sum
+				if c.beta != 0 {
+					want += float64(c.beta) * float64(c.c[at])
+				}
+			}
+			if !(math.Abs(float64(got.body[at])-want) <= tol*(1+math.Abs(want))) {
+				t.Fatalf("%d x %d, k = %d, rs %d, ks %d, ldc %d, beta %v: c[%d,%d] = %v, want %v",
+					c.rows, c.cols, c.k, c.rs, c.ks, c.ldc, c.beta, i, j, got.body[at], want)
+			}
+		}
+	}
+}
+
+// TestPackPanel holds both ways of packing against their definition.
+func TestPackPanel(t *testing.T) {
+	t.Run("float32", testPackPanel[float32])
+	t.Run("float64", testPackPanel[float64])
+}
+
+func testPackPanel[T Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, s := range Available[T]() {
+		for k := range 40 {
+			for _, cols := range []int{1, s.TileCols() - 1, s.TileCols()} {
+				t.Run(fmt.Sprintf("%s/k=%d/cols=%d", s.Name(), k, cols), func(t *testing.T) {
+					nr, ld := s.TileCols(), cols+k+r.IntN(3)
+					src := random[T](r, ld*(cols+k))
+					plain, trans := guarded(make([]T, k*nr)), guarded(make([]T, k*nr))
+					s.PackPanel(plain.body, src, ld, k, cols)
+					s.PackPanelT(trans.body, src, ld, k, cols)
+					plain.check(t)
+					trans.check(t)
+					for p := range k {
+						for j := range nr {
+							var wantPlain, wantTrans T
+							if j < cols {
+								wantPlain, wantTrans = src[p*ld+j], src[j*ld+p]
+							}
+							if plain.body[p*nr+j] != wantPlain || trans.body[p*nr+j] != wantTrans {
+								t.Fatalf("row %d, column %d is wrong", p, j)
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
