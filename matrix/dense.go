@@ -6,7 +6,11 @@
 // overlapping views are never allowed.
 package matrix
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
 
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
@@ -21,10 +25,10 @@ type Dense[T Float] struct {
 // New returns a zeroed rows x cols matrix without padding. Large matrices ask
 // the operating system for huge pages, which streams through them need.
 func New[T Float](rows, cols int) Dense[T] {
-	if rows < 0 || cols < 0 {
-		panic(ShapeError{Op: "matrix.New", Got: Shape{rows, cols}})
-	}
-	return Dense[T]{Rows: rows, Cols: cols, Stride: cols, Data: Alloc[T](rows * cols)}
+	d := Dense[T]{Rows: rows, Cols: cols, Stride: cols}
+	d.mustFit("matrix.New", math.MaxInt)
+	d.Data = Alloc[T](rows * cols)
+	return d
 }
 
 // View wraps data, of length at least rows·cols, as a matrix without padding.
@@ -55,18 +59,25 @@ func (d Dense[T]) Shape() Shape { return Shape{d.Rows, d.Cols} }
 
 // Row returns row i, a slice into the matrix that cannot grow into the next row.
 func (d Dense[T]) Row(i int) []T {
-	if uint(i) >= uint(d.Rows) {
-		panic(IndexError{Op: "matrix.Row", Index: i, Limit: d.Rows})
+	mustIndex("matrix.Row", i, d.Rows)
+	if d.Cols == 0 {
+		return nil // the data may be empty, whatever the stride
 	}
 	start := i * d.Stride
 	return d.Data[start : start+d.Cols : start+d.Cols]
 }
 
 // At returns the element in row i and column j.
-func (d Dense[T]) At(i, j int) T { return d.Row(i)[j] }
+func (d Dense[T]) At(i, j int) T { return *d.element("matrix.At", i, j) }
 
 // Set writes the element in row i and column j.
-func (d Dense[T]) Set(i, j int, v T) { d.Row(i)[j] = v }
+func (d Dense[T]) Set(i, j int, v T) { *d.element("matrix.Set", i, j) = v }
+
+func (d Dense[T]) element(op string, i, j int) *T {
+	mustIndex(op, i, d.Rows)
+	mustIndex(op, j, d.Cols)
+	return &d.Data[i*d.Stride+j]
+}
 
 // Slice returns rows from to to-1 as a view.
 func (d Dense[T]) Slice(from, to int) Dense[T] { return d.Block(from, to, 0, d.Cols) }
@@ -80,7 +91,7 @@ func (d Dense[T]) Block(r0, r1, c0, c1 int) Dense[T] {
 	b := Dense[T]{Rows: r1 - r0, Cols: c1 - c0, Stride: d.Stride}
 	if n := b.extent(); n > 0 {
 		start := r0*d.Stride + c0
-		b.Data = d.Data[start : start+n]
+		b.Data = d.Data[start : start+n : start+n]
 	}
 	return b
 }
@@ -128,9 +139,18 @@ func Converted[To, From Float](src Dense[From]) Dense[To] {
 }
 
 // MustBeValid panics with a LayoutError unless the view lies within its data.
-func (d Dense[T]) MustBeValid(op string) {
-	if d.Rows < 0 || d.Cols < 0 || d.Stride < d.Cols || len(d.Data) < d.extent() {
-		panic(LayoutError{Op: op, Shape: d.Shape(), Stride: d.Stride, Len: len(d.Data)})
+func (d Dense[T]) MustBeValid(op string) { d.mustFit(op, len(d.Data)) }
+
+// mustFit panics with a LayoutError unless the view fits into n elements. The
+// product is taken at double width: an overflow must not look like a fit.
+func (d Dense[T]) mustFit(op string, n int) {
+	fits := d.Rows >= 0 && d.Cols >= 0 && d.Stride >= d.Cols
+	if fits && d.Rows > 0 && d.Cols > 0 {
+		high, low := bits.Mul(uint(d.Rows-1), uint(d.Stride))
+		fits = high == 0 && d.Cols <= n && low <= uint(n-d.Cols)
+	}
+	if !fits {
+		panic(LayoutError{Op: op, Shape: d.Shape(), Stride: d.Stride, Len: n})
 	}
 }
 

@@ -28,19 +28,26 @@ func (e LayoutError) Error() string {
 	return fmt.Sprintf("%s: %v with stride %d does not fit into %d elements", e.Op, e.Shape, e.Stride, e.Len)
 }
 
-// IndexError is the value of the panic that a row beyond the matrix causes.
+// IndexError is the value of the panic that a row or column beyond the matrix
+// causes.
 type IndexError struct {
 	Op           string
 	Index, Limit int
 }
 
 func (e IndexError) Error() string {
-	return fmt.Sprintf("%s: index %d is not in 0..%d", e.Op, e.Index, e.Limit-1)
+	return fmt.Sprintf("%s: index %d is not from zero up and below %d", e.Op, e.Index, e.Limit)
 }
 
 // MustMatch panics with a ShapeError unless got equals want.
 func MustMatch(op string, got, want Shape) {
 	if got != want {
 		panic(ShapeError{Op: op, Got: got, Want: want})
+	}
+}
+
+func mustIndex(op string, index, limit int) {
+	if uint(index) >= uint(limit) {
+		panic(IndexError{Op: op, Index: index, Limit: limit})
 	}
 }
