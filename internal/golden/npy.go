@@ -59,7 +59,7 @@ func parseHeader(header string) (array, error) {
 		return array{}, fmt.Errorf("element type %q is not read", found[1])
 	}
 	if found[2] == "True" {
-		return array{}, errors.New("Fortran order is not read")
+		return array{}, errors.New("arrays in Fortran order are not read")
 	}
 	shape, err := parseShape(found[3])
 	return array{dtype: found[1], shape: shape}, err

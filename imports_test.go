@@ -1,0 +1,218 @@
+package nextbatch_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// This file holds the packages and the arrows between them, and compares both
+// with the code. Test files are free; all others import what the table says and
+// nothing else, so that a new arrow is a decision: it changes this file, and
+// ARCHITECTURE.md with it.
+
+const module = "github.com/nextbatch/nextbatch"
+
+// root is the name of the module's own package in the table. The others go by
+// their folder.
+const root = "."
+
+// floors are the packages from the bottom up. Arrows run down only: a package
+// imports from floors below its own.
+var floors = [][]string{
+	{"matrix"},
+	{"matrix/gonummat", "internal/simd", "internal/rng", "internal/golden"},
+	{"internal/linalg"},
+	{"dataset", "kernel"},
+	{"network", "transform", "selection", "dataset/source"},
+	{root},
+	{"benchmark", "campaign"},
+	{"report"},
+	{"server"},
+	{"cmd/nextbatch/cli", "cmd/speed"},
+	{"cmd/nextbatch"},
+}
+
+// rule is one line of the table.
+type rule struct {
+	may     []string // packages of this module
+	stdOnly bool     // beside them only the standard library, no other module
+}
+
+// engine is what the table of the design calls internal/*. The golden numbers
+// are not among them: only test files import those.
+var engine = []string{"internal/simd", "internal/linalg", "internal/rng"}
+
+var table = map[string]rule{
+	"matrix":            {stdOnly: true},
+	"matrix/gonummat":   {may: []string{"matrix"}},
+	"internal/simd":     {stdOnly: true},
+	"internal/rng":      {stdOnly: true},
+	"internal/golden":   {may: []string{"matrix"}, stdOnly: true},
+	"internal/linalg":   {may: []string{"matrix", "internal/simd"}},
+	"dataset":           {may: with(engine, "matrix")},
+	"dataset/source":    {may: []string{"matrix", "dataset"}},
+	"network":           {may: with(engine, "matrix", "dataset")},
+	"kernel":            {may: with(engine, "matrix")},
+	"transform":         {may: with(engine, "matrix", "kernel")},
+	"selection":         {may: with(engine, "matrix", "kernel")},
+	root:                {may: []string{"matrix", "dataset", "network", "kernel", "transform", "selection"}},
+	"campaign":          {may: []string{root, "dataset"}},
+	"benchmark":         {may: []string{root, "network", "dataset/source"}},
+	"report":            {may: []string{"benchmark", "campaign"}},
+	"server":            {may: []string{"campaign", "benchmark", "report"}},
+	"cmd/speed":         {may: below("cmd/speed")},
+	"cmd/nextbatch/cli": {may: below("cmd/nextbatch/cli")},
+	"cmd/nextbatch":     {may: []string{"cmd/nextbatch/cli"}},
+}
+
+func TestImportsFollowTheTable(t *testing.T) {
+	for _, complaint := range checkTree(t, os.DirFS(".")) {
+		t.Error(complaint)
+	}
+}
+
+func TestArrowsOfTheTableRunDown(t *testing.T) {
+	for _, complaint := range checkTable(floors, table) {
+		t.Error(complaint)
+	}
+}
+
+func with(list []string, more ...string) []string { return slices.Concat(list, more) }
+
+// below lists everything on lower floors that programs may import.
+func below(pkg string) []string {
+	all := slices.Concat(floors[:floorOf(floors, pkg)]...)
+	return slices.DeleteFunc(all, func(p string) bool { return p == "internal/golden" })
+}
+
+// floorOf returns the number of the floor, or -1 if the package is on none.
+func floorOf(floors [][]string, pkg string) int {
+	return slices.IndexFunc(floors, func(floor []string) bool { return slices.Contains(floor, pkg) })
+}
+
+// checkTable reports arrows that do not run down. As every arrow leads to a lower
+// floor, no chain of them can return.
+func checkTable(floors [][]string, table map[string]rule) (complaints []string) {
+	for pkg, rule := range table {
+		from := floorOf(floors, pkg)
+		if from < 0 {
+			complaints = append(complaints, pkg+" is on no floor")
+			continue
+		}
+		for _, target := range rule.may {
+			if to := floorOf(floors, target); to < 0 || to >= from {
+				complaints = append(complaints, fmt.Sprintf("the arrow from %s (floor %d) to %s (floor %d) does not run down",
+					pkg, from, target, to))
+			}
+		}
+	}
+	for _, pkg := range slices.Concat(floors...) {
+		if _, ok := table[pkg]; !ok {
+			complaints = append(complaints, pkg+" has a floor but no rule")
+		}
+	}
+	return complaints
+}
+
+// checkTree reports what the files of a source tree import against the table.
+func checkTree(t *testing.T, tree fs.FS) (complaints []string) {
+	t.Helper()
+	for _, file := range sources(t, tree) {
+		for _, imported := range importsOf(t, tree, file) {
+			if c := complaint(path.Dir(file), imported); c != "" {
+				complaints = append(complaints, file+": "+c)
+			}
+		}
+		if _, ok := table[path.Dir(file)]; !ok {
+			complaints = append(complaints, file+": package "+path.Dir(file)+
+				" is not in the table; give it a floor and a rule in imports_test.go, and a line in ARCHITECTURE.md")
+		}
+	}
+	return complaints
+}
+
+// complaint says what is wrong with an import, or nothing.
+func complaint(pkg, imported string) string {
+	target, own := strings.CutPrefix(imported, module)
+	if own && (target == "" || target[0] == '/') {
+		return ownComplaint(pkg, path.Join(root, target))
+	}
+	if imported == "C" {
+		return "imports C; the program is built without cgo"
+	}
+	first, _, _ := strings.Cut(imported, "/")
+	if table[pkg].stdOnly && strings.Contains(first, ".") {
+		return fmt.Sprintf("%s uses the standard library only, but imports %s", pkg, imported)
+	}
+	return ""
+}
+
+func ownComplaint(pkg, target string) string {
+	if slices.Contains(table[pkg].may, target) {
+		return ""
+	}
+	if target == "internal/golden" {
+		return "imports internal/golden, which only test files may"
+	}
+	return fmt.Sprintf("%s may not import %s; if it should, change the table in imports_test.go and say why", pkg, target)
+}
+
+// sources lists the Go files of this module that are not tests, for every build
+// tag. Other modules, hidden folders and test data are left out, as by the go
+// command.
+func sources(t *testing.T, tree fs.FS) (files []string) {
+	t.Helper()
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && isForeign(tree, name):
+			return fs.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
+			files = append(files, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func isForeign(tree fs.FS, dir string) bool {
+	base := path.Base(dir)
+	if base[0] == '.' || base[0] == '_' || base == "testdata" || base == "node_modules" {
+		return true
+	}
+	_, err := fs.Stat(tree, path.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func importsOf(t *testing.T, tree fs.FS, file string) (imports []string) {
+	t.Helper()
+	source, err := fs.ReadFile(tree, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(file), source, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range parsed.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imports = append(imports, name)
+	}
+	return imports
+}
