@@ -1,0 +1,217 @@
+package linalg
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// strided returns a random matrix with up to three elements of padding per row.
+func strided[T matrix.Float](r *rand.Rand, rows, cols int) matrix.Dense[T] {
+	stride := cols + r.IntN(4)
+	d := matrix.Dense[T]{Rows: rows, Cols: cols, Stride: stride, Data: make([]T, max(0, rows*stride))}
+	for i := range d.Data {
+		d.Data[i] = T(r.NormFloat64())
+	}
+	return d
+}
+
+func at[T matrix.Float](m matrix.Dense[T], op Op, i, j int) float64 {
+	if op == Trans {
+		i, j = j, i
+	}
+	return float64(m.At(i, j))
+}
+
+// plainGemm is the float64 triple loop that Gemm is held against.
+func plainGemm[T matrix.Float](c matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T) matrix.Dense[float64] {
+	want := matrix.New[float64](c.Rows, c.Cols)
+	inner := opA.shape(a.Rows, a.Cols).Cols
+	for i := range c.Rows {
+		for j := range c.Cols {
+			sum := 0.0
+			for k := range inner {
+				sum += at(a, opA, i, k) * at(b, opB, k, j)
+			}
+			sum *= float64(alpha)
+			if beta != 0 {
+				sum += float64(beta) * float64(c.At(i, j))
+			}
+			want.Set(i, j, sum)
+		}
+	}
+	return want
+}
+
+func TestGemm(t *testing.T) {
+	t.Run("float32", func(t *testing.T) { testGemm[float32](t, 2e-6) })
+	t.Run("float64", func(t *testing.T) { testGemm[float64](t, 4e-15) })
+}
+
+func testGemm[T matrix.Float](t *testing.T, tol float64) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for trial := range 120 {
+		limit := []int{8, 40, 150}[trial%3]
+		m, k, n := r.IntN(limit), r.IntN(limit), r.IntN(limit)
+		if trial%20 == 7 {
+			k = 1000 + r.IntN(1000) // more than one block of the sum
+		}
+		opA, opB := Op(r.IntN(2) == 1), Op(r.IntN(2) == 1)
+		a := strided[T](r, opA.shape(m, k).Rows, opA.shape(m, k).Cols)
+		b := strided[T](r, opB.shape(k, n).Rows, opB.shape(k, n).Cols)
+		c := strided[T](r, m, n)
+		alpha, beta := []T{1, -1, 0.5}[r.IntN(3)], []T{0, 1, -2}[r.IntN(3)]
+		want := plainGemm(c, alpha, a, opA, b, opB, beta)
+		padding := paddingOf(c)
+		if beta == 0 && m*n > 0 {
+			c.Set(m/2, n/2, T(math.NaN())) // must not be read
+		}
+		Gemm(c, alpha, a, opA, b, opB, beta)
+		scale := 1 + math.Sqrt(float64(k))
+		for i := range m {
+			for j := range n {
+				if got := float64(c.At(i, j)); !(math.Abs(got-want.At(i, j)) <= tol*scale*(3+math.Abs(want.At(i, j)))) {
+					t.Fatalf("%dx%dx%d, %v %v, alpha %v, beta %v: [%d,%d] = %v, want %v",
+						m, k, n, opA, opB, alpha, beta, i, j, got, want.At(i, j))
+				}
+			}
+		}
+		for i, v := range paddingOf(c) {
+			if v != padding[i] {
+				t.Fatalf("%dx%dx%d: wrote into the padding between rows", m, k, n)
+			}
+		}
+	}
+}
+
+// paddingOf collects the elements between the rows.
+func paddingOf[T matrix.Float](m matrix.Dense[T]) []T {
+	var p []T
+	for i := range m.Rows {
+		p = append(p, m.Data[i*m.Stride+m.Cols:(i+1)*m.Stride]...)
+	}
+	return p
+}
+
+// TestGemmBadStride covers the copies made where rows lie 4 KiB apart.
+func TestGemmBadStride(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, op := range []Op{NoTrans, Trans} {
+		full := strided[float32](r, 130, 1024)
+		full.Stride = 1024
+		a := full.Block(0, 100, 3, 103)
+		b, c := strided[float32](r, 100, 70), strided[float32](r, 100, 70)
+		want := plainGemm(c, 1, a, op, b, NoTrans, 0)
+		Gemm(c, 1, a, op, b, NoTrans, 0)
+		for i := range c.Rows {
+			for j := range c.Cols {
+				if math.Abs(float64(c.At(i, j))-want.At(i, j)) > 1e-4 {
+					t.Fatalf("op %v: [%d,%d] = %v, want %v", op, i, j, c.At(i, j), want.At(i, j))
+				}
+			}
+		}
+	}
+}
+
+func TestSyrk(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, op := range []Op{NoTrans, Trans} {
+		for _, n := range []int{0, 1, 13, 33, 100} {
+			a := strided[float64](r, op.shape(n, 37).Rows, op.shape(n, 37).Cols)
+			c := strided[float64](r, n, n)
+			MirrorLower(c)
+			want := plainGemm(c, 0.5, a, op, a, !op, 2)
+			Syrk(c, 0.5, a, op, 2)
+			for i := range n {
+				for j := range n {
+					if math.Abs(c.At(i, j)-want.At(i, j)) > 1e-12 {
+						t.Fatalf("n = %d, op %v: [%d,%d] = %v, want %v", n, op, i, j, c.At(i, j), want.At(i, j))
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSameBitsForAnyThreads runs a large product with several numbers of
+// threads and processors.
+func TestSameBitsForAnyThreads(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	a, b := strided[float32](r, 300, 1300), strided[float32](r, 1300, 200)
+	var first matrix.Dense[float32]
+	for _, procs := range []int{1, 2, 3, 7} {
+		withProcs(t, procs, func() {
+			c := matrix.New[float32](300, 200)
+			Gemm(c, 1, a, NoTrans, b, NoTrans, 0)
+			if procs == 1 {
+				first = c
+			}
+			requireSameBits(t, fmt.Sprintf("Gemm with %d processors", procs), first.Data, c.Data)
+		})
+	}
+}
+
+func withProcs(t *testing.T, n int, body func()) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
+	body()
+}
+
+func requireSameBits[T matrix.Float](t *testing.T, what string, want, got []T) {
+	t.Helper()
+	for i, v := range want {
+		if math.Float64bits(float64(v)) != math.Float64bits(float64(got[i])) {
+			t.Fatalf("%s: element %d is %v, was %v with one", what, i, got[i], v)
+		}
+	}
+}
+
+// TestGemmSteadyStateAllocatesNothing also covers the pool.
+func TestGemmSteadyStateAllocatesNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	a, b, c := strided[float32](r, 256, 100), strided[float32](r, 100, 64), strided[float32](r, 256, 64)
+	multiply := func() { Gemm(c, 1, a, NoTrans, b, NoTrans, 0) }
+	multiply()
+	if n := testing.AllocsPerRun(100, multiply); n != 0 {
+		t.Fatalf("%v allocations per product", n)
+	}
+}
+
+func TestGemmShapes(t *testing.T) {
+	a, b := matrix.New[float32](2, 3), matrix.New[float32](4, 5)
+	defer func() {
+		err, ok := recover().(matrix.ShapeError)
+		if !ok || err.Got != b.Shape() || err.Want != a.Shape() {
+			t.Fatalf("recovered %#v", err)
+		}
+	}()
+	Gemm(matrix.New[float32](2, 5), 1, a, NoTrans, b, NoTrans, 0)
+}
+
+type countFinish struct{ seen []int32 }
+
+func (c *countFinish) Finish(r0, r1, c0, c1, _ int) {
+	for i := r0; i < r1; i++ {
+		for j := c0; j < c1; j++ {
+			c.seen[i*70+j]++ // each element belongs to one call, so to one thread
+		}
+	}
+}
+
+func TestEpilogueSeesEachElementOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 1))
+	for _, k := range []int{0, 5, 1500} {
+		a, b, c := strided[float64](r, 90, k), strided[float64](r, k, 70), strided[float64](r, 90, 70)
+		count := &countFinish{make([]int32, 90*70)}
+		GemmThen(c, 1, a, NoTrans, b, NoTrans, 0, count)
+		for i, n := range count.seen {
+			if n != 1 {
+				t.Fatalf("k = %d: element %d was finished %d times", k, i, n)
+			}
+		}
+	}
+}

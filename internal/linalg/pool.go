@@ -1,0 +1,196 @@
+package linalg
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+)
+
+// Job is work that has been cut into parts. Do is called once for each part,
+// from any thread and in any order; slot tells the threads of one Run apart, so
+// that a job can keep scratch for each of them: 0 ≤ slot < Slots().
+type Job interface {
+	Do(part, slot int)
+}
+
+// Run does all parts of a job and returns when the last is done. The threads
+// take parts from a common counter, so parts may be of unequal size.
+//
+// If the pool is busy with another Run, in this goroutine or in another one,
+// the parts run here, one after the other: nesting never blocks, and callers
+// that are parallel already do not fight over threads.
+func Run(parts int, job Job) {
+	threads := min(parts, Threads())
+	if threads <= 1 || !workers.mu.TryLock() {
+		for part := range parts {
+			job.Do(part, 0)
+		}
+		return
+	}
+	defer workers.mu.Unlock()
+	workers.run(parts, threads, job)
+}
+
+// SetThreads limits the threads of a Run; 0 means as many as GOMAXPROCS.
+func SetThreads(n int) { threadLimit.Store(int64(max(n, 0))) }
+
+// Threads returns the most threads that a Run uses.
+func Threads() int {
+	n := runtime.GOMAXPROCS(0)
+	if limit := int(threadLimit.Load()); limit > 0 {
+		n = min(n, limit)
+	}
+	return min(n, maxThreads)
+}
+
+// Slots is above every slot that Do is called with.
+func Slots() int { return maxThreads }
+
+// maxThreads bounds the pool: beyond it the memory bus is full long since.
+const maxThreads = 64
+
+var (
+	threadLimit atomic.Int64
+	workers     pool
+)
+
+// pool is a set of goroutines that wait for parts to do. A worker that finds
+// nothing to do spins for a while, because the next product of a training step
+// comes within microseconds and waking a sleeper costs more than that; then it
+// parks.
+type pool struct {
+	mu      sync.Mutex // held by the Run in progress
+	started int
+
+	// state holds, from the low end, 16 bits of workers inside the job, 16
+	// bits of places that are still free, and 32 bits that count jobs. A
+	// worker enters by taking a place; the caller ends the job by taking the
+	// places back and waiting for those inside. So a worker that comes late,
+	// or not at all, is never waited for.
+	state atomic.Uint64
+
+	job   Job
+	parts int64
+	next  atomic.Int64
+
+	sleeping atomic.Int64
+	wake     chan struct{}
+}
+
+const (
+	onePlace  = 1 << 16
+	oneJob    = 1 << 32
+	insideBit = onePlace - 1
+	placeBits = oneJob - onePlace
+	spinning  = 5000 // pauses before a worker parks, about 200 µs
+)
+
+func (p *pool) run(parts, threads int, job Job) {
+	p.start(threads - 1)
+	p.job, p.parts = job, int64(parts)
+	p.next.Store(0)
+	epoch := p.state.Load()/oneJob + 1
+	p.state.Store(epoch*oneJob + uint64(threads-1)*onePlace)
+	p.rouse(threads - 1)
+	p.drain(0)
+	p.close()
+	p.job = nil
+}
+
+// start brings the pool up to n workers.
+func (p *pool) start(n int) {
+	if p.wake == nil {
+		p.wake = make(chan struct{}, maxThreads)
+	}
+	for p.started < n {
+		p.started++
+		go p.work(p.started, p.state.Load()/oneJob)
+	}
+}
+
+// rouse wakes up to n sleepers.
+func (p *pool) rouse(n int) {
+	for n > 0 {
+		s := p.sleeping.Load()
+		if s == 0 {
+			return
+		}
+		if p.sleeping.CompareAndSwap(s, s-1) {
+			p.wake <- struct{}{}
+			n--
+		}
+	}
+}
+
+// drain does parts until none is left.
+func (p *pool) drain(slot int) {
+	for {
+		part := p.next.Add(1) - 1
+		if part >= p.parts {
+			return
+		}
+		p.job.Do(int(part), slot)
+	}
+}
+
+// close takes the free places back and waits for the workers inside.
+func (p *pool) close() {
+	p.state.And(^uint64(placeBits))
+	for spins := 0; p.state.Load()&insideBit != 0; spins++ {
+		if spins < spinning {
+			simd.Pause(1)
+		} else {
+			runtime.Gosched()
+		}
+	}
+}
+
+// work is the life of a worker. seen is the last job that it knows of.
+func (p *pool) work(slot int, seen uint64) {
+	for {
+		seen = p.await(seen)
+		if p.enter(seen) {
+			p.drain(slot)
+			p.state.Add(^uint64(0))
+		}
+	}
+}
+
+// await returns the number of a job after the one seen, once there is one.
+func (p *pool) await(seen uint64) uint64 {
+	for {
+		for range spinning {
+			if epoch := p.state.Load() / oneJob; epoch != seen {
+				return epoch
+			}
+			simd.Pause(1)
+		}
+		p.park(seen)
+	}
+}
+
+// park sleeps until roused, unless a job came in the meantime.
+func (p *pool) park(seen uint64) {
+	p.sleeping.Add(1)
+	if p.state.Load()/oneJob != seen {
+		if s := p.sleeping.Load(); s > 0 && p.sleeping.CompareAndSwap(s, s-1) {
+			return
+		}
+	}
+	<-p.wake
+}
+
+// enter takes a place in the job, if it is still open.
+func (p *pool) enter(epoch uint64) bool {
+	for {
+		s := p.state.Load()
+		if s/oneJob != epoch || s&placeBits == 0 {
+			return false
+		}
+		if p.state.CompareAndSwap(s, s-onePlace+1) {
+			return true
+		}
+	}
+}
