@@ -1,0 +1,34 @@
+package dataset
+
+const (
+	chunkBits = 13
+	chunkLen  = 1 << chunkBits
+	chunkMask = chunkLen - 1
+)
+
+// chunks is a sequence that grows at its end and never moves a full part: a
+// column of a million rows is read with neither copies nor garbage, which keeps
+// the peak of memory at the size of the data.
+type chunks[T any] struct {
+	full [][]T // of chunkLen elements each
+	tail []T
+}
+
+func (c *chunks[T]) append(v T) {
+	if len(c.tail) == chunkLen {
+		c.full = append(c.full, c.tail)
+		c.tail = make([]T, 0, chunkLen)
+	}
+	c.tail = append(c.tail, v)
+}
+
+func (c *chunks[T]) len() int { return len(c.full)<<chunkBits + len(c.tail) }
+
+func (c *chunks[T]) at(i int) T { return *c.ref(i) }
+
+func (c *chunks[T]) ref(i int) *T {
+	if part := i >> chunkBits; part < len(c.full) {
+		return &c.full[part][i&chunkMask]
+	}
+	return &c.tail[i-len(c.full)<<chunkBits]
+}

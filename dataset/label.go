@@ -1,0 +1,119 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Target says how columns become the label: the median of them in each row, or
+// its logarithm.
+type Target struct {
+	Columns []string
+	Log     bool
+}
+
+// Labels returns the label of each row, NaN where a column's value is missing.
+// An infinite value and the logarithm of what is not positive are errors.
+func (g Target) Labels(t *Table) ([]float64, error) {
+	columns, err := g.columns(t)
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]float64, t.Rows())
+	values := make([]float64, len(columns))
+	for row := range labels {
+		for i, c := range columns {
+			values[i] = c.Float(row)
+		}
+		if labels[row], err = g.label(values); err != nil {
+			return nil, &ColumnError{Column: g.Columns[0], Row: row, Problem: err.Error()}
+		}
+	}
+	return labels, nil
+}
+
+func (g Target) columns(t *Table) ([]*Numeric, error) {
+	if len(g.Columns) == 0 {
+		return nil, errors.New("no column is named as the label")
+	}
+	columns := make([]*Numeric, len(g.Columns))
+	for i, name := range g.Columns {
+		c, err := t.Numeric(name)
+		if err != nil {
+			return nil, err
+		}
+		columns[i] = c
+	}
+	return columns, nil
+}
+
+func (g Target) label(values []float64) (float64, error) {
+	if slices.ContainsFunc(values, math.IsNaN) {
+		return math.NaN(), nil
+	}
+	y := median(values)
+	if math.IsInf(y, 0) || math.IsNaN(y) { // NaN: the mean of two opposite infinities
+		return 0, errors.New("the label is infinite")
+	}
+	if !g.Log {
+		return y, nil
+	}
+	if y <= 0 {
+		return 0, fmt.Errorf("the label %v has no logarithm", y)
+	}
+	return math.Log(y), nil
+}
+
+// median of an even number of values is the mean of the two in the middle. It
+// sorts its argument.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	n := len(values)
+	if n%2 == 1 {
+		return values[n/2]
+	}
+	return (values[n/2-1] + values[n/2]) / 2
+}
+
+// LabelScaler standardises labels to mean 0 and population deviation 1.
+type LabelScaler struct {
+	Mean, Deviation float64
+}
+
+// FitLabelScaler computes mean and deviation of the labels. Labels that are all
+// equal get Deviation 1, so that they can be taken back.
+func FitLabelScaler[T matrix.Float](labels []T) (LabelScaler, error) {
+	fit, err := FitScaler(matrix.View(len(labels), 1, labels), Population)
+	if err != nil {
+		return LabelScaler{}, fmt.Errorf("labels: %w", err)
+	}
+	s := LabelScaler{Mean: fit.Mean[0], Deviation: fit.Deviation[0]}
+	if s.Deviation == 0 {
+		s.Deviation = 1
+	}
+	return s, nil
+}
+
+// ScaleLabels writes (y - mean)/deviation to dst, which may be src itself.
+func ScaleLabels[T matrix.Float](dst, src []T, s LabelScaler) {
+	mustMatchLabels("dataset.ScaleLabels", dst, src)
+	for i, y := range src {
+		dst[i] = T((float64(y) - s.Mean) / s.Deviation)
+	}
+}
+
+// UnscaleLabels takes scaled labels back to their units: dst may be src itself.
+func UnscaleLabels[T matrix.Float](dst, src []T, s LabelScaler) {
+	mustMatchLabels("dataset.UnscaleLabels", dst, src)
+	for i, y := range src {
+		dst[i] = T(float64(y)*s.Deviation + s.Mean)
+	}
+}
+
+func mustMatchLabels[T matrix.Float](op string, dst, src []T) {
+	matrix.MustMatch(op, matrix.Shape{Rows: len(dst), Cols: 1}, matrix.Shape{Rows: len(src), Cols: 1})
+}

@@ -1,0 +1,122 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// defaultMaxRows is the paper's limit on the rows of a data set.
+const defaultMaxRows = 500_000
+
+// Preparation says how a table becomes a regression data set. Only the target
+// has no default.
+type Preparation struct {
+	Target  Target
+	Drop    []string // columns that are not inputs, such as ids
+	OneHot  OneHot
+	MaxRows int    // 0 means 500000
+	Seed    uint64 // of the choice of rows where there are more
+}
+
+// Regression is a data set ready for splits: inputs, not yet scaled, and labels
+// in their units.
+type Regression struct {
+	X       matrix.Dense[float32]
+	Y       []float64
+	Rows    []int // the row of the table that became row i
+	Encoder Encoder
+}
+
+// Prepare does the paper's preprocessing: rows with a missing value go, then
+// rows beyond the limit, chosen at random, then columns with a single value;
+// categorical columns are one-hot encoded. The rows that stay keep their order.
+func Prepare(t *Table, p Preparation) (*Regression, error) {
+	used, err := t.Without(p.Drop...)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := p.Target.Labels(used)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := used.Without(p.Target.Columns...)
+	if err != nil {
+		return nil, err
+	}
+	rows := used.CompleteRows()
+	if len(rows) == 0 {
+		return nil, noCompleteRow(used)
+	}
+	rows = subsample(rows, cmp.Or(p.MaxRows, defaultMaxRows), p.Seed)
+	if len(rows) < t.Rows() {
+		inputs = inputs.Select(rows)
+	}
+	return newRegression(inputs, labels, rows, p.OneHot)
+}
+
+func newRegression(inputs *Table, labels []float64, rows []int, rule OneHot) (*Regression, error) {
+	r := &Regression{Rows: rows, Encoder: FitEncoder(inputs, rule), Y: make([]float64, len(rows))}
+	for i, row := range rows {
+		r.Y[i] = labels[row]
+	}
+	r.X = matrix.New[float32](len(rows), len(r.Encoder.Features()))
+	if r.X.Cols == 0 {
+		return nil, errors.New("no column is left as an input: " + reasons(r.Encoder.Dropped))
+	}
+	err := Encode(r.X, r.Encoder, inputs)
+	if at := (*ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
+		at.Row = rows[at.Row] // as the reader of the message counts
+	}
+	return r, err
+}
+
+func subsample(rows []int, most int, seed uint64) []int {
+	if len(rows) <= most {
+		return rows
+	}
+	chosen := make([]int, most)
+	for i, at := range rng.New(seed, "dataset subsample").Perm(len(rows))[:most] {
+		chosen[i] = rows[at]
+	}
+	slices.Sort(chosen)
+	return chosen
+}
+
+// noCompleteRow names the column to blame: the one with most missing values.
+func noCompleteRow(t *Table) error {
+	var worst Column
+	most := 0
+	for _, c := range t.Columns() {
+		missing := 0
+		for row := range t.Rows() {
+			if c.Missing(row) {
+				missing++
+			}
+		}
+		if missing > most {
+			worst, most = c, missing
+		}
+	}
+	if worst == nil {
+		return errors.New("the table has no rows")
+	}
+	return &ColumnError{Column: worst.Name(), Row: -1,
+		Problem: fmt.Sprintf("lacks %d of %d values, and no row is complete; drop the column or fill it", most, t.Rows())}
+}
+
+func reasons(dropped []DroppedInput) string {
+	if len(dropped) == 0 {
+		return "the table has no other"
+	}
+	texts := make([]string, len(dropped))
+	for i, d := range dropped {
+		texts[i] = fmt.Sprintf("%q: %s", d.Column, d.Reason)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,84 @@
+package dataset
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestPrepare(t *testing.T) {
+	full := table(t,
+		NewText("id", "a", "", "c", "d", "e", "f"),
+		NewNumeric("x", 1, 2, math.NaN(), 4, 5, 6),
+		NewNumeric("same but where x lacks", 7, 7, 8, 7, 7, 7),
+		categorical("k", "p", "q", "p", "", "r", "p"),
+		NewNumeric("y", 1, 2, 3, 4, math.NaN(), 6))
+	r, err := Prepare(full, Preparation{
+		Target: Target{Columns: []string{"y"}}, Drop: []string{"id"}, OneHot: OneHot{MissingColumns: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEqual(t, "rows", r.Rows, []int{0, 1, 5})
+	if want := []string{"x", "k=q", "k missing"}; !slices.Equal(r.Encoder.Features(), want) {
+		t.Errorf("features %q, want %q", r.Encoder.Features(), want)
+	}
+	if want := []float32{1, 0, 0, 2, 1, 0, 6, 0, 0}; !slices.Equal(r.X.Data, want) || !slices.Equal(r.Y, []float64{1, 2, 6}) {
+		t.Errorf("X %v, Y %v", r.X.Data, r.Y)
+	}
+}
+
+func TestPrepareSubsamples(t *testing.T) {
+	x := NewNumeric("x")
+	for row := range 1000 {
+		x.Append(float64(row))
+	}
+	full := table(t, x, NewNumeric("y", make([]float64, 1000)...))
+	prepare := func(seed uint64) *Regression {
+		r, err := Prepare(full, Preparation{Target: Target{Columns: []string{"y"}}, MaxRows: 100, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	one, again, two := prepare(1), prepare(1), prepare(2)
+	mustEqual(t, "the same seed", one.Rows, again.Rows)
+	if slices.Equal(one.Rows, two.Rows) || !slices.IsSorted(one.Rows) || len(slices.Compact(one.Rows)) != 100 {
+		t.Errorf("rows %v", one.Rows)
+	}
+	for i, row := range one.Rows {
+		if one.X.At(i, 0) != float32(row) {
+			t.Fatalf("row %d holds %v", row, one.X.At(i, 0))
+		}
+	}
+}
+
+func TestPrepareRefuses(t *testing.T) {
+	nan := math.NaN()
+	y := Target{Columns: []string{"y"}}
+	for want, test := range map[string]struct {
+		columns []Column
+		p       Preparation
+	}{
+		`column "z" is not in the table, which has "x", "y"`: {
+			[]Column{NewNumeric("x", 1), NewNumeric("y", 1)}, Preparation{Target: y, Drop: []string{"z"}}},
+		`column "x" lacks 2 of 3 values, and no row is complete; drop the column or fill it`: {
+			[]Column{NewNumeric("x", nan, nan, 1), NewNumeric("y", 1, 2, nan)}, Preparation{Target: y}},
+		`no column is left as an input: "x": has a single value`: {
+			[]Column{NewNumeric("x", 1, 1), NewNumeric("y", 1, 2)}, Preparation{Target: y}},
+		`no column is left as an input: the table has no other`: {
+			[]Column{NewNumeric("y", 1, 2)}, Preparation{Target: y}},
+		`the table has no rows`: {
+			[]Column{NewNumeric("x"), NewNumeric("y")}, Preparation{Target: y}},
+		`column "x", row 2: +Inf cannot be learnt from`: {
+			[]Column{NewNumeric("x", 1, nan, math.Inf(1)), NewNumeric("y", 1, 2, 3)}, Preparation{Target: y}},
+	} {
+		if _, err := Prepare(table(t, test.columns...), test.p); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	_, err := Prepare(table(t, NewNumeric("y", 1)), Preparation{})
+	if err == nil || errors.As(err, new(*ColumnError)) {
+		t.Errorf("no target: %v", err)
+	}
+}

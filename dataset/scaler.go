@@ -1,0 +1,168 @@
+package dataset
+
+import (
+	"errors"
+	"iter"
+	"math"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// softClip bounds scaled inputs to (-softClip, softClip).
+const softClip = 5
+
+// Divisor is what the sum of squared deviations is divided by.
+type Divisor uint8
+
+const (
+	Population Divisor = iota // n, as in the paper
+	Sample                    // n-1, as in the published code
+)
+
+// Scaler standardises inputs and clips them softly (paper, appendix
+// "Preprocessing"):
+//
+//	x' = 5·tanh((x - mean) / (5·deviation))
+//
+// for each column. A column that was constant when the scaler was fitted has
+// Deviation 0 and becomes 0 in every row: nothing can be learnt from it.
+type Scaler struct {
+	Mean, Deviation []float64
+}
+
+// FitScaler computes mean and deviation of each column over the given rows of
+// x, in the order given; without rows, over all. The paper takes those of train
+// and pool: FitScaler(x, Population, split.Train, split.Pool). A number that is
+// not finite, or too large to be squared, is a *RangeError.
+func FitScaler[T matrix.Float](x matrix.Dense[T], divisor Divisor, rows ...[]int) (Scaler, error) {
+	part := selection[T]{x, rows}
+	n := part.len()
+	if n == 0 {
+		return Scaler{}, errors.New("no rows to scale by")
+	}
+	mean := part.mean()
+	squares, constant := part.squares(mean)
+	s := Scaler{Mean: mean, Deviation: make([]float64, x.Cols)}
+	for j, sum := range squares {
+		if sum-sum != 0 { // NaN or infinite
+			return Scaler{}, part.rangeError(j)
+		}
+		if !constant[j] {
+			s.Deviation[j] = deviation(sum, n, divisor)
+		}
+	}
+	return s, nil
+}
+
+func deviation(sumOfSquares float64, n int, divisor Divisor) float64 {
+	if divisor == Sample {
+		n = max(n-1, 1)
+	}
+	return math.Sqrt(sumOfSquares / float64(n))
+}
+
+// Scale writes the scaled rows of src to dst, which may be src itself.
+func Scale[T matrix.Float](dst, src matrix.Dense[T], s Scaler) {
+	matrix.MustMatch("dataset.Scale", dst.Shape(), src.Shape())
+	matrix.MustMatch("dataset.Scale", src.Shape(), matrix.Shape{Rows: src.Rows, Cols: len(s.Mean)})
+	for i := range src.Rows {
+		to := dst.Row(i)
+		for j, v := range src.Row(i) {
+			to[j] = T(s.scale(j, float64(v)))
+		}
+	}
+}
+
+func (s Scaler) scale(column int, v float64) float64 {
+	if s.Deviation[column] == 0 {
+		return 0
+	}
+	return softClip * math.Tanh((v-s.Mean[column])/(softClip*s.Deviation[column]))
+}
+
+// selection is the rows of x that lists name, or all where there is no list.
+type selection[T matrix.Float] struct {
+	x     matrix.Dense[T]
+	lists [][]int
+}
+
+func (s selection[T]) len() int {
+	if len(s.lists) == 0 {
+		return s.x.Rows
+	}
+	n := 0
+	for _, list := range s.lists {
+		n += len(list)
+	}
+	return n
+}
+
+func (s selection[T]) rows() iter.Seq2[int, []T] {
+	return func(yield func(int, []T) bool) {
+		if len(s.lists) == 0 {
+			for i := range s.x.Rows {
+				if !yield(i, s.x.Row(i)) {
+					return
+				}
+			}
+		}
+		for _, list := range s.lists {
+			for _, i := range list {
+				if !yield(i, s.x.Row(i)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (s selection[T]) mean() []float64 {
+	mean := make([]float64, s.x.Cols)
+	for _, row := range s.rows() {
+		for j, v := range row {
+			mean[j] += float64(v)
+		}
+	}
+	for j := range mean {
+		mean[j] /= float64(s.len())
+	}
+	return mean
+}
+
+// squares returns the sums of the squared deviations from the mean, and which
+// columns are constant: there the mean may be an ulp off, so that the sum is
+// not zero.
+func (s selection[T]) squares(mean []float64) (sum []float64, constant []bool) {
+	sum = make([]float64, s.x.Cols)
+	constant = make([]bool, s.x.Cols)
+	var first []T
+	for _, row := range s.rows() {
+		if first == nil {
+			first = row
+			for j := range constant {
+				constant[j] = true
+			}
+		}
+		for j, v := range row {
+			d := float64(v) - mean[j]
+			sum[j] += d * d
+			if v != first[j] {
+				constant[j] = false
+			}
+		}
+	}
+	return sum, constant
+}
+
+// rangeError names the first number of the column that cannot be squared, or
+// the last where only their sum is too large.
+func (s selection[T]) rangeError(column int) error {
+	e := &RangeError{Column: column}
+	for i, row := range s.rows() {
+		e.Row, e.Value = i, float64(row[column])
+		if !(math.Abs(e.Value) < 1e150) {
+			break
+		}
+	}
+	return e
+}

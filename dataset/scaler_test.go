@@ -1,0 +1,81 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// TestPublishedPreprocessing follows the published code from raw inputs to what
+// the network sees.
+func TestPublishedPreprocessing(t *testing.T) {
+	raw := golden.Matrix(t, "preprocess/X_raw.npy")
+	for _, id := range []uint32{0, 3} {
+		name := func(part string) string { return fmt.Sprintf("preprocess/split%d_%s.npy", id, part) }
+		split, err := PublishedSplit(raw.Rows, Sizes{Train: 40, Valid: 60, Test: 80}, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part, got := range map[string][]int{"train": split.Train, "valid": split.Valid, "pool": split.Pool, "test": split.Test} {
+			mustEqual(t, name(part), got, golden.Ints(t, name(part+"_idxs")))
+		}
+		s, err := FitScaler(raw, Sample, split.Train, split.Pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := matrix.New[float64](raw.Rows, raw.Cols)
+		Scale(x, raw, s)
+		golden.MustMatch(t, "float64", x, golden.Matrix(t, name("X")), 1e-6)
+		single := matrix.Converted[float32](raw)
+		Scale(single, single, s)
+		golden.MustMatch(t, "float32, in place", matrix.Converted[float64](single), golden.Matrix(t, name("X")), 1e-6)
+	}
+}
+
+func TestScalerByHand(t *testing.T) {
+	x := matrix.FromRows([][]float64{{1, 0.1}, {3, 0.1}, {100, 7}, {5, 0.1}})
+	for divisor, want := range map[Divisor]float64{Population: math.Sqrt(8. / 3), Sample: 2} {
+		s, err := FitScaler(x, divisor, []int{0}, []int{1, 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Mean[0] != 3 || math.Abs(s.Deviation[0]-want) > 1e-15 || s.Deviation[1] != 0 {
+			t.Errorf("divisor %d: %+v", divisor, s)
+		}
+		got := matrix.New[float64](4, 2)
+		Scale(got, x, s)
+		for row := range 4 {
+			if v := 5 * math.Tanh((x.At(row, 0)-3)/want/5); math.Abs(got.At(row, 0)-v) > 1e-14 || got.At(row, 1) != 0 {
+				t.Errorf("divisor %d, row %d: %v, want %v and 0", divisor, row, got.Row(row), v)
+			}
+		}
+	}
+}
+
+func TestScalerSingleRow(t *testing.T) {
+	s, err := FitScaler(matrix.FromRows([][]float32{{4}}), Sample)
+	if err != nil || s.Deviation[0] != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestScalerRefuses(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {
+		x := matrix.FromRows([][]float64{{1, 2}, {3, 4}, {5, bad}})
+		_, err := FitScaler(x, Population)
+		at := (*RangeError)(nil)
+		if !errors.As(err, &at) || at.Row != 2 || at.Column != 1 {
+			t.Errorf("%v: %v", bad, err)
+		}
+		if _, err := FitScaler(x, Population, []int{0, 1}); err != nil {
+			t.Errorf("%v: rows that are not fitted on count: %v", bad, err)
+		}
+	}
+	if _, err := FitScaler(matrix.New[float32](3, 2), Population, nil); err == nil {
+		t.Error("fitted on no rows")
+	}
+}

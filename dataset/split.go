@@ -1,0 +1,47 @@
+package dataset
+
+import (
+	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+)
+
+// Sizes are the sizes of the parts of a split; the pool takes what is left.
+type Sizes struct{ Train, Valid, Test int }
+
+// PaperSizes returns the paper's sizes for n rows: 256 for the initial training
+// set, 1024 for validation, and a fifth for the test, or more so that at most
+// 200000 rows are left for the rest.
+func PaperSizes(n int) Sizes {
+	const mostForLearning = 200_000
+	return Sizes{Train: 256, Valid: 1024, Test: max(n/5, n-mostForLearning)}
+}
+
+// Split divides the rows of a data set: each row is in one part.
+type Split struct{ Train, Valid, Pool, Test []int }
+
+// NewSplit returns split number id of n rows. The same seed gives the same
+// splits; different ids give independent ones.
+func NewSplit(n int, sizes Sizes, seed, id uint64) (Split, error) {
+	return divide(n, sizes, func() []int { return rng.New(seed, "dataset split", id).Perm(n) })
+}
+
+// PublishedSplit returns the split with the given id that the paper's published
+// code makes, from NumPy's legacy generator.
+func PublishedSplit(n int, sizes Sizes, id uint32) (Split, error) {
+	return divide(n, sizes, func() []int { return newMT19937(id).perm(n) })
+}
+
+func divide(n int, s Sizes, order func() []int) (Split, error) {
+	if min(s.Train, s.Valid, s.Test) < 0 || s.Train+s.Valid+s.Test > n {
+		return Split{}, &SplitError{Rows: n, Sizes: s}
+	}
+	rows := order()
+	valid, pool, test := s.Train, s.Train+s.Valid, n-s.Test
+	return Split{
+		Train: slices.Clip(rows[:valid]),
+		Valid: slices.Clip(rows[valid:pool]),
+		Pool:  slices.Clip(rows[pool:test]),
+		Test:  rows[test:],
+	}, nil
+}

@@ -1,0 +1,179 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is what the values of a column are.
+type Kind uint8
+
+const (
+	KindNumeric     Kind = iota + 1 // numbers
+	KindCategorical                 // one of a list of levels
+	KindText                        // any text, such as the id of a row
+)
+
+func (k Kind) String() string {
+	switch k {
+	case KindNumeric:
+		return "numeric"
+	case KindCategorical:
+		return "categorical"
+	case KindText:
+		return "text"
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// Column is a *Numeric, a *Categorical or a *Text. Rows count from 0; a row
+// beyond the column panics. Reading from several goroutines is safe, appending
+// is not.
+type Column interface {
+	Name() string
+	Kind() Kind
+	Len() int
+	Missing(row int) bool
+	// Format returns the value as text, the empty text where it is missing.
+	Format(row int) string
+	// Select returns a copy of the named rows, in that order.
+	Select(rows []int) Column
+
+	constant() bool
+}
+
+// Table is a list of columns of equal length with distinct names.
+type Table struct {
+	columns []Column
+	index   map[string]int
+	rows    int
+}
+
+// NewTable makes a table of the columns, which it keeps: they are not to grow
+// any more.
+func NewTable(columns ...Column) (*Table, error) {
+	t := &Table{columns: columns, index: make(map[string]int, len(columns))}
+	for i, c := range columns {
+		if i == 0 {
+			t.rows = c.Len()
+		}
+		if c.Len() != t.rows {
+			return nil, &ColumnError{Column: c.Name(), Row: -1,
+				Problem: fmt.Sprintf("has %d rows where column %q has %d", c.Len(), columns[0].Name(), t.rows)}
+		}
+		if first, taken := t.index[c.Name()]; taken {
+			return nil, &ColumnError{Column: c.Name(), Row: -1,
+				Problem: fmt.Sprintf("is the name of columns %d and %d; rename one", first+1, i+1)}
+		}
+		t.index[c.Name()] = i
+	}
+	return t, nil
+}
+
+// Rows returns the number of rows.
+func (t *Table) Rows() int { return t.rows }
+
+// Columns returns the columns in order. The slice is not to be changed.
+func (t *Table) Columns() []Column { return t.columns }
+
+// Names returns the names of the columns in order.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.Name()
+	}
+	return names
+}
+
+// Column returns the column with the given name, or an error that lists the
+// names that there are.
+func (t *Table) Column(name string) (Column, error) {
+	if i, ok := t.index[name]; ok {
+		return t.columns[i], nil
+	}
+	return nil, &ColumnError{Column: name, Row: -1, Problem: "is not in the table, which has " + list(t.Names())}
+}
+
+// Numeric returns the numeric column with the given name.
+func (t *Table) Numeric(name string) (*Numeric, error) {
+	c, err := t.Column(name)
+	if err != nil {
+		return nil, err
+	}
+	numbers, ok := c.(*Numeric)
+	if !ok {
+		return nil, &ColumnError{Column: name, Row: -1, Problem: fmt.Sprintf("is %v, not numeric", c.Kind())}
+	}
+	return numbers, nil
+}
+
+// Without returns the table less the named columns, which must exist. The
+// columns are shared, not copied.
+func (t *Table) Without(names ...string) (*Table, error) {
+	drop := make(map[string]bool, len(names))
+	for _, name := range names {
+		if _, err := t.Column(name); err != nil {
+			return nil, err
+		}
+		drop[name] = true
+	}
+	var kept []Column
+	for _, c := range t.columns {
+		if !drop[c.Name()] {
+			kept = append(kept, c)
+		}
+	}
+	return t.with(kept, t.rows), nil
+}
+
+// Select returns a copy of the named rows, in that order.
+func (t *Table) Select(rows []int) *Table {
+	columns := make([]Column, len(t.columns))
+	for i, c := range t.columns {
+		columns[i] = c.Select(rows)
+	}
+	return t.with(columns, len(rows))
+}
+
+// CompleteRows returns, in order, the rows without a missing value.
+func (t *Table) CompleteRows() []int {
+	rows := make([]int, 0, t.rows)
+	for row := range t.rows {
+		if t.complete(row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (t *Table) complete(row int) bool {
+	for _, c := range t.columns {
+		if c.Missing(row) {
+			return false
+		}
+	}
+	return true
+}
+
+// with makes a table of columns that come from t, whose names are distinct.
+func (t *Table) with(columns []Column, rows int) *Table {
+	s := &Table{columns: columns, rows: rows, index: make(map[string]int, len(columns))}
+	for i, c := range columns {
+		s.index[c.Name()] = i
+	}
+	return s
+}
+
+// list prints names for a message, the first few of many.
+func list(names []string) string {
+	const most = 20
+	quoted := make([]string, min(len(names), most))
+	for i := range quoted {
+		quoted[i] = fmt.Sprintf("%q", names[i])
+	}
+	text := strings.Join(quoted, ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
+}

@@ -1,0 +1,60 @@
+package dataset
+
+// Text is a column of arbitrary text, such as the ids of the rows. The bytes of
+// many rows lie in one piece, so that a row costs its bytes and eight more. The
+// empty text is a missing value.
+type Text struct {
+	name  string
+	parts [][]byte    // part i holds the rows from i·chunkLen on
+	ends  chunks[int] // where a row ends in its part
+}
+
+// NewText returns a column of the given values.
+func NewText(name string, values ...string) *Text {
+	c := &Text{name: name}
+	for _, v := range values {
+		c.Append([]byte(v))
+	}
+	return c
+}
+
+// Append adds a row with a copy of value.
+func (c *Text) Append(value []byte) {
+	if c.Len()&chunkMask == 0 {
+		c.parts = append(c.parts, nil)
+	}
+	last := &c.parts[len(c.parts)-1]
+	*last = append(*last, value...)
+	c.ends.append(len(*last))
+}
+
+func (c *Text) value(row int) []byte {
+	start := 0
+	if row&chunkMask != 0 {
+		start = c.ends.at(row - 1)
+	}
+	return c.parts[row>>chunkBits][start:c.ends.at(row)]
+}
+
+func (c *Text) Name() string          { return c.name }
+func (c *Text) Kind() Kind            { return KindText }
+func (c *Text) Len() int              { return c.ends.len() }
+func (c *Text) Missing(row int) bool  { return len(c.value(row)) == 0 }
+func (c *Text) Format(row int) string { return string(c.value(row)) }
+
+func (c *Text) Select(rows []int) Column {
+	s := NewText(c.name)
+	for _, row := range rows {
+		s.Append(c.value(row))
+	}
+	return s
+}
+
+func (c *Text) constant() bool {
+	for row := 1; row < c.Len(); row++ {
+		if string(c.value(row)) != string(c.value(0)) {
+			return false
+		}
+	}
+	return true
+}
