@@ -1,0 +1,159 @@
+package main
+
+import (
+	"math"
+	"time"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// bench measures, and knows the limits of the machine once they are measured.
+type bench struct {
+	print    func(line)
+	section  string
+	ceilings map[ceiling]float64
+}
+
+// ceiling names a limit: a resource on a number of threads.
+type ceiling struct {
+	resource string
+	threads  int
+}
+
+// The resources that have limits.
+const (
+	fma32  = "fma-f32"     // multiply-adds on float32, GFLOP/s
+	fma64  = "fma-f64"     // multiply-adds on float64, GFLOP/s
+	cache  = "read-cache"  // reads of 1 MiB per thread, GB/s
+	memory = "read-memory" // reads of 1 GiB, GB/s
+)
+
+// budget is how long one measurement repeats: the machine may be shared, and
+// the best of many is what it can do when it is left alone.
+const budget = 400 * time.Millisecond
+
+// best returns the shortest time of body in seconds, on the given threads.
+func best(threads int, body func()) float64 {
+	linalg.SetThreads(threads)
+	defer linalg.SetThreads(0)
+	body() // warm caches and scratch
+	calls := callsPerMillisecond(body)
+	shortest := math.Inf(1)
+	for start, rounds := time.Now(), 0; rounds < 3 || time.Since(start) < budget; rounds++ {
+		begin := time.Now()
+		for range calls {
+			body()
+		}
+		shortest = min(shortest, time.Since(begin).Seconds()/float64(calls))
+	}
+	return shortest
+}
+
+// callsPerMillisecond is how often to call body for a time that the clock can
+// measure well; at least once.
+func callsPerMillisecond(body func()) int {
+	begin := time.Now()
+	body()
+	return 1 + int(time.Millisecond/(1+time.Since(begin)))
+}
+
+// rate reports work of the given amount (flops or bytes) as a share of a limit.
+func (b *bench) rate(op, shape, resource string, threads int, work float64, body func()) {
+	speed := work / best(threads, body) / 1e9
+	unit := "GFLOP/s"
+	if resource == memory || resource == cache {
+		unit = "GB/s"
+	}
+	b.report(op, shape, resource, threads, speed, unit, speed)
+}
+
+// seconds reports work of the given amount by its time, and as a share of a
+// limit.
+func (b *bench) seconds(op, shape, resource string, threads int, work float64, body func()) {
+	time := best(threads, body)
+	b.report(op, shape, resource, threads, time, "s", work/time/1e9)
+}
+
+func (b *bench) report(op, shape, resource string, threads int, value float64, unit string, speed float64) {
+	limit := b.ceilings[ceiling{resource, threads}]
+	b.print(line{Section: b.section, Op: op, Shape: shape, Threads: threads,
+		Value: value, Unit: unit, Percent: 100 * speed / limit})
+}
+
+// threadCounts is one thread and all threads.
+func threadCounts() []int {
+	if all := linalg.Threads(); all > 1 {
+		return []int{1, all}
+	}
+	return []int{1}
+}
+
+// measureCeilings measures and prints the limits of the machine.
+func (b *bench) measureCeilings() {
+	b.section = "ceilings"
+	b.ceilings = map[ceiling]float64{}
+	big := matrix.Alloc[float32](1 << 28)
+	for i := range big {
+		big[i] = 1 // pages that were never written share one page of zeros
+	}
+	for _, threads := range threadCounts() {
+		b.ceiling(fma32, "registers", threads, "GFLOP/s", fmaCeiling[float32](threads))
+		b.ceiling(fma64, "registers", threads, "GFLOP/s", fmaCeiling[float64](threads))
+		b.ceiling(cache, "1MiB", threads, "GB/s", readCeiling(threads, big[:threads<<18], 1<<18, 32))
+		b.ceiling(memory, "1GiB", threads, "GB/s", readCeiling(threads, big, 1<<18, 1))
+	}
+}
+
+func (b *bench) ceiling(resource, shape string, threads int, unit string, value float64) {
+	b.ceilings[ceiling{resource, threads}] = value
+	b.print(line{Section: b.section, Op: resource, Shape: shape, Threads: threads,
+		Value: value, Unit: unit, Percent: 100})
+}
+
+// fmaJob runs multiply-adds on every thread.
+type fmaJob[T matrix.Float] struct{ rounds int }
+
+func (j fmaJob[T]) Do(_, _ int) { simd.For[T]().FMALoop(j.rounds) }
+
+func fmaCeiling[T matrix.Float](threads int) float64 {
+	const rounds = 100_000
+	flops := simd.For[T]().FMALoop(1) * rounds * threads
+	job := fmaJob[T]{rounds}
+	return float64(flops) / best(threads, func() { linalg.Run(threads, job) }) / 1e9
+}
+
+// readJob reads pieces of an array, each several times over, as four rows at
+// once or in one sequence: the faster of the two is what the memory can do.
+type readJob struct {
+	data          []float32
+	piece, passes int
+	fourRows      bool
+	query         []float32
+	sums          []float32
+}
+
+func (j *readJob) Do(part, _ int) {
+	set := simd.For[float32]()
+	piece := j.data[part*j.piece:][:j.piece]
+	for range j.passes {
+		if j.fourRows {
+			rows := len(piece) / len(j.query)
+			set.DotRows(j.sums[part*rows:][:rows], j.query, piece, len(j.query))
+		} else {
+			j.sums[part] = set.Sum(piece)
+		}
+	}
+}
+
+func readCeiling(threads int, data []float32, piece, passes int) float64 {
+	fastest := 0.0
+	for _, fourRows := range []bool{false, true} {
+		job := &readJob{data: data, piece: piece, passes: passes, fourRows: fourRows,
+			query: make([]float32, 4096), sums: make([]float32, len(data)/4096)}
+		seconds := best(threads, func() { linalg.Run(len(data)/piece, job) })
+		fastest = max(fastest, float64(4*len(data)*passes)/seconds/1e9)
+	}
+	return fastest
+}
