@@ -1,0 +1,52 @@
+# Everyday commands; `make help` lists them. .ci/run uses the same ones.
+
+.DEFAULT_GOAL := help
+
+GOFMT := $(shell go env GOROOT)/bin/gofmt
+SPEED  = go run ./cmd/speed $(if $(SECTION),-section $(SECTION))
+
+# The generator of the assembly is a module of its own, which ./... leaves out.
+GENERATOR := internal/simd/gen
+
+PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
+
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Compile everything, without cgo.
+	CGO_ENABLED=0 go build ./...
+
+.PHONY: test
+test: ## Run all tests.
+	go test ./...
+
+.PHONY: bench
+bench: ## Measure this machine's ceilings and every operation against them; SECTION=linalg runs one section.
+	$(SPEED)
+
+.PHONY: bench-json
+bench-json: ## The same as JSON lines; call it with make -s so that nothing else is printed.
+	@$(SPEED) -json
+
+.PHONY: lint
+lint: ## gofmt, go vet and staticcheck.
+	@unformatted=$$(git ls-files -z '*.go' | xargs -0 $(GOFMT) -l); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	go vet -tags noasm ./...
+	go tool staticcheck ./...
+	cd $(GENERATOR) && go vet ./... && "$$(go -C '$(CURDIR)' tool -n staticcheck)" ./...
+
+.PHONY: generate
+generate: ## Write the generated files again: the assembly of internal/simd.
+	go generate ./...
+
+.PHONY: cross
+cross: $(PLATFORMS) ## Compile code and tests for the other platforms.
+
+.PHONY: $(PLATFORMS)
+$(PLATFORMS):
+	CGO_ENABLED=0 GOOS=$(@D) GOARCH=$(@F) go build ./...
+	CGO_ENABLED=0 GOOS=$(@D) GOARCH=$(@F) go vet ./...
