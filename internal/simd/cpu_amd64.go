@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources f4e93ee8d401e8d309858438
+// sources 6ea9a83068ad9541c993302c
 // content 46f4f83b628ad4de17d6dada

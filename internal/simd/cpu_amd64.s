@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources f4e93ee8d401e8d309858438
+// sources 6ea9a83068ad9541c993302c
 // content a97859aed189f0d4b008e44b

@@ -3213,5 +3213,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources f4e93ee8d401e8d309858438
+// sources 6ea9a83068ad9541c993302c
 // content a254c4b82046bdb36972a7d0

@@ -9515,5 +9515,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources f4e93ee8d401e8d309858438
+// sources 6ea9a83068ad9541c993302c
 // content 9b58ddfd1617c6ad7477c703

@@ -48,6 +48,7 @@ func avx2F32() *Set[float32] {
 	s.tiles = []tileFunc[float32]{nil, tile1F32AVX2, tile2F32AVX2, tile3F32AVX2,
 		tile4F32AVX2, tile5F32AVX2, tile6F32AVX2}
 	s.packPanel, s.packPanelT, s.fmaLoop = packPanelF32AVX2, packPanelTF32AVX2, fmaLoopF32AVX2
+	vectorAVX2F32(s)
 	return s
 }
 
@@ -57,6 +58,7 @@ func avx2F64() *Set[float64] {
 	s.tiles = []tileFunc[float64]{nil, tile1F64AVX2, tile2F64AVX2, tile3F64AVX2,
 		tile4F64AVX2, tile5F64AVX2, tile6F64AVX2}
 	s.packPanel, s.packPanelT, s.fmaLoop = packPanelF64AVX2, packPanelTF64AVX2, fmaLoopF64AVX2
+	vectorAVX2F64(s)
 	return s
 }
 
@@ -68,6 +70,7 @@ func avx512F32() *Set[float32] {
 		tile9F32AVX512, tile10F32AVX512, tile11F32AVX512, tile12F32AVX512,
 		tile13F32AVX512, tile14F32AVX512}
 	s.packPanel, s.packPanelT, s.fmaLoop = packPanelF32AVX512, packPanelTF32AVX512, fmaLoopF32AVX512
+	vectorAVX512F32(s)
 	return s
 }
 
@@ -79,6 +82,7 @@ func avx512F64() *Set[float64] {
 		tile9F64AVX512, tile10F64AVX512, tile11F64AVX512, tile12F64AVX512,
 		tile13F64AVX512, tile14F64AVX512}
 	s.packPanel, s.packPanelT, s.fmaLoop = packPanelF64AVX512, packPanelTF64AVX512, fmaLoopF64AVX512
+	vectorAVX512F64(s)
 	return s
 }
 

@@ -4,5 +4,125 @@
 
 package simd
 
-// sources f4e93ee8d401e8d309858438
-// content eb6cccc5920361d0b4dd2fbd
+// dotF32AVX2 returns Σ x[i]·y[i].
+//
+//go:noescape
+func dotF32AVX2(x []float32, y []float32) float32
+
+// sumF32AVX2 returns Σ x[i].
+//
+//go:noescape
+func sumF32AVX2(x []float32) float32
+
+// sumSquaresF32AVX2 returns Σ x[i]².
+//
+//go:noescape
+func sumSquaresF32AVX2(x []float32) float32
+
+// axpyF32AVX2 adds a·x to dst.
+//
+//go:noescape
+func axpyF32AVX2(dst []float32, x []float32, a float32)
+
+// scaleAddF32AVX2 writes a·dst + b·x to dst.
+//
+//go:noescape
+func scaleAddF32AVX2(dst []float32, x []float32, a float32, b float32)
+
+// mulF32AVX2 writes x·y to dst.
+//
+//go:noescape
+func mulF32AVX2(dst []float32, x []float32, y []float32)
+
+// rotateF32AVX2 writes c·x + s·y to x and c·y − s·x to y.
+//
+//go:noescape
+func rotateF32AVX2(x []float32, y []float32, c float32, s float32)
+
+// reluF32AVX2 writes max(x, 0) to dst.
+//
+//go:noescape
+func reluF32AVX2(dst []float32, x []float32)
+
+// reluMaskF32AVX2 writes grad to dst where y > 0, zero elsewhere.
+//
+//go:noescape
+func reluMaskF32AVX2(dst []float32, grad []float32, y []float32)
+
+// dotRowsF32AVX2 writes the products of q with the rows to dst.
+//
+//go:noescape
+func dotRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
+
+// sqDistRowsF32AVX2 writes the squared distances of q and the rows to dst.
+//
+//go:noescape
+func sqDistRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
+
+// adamF32AVX2 makes one step of Adam; see AdamStep.
+//
+//go:noescape
+func adamF32AVX2(w []float32, m []float32, v []float32, grad []float32, step *float32)
+
+// dotF64AVX2 returns Σ x[i]·y[i].
+//
+//go:noescape
+func dotF64AVX2(x []float64, y []float64) float64
+
+// sumF64AVX2 returns Σ x[i].
+//
+//go:noescape
+func sumF64AVX2(x []float64) float64
+
+// sumSquaresF64AVX2 returns Σ x[i]².
+//
+//go:noescape
+func sumSquaresF64AVX2(x []float64) float64
+
+// axpyF64AVX2 adds a·x to dst.
+//
+//go:noescape
+func axpyF64AVX2(dst []float64, x []float64, a float64)
+
+// scaleAddF64AVX2 writes a·dst + b·x to dst.
+//
+//go:noescape
+func scaleAddF64AVX2(dst []float64, x []float64, a float64, b float64)
+
+// mulF64AVX2 writes x·y to dst.
+//
+//go:noescape
+func mulF64AVX2(dst []float64, x []float64, y []float64)
+
+// rotateF64AVX2 writes c·x + s·y to x and c·y − s·x to y.
+//
+//go:noescape
+func rotateF64AVX2(x []float64, y []float64, c float64, s float64)
+
+// reluF64AVX2 writes max(x, 0) to dst.
+//
+//go:noescape
+func reluF64AVX2(dst []float64, x []float64)
+
+// reluMaskF64AVX2 writes grad to dst where y > 0, zero elsewhere.
+//
+//go:noescape
+func reluMaskF64AVX2(dst []float64, grad []float64, y []float64)
+
+// dotRowsF64AVX2 writes the products of q with the rows to dst.
+//
+//go:noescape
+func dotRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
+
+// sqDistRowsF64AVX2 writes the squared distances of q and the rows to dst.
+//
+//go:noescape
+func sqDistRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
+
+// adamF64AVX2 makes one step of Adam; see AdamStep.
+//
+//go:noescape
+func adamF64AVX2(w []float64, m []float64, v []float64, grad []float64, step *float64)
+
+// sources 6ea9a83068ad9541c993302c
+// content bc75e08c3b591a7d872cf096

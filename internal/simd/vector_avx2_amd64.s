@@ -2,5 +2,1999 @@
 
 //go:build amd64 && !noasm
 
-// sources f4e93ee8d401e8d309858438
-// content 964b2800d404e02bbd8575c2
+#include "textflag.h"
+
+DATA tileMasks<>+0(SB)/8, $0xffffffffffffffff
+DATA tileMasks<>+8(SB)/8, $0xffffffffffffffff
+DATA tileMasks<>+16(SB)/8, $0xffffffffffffffff
+DATA tileMasks<>+24(SB)/8, $0xffffffffffffffff
+DATA tileMasks<>+32(SB)/8, $0xffffffffffffffff
+DATA tileMasks<>+40(SB)/8, $0xffffffffffffffff
+DATA tileMasks<>+48(SB)/8, $0xffffffffffffffff
+DATA tileMasks<>+56(SB)/8, $0xffffffffffffffff
+DATA tileMasks<>+64(SB)/8, $0x0000000000000000
+DATA tileMasks<>+72(SB)/8, $0x0000000000000000
+DATA tileMasks<>+80(SB)/8, $0x0000000000000000
+DATA tileMasks<>+88(SB)/8, $0x0000000000000000
+DATA tileMasks<>+96(SB)/8, $0x0000000000000000
+DATA tileMasks<>+104(SB)/8, $0x0000000000000000
+DATA tileMasks<>+112(SB)/8, $0x0000000000000000
+DATA tileMasks<>+120(SB)/8, $0x0000000000000000
+GLOBL tileMasks<>(SB), RODATA|NOPTR, $128
+
+// func dotF32AVX2(x []float32, y []float32) float32
+// Requires: AVX, FMA3
+TEXT ·dotF32AVX2(SB), NOSPLIT, $0-52
+	MOVQ   x_base+0(FP), DX
+	MOVQ   y_base+24(FP), BX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x00000040, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPS     (DX)(AX*4), Y8
+	VFMADD231PS (BX)(AX*4), Y8, Y0
+	VMOVUPS     32(DX)(AX*4), Y8
+	VFMADD231PS 32(BX)(AX*4), Y8, Y1
+	VMOVUPS     64(DX)(AX*4), Y8
+	VFMADD231PS 64(BX)(AX*4), Y8, Y2
+	VMOVUPS     96(DX)(AX*4), Y8
+	VFMADD231PS 96(BX)(AX*4), Y8, Y3
+	VMOVUPS     128(DX)(AX*4), Y8
+	VFMADD231PS 128(BX)(AX*4), Y8, Y4
+	VMOVUPS     160(DX)(AX*4), Y8
+	VFMADD231PS 160(BX)(AX*4), Y8, Y5
+	VMOVUPS     192(DX)(AX*4), Y8
+	VFMADD231PS 192(BX)(AX*4), Y8, Y6
+	VMOVUPS     224(DX)(AX*4), Y8
+	VFMADD231PS 224(BX)(AX*4), Y8, Y7
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000040, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS     (DX)(AX*4), Y8
+	VFMADD231PS (BX)(AX*4), Y8, Y0
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, SI
+	NEGQ        SI
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(SI*4), Y8
+	VMASKMOVPS  (DX)(AX*4), Y8, Y9
+	VMASKMOVPS  (BX)(AX*4), Y8, Y8
+	VFMADD231PS Y8, Y9, Y0
+
+Done:
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDPS       X1, X0, X0
+	VZEROUPPER
+	VMOVSS       X0, ret+48(FP)
+	RET
+
+// func sumF32AVX2(x []float32) float32
+// Requires: AVX
+TEXT ·sumF32AVX2(SB), NOSPLIT, $0-28
+	MOVQ   x_base+0(FP), DX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x00000040, CX
+	JL     BlockEnd
+
+Block:
+	VADDPS (DX)(AX*4), Y0, Y0
+	VADDPS 32(DX)(AX*4), Y1, Y1
+	VADDPS 64(DX)(AX*4), Y2, Y2
+	VADDPS 96(DX)(AX*4), Y3, Y3
+	VADDPS 128(DX)(AX*4), Y4, Y4
+	VADDPS 160(DX)(AX*4), Y5, Y5
+	VADDPS 192(DX)(AX*4), Y6, Y6
+	VADDPS 224(DX)(AX*4), Y7, Y7
+	ADDQ   $0x00000040, AX
+	SUBQ   $0x00000040, CX
+	JGE    Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VADDPS (DX)(AX*4), Y0, Y0
+	ADDQ   $0x00000008, AX
+	SUBQ   $0x00000008, CX
+	JGE    Vector
+
+VectorEnd:
+	ADDQ       $0x00000008, CX
+	TESTQ      CX, CX
+	JE         Done
+	MOVQ       CX, BX
+	NEGQ       BX
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(BX*4), Y8
+	VMASKMOVPS (DX)(AX*4), Y8, Y8
+	VADDPS     Y8, Y0, Y0
+
+Done:
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDPS       X1, X0, X0
+	VZEROUPPER
+	VMOVSS       X0, ret+24(FP)
+	RET
+
+// func sumSquaresF32AVX2(x []float32) float32
+// Requires: AVX, FMA3
+TEXT ·sumSquaresF32AVX2(SB), NOSPLIT, $0-28
+	MOVQ   x_base+0(FP), DX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x00000040, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPS     (DX)(AX*4), Y8
+	VFMADD231PS Y8, Y8, Y0
+	VMOVUPS     32(DX)(AX*4), Y8
+	VFMADD231PS Y8, Y8, Y1
+	VMOVUPS     64(DX)(AX*4), Y8
+	VFMADD231PS Y8, Y8, Y2
+	VMOVUPS     96(DX)(AX*4), Y8
+	VFMADD231PS Y8, Y8, Y3
+	VMOVUPS     128(DX)(AX*4), Y8
+	VFMADD231PS Y8, Y8, Y4
+	VMOVUPS     160(DX)(AX*4), Y8
+	VFMADD231PS Y8, Y8, Y5
+	VMOVUPS     192(DX)(AX*4), Y8
+	VFMADD231PS Y8, Y8, Y6
+	VMOVUPS     224(DX)(AX*4), Y8
+	VFMADD231PS Y8, Y8, Y7
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000040, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS     (DX)(AX*4), Y8
+	VFMADD231PS Y8, Y8, Y0
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, BX
+	NEGQ        BX
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(BX*4), Y8
+	VMASKMOVPS  (DX)(AX*4), Y8, Y8
+	VFMADD231PS Y8, Y8, Y0
+
+Done:
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDPS       X1, X0, X0
+	VZEROUPPER
+	VMOVSS       X0, ret+24(FP)
+	RET
+
+// func axpyF32AVX2(dst []float32, x []float32, a float32)
+// Requires: AVX, FMA3
+TEXT ·axpyF32AVX2(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         dst_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSS a+48(FP), Y0
+	SUBQ         $0x00000020, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPS     (DX)(AX*4), Y1
+	VFMADD231PS (BX)(AX*4), Y0, Y1
+	VMOVUPS     Y1, (DX)(AX*4)
+	VMOVUPS     32(DX)(AX*4), Y1
+	VFMADD231PS 32(BX)(AX*4), Y0, Y1
+	VMOVUPS     Y1, 32(DX)(AX*4)
+	VMOVUPS     64(DX)(AX*4), Y1
+	VFMADD231PS 64(BX)(AX*4), Y0, Y1
+	VMOVUPS     Y1, 64(DX)(AX*4)
+	VMOVUPS     96(DX)(AX*4), Y1
+	VFMADD231PS 96(BX)(AX*4), Y0, Y1
+	VMOVUPS     Y1, 96(DX)(AX*4)
+	ADDQ        $0x00000020, AX
+	SUBQ        $0x00000020, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS     (DX)(AX*4), Y1
+	VFMADD231PS (BX)(AX*4), Y0, Y1
+	VMOVUPS     Y1, (DX)(AX*4)
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, SI
+	NEGQ        SI
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(SI*4), Y1
+	VMASKMOVPS  (DX)(AX*4), Y1, Y2
+	VMASKMOVPS  (BX)(AX*4), Y1, Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMASKMOVPS  Y2, Y1, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func scaleAddF32AVX2(dst []float32, x []float32, a float32, b float32)
+// Requires: AVX, FMA3
+TEXT ·scaleAddF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         dst_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSS a+48(FP), Y0
+	VBROADCASTSS b+52(FP), Y1
+	SUBQ         $0x00000020, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPS     (BX)(AX*4), Y2
+	VMULPS      Y2, Y1, Y2
+	VFMADD231PS (DX)(AX*4), Y0, Y2
+	VMOVUPS     Y2, (DX)(AX*4)
+	VMOVUPS     32(BX)(AX*4), Y2
+	VMULPS      Y2, Y1, Y2
+	VFMADD231PS 32(DX)(AX*4), Y0, Y2
+	VMOVUPS     Y2, 32(DX)(AX*4)
+	VMOVUPS     64(BX)(AX*4), Y2
+	VMULPS      Y2, Y1, Y2
+	VFMADD231PS 64(DX)(AX*4), Y0, Y2
+	VMOVUPS     Y2, 64(DX)(AX*4)
+	VMOVUPS     96(BX)(AX*4), Y2
+	VMULPS      Y2, Y1, Y2
+	VFMADD231PS 96(DX)(AX*4), Y0, Y2
+	VMOVUPS     Y2, 96(DX)(AX*4)
+	ADDQ        $0x00000020, AX
+	SUBQ        $0x00000020, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS     (BX)(AX*4), Y2
+	VMULPS      Y2, Y1, Y2
+	VFMADD231PS (DX)(AX*4), Y0, Y2
+	VMOVUPS     Y2, (DX)(AX*4)
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, SI
+	NEGQ        SI
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(SI*4), Y2
+	VMASKMOVPS  (BX)(AX*4), Y2, Y3
+	VMULPS      Y3, Y1, Y3
+	VMASKMOVPS  (DX)(AX*4), Y2, Y1
+	VFMADD231PS Y1, Y0, Y3
+	VMASKMOVPS  Y3, Y2, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func mulF32AVX2(dst []float32, x []float32, y []float32)
+// Requires: AVX
+TEXT ·mulF32AVX2(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), DX
+	MOVQ x_base+24(FP), BX
+	MOVQ y_base+48(FP), SI
+	MOVQ dst_len+8(FP), CX
+	XORQ AX, AX
+	SUBQ $0x00000020, CX
+	JL   BlockEnd
+
+Block:
+	VMOVUPS (BX)(AX*4), Y0
+	VMULPS  (SI)(AX*4), Y0, Y0
+	VMOVUPS Y0, (DX)(AX*4)
+	VMOVUPS 32(BX)(AX*4), Y0
+	VMULPS  32(SI)(AX*4), Y0, Y0
+	VMOVUPS Y0, 32(DX)(AX*4)
+	VMOVUPS 64(BX)(AX*4), Y0
+	VMULPS  64(SI)(AX*4), Y0, Y0
+	VMOVUPS Y0, 64(DX)(AX*4)
+	VMOVUPS 96(BX)(AX*4), Y0
+	VMULPS  96(SI)(AX*4), Y0, Y0
+	VMOVUPS Y0, 96(DX)(AX*4)
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS (BX)(AX*4), Y0
+	VMULPS  (SI)(AX*4), Y0, Y0
+	VMOVUPS Y0, (DX)(AX*4)
+	ADDQ    $0x00000008, AX
+	SUBQ    $0x00000008, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ       $0x00000008, CX
+	TESTQ      CX, CX
+	JE         Done
+	MOVQ       CX, DI
+	NEGQ       DI
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(DI*4), Y0
+	VMASKMOVPS (BX)(AX*4), Y0, Y1
+	VMASKMOVPS (SI)(AX*4), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func rotateF32AVX2(x []float32, y []float32, c float32, s float32)
+// Requires: AVX, FMA3
+TEXT ·rotateF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         x_base+0(FP), DX
+	MOVQ         y_base+24(FP), BX
+	MOVQ         x_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSS c+48(FP), Y0
+	VBROADCASTSS s+52(FP), Y1
+	SUBQ         $0x00000020, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPS      (DX)(AX*4), Y2
+	VMOVUPS      (BX)(AX*4), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y0, Y5
+	VFMADD231PS  Y3, Y1, Y4
+	VFNMADD231PS Y2, Y1, Y5
+	VMOVUPS      Y4, (DX)(AX*4)
+	VMOVUPS      Y5, (BX)(AX*4)
+	VMOVUPS      32(DX)(AX*4), Y2
+	VMOVUPS      32(BX)(AX*4), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y0, Y5
+	VFMADD231PS  Y3, Y1, Y4
+	VFNMADD231PS Y2, Y1, Y5
+	VMOVUPS      Y4, 32(DX)(AX*4)
+	VMOVUPS      Y5, 32(BX)(AX*4)
+	VMOVUPS      64(DX)(AX*4), Y2
+	VMOVUPS      64(BX)(AX*4), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y0, Y5
+	VFMADD231PS  Y3, Y1, Y4
+	VFNMADD231PS Y2, Y1, Y5
+	VMOVUPS      Y4, 64(DX)(AX*4)
+	VMOVUPS      Y5, 64(BX)(AX*4)
+	VMOVUPS      96(DX)(AX*4), Y2
+	VMOVUPS      96(BX)(AX*4), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y0, Y5
+	VFMADD231PS  Y3, Y1, Y4
+	VFNMADD231PS Y2, Y1, Y5
+	VMOVUPS      Y4, 96(DX)(AX*4)
+	VMOVUPS      Y5, 96(BX)(AX*4)
+	ADDQ         $0x00000020, AX
+	SUBQ         $0x00000020, CX
+	JGE          Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS      (DX)(AX*4), Y2
+	VMOVUPS      (BX)(AX*4), Y3
+	VMULPS       Y2, Y0, Y4
+	VMULPS       Y3, Y0, Y5
+	VFMADD231PS  Y3, Y1, Y4
+	VFNMADD231PS Y2, Y1, Y5
+	VMOVUPS      Y4, (DX)(AX*4)
+	VMOVUPS      Y5, (BX)(AX*4)
+	ADDQ         $0x00000008, AX
+	SUBQ         $0x00000008, CX
+	JGE          Vector
+
+VectorEnd:
+	ADDQ         $0x00000008, CX
+	TESTQ        CX, CX
+	JE           Done
+	MOVQ         CX, SI
+	NEGQ         SI
+	LEAQ         tileMasks<>+64(SB), CX
+	VMOVUPS      (CX)(SI*4), Y2
+	VMASKMOVPS   (DX)(AX*4), Y2, Y3
+	VMASKMOVPS   (BX)(AX*4), Y2, Y4
+	VMULPS       Y3, Y0, Y5
+	VMULPS       Y4, Y0, Y0
+	VFMADD231PS  Y4, Y1, Y5
+	VFNMADD231PS Y3, Y1, Y0
+	VMASKMOVPS   Y5, Y2, (DX)(AX*4)
+	VMASKMOVPS   Y0, Y2, (BX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func reluF32AVX2(dst []float32, x []float32)
+// Requires: AVX
+TEXT ·reluF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ   dst_base+0(FP), DX
+	MOVQ   x_base+24(FP), BX
+	MOVQ   dst_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	SUBQ   $0x00000020, CX
+	JL     BlockEnd
+
+Block:
+	VMAXPS  (BX)(AX*4), Y0, Y1
+	VMOVUPS Y1, (DX)(AX*4)
+	VMAXPS  32(BX)(AX*4), Y0, Y1
+	VMOVUPS Y1, 32(DX)(AX*4)
+	VMAXPS  64(BX)(AX*4), Y0, Y1
+	VMOVUPS Y1, 64(DX)(AX*4)
+	VMAXPS  96(BX)(AX*4), Y0, Y1
+	VMOVUPS Y1, 96(DX)(AX*4)
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMAXPS  (BX)(AX*4), Y0, Y1
+	VMOVUPS Y1, (DX)(AX*4)
+	ADDQ    $0x00000008, AX
+	SUBQ    $0x00000008, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ       $0x00000008, CX
+	TESTQ      CX, CX
+	JE         Done
+	MOVQ       CX, SI
+	NEGQ       SI
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(SI*4), Y1
+	VMASKMOVPS (BX)(AX*4), Y1, Y2
+	VMAXPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func reluMaskF32AVX2(dst []float32, grad []float32, y []float32)
+// Requires: AVX
+TEXT ·reluMaskF32AVX2(SB), NOSPLIT, $0-72
+	MOVQ   dst_base+0(FP), DX
+	MOVQ   grad_base+24(FP), BX
+	MOVQ   y_base+48(FP), SI
+	MOVQ   dst_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	SUBQ   $0x00000020, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPS (SI)(AX*4), Y1
+	VMOVUPS (BX)(AX*4), Y2
+	VCMPPS  $0x1e, Y0, Y1, Y1
+	VANDPS  Y1, Y2, Y2
+	VMOVUPS Y2, (DX)(AX*4)
+	VMOVUPS 32(SI)(AX*4), Y1
+	VMOVUPS 32(BX)(AX*4), Y2
+	VCMPPS  $0x1e, Y0, Y1, Y1
+	VANDPS  Y1, Y2, Y2
+	VMOVUPS Y2, 32(DX)(AX*4)
+	VMOVUPS 64(SI)(AX*4), Y1
+	VMOVUPS 64(BX)(AX*4), Y2
+	VCMPPS  $0x1e, Y0, Y1, Y1
+	VANDPS  Y1, Y2, Y2
+	VMOVUPS Y2, 64(DX)(AX*4)
+	VMOVUPS 96(SI)(AX*4), Y1
+	VMOVUPS 96(BX)(AX*4), Y2
+	VCMPPS  $0x1e, Y0, Y1, Y1
+	VANDPS  Y1, Y2, Y2
+	VMOVUPS Y2, 96(DX)(AX*4)
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS (SI)(AX*4), Y1
+	VMOVUPS (BX)(AX*4), Y2
+	VCMPPS  $0x1e, Y0, Y1, Y1
+	VANDPS  Y1, Y2, Y2
+	VMOVUPS Y2, (DX)(AX*4)
+	ADDQ    $0x00000008, AX
+	SUBQ    $0x00000008, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ       $0x00000008, CX
+	TESTQ      CX, CX
+	JE         Done
+	MOVQ       CX, DI
+	NEGQ       DI
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(DI*4), Y1
+	VMASKMOVPS (SI)(AX*4), Y1, Y2
+	VMASKMOVPS (BX)(AX*4), Y1, Y3
+	VCMPPS     $0x1e, Y0, Y2, Y0
+	VANDPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y1, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func dotRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ q_base+24(FP), DX
+	MOVQ rows_base+48(FP), BX
+	MOVQ stride+72(FP), SI
+	SHLQ $0x02, SI
+	MOVQ SI, DI
+	SHLQ $0x02, DI
+	JE   far
+
+near:
+	CMPQ DI, $0x00001000
+	JGE  far
+	SHLQ $0x01, DI
+	JMP  near
+
+far:
+	TESTQ CX, CX
+	JE    done
+
+group:
+	LEAQ    (BX)(SI*1), R10
+	CMPQ    CX, $0x00000001
+	CMOVQLE BX, R10
+	LEAQ    (R10)(SI*1), R11
+	CMPQ    CX, $0x00000002
+	CMOVQLE R10, R11
+	LEAQ    (R11)(SI*1), R12
+	CMPQ    CX, $0x00000003
+	CMOVQLE R11, R12
+	XORQ    R8, R8
+	MOVQ    DI, R9
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), R13
+	SUBQ    $0x00000010, R13
+	JL      columnsBlockEnd
+
+columnsBlock:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPS     (DX)(R8*4), Y8
+	VFMADD231PS (BX)(R8*4), Y8, Y0
+	VFMADD231PS (R10)(R8*4), Y8, Y2
+	VFMADD231PS (R11)(R8*4), Y8, Y4
+	VFMADD231PS (R12)(R8*4), Y8, Y6
+	VMOVUPS     32(DX)(R8*4), Y8
+	VFMADD231PS 32(BX)(R8*4), Y8, Y1
+	VFMADD231PS 32(R10)(R8*4), Y8, Y3
+	VFMADD231PS 32(R11)(R8*4), Y8, Y5
+	VFMADD231PS 32(R12)(R8*4), Y8, Y7
+	ADDQ        $0x00000010, R8
+	SUBQ        $0x00000010, R13
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000010, R13
+	SUBQ $0x00000008, R13
+	JL   columnsVectorEnd
+
+columnsVector:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000020, R9
+	VMOVUPS     (DX)(R8*4), Y8
+	VFMADD231PS (BX)(R8*4), Y8, Y0
+	VFMADD231PS (R10)(R8*4), Y8, Y2
+	VFMADD231PS (R11)(R8*4), Y8, Y4
+	VFMADD231PS (R12)(R8*4), Y8, Y6
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, R13
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000008, R13
+	TESTQ       R13, R13
+	JE          columnsDone
+	MOVQ        R13, R14
+	NEGQ        R14
+	LEAQ        tileMasks<>+64(SB), R13
+	VMOVUPS     (R13)(R14*4), Y8
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000020, R9
+	VMASKMOVPS  (DX)(R8*4), Y8, Y9
+	VMASKMOVPS  (BX)(R8*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y0
+	VMASKMOVPS  (R10)(R8*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y2
+	VMASKMOVPS  (R11)(R8*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y4
+	VMASKMOVPS  (R12)(R8*4), Y8, Y8
+	VFMADD231PS Y8, Y9, Y6
+
+columnsDone:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y7, Y6, Y6
+	VHADDPS      Y2, Y0, Y0
+	VHADDPS      Y6, Y4, Y4
+	VHADDPS      Y4, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPS       X2, X0, X0
+	CMPQ         CX, $0x00000004
+	JL           lastGroup
+	VMOVUPS      X0, (AX)
+	ADDQ         $0x00000010, AX
+	LEAQ         (R12)(SI*1), BX
+	SUBQ         $0x00000004, CX
+	JNE          group
+	JMP          done
+
+lastGroup:
+	MOVQ       CX, DX
+	NEGQ       DX
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(DX*4), Y1
+	VMASKMOVPS X0, X1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sqDistRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·sqDistRowsF32AVX2(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ q_base+24(FP), DX
+	MOVQ rows_base+48(FP), BX
+	MOVQ stride+72(FP), SI
+	SHLQ $0x02, SI
+	MOVQ SI, DI
+	SHLQ $0x02, DI
+	JE   far
+
+near:
+	CMPQ DI, $0x00001000
+	JGE  far
+	SHLQ $0x01, DI
+	JMP  near
+
+far:
+	TESTQ CX, CX
+	JE    done
+
+group:
+	LEAQ    (BX)(SI*1), R10
+	CMPQ    CX, $0x00000001
+	CMOVQLE BX, R10
+	LEAQ    (R10)(SI*1), R11
+	CMPQ    CX, $0x00000002
+	CMOVQLE R10, R11
+	LEAQ    (R11)(SI*1), R12
+	CMPQ    CX, $0x00000003
+	CMOVQLE R11, R12
+	XORQ    R8, R8
+	MOVQ    DI, R9
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), R13
+	SUBQ    $0x00000010, R13
+	JL      columnsBlockEnd
+
+columnsBlock:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPS     (DX)(R8*4), Y8
+	VSUBPS      (BX)(R8*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y0
+	VSUBPS      (R10)(R8*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y2
+	VSUBPS      (R11)(R8*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y4
+	VSUBPS      (R12)(R8*4), Y8, Y8
+	VFMADD231PS Y8, Y8, Y6
+	VMOVUPS     32(DX)(R8*4), Y8
+	VSUBPS      32(BX)(R8*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y1
+	VSUBPS      32(R10)(R8*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y3
+	VSUBPS      32(R11)(R8*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y5
+	VSUBPS      32(R12)(R8*4), Y8, Y8
+	VFMADD231PS Y8, Y8, Y7
+	ADDQ        $0x00000010, R8
+	SUBQ        $0x00000010, R13
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000010, R13
+	SUBQ $0x00000008, R13
+	JL   columnsVectorEnd
+
+columnsVector:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000020, R9
+	VMOVUPS     (DX)(R8*4), Y8
+	VSUBPS      (BX)(R8*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y0
+	VSUBPS      (R10)(R8*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y2
+	VSUBPS      (R11)(R8*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y4
+	VSUBPS      (R12)(R8*4), Y8, Y8
+	VFMADD231PS Y8, Y8, Y6
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, R13
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000008, R13
+	TESTQ       R13, R13
+	JE          columnsDone
+	MOVQ        R13, R14
+	NEGQ        R14
+	LEAQ        tileMasks<>+64(SB), R13
+	VMOVUPS     (R13)(R14*4), Y8
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000020, R9
+	VMASKMOVPS  (DX)(R8*4), Y8, Y9
+	VMASKMOVPS  (BX)(R8*4), Y8, Y10
+	VSUBPS      Y10, Y9, Y10
+	VFMADD231PS Y10, Y10, Y0
+	VMASKMOVPS  (R10)(R8*4), Y8, Y10
+	VSUBPS      Y10, Y9, Y10
+	VFMADD231PS Y10, Y10, Y2
+	VMASKMOVPS  (R11)(R8*4), Y8, Y10
+	VSUBPS      Y10, Y9, Y10
+	VFMADD231PS Y10, Y10, Y4
+	VMASKMOVPS  (R12)(R8*4), Y8, Y8
+	VSUBPS      Y8, Y9, Y8
+	VFMADD231PS Y8, Y8, Y6
+
+columnsDone:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y7, Y6, Y6
+	VHADDPS      Y2, Y0, Y0
+	VHADDPS      Y6, Y4, Y4
+	VHADDPS      Y4, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPS       X2, X0, X0
+	CMPQ         CX, $0x00000004
+	JL           lastGroup
+	VMOVUPS      X0, (AX)
+	ADDQ         $0x00000010, AX
+	LEAQ         (R12)(SI*1), BX
+	SUBQ         $0x00000004, CX
+	JNE          group
+	JMP          done
+
+lastGroup:
+	MOVQ       CX, DX
+	NEGQ       DX
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(DX*4), Y1
+	VMASKMOVPS X0, X1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func adamF32AVX2(w []float32, m []float32, v []float32, grad []float32, step *float32)
+// Requires: AVX, FMA3
+TEXT ·adamF32AVX2(SB), NOSPLIT, $0-104
+	MOVQ         w_base+0(FP), DX
+	MOVQ         m_base+24(FP), BX
+	MOVQ         v_base+48(FP), SI
+	MOVQ         grad_base+72(FP), DI
+	MOVQ         w_len+8(FP), CX
+	XORQ         AX, AX
+	MOVQ         step+96(FP), R8
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
+	SUBQ         $0x00000008, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPS     (DI)(AX*4), Y8
+	VMOVUPS     (BX)(AX*4), Y10
+	VMOVUPS     (SI)(AX*4), Y11
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y1, Y8, Y10
+	VMULPS      Y2, Y11, Y11
+	VMULPS      Y3, Y8, Y9
+	VFMADD231PS Y9, Y8, Y11
+	VMOVUPS     Y10, (BX)(AX*4)
+	VMOVUPS     Y11, (SI)(AX*4)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y7, Y6, Y11
+	VMULPS      Y5, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMOVUPS     (DX)(AX*4), Y8
+	VFMSUB213PS Y10, Y4, Y8
+	VMOVUPS     Y8, (DX)(AX*4)
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, R8
+	NEGQ        R8
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(R8*4), Y8
+	VMASKMOVPS  (DI)(AX*4), Y8, Y9
+	VMASKMOVPS  (BX)(AX*4), Y8, Y10
+	VMASKMOVPS  (SI)(AX*4), Y8, Y11
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y1, Y9, Y10
+	VMULPS      Y2, Y11, Y11
+	VMULPS      Y3, Y9, Y0
+	VFMADD231PS Y0, Y9, Y11
+	VMASKMOVPS  Y10, Y8, (BX)(AX*4)
+	VMASKMOVPS  Y11, Y8, (SI)(AX*4)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y7, Y6, Y11
+	VMULPS      Y5, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMASKMOVPS  (DX)(AX*4), Y8, Y0
+	VFMSUB213PS Y10, Y4, Y0
+	VMASKMOVPS  Y0, Y8, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func dotF64AVX2(x []float64, y []float64) float64
+// Requires: AVX, FMA3
+TEXT ·dotF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ   x_base+0(FP), DX
+	MOVQ   y_base+24(FP), BX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x00000020, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPD     (DX)(AX*8), Y8
+	VFMADD231PD (BX)(AX*8), Y8, Y0
+	VMOVUPD     32(DX)(AX*8), Y8
+	VFMADD231PD 32(BX)(AX*8), Y8, Y1
+	VMOVUPD     64(DX)(AX*8), Y8
+	VFMADD231PD 64(BX)(AX*8), Y8, Y2
+	VMOVUPD     96(DX)(AX*8), Y8
+	VFMADD231PD 96(BX)(AX*8), Y8, Y3
+	VMOVUPD     128(DX)(AX*8), Y8
+	VFMADD231PD 128(BX)(AX*8), Y8, Y4
+	VMOVUPD     160(DX)(AX*8), Y8
+	VFMADD231PD 160(BX)(AX*8), Y8, Y5
+	VMOVUPD     192(DX)(AX*8), Y8
+	VFMADD231PD 192(BX)(AX*8), Y8, Y6
+	VMOVUPD     224(DX)(AX*8), Y8
+	VFMADD231PD 224(BX)(AX*8), Y8, Y7
+	ADDQ        $0x00000020, AX
+	SUBQ        $0x00000020, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000004, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD     (DX)(AX*8), Y8
+	VFMADD231PD (BX)(AX*8), Y8, Y0
+	ADDQ        $0x00000004, AX
+	SUBQ        $0x00000004, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000004, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, SI
+	NEGQ        SI
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(SI*8), Y8
+	VMASKMOVPD  (DX)(AX*8), Y8, Y9
+	VMASKMOVPD  (BX)(AX*8), Y8, Y8
+	VFMADD231PD Y8, Y9, Y0
+
+Done:
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VZEROUPPER
+	VMOVSD       X0, ret+48(FP)
+	RET
+
+// func sumF64AVX2(x []float64) float64
+// Requires: AVX
+TEXT ·sumF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ   x_base+0(FP), DX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x00000020, CX
+	JL     BlockEnd
+
+Block:
+	VADDPD (DX)(AX*8), Y0, Y0
+	VADDPD 32(DX)(AX*8), Y1, Y1
+	VADDPD 64(DX)(AX*8), Y2, Y2
+	VADDPD 96(DX)(AX*8), Y3, Y3
+	VADDPD 128(DX)(AX*8), Y4, Y4
+	VADDPD 160(DX)(AX*8), Y5, Y5
+	VADDPD 192(DX)(AX*8), Y6, Y6
+	VADDPD 224(DX)(AX*8), Y7, Y7
+	ADDQ   $0x00000020, AX
+	SUBQ   $0x00000020, CX
+	JGE    Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000004, CX
+	JL   VectorEnd
+
+Vector:
+	VADDPD (DX)(AX*8), Y0, Y0
+	ADDQ   $0x00000004, AX
+	SUBQ   $0x00000004, CX
+	JGE    Vector
+
+VectorEnd:
+	ADDQ       $0x00000004, CX
+	TESTQ      CX, CX
+	JE         Done
+	MOVQ       CX, BX
+	NEGQ       BX
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(BX*8), Y8
+	VMASKMOVPD (DX)(AX*8), Y8, Y8
+	VADDPD     Y8, Y0, Y0
+
+Done:
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VZEROUPPER
+	VMOVSD       X0, ret+24(FP)
+	RET
+
+// func sumSquaresF64AVX2(x []float64) float64
+// Requires: AVX, FMA3
+TEXT ·sumSquaresF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ   x_base+0(FP), DX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x00000020, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPD     (DX)(AX*8), Y8
+	VFMADD231PD Y8, Y8, Y0
+	VMOVUPD     32(DX)(AX*8), Y8
+	VFMADD231PD Y8, Y8, Y1
+	VMOVUPD     64(DX)(AX*8), Y8
+	VFMADD231PD Y8, Y8, Y2
+	VMOVUPD     96(DX)(AX*8), Y8
+	VFMADD231PD Y8, Y8, Y3
+	VMOVUPD     128(DX)(AX*8), Y8
+	VFMADD231PD Y8, Y8, Y4
+	VMOVUPD     160(DX)(AX*8), Y8
+	VFMADD231PD Y8, Y8, Y5
+	VMOVUPD     192(DX)(AX*8), Y8
+	VFMADD231PD Y8, Y8, Y6
+	VMOVUPD     224(DX)(AX*8), Y8
+	VFMADD231PD Y8, Y8, Y7
+	ADDQ        $0x00000020, AX
+	SUBQ        $0x00000020, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000004, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD     (DX)(AX*8), Y8
+	VFMADD231PD Y8, Y8, Y0
+	ADDQ        $0x00000004, AX
+	SUBQ        $0x00000004, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000004, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, BX
+	NEGQ        BX
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(BX*8), Y8
+	VMASKMOVPD  (DX)(AX*8), Y8, Y8
+	VFMADD231PD Y8, Y8, Y0
+
+Done:
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VZEROUPPER
+	VMOVSD       X0, ret+24(FP)
+	RET
+
+// func axpyF64AVX2(dst []float64, x []float64, a float64)
+// Requires: AVX, FMA3
+TEXT ·axpyF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         dst_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD a+48(FP), Y0
+	SUBQ         $0x00000010, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPD     (DX)(AX*8), Y1
+	VFMADD231PD (BX)(AX*8), Y0, Y1
+	VMOVUPD     Y1, (DX)(AX*8)
+	VMOVUPD     32(DX)(AX*8), Y1
+	VFMADD231PD 32(BX)(AX*8), Y0, Y1
+	VMOVUPD     Y1, 32(DX)(AX*8)
+	VMOVUPD     64(DX)(AX*8), Y1
+	VFMADD231PD 64(BX)(AX*8), Y0, Y1
+	VMOVUPD     Y1, 64(DX)(AX*8)
+	VMOVUPD     96(DX)(AX*8), Y1
+	VFMADD231PD 96(BX)(AX*8), Y0, Y1
+	VMOVUPD     Y1, 96(DX)(AX*8)
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000010, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD     (DX)(AX*8), Y1
+	VFMADD231PD (BX)(AX*8), Y0, Y1
+	VMOVUPD     Y1, (DX)(AX*8)
+	ADDQ        $0x00000004, AX
+	SUBQ        $0x00000004, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000004, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, SI
+	NEGQ        SI
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(SI*8), Y1
+	VMASKMOVPD  (DX)(AX*8), Y1, Y2
+	VMASKMOVPD  (BX)(AX*8), Y1, Y3
+	VFMADD231PD Y3, Y0, Y2
+	VMASKMOVPD  Y2, Y1, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func scaleAddF64AVX2(dst []float64, x []float64, a float64, b float64)
+// Requires: AVX, FMA3
+TEXT ·scaleAddF64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         dst_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD a+48(FP), Y0
+	VBROADCASTSD b+56(FP), Y1
+	SUBQ         $0x00000010, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPD     (BX)(AX*8), Y2
+	VMULPD      Y2, Y1, Y2
+	VFMADD231PD (DX)(AX*8), Y0, Y2
+	VMOVUPD     Y2, (DX)(AX*8)
+	VMOVUPD     32(BX)(AX*8), Y2
+	VMULPD      Y2, Y1, Y2
+	VFMADD231PD 32(DX)(AX*8), Y0, Y2
+	VMOVUPD     Y2, 32(DX)(AX*8)
+	VMOVUPD     64(BX)(AX*8), Y2
+	VMULPD      Y2, Y1, Y2
+	VFMADD231PD 64(DX)(AX*8), Y0, Y2
+	VMOVUPD     Y2, 64(DX)(AX*8)
+	VMOVUPD     96(BX)(AX*8), Y2
+	VMULPD      Y2, Y1, Y2
+	VFMADD231PD 96(DX)(AX*8), Y0, Y2
+	VMOVUPD     Y2, 96(DX)(AX*8)
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000010, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD     (BX)(AX*8), Y2
+	VMULPD      Y2, Y1, Y2
+	VFMADD231PD (DX)(AX*8), Y0, Y2
+	VMOVUPD     Y2, (DX)(AX*8)
+	ADDQ        $0x00000004, AX
+	SUBQ        $0x00000004, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000004, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, SI
+	NEGQ        SI
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(SI*8), Y2
+	VMASKMOVPD  (BX)(AX*8), Y2, Y3
+	VMULPD      Y3, Y1, Y3
+	VMASKMOVPD  (DX)(AX*8), Y2, Y1
+	VFMADD231PD Y1, Y0, Y3
+	VMASKMOVPD  Y3, Y2, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func mulF64AVX2(dst []float64, x []float64, y []float64)
+// Requires: AVX
+TEXT ·mulF64AVX2(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), DX
+	MOVQ x_base+24(FP), BX
+	MOVQ y_base+48(FP), SI
+	MOVQ dst_len+8(FP), CX
+	XORQ AX, AX
+	SUBQ $0x00000010, CX
+	JL   BlockEnd
+
+Block:
+	VMOVUPD (BX)(AX*8), Y0
+	VMULPD  (SI)(AX*8), Y0, Y0
+	VMOVUPD Y0, (DX)(AX*8)
+	VMOVUPD 32(BX)(AX*8), Y0
+	VMULPD  32(SI)(AX*8), Y0, Y0
+	VMOVUPD Y0, 32(DX)(AX*8)
+	VMOVUPD 64(BX)(AX*8), Y0
+	VMULPD  64(SI)(AX*8), Y0, Y0
+	VMOVUPD Y0, 64(DX)(AX*8)
+	VMOVUPD 96(BX)(AX*8), Y0
+	VMULPD  96(SI)(AX*8), Y0, Y0
+	VMOVUPD Y0, 96(DX)(AX*8)
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD (BX)(AX*8), Y0
+	VMULPD  (SI)(AX*8), Y0, Y0
+	VMOVUPD Y0, (DX)(AX*8)
+	ADDQ    $0x00000004, AX
+	SUBQ    $0x00000004, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ       $0x00000004, CX
+	TESTQ      CX, CX
+	JE         Done
+	MOVQ       CX, DI
+	NEGQ       DI
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(DI*8), Y0
+	VMASKMOVPD (BX)(AX*8), Y0, Y1
+	VMASKMOVPD (SI)(AX*8), Y0, Y2
+	VMULPD     Y2, Y1, Y1
+	VMASKMOVPD Y1, Y0, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func rotateF64AVX2(x []float64, y []float64, c float64, s float64)
+// Requires: AVX, FMA3
+TEXT ·rotateF64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         x_base+0(FP), DX
+	MOVQ         y_base+24(FP), BX
+	MOVQ         x_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD c+48(FP), Y0
+	VBROADCASTSD s+56(FP), Y1
+	SUBQ         $0x00000010, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPD      (DX)(AX*8), Y2
+	VMOVUPD      (BX)(AX*8), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y0, Y5
+	VFMADD231PD  Y3, Y1, Y4
+	VFNMADD231PD Y2, Y1, Y5
+	VMOVUPD      Y4, (DX)(AX*8)
+	VMOVUPD      Y5, (BX)(AX*8)
+	VMOVUPD      32(DX)(AX*8), Y2
+	VMOVUPD      32(BX)(AX*8), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y0, Y5
+	VFMADD231PD  Y3, Y1, Y4
+	VFNMADD231PD Y2, Y1, Y5
+	VMOVUPD      Y4, 32(DX)(AX*8)
+	VMOVUPD      Y5, 32(BX)(AX*8)
+	VMOVUPD      64(DX)(AX*8), Y2
+	VMOVUPD      64(BX)(AX*8), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y0, Y5
+	VFMADD231PD  Y3, Y1, Y4
+	VFNMADD231PD Y2, Y1, Y5
+	VMOVUPD      Y4, 64(DX)(AX*8)
+	VMOVUPD      Y5, 64(BX)(AX*8)
+	VMOVUPD      96(DX)(AX*8), Y2
+	VMOVUPD      96(BX)(AX*8), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y0, Y5
+	VFMADD231PD  Y3, Y1, Y4
+	VFNMADD231PD Y2, Y1, Y5
+	VMOVUPD      Y4, 96(DX)(AX*8)
+	VMOVUPD      Y5, 96(BX)(AX*8)
+	ADDQ         $0x00000010, AX
+	SUBQ         $0x00000010, CX
+	JGE          Block
+
+BlockEnd:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD      (DX)(AX*8), Y2
+	VMOVUPD      (BX)(AX*8), Y3
+	VMULPD       Y2, Y0, Y4
+	VMULPD       Y3, Y0, Y5
+	VFMADD231PD  Y3, Y1, Y4
+	VFNMADD231PD Y2, Y1, Y5
+	VMOVUPD      Y4, (DX)(AX*8)
+	VMOVUPD      Y5, (BX)(AX*8)
+	ADDQ         $0x00000004, AX
+	SUBQ         $0x00000004, CX
+	JGE          Vector
+
+VectorEnd:
+	ADDQ         $0x00000004, CX
+	TESTQ        CX, CX
+	JE           Done
+	MOVQ         CX, SI
+	NEGQ         SI
+	LEAQ         tileMasks<>+64(SB), CX
+	VMOVUPS      (CX)(SI*8), Y2
+	VMASKMOVPD   (DX)(AX*8), Y2, Y3
+	VMASKMOVPD   (BX)(AX*8), Y2, Y4
+	VMULPD       Y3, Y0, Y5
+	VMULPD       Y4, Y0, Y0
+	VFMADD231PD  Y4, Y1, Y5
+	VFNMADD231PD Y3, Y1, Y0
+	VMASKMOVPD   Y5, Y2, (DX)(AX*8)
+	VMASKMOVPD   Y0, Y2, (BX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func reluF64AVX2(dst []float64, x []float64)
+// Requires: AVX
+TEXT ·reluF64AVX2(SB), NOSPLIT, $0-48
+	MOVQ   dst_base+0(FP), DX
+	MOVQ   x_base+24(FP), BX
+	MOVQ   dst_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	SUBQ   $0x00000010, CX
+	JL     BlockEnd
+
+Block:
+	VMAXPD  (BX)(AX*8), Y0, Y1
+	VMOVUPD Y1, (DX)(AX*8)
+	VMAXPD  32(BX)(AX*8), Y0, Y1
+	VMOVUPD Y1, 32(DX)(AX*8)
+	VMAXPD  64(BX)(AX*8), Y0, Y1
+	VMOVUPD Y1, 64(DX)(AX*8)
+	VMAXPD  96(BX)(AX*8), Y0, Y1
+	VMOVUPD Y1, 96(DX)(AX*8)
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JL   VectorEnd
+
+Vector:
+	VMAXPD  (BX)(AX*8), Y0, Y1
+	VMOVUPD Y1, (DX)(AX*8)
+	ADDQ    $0x00000004, AX
+	SUBQ    $0x00000004, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ       $0x00000004, CX
+	TESTQ      CX, CX
+	JE         Done
+	MOVQ       CX, SI
+	NEGQ       SI
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(SI*8), Y1
+	VMASKMOVPD (BX)(AX*8), Y1, Y2
+	VMAXPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func reluMaskF64AVX2(dst []float64, grad []float64, y []float64)
+// Requires: AVX
+TEXT ·reluMaskF64AVX2(SB), NOSPLIT, $0-72
+	MOVQ   dst_base+0(FP), DX
+	MOVQ   grad_base+24(FP), BX
+	MOVQ   y_base+48(FP), SI
+	MOVQ   dst_len+8(FP), CX
+	XORQ   AX, AX
+	VXORPS Y0, Y0, Y0
+	SUBQ   $0x00000010, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPD (SI)(AX*8), Y1
+	VMOVUPD (BX)(AX*8), Y2
+	VCMPPD  $0x1e, Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (DX)(AX*8)
+	VMOVUPD 32(SI)(AX*8), Y1
+	VMOVUPD 32(BX)(AX*8), Y2
+	VCMPPD  $0x1e, Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(DX)(AX*8)
+	VMOVUPD 64(SI)(AX*8), Y1
+	VMOVUPD 64(BX)(AX*8), Y2
+	VCMPPD  $0x1e, Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(DX)(AX*8)
+	VMOVUPD 96(SI)(AX*8), Y1
+	VMOVUPD 96(BX)(AX*8), Y2
+	VCMPPD  $0x1e, Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(DX)(AX*8)
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD (SI)(AX*8), Y1
+	VMOVUPD (BX)(AX*8), Y2
+	VCMPPD  $0x1e, Y0, Y1, Y1
+	VANDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (DX)(AX*8)
+	ADDQ    $0x00000004, AX
+	SUBQ    $0x00000004, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ       $0x00000004, CX
+	TESTQ      CX, CX
+	JE         Done
+	MOVQ       CX, DI
+	NEGQ       DI
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(DI*8), Y1
+	VMASKMOVPD (SI)(AX*8), Y1, Y2
+	VMASKMOVPD (BX)(AX*8), Y1, Y3
+	VCMPPD     $0x1e, Y0, Y2, Y0
+	VANDPD     Y0, Y3, Y3
+	VMASKMOVPD Y3, Y1, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func dotRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·dotRowsF64AVX2(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ q_base+24(FP), DX
+	MOVQ rows_base+48(FP), BX
+	MOVQ stride+72(FP), SI
+	SHLQ $0x03, SI
+	MOVQ SI, DI
+	SHLQ $0x02, DI
+	JE   far
+
+near:
+	CMPQ DI, $0x00001000
+	JGE  far
+	SHLQ $0x01, DI
+	JMP  near
+
+far:
+	TESTQ CX, CX
+	JE    done
+
+group:
+	LEAQ    (BX)(SI*1), R10
+	CMPQ    CX, $0x00000001
+	CMOVQLE BX, R10
+	LEAQ    (R10)(SI*1), R11
+	CMPQ    CX, $0x00000002
+	CMOVQLE R10, R11
+	LEAQ    (R11)(SI*1), R12
+	CMPQ    CX, $0x00000003
+	CMOVQLE R11, R12
+	XORQ    R8, R8
+	MOVQ    DI, R9
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), R13
+	SUBQ    $0x00000008, R13
+	JL      columnsBlockEnd
+
+columnsBlock:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPD     (DX)(R8*8), Y8
+	VFMADD231PD (BX)(R8*8), Y8, Y0
+	VFMADD231PD (R10)(R8*8), Y8, Y2
+	VFMADD231PD (R11)(R8*8), Y8, Y4
+	VFMADD231PD (R12)(R8*8), Y8, Y6
+	VMOVUPD     32(DX)(R8*8), Y8
+	VFMADD231PD 32(BX)(R8*8), Y8, Y1
+	VFMADD231PD 32(R10)(R8*8), Y8, Y3
+	VFMADD231PD 32(R11)(R8*8), Y8, Y5
+	VFMADD231PD 32(R12)(R8*8), Y8, Y7
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, R13
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000008, R13
+	SUBQ $0x00000004, R13
+	JL   columnsVectorEnd
+
+columnsVector:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000020, R9
+	VMOVUPD     (DX)(R8*8), Y8
+	VFMADD231PD (BX)(R8*8), Y8, Y0
+	VFMADD231PD (R10)(R8*8), Y8, Y2
+	VFMADD231PD (R11)(R8*8), Y8, Y4
+	VFMADD231PD (R12)(R8*8), Y8, Y6
+	ADDQ        $0x00000004, R8
+	SUBQ        $0x00000004, R13
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000004, R13
+	TESTQ       R13, R13
+	JE          columnsDone
+	MOVQ        R13, R14
+	NEGQ        R14
+	LEAQ        tileMasks<>+64(SB), R13
+	VMOVUPS     (R13)(R14*8), Y8
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000020, R9
+	VMASKMOVPD  (DX)(R8*8), Y8, Y9
+	VMASKMOVPD  (BX)(R8*8), Y8, Y10
+	VFMADD231PD Y10, Y9, Y0
+	VMASKMOVPD  (R10)(R8*8), Y8, Y10
+	VFMADD231PD Y10, Y9, Y2
+	VMASKMOVPD  (R11)(R8*8), Y8, Y10
+	VFMADD231PD Y10, Y9, Y4
+	VMASKMOVPD  (R12)(R8*8), Y8, Y8
+	VFMADD231PD Y8, Y9, Y6
+
+columnsDone:
+	VADDPD     Y1, Y0, Y0
+	VADDPD     Y3, Y2, Y2
+	VADDPD     Y5, Y4, Y4
+	VADDPD     Y7, Y6, Y6
+	VHADDPD    Y2, Y0, Y0
+	VHADDPD    Y6, Y4, Y4
+	VPERM2F128 $0x20, Y4, Y0, Y2
+	VPERM2F128 $0x31, Y4, Y0, Y6
+	VADDPD     Y6, Y2, Y2
+	CMPQ       CX, $0x00000004
+	JL         lastGroup
+	VMOVUPD    Y2, (AX)
+	ADDQ       $0x00000020, AX
+	LEAQ       (R12)(SI*1), BX
+	SUBQ       $0x00000004, CX
+	JNE        group
+	JMP        done
+
+lastGroup:
+	MOVQ       CX, DX
+	NEGQ       DX
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(DX*8), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sqDistRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·sqDistRowsF64AVX2(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ q_base+24(FP), DX
+	MOVQ rows_base+48(FP), BX
+	MOVQ stride+72(FP), SI
+	SHLQ $0x03, SI
+	MOVQ SI, DI
+	SHLQ $0x02, DI
+	JE   far
+
+near:
+	CMPQ DI, $0x00001000
+	JGE  far
+	SHLQ $0x01, DI
+	JMP  near
+
+far:
+	TESTQ CX, CX
+	JE    done
+
+group:
+	LEAQ    (BX)(SI*1), R10
+	CMPQ    CX, $0x00000001
+	CMOVQLE BX, R10
+	LEAQ    (R10)(SI*1), R11
+	CMPQ    CX, $0x00000002
+	CMOVQLE R10, R11
+	LEAQ    (R11)(SI*1), R12
+	CMPQ    CX, $0x00000003
+	CMOVQLE R11, R12
+	XORQ    R8, R8
+	MOVQ    DI, R9
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), R13
+	SUBQ    $0x00000008, R13
+	JL      columnsBlockEnd
+
+columnsBlock:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPD     (DX)(R8*8), Y8
+	VSUBPD      (BX)(R8*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y0
+	VSUBPD      (R10)(R8*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y2
+	VSUBPD      (R11)(R8*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y4
+	VSUBPD      (R12)(R8*8), Y8, Y8
+	VFMADD231PD Y8, Y8, Y6
+	VMOVUPD     32(DX)(R8*8), Y8
+	VSUBPD      32(BX)(R8*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y1
+	VSUBPD      32(R10)(R8*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y3
+	VSUBPD      32(R11)(R8*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y5
+	VSUBPD      32(R12)(R8*8), Y8, Y8
+	VFMADD231PD Y8, Y8, Y7
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, R13
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000008, R13
+	SUBQ $0x00000004, R13
+	JL   columnsVectorEnd
+
+columnsVector:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000020, R9
+	VMOVUPD     (DX)(R8*8), Y8
+	VSUBPD      (BX)(R8*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y0
+	VSUBPD      (R10)(R8*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y2
+	VSUBPD      (R11)(R8*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y4
+	VSUBPD      (R12)(R8*8), Y8, Y8
+	VFMADD231PD Y8, Y8, Y6
+	ADDQ        $0x00000004, R8
+	SUBQ        $0x00000004, R13
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000004, R13
+	TESTQ       R13, R13
+	JE          columnsDone
+	MOVQ        R13, R14
+	NEGQ        R14
+	LEAQ        tileMasks<>+64(SB), R13
+	VMOVUPS     (R13)(R14*8), Y8
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000020, R9
+	VMASKMOVPD  (DX)(R8*8), Y8, Y9
+	VMASKMOVPD  (BX)(R8*8), Y8, Y10
+	VSUBPD      Y10, Y9, Y10
+	VFMADD231PD Y10, Y10, Y0
+	VMASKMOVPD  (R10)(R8*8), Y8, Y10
+	VSUBPD      Y10, Y9, Y10
+	VFMADD231PD Y10, Y10, Y2
+	VMASKMOVPD  (R11)(R8*8), Y8, Y10
+	VSUBPD      Y10, Y9, Y10
+	VFMADD231PD Y10, Y10, Y4
+	VMASKMOVPD  (R12)(R8*8), Y8, Y8
+	VSUBPD      Y8, Y9, Y8
+	VFMADD231PD Y8, Y8, Y6
+
+columnsDone:
+	VADDPD     Y1, Y0, Y0
+	VADDPD     Y3, Y2, Y2
+	VADDPD     Y5, Y4, Y4
+	VADDPD     Y7, Y6, Y6
+	VHADDPD    Y2, Y0, Y0
+	VHADDPD    Y6, Y4, Y4
+	VPERM2F128 $0x20, Y4, Y0, Y2
+	VPERM2F128 $0x31, Y4, Y0, Y6
+	VADDPD     Y6, Y2, Y2
+	CMPQ       CX, $0x00000004
+	JL         lastGroup
+	VMOVUPD    Y2, (AX)
+	ADDQ       $0x00000020, AX
+	LEAQ       (R12)(SI*1), BX
+	SUBQ       $0x00000004, CX
+	JNE        group
+	JMP        done
+
+lastGroup:
+	MOVQ       CX, DX
+	NEGQ       DX
+	LEAQ       tileMasks<>+64(SB), CX
+	VMOVUPS    (CX)(DX*8), Y0
+	VMASKMOVPD Y2, Y0, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func adamF64AVX2(w []float64, m []float64, v []float64, grad []float64, step *float64)
+// Requires: AVX, FMA3
+TEXT ·adamF64AVX2(SB), NOSPLIT, $0-104
+	MOVQ         w_base+0(FP), DX
+	MOVQ         m_base+24(FP), BX
+	MOVQ         v_base+48(FP), SI
+	MOVQ         grad_base+72(FP), DI
+	MOVQ         w_len+8(FP), CX
+	XORQ         AX, AX
+	MOVQ         step+96(FP), R8
+	VBROADCASTSD (R8), Y0
+	VBROADCASTSD 8(R8), Y1
+	VBROADCASTSD 16(R8), Y2
+	VBROADCASTSD 24(R8), Y3
+	VBROADCASTSD 32(R8), Y4
+	VBROADCASTSD 40(R8), Y5
+	VBROADCASTSD 48(R8), Y6
+	VBROADCASTSD 56(R8), Y7
+	SUBQ         $0x00000004, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPD     (DI)(AX*8), Y8
+	VMOVUPD     (BX)(AX*8), Y10
+	VMOVUPD     (SI)(AX*8), Y11
+	VMULPD      Y0, Y10, Y10
+	VFMADD231PD Y1, Y8, Y10
+	VMULPD      Y2, Y11, Y11
+	VMULPD      Y3, Y8, Y9
+	VFMADD231PD Y9, Y8, Y11
+	VMOVUPD     Y10, (BX)(AX*8)
+	VMOVUPD     Y11, (SI)(AX*8)
+	VSQRTPD     Y11, Y11
+	VFMADD213PD Y7, Y6, Y11
+	VMULPD      Y5, Y10, Y10
+	VDIVPD      Y11, Y10, Y10
+	VMOVUPD     (DX)(AX*8), Y8
+	VFMSUB213PD Y10, Y4, Y8
+	VMOVUPD     Y8, (DX)(AX*8)
+	ADDQ        $0x00000004, AX
+	SUBQ        $0x00000004, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ        $0x00000004, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        CX, R8
+	NEGQ        R8
+	LEAQ        tileMasks<>+64(SB), CX
+	VMOVUPS     (CX)(R8*8), Y8
+	VMASKMOVPD  (DI)(AX*8), Y8, Y9
+	VMASKMOVPD  (BX)(AX*8), Y8, Y10
+	VMASKMOVPD  (SI)(AX*8), Y8, Y11
+	VMULPD      Y0, Y10, Y10
+	VFMADD231PD Y1, Y9, Y10
+	VMULPD      Y2, Y11, Y11
+	VMULPD      Y3, Y9, Y0
+	VFMADD231PD Y0, Y9, Y11
+	VMASKMOVPD  Y10, Y8, (BX)(AX*8)
+	VMASKMOVPD  Y11, Y8, (SI)(AX*8)
+	VSQRTPD     Y11, Y11
+	VFMADD213PD Y7, Y6, Y11
+	VMULPD      Y5, Y10, Y10
+	VDIVPD      Y11, Y10, Y10
+	VMASKMOVPD  (DX)(AX*8), Y8, Y0
+	VFMSUB213PD Y10, Y4, Y0
+	VMASKMOVPD  Y0, Y8, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// sources 6ea9a83068ad9541c993302c
+// content b8b62fad510951b5670a552c

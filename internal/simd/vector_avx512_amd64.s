@@ -2,5 +2,2013 @@
 
 //go:build amd64 && !noasm
 
-// sources f4e93ee8d401e8d309858438
-// content 964b2800d404e02bbd8575c2
+#include "textflag.h"
+
+// func dotF32AVX512(x []float32, y []float32) float32
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotF32AVX512(SB), NOSPLIT, $0-52
+	MOVQ   x_base+0(FP), DX
+	MOVQ   y_base+24(FP), BX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	SUBQ   $0x00000080, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPS     (DX)(AX*4), Z8
+	VFMADD231PS (BX)(AX*4), Z8, Z0
+	VMOVUPS     64(DX)(AX*4), Z8
+	VFMADD231PS 64(BX)(AX*4), Z8, Z1
+	VMOVUPS     128(DX)(AX*4), Z8
+	VFMADD231PS 128(BX)(AX*4), Z8, Z2
+	VMOVUPS     192(DX)(AX*4), Z8
+	VFMADD231PS 192(BX)(AX*4), Z8, Z3
+	VMOVUPS     256(DX)(AX*4), Z8
+	VFMADD231PS 256(BX)(AX*4), Z8, Z4
+	VMOVUPS     320(DX)(AX*4), Z8
+	VFMADD231PS 320(BX)(AX*4), Z8, Z5
+	VMOVUPS     384(DX)(AX*4), Z8
+	VFMADD231PS 384(BX)(AX*4), Z8, Z6
+	VMOVUPS     448(DX)(AX*4), Z8
+	VFMADD231PS 448(BX)(AX*4), Z8, Z7
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x00000080, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS     (DX)(AX*4), Z8
+	VFMADD231PS (BX)(AX*4), Z8, Z0
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000010, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000010, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, SI
+	BZHIQ       CX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (DX)(AX*4), K1, Z8
+	VMOVUPS.Z   (BX)(AX*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z0
+
+Done:
+	VADDPS        Z4, Z0, Z0
+	VADDPS        Z5, Z1, Z1
+	VADDPS        Z6, Z2, Z2
+	VADDPS        Z7, Z3, Z3
+	VADDPS        Z2, Z0, Z0
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	VZEROUPPER
+	VMOVSS        X0, ret+48(FP)
+	RET
+
+// func sumF32AVX512(x []float32) float32
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sumF32AVX512(SB), NOSPLIT, $0-28
+	MOVQ   x_base+0(FP), DX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	SUBQ   $0x00000080, CX
+	JL     BlockEnd
+
+Block:
+	VADDPS (DX)(AX*4), Z0, Z0
+	VADDPS 64(DX)(AX*4), Z1, Z1
+	VADDPS 128(DX)(AX*4), Z2, Z2
+	VADDPS 192(DX)(AX*4), Z3, Z3
+	VADDPS 256(DX)(AX*4), Z4, Z4
+	VADDPS 320(DX)(AX*4), Z5, Z5
+	VADDPS 384(DX)(AX*4), Z6, Z6
+	VADDPS 448(DX)(AX*4), Z7, Z7
+	ADDQ   $0x00000080, AX
+	SUBQ   $0x00000080, CX
+	JGE    Block
+
+BlockEnd:
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, CX
+	JL   VectorEnd
+
+Vector:
+	VADDPS (DX)(AX*4), Z0, Z0
+	ADDQ   $0x00000010, AX
+	SUBQ   $0x00000010, CX
+	JGE    Vector
+
+VectorEnd:
+	ADDQ      $0x00000010, CX
+	TESTQ     CX, CX
+	JE        Done
+	MOVQ      $-1, BX
+	BZHIQ     CX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (DX)(AX*4), K1, Z8
+	VADDPS    Z8, Z0, Z0
+
+Done:
+	VADDPS        Z4, Z0, Z0
+	VADDPS        Z5, Z1, Z1
+	VADDPS        Z6, Z2, Z2
+	VADDPS        Z7, Z3, Z3
+	VADDPS        Z2, Z0, Z0
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	VZEROUPPER
+	VMOVSS        X0, ret+24(FP)
+	RET
+
+// func sumSquaresF32AVX512(x []float32) float32
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sumSquaresF32AVX512(SB), NOSPLIT, $0-28
+	MOVQ   x_base+0(FP), DX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	SUBQ   $0x00000080, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPS     (DX)(AX*4), Z8
+	VFMADD231PS Z8, Z8, Z0
+	VMOVUPS     64(DX)(AX*4), Z8
+	VFMADD231PS Z8, Z8, Z1
+	VMOVUPS     128(DX)(AX*4), Z8
+	VFMADD231PS Z8, Z8, Z2
+	VMOVUPS     192(DX)(AX*4), Z8
+	VFMADD231PS Z8, Z8, Z3
+	VMOVUPS     256(DX)(AX*4), Z8
+	VFMADD231PS Z8, Z8, Z4
+	VMOVUPS     320(DX)(AX*4), Z8
+	VFMADD231PS Z8, Z8, Z5
+	VMOVUPS     384(DX)(AX*4), Z8
+	VFMADD231PS Z8, Z8, Z6
+	VMOVUPS     448(DX)(AX*4), Z8
+	VFMADD231PS Z8, Z8, Z7
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x00000080, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS     (DX)(AX*4), Z8
+	VFMADD231PS Z8, Z8, Z0
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000010, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000010, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, BX
+	BZHIQ       CX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPS.Z   (DX)(AX*4), K1, Z8
+	VFMADD231PS Z8, Z8, Z0
+
+Done:
+	VADDPS        Z4, Z0, Z0
+	VADDPS        Z5, Z1, Z1
+	VADDPS        Z6, Z2, Z2
+	VADDPS        Z7, Z3, Z3
+	VADDPS        Z2, Z0, Z0
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	VZEROUPPER
+	VMOVSS        X0, ret+24(FP)
+	RET
+
+// func axpyF32AVX512(dst []float32, x []float32, a float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         dst_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSS a+48(FP), Z0
+	SUBQ         $0x00000040, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPS     (DX)(AX*4), Z1
+	VFMADD231PS (BX)(AX*4), Z0, Z1
+	VMOVUPS     Z1, (DX)(AX*4)
+	VMOVUPS     64(DX)(AX*4), Z1
+	VFMADD231PS 64(BX)(AX*4), Z0, Z1
+	VMOVUPS     Z1, 64(DX)(AX*4)
+	VMOVUPS     128(DX)(AX*4), Z1
+	VFMADD231PS 128(BX)(AX*4), Z0, Z1
+	VMOVUPS     Z1, 128(DX)(AX*4)
+	VMOVUPS     192(DX)(AX*4), Z1
+	VFMADD231PS 192(BX)(AX*4), Z0, Z1
+	VMOVUPS     Z1, 192(DX)(AX*4)
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000040, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS     (DX)(AX*4), Z1
+	VFMADD231PS (BX)(AX*4), Z0, Z1
+	VMOVUPS     Z1, (DX)(AX*4)
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000010, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000010, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, SI
+	BZHIQ       CX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (DX)(AX*4), K1, Z1
+	VMOVUPS.Z   (BX)(AX*4), K1, Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, K1, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func scaleAddF32AVX512(dst []float32, x []float32, a float32, b float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleAddF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         dst_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSS a+48(FP), Z0
+	VBROADCASTSS b+52(FP), Z1
+	SUBQ         $0x00000040, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPS     (BX)(AX*4), Z2
+	VMULPS      Z2, Z1, Z2
+	VFMADD231PS (DX)(AX*4), Z0, Z2
+	VMOVUPS     Z2, (DX)(AX*4)
+	VMOVUPS     64(BX)(AX*4), Z2
+	VMULPS      Z2, Z1, Z2
+	VFMADD231PS 64(DX)(AX*4), Z0, Z2
+	VMOVUPS     Z2, 64(DX)(AX*4)
+	VMOVUPS     128(BX)(AX*4), Z2
+	VMULPS      Z2, Z1, Z2
+	VFMADD231PS 128(DX)(AX*4), Z0, Z2
+	VMOVUPS     Z2, 128(DX)(AX*4)
+	VMOVUPS     192(BX)(AX*4), Z2
+	VMULPS      Z2, Z1, Z2
+	VFMADD231PS 192(DX)(AX*4), Z0, Z2
+	VMOVUPS     Z2, 192(DX)(AX*4)
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000040, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS     (BX)(AX*4), Z2
+	VMULPS      Z2, Z1, Z2
+	VFMADD231PS (DX)(AX*4), Z0, Z2
+	VMOVUPS     Z2, (DX)(AX*4)
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000010, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000010, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, SI
+	BZHIQ       CX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (BX)(AX*4), K1, Z2
+	VMULPS      Z2, Z1, Z2
+	VMOVUPS.Z   (DX)(AX*4), K1, Z1
+	VFMADD231PS Z1, Z0, Z2
+	VMOVUPS     Z2, K1, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func mulF32AVX512(dst []float32, x []float32, y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), DX
+	MOVQ x_base+24(FP), BX
+	MOVQ y_base+48(FP), SI
+	MOVQ dst_len+8(FP), CX
+	XORQ AX, AX
+	SUBQ $0x00000040, CX
+	JL   BlockEnd
+
+Block:
+	VMOVUPS (BX)(AX*4), Z0
+	VMULPS  (SI)(AX*4), Z0, Z0
+	VMOVUPS Z0, (DX)(AX*4)
+	VMOVUPS 64(BX)(AX*4), Z0
+	VMULPS  64(SI)(AX*4), Z0, Z0
+	VMOVUPS Z0, 64(DX)(AX*4)
+	VMOVUPS 128(BX)(AX*4), Z0
+	VMULPS  128(SI)(AX*4), Z0, Z0
+	VMOVUPS Z0, 128(DX)(AX*4)
+	VMOVUPS 192(BX)(AX*4), Z0
+	VMULPS  192(SI)(AX*4), Z0, Z0
+	VMOVUPS Z0, 192(DX)(AX*4)
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS (BX)(AX*4), Z0
+	VMULPS  (SI)(AX*4), Z0, Z0
+	VMOVUPS Z0, (DX)(AX*4)
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ      $0x00000010, CX
+	TESTQ     CX, CX
+	JE        Done
+	MOVQ      $-1, DI
+	BZHIQ     CX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (BX)(AX*4), K1, Z0
+	VMOVUPS.Z (SI)(AX*4), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func rotateF32AVX512(x []float32, y []float32, c float32, s float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rotateF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         x_base+0(FP), DX
+	MOVQ         y_base+24(FP), BX
+	MOVQ         x_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSS c+48(FP), Z0
+	VBROADCASTSS s+52(FP), Z1
+	SUBQ         $0x00000040, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPS      (DX)(AX*4), Z2
+	VMOVUPS      (BX)(AX*4), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z0, Z5
+	VFMADD231PS  Z3, Z1, Z4
+	VFNMADD231PS Z2, Z1, Z5
+	VMOVUPS      Z4, (DX)(AX*4)
+	VMOVUPS      Z5, (BX)(AX*4)
+	VMOVUPS      64(DX)(AX*4), Z2
+	VMOVUPS      64(BX)(AX*4), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z0, Z5
+	VFMADD231PS  Z3, Z1, Z4
+	VFNMADD231PS Z2, Z1, Z5
+	VMOVUPS      Z4, 64(DX)(AX*4)
+	VMOVUPS      Z5, 64(BX)(AX*4)
+	VMOVUPS      128(DX)(AX*4), Z2
+	VMOVUPS      128(BX)(AX*4), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z0, Z5
+	VFMADD231PS  Z3, Z1, Z4
+	VFNMADD231PS Z2, Z1, Z5
+	VMOVUPS      Z4, 128(DX)(AX*4)
+	VMOVUPS      Z5, 128(BX)(AX*4)
+	VMOVUPS      192(DX)(AX*4), Z2
+	VMOVUPS      192(BX)(AX*4), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z0, Z5
+	VFMADD231PS  Z3, Z1, Z4
+	VFNMADD231PS Z2, Z1, Z5
+	VMOVUPS      Z4, 192(DX)(AX*4)
+	VMOVUPS      Z5, 192(BX)(AX*4)
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x00000040, CX
+	JGE          Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS      (DX)(AX*4), Z2
+	VMOVUPS      (BX)(AX*4), Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z0, Z5
+	VFMADD231PS  Z3, Z1, Z4
+	VFNMADD231PS Z2, Z1, Z5
+	VMOVUPS      Z4, (DX)(AX*4)
+	VMOVUPS      Z5, (BX)(AX*4)
+	ADDQ         $0x00000010, AX
+	SUBQ         $0x00000010, CX
+	JGE          Vector
+
+VectorEnd:
+	ADDQ         $0x00000010, CX
+	TESTQ        CX, CX
+	JE           Done
+	MOVQ         $-1, SI
+	BZHIQ        CX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX)(AX*4), K1, Z2
+	VMOVUPS.Z    (BX)(AX*4), K1, Z3
+	VMULPS       Z2, Z0, Z4
+	VMULPS       Z3, Z0, Z0
+	VFMADD231PS  Z3, Z1, Z4
+	VFNMADD231PS Z2, Z1, Z0
+	VMOVUPS      Z4, K1, (DX)(AX*4)
+	VMOVUPS      Z0, K1, (BX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func reluF32AVX512(dst []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ   dst_base+0(FP), DX
+	MOVQ   x_base+24(FP), BX
+	MOVQ   dst_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	SUBQ   $0x00000040, CX
+	JL     BlockEnd
+
+Block:
+	VMAXPS  (BX)(AX*4), Z0, Z1
+	VMOVUPS Z1, (DX)(AX*4)
+	VMAXPS  64(BX)(AX*4), Z0, Z1
+	VMOVUPS Z1, 64(DX)(AX*4)
+	VMAXPS  128(BX)(AX*4), Z0, Z1
+	VMOVUPS Z1, 128(DX)(AX*4)
+	VMAXPS  192(BX)(AX*4), Z0, Z1
+	VMOVUPS Z1, 192(DX)(AX*4)
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JL   VectorEnd
+
+Vector:
+	VMAXPS  (BX)(AX*4), Z0, Z1
+	VMOVUPS Z1, (DX)(AX*4)
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ      $0x00000010, CX
+	TESTQ     CX, CX
+	JE        Done
+	MOVQ      $-1, SI
+	BZHIQ     CX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (BX)(AX*4), K1, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func reluMaskF32AVX512(dst []float32, grad []float32, y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluMaskF32AVX512(SB), NOSPLIT, $0-72
+	MOVQ   dst_base+0(FP), DX
+	MOVQ   grad_base+24(FP), BX
+	MOVQ   y_base+48(FP), SI
+	MOVQ   dst_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	SUBQ   $0x00000040, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPS   (SI)(AX*4), Z1
+	VMOVUPS   (BX)(AX*4), Z2
+	VCMPPS    $0x1e, Z0, Z1, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, (DX)(AX*4)
+	VMOVUPS   64(SI)(AX*4), Z1
+	VMOVUPS   64(BX)(AX*4), Z2
+	VCMPPS    $0x1e, Z0, Z1, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, 64(DX)(AX*4)
+	VMOVUPS   128(SI)(AX*4), Z1
+	VMOVUPS   128(BX)(AX*4), Z2
+	VCMPPS    $0x1e, Z0, Z1, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, 128(DX)(AX*4)
+	VMOVUPS   192(SI)(AX*4), Z1
+	VMOVUPS   192(BX)(AX*4), Z2
+	VCMPPS    $0x1e, Z0, Z1, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, 192(DX)(AX*4)
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000040, CX
+	JGE       Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPS   (SI)(AX*4), Z1
+	VMOVUPS   (BX)(AX*4), Z2
+	VCMPPS    $0x1e, Z0, Z1, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, (DX)(AX*4)
+	ADDQ      $0x00000010, AX
+	SUBQ      $0x00000010, CX
+	JGE       Vector
+
+VectorEnd:
+	ADDQ      $0x00000010, CX
+	TESTQ     CX, CX
+	JE        Done
+	MOVQ      $-1, DI
+	BZHIQ     CX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (SI)(AX*4), K1, Z1
+	VMOVUPS.Z (BX)(AX*4), K1, Z2
+	VCMPPS    $0x1e, Z0, Z1, K2
+	VMOVUPS.Z Z2, K2, Z2
+	VMOVUPS   Z2, K1, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func dotRowsF32AVX512(dst []float32, q []float32, rows []float32, stride int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·dotRowsF32AVX512(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ q_base+24(FP), DX
+	MOVQ rows_base+48(FP), BX
+	MOVQ stride+72(FP), SI
+	SHLQ $0x02, SI
+	MOVQ SI, DI
+	SHLQ $0x02, DI
+	JE   far
+
+near:
+	CMPQ DI, $0x00001000
+	JGE  far
+	SHLQ $0x01, DI
+	JMP  near
+
+far:
+	TESTQ CX, CX
+	JE    done
+
+group:
+	LEAQ    (BX)(SI*1), R10
+	CMPQ    CX, $0x00000001
+	CMOVQLE BX, R10
+	LEAQ    (R10)(SI*1), R11
+	CMPQ    CX, $0x00000002
+	CMOVQLE R10, R11
+	LEAQ    (R11)(SI*1), R12
+	CMPQ    CX, $0x00000003
+	CMOVQLE R11, R12
+	XORQ    R8, R8
+	MOVQ    DI, R9
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), R13
+	SUBQ    $0x00000020, R13
+	JL      columnsBlockEnd
+
+columnsBlock:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	PREFETCHT0  64(BX)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	PREFETCHT0  64(R11)(R9*1)
+	PREFETCHT0  64(R12)(R9*1)
+	ADDQ        $0x00000080, R9
+	VMOVUPS     (DX)(R8*4), Z8
+	VFMADD231PS (BX)(R8*4), Z8, Z0
+	VFMADD231PS (R10)(R8*4), Z8, Z2
+	VFMADD231PS (R11)(R8*4), Z8, Z4
+	VFMADD231PS (R12)(R8*4), Z8, Z6
+	VMOVUPS     64(DX)(R8*4), Z8
+	VFMADD231PS 64(BX)(R8*4), Z8, Z1
+	VFMADD231PS 64(R10)(R8*4), Z8, Z3
+	VFMADD231PS 64(R11)(R8*4), Z8, Z5
+	VFMADD231PS 64(R12)(R8*4), Z8, Z7
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000020, R13
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000020, R13
+	SUBQ $0x00000010, R13
+	JL   columnsVectorEnd
+
+columnsVector:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPS     (DX)(R8*4), Z8
+	VFMADD231PS (BX)(R8*4), Z8, Z0
+	VFMADD231PS (R10)(R8*4), Z8, Z2
+	VFMADD231PS (R11)(R8*4), Z8, Z4
+	VFMADD231PS (R12)(R8*4), Z8, Z6
+	ADDQ        $0x00000010, R8
+	SUBQ        $0x00000010, R13
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000010, R13
+	TESTQ       R13, R13
+	JE          columnsDone
+	MOVQ        $-1, R14
+	BZHIQ       R13, R14, R14
+	KMOVW       R14, K1
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPS.Z   (DX)(R8*4), K1, Z8
+	VMOVUPS.Z   (BX)(R8*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z0
+	VMOVUPS.Z   (R10)(R8*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z2
+	VMOVUPS.Z   (R11)(R8*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z4
+	VMOVUPS.Z   (R12)(R8*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z6
+
+columnsDone:
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPS        Y3, Y2, Y2
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPS        Y5, Y4, Y4
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPS        Y7, Y6, Y6
+	VHADDPS       Y2, Y0, Y0
+	VHADDPS       Y6, Y4, Y4
+	VHADDPS       Y4, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VADDPS        X2, X0, X0
+	CMPQ          CX, $0x00000004
+	JL            lastGroup
+	VMOVUPS       X0, (AX)
+	ADDQ          $0x00000010, AX
+	LEAQ          (R12)(SI*1), BX
+	SUBQ          $0x00000004, CX
+	JNE           group
+	JMP           done
+
+lastGroup:
+	MOVQ    $-1, DX
+	BZHIQ   CX, DX, DX
+	KMOVW   DX, K1
+	VMOVUPS X0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sqDistRowsF32AVX512(dst []float32, q []float32, rows []float32, stride int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·sqDistRowsF32AVX512(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ q_base+24(FP), DX
+	MOVQ rows_base+48(FP), BX
+	MOVQ stride+72(FP), SI
+	SHLQ $0x02, SI
+	MOVQ SI, DI
+	SHLQ $0x02, DI
+	JE   far
+
+near:
+	CMPQ DI, $0x00001000
+	JGE  far
+	SHLQ $0x01, DI
+	JMP  near
+
+far:
+	TESTQ CX, CX
+	JE    done
+
+group:
+	LEAQ    (BX)(SI*1), R10
+	CMPQ    CX, $0x00000001
+	CMOVQLE BX, R10
+	LEAQ    (R10)(SI*1), R11
+	CMPQ    CX, $0x00000002
+	CMOVQLE R10, R11
+	LEAQ    (R11)(SI*1), R12
+	CMPQ    CX, $0x00000003
+	CMOVQLE R11, R12
+	XORQ    R8, R8
+	MOVQ    DI, R9
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), R13
+	SUBQ    $0x00000020, R13
+	JL      columnsBlockEnd
+
+columnsBlock:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	PREFETCHT0  64(BX)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	PREFETCHT0  64(R11)(R9*1)
+	PREFETCHT0  64(R12)(R9*1)
+	ADDQ        $0x00000080, R9
+	VMOVUPS     (DX)(R8*4), Z8
+	VSUBPS      (BX)(R8*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z0
+	VSUBPS      (R10)(R8*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z2
+	VSUBPS      (R11)(R8*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z4
+	VSUBPS      (R12)(R8*4), Z8, Z8
+	VFMADD231PS Z8, Z8, Z6
+	VMOVUPS     64(DX)(R8*4), Z8
+	VSUBPS      64(BX)(R8*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z1
+	VSUBPS      64(R10)(R8*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z3
+	VSUBPS      64(R11)(R8*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z5
+	VSUBPS      64(R12)(R8*4), Z8, Z8
+	VFMADD231PS Z8, Z8, Z7
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000020, R13
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000020, R13
+	SUBQ $0x00000010, R13
+	JL   columnsVectorEnd
+
+columnsVector:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPS     (DX)(R8*4), Z8
+	VSUBPS      (BX)(R8*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z0
+	VSUBPS      (R10)(R8*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z2
+	VSUBPS      (R11)(R8*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z4
+	VSUBPS      (R12)(R8*4), Z8, Z8
+	VFMADD231PS Z8, Z8, Z6
+	ADDQ        $0x00000010, R8
+	SUBQ        $0x00000010, R13
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000010, R13
+	TESTQ       R13, R13
+	JE          columnsDone
+	MOVQ        $-1, R14
+	BZHIQ       R13, R14, R14
+	KMOVW       R14, K1
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPS.Z   (DX)(R8*4), K1, Z8
+	VMOVUPS.Z   (BX)(R8*4), K1, Z9
+	VSUBPS      Z9, Z8, Z9
+	VFMADD231PS Z9, Z9, Z0
+	VMOVUPS.Z   (R10)(R8*4), K1, Z9
+	VSUBPS      Z9, Z8, Z9
+	VFMADD231PS Z9, Z9, Z2
+	VMOVUPS.Z   (R11)(R8*4), K1, Z9
+	VSUBPS      Z9, Z8, Z9
+	VFMADD231PS Z9, Z9, Z4
+	VMOVUPS.Z   (R12)(R8*4), K1, Z9
+	VSUBPS      Z9, Z8, Z8
+	VFMADD231PS Z8, Z8, Z6
+
+columnsDone:
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPS        Y3, Y2, Y2
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPS        Y5, Y4, Y4
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPS        Y7, Y6, Y6
+	VHADDPS       Y2, Y0, Y0
+	VHADDPS       Y6, Y4, Y4
+	VHADDPS       Y4, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VADDPS        X2, X0, X0
+	CMPQ          CX, $0x00000004
+	JL            lastGroup
+	VMOVUPS       X0, (AX)
+	ADDQ          $0x00000010, AX
+	LEAQ          (R12)(SI*1), BX
+	SUBQ          $0x00000004, CX
+	JNE           group
+	JMP           done
+
+lastGroup:
+	MOVQ    $-1, DX
+	BZHIQ   CX, DX, DX
+	KMOVW   DX, K1
+	VMOVUPS X0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func adamF32AVX512(w []float32, m []float32, v []float32, grad []float32, step *float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·adamF32AVX512(SB), NOSPLIT, $0-104
+	MOVQ         w_base+0(FP), DX
+	MOVQ         m_base+24(FP), BX
+	MOVQ         v_base+48(FP), SI
+	MOVQ         grad_base+72(FP), DI
+	MOVQ         w_len+8(FP), CX
+	XORQ         AX, AX
+	MOVQ         step+96(FP), R8
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS 4(R8), Z1
+	VBROADCASTSS 8(R8), Z2
+	VBROADCASTSS 12(R8), Z3
+	VBROADCASTSS 16(R8), Z4
+	VBROADCASTSS 20(R8), Z5
+	VBROADCASTSS 24(R8), Z6
+	VBROADCASTSS 28(R8), Z7
+	SUBQ         $0x00000010, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPS     (DI)(AX*4), Z8
+	VMOVUPS     (BX)(AX*4), Z10
+	VMOVUPS     (SI)(AX*4), Z11
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z1, Z8, Z10
+	VMULPS      Z2, Z11, Z11
+	VMULPS      Z3, Z8, Z9
+	VFMADD231PS Z9, Z8, Z11
+	VMOVUPS     Z10, (BX)(AX*4)
+	VMOVUPS     Z11, (SI)(AX*4)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z7, Z6, Z11
+	VMULPS      Z5, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMOVUPS     (DX)(AX*4), Z8
+	VFMSUB213PS Z10, Z4, Z8
+	VMOVUPS     Z8, (DX)(AX*4)
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000010, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ        $0x00000010, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, R8
+	BZHIQ       CX, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (DI)(AX*4), K1, Z8
+	VMOVUPS.Z   (BX)(AX*4), K1, Z9
+	VMOVUPS.Z   (SI)(AX*4), K1, Z10
+	VMULPS      Z0, Z9, Z9
+	VFMADD231PS Z1, Z8, Z9
+	VMULPS      Z2, Z10, Z10
+	VMULPS      Z3, Z8, Z0
+	VFMADD231PS Z0, Z8, Z10
+	VMOVUPS     Z9, K1, (BX)(AX*4)
+	VMOVUPS     Z10, K1, (SI)(AX*4)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z7, Z6, Z10
+	VMULPS      Z5, Z9, Z9
+	VDIVPS      Z10, Z9, Z9
+	VMOVUPS.Z   (DX)(AX*4), K1, Z0
+	VFMSUB213PS Z9, Z4, Z0
+	VMOVUPS     Z0, K1, (DX)(AX*4)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func dotF64AVX512(x []float64, y []float64) float64
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ   x_base+0(FP), DX
+	MOVQ   y_base+24(FP), BX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	SUBQ   $0x00000040, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPD     (DX)(AX*8), Z8
+	VFMADD231PD (BX)(AX*8), Z8, Z0
+	VMOVUPD     64(DX)(AX*8), Z8
+	VFMADD231PD 64(BX)(AX*8), Z8, Z1
+	VMOVUPD     128(DX)(AX*8), Z8
+	VFMADD231PD 128(BX)(AX*8), Z8, Z2
+	VMOVUPD     192(DX)(AX*8), Z8
+	VFMADD231PD 192(BX)(AX*8), Z8, Z3
+	VMOVUPD     256(DX)(AX*8), Z8
+	VFMADD231PD 256(BX)(AX*8), Z8, Z4
+	VMOVUPD     320(DX)(AX*8), Z8
+	VFMADD231PD 320(BX)(AX*8), Z8, Z5
+	VMOVUPD     384(DX)(AX*8), Z8
+	VFMADD231PD 384(BX)(AX*8), Z8, Z6
+	VMOVUPD     448(DX)(AX*8), Z8
+	VFMADD231PD 448(BX)(AX*8), Z8, Z7
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000040, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD     (DX)(AX*8), Z8
+	VFMADD231PD (BX)(AX*8), Z8, Z0
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, SI
+	BZHIQ       CX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (DX)(AX*8), K1, Z8
+	VMOVUPD.Z   (BX)(AX*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z0
+
+Done:
+	VADDPD        Z4, Z0, Z0
+	VADDPD        Z5, Z1, Z1
+	VADDPD        Z6, Z2, Z2
+	VADDPD        Z7, Z3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VZEROUPPER
+	VMOVSD        X0, ret+48(FP)
+	RET
+
+// func sumF64AVX512(x []float64) float64
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sumF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ   x_base+0(FP), DX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	SUBQ   $0x00000040, CX
+	JL     BlockEnd
+
+Block:
+	VADDPD (DX)(AX*8), Z0, Z0
+	VADDPD 64(DX)(AX*8), Z1, Z1
+	VADDPD 128(DX)(AX*8), Z2, Z2
+	VADDPD 192(DX)(AX*8), Z3, Z3
+	VADDPD 256(DX)(AX*8), Z4, Z4
+	VADDPD 320(DX)(AX*8), Z5, Z5
+	VADDPD 384(DX)(AX*8), Z6, Z6
+	VADDPD 448(DX)(AX*8), Z7, Z7
+	ADDQ   $0x00000040, AX
+	SUBQ   $0x00000040, CX
+	JGE    Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VADDPD (DX)(AX*8), Z0, Z0
+	ADDQ   $0x00000008, AX
+	SUBQ   $0x00000008, CX
+	JGE    Vector
+
+VectorEnd:
+	ADDQ      $0x00000008, CX
+	TESTQ     CX, CX
+	JE        Done
+	MOVQ      $-1, BX
+	BZHIQ     CX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPD.Z (DX)(AX*8), K1, Z8
+	VADDPD    Z8, Z0, Z0
+
+Done:
+	VADDPD        Z4, Z0, Z0
+	VADDPD        Z5, Z1, Z1
+	VADDPD        Z6, Z2, Z2
+	VADDPD        Z7, Z3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VZEROUPPER
+	VMOVSD        X0, ret+24(FP)
+	RET
+
+// func sumSquaresF64AVX512(x []float64) float64
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sumSquaresF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ   x_base+0(FP), DX
+	MOVQ   x_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	SUBQ   $0x00000040, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPD     (DX)(AX*8), Z8
+	VFMADD231PD Z8, Z8, Z0
+	VMOVUPD     64(DX)(AX*8), Z8
+	VFMADD231PD Z8, Z8, Z1
+	VMOVUPD     128(DX)(AX*8), Z8
+	VFMADD231PD Z8, Z8, Z2
+	VMOVUPD     192(DX)(AX*8), Z8
+	VFMADD231PD Z8, Z8, Z3
+	VMOVUPD     256(DX)(AX*8), Z8
+	VFMADD231PD Z8, Z8, Z4
+	VMOVUPD     320(DX)(AX*8), Z8
+	VFMADD231PD Z8, Z8, Z5
+	VMOVUPD     384(DX)(AX*8), Z8
+	VFMADD231PD Z8, Z8, Z6
+	VMOVUPD     448(DX)(AX*8), Z8
+	VFMADD231PD Z8, Z8, Z7
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000040, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD     (DX)(AX*8), Z8
+	VFMADD231PD Z8, Z8, Z0
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, BX
+	BZHIQ       CX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPD.Z   (DX)(AX*8), K1, Z8
+	VFMADD231PD Z8, Z8, Z0
+
+Done:
+	VADDPD        Z4, Z0, Z0
+	VADDPD        Z5, Z1, Z1
+	VADDPD        Z6, Z2, Z2
+	VADDPD        Z7, Z3, Z3
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VZEROUPPER
+	VMOVSD        X0, ret+24(FP)
+	RET
+
+// func axpyF64AVX512(dst []float64, x []float64, a float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         dst_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD a+48(FP), Z0
+	SUBQ         $0x00000020, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPD     (DX)(AX*8), Z1
+	VFMADD231PD (BX)(AX*8), Z0, Z1
+	VMOVUPD     Z1, (DX)(AX*8)
+	VMOVUPD     64(DX)(AX*8), Z1
+	VFMADD231PD 64(BX)(AX*8), Z0, Z1
+	VMOVUPD     Z1, 64(DX)(AX*8)
+	VMOVUPD     128(DX)(AX*8), Z1
+	VFMADD231PD 128(BX)(AX*8), Z0, Z1
+	VMOVUPD     Z1, 128(DX)(AX*8)
+	VMOVUPD     192(DX)(AX*8), Z1
+	VFMADD231PD 192(BX)(AX*8), Z0, Z1
+	VMOVUPD     Z1, 192(DX)(AX*8)
+	ADDQ        $0x00000020, AX
+	SUBQ        $0x00000020, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD     (DX)(AX*8), Z1
+	VFMADD231PD (BX)(AX*8), Z0, Z1
+	VMOVUPD     Z1, (DX)(AX*8)
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, SI
+	BZHIQ       CX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (DX)(AX*8), K1, Z1
+	VMOVUPD.Z   (BX)(AX*8), K1, Z2
+	VFMADD231PD Z2, Z0, Z1
+	VMOVUPD     Z1, K1, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func scaleAddF64AVX512(dst []float64, x []float64, a float64, b float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleAddF64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         x_base+24(FP), BX
+	MOVQ         dst_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD a+48(FP), Z0
+	VBROADCASTSD b+56(FP), Z1
+	SUBQ         $0x00000020, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPD     (BX)(AX*8), Z2
+	VMULPD      Z2, Z1, Z2
+	VFMADD231PD (DX)(AX*8), Z0, Z2
+	VMOVUPD     Z2, (DX)(AX*8)
+	VMOVUPD     64(BX)(AX*8), Z2
+	VMULPD      Z2, Z1, Z2
+	VFMADD231PD 64(DX)(AX*8), Z0, Z2
+	VMOVUPD     Z2, 64(DX)(AX*8)
+	VMOVUPD     128(BX)(AX*8), Z2
+	VMULPD      Z2, Z1, Z2
+	VFMADD231PD 128(DX)(AX*8), Z0, Z2
+	VMOVUPD     Z2, 128(DX)(AX*8)
+	VMOVUPD     192(BX)(AX*8), Z2
+	VMULPD      Z2, Z1, Z2
+	VFMADD231PD 192(DX)(AX*8), Z0, Z2
+	VMOVUPD     Z2, 192(DX)(AX*8)
+	ADDQ        $0x00000020, AX
+	SUBQ        $0x00000020, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD     (BX)(AX*8), Z2
+	VMULPD      Z2, Z1, Z2
+	VFMADD231PD (DX)(AX*8), Z0, Z2
+	VMOVUPD     Z2, (DX)(AX*8)
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Vector
+
+VectorEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, SI
+	BZHIQ       CX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (BX)(AX*8), K1, Z2
+	VMULPD      Z2, Z1, Z2
+	VMOVUPD.Z   (DX)(AX*8), K1, Z1
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func mulF64AVX512(dst []float64, x []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), DX
+	MOVQ x_base+24(FP), BX
+	MOVQ y_base+48(FP), SI
+	MOVQ dst_len+8(FP), CX
+	XORQ AX, AX
+	SUBQ $0x00000020, CX
+	JL   BlockEnd
+
+Block:
+	VMOVUPD (BX)(AX*8), Z0
+	VMULPD  (SI)(AX*8), Z0, Z0
+	VMOVUPD Z0, (DX)(AX*8)
+	VMOVUPD 64(BX)(AX*8), Z0
+	VMULPD  64(SI)(AX*8), Z0, Z0
+	VMOVUPD Z0, 64(DX)(AX*8)
+	VMOVUPD 128(BX)(AX*8), Z0
+	VMULPD  128(SI)(AX*8), Z0, Z0
+	VMOVUPD Z0, 128(DX)(AX*8)
+	VMOVUPD 192(BX)(AX*8), Z0
+	VMULPD  192(SI)(AX*8), Z0, Z0
+	VMOVUPD Z0, 192(DX)(AX*8)
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD (BX)(AX*8), Z0
+	VMULPD  (SI)(AX*8), Z0, Z0
+	VMOVUPD Z0, (DX)(AX*8)
+	ADDQ    $0x00000008, AX
+	SUBQ    $0x00000008, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ      $0x00000008, CX
+	TESTQ     CX, CX
+	JE        Done
+	MOVQ      $-1, DI
+	BZHIQ     CX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (BX)(AX*8), K1, Z0
+	VMOVUPD.Z (SI)(AX*8), K1, Z1
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func rotateF64AVX512(x []float64, y []float64, c float64, s float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rotateF64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         x_base+0(FP), DX
+	MOVQ         y_base+24(FP), BX
+	MOVQ         x_len+8(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD c+48(FP), Z0
+	VBROADCASTSD s+56(FP), Z1
+	SUBQ         $0x00000020, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPD      (DX)(AX*8), Z2
+	VMOVUPD      (BX)(AX*8), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z0, Z5
+	VFMADD231PD  Z3, Z1, Z4
+	VFNMADD231PD Z2, Z1, Z5
+	VMOVUPD      Z4, (DX)(AX*8)
+	VMOVUPD      Z5, (BX)(AX*8)
+	VMOVUPD      64(DX)(AX*8), Z2
+	VMOVUPD      64(BX)(AX*8), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z0, Z5
+	VFMADD231PD  Z3, Z1, Z4
+	VFNMADD231PD Z2, Z1, Z5
+	VMOVUPD      Z4, 64(DX)(AX*8)
+	VMOVUPD      Z5, 64(BX)(AX*8)
+	VMOVUPD      128(DX)(AX*8), Z2
+	VMOVUPD      128(BX)(AX*8), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z0, Z5
+	VFMADD231PD  Z3, Z1, Z4
+	VFNMADD231PD Z2, Z1, Z5
+	VMOVUPD      Z4, 128(DX)(AX*8)
+	VMOVUPD      Z5, 128(BX)(AX*8)
+	VMOVUPD      192(DX)(AX*8), Z2
+	VMOVUPD      192(BX)(AX*8), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z0, Z5
+	VFMADD231PD  Z3, Z1, Z4
+	VFNMADD231PD Z2, Z1, Z5
+	VMOVUPD      Z4, 192(DX)(AX*8)
+	VMOVUPD      Z5, 192(BX)(AX*8)
+	ADDQ         $0x00000020, AX
+	SUBQ         $0x00000020, CX
+	JGE          Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD      (DX)(AX*8), Z2
+	VMOVUPD      (BX)(AX*8), Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z0, Z5
+	VFMADD231PD  Z3, Z1, Z4
+	VFNMADD231PD Z2, Z1, Z5
+	VMOVUPD      Z4, (DX)(AX*8)
+	VMOVUPD      Z5, (BX)(AX*8)
+	ADDQ         $0x00000008, AX
+	SUBQ         $0x00000008, CX
+	JGE          Vector
+
+VectorEnd:
+	ADDQ         $0x00000008, CX
+	TESTQ        CX, CX
+	JE           Done
+	MOVQ         $-1, SI
+	BZHIQ        CX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPD.Z    (DX)(AX*8), K1, Z2
+	VMOVUPD.Z    (BX)(AX*8), K1, Z3
+	VMULPD       Z2, Z0, Z4
+	VMULPD       Z3, Z0, Z0
+	VFMADD231PD  Z3, Z1, Z4
+	VFNMADD231PD Z2, Z1, Z0
+	VMOVUPD      Z4, K1, (DX)(AX*8)
+	VMOVUPD      Z0, K1, (BX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func reluF64AVX512(dst []float64, x []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluF64AVX512(SB), NOSPLIT, $0-48
+	MOVQ   dst_base+0(FP), DX
+	MOVQ   x_base+24(FP), BX
+	MOVQ   dst_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	SUBQ   $0x00000020, CX
+	JL     BlockEnd
+
+Block:
+	VMAXPD  (BX)(AX*8), Z0, Z1
+	VMOVUPD Z1, (DX)(AX*8)
+	VMAXPD  64(BX)(AX*8), Z0, Z1
+	VMOVUPD Z1, 64(DX)(AX*8)
+	VMAXPD  128(BX)(AX*8), Z0, Z1
+	VMOVUPD Z1, 128(DX)(AX*8)
+	VMAXPD  192(BX)(AX*8), Z0, Z1
+	VMOVUPD Z1, 192(DX)(AX*8)
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, CX
+	JGE     Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMAXPD  (BX)(AX*8), Z0, Z1
+	VMOVUPD Z1, (DX)(AX*8)
+	ADDQ    $0x00000008, AX
+	SUBQ    $0x00000008, CX
+	JGE     Vector
+
+VectorEnd:
+	ADDQ      $0x00000008, CX
+	TESTQ     CX, CX
+	JE        Done
+	MOVQ      $-1, SI
+	BZHIQ     CX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (BX)(AX*8), K1, Z1
+	VMAXPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func reluMaskF64AVX512(dst []float64, grad []float64, y []float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluMaskF64AVX512(SB), NOSPLIT, $0-72
+	MOVQ   dst_base+0(FP), DX
+	MOVQ   grad_base+24(FP), BX
+	MOVQ   y_base+48(FP), SI
+	MOVQ   dst_len+8(FP), CX
+	XORQ   AX, AX
+	VPXORD Z0, Z0, Z0
+	SUBQ   $0x00000020, CX
+	JL     BlockEnd
+
+Block:
+	VMOVUPD   (SI)(AX*8), Z1
+	VMOVUPD   (BX)(AX*8), Z2
+	VCMPPD    $0x1e, Z0, Z1, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, (DX)(AX*8)
+	VMOVUPD   64(SI)(AX*8), Z1
+	VMOVUPD   64(BX)(AX*8), Z2
+	VCMPPD    $0x1e, Z0, Z1, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, 64(DX)(AX*8)
+	VMOVUPD   128(SI)(AX*8), Z1
+	VMOVUPD   128(BX)(AX*8), Z2
+	VCMPPD    $0x1e, Z0, Z1, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, 128(DX)(AX*8)
+	VMOVUPD   192(SI)(AX*8), Z1
+	VMOVUPD   192(BX)(AX*8), Z2
+	VCMPPD    $0x1e, Z0, Z1, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, 192(DX)(AX*8)
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000020, CX
+	JGE       Block
+
+BlockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   VectorEnd
+
+Vector:
+	VMOVUPD   (SI)(AX*8), Z1
+	VMOVUPD   (BX)(AX*8), Z2
+	VCMPPD    $0x1e, Z0, Z1, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, (DX)(AX*8)
+	ADDQ      $0x00000008, AX
+	SUBQ      $0x00000008, CX
+	JGE       Vector
+
+VectorEnd:
+	ADDQ      $0x00000008, CX
+	TESTQ     CX, CX
+	JE        Done
+	MOVQ      $-1, DI
+	BZHIQ     CX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (SI)(AX*8), K1, Z1
+	VMOVUPD.Z (BX)(AX*8), K1, Z2
+	VCMPPD    $0x1e, Z0, Z1, K2
+	VMOVUPD.Z Z2, K2, Z2
+	VMOVUPD   Z2, K1, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// func dotRowsF64AVX512(dst []float64, q []float64, rows []float64, stride int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·dotRowsF64AVX512(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ q_base+24(FP), DX
+	MOVQ rows_base+48(FP), BX
+	MOVQ stride+72(FP), SI
+	SHLQ $0x03, SI
+	MOVQ SI, DI
+	SHLQ $0x02, DI
+	JE   far
+
+near:
+	CMPQ DI, $0x00001000
+	JGE  far
+	SHLQ $0x01, DI
+	JMP  near
+
+far:
+	TESTQ CX, CX
+	JE    done
+
+group:
+	LEAQ    (BX)(SI*1), R10
+	CMPQ    CX, $0x00000001
+	CMOVQLE BX, R10
+	LEAQ    (R10)(SI*1), R11
+	CMPQ    CX, $0x00000002
+	CMOVQLE R10, R11
+	LEAQ    (R11)(SI*1), R12
+	CMPQ    CX, $0x00000003
+	CMOVQLE R11, R12
+	XORQ    R8, R8
+	MOVQ    DI, R9
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), R13
+	SUBQ    $0x00000010, R13
+	JL      columnsBlockEnd
+
+columnsBlock:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	PREFETCHT0  64(BX)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	PREFETCHT0  64(R11)(R9*1)
+	PREFETCHT0  64(R12)(R9*1)
+	ADDQ        $0x00000080, R9
+	VMOVUPD     (DX)(R8*8), Z8
+	VFMADD231PD (BX)(R8*8), Z8, Z0
+	VFMADD231PD (R10)(R8*8), Z8, Z2
+	VFMADD231PD (R11)(R8*8), Z8, Z4
+	VFMADD231PD (R12)(R8*8), Z8, Z6
+	VMOVUPD     64(DX)(R8*8), Z8
+	VFMADD231PD 64(BX)(R8*8), Z8, Z1
+	VFMADD231PD 64(R10)(R8*8), Z8, Z3
+	VFMADD231PD 64(R11)(R8*8), Z8, Z5
+	VFMADD231PD 64(R12)(R8*8), Z8, Z7
+	ADDQ        $0x00000010, R8
+	SUBQ        $0x00000010, R13
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000010, R13
+	SUBQ $0x00000008, R13
+	JL   columnsVectorEnd
+
+columnsVector:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPD     (DX)(R8*8), Z8
+	VFMADD231PD (BX)(R8*8), Z8, Z0
+	VFMADD231PD (R10)(R8*8), Z8, Z2
+	VFMADD231PD (R11)(R8*8), Z8, Z4
+	VFMADD231PD (R12)(R8*8), Z8, Z6
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, R13
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000008, R13
+	TESTQ       R13, R13
+	JE          columnsDone
+	MOVQ        $-1, R14
+	BZHIQ       R13, R14, R14
+	KMOVW       R14, K1
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPD.Z   (DX)(R8*8), K1, Z8
+	VMOVUPD.Z   (BX)(R8*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z0
+	VMOVUPD.Z   (R10)(R8*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z2
+	VMOVUPD.Z   (R11)(R8*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z4
+	VMOVUPD.Z   (R12)(R8*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z6
+
+columnsDone:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPD        Y3, Y2, Y2
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VADDPD        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPD        Y7, Y6, Y6
+	VHADDPD       Y2, Y0, Y0
+	VHADDPD       Y6, Y4, Y4
+	VPERM2F128    $0x20, Y4, Y0, Y2
+	VPERM2F128    $0x31, Y4, Y0, Y6
+	VADDPD        Y6, Y2, Y2
+	CMPQ          CX, $0x00000004
+	JL            lastGroup
+	VMOVUPD       Y2, (AX)
+	ADDQ          $0x00000020, AX
+	LEAQ          (R12)(SI*1), BX
+	SUBQ          $0x00000004, CX
+	JNE           group
+	JMP           done
+
+lastGroup:
+	MOVQ    $-1, DX
+	BZHIQ   CX, DX, DX
+	KMOVW   DX, K1
+	VMOVUPD Y2, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sqDistRowsF64AVX512(dst []float64, q []float64, rows []float64, stride int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, MMX+
+TEXT ·sqDistRowsF64AVX512(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ q_base+24(FP), DX
+	MOVQ rows_base+48(FP), BX
+	MOVQ stride+72(FP), SI
+	SHLQ $0x03, SI
+	MOVQ SI, DI
+	SHLQ $0x02, DI
+	JE   far
+
+near:
+	CMPQ DI, $0x00001000
+	JGE  far
+	SHLQ $0x01, DI
+	JMP  near
+
+far:
+	TESTQ CX, CX
+	JE    done
+
+group:
+	LEAQ    (BX)(SI*1), R10
+	CMPQ    CX, $0x00000001
+	CMOVQLE BX, R10
+	LEAQ    (R10)(SI*1), R11
+	CMPQ    CX, $0x00000002
+	CMOVQLE R10, R11
+	LEAQ    (R11)(SI*1), R12
+	CMPQ    CX, $0x00000003
+	CMOVQLE R11, R12
+	XORQ    R8, R8
+	MOVQ    DI, R9
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), R13
+	SUBQ    $0x00000010, R13
+	JL      columnsBlockEnd
+
+columnsBlock:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	PREFETCHT0  64(BX)(R9*1)
+	PREFETCHT0  64(R10)(R9*1)
+	PREFETCHT0  64(R11)(R9*1)
+	PREFETCHT0  64(R12)(R9*1)
+	ADDQ        $0x00000080, R9
+	VMOVUPD     (DX)(R8*8), Z8
+	VSUBPD      (BX)(R8*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z0
+	VSUBPD      (R10)(R8*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z2
+	VSUBPD      (R11)(R8*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z4
+	VSUBPD      (R12)(R8*8), Z8, Z8
+	VFMADD231PD Z8, Z8, Z6
+	VMOVUPD     64(DX)(R8*8), Z8
+	VSUBPD      64(BX)(R8*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z1
+	VSUBPD      64(R10)(R8*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z3
+	VSUBPD      64(R11)(R8*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z5
+	VSUBPD      64(R12)(R8*8), Z8, Z8
+	VFMADD231PD Z8, Z8, Z7
+	ADDQ        $0x00000010, R8
+	SUBQ        $0x00000010, R13
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000010, R13
+	SUBQ $0x00000008, R13
+	JL   columnsVectorEnd
+
+columnsVector:
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPD     (DX)(R8*8), Z8
+	VSUBPD      (BX)(R8*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z0
+	VSUBPD      (R10)(R8*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z2
+	VSUBPD      (R11)(R8*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z4
+	VSUBPD      (R12)(R8*8), Z8, Z8
+	VFMADD231PD Z8, Z8, Z6
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, R13
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000008, R13
+	TESTQ       R13, R13
+	JE          columnsDone
+	MOVQ        $-1, R14
+	BZHIQ       R13, R14, R14
+	KMOVW       R14, K1
+	PREFETCHT0  (BX)(R9*1)
+	PREFETCHT0  (R10)(R9*1)
+	PREFETCHT0  (R11)(R9*1)
+	PREFETCHT0  (R12)(R9*1)
+	ADDQ        $0x00000040, R9
+	VMOVUPD.Z   (DX)(R8*8), K1, Z8
+	VMOVUPD.Z   (BX)(R8*8), K1, Z9
+	VSUBPD      Z9, Z8, Z9
+	VFMADD231PD Z9, Z9, Z0
+	VMOVUPD.Z   (R10)(R8*8), K1, Z9
+	VSUBPD      Z9, Z8, Z9
+	VFMADD231PD Z9, Z9, Z2
+	VMOVUPD.Z   (R11)(R8*8), K1, Z9
+	VSUBPD      Z9, Z8, Z9
+	VFMADD231PD Z9, Z9, Z4
+	VMOVUPD.Z   (R12)(R8*8), K1, Z9
+	VSUBPD      Z9, Z8, Z8
+	VFMADD231PD Z8, Z8, Z6
+
+columnsDone:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPD        Y3, Y2, Y2
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VADDPD        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPD        Y7, Y6, Y6
+	VHADDPD       Y2, Y0, Y0
+	VHADDPD       Y6, Y4, Y4
+	VPERM2F128    $0x20, Y4, Y0, Y2
+	VPERM2F128    $0x31, Y4, Y0, Y6
+	VADDPD        Y6, Y2, Y2
+	CMPQ          CX, $0x00000004
+	JL            lastGroup
+	VMOVUPD       Y2, (AX)
+	ADDQ          $0x00000020, AX
+	LEAQ          (R12)(SI*1), BX
+	SUBQ          $0x00000004, CX
+	JNE           group
+	JMP           done
+
+lastGroup:
+	MOVQ    $-1, DX
+	BZHIQ   CX, DX, DX
+	KMOVW   DX, K1
+	VMOVUPD Y2, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func adamF64AVX512(w []float64, m []float64, v []float64, grad []float64, step *float64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·adamF64AVX512(SB), NOSPLIT, $0-104
+	MOVQ         w_base+0(FP), DX
+	MOVQ         m_base+24(FP), BX
+	MOVQ         v_base+48(FP), SI
+	MOVQ         grad_base+72(FP), DI
+	MOVQ         w_len+8(FP), CX
+	XORQ         AX, AX
+	MOVQ         step+96(FP), R8
+	VBROADCASTSD (R8), Z0
+	VBROADCASTSD 8(R8), Z1
+	VBROADCASTSD 16(R8), Z2
+	VBROADCASTSD 24(R8), Z3
+	VBROADCASTSD 32(R8), Z4
+	VBROADCASTSD 40(R8), Z5
+	VBROADCASTSD 48(R8), Z6
+	VBROADCASTSD 56(R8), Z7
+	SUBQ         $0x00000008, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPD     (DI)(AX*8), Z8
+	VMOVUPD     (BX)(AX*8), Z10
+	VMOVUPD     (SI)(AX*8), Z11
+	VMULPD      Z0, Z10, Z10
+	VFMADD231PD Z1, Z8, Z10
+	VMULPD      Z2, Z11, Z11
+	VMULPD      Z3, Z8, Z9
+	VFMADD231PD Z9, Z8, Z11
+	VMOVUPD     Z10, (BX)(AX*8)
+	VMOVUPD     Z11, (SI)(AX*8)
+	VSQRTPD     Z11, Z11
+	VFMADD213PD Z7, Z6, Z11
+	VMULPD      Z5, Z10, Z10
+	VDIVPD      Z11, Z10, Z10
+	VMOVUPD     (DX)(AX*8), Z8
+	VFMSUB213PD Z10, Z4, Z8
+	VMOVUPD     Z8, (DX)(AX*8)
+	ADDQ        $0x00000008, AX
+	SUBQ        $0x00000008, CX
+	JGE         Block
+
+BlockEnd:
+	ADDQ        $0x00000008, CX
+	TESTQ       CX, CX
+	JE          Done
+	MOVQ        $-1, R8
+	BZHIQ       CX, R8, R8
+	KMOVW       R8, K1
+	VMOVUPD.Z   (DI)(AX*8), K1, Z8
+	VMOVUPD.Z   (BX)(AX*8), K1, Z9
+	VMOVUPD.Z   (SI)(AX*8), K1, Z10
+	VMULPD      Z0, Z9, Z9
+	VFMADD231PD Z1, Z8, Z9
+	VMULPD      Z2, Z10, Z10
+	VMULPD      Z3, Z8, Z0
+	VFMADD231PD Z0, Z8, Z10
+	VMOVUPD     Z9, K1, (BX)(AX*8)
+	VMOVUPD     Z10, K1, (SI)(AX*8)
+	VSQRTPD     Z10, Z10
+	VFMADD213PD Z7, Z6, Z10
+	VMULPD      Z5, Z9, Z9
+	VDIVPD      Z10, Z9, Z9
+	VMOVUPD.Z   (DX)(AX*8), K1, Z0
+	VFMSUB213PD Z9, Z4, Z0
+	VMOVUPD     Z0, K1, (DX)(AX*8)
+
+Done:
+	VZEROUPPER
+	RET
+
+// sources 6ea9a83068ad9541c993302c
+// content 1173f03bbc43e1d56c8eedfb

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// unrolled is the number of vectors in a block of an element-wise loop.
+const unrolled = 4
+
+// elementWise generates the loops that treat each element alone.
+func (v vectors) elementWise() {
+	v.axpy()
+	v.scaleAdd()
+	v.mul()
+	v.rotate()
+	v.relu()
+	v.reluMask()
+}
+
+func (v vectors) end() {
+	v.VZEROUPPER()
+	v.RET()
+}
+
+// scalar returns a parameter in all lanes.
+func (v vectors) scalar(param string) reg.VecVirtual {
+	r := v.reg()
+	v.broadcast(v.addr(param), r)
+	return r
+}
+
+func (v vectors) axpy() {
+	v.begin("axpy", "(dst, x []T, a T)", "adds a·x to dst.")
+	w := v.over("dst", "x")
+	a := v.scalar("a")
+	w.eachAlone(unrolled, func(p place) {
+		dst := p.load("dst")
+		v.fma231(p.operand("x"), a, dst)
+		p.store(dst, "dst")
+	})
+	v.end()
+}
+
+func (v vectors) scaleAdd() {
+	v.begin("scaleAdd", "(dst, x []T, a, b T)", "writes a·dst + b·x to dst.")
+	w := v.over("dst", "x")
+	a, b := v.scalar("a"), v.scalar("b")
+	w.eachAlone(unrolled, func(p place) {
+		x := p.load("x")
+		v.mulv(x, b, x)
+		v.fma231(p.operand("dst"), a, x)
+		p.store(x, "dst")
+	})
+	v.end()
+}
+
+func (v vectors) mul() {
+	v.begin("mul", "(dst, x, y []T)", "writes x·y to dst.")
+	w := v.over("dst", "x", "y")
+	w.eachAlone(unrolled, func(p place) {
+		x := p.load("x")
+		v.mulv(p.operand("y"), x, x)
+		p.store(x, "dst")
+	})
+	v.end()
+}
+
+func (v vectors) rotate() {
+	v.begin("rotate", "(x, y []T, c, s T)", "writes c·x + s·y to x and c·y − s·x to y.")
+	w := v.over("x", "y")
+	c, s := v.scalar("c"), v.scalar("s")
+	w.eachAlone(unrolled, func(p place) {
+		x, y := p.load("x"), p.load("y")
+		newX, newY := v.reg(), v.reg()
+		v.mulv(x, c, newX)
+		v.mulv(y, c, newY)
+		v.fma231(y, s, newX)
+		v.fnma231(x, s, newY)
+		p.store(newX, "x")
+		p.store(newY, "y")
+	})
+	v.end()
+}
+
+// relu keeps NaN and the sign of zero, because max returns its first operand
+// then.
+func (v vectors) relu() {
+	v.begin("relu", "(dst, x []T)", "writes max(x, 0) to dst.")
+	w := v.over("dst", "x")
+	zero := v.reg()
+	v.zero(zero)
+	w.eachAlone(unrolled, func(p place) {
+		y := v.reg()
+		v.max(p.operand("x"), zero, y)
+		p.store(y, "dst")
+	})
+	v.end()
+}
+
+func (v vectors) reluMask() {
+	v.begin("reluMask", "(dst, grad, y []T)", "writes grad to dst where y > 0, zero elsewhere.")
+	w := v.over("dst", "grad", "y")
+	zero := v.reg()
+	v.zero(zero)
+	w.eachAlone(unrolled, func(p place) {
+		y := p.load("y")
+		grad := p.load("grad")
+		v.keep(func(mask operand.Op) { v.compare(greater, zero, y, mask) }, grad)
+		p.store(grad, "dst")
+	})
+	v.end()
+}
+
+// keep sets r to zero outside the lanes of the mask that set fills.
+func (v vectors) keep(set func(mask operand.Op), r reg.VecVirtual) {
+	if v.wide == 64 {
+		mask := v.K()
+		set(mask)
+		v.typed(v.maskedLoadPS, v.maskedLoadPD, r, mask, r)
+		return
+	}
+	mask := v.YMM()
+	set(mask)
+	v.and(mask, r, r)
+}
