@@ -234,7 +234,7 @@ func TestEveryArrayReads(t *testing.T) {
 	}
 }
 
-// outcome is what a helper did to its test.
+// outcome is what a call did to its test.
 type outcome struct{ what, text string }
 
 // recorder stands in for a test that is expected to skip or fail.
