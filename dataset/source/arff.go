@@ -1,0 +1,280 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// ReadARFF reads a table from Weka's attribute-relation file format: numeric,
+// nominal, string and date attributes, with dense rows. Names and values may be
+// quoted with ' or ", where a backslash takes the next character as it is. The
+// levels of a nominal attribute keep their order; a value that is not among them
+// is an error. Of the options, Delimiter and Header have no meaning here.
+func ReadARFF(r io.Reader, opts Options) (*dataset.Table, error) {
+	in, err := newInput(r)
+	if err != nil {
+		return nil, err
+	}
+	a := &arffReader{in: in, opts: opts, missing: opts.missingSet(nil), taken: map[string]bool{}}
+	a.missing["?"] = true
+	a.comma = ','
+	if err := a.readHeader(); err != nil {
+		return nil, err
+	}
+	if err := opts.check(a.names); err != nil {
+		return nil, err
+	}
+	if err := a.readData(); err != nil {
+		return nil, err
+	}
+	return a.table()
+}
+
+type arffReader struct {
+	rows
+	in      *input
+	opts    Options
+	missing map[string]bool
+	taken   map[string]bool // names of attributes
+	fields  [][]byte
+}
+
+// next returns the next line that is neither blank nor a comment.
+func (a *arffReader) next() (record, error) {
+	for {
+		rec, err := a.in.next(func(text []byte) int { return bytes.IndexByte(text, '\n') })
+		rec.text = trim(rec.text)
+		if err != nil || len(rec.text) > 0 && rec.text[0] != '%' {
+			return rec, err
+		}
+	}
+}
+
+// readHeader reads up to the line @data.
+func (a *arffReader) readHeader() error {
+	for {
+		rec, err := a.next()
+		if err == io.EOF {
+			return &Error{Kind: ErrHeader, Detail: "there is no line @data", Advice: "check that the file is whole"}
+		}
+		if err != nil {
+			return err
+		}
+		word, rest := cutWord(rec.text)
+		switch strings.ToLower(string(word)) {
+		case "@relation":
+		case "@attribute":
+			if err := a.attribute(rec, rest); err != nil {
+				return err
+			}
+		case "@data":
+			if len(a.names) == 0 {
+				return &Error{Line: rec.line, Kind: ErrHeader, Detail: "no @attribute comes before @data"}
+			}
+			return nil
+		default:
+			return &Error{Line: rec.line, Kind: ErrHeader, Detail: quoteShort(word) + " is not @relation, @attribute or @data"}
+		}
+	}
+}
+
+// attribute reads the rest of a line such as
+//
+//	@attribute 'cut of stone' {fair, 'very good', ideal}
+func (a *arffReader) attribute(rec record, rest []byte) error {
+	e := Error{Line: rec.line, Column: len(a.names) + 1, Kind: ErrHeader}
+	name, kind, ok := cutName(rest)
+	if !ok {
+		e.Detail, e.Advice = quoteShort(rest), "an attribute is written as @attribute name type"
+		return &e
+	}
+	e.Name = name
+	if !utf8.ValidString(name) {
+		e.Kind, e.Advice = ErrEncoding, advice[ErrEncoding]
+		return &e
+	}
+	if a.taken[name] {
+		e.Detail, e.Advice = "another attribute has the same name", "rename one"
+		return &e
+	}
+	s, err := a.sinkFor(name, kind)
+	if err != nil {
+		e.Detail, e.Advice = err.Error(), "types are numeric, real, integer, string, date and {level, level, …}"
+		return &e
+	}
+	a.taken[name] = true
+	a.names = append(a.names, name)
+	a.sinks = append(a.sinks, s)
+	return nil
+}
+
+func (a *arffReader) sinkFor(name string, kind []byte) (sink, error) {
+	declared, err := a.declaredSink(name, kind)
+	if slices.Contains(a.opts.Ignore, name) {
+		return nil, err
+	}
+	if kind, ok := a.opts.Kinds[name]; ok {
+		return newSink(kind, name, a.missing), err
+	}
+	return declared, err
+}
+
+func (a *arffReader) declaredSink(name string, kind []byte) (sink, error) {
+	if kind[0] == '{' {
+		levels, err := nominalLevels(kind)
+		return &closedSink{into: dataset.NewCategorical(name, levels...), missing: a.missing}, err
+	}
+	word, _ := cutWord(kind)
+	switch strings.ToLower(string(word)) {
+	case "numeric", "real", "integer":
+		return &numberSink{into: dataset.NewNumeric(name), missing: a.missing}, nil
+	case "string":
+		return newWordSink(name, a.missing), nil
+	case "date":
+		return newSink(dataset.KindText, name, a.missing), nil
+	}
+	return nil, fmt.Errorf("the type %s is not known", quoteShort(kind))
+}
+
+func nominalLevels(kind []byte) ([]string, error) {
+	end := bytes.LastIndexByte(kind, '}')
+	if end < 0 {
+		return nil, fmt.Errorf("the list of levels does not end with }")
+	}
+	fields, bad := splitARFF(nil, kind[1:end])
+	if bad != 0 {
+		return nil, fmt.Errorf("the quotes around level %d do not match", bad)
+	}
+	levels := make([]string, len(fields))
+	for i, field := range fields {
+		if !utf8.Valid(field) {
+			return nil, fmt.Errorf("level %d is not UTF-8", i+1)
+		}
+		levels[i] = string(field)
+	}
+	return levels, nil
+}
+
+func (a *arffReader) readData() error {
+	for {
+		rec, err := a.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = a.addRecord(rec)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (a *arffReader) addRecord(rec record) error {
+	if rec.text[0] == '{' {
+		return &Error{Line: rec.line, Kind: ErrFormat, Detail: "sparse rows are not read", Advice: "write the file with dense rows"}
+	}
+	if !hasARFFQuote(rec.text) {
+		return a.addPlain(rec)
+	}
+	var bad int
+	if a.fields, bad = splitARFF(a.fields[:0], rec.text); bad != 0 {
+		return &Error{Line: rec.line, Column: bad, Kind: ErrQuote,
+			Detail: quoteShort(rec.text), Advice: `close the quote before the comma, and write quotes inside a value as \' or \"`}
+	}
+	return a.addFields(rec, a.fields)
+}
+
+func hasARFFQuote(text []byte) bool {
+	return bytes.IndexByte(text, '\'') >= 0 || bytes.IndexByte(text, '"') >= 0 || bytes.IndexByte(text, '\\') >= 0
+}
+
+// splitARFF appends the fields of a row to dst. If the quotes of a field do not
+// match, it returns its number, from 1.
+func splitARFF(dst [][]byte, text []byte) (fields [][]byte, bad int) {
+	for {
+		field, rest, ok := cutARFFField(text)
+		if !ok {
+			return nil, len(dst) + 1
+		}
+		dst = append(dst, field)
+		if rest == nil {
+			return dst, 0
+		}
+		text = rest[1:] // without the comma
+	}
+}
+
+// cutARFFField returns the first field, and the rest from the comma on, nil if
+// there is no comma.
+func cutARFFField(text []byte) (field, rest []byte, ok bool) {
+	text = trim(text)
+	if len(text) == 0 || text[0] != '\'' && text[0] != '"' {
+		end := fieldEnd(text, 0, ',')
+		return trim(text[:end]), tail(text[end:]), true
+	}
+	field, rest, ok = cutQuoted(text)
+	rest = trim(rest)
+	if !ok || len(rest) > 0 && rest[0] != ',' {
+		return nil, nil, false
+	}
+	return field, tail(rest), true
+}
+
+func tail(text []byte) []byte {
+	if len(text) == 0 {
+		return nil
+	}
+	return text
+}
+
+// cutQuoted returns what stands between the quote at the start of text and the
+// next such quote, without backslashes, and what comes after it.
+func cutQuoted(text []byte) (inside, rest []byte, ok bool) {
+	quote := text[0]
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case quote:
+			return inside, text[i+1:], true
+		case '\\':
+			if i++; i == len(text) {
+				return nil, nil, false
+			}
+		}
+		inside = append(inside, text[i])
+	}
+	return nil, nil, false
+}
+
+// cutName returns the name of an attribute and its type, neither of them empty.
+func cutName(text []byte) (name string, kind []byte, ok bool) {
+	if len(text) == 0 {
+		return "", nil, false
+	}
+	var word []byte
+	if text[0] == '\'' || text[0] == '"' {
+		word, kind, ok = cutQuoted(text)
+	} else {
+		end := bytes.IndexAny(text, " \t{")
+		if end < 0 {
+			return "", nil, false
+		}
+		word, kind, ok = text[:end], text[end:], true
+	}
+	kind = trim(kind)
+	return string(word), kind, ok && len(word) > 0 && len(kind) > 0
+}
+
+// cutWord returns the text up to the first blank, and what comes after it.
+func cutWord(text []byte) (word, rest []byte) {
+	if end := bytes.IndexAny(text, " \t"); end >= 0 {
+		return text[:end], trim(text[end:])
+	}
+	return text, nil
+}

@@ -1,0 +1,103 @@
+package source
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
+
+// powersOfTen are those that float64 holds exactly.
+var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+// parseNumber reads a decimal number from the start of text and returns how many
+// bytes it takes, 0 if there is none. The result is that of strconv.ParseFloat,
+// infinite where the number is too large.
+//
+// Most numbers in files have few digits: they are an integer below 2^53 times
+// or over a power of ten that is exact, so that one operation rounds correctly.
+func parseNumber(text []byte) (v float64, length int) {
+	i := 0
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		i = 1
+	}
+	first := i
+	var mantissa uint64
+	for i < len(text) && text[i]-'0' <= 9 {
+		mantissa = mantissa*10 + uint64(text[i]-'0')
+		i++
+	}
+	digits, exponent := i-first, 0
+	if i < len(text) && text[i] == '.' {
+		i++
+		point := i
+		for i < len(text) && text[i]-'0' <= 9 {
+			mantissa = mantissa*10 + uint64(text[i]-'0')
+			i++
+		}
+		exponent = point - i
+		digits += i - point
+	}
+	if digits == 0 {
+		return 0, 0
+	}
+	if i < len(text) && text[i]|0x20 == 'e' {
+		power, n := parseExponent(text[i:])
+		exponent += power
+		i += n
+	}
+	if digits > 19 || mantissa > 1<<53 || exponent < -22 || exponent > 22 {
+		v, _ = strconv.ParseFloat(string(text[:i]), 64) // the syntax is right; out of range gives an infinity
+		return v, i
+	}
+	if exponent < 0 {
+		v = float64(mantissa) / powersOfTen[-exponent]
+	} else {
+		v = float64(mantissa) * powersOfTen[exponent]
+	}
+	if text[0] == '-' {
+		v = -v
+	}
+	return v, i
+}
+
+// parseExponent reads e, a sign and digits; it takes no bytes if that is not
+// what stands there. Huge exponents are cut: they are beyond float64 either way.
+func parseExponent(text []byte) (power, length int) {
+	const huge = 10000
+	i := 1
+	if i < len(text) && (text[i] == '-' || text[i] == '+') {
+		i++
+	}
+	first := i
+	for i < len(text) && text[i]-'0' <= 9 {
+		power = min(power*10+int(text[i]-'0'), huge)
+		i++
+	}
+	if i == first {
+		return 0, 0
+	}
+	if text[1] == '-' {
+		power = -power
+	}
+	return power, i
+}
+
+// wholeNumber reads text that is a number from end to end; infinities are
+// written inf or infinity, in any case.
+func wholeNumber(text []byte) (v float64, ok bool) {
+	if v, n := parseNumber(text); n > 0 && n == len(text) {
+		return v, true
+	}
+	sign, word := 1, text
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		word = text[1:]
+		if text[0] == '-' {
+			sign = -1
+		}
+	}
+	if bytes.EqualFold(word, []byte("inf")) || bytes.EqualFold(word, []byte("infinity")) {
+		return math.Inf(sign), true
+	}
+	return 0, false
+}

@@ -1,0 +1,98 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// Options say how to read a table where the default is not right.
+type Options struct {
+	// Delimiter separates the fields of a CSV file. 0 means a comma, or a tab
+	// in files named .tsv or .tab.
+	Delimiter byte
+	// Header says whether the first row of a CSV file holds the names of the
+	// columns. Without a header the columns are called column0, column1, …
+	Header Header
+	// Kinds gives columns, by name, the kind that they have, rather than the
+	// one that their values suggest. A text column keeps its values as they are
+	// spelt, such as ids with leading zeros.
+	Kinds map[string]dataset.Kind
+	// Ignore names columns that are not read.
+	Ignore []string
+	// Missing lists the spellings of a missing value, besides the empty one;
+	// nil means those of DefaultMissing, or ? in an ARFF file.
+	Missing []string
+}
+
+// Header says whether a CSV file starts with the names of its columns.
+type Header uint8
+
+const (
+	// HeaderGuess takes the first row as a header if it has a field that is no
+	// number though the rest of its column are numbers, or has no number at
+	// all, or counts 0, 1, 2, …
+	HeaderGuess Header = iota
+	HeaderPresent
+	HeaderAbsent
+)
+
+// DefaultMissing returns the spellings of a missing value in a CSV file.
+func DefaultMissing() []string {
+	return []string{"NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "<NA>", "?"}
+}
+
+// delimiter refuses what cannot separate: parts of numbers and words, quotes,
+// line ends, and the blank, which does not count beside a field.
+func (o Options) delimiter() (byte, error) {
+	d := o.Delimiter
+	if d == 0 {
+		return ',', nil
+	}
+	if d >= utf8.RuneSelf || unicode.IsLetter(rune(d)) || unicode.IsDigit(rune(d)) || strings.IndexByte("\"\r\n .+-", d) >= 0 {
+		return 0, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("%q cannot be the delimiter", d), Advice: "use a comma, semicolon, tab or bar"}
+	}
+	return d, nil
+}
+
+// missingSet returns the spellings as a set, with those given if opts has none.
+func (o Options) missingSet(otherwise []string) map[string]bool {
+	spellings := o.Missing
+	if spellings == nil {
+		spellings = otherwise
+	}
+	set := map[string]bool{"": true}
+	for _, s := range spellings {
+		set[s] = true
+	}
+	return set
+}
+
+// check refuses options for columns that the table does not have: a misspelt
+// name would change nothing without a word.
+func (o Options) check(names []string) error {
+	var asked []string
+	asked = append(asked, o.Ignore...)
+	for name := range o.Kinds {
+		asked = append(asked, name)
+	}
+	slices.Sort(asked)
+	for _, name := range asked {
+		if !slices.Contains(names, name) {
+			return &Error{Kind: ErrColumn, Name: name, Detail: name, Advice: "the columns are " + shortList(names)}
+		}
+	}
+	return nil
+}
+
+func shortList(names []string) string {
+	const most = 30
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}

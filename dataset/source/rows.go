@@ -1,0 +1,133 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// rows takes records apart and hands the fields to the sinks of their columns.
+type rows struct {
+	comma byte
+	names []string
+	sinks []sink // nil where a column is ignored
+}
+
+// addPlain adds a record without quotes. Numbers are parsed where they stand,
+// which saves the search for the end of the field.
+func (r *rows) addPlain(rec record) error {
+	text, at := rec.text, 0
+	for j, s := range r.sinks {
+		if at > len(text) {
+			return r.ragged(rec, j)
+		}
+		if numbers, ok := s.(*numberSink); ok {
+			v, n := parseNumber(text[at:])
+			if end := at + n; n > 0 && (end == len(text) || text[end] == r.comma) {
+				numbers.into.Append(v)
+				at = end + 1
+				continue
+			}
+		}
+		end := fieldEnd(text, at, r.comma)
+		if err := r.add(rec, j, trim(text[at:end])); err != nil {
+			return r.blame(rec, bytes.Count(text, []byte{r.comma})+1, err)
+		}
+		at = end + 1
+	}
+	if at <= len(text) {
+		return r.ragged(rec, bytes.Count(text, []byte{r.comma})+1)
+	}
+	return nil
+}
+
+// addFields adds a record that is already taken apart.
+func (r *rows) addFields(rec record, fields [][]byte) error {
+	if len(fields) != len(r.sinks) {
+		return r.ragged(rec, len(fields))
+	}
+	for j, field := range fields {
+		if err := r.add(rec, j, field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rows) add(rec record, j int, field []byte) error {
+	if r.sinks[j] == nil {
+		return nil
+	}
+	kind := r.sinks[j].add(field)
+	if kind == nil {
+		return nil
+	}
+	e := &Error{Line: rec.line, Column: j + 1, Name: r.names[j], Kind: kind, Detail: quoteShort(field), Advice: advice[kind]}
+	if numbers, ok := r.sinks[j].(*numberSink); ok {
+		e.late = numbers.guessed
+	}
+	return e
+}
+
+var advice = map[error]string{
+	ErrNumber:   "correct it, list it among the spellings of a missing value, or declare the column categorical or text",
+	ErrLevel:    "correct it, add it to the attribute's list, or declare the column categorical or text",
+	ErrEncoding: "convert the file to UTF-8",
+}
+
+// blame turns an error of a field into one of the row if the row has a field too
+// many or too few: then a value stands in the wrong column.
+func (r *rows) blame(rec record, fields int, err error) error {
+	if fields != len(r.sinks) {
+		return r.ragged(rec, fields)
+	}
+	return err
+}
+
+// ragged names the first column that lacks a field, or the first field that
+// lacks a column.
+func (r *rows) ragged(rec record, fields int) error {
+	e := &Error{Line: rec.line, Kind: ErrRagged, Column: min(fields, len(r.names)) + 1,
+		Detail: fmt.Sprintf("%d fields where %d are expected", fields, len(r.names)),
+		Advice: "add or remove a field, or quote a field that holds the delimiter"}
+	if fields < len(r.names) {
+		e.Name = r.names[fields]
+	}
+	return e
+}
+
+func (r *rows) table() (*dataset.Table, error) {
+	var columns []dataset.Column
+	for _, s := range r.sinks {
+		if s != nil {
+			columns = append(columns, s.column())
+		}
+	}
+	t, err := dataset.NewTable(columns...)
+	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) {
+		return nil, &Error{Kind: ErrHeader, Name: at.Column, Detail: err.Error()}
+	}
+	return t, err
+}
+
+func fieldEnd(text []byte, from int, comma byte) int {
+	if n := bytes.IndexByte(text[from:], comma); n >= 0 {
+		return from + n
+	}
+	return len(text)
+}
+
+// trim cuts blanks and tabs at both ends.
+func trim(text []byte) []byte {
+	for len(text) > 0 && isBlank(text[0]) {
+		text = text[1:]
+	}
+	for len(text) > 0 && isBlank(text[len(text)-1]) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }

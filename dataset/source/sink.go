@@ -1,0 +1,143 @@
+package source
+
+import (
+	"math"
+	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// sink collects the fields of one column. add returns one of the package's
+// errors, to which the caller adds the place.
+type sink interface {
+	add(field []byte) error
+	column() dataset.Column
+}
+
+// newSink returns the sink for a column of a declared kind.
+func newSink(kind dataset.Kind, name string, missing map[string]bool) sink {
+	switch kind {
+	case dataset.KindNumeric:
+		return &numberSink{into: dataset.NewNumeric(name), missing: missing}
+	case dataset.KindCategorical:
+		return &levelSink{into: dataset.NewCategorical(name), missing: missing}
+	default:
+		return &textSink{into: dataset.NewText(name)}
+	}
+}
+
+type numberSink struct {
+	into    *dataset.Numeric
+	missing map[string]bool
+	guessed bool // that the column is numeric, from its first rows
+}
+
+func (s *numberSink) add(field []byte) error {
+	v, ok := wholeNumber(field)
+	if !ok {
+		if !s.missing[string(field)] {
+			return ErrNumber
+		}
+		v = math.NaN()
+	}
+	s.into.Append(v)
+	return nil
+}
+
+func (s *numberSink) column() dataset.Column { return s.into }
+
+// levelSink collects levels in the order in which they come.
+type levelSink struct {
+	into    *dataset.Categorical
+	missing map[string]bool
+}
+
+func (s *levelSink) add(field []byte) error {
+	code, known := s.into.Lookup(field)
+	if !known {
+		code = -1
+		if !s.missing[string(field)] {
+			if !utf8.Valid(field) {
+				return ErrEncoding
+			}
+			code = s.into.AddLevel(string(field))
+		}
+	}
+	s.into.Append(code)
+	return nil
+}
+
+func (s *levelSink) column() dataset.Column {
+	s.into.SortLevels()
+	return s.into
+}
+
+// maxLevels is the number of levels beyond which a column of unknown kind is
+// text. One-hot encoding takes far fewer.
+const maxLevels = 1000
+
+// wordSink is for a column that is not numeric: categorical while it has few
+// levels, text from then on.
+type wordSink struct {
+	levels levelSink
+	text   *textSink // nil while categorical
+}
+
+func newWordSink(name string, missing map[string]bool) *wordSink {
+	return &wordSink{levels: levelSink{into: dataset.NewCategorical(name), missing: missing}}
+}
+
+func (s *wordSink) add(field []byte) error {
+	if s.text != nil {
+		if s.levels.missing[string(field)] {
+			field = nil
+		}
+		return s.text.add(field)
+	}
+	if err := s.levels.add(field); err != nil {
+		return err
+	}
+	if len(s.levels.into.Levels()) > maxLevels {
+		s.text = &textSink{into: s.levels.into.Text()}
+	}
+	return nil
+}
+
+func (s *wordSink) column() dataset.Column {
+	if s.text != nil {
+		return s.text.column()
+	}
+	return s.levels.column()
+}
+
+// closedSink takes only levels that are declared, and keeps their order.
+type closedSink struct {
+	into    *dataset.Categorical
+	missing map[string]bool
+}
+
+func (s *closedSink) add(field []byte) error {
+	code, known := s.into.Lookup(field)
+	if !known {
+		if !s.missing[string(field)] {
+			return ErrLevel
+		}
+		code = -1
+	}
+	s.into.Append(code)
+	return nil
+}
+
+func (s *closedSink) column() dataset.Column { return s.into }
+
+type textSink struct{ into *dataset.Text }
+
+func (s *textSink) add(field []byte) error {
+	if !utf8.Valid(field) {
+		return ErrEncoding
+	}
+	s.into.Append(field)
+	return nil
+}
+
+func (s *textSink) column() dataset.Column { return s.into }
