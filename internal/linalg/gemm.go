@@ -66,35 +66,27 @@ func Syrk[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], op Op
 // multiply is Gemm on checked operands. With lower set, only the elements on
 // and below the diagonal of dst are promised; some above are written too.
 //
-// The right operand is cut into blocks that stay in the second-level cache and
-// is copied there into panels, the order in which the micro-kernel reads it.
-// The left operand is read where it is, element by element, so either form of
-// it will do.
+// dst is cut into parts, a grid of rows and columns. A part copies its columns
+// of the right operand into panels, the order in which the micro-kernel reads
+// them, a block at a time that stays in the second-level cache. Every thread
+// packs for itself: a panel that another core has just written is slow to read,
+// and nobody waits for anybody. The left operand is read where it is, element
+// by element, so either form of it will do.
 func multiply[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, lower bool, then Epilogue) {
 	if dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
 	list := listOf[gemmJob[T]](&gemmJobs)
 	g := list.get()
-	defer list.put(g)
 	g.set, g.dst, g.a, g.b, g.opA, g.opB = simd.For[T](), dst, a, b, opA, opB
-	g.alpha, g.lower, g.then = alpha, lower, then
-	inner := opA.shape(a.Rows, a.Cols).Cols
-	g.plan(inner)
-	steps := max(1, ceilDiv(inner, g.maxInner))
-	for i := range steps {
-		g.k0, g.k1, g.last = i*inner/steps, (i+1)*inner/steps, i == steps-1
-		g.beta = beta
-		if i > 0 {
-			g.beta = 1
-		}
-		g.eachColumnBlock()
-	}
+	g.alpha, g.beta, g.lower, g.then = alpha, beta, lower, then
+	g.plan()
+	Run(g.rowParts*g.colParts, g)
 	g.release()
+	list.put(g)
 }
 
-// gemmJob is one product and the block of it that is being worked on. It runs
-// twice for each block: to pack panels of the right operand, then to multiply.
+// gemmJob is one product.
 type gemmJob[T matrix.Float] struct {
 	set         *simd.Set[T]
 	dst, a, b   matrix.Dense[T]
@@ -103,150 +95,193 @@ type gemmJob[T matrix.Float] struct {
 	lower       bool
 	then        Epilogue
 
-	maxInner, maxPanels int // size of a block of the right operand
-	rowBlocks           int // dst is cut into this many blocks of at most TileRows rows
-	rowParts            int // of which so many groups are handed to threads
-	packRows            bool
+	inner, steps       int // products per element, and the blocks that they are summed in
+	panels, maxPanels  int // panels of dst, and the most in a block
+	rowParts, colParts int // the grid of parts
+	copyLeft           bool
 
-	k0, k1         int  // the block: products summed
-	last           bool // no products are left after them
-	panel0, panel1 int  // and panels of columns
-	packing        bool
-
-	panels []T
-	rows   [maxThreads][]T // rows of the left operand, copied where its stride is bad
+	scratch [maxThreads]gemmScratch[T]
 }
 
-// blockBytes is the size of a block of the right operand: half of a
-// second-level cache of the CPUs of today, the other half is for the rest.
-const blockBytes = 1 << 20
+// gemmScratch is what one thread writes to.
+type gemmScratch[T matrix.Float] struct {
+	panels []T
+	left   []T // rows of the left operand, copied where its stride is bad
+}
 
-// smallWork is the number of multiplications below which threads do not pay.
-const smallWork = 1 << 19
+const (
+	// maxInnerBytes bounds the block of a sum so that the rows of a tile stay
+	// in the first-level cache.
+	maxInnerBytes = 2304
+	// blockBytes bounds a block of panels: about half of the second-level
+	// cache of the CPUs of today, the other half is for the rest.
+	blockBytes = 9 << 17
+	// smallWork is the number of multiplications below which threads do not
+	// pay.
+	smallWork = 1 << 19
+)
 
-func (g *gemmJob[T]) plan(inner int) {
+func (g *gemmJob[T]) plan() {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
-	g.maxInner = 2304 / size
-	width := g.set.TileCols()
-	depth := ceilDiv(max(inner, 1), max(1, ceilDiv(inner, g.maxInner)))
-	g.maxPanels = max(1, blockBytes/(depth*width*size))
-	g.rowBlocks = ceilDiv(g.dst.Rows, g.set.TileRows())
-	g.rowParts = 1
-	if threads := Threads(); threads > 1 && g.dst.Rows*g.dst.Cols*inner >= smallWork {
-		g.rowParts = min(g.rowBlocks, 4*threads)
-	}
+	g.inner = g.opA.shape(g.a.Rows, g.a.Cols).Cols
+	g.steps = max(1, ceilDiv(g.inner*size, maxInnerBytes))
+	g.panels = ceilDiv(g.dst.Cols, g.set.TileCols())
+	depth := max(1, ceilDiv(g.inner, g.steps))
+	g.maxPanels = max(1, blockBytes/(depth*g.set.TileCols()*size))
+	g.cut(Threads())
 	// Rows whose addresses differ by a multiple of 4 KiB fall into the same
 	// few lines of the first-level cache.
-	g.packRows = g.a.Stride*size%4096 == 0
+	g.copyLeft = g.a.Stride*size%4096 == 0
 }
 
-func (g *gemmJob[T]) eachColumnBlock() {
-	panels := ceilDiv(g.dst.Cols, g.set.TileCols())
-	blocks := ceilDiv(panels, g.maxPanels)
-	for i := range blocks {
-		g.panel0, g.panel1 = i*panels/blocks, (i+1)*panels/blocks
-		g.panels = grow(g.panels, (g.panel1-g.panel0)*g.panelLen())
-		g.packing = true
-		if g.rowParts == 1 {
-			for p := range g.panel1 - g.panel0 {
-				g.pack(p)
-			}
-			g.packing = false
-			g.Do(0, 0)
-			continue
-		}
-		Run(g.panel1-g.panel0, g)
-		g.packing = false
-		Run(g.rowParts, g)
+// cut chooses the grid of parts. Columns come first, since parts of the same
+// rows share no packing; a part of few rows packs much for little work.
+func (g *gemmJob[T]) cut(threads int) {
+	const partsPerThread, panelsPerPart, rowsPerPart = 4, 4, 256
+	g.rowParts, g.colParts = 1, 1
+	if threads == 1 || g.dst.Rows*g.dst.Cols*g.inner < smallWork {
+		return
+	}
+	g.colParts = min(threads, ceilDiv(g.panels, panelsPerPart))
+	wanted := partsPerThread * threads / g.colParts
+	g.rowParts = max(1, min(wanted, g.dst.Rows/rowsPerPart))
+	if g.rowParts == 1 {
+		g.colParts = min(partsPerThread*threads, ceilDiv(g.panels, panelsPerPart))
+	}
+	if g.rowParts*g.colParts < threads {
+		g.rowParts = min(ceilDiv(threads, g.colParts), ceilDiv(g.dst.Rows, g.set.TileRows()))
 	}
 }
 
-func (g *gemmJob[T]) panelLen() int { return (g.k1 - g.k0) * g.set.TileCols() }
-
-// Do packs a panel or multiplies a group of row blocks.
+// Do computes one part of dst, block by block.
 func (g *gemmJob[T]) Do(part, slot int) {
-	if g.packing {
-		g.pack(part)
-		return
-	}
-	first, last := part*g.rowBlocks/g.rowParts, (part+1)*g.rowBlocks/g.rowParts
-	for i := first; i < last; i++ {
-		g.multiplyRows(i*g.dst.Rows/g.rowBlocks, (i+1)*g.dst.Rows/g.rowBlocks, slot)
-	}
-}
-
-// pack copies panel p of the block from the right operand.
-func (g *gemmJob[T]) pack(p int) {
-	width, k := g.set.TileCols(), g.k1-g.k0
-	j0 := (g.panel0 + p) * width
-	j1 := min(j0+width, g.dst.Cols)
-	to := g.panels[p*g.panelLen():][:g.panelLen()]
-	if g.opB == Trans {
-		from := g.b.Block(j0, j1, g.k0, g.k1)
-		g.set.PackPanelT(to, from.Data, from.Stride, k, j1-j0)
-		return
-	}
-	from := g.b.Block(g.k0, g.k1, j0, j1)
-	g.set.PackPanel(to, from.Data, from.Stride, k, j1-j0)
-}
-
-// multiplyRows works on rows r0 to r1-1 of dst, at most TileRows, against all
-// panels of the block.
-func (g *gemmJob[T]) multiplyRows(r0, r1, slot int) {
-	width, k := g.set.TileCols(), g.k1-g.k0
-	a, rowStride, stepStride := g.left(r0, r1, slot)
-	for p := g.panel0; p < g.panel1; p++ {
-		j0 := p * width
-		if g.lower && j0 >= r1 {
+	row, col := part/g.colParts, part%g.colParts
+	r0, r1 := row*g.dst.Rows/g.rowParts, (row+1)*g.dst.Rows/g.rowParts
+	p0, p1 := col*g.panels/g.colParts, (col+1)*g.panels/g.colParts
+	blocks := ceilDiv(p1-p0, g.maxPanels)
+	for i := range blocks {
+		b := gemmBlock[T]{gemmJob: g, scratch: &g.scratch[slot], r0: r0, r1: r1}
+		b.panel0, b.panel1 = p0+i*(p1-p0)/blocks, p0+(i+1)*(p1-p0)/blocks
+		if g.lower && b.panel0*g.set.TileCols() >= r1 {
 			return
 		}
-		j1 := min(j0+width, g.dst.Cols)
-		c := g.dst.Data[r0*g.dst.Stride+j0:]
-		panel := g.panels[(p-g.panel0)*g.panelLen():]
-		g.set.MulTile(c, g.dst.Stride, r1-r0, j1-j0, g.alpha, a, rowStride, stepStride, panel, k, g.beta)
+		b.run(slot)
 	}
-	if g.last && g.then != nil {
-		g.then.Finish(r0, r1, g.panel0*width, min(g.panel1*width, g.dst.Cols), slot)
+}
+
+// gemmBlock is a block of dst that one thread works on.
+type gemmBlock[T matrix.Float] struct {
+	*gemmJob[T]
+	scratch        *gemmScratch[T]
+	r0, r1         int // rows
+	panel0, panel1 int // panels of columns
+	k0, k1         int // the products that are being summed
+}
+
+func (b *gemmBlock[T]) run(slot int) {
+	rowBlocks := ceilDiv(b.r1-b.r0, b.set.TileRows())
+	for step := range b.steps {
+		b.k0, b.k1 = step*b.inner/b.steps, (step+1)*b.inner/b.steps
+		b.packAll()
+		for i := range rowBlocks {
+			first := b.r0 + i*(b.r1-b.r0)/rowBlocks
+			last := b.r0 + (i+1)*(b.r1-b.r0)/rowBlocks
+			b.multiplyRows(first, last)
+			if step == b.steps-1 && b.then != nil {
+				width := b.set.TileCols()
+				b.then.Finish(first, last, b.panel0*width, min(b.panel1*width, b.dst.Cols), slot)
+			}
+		}
+	}
+}
+
+func (b *gemmBlock[T]) panelLen() int { return (b.k1 - b.k0) * b.set.TileCols() }
+
+// packAll copies the panels of the block from the right operand.
+func (b *gemmBlock[T]) packAll() {
+	b.scratch.panels = grow(b.scratch.panels, (b.panel1-b.panel0)*b.panelLen())
+	for p := b.panel0; p < b.panel1; p++ {
+		b.pack(p)
+	}
+}
+
+func (b *gemmBlock[T]) panel(p int) []T {
+	return b.scratch.panels[(p-b.panel0)*b.panelLen():][:b.panelLen()]
+}
+
+func (b *gemmBlock[T]) pack(p int) {
+	width, k := b.set.TileCols(), b.k1-b.k0
+	j0 := p * width
+	j1 := min(j0+width, b.dst.Cols)
+	if b.opB == Trans {
+		from := b.b.Block(j0, j1, b.k0, b.k1)
+		b.set.PackPanelT(b.panel(p), from.Data, from.Stride, k, j1-j0)
+		return
+	}
+	from := b.b.Block(b.k0, b.k1, j0, j1)
+	b.set.PackPanel(b.panel(p), from.Data, from.Stride, k, j1-j0)
+}
+
+// multiplyRows works on rows r0 to r1-1 of dst, at most TileRows.
+func (b *gemmBlock[T]) multiplyRows(r0, r1 int) {
+	width, k := b.set.TileCols(), b.k1-b.k0
+	a, rowStride, stepStride := b.left(r0, r1)
+	beta := b.beta
+	if b.k0 > 0 {
+		beta = 1
+	}
+	for p := b.panel0; p < b.panel1; p++ {
+		j0 := p * width
+		if b.lower && j0 >= r1 {
+			return
+		}
+		j1 := min(j0+width, b.dst.Cols)
+		c := b.dst.Data[r0*b.dst.Stride+j0:]
+		b.set.MulTile(c, b.dst.Stride, r1-r0, j1-j0, b.alpha, a, rowStride, stepStride, b.panel(p), k, beta)
 	}
 }
 
 // left returns rows r0 to r1-1 of op(a), columns k0 to k1-1, with the distance
 // from row to row and from column to column.
-func (g *gemmJob[T]) left(r0, r1, slot int) (data []T, rowStride, stepStride int) {
-	if g.k0 == g.k1 {
+func (b *gemmBlock[T]) left(r0, r1 int) (data []T, rowStride, stepStride int) {
+	switch {
+	case b.k0 == b.k1:
 		return nil, 0, 0
+	case b.opA == Trans && b.copyLeft:
+		return b.copySteps(r0, r1)
+	case b.opA == Trans:
+		return b.a.Data[b.k0*b.a.Stride+r0:], 1, b.a.Stride
+	case b.copyLeft:
+		return b.copyRows(r0, r1)
+	default:
+		return b.a.Data[r0*b.a.Stride+b.k0:], b.a.Stride, 1
 	}
-	if g.opA == Trans {
-		if g.packRows {
-			return g.copySteps(r0, r1, slot)
-		}
-		return g.a.Data[g.k0*g.a.Stride+r0:], 1, g.a.Stride
-	}
-	if g.packRows {
-		return g.copyRows(r0, r1, slot)
-	}
-	return g.a.Data[r0*g.a.Stride+g.k0:], g.a.Stride, 1
 }
 
 // copyRows copies rows of a to where their distance is no multiple of 4 KiB.
-func (g *gemmJob[T]) copyRows(r0, r1, slot int) (data []T, rowStride, stepStride int) {
-	stride := g.k1 - g.k0 + 16
-	g.rows[slot] = grow(g.rows[slot], g.set.TileRows()*stride)
+func (b *gemmBlock[T]) copyRows(r0, r1 int) (data []T, rowStride, stepStride int) {
+	stride := b.k1 - b.k0 + 16
+	to := b.growLeft(stride)
 	for i := r0; i < r1; i++ {
-		copy(g.rows[slot][(i-r0)*stride:], g.a.Row(i)[g.k0:g.k1])
+		copy(to[(i-r0)*stride:], b.a.Row(i)[b.k0:b.k1])
 	}
-	return g.rows[slot], stride, 1
+	return to, stride, 1
 }
 
 // copySteps does the same for a transposed operand.
-func (g *gemmJob[T]) copySteps(r0, r1, slot int) (data []T, rowStride, stepStride int) {
-	stride := r1 - r0
-	g.rows[slot] = grow(g.rows[slot], g.set.TileRows()*(g.k1-g.k0))
-	for k := g.k0; k < g.k1; k++ {
-		copy(g.rows[slot][(k-g.k0)*stride:], g.a.Row(k)[r0:r1])
+func (b *gemmBlock[T]) copySteps(r0, r1 int) (data []T, rowStride, stepStride int) {
+	to, stride := b.growLeft(b.k1-b.k0), r1-r0
+	for k := b.k0; k < b.k1; k++ {
+		copy(to[(k-b.k0)*stride:], b.a.Row(k)[r0:r1])
 	}
-	return g.rows[slot], 1, stride
+	return to, 1, stride
+}
+
+// growLeft returns scratch for a tile's rows of the given length.
+func (b *gemmBlock[T]) growLeft(length int) []T {
+	b.scratch.left = grow(b.scratch.left, b.set.TileRows()*length)
+	return b.scratch.left
 }
 
 // release lets go of the operands, but keeps the scratch.
