@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 6ea9a83068ad9541c993302c
+// sources 032c3f7aefa0b30f182cac2b
 // content a97859aed189f0d4b008e44b

@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources 6ea9a83068ad9541c993302c
+// sources 032c3f7aefa0b30f182cac2b
 // content d1d0ea37cb8596d67d4535da

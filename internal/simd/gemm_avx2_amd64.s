@@ -3213,5 +3213,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 6ea9a83068ad9541c993302c
+// sources 032c3f7aefa0b30f182cac2b
 // content a254c4b82046bdb36972a7d0

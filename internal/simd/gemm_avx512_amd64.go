@@ -170,5 +170,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources 6ea9a83068ad9541c993302c
+// sources 032c3f7aefa0b30f182cac2b
 // content 4e9da9d6082177d279fb46ad

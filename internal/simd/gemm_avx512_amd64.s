@@ -9515,5 +9515,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 6ea9a83068ad9541c993302c
+// sources 032c3f7aefa0b30f182cac2b
 // content 9b58ddfd1617c6ad7477c703

@@ -64,6 +64,36 @@ func sqDistRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
 //go:noescape
 func adamF32AVX2(w []float32, m []float32, v []float32, grad []float32, step *float32)
 
+// minF32AVX2 returns the smallest element, +Inf if there is none.
+//
+//go:noescape
+func minF32AVX2(x []float32) float32
+
+// argMaxF32AVX2 returns the lowest index of the largest element, -1 if there is none.
+//
+//go:noescape
+func argMaxF32AVX2(x []float32) int
+
+// minLabelF32AVX2 lowers dst to x and labels with id what it lowers.
+//
+//go:noescape
+func minLabelF32AVX2(dst []float32, label []int32, x []float32, id int32)
+
+// expF32AVX2 writes e^x to dst, subnormal where it underflows.
+//
+//go:noescape
+func expF32AVX2(dst []float32, x []float32)
+
+// tanhF32AVX2 writes the hyperbolic tangent of x to dst.
+//
+//go:noescape
+func tanhF32AVX2(dst []float32, x []float32)
+
+// siluF32AVX2 writes x·σ(x) to dst and its derivative to deriv.
+//
+//go:noescape
+func siluF32AVX2(dst []float32, deriv []float32, x []float32)
+
 // dotF64AVX2 returns Σ x[i]·y[i].
 //
 //go:noescape
@@ -124,5 +154,35 @@ func sqDistRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
 //go:noescape
 func adamF64AVX2(w []float64, m []float64, v []float64, grad []float64, step *float64)
 
-// sources 6ea9a83068ad9541c993302c
-// content bc75e08c3b591a7d872cf096
+// minF64AVX2 returns the smallest element, +Inf if there is none.
+//
+//go:noescape
+func minF64AVX2(x []float64) float64
+
+// argMaxF64AVX2 returns the lowest index of the largest element, -1 if there is none.
+//
+//go:noescape
+func argMaxF64AVX2(x []float64) int
+
+// minLabelF64AVX2 lowers dst to x and labels with id what it lowers.
+//
+//go:noescape
+func minLabelF64AVX2(dst []float64, label []int32, x []float64, id int32)
+
+// expF64AVX2 writes e^x to dst, subnormal where it underflows.
+//
+//go:noescape
+func expF64AVX2(dst []float64, x []float64)
+
+// tanhF64AVX2 writes the hyperbolic tangent of x to dst.
+//
+//go:noescape
+func tanhF64AVX2(dst []float64, x []float64)
+
+// siluF64AVX2 writes x·σ(x) to dst and its derivative to deriv.
+//
+//go:noescape
+func siluF64AVX2(dst []float64, deriv []float64, x []float64)
+
+// sources 032c3f7aefa0b30f182cac2b
+// content 0e17445cdc3b57ceb269ccfb

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
-)
+import "github.com/mmcloughlin/avo/reg"
 
 // unrolled is the number of vectors in a block of an element-wise loop.
 const unrolled = 4
@@ -104,23 +101,19 @@ func (v vectors) reluMask() {
 	zero := v.reg()
 	v.zero(zero)
 	w.eachAlone(unrolled, func(p place) {
-		y := p.load("y")
-		grad := p.load("grad")
-		v.keep(func(mask operand.Op) { v.compare(greater, zero, y, mask) }, grad)
+		grad, positive := p.load("grad"), v.maskReg()
+		v.compare(greater, zero, p.load("y"), positive)
+		v.keep(positive, grad)
 		p.store(grad, "dst")
 	})
 	v.end()
 }
 
-// keep sets r to zero outside the lanes of the mask that set fills.
-func (v vectors) keep(set func(mask operand.Op), r reg.VecVirtual) {
+// keep sets r to zero outside the lanes of the mask.
+func (v vectors) keep(mask reg.Register, r reg.VecVirtual) {
 	if v.wide == 64 {
-		mask := v.K()
-		set(mask)
 		v.typed(v.maskedLoadPS, v.maskedLoadPD, r, mask, r)
-		return
+	} else {
+		v.and(mask, r, r)
 	}
-	mask := v.YMM()
-	set(mask)
-	v.and(mask, r, r)
 }

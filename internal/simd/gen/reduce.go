@@ -1,9 +1,6 @@
 package main
 
-import (
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
-)
+import "github.com/mmcloughlin/avo/reg"
 
 // reductions generates the sums over one or two slices. Element i always goes
 // to the same lane of the same running sum, so the order of summation depends
@@ -43,7 +40,7 @@ func (v vectors) sumOf(name, params, doc string, addTo func(p place, acc reg.Vec
 			v.add(acc[i+n], acc[i], acc[i])
 		}
 	}
-	v.fold(acc[0], func(ops ...operand.Op) { v.add(ops...) })
+	v.fold(acc[0], v.add)
 	v.VZEROUPPER()
 	v.storeLowest(acc[0], v.addr(""))
 	v.RET()

@@ -199,14 +199,13 @@ func (b *rowBlock) storeSums(sums reg.VecVirtual, dst reg.GPVirtual, n *reg.GPVi
 	case n == nil:
 		b.emitter.store(sums, to)
 	case b.wide == 64:
-		b.typed(b.VMOVUPS, b.VMOVUPD, sums, b.firstLanes(*n), to)
+		b.storeWhere(b.firstLanes(*n), sums, to)
 	default:
 		mask := b.YMM()
 		b.firstLaneVector(*n, mask)
 		if b.single() {
-			b.VMASKMOVPS(sums, mask.AsX(), to)
-		} else {
-			b.VMASKMOVPD(sums, mask, to)
+			mask = mask.AsX().(reg.VecVirtual)
 		}
+		b.storeWhere(mask, sums, to)
 	}
 }

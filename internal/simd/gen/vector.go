@@ -12,18 +12,21 @@ func vector(c *build.Context, s isa) {
 		masks = maskTable(c)
 	}
 	for _, f := range floats {
-		v := vectors{emitter{c, s, f}, masks}
+		v := vectors{emitter{c, s, f}, masks, map[string]operand.Mem{}}
 		v.reductions()
 		v.elementWise()
 		v.rowBlocks()
 		v.adam()
+		v.scans()
+		v.maths()
 	}
 }
 
 // vectors generates the vector primitives of one element type.
 type vectors struct {
 	emitter
-	masks operand.Mem // AVX2 only; see maskTable
+	masks  operand.Mem            // AVX2 only; see maskTable
+	tables map[string]operand.Mem // constants in the file's data
 }
 
 // begin starts a function. In params, T stands for the element type.

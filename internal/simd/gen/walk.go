@@ -150,10 +150,8 @@ func (p place) store(r reg.VecVirtual, slice string) {
 	case !p.part:
 		w.emitter.store(r, to)
 	case w.wide == 64:
-		w.typed(w.VMOVUPS, w.VMOVUPD, r, p.opmask, to)
-	case w.single():
-		w.VMASKMOVPS(r, p.mask, to)
+		w.storeWhere(p.opmask, r, to)
 	default:
-		w.VMASKMOVPD(r, p.mask, to)
+		w.storeWhere(p.mask, r, to)
 	}
 }
