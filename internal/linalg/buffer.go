@@ -1,0 +1,18 @@
+package linalg
+
+import "github.com/nextbatch/nextbatch/matrix"
+
+// buffer is scratch of no fixed use. Arrays on the stack do not serve: what is
+// handed to a vector loop, which is called through a variable, escapes.
+type buffer[T matrix.Float] struct{ data []T }
+
+var buffers freeLists[buffer[float32], buffer[float64]]
+
+// borrow returns a buffer with n undefined elements; give it back with giveBack.
+func borrow[T matrix.Float](n int) *buffer[T] {
+	b := listOf[buffer[T]](&buffers).get()
+	b.data = grow(b.data, n)
+	return b
+}
+
+func giveBack[T matrix.Float](b *buffer[T]) { listOf[buffer[T]](&buffers).put(b) }

@@ -1,0 +1,16 @@
+package linalg
+
+import "fmt"
+
+// PivotError reports a pivot that a factorisation or a solve cannot go on with:
+// not positive in a Cholesky factorisation, zero or not finite in a triangular
+// matrix.
+type PivotError struct {
+	Op    string
+	Index int     // row and column of the pivot
+	Value float64 // what it came to
+}
+
+func (e *PivotError) Error() string {
+	return fmt.Sprintf("%s: pivot %d is %v", e.Op, e.Index, e.Value)
+}

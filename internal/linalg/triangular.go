@@ -1,0 +1,251 @@
+package linalg
+
+// Solves with a lower triangular matrix L and many right-hand sides:
+//
+//	side   op        overwrites b with X, where
+//	Left   NoTrans   L·X = b
+//	Left   Trans     Lᵀ·X = b
+//	Right  NoTrans   X·L = b
+//	Right  Trans     X·Lᵀ = b
+//
+// Cut in two, L = [L11 0; L21 L22], a solve becomes a solve with L11, a product
+// with L21 and a solve with L22, or the other way round: nearly all of the work
+// is in products. Small triangles are solved by substitution.
+
+import (
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Side says on which side of the unknown the triangular matrix stands.
+type Side bool
+
+// The two sides.
+const (
+	Left  Side = false
+	Right Side = true
+)
+
+// SolveLower overwrites b with the solution X of op(L)·X = b or X·op(L) = b.
+// Only the lower triangle of l is read. A pivot that is zero, not finite or so
+// small that its reciprocal overflows is a *PivotError; b is unchanged then.
+func SolveLower[T matrix.Float](b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) error {
+	const name = "linalg.SolveLower"
+	b.MustBeValid(name + ", right-hand sides")
+	mustBeSquare(name, l)
+	if side == Left {
+		matrix.MustMatch(name+", right-hand sides", b.Shape(), matrix.Shape{Rows: l.Rows, Cols: b.Cols})
+	} else {
+		matrix.MustMatch(name+", right-hand sides", b.Shape(), matrix.Shape{Rows: b.Rows, Cols: l.Rows})
+	}
+	if err := checkPivots(name, l); err != nil {
+		return err
+	}
+	solve(b, side, l, op)
+	return nil
+}
+
+func mustBeSquare[T matrix.Float](op string, m matrix.Dense[T]) {
+	m.MustBeValid(op)
+	matrix.MustMatch(op, m.Shape(), matrix.Shape{Rows: m.Rows, Cols: m.Rows})
+}
+
+// checkPivots returns a *PivotError for the first pivot that cannot be divided by.
+func checkPivots[T matrix.Float](op string, l matrix.Dense[T]) error {
+	for i := range l.Rows {
+		v := l.Data[i*l.Stride+i]
+		if r := 1 / v; r == 0 || r-r != 0 {
+			return &PivotError{Op: op, Index: i, Value: float64(v)}
+		}
+	}
+	return nil
+}
+
+// solveBase is the size up to which triangles are solved by substitution: a
+// panel of right-hand sides then fits the first-level cache, the triangle the
+// second.
+const solveBase = 128
+
+// solve is SolveLower on checked operands.
+func solve[T matrix.Float](b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
+	n := l.Rows
+	if n == 0 || b.Rows == 0 || b.Cols == 0 {
+		return
+	}
+	if n <= solveBase {
+		substitute(b, side, l, op)
+		return
+	}
+	h := half(n)
+	l11, l21, l22 := l.Block(0, h, 0, h), l.Block(h, n, 0, h), l.Block(h, n, h, n)
+	var b1, b2 matrix.Dense[T]
+	if side == Left {
+		b1, b2 = b.Slice(0, h), b.Slice(h, n)
+	} else {
+		b1, b2 = b.Block(0, b.Rows, 0, h), b.Block(0, b.Rows, h, n)
+	}
+	if forward(side, op) {
+		solve(b1, side, l11, op)
+		eliminate(b2, b1, side, l21, op)
+		solve(b2, side, l22, op)
+		return
+	}
+	solve(b2, side, l22, op)
+	eliminate(b1, b2, side, l21, op)
+	solve(b1, side, l11, op)
+}
+
+// forward tells whether the unknowns come out from the first to the last.
+func forward(side Side, op Op) bool { return (side == Left) == (op == NoTrans) }
+
+// half cuts a triangle in two. Whole panels make the better products.
+func half(n int) int { return (n/2 + 15) &^ 15 }
+
+// eliminate takes from b what the solved x contribute to it.
+func eliminate[T matrix.Float](b, x matrix.Dense[T], side Side, l21 matrix.Dense[T], op Op) {
+	if side == Left {
+		multiply(b, -1, l21, op, x, NoTrans, 1, false, nil)
+	} else {
+		multiply(b, -1, x, NoTrans, l21, op, 1, false, nil)
+	}
+}
+
+// substitute solves with a small triangle. The right-hand sides are copied into
+// panels as wide as the micro-kernel, one vector a column whatever the side, and
+// solved there.
+func substitute[T matrix.Float](b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
+	list := listOf[solveJob[T]](&solveJobs)
+	j := list.get()
+	j.load(l)
+	j.run(b, side, forward(side, op))
+	list.put(j)
+}
+
+// solveJob solves with one small triangle. Its parts are panels.
+type solveJob[T matrix.Float] struct {
+	set     *simd.Set[T]
+	b       matrix.Dense[T]
+	side    Side
+	forward bool
+
+	n int
+	l []T // the triangle, n x n, with reciprocals on the diagonal
+
+	panels  [maxThreads][]T
+	corners [maxThreads][]T // a square of a panel, transposed
+}
+
+// load copies the triangle to where its rows lie close together.
+func (j *solveJob[T]) load(l matrix.Dense[T]) {
+	j.n = l.Rows
+	j.l = grow(j.l, j.n*j.n)
+	for i := range j.n {
+		row := j.l[i*j.n:][:i+1]
+		copy(row, l.Row(i))
+		row[i] = 1 / row[i]
+	}
+}
+
+// run solves for all panels of b.
+func (j *solveJob[T]) run(b matrix.Dense[T], side Side, forward bool) {
+	j.set, j.b, j.side, j.forward = simd.For[T](), b, side, forward
+	vectors := b.Cols
+	if side == Right {
+		vectors = b.Rows
+	}
+	if parts := ceilDiv(vectors, j.set.TileCols()); vectors*j.n*j.n >= smallWork {
+		Run(parts, j)
+	} else {
+		for part := range parts {
+			j.Do(part, 0)
+		}
+	}
+	j.b = matrix.Dense[T]{}
+}
+
+// Do solves for the vectors of one panel.
+func (j *solveJob[T]) Do(part, slot int) {
+	width := j.set.TileCols()
+	j.panels[slot] = grow(j.panels[slot], j.n*width)
+	panel, from := j.panels[slot], part*width
+	if j.side == Left {
+		block := j.b.Block(0, j.n, from, min(from+width, j.b.Cols))
+		j.set.PackPanel(panel, block.Data, block.Stride, j.n, block.Cols)
+		j.solve(panel)
+		for i := range j.n {
+			copy(block.Row(i), panel[i*width:])
+		}
+		return
+	}
+	block := j.b.Slice(from, min(from+width, j.b.Rows))
+	j.set.PackPanelT(panel, block.Data, block.Stride, j.n, block.Rows)
+	j.solve(panel)
+	j.unpackT(block, panel, slot)
+}
+
+// unpackT writes a panel to the rows of block, a square at a time.
+func (j *solveJob[T]) unpackT(block matrix.Dense[T], panel []T, slot int) {
+	width := j.set.TileCols()
+	j.corners[slot] = grow(j.corners[slot], width*width)
+	corner := j.corners[slot]
+	for p := 0; p < j.n; p += width {
+		cols := min(width, j.n-p)
+		j.set.PackPanelT(corner, panel[p*width:], width, width, cols)
+		for i := range block.Rows {
+			copy(block.Row(i)[p:p+cols], corner[i*width:])
+		}
+	}
+}
+
+// stepRows is the number of rows of a panel that are solved between products.
+const stepRows = 4
+
+func (j *solveJob[T]) solve(panel []T) {
+	if j.forward {
+		for i0 := 0; i0 < j.n; i0 += stepRows {
+			j.solveDown(panel, i0, min(i0+stepRows, j.n))
+		}
+		return
+	}
+	for i1 := j.n; i1 > 0; i1 -= stepRows {
+		j.solveUp(panel, max(i1-stepRows, 0), i1)
+	}
+}
+
+// solveDown makes rows i0 to i1-1 of a panel final, from those above.
+func (j *solveJob[T]) solveDown(panel []T, i0, i1 int) {
+	n, width := j.n, j.set.TileCols()
+	if i0 > 0 {
+		j.set.MulTile(panel[i0*width:], width, i1-i0, width, -1, j.l[i0*n:], n, 1, panel, i0, 1)
+	}
+	for i := i0; i < i1; i++ {
+		row := panel[i*width:][:width]
+		for p := i0; p < i; p++ {
+			j.set.Axpy(row, panel[p*width:], -j.l[i*n+p])
+		}
+		scaleRow(row, j.l[i*n+i])
+	}
+}
+
+// solveUp makes rows i0 to i1-1 of a panel final, from those below.
+func (j *solveJob[T]) solveUp(panel []T, i0, i1 int) {
+	n, width := j.n, j.set.TileCols()
+	if i1 < n {
+		j.set.MulTile(panel[i0*width:], width, i1-i0, width, -1, j.l[i1*n+i0:], 1, n, panel[i1*width:], n-i1, 1)
+	}
+	for i := i1 - 1; i >= i0; i-- {
+		row := panel[i*width:][:width]
+		for p := i + 1; p < i1; p++ {
+			j.set.Axpy(row, panel[p*width:], -j.l[p*n+i])
+		}
+		scaleRow(row, j.l[i*n+i])
+	}
+}
+
+func scaleRow[T matrix.Float](row []T, a T) {
+	for i := range row {
+		row[i] *= a
+	}
+}
+
+var solveJobs freeLists[solveJob[float32], solveJob[float64]]
