@@ -238,7 +238,7 @@ func (b *gemmBlock[T]) multiplyRows(r0, r1 int) {
 		}
 		j1 := min(j0+width, b.dst.Cols)
 		c := b.dst.Data[r0*b.dst.Stride+j0:]
-		b.set.MulTile(c, b.dst.Stride, r1-r0, j1-j0, b.alpha, a, rowStride, stepStride, b.panel(p), k, beta)
+		b.set.MulTile(c, b.dst.Stride, r1-r0, j1-j0, b.alpha, a, rowStride, stepStride, b.panel(p), k, beta, b.ahead(r1, p-b.panel0))
 	}
 }
 
@@ -258,6 +258,32 @@ func (b *gemmBlock[T]) left(r0, r1 int) (data []T, rowStride, stepStride int) {
 		return b.a.Data[r0*b.a.Stride+b.k0:], b.a.Stride, 1
 	}
 }
+
+// ahead names the part of the left operand that tile number n of a row of tiles
+// fetches for the row of tiles that begins at row r: the lines that the next
+// rows take up, or for a transposed operand every fourth step of the sum.
+func (b *gemmBlock[T]) ahead(r, n int) simd.Ahead {
+	const lineBytes, every = 64, 4
+	var zero T
+	line := lineBytes / int(unsafe.Sizeof(zero))
+	next := min(b.set.TileRows(), b.r1-r)
+	if next <= 0 || b.k0 == b.k1 {
+		return simd.Ahead{}
+	}
+	if b.opA == Trans {
+		if n >= every || n >= b.k1-b.k0 {
+			return simd.Ahead{}
+		}
+		return simd.Ahead{Start: addressOf(b.a.Row(b.k0 + n)[r+next-1:]), Step: every * b.a.Stride}
+	}
+	perTile := (b.k1 - b.k0) / every * line
+	if n*perTile >= next*b.a.Stride {
+		return simd.Ahead{}
+	}
+	return simd.Ahead{Start: addressOf(b.a.Row(r)[b.k0:]) + uintptr(n*perTile)*unsafe.Sizeof(zero), Step: line}
+}
+
+func addressOf[T matrix.Float](x []T) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }
 
 // copyRows copies rows of a to where their distance is no multiple of 4 KiB.
 func (b *gemmBlock[T]) copyRows(r0, r1 int) (data []T, rowStride, stepStride int) {

@@ -17,6 +17,8 @@
 //go:generate go run -C gen . ..
 package simd
 
+import "unsafe"
+
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
 
@@ -56,7 +58,7 @@ type Set[T Float] struct {
 }
 
 // tileFunc multiplies one tile; see Set.MulTile. The number of rows is fixed.
-type tileFunc[T Float] func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T)
+type tileFunc[T Float] func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, ahead uintptr, aheadStep int)
 
 // Name returns "go", "avx2" or "avx512".
 func (s *Set[T]) Name() string { return s.name }
@@ -175,8 +177,9 @@ func (s *Set[T]) TileCols() int { return s.nr }
 //	c[i*ldc+j] = alpha·Σ_p a[i*rs+p*ks]·b[p*TileCols+j] + beta·c[i*ldc+j]
 //
 // summed over p = 0..k-1 in that order, so that an element does not depend on
-// the tile that it lies in. With beta = 0, c is not read.
-func (s *Set[T]) MulTile(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int, b []T, k int, beta T) {
+// the tile that it lies in. With beta = 0, c is not read. The memory that ahead
+// describes is fetched into the cache meanwhile.
+func (s *Set[T]) MulTile(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int, b []T, k int, beta T, ahead Ahead) {
 	if rows <= 0 || cols <= 0 {
 		return
 	}
@@ -190,7 +193,18 @@ func (s *Set[T]) MulTile(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int,
 	}
 	_ = a[(rows-1)*rs+(k-1)*ks]
 	_ = b[k*s.nr-1]
-	s.tiles[rows](k, &a[0], rs, ks, &b[0], &c[0], ldc, cols, alpha, beta)
+	if ahead.Start == 0 {
+		ahead = Ahead{Start: uintptr(unsafe.Pointer(&a[0]))}
+	}
+	s.tiles[rows](k, &a[0], rs, ks, &b[0], &c[0], ldc, cols, alpha, beta, ahead.Start, ahead.Step)
+}
+
+// Ahead names memory that will be needed soon: for every fourth product of a
+// sum, one cache line, at Start and each Step elements further on. It is only
+// hinted at, so any address will do; the zero value names nothing.
+type Ahead struct {
+	Start uintptr
+	Step  int
 }
 
 func (s *Set[T]) scaleTile(c []T, ldc, rows, cols int, beta T) {

@@ -19,7 +19,7 @@ func benchMulTile[T Float](b *testing.B, k int) {
 	b.Run(fmt.Sprintf("%s/%dx%dx%d", s.Name(), m, k, n), func(b *testing.B) {
 		x, y, c := make([]T, m*(k+16)), make([]T, k*n), make([]T, m*512)
 		for b.Loop() {
-			s.MulTile(c, 512, m, n, 1, x, k+16, 1, y, k, 0)
+			s.MulTile(c, 512, m, n, 1, x, k+16, 1, y, k, 0, Ahead{})
 		}
 		b.ReportMetric(2*float64(m*k*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	})

@@ -57,7 +57,7 @@ func (c tileCase[T]) check(t *testing.T, s *Set[T], tol float64) {
 	if c.beta == 0 && c.rows > 0 {
 		got.body[0] = T(math.NaN()) // must not be read
 	}
-	s.MulTile(got.body, c.ldc, c.rows, c.cols, c.alpha, c.a, c.rs, c.ks, c.b, c.k, c.beta)
+	s.MulTile(got.body, c.ldc, c.rows, c.cols, c.alpha, c.a, c.rs, c.ks, c.b, c.k, c.beta, Ahead{})
 	got.check(t)
 	for i := range c.rows {
 		for j := range c.ldc {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
@@ -50,7 +51,7 @@ type tile struct {
 	rows  int
 	masks operand.Mem
 
-	a, a7, rs, rs3, rs5, ks, b, k reg.GPVirtual
+	a, a7, rs, rs3, rs5, ks, b, k, ahead, aheadStep reg.GPVirtual
 }
 
 const unroll = 4
@@ -63,7 +64,7 @@ func (t *tile) acc(i, half int) reg.VecPhysical { return t.vec(2*i + half) }
 func (t *tile) spare(i int) reg.VecPhysical     { return t.vec(2*t.mr + i) }
 
 func (t *tile) generate() {
-	signature := fmt.Sprintf("func(k int, a *%[1]s, rs, ks int, b, c *%[1]s, ldc, cols int, alpha, beta %[1]s)", t.name())
+	signature := fmt.Sprintf("func(k int, a *%[1]s, rs, ks int, b, c *%[1]s, ldc, cols int, alpha, beta %[1]s, ahead uintptr, aheadStep int)", t.name())
 	text(t.Context, fmt.Sprintf("tile%d%s%s", t.rows, t.tag, t.isa.name), signature)
 	t.Doc(fmt.Sprintf("tile%d%s%s is the micro-kernel for %d rows; see Set.MulTile.", t.rows, t.tag, t.isa.name, t.rows))
 	t.Pragma("noescape")
@@ -88,6 +89,7 @@ func (t *tile) loadParams() {
 	t.b = t.gp("b")
 	t.rs = t.strideOf("rs")
 	t.ks = t.strideOf("ks")
+	t.ahead, t.aheadStep = t.gp("ahead"), t.strideOf("aheadStep")
 	t.rs3, t.rs5 = t.GP64(), t.GP64()
 	t.LEAQ(operand.Mem{Base: t.rs, Index: t.rs, Scale: 2}, t.rs3)
 	t.LEAQ(operand.Mem{Base: t.rs, Index: t.rs, Scale: 4}, t.rs5)
@@ -125,6 +127,10 @@ func (t *tile) loop(label string, count int) {
 	t.Label(label)
 	t.CMPQ(t.k, operand.U32(uint32(count)))
 	t.JL(operand.LabelRef(label + "Done"))
+	if count > 1 {
+		t.PREFETCHT1(operand.Mem{Base: t.ahead})
+		t.ADDQ(t.aheadStep, t.ahead)
+	}
 	for u := 0; u < count; u++ {
 		t.step(u)
 	}
@@ -172,12 +178,14 @@ func (t *tile) row(i int) operand.Mem {
 
 // writeBack scales the sums by alpha and merges them into C.
 func (t *tile) writeBack() {
+	t.jumpIfOne("alpha", "scaled")
 	alpha := t.spare(3)
 	t.broadcast(t.paramAddr("alpha"), alpha)
 	for i := 0; i < t.rows; i++ {
 		t.mulv(alpha, t.acc(i, 0), t.acc(i, 0))
 		t.mulv(alpha, t.acc(i, 1), t.acc(i, 1))
 	}
+	t.Label("scaled")
 	c, ldc := t.gp("c"), t.strideOf("ldc")
 	t.jumpUnlessZero("beta", "merge")
 	t.writeRows(c, ldc, "store", nil)
@@ -195,6 +203,18 @@ func (t *tile) paramAddr(name string) operand.Mem {
 		panic(err)
 	}
 	return b.Addr
+}
+
+// jumpIfOne jumps if the parameter is 1.
+func (t *tile) jumpIfOne(param, label string) {
+	if t.single() {
+		t.CMPL(t.paramAddr(param), operand.U32(math.Float32bits(1)))
+	} else {
+		bits := t.GP64()
+		t.MOVQ(operand.U64(math.Float64bits(1)), bits)
+		t.CMPQ(bits, t.paramAddr(param))
+	}
+	t.JEQ(operand.LabelRef(label))
 }
 
 // jumpUnlessZero jumps if the parameter is neither +0 nor -0.
