@@ -215,10 +215,10 @@ func closes(text []byte) bool {
 	return (len(text)-len(bytes.TrimRight(text, `"`)))%2 == 1
 }
 
-// checkDelimiter refuses what looks like a table with another delimiter: it
-// would be read as a single column of text.
+// checkDelimiter refuses what looks like a table with another delimiter, unless
+// it was given: it would be read as a single column of text.
 func (c *csvReader) checkDelimiter(sample []sampled) error {
-	if len(sample[0].fields) > 1 {
+	if c.opts.Delimiter != 0 || len(sample[0].fields) > 1 {
 		return nil
 	}
 	for _, other := range []byte{',', ';', '\t', '|'} {
@@ -299,6 +299,8 @@ func (c *csvReader) sinkFor(name string, numeric bool) sink {
 	switch {
 	case slices.Contains(c.opts.Ignore, name):
 		return nil
+	case kind == dataset.KindText:
+		return newSink(kind, name, nil) // NA may be an id
 	case declared:
 		return newSink(kind, name, c.missing)
 	case numeric:

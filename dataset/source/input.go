@@ -36,13 +36,14 @@ func newInput(from io.Reader) (*input, error) {
 		return nil, err
 	}
 	text := in.buffer[:in.end]
-	switch {
-	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
-		in.start = 3
-	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return nil, &Error{Kind: ErrEncoding, Detail: "it is UTF-16", Advice: "save it as UTF-8"}
-	case bytes.IndexByte(text, 0) >= 0:
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
 		return nil, &Error{Kind: ErrEncoding, Detail: "it holds zero bytes, as binary files do", Advice: "check the file's format"}
+	}
+	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
+		in.start = 3
 	}
 	return in, nil
 }

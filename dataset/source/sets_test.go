@@ -1,8 +1,13 @@
 package source
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/golden"
@@ -13,7 +18,6 @@ func TestSetsHaveThePapersCounts(t *testing.T) {
 	dir := golden.Data(t)
 	for _, set := range Sets() {
 		t.Run(set.Name, func(t *testing.T) {
-			start := time.Now()
 			r, err := LoadSet(set.Name, dir)
 			if err != nil {
 				t.Fatal(err)
@@ -26,7 +30,84 @@ func TestSetsHaveThePapersCounts(t *testing.T) {
 				t.Errorf("pool %d, test %d, features %d; the paper has %d, %d, %d",
 					len(split.Pool), len(split.Test), r.X.Cols, set.Pool, set.Test, set.Features)
 			}
-			t.Logf("%d x %d in %v", r.X.Rows, r.X.Cols, time.Since(start))
 		})
+	}
+}
+
+// TestSetValues holds the first rows of prepared sets to what their files say.
+func TestSetValues(t *testing.T) {
+	dir := golden.Data(t)
+	for name, want := range map[string]struct {
+		row   string
+		label float64
+	}{
+		"sgemm":    {"[16 16 16 8 8 8 8 2 1 1 0 0 0 0]", math.Log((115.8 + 115.87) / 2)},
+		"protein":  {"[13558.3 4305.35 0.31754 162.173 1.8727905e+06 215.359 4287.87 102 27.0302]", 17.284},
+		"fried":    {"[0.487 0.072 0.004 0.833 0.765 0.6 0.132 0.886 0.073 0.342]", 17.949},
+		"diamonds": {"[0.23 61.5 55 3.95 3.98 2.43 0 0 1 0 0 0 0 1 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0]", 326},
+	} {
+		r, err := LoadSet(name, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(r.X.Row(0)); got != want.row || math.Abs(r.Y[0]-want.label) > 1e-12 {
+			t.Errorf("%s: %s, label %v; want %s, %v", name, got, r.Y[0], want.row, want.label)
+		}
+	}
+}
+
+// TestPokerLayout reads a small file in the layout of the real one.
+func TestPokerLayout(t *testing.T) {
+	var text strings.Builder
+	for row := range 26 {
+		for card := range 5 {
+			fmt.Fprintf(&text, "%d,%d,", row%4+1, (row+card)%13+1)
+		}
+		fmt.Fprintf(&text, "%d\n", row%10)
+	}
+	dir := t.TempDir()
+	writeFile(t, dir, "poker-hand-testing.data", []byte(text.String()))
+	r, err := LoadSet("poker", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	features := r.Encoder.Features()
+	if len(features) != 95 || features[0] != "column0=1" || features[4] != "column0 missing" || !slices.Contains(features, "column9=13") {
+		t.Errorf("%d features: %q", len(features), features)
+	}
+	if ones := count(r.X.Row(3), 1); ones != 10 || r.Y[3] != 3 {
+		t.Errorf("row 3 has %d ones, label %v", ones, r.Y[3])
+	}
+}
+
+func count(row []float32, value float32) int {
+	n := 0
+	for _, v := range row {
+		if v == value {
+			n++
+		}
+	}
+	return n
+}
+
+func TestLoadSetRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := LoadSet("iris", dir); err == nil || !strings.Contains(err.Error(), "there are sgemm, protein, fried") {
+		t.Error(err)
+	}
+	if _, err := LoadSet("fried", dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "fried.arff") {
+		t.Error(err)
+	}
+	writeFile(t, dir, "sgemm_product.csv", []byte("a,b\n1,2\n"))
+	if _, err := LoadSet("sgemm", dir); err == nil || !strings.Contains(err.Error(), "there is no column 14 (from 0) among 2") {
+		t.Error(err)
+	}
+	writeFile(t, dir, "diamonds.csv", []byte("carat,cost\n1,2\n"))
+	if _, err := LoadSet("diamonds", dir); !errors.As(err, new(*dataset.ColumnError)) {
+		t.Error(err)
+	}
+	writeFile(t, dir, "CASP.csv", []byte("RMSD,F1\n1\n"))
+	if _, err := LoadSet("protein", dir); !errors.Is(err, ErrRagged) {
+		t.Error(err)
 	}
 }

@@ -22,7 +22,7 @@ func newSink(kind dataset.Kind, name string, missing map[string]bool) sink {
 	case dataset.KindCategorical:
 		return &levelSink{into: dataset.NewCategorical(name), missing: missing}
 	default:
-		return &textSink{into: dataset.NewText(name)}
+		return &textSink{into: dataset.NewText(name), missing: missing}
 	}
 }
 
@@ -89,16 +89,13 @@ func newWordSink(name string, missing map[string]bool) *wordSink {
 
 func (s *wordSink) add(field []byte) error {
 	if s.text != nil {
-		if s.levels.missing[string(field)] {
-			field = nil
-		}
 		return s.text.add(field)
 	}
 	if err := s.levels.add(field); err != nil {
 		return err
 	}
 	if len(s.levels.into.Levels()) > maxLevels {
-		s.text = &textSink{into: s.levels.into.Text()}
+		s.text = &textSink{into: s.levels.into.Text(), missing: s.levels.missing}
 	}
 	return nil
 }
@@ -130,11 +127,17 @@ func (s *closedSink) add(field []byte) error {
 
 func (s *closedSink) column() dataset.Column { return s.into }
 
-type textSink struct{ into *dataset.Text }
+type textSink struct {
+	into    *dataset.Text
+	missing map[string]bool
+}
 
 func (s *textSink) add(field []byte) error {
 	if !utf8.Valid(field) {
 		return ErrEncoding
+	}
+	if s.missing[string(field)] {
+		field = nil
 	}
 	s.into.Append(field)
 	return nil

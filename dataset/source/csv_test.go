@@ -1,0 +1,317 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// show prints a table: a line for each column with its kind and values.
+func show(t *dataset.Table) string {
+	var b strings.Builder
+	for _, c := range t.Columns() {
+		fmt.Fprintf(&b, "%s %v", c.Name(), c.Kind())
+		for row := range t.Rows() {
+			fmt.Fprintf(&b, " [%s]", c.Format(row))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func TestReadCSV(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		opts       Options
+		want       string
+	}{
+		{"plain", "a,b\n1,x\n2.5,y\n", Options{},
+			"a numeric [1] [2.5]\nb categorical [x] [y]\n"},
+		{"no line feed at the end", "a,b\n1,x\n2,y", Options{},
+			"a numeric [1] [2]\nb categorical [x] [y]\n"},
+		{"Windows line ends and byte-order mark", "\xef\xbb\xbfa,b\r\n1,x\r\n2,\"y\"\r\n", Options{},
+			"a numeric [1] [2]\nb categorical [x] [y]\n"},
+		{"quotes", "\"a\"\"b\",c\n\"1\", \"x,\ny\" \n\"\",\"\"\"\"\n", Options{},
+			"a\"b numeric [1] []\nc categorical [x,\ny] [\"]\n"},
+		{"quotes inside a field count as they are", "a,b\n1,5\" disk\n", Options{},
+			"a numeric [1]\nb categorical [5\" disk]\n"},
+		{"blanks", " a , b\n 1 ,\tx \n,\" y \"\n", Options{},
+			"a numeric [1] []\nb categorical [x] [ y ]\n"},
+		{"blank lines", "\n\na,b\n\n1,2\n\r\n3,4\n\n", Options{},
+			"a numeric [1] [3]\nb numeric [2] [4]\n"},
+		{"missing", "a,b\nNA,?\n1,x\n,\nnan,null\n", Options{},
+			"a numeric [] [1] [] []\nb categorical [] [x] [] []\n"},
+		{"own spellings of missing", "a,b\n-9,NA\n1,x\n", Options{Missing: []string{"-9"}},
+			"a numeric [-9] [1]\nb categorical [NA] [x]\n"},
+		{"all missing", "a,b\n,1\n,2\n", Options{},
+			"a numeric [] []\nb numeric [1] [2]\n"},
+		{"no header", "1,x\n2,y\n", Options{},
+			"column0 numeric [1] [2]\ncolumn1 categorical [x] [y]\n"},
+		{"no header, said so", "x,y\nz,w\n", Options{Header: HeaderAbsent},
+			"column0 categorical [x] [z]\ncolumn1 categorical [y] [w]\n"},
+		{"a header with a number", "year,2019\n1,2\n", Options{},
+			"year numeric [1]\n2019 numeric [2]\n"},
+		{"a header of numbers, said so", "1,2\n3,4\n", Options{Header: HeaderPresent},
+			"1 numeric [3]\n2 numeric [4]\n"},
+		{"the header of pandas", ",0,1,2\n0,5,6,7\n", Options{},
+			"column0 numeric [0]\n0 numeric [5]\n1 numeric [6]\n2 numeric [7]\n"},
+		{"words only", "a,b\nx,y\n", Options{},
+			"a categorical [x]\nb categorical [y]\n"},
+		{"header only", "a,b\n", Options{},
+			"a numeric\nb numeric\n"},
+		{"tabs", "a\tb\n1\tx y\n", Options{Delimiter: '\t'},
+			"a numeric [1]\nb categorical [x y]\n"},
+		{"tabs with empty fields", "a\tb\tc\n\t\t1\n\t2\t\n", Options{Delimiter: '\t'},
+			"a numeric [] []\nb numeric [] [2]\nc numeric [1] []\n"},
+		{"declared kinds", "id,k,x\n007,1,1\n08,2,2\n", Options{Kinds: map[string]dataset.Kind{
+			"id": dataset.KindText, "k": dataset.KindCategorical, "x": dataset.KindNumeric}},
+			"id text [007] [08]\nk categorical [1] [2]\nx numeric [1] [2]\n"},
+		{"ignored", "a,b,c\n1,oops,3\n", Options{Ignore: []string{"b"}},
+			"a numeric [1]\nc numeric [3]\n"},
+		{"one column", "a\n1\n\"\"\n3\n\n", Options{},
+			"a numeric [1] [] [3]\n"},
+		{"infinities", "a\ninf\n-Infinity\n1e999\n", Options{},
+			"a numeric [+Inf] [-Inf] [+Inf]\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, r := range []io.Reader{strings.NewReader(test.text), iotest.OneByteReader(strings.NewReader(test.text))} {
+				read, err := ReadCSV(r, test.opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := show(read); got != test.want {
+					t.Errorf("%T:\n%swant\n%s", r, got, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestReadCSVRefuses(t *testing.T) {
+	late := "a,b\n" + strings.Repeat("1,2\n", 2000) + "1,oops\n"
+	for _, test := range []struct {
+		name, text string
+		opts       Options
+		kind       error
+		want       string
+	}{
+		{"empty", "", Options{}, ErrEmpty, "the file has no rows; check that it is the right file"},
+		{"blank lines only", "\n\r\n\n", Options{}, ErrEmpty, "the file has no rows; check that it is the right file"},
+		{"too few fields", "a,b,c\n1,2,3\n4,5\n", Options{}, ErrRagged,
+			"line 3, column 3 (c): the row has another number of fields than the first: 2 fields where 3 are expected; add or remove a field, or quote a field that holds the delimiter"},
+		{"too many fields", "a,b\n1,2\n3,4,5\n", Options{}, ErrRagged,
+			"line 3, column 3: the row has another number of fields than the first: 3 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+		{"shifted, far down", strings.Replace(late, "1,oops", "oops,1,2", 1), Options{}, ErrRagged,
+			"line 2002, column 3: the row has another number of fields than the first: 3 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+		{"too few, far down", strings.Replace(late, "1,oops", "1", 1), Options{}, ErrRagged,
+			"line 2002, column 2 (b): the row has another number of fields than the first: 1 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+		{"too many, far down", strings.Replace(late, "1,oops", "1,2,", 1), Options{}, ErrRagged,
+			"line 2002, column 3: the row has another number of fields than the first: 3 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+		{"a word among numbers", late, Options{}, ErrNumber,
+			`line 2002, column 2 (b): the value is not a number: "oops"; correct it, list it among the spellings of a missing value, or declare the column categorical or text`},
+		{"a word in a column declared numeric", "a,b\n1,\"x\ny\"\n2,z\n", Options{Kinds: map[string]dataset.Kind{"b": dataset.KindNumeric}}, ErrNumber,
+			`line 2, column 2 (b): the value is not a number: "x\ny"; correct it, list it among the spellings of a missing value, or declare the column categorical or text`},
+		{"line after a field of two lines", "a,b\n\"x\ny\",1\n2\n", Options{}, ErrRagged,
+			"line 4, column 2 (b): the row has another number of fields than the first: 1 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+		{"an open quote", "a,b\n1,\"x\n2,y\n", Options{}, ErrQuote,
+			`line 2, column 2: the quotes do not match: "\"x\n2,y\n"; close the quote before the delimiter, and write quotes inside a field twice`},
+		{"text behind a quote", "a,b\n1,\"x\"y\n", Options{}, ErrQuote,
+			`line 2, column 2: the quotes do not match: "\"x\"y"; close the quote before the delimiter, and write quotes inside a field twice`},
+		{"two columns of one name", "a,b,a\n1,2,3\n", Options{}, ErrHeader,
+			"line 1, column 3 (a): the header cannot be used: column 1 has the same name; rename one, or say that the file has no header"},
+		{"another delimiter", "a;b\n1;2\n3;4\n", Options{}, ErrFormat,
+			`line 1: the format is not known: each row is one field, with ';' inside; give the delimiter: it seems to be ';', not ','`},
+		{"an impossible delimiter", "a\n", Options{Delimiter: '.'}, ErrFormat,
+			`the format is not known: '.' cannot be the delimiter; use a comma, semicolon, tab or bar`},
+		{"options for a column that is not there", "a,b\n1,2\n", Options{Ignore: []string{"c"}}, ErrColumn,
+			"there is no such column: c; the columns are a, b"},
+		{"a blank line in one column", "a\n1\n\n2\n", Options{}, ErrBlank,
+			`line 3, column 1 (a): the line is blank; remove it, or write "" for a missing value`},
+		{"a blank line in one column, far down", "a\n" + strings.Repeat("1\n", 1500) + "\n2\n", Options{}, ErrBlank,
+			`line 1502, column 1 (a): the line is blank; remove it, or write "" for a missing value`},
+		{"UTF-16", "\xff\xfea\x00", Options{}, ErrEncoding, "the text is not UTF-8: it is UTF-16; save it as UTF-8"},
+		{"binary", "PK\x03\x04\x00\x00", Options{}, ErrEncoding,
+			"the text is not UTF-8: it holds zero bytes, as binary files do; check the file's format"},
+		{"Latin-1", "a,b\n1,caf\xe9\n", Options{}, ErrEncoding,
+			`line 2, column 2 (b): the text is not UTF-8: "caf\xe9"; convert the file to UTF-8`},
+		{"Latin-1 in the header", "a,b\xe9\n1,2\n", Options{}, ErrEncoding,
+			"line 1, column 2 (b\xe9): the text is not UTF-8; convert the file to UTF-8"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := ReadCSV(strings.NewReader(test.text), test.opts)
+			if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || err.Error() != test.want {
+				t.Errorf("%v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestReadErrorsAreReported(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	_, err := ReadCSV(iotest.ErrReader(broken), Options{})
+	if !errors.Is(err, ErrRead) || !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	stuck := iotest.DataErrReader(strings.NewReader("a\n1\n")) // the last data come with io.EOF
+	if _, err := ReadCSV(stuck, Options{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := ReadCSV(idle{}, Options{}); !errors.Is(err, ErrRead) {
+		t.Errorf("a reader that never reads: %v", err)
+	}
+}
+
+type idle struct{}
+
+func (idle) Read([]byte) (int, error) { return 0, nil }
+
+func TestAnOpenQuoteDoesNotFillTheMemory(t *testing.T) {
+	endless := strings.NewReader("a,b\n1,\"" + strings.Repeat("x,1\n", maxRecord/2))
+	if _, err := ReadCSV(endless, Options{}); !errors.Is(err, ErrTooLong) {
+		t.Error(err)
+	}
+}
+
+func TestRecordsBeyondTheBuffer(t *testing.T) {
+	wide := strings.Repeat("1,", bufferSize) + "2\n"
+	long := `"` + strings.Repeat("x\n", bufferSize) + `"`
+	for name, text := range map[string]string{"many fields": wide + wide, "a long field": "a,b\n1," + long + "\n2," + long + "\n"} {
+		read, err := ReadCSV(strings.NewReader(text), Options{})
+		if err != nil || read.Rows() != 2 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestManyLevelsAreText: values stay the same when a column turns from
+// categorical to text.
+func TestManyLevelsAreText(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("id,x\nNA,0\n")
+	for i := range 3000 {
+		fmt.Fprintf(&text, "r%d,%d\n", i, i)
+	}
+	text.WriteString("?,1\n")
+	read, err := ReadCSV(strings.NewReader(text.String()), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := read.Columns()[0]
+	if ids.Kind() != dataset.KindText || !ids.Missing(0) || ids.Format(1) != "r0" || ids.Format(3000) != "r2999" || !ids.Missing(3001) {
+		t.Errorf("%v column, %q … %q", ids.Kind(), ids.Format(1), ids.Format(3000))
+	}
+	declared, err := ReadCSV(strings.NewReader(text.String()), Options{Kinds: map[string]dataset.Kind{"id": dataset.KindCategorical}})
+	if err != nil || declared.Columns()[0].Kind() != dataset.KindCategorical {
+		t.Errorf("declared categorical: %v", err)
+	}
+}
+
+// randomTable makes columns of all kinds with values that are awkward in CSV.
+func randomTable(t testing.TB, r *rand.Rand) *dataset.Table {
+	t.Helper()
+	words := []string{"", "a", "b c", " lead", "trail\t", `quo"te`, `"`, "com,ma", "line\nfeed", "cr\r\nlf", "ünï", "x'y", "%", "{1}", `\`}
+	rows, columns := r.IntN(50), 1+r.IntN(6)
+	var made []dataset.Column
+	for j := range columns {
+		name := words[1+r.IntN(len(words)-1)] + strconv.Itoa(j)
+		numbers, levels, text := dataset.NewNumeric(name), dataset.NewCategorical(name), dataset.NewText(name)
+		for range rows {
+			numbers.Append([]float64{r.NormFloat64(), float64(r.IntN(10)), 1e300, -2.5e-300}[r.IntN(4)])
+			word := words[r.IntN(len(words))]
+			text.Append([]byte(word))
+			if word == "" {
+				levels.Append(-1)
+			} else {
+				levels.Append(levels.AddLevel(word))
+			}
+		}
+		made = append(made, []dataset.Column{numbers, levels, text}[r.IntN(3)])
+	}
+	table, err := dataset.NewTable(made...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func kindsOf(t *dataset.Table) map[string]dataset.Kind {
+	kinds := map[string]dataset.Kind{}
+	for _, c := range t.Columns() {
+		kinds[c.Name()] = c.Kind()
+	}
+	return kinds
+}
+
+func TestWrittenTablesReadBack(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 500 {
+		want := randomTable(t, r)
+		var file bytes.Buffer
+		if err := WriteCSV(&file, want); err != nil {
+			t.Fatal(err)
+		}
+		text := file.String()
+		got, err := ReadCSV(&file, Options{Delimiter: ',', Header: HeaderPresent, Kinds: kindsOf(want), Missing: []string{}})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if show(got) != show(want) {
+			t.Fatalf("read back\n%s\nwant\n%s\nfile\n%s", show(got), show(want), text)
+		}
+	}
+}
+
+func TestWriteCSVReportsErrors(t *testing.T) {
+	full := errors.New("full")
+	table, err := dataset.NewTable(dataset.NewNumeric("a", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteCSV(failing{full}, table); !errors.Is(err, full) {
+		t.Error(err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// FuzzReadCSV: whatever the input, there is a table or an *Error, and what was
+// read is read the same again after it was written.
+func FuzzReadCSV(f *testing.F) {
+	for _, seed := range []string{"a,b\n1,x\n2,y\n", "\xef\xbb\xbfa;b\r\n1;\"x\"\"\r\n\"\r\n", "\"", "a,\"b\n", "0,1,2\n,,\n", "a\n\n1\n", " \"a\" ,b\n1,2",
+		"a,a\n", "x\t1\n", "1e999,-inf,+.5\nNA,,?\n", "\"a\"b,c\n", "\x1f\x8b", "a\r\r\n1\r\n"} {
+		for _, delimiter := range []byte{0, ';', '\t'} {
+			f.Add([]byte(seed), delimiter, uint8(0))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte, delimiter byte, header uint8) {
+		opts := Options{Delimiter: delimiter, Header: Header(header % 3)}
+		read, err := ReadCSV(bytes.NewReader(text), opts)
+		if err != nil {
+			if at := (*Error)(nil); !errors.As(err, &at) {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		var file bytes.Buffer
+		if err := WriteCSV(&file, read); err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadCSV(&file, Options{Delimiter: ',', Header: HeaderPresent, Kinds: kindsOf(read), Missing: []string{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if show(again) != show(read) {
+			t.Fatalf("read again\n%s\nat first\n%s", show(again), show(read))
+		}
+	})
+}

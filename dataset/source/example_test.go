@@ -1,0 +1,78 @@
+package source_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+func ExampleReadCSV() {
+	text := "id,carat,cut\n007,0.23,ideal\n008,NA,fair\n"
+	stones, err := source.ReadCSV(strings.NewReader(text), source.Options{
+		Kinds: map[string]dataset.Kind{"id": dataset.KindText}, // keeps the zeros
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range stones.Columns() {
+		fmt.Printf("%s is %v: %q, %q\n", c.Name(), c.Kind(), c.Format(0), c.Format(1))
+	}
+	// Output:
+	// id is text: "007", "008"
+	// carat is numeric: "0.23", ""
+	// cut is categorical: "ideal", "fair"
+}
+
+func ExampleError() {
+	_, err := source.ReadCSV(strings.NewReader("x,y\n1,2\n3\n"), source.Options{})
+	fmt.Println(err)
+	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrRagged) {
+		fmt.Println("the row on line", at.Line, "is not whole")
+	}
+	// Output:
+	// line 3, column 2 (y): the row has another number of fields than the first: 1 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter
+	// the row on line 3 is not whole
+}
+
+func ExampleReadARFF() {
+	text := "@relation stones\n@attribute carat numeric\n@attribute cut {fair, ideal}\n@data\n0.23, ideal\n"
+	stones, err := source.ReadARFF(strings.NewReader(text), source.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(stones.Names(), stones.Rows())
+	// Output: [carat cut] 1
+}
+
+func ExampleWriteCSV() {
+	batch, err := dataset.NewTable(dataset.NewText("id", "a", "b, c"), dataset.NewNumeric("score", 0.5, 12))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := source.WriteCSV(os.Stdout, batch); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// id,score
+	// a,0.5
+	// "b, c",12
+}
+
+func ExampleLoadSet() {
+	_, err := source.LoadSet("fried", "no such folder")
+	fmt.Println(errors.Is(err, os.ErrNotExist))
+	for _, set := range source.Sets()[:2] {
+		fmt.Println(set.Name, set.Files[0], set.Features)
+	}
+	// Output:
+	// true
+	// sgemm sgemm_product.csv 14
+	// protein CASP.csv 9
+}

@@ -1,0 +1,105 @@
+package source
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+func writeFile(t testing.TB, dir, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func compressed(t testing.TB, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestReadFileByExtension(t *testing.T) {
+	dir := t.TempDir()
+	const comma, tab, arff = "a,b\n1,x\n", "a\tb\n1\tx\n", "@relation r\n@attribute a real\n@attribute b {x}\n@data\n1,x\n"
+	for name, text := range map[string]string{"t.csv": comma, "t.CSV": comma, "t.data": comma, "mit Leerzeichen ü.txt": comma,
+		"t.tsv": tab, "t.tab": tab, "t.arff": arff} {
+		for suffix, content := range map[string][]byte{"": []byte(text), ".gz": compressed(t, text), ".GZ": []byte(text)} {
+			read, err := ReadFile(writeFile(t, dir, name+suffix, content), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := show(read); got != "a numeric [1]\nb categorical [x]\n" {
+				t.Errorf("%s%s:\n%s", name, suffix, got)
+			}
+		}
+	}
+}
+
+// TestLateWordsAreReadAgain: values keep their spelling, also those that were
+// taken for numbers at first.
+func TestLateWordsAreReadAgain(t *testing.T) {
+	text := "code,x,zip\n" + strings.Repeat("007,1.50,01\n", 3000) + "A7,2,\n" + "08,3,B\n"
+	path := writeFile(t, t.TempDir(), "late.csv", []byte(text))
+	read, err := ReadFile(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, want := range []string{"007 A7 08", "1.5 2 3", "01  B"} {
+		c := read.Columns()[j]
+		if got := c.Format(0) + " " + c.Format(3000) + " " + c.Format(3001); got != want {
+			t.Errorf("%s: %q, want %q", c.Name(), got, want)
+		}
+	}
+	_, err = ReadFile(path, Options{Kinds: map[string]dataset.Kind{"code": dataset.KindNumeric}})
+	at := (*Error)(nil)
+	if !errors.As(err, &at) || at.File != path || at.Line != 3002 || at.Column != 1 || !errors.Is(err, ErrNumber) {
+		t.Errorf("declared numeric: %v", err)
+	}
+}
+
+func TestReadFileRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := ReadFile(filepath.Join(dir, "absent.csv"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	whole := compressed(t, "a,b\n"+strings.Repeat("1,2\n", 5000))
+	damaged := bytes.Clone(whole)
+	damaged[len(damaged)-5] ^= 1 // in the checksum
+	for name, test := range map[string]struct {
+		content []byte
+		kind    error
+	}{
+		"table.xlsx":       {nil, ErrFormat},
+		"table":            {nil, ErrFormat},
+		"truncated.csv.gz": {whole[:len(whole)-10], ErrRead},
+		"damaged.csv.gz":   {damaged, ErrRead},
+		"header.csv.gz":    {whole[:5], ErrRead},
+		"empty.csv":        {nil, ErrEmpty},
+	} {
+		path := writeFile(t, dir, name, test.content)
+		_, err := ReadFile(path, Options{})
+		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || at.File != path {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := ReadFile(t.TempDir()+"/", Options{}); err == nil {
+		t.Error("a folder was read")
+	}
+}

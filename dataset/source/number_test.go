@@ -1,0 +1,46 @@
+package source
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+)
+
+func checkNumber(t *testing.T, text string) {
+	t.Helper()
+	want, err := strconv.ParseFloat(text, 64)
+	if err != nil && !math.IsInf(want, 0) {
+		t.Fatalf("%q: %v", text, err)
+	}
+	got, ok := wholeNumber([]byte(text))
+	if !ok || math.Float64bits(got) != math.Float64bits(want) {
+		t.Errorf("%q is %v (%v), want %v", text, got, ok, want)
+	}
+}
+
+func TestNumbersAreThoseOfStrconv(t *testing.T) {
+	for _, text := range []string{"0", "-0", "+1", "1.", ".5", "-.5e3", "1e22", "1e23", "123456789e-22", "9007199254740993",
+		"9007199254740992e22", "18446744073709551616", "0.1", "0.30000000000000004", "1E5", "1e+5", "1e-400", "4.9e-324",
+		"1e400", "-1e400", "1e99999999999999999999", "0e99999999999999999999", "inf", "-Inf", "+Infinity",
+		"000000000000000000000000000001", "0.0000000000000000000000000000001", "179769313486231570000000000000000000000"} {
+		checkNumber(t, text)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20000 {
+		v := math.Float64frombits(r.Uint64())
+		if math.IsNaN(v) {
+			continue
+		}
+		checkNumber(t, strconv.FormatFloat(v, "eg"[r.IntN(2)], r.IntN(20)-1, 64))
+		checkNumber(t, strconv.FormatFloat(r.NormFloat64()*100, 'f', r.IntN(18)-1, 64))
+	}
+}
+
+func TestWhatIsNoNumber(t *testing.T) {
+	for _, text := range []string{"", "-", "+", ".", "-.", "e5", "1e", "1e+", "1x", "x1", "0x10", "1_000", "nan", "--1", "1,5", " 1", "infinit"} {
+		if v, ok := wholeNumber([]byte(text)); ok {
+			t.Errorf("%q is read as %v", text, v)
+		}
+	}
+}
