@@ -1,0 +1,51 @@
+package network
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// adam is the optimizer Adam (Kingma and Ba, 2015) with decoupled weight decay
+// (Loshchilov and Hutter, 2019). In step t = 1, 2, …, with gradient g and
+// learning rate r, for each parameter w:
+//
+//	m ← β1·m + (1-β1)·g      v ← β2·v + (1-β2)·g²
+//	w ← (1 - r·decay)·w - r·(m/(1-β1^t)) / (√(v/(1-β2^t)) + eps)
+//
+// All slices are laid out as the parameters are.
+type adam[T matrix.Float] struct {
+	set                       *simd.Set[T]
+	parameters, first, second []T
+	gradient                  []T
+	training                  Training
+	taken                     int // steps
+	step                      simd.AdamStep[T]
+}
+
+func newAdam[T matrix.Float](parameters []T, t Training) *adam[T] {
+	n := len(parameters)
+	return &adam[T]{
+		set: simd.For[T](), parameters: parameters, training: t,
+		first: matrix.Alloc[T](n), second: matrix.Alloc[T](n), gradient: matrix.Alloc[T](n),
+	}
+}
+
+// begin prepares the next step, with the given learning rate.
+func (a *adam[T]) begin(rate float64) {
+	a.taken++
+	t := a.training
+	left1, left2 := 1-math.Pow(t.Beta1, float64(a.taken)), 1-math.Pow(t.Beta2, float64(a.taken))
+	a.step = simd.AdamStep[T]{
+		Beta1: T(t.Beta1), Gain1: T(1 - t.Beta1),
+		Beta2: T(t.Beta2), Gain2: T(1 - t.Beta2),
+		Keep: T(1 - rate*t.Decay),
+		Rate: T(rate / left1), Root: T(1 / math.Sqrt(left2)), Eps: T(t.Eps),
+	}
+}
+
+// update takes the step for the parameters from to to-1, whose gradient is known.
+func (a *adam[T]) update(from, to int) {
+	a.set.Adam(a.parameters[from:to], a.first[from:to], a.second[from:to], a.gradient[from:to], &a.step)
+}

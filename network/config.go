@@ -1,0 +1,163 @@
+package network
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Config is all that decides about a network but the data. Zero fields mean the
+// paper's values (appendix "Neural Network Configuration"), so the zero Config
+// is ReLUPreset.
+type Config struct {
+	Architecture Architecture `json:"architecture"`
+	Training     Training     `json:"training"`
+	Seed         uint64       `json:"seed"` // of the initial weights and the order of the rows
+}
+
+// Architecture is the shape of a network, but for the number of its inputs, and
+// its constants.
+type Architecture struct {
+	Hidden     []int      `json:"hidden"`     // widths; nil means 512, 512, an empty slice a linear model
+	Outputs    int        `json:"outputs"`    // 0 means 1
+	Activation Activation `json:"activation"` // of the hidden layers; the output is linear
+	SigmaW     float64    `json:"sigma_w"`    // σ_w; 0 means 0.2, for smooth activations 0.5
+	SigmaB     float64    `json:"sigma_b"`    // σ_b; 0 means 0.2, for smooth activations 1
+}
+
+// Training says how the loss is minimised: Adam on mini-batches.
+type Training struct {
+	Epochs   int      `json:"epochs"`   // 0 means 256
+	Batch    int      `json:"batch"`    // rows of a mini-batch, at most all; 0 means 256
+	Rate     float64  `json:"rate"`     // the highest learning rate; 0 means 0.375, for smooth activations 0.15
+	Schedule Schedule `json:"schedule"` // its course
+	Decay    float64  `json:"decay"`    // decoupled weight decay (AdamW): parameters shrink by rate·Decay a step
+	Beta1    float64  `json:"beta1"`    // 0 means 0.9
+	Beta2    float64  `json:"beta2"`    // 0 means 0.999
+	Eps      float64  `json:"eps"`      // 0 means 1e-8
+}
+
+// ReLUPreset returns the configuration of the paper's main experiments.
+func ReLUPreset() Config { return Config{}.WithDefaults() }
+
+// SiLUPreset returns the paper's second configuration.
+func SiLUPreset() Config {
+	return Config{Architecture: Architecture{Activation: SiLU}}.WithDefaults()
+}
+
+// WithDefaults returns the configuration with all zero fields filled in.
+func (c Config) WithDefaults() Config {
+	a, t := &c.Architecture, &c.Training
+	*a = a.withDefaults()
+	t.Epochs = cmp.Or(t.Epochs, 256)
+	t.Batch = cmp.Or(t.Batch, 256)
+	t.Rate = cmp.Or(t.Rate, a.Activation.choose(0.375, 0.15))
+	t.Beta1 = cmp.Or(t.Beta1, 0.9)
+	t.Beta2 = cmp.Or(t.Beta2, 0.999)
+	t.Eps = cmp.Or(t.Eps, 1e-8)
+	return c
+}
+
+func (a Architecture) withDefaults() Architecture {
+	if a.Hidden == nil {
+		a.Hidden = []int{512, 512}
+	}
+	a.Outputs = cmp.Or(a.Outputs, 1)
+	a.SigmaW = cmp.Or(a.SigmaW, a.Activation.choose(0.2, 0.5))
+	a.SigmaB = cmp.Or(a.SigmaB, a.Activation.choose(0.2, 1))
+	return a
+}
+
+// choose returns the second value for smooth activations, the first for others.
+func (a Activation) choose(relu, silu float64) float64 {
+	if a.known() && activations[a].smooth {
+		return silu
+	}
+	return relu
+}
+
+// Check reports everything that is wrong with the configuration, once its zero
+// fields are filled in.
+func (c Config) Check() error {
+	c = c.WithDefaults()
+	return errors.Join(c.Architecture.check(), c.Training.check())
+}
+
+// Limits that only a mistake exceeds. With them the size of a layer, and of the
+// memory for a block of rows, cannot overflow.
+const (
+	maxWidth  = 1 << 20
+	maxLayers = 1 << 10
+)
+
+func (a Architecture) check() error {
+	var found complaints
+	found.unless(len(a.Hidden) < maxLayers, "%d hidden layers are too many", len(a.Hidden))
+	for i, width := range a.Hidden {
+		found.unless(width > 0 && width <= maxWidth, "hidden layer %d has width %d", i+1, width)
+	}
+	found.unless(a.Outputs > 0 && a.Outputs <= maxWidth, "the network has %d outputs", a.Outputs)
+	found.unless(a.Activation.known(), "there is no activation %d", uint8(a.Activation))
+	found.unless(positive(a.SigmaW), "σ_w is %v, which is not positive", a.SigmaW)
+	found.unless(positive(a.SigmaB), "σ_b is %v, which is not positive", a.SigmaB)
+	return errors.Join(found...)
+}
+
+func (t Training) check() error {
+	var found complaints
+	found.unless(t.Epochs > 0, "%d epochs", t.Epochs)
+	found.unless(t.Batch > 0, "%d rows in a mini-batch", t.Batch)
+	found.unless(positive(t.Rate), "the learning rate is %v, which is not positive", t.Rate)
+	found.unless(t.Decay >= 0 && t.Rate*t.Decay < 1, "the decay is %v, which does not shrink the parameters", t.Decay)
+	found.unless(t.Beta1 > 0 && t.Beta1 < 1, "Beta1 is %v, which is not between 0 and 1", t.Beta1)
+	found.unless(t.Beta2 > 0 && t.Beta2 < 1, "Beta2 is %v, which is not between 0 and 1", t.Beta2)
+	found.unless(positive(t.Eps), "Eps is %v, which is not positive", t.Eps)
+	if err := t.Schedule.check(); err != nil {
+		found = append(found, err)
+	}
+	return errors.Join(found...)
+}
+
+// complaints collects what is wrong, so that all of it is reported together.
+type complaints []error
+
+func (c *complaints) unless(ok bool, format string, args ...any) {
+	if !ok {
+		*c = append(*c, fmt.Errorf(format, args...))
+	}
+}
+
+func positive(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+
+// sizes returns d_0 … d_L, the widths from the input to the output.
+func (a Architecture) sizes(inputs int) []int {
+	return slices.Concat([]int{inputs}, a.Hidden, []int{a.Outputs})
+}
+
+// equal compares all that is in the architecture.
+func (a Architecture) equal(b Architecture) bool {
+	return slices.Equal(a.Hidden, b.Hidden) && a.Outputs == b.Outputs &&
+		a.Activation == b.Activation && a.SigmaW == b.SigmaW && a.SigmaB == b.SigmaB
+}
+
+// Work counts the floating-point operations of one training: two for each
+// multiplication and addition of the matrix products, forward and backward, of
+// all steps, and forward of all validations.
+func (c Config) Work(inputs, rows, validRows int) float64 {
+	c = c.WithDefaults()
+	sizes := c.Architecture.sizes(inputs)
+	forward, backward := 0.0, 0.0
+	for l, d := range sizes[:len(sizes)-1] {
+		product := 2 * float64(d) * float64(sizes[l+1])
+		forward += product
+		backward += product
+		if l > 0 {
+			backward += product
+		}
+	}
+	batch := max(1, min(c.Training.Batch, rows))
+	trained := rows / batch * batch // the incomplete last batch is dropped
+	return float64(c.Training.Epochs) * ((forward+backward)*float64(trained) + forward*float64(validRows))
+}

@@ -1,0 +1,72 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Data is what a network is trained on: inputs, scaled as the network is to see
+// them, and labels, one row for each row of the inputs and one column for each
+// output. The rows for validation may be left out. Training only reads it.
+type Data[T matrix.Float] struct {
+	X, Y           matrix.Dense[T]
+	ValidX, ValidY matrix.Dense[T]
+}
+
+// check reports everything that is wrong with the data for so many outputs.
+func (d Data[T]) check(outputs int) error {
+	var found complaints
+	found.unless(d.X.Rows > 0, "there are no rows to train on")
+	found.unless(d.ValidX.Rows == 0 || d.ValidX.Cols == d.X.Cols,
+		"validation inputs have %d columns, training inputs %d", d.ValidX.Cols, d.X.Cols)
+	return errors.Join(errors.Join(found...),
+		checkPart("training", d.X, d.Y, outputs), checkPart("validation", d.ValidX, d.ValidY, outputs))
+}
+
+func checkPart[T matrix.Float](part string, x, y matrix.Dense[T], outputs int) error {
+	if x.Rows != y.Rows {
+		return fmt.Errorf("there are %d %s inputs and %d labels", x.Rows, part, y.Rows)
+	}
+	if x.Rows == 0 {
+		return nil
+	}
+	var found complaints
+	found.unless(y.Cols == outputs, "%s labels have %d columns, the network has %d outputs", part, y.Cols, outputs)
+	if at := unusable(x); at != nil {
+		found = append(found, fmt.Errorf("%s inputs: %w", part, at))
+	}
+	if at := unusable(y); at != nil {
+		found = append(found, fmt.Errorf("%s labels: %w", part, at))
+	}
+	return errors.Join(found...)
+}
+
+// ValueError says which number of a matrix is NaN or infinite.
+type ValueError struct {
+	Row, Column int // from 0
+	Value       float64
+}
+
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("row %d, column %d (from 0) is %v", e.Row, e.Column, e.Value)
+}
+
+// unusable returns a ValueError for the first number that is not finite.
+func unusable[T matrix.Float](m matrix.Dense[T]) error {
+	set := simd.For[T]()
+	for i := range m.Rows {
+		row := m.Row(i)
+		if sum := set.Sum(row); sum-sum == 0 {
+			continue
+		}
+		for j, v := range row {
+			if v-v != 0 {
+				return &ValueError{Row: i, Column: j, Value: float64(v)}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package network
+
+import (
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// learner computes the gradient of the parameters of one layer after the other,
+//
+//	∂loss/∂W̃_l = x̃_lᵀ·g_l,
+//
+// and lets Adam change them as soon as their gradient is known and the cache
+// still holds it. The caller has used W̃_l for the last time before.
+//
+// The sum over the rows of the mini-batch runs in order for every parameter;
+// the work is cut along the parameters.
+type learner[T matrix.Float] struct {
+	adam    *adam[T]
+	rows    updateRows[T]
+	columns learnColumns[T]
+	vector  learnVector[T]
+}
+
+const (
+	// fewRows of W̃ do not feed several threads; columns are shared out then.
+	fewRows     = 64
+	columnPiece = 64
+	vectorPiece = 128
+)
+
+func (n *learner[T]) learn(p *pass[T], l int) {
+	x, g := p.in[l].Slice(0, p.n), p.grad[l].Slice(0, p.n)
+	gradient, offset := p.net.layer(n.adam.gradient, l), p.net.offsets[l]
+	switch {
+	case gradient.Cols == 1:
+		n.vector = learnVector[T]{n.adam, offset, gradient.Data, x, g}
+		linalg.Run(ceilDiv(gradient.Rows, vectorPiece), &n.vector)
+	case gradient.Rows <= fewRows:
+		n.columns = learnColumns[T]{n.adam, offset, gradient, x, g}
+		linalg.Run(ceilDiv(gradient.Cols, columnPiece), &n.columns)
+	default:
+		n.rows = updateRows[T]{n.adam, offset, gradient.Cols}
+		linalg.GemmThen(gradient, 1, x, linalg.Trans, g, linalg.NoTrans, 0, &n.rows)
+	}
+}
+
+// updateRows is the end of the product that gives the gradient of a layer.
+type updateRows[T matrix.Float] struct {
+	adam         *adam[T]
+	offset, cols int
+}
+
+func (u *updateRows[T]) Finish(r0, r1, c0, c1, _ int) {
+	if c1-c0 == u.cols {
+		u.adam.update(u.offset+r0*u.cols, u.offset+r1*u.cols)
+		return
+	}
+	for i := r0; i < r1; i++ {
+		u.adam.update(u.offset+i*u.cols+c0, u.offset+i*u.cols+c1)
+	}
+}
+
+// learnColumns is the same for a layer of few inputs, cut along its outputs.
+type learnColumns[T matrix.Float] struct {
+	adam           *adam[T]
+	offset         int
+	gradient, x, g matrix.Dense[T]
+}
+
+func (j *learnColumns[T]) Do(part, _ int) {
+	c0, c1 := part*columnPiece, min((part+1)*columnPiece, j.gradient.Cols)
+	to, g := j.gradient.Block(0, j.gradient.Rows, c0, c1), j.g.Block(0, j.g.Rows, c0, c1)
+	linalg.Gemm(to, 1, j.x, linalg.Trans, g, linalg.NoTrans, 0)
+	for i := range to.Rows {
+		start := j.offset + i*j.gradient.Cols
+		j.adam.update(start+c0, start+c1)
+	}
+}
+
+// learnVector is the same for a layer with a single output: W̃ is a vector.
+type learnVector[T matrix.Float] struct {
+	adam     *adam[T]
+	offset   int
+	gradient []T
+	x, g     matrix.Dense[T]
+}
+
+func (j *learnVector[T]) Do(part, _ int) {
+	from, to := part*vectorPiece, min((part+1)*vectorPiece, len(j.gradient))
+	sum := j.gradient[from:to]
+	clear(sum)
+	for i := range j.x.Rows {
+		j.adam.set.Axpy(sum, j.x.Row(i)[from:to], j.g.At(i, 0))
+	}
+	j.adam.update(j.offset+from, j.offset+to)
+}

@@ -1,0 +1,122 @@
+package network
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// MLP is a fully-connected network in neural tangent parametrization (paper,
+// equation "fcnn"). Layer l = 1 … L takes the d_{l-1} numbers of the row
+// x^(l-1) to the d_l numbers
+//
+//	z^(l) = (σ_w/√d_{l-1})·x^(l-1)·W^(l) + σ_b·b^(l),   x^(l) = φ(z^(l)),
+//
+// and z^(L) is the output. With x̃ = [(σ_w/√d)·x, σ_b] and W̃, the weights with
+// the bias as a last row, that is z = x̃·W̃; this is how it is computed.
+type MLP[T matrix.Float] struct {
+	architecture Architecture
+	sizes        []int // d_0 … d_L
+
+	// parameters holds W̃ of each layer, one after the other, each from a
+	// multiple of alignment on. What lies between is zero and stays so.
+	parameters []T
+	offsets    []int // of each layer, and the length as the last one
+}
+
+// alignment of a layer among the parameters and of a row of a buffer, in
+// elements: a multiple of the longest vector registers.
+const alignment = 16
+
+// NewMLP returns a network with the paper's initialisation: independent standard
+// normal weights and zero biases. The seed and the number of the ensemble member
+// name the stream that the weights are drawn from, layer by layer.
+func NewMLP[T matrix.Float](inputs int, a Architecture, seed uint64, member int) (*MLP[T], error) {
+	m, err := newZero[T](inputs, a)
+	if err != nil {
+		return nil, err
+	}
+	stream := rng.New(seed, "network init", uint64(member))
+	for l := range m.Layers() {
+		rng.FillNormal(stream, m.Weights(l).Data)
+	}
+	return m, nil
+}
+
+// newZero returns a network whose parameters are all zero.
+func newZero[T matrix.Float](inputs int, a Architecture) (*MLP[T], error) {
+	a = a.withDefaults()
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	if inputs <= 0 || inputs > maxWidth {
+		return nil, fmt.Errorf("the network has %d inputs", inputs)
+	}
+	a.Hidden = slices.Clone(a.Hidden)
+	m := &MLP[T]{architecture: a, sizes: a.sizes(inputs), offsets: []int{0}}
+	end := 0
+	for l := range m.Layers() {
+		end += roundUp((m.sizes[l] + 1) * m.sizes[l+1])
+		m.offsets = append(m.offsets, end)
+	}
+	m.parameters = matrix.Alloc[T](end)
+	return m, nil
+}
+
+func roundUp(n int) int { return (n + alignment - 1) / alignment * alignment }
+
+// Architecture returns the shape and the constants of the network.
+func (m *MLP[T]) Architecture() Architecture {
+	a := m.architecture
+	a.Hidden = slices.Clone(a.Hidden)
+	return a
+}
+
+// Inputs returns the length of an input row.
+func (m *MLP[T]) Inputs() int { return m.sizes[0] }
+
+// Outputs returns the length of an output row.
+func (m *MLP[T]) Outputs() int { return m.sizes[len(m.sizes)-1] }
+
+// Layers returns L, the number of linear layers: the hidden ones and the output.
+func (m *MLP[T]) Layers() int { return len(m.sizes) - 1 }
+
+// Weights returns W of layer l, counted from 0, as a view: inputs of the layer
+// down, its outputs across.
+func (m *MLP[T]) Weights(l int) matrix.Dense[T] {
+	return m.layer(m.parameters, l).Slice(0, m.sizes[l])
+}
+
+// Bias returns b of layer l, counted from 0, as a view.
+func (m *MLP[T]) Bias(l int) []T { return m.layer(m.parameters, l).Row(m.sizes[l]) }
+
+// Clone returns a copy that shares nothing with the network.
+func (m *MLP[T]) Clone() *MLP[T] {
+	c := *m
+	c.parameters = slices.Clone(m.parameters)
+	return &c
+}
+
+// layer returns the part of numbers that belongs to layer l, in the shape of W̃;
+// numbers are laid out as the parameters are.
+func (m *MLP[T]) layer(numbers []T, l int) matrix.Dense[T] {
+	rows, cols := m.sizes[l]+1, m.sizes[l+1]
+	start := m.offsets[l]
+	return matrix.View(rows, cols, numbers[start:start+rows*cols])
+}
+
+// scale returns σ_w/√d for the inputs of layer l.
+func (m *MLP[T]) scale(l int) T {
+	return T(m.architecture.SigmaW / math.Sqrt(float64(m.sizes[l])))
+}
+
+// finite says whether all parameters are. A sum beyond the range counts as
+// infinite: no sound training comes near it.
+func (m *MLP[T]) finite() bool {
+	sum := simd.For[T]().Sum(m.parameters)
+	return sum-sum == 0
+}

@@ -1,0 +1,256 @@
+package network
+
+import (
+	"unsafe"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// pass runs a block of rows through a network, forward and, if it was made for
+// that, backward, in memory that it keeps. Layers count from 0:
+//
+//	z_l = x̃_l·W̃_l                         x̃_{l+1} = [scale_{l+1}·φ(z_l), σ_b]
+//	g_l = scale_{l+1}·(g_{l+1}·W_{l+1}ᵀ) ⊙ φ'(z_l)   for any g of the output
+//
+// All work is cut along rows of the result, so no number depends on the threads.
+type pass[T matrix.Float] struct {
+	net *MLP[T]
+	set *simd.Set[T]
+	n   int // rows of the block in hand
+
+	in    []matrix.Dense[T] // x̃_l, one for each layer
+	out   matrix.Dense[T]   // z of the last layer
+	slope []matrix.Dense[T] // φ'(z_l) of the hidden layers; scratch rows if never needed again
+	grad  []matrix.Dense[T] // g_l, one for each layer; nil in a pass that only runs forward
+
+	activate activate[T]
+	bend     bend[T]
+	product  rowProducts[T]
+	outer    outerProducts[T]
+	load     loadRows[T]
+}
+
+// newForward returns a pass for up to rows rows at a time that only runs forward.
+func newForward[T matrix.Float](net *MLP[T], rows int) *pass[T] {
+	p := newPass(net, rows)
+	if net.architecture.Activation.slopeFromOutput() {
+		return p
+	}
+	for l := range p.slope {
+		// One row for each thread: the product needs somewhere to write.
+		p.slope[l] = padded[T](linalg.Slots(), net.sizes[l+1])
+	}
+	return p
+}
+
+// newBackward returns a pass for up to rows rows at a time that runs both ways.
+func newBackward[T matrix.Float](net *MLP[T], rows int) *pass[T] {
+	p := newPass(net, rows)
+	p.activate.keep = true
+	for l := range p.slope {
+		p.grad = append(p.grad, padded[T](rows, net.sizes[l+1]))
+	}
+	p.grad = append(p.grad, matrix.New[T](rows, net.Outputs())) // without padding, as the output
+	if net.architecture.Activation.slopeFromOutput() {
+		return p
+	}
+	for l := range p.slope {
+		p.slope[l] = padded[T](rows, net.sizes[l+1])
+	}
+	return p
+}
+
+func newPass[T matrix.Float](net *MLP[T], rows int) *pass[T] {
+	p := &pass[T]{net: net, set: simd.For[T](), slope: make([]matrix.Dense[T], net.Layers()-1)}
+	for l := range net.Layers() {
+		in := padded[T](rows, net.sizes[l]+1)
+		for i := range rows {
+			in.Set(i, net.sizes[l], T(net.architecture.SigmaB))
+		}
+		p.in = append(p.in, in)
+	}
+	// The output is often a single column: without padding it is a vector.
+	p.out = matrix.New[T](rows, net.Outputs())
+	return p
+}
+
+// padded returns a matrix whose rows start at whole vectors, and not at
+// distances of 4 KiB, which would all fall into the same cache lines.
+func padded[T matrix.Float](rows, cols int) matrix.Dense[T] {
+	var zero T
+	stride := roundUp(cols)
+	if stride*int(unsafe.Sizeof(zero))%4096 == 0 {
+		stride += alignment
+	}
+	return matrix.Dense[T]{Rows: rows, Cols: cols, Stride: stride, Data: matrix.Alloc[T](rows * stride)}
+}
+
+// inputs makes the given rows of x the block in hand; nil means all rows of x.
+func (p *pass[T]) inputs(x matrix.Dense[T], rows []int) {
+	p.n = len(rows)
+	if rows == nil {
+		p.n = x.Rows
+	}
+	p.load = loadRows[T]{p.set, p.in[0].Slice(0, p.n), x, rows, p.net.scale(0)}
+	linalg.Run(ceilDiv(p.n, piece), &p.load)
+}
+
+// forward computes all layers for the block in hand and returns z of the last.
+func (p *pass[T]) forward() matrix.Dense[T] {
+	last := p.net.Layers() - 1
+	for l := range last {
+		p.hidden(l)
+	}
+	x, w, z := p.in[last].Slice(0, p.n), p.net.layer(p.net.parameters, last), p.out.Slice(0, p.n)
+	if w.Cols == 1 {
+		p.product = rowProducts[T]{p.set, z.Data, x, w.Data}
+		linalg.Run(ceilDiv(p.n, piece), &p.product)
+	} else {
+		linalg.Gemm(z, 1, x, linalg.NoTrans, w, linalg.NoTrans, 0)
+	}
+	return z
+}
+
+// hidden computes hidden layer l: the input of layer l+1.
+func (p *pass[T]) hidden(l int) {
+	x, w := p.in[l].Slice(0, p.n), p.net.layer(p.net.parameters, l)
+	z := p.in[l+1].Block(0, p.n, 0, w.Cols)
+	a := &p.activate
+	a.function, a.set, a.z, a.slope = p.net.architecture.Activation, p.set, z, p.slope[l]
+	alpha := T(1)
+	a.scale = p.net.scale(l + 1)
+	if a.function == ReLU { // relu(c·z) = c·relu(z): the product scales for free
+		alpha, a.scale = a.scale, 1
+	}
+	linalg.GemmThen(z, alpha, x, linalg.NoTrans, w, linalg.NoTrans, 0, a)
+}
+
+// backward computes g of layer l-1 from g of layer l, for the block in hand.
+func (p *pass[T]) backward(l int) {
+	g, w := p.grad[l].Slice(0, p.n), p.net.Weights(l)
+	to := p.grad[l-1].Slice(0, p.n)
+	p.bend = bend[T]{set: p.set, g: to}
+	if p.net.architecture.Activation.slopeFromOutput() {
+		p.bend.output = p.in[l].Block(0, p.n, 0, w.Rows)
+	} else {
+		p.bend.slope = p.slope[l-1].Slice(0, p.n)
+	}
+	if w.Cols == 1 {
+		p.outer = outerProducts[T]{&p.bend, g, w.Data, p.net.scale(l)}
+		linalg.Run(ceilDiv(p.n, piece), &p.outer)
+		return
+	}
+	linalg.GemmThen(to, p.net.scale(l), g, linalg.NoTrans, w, linalg.Trans, 0, &p.bend)
+}
+
+// activate is the end of a forward product: φ, then the scale of the next layer,
+// on rows that the cache still holds.
+type activate[T matrix.Float] struct {
+	function Activation
+	set      *simd.Set[T]
+	z, slope matrix.Dense[T]
+	scale    T
+	keep     bool // slope has a row for each row of z, not for each thread
+}
+
+func (a *activate[T]) Finish(r0, r1, c0, c1, slot int) {
+	for i := r0; i < r1; i++ {
+		z := a.z.Row(i)[c0:c1]
+		apply(a.function, a.set, z, a.slopeRow(i, c0, c1, slot))
+		if a.scale != 1 {
+			a.set.ScaleAdd(z, z, 0, a.scale)
+		}
+	}
+}
+
+func (a *activate[T]) slopeRow(i, c0, c1, slot int) []T {
+	if a.slope.Rows == 0 {
+		return nil
+	}
+	if !a.keep {
+		i = slot
+	}
+	return a.slope.Row(i)[c0:c1]
+}
+
+// bend is the end of a backward product: the factor φ', which ReLU tells by the
+// sign of its output.
+type bend[T matrix.Float] struct {
+	set              *simd.Set[T]
+	g, output, slope matrix.Dense[T]
+}
+
+func (b *bend[T]) Finish(r0, r1, c0, c1, _ int) {
+	for i := r0; i < r1; i++ {
+		g := b.g.Row(i)[c0:c1]
+		b.row(g, g, i, c0, c1)
+	}
+}
+
+// row writes g times φ' of row i, columns c0 to c1-1, to dst, which may be g.
+func (b *bend[T]) row(dst, g []T, i, c0, c1 int) {
+	if b.output.Rows > 0 {
+		b.set.ReLUMask(dst, g, b.output.Row(i)[c0:c1])
+		return
+	}
+	b.set.Mul(dst, g, b.slope.Row(i)[c0:c1])
+}
+
+// piece is the number of rows that the jobs below cut their work into: enough
+// to be worth handing to a thread, few enough to share a mini-batch.
+const piece = 32
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// loadRows copies rows of x, scaled, to dst, which has one more column.
+type loadRows[T matrix.Float] struct {
+	set   *simd.Set[T]
+	dst   matrix.Dense[T]
+	x     matrix.Dense[T]
+	rows  []int // nil means all
+	scale T
+}
+
+func (j *loadRows[T]) Do(part, _ int) {
+	for i := part * piece; i < min((part+1)*piece, j.dst.Rows); i++ {
+		from := i
+		if j.rows != nil {
+			from = j.rows[i]
+		}
+		to := j.dst.Row(i)[:j.x.Cols]
+		copy(to, j.x.Row(from))
+		j.set.ScaleAdd(to, to, 0, j.scale)
+	}
+}
+
+// rowProducts writes x·w to dst: a layer with a single output.
+type rowProducts[T matrix.Float] struct {
+	set *simd.Set[T]
+	dst []T
+	x   matrix.Dense[T]
+	w   []T
+}
+
+func (j *rowProducts[T]) Do(part, _ int) {
+	from, to := part*piece, min((part+1)*piece, j.x.Rows)
+	j.set.DotRows(j.dst[from:to], j.w, j.x.Slice(from, to).Data, j.x.Stride)
+}
+
+// outerProducts is the backward product of a layer with a single output: row i
+// of the result is scale·g[i]·w, bent.
+type outerProducts[T matrix.Float] struct {
+	bend  *bend[T]
+	g     matrix.Dense[T] // one column
+	w     []T
+	scale T
+}
+
+func (j *outerProducts[T]) Do(part, _ int) {
+	for i := part * piece; i < min((part+1)*piece, j.g.Rows); i++ {
+		to := j.bend.g.Row(i)
+		j.bend.row(to, j.w, i, 0, len(to))
+		j.bend.set.ScaleAdd(to, to, 0, j.scale*j.g.At(i, 0))
+	}
+}

@@ -1,0 +1,166 @@
+package network
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+func TestGoldenTaps(t *testing.T) {
+	for _, act := range []string{"relu", "silu"} {
+		net := goldenNet[float64](t, act, 0)
+		x := golden.Matrix(t, "X_train.npy")
+		taps := NewTaps(net, x.Rows, 0).Block(x)
+		for l, tap := range taps {
+			what := fmt.Sprintf("%s, layer %d", act, l+1)
+			golden.MustMatch(t, what+", inputs", tap.In, golden.Matrix(t, fmt.Sprintf("%s/grad_in%d_train.npy", act, l+1)), 1e-10)
+			if l < len(taps)-1 {
+				golden.MustMatch(t, what+", gradients", tap.Grad, golden.Matrix(t, fmt.Sprintf("%s/grad_out%d_train.npy", act, l+1)), 1e-10)
+			}
+		}
+		golden.MustMatch(t, act+", full gradient", fullGradient(taps), golden.Matrix(t, act+"/grad_full_train.npy"), 1e-10)
+		golden.MustMatch(t, act+", last layer", NewTaps(net, 64, 0).LastLayer(x), golden.Matrix(t, act+"/phi_ll_train.npy"), 1e-10)
+	}
+}
+
+// fullGradient forms what taps are there to avoid.
+func fullGradient(taps []Tap[float64]) matrix.Dense[float64] {
+	var rows [][]float64
+	for i := range taps[0].In.Rows {
+		var row []float64
+		for _, tap := range taps {
+			for _, in := range tap.In.Row(i) {
+				for _, g := range tap.Grad.Row(i) {
+					row = append(row, in*g)
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	return matrix.FromRows(rows)
+}
+
+func TestGoldenGradientKernelInBlocks(t *testing.T) {
+	for _, act := range []string{"relu", "silu"} {
+		net := goldenNet[float64](t, act, 0)
+		x, pool := golden.Matrix(t, "X_train.npy"), golden.Matrix(t, "X_pool.npy")
+		train := NewTaps(net, x.Rows, 0).Block(x)
+		kernel := matrix.New[float64](x.Rows, pool.Rows)
+		blocks := NewTaps(net, 77, 0) // 500 rows: the last block is smaller
+		for from := 0; from < pool.Rows; from += blocks.Rows() {
+			to := min(from+blocks.Rows(), pool.Rows)
+			for l, tap := range blocks.Block(pool.Slice(from, to)) {
+				in, grad := matrix.New[float64](x.Rows, to-from), matrix.New[float64](x.Rows, to-from)
+				linalg.Gemm(in, 1, train[l].In, linalg.NoTrans, tap.In, linalg.Trans, 0)
+				linalg.Gemm(grad, 1, train[l].Grad, linalg.NoTrans, tap.Grad, linalg.Trans, 0)
+				for i := range x.Rows {
+					for j := range to - from {
+						kernel.Data[i*kernel.Stride+from+j] += in.At(i, j) * grad.At(i, j)
+					}
+				}
+			}
+		}
+		golden.MustMatch(t, act, kernel, golden.Matrix(t, act+"/k_grad_train_pool.npy"), 1e-10)
+	}
+}
+
+// The taps of each output are the derivative of that output.
+func TestTapsOfSeveralOutputs(t *testing.T) {
+	const inputs, rows, h = 5, 6, 1e-6
+	everyActivation(t, func(t *testing.T, a Activation) {
+		arch := Architecture{Hidden: []int{12, 9}, Outputs: 3, Activation: a, SigmaW: 1.2, SigmaB: 0.6}
+		net, err := NewMLP[float64](inputs, arch, 5, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, _ := waveRows[float64](4, rows, inputs, 1)
+		start := slices.Clone(net.parameters)
+		for output := range 3 {
+			taps := NewTaps(net, rows, output).Block(x)
+			full := fullGradient(taps)
+			column := 0
+			for l := range net.Layers() {
+				w := net.layer(net.parameters, l)
+				for _, k := range []int{0, len(w.Data) / 2, len(w.Data) - 1} {
+					w.Data[k] = start[net.offsets[l]+k] + h
+					up := predict(net, x)
+					w.Data[k] = start[net.offsets[l]+k] - h
+					down := predict(net, x)
+					w.Data[k] = start[net.offsets[l]+k]
+					for i := range rows {
+						numeric := (up.At(i, output) - down.At(i, output)) / (2 * h)
+						if got := full.At(i, column+k); math.Abs(got-numeric) > 1e-8*max(1, math.Abs(numeric)) {
+							t.Errorf("output %d, row %d, layer %d, parameter %d: %v, numerically %v", output, i, l, k, got, numeric)
+						}
+					}
+				}
+				column += len(w.Data)
+			}
+		}
+	})
+}
+
+func predict[T matrix.Float](net *MLP[T], x matrix.Dense[T]) matrix.Dense[T] {
+	z := matrix.New[T](x.Rows, net.Outputs())
+	net.Predict(z, x)
+	return z
+}
+
+func TestTapsAllocateNothing(t *testing.T) {
+	net := mustInit[float32](t, 6, small(SiLU))
+	x, _ := waveRows[float32](1, 100, 6, 1)
+	taps := NewTaps(net, 100, 0)
+	taps.Block(x)
+	if n := testing.AllocsPerRun(10, func() { taps.Block(x); taps.LastLayer(x) }); n != 0 {
+		t.Errorf("%v allocations a block", n)
+	}
+}
+
+func TestTapsRefuse(t *testing.T) {
+	net := mustInit[float32](t, 6, small(ReLU))
+	shape := func(rows, cols int) matrix.Shape { return matrix.Shape{Rows: rows, Cols: cols} }
+	mustPanic(t, matrix.ShapeError{Op: "network.NewTaps, block", Got: shape(0, 6), Want: shape(1, 6)}, func() { NewTaps(net, 0, 0) })
+	mustPanic(t, matrix.IndexError{Op: "network.NewTaps, output", Index: 1, Limit: 1}, func() { NewTaps(net, 8, 1) })
+	mustPanic(t, matrix.ShapeError{Op: "network.Taps", Got: shape(9, 6), Want: shape(8, 6)},
+		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](9, 6)) })
+	mustPanic(t, matrix.ShapeError{Op: "network.Taps", Got: shape(8, 5), Want: shape(8, 6)},
+		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](8, 5)) })
+	mustPanic(t, matrix.ShapeError{Op: "network.Predict, inputs", Got: shape(8, 5), Want: shape(8, 6)},
+		func() { net.Predict(matrix.New[float32](8, 1), matrix.New[float32](8, 5)) })
+	mustPanic(t, matrix.ShapeError{Op: "network.Predict, destination", Got: shape(7, 1), Want: shape(8, 1)},
+		func() { net.Predict(matrix.New[float32](7, 1), matrix.New[float32](8, 6)) })
+}
+
+func mustPanic(t *testing.T, want any, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := recover(); got != want {
+			t.Errorf("panic value %v, want %v", got, want)
+		}
+	}()
+	f()
+}
+
+// A prediction does not depend on the rows around it.
+func TestPredictInBlocks(t *testing.T) {
+	for _, outputs := range []int{1, 2} {
+		c := small(Tanh)
+		c.Architecture.Outputs = outputs
+		net := mustInit[float32](t, 6, c)
+		x, _ := waveRows[float32](1, 2*validationBlock+300, 6, 1)
+		all := predict(net, x)
+		for _, i := range rng.New(3, "rows").Perm(x.Rows)[:50] {
+			if one := predict(net, x.Slice(i, i+1)); !slices.Equal(one.Row(0), all.Row(i)) {
+				t.Errorf("row %d: %v alone, %v among others", i, one.Row(0), all.Row(i))
+			}
+		}
+		net.Predict(matrix.New[float32](0, outputs), x.Slice(0, 0))
+	}
+}

@@ -1,0 +1,246 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Epoch tells how far a training is.
+type Epoch struct {
+	Member    int     // of the ensemble, from 0
+	Number    int     // of the epoch that ended, from 1
+	Of        int     // epochs in all
+	Loss      float64 // mean over its mini-batches, each before its step
+	ValidRMSE float64 // after the epoch; NaN without rows for validation
+}
+
+// History is the course of a training.
+type History struct {
+	Epochs []Epoch
+	Best   int // number of the epoch whose parameters were kept; 0 for the initial ones
+}
+
+// DivergedError says that a training left the finite numbers and was stopped.
+type DivergedError struct {
+	Epoch     // the one that it happened in
+	Kept  int // number of the epoch whose parameters were kept; 0 for the initial ones
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("training diverged in epoch %d of %d (loss %v, validation RMSE %v); the parameters of epoch %d were kept",
+		e.Number, e.Of, e.Loss, e.ValidRMSE, e.Kept)
+}
+
+// Train trains a network as the paper does (section "Regression with
+// Fully-Connected Neural Networks", appendix "Neural Network Configuration"):
+// the mean squared error over mini-batches is minimised with Adam, over a fresh
+// random order of the rows in each epoch; the incomplete last mini-batch is left
+// out. With rows for validation, the parameters at the end of the epoch with the
+// lowest validation RMSE are kept, the first of equal ones; without, those of
+// the last epoch.
+//
+// After each epoch progress is called from the same goroutine, unless it is nil.
+//
+// If training diverges, which is a *DivergedError, or the context ends, the
+// network is returned beside the error, with the best parameters until then. On
+// any other error it is nil.
+func Train[T matrix.Float](ctx context.Context, c Config, d Data[T], progress func(Epoch)) (*MLP[T], History, error) {
+	return trainMember(ctx, c, 0, d, progress)
+}
+
+func trainMember[T matrix.Float](ctx context.Context, c Config, member int, d Data[T], progress func(Epoch)) (*MLP[T], History, error) {
+	c = c.WithDefaults()
+	if err := errors.Join(c.Check(), d.check(c.Architecture.Outputs)); err != nil {
+		return nil, History{}, err
+	}
+	net, err := NewMLP[T](d.X.Cols, c.Architecture, c.Seed, member)
+	if err != nil {
+		return nil, History{}, err
+	}
+	t := newTrainer(net, c.Training, d, rng.New(c.Seed, "network batches", uint64(member)))
+	t.member, t.progress = member, progress
+	history, err := t.run(ctx)
+	return net, history, err
+}
+
+// trainer is a training in progress and all memory that it needs: a step
+// allocates nothing.
+type trainer[T matrix.Float] struct {
+	net      *MLP[T]
+	training Training
+	data     Data[T]
+	member   int
+	progress func(Epoch)
+
+	// order draws the order of the rows for an epoch: a stream.
+	order interface{ Permute(dst []int) }
+
+	rows    []int // in the order of the epoch
+	batch   int
+	step    int // taken so far
+	steps   int // in all
+	pass    *pass[T]
+	learner learner[T]
+	adam    *adam[T]
+
+	validation *pass[T] // nil without rows for it
+	best       []T      // parameters
+	bestRMSE   float64
+	history    History
+}
+
+// validationBlock is the number of rows that are validated together: so many
+// that packing the weights does not count.
+const validationBlock = 1024
+
+func newTrainer[T matrix.Float](net *MLP[T], training Training, d Data[T], order interface{ Permute(dst []int) }) *trainer[T] {
+	t := &trainer[T]{
+		net: net, training: training, data: d, order: order,
+		rows: make([]int, d.X.Rows), batch: min(training.Batch, d.X.Rows),
+		adam: newAdam(net.parameters, training),
+		best: make([]T, len(net.parameters)), bestRMSE: math.Inf(1),
+	}
+	t.steps = training.Epochs * (d.X.Rows / t.batch)
+	t.pass = newBackward(net, t.batch)
+	t.learner.adam = t.adam
+	if d.ValidX.Rows > 0 {
+		t.validation = newForward(net, min(validationBlock, d.ValidX.Rows))
+	}
+	t.history.Epochs = make([]Epoch, 0, training.Epochs)
+	copy(t.best, net.parameters)
+	return t
+}
+
+// run trains to the end and leaves the best parameters in the network.
+func (t *trainer[T]) run(ctx context.Context) (History, error) {
+	var err error
+	for e := 1; e <= t.training.Epochs && err == nil; e++ {
+		err = t.epoch(ctx, e)
+	}
+	copy(t.net.parameters, t.best)
+	return t.history, err
+}
+
+// epoch takes one step for each whole mini-batch, then validates.
+func (t *trainer[T]) epoch(ctx context.Context, number int) error {
+	t.order.Permute(t.rows)
+	now := Epoch{Member: t.member, Number: number, Of: t.training.Epochs, ValidRMSE: math.NaN()}
+	batches := len(t.rows) / t.batch
+	for b := range batches {
+		if ctx.Err() != nil {
+			return fmt.Errorf("training was stopped in epoch %d of %d: %w", number, now.Of, context.Cause(ctx))
+		}
+		now.Loss += t.take(t.rows[b*t.batch:(b+1)*t.batch]) / float64(batches)
+	}
+	if t.validation != nil {
+		now.ValidRMSE = t.validate()
+	}
+	if !finite(now.Loss) || !t.net.finite() || t.validation != nil && !finite(now.ValidRMSE) {
+		return &DivergedError{Epoch: now, Kept: t.history.Best}
+	}
+	t.keep(now)
+	if t.progress != nil {
+		t.progress(now)
+	}
+	return nil
+}
+
+// keep records an epoch, and its parameters if they are the best so far.
+func (t *trainer[T]) keep(now Epoch) {
+	t.history.Epochs = append(t.history.Epochs, now)
+	if t.validation != nil {
+		if !(now.ValidRMSE < t.bestRMSE) {
+			return
+		}
+		t.bestRMSE = now.ValidRMSE
+	}
+	t.history.Best = now.Number
+	copy(t.best, t.net.parameters)
+}
+
+func finite(v float64) bool { return v-v == 0 }
+
+// take makes one step on a mini-batch and returns the loss before it.
+func (t *trainer[T]) take(rows []int) (loss float64) {
+	p := t.pass
+	p.inputs(t.data.X, rows)
+	loss = t.residuals(p.forward(), rows)
+	t.adam.begin(t.rate())
+	t.step++
+	for l := t.net.Layers() - 1; l >= 0; l-- {
+		if l > 0 {
+			p.backward(l) // with the weights as they were in the forward pass
+		}
+		t.learner.learn(p, l)
+	}
+	return loss
+}
+
+// rate is the learning rate of the step to come.
+func (t *trainer[T]) rate() float64 {
+	return t.training.Rate * t.training.Schedule.factor(t.step, t.steps)
+}
+
+// residuals returns the mean squared error of outputs z for the given rows and
+// writes its gradient, 2·(z - y)/n, to where the backward pass starts.
+func (t *trainer[T]) residuals(z matrix.Dense[T], rows []int) float64 {
+	g := t.pass.grad[t.net.Layers()-1]
+	n := float64(z.Rows * z.Cols)
+	factor, sum := T(2/n), 0.0
+	for i, row := range rows {
+		y, to := t.data.Y.Row(row), g.Row(i)
+		for j, v := range z.Row(i) {
+			r := v - y[j]
+			to[j] = factor * r
+			sum += float64(r) * float64(r)
+		}
+	}
+	return sum / n
+}
+
+// validate returns the RMSE on the rows for validation.
+func (t *trainer[T]) validate() float64 {
+	sum := 0.0
+	x, y := t.data.ValidX, t.data.ValidY
+	for from := 0; from < x.Rows; from += validationBlock {
+		to := min(from+validationBlock, x.Rows)
+		t.validation.inputs(x.Slice(from, to), nil)
+		sum += squaredErrors(t.validation.forward(), y.Slice(from, to))
+	}
+	return math.Sqrt(sum / float64(y.Rows*y.Cols))
+}
+
+func squaredErrors[T matrix.Float](z, y matrix.Dense[T]) (sum float64) {
+	for i := range z.Rows {
+		want := y.Row(i)
+		for j, v := range z.Row(i) {
+			r := float64(v) - float64(want[j])
+			sum += r * r
+		}
+	}
+	return sum
+}
+
+// Predict writes the outputs of the network for the rows of x to dst, which has
+// as many rows and a column for each output.
+func (m *MLP[T]) Predict(dst, x matrix.Dense[T]) {
+	const op = "network.Predict"
+	x.MustBeValid(op + ", inputs")
+	dst.MustBeValid(op + ", destination")
+	matrix.MustMatch(op+", inputs", x.Shape(), matrix.Shape{Rows: x.Rows, Cols: m.Inputs()})
+	matrix.MustMatch(op+", destination", dst.Shape(), matrix.Shape{Rows: x.Rows, Cols: m.Outputs()})
+	if x.Rows == 0 {
+		return
+	}
+	p := newForward(m, min(validationBlock, x.Rows))
+	for from := 0; from < x.Rows; from += validationBlock {
+		to := min(from+validationBlock, x.Rows)
+		p.inputs(x.Slice(from, to), nil)
+		matrix.Copy(dst.Slice(from, to), p.forward())
+	}
+}

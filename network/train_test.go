@@ -1,0 +1,442 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// wave returns rows of a smooth function of standard normal inputs, for training
+// and validation.
+func wave[T matrix.Float](seed uint64, rows, validRows, inputs, outputs int) Data[T] {
+	x, y := waveRows[T](seed, rows+validRows, inputs, outputs)
+	return Data[T]{
+		X: x.Slice(0, rows), Y: y.Slice(0, rows),
+		ValidX: x.Slice(rows, x.Rows), ValidY: y.Slice(rows, x.Rows),
+	}
+}
+
+func waveRows[T matrix.Float](seed uint64, rows, inputs, outputs int) (x, y matrix.Dense[T]) {
+	x, y = matrix.New[T](rows, inputs), matrix.New[T](rows, outputs)
+	rng.FillNormal(rng.New(seed, "wave"), x.Data)
+	for i := range rows {
+		sum := 0.0
+		for j, v := range x.Row(i) {
+			sum += float64(v) / float64(j+1)
+		}
+		for k := range outputs {
+			y.Set(i, k, T(math.Sin(sum+float64(k))))
+		}
+	}
+	return x, y
+}
+
+// small is a configuration that trains in milliseconds.
+func small(a Activation) Config {
+	return Config{
+		Architecture: Architecture{Hidden: []int{24, 17}, Activation: a},
+		Training:     Training{Epochs: 12, Batch: 32, Rate: 0.05},
+		Seed:         7,
+	}
+}
+
+func TestGradientsAgainstCentralDifferences(t *testing.T) {
+	everyActivation(t, func(t *testing.T, a Activation) {
+		for _, outputs := range []int{1, 3} {
+			for _, hidden := range [][]int{{}, {9}, {70, 8}, {8, 70, 9}} {
+				checkGradient(t, Architecture{Hidden: hidden, Outputs: outputs, Activation: a, SigmaW: 1.3, SigmaB: 0.7})
+			}
+		}
+	})
+}
+
+func checkGradient(t *testing.T, a Architecture) {
+	t.Helper()
+	const batch = 40
+	d := wave[float64](3, batch, 0, 5, a.Outputs)
+	net, err := NewMLP[float64](5, a, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng.FillNormal(rng.New(2, "biases"), net.parameters) // no zero biases
+	start := slices.Clone(net.parameters)
+	c := Config{Architecture: a}.WithDefaults()
+	tr := newTrainer(net, c.Training, d, rng.New(1, "order"))
+	rows := rng.New(4, "rows").Perm(batch)
+	loss := func() float64 {
+		tr.pass.inputs(d.X, rows)
+		return tr.residuals(tr.pass.forward(), rows)
+	}
+	tr.take(rows)
+	gradient := slices.Clone(tr.adam.gradient)
+	largest := 0.0
+	for _, v := range gradient {
+		largest = max(largest, math.Abs(v))
+	}
+	const h = 1e-5
+	for l := range net.Layers() {
+		size := net.layer(start, l).Rows * net.layer(start, l).Cols
+		for _, k := range []int{0, size / 3, size / 2, size - 2, size - 1} {
+			at := net.offsets[l] + max(k, 0)
+			copy(net.parameters, start)
+			net.parameters[at] += h
+			up := loss()
+			net.parameters[at] -= 2 * h
+			if numeric := (up - loss()) / (2 * h); math.Abs(numeric-gradient[at]) > 1e-7*largest {
+				t.Errorf("%+v: layer %d, parameter %d: gradient %v, numerically %v", a, l, k, gradient[at], numeric)
+			}
+		}
+	}
+}
+
+// mustBeSame fails unless two networks agree in every bit.
+func mustBeSame[T matrix.Float](t *testing.T, what string, a, b *MLP[T]) {
+	t.Helper()
+	if !slices.Equal(a.parameters, b.parameters) {
+		t.Errorf("%s: the parameters differ", what)
+	}
+}
+
+func train[T matrix.Float](t *testing.T, c Config, d Data[T]) (*MLP[T], History) {
+	t.Helper()
+	net, history, err := Train(context.Background(), c, d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net, history
+}
+
+func TestTrainingIsTheSameForAnyNumberOfThreads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	configs := map[string]Config{
+		"relu":    {Architecture: Architecture{Hidden: []int{200, 130}}},
+		"silu":    {Architecture: Architecture{Hidden: []int{200, 130}, Activation: SiLU}},
+		"outputs": {Architecture: Architecture{Hidden: []int{150}, Outputs: 3, Activation: Tanh}},
+	}
+	for name, c := range configs {
+		c.Training = Training{Epochs: 4, Batch: 150}
+		for _, inputs := range []int{10, 90} {
+			outputs := c.WithDefaults().Architecture.Outputs
+			d := wave[float32](5, 450, 200, inputs, outputs)
+			runtime.GOMAXPROCS(1)
+			want, wantHistory := train(t, c, d)
+			for _, threads := range []int{1, 2, 3, 7} {
+				runtime.GOMAXPROCS(threads)
+				what := fmt.Sprintf("%s, %d inputs, %d threads", name, inputs, threads)
+				got, history := train(t, c, d)
+				mustBeSame(t, what, got, want)
+				if !slices.Equal(history.Epochs, wantHistory.Epochs) {
+					t.Errorf("%s: another history", what)
+				}
+			}
+		}
+	}
+}
+
+func TestSeedAndMemberMakeTheNetwork(t *testing.T) {
+	d := wave[float32](1, 64, 32, 3, 1)
+	c := small(ReLU)
+	a, _ := train(t, c, d)
+	c.Seed++
+	b, _ := train(t, c, d)
+	if slices.Equal(a.parameters, b.parameters) {
+		t.Error("two seeds give one network")
+	}
+	ensemble, histories, err := TrainEnsemble(context.Background(), c, 3, d, nil)
+	if err != nil || len(ensemble) != 3 || len(histories) != 3 {
+		t.Fatalf("%d members, %d histories, %v", len(ensemble), len(histories), err)
+	}
+	mustBeSame(t, "member 0 and Train", ensemble[0], b)
+	if slices.Equal(ensemble[1].parameters, ensemble[2].parameters) {
+		t.Error("two members are one network")
+	}
+}
+
+func TestInitialisation(t *testing.T) {
+	net, err := NewMLP[float32](40, Architecture{Hidden: []int{300, 200}}, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range net.Layers() {
+		sum, squares, n := 0.0, 0.0, 0.0
+		for _, w := range net.Weights(l).Data {
+			sum, squares, n = sum+float64(w), squares+float64(w)*float64(w), n+1
+		}
+		if math.Abs(sum/n) > 4/math.Sqrt(n) || math.Abs(squares/n-1) > 6/math.Sqrt(n) {
+			t.Errorf("layer %d: mean %v, mean square %v of %v weights", l, sum/n, squares/n, n)
+		}
+		for _, b := range net.Bias(l) {
+			if b != 0 {
+				t.Errorf("layer %d has bias %v", l, b)
+			}
+		}
+	}
+}
+
+func TestTrainingLearns(t *testing.T) {
+	everyActivation(t, func(t *testing.T, a Activation) {
+		c := Config{Architecture: Architecture{Hidden: []int{64, 64}, Activation: a}, Training: Training{Epochs: 60, Batch: 64}}
+		_, history := train(t, c, wave[float32](11, 512, 256, 3, 1))
+		best := history.Epochs[history.Best-1].ValidRMSE
+		if limit := 0.45; best > limit { // the labels' deviation is 0.7
+			t.Errorf("validation RMSE %.3f, limit %v", best, limit)
+		}
+	})
+}
+
+func TestTheBestEpochIsKept(t *testing.T) {
+	d := wave[float64](3, 64, 40, 4, 1)
+	c := small(ReLU)
+	c.Training.Rate = 1 // noisy: the last epoch is not the best
+	var seen []Epoch
+	net, history, err := Train(context.Background(), c, d, func(e Epoch) { seen = append(seen, e) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(seen, history.Epochs) || len(seen) != 12 {
+		t.Errorf("progress told of %d epochs, the history of %d", len(seen), len(history.Epochs))
+	}
+	best := 0
+	for i, e := range seen {
+		if e.Number != i+1 || e.Of != 12 || e.Member != 0 {
+			t.Errorf("epoch %d is told as %+v", i+1, e)
+		}
+		if e.ValidRMSE < seen[best].ValidRMSE {
+			best = i
+		}
+	}
+	if history.Best != best+1 || history.Best == 12 {
+		t.Errorf("epoch %d was kept, the best of 12 is %d", history.Best, best+1)
+	}
+	z := matrix.New[float64](d.ValidX.Rows, 1)
+	net.Predict(z, d.ValidX)
+	if rmse := Measure(matrix.View(1, z.Rows, z.Data), d.ValidY.Data).RMSE; math.Abs(rmse/seen[best].ValidRMSE-1) > 1e-12 {
+		t.Errorf("the network's RMSE is %v, that of the kept epoch %v", rmse, seen[best].ValidRMSE)
+	}
+}
+
+// Of equal epochs the first is kept: two are equal if nothing changes.
+func TestTheFirstOfEqualEpochsIsKept(t *testing.T) {
+	d := wave[float64](3, 64, 40, 4, 1)
+	c := small(ReLU)
+	c.Training.Rate = 1e-300
+	if _, history := train(t, c, d); history.Best != 1 {
+		t.Errorf("epoch %d was kept", history.Best)
+	}
+}
+
+func TestWithoutValidationTheLastEpochIsKept(t *testing.T) {
+	d := wave[float64](3, 64, 40, 4, 1)
+	c := small(SiLU)
+	d.ValidX, d.ValidY = matrix.Dense[float64]{}, matrix.Dense[float64]{}
+	net, history := train(t, c, d)
+	if history.Best != 12 || !math.IsNaN(history.Epochs[3].ValidRMSE) {
+		t.Errorf("epoch %d was kept, validation RMSE %v", history.Best, history.Epochs[3].ValidRMSE)
+	}
+	tr := newTrainer(mustInit[float64](t, 4, c), c.WithDefaults().Training, d, rng.New(c.Seed, "network batches", 0))
+	for range 12 {
+		tr.order.Permute(tr.rows)
+		tr.take(tr.rows[:32])
+		tr.take(tr.rows[32:])
+	}
+	mustBeSame(t, "steps by hand", tr.net, net)
+}
+
+func mustInit[T matrix.Float](t testing.TB, inputs int, c Config) *MLP[T] {
+	t.Helper()
+	net, err := NewMLP[T](inputs, c.Architecture, c.Seed, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
+}
+
+func TestFewerRowsThanABatch(t *testing.T) {
+	for _, rows := range []int{1, 2, 31} {
+		net, history := train(t, small(ReLU), wave[float32](3, rows, 1, 4, 1))
+		if len(history.Epochs) != 12 || !net.finite() {
+			t.Errorf("%d rows: %d epochs", rows, len(history.Epochs))
+		}
+	}
+}
+
+func TestCancellation(t *testing.T) {
+	d := wave[float64](3, 64, 40, 4, 1)
+	c := small(ReLU)
+	full, _ := train(t, c, d)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	reason := errors.New("enough")
+	net, history, err := Train(ctx, c, d, func(e Epoch) {
+		if e.Number == 5 {
+			cancel(reason)
+		}
+	})
+	if !errors.Is(err, reason) || !strings.Contains(err.Error(), "epoch 6 of 12") {
+		t.Errorf("error %v", err)
+	}
+	if net == nil || len(history.Epochs) != 5 || !net.finite() {
+		t.Fatalf("network %v, %d epochs", net != nil, len(history.Epochs))
+	}
+	if slices.Equal(net.parameters, full.parameters) {
+		t.Error("the stopped network is that of the whole training")
+	}
+	before, cancelled := context.WithCancel(context.Background())
+	cancelled()
+	net, _, err = Train(before, c, d, nil)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	mustBeSame(t, "stopped at once", net, mustInit[float64](t, 4, c))
+	members, _, err := TrainEnsemble(before, c, 3, d, nil)
+	if !errors.Is(err, context.Canceled) || len(members) != 1 {
+		t.Errorf("%d members, error %v", len(members), err)
+	}
+}
+
+func TestDivergence(t *testing.T) {
+	for _, validRows := range []int{0, 40} {
+		d := wave[float32](3, 64, validRows, 4, 1)
+		c := small(ReLU)
+		c.Training.Rate = 1e30
+		net, history, err := Train(context.Background(), c, d, nil)
+		var diverged *DivergedError
+		if !errors.As(err, &diverged) {
+			t.Fatalf("error %v", err)
+		}
+		if diverged.Number != len(history.Epochs)+1 || diverged.Kept != history.Best || diverged.Of != 12 {
+			t.Errorf("%v after %d epochs, best %d", err, len(history.Epochs), history.Best)
+		}
+		if want := fmt.Sprintf("epoch %d of 12", diverged.Number); !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not name %s", err, want)
+		}
+		if net == nil || !net.finite() {
+			t.Error("no finite parameters were kept")
+		}
+		members, histories, err := TrainEnsemble(context.Background(), c, 2, d, nil)
+		if !errors.As(err, &diverged) || len(members) != 2 || len(histories) != 2 {
+			t.Errorf("%d members, error %v", len(members), err)
+		}
+	}
+}
+
+// Divergence after some good epochs keeps the best of them.
+func TestDivergenceKeepsTheBestEpoch(t *testing.T) {
+	d := wave[float64](3, 64, 40, 4, 1)
+	c := small(ReLU)
+	tr := newTrainer(mustInit[float64](t, 4, c), c.WithDefaults().Training, d, rng.New(1, "order"))
+	var best []float64
+	tr.progress = func(e Epoch) {
+		best = slices.Clone(tr.best)
+		if e.Number == 4 {
+			tr.net.parameters[3] = math.Inf(1)
+		}
+	}
+	history, err := tr.run(context.Background())
+	var diverged *DivergedError
+	if !errors.As(err, &diverged) || diverged.Number != 5 || diverged.Kept != history.Best || len(history.Epochs) != 4 {
+		t.Fatalf("error %v after %d epochs", err, len(history.Epochs))
+	}
+	if !slices.Equal(tr.net.parameters, best) || !tr.net.finite() {
+		t.Error("other parameters than the best were kept")
+	}
+}
+
+func TestTrainRefuses(t *testing.T) {
+	good := func() (Config, Data[float64]) { return small(ReLU), wave[float64](3, 10, 5, 4, 1) }
+	tests := map[string]struct {
+		spoil func(*Config, *Data[float64])
+		words []string
+	}{
+		"no rows":      {func(_ *Config, d *Data[float64]) { d.X, d.Y = d.X.Slice(0, 0), d.Y.Slice(0, 0) }, []string{"no rows"}},
+		"labels":       {func(_ *Config, d *Data[float64]) { d.Y = d.Y.Slice(0, 9) }, []string{"10 training inputs and 9 labels"}},
+		"valid labels": {func(_ *Config, d *Data[float64]) { d.ValidY = d.ValidY.Slice(0, 1) }, []string{"5 validation inputs and 1 labels"}},
+		"columns":      {func(_ *Config, d *Data[float64]) { d.ValidX = d.ValidX.Block(0, 5, 0, 3) }, []string{"3 columns, training inputs 4"}},
+		"outputs":      {func(c *Config, _ *Data[float64]) { c.Architecture.Outputs = 2 }, []string{"1 columns, the network has 2 outputs"}},
+		"NaN":          {func(_ *Config, d *Data[float64]) { d.X.Set(7, 2, math.NaN()) }, []string{"training inputs: row 7, column 2 (from 0) is NaN"}},
+		"infinite":     {func(_ *Config, d *Data[float64]) { d.ValidY.Set(3, 0, math.Inf(-1)) }, []string{"validation labels: row 3", "-Inf"}},
+		"config": {func(c *Config, _ *Data[float64]) {
+			c.Training = Training{Epochs: -1, Batch: -1, Rate: -1, Decay: -1, Beta1: 1, Beta2: -1, Eps: math.Inf(1), Schedule: Schedule{1}}
+			c.Architecture = Architecture{Hidden: []int{5, 0}, Outputs: -1, Activation: 77, SigmaW: math.NaN(), SigmaB: -1}
+		}, []string{"epochs", "mini-batch", "learning rate", "decay", "Beta1", "Beta2", "Eps", "peak", "hidden layer 2", "outputs", "activation 77", "σ_w", "σ_b"}},
+	}
+	for name, test := range tests {
+		c, d := good()
+		test.spoil(&c, &d)
+		net, _, err := Train(context.Background(), c, d, nil)
+		if net != nil || err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		for _, word := range test.words {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: error %q does not say %q", name, err, word)
+			}
+		}
+	}
+	c, d := good()
+	if _, _, err := TrainEnsemble(context.Background(), c, 0, d, nil); err == nil {
+		t.Error("an ensemble without members")
+	}
+	if _, err := NewMLP[float32](0, c.Architecture, 0, 0); err == nil {
+		t.Error("a network without inputs")
+	}
+}
+
+func TestStepAllocatesNothing(t *testing.T) {
+	for _, c := range []Config{small(ReLU), small(SiLU), small(GELU),
+		{Architecture: Architecture{Hidden: []int{100, 100}, Outputs: 3}, Training: Training{Batch: 64, Epochs: 1000}}} {
+		c = c.WithDefaults()
+		d := wave[float32](3, 128, 64, 80, c.Architecture.Outputs)
+		tr := newTrainer(mustInit[float32](t, 80, c), c.Training, d, rng.New(1, "order"))
+		work := func() {
+			tr.order.Permute(tr.rows)
+			tr.take(tr.rows[:tr.batch])
+			tr.validate()
+		}
+		work()
+		if n := testing.AllocsPerRun(20, work); n != 0 {
+			t.Errorf("%v: %v allocations a step", c.Architecture, n)
+		}
+	}
+}
+
+func TestDecay(t *testing.T) {
+	// With a gradient of zero Adam leaves the parameters alone: only the decay
+	// changes them, by the learning rate of each step.
+	x := matrix.New[float64](8, 2)
+	d := Data[float64]{X: x, Y: matrix.New[float64](8, 1)}
+	c := Config{Architecture: Architecture{Hidden: []int{}}, Training: Training{Epochs: 4, Rate: 0.1, Decay: 0.5}}
+	net, _ := train(t, c, d)
+	want := mustInit[float64](t, 2, c).Weights(0).At(1, 0)
+	for step := range 4 {
+		want *= 1 - 0.1*(1-float64(step)/4)*0.5
+	}
+	if got := net.Weights(0).At(1, 0); math.Abs(got/want-1) > 1e-14 {
+		t.Errorf("weight %v, want %v", got, want)
+	}
+}
+
+func TestSchedules(t *testing.T) {
+	tests := []struct {
+		s    Schedule
+		step int
+		want float64
+	}{
+		{Linear, 0, 1}, {Linear, 25, 0.75}, {Linear, 99, 0.01},
+		{Hat, 0, 0}, {Hat, 25, 0.5}, {Hat, 50, 1}, {Hat, 75, 0.5},
+		{WarmUp, 0, 0}, {WarmUp, 5, 0.5}, {WarmUp, 10, 1}, {WarmUp, 55, 0.5},
+	}
+	for _, test := range tests {
+		if got := test.s.factor(test.step, 100); math.Abs(got-test.want) > 1e-15 {
+			t.Errorf("%+v, step %d: %v, want %v", test.s, test.step, got, test.want)
+		}
+	}
+}
