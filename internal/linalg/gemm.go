@@ -231,15 +231,13 @@ func (b *gemmBlock[T]) multiplyRows(r0, r1 int) {
 	if b.k0 > 0 {
 		beta = 1
 	}
-	for p := b.panel0; p < b.panel1; p++ {
-		j0 := p * width
-		if b.lower && j0 >= r1 {
-			return
-		}
-		j1 := min(j0+width, b.dst.Cols)
-		c := b.dst.Data[r0*b.dst.Stride+j0:]
-		b.set.MulTile(c, b.dst.Stride, r1-r0, j1-j0, b.alpha, a, rowStride, stepStride, b.panel(p), k, beta, b.ahead(r1, p-b.panel0))
+	j0 := b.panel0 * width
+	cols := min(b.panel1*width, b.dst.Cols) - j0
+	if b.lower {
+		cols = min(cols, r1-j0)
 	}
+	c := b.dst.Data[r0*b.dst.Stride+j0:]
+	b.set.MulTiles(c, b.dst.Stride, r1-r0, cols, b.alpha, a, rowStride, stepStride, b.scratch.panels, k, beta, b.ahead(r1))
 }
 
 // left returns rows r0 to r1-1 of op(a), columns k0 to k1-1, with the distance
@@ -259,28 +257,19 @@ func (b *gemmBlock[T]) left(r0, r1 int) (data []T, rowStride, stepStride int) {
 	}
 }
 
-// ahead names the part of the left operand that tile number n of a row of tiles
-// fetches for the row of tiles that begins at row r: the lines that the next
-// rows take up, or for a transposed operand every fourth step of the sum.
-func (b *gemmBlock[T]) ahead(r, n int) simd.Ahead {
-	const lineBytes, every = 64, 4
-	var zero T
-	line := lineBytes / int(unsafe.Sizeof(zero))
-	next := min(b.set.TileRows(), b.r1-r)
-	if next <= 0 || b.k0 == b.k1 {
+// ahead names the lines of the left operand that the next row of tiles, which
+// begins at row r, will read.
+func (b *gemmBlock[T]) ahead(r int) simd.Ahead {
+	if r >= b.r1 || b.k0 == b.k1 {
 		return simd.Ahead{}
 	}
 	if b.opA == Trans {
-		if n >= every || n >= b.k1-b.k0 {
-			return simd.Ahead{}
-		}
-		return simd.Ahead{Start: addressOf(b.a.Row(b.k0 + n)[r+next-1:]), Step: every * b.a.Stride}
+		last := min(r+b.set.TileRows(), b.r1) - 1 // the first may be in the cache already
+		return simd.Ahead{Start: addressOf(b.a.Row(b.k0)[last:]), Step: b.a.Stride}
 	}
-	perTile := (b.k1 - b.k0) / every * line
-	if n*perTile >= next*b.a.Stride {
-		return simd.Ahead{}
-	}
-	return simd.Ahead{Start: addressOf(b.a.Row(r)[b.k0:]) + uintptr(n*perTile)*unsafe.Sizeof(zero), Step: line}
+	const lineBytes = 64
+	var zero T
+	return simd.Ahead{Start: addressOf(b.a.Row(r)[b.k0:]), Step: lineBytes / int(unsafe.Sizeof(zero))}
 }
 
 func addressOf[T matrix.Float](x []T) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }

@@ -57,7 +57,8 @@ type Set[T Float] struct {
 	fmaLoop func(n int) int
 }
 
-// tileFunc multiplies one tile; see Set.MulTile. The number of rows is fixed.
+// tileFunc multiplies a row of tiles; see Set.MulTiles. The number of rows is
+// fixed.
 type tileFunc[T Float] func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, ahead uintptr, aheadStep int)
 
 // Name returns "go", "avx2" or "avx512".
@@ -165,49 +166,51 @@ func (s *Set[T]) Adam(w, m, v, g []T, step *AdamStep[T]) {
 	s.adam(w, m[:n], v[:n], g[:n], step)
 }
 
-// TileRows is the most rows of a tile of MulTile.
+// TileRows is the most rows of a tile of MulTiles.
 func (s *Set[T]) TileRows() int { return s.mr }
 
 // TileCols is the width of a packed panel and the most columns of a tile.
 func (s *Set[T]) TileCols() int { return s.nr }
 
-// MulTile is the micro-kernel of matrix multiplication. For i < rows and
-// j < cols:
+// MulTiles is the micro-kernel of matrix multiplication: a row of tiles. b
+// holds as many panels as cols needs, one after the other, each of k rows of
+// TileCols numbers. For i < rows ≤ TileRows and j < cols, with panel
+// q = j/TileCols:
 //
-//	c[i*ldc+j] = alpha·Σ_p a[i*rs+p*ks]·b[p*TileCols+j] + beta·c[i*ldc+j]
+//	c[i*ldc+j] = alpha·Σ_p a[i*rs+p*ks]·b[(q*k+p)*TileCols+j%TileCols] + beta·c[i*ldc+j]
 //
 // summed over p = 0..k-1 in that order, so that an element does not depend on
 // the tile that it lies in. With beta = 0, c is not read. The memory that ahead
 // describes is fetched into the cache meanwhile.
-func (s *Set[T]) MulTile(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int, b []T, k int, beta T, ahead Ahead) {
+func (s *Set[T]) MulTiles(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int, b []T, k int, beta T, ahead Ahead) {
 	if rows <= 0 || cols <= 0 {
 		return
 	}
-	if rs < 0 || ks < 0 || ldc < 0 || k < 0 || cols > s.nr {
-		panic("simd.MulTile: negative stride or too many columns")
+	if rs < 0 || ks < 0 || ldc < 0 || k < 0 {
+		panic("simd.MulTiles: negative stride or length")
 	}
 	_ = c[(rows-1)*ldc+cols-1]
 	if k == 0 {
-		s.scaleTile(c, ldc, rows, cols, beta)
+		scaleRows(c, ldc, rows, cols, beta)
 		return
 	}
 	_ = a[(rows-1)*rs+(k-1)*ks]
-	_ = b[k*s.nr-1]
+	_ = b[(cols+s.nr-1)/s.nr*s.nr*k-1]
 	if ahead.Start == 0 {
 		ahead = Ahead{Start: uintptr(unsafe.Pointer(&a[0]))}
 	}
 	s.tiles[rows](k, &a[0], rs, ks, &b[0], &c[0], ldc, cols, alpha, beta, ahead.Start, ahead.Step)
 }
 
-// Ahead names memory that will be needed soon: for every fourth product of a
-// sum, one cache line, at Start and each Step elements further on. It is only
-// hinted at, so any address will do; the zero value names nothing.
+// Ahead names memory that will be needed soon: for each product of a sum one
+// cache line, at Start and each Step elements further on. It is only hinted at,
+// so any address will do; the zero value names nothing.
 type Ahead struct {
 	Start uintptr
 	Step  int
 }
 
-func (s *Set[T]) scaleTile(c []T, ldc, rows, cols int, beta T) {
+func scaleRows[T Float](c []T, ldc, rows, cols int, beta T) {
 	for i := range rows {
 		row := c[i*ldc:][:cols]
 		for j := range row {

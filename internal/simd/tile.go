@@ -6,22 +6,28 @@ import "unsafe"
 func goTileOf[T Float](rows int) tileFunc[T] {
 	return func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, _ uintptr, _ int) {
 		as := unsafe.Slice(a, (rows-1)*rs+(k-1)*ks+1)
-		bs := unsafe.Slice(b, k*goTile)
+		bs := unsafe.Slice(b, (cols+goTile-1)/goTile*goTile*k)
 		cs := unsafe.Slice(c, (rows-1)*ldc+cols)
-		var acc [goTile][goTile]T
-		if rows == goTile {
-			sumFullTile(&acc, as, rs, ks, bs)
-		} else {
-			sumTile(&acc, rows, as, rs, ks, bs)
+		for j0 := 0; j0 < cols; j0 += goTile {
+			mulGoTile(cs[j0:], ldc, rows, min(goTile, cols-j0), alpha, as, rs, ks, bs[j0*k:][:goTile*k], beta)
 		}
-		for i := range rows {
-			row := cs[i*ldc:][:cols]
-			for j := range row {
-				if beta == 0 {
-					row[j] = alpha * acc[i][j]
-				} else {
-					row[j] = alpha*acc[i][j] + beta*row[j]
-				}
+	}
+}
+
+func mulGoTile[T Float](c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int, b []T, beta T) {
+	var acc [goTile][goTile]T
+	if rows == goTile {
+		sumFullTile(&acc, a, rs, ks, b)
+	} else {
+		sumTile(&acc, rows, a, rs, ks, b)
+	}
+	for i := range rows {
+		row := c[i*ldc:][:cols]
+		for j := range row {
+			if beta == 0 {
+				row[j] = alpha * acc[i][j]
+			} else {
+				row[j] = alpha*acc[i][j] + beta*row[j]
 			}
 		}
 	}

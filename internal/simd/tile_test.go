@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// TestMulTile holds every micro-kernel of every set against a float64 triple
+// TestMulTiles holds every micro-kernel of every set against a float64 triple
 // loop, for all row and column counts, both element orders of A, and guard
 // values around C.
-func TestMulTile(t *testing.T) {
-	t.Run("float32", func(t *testing.T) { testMulTile[float32](t, 1e-5) })
-	t.Run("float64", func(t *testing.T) { testMulTile[float64](t, 1e-13) })
+func TestMulTiles(t *testing.T) {
+	t.Run("float32", func(t *testing.T) { testMulTiles[float32](t, 1e-5) })
+	t.Run("float64", func(t *testing.T) { testMulTiles[float64](t, 1e-13) })
 }
 
-func testMulTile[T Float](t *testing.T, tol float64) {
+func testMulTiles[T Float](t *testing.T, tol float64) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, s := range Available[T]() {
 		t.Run(s.Name(), func(t *testing.T) {
 			for rows := 1; rows <= s.TileRows(); rows++ {
-				for cols := 1; cols <= s.TileCols(); cols++ {
+				for cols := 1; cols <= 3*s.TileCols()+1; cols++ {
 					k := r.IntN(12)
 					c := newTileCase(s, r, rows, cols, k)
 					c.check(t, s, tol)
@@ -46,7 +46,7 @@ func newTileCase[T Float](s *Set[T], r *rand.Rand, rows, cols, k int) tileCase[T
 	if k > 0 {
 		c.a = random[T](r, (rows-1)*c.rs+(k-1)*c.ks+1)
 	}
-	c.b = random[T](r, k*s.TileCols())
+	c.b = random[T](r, (cols+s.TileCols()-1)/s.TileCols()*s.TileCols()*k)
 	c.c = random[T](r, (rows-1)*c.ldc+cols)
 	return c
 }
@@ -57,7 +57,7 @@ func (c tileCase[T]) check(t *testing.T, s *Set[T], tol float64) {
 	if c.beta == 0 && c.rows > 0 {
 		got.body[0] = T(math.NaN()) // must not be read
 	}
-	s.MulTile(got.body, c.ldc, c.rows, c.cols, c.alpha, c.a, c.rs, c.ks, c.b, c.k, c.beta, Ahead{})
+	s.MulTiles(got.body, c.ldc, c.rows, c.cols, c.alpha, c.a, c.rs, c.ks, c.b, c.k, c.beta, Ahead{})
 	got.check(t)
 	for i := range c.rows {
 		for j := range c.ldc {
@@ -69,7 +69,7 @@ func (c tileCase[T]) check(t *testing.T, s *Set[T], tol float64) {
 			if j < c.cols {
 				sum := 0.0
 				for p := range c.k {
-					sum += float64(c.a[i*c.rs+p*c.ks]) * float64(c.b[p*s.TileCols()+j])
+					sum += float64(c.a[i*c.rs+p*c.ks]) * float64(c.b[(j/s.TileCols()*c.k+p)*s.TileCols()+j%s.TileCols()])
 				}
 				want = float64(c.alpha) * sum
 				if c.beta != 0 {

@@ -52,6 +52,7 @@ type tile struct {
 	masks operand.Mem
 
 	a, a7, rs, rs3, rs5, ks, b, k, ahead, aheadStep reg.GPVirtual
+	c, cols                                         reg.GPVirtual
 }
 
 const unroll = 4
@@ -62,13 +63,18 @@ func newTile(e emitter, rows int, masks operand.Mem) *tile {
 
 func (t *tile) acc(i, half int) reg.VecPhysical { return t.vec(2*i + half) }
 func (t *tile) spare(i int) reg.VecPhysical     { return t.vec(2*t.mr + i) }
+func (t *tile) width() int                      { return 2 * t.lanes(t.size) }
 
 func (t *tile) generate() {
-	signature := fmt.Sprintf("func(k int, a *%[1]s, rs, ks int, b, c *%[1]s, ldc, cols int, alpha, beta %[1]s, ahead uintptr, aheadStep int)", t.name())
-	text(t.Context, fmt.Sprintf("tile%d%s%s", t.rows, t.tag, t.isa.name), signature)
-	t.Doc(fmt.Sprintf("tile%d%s%s is the micro-kernel for %d rows; see Set.MulTile.", t.rows, t.tag, t.isa.name, t.rows))
+	signature := fmt.Sprintf("func(k int, a *%[1]s, rs, ks int, b, c *%[1]s, ldc, cols int, "+
+		"alpha, beta %[1]s, ahead uintptr, aheadStep int)", t.float.name)
+	name := fmt.Sprintf("tile%d%s%s", t.rows, t.tag, t.isa.name)
+	text(t.Context, name, signature)
+	t.Doc(fmt.Sprintf("%s is the micro-kernel for %d rows; see Set.MulTiles.", name, t.rows))
 	t.Pragma("noescape")
 	t.loadParams()
+	t.Label("panel")
+	t.firstColumn()
 	t.prefetchC()
 	for i := 0; i < t.rows; i++ {
 		t.zero(t.acc(i, 0))
@@ -77,27 +83,39 @@ func (t *tile) generate() {
 	t.loop("unrolled", unroll)
 	t.loop("single", 1)
 	t.writeBack()
+	t.nextPanel()
 	t.VZEROUPPER()
 	t.RET()
 }
 
-func (t *tile) name() string { return t.float.name }
-
 func (t *tile) loadParams() {
-	t.k = t.gp("k")
-	t.a = t.gp("a")
-	t.b = t.gp("b")
-	t.rs = t.strideOf("rs")
-	t.ks = t.strideOf("ks")
+	t.b, t.c, t.cols = t.gp("b"), t.gp("c"), t.gp("cols")
+	t.rs, t.ks = t.strideOf("rs"), t.strideOf("ks")
 	t.ahead, t.aheadStep = t.gp("ahead"), t.strideOf("aheadStep")
 	t.rs3, t.rs5 = t.GP64(), t.GP64()
 	t.LEAQ(operand.Mem{Base: t.rs, Index: t.rs, Scale: 2}, t.rs3)
 	t.LEAQ(operand.Mem{Base: t.rs, Index: t.rs, Scale: 4}, t.rs5)
+	t.a, t.a7, t.k = t.GP64(), t.GP64(), t.GP64()
+}
+
+// firstColumn goes back to the first product of the sum.
+func (t *tile) firstColumn() {
+	t.Load(t.Param("k"), t.k)
+	t.Load(t.Param("a"), t.a)
 	if t.rows > 7 {
-		t.a7 = t.GP64()
 		t.LEAQ(operand.Mem{Base: t.a, Index: t.rs3, Scale: 2}, t.a7)
 		t.ADDQ(t.rs, t.a7)
 	}
+}
+
+// nextPanel goes on to the next panel, if there is one. The first panel has
+// fetched ahead all there was to fetch.
+func (t *tile) nextPanel() {
+	t.Load(t.Param("a"), t.ahead)
+	t.XORQ(t.aheadStep, t.aheadStep)
+	t.ADDQ(operand.U32(uint32(2*t.wide)), t.c)
+	t.SUBQ(operand.U32(uint32(t.width())), t.cols)
+	t.JG(operand.LabelRef("panel"))
 }
 
 func (t *tile) gp(param string) reg.GPVirtual {
@@ -105,19 +123,16 @@ func (t *tile) gp(param string) reg.GPVirtual {
 }
 
 // strideOf loads a stride and turns elements into bytes.
-func (t *tile) strideOf(param string) reg.GPVirtual {
-	r := t.gp(param)
-	t.SHLQ(operand.U8(map[int]uint8{4: 2, 8: 3}[t.size]), r)
-	return r
-}
+func (t *tile) strideOf(param string) reg.GPVirtual { return bytesOf(t.emitter, param) }
 
 // prefetchC asks for the tile of C early: its rows lie far apart and are
 // needed only after the sums are done.
 func (t *tile) prefetchC() {
-	c, ldc := t.gp("c"), t.strideOf("ldc")
+	c, ldc := t.GP64(), t.strideOf("ldc")
+	t.MOVQ(t.c, c)
 	for i := 0; i < t.rows; i++ {
 		t.PREFETCHT0(operand.Mem{Base: c})
-		t.PREFETCHT0(operand.Mem{Base: c, Disp: 2*t.wide - t.size})
+		t.PREFETCHT0(operand.Mem{Base: c, Disp: t.wide})
 		t.ADDQ(ldc, c)
 	}
 }
@@ -127,10 +142,6 @@ func (t *tile) loop(label string, count int) {
 	t.Label(label)
 	t.CMPQ(t.k, operand.U32(uint32(count)))
 	t.JL(operand.LabelRef(label + "Done"))
-	if count > 1 {
-		t.PREFETCHT1(operand.Mem{Base: t.ahead})
-		t.ADDQ(t.aheadStep, t.ahead)
-	}
 	for u := 0; u < count; u++ {
 		t.step(u)
 	}
@@ -151,6 +162,8 @@ func (t *tile) step(u int) {
 		t.fma231(x, b0, t.acc(i, 0))
 		t.fma231(x, b1, t.acc(i, 1))
 	}
+	t.PREFETCHT1(operand.Mem{Base: t.ahead})
+	t.ADDQ(t.aheadStep, t.ahead)
 	t.ADDQ(t.ks, t.a)
 	if t.rows > 7 {
 		t.ADDQ(t.ks, t.a7)
@@ -186,7 +199,8 @@ func (t *tile) writeBack() {
 		t.mulv(alpha, t.acc(i, 1), t.acc(i, 1))
 	}
 	t.Label("scaled")
-	c, ldc := t.gp("c"), t.strideOf("ldc")
+	c, ldc := t.GP64(), t.strideOf("ldc")
+	t.MOVQ(t.c, c)
 	t.jumpUnlessZero("beta", "merge")
 	t.writeRows(c, ldc, "store", nil)
 	t.JMP(operand.LabelRef("written"))
@@ -238,15 +252,14 @@ func (t *tile) writeRows(c, ldc reg.GPVirtual, label string, beta reg.Register) 
 		t.eachRow(c, ldc, beta, t.loadMasked512, t.storeMasked512)
 		return
 	}
-	cols := t.gp("cols")
-	t.CMPQ(cols, operand.U32(uint32(2*t.lanes(t.size))))
-	t.JNE(operand.LabelRef(label + "Part"))
+	t.CMPQ(t.cols, operand.U32(uint32(t.width())))
+	t.JL(operand.LabelRef(label + "Part"))
 	t.eachRow(c, ldc, beta,
 		func(_ int, from operand.Mem, to reg.Register) { t.load(from, to) },
 		func(_ int, from reg.Register, to operand.Mem) { t.store(from, to) })
 	t.JMP(operand.LabelRef(label + "Done"))
 	t.Label(label + "Part")
-	t.columnMaskVectors(cols)
+	t.columnMaskVectors()
 	t.eachRow(c, ldc, beta, t.loadMasked256, t.storeMasked256)
 	t.Label(label + "Done")
 }
@@ -273,7 +286,10 @@ var halfMask = []reg.OpmaskPhysical{reg.K1, reg.K2}
 
 // columnMasks sets K1 and K2 to the columns that exist in either half.
 func (t *tile) columnMasks() {
-	cols, bits := t.gp("cols"), t.GP64()
+	cols, bits := t.GP64(), t.GP64()
+	t.MOVQ(operand.U32(uint32(t.width())), cols)
+	t.CMPQ(t.cols, cols)
+	t.CMOVQLT(t.cols, cols)
 	t.MOVQ(operand.I32(-1), bits)
 	t.BZHIQ(cols, bits, bits)
 	t.KMOVW(bits.As32(), reg.K1)
@@ -298,8 +314,9 @@ func (t *tile) storeMasked512(half int, from reg.Register, to operand.Mem) {
 }
 
 // columnMaskVectors is columnMasks for AVX2: the registers of B become masks.
-func (t *tile) columnMaskVectors(cols reg.GPVirtual) {
-	table := t.GP64()
+func (t *tile) columnMaskVectors() {
+	table, cols := t.GP64(), t.GP64()
+	t.MOVQ(t.cols, cols)
 	t.SHLQ(operand.U8(map[int]uint8{4: 2, 8: 3}[t.size]), cols)
 	t.LEAQ(t.masks.Offset(2*t.wide), table)
 	t.SUBQ(cols, table)
