@@ -216,7 +216,7 @@ func (j *solveJob[T]) solve(panel []T) {
 func (j *solveJob[T]) solveDown(panel []T, i0, i1 int) {
 	n, width := j.n, j.set.TileCols()
 	if i0 > 0 {
-		j.set.MulTile(panel[i0*width:], width, i1-i0, width, -1, j.l[i0*n:], n, 1, panel, i0, 1)
+		j.set.MulTiles(panel[i0*width:], width, i1-i0, width, -1, j.l[i0*n:], n, 1, panel, i0, 1, simd.Ahead{})
 	}
 	for i := i0; i < i1; i++ {
 		row := panel[i*width:][:width]
@@ -231,7 +231,7 @@ func (j *solveJob[T]) solveDown(panel []T, i0, i1 int) {
 func (j *solveJob[T]) solveUp(panel []T, i0, i1 int) {
 	n, width := j.n, j.set.TileCols()
 	if i1 < n {
-		j.set.MulTile(panel[i0*width:], width, i1-i0, width, -1, j.l[i1*n+i0:], 1, n, panel[i1*width:], n-i1, 1)
+		j.set.MulTiles(panel[i0*width:], width, i1-i0, width, -1, j.l[i1*n+i0:], 1, n, panel[i1*width:], n-i1, 1, simd.Ahead{})
 	}
 	for i := i1 - 1; i >= i0; i-- {
 		row := panel[i*width:][:width]

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 032c3f7aefa0b30f182cac2b
+// sources a6c5d8d91562c063d1ffda37
 // content a97859aed189f0d4b008e44b

@@ -4,35 +4,35 @@
 
 package simd
 
-// tile1F32AVX2 is the micro-kernel for 1 rows; see Set.MulTile.
+// tile1F32AVX2 is the micro-kernel for 1 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile1F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile1F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile2F32AVX2 is the micro-kernel for 2 rows; see Set.MulTile.
+// tile2F32AVX2 is the micro-kernel for 2 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile2F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile2F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile3F32AVX2 is the micro-kernel for 3 rows; see Set.MulTile.
+// tile3F32AVX2 is the micro-kernel for 3 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile3F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile3F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile4F32AVX2 is the micro-kernel for 4 rows; see Set.MulTile.
+// tile4F32AVX2 is the micro-kernel for 4 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile4F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile4F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile5F32AVX2 is the micro-kernel for 5 rows; see Set.MulTile.
+// tile5F32AVX2 is the micro-kernel for 5 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile5F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile5F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile6F32AVX2 is the micro-kernel for 6 rows; see Set.MulTile.
+// tile6F32AVX2 is the micro-kernel for 6 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile6F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile6F32AVX2(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
 // packPanelF32AVX2 copies full rows; see Set.PackPanel.
 //
@@ -47,35 +47,35 @@ func packPanelTF32AVX2(dst []float32, src []float32, ld int, k int) int
 // fmaLoopF32AVX2 is the loop of Set.FMALoop.
 func fmaLoopF32AVX2(n int) int
 
-// tile1F64AVX2 is the micro-kernel for 1 rows; see Set.MulTile.
+// tile1F64AVX2 is the micro-kernel for 1 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile1F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile1F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile2F64AVX2 is the micro-kernel for 2 rows; see Set.MulTile.
+// tile2F64AVX2 is the micro-kernel for 2 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile2F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile2F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile3F64AVX2 is the micro-kernel for 3 rows; see Set.MulTile.
+// tile3F64AVX2 is the micro-kernel for 3 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile3F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile3F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile4F64AVX2 is the micro-kernel for 4 rows; see Set.MulTile.
+// tile4F64AVX2 is the micro-kernel for 4 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile4F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile4F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile5F64AVX2 is the micro-kernel for 5 rows; see Set.MulTile.
+// tile5F64AVX2 is the micro-kernel for 5 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile5F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile5F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile6F64AVX2 is the micro-kernel for 6 rows; see Set.MulTile.
+// tile6F64AVX2 is the micro-kernel for 6 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile6F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile6F64AVX2(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
 // packPanelF64AVX2 copies full rows; see Set.PackPanel.
 //
@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources 032c3f7aefa0b30f182cac2b
-// content d1d0ea37cb8596d67d4535da
+// sources a6c5d8d91562c063d1ffda37
+// content 3ed81663c57627781abcdbe6

@@ -4,75 +4,75 @@
 
 package simd
 
-// tile1F32AVX512 is the micro-kernel for 1 rows; see Set.MulTile.
+// tile1F32AVX512 is the micro-kernel for 1 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile1F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile1F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile2F32AVX512 is the micro-kernel for 2 rows; see Set.MulTile.
+// tile2F32AVX512 is the micro-kernel for 2 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile2F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile2F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile3F32AVX512 is the micro-kernel for 3 rows; see Set.MulTile.
+// tile3F32AVX512 is the micro-kernel for 3 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile3F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile3F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile4F32AVX512 is the micro-kernel for 4 rows; see Set.MulTile.
+// tile4F32AVX512 is the micro-kernel for 4 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile4F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile4F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile5F32AVX512 is the micro-kernel for 5 rows; see Set.MulTile.
+// tile5F32AVX512 is the micro-kernel for 5 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile5F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile5F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile6F32AVX512 is the micro-kernel for 6 rows; see Set.MulTile.
+// tile6F32AVX512 is the micro-kernel for 6 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile6F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile6F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile7F32AVX512 is the micro-kernel for 7 rows; see Set.MulTile.
+// tile7F32AVX512 is the micro-kernel for 7 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile7F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile7F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile8F32AVX512 is the micro-kernel for 8 rows; see Set.MulTile.
+// tile8F32AVX512 is the micro-kernel for 8 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile8F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile8F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile9F32AVX512 is the micro-kernel for 9 rows; see Set.MulTile.
+// tile9F32AVX512 is the micro-kernel for 9 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile9F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile9F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile10F32AVX512 is the micro-kernel for 10 rows; see Set.MulTile.
+// tile10F32AVX512 is the micro-kernel for 10 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile10F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile10F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile11F32AVX512 is the micro-kernel for 11 rows; see Set.MulTile.
+// tile11F32AVX512 is the micro-kernel for 11 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile11F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile11F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile12F32AVX512 is the micro-kernel for 12 rows; see Set.MulTile.
+// tile12F32AVX512 is the micro-kernel for 12 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile12F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile12F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile13F32AVX512 is the micro-kernel for 13 rows; see Set.MulTile.
+// tile13F32AVX512 is the micro-kernel for 13 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile13F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile13F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
-// tile14F32AVX512 is the micro-kernel for 14 rows; see Set.MulTile.
+// tile14F32AVX512 is the micro-kernel for 14 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile14F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
+func tile14F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
 
 // packPanelF32AVX512 copies full rows; see Set.PackPanel.
 //
@@ -87,75 +87,75 @@ func packPanelTF32AVX512(dst []float32, src []float32, ld int, k int) int
 // fmaLoopF32AVX512 is the loop of Set.FMALoop.
 func fmaLoopF32AVX512(n int) int
 
-// tile1F64AVX512 is the micro-kernel for 1 rows; see Set.MulTile.
+// tile1F64AVX512 is the micro-kernel for 1 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile1F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile1F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile2F64AVX512 is the micro-kernel for 2 rows; see Set.MulTile.
+// tile2F64AVX512 is the micro-kernel for 2 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile2F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile2F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile3F64AVX512 is the micro-kernel for 3 rows; see Set.MulTile.
+// tile3F64AVX512 is the micro-kernel for 3 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile3F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile3F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile4F64AVX512 is the micro-kernel for 4 rows; see Set.MulTile.
+// tile4F64AVX512 is the micro-kernel for 4 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile4F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile4F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile5F64AVX512 is the micro-kernel for 5 rows; see Set.MulTile.
+// tile5F64AVX512 is the micro-kernel for 5 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile5F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile5F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile6F64AVX512 is the micro-kernel for 6 rows; see Set.MulTile.
+// tile6F64AVX512 is the micro-kernel for 6 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile6F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile6F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile7F64AVX512 is the micro-kernel for 7 rows; see Set.MulTile.
+// tile7F64AVX512 is the micro-kernel for 7 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile7F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile7F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile8F64AVX512 is the micro-kernel for 8 rows; see Set.MulTile.
+// tile8F64AVX512 is the micro-kernel for 8 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile8F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile8F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile9F64AVX512 is the micro-kernel for 9 rows; see Set.MulTile.
+// tile9F64AVX512 is the micro-kernel for 9 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile9F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile9F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile10F64AVX512 is the micro-kernel for 10 rows; see Set.MulTile.
+// tile10F64AVX512 is the micro-kernel for 10 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile10F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile10F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile11F64AVX512 is the micro-kernel for 11 rows; see Set.MulTile.
+// tile11F64AVX512 is the micro-kernel for 11 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile11F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile11F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile12F64AVX512 is the micro-kernel for 12 rows; see Set.MulTile.
+// tile12F64AVX512 is the micro-kernel for 12 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile12F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile12F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile13F64AVX512 is the micro-kernel for 13 rows; see Set.MulTile.
+// tile13F64AVX512 is the micro-kernel for 13 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile13F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile13F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
-// tile14F64AVX512 is the micro-kernel for 14 rows; see Set.MulTile.
+// tile14F64AVX512 is the micro-kernel for 14 rows; see Set.MulTiles.
 //
 //go:noescape
-func tile14F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
+func tile14F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
 
 // packPanelF64AVX512 copies full rows; see Set.PackPanel.
 //
@@ -170,5 +170,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources 032c3f7aefa0b30f182cac2b
-// content 4e9da9d6082177d279fb46ad
+// sources a6c5d8d91562c063d1ffda37
+// content e46103c7815b620058ebdc89

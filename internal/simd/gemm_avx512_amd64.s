@@ -4,272 +4,339 @@
 
 #include "textflag.h"
 
-// func tile1F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile1F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), BX
-	MOVQ       c+40(FP), BX
-	MOVQ       ldc+48(FP), DI
-	SHLQ       $0x02, DI
-	PREFETCHT0 (BX)
-	PREFETCHT0 124(BX)
-	ADDQ       DI, BX
+// func tile1F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile1F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), BX
+
+panel:
+	MOVQ       k+0(FP), R9
+	MOVQ       a+8(FP), BX
+	MOVQ       ldc+48(FP), R11
+	SHLQ       $0x02, R11
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R9, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (BX), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	ADDQ         SI, CX
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (BX), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	ADDQ         SI, CX
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (BX), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	ADDQ         SI, CX
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (BX), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R9
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R9, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (BX), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R9
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), CX
-	SHLL         $0x01, CX
-	JNE          merge
-	MOVQ         cols+56(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	KMOVW        DX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    CX, BX
+	MOVL    beta+68(FP), DI
+	SHLL    $0x01, DI
+	JNE     merge
+	MOVQ    $0x00000020, DI
+	CMPQ    DX, DI
+	CMOVQLT DX, DI
+	MOVQ    $-1, R8
+	BZHIQ   DI, R8, R8
+	KMOVW   R8, K1
+	SHRQ    $0x10, R8
+	KMOVW   R8, K2
+	VMOVUPS Z0, K1, (BX)
+	VMOVUPS Z1, K2, 64(BX)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x10, DX
-	KMOVW        DX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, DI
+	CMPQ         DX, DI
+	CMOVQLT      DX, DI
+	MOVQ         $-1, R8
+	BZHIQ        DI, R8, R8
+	KMOVW        R8, K1
+	SHRQ         $0x10, R8
+	KMOVW        R8, K2
+	VMOVUPS.Z    (BX), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (BX)
+	VMOVUPS.Z    64(BX), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
+	VMOVUPS      Z1, K2, 64(BX)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile2F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile2F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), DI
-	MOVQ       c+40(FP), DI
-	MOVQ       ldc+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 124(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 124(DI)
-	ADDQ       R8, DI
+// func tile2F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile2F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R9
+
+panel:
+	MOVQ       k+0(FP), R10
+	MOVQ       a+8(FP), R9
+	MOVQ       ldc+48(FP), R12
+	SHLQ       $0x02, R12
+	MOVQ       CX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R10, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	ADDQ         SI, CX
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	ADDQ         SI, CX
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	ADDQ         SI, CX
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R10
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R10, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R10
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
 	VMULPS       Z31, Z2, Z2
 	VMULPS       Z31, Z3, Z3
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R9
+	SHLL    $0x01, R9
+	JNE     merge
+	MOVQ    $0x00000020, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	KMOVW   R10, K1
+	SHRQ    $0x10, R10
+	KMOVW   R10, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R9
+	CMPQ         DX, R9
+	CMOVQLT      DX, R9
+	MOVQ         $-1, R10
+	BZHIQ        R9, R10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x10, R10
+	KMOVW        R10, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
+	VMOVUPS      Z3, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile3F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile3F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), DI
-	MOVQ       c+40(FP), DI
-	MOVQ       ldc+48(FP), R8
-	SHLQ       $0x02, R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 124(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 124(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 124(DI)
-	ADDQ       R8, DI
+// func tile3F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile3F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R9
+
+panel:
+	MOVQ       k+0(FP), R10
+	MOVQ       a+8(FP), R9
+	MOVQ       ldc+48(FP), R12
+	SHLQ       $0x02, R12
+	MOVQ       CX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -278,81 +345,93 @@ TEXT ·tile3F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z5, Z5, Z5
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R10, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R9)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	ADDQ         SI, CX
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R9)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	ADDQ         SI, CX
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R9)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	ADDQ         SI, CX
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R9)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R10
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R10, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R9), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R9)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R9)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R10
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -360,88 +439,106 @@ singleDone:
 	VMULPS       Z31, Z3, Z3
 	VMULPS       Z31, Z4, Z4
 	VMULPS       Z31, Z5, Z5
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R9
+	SHLL    $0x01, R9
+	JNE     merge
+	MOVQ    $0x00000020, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	KMOVW   R10, K1
+	SHRQ    $0x10, R10
+	KMOVW   R10, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R9
+	CMPQ         DX, R9
+	CMOVQLT      DX, R9
+	MOVQ         $-1, R10
+	BZHIQ        R9, R10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x10, R10
+	KMOVW        R10, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
+	VMOVUPS      Z5, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile4F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile4F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	MOVQ       c+40(FP), R8
-	MOVQ       ldc+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 124(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 124(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 124(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 124(R8)
-	ADDQ       R9, R8
+// func tile4F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile4F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R11
+	MOVQ       a+8(FP), R10
+	MOVQ       ldc+48(FP), R13
+	SHLQ       $0x02, R13
+	MOVQ       CX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -452,96 +549,108 @@ TEXT ·tile4F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z7, Z7, Z7
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R11, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	ADDQ         SI, CX
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	ADDQ         SI, CX
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	ADDQ         SI, CX
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R11
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R11, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R11
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -551,101 +660,119 @@ singleDone:
 	VMULPS       Z31, Z5, Z5
 	VMULPS       Z31, Z6, Z6
 	VMULPS       Z31, Z7, Z7
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R10
+	SHLL    $0x01, R10
+	JNE     merge
+	MOVQ    $0x00000020, R10
+	CMPQ    DX, R10
+	CMOVQLT DX, R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R10
+	CMPQ         DX, R10
+	CMOVQLT      DX, R10
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVW        R11, K1
+	SHRQ         $0x10, R11
+	KMOVW        R11, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
+	VMOVUPS      Z7, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile5F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile5F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	MOVQ       c+40(FP), R8
-	MOVQ       ldc+48(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 124(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 124(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 124(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 124(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 124(R8)
-	ADDQ       R9, R8
+// func tile5F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile5F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R11
+	MOVQ       a+8(FP), R10
+	MOVQ       ldc+48(FP), R13
+	SHLQ       $0x02, R13
+	MOVQ       CX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -658,111 +785,123 @@ TEXT ·tile5F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z9, Z9, Z9
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R11, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R10)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	ADDQ         SI, CX
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R10)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	ADDQ         SI, CX
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R10)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	ADDQ         SI, CX
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R10)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R11
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R11, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R10), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R10)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R10)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R10)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R10)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R11
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -774,114 +913,132 @@ singleDone:
 	VMULPS       Z31, Z7, Z7
 	VMULPS       Z31, Z8, Z8
 	VMULPS       Z31, Z9, Z9
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R10
+	SHLL    $0x01, R10
+	JNE     merge
+	MOVQ    $0x00000020, R10
+	CMPQ    DX, R10
+	CMOVQLT DX, R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	SHRQ    $0x10, R11
+	KMOVW   R11, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R10
+	CMPQ         DX, R10
+	CMOVQLT      DX, R10
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVW        R11, K1
+	SHRQ         $0x10, R11
+	KMOVW        R11, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
+	VMOVUPS      Z9, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile6F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile6F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	MOVQ       c+40(FP), R9
-	MOVQ       ldc+48(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
+// func tile6F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile6F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R12
+	MOVQ       a+8(FP), R11
+	MOVQ       ldc+48(FP), R14
+	SHLQ       $0x02, R14
+	MOVQ       CX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -896,126 +1053,138 @@ TEXT ·tile6F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z11, Z11, Z11
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R12, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	ADDQ         SI, CX
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	ADDQ         SI, CX
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	ADDQ         SI, CX
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R12
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R12, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R12
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -1029,127 +1198,145 @@ singleDone:
 	VMULPS       Z31, Z9, Z9
 	VMULPS       Z31, Z10, Z10
 	VMULPS       Z31, Z11, Z11
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS      Z11, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R11
+	SHLL    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000020, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z10, K1, (DI)
+	VMOVUPS Z11, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x10, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z10, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z11
-	VMOVUPS      Z11, K2, 64(AX)
+	VMOVUPS      Z11, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile7F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile7F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	MOVQ       c+40(FP), R9
-	MOVQ       ldc+48(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 124(R9)
-	ADDQ       R10, R9
+// func tile7F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile7F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R12
+	MOVQ       a+8(FP), R11
+	MOVQ       ldc+48(FP), R14
+	SHLQ       $0x02, R14
+	MOVQ       CX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1166,141 +1353,153 @@ TEXT ·tile7F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z13, Z13, Z13
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R12, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	ADDQ         SI, CX
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	ADDQ         SI, CX
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	ADDQ         SI, CX
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R12
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R12, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R12
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -1316,142 +1515,160 @@ singleDone:
 	VMULPS       Z31, Z11, Z11
 	VMULPS       Z31, Z12, Z12
 	VMULPS       Z31, Z13, Z13
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS      Z13, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R11
+	SHLL    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000020, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z10, K1, (DI)
+	VMOVUPS Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z12, K1, (DI)
+	VMOVUPS Z13, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x10, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z10, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z11
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z12
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z12, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z13
-	VMOVUPS      Z13, K2, 64(AX)
+	VMOVUPS      Z13, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile8F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile8F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
+// func tile8F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile8F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x02, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1470,161 +1687,173 @@ TEXT ·tile8F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z15, Z15, Z15
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -1642,155 +1871,173 @@ singleDone:
 	VMULPS       Z31, Z13, Z13
 	VMULPS       Z31, Z14, Z14
 	VMULPS       Z31, Z15, Z15
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS      Z15, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R11
+	SHLL    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000020, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z10, K1, (DI)
+	VMOVUPS Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z12, K1, (DI)
+	VMOVUPS Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z14, K1, (DI)
+	VMOVUPS Z15, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x10, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z10, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z11
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z12
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z12, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z13
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z14
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z14, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z15
-	VMOVUPS      Z15, K2, 64(AX)
+	VMOVUPS      Z15, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile9F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile9F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
+// func tile9F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile9F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x02, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -1811,176 +2058,188 @@ TEXT ·tile9F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z17, Z17, Z17
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -2000,168 +2259,186 @@ singleDone:
 	VMULPS       Z31, Z15, Z15
 	VMULPS       Z31, Z16, Z16
 	VMULPS       Z31, Z17, Z17
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS      Z17, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R11
+	SHLL    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000020, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z10, K1, (DI)
+	VMOVUPS Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z12, K1, (DI)
+	VMOVUPS Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z14, K1, (DI)
+	VMOVUPS Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z16, K1, (DI)
+	VMOVUPS Z17, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x10, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z10, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z11
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z12
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z12, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z13
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z14
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z14, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z15
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z16
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z16, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z17
-	VMOVUPS      Z17, K2, 64(AX)
+	VMOVUPS      Z17, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile10F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile10F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
+// func tile10F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile10F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x02, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2184,191 +2461,203 @@ TEXT ·tile10F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z19, Z19, Z19
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -2390,181 +2679,199 @@ singleDone:
 	VMULPS       Z31, Z17, Z17
 	VMULPS       Z31, Z18, Z18
 	VMULPS       Z31, Z19, Z19
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS      Z19, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R11
+	SHLL    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000020, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z10, K1, (DI)
+	VMOVUPS Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z12, K1, (DI)
+	VMOVUPS Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z14, K1, (DI)
+	VMOVUPS Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z16, K1, (DI)
+	VMOVUPS Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z18, K1, (DI)
+	VMOVUPS Z19, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x10, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z10, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z11
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z12
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z12, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z13
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z14
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z14, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z15
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z16
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z16, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z17
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z18
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z18, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z19
-	VMOVUPS      Z19, K2, 64(AX)
+	VMOVUPS      Z19, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile11F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile11F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
+// func tile11F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile11F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x02, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -2589,206 +2896,218 @@ TEXT ·tile11F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z21, Z21, Z21
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -2812,194 +3131,212 @@ singleDone:
 	VMULPS       Z31, Z19, Z19
 	VMULPS       Z31, Z20, Z20
 	VMULPS       Z31, Z21, Z21
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS      Z21, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R11
+	SHLL    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000020, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z10, K1, (DI)
+	VMOVUPS Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z12, K1, (DI)
+	VMOVUPS Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z14, K1, (DI)
+	VMOVUPS Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z16, K1, (DI)
+	VMOVUPS Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z18, K1, (DI)
+	VMOVUPS Z19, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z20, K1, (DI)
+	VMOVUPS Z21, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x10, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z10, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z11
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z12
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z12, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z13
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z14
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z14, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z15
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z16
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z16, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z17
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z18
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z18, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z19
-	VMOVUPS      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z19, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z20
-	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z20, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z21
-	VMOVUPS      Z21, K2, 64(AX)
+	VMOVUPS      Z21, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile12F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile12F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
+// func tile12F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile12F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x02, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3026,221 +3363,233 @@ TEXT ·tile12F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z23, Z23, Z23
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -3266,207 +3615,225 @@ singleDone:
 	VMULPS       Z31, Z21, Z21
 	VMULPS       Z31, Z22, Z22
 	VMULPS       Z31, Z23, Z23
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z22, K1, (AX)
-	VMOVUPS      Z23, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R11
+	SHLL    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000020, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z10, K1, (DI)
+	VMOVUPS Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z12, K1, (DI)
+	VMOVUPS Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z14, K1, (DI)
+	VMOVUPS Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z16, K1, (DI)
+	VMOVUPS Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z18, K1, (DI)
+	VMOVUPS Z19, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z20, K1, (DI)
+	VMOVUPS Z21, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z22, K1, (DI)
+	VMOVUPS Z23, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x10, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z10, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z11
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z12
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z12, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z13
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z14
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z14, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z15
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z16
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z16, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z17
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z18
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z18, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z19
-	VMOVUPS      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z19, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z20
-	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z20, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z21
-	VMOVUPS      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z21, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z22
-	VMOVUPS      Z22, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z22, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z23
-	VMOVUPS      Z23, K2, 64(AX)
+	VMOVUPS      Z23, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile13F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile13F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
+// func tile13F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile13F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x02, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3495,236 +3862,248 @@ TEXT ·tile13F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z25, Z25, Z25
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -3752,220 +4131,238 @@ singleDone:
 	VMULPS       Z31, Z23, Z23
 	VMULPS       Z31, Z24, Z24
 	VMULPS       Z31, Z25, Z25
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z22, K1, (AX)
-	VMOVUPS      Z23, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z24, K1, (AX)
-	VMOVUPS      Z25, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R11
+	SHLL    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000020, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z10, K1, (DI)
+	VMOVUPS Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z12, K1, (DI)
+	VMOVUPS Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z14, K1, (DI)
+	VMOVUPS Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z16, K1, (DI)
+	VMOVUPS Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z18, K1, (DI)
+	VMOVUPS Z19, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z20, K1, (DI)
+	VMOVUPS Z21, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z22, K1, (DI)
+	VMOVUPS Z23, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z24, K1, (DI)
+	VMOVUPS Z25, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x10, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z10, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z11
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z12
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z12, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z13
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z14
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z14, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z15
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z16
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z16, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z17
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z18
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z18, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z19
-	VMOVUPS      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z19, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z20
-	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z20, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z21
-	VMOVUPS      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z21, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z22
-	VMOVUPS      Z22, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z22, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z23
-	VMOVUPS      Z23, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z23, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z24
-	VMOVUPS      Z24, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z24, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z25
-	VMOVUPS      Z25, K2, 64(AX)
+	VMOVUPS      Z25, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile14F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile14F32AVX512(SB), NOSPLIT, $0-72
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x02, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 124(R10)
-	ADDQ       R11, R10
+// func tile14F32AVX512(k int, a *float32, rs int, ks int, b *float32, c *float32, ldc int, cols int, alpha float32, beta float32, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile14F32AVX512(SB), NOSPLIT, $0-88
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x02, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ ahead+72(FP), DI
+	MOVQ aheadStep+80(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x02, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -3996,251 +4393,263 @@ TEXT ·tile14F32AVX512(SB), NOSPLIT, $0-72
 	VPXORD     Z27, Z27, Z27
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	VBROADCASTSS (R9)(DI*2), Z31
+	VBROADCASTSS (R12)(R9*2), Z31
 	VFMADD231PS  Z31, Z28, Z26
 	VFMADD231PS  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      128(DX), Z28
-	VMOVUPS      192(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      128(AX), Z28
+	VMOVUPS      192(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	VBROADCASTSS (R9)(DI*2), Z31
+	VBROADCASTSS (R12)(R9*2), Z31
 	VFMADD231PS  Z31, Z28, Z26
 	VFMADD231PS  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      256(DX), Z28
-	VMOVUPS      320(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      256(AX), Z28
+	VMOVUPS      320(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	VBROADCASTSS (R9)(DI*2), Z31
+	VBROADCASTSS (R12)(R9*2), Z31
 	VFMADD231PS  Z31, Z28, Z26
 	VFMADD231PS  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPS      384(DX), Z28
-	VMOVUPS      448(DX), Z29
-	VBROADCASTSS (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPS      384(AX), Z28
+	VMOVUPS      448(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	VBROADCASTSS (R9)(DI*2), Z31
+	VBROADCASTSS (R12)(R9*2), Z31
 	VFMADD231PS  Z31, Z28, Z26
 	VFMADD231PS  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPS      (DX), Z28
-	VMOVUPS      64(DX), Z29
-	VBROADCASTSS (CX), Z30
+	VMOVUPS      (AX), Z28
+	VMOVUPS      64(AX), Z29
+	VBROADCASTSS (R11), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
-	VBROADCASTSS (CX)(BX*1), Z31
+	VBROADCASTSS (R11)(BX*1), Z31
 	VFMADD231PS  Z31, Z28, Z2
 	VFMADD231PS  Z31, Z29, Z3
-	VBROADCASTSS (CX)(BX*2), Z30
+	VBROADCASTSS (R11)(BX*2), Z30
 	VFMADD231PS  Z30, Z28, Z4
 	VFMADD231PS  Z30, Z29, Z5
-	VBROADCASTSS (CX)(DI*1), Z31
+	VBROADCASTSS (R11)(R9*1), Z31
 	VFMADD231PS  Z31, Z28, Z6
 	VFMADD231PS  Z31, Z29, Z7
-	VBROADCASTSS (CX)(BX*4), Z30
+	VBROADCASTSS (R11)(BX*4), Z30
 	VFMADD231PS  Z30, Z28, Z8
 	VFMADD231PS  Z30, Z29, Z9
-	VBROADCASTSS (CX)(R8*1), Z31
+	VBROADCASTSS (R11)(R10*1), Z31
 	VFMADD231PS  Z31, Z28, Z10
 	VFMADD231PS  Z31, Z29, Z11
-	VBROADCASTSS (CX)(DI*2), Z30
+	VBROADCASTSS (R11)(R9*2), Z30
 	VFMADD231PS  Z30, Z28, Z12
 	VFMADD231PS  Z30, Z29, Z13
-	VBROADCASTSS (R9), Z31
+	VBROADCASTSS (R12), Z31
 	VFMADD231PS  Z31, Z28, Z14
 	VFMADD231PS  Z31, Z29, Z15
-	VBROADCASTSS (R9)(BX*1), Z30
+	VBROADCASTSS (R12)(BX*1), Z30
 	VFMADD231PS  Z30, Z28, Z16
 	VFMADD231PS  Z30, Z29, Z17
-	VBROADCASTSS (R9)(BX*2), Z31
+	VBROADCASTSS (R12)(BX*2), Z31
 	VFMADD231PS  Z31, Z28, Z18
 	VFMADD231PS  Z31, Z29, Z19
-	VBROADCASTSS (R9)(DI*1), Z30
+	VBROADCASTSS (R12)(R9*1), Z30
 	VFMADD231PS  Z30, Z28, Z20
 	VFMADD231PS  Z30, Z29, Z21
-	VBROADCASTSS (R9)(BX*4), Z31
+	VBROADCASTSS (R12)(BX*4), Z31
 	VFMADD231PS  Z31, Z28, Z22
 	VFMADD231PS  Z31, Z29, Z23
-	VBROADCASTSS (R9)(R8*1), Z30
+	VBROADCASTSS (R12)(R10*1), Z30
 	VFMADD231PS  Z30, Z28, Z24
 	VFMADD231PS  Z30, Z29, Z25
-	VBROADCASTSS (R9)(DI*2), Z31
+	VBROADCASTSS (R12)(R9*2), Z31
 	VFMADD231PS  Z31, Z28, Z26
 	VFMADD231PS  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	CMPL         alpha+64(FP), $0x3f800000
+	JEQ          scaled
 	VBROADCASTSS alpha+64(FP), Z31
 	VMULPS       Z31, Z0, Z0
 	VMULPS       Z31, Z1, Z1
@@ -4270,168 +4679,179 @@ singleDone:
 	VMULPS       Z31, Z25, Z25
 	VMULPS       Z31, Z26, Z26
 	VMULPS       Z31, Z27, Z27
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x02, CX
-	MOVL         beta+68(FP), DX
-	SHLL         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z22, K1, (AX)
-	VMOVUPS      Z23, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z24, K1, (AX)
-	VMOVUPS      Z25, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS      Z26, K1, (AX)
-	VMOVUPS      Z27, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    CX, DI
+	MOVL    beta+68(FP), R11
+	SHLL    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000020, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x10, R12
+	KMOVW   R12, K2
+	VMOVUPS Z0, K1, (DI)
+	VMOVUPS Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z2, K1, (DI)
+	VMOVUPS Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z4, K1, (DI)
+	VMOVUPS Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z6, K1, (DI)
+	VMOVUPS Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z8, K1, (DI)
+	VMOVUPS Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z10, K1, (DI)
+	VMOVUPS Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z12, K1, (DI)
+	VMOVUPS Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z14, K1, (DI)
+	VMOVUPS Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z16, K1, (DI)
+	VMOVUPS Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z18, K1, (DI)
+	VMOVUPS Z19, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z20, K1, (DI)
+	VMOVUPS Z21, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z22, K1, (DI)
+	VMOVUPS Z23, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z24, K1, (DI)
+	VMOVUPS Z25, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPS Z26, K1, (DI)
+	VMOVUPS Z27, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSS beta+68(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x10, BX
-	KMOVW        BX, K2
-	VMOVUPS.Z    (AX), K1, Z31
+	MOVQ         $0x00000020, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x10, R12
+	KMOVW        R12, K2
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z0
-	VMOVUPS      Z0, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z0, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z1
-	VMOVUPS      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z2
-	VMOVUPS      Z2, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z2, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z3
-	VMOVUPS      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z4
-	VMOVUPS      Z4, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z4, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z5
-	VMOVUPS      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z6
-	VMOVUPS      Z6, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z6, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z7
-	VMOVUPS      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z8
-	VMOVUPS      Z8, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z8, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z9
-	VMOVUPS      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z10
-	VMOVUPS      Z10, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z10, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z11
-	VMOVUPS      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z12
-	VMOVUPS      Z12, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z12, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z13
-	VMOVUPS      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z14
-	VMOVUPS      Z14, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z14, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z15
-	VMOVUPS      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z16
-	VMOVUPS      Z16, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z16, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z17
-	VMOVUPS      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z18
-	VMOVUPS      Z18, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z18, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z19
-	VMOVUPS      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z19, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z20
-	VMOVUPS      Z20, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z20, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z21
-	VMOVUPS      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z21, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z22
-	VMOVUPS      Z22, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z22, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z23
-	VMOVUPS      Z23, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z23, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z24
-	VMOVUPS      Z24, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z24, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z25
-	VMOVUPS      Z25, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPS.Z    (AX), K1, Z31
+	VMOVUPS      Z25, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPS.Z    (DI), K1, Z31
 	VFMADD231PS  Z30, Z31, Z26
-	VMOVUPS      Z26, K1, (AX)
-	VMOVUPS.Z    64(AX), K2, Z31
+	VMOVUPS      Z26, K1, (DI)
+	VMOVUPS.Z    64(DI), K2, Z31
 	VFMADD231PS  Z30, Z31, Z27
-	VMOVUPS      Z27, K2, 64(AX)
+	VMOVUPS      Z27, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000020, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
@@ -4857,272 +5277,341 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// func tile1F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile1F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), BX
-	MOVQ       c+40(FP), BX
-	MOVQ       ldc+48(FP), DI
-	SHLQ       $0x03, DI
-	PREFETCHT0 (BX)
-	PREFETCHT0 120(BX)
-	ADDQ       DI, BX
+// func tile1F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile1F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), BX
+
+panel:
+	MOVQ       k+0(FP), R9
+	MOVQ       a+8(FP), BX
+	MOVQ       ldc+48(FP), R11
+	SHLQ       $0x03, R11
+	MOVQ       CX, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R9, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (BX), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	ADDQ         SI, CX
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (BX), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	ADDQ         SI, CX
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (BX), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	ADDQ         SI, CX
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (BX), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R9
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R9, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (BX), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, BX
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R9
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, BX
+	CMPQ         BX, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), CX
-	SHLQ         $0x01, CX
-	JNE          merge
-	MOVQ         cols+56(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x08, DX
-	KMOVW        DX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    CX, BX
+	MOVQ    beta+72(FP), DI
+	SHLQ    $0x01, DI
+	JNE     merge
+	MOVQ    $0x00000010, DI
+	CMPQ    DX, DI
+	CMOVQLT DX, DI
+	MOVQ    $-1, R8
+	BZHIQ   DI, R8, R8
+	KMOVW   R8, K1
+	SHRQ    $0x08, R8
+	KMOVW   R8, K2
+	VMOVUPD Z0, K1, (BX)
+	VMOVUPD Z1, K2, 64(BX)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), CX
-	MOVQ         $-1, DX
-	BZHIQ        CX, DX, DX
-	KMOVW        DX, K1
-	SHRQ         $0x08, DX
-	KMOVW        DX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, DI
+	CMPQ         DX, DI
+	CMOVQLT      DX, DI
+	MOVQ         $-1, R8
+	BZHIQ        DI, R8, R8
+	KMOVW        R8, K1
+	SHRQ         $0x08, R8
+	KMOVW        R8, K2
+	VMOVUPD.Z    (BX), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (BX)
+	VMOVUPD.Z    64(BX), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
+	VMOVUPD      Z1, K2, 64(BX)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile2F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile2F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), DI
-	MOVQ       c+40(FP), DI
-	MOVQ       ldc+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 120(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 120(DI)
-	ADDQ       R8, DI
+// func tile2F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile2F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R9
+
+panel:
+	MOVQ       k+0(FP), R10
+	MOVQ       a+8(FP), R9
+	MOVQ       ldc+48(FP), R12
+	SHLQ       $0x03, R12
+	MOVQ       CX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R10, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	ADDQ         SI, CX
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	ADDQ         SI, CX
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	ADDQ         SI, CX
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R10
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R10, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R10
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
 	VMULPD       Z31, Z2, Z2
 	VMULPD       Z31, Z3, Z3
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R9
+	SHLQ    $0x01, R9
+	JNE     merge
+	MOVQ    $0x00000010, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	KMOVW   R10, K1
+	SHRQ    $0x08, R10
+	KMOVW   R10, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R9
+	CMPQ         DX, R9
+	CMOVQLT      DX, R9
+	MOVQ         $-1, R10
+	BZHIQ        R9, R10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x08, R10
+	KMOVW        R10, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
+	VMOVUPD      Z3, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile3F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile3F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), DI
-	MOVQ       c+40(FP), DI
-	MOVQ       ldc+48(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 120(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 120(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 120(DI)
-	ADDQ       R8, DI
+// func tile3F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile3F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R9
+
+panel:
+	MOVQ       k+0(FP), R10
+	MOVQ       a+8(FP), R9
+	MOVQ       ldc+48(FP), R12
+	SHLQ       $0x03, R12
+	MOVQ       CX, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	ADDQ       R12, R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -5131,81 +5620,94 @@ TEXT ·tile3F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z5, Z5, Z5
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R10, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R9)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	ADDQ         SI, CX
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R9)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	ADDQ         SI, CX
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R9)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	ADDQ         SI, CX
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R9)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R10
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R10, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R9), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R9)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R9)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R9
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R10
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -5213,88 +5715,106 @@ singleDone:
 	VMULPD       Z31, Z3, Z3
 	VMULPD       Z31, Z4, Z4
 	VMULPD       Z31, Z5, Z5
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R9
+	SHLQ    $0x01, R9
+	JNE     merge
+	MOVQ    $0x00000010, R9
+	CMPQ    DX, R9
+	CMOVQLT DX, R9
+	MOVQ    $-1, R10
+	BZHIQ   R9, R10, R10
+	KMOVW   R10, K1
+	SHRQ    $0x08, R10
+	KMOVW   R10, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R9
+	CMPQ         DX, R9
+	CMOVQLT      DX, R9
+	MOVQ         $-1, R10
+	BZHIQ        R9, R10, R10
+	KMOVW        R10, K1
+	SHRQ         $0x08, R10
+	KMOVW        R10, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
+	VMOVUPD      Z5, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile4F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile4F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	MOVQ       c+40(FP), R8
-	MOVQ       ldc+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 120(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 120(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 120(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 120(R8)
-	ADDQ       R9, R8
+// func tile4F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile4F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R11
+	MOVQ       a+8(FP), R10
+	MOVQ       ldc+48(FP), R13
+	SHLQ       $0x03, R13
+	MOVQ       CX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -5305,96 +5825,109 @@ TEXT ·tile4F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z7, Z7, Z7
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R11, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	ADDQ         SI, CX
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	ADDQ         SI, CX
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	ADDQ         SI, CX
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R11
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R11, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R11
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -5404,101 +5937,119 @@ singleDone:
 	VMULPD       Z31, Z5, Z5
 	VMULPD       Z31, Z6, Z6
 	VMULPD       Z31, Z7, Z7
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R10
+	SHLQ    $0x01, R10
+	JNE     merge
+	MOVQ    $0x00000010, R10
+	CMPQ    DX, R10
+	CMOVQLT DX, R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	SHRQ    $0x08, R11
+	KMOVW   R11, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R10
+	CMPQ         DX, R10
+	CMOVQLT      DX, R10
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVW        R11, K1
+	SHRQ         $0x08, R11
+	KMOVW        R11, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
+	VMOVUPD      Z7, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile5F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile5F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	MOVQ       c+40(FP), R8
-	MOVQ       ldc+48(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 120(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 120(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 120(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 120(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 120(R8)
-	ADDQ       R9, R8
+// func tile5F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile5F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R11
+	MOVQ       a+8(FP), R10
+	MOVQ       ldc+48(FP), R13
+	SHLQ       $0x03, R13
+	MOVQ       CX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       R13, R12
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -5511,111 +6062,124 @@ TEXT ·tile5F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z9, Z9, Z9
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R11, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R10)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	ADDQ         SI, CX
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R10)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	ADDQ         SI, CX
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R10)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	ADDQ         SI, CX
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R10)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R11
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R11, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R10), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R10)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R10)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R10)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R10)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R10
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R11
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -5627,114 +6191,132 @@ singleDone:
 	VMULPD       Z31, Z7, Z7
 	VMULPD       Z31, Z8, Z8
 	VMULPD       Z31, Z9, Z9
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R10
+	SHLQ    $0x01, R10
+	JNE     merge
+	MOVQ    $0x00000010, R10
+	CMPQ    DX, R10
+	CMOVQLT DX, R10
+	MOVQ    $-1, R11
+	BZHIQ   R10, R11, R11
+	KMOVW   R11, K1
+	SHRQ    $0x08, R11
+	KMOVW   R11, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R10
+	CMPQ         DX, R10
+	CMOVQLT      DX, R10
+	MOVQ         $-1, R11
+	BZHIQ        R10, R11, R11
+	KMOVW        R11, K1
+	SHRQ         $0x08, R11
+	KMOVW        R11, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
+	VMOVUPD      Z9, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile6F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile6F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	MOVQ       c+40(FP), R9
-	MOVQ       ldc+48(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
+// func tile6F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile6F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R12
+	MOVQ       a+8(FP), R11
+	MOVQ       ldc+48(FP), R14
+	SHLQ       $0x03, R14
+	MOVQ       CX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -5749,126 +6331,139 @@ TEXT ·tile6F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z11, Z11, Z11
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R12, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	ADDQ         SI, CX
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	ADDQ         SI, CX
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	ADDQ         SI, CX
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R12
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R12, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R12
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -5882,127 +6477,145 @@ singleDone:
 	VMULPD       Z31, Z9, Z9
 	VMULPD       Z31, Z10, Z10
 	VMULPD       Z31, Z11, Z11
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R11
+	SHLQ    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000010, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x08, R12
+	KMOVW   R12, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z10, K1, (DI)
+	VMOVUPD Z11, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x08, R12
+	KMOVW        R12, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z10
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z10, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z11
-	VMOVUPD      Z11, K2, 64(AX)
+	VMOVUPD      Z11, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile7F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile7F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	MOVQ       c+40(FP), R9
-	MOVQ       ldc+48(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 120(R9)
-	ADDQ       R10, R9
+// func tile7F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile7F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R12
+	MOVQ       a+8(FP), R11
+	MOVQ       ldc+48(FP), R14
+	SHLQ       $0x03, R14
+	MOVQ       CX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       R14, R13
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -6019,141 +6632,154 @@ TEXT ·tile7F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z13, Z13, Z13
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R12, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	ADDQ         SI, CX
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	ADDQ         SI, CX
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	ADDQ         SI, CX
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	ADDQ         SI, CX
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R12
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R12, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	ADDQ         SI, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R12
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -6169,142 +6795,160 @@ singleDone:
 	VMULPD       Z31, Z11, Z11
 	VMULPD       Z31, Z12, Z12
 	VMULPD       Z31, Z13, Z13
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R11
+	SHLQ    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000010, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x08, R12
+	KMOVW   R12, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z10, K1, (DI)
+	VMOVUPD Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z12, K1, (DI)
+	VMOVUPD Z13, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x08, R12
+	KMOVW        R12, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z10
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z10, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z11
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z12
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z12, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z13
-	VMOVUPD      Z13, K2, 64(AX)
+	VMOVUPD      Z13, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile8F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile8F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
+// func tile8F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile8F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x03, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -6323,161 +6967,174 @@ TEXT ·tile8F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z15, Z15, Z15
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -6495,155 +7152,173 @@ singleDone:
 	VMULPD       Z31, Z13, Z13
 	VMULPD       Z31, Z14, Z14
 	VMULPD       Z31, Z15, Z15
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD      Z15, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R11
+	SHLQ    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000010, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x08, R12
+	KMOVW   R12, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z10, K1, (DI)
+	VMOVUPD Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z12, K1, (DI)
+	VMOVUPD Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z14, K1, (DI)
+	VMOVUPD Z15, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x08, R12
+	KMOVW        R12, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z10
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z10, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z11
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z12
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z12, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z13
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z14
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z14, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z15
-	VMOVUPD      Z15, K2, 64(AX)
+	VMOVUPD      Z15, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile9F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile9F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
+// func tile9F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile9F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x03, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -6664,176 +7339,189 @@ TEXT ·tile9F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z17, Z17, Z17
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -6853,168 +7541,186 @@ singleDone:
 	VMULPD       Z31, Z15, Z15
 	VMULPD       Z31, Z16, Z16
 	VMULPD       Z31, Z17, Z17
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD      Z17, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R11
+	SHLQ    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000010, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x08, R12
+	KMOVW   R12, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z10, K1, (DI)
+	VMOVUPD Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z12, K1, (DI)
+	VMOVUPD Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z14, K1, (DI)
+	VMOVUPD Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z16, K1, (DI)
+	VMOVUPD Z17, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x08, R12
+	KMOVW        R12, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z10
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z10, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z11
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z12
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z12, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z13
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z14
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z14, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z15
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z16
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z16, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z17
-	VMOVUPD      Z17, K2, 64(AX)
+	VMOVUPD      Z17, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile10F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile10F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
+// func tile10F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile10F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x03, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -7037,191 +7743,204 @@ TEXT ·tile10F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z19, Z19, Z19
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -7243,181 +7962,199 @@ singleDone:
 	VMULPD       Z31, Z17, Z17
 	VMULPD       Z31, Z18, Z18
 	VMULPD       Z31, Z19, Z19
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD      Z19, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R11
+	SHLQ    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000010, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x08, R12
+	KMOVW   R12, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z10, K1, (DI)
+	VMOVUPD Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z12, K1, (DI)
+	VMOVUPD Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z14, K1, (DI)
+	VMOVUPD Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z16, K1, (DI)
+	VMOVUPD Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z18, K1, (DI)
+	VMOVUPD Z19, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x08, R12
+	KMOVW        R12, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z10
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z10, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z11
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z12
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z12, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z13
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z14
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z14, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z15
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z16
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z16, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z17
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z18
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z18, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z19
-	VMOVUPD      Z19, K2, 64(AX)
+	VMOVUPD      Z19, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile11F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile11F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
+// func tile11F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile11F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x03, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -7442,206 +8179,219 @@ TEXT ·tile11F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z21, Z21, Z21
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -7665,194 +8415,212 @@ singleDone:
 	VMULPD       Z31, Z19, Z19
 	VMULPD       Z31, Z20, Z20
 	VMULPD       Z31, Z21, Z21
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z20, K1, (AX)
-	VMOVUPD      Z21, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R11
+	SHLQ    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000010, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x08, R12
+	KMOVW   R12, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z10, K1, (DI)
+	VMOVUPD Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z12, K1, (DI)
+	VMOVUPD Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z14, K1, (DI)
+	VMOVUPD Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z16, K1, (DI)
+	VMOVUPD Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z18, K1, (DI)
+	VMOVUPD Z19, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z20, K1, (DI)
+	VMOVUPD Z21, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x08, R12
+	KMOVW        R12, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z10
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z10, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z11
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z12
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z12, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z13
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z14
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z14, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z15
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z16
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z16, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z17
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z18
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z18, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z19
-	VMOVUPD      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z19, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z20
-	VMOVUPD      Z20, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z20, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z21
-	VMOVUPD      Z21, K2, 64(AX)
+	VMOVUPD      Z21, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile12F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile12F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
+// func tile12F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile12F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x03, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -7879,221 +8647,234 @@ TEXT ·tile12F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z23, Z23, Z23
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -8119,207 +8900,225 @@ singleDone:
 	VMULPD       Z31, Z21, Z21
 	VMULPD       Z31, Z22, Z22
 	VMULPD       Z31, Z23, Z23
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z20, K1, (AX)
-	VMOVUPD      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z22, K1, (AX)
-	VMOVUPD      Z23, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R11
+	SHLQ    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000010, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x08, R12
+	KMOVW   R12, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z10, K1, (DI)
+	VMOVUPD Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z12, K1, (DI)
+	VMOVUPD Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z14, K1, (DI)
+	VMOVUPD Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z16, K1, (DI)
+	VMOVUPD Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z18, K1, (DI)
+	VMOVUPD Z19, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z20, K1, (DI)
+	VMOVUPD Z21, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z22, K1, (DI)
+	VMOVUPD Z23, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x08, R12
+	KMOVW        R12, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z10
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z10, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z11
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z12
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z12, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z13
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z14
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z14, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z15
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z16
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z16, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z17
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z18
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z18, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z19
-	VMOVUPD      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z19, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z20
-	VMOVUPD      Z20, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z20, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z21
-	VMOVUPD      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z21, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z22
-	VMOVUPD      Z22, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z22, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z23
-	VMOVUPD      Z23, K2, 64(AX)
+	VMOVUPD      Z23, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile13F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile13F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
+// func tile13F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile13F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x03, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -8348,236 +9147,249 @@ TEXT ·tile13F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z25, Z25, Z25
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -8605,220 +9417,238 @@ singleDone:
 	VMULPD       Z31, Z23, Z23
 	VMULPD       Z31, Z24, Z24
 	VMULPD       Z31, Z25, Z25
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z20, K1, (AX)
-	VMOVUPD      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z22, K1, (AX)
-	VMOVUPD      Z23, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z24, K1, (AX)
-	VMOVUPD      Z25, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R11
+	SHLQ    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000010, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x08, R12
+	KMOVW   R12, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z10, K1, (DI)
+	VMOVUPD Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z12, K1, (DI)
+	VMOVUPD Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z14, K1, (DI)
+	VMOVUPD Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z16, K1, (DI)
+	VMOVUPD Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z18, K1, (DI)
+	VMOVUPD Z19, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z20, K1, (DI)
+	VMOVUPD Z21, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z22, K1, (DI)
+	VMOVUPD Z23, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z24, K1, (DI)
+	VMOVUPD Z25, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x08, R12
+	KMOVW        R12, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z10
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z10, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z11
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z12
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z12, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z13
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z14
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z14, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z15
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z16
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z16, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z17
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z18
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z18, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z19
-	VMOVUPD      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z19, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z20
-	VMOVUPD      Z20, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z20, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z21
-	VMOVUPD      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z21, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z22
-	VMOVUPD      Z22, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z22, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z23
-	VMOVUPD      Z23, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z23, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z24
-	VMOVUPD      Z24, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z24, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z25
-	VMOVUPD      Z25, K2, 64(AX)
+	VMOVUPD      Z25, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
-// func tile14F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tile14F64AVX512(SB), NOSPLIT, $0-80
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       b+32(FP), DX
-	MOVQ       rs+16(FP), BX
-	SHLQ       $0x03, BX
-	MOVQ       ks+24(FP), SI
-	SHLQ       $0x03, SI
-	LEAQ       (BX)(BX*2), DI
-	LEAQ       (BX)(BX*4), R8
-	LEAQ       (CX)(DI*2), R9
-	ADDQ       BX, R9
-	MOVQ       c+40(FP), R10
-	MOVQ       ldc+48(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 120(R10)
-	ADDQ       R11, R10
+// func tile14F64AVX512(k int, a *float64, rs int, ks int, b *float64, c *float64, ldc int, cols int, alpha float64, beta float64, ahead uintptr, aheadStep int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile14F64AVX512(SB), NOSPLIT, $0-96
+	MOVQ b+32(FP), AX
+	MOVQ c+40(FP), CX
+	MOVQ cols+56(FP), DX
+	MOVQ rs+16(FP), BX
+	SHLQ $0x03, BX
+	MOVQ ks+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ ahead+80(FP), DI
+	MOVQ aheadStep+88(FP), R8
+	SHLQ $0x03, R8
+	LEAQ (BX)(BX*2), R9
+	LEAQ (BX)(BX*4), R10
+
+panel:
+	MOVQ       k+0(FP), R13
+	MOVQ       a+8(FP), R11
+	LEAQ       (R11)(R9*2), R12
+	ADDQ       BX, R12
+	MOVQ       ldc+48(FP), R15
+	SHLQ       $0x03, R15
+	MOVQ       CX, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
+	PREFETCHT0 (R14)
+	PREFETCHT0 64(R14)
+	ADDQ       R15, R14
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
@@ -8849,251 +9679,264 @@ TEXT ·tile14F64AVX512(SB), NOSPLIT, $0-80
 	VPXORD     Z27, Z27, Z27
 
 unrolled:
-	CMPQ         AX, $0x00000004
+	CMPQ         R13, $0x00000004
 	JL           unrolledDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	VBROADCASTSD (R9)(DI*2), Z31
+	VBROADCASTSD (R12)(R9*2), Z31
 	VFMADD231PD  Z31, Z28, Z26
 	VFMADD231PD  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      128(DX), Z28
-	VMOVUPD      192(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      128(AX), Z28
+	VMOVUPD      192(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	VBROADCASTSD (R9)(DI*2), Z31
+	VBROADCASTSD (R12)(R9*2), Z31
 	VFMADD231PD  Z31, Z28, Z26
 	VFMADD231PD  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      256(DX), Z28
-	VMOVUPD      320(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      256(AX), Z28
+	VMOVUPD      320(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	VBROADCASTSD (R9)(DI*2), Z31
+	VBROADCASTSD (R12)(R9*2), Z31
 	VFMADD231PD  Z31, Z28, Z26
 	VFMADD231PD  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	VMOVUPD      384(DX), Z28
-	VMOVUPD      448(DX), Z29
-	VBROADCASTSD (CX), Z30
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	VMOVUPD      384(AX), Z28
+	VMOVUPD      448(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	VBROADCASTSD (R9)(DI*2), Z31
+	VBROADCASTSD (R12)(R9*2), Z31
 	VFMADD231PD  Z31, Z28, Z26
 	VFMADD231PD  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000200, DX
-	SUBQ         $0x00000004, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000004, R13
 	JMP          unrolled
 
 unrolledDone:
 single:
-	CMPQ         AX, $0x00000001
+	CMPQ         R13, $0x00000001
 	JL           singleDone
-	VMOVUPD      (DX), Z28
-	VMOVUPD      64(DX), Z29
-	VBROADCASTSD (CX), Z30
+	VMOVUPD      (AX), Z28
+	VMOVUPD      64(AX), Z29
+	VBROADCASTSD (R11), Z30
 	VFMADD231PD  Z30, Z28, Z0
 	VFMADD231PD  Z30, Z29, Z1
-	VBROADCASTSD (CX)(BX*1), Z31
+	VBROADCASTSD (R11)(BX*1), Z31
 	VFMADD231PD  Z31, Z28, Z2
 	VFMADD231PD  Z31, Z29, Z3
-	VBROADCASTSD (CX)(BX*2), Z30
+	VBROADCASTSD (R11)(BX*2), Z30
 	VFMADD231PD  Z30, Z28, Z4
 	VFMADD231PD  Z30, Z29, Z5
-	VBROADCASTSD (CX)(DI*1), Z31
+	VBROADCASTSD (R11)(R9*1), Z31
 	VFMADD231PD  Z31, Z28, Z6
 	VFMADD231PD  Z31, Z29, Z7
-	VBROADCASTSD (CX)(BX*4), Z30
+	VBROADCASTSD (R11)(BX*4), Z30
 	VFMADD231PD  Z30, Z28, Z8
 	VFMADD231PD  Z30, Z29, Z9
-	VBROADCASTSD (CX)(R8*1), Z31
+	VBROADCASTSD (R11)(R10*1), Z31
 	VFMADD231PD  Z31, Z28, Z10
 	VFMADD231PD  Z31, Z29, Z11
-	VBROADCASTSD (CX)(DI*2), Z30
+	VBROADCASTSD (R11)(R9*2), Z30
 	VFMADD231PD  Z30, Z28, Z12
 	VFMADD231PD  Z30, Z29, Z13
-	VBROADCASTSD (R9), Z31
+	VBROADCASTSD (R12), Z31
 	VFMADD231PD  Z31, Z28, Z14
 	VFMADD231PD  Z31, Z29, Z15
-	VBROADCASTSD (R9)(BX*1), Z30
+	VBROADCASTSD (R12)(BX*1), Z30
 	VFMADD231PD  Z30, Z28, Z16
 	VFMADD231PD  Z30, Z29, Z17
-	VBROADCASTSD (R9)(BX*2), Z31
+	VBROADCASTSD (R12)(BX*2), Z31
 	VFMADD231PD  Z31, Z28, Z18
 	VFMADD231PD  Z31, Z29, Z19
-	VBROADCASTSD (R9)(DI*1), Z30
+	VBROADCASTSD (R12)(R9*1), Z30
 	VFMADD231PD  Z30, Z28, Z20
 	VFMADD231PD  Z30, Z29, Z21
-	VBROADCASTSD (R9)(BX*4), Z31
+	VBROADCASTSD (R12)(BX*4), Z31
 	VFMADD231PD  Z31, Z28, Z22
 	VFMADD231PD  Z31, Z29, Z23
-	VBROADCASTSD (R9)(R8*1), Z30
+	VBROADCASTSD (R12)(R10*1), Z30
 	VFMADD231PD  Z30, Z28, Z24
 	VFMADD231PD  Z30, Z29, Z25
-	VBROADCASTSD (R9)(DI*2), Z31
+	VBROADCASTSD (R12)(R9*2), Z31
 	VFMADD231PD  Z31, Z28, Z26
 	VFMADD231PD  Z31, Z29, Z27
-	ADDQ         SI, CX
-	ADDQ         SI, R9
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000001, AX
+	PREFETCHT1   (DI)
+	ADDQ         R8, DI
+	ADDQ         SI, R11
+	ADDQ         SI, R12
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000001, R13
 	JMP          single
 
 singleDone:
+	MOVQ         $0x3ff0000000000000, DI
+	CMPQ         DI, alpha+64(FP)
+	JEQ          scaled
 	VBROADCASTSD alpha+64(FP), Z31
 	VMULPD       Z31, Z0, Z0
 	VMULPD       Z31, Z1, Z1
@@ -9123,168 +9966,179 @@ singleDone:
 	VMULPD       Z31, Z25, Z25
 	VMULPD       Z31, Z26, Z26
 	VMULPD       Z31, Z27, Z27
-	MOVQ         c+40(FP), AX
-	MOVQ         ldc+48(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         beta+72(FP), DX
-	SHLQ         $0x01, DX
-	JNE          merge
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z20, K1, (AX)
-	VMOVUPD      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z22, K1, (AX)
-	VMOVUPD      Z23, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z24, K1, (AX)
-	VMOVUPD      Z25, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD      Z26, K1, (AX)
-	VMOVUPD      Z27, K2, 64(AX)
-	JMP          written
+
+scaled:
+	MOVQ    ldc+48(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    CX, DI
+	MOVQ    beta+72(FP), R11
+	SHLQ    $0x01, R11
+	JNE     merge
+	MOVQ    $0x00000010, R11
+	CMPQ    DX, R11
+	CMOVQLT DX, R11
+	MOVQ    $-1, R12
+	BZHIQ   R11, R12, R12
+	KMOVW   R12, K1
+	SHRQ    $0x08, R12
+	KMOVW   R12, K2
+	VMOVUPD Z0, K1, (DI)
+	VMOVUPD Z1, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z3, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z4, K1, (DI)
+	VMOVUPD Z5, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z6, K1, (DI)
+	VMOVUPD Z7, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z8, K1, (DI)
+	VMOVUPD Z9, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z10, K1, (DI)
+	VMOVUPD Z11, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z12, K1, (DI)
+	VMOVUPD Z13, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z14, K1, (DI)
+	VMOVUPD Z15, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z16, K1, (DI)
+	VMOVUPD Z17, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z18, K1, (DI)
+	VMOVUPD Z19, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z20, K1, (DI)
+	VMOVUPD Z21, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z22, K1, (DI)
+	VMOVUPD Z23, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z24, K1, (DI)
+	VMOVUPD Z25, K2, 64(DI)
+	ADDQ    R8, DI
+	VMOVUPD Z26, K1, (DI)
+	VMOVUPD Z27, K2, 64(DI)
+	JMP     written
 
 merge:
 	VBROADCASTSD beta+72(FP), Z30
-	MOVQ         cols+56(FP), DX
-	MOVQ         $-1, BX
-	BZHIQ        DX, BX, BX
-	KMOVW        BX, K1
-	SHRQ         $0x08, BX
-	KMOVW        BX, K2
-	VMOVUPD.Z    (AX), K1, Z31
+	MOVQ         $0x00000010, R11
+	CMPQ         DX, R11
+	CMOVQLT      DX, R11
+	MOVQ         $-1, R12
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	SHRQ         $0x08, R12
+	KMOVW        R12, K2
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z0
-	VMOVUPD      Z0, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z0, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z1
-	VMOVUPD      Z1, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z1, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z2
-	VMOVUPD      Z2, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z2, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z3
-	VMOVUPD      Z3, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z3, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z4
-	VMOVUPD      Z4, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z4, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z5
-	VMOVUPD      Z5, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z5, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z6
-	VMOVUPD      Z6, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z6, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z7
-	VMOVUPD      Z7, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z7, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z8
-	VMOVUPD      Z8, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z8, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z9
-	VMOVUPD      Z9, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z9, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z10
-	VMOVUPD      Z10, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z10, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z11
-	VMOVUPD      Z11, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z11, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z12
-	VMOVUPD      Z12, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z12, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z13
-	VMOVUPD      Z13, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z13, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z14
-	VMOVUPD      Z14, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z14, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z15
-	VMOVUPD      Z15, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z15, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z16
-	VMOVUPD      Z16, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z16, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z17
-	VMOVUPD      Z17, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z17, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z18
-	VMOVUPD      Z18, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z18, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z19
-	VMOVUPD      Z19, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z19, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z20
-	VMOVUPD      Z20, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z20, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z21
-	VMOVUPD      Z21, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z21, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z22
-	VMOVUPD      Z22, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z22, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z23
-	VMOVUPD      Z23, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z23, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z24
-	VMOVUPD      Z24, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z24, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z25
-	VMOVUPD      Z25, K2, 64(AX)
-	ADDQ         CX, AX
-	VMOVUPD.Z    (AX), K1, Z31
+	VMOVUPD      Z25, K2, 64(DI)
+	ADDQ         R8, DI
+	VMOVUPD.Z    (DI), K1, Z31
 	VFMADD231PD  Z30, Z31, Z26
-	VMOVUPD      Z26, K1, (AX)
-	VMOVUPD.Z    64(AX), K2, Z31
+	VMOVUPD      Z26, K1, (DI)
+	VMOVUPD.Z    64(DI), K2, Z31
 	VFMADD231PD  Z30, Z31, Z27
-	VMOVUPD      Z27, K2, 64(AX)
+	VMOVUPD      Z27, K2, 64(DI)
 
 written:
+	MOVQ a+8(FP), DI
+	XORQ R8, R8
+	ADDQ $0x00000080, CX
+	SUBQ $0x00000010, DX
+	JG   panel
 	VZEROUPPER
 	RET
 
@@ -9515,5 +10369,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 032c3f7aefa0b30f182cac2b
-// content 9b58ddfd1617c6ad7477c703
+// sources a6c5d8d91562c063d1ffda37
+// content a78e99f4fbf46ab785a8d34a

@@ -3480,5 +3480,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources 032c3f7aefa0b30f182cac2b
+// sources a6c5d8d91562c063d1ffda37
 // content 9434837978e7f0631f099805

@@ -3300,5 +3300,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources 032c3f7aefa0b30f182cac2b
+// sources a6c5d8d91562c063d1ffda37
 // content 1ef1ee2f4a87935f10ad748b
