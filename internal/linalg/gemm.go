@@ -111,8 +111,10 @@ type gemmScratch[T matrix.Float] struct {
 
 const (
 	// maxInnerBytes bounds the block of a sum so that the rows of a tile stay
-	// in the first-level cache.
-	maxInnerBytes = 2304
+	// in the first-level cache. A transposed operand takes up a cache line for
+	// each step, often more than it needs, so its blocks are shorter.
+	maxInnerBytes      = 2304
+	maxInnerBytesTrans = 1536
 	// blockBytes bounds a block of panels: about half of the second-level
 	// cache of the CPUs of today, the other half is for the rest.
 	blockBytes = 9 << 17
@@ -125,7 +127,11 @@ func (g *gemmJob[T]) plan() {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
 	g.inner = g.opA.shape(g.a.Rows, g.a.Cols).Cols
-	g.steps = max(1, ceilDiv(g.inner*size, maxInnerBytes))
+	longest := maxInnerBytes
+	if g.opA == Trans {
+		longest = maxInnerBytesTrans
+	}
+	g.steps = max(1, ceilDiv(g.inner*size, longest))
 	g.panels = ceilDiv(g.dst.Cols, g.set.TileCols())
 	depth := max(1, ceilDiv(g.inner, g.steps))
 	g.maxPanels = max(1, blockBytes/(depth*g.set.TileCols()*size))
