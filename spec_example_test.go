@@ -1,0 +1,62 @@
+package nextbatch_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch"
+)
+
+func ExampleParseSpec() {
+	for _, text := range []string{"lcmd-tp : grad > sketch(512)", "badge", "NN_bait-f-p_ll_train"} {
+		spec, err := nextbatch.ParseSpec(text)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(spec)
+	}
+	// Output:
+	// lcmd-tp:grad>sketch(512)
+	// kmeanspp-p:ll>train
+	// bait-f-p:ll>train@compat
+}
+
+func ExampleSpec() {
+	spec := nextbatch.Spec{
+		Method:     nextbatch.MaxDet,
+		Mode:       nextbatch.P,
+		Kernel:     nextbatch.LastLayer{},
+		Transforms: []nextbatch.Transform{nextbatch.Ensemble{Members: 3}, nextbatch.Sketch{P: 512}, nextbatch.Train{}},
+	}
+	fmt.Println(spec, spec.Validate())
+	// Output: maxdet-p:ll>ens(3)>sketch(512)>train <nil>
+}
+
+func ExampleSpecError() {
+	_, err := nextbatch.ParseSpec("frankwolfe-p:nngp>acs-rf(512)")
+	fmt.Println(err)
+	var wrong *nextbatch.SpecError
+	if errors.As(err, &wrong) {
+		fmt.Println(wrong.Caret())
+	}
+	// Output:
+	// spec "frankwolfe-p:nngp>acs-rf(512)", character 19: acs-rf needs features, and nngp has infinitely many
+	// frankwolfe-p:nngp>acs-rf(512)
+	//                   ^~~~~~~~~~~
+}
+
+func ExampleTransforms() {
+	for _, t := range nextbatch.Transforms() {
+		fmt.Printf("%-21s %s\n", t.Syntax, t.Description)
+	}
+	// Output:
+	// scale, scale(factor)  features times a factor, by default such that the mean of k(x, x) on train is 1
+	// post                  covariance that is left after observing the training rows
+	// train                 short for scale>post
+	// sketch(p)             random projection to p features
+	// ens(n)                sum of the kernels of n networks
+	// acs-grad              weighted Fisher inner product: scaled kernel times its posterior
+	// acs-rf(p)             p random features of the expected log-likelihood, drawn from the posterior
+	// acs-rf-hyper(p)       acs-rf with a hyperprior on the noise variance
+}

@@ -1,0 +1,279 @@
+package nextbatch
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// ParseSpec reads a spec: its text as described at Spec, the name of a preset
+// with or without options, or the id of a published configuration. The error is
+// a *SpecError.
+func ParseSpec(text string) (Spec, error) {
+	p := parser{text: text}
+	p.parse()
+	if p.err != nil {
+		return Spec{}, p.err
+	}
+	if err := p.spec.check(text, p.where); err != nil {
+		return Spec{}, err
+	}
+	return p.spec, nil
+}
+
+// MustParseSpec is ParseSpec for texts that are part of the program: it panics
+// on an error.
+func MustParseSpec(text string) Spec {
+	s, err := ParseSpec(text)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// parameter says what stands in parentheses behind a name.
+type parameter int
+
+const (
+	none parameter = iota
+	count
+	optionalCount
+	optionalReal
+)
+
+// parser reads from left to right and stops at the first error.
+type parser struct {
+	text  string
+	at    int
+	spec  Spec
+	where layout
+	err   *SpecError
+}
+
+func (p *parser) fail(err *SpecError) {
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+func (p *parser) parse() {
+	name := p.name("a method")
+	if p.err != nil {
+		return
+	}
+	if strings.HasPrefix(p.text[name.from:], publishedPrefix) {
+		p.published(name)
+	} else {
+		p.head(name)
+		if p.err == nil && p.take(':') {
+			p.chain()
+		}
+		p.options()
+	}
+	if p.err == nil && p.at < len(p.text) {
+		p.unexpected()
+	}
+}
+
+// head reads a preset, or a method with its mode.
+func (p *parser) head(name span) {
+	p.where.method = name
+	written := p.text[name.from:name.to]
+	if preset, ok := presetNamed(written); ok && p.peek() != ':' {
+		p.spec = preset.Spec
+		p.where = presetLayout(name, len(preset.Spec.Transforms))
+		return
+	}
+	base, mode := cutMode(written)
+	info, ok := methodNamed(base)
+	if !ok {
+		p.fail(unknown(p.text, name, "method", append(heads(), presetNames()...)))
+	}
+	p.spec.Method, p.spec.Mode = info.Method, mode
+}
+
+// cutMode splits the mode off a method's name.
+func cutMode(written string) (string, Mode) {
+	if base, ok := strings.CutSuffix(written, "-tp"); ok {
+		return base, TP
+	}
+	if base, ok := strings.CutSuffix(written, "-p"); ok {
+		return base, P
+	}
+	return written, NoMode
+}
+
+// chain reads a kernel and its transforms.
+func (p *parser) chain() {
+	p.kernel()
+	for p.err == nil && p.take('>') {
+		p.transform()
+	}
+}
+
+func (p *parser) kernel() {
+	name := p.name("a kernel")
+	if p.err != nil {
+		return
+	}
+	i := kernelIndex(p.text[name.from:name.to])
+	if i < 0 {
+		p.fail(unknown(p.text, name, "kernel", kernelNames()))
+		return
+	}
+	p.spec.Kernel = kernels[i].zero
+	if v, given := p.argument(name, kernels[i].parameter, kernels[i].zero.info().Syntax); given {
+		p.spec.Kernel = kernels[i].with(v)
+	}
+	p.where.kernel = span{name.from, p.at}
+}
+
+func (p *parser) transform() {
+	name := p.name("a transform")
+	if p.err != nil {
+		return
+	}
+	i := transformIndex(p.text[name.from:name.to])
+	if i < 0 {
+		p.fail(unknown(p.text, name, "transform", transformNames()))
+		return
+	}
+	t := transforms[i].zero
+	if v, given := p.argument(name, transforms[i].parameter, t.info().Syntax); given {
+		t = transforms[i].with(v)
+	}
+	p.spec.Transforms = append(p.spec.Transforms, t)
+	p.where.transforms = append(p.where.transforms, span{name.from, p.at})
+}
+
+// options reads what follows @ signs.
+func (p *parser) options() {
+	for p.err == nil && p.peek() == '@' {
+		from := p.at
+		p.at++
+		name := p.name("an option")
+		if p.err != nil {
+			return
+		}
+		switch p.text[name.from:name.to] {
+		case "compat":
+			p.once(name, &p.where.compat)
+			p.spec.Compat = true
+			p.where.compat = span{from, p.at}
+		case "sigma2":
+			p.once(name, &p.where.sigma2)
+			p.sigma2(name)
+			p.where.sigma2 = span{from, p.at}
+		default:
+			p.fail(unknown(p.text, name, "option", []string{"compat", "sigma2"}))
+		}
+	}
+}
+
+func (p *parser) once(name span, seen *span) {
+	if *seen != (span{}) {
+		p.fail(wrong(p.text, name, "the option stands here for the second time"))
+	}
+}
+
+func (p *parser) sigma2(name span) {
+	v, given := p.argument(name, optionalReal, "sigma2(variance)")
+	if p.err == nil && !given {
+		p.fail(wrong(p.text, span{name.to, name.to}, "a number is missing: sigma2(variance)"))
+	}
+	p.spec.Sigma2 = standard(v, DefaultSigma2)
+}
+
+// argument reads a number in parentheses, if there is one. The parameter of a
+// zero is refused here, because zero stands for the default elsewhere.
+func (p *parser) argument(name span, want parameter, syntax string) (v float64, given bool) {
+	open := p.at
+	switch given = p.peek() == '('; {
+	case !given && want == count:
+		p.fail(wrong(p.text, span{name.to, name.to}, "a number is missing: %s", syntax))
+	case given && want == none:
+		p.fail(wrong(p.text, span{p.at, p.at + 1}, "%s takes no number", syntax))
+	}
+	if !given || p.err != nil {
+		return 0, false
+	}
+	p.at++
+	v = p.number(want, syntax)
+	if p.err == nil && !p.take(')') {
+		p.fail(wrong(p.text, span{open, open + 1}, "the parenthesis is not closed"))
+	}
+	return v, p.err == nil
+}
+
+func (p *parser) number(want parameter, syntax string) float64 {
+	p.skip()
+	from := p.at
+	for p.at < len(p.text) && strings.IndexByte("0123456789.eE+-", p.text[p.at]) >= 0 {
+		p.at++
+	}
+	at := span{from, p.at}
+	v, err := strconv.ParseFloat(p.text[from:p.at], 64)
+	whole := want == count || want == optionalCount
+	switch {
+	case from == p.at:
+		p.fail(wrong(p.text, at, "a number is missing: %s", syntax))
+	case err != nil:
+		p.fail(wrong(p.text, at, "%q is no number that fits", p.text[from:p.at]))
+	case v <= 0:
+		p.fail(wrong(p.text, at, "the number must be positive: %s", syntax))
+	case whole && (v != float64(int(v)) || v > 1<<40):
+		p.fail(wrong(p.text, at, "the number must be whole and not astronomic: %s", syntax))
+	}
+	return v
+}
+
+// name reads letters, digits and the signs that names have.
+func (p *parser) name(what string) span {
+	p.skip()
+	from := p.at
+	for p.at < len(p.text) && inName(p.text[p.at]) {
+		p.at++
+	}
+	if from == p.at {
+		p.fail(wrong(p.text, span{from, from}, "%s is missing", what))
+	}
+	return span{from, p.at}
+}
+
+func inName(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '+'
+}
+
+// take moves past the sign c, if it comes next.
+func (p *parser) take(c byte) bool {
+	if p.peek() != c {
+		return false
+	}
+	p.at++
+	return true
+}
+
+// peek returns the next sign that is no space, 0 at the end.
+func (p *parser) peek() byte {
+	p.skip()
+	if p.at == len(p.text) {
+		return 0
+	}
+	return p.text[p.at]
+}
+
+func (p *parser) skip() {
+	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t') {
+		p.at++
+	}
+}
+
+func (p *parser) unexpected() {
+	r, size := utf8.DecodeRuneInString(p.text[p.at:])
+	at := span{p.at, p.at + size}
+	err := wrong(p.text, at, "%q is not expected here", p.text[at.from:at.to])
+	if r == '→' {
+		err.Suggest = ">"
+	}
+	p.fail(err)
+}

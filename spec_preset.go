@@ -1,0 +1,69 @@
+package nextbatch
+
+import "slices"
+
+// Preset is a method that goes by a name of its own.
+type Preset struct {
+	Name        string
+	Spec        Spec
+	Description string
+	Section     string // of the paper
+}
+
+const existing = "5.1 Comparison to Existing Methods"
+
+// presets are the methods from the literature as the paper compares them: the
+// table of existing methods, with the adjustments for regression that its text
+// lists (a last-layer Gaussian process, a scaled kernel, 512 random features).
+var presets = []Preset{
+	{"default", plain(LCMD, TP, Gradient{}, Sketch{512}),
+		"the combination that the paper proposes", existing},
+	{"bald", plain(MaxDiag, NoMode, LastLayer{}, Train{}),
+		"BALD (Houlsby et al., 2011) with a last-layer Gaussian process", existing},
+	{"batchbald", plain(MaxDet, P, LastLayer{}, Train{}),
+		"BatchBALD (Kirsch et al., 2019) with a last-layer Gaussian process", existing},
+	{"bait", plain(BAITForwardBackward, P, LastLayer{}, Train{}),
+		"BAIT (Ash et al., 2021)", existing},
+	{"acs-fw", plain(FrankWolfe, P, LastLayer{}, ACSRandomFeaturesHyper{512}),
+		"ACS-FW (Pinsler et al., 2019)", existing},
+	{"coreset", plain(MaxDist, TP, LastLayer{}),
+		"Core-Set (Sener and Savarese, 2018), k-center-greedy", existing},
+	{"ff-active", plain(MaxDist, TP, LastLayer{}),
+		"FF-Active (Geifman and El-Yaniv, 2017); the same as coreset", existing},
+	{"badge", plain(KMeansPP, P, LastLayer{}, Train{}),
+		"BADGE (Ash et al., 2019) with last-layer Gaussian process uncertainty", existing},
+}
+
+func plain(m Method, mode Mode, k Kernel, t ...Transform) Spec {
+	return Spec{Method: m, Mode: mode, Kernel: k, Transforms: t}
+}
+
+// Presets lists the names that ParseSpec knows beside the text of specs.
+func Presets() []Preset {
+	list := slices.Clone(presets)
+	for i := range list {
+		list[i].Spec.Transforms = slices.Clone(list[i].Spec.Transforms)
+	}
+	return list
+}
+
+func presetNamed(name string) (Preset, bool) {
+	for _, p := range Presets() {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Preset{}, false
+}
+
+func presetNames() (names []string) {
+	for _, p := range presets {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// presetLayout points every part of a preset to its name.
+func presetLayout(name span, transforms int) layout {
+	return layout{method: name, kernel: name, transforms: slices.Repeat([]span{name}, transforms)}
+}

@@ -1,0 +1,375 @@
+package nextbatch
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+)
+
+// goodSpecs are texts in canonical form, one or more for every part of the
+// grammar.
+var goodSpecs = []string{
+	"random",
+	"maxdiag:grad>train",
+	"maxdiag:nngp>train",
+	"lcmd-tp:grad>sketch(512)",
+	"lcmd-dist-p:features",
+	"lcmd-count-tp:laplace(0.3)",
+	"greedy-kmeanspp-p:ll(2)>train",
+	"bait-f-p:grad>sketch(512)>train",
+	"bait-fb-tp:linear>scale",
+	"maxdet-p:ll>ens(3)>sketch(512)>train",
+	"maxdet-tp:ntk>scale(0.5)",
+	"frankwolfe-p:grad>sketch(512)>acs-rf-hyper(512)",
+	"frankwolfe-p:ll>acs-grad>sketch(512)",
+	"frankwolfe-p:grad>sketch(512)>acs-grad>sketch(512)",
+	"kmeanspp-p:grad>sketch(512)>acs-rf(512)@compat",
+	"maxdist-p:grad>scale>post",
+	"maxdist-tp:grad>ens(3)",
+	"maxdet-p:grad>sketch(64)>train>ens(5)@compat@sigma2(0.0001)",
+	"maxdet-p:grad>acs-grad",
+	"lcmd-tp:grad>sketch(1024)>sketch(256)",
+}
+
+func TestSpecsPrintBackToTheirText(t *testing.T) {
+	for _, text := range goodSpecs {
+		s, err := ParseSpec(text)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		if s.String() != text {
+			t.Errorf("%s prints as %s", text, s)
+		}
+	}
+}
+
+func TestSpacesAndDefaultsVanish(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{" lcmd-tp : grad > sketch( 512 ) @ compat ", "lcmd-tp:grad>sketch(512)@compat"},
+		{"maxdet-p:ll(1)>train@sigma2(1e-6)", "maxdet-p:ll>train"},
+		{"maxdet-p:ll>train@sigma2(1E-4)@compat", "maxdet-p:ll>train@compat@sigma2(0.0001)"},
+		{"maxdist-p:laplace(1)", "maxdist-p:laplace"},
+		{"lcmd-p:grad>sketch(5.12e2)", "lcmd-p:grad>sketch(512)"},
+		{"random@compat", "random@compat"},
+		{"badge", "kmeanspp-p:ll>train"},
+		{"bait@compat", "bait-fb-p:ll>train@compat"},
+		{"batchbald @sigma2(0.01)", "maxdet-p:ll>train@sigma2(0.01)"},
+		{"NN_fw-p_grad_rp-512_acs-rf-hyper-512", "frankwolfe-p:grad>sketch(512)>acs-rf-hyper(512)@compat"},
+	}
+	for _, test := range tests {
+		s, err := ParseSpec(test.text)
+		if err != nil {
+			t.Errorf("%v", err)
+		} else if s.String() != test.want {
+			t.Errorf("%q prints as %s, want %s", test.text, s, test.want)
+		}
+	}
+}
+
+// caretAt finds the byte that the caret points to.
+func caretAt(t *testing.T, e *SpecError) int {
+	t.Helper()
+	lines := strings.Split(e.Caret(), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("caret of %q has %d lines", e.Text, len(lines))
+	}
+	return strings.IndexByte(lines[1], '^')
+}
+
+func TestErrorsPointAtTheCharacter(t *testing.T) {
+	tests := []struct {
+		text   string
+		offset int
+		reason string // a part of it
+		meant  string
+	}{
+		{"", 0, "a method is missing", ""},
+		{"  ", 2, "a method is missing", ""},
+		{"lmcd-tp:grad", 0, "method", "lcmd-tp"},
+		{"LCMD-TP:grad", 0, "method", "lcmd-tp"},
+		{"fw-p:ll", 0, "method", ""},
+		{"zzz:ll", 0, "there are random", ""},
+		{"lcmd:grad>sketch(512)", 0, "needs a mode: lcmd-p", ""},
+		{"maxdiag-tp:ll", 0, "there is no mode: write maxdiag", ""},
+		{"random-p", 0, "there is no mode: write random", ""},
+		{"random:grad", 7, "random looks at no kernel", ""},
+		{"lcmd-tp", 7, "a kernel is missing", ""},
+		{"lcmd-tp:", 8, "a kernel is missing", ""},
+		{"lcmd-tp:>sketch(3)", 8, "a kernel is missing", ""},
+		{"lcmd-tp:grda", 8, "kernel", "grad"},
+		{"lcmd-tp:gradient", 8, "kernel", "grad"},
+		{"lcmd-tp:grad>", 13, "a transform is missing", ""},
+		{"lcmd-tp:grad>skech(512)", 13, "transform", "sketch"},
+		{"lcmd-tp:grad>rp(512)", 13, "transform", "sketch"},
+		{"lcmd-tp:grad>sketch", 19, "a number is missing: sketch(p)", ""},
+		{"lcmd-tp:grad>sketch()", 20, "a number is missing: sketch(p)", ""},
+		{"lcmd-tp:grad>sketch(512", 19, "not closed", ""},
+		{"lcmd-tp:grad>sketch(0)", 20, "must be positive", ""},
+		{"lcmd-tp:grad>sketch(-3)", 20, "must be positive", ""},
+		{"lcmd-tp:grad>sketch(2.5)", 20, "must be whole", ""},
+		{"lcmd-tp:grad>sketch(1e300)", 20, "must be whole", ""},
+		{"lcmd-tp:grad>sketch(1e400)", 20, "no number that fits", ""},
+		{"lcmd-tp:grad>sketch(2000000)", 13, "from 1 to 1048576", ""},
+		{"lcmd-tp:grad>ens(2000)>sketch(3)", 13, "from 1 to 1000", ""},
+		{"lcmd-tp:grad>train(3)", 18, "train takes no number", ""},
+		{"lcmd-tp:grad→sketch(512)", 12, "not expected", ">"},
+		{"lcmd-tp:grad)", 12, "not expected", ""},
+		{"lcmd-tp:ll\xff", 10, "not expected", ""},
+		{"lcmd-tp:grad@kompat", 13, "option", "compat"},
+		{"lcmd-tp:grad@compat@compat", 20, "second time", ""},
+		{"lcmd-tp:grad@sigma2(0.1)", 12, "nothing in this spec has a noise variance", ""},
+		{"maxdet-p:ll@sigma2", 18, "a number is missing", ""},
+		{"maxdet-p:nngp>acs-rf(512)", 14, "nngp has infinitely many", ""},
+		{"maxdet-p:laplace>acs-rf-hyper(512)", 17, "laplace has infinitely many", ""},
+		{"maxdet-p:ntk>sketch(512)", 13, "ntk has infinitely many", ""},
+		{"maxdet-p:nngp>train>sketch(512)", 20, "nngp has infinitely many", ""},
+		{"maxdet-p:grad>acs-rf(512)", 14, "put sketch(p) before", ""},
+		{"maxdet-p:grad>train>sketch(512)", 20, "sketch(p) before post", ""},
+		{"frankwolfe-p:nngp>train", 0, "nngp has infinitely many", ""},
+		{"frankwolfe-p:grad>train", 0, "put sketch(p) before", ""},
+		{"frankwolfe-p:ll>acs-grad", 0, "too many to write down", ""},
+		{"bait-f-p:nngp>train", 0, "infinitely many", ""},
+		{"bait-fb-tp:grad", 0, "too many to write down", ""},
+		{"maxdet-p:ll>train>post", 18, "count them twice", ""},
+		{"maxdet-p:ll>train>acs-rf(64)", 18, "count them twice", ""},
+		{"maxdet-p:ll>acs-rf(64)>train", 23, "after acs-rf the kernel is none", ""},
+		{"maxdet-p:ll>ens(3)>ens(3)", 19, "once", ""},
+		{"maxdet-p:linear>ens(3)", 16, "does not depend on the network", ""},
+		{"NN_lcmd-tp_grad_rp-0512", 16, "no transform of a published id", ""},
+		{"NN_lcmd-tp_grad_post", 16, "no transform of a published id", ""},
+		{"NN_lcmd-tp_grads", 11, "kernel", "grad"},
+		{"NN_lcmd-dist-tp_grad", 3, "no method of a published id", ""},
+		{"NN_lcmd_grad", 3, "needs a mode", ""},
+		{"NN_", 3, "no method of a published id", ""},
+		{"bald:grad", 0, "method", ""},
+	}
+	for _, test := range tests {
+		s, err := ParseSpec(test.text)
+		var e *SpecError
+		if !errors.As(err, &e) {
+			t.Errorf("%q parses to %q", test.text, s)
+			continue
+		}
+		if e.Offset != test.offset || !strings.Contains(e.Reason, test.reason) ||
+			test.meant != "" && e.Suggest != test.meant {
+			t.Errorf("%q: offset %d, want %d\n%v\n%s", test.text, e.Offset, test.offset, e, e.Caret())
+		}
+		if at := caretAt(t, e); at != test.offset {
+			t.Errorf("%q: the caret stands under character %d\n%s", test.text, at, e.Caret())
+		}
+	}
+}
+
+func TestValidateSeesWhatTheParserSees(t *testing.T) {
+	bad := []Spec{
+		{Method: 99},
+		{Method: -1},
+		{Method: LCMD, Mode: 7, Kernel: Gradient{}},
+		{Method: LCMD, Mode: TP},
+		{Method: LCMD, Kernel: Gradient{}},
+		{Method: Random, Transforms: []Transform{Train{}}},
+		{Method: LCMD, Mode: TP, Kernel: Gradient{}, Transforms: []Transform{nil}},
+		{Method: LCMD, Mode: TP, Kernel: Gradient{}, Transforms: []Transform{Sketch{}}},
+		{Method: LCMD, Mode: TP, Kernel: LastLayer{Layers: -1}},
+		{Method: LCMD, Mode: TP, Kernel: Laplace{Scale: -1}},
+		{Method: LCMD, Mode: TP, Kernel: NNGP{}, Transforms: []Transform{Scale{Factor: -1}}},
+		{Method: MaxDet, Mode: P, Kernel: NNGP{}, Sigma2: -1},
+		{Method: BAITForward, Mode: P, Kernel: NNGP{}},
+	}
+	for _, s := range bad {
+		var e *SpecError
+		if !errors.As(s.Validate(), &e) || e.Text != s.String() {
+			t.Errorf("%#v: %v", s, s.Validate())
+		}
+	}
+	for _, p := range Presets() {
+		if err := p.Spec.Validate(); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+	}
+}
+
+func TestPresetsAreThePapersTable(t *testing.T) {
+	want := map[string]string{
+		"default":   DefaultSpec,
+		"bald":      "maxdiag:ll>train",
+		"batchbald": "maxdet-p:ll>train",
+		"bait":      "bait-fb-p:ll>train",
+		"acs-fw":    "frankwolfe-p:ll>acs-rf-hyper(512)",
+		"coreset":   "maxdist-tp:ll",
+		"ff-active": "maxdist-tp:ll",
+		"badge":     "kmeanspp-p:ll>train",
+	}
+	for _, p := range Presets() {
+		if p.Spec.String() != want[p.Name] {
+			t.Errorf("%s is %s, want %s", p.Name, p.Spec, want[p.Name])
+		}
+		delete(want, p.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+}
+
+func TestRegistriesAreComplete(t *testing.T) {
+	for i, m := range Methods() {
+		if m.Method != Method(i) || m.Name == "" || m.Description == "" || m.Section == "" {
+			t.Errorf("method %d: %+v", i, m)
+		}
+	}
+	for _, k := range Kernels() {
+		if k.Name == "" || k.Syntax == "" || k.Description == "" {
+			t.Errorf("kernel %+v", k)
+		}
+	}
+	for _, tr := range Transforms() {
+		if tr.Name == "" || tr.Syntax == "" || tr.Description == "" || tr.Section == "" {
+			t.Errorf("transform %+v", tr)
+		}
+	}
+}
+
+func TestSpecInJSON(t *testing.T) {
+	s := MustParseSpec("maxdet-p:ll>train@compat")
+	raw, err := json.Marshal(map[string]Spec{"spec": s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back map[string]Spec
+	if err := json.Unmarshal(raw, &back); err != nil || !back["spec"].Equal(s) {
+		t.Errorf("%s: %v, %v", raw, back, err)
+	}
+	if err := json.Unmarshal([]byte(`{"spec":"lcmd"}`), &back); err == nil {
+		t.Error("a spec without mode was accepted")
+	}
+}
+
+// goldenConfig is an entry of golden/configs.json.
+type goldenConfig struct {
+	Name       string              `json:"alg_name"`
+	Models     int                 `json:"n_models"`
+	Method     string              `json:"selection_method"`
+	Over       float64             `json:"overselection_factor"`
+	WithTrain  *bool               `json:"sel_with_train"`
+	Kernel     string              `json:"base_kernel"`
+	Transforms [][]json.RawMessage `json:"kernel_transforms"`
+}
+
+func TestPublishedConfigurations(t *testing.T) {
+	var configs map[string][]goldenConfig
+	golden.JSON(t, "configs.json", &configs)
+	for activation, list := range configs {
+		var ids []string
+		for _, c := range list {
+			ids = append(ids, c.Name)
+			s, err := ParseSpec(c.Name)
+			if err != nil {
+				t.Errorf("%s: %v", activation, err)
+				continue
+			}
+			mustMean(t, s, c)
+			if id, ok := s.PublishedID(); id != c.Name || !ok {
+				t.Errorf("%s prints as %q", c.Name, id)
+			}
+			again, err := ParseSpec(s.String())
+			if err != nil || !again.Equal(s) {
+				t.Errorf("%s prints as %s, which parses to %s: %v", c.Name, s, again, err)
+			}
+		}
+		mustList(t, activation, ids)
+	}
+}
+
+// mustList compares PublishedSpecs with the ids of the golden list.
+func mustList(t *testing.T, activation string, ids []string) {
+	t.Helper()
+	var ours []string
+	for _, s := range PublishedSpecs() {
+		id, _ := s.PublishedID()
+		ours = append(ours, id)
+	}
+	slices.Sort(ours)
+	slices.Sort(ids)
+	if !slices.Equal(ours, ids) {
+		t.Errorf("%s: PublishedSpecs has %d configurations, the list %d, or others", activation, len(ours), len(ids))
+	}
+}
+
+// mustMean compares a spec with the configuration that its id stands for.
+func mustMean(t *testing.T, s Spec, c goldenConfig) {
+	t.Helper()
+	if !s.Compat || s.Members() != c.Models {
+		t.Errorf("%s: compat %v, %d members", c.Name, s.Compat, s.Members())
+	}
+	method := map[Method]string{BAITForward: "bait", BAITForwardBackward: "bait", FrankWolfe: "fw"}[s.Method]
+	if method == "" {
+		method = s.Method.String()
+	}
+	if method != c.Method || (c.Over == 2) != (s.Method == BAITForwardBackward) {
+		t.Errorf("%s: method %s, want %s", c.Name, s.Method, c.Method)
+	}
+	if c.WithTrain != nil && *c.WithTrain != (s.Mode == TP) {
+		t.Errorf("%s: mode %s", c.Name, s.Mode)
+	}
+	if s.Kernel != nil && s.Kernel.String() != c.Kernel {
+		t.Errorf("%s: kernel %s", c.Name, s.Kernel)
+	}
+	if len(s.Transforms) != len(c.Transforms) {
+		t.Fatalf("%s: transforms %v", c.Name, s.Transforms)
+	}
+	for i, raw := range c.Transforms {
+		var name string
+		if err := json.Unmarshal(raw[0], &name); err != nil {
+			t.Fatal(err)
+		}
+		form, _ := publishedForm(s.Transforms[i])
+		if !strings.HasPrefix(form, name) {
+			t.Errorf("%s: transform %d is %s, want %s", c.Name, i, form, name)
+		}
+	}
+}
+
+func TestSelectedSpecs(t *testing.T) {
+	specs := SelectedSpecs()
+	if len(specs) != 8 || !specs[7].Compat || specs[7].String() != DefaultSpec+"@compat" {
+		t.Errorf("got %v", specs)
+	}
+}
+
+func FuzzParseSpec(f *testing.F) {
+	for _, text := range goodSpecs {
+		f.Add(text)
+	}
+	for _, s := range PublishedSpecs() {
+		id, _ := s.PublishedID()
+		f.Add(id)
+	}
+	f.Add("badge@compat")
+	f.Add("lcmd-tp : grad→sketch( 5e2 )")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSpec(text)
+		if err != nil {
+			var e *SpecError
+			if !errors.As(err, &e) || e.Text != text || e.Offset < 0 || e.Offset+e.Length > len(text) || e.Reason == "" {
+				t.Fatalf("%q: %#v", text, err)
+			}
+			_ = e.Error() + e.Caret()
+			return
+		}
+		printed := s.String()
+		again, err := ParseSpec(printed)
+		if err != nil || again.String() != printed {
+			t.Fatalf("%q prints as %q, which parses to %q: %v", text, printed, again, err)
+		}
+		if id, ok := s.PublishedID(); ok {
+			if back, err := ParseSpec(id); err != nil || !back.Equal(s) {
+				t.Fatalf("%q has the id %q, which parses to %q: %v", text, id, back, err)
+			}
+		}
+	})
+}
