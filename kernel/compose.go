@@ -1,0 +1,140 @@
+package kernel
+
+import "github.com/nextbatch/nextbatch/matrix"
+
+// Compose returns the kernel of an embedding and a form, a FeatureMap if the
+// form has finitely many features.
+func Compose[T matrix.Float](e Embedding[T], f Form[T]) Kernel[T] {
+	c := &composed[T]{embedding: e, form: f}
+	if dim := f.Dim(e.Widths()); dim != Infinite {
+		return &composedMap[T]{c, dim}
+	}
+	return c
+}
+
+// Decompose returns the two steps of a kernel. Those of a kernel that was not
+// made by Compose are its features and their inner product; without features,
+// the rows as they are and the kernel itself.
+func Decompose[T matrix.Float](k Kernel[T]) (Embedding[T], Form[T]) {
+	switch k := k.(type) {
+	case interface {
+		steps() (Embedding[T], Form[T])
+	}:
+		return k.steps()
+	case FeatureMap[T]:
+		return &mapped[T]{Map: k}, Dot[T]{}
+	}
+	return identity[T]{width: k.Inputs(), checked: true}, whole[T]{of: k}
+}
+
+// composed is a kernel in two steps.
+type composed[T matrix.Float] struct {
+	embedding Embedding[T]
+	form      Form[T]
+	left      []Scratch[T] // embedded rows of a, while those of b are embedded
+}
+
+func (c *composed[T]) steps() (Embedding[T], Form[T]) { return c.embedding, c.form }
+
+func (c *composed[T]) Inputs() int { return c.embedding.Inputs() }
+
+func (c *composed[T]) Diag(dst []T, rows matrix.Dense[T]) error {
+	mustBeRow("kernel, diagonal", dst, rows.Rows)
+	return overBlocks(rows.Rows, func(from, to int) error {
+		parts, err := c.embedding.Embed(rows.Slice(from, to))
+		if err != nil {
+			return err
+		}
+		return c.form.Diag(dst[from:to], parts)
+	})
+}
+
+func (c *composed[T]) Cross(dst, a, b matrix.Dense[T]) error {
+	mustBe("kernel, cross matrix", dst, a.Rows, b.Rows)
+	for from := 0; from < a.Rows; from += BlockRows {
+		to := min(from+BlockRows, a.Rows)
+		parts, err := c.embedding.Embed(a.Slice(from, to))
+		if err != nil {
+			return shifted(err, from)
+		}
+		if err := c.crossBlock(dst.Slice(from, to), c.keep(parts), b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// crossBlock is Cross for a block of a that is embedded already.
+func (c *composed[T]) crossBlock(dst matrix.Dense[T], a []matrix.Dense[T], b matrix.Dense[T]) error {
+	return overBlocks(b.Rows, func(from, to int) error {
+		parts, err := c.embedding.Embed(b.Slice(from, to))
+		if err != nil {
+			return err
+		}
+		return c.form.Cross(dst.Block(0, dst.Rows, from, to), a, parts)
+	})
+}
+
+// keep copies parts to where the next Embed does not write over them.
+func (c *composed[T]) keep(parts []matrix.Dense[T]) []matrix.Dense[T] {
+	if c.left == nil {
+		c.left = make([]Scratch[T], len(parts))
+	}
+	kept := make([]matrix.Dense[T], len(parts))
+	for i, p := range parts {
+		kept[i] = c.left[i].Matrix(p.Rows, p.Cols)
+		matrix.Copy(kept[i], p)
+	}
+	return kept
+}
+
+// composedMap is a composed kernel with finitely many features.
+type composedMap[T matrix.Float] struct {
+	*composed[T]
+	dim int
+}
+
+func (c *composedMap[T]) Dim() int { return c.dim }
+
+func (c *composedMap[T]) Features(dst, rows matrix.Dense[T]) error {
+	mustBe("kernel, features", dst, rows.Rows, c.dim)
+	return overBlocks(rows.Rows, func(from, to int) error {
+		return writeFeatures(dst.Slice(from, to), c.embedding, c.form, rows.Slice(from, to))
+	})
+}
+
+// writeFeatures writes the features of a block of rows. Features that an
+// explicit map computes need no detour over its scratch.
+func writeFeatures[T matrix.Float](dst matrix.Dense[T], e Embedding[T], f Form[T], rows matrix.Dense[T]) error {
+	if m, explicit := e.(*mapped[T]); explicit {
+		switch f := f.(type) {
+		case Dot[T]:
+			return m.Features(dst, rows)
+		case Scaled[T]:
+			if err := writeFeatures(dst, e, f.Of, rows); err != nil {
+				return err
+			}
+			scale(dst, f.root())
+			return nil
+		}
+	}
+	parts, err := e.Embed(rows)
+	if err != nil {
+		return err
+	}
+	return f.Features(dst, parts)
+}
+
+// whole is a kernel that cannot be taken apart, as a form on the rows.
+type whole[T matrix.Float] struct {
+	NoFeatures[T]
+	of Kernel[T]
+}
+
+func (w whole[T]) Parts() int { return 1 }
+
+func (w whole[T]) Diag(dst []T, rows []matrix.Dense[T]) error { return w.of.Diag(dst, rows[0]) }
+
+func (w whole[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+	return w.of.Cross(dst, a[0], b[0])
+}

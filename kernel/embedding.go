@@ -1,0 +1,103 @@
+package kernel
+
+import "github.com/nextbatch/nextbatch/matrix"
+
+// Embedding is the part of a kernel that depends on one row alone. It takes a
+// row to a list of parts: a vector for each factor of the kernel.
+type Embedding[T matrix.Float] interface {
+	// Inputs is the width of a row.
+	Inputs() int
+	// Widths are the lengths of the parts.
+	Widths() []int
+	// Embed returns the parts of a block of rows, each a matrix with a row for
+	// each of them. They belong to the embedding, which may write over them at
+	// the next call; the caller only reads. A block has at most BlockRows rows.
+	// Row numbers in errors count from the first of the block.
+	Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error)
+}
+
+// identity is the embedding of kernels that are computed from the rows
+// themselves.
+type identity[T matrix.Float] struct {
+	width   int
+	checked bool // somebody has looked at the numbers before
+}
+
+func (e identity[T]) Inputs() int   { return e.width }
+func (e identity[T]) Widths() []int { return []int{e.width} }
+
+func (e identity[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
+	check := CheckRows[T]
+	if e.checked {
+		check = checkWidth[T]
+	}
+	if err := check(rows, e.width); err != nil {
+		return nil, err
+	}
+	return []matrix.Dense[T]{rows}, nil
+}
+
+// columns is the embedding of rows that hold their parts side by side.
+type columns[T matrix.Float] struct{ widths []int }
+
+func (e columns[T]) Inputs() int   { return total(e.widths) }
+func (e columns[T]) Widths() []int { return e.widths }
+
+func (e columns[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
+	if err := checkWidth(rows, e.Inputs()); err != nil {
+		return nil, err
+	}
+	return cutColumns(rows, e.widths), nil
+}
+
+// cutColumns returns blocks of columns of the given widths as views.
+func cutColumns[T matrix.Float](m matrix.Dense[T], widths []int) []matrix.Dense[T] {
+	parts, from := make([]matrix.Dense[T], len(widths)), 0
+	for i, width := range widths {
+		parts[i] = m.Block(0, m.Rows, from, from+width)
+		from += width
+	}
+	return parts
+}
+
+// joined lists the parts of several embeddings one after the other.
+type joined[T matrix.Float] struct {
+	of     []Embedding[T]
+	widths []int
+}
+
+// Join returns the embedding that has the parts of all given ones, which take
+// rows of the same width; a *WidthError if they do not.
+func Join[T matrix.Float](of ...Embedding[T]) (Embedding[T], error) {
+	j := joined[T]{of: of}
+	for _, e := range of {
+		if e.Inputs() != of[0].Inputs() {
+			return nil, &WidthError{Got: e.Inputs(), Want: of[0].Inputs()}
+		}
+		j.widths = append(j.widths, e.Widths()...)
+	}
+	return j, nil
+}
+
+func (e joined[T]) Inputs() int   { return e.of[0].Inputs() }
+func (e joined[T]) Widths() []int { return e.widths }
+
+func (e joined[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
+	parts := make([]matrix.Dense[T], 0, len(e.widths))
+	for _, one := range e.of {
+		more, err := one.Embed(rows)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, more...)
+	}
+	return parts, nil
+}
+
+func total(widths []int) int {
+	sum := 0
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
+}

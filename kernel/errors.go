@@ -1,0 +1,33 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+)
+
+// WidthError says that rows do not have the width that a kernel takes.
+type WidthError struct{ Got, Want int }
+
+func (e *WidthError) Error() string {
+	return fmt.Sprintf("the rows have %d columns, the kernel takes %d", e.Got, e.Want)
+}
+
+// RowError names a number that is not finite. Row and Column count from 0.
+type RowError struct {
+	What        string // whose number it is: "input", "feature"
+	Row, Column int
+	Value       float64
+}
+
+func (e *RowError) Error() string {
+	return fmt.Sprintf("row %d, %s %d is %v", e.Row, e.What, e.Column, e.Value)
+}
+
+// shifted adds the first row of a block to the row that an error names.
+func shifted(err error, first int) error {
+	var row *RowError
+	if errors.As(err, &row) {
+		row.Row += first
+	}
+	return err
+}

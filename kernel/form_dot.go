@@ -1,0 +1,41 @@
+package kernel
+
+import (
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Dot is the inner product of one part: ⟨a, b⟩.
+type Dot[T matrix.Float] struct{}
+
+// Parts returns 1.
+func (Dot[T]) Parts() int { return 1 }
+
+// Diag writes the squared norms.
+func (Dot[T]) Diag(dst []T, rows []matrix.Dense[T]) error {
+	linalg.RowNorms(dst, rows[0])
+	return nil
+}
+
+// Cross writes the inner products.
+func (Dot[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+	if a[0].Rows == 1 {
+		linalg.MulVec(dst.Row(0), b[0], a[0].Row(0))
+	} else {
+		linalg.Gemm(dst, 1, a[0], linalg.NoTrans, b[0], linalg.Trans, 0)
+	}
+	return nil
+}
+
+// Dim returns the width of the part.
+func (Dot[T]) Dim(widths []int) int { return widths[0] }
+
+// Features copies the part.
+func (Dot[T]) Features(dst matrix.Dense[T], rows []matrix.Dense[T]) error {
+	matrix.Copy(dst, rows[0])
+	return nil
+}
+
+// One is a Dot whose part has a single column of ones: the kernel is 1. In a
+// product it stands for a factor that a sketch may leave out.
+type One[T matrix.Float] struct{ Dot[T] }

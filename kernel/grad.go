@@ -1,0 +1,86 @@
+package kernel
+
+// Full gradient kernel and its restriction to the last layers (paper, equations
+// "grad_comp" and "grad_kernel_factorization"):
+//
+//	k_grad(x, x') = Σ_l ⟨x̃_l, x̃'_l⟩ · ⟨g_l, g'_l⟩,   φ_grad(x) = (x̃_1 ⊗ g_1, …, x̃_L ⊗ g_L)
+//
+// x̃_l is the input of layer l, g_l the gradient of the output by what the layer
+// computes. The factor of the last layer's g is 1.
+
+import (
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// NewGrad returns the kernel of the gradients by all parameters of a network.
+func NewGrad[T matrix.Float](taps Taps[T]) FeatureMap[T] {
+	k, err := NewLastLayers(taps, len(taps.Sizes())-1)
+	if err != nil {
+		panic(err) // the layers were just counted
+	}
+	return k
+}
+
+// NewLastLayers returns the kernel of the gradients by the parameters of the
+// last n layers. With n = 1 that is the paper's last-layer kernel, whose
+// features are the inputs of the last layer.
+func NewLastLayers[T matrix.Float](taps Taps[T], n int) (FeatureMap[T], error) {
+	layers := len(taps.Sizes()) - 1
+	if n < 1 || n > layers {
+		return nil, fmt.Errorf("the last %d layers of a network that has %d", n, layers)
+	}
+	e := &tapped[T]{taps: taps, first: layers - n}
+	terms := make([]Form[T], n)
+	for i := range terms {
+		if i < n-1 {
+			terms[i] = NewProduct[T](Dot[T]{}, Dot[T]{})
+		} else {
+			terms[i] = NewProduct[T](Dot[T]{}, One[T]{})
+		}
+	}
+	return Compose[T](e, NewSum(terms...)).(FeatureMap[T]), nil
+}
+
+// tapped is the embedding with a network: two parts for each layer.
+type tapped[T matrix.Float] struct {
+	taps  Taps[T]
+	first int
+	ones  matrix.Dense[T]
+}
+
+func (e *tapped[T]) Inputs() int { return e.taps.Sizes()[0] }
+
+func (e *tapped[T]) Widths() []int {
+	var widths []int
+	sizes := e.taps.Sizes()
+	last := len(sizes) - 2
+	for l := e.first; l < last; l++ {
+		widths = append(widths, sizes[l]+1, sizes[l+1])
+	}
+	return append(widths, sizes[last]+1, 1)
+}
+
+func (e *tapped[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
+	if err := CheckRows(rows, e.Inputs()); err != nil {
+		return nil, err
+	}
+	in, grad := e.taps.Block(rows, e.first)
+	var parts []matrix.Dense[T]
+	for i := range grad {
+		parts = append(parts, in[i], grad[i])
+	}
+	return append(parts, in[len(grad)], e.onesOf(rows.Rows)), nil
+}
+
+// onesOf returns a column of ones.
+func (e *tapped[T]) onesOf(rows int) matrix.Dense[T] {
+	if e.ones.Rows < rows {
+		e.ones = matrix.New[T](rows, 1)
+		for i := range e.ones.Data {
+			e.ones.Data[i] = 1
+		}
+	}
+	return e.ones.Slice(0, rows)
+}

@@ -1,0 +1,74 @@
+package kernel
+
+import "github.com/nextbatch/nextbatch/matrix"
+
+// Prepare does once what a kernel does to each row alone, so that many calls on
+// the same rows do not do it again. It returns a kernel on rows of another kind,
+// and for each given set of rows the same rows in that kind: their features,
+// after which IsLinear holds, or, where these are too many, the factors that
+// they are made of.
+//
+// Prepare reports numbers that are not finite; the kernel that it returns looks
+// for none.
+func Prepare[T matrix.Float](k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], []matrix.Dense[T], error) {
+	e, f := Decompose(k)
+	widths := e.Widths()
+	dim := f.Dim(widths)
+	if own, asIs := e.(identity[T]); asIs {
+		own.checked = true
+		return Compose[T](own, f), sets, checkSets(sets, own.width)
+	}
+	prepared := make([]matrix.Dense[T], len(sets))
+	for i, rows := range sets {
+		var err error
+		if dim != Infinite && dim <= total(widths) {
+			prepared[i], err = FeatureMatrix(k.(FeatureMap[T]), rows)
+		} else {
+			prepared[i], err = partMatrix(e, rows)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if dim != Infinite && dim <= total(widths) {
+		return Compose[T](identity[T]{width: dim, checked: true}, Dot[T]{}), prepared, nil
+	}
+	return Compose[T](columns[T]{widths}, f), prepared, nil
+}
+
+// FeatureMatrix returns the features of all rows, computed in one pass in
+// blocks. A feature that is not finite is a *RowError.
+func FeatureMatrix[T matrix.Float](m FeatureMap[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+	dst := matrix.New[T](rows.Rows, m.Dim())
+	return dst, overBlocks(rows.Rows, func(from, to int) error {
+		if err := m.Features(dst.Slice(from, to), rows.Slice(from, to)); err != nil {
+			return err
+		}
+		return checkFinite("feature", dst.Slice(from, to))
+	})
+}
+
+// partMatrix returns the parts of all rows side by side.
+func partMatrix[T matrix.Float](e Embedding[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+	widths := e.Widths()
+	dst := matrix.New[T](rows.Rows, total(widths))
+	return dst, overBlocks(rows.Rows, func(from, to int) error {
+		parts, err := e.Embed(rows.Slice(from, to))
+		if err != nil {
+			return err
+		}
+		for i, place := range cutColumns(dst.Slice(from, to), widths) {
+			matrix.Copy(place, parts[i])
+		}
+		return checkFinite("factor", dst.Slice(from, to))
+	})
+}
+
+func checkSets[T matrix.Float](sets []matrix.Dense[T], width int) error {
+	for _, rows := range sets {
+		if err := CheckRows(rows, width); err != nil {
+			return err
+		}
+	}
+	return nil
+}

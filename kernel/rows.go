@@ -1,0 +1,65 @@
+package kernel
+
+import (
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// BlockRows is the most rows that an Embedding or a Map is called with: enough
+// for matrix products at full speed, few enough that a block of every factor is
+// small beside the features of a pool.
+const BlockRows = 1024
+
+// overBlocks calls f for the rows from to to-1 of n, block after block, and
+// makes row numbers in errors count from the first of all rows.
+func overBlocks(n int, f func(from, to int) error) error {
+	for from := 0; from < n; from += BlockRows {
+		if err := f(from, min(from+BlockRows, n)); err != nil {
+			return shifted(err, from)
+		}
+	}
+	return nil
+}
+
+// CheckRows returns a *WidthError unless the rows have width columns, or a
+// *RowError for the first number that is not finite.
+func CheckRows[T matrix.Float](rows matrix.Dense[T], width int) error {
+	if err := checkWidth(rows, width); err != nil {
+		return err
+	}
+	return checkFinite("input", rows)
+}
+
+func checkWidth[T matrix.Float](rows matrix.Dense[T], width int) error {
+	rows.MustBeValid("kernel, rows")
+	if rows.Cols != width {
+		return &WidthError{Got: rows.Cols, Want: width}
+	}
+	return nil
+}
+
+func checkFinite[T matrix.Float](what string, rows matrix.Dense[T]) error {
+	set := simd.For[T]()
+	for i := range rows.Rows {
+		row := rows.Row(i)
+		// A sum beyond the range is infinite too: then no element is named.
+		if sum := set.Sum(row); sum-sum == 0 {
+			continue
+		}
+		for j, v := range row {
+			if v-v != 0 {
+				return &RowError{What: what, Row: i, Column: j, Value: float64(v)}
+			}
+		}
+	}
+	return nil
+}
+
+func mustBeRow[T matrix.Float](op string, dst []T, n int) {
+	matrix.MustMatch(op, matrix.Shape{Rows: 1, Cols: len(dst)}, matrix.Shape{Rows: 1, Cols: n})
+}
+
+func mustBe[T matrix.Float](op string, dst matrix.Dense[T], rows, cols int) {
+	dst.MustBeValid(op)
+	matrix.MustMatch(op, dst.Shape(), matrix.Shape{Rows: rows, Cols: cols})
+}
