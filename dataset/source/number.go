@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -10,12 +11,23 @@ import (
 var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
+// integerPowers are the powers of ten below 2^64.
+var integerPowers = func() (p [20]uint64) {
+	p[0] = 1
+	for i := 1; i < len(p); i++ {
+		p[i] = 10 * p[i-1]
+	}
+	return p
+}()
+
 // parseNumber reads a decimal number from the start of text and returns how many
 // bytes it takes, 0 if there is none. The result is that of strconv.ParseFloat,
 // infinite where the number is too large.
 //
 // Most numbers in files have few digits: they are an integer below 2^53 times
 // or over a power of ten that is exact, so that one operation rounds correctly.
+// Up to 19 digits with a point among them, as programs print float64, take one
+// division of integers; strconv takes the rest.
 func parseNumber(text []byte) (v float64, length int) {
 	i := 0
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -46,19 +58,38 @@ func parseNumber(text []byte) (v float64, length int) {
 		exponent += power
 		i += n
 	}
-	if digits > 19 || mantissa > 1<<53 || exponent < -22 || exponent > 22 {
+	exact := digits <= 19 && mantissa <= 1<<53
+	switch {
+	case exact && -22 <= exponent && exponent <= 0:
+		v = float64(mantissa) / powersOfTen[-exponent]
+	case exact && 0 < exponent && exponent <= 22:
+		v = float64(mantissa) * powersOfTen[exponent]
+	case digits <= 19 && -19 <= exponent && exponent <= 0:
+		v = overPowerOfTen(mantissa, -exponent)
+	default:
 		v, _ = strconv.ParseFloat(string(text[:i]), 64) // the syntax is right; out of range gives an infinity
 		return v, i
-	}
-	if exponent < 0 {
-		v = float64(mantissa) / powersOfTen[-exponent]
-	} else {
-		v = float64(mantissa) * powersOfTen[exponent]
 	}
 	if text[0] == '-' {
 		v = -v
 	}
 	return v, i
+}
+
+// overPowerOfTen returns mantissa/10^power, correctly rounded, for a mantissa
+// that is not 0 and a power up to 19. Both are shifted to fill 64 bits, so that
+// the quotient has 63 bits or more; whether there is a remainder goes into the
+// last of them, far below the 53 to which the conversion rounds.
+func overPowerOfTen(mantissa uint64, power int) float64 {
+	divisor := integerPowers[power]
+	up, down := bits.LeadingZeros64(mantissa), bits.LeadingZeros64(divisor)
+	mantissa <<= up
+	quotient, remainder := bits.Div64(mantissa>>1, mantissa<<63, divisor<<down)
+	if remainder != 0 {
+		quotient |= 1
+	}
+	const bias, fraction = 1023, 52 // of float64: what follows is 2^(down-up-63)
+	return float64(quotient) * math.Float64frombits(uint64(bias+down-up-63)<<fraction)
 }
 
 // parseExponent reads e, a sign and digits; it takes no bytes if that is not

@@ -1,9 +1,12 @@
 package source
 
 import (
+	"errors"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -34,6 +37,7 @@ func TestNumbersAreThoseOfStrconv(t *testing.T) {
 		}
 		checkNumber(t, strconv.FormatFloat(v, "eg"[r.IntN(2)], r.IntN(20)-1, 64))
 		checkNumber(t, strconv.FormatFloat(r.NormFloat64()*100, 'f', r.IntN(18)-1, 64))
+		checkNumber(t, halfway(r))
 	}
 }
 
@@ -43,4 +47,37 @@ func TestWhatIsNoNumber(t *testing.T) {
 			t.Errorf("%q is read as %v", text, v)
 		}
 	}
+}
+
+// halfway returns a number of 19 digits or less at or beside the middle between
+// two neighbours in float64, where rounding is hardest.
+func halfway(r *rand.Rand) string {
+	odd := (1<<53 + r.Uint64N(1<<53)) | 1 // 54 bits: the middle of two of 53
+	v := new(big.Rat).SetFrac(new(big.Int).SetUint64(odd), new(big.Int).SetUint64(1<<r.IntN(11)))
+	digits, err := strconv.ParseUint(strings.ReplaceAll(v.FloatString(3), ".", ""), 10, 64)
+	if err != nil {
+		return "0"
+	}
+	text := strconv.FormatUint(digits+r.Uint64N(3)-1, 10)
+	return text[:len(text)-3] + "." + text[len(text)-3:]
+}
+
+// FuzzNumber: what is read as a number is what strconv reads, and no decimal
+// number is refused.
+func FuzzNumber(f *testing.F) {
+	for _, seed := range []string{"1.5", "-0", "1e5", "9007199254740993", ".5e-3", "12345678901234567.8", "inf", "1e"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := wholeNumber([]byte(text))
+		want, err := strconv.ParseFloat(text, 64)
+		valid := err == nil || errors.Is(err, strconv.ErrRange)
+		decimal := !strings.ContainsAny(text, "xX_nN") || strings.HasPrefix(strings.ToLower(strings.TrimLeft(text, "+-")), "inf")
+		if ok != (valid && decimal) {
+			t.Fatalf("%q: a number: %v, for strconv %v", text, ok, err)
+		}
+		if ok && math.Float64bits(got) != math.Float64bits(want) {
+			t.Fatalf("%q: %v, want %v", text, got, want)
+		}
+	})
 }
