@@ -90,3 +90,17 @@ func BenchmarkSolveLower(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkSymEigen(b *testing.B) {
+	for _, n := range []int{128, 512} {
+		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
+		values := make([]float64, n)
+		for _, threads := range []int{1, 2} {
+			benchFactor(b, "float64", threads, 9*float64(n)*float64(n)*float64(n), a, func(m matrix.Dense[float64]) {
+				if err := SymEigen(values, m, m); err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
+	}
+}

@@ -200,45 +200,67 @@ func (j *solveJob[T]) unpackT(block matrix.Dense[T], panel []T, slot int) {
 // stepRows is the number of rows of a panel that are solved between products.
 const stepRows = 4
 
+// solve makes the rows of a panel final, group by group. A group is as many rows
+// as the micro-kernel takes at once, in whole steps.
 func (j *solveJob[T]) solve(panel []T) {
+	group := j.set.TileRows() / stepRows * stepRows
 	if j.forward {
-		for i0 := 0; i0 < j.n; i0 += stepRows {
-			j.solveDown(panel, i0, min(i0+stepRows, j.n))
+		for i0 := 0; i0 < j.n; i0 += group {
+			j.solveDown(panel, i0, min(i0+group, j.n))
 		}
 		return
 	}
-	for i1 := j.n; i1 > 0; i1 -= stepRows {
-		j.solveUp(panel, max(i1-stepRows, 0), i1)
+	for i1 := j.n; i1 > 0; i1 -= group {
+		j.solveUp(panel, max(i1-group, 0), i1)
 	}
 }
 
-// solveDown makes rows i0 to i1-1 of a panel final, from those above.
+// solveDown makes the group of rows i0 to i1-1 final, from those above.
 func (j *solveJob[T]) solveDown(panel []T, i0, i1 int) {
 	n, width := j.n, j.set.TileCols()
-	if i0 > 0 {
-		j.set.MulTiles(panel[i0*width:], width, i1-i0, width, -1, j.l[i0*n:], n, 1, panel, i0, 1, simd.Ahead{})
-	}
-	for i := i0; i < i1; i++ {
-		row := panel[i*width:][:width]
-		for p := i0; p < i; p++ {
-			j.set.Axpy(row, panel[p*width:], -j.l[i*n+p])
+	j.reduceDown(panel, i0, i1, 0, i0)
+	for s0 := i0; s0 < i1; s0 += stepRows {
+		s1 := min(s0+stepRows, i1)
+		j.reduceDown(panel, s0, s1, i0, s0)
+		for i := s0; i < s1; i++ {
+			row := panel[i*width:][:width]
+			for k := s0; k < i; k++ {
+				j.set.Axpy(row, panel[k*width:], -j.l[i*n+k])
+			}
+			scaleRow(row, j.l[i*n+i])
 		}
-		scaleRow(row, j.l[i*n+i])
 	}
 }
 
-// solveUp makes rows i0 to i1-1 of a panel final, from those below.
+// solveUp makes the group of rows i0 to i1-1 final, from those below.
 func (j *solveJob[T]) solveUp(panel []T, i0, i1 int) {
 	n, width := j.n, j.set.TileCols()
-	if i1 < n {
-		j.set.MulTiles(panel[i0*width:], width, i1-i0, width, -1, j.l[i1*n+i0:], 1, n, panel[i1*width:], n-i1, 1, simd.Ahead{})
-	}
-	for i := i1 - 1; i >= i0; i-- {
-		row := panel[i*width:][:width]
-		for p := i + 1; p < i1; p++ {
-			j.set.Axpy(row, panel[p*width:], -j.l[p*n+i])
+	j.reduceUp(panel, i0, i1, i1, n)
+	for s1 := i1; s1 > i0; s1 -= stepRows {
+		s0 := max(s1-stepRows, i0)
+		j.reduceUp(panel, s0, s1, s1, i1)
+		for i := s1 - 1; i >= s0; i-- {
+			row := panel[i*width:][:width]
+			for k := i + 1; k < s1; k++ {
+				j.set.Axpy(row, panel[k*width:], -j.l[k*n+i])
+			}
+			scaleRow(row, j.l[i*n+i])
 		}
-		scaleRow(row, j.l[i*n+i])
+	}
+}
+
+// reduceDown takes from rows i0 to i1-1 what the final rows k0 to k1-1 above
+// contribute to them.
+func (j *solveJob[T]) reduceDown(panel []T, i0, i1, k0, k1 int) {
+	if n, width := j.n, j.set.TileCols(); k0 < k1 {
+		j.set.MulTile(panel[i0*width:], width, i1-i0, width, -1, j.l[i0*n+k0:], n, 1, panel[k0*width:], k1-k0, 1)
+	}
+}
+
+// reduceUp does the same with final rows below.
+func (j *solveJob[T]) reduceUp(panel []T, i0, i1, k0, k1 int) {
+	if n, width := j.n, j.set.TileCols(); k0 < k1 {
+		j.set.MulTile(panel[i0*width:], width, i1-i0, width, -1, j.l[k0*n+i0:], 1, n, panel[k0*width:], k1-k0, 1)
 	}
 }
 

@@ -1,0 +1,185 @@
+package linalg
+
+// The eigenvalues and eigenvectors of a symmetric matrix,
+//
+//	A = Σ_k λ[k]·v[k]·v[k]ᵀ,  v[i]·v[k] = 1 if i = k, else 0.
+//
+// A = Q·T·Qᵀ with T tridiagonal (eigen_reduce.go), then T = S·Λ·Sᵀ (eigen_ql.go).
+// The vectors are kept as rows throughout, so that every inner loop runs along
+// memory.
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// NotFiniteError reports an element that is NaN or infinite.
+type NotFiniteError struct {
+	Op       string
+	Row, Col int
+	Value    float64
+}
+
+func (e *NotFiniteError) Error() string {
+	return fmt.Sprintf("%s: element [%d,%d] is %v", e.Op, e.Row, e.Col, e.Value)
+}
+
+// ConvergenceError reports an iteration that was given up.
+type ConvergenceError struct {
+	Op    string
+	Index int // of the number that did not settle
+}
+
+func (e *ConvergenceError) Error() string {
+	return fmt.Sprintf("%s: eigenvalue %d did not converge", e.Op, e.Index)
+}
+
+// SymEigen writes the eigenvalues of the symmetric a to values, in ascending
+// order, and the eigenvector of values[k], of length 1, to row k of vectors. The
+// element of a vector that is largest in magnitude, the first of equals, is
+// positive. Only the lower triangle of a is read. vectors may be a itself.
+//
+// An element that is not finite is a *NotFiniteError. The iteration converges
+// unless the arithmetic is broken; if not, the error is a *ConvergenceError. In
+// both cases the destinations are unchanged.
+func SymEigen[T matrix.Float](values []T, vectors, a matrix.Dense[T]) error {
+	const op = "linalg.SymEigen"
+	mustBeSquare(op, a)
+	vectors.MustBeValid(op + ", vectors")
+	matrix.MustMatch(op+", vectors", vectors.Shape(), a.Shape())
+	matrix.MustMatch(op+", values", matrix.Shape{Rows: len(values), Cols: 1}, matrix.Shape{Rows: a.Rows, Cols: 1})
+	largest, err := largestLower(op, a)
+	if err != nil {
+		return err
+	}
+	list := listOf[eigenJob[T]](&eigenJobs)
+	j := list.get()
+	defer list.put(j)
+	_, exponent := math.Frexp(largest)
+	j.load(a, exponent)
+	j.reduce()
+	j.accumulate()
+	if at := j.iterate(); at >= 0 {
+		return &ConvergenceError{Op: op, Index: at}
+	}
+	j.unload(values, vectors, exponent)
+	return nil
+}
+
+// largestLower returns the largest magnitude in the lower triangle.
+func largestLower[T matrix.Float](op string, a matrix.Dense[T]) (float64, error) {
+	var largest T
+	for i := range a.Rows {
+		for k, v := range a.Row(i)[:i+1] {
+			if v-v != 0 {
+				return 0, &NotFiniteError{Op: op, Row: i, Col: k, Value: float64(v)}
+			}
+			largest = max(largest, v, -v)
+		}
+	}
+	return float64(largest), nil
+}
+
+// eigenJob is one decomposition.
+type eigenJob[T matrix.Float] struct {
+	set *simd.Set[T]
+	n   int
+
+	m       matrix.Dense[T] // A, then the reflectors: row k holds vector k from column k+1 on
+	z       matrix.Dense[T] // Qᵀ, then the eigenvectors
+	w       matrix.Dense[T] // the second vectors of the updates of a block
+	stack   matrix.Dense[T] // operands of products, stacked
+	tau     []T
+	t, gram []T // small squares of accumulate
+	product []T // of the trailing matrix and a reflector
+	vector  []T // the reflector
+	dots    []T
+
+	d, e  []float64 // diagonal and off-diagonal of T
+	turns []turn[T]
+	order []int
+
+	task eigenTask
+}
+
+// eigenTask says what the parts of an eigenJob do.
+type eigenTask int
+
+const (
+	multiplyTask eigenTask = iota // the product with a reflector
+	rotateTask                    // the rotations that have been collected
+)
+
+// Do works on one piece of rows or one strip of columns.
+func (j *eigenJob[T]) Do(part, _ int) {
+	if j.task == multiplyTask {
+		j.multiplyPiece(part)
+	} else {
+		j.rotateStrip(part)
+	}
+}
+
+// load takes a symmetric matrix, scaled by a power of two so that its largest
+// element is about 1: squares then neither overflow nor vanish unless they are
+// negligible.
+func (j *eigenJob[T]) load(a matrix.Dense[T], exponent int) {
+	n := a.Rows
+	j.set, j.n = simd.For[T](), n
+	j.m, j.z = squareScratch(j.m, n), squareScratch(j.z, n)
+	scale := T(math.Ldexp(1, -exponent))
+	for i := range n {
+		row := j.m.Row(i)
+		for k, v := range a.Row(i)[:i+1] {
+			row[k] = v * scale
+		}
+	}
+	MirrorLower(j.m)
+	j.tau, j.product = grow(j.tau, n), grow(j.product, n)
+	j.d, j.e = grow(j.d, n), grow(j.e, n)
+	j.order = slices.Grow(j.order[:0], n)[:n]
+}
+
+// squareScratch returns an n x n matrix in the memory of m, with rows that are
+// not a multiple of 4 KiB apart.
+func squareScratch[T matrix.Float](m matrix.Dense[T], n int) matrix.Dense[T] {
+	return scratchMatrix(m, n, n)
+}
+
+func scratchMatrix[T matrix.Float](m matrix.Dense[T], rows, cols int) matrix.Dense[T] {
+	stride := (cols+15)&^15 + 8
+	return matrix.Dense[T]{Rows: rows, Cols: cols, Stride: stride, Data: grow(m.Data, rows*stride)}
+}
+
+// unload writes the eigenvalues in ascending order, and their vectors.
+func (j *eigenJob[T]) unload(values []T, vectors matrix.Dense[T], exponent int) {
+	for k := range j.order {
+		j.order[k] = k
+	}
+	slices.SortStableFunc(j.order, func(a, b int) int { return cmp.Compare(j.d[a], j.d[b]) })
+	for k, from := range j.order {
+		values[k] = T(math.Ldexp(j.d[from], exponent))
+		row := vectors.Row(k)
+		copy(row, j.z.Row(from))
+		if row[largestAt(row)] < 0 {
+			scaleRow(row, -1)
+		}
+	}
+}
+
+// largestAt returns the first index of the largest magnitude.
+func largestAt[T matrix.Float](v []T) int {
+	at := 0
+	for i := range v {
+		if max(v[i], -v[i]) > max(v[at], -v[at]) {
+			at = i
+		}
+	}
+	return at
+}
+
+var eigenJobs freeLists[eigenJob[float32], eigenJob[float64]]
