@@ -9,14 +9,14 @@ import (
 //
 //	∂loss/∂W̃_l = x̃_lᵀ·g_l,
 //
-// and lets Adam change them as soon as their gradient is known and the cache
-// still holds it. The caller has used W̃_l for the last time before.
+// and lets Adam change them as soon as their gradient is known. The caller has
+// used W̃_l for the last time before.
 //
 // The sum over the rows of the mini-batch runs in order for every parameter;
 // the work is cut along the parameters.
 type learner[T matrix.Float] struct {
 	adam    *adam[T]
-	rows    updateRows[T]
+	update  updateAll[T]
 	columns learnColumns[T]
 	vector  learnVector[T]
 }
@@ -26,6 +26,7 @@ const (
 	fewRows     = 64
 	columnPiece = 64
 	vectorPiece = 128
+	updatePiece = 1 << 14
 )
 
 func (n *learner[T]) learn(p *pass[T], l int) {
@@ -39,28 +40,27 @@ func (n *learner[T]) learn(p *pass[T], l int) {
 		n.columns = learnColumns[T]{n.adam, offset, gradient, x, g}
 		linalg.Run(ceilDiv(gradient.Cols, columnPiece), &n.columns)
 	default:
-		n.rows = updateRows[T]{n.adam, offset, gradient.Cols}
-		linalg.GemmThen(gradient, 1, x, linalg.Trans, g, linalg.NoTrans, 0, &n.rows)
+		// Adam after the product, not as its end: the moments would push the
+		// operands out of the cache, which costs more than reading the
+		// gradient again.
+		linalg.Gemm(gradient, 1, x, linalg.Trans, g, linalg.NoTrans, 0)
+		n.update = updateAll[T]{n.adam, offset, len(gradient.Data)}
+		linalg.Run(ceilDiv(len(gradient.Data), updatePiece), &n.update)
 	}
 }
 
-// updateRows is the end of the product that gives the gradient of a layer.
-type updateRows[T matrix.Float] struct {
-	adam         *adam[T]
-	offset, cols int
+// updateAll takes the step of Adam for a layer, piece by piece.
+type updateAll[T matrix.Float] struct {
+	adam           *adam[T]
+	offset, length int
 }
 
-func (u *updateRows[T]) Finish(r0, r1, c0, c1, _ int) {
-	if c1-c0 == u.cols {
-		u.adam.update(u.offset+r0*u.cols, u.offset+r1*u.cols)
-		return
-	}
-	for i := r0; i < r1; i++ {
-		u.adam.update(u.offset+i*u.cols+c0, u.offset+i*u.cols+c1)
-	}
+func (u *updateAll[T]) Do(part, _ int) {
+	from, to := part*updatePiece, min((part+1)*updatePiece, u.length)
+	u.adam.update(u.offset+from, u.offset+to)
 }
 
-// learnColumns is the same for a layer of few inputs, cut along its outputs.
+// learnColumns is gradient and step for a layer of few inputs, cut along its outputs.
 type learnColumns[T matrix.Float] struct {
 	adam           *adam[T]
 	offset         int

@@ -82,6 +82,9 @@ func (m *MLP[T]) Inputs() int { return m.sizes[0] }
 // Outputs returns the length of an output row.
 func (m *MLP[T]) Outputs() int { return m.sizes[len(m.sizes)-1] }
 
+// Sizes returns d_0 … d_L, the widths from the input to the output.
+func (m *MLP[T]) Sizes() []int { return slices.Clone(m.sizes) }
+
 // Layers returns L, the number of linear layers: the hidden ones and the output.
 func (m *MLP[T]) Layers() int { return len(m.sizes) - 1 }
 

@@ -16,28 +16,42 @@ func TestGoldenTaps(t *testing.T) {
 	for _, act := range []string{"relu", "silu"} {
 		net := goldenNet[float64](t, act, 0)
 		x := golden.Matrix(t, "X_train.npy")
-		taps := NewTaps(net, x.Rows, 0).Block(x)
-		for l, tap := range taps {
+		in, grad := NewTaps(net, x.Rows, 0).Block(x, 0)
+		for l := range in {
 			what := fmt.Sprintf("%s, layer %d", act, l+1)
-			golden.MustMatch(t, what+", inputs", tap.In, golden.Matrix(t, fmt.Sprintf("%s/grad_in%d_train.npy", act, l+1)), 1e-10)
-			if l < len(taps)-1 {
-				golden.MustMatch(t, what+", gradients", tap.Grad, golden.Matrix(t, fmt.Sprintf("%s/grad_out%d_train.npy", act, l+1)), 1e-10)
+			golden.MustMatch(t, what+", inputs", in[l], golden.Matrix(t, fmt.Sprintf("%s/grad_in%d_train.npy", act, l+1)), 1e-10)
+			if l < len(grad) {
+				golden.MustMatch(t, what+", gradients", grad[l], golden.Matrix(t, fmt.Sprintf("%s/grad_out%d_train.npy", act, l+1)), 1e-10)
 			}
 		}
-		golden.MustMatch(t, act+", full gradient", fullGradient(taps), golden.Matrix(t, act+"/grad_full_train.npy"), 1e-10)
-		golden.MustMatch(t, act+", last layer", NewTaps(net, 64, 0).LastLayer(x), golden.Matrix(t, act+"/phi_ll_train.npy"), 1e-10)
+		full := fullGradient(in, append(grad, columnOf(x.Rows, 1, 0)))
+		golden.MustMatch(t, act+", full gradient", full, golden.Matrix(t, act+"/grad_full_train.npy"), 1e-10)
+		in, grad = NewTaps(net, 64, 0).Block(x, net.Layers()-1)
+		if len(in) != 1 || len(grad) != 0 {
+			t.Fatalf("%d inputs and %d gradients of the last layer", len(in), len(grad))
+		}
+		golden.MustMatch(t, act+", last layer", in[0], golden.Matrix(t, act+"/phi_ll_train.npy"), 1e-10)
 	}
 }
 
+// columnOf returns rows that are one in the given column, zero elsewhere.
+func columnOf(rows, cols, column int) matrix.Dense[float64] {
+	m := matrix.New[float64](rows, cols)
+	for i := range rows {
+		m.Set(i, column, 1)
+	}
+	return m
+}
+
 // fullGradient forms what taps are there to avoid.
-func fullGradient(taps []Tap[float64]) matrix.Dense[float64] {
+func fullGradient(in, grad []matrix.Dense[float64]) matrix.Dense[float64] {
 	var rows [][]float64
-	for i := range taps[0].In.Rows {
+	for i := range in[0].Rows {
 		var row []float64
-		for _, tap := range taps {
-			for _, in := range tap.In.Row(i) {
-				for _, g := range tap.Grad.Row(i) {
-					row = append(row, in*g)
+		for l := range in {
+			for _, x := range in[l].Row(i) {
+				for _, g := range grad[l].Row(i) {
+					row = append(row, x*g)
 				}
 			}
 		}
@@ -47,21 +61,28 @@ func fullGradient(taps []Tap[float64]) matrix.Dense[float64] {
 }
 
 func TestGoldenGradientKernelInBlocks(t *testing.T) {
+	const block = 77 // 500 rows: the last block is smaller
 	for _, act := range []string{"relu", "silu"} {
 		net := goldenNet[float64](t, act, 0)
 		x, pool := golden.Matrix(t, "X_train.npy"), golden.Matrix(t, "X_pool.npy")
-		train := NewTaps(net, x.Rows, 0).Block(x)
+		in, grad := NewTaps(net, x.Rows, 0).Block(x, 0)
 		kernel := matrix.New[float64](x.Rows, pool.Rows)
-		blocks := NewTaps(net, 77, 0) // 500 rows: the last block is smaller
-		for from := 0; from < pool.Rows; from += blocks.Rows() {
-			to := min(from+blocks.Rows(), pool.Rows)
-			for l, tap := range blocks.Block(pool.Slice(from, to)) {
-				in, grad := matrix.New[float64](x.Rows, to-from), matrix.New[float64](x.Rows, to-from)
-				linalg.Gemm(in, 1, train[l].In, linalg.NoTrans, tap.In, linalg.Trans, 0)
-				linalg.Gemm(grad, 1, train[l].Grad, linalg.NoTrans, tap.Grad, linalg.Trans, 0)
+		taps := NewTaps(net, block, 0)
+		for from := 0; from < pool.Rows; from += block {
+			to := min(from+block, pool.Rows)
+			poolIn, poolGrad := taps.Block(pool.Slice(from, to), 0)
+			for l := range in {
+				inner, outer := matrix.New[float64](x.Rows, to-from), matrix.New[float64](x.Rows, to-from)
+				linalg.Gemm(inner, 1, in[l], linalg.NoTrans, poolIn[l], linalg.Trans, 0)
+				for i := range outer.Data {
+					outer.Data[i] = 1
+				}
+				if l < len(grad) {
+					linalg.Gemm(outer, 1, grad[l], linalg.NoTrans, poolGrad[l], linalg.Trans, 0)
+				}
 				for i := range x.Rows {
 					for j := range to - from {
-						kernel.Data[i*kernel.Stride+from+j] += in.At(i, j) * grad.At(i, j)
+						kernel.Data[i*kernel.Stride+from+j] += inner.At(i, j) * outer.At(i, j)
 					}
 				}
 			}
@@ -82,8 +103,8 @@ func TestTapsOfSeveralOutputs(t *testing.T) {
 		x, _ := waveRows[float64](4, rows, inputs, 1)
 		start := slices.Clone(net.parameters)
 		for output := range 3 {
-			taps := NewTaps(net, rows, output).Block(x)
-			full := fullGradient(taps)
+			in, grad := NewTaps(net, rows, output).Block(x, 0)
+			full := fullGradient(in, append(grad, columnOf(rows, 3, output)))
 			column := 0
 			for l := range net.Layers() {
 				w := net.layer(net.parameters, l)
@@ -116,8 +137,8 @@ func TestTapsAllocateNothing(t *testing.T) {
 	net := mustInit[float32](t, 6, small(SiLU))
 	x, _ := waveRows[float32](1, 100, 6, 1)
 	taps := NewTaps(net, 100, 0)
-	taps.Block(x)
-	if n := testing.AllocsPerRun(10, func() { taps.Block(x); taps.LastLayer(x) }); n != 0 {
+	taps.Block(x, 0)
+	if n := testing.AllocsPerRun(10, func() { taps.Block(x, 0); taps.Block(x, 2) }); n != 0 {
 		t.Errorf("%v allocations a block", n)
 	}
 }
@@ -128,9 +149,11 @@ func TestTapsRefuse(t *testing.T) {
 	mustPanic(t, matrix.ShapeError{Op: "network.NewTaps, block", Got: shape(0, 6), Want: shape(1, 6)}, func() { NewTaps(net, 0, 0) })
 	mustPanic(t, matrix.IndexError{Op: "network.NewTaps, output", Index: 1, Limit: 1}, func() { NewTaps(net, 8, 1) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Taps", Got: shape(9, 6), Want: shape(8, 6)},
-		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](9, 6)) })
+		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](9, 6), 0) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Taps", Got: shape(8, 5), Want: shape(8, 6)},
-		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](8, 5)) })
+		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](8, 5), 0) })
+	mustPanic(t, matrix.IndexError{Op: "network.Taps, first layer", Index: 3, Limit: 3},
+		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](8, 6), 3) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Predict, inputs", Got: shape(8, 5), Want: shape(8, 6)},
 		func() { net.Predict(matrix.New[float32](8, 1), matrix.New[float32](8, 5)) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Predict, destination", Got: shape(7, 1), Want: shape(8, 1)},
