@@ -1,6 +1,10 @@
 package linalg
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // PivotError reports a pivot that a factorisation or a solve cannot go on with:
 // not positive in a Cholesky factorisation, zero or not finite in a triangular
@@ -13,4 +17,12 @@ type PivotError struct {
 
 func (e *PivotError) Error() string {
 	return fmt.Sprintf("%s: pivot %d is %v", e.Op, e.Index, e.Value)
+}
+
+// mustMatch is matrix.MustMatch for an operand of an operation. It puts the two
+// names together only when it needs them: that allocates.
+func mustMatch(op, operand string, got, want matrix.Shape) {
+	if got != want {
+		panic(matrix.ShapeError{Op: op + ", " + operand, Got: got, Want: want})
+	}
 }

@@ -43,9 +43,9 @@ type rowJob[T matrix.Float] struct {
 
 func overRows[T matrix.Float](op string, kind rowKind, dst []T, a matrix.Dense[T], q []T) {
 	a.MustBeValid(op)
-	matrix.MustMatch(op+", destination", matrix.Shape{Rows: len(dst), Cols: 1}, matrix.Shape{Rows: a.Rows, Cols: 1})
+	mustMatch(op, "destination", matrix.Shape{Rows: len(dst), Cols: 1}, matrix.Shape{Rows: a.Rows, Cols: 1})
 	if kind != rowNorms {
-		matrix.MustMatch(op+", vector", matrix.Shape{Rows: 1, Cols: len(q)}, matrix.Shape{Rows: 1, Cols: a.Cols})
+		mustMatch(op, "vector", matrix.Shape{Rows: 1, Cols: len(q)}, matrix.Shape{Rows: 1, Cols: a.Cols})
 	}
 	list := listOf[rowJob[T]](&rowJobs)
 	j := list.get()
