@@ -61,36 +61,44 @@ func scale[T matrix.Float](dst matrix.Dense[T], factor T) {
 // foldCross writes f_1 ∘ … ∘ f_n to dst. Each form takes its own parts, one
 // after the other.
 func foldCross[T matrix.Float](op operation, forms []Form[T], dst matrix.Dense[T], a, b []matrix.Dense[T], scratch *Scratch[T]) error {
-	to := dst
 	for i, f := range forms {
 		n := f.Parts()
-		if err := f.Cross(to, a[:n], b[:n]); err != nil {
+		own, other := a[:n], b[:n]
+		a, b = a[n:], b[n:]
+		if i == 0 {
+			if err := f.Cross(dst, own, other); err != nil {
+				return err
+			}
+			continue
+		}
+		if op == multiply && isOne(f) {
+			continue
+		}
+		next := scratch.Matrix(dst.Rows, dst.Cols)
+		if err := f.Cross(next, own, other); err != nil {
 			return err
 		}
-		if i > 0 {
-			(&combineJob[T]{op: op, dst: dst, x: to}).run()
-		} else if len(forms) > 1 {
-			to = scratch.Matrix(dst.Rows, dst.Cols)
-		}
-		a, b = a[n:], b[n:]
+		(&combineJob[T]{op: op, dst: dst, x: next}).run()
 	}
 	return nil
 }
 
 // foldDiag is foldCross for diagonals.
 func foldDiag[T matrix.Float](op operation, forms []Form[T], dst []T, rows []matrix.Dense[T], scratch *Scratch[T]) error {
-	set, to := simd.For[T](), dst
 	for i, f := range forms {
-		n := f.Parts()
-		if err := f.Diag(to, rows[:n]); err != nil {
+		own := rows[:f.Parts()]
+		rows = rows[f.Parts():]
+		if i == 0 {
+			if err := f.Diag(dst, own); err != nil {
+				return err
+			}
+			continue
+		}
+		next := scratch.Matrix(1, len(dst)).Row(0)
+		if err := f.Diag(next, own); err != nil {
 			return err
 		}
-		if i > 0 {
-			combine(set, op, dst, to, 0)
-		} else {
-			to = scratch.Matrix(1, len(dst)).Row(0)
-		}
-		rows = rows[n:]
+		combine(simd.For[T](), op, dst, next, 0)
 	}
 	return nil
 }
@@ -109,4 +117,21 @@ func partWidths[T matrix.Float](parts []matrix.Dense[T]) []int {
 		widths[i] = p.Cols
 	}
 	return widths
+}
+
+// convertJob converts matrices. Its parts are pieces of rows.
+type convertJob[To, From matrix.Float] struct {
+	dst matrix.Dense[To]
+	src matrix.Dense[From]
+}
+
+// Do converts one piece.
+func (j *convertJob[To, From]) Do(part, _ int) {
+	from, to := part*pieceRows, min((part+1)*pieceRows, j.dst.Rows)
+	matrix.Convert(j.dst.Slice(from, to), j.src.Slice(from, to))
+}
+
+// convert is matrix.Convert on all threads.
+func convert[To, From matrix.Float](dst matrix.Dense[To], src matrix.Dense[From]) {
+	linalg.Run((dst.Rows+pieceRows-1)/pieceRows, &convertJob[To, From]{dst, src})
 }

@@ -39,3 +39,8 @@ func (Dot[T]) Features(dst matrix.Dense[T], rows []matrix.Dense[T]) error {
 // One is a Dot whose part has a single column of ones: the kernel is 1. In a
 // product it stands for a factor that a sketch may leave out.
 type One[T matrix.Float] struct{ Dot[T] }
+
+func isOne[T matrix.Float](f Form[T]) bool {
+	_, one := f.(One[T])
+	return one
+}

@@ -48,17 +48,30 @@ func (p *Product[T]) Dim(widths []int) int {
 
 // Features writes the tensor products.
 func (p *Product[T]) Features(dst matrix.Dense[T], rows []matrix.Dense[T]) error {
+	if first := p.Factors[0]; p.restIsOne() {
+		return first.Features(dst, rows[:first.Parts()])
+	}
 	factors := make([]matrix.Dense[T], len(p.Factors))
 	for i, f := range p.Factors {
 		own := rows[:f.Parts()]
+		rows = rows[f.Parts():]
 		factors[i] = matrix.New[T](dst.Rows, f.Dim(partWidths(own)))
 		if err := f.Features(factors[i], own); err != nil {
 			return err
 		}
-		rows = rows[f.Parts():]
 	}
 	linalg.Run(dst.Rows, &tensorJob[T]{dst, factors})
 	return nil
+}
+
+// restIsOne says that only the first factor matters.
+func (p *Product[T]) restIsOne() bool {
+	for _, f := range p.Factors[1:] {
+		if !isOne(f) {
+			return false
+		}
+	}
+	return true
 }
 
 // tensorJob writes tensor products of rows. Its parts are rows.

@@ -1,0 +1,36 @@
+package kernel
+
+// Features of the user: k(x, x') = ⟨φ(x), φ(x')⟩ for any function φ. Features
+// that lie in a matrix already need no function: NewLinear is their kernel.
+
+import (
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// NewFunc returns the kernel of the features that f computes: dim numbers for
+// each row of the given width. f writes the features of a block of at most
+// BlockRows rows to dst, which has a row for each of them; row numbers in errors
+// count from the first of the block.
+func NewFunc[T matrix.Float](inputs, dim int, f func(dst, rows matrix.Dense[T]) error) (FeatureMap[T], error) {
+	if inputs < 1 || dim < 1 {
+		return nil, fmt.Errorf("a feature map from %d inputs to %d features", inputs, dim)
+	}
+	return NewFeatureMap[T](funcMap[T]{inputs, dim, f}), nil
+}
+
+type funcMap[T matrix.Float] struct {
+	inputs, dim int
+	f           func(dst, rows matrix.Dense[T]) error
+}
+
+func (m funcMap[T]) Inputs() int { return m.inputs }
+func (m funcMap[T]) Dim() int    { return m.dim }
+
+func (m funcMap[T]) Features(dst, rows matrix.Dense[T]) error {
+	if err := CheckRows(rows, m.inputs); err != nil {
+		return err
+	}
+	return m.f(dst, rows)
+}
