@@ -129,21 +129,6 @@ func factorSmall[T matrix.Float](m matrix.Dense[T]) pivot {
 	return pivot{}
 }
 
-func clearUpper[T matrix.Float](m matrix.Dense[T]) {
-	for i := range m.Rows {
-		clear(m.Row(i)[i+1:])
-	}
-}
-
-// copyLower writes the lower triangle of a plus jitter·I to that of dst.
-func copyLower[T matrix.Float](dst, a matrix.Dense[T], jitter T) {
-	for i := range a.Rows {
-		row := dst.Row(i)[:i+1]
-		copy(row, a.Row(i))
-		row[i] += jitter
-	}
-}
-
 func trace[T matrix.Float](m matrix.Dense[T]) float64 {
 	sum := 0.0
 	for i := range m.Rows {

@@ -26,7 +26,7 @@ const (
 	// maxTurns is the number of rotations that are collected.
 	maxTurns = 8192
 	// stripCols is the number of columns that they are applied to at a time.
-	stripCols = 64
+	stripCols = 128
 	// maxSweeps bounds the iteration, for each eigenvalue on average.
 	maxSweeps = 30
 )
