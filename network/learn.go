@@ -49,7 +49,8 @@ func (n *learner[T]) learn(p *pass[T], l int) {
 	}
 }
 
-// updateAll takes the step of Adam for a layer, piece by piece.
+// updateAll takes the step of Adam for a layer, piece by piece: long runs of
+// memory are what the hardware fetches ahead.
 type updateAll[T matrix.Float] struct {
 	adam           *adam[T]
 	offset, length int

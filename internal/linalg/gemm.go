@@ -162,7 +162,7 @@ func (g *gemmJob[T]) cut(threads int) {
 
 // Do computes one part of dst, block by block.
 func (g *gemmJob[T]) Do(part, slot int) {
-	row, col := part/g.colParts, part%g.colParts
+	row, col := part%g.rowParts, part/g.rowParts
 	r0, r1 := row*g.dst.Rows/g.rowParts, (row+1)*g.dst.Rows/g.rowParts
 	p0, p1 := col*g.panels/g.colParts, (col+1)*g.panels/g.colParts
 	blocks := ceilDiv(p1-p0, g.maxPanels)

@@ -15,8 +15,11 @@ type Job interface {
 	Do(part, slot int)
 }
 
-// Run does all parts of a job and returns when the last is done. The threads
-// take parts from a common counter, so parts may be of unequal size.
+// Run does all parts of a job and returns when the last is done. Each thread
+// begins with its own share of the parts, a range of them that is the same in
+// every Run, so that what it wrote to its cache in one job is there for the
+// next; when it has done them it helps the others. So parts may be of unequal
+// size.
 //
 // If the pool is busy with another Run, in this goroutine or in another one,
 // the parts run here, one after the other: nesting never blocks, and callers
@@ -71,12 +74,19 @@ type pool struct {
 	// or not at all, is never waited for.
 	state atomic.Uint64
 
-	job   Job
-	parts int64
-	next  atomic.Int64
+	job     Job
+	threads int
+	shares  [maxThreads]share
 
 	sleeping atomic.Int64
 	wake     chan struct{}
+}
+
+// share is the parts from next to end-1, which nobody has taken yet.
+type share struct {
+	next atomic.Int64
+	end  int64
+	_    [48]byte // a cache line of its own
 }
 
 const (
@@ -89,8 +99,11 @@ const (
 
 func (p *pool) run(parts, threads int, job Job) {
 	p.start(threads - 1)
-	p.job, p.parts = job, int64(parts)
-	p.next.Store(0)
+	p.job, p.threads = job, threads
+	for i := range threads {
+		p.shares[i].next.Store(int64(i * parts / threads))
+		p.shares[i].end = int64((i + 1) * parts / threads)
+	}
 	epoch := p.state.Load()/oneJob + 1
 	p.state.Store(epoch*oneJob + uint64(threads-1)*onePlace)
 	p.rouse(threads - 1)
@@ -124,14 +137,17 @@ func (p *pool) rouse(n int) {
 	}
 }
 
-// drain does parts until none is left.
+// drain does parts until none is left: those of the own share first.
 func (p *pool) drain(slot int) {
-	for {
-		part := p.next.Add(1) - 1
-		if part >= p.parts {
-			return
+	for i := range p.threads {
+		s := &p.shares[(slot+i)%p.threads]
+		for {
+			part := s.next.Add(1) - 1
+			if part >= s.end {
+				break
+			}
+			p.job.Do(int(part), slot)
 		}
-		p.job.Do(int(part), slot)
 	}
 }
 
