@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources a6c5d8d91562c063d1ffda37
+// sources 49d0f6792a0497f2cac9b7d9
 // content 46f4f83b628ad4de17d6dada

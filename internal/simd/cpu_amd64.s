@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources a6c5d8d91562c063d1ffda37
+// sources 49d0f6792a0497f2cac9b7d9
 // content a97859aed189f0d4b008e44b

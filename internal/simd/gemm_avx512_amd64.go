@@ -170,5 +170,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources a6c5d8d91562c063d1ffda37
+// sources 49d0f6792a0497f2cac9b7d9
 // content e46103c7815b620058ebdc89

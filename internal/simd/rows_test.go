@@ -29,6 +29,14 @@ func testRows[T Float](t *testing.T) {
 					n, stride := r.IntN(14), width+r.IntN(3)
 					testRowShape(t, s, f, r, n, width, stride)
 				}
+				for n := range 9 {
+					// Without columns or without rows the stride means nothing.
+					dst := guarded(random[T](r, n))
+					f(s, dst.body, nil, nil, -n)
+					dst.check(t)
+					compareSlices(t, "no columns", dst.body, make([]T, n), 0)
+					f(s, nil, make([]T, n), nil, -n)
+				}
 			})
 		}
 	}

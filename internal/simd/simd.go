@@ -107,6 +107,10 @@ func (s *Set[T]) Rotate(x, y []T, c, sn T) { s.rotate(x, y[:len(x)], c, sn) }
 // DotRows writes to dst[i] the product of q with row i; row i is
 // rows[i*stride : i*stride+len(q)].
 func (s *Set[T]) DotRows(dst, q, rows []T, stride int) {
+	if len(q) == 0 {
+		clear(dst)
+		return
+	}
 	mustHoldRows(len(rows), len(dst), len(q), stride)
 	s.dotRows(dst, q, rows, stride)
 }
@@ -114,6 +118,10 @@ func (s *Set[T]) DotRows(dst, q, rows []T, stride int) {
 // SqDistRows writes to dst[i] the squared Euclidean distance of q and row i,
 // with rows as in DotRows.
 func (s *Set[T]) SqDistRows(dst, q, rows []T, stride int) {
+	if len(q) == 0 {
+		clear(dst)
+		return
+	}
 	mustHoldRows(len(rows), len(dst), len(q), stride)
 	s.sqDistRows(dst, q, rows, stride)
 }

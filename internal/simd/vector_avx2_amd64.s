@@ -645,39 +645,62 @@ Done:
 
 // func dotRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ q_base+24(FP), DX
-	MOVQ rows_base+48(FP), BX
-	MOVQ stride+72(FP), SI
-	SHLQ $0x02, SI
-	MOVQ SI, DI
-	SHLQ $0x02, DI
-	JE   far
+TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $24-80
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
 
 near:
-	CMPQ DI, $0x00001000
+	CMPQ CX, $0x00000800
 	JGE  far
-	SHLQ $0x01, DI
+	SHLQ $0x01, CX
 	JMP  near
 
 far:
-	TESTQ CX, CX
-	JE    done
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
 
 group:
-	LEAQ    (BX)(SI*1), R10
-	CMPQ    CX, $0x00000001
-	CMOVQLE BX, R10
-	LEAQ    (R10)(SI*1), R11
-	CMPQ    CX, $0x00000002
-	CMOVQLE R10, R11
-	LEAQ    (R11)(SI*1), R12
-	CMPQ    CX, $0x00000003
-	CMOVQLE R11, R12
-	XORQ    R8, R8
-	MOVQ    DI, R9
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -686,71 +709,71 @@ group:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    q_len+32(FP), R13
-	SUBQ    $0x00000010, R13
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000010, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPS     (DX)(R8*4), Y8
-	VFMADD231PS (BX)(R8*4), Y8, Y0
-	VFMADD231PS (R10)(R8*4), Y8, Y2
-	VFMADD231PS (R11)(R8*4), Y8, Y4
-	VFMADD231PS (R12)(R8*4), Y8, Y6
-	VMOVUPS     32(DX)(R8*4), Y8
-	VFMADD231PS 32(BX)(R8*4), Y8, Y1
-	VFMADD231PS 32(R10)(R8*4), Y8, Y3
-	VFMADD231PS 32(R11)(R8*4), Y8, Y5
-	VFMADD231PS 32(R12)(R8*4), Y8, Y7
-	ADDQ        $0x00000010, R8
-	SUBQ        $0x00000010, R13
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPS     (AX)(DX*4), Y8
+	VFMADD231PS (SI)(DX*4), Y8, Y0
+	VFMADD231PS (DI)(DX*4), Y8, Y2
+	VFMADD231PS (R8)(DX*4), Y8, Y4
+	VFMADD231PS (R9)(DX*4), Y8, Y6
+	VMOVUPS     32(AX)(DX*4), Y8
+	VFMADD231PS 32(SI)(DX*4), Y8, Y1
+	VFMADD231PS 32(DI)(DX*4), Y8, Y3
+	VFMADD231PS 32(R8)(DX*4), Y8, Y5
+	VFMADD231PS 32(R9)(DX*4), Y8, Y7
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000010, R13
-	SUBQ $0x00000008, R13
+	ADDQ $0x00000010, R11
+	SUBQ $0x00000008, R11
 	JL   columnsVectorEnd
 
 columnsVector:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000020, R9
-	VMOVUPS     (DX)(R8*4), Y8
-	VFMADD231PS (BX)(R8*4), Y8, Y0
-	VFMADD231PS (R10)(R8*4), Y8, Y2
-	VFMADD231PS (R11)(R8*4), Y8, Y4
-	VFMADD231PS (R12)(R8*4), Y8, Y6
-	ADDQ        $0x00000008, R8
-	SUBQ        $0x00000008, R13
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000020, BX
+	VMOVUPS     (AX)(DX*4), Y8
+	VFMADD231PS (SI)(DX*4), Y8, Y0
+	VFMADD231PS (DI)(DX*4), Y8, Y2
+	VFMADD231PS (R8)(DX*4), Y8, Y4
+	VFMADD231PS (R9)(DX*4), Y8, Y6
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000008, R13
-	TESTQ       R13, R13
+	ADDQ        $0x00000008, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        R13, R14
-	NEGQ        R14
-	LEAQ        tileMasks<>+64(SB), R13
-	VMOVUPS     (R13)(R14*4), Y8
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000020, R9
-	VMASKMOVPS  (DX)(R8*4), Y8, Y9
-	VMASKMOVPS  (BX)(R8*4), Y8, Y10
+	MOVQ        R11, R12
+	NEGQ        R12
+	LEAQ        tileMasks<>+64(SB), R11
+	VMOVUPS     (R11)(R12*4), Y8
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000020, BX
+	VMASKMOVPS  (AX)(DX*4), Y8, Y9
+	VMASKMOVPS  (SI)(DX*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
-	VMASKMOVPS  (R10)(R8*4), Y8, Y10
+	VMASKMOVPS  (DI)(DX*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y2
-	VMASKMOVPS  (R11)(R8*4), Y8, Y10
+	VMASKMOVPS  (R8)(DX*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y4
-	VMASKMOVPS  (R12)(R8*4), Y8, Y8
+	VMASKMOVPS  (R9)(DX*4), Y8, Y8
 	VFMADD231PS Y8, Y9, Y6
 
 columnsDone:
@@ -763,61 +786,93 @@ columnsDone:
 	VHADDPS      Y4, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPS       X2, X0, X0
-	CMPQ         CX, $0x00000004
-	JL           lastGroup
-	VMOVUPS      X0, (AX)
-	ADDQ         $0x00000010, AX
-	LEAQ         (R12)(SI*1), BX
-	SUBQ         $0x00000004, CX
-	JNE          group
-	JMP          done
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         CX, BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x00, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x01, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x02, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x03, X0, (DX)(SI*4)
+	INCQ         CX
 
-lastGroup:
-	MOVQ       CX, DX
-	NEGQ       DX
-	LEAQ       tileMasks<>+64(SB), CX
-	VMOVUPS    (CX)(DX*4), Y1
-	VMASKMOVPS X0, X1, (AX)
-
-done:
+check:
+	CMPQ CX, (SP)
+	JL   group
 	VZEROUPPER
 	RET
 
 // func sqDistRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·sqDistRowsF32AVX2(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ q_base+24(FP), DX
-	MOVQ rows_base+48(FP), BX
-	MOVQ stride+72(FP), SI
-	SHLQ $0x02, SI
-	MOVQ SI, DI
-	SHLQ $0x02, DI
-	JE   far
+TEXT ·sqDistRowsF32AVX2(SB), NOSPLIT, $24-80
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
 
 near:
-	CMPQ DI, $0x00001000
+	CMPQ CX, $0x00000800
 	JGE  far
-	SHLQ $0x01, DI
+	SHLQ $0x01, CX
 	JMP  near
 
 far:
-	TESTQ CX, CX
-	JE    done
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
 
 group:
-	LEAQ    (BX)(SI*1), R10
-	CMPQ    CX, $0x00000001
-	CMOVQLE BX, R10
-	LEAQ    (R10)(SI*1), R11
-	CMPQ    CX, $0x00000002
-	CMOVQLE R10, R11
-	LEAQ    (R11)(SI*1), R12
-	CMPQ    CX, $0x00000003
-	CMOVQLE R11, R12
-	XORQ    R8, R8
-	MOVQ    DI, R9
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -826,86 +881,86 @@ group:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    q_len+32(FP), R13
-	SUBQ    $0x00000010, R13
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000010, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPS     (DX)(R8*4), Y8
-	VSUBPS      (BX)(R8*4), Y8, Y9
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPS     (AX)(DX*4), Y8
+	VSUBPS      (SI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y0
-	VSUBPS      (R10)(R8*4), Y8, Y9
+	VSUBPS      (DI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y2
-	VSUBPS      (R11)(R8*4), Y8, Y9
+	VSUBPS      (R8)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y4
-	VSUBPS      (R12)(R8*4), Y8, Y8
+	VSUBPS      (R9)(DX*4), Y8, Y8
 	VFMADD231PS Y8, Y8, Y6
-	VMOVUPS     32(DX)(R8*4), Y8
-	VSUBPS      32(BX)(R8*4), Y8, Y9
+	VMOVUPS     32(AX)(DX*4), Y8
+	VSUBPS      32(SI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y1
-	VSUBPS      32(R10)(R8*4), Y8, Y9
+	VSUBPS      32(DI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y3
-	VSUBPS      32(R11)(R8*4), Y8, Y9
+	VSUBPS      32(R8)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y5
-	VSUBPS      32(R12)(R8*4), Y8, Y8
+	VSUBPS      32(R9)(DX*4), Y8, Y8
 	VFMADD231PS Y8, Y8, Y7
-	ADDQ        $0x00000010, R8
-	SUBQ        $0x00000010, R13
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000010, R13
-	SUBQ $0x00000008, R13
+	ADDQ $0x00000010, R11
+	SUBQ $0x00000008, R11
 	JL   columnsVectorEnd
 
 columnsVector:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000020, R9
-	VMOVUPS     (DX)(R8*4), Y8
-	VSUBPS      (BX)(R8*4), Y8, Y9
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000020, BX
+	VMOVUPS     (AX)(DX*4), Y8
+	VSUBPS      (SI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y0
-	VSUBPS      (R10)(R8*4), Y8, Y9
+	VSUBPS      (DI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y2
-	VSUBPS      (R11)(R8*4), Y8, Y9
+	VSUBPS      (R8)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y4
-	VSUBPS      (R12)(R8*4), Y8, Y8
+	VSUBPS      (R9)(DX*4), Y8, Y8
 	VFMADD231PS Y8, Y8, Y6
-	ADDQ        $0x00000008, R8
-	SUBQ        $0x00000008, R13
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000008, R13
-	TESTQ       R13, R13
+	ADDQ        $0x00000008, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        R13, R14
-	NEGQ        R14
-	LEAQ        tileMasks<>+64(SB), R13
-	VMOVUPS     (R13)(R14*4), Y8
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000020, R9
-	VMASKMOVPS  (DX)(R8*4), Y8, Y9
-	VMASKMOVPS  (BX)(R8*4), Y8, Y10
+	MOVQ        R11, R12
+	NEGQ        R12
+	LEAQ        tileMasks<>+64(SB), R11
+	VMOVUPS     (R11)(R12*4), Y8
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000020, BX
+	VMASKMOVPS  (AX)(DX*4), Y8, Y9
+	VMASKMOVPS  (SI)(DX*4), Y8, Y10
 	VSUBPS      Y10, Y9, Y10
 	VFMADD231PS Y10, Y10, Y0
-	VMASKMOVPS  (R10)(R8*4), Y8, Y10
+	VMASKMOVPS  (DI)(DX*4), Y8, Y10
 	VSUBPS      Y10, Y9, Y10
 	VFMADD231PS Y10, Y10, Y2
-	VMASKMOVPS  (R11)(R8*4), Y8, Y10
+	VMASKMOVPS  (R8)(DX*4), Y8, Y10
 	VSUBPS      Y10, Y9, Y10
 	VFMADD231PS Y10, Y10, Y4
-	VMASKMOVPS  (R12)(R8*4), Y8, Y8
+	VMASKMOVPS  (R9)(DX*4), Y8, Y8
 	VSUBPS      Y8, Y9, Y8
 	VFMADD231PS Y8, Y8, Y6
 
@@ -919,23 +974,32 @@ columnsDone:
 	VHADDPS      Y4, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPS       X2, X0, X0
-	CMPQ         CX, $0x00000004
-	JL           lastGroup
-	VMOVUPS      X0, (AX)
-	ADDQ         $0x00000010, AX
-	LEAQ         (R12)(SI*1), BX
-	SUBQ         $0x00000004, CX
-	JNE          group
-	JMP          done
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         CX, BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x00, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x01, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x02, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x03, X0, (DX)(SI*4)
+	INCQ         CX
 
-lastGroup:
-	MOVQ       CX, DX
-	NEGQ       DX
-	LEAQ       tileMasks<>+64(SB), CX
-	VMOVUPS    (CX)(DX*4), Y1
-	VMASKMOVPS X0, X1, (AX)
-
-done:
+check:
+	CMPQ CX, (SP)
+	JL   group
 	VZEROUPPER
 	RET
 
@@ -2369,39 +2433,62 @@ Done:
 
 // func dotRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·dotRowsF64AVX2(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ q_base+24(FP), DX
-	MOVQ rows_base+48(FP), BX
-	MOVQ stride+72(FP), SI
-	SHLQ $0x03, SI
-	MOVQ SI, DI
-	SHLQ $0x02, DI
-	JE   far
+TEXT ·dotRowsF64AVX2(SB), NOSPLIT, $24-80
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
 
 near:
-	CMPQ DI, $0x00001000
+	CMPQ CX, $0x00000800
 	JGE  far
-	SHLQ $0x01, DI
+	SHLQ $0x01, CX
 	JMP  near
 
 far:
-	TESTQ CX, CX
-	JE    done
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
 
 group:
-	LEAQ    (BX)(SI*1), R10
-	CMPQ    CX, $0x00000001
-	CMOVQLE BX, R10
-	LEAQ    (R10)(SI*1), R11
-	CMPQ    CX, $0x00000002
-	CMOVQLE R10, R11
-	LEAQ    (R11)(SI*1), R12
-	CMPQ    CX, $0x00000003
-	CMOVQLE R11, R12
-	XORQ    R8, R8
-	MOVQ    DI, R9
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2410,138 +2497,171 @@ group:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    q_len+32(FP), R13
-	SUBQ    $0x00000008, R13
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000008, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPD     (DX)(R8*8), Y8
-	VFMADD231PD (BX)(R8*8), Y8, Y0
-	VFMADD231PD (R10)(R8*8), Y8, Y2
-	VFMADD231PD (R11)(R8*8), Y8, Y4
-	VFMADD231PD (R12)(R8*8), Y8, Y6
-	VMOVUPD     32(DX)(R8*8), Y8
-	VFMADD231PD 32(BX)(R8*8), Y8, Y1
-	VFMADD231PD 32(R10)(R8*8), Y8, Y3
-	VFMADD231PD 32(R11)(R8*8), Y8, Y5
-	VFMADD231PD 32(R12)(R8*8), Y8, Y7
-	ADDQ        $0x00000008, R8
-	SUBQ        $0x00000008, R13
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPD     (AX)(DX*8), Y8
+	VFMADD231PD (SI)(DX*8), Y8, Y0
+	VFMADD231PD (DI)(DX*8), Y8, Y2
+	VFMADD231PD (R8)(DX*8), Y8, Y4
+	VFMADD231PD (R9)(DX*8), Y8, Y6
+	VMOVUPD     32(AX)(DX*8), Y8
+	VFMADD231PD 32(SI)(DX*8), Y8, Y1
+	VFMADD231PD 32(DI)(DX*8), Y8, Y3
+	VFMADD231PD 32(R8)(DX*8), Y8, Y5
+	VFMADD231PD 32(R9)(DX*8), Y8, Y7
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000008, R13
-	SUBQ $0x00000004, R13
+	ADDQ $0x00000008, R11
+	SUBQ $0x00000004, R11
 	JL   columnsVectorEnd
 
 columnsVector:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000020, R9
-	VMOVUPD     (DX)(R8*8), Y8
-	VFMADD231PD (BX)(R8*8), Y8, Y0
-	VFMADD231PD (R10)(R8*8), Y8, Y2
-	VFMADD231PD (R11)(R8*8), Y8, Y4
-	VFMADD231PD (R12)(R8*8), Y8, Y6
-	ADDQ        $0x00000004, R8
-	SUBQ        $0x00000004, R13
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000020, BX
+	VMOVUPD     (AX)(DX*8), Y8
+	VFMADD231PD (SI)(DX*8), Y8, Y0
+	VFMADD231PD (DI)(DX*8), Y8, Y2
+	VFMADD231PD (R8)(DX*8), Y8, Y4
+	VFMADD231PD (R9)(DX*8), Y8, Y6
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000004, R13
-	TESTQ       R13, R13
+	ADDQ        $0x00000004, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        R13, R14
-	NEGQ        R14
-	LEAQ        tileMasks<>+64(SB), R13
-	VMOVUPS     (R13)(R14*8), Y8
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000020, R9
-	VMASKMOVPD  (DX)(R8*8), Y8, Y9
-	VMASKMOVPD  (BX)(R8*8), Y8, Y10
+	MOVQ        R11, R12
+	NEGQ        R12
+	LEAQ        tileMasks<>+64(SB), R11
+	VMOVUPS     (R11)(R12*8), Y8
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000020, BX
+	VMASKMOVPD  (AX)(DX*8), Y8, Y9
+	VMASKMOVPD  (SI)(DX*8), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
-	VMASKMOVPD  (R10)(R8*8), Y8, Y10
+	VMASKMOVPD  (DI)(DX*8), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
-	VMASKMOVPD  (R11)(R8*8), Y8, Y10
+	VMASKMOVPD  (R8)(DX*8), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
-	VMASKMOVPD  (R12)(R8*8), Y8, Y8
+	VMASKMOVPD  (R9)(DX*8), Y8, Y8
 	VFMADD231PD Y8, Y9, Y6
 
 columnsDone:
-	VADDPD     Y1, Y0, Y0
-	VADDPD     Y3, Y2, Y2
-	VADDPD     Y5, Y4, Y4
-	VADDPD     Y7, Y6, Y6
-	VHADDPD    Y2, Y0, Y0
-	VHADDPD    Y6, Y4, Y4
-	VPERM2F128 $0x20, Y4, Y0, Y2
-	VPERM2F128 $0x31, Y4, Y0, Y6
-	VADDPD     Y6, Y2, Y2
-	CMPQ       CX, $0x00000004
-	JL         lastGroup
-	VMOVUPD    Y2, (AX)
-	ADDQ       $0x00000020, AX
-	LEAQ       (R12)(SI*1), BX
-	SUBQ       $0x00000004, CX
-	JNE        group
-	JMP        done
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y5, Y4, Y4
+	VADDPD       Y7, Y6, Y6
+	VHADDPD      Y2, Y0, Y0
+	VHADDPD      Y6, Y4, Y4
+	VPERM2F128   $0x20, Y4, Y0, Y2
+	VPERM2F128   $0x31, Y4, Y0, Y6
+	VADDPD       Y6, Y2, Y2
+	MOVQ         dst_base+0(FP), DX
+	VEXTRACTF128 $0x01, Y2, X0
+	MOVQ         CX, BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVLPD      X2, (DX)(SI*8)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVHPD      X2, (DX)(SI*8)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVLPD      X0, (DX)(SI*8)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVHPD      X0, (DX)(SI*8)
+	INCQ         CX
 
-lastGroup:
-	MOVQ       CX, DX
-	NEGQ       DX
-	LEAQ       tileMasks<>+64(SB), CX
-	VMOVUPS    (CX)(DX*8), Y0
-	VMASKMOVPD Y2, Y0, (AX)
-
-done:
+check:
+	CMPQ CX, (SP)
+	JL   group
 	VZEROUPPER
 	RET
 
 // func sqDistRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·sqDistRowsF64AVX2(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ q_base+24(FP), DX
-	MOVQ rows_base+48(FP), BX
-	MOVQ stride+72(FP), SI
-	SHLQ $0x03, SI
-	MOVQ SI, DI
-	SHLQ $0x02, DI
-	JE   far
+TEXT ·sqDistRowsF64AVX2(SB), NOSPLIT, $24-80
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
 
 near:
-	CMPQ DI, $0x00001000
+	CMPQ CX, $0x00000800
 	JGE  far
-	SHLQ $0x01, DI
+	SHLQ $0x01, CX
 	JMP  near
 
 far:
-	TESTQ CX, CX
-	JE    done
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
 
 group:
-	LEAQ    (BX)(SI*1), R10
-	CMPQ    CX, $0x00000001
-	CMOVQLE BX, R10
-	LEAQ    (R10)(SI*1), R11
-	CMPQ    CX, $0x00000002
-	CMOVQLE R10, R11
-	LEAQ    (R11)(SI*1), R12
-	CMPQ    CX, $0x00000003
-	CMOVQLE R11, R12
-	XORQ    R8, R8
-	MOVQ    DI, R9
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2550,116 +2670,126 @@ group:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    q_len+32(FP), R13
-	SUBQ    $0x00000008, R13
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000008, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPD     (DX)(R8*8), Y8
-	VSUBPD      (BX)(R8*8), Y8, Y9
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPD     (AX)(DX*8), Y8
+	VSUBPD      (SI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y0
-	VSUBPD      (R10)(R8*8), Y8, Y9
+	VSUBPD      (DI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y2
-	VSUBPD      (R11)(R8*8), Y8, Y9
+	VSUBPD      (R8)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y4
-	VSUBPD      (R12)(R8*8), Y8, Y8
+	VSUBPD      (R9)(DX*8), Y8, Y8
 	VFMADD231PD Y8, Y8, Y6
-	VMOVUPD     32(DX)(R8*8), Y8
-	VSUBPD      32(BX)(R8*8), Y8, Y9
+	VMOVUPD     32(AX)(DX*8), Y8
+	VSUBPD      32(SI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y1
-	VSUBPD      32(R10)(R8*8), Y8, Y9
+	VSUBPD      32(DI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y3
-	VSUBPD      32(R11)(R8*8), Y8, Y9
+	VSUBPD      32(R8)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y5
-	VSUBPD      32(R12)(R8*8), Y8, Y8
+	VSUBPD      32(R9)(DX*8), Y8, Y8
 	VFMADD231PD Y8, Y8, Y7
-	ADDQ        $0x00000008, R8
-	SUBQ        $0x00000008, R13
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000008, R13
-	SUBQ $0x00000004, R13
+	ADDQ $0x00000008, R11
+	SUBQ $0x00000004, R11
 	JL   columnsVectorEnd
 
 columnsVector:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000020, R9
-	VMOVUPD     (DX)(R8*8), Y8
-	VSUBPD      (BX)(R8*8), Y8, Y9
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000020, BX
+	VMOVUPD     (AX)(DX*8), Y8
+	VSUBPD      (SI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y0
-	VSUBPD      (R10)(R8*8), Y8, Y9
+	VSUBPD      (DI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y2
-	VSUBPD      (R11)(R8*8), Y8, Y9
+	VSUBPD      (R8)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y4
-	VSUBPD      (R12)(R8*8), Y8, Y8
+	VSUBPD      (R9)(DX*8), Y8, Y8
 	VFMADD231PD Y8, Y8, Y6
-	ADDQ        $0x00000004, R8
-	SUBQ        $0x00000004, R13
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000004, R13
-	TESTQ       R13, R13
+	ADDQ        $0x00000004, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        R13, R14
-	NEGQ        R14
-	LEAQ        tileMasks<>+64(SB), R13
-	VMOVUPS     (R13)(R14*8), Y8
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000020, R9
-	VMASKMOVPD  (DX)(R8*8), Y8, Y9
-	VMASKMOVPD  (BX)(R8*8), Y8, Y10
+	MOVQ        R11, R12
+	NEGQ        R12
+	LEAQ        tileMasks<>+64(SB), R11
+	VMOVUPS     (R11)(R12*8), Y8
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000020, BX
+	VMASKMOVPD  (AX)(DX*8), Y8, Y9
+	VMASKMOVPD  (SI)(DX*8), Y8, Y10
 	VSUBPD      Y10, Y9, Y10
 	VFMADD231PD Y10, Y10, Y0
-	VMASKMOVPD  (R10)(R8*8), Y8, Y10
+	VMASKMOVPD  (DI)(DX*8), Y8, Y10
 	VSUBPD      Y10, Y9, Y10
 	VFMADD231PD Y10, Y10, Y2
-	VMASKMOVPD  (R11)(R8*8), Y8, Y10
+	VMASKMOVPD  (R8)(DX*8), Y8, Y10
 	VSUBPD      Y10, Y9, Y10
 	VFMADD231PD Y10, Y10, Y4
-	VMASKMOVPD  (R12)(R8*8), Y8, Y8
+	VMASKMOVPD  (R9)(DX*8), Y8, Y8
 	VSUBPD      Y8, Y9, Y8
 	VFMADD231PD Y8, Y8, Y6
 
 columnsDone:
-	VADDPD     Y1, Y0, Y0
-	VADDPD     Y3, Y2, Y2
-	VADDPD     Y5, Y4, Y4
-	VADDPD     Y7, Y6, Y6
-	VHADDPD    Y2, Y0, Y0
-	VHADDPD    Y6, Y4, Y4
-	VPERM2F128 $0x20, Y4, Y0, Y2
-	VPERM2F128 $0x31, Y4, Y0, Y6
-	VADDPD     Y6, Y2, Y2
-	CMPQ       CX, $0x00000004
-	JL         lastGroup
-	VMOVUPD    Y2, (AX)
-	ADDQ       $0x00000020, AX
-	LEAQ       (R12)(SI*1), BX
-	SUBQ       $0x00000004, CX
-	JNE        group
-	JMP        done
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y5, Y4, Y4
+	VADDPD       Y7, Y6, Y6
+	VHADDPD      Y2, Y0, Y0
+	VHADDPD      Y6, Y4, Y4
+	VPERM2F128   $0x20, Y4, Y0, Y2
+	VPERM2F128   $0x31, Y4, Y0, Y6
+	VADDPD       Y6, Y2, Y2
+	MOVQ         dst_base+0(FP), DX
+	VEXTRACTF128 $0x01, Y2, X0
+	MOVQ         CX, BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVLPD      X2, (DX)(SI*8)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVHPD      X2, (DX)(SI*8)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVLPD      X0, (DX)(SI*8)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVHPD      X0, (DX)(SI*8)
+	INCQ         CX
 
-lastGroup:
-	MOVQ       CX, DX
-	NEGQ       DX
-	LEAQ       tileMasks<>+64(SB), CX
-	VMOVUPS    (CX)(DX*8), Y0
-	VMASKMOVPD Y2, Y0, (AX)
-
-done:
+check:
+	CMPQ CX, (SP)
+	JL   group
 	VZEROUPPER
 	RET
 
@@ -3480,5 +3610,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources a6c5d8d91562c063d1ffda37
-// content 9434837978e7f0631f099805
+// sources 49d0f6792a0497f2cac9b7d9
+// content 436384a4cd916d9d2173bb93

@@ -184,5 +184,5 @@ func tanhF64AVX512(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX512(dst []float64, deriv []float64, x []float64)
 
-// sources a6c5d8d91562c063d1ffda37
+// sources 49d0f6792a0497f2cac9b7d9
 // content 6b9510451642f1930a0c10e2

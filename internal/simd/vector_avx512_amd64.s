@@ -623,40 +623,63 @@ Done:
 	RET
 
 // func dotRowsF32AVX512(dst []float32, q []float32, rows []float32, stride int)
-// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, MMX+
-TEXT ·dotRowsF32AVX512(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ q_base+24(FP), DX
-	MOVQ rows_base+48(FP), BX
-	MOVQ stride+72(FP), SI
-	SHLQ $0x02, SI
-	MOVQ SI, DI
-	SHLQ $0x02, DI
-	JE   far
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·dotRowsF32AVX512(SB), NOSPLIT, $24-80
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
 
 near:
-	CMPQ DI, $0x00001000
+	CMPQ CX, $0x00000800
 	JGE  far
-	SHLQ $0x01, DI
+	SHLQ $0x01, CX
 	JMP  near
 
 far:
-	TESTQ CX, CX
-	JE    done
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
 
 group:
-	LEAQ    (BX)(SI*1), R10
-	CMPQ    CX, $0x00000001
-	CMOVQLE BX, R10
-	LEAQ    (R10)(SI*1), R11
-	CMPQ    CX, $0x00000002
-	CMOVQLE R10, R11
-	LEAQ    (R11)(SI*1), R12
-	CMPQ    CX, $0x00000003
-	CMOVQLE R11, R12
-	XORQ    R8, R8
-	MOVQ    DI, R9
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -665,74 +688,74 @@ group:
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z7, Z7, Z7
-	MOVQ    q_len+32(FP), R13
-	SUBQ    $0x00000020, R13
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000020, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	PREFETCHT0  64(BX)(R9*1)
-	PREFETCHT0  64(R10)(R9*1)
-	PREFETCHT0  64(R11)(R9*1)
-	PREFETCHT0  64(R12)(R9*1)
-	ADDQ        $0x00000080, R9
-	VMOVUPS     (DX)(R8*4), Z8
-	VFMADD231PS (BX)(R8*4), Z8, Z0
-	VFMADD231PS (R10)(R8*4), Z8, Z2
-	VFMADD231PS (R11)(R8*4), Z8, Z4
-	VFMADD231PS (R12)(R8*4), Z8, Z6
-	VMOVUPS     64(DX)(R8*4), Z8
-	VFMADD231PS 64(BX)(R8*4), Z8, Z1
-	VFMADD231PS 64(R10)(R8*4), Z8, Z3
-	VFMADD231PS 64(R11)(R8*4), Z8, Z5
-	VFMADD231PS 64(R12)(R8*4), Z8, Z7
-	ADDQ        $0x00000020, R8
-	SUBQ        $0x00000020, R13
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	PREFETCHT0  64(SI)(BX*1)
+	PREFETCHT0  64(DI)(BX*1)
+	PREFETCHT0  64(R8)(BX*1)
+	PREFETCHT0  64(R9)(BX*1)
+	ADDQ        $0x00000080, BX
+	VMOVUPS     (AX)(DX*4), Z8
+	VFMADD231PS (SI)(DX*4), Z8, Z0
+	VFMADD231PS (DI)(DX*4), Z8, Z2
+	VFMADD231PS (R8)(DX*4), Z8, Z4
+	VFMADD231PS (R9)(DX*4), Z8, Z6
+	VMOVUPS     64(AX)(DX*4), Z8
+	VFMADD231PS 64(SI)(DX*4), Z8, Z1
+	VFMADD231PS 64(DI)(DX*4), Z8, Z3
+	VFMADD231PS 64(R8)(DX*4), Z8, Z5
+	VFMADD231PS 64(R9)(DX*4), Z8, Z7
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000020, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000020, R13
-	SUBQ $0x00000010, R13
+	ADDQ $0x00000020, R11
+	SUBQ $0x00000010, R11
 	JL   columnsVectorEnd
 
 columnsVector:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPS     (DX)(R8*4), Z8
-	VFMADD231PS (BX)(R8*4), Z8, Z0
-	VFMADD231PS (R10)(R8*4), Z8, Z2
-	VFMADD231PS (R11)(R8*4), Z8, Z4
-	VFMADD231PS (R12)(R8*4), Z8, Z6
-	ADDQ        $0x00000010, R8
-	SUBQ        $0x00000010, R13
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPS     (AX)(DX*4), Z8
+	VFMADD231PS (SI)(DX*4), Z8, Z0
+	VFMADD231PS (DI)(DX*4), Z8, Z2
+	VFMADD231PS (R8)(DX*4), Z8, Z4
+	VFMADD231PS (R9)(DX*4), Z8, Z6
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000010, R13
-	TESTQ       R13, R13
+	ADDQ        $0x00000010, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        $-1, R14
-	BZHIQ       R13, R14, R14
-	KMOVW       R14, K1
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPS.Z   (DX)(R8*4), K1, Z8
-	VMOVUPS.Z   (BX)(R8*4), K1, Z9
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVW       R12, K1
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPS.Z   (AX)(DX*4), K1, Z8
+	VMOVUPS.Z   (SI)(DX*4), K1, Z9
 	VFMADD231PS Z9, Z8, Z0
-	VMOVUPS.Z   (R10)(R8*4), K1, Z9
+	VMOVUPS.Z   (DI)(DX*4), K1, Z9
 	VFMADD231PS Z9, Z8, Z2
-	VMOVUPS.Z   (R11)(R8*4), K1, Z9
+	VMOVUPS.Z   (R8)(DX*4), K1, Z9
 	VFMADD231PS Z9, Z8, Z4
-	VMOVUPS.Z   (R12)(R8*4), K1, Z9
+	VMOVUPS.Z   (R9)(DX*4), K1, Z9
 	VFMADD231PS Z9, Z8, Z6
 
 columnsDone:
@@ -753,60 +776,93 @@ columnsDone:
 	VHADDPS       Y4, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X2
 	VADDPS        X2, X0, X0
-	CMPQ          CX, $0x00000004
-	JL            lastGroup
-	VMOVUPS       X0, (AX)
-	ADDQ          $0x00000010, AX
-	LEAQ          (R12)(SI*1), BX
-	SUBQ          $0x00000004, CX
-	JNE           group
-	JMP           done
+	MOVQ          dst_base+0(FP), DX
+	MOVQ          CX, BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x00, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x01, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x02, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x03, X0, (DX)(SI*4)
+	INCQ          CX
 
-lastGroup:
-	MOVQ    $-1, DX
-	BZHIQ   CX, DX, DX
-	KMOVW   DX, K1
-	VMOVUPS X0, K1, (AX)
-
-done:
+check:
+	CMPQ CX, (SP)
+	JL   group
 	VZEROUPPER
 	RET
 
 // func sqDistRowsF32AVX512(dst []float32, q []float32, rows []float32, stride int)
-// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, MMX+
-TEXT ·sqDistRowsF32AVX512(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ q_base+24(FP), DX
-	MOVQ rows_base+48(FP), BX
-	MOVQ stride+72(FP), SI
-	SHLQ $0x02, SI
-	MOVQ SI, DI
-	SHLQ $0x02, DI
-	JE   far
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·sqDistRowsF32AVX512(SB), NOSPLIT, $24-80
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
 
 near:
-	CMPQ DI, $0x00001000
+	CMPQ CX, $0x00000800
 	JGE  far
-	SHLQ $0x01, DI
+	SHLQ $0x01, CX
 	JMP  near
 
 far:
-	TESTQ CX, CX
-	JE    done
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
 
 group:
-	LEAQ    (BX)(SI*1), R10
-	CMPQ    CX, $0x00000001
-	CMOVQLE BX, R10
-	LEAQ    (R10)(SI*1), R11
-	CMPQ    CX, $0x00000002
-	CMOVQLE R10, R11
-	LEAQ    (R11)(SI*1), R12
-	CMPQ    CX, $0x00000003
-	CMOVQLE R11, R12
-	XORQ    R8, R8
-	MOVQ    DI, R9
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -815,89 +871,89 @@ group:
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z7, Z7, Z7
-	MOVQ    q_len+32(FP), R13
-	SUBQ    $0x00000020, R13
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000020, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	PREFETCHT0  64(BX)(R9*1)
-	PREFETCHT0  64(R10)(R9*1)
-	PREFETCHT0  64(R11)(R9*1)
-	PREFETCHT0  64(R12)(R9*1)
-	ADDQ        $0x00000080, R9
-	VMOVUPS     (DX)(R8*4), Z8
-	VSUBPS      (BX)(R8*4), Z8, Z9
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	PREFETCHT0  64(SI)(BX*1)
+	PREFETCHT0  64(DI)(BX*1)
+	PREFETCHT0  64(R8)(BX*1)
+	PREFETCHT0  64(R9)(BX*1)
+	ADDQ        $0x00000080, BX
+	VMOVUPS     (AX)(DX*4), Z8
+	VSUBPS      (SI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z0
-	VSUBPS      (R10)(R8*4), Z8, Z9
+	VSUBPS      (DI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z2
-	VSUBPS      (R11)(R8*4), Z8, Z9
+	VSUBPS      (R8)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z4
-	VSUBPS      (R12)(R8*4), Z8, Z8
+	VSUBPS      (R9)(DX*4), Z8, Z8
 	VFMADD231PS Z8, Z8, Z6
-	VMOVUPS     64(DX)(R8*4), Z8
-	VSUBPS      64(BX)(R8*4), Z8, Z9
+	VMOVUPS     64(AX)(DX*4), Z8
+	VSUBPS      64(SI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z1
-	VSUBPS      64(R10)(R8*4), Z8, Z9
+	VSUBPS      64(DI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z3
-	VSUBPS      64(R11)(R8*4), Z8, Z9
+	VSUBPS      64(R8)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z5
-	VSUBPS      64(R12)(R8*4), Z8, Z8
+	VSUBPS      64(R9)(DX*4), Z8, Z8
 	VFMADD231PS Z8, Z8, Z7
-	ADDQ        $0x00000020, R8
-	SUBQ        $0x00000020, R13
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000020, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000020, R13
-	SUBQ $0x00000010, R13
+	ADDQ $0x00000020, R11
+	SUBQ $0x00000010, R11
 	JL   columnsVectorEnd
 
 columnsVector:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPS     (DX)(R8*4), Z8
-	VSUBPS      (BX)(R8*4), Z8, Z9
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPS     (AX)(DX*4), Z8
+	VSUBPS      (SI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z0
-	VSUBPS      (R10)(R8*4), Z8, Z9
+	VSUBPS      (DI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z2
-	VSUBPS      (R11)(R8*4), Z8, Z9
+	VSUBPS      (R8)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z4
-	VSUBPS      (R12)(R8*4), Z8, Z8
+	VSUBPS      (R9)(DX*4), Z8, Z8
 	VFMADD231PS Z8, Z8, Z6
-	ADDQ        $0x00000010, R8
-	SUBQ        $0x00000010, R13
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000010, R13
-	TESTQ       R13, R13
+	ADDQ        $0x00000010, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        $-1, R14
-	BZHIQ       R13, R14, R14
-	KMOVW       R14, K1
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPS.Z   (DX)(R8*4), K1, Z8
-	VMOVUPS.Z   (BX)(R8*4), K1, Z9
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVW       R12, K1
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPS.Z   (AX)(DX*4), K1, Z8
+	VMOVUPS.Z   (SI)(DX*4), K1, Z9
 	VSUBPS      Z9, Z8, Z9
 	VFMADD231PS Z9, Z9, Z0
-	VMOVUPS.Z   (R10)(R8*4), K1, Z9
+	VMOVUPS.Z   (DI)(DX*4), K1, Z9
 	VSUBPS      Z9, Z8, Z9
 	VFMADD231PS Z9, Z9, Z2
-	VMOVUPS.Z   (R11)(R8*4), K1, Z9
+	VMOVUPS.Z   (R8)(DX*4), K1, Z9
 	VSUBPS      Z9, Z8, Z9
 	VFMADD231PS Z9, Z9, Z4
-	VMOVUPS.Z   (R12)(R8*4), K1, Z9
+	VMOVUPS.Z   (R9)(DX*4), K1, Z9
 	VSUBPS      Z9, Z8, Z8
 	VFMADD231PS Z8, Z8, Z6
 
@@ -919,22 +975,32 @@ columnsDone:
 	VHADDPS       Y4, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X2
 	VADDPS        X2, X0, X0
-	CMPQ          CX, $0x00000004
-	JL            lastGroup
-	VMOVUPS       X0, (AX)
-	ADDQ          $0x00000010, AX
-	LEAQ          (R12)(SI*1), BX
-	SUBQ          $0x00000004, CX
-	JNE           group
-	JMP           done
+	MOVQ          dst_base+0(FP), DX
+	MOVQ          CX, BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x00, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x01, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x02, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x03, X0, (DX)(SI*4)
+	INCQ          CX
 
-lastGroup:
-	MOVQ    $-1, DX
-	BZHIQ   CX, DX, DX
-	KMOVW   DX, K1
-	VMOVUPS X0, K1, (AX)
-
-done:
+check:
+	CMPQ CX, (SP)
+	JL   group
 	VZEROUPPER
 	RET
 
@@ -2236,40 +2302,63 @@ Done:
 	RET
 
 // func dotRowsF64AVX512(dst []float64, q []float64, rows []float64, stride int)
-// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, MMX+
-TEXT ·dotRowsF64AVX512(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ q_base+24(FP), DX
-	MOVQ rows_base+48(FP), BX
-	MOVQ stride+72(FP), SI
-	SHLQ $0x03, SI
-	MOVQ SI, DI
-	SHLQ $0x02, DI
-	JE   far
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·dotRowsF64AVX512(SB), NOSPLIT, $24-80
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
 
 near:
-	CMPQ DI, $0x00001000
+	CMPQ CX, $0x00000800
 	JGE  far
-	SHLQ $0x01, DI
+	SHLQ $0x01, CX
 	JMP  near
 
 far:
-	TESTQ CX, CX
-	JE    done
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
 
 group:
-	LEAQ    (BX)(SI*1), R10
-	CMPQ    CX, $0x00000001
-	CMOVQLE BX, R10
-	LEAQ    (R10)(SI*1), R11
-	CMPQ    CX, $0x00000002
-	CMOVQLE R10, R11
-	LEAQ    (R11)(SI*1), R12
-	CMPQ    CX, $0x00000003
-	CMOVQLE R11, R12
-	XORQ    R8, R8
-	MOVQ    DI, R9
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -2278,74 +2367,74 @@ group:
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z7, Z7, Z7
-	MOVQ    q_len+32(FP), R13
-	SUBQ    $0x00000010, R13
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000010, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	PREFETCHT0  64(BX)(R9*1)
-	PREFETCHT0  64(R10)(R9*1)
-	PREFETCHT0  64(R11)(R9*1)
-	PREFETCHT0  64(R12)(R9*1)
-	ADDQ        $0x00000080, R9
-	VMOVUPD     (DX)(R8*8), Z8
-	VFMADD231PD (BX)(R8*8), Z8, Z0
-	VFMADD231PD (R10)(R8*8), Z8, Z2
-	VFMADD231PD (R11)(R8*8), Z8, Z4
-	VFMADD231PD (R12)(R8*8), Z8, Z6
-	VMOVUPD     64(DX)(R8*8), Z8
-	VFMADD231PD 64(BX)(R8*8), Z8, Z1
-	VFMADD231PD 64(R10)(R8*8), Z8, Z3
-	VFMADD231PD 64(R11)(R8*8), Z8, Z5
-	VFMADD231PD 64(R12)(R8*8), Z8, Z7
-	ADDQ        $0x00000010, R8
-	SUBQ        $0x00000010, R13
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	PREFETCHT0  64(SI)(BX*1)
+	PREFETCHT0  64(DI)(BX*1)
+	PREFETCHT0  64(R8)(BX*1)
+	PREFETCHT0  64(R9)(BX*1)
+	ADDQ        $0x00000080, BX
+	VMOVUPD     (AX)(DX*8), Z8
+	VFMADD231PD (SI)(DX*8), Z8, Z0
+	VFMADD231PD (DI)(DX*8), Z8, Z2
+	VFMADD231PD (R8)(DX*8), Z8, Z4
+	VFMADD231PD (R9)(DX*8), Z8, Z6
+	VMOVUPD     64(AX)(DX*8), Z8
+	VFMADD231PD 64(SI)(DX*8), Z8, Z1
+	VFMADD231PD 64(DI)(DX*8), Z8, Z3
+	VFMADD231PD 64(R8)(DX*8), Z8, Z5
+	VFMADD231PD 64(R9)(DX*8), Z8, Z7
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000010, R13
-	SUBQ $0x00000008, R13
+	ADDQ $0x00000010, R11
+	SUBQ $0x00000008, R11
 	JL   columnsVectorEnd
 
 columnsVector:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPD     (DX)(R8*8), Z8
-	VFMADD231PD (BX)(R8*8), Z8, Z0
-	VFMADD231PD (R10)(R8*8), Z8, Z2
-	VFMADD231PD (R11)(R8*8), Z8, Z4
-	VFMADD231PD (R12)(R8*8), Z8, Z6
-	ADDQ        $0x00000008, R8
-	SUBQ        $0x00000008, R13
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPD     (AX)(DX*8), Z8
+	VFMADD231PD (SI)(DX*8), Z8, Z0
+	VFMADD231PD (DI)(DX*8), Z8, Z2
+	VFMADD231PD (R8)(DX*8), Z8, Z4
+	VFMADD231PD (R9)(DX*8), Z8, Z6
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000008, R13
-	TESTQ       R13, R13
+	ADDQ        $0x00000008, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        $-1, R14
-	BZHIQ       R13, R14, R14
-	KMOVW       R14, K1
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPD.Z   (DX)(R8*8), K1, Z8
-	VMOVUPD.Z   (BX)(R8*8), K1, Z9
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVW       R12, K1
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPD.Z   (AX)(DX*8), K1, Z8
+	VMOVUPD.Z   (SI)(DX*8), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
-	VMOVUPD.Z   (R10)(R8*8), K1, Z9
+	VMOVUPD.Z   (DI)(DX*8), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
-	VMOVUPD.Z   (R11)(R8*8), K1, Z9
+	VMOVUPD.Z   (R8)(DX*8), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
-	VMOVUPD.Z   (R12)(R8*8), K1, Z9
+	VMOVUPD.Z   (R9)(DX*8), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 
 columnsDone:
@@ -2366,60 +2455,94 @@ columnsDone:
 	VPERM2F128    $0x20, Y4, Y0, Y2
 	VPERM2F128    $0x31, Y4, Y0, Y6
 	VADDPD        Y6, Y2, Y2
-	CMPQ          CX, $0x00000004
-	JL            lastGroup
-	VMOVUPD       Y2, (AX)
-	ADDQ          $0x00000020, AX
-	LEAQ          (R12)(SI*1), BX
-	SUBQ          $0x00000004, CX
-	JNE           group
-	JMP           done
+	MOVQ          dst_base+0(FP), DX
+	VEXTRACTF128  $0x01, Y2, X8
+	MOVQ          CX, BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVLPD       X2, (DX)(SI*8)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVHPD       X2, (DX)(SI*8)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVLPD       X8, (DX)(SI*8)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVHPD       X8, (DX)(SI*8)
+	INCQ          CX
 
-lastGroup:
-	MOVQ    $-1, DX
-	BZHIQ   CX, DX, DX
-	KMOVW   DX, K1
-	VMOVUPD Y2, K1, (AX)
-
-done:
+check:
+	CMPQ CX, (SP)
+	JL   group
 	VZEROUPPER
 	RET
 
 // func sqDistRowsF64AVX512(dst []float64, q []float64, rows []float64, stride int)
-// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, MMX+
-TEXT ·sqDistRowsF64AVX512(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ dst_len+8(FP), CX
-	MOVQ q_base+24(FP), DX
-	MOVQ rows_base+48(FP), BX
-	MOVQ stride+72(FP), SI
-	SHLQ $0x03, SI
-	MOVQ SI, DI
-	SHLQ $0x02, DI
-	JE   far
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·sqDistRowsF64AVX512(SB), NOSPLIT, $24-80
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
 
 near:
-	CMPQ DI, $0x00001000
+	CMPQ CX, $0x00000800
 	JGE  far
-	SHLQ $0x01, DI
+	SHLQ $0x01, CX
 	JMP  near
 
 far:
-	TESTQ CX, CX
-	JE    done
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
 
 group:
-	LEAQ    (BX)(SI*1), R10
-	CMPQ    CX, $0x00000001
-	CMOVQLE BX, R10
-	LEAQ    (R10)(SI*1), R11
-	CMPQ    CX, $0x00000002
-	CMOVQLE R10, R11
-	LEAQ    (R11)(SI*1), R12
-	CMPQ    CX, $0x00000003
-	CMOVQLE R11, R12
-	XORQ    R8, R8
-	MOVQ    DI, R9
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -2428,89 +2551,89 @@ group:
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z7, Z7, Z7
-	MOVQ    q_len+32(FP), R13
-	SUBQ    $0x00000010, R13
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000010, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	PREFETCHT0  64(BX)(R9*1)
-	PREFETCHT0  64(R10)(R9*1)
-	PREFETCHT0  64(R11)(R9*1)
-	PREFETCHT0  64(R12)(R9*1)
-	ADDQ        $0x00000080, R9
-	VMOVUPD     (DX)(R8*8), Z8
-	VSUBPD      (BX)(R8*8), Z8, Z9
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	PREFETCHT0  64(SI)(BX*1)
+	PREFETCHT0  64(DI)(BX*1)
+	PREFETCHT0  64(R8)(BX*1)
+	PREFETCHT0  64(R9)(BX*1)
+	ADDQ        $0x00000080, BX
+	VMOVUPD     (AX)(DX*8), Z8
+	VSUBPD      (SI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z0
-	VSUBPD      (R10)(R8*8), Z8, Z9
+	VSUBPD      (DI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z2
-	VSUBPD      (R11)(R8*8), Z8, Z9
+	VSUBPD      (R8)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z4
-	VSUBPD      (R12)(R8*8), Z8, Z8
+	VSUBPD      (R9)(DX*8), Z8, Z8
 	VFMADD231PD Z8, Z8, Z6
-	VMOVUPD     64(DX)(R8*8), Z8
-	VSUBPD      64(BX)(R8*8), Z8, Z9
+	VMOVUPD     64(AX)(DX*8), Z8
+	VSUBPD      64(SI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z1
-	VSUBPD      64(R10)(R8*8), Z8, Z9
+	VSUBPD      64(DI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z3
-	VSUBPD      64(R11)(R8*8), Z8, Z9
+	VSUBPD      64(R8)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z5
-	VSUBPD      64(R12)(R8*8), Z8, Z8
+	VSUBPD      64(R9)(DX*8), Z8, Z8
 	VFMADD231PD Z8, Z8, Z7
-	ADDQ        $0x00000010, R8
-	SUBQ        $0x00000010, R13
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000010, R13
-	SUBQ $0x00000008, R13
+	ADDQ $0x00000010, R11
+	SUBQ $0x00000008, R11
 	JL   columnsVectorEnd
 
 columnsVector:
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPD     (DX)(R8*8), Z8
-	VSUBPD      (BX)(R8*8), Z8, Z9
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPD     (AX)(DX*8), Z8
+	VSUBPD      (SI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z0
-	VSUBPD      (R10)(R8*8), Z8, Z9
+	VSUBPD      (DI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z2
-	VSUBPD      (R11)(R8*8), Z8, Z9
+	VSUBPD      (R8)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z4
-	VSUBPD      (R12)(R8*8), Z8, Z8
+	VSUBPD      (R9)(DX*8), Z8, Z8
 	VFMADD231PD Z8, Z8, Z6
-	ADDQ        $0x00000008, R8
-	SUBQ        $0x00000008, R13
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000008, R13
-	TESTQ       R13, R13
+	ADDQ        $0x00000008, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        $-1, R14
-	BZHIQ       R13, R14, R14
-	KMOVW       R14, K1
-	PREFETCHT0  (BX)(R9*1)
-	PREFETCHT0  (R10)(R9*1)
-	PREFETCHT0  (R11)(R9*1)
-	PREFETCHT0  (R12)(R9*1)
-	ADDQ        $0x00000040, R9
-	VMOVUPD.Z   (DX)(R8*8), K1, Z8
-	VMOVUPD.Z   (BX)(R8*8), K1, Z9
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVW       R12, K1
+	PREFETCHT0  (SI)(BX*1)
+	PREFETCHT0  (DI)(BX*1)
+	PREFETCHT0  (R8)(BX*1)
+	PREFETCHT0  (R9)(BX*1)
+	ADDQ        $0x00000040, BX
+	VMOVUPD.Z   (AX)(DX*8), K1, Z8
+	VMOVUPD.Z   (SI)(DX*8), K1, Z9
 	VSUBPD      Z9, Z8, Z9
 	VFMADD231PD Z9, Z9, Z0
-	VMOVUPD.Z   (R10)(R8*8), K1, Z9
+	VMOVUPD.Z   (DI)(DX*8), K1, Z9
 	VSUBPD      Z9, Z8, Z9
 	VFMADD231PD Z9, Z9, Z2
-	VMOVUPD.Z   (R11)(R8*8), K1, Z9
+	VMOVUPD.Z   (R8)(DX*8), K1, Z9
 	VSUBPD      Z9, Z8, Z9
 	VFMADD231PD Z9, Z9, Z4
-	VMOVUPD.Z   (R12)(R8*8), K1, Z9
+	VMOVUPD.Z   (R9)(DX*8), K1, Z9
 	VSUBPD      Z9, Z8, Z8
 	VFMADD231PD Z8, Z8, Z6
 
@@ -2532,22 +2655,33 @@ columnsDone:
 	VPERM2F128    $0x20, Y4, Y0, Y2
 	VPERM2F128    $0x31, Y4, Y0, Y6
 	VADDPD        Y6, Y2, Y2
-	CMPQ          CX, $0x00000004
-	JL            lastGroup
-	VMOVUPD       Y2, (AX)
-	ADDQ          $0x00000020, AX
-	LEAQ          (R12)(SI*1), BX
-	SUBQ          $0x00000004, CX
-	JNE           group
-	JMP           done
+	MOVQ          dst_base+0(FP), DX
+	VEXTRACTF128  $0x01, Y2, X8
+	MOVQ          CX, BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVLPD       X2, (DX)(SI*8)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVHPD       X2, (DX)(SI*8)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVLPD       X8, (DX)(SI*8)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVHPD       X8, (DX)(SI*8)
+	INCQ          CX
 
-lastGroup:
-	MOVQ    $-1, DX
-	BZHIQ   CX, DX, DX
-	KMOVW   DX, K1
-	VMOVUPD Y2, K1, (AX)
-
-done:
+check:
+	CMPQ CX, (SP)
+	JL   group
 	VZEROUPPER
 	RET
 
@@ -3300,5 +3434,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources a6c5d8d91562c063d1ffda37
-// content 1ef1ee2f4a87935f10ad748b
+// sources 49d0f6792a0497f2cac9b7d9
+// content 661b29240e4419162de95c3b

@@ -8,7 +8,7 @@ import (
 const (
 	rowGroup  = 4       // rows that share the loads of q
 	rowSums   = 2       // running sums of a row
-	prefetch  = 4 << 10 // bytes that are asked for ahead of their use, at least
+	prefetch  = 2 << 10 // bytes of a stream that are asked for ahead of their use, at least
 	cacheLine = 64
 )
 
@@ -24,15 +24,22 @@ func (v vectors) rowBlocks() {
 		})
 }
 
-// rowBlock generates a loop over groups of four rows. A last group of fewer
-// rows repeats its last row and drops the results: the rows of a group are
-// summed in one way, so a result does not depend on the group of its row.
+// rowBlock generates a loop over groups of four rows. These lie far apart, one
+// in each quarter of the rows: memory delivers four distant streams faster than
+// one. Indices beyond the last row become that of the last row, so that it is
+// computed and stored more than once. The rows of a group are summed in one
+// way, so a result does not depend on the other rows.
 type rowBlock struct {
 	vectors
-	q, at, ahead reg.GPVirtual
-	row          [rowGroup]reg.GPVirtual
-	acc          [rowGroup][rowSums]reg.VecVirtual
-	add          func(row operand.Op, q, acc reg.VecVirtual)
+	add func(row operand.Op, q, acc reg.VecVirtual)
+
+	q, stride     reg.GPVirtual
+	step, at      reg.GPVirtual // row within its quarter, column
+	ahead         reg.GPVirtual // bytes from the start of a row to what is asked for
+	row           [rowGroup]reg.GPVirtual
+	acc           [rowGroup][rowSums]reg.VecVirtual
+	quarter, last operand.Mem // rows of a quarter, index of the last row
+	distance      operand.Mem // ahead at column 0
 }
 
 func newRowBlock(v vectors) *rowBlock { return &rowBlock{vectors: v} }
@@ -40,73 +47,85 @@ func newRowBlock(v vectors) *rowBlock { return &rowBlock{vectors: v} }
 func (b *rowBlock) generate(name, doc string, add func(row operand.Op, q, acc reg.VecVirtual)) {
 	b.add = add
 	b.begin(name, "(dst, q, rows []T, stride int)", doc)
-	dst := b.Load(b.Param("dst").Base(), b.GP64()).(reg.GPVirtual)
-	n := b.Load(b.Param("dst").Len(), b.GP64()).(reg.GPVirtual)
-	b.q = b.Load(b.Param("q").Base(), b.GP64()).(reg.GPVirtual)
-	b.row[0] = b.Load(b.Param("rows").Base(), b.GP64()).(reg.GPVirtual)
-	stride := bytesOf(b.emitter, "stride")
-	distance := b.prefetchDistance(stride)
 	b.allocate()
-
-	b.TESTQ(n, n)
-	b.JE(operand.LabelRef("done"))
+	b.Load(b.Param("q").Base(), b.q)
+	b.stride = bytesOf(b.emitter, "stride")
+	b.prefetchDistance()
+	b.quarterRows()
+	b.XORQ(b.step, b.step)
+	b.JMP(operand.LabelRef("check"))
 	b.Label("group")
-	b.startGroup(n, stride, distance)
+	b.startGroup()
 	b.sumColumns()
-	sums := b.foldRows()
-	b.CMPQ(n, operand.U32(rowGroup))
-	b.JL(operand.LabelRef("lastGroup"))
-	b.storeSums(sums, dst, nil)
-	b.ADDQ(operand.U32(uint32(rowGroup*b.size)), dst)
-	b.LEAQ(operand.Mem{Base: b.row[rowGroup-1], Index: stride, Scale: 1}, b.row[0])
-	b.SUBQ(operand.U32(rowGroup), n)
-	b.JNE(operand.LabelRef("group"))
-	b.JMP(operand.LabelRef("done"))
-	b.Label("lastGroup")
-	b.storeSums(sums, dst, &n)
-	b.Label("done")
+	b.storeSums(b.foldRows())
+	b.INCQ(b.step)
+	b.Label("check")
+	b.CMPQ(b.step, b.quarter)
+	b.JL(operand.LabelRef("group"))
 	b.end()
 }
 
 func (b *rowBlock) allocate() {
-	b.at, b.ahead = b.GP64(), b.GP64()
+	b.q, b.step, b.at, b.ahead = b.GP64(), b.GP64(), b.GP64(), b.GP64()
+	b.quarter, b.last, b.distance = b.AllocLocal(8), b.AllocLocal(8), b.AllocLocal(8)
 	for i := range b.row {
-		if i > 0 {
-			b.row[i] = b.GP64()
-		}
+		b.row[i] = b.GP64()
 		for s := range b.acc[i] {
 			b.acc[i][s] = b.reg()
 		}
 	}
 }
 
-// prefetchDistance is a whole number of groups, at least prefetch bytes: memory
-// answers while the rows between are summed. The prefetchers of the CPU alone
-// follow several streams that jump from row to row poorly.
-func (b *rowBlock) prefetchDistance(stride reg.GPVirtual) reg.GPVirtual {
+// prefetchDistance is a whole number of rows, at least prefetch bytes: memory
+// answers while the rows between are summed.
+func (b *rowBlock) prefetchDistance() {
 	d := b.GP64()
-	b.MOVQ(stride, d)
-	b.SHLQ(operand.U8(2), d)
-	b.JE(operand.LabelRef("far")) // without columns the stride may be zero
+	b.MOVQ(b.stride, d)
+	b.TESTQ(d, d)
+	b.JLE(operand.LabelRef("far")) // without rows the stride may be anything
 	b.Label("near")
 	b.CMPQ(d, operand.U32(prefetch))
 	b.JGE(operand.LabelRef("far"))
 	b.SHLQ(operand.U8(1), d)
 	b.JMP(operand.LabelRef("near"))
 	b.Label("far")
-	return d
+	b.MOVQ(d, b.distance)
 }
 
-// startGroup sets the addresses of the rows after the first one and clears the
-// sums.
-func (b *rowBlock) startGroup(n, stride, distance reg.GPVirtual) {
-	for i := 1; i < rowGroup; i++ {
-		b.LEAQ(operand.Mem{Base: b.row[i-1], Index: stride, Scale: 1}, b.row[i])
-		b.CMPQ(n, operand.U32(uint32(i)))
-		b.CMOVQLE(b.row[i-1], b.row[i])
+// quarterRows divides the rows by four, rounding up.
+func (b *rowBlock) quarterRows() {
+	n := b.Load(b.Param("dst").Len(), b.GP64())
+	b.DECQ(n)
+	b.MOVQ(n, b.last)
+	b.ADDQ(operand.U32(rowGroup), n)
+	b.SHRQ(operand.U8(2), n)
+	b.MOVQ(n, b.quarter)
+}
+
+// eachRow emits body for each row of the group, with its index.
+func (b *rowBlock) eachRow(body func(i int, index reg.GPVirtual)) {
+	free, index := b.GP64(), b.GP64()
+	b.MOVQ(b.step, free)
+	for i := range b.row {
+		if i > 0 {
+			b.ADDQ(b.quarter, free)
+		}
+		b.MOVQ(free, index)
+		b.CMPQ(index, b.last)
+		b.CMOVQGT(b.last, index)
+		body(i, index)
 	}
+}
+
+// startGroup sets the addresses of the rows and clears the sums.
+func (b *rowBlock) startGroup() {
+	b.eachRow(func(i int, index reg.GPVirtual) {
+		b.MOVQ(index, b.row[i])
+		b.IMULQ(b.stride, b.row[i])
+		b.ADDQ(b.addrOf(b.Param("rows").Base()), b.row[i])
+	})
 	b.XORQ(b.at, b.at)
-	b.MOVQ(distance, b.ahead)
+	b.MOVQ(b.distance, b.ahead)
 	for _, sums := range b.acc {
 		for _, a := range sums {
 			b.zero(a)
@@ -126,8 +145,7 @@ func (b *rowBlock) sumColumns() {
 	})
 }
 
-// prefetchLines asks for the cache lines of the places in a later group. The
-// distance is kept from the start of the rows, so it moves along with at.
+// prefetchLines asks for the cache lines of the places some rows later.
 func (b *rowBlock) prefetchLines(places []place) {
 	for at := 0; at < len(places)*b.wide; at += cacheLine {
 		for _, row := range b.row {
@@ -192,20 +210,26 @@ func (b *rowBlock) foldRows64(row [rowGroup]reg.VecVirtual) reg.VecVirtual {
 	return row[1]
 }
 
-// storeSums stores the sums of the group, only the first n if n is given.
-func (b *rowBlock) storeSums(sums reg.VecVirtual, dst reg.GPVirtual, n *reg.GPVirtual) {
-	to := operand.Mem{Base: dst}
-	switch {
-	case n == nil:
-		b.emitter.store(sums, to)
-	case b.wide == 64:
-		b.storeWhere(b.firstLanes(*n), sums, to)
-	default:
-		mask := b.YMM()
-		b.firstLaneVector(*n, mask)
-		if b.single() {
-			mask = mask.AsX().(reg.VecVirtual)
-		}
-		b.storeWhere(mask, sums, to)
+// storeSums stores the lanes of the register to where their rows belong.
+func (b *rowBlock) storeSums(sums reg.VecVirtual) {
+	dst := b.Load(b.Param("dst").Base(), b.GP64())
+	high := b.XMM()
+	if !b.single() {
+		b.VEXTRACTF128(operand.U8(1), sums, high)
 	}
+	b.eachRow(func(i int, index reg.GPVirtual) {
+		to := operand.Mem{Base: dst, Index: index, Scale: uint8(b.size)}
+		switch {
+		case b.single():
+			b.VEXTRACTPS(operand.U8(uint8(i)), sums, to)
+		case i == 0:
+			b.VMOVLPD(sums.AsX(), to)
+		case i == 1:
+			b.VMOVHPD(sums.AsX(), to)
+		case i == 2:
+			b.VMOVLPD(high, to)
+		case i == 3:
+			b.VMOVHPD(high, to)
+		}
+	})
 }

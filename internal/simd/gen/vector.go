@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
 )
 
@@ -43,7 +44,11 @@ func (v vectors) addr(name string) operand.Mem {
 	if name != "" {
 		p = v.Param(name)
 	}
-	at, err := p.Resolve()
+	return v.addrOf(p)
+}
+
+func (v vectors) addrOf(c gotypes.Component) operand.Mem {
+	at, err := c.Resolve()
 	if err != nil {
 		panic(err)
 	}
