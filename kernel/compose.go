@@ -40,7 +40,7 @@ func (c *composed[T]) Inputs() int { return c.embedding.Inputs() }
 
 func (c *composed[T]) Diag(dst []T, rows matrix.Dense[T]) error {
 	mustBeRow("kernel, diagonal", dst, rows.Rows)
-	return overBlocks(rows.Rows, func(from, to int) error {
+	return OverBlocks(rows.Rows, func(from, to int) error {
 		parts, err := c.embedding.Embed(rows.Slice(from, to))
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (c *composed[T]) Cross(dst, a, b matrix.Dense[T]) error {
 
 // crossBlock is Cross for a block of a that is embedded already.
 func (c *composed[T]) crossBlock(dst matrix.Dense[T], a []matrix.Dense[T], b matrix.Dense[T]) error {
-	return overBlocks(b.Rows, func(from, to int) error {
+	return OverBlocks(b.Rows, func(from, to int) error {
 		parts, err := c.embedding.Embed(b.Slice(from, to))
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (c *composedMap[T]) Dim() int { return c.dim }
 
 func (c *composedMap[T]) Features(dst, rows matrix.Dense[T]) error {
 	mustBe("kernel, features", dst, rows.Rows, c.dim)
-	return overBlocks(rows.Rows, func(from, to int) error {
+	return OverBlocks(rows.Rows, func(from, to int) error {
 		return writeFeatures(dst.Slice(from, to), c.embedding, c.form, rows.Slice(from, to))
 	})
 }

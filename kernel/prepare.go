@@ -40,7 +40,7 @@ func Prepare[T matrix.Float](k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], [
 // blocks. A feature that is not finite is a *RowError.
 func FeatureMatrix[T matrix.Float](m FeatureMap[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	dst := matrix.New[T](rows.Rows, m.Dim())
-	return dst, overBlocks(rows.Rows, func(from, to int) error {
+	return dst, OverBlocks(rows.Rows, func(from, to int) error {
 		if err := m.Features(dst.Slice(from, to), rows.Slice(from, to)); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func FeatureMatrix[T matrix.Float](m FeatureMap[T], rows matrix.Dense[T]) (matri
 func partMatrix[T matrix.Float](e Embedding[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	widths := e.Widths()
 	dst := matrix.New[T](rows.Rows, total(widths))
-	return dst, overBlocks(rows.Rows, func(from, to int) error {
+	return dst, OverBlocks(rows.Rows, func(from, to int) error {
 		parts, err := e.Embed(rows.Slice(from, to))
 		if err != nil {
 			return err

@@ -10,9 +10,10 @@ import (
 // small beside the features of a pool.
 const BlockRows = 1024
 
-// overBlocks calls f for the rows from to to-1 of n, block after block, and
-// makes row numbers in errors count from the first of all rows.
-func overBlocks(n int, f func(from, to int) error) error {
+// OverBlocks calls f for the rows from to to-1 of n, a block of at most BlockRows
+// after the other. A *RowError of f, whose row counts from the first of the
+// block, comes back counting from the first of all rows.
+func OverBlocks(n int, f func(from, to int) error) error {
 	for from := 0; from < n; from += BlockRows {
 		if err := f(from, min(from+BlockRows, n)); err != nil {
 			return shifted(err, from)

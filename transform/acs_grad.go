@@ -1,0 +1,114 @@
+package transform
+
+// ACS gradient transformation, the weighted Fisher inner product (paper,
+// equation "acs_grad_kernel" and the one after it):
+//
+//	k_{→acs-grad}(x, x') = k_{→scale}(x, x')·k_{→train}(x, x')/σ⁴
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// ACSGrad returns the product of the scaled kernel and its posterior over σ⁴.
+// Published divides by σ⁸, which only MaxDet can tell.
+//
+// In feature space the result is a kernel.FeatureMap with the square of the
+// features of k, which a Sketch takes factor by factor; see Posterior for the
+// choice.
+func ACSGrad(k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.Kernel[float64], Fit, error) {
+	const op = "acs-grad"
+	if err := checkPosterior(op, train, sigma2); err != nil {
+		return nil, Fit{}, err
+	}
+	lambda, err := automatic(op, k, train)
+	if err != nil {
+		return nil, Fit{}, err
+	}
+	factor := 1 / (sigma2 * sigma2)
+	if v == Published {
+		factor = math.Pow(sigma2, -4)
+	}
+	if m, ok := fewFeatures(k, train.Rows); ok {
+		p, fit, err := newFeaturePosterior(op, m, train, sigma2, lambda)
+		if err != nil {
+			return nil, Fit{}, err
+		}
+		prior := kernel.Scaled[float64]{Of: kernel.Dot[float64]{}, Factor: factor * lambda * lambda}
+		return kernel.Compose[float64](&withPosterior{posterior: p}, kernel.NewProduct[float64](prior, kernel.Dot[float64]{})), fit, nil
+	}
+	p, fit, err := newKernelPosterior(op, k, train, sigma2, lambda)
+	if err != nil {
+		return nil, Fit{}, err
+	}
+	return kernel.Compose[float64](p, &fisher{prior: p.prior, factor: factor}), fit, nil
+}
+
+// withPosterior is an embedding with two parts: features, and those of their
+// posterior.
+type withPosterior struct {
+	posterior    *featurePosterior
+	prior, after kernel.Scratch[float64]
+}
+
+func (e *withPosterior) Inputs() int { return e.posterior.Inputs() }
+
+func (e *withPosterior) Widths() []int { return []int{e.posterior.Dim(), e.posterior.Dim()} }
+
+func (e *withPosterior) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
+	prior := e.prior.Matrix(rows.Rows, e.posterior.Dim())
+	if err := e.posterior.of.Features(prior, rows); err != nil {
+		return nil, err
+	}
+	after := e.after.Matrix(rows.Rows, e.posterior.Dim())
+	matrix.Copy(after, prior)
+	if err := e.posterior.apply(after); err != nil {
+		return nil, err
+	}
+	return []matrix.Dense[float64]{prior, after}, nil
+}
+
+// fisher is the product in kernel space: of the prior k and of k less what is
+// explained, which both read the same parts.
+type fisher struct {
+	kernel.NoFeatures[float64]
+	prior     kernel.Form[float64]
+	factor    float64
+	explained kernel.Scratch[float64]
+}
+
+func (f *fisher) Parts() int { return f.prior.Parts() + 1 }
+
+func (f *fisher) Diag(dst []float64, rows []matrix.Dense[float64]) error {
+	if err := f.prior.Diag(dst, rows); err != nil {
+		return err
+	}
+	explained := f.explained.Matrix(1, len(dst)).Row(0)
+	if err := (kernel.Dot[float64]{}).Diag(explained, rows[f.prior.Parts():]); err != nil {
+		return err
+	}
+	for i, k := range dst {
+		dst[i] = f.factor * k * max(k-explained[i], 0)
+	}
+	return nil
+}
+
+func (f *fisher) Cross(dst matrix.Dense[float64], a, b []matrix.Dense[float64]) error {
+	if err := f.prior.Cross(dst, a, b); err != nil {
+		return err
+	}
+	n := f.prior.Parts()
+	explained := f.explained.Matrix(dst.Rows, dst.Cols)
+	if err := (kernel.Dot[float64]{}).Cross(explained, a[n:], b[n:]); err != nil {
+		return err
+	}
+	for i := range dst.Rows {
+		row, e := dst.Row(i), explained.Row(i)
+		for j, k := range row {
+			row[j] = f.factor * k * (k - e[j])
+		}
+	}
+	return nil
+}

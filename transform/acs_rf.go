@@ -1,0 +1,60 @@
+package transform
+
+// ACS random features (paper, equations "acs_function" and "acs_kernel"): with
+// draws θ_j of the weights from their posterior,
+//
+//	φ_j(x) = f_acs(x, θ_j)/√p,
+//	f_acs(x, θ) = ½·log(1 + κ/σ²) − ((θ·φ_{→scale}(x))² + κ)/(2σ²),   κ = k_{→train}(x, x)
+//
+// θ_j = σ·L^{-T}·e_j with LLᵀ = ΦᵀΦ + σ²I and standard normal e_j. So, with the
+// features φ_{→train} = σ·φ_{→scale}·L^{-T} of the posterior,
+// θ_j·φ_{→scale} = φ_{→train}·e_j and κ = |φ_{→train}|².
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// ACSRandomFeatures returns the map of p random features. The numbers e_j are
+// drawn as a matrix with a row for each feature of m and a column for each j.
+//
+// Published leaves the factor σ² out of the covariance of θ: it has κ/σ² in
+// place of κ and θ/σ in place of θ. It also divides by the root of the number of
+// features of m, not of p.
+func ACSRandomFeatures(m kernel.FeatureMap[float64], train matrix.Dense[float64], p int, sigma2 float64, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
+	const op = "acs-rf"
+	if err := checkCount(op, "the number of features p", p); err != nil {
+		return nil, Fit{}, err
+	}
+	if err := checkPosterior(op, train, sigma2); err != nil {
+		return nil, Fit{}, err
+	}
+	lambda, err := automatic[float64](op, m, train)
+	if err != nil {
+		return nil, Fit{}, err
+	}
+	posterior, fit, err := newFeaturePosterior(op, m, train, sigma2, lambda)
+	if err != nil {
+		return nil, Fit{}, err
+	}
+	unit := 1.0 // of κ; that of θ is its root
+	if v == Published {
+		unit = 1 / sigma2
+	}
+	log := logLikelihood{over: math.Sqrt(float64(denominator(p, m.Dim(), v)))}
+	log.of = func(kappa float64) (constant, slope float64) {
+		kappa *= unit
+		return math.Log1p(kappa/sigma2)/2 - kappa/(2*sigma2), unit / (2 * sigma2)
+	}
+	return newRandomFeatures(posterior, p, from, log), fit, nil
+}
+
+// denominator is the number whose root the random features are divided by.
+func denominator(p, dim int, v Variant) int {
+	if v == Published {
+		return dim
+	}
+	return p
+}

@@ -1,0 +1,67 @@
+package transform
+
+import (
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// randomFeatures are expected log-likelihoods under random parameters. With the
+// features ψ of a posterior, κ = |ψ|² and standard normal e_j,
+//
+//	φ_j = (constant(κ) − slope(κ)·(ψ·e_j)²)/over
+type randomFeatures struct {
+	posterior *featurePosterior
+	normals   matrix.Dense[float64]
+	log       logLikelihood
+	scratch   kernel.Scratch[float64]
+	norms     []float64
+}
+
+// logLikelihood says how a feature depends on κ.
+type logLikelihood struct {
+	of   func(kappa float64) (constant, slope float64)
+	over float64
+}
+
+func newRandomFeatures(posterior *featurePosterior, p int, from Normals, log logLikelihood) kernel.FeatureMap[float64] {
+	return kernel.NewFeatureMap[float64](&randomFeatures{
+		posterior: posterior,
+		normals:   draw[float64](from, posterior.Dim(), p, 1),
+		log:       log,
+		norms:     make([]float64, kernel.BlockRows),
+	})
+}
+
+func (r *randomFeatures) Inputs() int { return r.posterior.Inputs() }
+func (r *randomFeatures) Dim() int    { return r.normals.Cols }
+
+func (r *randomFeatures) Features(dst, rows matrix.Dense[float64]) error {
+	features := r.scratch.Matrix(rows.Rows, r.posterior.Dim())
+	if err := r.posterior.Features(features, rows); err != nil {
+		return err
+	}
+	linalg.Gemm(dst, 1, features, linalg.NoTrans, r.normals, linalg.NoTrans, 0)
+	norms := r.norms[:rows.Rows]
+	linalg.RowNorms(norms, features)
+	linalg.Run(dst.Rows, &likelihoodJob{dst, norms, r.log})
+	return nil
+}
+
+// likelihoodJob turns projections into log-likelihoods. Its parts are rows.
+type likelihoodJob struct {
+	dst   matrix.Dense[float64]
+	norms []float64
+	log   logLikelihood
+}
+
+func (j *likelihoodJob) Do(i, _ int) {
+	constant, slope := j.log.of(j.norms[i])
+	constant, slope = constant/j.log.over, slope/j.log.over
+	row := j.dst.Row(i)
+	simd.For[float64]().Mul(row, row, row)
+	for k, v := range row {
+		row[k] = constant - slope*v
+	}
+}

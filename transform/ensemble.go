@@ -1,0 +1,32 @@
+package transform
+
+import (
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Ensemble returns the sum of the kernels of the members, no average (paper,
+// section "Ensembling"):
+//
+//	k_{→ens(n)} = k_1 + … + k_n
+//
+// The result is a kernel.FeatureMap if all members are; its features are theirs
+// side by side. A sketch of it is the sum of their sketches.
+func Ensemble[T matrix.Float](members ...kernel.Kernel[T]) (kernel.Kernel[T], error) {
+	const op = "ensemble"
+	if err := checkCount(op, "the number of members", len(members)); err != nil {
+		return nil, err
+	}
+	embeddings := make([]kernel.Embedding[T], len(members))
+	forms := make([]kernel.Form[T], len(members))
+	for i, k := range members {
+		embeddings[i], forms[i] = kernel.Decompose(k)
+	}
+	e, err := kernel.Join(embeddings...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	return kernel.Compose[T](e, kernel.NewSum(forms...)), nil
+}

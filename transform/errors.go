@@ -1,0 +1,63 @@
+package transform
+
+import (
+	"fmt"
+	"math"
+)
+
+// ParameterError names a parameter that a transformation cannot work with.
+type ParameterError struct {
+	Op, Name string
+	Value    float64
+	Want     string // what it should be
+}
+
+func (e *ParameterError) Error() string {
+	return fmt.Sprintf("%s: %s is %v, which is not %s", e.Op, e.Name, e.Value, e.Want)
+}
+
+// EmptyError says that there are no rows to fit a transformation to.
+type EmptyError struct{ Op string }
+
+func (e *EmptyError) Error() string { return e.Op + ": the set of rows to fit to is empty" }
+
+// DegenerateError says that a kernel is zero, or not a number, on all rows that
+// a transformation is fitted to, as that of a network whose neurons are all
+// dead. There is nothing to divide by.
+type DegenerateError struct {
+	Op   string
+	Mean float64 // of k(x, x)
+}
+
+func (e *DegenerateError) Error() string {
+	return fmt.Sprintf("%s: the kernel is degenerate, the mean of k(x, x) is %v", e.Op, e.Mean)
+}
+
+// FeaturesError says that a transformation needs a kernel with finitely many
+// features.
+type FeaturesError struct{ Op string }
+
+func (e *FeaturesError) Error() string {
+	return e.Op + ": the kernel has infinitely many features, or none that are known"
+}
+
+func checkRows(op string, n int) error {
+	if n == 0 {
+		return &EmptyError{Op: op}
+	}
+	return nil
+}
+
+func checkPositive(op, name string, v float64) error {
+	if !(v > 0) || math.IsInf(v, 1) {
+		return &ParameterError{Op: op, Name: name, Value: v, Want: "positive and finite"}
+	}
+	return nil
+}
+
+func checkCount(op, name string, n int) error {
+	if n < 1 {
+		return &ParameterError{Op: op, Name: name, Value: float64(n), Want: "positive"}
+	}
+	return nil
+}

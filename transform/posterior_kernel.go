@@ -1,0 +1,83 @@
+package transform
+
+import (
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// kernelPosterior is the posterior in kernel space, of λ²·k. It adds to the
+// parts of a row what the training rows X explain of it,
+//
+//	v(x) = λ²·k(x, X)·L^{-T},   L·Lᵀ = λ²·k(X, X) + σ²I,
+//
+// so that the posterior is λ²·k(x, x') − ⟨v(x), v(x')⟩.
+type kernelPosterior struct {
+	embedding kernel.Embedding[float64]
+	prior     kernel.Form[float64]    // λ²·k
+	train     []matrix.Dense[float64] // the parts of X
+	l         matrix.Dense[float64]
+	explained kernel.Scratch[float64]
+}
+
+func newKernelPosterior(op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2, lambda float64) (*kernelPosterior, Fit, error) {
+	e, f := kernel.Decompose(k)
+	p := &kernelPosterior{embedding: e, prior: f}
+	if lambda != 1 {
+		p.prior = kernel.Scaled[float64]{Of: f, Factor: lambda * lambda}
+	}
+	if err := p.keepTrain(rows); err != nil {
+		return nil, Fit{}, wrap(op, err)
+	}
+	gram := matrix.New[float64](rows.Rows, rows.Rows)
+	if err := p.prior.Cross(gram, p.train, p.train); err != nil {
+		return nil, Fit{}, wrap(op, err)
+	}
+	for i := range gram.Rows {
+		gram.Row(i)[i] += sigma2
+	}
+	p.l = matrix.New[float64](rows.Rows, rows.Rows)
+	rescue, err := linalg.CholeskyRescue(p.l, gram)
+	if err != nil {
+		return nil, Fit{}, fmt.Errorf("%s: %w", op, err)
+	}
+	return p, Fit{Lambda: lambda, Jitter: rescue.Jitter}, nil
+}
+
+// keepTrain embeds the training rows and keeps a copy of their parts.
+func (p *kernelPosterior) keepTrain(rows matrix.Dense[float64]) error {
+	for _, width := range p.embedding.Widths() {
+		p.train = append(p.train, matrix.New[float64](rows.Rows, width))
+	}
+	return kernel.OverBlocks(rows.Rows, func(from, to int) error {
+		parts, err := p.embedding.Embed(rows.Slice(from, to))
+		if err != nil {
+			return err
+		}
+		for i, part := range parts {
+			matrix.Copy(p.train[i].Slice(from, to), part)
+		}
+		return nil
+	})
+}
+
+func (p *kernelPosterior) Inputs() int { return p.embedding.Inputs() }
+
+func (p *kernelPosterior) Widths() []int { return append(p.embedding.Widths(), p.l.Rows) }
+
+func (p *kernelPosterior) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
+	parts, err := p.embedding.Embed(rows)
+	if err != nil {
+		return nil, err
+	}
+	explained := p.explained.Matrix(rows.Rows, p.l.Rows)
+	if err := p.prior.Cross(explained, parts, p.train); err != nil {
+		return nil, err
+	}
+	if err := linalg.SolveLower(explained, linalg.Right, p.l, linalg.Trans); err != nil {
+		return nil, err
+	}
+	return append(parts, explained), nil
+}

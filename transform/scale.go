@@ -1,0 +1,64 @@
+package transform
+
+// Scaling (paper, section "Scaling"):
+//
+//	k_{→scale}(x, x') = λ²·k(x, x'),   λ = (mean of k(x, x) over the training rows)^{-1/2}
+//
+// so that the prior variance of a training row is 1 on average, as that of the
+// standardised labels is.
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Scale returns λ²·k with the automatic λ, and λ. The result is a
+// kernel.FeatureMap if k is one. A kernel that is zero on all training rows is a
+// *DegenerateError.
+func Scale[T matrix.Float](k kernel.Kernel[T], train matrix.Dense[T]) (kernel.Kernel[T], float64, error) {
+	const op = "scale"
+	lambda, err := automatic(op, k, train)
+	if err != nil {
+		return nil, 0, err
+	}
+	scaled, err := ScaleBy(k, lambda)
+	return scaled, lambda, err
+}
+
+// ScaleBy returns λ²·k for a given λ > 0. The result is a kernel.FeatureMap if k
+// is one.
+func ScaleBy[T matrix.Float](k kernel.Kernel[T], lambda float64) (kernel.Kernel[T], error) {
+	if err := checkPositive("scale", "the factor", lambda); err != nil {
+		return nil, err
+	}
+	e, f := kernel.Decompose(k)
+	return kernel.Compose[T](e, kernel.Scaled[T]{Of: f, Factor: lambda * lambda}), nil
+}
+
+// automatic returns λ.
+func automatic[T matrix.Float](op string, k kernel.Kernel[T], train matrix.Dense[T]) (float64, error) {
+	if err := checkRows(op, train.Rows); err != nil {
+		return 0, err
+	}
+	diag := make([]T, train.Rows)
+	if err := k.Diag(diag, train); err != nil {
+		return 0, fmt.Errorf("%s: training rows: %w", op, err)
+	}
+	sum := 0.0
+	for _, v := range diag {
+		sum += float64(v)
+	}
+	return normalising(op, sum/float64(train.Rows))
+}
+
+// normalising returns mean^{-1/2}.
+func normalising(op string, mean float64) (float64, error) {
+	lambda := 1 / math.Sqrt(mean)
+	if square := lambda * lambda; !(square > 0) || math.IsInf(square, 1) {
+		return 0, &DegenerateError{Op: op, Mean: mean}
+	}
+	return lambda, nil
+}
