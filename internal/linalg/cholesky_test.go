@@ -11,24 +11,25 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// symmetric returns L·D·Lᵀ in float64, rounded to T, for the unit lower
-// triangular L and the diagonal D, with NaN above the diagonal and in the
-// padding nothing that may change.
+// symmetric returns L·D·Lᵀ in float64, rounded to T, for a unit lower triangular
+// L and the diagonal D, with NaN above the diagonal.
 func symmetric[T matrix.Float](r *rand.Rand, n int, d func(i int) float64) matrix.Dense[T] {
 	l := randomLower[float64](r, n)
 	for i := range n {
 		l.Set(i, i, 1)
 	}
+	ld := l.Clone()
+	for i := range n {
+		for k := range i + 1 {
+			ld.Set(i, k, l.At(i, k)*d(k))
+		}
+	}
 	a := strided[T](r, n, n)
 	for i := range n {
-		row := a.Row(i)
-		fillNaN(row)
+		fillNaN(a.Row(i))
 		for j := range i + 1 {
-			sum := 0.0
-			for k := range j + 1 {
-				sum += l.At(i, k) * l.At(j, k) * d(k)
-			}
-			row[j] = T(sum)
+			sum, _ := dotAbs(ld.Row(i)[:j+1], l.Row(j))
+			a.Set(i, j, T(sum))
 		}
 	}
 	return a
@@ -40,7 +41,7 @@ func one(int) float64 { return 1 }
 // n·u·Σ|l|·|l|.
 func requireFactor[T matrix.Float](t *testing.T, what string, l, a matrix.Dense[T], jitter float64) {
 	t.Helper()
-	n := a.Rows
+	n, wide := a.Rows, widen(l, NoTrans)
 	for i := range n {
 		for j := i + 1; j < n; j++ {
 			if l.At(i, j) != 0 {
@@ -48,12 +49,7 @@ func requireFactor[T matrix.Float](t *testing.T, what string, l, a matrix.Dense[
 			}
 		}
 		for j := range i + 1 {
-			sum, size := 0.0, 0.0
-			for k := range j + 1 {
-				term := float64(l.At(i, k)) * float64(l.At(j, k))
-				sum += term
-				size += math.Abs(term)
-			}
+			sum, size := dotAbs(wide.Row(i), wide.Row(j))
 			want := float64(a.At(i, j))
 			if i == j {
 				want += jitter

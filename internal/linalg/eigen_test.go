@@ -42,15 +42,13 @@ func decompose[T matrix.Float](t *testing.T, what string, a matrix.Dense[T]) ([]
 func requireOrthonormal[T matrix.Float](t *testing.T, what string, v matrix.Dense[T]) {
 	t.Helper()
 	tol := roundoff[T]() * 4 * (8 + math.Sqrt(float64(v.Rows)))
+	wide := widen(v, NoTrans)
 	for i := range v.Rows {
 		if row := v.Row(i); row[largestAt(row)] < 0 {
 			t.Fatalf("%s: the largest element of vector %d is negative", what, i)
 		}
 		for k := range i + 1 {
-			sum := 0.0
-			for p, x := range v.Row(i) {
-				sum += float64(x) * float64(v.At(k, p))
-			}
+			sum, _ := dotAbs(wide.Row(i), wide.Row(k))
 			if i == k {
 				sum--
 			}
@@ -66,12 +64,12 @@ func requireOrthonormal[T matrix.Float](t *testing.T, what string, v matrix.Dens
 func requireEigenvectors[T matrix.Float](t *testing.T, what string, values []T, v, a matrix.Dense[T]) {
 	t.Helper()
 	n, norm, diagonal, sum := a.Rows, 0.0, 0.0, 0.0
+	wide, wideV := lowerOf(a, NoTrans), widen(v, NoTrans)
+	MirrorLower(wide)
 	for i := range n {
-		for k := range i {
-			norm += 2 * math.Pow(float64(a.At(i, k)), 2)
-		}
-		norm += math.Pow(float64(a.At(i, i)), 2)
-		diagonal += float64(a.At(i, i))
+		_, squares := dotAbs(wide.Row(i), wide.Row(i))
+		norm += squares
+		diagonal += wide.At(i, i)
 		sum += float64(values[i])
 	}
 	norm = math.Sqrt(norm)
@@ -81,10 +79,8 @@ func requireEigenvectors[T matrix.Float](t *testing.T, what string, values []T, 
 	}
 	for k := range n {
 		for i := range n {
-			residual := -float64(values[k]) * float64(v.At(k, i))
-			for p := range n {
-				residual += float64(a.At(max(i, p), min(i, p))) * float64(v.At(k, p))
-			}
+			residual, _ := dotAbs(wide.Row(i), wideV.Row(k))
+			residual -= float64(values[k]) * wideV.At(k, i)
 			if !(math.Abs(residual) <= tol) {
 				t.Fatalf("%s: residual of vector %d is %v in element %d, the matrix is of norm %v", what, k, residual, i, norm)
 			}

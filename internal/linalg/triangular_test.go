@@ -40,36 +40,20 @@ func fillNaN[T matrix.Float](s []T) {
 	}
 }
 
-// lowerAt returns element i, j of op(L).
-func lowerAt[T matrix.Float](l matrix.Dense[T], op Op, i, j int) float64 {
-	if op == Trans {
-		i, j = j, i
-	}
-	if j > i {
-		return 0
-	}
-	return float64(l.At(i, j))
-}
-
 // requireSolved holds the residual of op(L)·x = b or x·op(L) = b against the
 // bound that substitution keeps, element by element: n·u·Σ|l|·|x|.
 func requireSolved[T matrix.Float](t *testing.T, what string, x, b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
 	t.Helper()
-	n := l.Rows
+	left, right := lowerOf(l, op), widen(x, Trans)
+	if side == Right {
+		left, right = widen(x, NoTrans), lowerOf(l, !op)
+	}
 	for i := range x.Rows {
 		for j := range x.Cols {
-			sum, size := 0.0, math.Abs(float64(b.At(i, j)))
-			for k := range n {
-				var term float64
-				if side == Left {
-					term = lowerAt(l, op, i, k) * float64(x.At(k, j))
-				} else {
-					term = float64(x.At(i, k)) * lowerAt(l, op, k, j)
-				}
-				sum += term
-				size += math.Abs(term)
-			}
-			if diff := math.Abs(sum - float64(b.At(i, j))); !(diff <= roundoff[T]()*float64(n+4)*size) {
+			want := float64(b.At(i, j))
+			sum, size := dotAbs(left.Row(i), right.Row(j))
+			size += math.Abs(want)
+			if diff := math.Abs(sum - want); !(diff <= roundoff[T]()*float64(l.Rows+4)*size) {
 				t.Fatalf("%s: residual [%d,%d] is %v, terms add up to %v", what, i, j, diff, size)
 			}
 		}
@@ -181,31 +165,27 @@ func testInvertLower[T matrix.Float](t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		requirePadding(t, what, paddingOf(l), m)
-		for i := range n {
-			for j := range n {
-				if j > i && m.At(i, j) != 0 {
-					t.Fatalf("%s: [%d,%d] above the diagonal is %v", what, i, j, m.At(i, j))
-				}
-				requireInverseElement(t, what, m, l, i, j)
-			}
-		}
+		requireInverse(t, what, m, l)
 	}
 }
 
-// requireInverseElement holds element i, j of x·L against that of I.
-func requireInverseElement[T matrix.Float](t *testing.T, what string, x, l matrix.Dense[T], i, j int) {
+// requireInverse holds x·L against I, and x to be lower triangular.
+func requireInverse[T matrix.Float](t *testing.T, what string, x, l matrix.Dense[T]) {
 	t.Helper()
-	sum, size := 0.0, 0.0
-	for k := j; k <= i; k++ {
-		term := float64(x.At(i, k)) * float64(l.At(k, j))
-		sum += term
-		size += math.Abs(term)
-	}
-	if i == j {
-		sum--
-	}
-	if !(math.Abs(sum) <= roundoff[T]()*20*(1+size)) {
-		t.Fatalf("%s: element [%d,%d] of the product with L is off by %v", what, i, j, sum)
+	left, right := widen(x, NoTrans), lowerOf(l, Trans)
+	for i := range x.Rows {
+		for j := range x.Rows {
+			if j > i && x.At(i, j) != 0 {
+				t.Fatalf("%s: [%d,%d] above the diagonal is %v", what, i, j, x.At(i, j))
+			}
+			sum, size := dotAbs(left.Row(i), right.Row(j))
+			if i == j {
+				sum--
+			}
+			if !(math.Abs(sum) <= roundoff[T]()*20*(1+size)) {
+				t.Fatalf("%s: element [%d,%d] of the product with L is off by %v", what, i, j, sum)
+			}
+		}
 	}
 }
 
