@@ -136,12 +136,6 @@ func (a Architecture) sizes(inputs int) []int {
 	return slices.Concat([]int{inputs}, a.Hidden, []int{a.Outputs})
 }
 
-// equal compares all that is in the architecture.
-func (a Architecture) equal(b Architecture) bool {
-	return slices.Equal(a.Hidden, b.Hidden) && a.Outputs == b.Outputs &&
-		a.Activation == b.Activation && a.SigmaW == b.SigmaW && a.SigmaB == b.SigmaB
-}
-
 // Work counts the floating-point operations of one training: two for each
 // multiplication and addition of the matrix products, forward and backward, of
 // all steps, and forward of all validations.

@@ -17,8 +17,8 @@ type Ensemble[T matrix.Float] []*MLP[T]
 //
 // A member that diverges is kept with its best parameters, and the others are
 // still trained; the error then joins a *DivergedError for each. If the context
-// ends, the members trained until then are returned, the last of them with its
-// best parameters.
+// ends, the members until then are returned, the last of them with its best
+// parameters, and the error holds a *StoppedError.
 func TrainEnsemble[T matrix.Float](ctx context.Context, c Config, members int, d Data[T], progress func(Epoch)) (Ensemble[T], []History, error) {
 	if members <= 0 {
 		return nil, nil, fmt.Errorf("an ensemble has %d members", members)
@@ -33,8 +33,8 @@ func TrainEnsemble[T matrix.Float](ctx context.Context, c Config, members int, d
 			return nil, nil, found
 		}
 		ensemble, histories = append(ensemble, net), append(histories, history)
-		if diverged := (*DivergedError)(nil); err != nil && !errors.As(err, &diverged) {
-			return ensemble, histories, found
+		if stopped := (*StoppedError)(nil); errors.As(err, &stopped) {
+			break
 		}
 	}
 	return ensemble, histories, found

@@ -97,6 +97,25 @@ func (m *MLP[T]) Weights(l int) matrix.Dense[T] {
 // Bias returns b of layer l, counted from 0, as a view.
 func (m *MLP[T]) Bias(l int) []T { return m.layer(m.parameters, l).Row(m.sizes[l]) }
 
+// Predict writes the outputs of the network for the rows of x to dst, which has
+// as many rows and a column for each output.
+func (m *MLP[T]) Predict(dst, x matrix.Dense[T]) {
+	const op = "network.Predict"
+	x.MustBeValid(op + ", inputs")
+	dst.MustBeValid(op + ", destination")
+	matrix.MustMatch(op+", inputs", x.Shape(), matrix.Shape{Rows: x.Rows, Cols: m.Inputs()})
+	matrix.MustMatch(op+", destination", dst.Shape(), matrix.Shape{Rows: x.Rows, Cols: m.Outputs()})
+	if x.Rows == 0 {
+		return
+	}
+	p := newForward(m, min(forwardBlock, x.Rows))
+	for from := 0; from < x.Rows; from += forwardBlock {
+		to := min(from+forwardBlock, x.Rows)
+		p.inputs(x.Slice(from, to), nil)
+		matrix.Copy(dst.Slice(from, to), p.forward())
+	}
+}
+
 // Clone returns a copy that shares nothing with the network.
 func (m *MLP[T]) Clone() *MLP[T] {
 	c := *m

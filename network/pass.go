@@ -32,6 +32,10 @@ type pass[T matrix.Float] struct {
 	load     loadRows[T]
 }
 
+// forwardBlock is the number of rows that callers run forward together: so many
+// that packing the weights does not count.
+const forwardBlock = 1024
+
 // newForward returns a pass for up to rows rows at a time that only runs forward.
 func newForward[T matrix.Float](net *MLP[T], rows int) *pass[T] {
 	p := newPass(net, rows)
@@ -112,6 +116,9 @@ func (p *pass[T]) forward() matrix.Dense[T] {
 	}
 	return z
 }
+
+// features returns x̃ of the last layer for the block in hand, after forward.
+func (p *pass[T]) features() matrix.Dense[T] { return p.in[len(p.in)-1].Slice(0, p.n) }
 
 // hidden computes hidden layer l: the input of layer l+1.
 func (p *pass[T]) hidden(l int) {

@@ -177,7 +177,7 @@ func TestPredictInBlocks(t *testing.T) {
 		c := small(Tanh)
 		c.Architecture.Outputs = outputs
 		net := mustInit[float32](t, 6, c)
-		x, _ := waveRows[float32](1, 2*validationBlock+300, 6, 1)
+		x, _ := waveRows[float32](1, 2*forwardBlock+300, 6, 1)
 		all := predict(net, x)
 		for _, i := range rng.New(3, "rows").Perm(x.Rows)[:50] {
 			if one := predict(net, x.Slice(i, i+1)); !slices.Equal(one.Row(0), all.Row(i)) {

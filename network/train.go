@@ -36,6 +36,21 @@ func (e *DivergedError) Error() string {
 		e.Number, e.Of, e.Loss, e.ValidRMSE, e.Kept)
 }
 
+// StoppedError says that a training ended because its context did.
+type StoppedError struct {
+	Member int
+	Number int   // of the epoch that was under way, from 1
+	Of     int   // epochs in all
+	Kept   int   // number of the epoch whose parameters were kept; 0 for the initial ones
+	Cause  error // of the context's end
+}
+
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("training was stopped in epoch %d of %d: %v", e.Number, e.Of, e.Cause)
+}
+
+func (e *StoppedError) Unwrap() error { return e.Cause }
+
 // Train trains a network as the paper does (section "Regression with
 // Fully-Connected Neural Networks", appendix "Neural Network Configuration"):
 // the mean squared error over mini-batches is minimised with Adam, over a fresh
@@ -46,9 +61,9 @@ func (e *DivergedError) Error() string {
 //
 // After each epoch progress is called from the same goroutine, unless it is nil.
 //
-// If training diverges, which is a *DivergedError, or the context ends, the
-// network is returned beside the error, with the best parameters until then. On
-// any other error it is nil.
+// If training diverges, which is a *DivergedError, or the context ends, which is
+// a *StoppedError, the network is returned beside the error, with the best
+// parameters until then. On any other error it is nil.
 func Train[T matrix.Float](ctx context.Context, c Config, d Data[T], progress func(Epoch)) (*MLP[T], History, error) {
 	return trainMember(ctx, c, 0, d, progress)
 }
@@ -94,10 +109,6 @@ type trainer[T matrix.Float] struct {
 	history    History
 }
 
-// validationBlock is the number of rows that are validated together: so many
-// that packing the weights does not count.
-const validationBlock = 1024
-
 func newTrainer[T matrix.Float](net *MLP[T], training Training, d Data[T], order interface{ Permute(dst []int) }) *trainer[T] {
 	t := &trainer[T]{
 		net: net, training: training, data: d, order: order,
@@ -109,7 +120,7 @@ func newTrainer[T matrix.Float](net *MLP[T], training Training, d Data[T], order
 	t.pass = newBackward(net, t.batch)
 	t.learner.adam = t.adam
 	if d.ValidX.Rows > 0 {
-		t.validation = newForward(net, min(validationBlock, d.ValidX.Rows))
+		t.validation = newForward(net, min(forwardBlock, d.ValidX.Rows))
 	}
 	t.history.Epochs = make([]Epoch, 0, training.Epochs)
 	copy(t.best, net.parameters)
@@ -133,7 +144,7 @@ func (t *trainer[T]) epoch(ctx context.Context, number int) error {
 	batches := len(t.rows) / t.batch
 	for b := range batches {
 		if ctx.Err() != nil {
-			return fmt.Errorf("training was stopped in epoch %d of %d: %w", number, now.Of, context.Cause(ctx))
+			return &StoppedError{t.member, number, now.Of, t.history.Best, context.Cause(ctx)}
 		}
 		now.Loss += t.take(t.rows[b*t.batch:(b+1)*t.batch]) / float64(batches)
 	}
@@ -207,8 +218,8 @@ func (t *trainer[T]) residuals(z matrix.Dense[T], rows []int) float64 {
 func (t *trainer[T]) validate() float64 {
 	sum := 0.0
 	x, y := t.data.ValidX, t.data.ValidY
-	for from := 0; from < x.Rows; from += validationBlock {
-		to := min(from+validationBlock, x.Rows)
+	for from := 0; from < x.Rows; from += forwardBlock {
+		to := min(from+forwardBlock, x.Rows)
 		t.validation.inputs(x.Slice(from, to), nil)
 		sum += squaredErrors(t.validation.forward(), y.Slice(from, to))
 	}
@@ -224,23 +235,4 @@ func squaredErrors[T matrix.Float](z, y matrix.Dense[T]) (sum float64) {
 		}
 	}
 	return sum
-}
-
-// Predict writes the outputs of the network for the rows of x to dst, which has
-// as many rows and a column for each output.
-func (m *MLP[T]) Predict(dst, x matrix.Dense[T]) {
-	const op = "network.Predict"
-	x.MustBeValid(op + ", inputs")
-	dst.MustBeValid(op + ", destination")
-	matrix.MustMatch(op+", inputs", x.Shape(), matrix.Shape{Rows: x.Rows, Cols: m.Inputs()})
-	matrix.MustMatch(op+", destination", dst.Shape(), matrix.Shape{Rows: x.Rows, Cols: m.Outputs()})
-	if x.Rows == 0 {
-		return
-	}
-	p := newForward(m, min(validationBlock, x.Rows))
-	for from := 0; from < x.Rows; from += validationBlock {
-		to := min(from+validationBlock, x.Rows)
-		p.inputs(x.Slice(from, to), nil)
-		matrix.Copy(dst.Slice(from, to), p.forward())
-	}
 }

@@ -117,15 +117,15 @@ func train[T matrix.Float](t *testing.T, c Config, d Data[T]) (*MLP[T], History)
 func TestTrainingIsTheSameForAnyNumberOfThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	configs := map[string]Config{
-		"relu":    {Architecture: Architecture{Hidden: []int{200, 130}}},
-		"silu":    {Architecture: Architecture{Hidden: []int{200, 130}, Activation: SiLU}},
-		"outputs": {Architecture: Architecture{Hidden: []int{150}, Outputs: 3, Activation: Tanh}},
+		"relu":    {Architecture: Architecture{Hidden: []int{130, 80}}},
+		"silu":    {Architecture: Architecture{Hidden: []int{130, 80}, Activation: SiLU}},
+		"outputs": {Architecture: Architecture{Hidden: []int{110}, Outputs: 3, Activation: Tanh}},
 	}
 	for name, c := range configs {
-		c.Training = Training{Epochs: 4, Batch: 150}
+		c.Training = Training{Epochs: 2, Batch: 128}
 		for _, inputs := range []int{10, 90} {
 			outputs := c.WithDefaults().Architecture.Outputs
-			d := wave[float32](5, 450, 200, inputs, outputs)
+			d := wave[float32](5, 300, 150, inputs, outputs)
 			runtime.GOMAXPROCS(1)
 			want, wantHistory := train(t, c, d)
 			for _, threads := range []int{1, 2, 3, 7} {
@@ -183,7 +183,7 @@ func TestInitialisation(t *testing.T) {
 
 func TestTrainingLearns(t *testing.T) {
 	everyActivation(t, func(t *testing.T, a Activation) {
-		c := Config{Architecture: Architecture{Hidden: []int{64, 64}, Activation: a}, Training: Training{Epochs: 60, Batch: 64}}
+		c := Config{Architecture: Architecture{Hidden: []int{32, 32}, Activation: a}, Training: Training{Epochs: 40, Batch: 64}}
 		_, history := train(t, c, wave[float32](11, 512, 256, 3, 1))
 		best := history.Epochs[history.Best-1].ValidRMSE
 		if limit := 0.45; best > limit { // the labels' deviation is 0.7

@@ -1,0 +1,59 @@
+package network
+
+import (
+	"fmt"
+	"math"
+)
+
+// Split-conformal prediction (Vovk and others, 2005; Lei and others, 2018): of n
+// absolute errors on rows that were held out, in ascending order, number
+//
+//	k = ⌈(n + 1)·coverage⌉
+//
+// is exceeded by the error on a new row with a probability of at most
+// 1 - coverage, whatever the distribution, if new and held-out rows are drawn
+// alike. If k > n, no error that was seen is large enough.
+
+// CoverageError says that too few rows were held out for the wanted coverage.
+type CoverageError struct {
+	Coverage   float64
+	Rows, Need int
+}
+
+func (e *CoverageError) Error() string {
+	return fmt.Sprintf("intervals with a coverage of %v need %d validation rows; there are %d", e.Coverage, e.Need, e.Rows)
+}
+
+// radius returns half the length of an interval with the given coverage. The
+// errors are sorted.
+func radius(errors []float64, coverage float64) (float64, error) {
+	if !(coverage > 0 && coverage < 1) {
+		return 0, fmt.Errorf("the coverage is %v, which is not between 0 and 1", coverage)
+	}
+	n := len(errors)
+	k := rank(n, coverage)
+	if k > n {
+		return 0, &CoverageError{Coverage: coverage, Rows: n, Need: rowsFor(coverage)}
+	}
+	return errors[k-1], nil
+}
+
+// rank returns ⌈(n + 1)·coverage⌉. The product is rounded: 10·0.9 is 9, although
+// the nearest float64 to 0.9 is a little larger.
+func rank(n int, coverage float64) int {
+	exact := float64(n+1) * coverage
+	if nearest := math.Round(exact); math.Abs(exact-nearest) < 1e-9*nearest {
+		return int(nearest)
+	}
+	return int(math.Ceil(exact))
+}
+
+// rowsFor returns the least n with rank(n, coverage) ≤ n: coverage/(1 - coverage),
+// rounded up.
+func rowsFor(coverage float64) int {
+	n := max(1, int(coverage/(1-coverage))-1)
+	for rank(n, coverage) > n {
+		n++
+	}
+	return n
+}

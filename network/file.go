@@ -1,0 +1,262 @@
+package network
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// A saved regressor is a safetensors file with these tensors; in its metadata,
+// all but the first are JSON:
+//
+//	members.I.layers.L.weight   inputs of layer L down, outputs across
+//	members.I.layers.L.bias
+//	members.I.posterior         Cholesky factor of the last-layer posterior
+//	inputs.mean, inputs.deviation
+//	validation.errors           sorted absolute errors
+//
+//	format          what it is: fileFormat
+//	architecture    the shape of the networks, with inputs and members
+//	training        how they were trained
+//	preprocessing   how raw numbers become inputs, and outputs labels
+//	uncertainty     constants of the posteriors
+//	provenance      where it comes from
+
+const fileFormat = "nextbatch regressor 1"
+
+type fileArchitecture struct {
+	Architecture
+	Inputs  int `json:"inputs"`
+	Members int `json:"members"`
+}
+
+type fileTraining struct {
+	Training
+	Seed    uint64  `json:"seed"`
+	Holdout float64 `json:"holdout"`
+}
+
+type filePreprocessing struct {
+	Inputs string              `json:"inputs"` // inputScaling
+	Labels dataset.LabelScaler `json:"labels"`
+}
+
+const inputScaling = "5·tanh((x - mean)/(5·deviation))"
+
+// Save writes the regressor to a file, which appears under its name only when
+// it is complete.
+func (r *Regressor[T]) Save(path string) error {
+	raw, err := r.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	return writeWhole(path, raw)
+}
+
+// LoadRegressor reads a file that Save wrote. The element type must be that of
+// the saved regressor.
+func LoadRegressor[T matrix.Float](path string) (*Regressor[T], error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Regressor[T]{}
+	if err := r.UnmarshalBinary(raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// writeWhole writes to a temporary file beside path and renames it.
+func writeWhole(path string, raw []byte) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = temporary.Close()
+			_ = os.Remove(temporary.Name())
+		}
+	}()
+	if _, err = temporary.Write(raw); err != nil {
+		return err
+	}
+	if err = temporary.Chmod(0o644); err != nil {
+		return err
+	}
+	if err = temporary.Sync(); err != nil {
+		return err
+	}
+	if err = temporary.Close(); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}
+
+// MarshalBinary returns the contents of the file that Save writes.
+func (r *Regressor[T]) MarshalBinary() ([]byte, error) {
+	if r.fit == nil {
+		return nil, ErrNotFitted
+	}
+	f := &tensorFile{metadata: map[string]string{"format": fileFormat}, tensors: map[string]tensor{}}
+	config := r.Config.WithDefaults()
+	parts := map[string]any{
+		"architecture":  fileArchitecture{config.Architecture, len(r.fit.inputs.Mean), len(r.fit.ensemble)},
+		"training":      fileTraining{config.Training, config.Seed, r.Holdout},
+		"preprocessing": filePreprocessing{inputScaling, r.fit.labels},
+		"uncertainty":   r.fit.posteriors,
+		"provenance":    r.fit.provenance,
+	}
+	for name, part := range parts {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		f.metadata[name] = string(text)
+	}
+	r.fit.put(f)
+	return f.encode()
+}
+
+// put adds the tensors.
+func (t *fit[T]) put(f *tensorFile) {
+	for i, net := range t.ensemble {
+		for l := range net.Layers() {
+			w := net.Weights(l)
+			putTensor(f, weightName(i, l), w.Data, w.Rows, w.Cols)
+			putTensor(f, biasName(i, l), net.Bias(l), w.Cols)
+		}
+		q := t.posteriors[i].factor
+		putTensor(f, posteriorName(i), q.Data, q.Rows, q.Cols)
+	}
+	putTensor(f, "inputs.mean", t.inputs.Mean, len(t.inputs.Mean))
+	putTensor(f, "inputs.deviation", t.inputs.Deviation, len(t.inputs.Deviation))
+	putTensor(f, "validation.errors", t.errors, len(t.errors))
+}
+
+func weightName(member, l int) string { return fmt.Sprintf("members.%d.layers.%d.weight", member, l) }
+func biasName(member, l int) string   { return fmt.Sprintf("members.%d.layers.%d.bias", member, l) }
+func posteriorName(member int) string { return fmt.Sprintf("members.%d.posterior", member) }
+
+// UnmarshalBinary reads what MarshalBinary returned. On an error the regressor
+// stays as it was.
+func (r *Regressor[T]) UnmarshalBinary(raw []byte) error {
+	f, err := decodeTensors(raw)
+	if err != nil {
+		return err
+	}
+	if got := f.metadata["format"]; got != fileFormat {
+		return fmt.Errorf("the format is %q, not %q", got, fileFormat)
+	}
+	var (
+		a fileArchitecture
+		t fileTraining
+		p filePreprocessing
+		u []posterior
+		s Provenance
+	)
+	for name, part := range map[string]any{"architecture": &a, "training": &t, "preprocessing": &p, "uncertainty": &u, "provenance": &s} {
+		if err := json.Unmarshal([]byte(f.metadata[name]), part); err != nil {
+			return fmt.Errorf("metadata, %s: %w", name, err)
+		}
+	}
+	n := &fit[T]{labels: p.Labels, posteriors: u, provenance: s}
+	loaded := Regressor[T]{Config: Config{a.Architecture, t.Training, t.Seed}, Members: a.Members, Holdout: t.Holdout, Source: s.Source, fit: n}
+	if err := checkFile(loaded.Config, a, p, u); err != nil {
+		return fmt.Errorf("metadata: %w", err)
+	}
+	loaded.Noise = u[0].Noise
+	if err := n.take(f, a); err != nil {
+		return err
+	}
+	loaded.Progress = r.Progress
+	*r = loaded
+	return nil
+}
+
+// checkFile reports metadata that no saved regressor has.
+func checkFile(c Config, a fileArchitecture, p filePreprocessing, u []posterior) error {
+	var found complaints
+	found.unless(c.Architecture.Outputs == 1, "the networks have %d outputs", c.Architecture.Outputs)
+	found.unless(a.Hidden != nil && a.Inputs > 0 && a.Inputs <= maxWidth, "the networks have %d inputs and hidden layers %v", a.Inputs, a.Hidden)
+	found.unless(a.Members > 0 && a.Members == len(u), "there are %d members and %d posteriors", a.Members, len(u))
+	found.unless(p.Inputs == inputScaling, "inputs are scaled by %q", p.Inputs)
+	found.unless(finite(p.Labels.Mean) && positive(p.Labels.Deviation), "labels have mean %v and deviation %v", p.Labels.Mean, p.Labels.Deviation)
+	for i, q := range u {
+		found.unless(positive(q.Lambda) && positive(q.Noise) && q.Unit >= 0 && finite(q.Unit), "posterior %d is %+v", i, q)
+	}
+	return errors.Join(append(found, c.Check())...)
+}
+
+// take reads the tensors. Memory for a network is allocated only when its
+// tensors are known to be there.
+func (t *fit[T]) take(f *tensorFile, a fileArchitecture) error {
+	sizes := a.sizes(a.Inputs)
+	layers := len(sizes) - 1
+	if want := a.Members*(2*layers+1) + 3; len(f.tensors) != want {
+		return fmt.Errorf("there are %d tensors; %d members of %d layers have %d", len(f.tensors), a.Members, layers, want)
+	}
+	for i := range a.Members {
+		for l := range layers {
+			if err := errors.Join(checkTensor[T](f, weightName(i, l), sizes[l], sizes[l+1]),
+				checkTensor[T](f, biasName(i, l), sizes[l+1])); err != nil {
+				return fmt.Errorf("the file does not fit its architecture %v: %w", sizes, err)
+			}
+		}
+		if err := t.takeMember(f, i, a); err != nil {
+			return err
+		}
+	}
+	t.inputs = dataset.Scaler{Mean: make([]float64, a.Inputs), Deviation: make([]float64, a.Inputs)}
+	t.errors = make([]float64, len(f.tensors["validation.errors"].data)/8)
+	err := errors.Join(
+		takeTensor(f, t.inputs.Mean, "inputs.mean", a.Inputs),
+		takeTensor(f, t.inputs.Deviation, "inputs.deviation", a.Inputs),
+		takeTensor(f, t.errors, "validation.errors", len(t.errors)),
+	)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(t.inputs.Deviation, func(d float64) bool { return d < 0 }) {
+		return errors.New("an input has a negative deviation")
+	}
+	if !slices.IsSorted(t.errors) || len(t.errors) > 0 && t.errors[0] < 0 {
+		return errors.New("validation errors are negative or not sorted")
+	}
+	return nil
+}
+
+func (t *fit[T]) takeMember(f *tensorFile, member int, a fileArchitecture) error {
+	width := a.sizes(a.Inputs)[len(a.Hidden)] + 1
+	if err := checkTensor[float64](f, posteriorName(member), width, width); err != nil {
+		return err
+	}
+	net, err := newZero[T](a.Inputs, a.Architecture)
+	if err != nil {
+		return err
+	}
+	for l := range net.Layers() {
+		w := net.Weights(l)
+		err = errors.Join(err, takeTensor(f, w.Data, weightName(member, l), w.Rows, w.Cols),
+			takeTensor(f, net.Bias(l), biasName(member, l), w.Cols))
+	}
+	factor := matrix.New[float64](width, width)
+	err = errors.Join(err, takeTensor(f, factor.Data, posteriorName(member), width, width))
+	for i := range width {
+		if d := factor.At(i, i); !(d > 0) || math.IsInf(1/d, 0) {
+			err = errors.Join(err, fmt.Errorf("tensor %q: pivot %d is %v", posteriorName(member), i, d))
+			break
+		}
+	}
+	t.ensemble = append(t.ensemble, net)
+	t.posteriors[member].factor = factor
+	return err
+}

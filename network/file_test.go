@@ -1,0 +1,214 @@
+package network
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+func TestSaveAndLoad(t *testing.T) {
+	saveAndLoad[float32](t)
+	saveAndLoad[float64](t)
+}
+
+func saveAndLoad[T matrix.Float](t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model.safetensors")
+	r := fitted[T](t, 2)
+	r.Source = "other than at the time of Fit"
+	for range 2 { // the second time over an old file
+		if err := r.Save(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%d files are left behind", len(files))
+	}
+	back, err := LoadRegressor[T](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := r.Config.WithDefaults(); !reflect.DeepEqual(back.Config, want) {
+		t.Errorf("configuration %+v, want %+v", back.Config, want)
+	}
+	if !reflect.DeepEqual(back.Provenance(), r.Provenance()) || back.Members != 2 || back.Noise != defaultNoise {
+		t.Errorf("%+v", back)
+	}
+	x, _ := raw[T](9, 40, 0)
+	want, _ := r.PredictStd(x)
+	got, err := back.PredictStd(x)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("other predictions (%v)", err)
+	}
+	_, wantHigh, _ := r.PredictInterval(x, 0.8)
+	if _, high, err := back.PredictInterval(x, 0.8); err != nil || !slices.Equal(high, wantHigh) {
+		t.Errorf("other intervals (%v)", err)
+	}
+	first, _ := r.MarshalBinary()
+	second, _ := back.MarshalBinary()
+	if !bytes.Equal(first, second) {
+		t.Error("saved twice, the bytes differ")
+	}
+}
+
+func TestSaveRefuses(t *testing.T) {
+	if err := quick[float32](1).Save(filepath.Join(t.TempDir(), "x")); !errors.Is(err, ErrNotFitted) {
+		t.Errorf("error %v", err)
+	}
+	if err := fitted[float32](t, 1).Save(filepath.Join(t.TempDir(), "no", "such", "folder")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := LoadRegressor[float32](filepath.Join(t.TempDir(), "x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// rebuilt returns a file with its header changed.
+func rebuilt(t testing.TB, raw []byte, change func(header map[string]any)) []byte {
+	t.Helper()
+	length := binary.LittleEndian.Uint64(raw)
+	var header map[string]any
+	if err := json.Unmarshal(raw[8:8+length], &header); err != nil {
+		t.Fatal(err)
+	}
+	change(header)
+	text, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text, raw[8+length:])
+}
+
+// edit returns a change of one text of the metadata.
+func edit(key, old, new string) func(map[string]any) {
+	return func(header map[string]any) {
+		metadata := header["__metadata__"].(map[string]any)
+		metadata[key] = strings.Replace(metadata[key].(string), old, new, 1)
+	}
+}
+
+func field(tensor, key string, value any) func(map[string]any) {
+	return func(header map[string]any) { header[tensor].(map[string]any)[key] = value }
+}
+
+func TestLoadRefuses(t *testing.T) {
+	r := fitted[float32](t, 1)
+	good, err := r.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := func(text string) []byte {
+		return append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
+	}
+	bias := "members.0.layers.2.bias"
+	negative := slices.Clone(good)
+	binary.LittleEndian.PutUint64(negative[len(negative)-8:], math.Float64bits(-1)) // the last validation error
+	notFinite := slices.Clone(good)
+	binary.LittleEndian.PutUint64(notFinite[len(notFinite)-8:], math.Float64bits(math.NaN()))
+	tests := map[string]struct {
+		raw  []byte
+		word string
+	}{
+		"empty":             {nil, "0 bytes"},
+		"short":             {good[:7], "7 bytes"},
+		"no header":         {good[:8], "the header has"},
+		"half a header":     {good[:100], "the header has"},
+		"half the data":     {good[:len(good)/2], "truncated"},
+		"a byte less":       {good[:len(good)-1], "truncated"},
+		"a byte more":       {append(slices.Clone(good), 0), "bytes of data, the file"},
+		"huge header":       {[]byte{255, 255, 255, 255, 255, 255, 255, 255, '{', '}'}, "the header has"},
+		"no object":         {header(`[]`), "no JSON object"},
+		"broken JSON":       {header(`{"a": `), "header"},
+		"two objects":       {header(`{} {}`), "more after"},
+		"twice":             {header(`{"a": {"dtype":"F32","shape":[0],"data_offsets":[0,0]}, "a": {}}`), `"a" is there twice`},
+		"unknown field":     {header(`{"a": {"dtype":"F32","shape":[0],"data_offsets":[0,0],"b":1}}`), "unknown field"},
+		"negative":          {header(`{"a": {"dtype":"F32","shape":[-1],"data_offsets":[0,0]}}`), "header"},
+		"overflow":          {header(`{"a": {"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`), "too large"},
+		"metadata number":   {header(`{"__metadata__": {"a": 1}}`), "header"},
+		"no format":         {header(`{}`), `the format is ""`},
+		"other format":      {rebuilt(t, good, edit("format", "1", "2")), "the format is"},
+		"dtype":             {rebuilt(t, good, field(bias, "dtype", "BF16")), "neither F32 nor F64"},
+		"offsets":           {rebuilt(t, good, field(bias, "data_offsets", []int{4, 0})), "data_offsets"},
+		"one offset":        {rebuilt(t, good, field(bias, "data_offsets", []int{4})), "data_offsets"},
+		"overlap":           {rebuilt(t, good, field(bias, "data_offsets", []int{0, 4})), "overlap"},
+		"shape":             {rebuilt(t, good, field(bias, "shape", []int{2})), "takes 8 bytes, not 4"},
+		"missing tensor":    {rebuilt(t, good, func(h map[string]any) { h["extra"] = h[bias]; delete(h, bias) }), `no tensor "` + bias},
+		"no architecture":   {rebuilt(t, good, edit("architecture", "{", "")), "metadata, architecture"},
+		"other widths":      {rebuilt(t, good, edit("architecture", "[40,40]", "[40,41]")), "does not fit its architecture [3 40 41 1]"},
+		"other depth":       {rebuilt(t, good, edit("architecture", "[40,40]", "[40]")), "2 layers"},
+		"huge widths":       {rebuilt(t, good, edit("architecture", "[40,40]", "[1000000,1000000]")), "does not fit"},
+		"no hidden layers":  {rebuilt(t, good, edit("architecture", "[40,40]", "null")), "hidden layers"},
+		"other activation":  {rebuilt(t, good, edit("architecture", `"relu"`, `"nope"`)), `no activation "nope"`},
+		"many members":      {rebuilt(t, good, edit("architecture", `"members":1`, `"members":1000000000`)), "1000000000 members"},
+		"other inputs":      {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":4`)), "shape [3 40], not [4 40]"},
+		"negative inputs":   {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":-3`)), "-3 inputs"},
+		"training":          {rebuilt(t, good, edit("training", `"epochs":60`, `"epochs":-60`)), "-60 epochs"},
+		"preprocessing":     {rebuilt(t, good, edit("preprocessing", "tanh", "sinh")), "scaled by"},
+		"posterior":         {rebuilt(t, good, edit("uncertainty", `"unit":`, `"unit":-`)), "posterior 0"},
+		"negative errors":   {negative, "negative or not sorted"},
+		"NaN":               {notFinite, `tensor "validation.errors": number 79 is NaN`},
+		"no JSON in header": {header(`{"a"}`), "header"},
+	}
+	for name, test := range tests {
+		var r Regressor[float32]
+		err := r.UnmarshalBinary(test.raw)
+		if err == nil || !strings.Contains(err.Error(), test.word) {
+			t.Errorf("%s: error %v does not say %q", name, err, test.word)
+		}
+		if r.fit != nil {
+			t.Errorf("%s: the regressor changed", name)
+		}
+	}
+	var wide Regressor[float64]
+	if err := wide.UnmarshalBinary(good); err == nil || !strings.Contains(err.Error(), "is of type F32, not F64") {
+		t.Errorf("other element type: %v", err)
+	}
+}
+
+// tiny returns a file of a few hundred bytes, to start fuzzing from.
+func tiny(t testing.TB) []byte {
+	t.Helper()
+	r := Regressor[float32]{Config: Config{Architecture: Architecture{Hidden: []int{2}}, Training: Training{Epochs: 1}}}
+	x, y := raw[float32](1, 6, 0)
+	if err := r.Fit(t.Context(), x, y); err != nil {
+		t.Fatal(err)
+	}
+	file, err := r.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// FuzzLoad reads any bytes: an error or a regressor that works, never a panic.
+func FuzzLoad(f *testing.F) {
+	good := tiny(f)
+	f.Add(good)
+	f.Add(good[:len(good)-5])
+	f.Add(rebuilt(f, good, edit("architecture", "[2]", "[2,2]")))
+	f.Add(rebuilt(f, good, field("inputs.mean", "shape", []int{1, 3})))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		var r Regressor[float32]
+		if r.UnmarshalBinary(file) != nil {
+			return
+		}
+		if _, err := r.MarshalBinary(); err != nil {
+			t.Errorf("what was loaded cannot be saved: %v", err)
+		}
+		if _, err := r.PredictStd(matrix.New[float32](2, r.Ensemble()[0].Inputs())); err != nil {
+			t.Logf("prediction: %v", err)
+		}
+	})
+}

@@ -1,0 +1,368 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// raw returns rows with columns of very different scale, and noisy labels.
+func raw[T matrix.Float](seed uint64, rows int, noise float64) (matrix.Dense[T], []float64) {
+	x, wave := waveRows[T](seed, rows, 3, 1)
+	stream := rng.New(seed, "noise")
+	y := make([]float64, rows)
+	for i := range y {
+		y[i] = 500 + 30*(float64(wave.At(i, 0))+noise*stream.NormFloat64())
+		row := x.Row(i)
+		row[1] = 1000 + 50*row[1]
+	}
+	return x, y
+}
+
+func quick[T matrix.Float](members int) *Regressor[T] {
+	return &Regressor[T]{
+		Config: Config{
+			Architecture: Architecture{Hidden: []int{40, 40}},
+			Training:     Training{Epochs: 60, Batch: 64},
+			Seed:         3,
+		},
+		Members: members,
+	}
+}
+
+func fitted[T matrix.Float](t testing.TB, members int) *Regressor[T] {
+	t.Helper()
+	r := quick[T](members)
+	x, y := raw[T](1, 400, 0.1)
+	if err := r.Fit(context.Background(), x, y); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRegressorPredictsInTheUnitsOfTheLabels(t *testing.T) {
+	x, y := raw[float32](2, 500, 0.1)
+	for _, members := range []int{1, 3} {
+		r := fitted[float32](t, members)
+		got, err := r.Predict(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := Measure(matrix.View(1, len(got), got), y)
+		if m.RMSE > 10 { // the labels' deviation is 21, the noise 3
+			t.Errorf("%d members: RMSE %.2f", members, m.RMSE)
+		}
+		if p := r.Provenance(); p.Rows != 320 || p.ValidRows != 80 || len(p.Best) != members ||
+			len(p.ValidRMSE) != members || math.Abs(p.ValidRMSE[0]-m.RMSE) > 5 {
+			t.Errorf("%d members: provenance %+v, test RMSE %.2f", members, p, m.RMSE)
+		}
+	}
+}
+
+func TestRegressorIsSeeded(t *testing.T) {
+	x, _ := raw[float32](2, 50, 0.1)
+	a, b := fitted[float32](t, 2), fitted[float32](t, 2)
+	for i := range a.Ensemble() {
+		mustBeSame(t, "fitted twice", a.Ensemble()[i], b.Ensemble()[i])
+	}
+	first, _ := a.PredictStd(x)
+	second, _ := b.PredictStd(x)
+	if !slices.Equal(first.Std, second.Std) {
+		t.Error("other standard deviations")
+	}
+}
+
+// The mean over the members, by hand, from what the regressor shows.
+func TestRegressorIsItsEnsemble(t *testing.T) {
+	r := fitted[float64](t, 3)
+	x, _ := raw[float64](2, 30, 0.1)
+	inputs, err := r.Inputs(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	each := matrix.New[float64](3, x.Rows)
+	r.Ensemble().Predict(each, inputs)
+	got, _ := r.Predict(x)
+	u, _ := r.PredictStd(x)
+	for i := range x.Rows {
+		mean := (each.At(0, i) + each.At(1, i) + each.At(2, i)) / 3
+		spread := 0.0
+		for m := range 3 {
+			spread += math.Pow(each.At(m, i)-mean, 2) / 3
+		}
+		scale := r.fit.labels
+		near(t, "mean", got[i], mean*scale.Deviation+scale.Mean, 1e-12)
+		near(t, "mean", u.Mean[i], got[i], 1e-15)
+		near(t, "spread", u.Spread[i], math.Sqrt(spread)*scale.Deviation, 1e-9)
+		near(t, "variance", u.Std[i]*u.Std[i], u.Spread[i]*u.Spread[i]+u.Posterior[i]*u.Posterior[i], 1e-12)
+	}
+}
+
+func TestGoldenPosterior(t *testing.T) {
+	for _, act := range []string{"relu", "silu"} {
+		net := goldenNet[float64](t, act, 0)
+		x := golden.Matrix(t, "X_train.npy")
+		for _, noise := range []float64{1e-6, 1e-2} {
+			q, err := fitPosterior(net, x, noise)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, "λ", q.Lambda, golden.Scalar(t, act+"/ll/scale_factor_lambda"), 1e-12)
+			for part, suffix := range map[string]string{"pool": "pool_diag", "train": "train_diag"} {
+				rows := golden.Matrix(t, "X_"+part+".npy")
+				in, _ := NewTaps(net, rows.Rows, 0).Block(rows, net.Layers()-1)
+				got := make([]float64, rows.Rows)
+				if err := q.variance(got, in[0].Clone()); err != nil {
+					t.Fatal(err)
+				}
+				name := fmt.Sprintf("%s/posterior/ll_s2_%s_%s.npy", act, map[float64]string{1e-6: "1e-06", 1e-2: "0.01"}[noise], suffix)
+				golden.MustMatchVector(t, name, got, golden.Vector(t, name), 1e-7)
+			}
+		}
+	}
+}
+
+// About two thirds of the errors lie within one standard deviation, and far from
+// the data the deviation grows.
+func TestStandardDeviationsAreCalibrated(t *testing.T) {
+	r := fitted[float32](t, 3)
+	x, y := raw[float32](2, 1000, 0.1)
+	u, err := r.PredictStd(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	within := 0
+	for i := range y {
+		if math.Abs(y[i]-u.Mean[i]) <= u.Std[i] {
+			within++
+		}
+	}
+	if within < 550 || within > 850 {
+		t.Errorf("%d of 1000 errors lie within one standard deviation", within)
+	}
+	for i := range x.Rows {
+		row := x.Row(i)
+		row[0], row[2] = row[0]+30, row[2]-30
+	}
+	far, err := r.PredictStd(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(u.Std)
+	slices.Sort(far.Std)
+	if far.Std[500] < 2*u.Std[500] {
+		t.Errorf("median standard deviation %v on new rows, %v far away", u.Std[500], far.Std[500])
+	}
+}
+
+func TestIntervalsCover(t *testing.T) {
+	const rounds = 8
+	for _, coverage := range []float64{0.5, 0.9} {
+		inside, n := 0, 0
+		for round := range uint64(rounds) {
+			x, y := raw[float32](100+round, 300, 0.3)
+			r := quick[float32](1)
+			r.Config.Training.Epochs = 30
+			if err := r.Fit(context.Background(), x, y); err != nil {
+				t.Fatal(err)
+			}
+			x, y = raw[float32](200+round, 1000, 0.3)
+			low, high, err := r.PredictInterval(x, coverage)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range y {
+				if low[i] <= v && v <= high[i] {
+					inside++
+				}
+				n++
+			}
+		}
+		// 60 rows held out: the coverage of one fit has a deviation of √(c·(1-c)/62).
+		got := float64(inside) / float64(n)
+		if limit := 3 * math.Sqrt(coverage*(1-coverage)/62/rounds); math.Abs(got-coverage) > limit {
+			t.Errorf("coverage %.3f, want %v ± %.3f", got, coverage, limit)
+		}
+	}
+}
+
+func TestRadius(t *testing.T) {
+	errs := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}
+	for coverage, want := range map[float64]float64{0.9: 9, 0.85: 9, 0.8: 8, 0.75: 8, 0.5: 5, 0.05: 1} {
+		if got, err := radius(errs, coverage); err != nil || got != want {
+			t.Errorf("coverage %v: %v (%v), want %v", coverage, got, err, want)
+		}
+	}
+	_, err := radius(errs, 0.95)
+	if e := (*CoverageError)(nil); !errors.As(err, &e) || *e != (CoverageError{0.95, 9, 19}) {
+		t.Errorf("error %v", err)
+	}
+	for coverage, want := range map[float64]int{0.95: 19, 0.9: 9, 0.99: 99, 0.5: 1, 0.1: 1, 0.999: 999} {
+		if got := rowsFor(coverage); got != want {
+			t.Errorf("coverage %v needs %d rows, want %d", coverage, got, want)
+		}
+	}
+	for _, coverage := range []float64{0, 1, -1, math.NaN()} {
+		if _, err := radius(errs, coverage); err == nil {
+			t.Errorf("coverage %v is taken", coverage)
+		}
+	}
+}
+
+func TestRegressorRefuses(t *testing.T) {
+	ctx := context.Background()
+	x, y := raw[float32](1, 40, 0)
+	spoilt := x.Clone()
+	spoilt.Set(3, 1, float32(math.NaN()))
+	badLabels := slices.Clone(y)
+	badLabels[2] = math.Inf(1)
+	r := quick[float32](1)
+	two := quick[float32](1)
+	two.Config.Architecture.Outputs = 2
+	tests := map[string]struct {
+		err  error
+		word string
+	}{
+		"labels":       {r.Fit(ctx, x, y[:39]), "40 rows and 39 labels"},
+		"one row":      {r.Fit(ctx, x.Slice(0, 1), y[:1]), "1 rows"},
+		"no rows":      {r.Fit(ctx, x.Slice(0, 0), nil), "0 rows"},
+		"NaN":          {r.Fit(ctx, spoilt, y), "NaN"},
+		"valid NaN":    {r.FitValidated(ctx, x, y, spoilt, y), "row 3, column 1 (from 0) is NaN"},
+		"infinite":     {r.Fit(ctx, x, badLabels), "Inf"},
+		"valid labels": {r.FitValidated(ctx, x, y, x, badLabels), "Inf"},
+		"no valid":     {r.FitValidated(ctx, x, y, x.Slice(0, 0), nil), "0 for validation"},
+		"columns":      {r.FitValidated(ctx, x, y, x.Block(0, 40, 0, 2), y), "2 columns"},
+		"outputs":      {two.Fit(ctx, x, y), "one output"},
+		"holdout":      {(&Regressor[float32]{Holdout: 1}).Fit(ctx, x, y), "hold out is 1"},
+		"members":      {quick[float32](-1).Fit(ctx, x, y), "-1 members"},
+		"noise":        {(&Regressor[float32]{Noise: -1}).Fit(ctx, x, y), "σ²"},
+	}
+	for name, test := range tests {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.word) {
+			t.Errorf("%s: error %v does not say %q", name, test.err, test.word)
+		}
+	}
+	if _, err := r.Predict(x); !errors.Is(err, ErrNotFitted) {
+		t.Errorf("not fitted: error %v", err)
+	}
+	if _, err := r.Inputs(x); !errors.Is(err, ErrNotFitted) || r.Ensemble() != nil || r.Provenance().Rows != 0 {
+		t.Errorf("not fitted: error %v", err)
+	}
+	r = fitted[float32](t, 1)
+	if _, err := r.Predict(x.Block(0, 40, 0, 2)); err == nil || !strings.Contains(err.Error(), "2 columns, the regressor was fitted to 3") {
+		t.Errorf("columns: error %v", err)
+	}
+	if _, err := r.PredictStd(spoilt); err == nil || !strings.Contains(err.Error(), "row 3, column 1") {
+		t.Errorf("NaN: error %v", err)
+	}
+	if _, _, err := r.PredictInterval(x, 0.999); err == nil || !strings.Contains(err.Error(), "need 999 validation rows; there are 80") {
+		t.Errorf("coverage: error %v", err)
+	}
+	if got, err := r.Predict(x.Slice(0, 0)); err != nil || len(got) != 0 {
+		t.Errorf("no rows: %v, %v", got, err)
+	}
+}
+
+func TestRegressorAfterFailure(t *testing.T) {
+	x, y := raw[float32](1, 100, 0)
+	r := quick[float32](2)
+	stop, cancel := context.WithCancel(context.Background())
+	r.Progress = func(e Epoch) {
+		if e.Member == 1 {
+			cancel()
+		}
+	}
+	if err := r.Fit(stop, x, y); !errors.Is(err, context.Canceled) || r.Ensemble() != nil {
+		t.Errorf("stopped: error %v, fitted %v", err, r.Ensemble() != nil)
+	}
+	r = quick[float32](2)
+	r.Config.Training.Rate = 1e30
+	err := r.Fit(context.Background(), x, y)
+	if diverged := (*DivergedError)(nil); !errors.As(err, &diverged) {
+		t.Fatalf("error %v", err)
+	}
+	if got, err := r.Predict(x); err != nil || len(got) != 100 || !finite(got[0]) {
+		t.Errorf("after divergence: %v, %v", got, err)
+	}
+	if _, err := r.MarshalBinary(); err != nil {
+		t.Errorf("after divergence: %v", err)
+	}
+}
+
+func TestHoldout(t *testing.T) {
+	x, y := raw[float64](1, 50, 0)
+	for holdout, valid := range map[float64]int{0: 10, 0.5: 25, 0.001: 1, 0.999: 49} {
+		r := quick[float64](1)
+		r.Config.Training.Epochs, r.Holdout = 1, holdout
+		if err := r.Fit(context.Background(), x, y); err != nil {
+			t.Fatal(err)
+		}
+		if p := r.Provenance(); p.ValidRows != valid || p.Rows != 50-valid {
+			t.Errorf("holdout %v: %+v", holdout, p)
+		}
+	}
+	want, err := dataset.FitLabelScaler([]float64{1, 1, 1})
+	if err != nil || want.Deviation != 1 {
+		t.Errorf("%+v, %v", want, err)
+	}
+	r := quick[float64](1)
+	if err := r.Fit(context.Background(), x, slices.Repeat([]float64{7}, 50)); err != nil {
+		t.Errorf("constant labels: %v", err)
+	} else if got, err := r.Predict(x); err != nil || math.Abs(got[0]-7) > 0.5 {
+		t.Errorf("constant labels: %v, %v", got[0], err)
+	}
+}
+
+func ExampleRegressor() {
+	// The price of a thing is 20 a kilogram and 5 for each colour.
+	var rows [][]float32
+	var prices []float64
+	for i := range 300 {
+		weight, colours := float32(i%30)/10, float32(i%7)
+		rows = append(rows, []float32{weight, colours})
+		prices = append(prices, 20*float64(weight)+5*float64(colours))
+	}
+	r := Regressor[float32]{Config: Config{Architecture: Architecture{Hidden: []int{32, 32}}, Training: Training{Batch: 32}}}
+	if err := r.Fit(context.Background(), matrix.FromRows(rows), prices); err != nil {
+		fmt.Println(err)
+		return
+	}
+	u, err := r.PredictStd(matrix.FromRows([][]float32{{1.5, 2}, {2.5, 6}}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, mean := range u.Mean {
+		fmt.Printf("%.0f, certain to 5: %v\n", mean, u.Std[i] < 5)
+	}
+	// Output:
+	// 40, certain to 5: true
+	// 80, certain to 5: true
+}
+
+func ExampleTrain() {
+	// Rows that are scaled already, and the first two of them for validation.
+	x := matrix.FromRows([][]float32{{-1}, {1}, {-0.5}, {0}, {0.5}, {0.8}})
+	y := matrix.FromRows([][]float32{{1}, {-1}, {0.5}, {0}, {-0.5}, {-0.8}})
+	data := Data[float32]{X: x.Slice(2, 6), Y: y.Slice(2, 6), ValidX: x.Slice(0, 2), ValidY: y.Slice(0, 2)}
+	config := ReLUPreset()
+	config.Architecture.Hidden = []int{64, 64}
+	net, history, err := Train(context.Background(), config, data, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	z := matrix.New[float32](1, 1)
+	net.Predict(z, matrix.FromRows([][]float32{{0.3}}))
+	fmt.Printf("%.1f after %d epochs\n", z.At(0, 0), len(history.Epochs))
+	// Output: -0.3 after 256 epochs
+}
