@@ -1,0 +1,137 @@
+package kernel
+
+// Effective dimension of a set of rows (paper, section "Results"):
+//
+//	d_eff = tr k(X, X) / ‖k(X, X)‖₂ = (λ_1 + … + λ_d)/λ_1
+//
+// with the eigenvalues λ_1 ≥ … ≥ λ_d of φ(X)ᵀφ(X), which are also those of
+// k(X, X). The published code first centres the features, as for a principal
+// component analysis.
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// EffectiveDimension returns d_eff of the rows, with features centred if wanted.
+// A kernel that is zero, or, centred, constant on all rows is an error.
+func EffectiveDimension[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centred bool) (float64, error) {
+	spectrum, err := Spectrum(k, rows, centred)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for _, v := range spectrum {
+		sum += v
+	}
+	if len(spectrum) == 0 || !(spectrum[0] > 0) {
+		return 0, fmt.Errorf("the kernel is degenerate on %d rows: no eigenvalue is positive", rows.Rows)
+	}
+	return sum / spectrum[0], nil
+}
+
+// Spectrum returns the eigenvalues of φ(X)ᵀφ(X), the largest first, with
+// features centred if wanted. There are as many as features or as rows,
+// whichever are fewer; the others are zero. The work is cubic in that number:
+// for a kernel with many features take a sample of the rows.
+func Spectrum[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centred bool) ([]float64, error) {
+	symmetric := gramMatrix[T]
+	if m, ok := k.(FeatureMap[T]); ok && m.Dim() <= rows.Rows {
+		symmetric = covariance[T]
+	}
+	matrix, err := symmetric(k, rows, centred)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]float64, matrix.Rows)
+	if err := linalg.SymEigen(values, matrix, matrix); err != nil {
+		return nil, err
+	}
+	slices.Reverse(values)
+	return values, nil
+}
+
+// gramMatrix returns k(X, X). Centred it is H·k(X, X)·H, where H takes from
+// each vector its mean.
+func gramMatrix[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centred bool) (matrix.Dense[float64], error) {
+	own := matrix.New[T](rows.Rows, rows.Rows)
+	if err := k.Cross(own, rows, rows); err != nil {
+		return matrix.Dense[float64]{}, err
+	}
+	gram := matrix.Converted[float64](own)
+	if centred {
+		centreGram(gram)
+	}
+	return gram, nil
+}
+
+func centreGram(gram matrix.Dense[float64]) {
+	means, mean := make([]float64, gram.Cols), 0.0
+	linalg.ColumnMeans(means, gram)
+	for _, m := range means {
+		mean += m / float64(len(means))
+	}
+	for i := range gram.Rows {
+		row := gram.Row(i)
+		for j := range row {
+			row[j] += mean - means[i] - means[j]
+		}
+	}
+}
+
+// covariance returns φ(X)ᵀφ(X) from features in blocks.
+func covariance[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centred bool) (matrix.Dense[float64], error) {
+	m := k.(FeatureMap[T])
+	c := moments{sum: matrix.New[float64](m.Dim(), m.Dim())}
+	var own Scratch[T]
+	var wide Scratch[float64]
+	err := OverBlocks(rows.Rows, func(from, to int) error {
+		block := own.Matrix(to-from, m.Dim())
+		if err := m.Features(block, rows.Slice(from, to)); err != nil {
+			return err
+		}
+		features := wide.Matrix(block.Rows, block.Cols)
+		convert(features, block)
+		if centred {
+			c.centre(features)
+		}
+		linalg.Syrk(c.sum, 1, features, linalg.Trans, 1)
+		return nil
+	})
+	c.finish()
+	return c.sum, err
+}
+
+// moments sums up products of features, block by block. Centring goes in two
+// steps: first by the means of the first block, which keeps digits, at the end
+// by the means of what is left.
+type moments struct {
+	sum         matrix.Dense[float64]
+	first, rest []float64 // means of the first block; sums of what is left
+	n           int       // rows that were centred
+}
+
+func (c *moments) centre(features matrix.Dense[float64]) {
+	means := make([]float64, features.Cols)
+	linalg.ColumnMeans(means, features)
+	if c.first == nil {
+		c.first, c.rest = means, make([]float64, features.Cols)
+	}
+	set := simd.For[float64]()
+	for i := range features.Rows {
+		set.Axpy(features.Row(i), c.first, -1)
+		set.Axpy(c.rest, features.Row(i), 1)
+	}
+	c.n += features.Rows
+}
+
+func (c *moments) finish() {
+	set := simd.For[float64]()
+	for i, r := range c.rest {
+		set.Axpy(c.sum.Row(i), c.rest, -r/float64(c.n))
+	}
+}
