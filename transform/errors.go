@@ -33,14 +33,6 @@ func (e *DegenerateError) Error() string {
 	return fmt.Sprintf("%s: the kernel is degenerate, the mean of k(x, x) is %v", e.Op, e.Mean)
 }
 
-// FeaturesError says that a transformation needs a kernel with finitely many
-// features.
-type FeaturesError struct{ Op string }
-
-func (e *FeaturesError) Error() string {
-	return e.Op + ": the kernel has infinitely many features, or none that are known"
-}
-
 func checkRows(op string, n int) error {
 	if n == 0 {
 		return &EmptyError{Op: op}

@@ -51,8 +51,15 @@ func record(t testing.TB, arrays ...string) *recorded {
 	return r
 }
 
-// network returns member number model of the golden networks "relu" or "silu".
-func network(t testing.TB, act string, model int) *kerneltest.Network[float64] {
+// networks holds what goldenNet has read: the manifest is long.
+var networks = map[string]*kerneltest.Network[float64]{}
+
+// goldenNet returns member number model of the golden networks "relu" or "silu".
+func goldenNet(t testing.TB, act string, model int) *kerneltest.Network[float64] {
+	name := fmt.Sprintf("%s/model%d", act, model)
+	if n, known := networks[name]; known {
+		return n
+	}
 	n := &kerneltest.Network[float64]{
 		SigmaW:     golden.Scalar(t, act+"/sigma_w"),
 		SigmaB:     golden.Scalar(t, act+"/sigma_b"),
@@ -62,9 +69,10 @@ func network(t testing.TB, act string, model int) *kerneltest.Network[float64] {
 		n.Activation = kerneltest.SiLU
 	}
 	for l := 1; l <= 3; l++ {
-		n.Weights = append(n.Weights, golden.Matrix(t, fmt.Sprintf("%s/model%d/W%d.npy", act, model, l)))
-		n.Biases = append(n.Biases, golden.Vector(t, fmt.Sprintf("%s/model%d/b%d.npy", act, model, l)))
+		n.Weights = append(n.Weights, golden.Matrix(t, fmt.Sprintf("%s/W%d.npy", name, l)))
+		n.Biases = append(n.Biases, golden.Vector(t, fmt.Sprintf("%s/b%d.npy", name, l)))
 	}
+	networks[name] = n
 	return n
 }
 
@@ -76,14 +84,14 @@ func trainAndPool(t testing.TB) (train, pool matrix.Dense[float64]) {
 func base(t testing.TB, act, name string, model int) kernel.Kernel[float64] {
 	switch name {
 	case "ll":
-		return must(kernel.NewLastLayers(network(t, act, model), 1))
+		return must(kernel.NewLastLayers(goldenNet(t, act, model), 1))
 	case "grad":
-		return kernel.NewGrad(network(t, act, model))
+		return kernel.NewGrad(goldenNet(t, act, model))
 	case "lin", "linear":
 		return kernel.NewLinear[float64](6)
 	case "nngp":
 		// The formula for ReLU, for every network.
-		return must(kernel.NewNNGP[float64](kernel.Wide{Inputs: 6, Layers: 3, SigmaW: golden.Scalar(t, act+"/sigma_w")}))
+		return must(kernel.NewNNGP[float64](kernel.Wide{Inputs: 6, Layers: 3, SigmaW: goldenNet(t, act, 0).SigmaW}))
 	}
 	t.Fatalf("no base kernel %q", name)
 	return nil
@@ -302,6 +310,8 @@ func TestGoldenRowKernels(t *testing.T) {
 			t.Fatalf("%d features expected", r.Features)
 		}
 		if finite && r.Features <= 64 {
+			dimensions := []float64{must(kernel.EffectiveDimension(k, pool, false)), must(kernel.EffectiveDimension(k, pool, true))}
+			golden.MustMatchVector(t, "effective dimension", dimensions, []float64{r.Uncentred, r.Centred}, tol)
 			golden.MustMatch(t, "features", features(t, k, some), golden.Matrix(t, folder+"/pool_features.npy"), tol)
 		}
 	})

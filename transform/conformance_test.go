@@ -1,0 +1,114 @@
+package transform_test
+
+import (
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/kernel/kerneltest"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/transform"
+)
+
+// Every kernel of the paper's tables that is deterministic given the draws.
+func TestConformRowKernels(t *testing.T) {
+	eachRowKernel(t, func(t *testing.T, _ string, _ rowKernel, k kernel.Kernel[float64]) {
+		_, pool := trainAndPool(t)
+		rows := pool.Slice(0, 30)
+		kerneltest.Conform(t, k, rows, 1e-9)
+	})
+}
+
+// Compositions that the golden numbers do not have: in the paper's variant, in
+// kernel space, in several steps.
+func TestConformCompositions(t *testing.T) {
+	train, pool := trainAndPool(t)
+	few, rows := train.Slice(0, 15), pool.Slice(0, 30)
+	const sigma2 = 1e-2
+	post := func(k kernel.Kernel[float64], rows matrix.Dense[float64]) kernel.Kernel[float64] {
+		k, _, err := transform.Posterior(k, rows, sigma2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	acs := func(k kernel.Kernel[float64]) kernel.Kernel[float64] {
+		k, _, err := transform.ACSGrad(k, train, sigma2, transform.Paper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	sketch := func(k kernel.Kernel[float64], p int) kernel.Kernel[float64] {
+		return must(transform.Sketch(k.(kernel.FeatureMap[float64]), p, transform.Seeded(1, "sketch"), transform.Paper))
+	}
+	sum := func(members ...kernel.Kernel[float64]) kernel.Kernel[float64] {
+		return must(transform.Ensemble(members...))
+	}
+	rf := func(k kernel.Kernel[float64]) kernel.Kernel[float64] {
+		m, _, err := transform.ACSRandomFeatures(k.(kernel.FeatureMap[float64]), train, 20, sigma2, transform.Seeded(1, "acs"), transform.Paper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	hyper := func(k kernel.Kernel[float64]) kernel.Kernel[float64] {
+		labels := golden.Vector(t, "y_train.npy")
+		m, _, err := transform.ACSRandomFeaturesHyper(k.(kernel.FeatureMap[float64]), train, labels, 20, transform.Seeded(1, "acs"), transform.Paper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	grad, ll, nngp, linear := base(t, "relu", "grad", 0), base(t, "relu", "ll", 0), base(t, "relu", "nngp", 0), base(t, "relu", "lin", 0)
+	for name, k := range map[string]kernel.Kernel[float64]{
+		"grad>sketch":                sketch(grad, 40),
+		"grad>sketch>sketch":         sketch(sketch(grad, 40), 10),
+		"ll>sketch":                  sketch(ll, 40),
+		"grad>post>post":             post(post(grad, few), train),
+		"nngp>post":                  post(nngp, train),
+		"nngp>post>post":             post(post(nngp, few), train),
+		"ll>post>post":               post(post(ll, few), train),
+		"grad>acs-grad":              acs(grad),
+		"nngp>acs-grad":              acs(nngp),
+		"ll>acs-grad>sketch":         sketch(acs(ll), 30),
+		"linear>acs-grad>acs-grad":   acs(acs(linear)),
+		"linear>acs-grad>ens>sketch": sketch(sum(acs(linear), acs(linear)), 30),
+		"grad>ens":                   sum(grad, base(t, "relu", "grad", 1)),
+		"grad, nngp>ens":             sum(grad, nngp),
+		"grad>sketch>acs-rf":         rf(sketch(grad, 40)),
+		"grad>sketch>acs-rf-hyper":   hyper(sketch(grad, 40)),
+		"grad>scale(3)":              must(transform.ScaleBy(grad, 3)),
+	} {
+		t.Run(name, func(t *testing.T) { kerneltest.Conform(t, k, rows, 1e-9) })
+	}
+}
+
+// In float32, as for selection by distances.
+func TestConform32(t *testing.T) {
+	net := &kerneltest.Network[float32]{SigmaW: 1, SigmaB: 0.3, Activation: kerneltest.SiLU}
+	stream := rng.New(1, "network")
+	for _, shape := range [][2]int{{5, 14}, {14, 11}, {11, 1}} {
+		w, b := matrix.New[float32](shape[0], shape[1]), make([]float32, shape[1])
+		rng.FillNormal(stream, w.Data)
+		rng.FillNormal(stream, b)
+		net.Weights, net.Biases = append(net.Weights, w), append(net.Biases, b)
+	}
+	rows := matrix.New[float32](30, 5)
+	rng.FillNormal(stream, rows.Data)
+	one := must(transform.Sketch(kernel.NewGrad(net), 33, transform.Seeded(1, "sketch"), transform.Paper))
+	kerneltest.Conform(t, must(transform.Ensemble[float32](one, one)), rows, 1e-5)
+	scaled, _, err := transform.Scale[float32](one, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kerneltest.Conform(t, scaled, rows, 1e-5)
+	// The way to float64, and a posterior at the end of it.
+	wide := matrix.Converted[float64](rows)
+	after, _, err := transform.Train(kernel.Widen(one), wide, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kerneltest.Conform(t, after, wide, 1e-8)
+}

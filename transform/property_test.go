@@ -1,0 +1,299 @@
+package transform_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/transform"
+)
+
+// hidden hides the features of a kernel, so that a posterior goes through kernel
+// space.
+type hidden struct{ of kernel.Kernel[float64] }
+
+func (h hidden) Inputs() int                                       { return h.of.Inputs() }
+func (h hidden) Diag(dst []float64, x matrix.Dense[float64]) error { return h.of.Diag(dst, x) }
+func (h hidden) Cross(dst, a, b matrix.Dense[float64]) error       { return h.of.Cross(dst, a, b) }
+
+func posteriorOf(t testing.TB, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], transform.Fit) {
+	t.Helper()
+	after, fit, err := transform.Posterior(k, rows, sigma2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after, fit
+}
+
+func TestKernelSpaceIsFeatureSpace(t *testing.T) {
+	train, pool := trainAndPool(t)
+	for _, name := range []string{"ll", "lin"} {
+		k := base(t, "silu", name, 0)
+		inFeatures, fit := posteriorOf(t, k, train, 1e-4)
+		inKernel, other := posteriorOf(t, hidden{k}, train, 1e-4)
+		if !fit.FeatureSpace || other.FeatureSpace {
+			t.Fatalf("feature space: %v and %v", fit, other)
+		}
+		golden.MustMatch(t, name, cross(t, inKernel, pool, train), cross(t, inFeatures, pool, train), 1e-7)
+		golden.MustMatchVector(t, name, diag(t, inKernel, pool), diag(t, inFeatures, pool), 1e-7)
+		acs, _, err := transform.ACSGrad(k, train, 1e-4, transform.Paper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hiddenACS, _, err := transform.ACSGrad(hidden{k}, train, 1e-4, transform.Paper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.MustMatch(t, name+">acs-grad", cross(t, hiddenACS, pool, train), cross(t, acs, pool, train), 1e-7)
+		golden.MustMatchVector(t, name+">acs-grad", diag(t, hiddenACS, pool), diag(t, acs, pool), 1e-7)
+	}
+}
+
+// The paper's bound: feature space up to max(1024, 3·N) features.
+func TestChoiceOfSpace(t *testing.T) {
+	for _, test := range []struct {
+		dim, rows int
+		features  bool
+	}{{1024, 1, true}, {1025, 1, false}, {1026, 342, true}, {1027, 342, false}} {
+		rows := matrix.New[float64](test.rows, test.dim)
+		for i := range rows.Rows {
+			rows.Row(i)[i] = 1
+		}
+		_, fit := posteriorOf(t, kernel.NewLinear[float64](test.dim), rows, 1)
+		if fit.FeatureSpace != test.features {
+			t.Errorf("%d features, %d rows: in feature space: %v", test.dim, test.rows, fit.FeatureSpace)
+		}
+	}
+}
+
+// Paper, equation "posterior_composition".
+func TestPosteriorInTwoSteps(t *testing.T) {
+	train, pool := trainAndPool(t)
+	const sigma2 = 1e-3
+	for _, name := range []string{"ll", "lin", "grad", "nngp"} {
+		k := base(t, "silu", name, 0)
+		atOnce, _ := posteriorOf(t, k, train, sigma2)
+		first, _ := posteriorOf(t, k, train.Slice(0, 13), sigma2)
+		then, _ := posteriorOf(t, first, train.Slice(13, 40), sigma2)
+		golden.MustMatch(t, name, cross(t, then, pool, pool), cross(t, atOnce, pool, pool), 1e-7)
+	}
+}
+
+// MaxDet conditions on one row after the other by the rank-1 step
+//
+//	k ← k − k(·, x)·k(x, ·)/(k(x, x) + σ²),
+//
+// and with the training rows first; then its kernel is the posterior.
+func TestGreedyConditioningIsThePosterior(t *testing.T) {
+	train, pool := trainAndPool(t)
+	const sigma2 = 1e-3
+	k, _, err := transform.Scale(base(t, "relu", "grad", 0), train)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := matrix.New[float64](train.Rows+60, train.Cols)
+	matrix.Copy(all.Slice(0, train.Rows), train)
+	matrix.Copy(all.Slice(train.Rows, all.Rows), pool.Slice(0, 60))
+	left := cross(t, k, all, all)
+	for x := range train.Rows {
+		column := append([]float64(nil), left.Row(x)...)
+		for i := range left.Rows {
+			for j := range left.Cols {
+				left.Row(i)[j] -= column[i] * column[j] / (column[x] + sigma2)
+			}
+		}
+	}
+	want, _ := posteriorOf(t, k, train, sigma2)
+	golden.MustMatch(t, "posterior", left, cross(t, want, all, all), 1e-9)
+}
+
+// Train is scale, then posterior; pool is the same on other rows.
+func TestTrainIsScaleThenPosterior(t *testing.T) {
+	train, pool := trainAndPool(t)
+	for _, name := range []string{"ll", "nngp"} {
+		k := base(t, "relu", name, 0)
+		scaled, lambda, err := transform.Scale(k, train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := posteriorOf(t, scaled, train, 1e-4)
+		got, fit, err := transform.Train(k, train, 1e-4)
+		if err != nil || math.Abs(fit.Lambda-lambda) > 1e-12*lambda {
+			t.Fatalf("λ is %v, %v in two steps; error %v", fit.Lambda, lambda, err)
+		}
+		golden.MustMatch(t, name, cross(t, got, pool, pool), cross(t, want, pool, pool), 1e-7)
+		other, _, err := transform.Pool(k, train, 1e-4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.MustMatch(t, name+", pool", cross(t, other, pool, pool), cross(t, got, pool, pool), 0)
+	}
+}
+
+// The mean over many sketches comes close to the kernel, with an error that the
+// spread of the sketches explains; so do the mean and the variance of a squared
+// norm.
+func TestSketchIsUnbiased(t *testing.T) {
+	const p, times = 16, 2500
+	_, pool := trainAndPool(t)
+	rows := pool.Slice(0, 6)
+	acs, _, err := transform.ACSGrad(base(t, "silu", "lin", 0), rows, 1, transform.Paper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, k := range map[string]kernel.Kernel[float64]{
+		"plain":      base(t, "silu", "lin", 0),
+		"sum":        must(transform.Ensemble(base(t, "silu", "lin", 0), base(t, "silu", "ll", 0))),
+		"product":    acs,
+		"gradient":   base(t, "silu", "grad", 0),
+		"last layer": base(t, "silu", "ll", 0),
+	} {
+		for _, v := range []transform.Variant{transform.Paper, transform.Published} {
+			want := cross(t, k, rows, rows)
+			sum, squares := matrix.New[float64](6, 6), matrix.New[float64](6, 6)
+			parts := embedded(t, k, rows)
+			for i := range times {
+				s := must(transform.Sketch(parts, p, transform.Seeded(5, "sketch", uint64(i)), v))
+				got := cross[float64](t, s, rows, rows)
+				for j, x := range got.Data {
+					sum.Data[j] += x
+					squares.Data[j] += x * x
+				}
+			}
+			for j, w := range want.Data {
+				mean := sum.Data[j] / times
+				deviation := math.Sqrt((squares.Data[j]/times - mean*mean) / times)
+				if math.Abs(mean-w) > 5*deviation {
+					t.Errorf("%s, variant %d: element %d is %v on average, want %v; standard error %v", name, v, j, mean, w, deviation)
+				}
+			}
+			if name == "last layer" {
+				// Relative variance of the squared norm: 2/p, and 8/p with the
+				// factor 1 sketched.
+				variance := (squares.Data[0]/times - math.Pow(sum.Data[0]/times, 2)) / (want.Data[0] * want.Data[0])
+				if expected := []float64{2, 8}[v] / p; math.Abs(variance/expected-1) > 0.25 {
+					t.Errorf("variant %d: relative variance %v, want %v", v, variance, expected)
+				}
+			}
+		}
+	}
+}
+
+// embedded returns the kernel as one whose embedding of the given rows is
+// computed once: a plain network is slow.
+func embedded(t testing.TB, k kernel.Kernel[float64], rows matrix.Dense[float64]) kernel.FeatureMap[float64] {
+	e, f := kernel.Decompose(k)
+	parts, err := e.Embed(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kernel.Compose[float64](fixed{e, parts}, f).(kernel.FeatureMap[float64])
+}
+
+type fixed struct {
+	kernel.Embedding[float64]
+	parts []matrix.Dense[float64]
+}
+
+func (f fixed) Embed(matrix.Dense[float64]) ([]matrix.Dense[float64], error) { return f.parts, nil }
+
+// Paper, theorem "Variant of the Johnson-Lindenstrauss Lemma": with
+// p ≥ 8·log(n²/δ)/ε² a Gaussian sketch keeps all distances of n rows within ε,
+// with probability 1 − δ.
+func TestSketchKeepsDistances(t *testing.T) {
+	const n, epsilon, delta, times = 40, 0.5, 0.05, 100
+	rows := matrix.New[float64](n, 300)
+	rng.FillNormal(rng.New(1, "rows"), rows.Data)
+	k := kernel.NewLinear[float64](300)
+	p := int(math.Ceil(8 * math.Log(n*n/delta) / (epsilon * epsilon)))
+	failures := 0
+	for i := range times {
+		s := must(transform.Sketch(k, p, transform.Seeded(1, "sketch", uint64(i)), transform.Paper))
+		e := must(kernel.CompareDistances[float64](s, k, rows))
+		if e.Max > epsilon {
+			failures++
+		}
+		if e.Pairs != n*(n-1)/2 || e.Mean > epsilon/5 {
+			t.Errorf("%+v", e)
+		}
+	}
+	if failures > delta*times {
+		t.Errorf("%d of %d sketches are off by more than %v", failures, times, epsilon)
+	}
+}
+
+// Sketching the sum of plain maps is sketching the map of all features.
+func TestSketchOfASumOfPlainMaps(t *testing.T) {
+	_, pool := trainAndPool(t)
+	a, b := base(t, "relu", "lin", 0), base(t, "relu", "ll", 0)
+	sum := must(transform.Ensemble(a, b)).(kernel.FeatureMap[float64])
+	all := features[float64](t, sum, pool)
+	one := must(transform.Sketch(sum, 20, transform.Seeded(1, "sketch"), transform.Paper))
+	two := must(transform.Sketch(kernel.NewLinear[float64](sum.Dim()), 20, transform.Seeded(1, "sketch"), transform.Paper))
+	golden.MustMatch(t, "sketch", features[float64](t, one, pool), features[float64](t, two, all), 1e-13)
+}
+
+// A sketch of the gradient is that of its definition: Σ_l √p·(x̃A)⊙(gB).
+func TestSketchByDefinition(t *testing.T) {
+	train, _ := trainAndPool(t)
+	const p = 7
+	k := base(t, "relu", "grad", 0)
+	got := features[float64](t, must(transform.Sketch(k.(kernel.FeatureMap[float64]), p, transform.Seeded(3, "sketch"), transform.Paper)), train)
+	in, grad := goldenNet(t, "relu", 0).Block(train, 0)
+	draws := transform.Seeded(3, "sketch")
+	want := matrix.New[float64](train.Rows, p)
+	project := func(x matrix.Dense[float64]) matrix.Dense[float64] {
+		u := matrix.New[float64](x.Cols, p)
+		for i := range u.Data {
+			u.Data[i] = draws.NormFloat64() / math.Sqrt(p)
+		}
+		dst := matrix.New[float64](x.Rows, p)
+		linalg.Gemm(dst, 1, x, linalg.NoTrans, u, linalg.NoTrans, 0)
+		return dst
+	}
+	for l := range in {
+		x := project(in[l])
+		if l < len(grad) {
+			g := project(grad[l])
+			for i := range x.Data {
+				x.Data[i] *= math.Sqrt(p) * g.Data[i]
+			}
+		}
+		for i := range x.Data {
+			want.Data[i] += x.Data[i]
+		}
+	}
+	golden.MustMatch(t, "sketch", got, want, 1e-13)
+}
+
+// The paper's expectation, equation "acs_kernel": many random features come close
+// to k_{→acs}, here in closed form through the moments of a normal variable.
+func TestACSRandomFeaturesConverge(t *testing.T) {
+	train, pool := trainAndPool(t)
+	const sigma2, p = 0.5, 60000
+	k := base(t, "silu", "ll", 0).(kernel.FeatureMap[float64])
+	m, _, err := transform.ACSRandomFeatures(k, train, p, sigma2, transform.Seeded(1, "acs"), transform.Paper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, _, err := transform.Train(k, train, sigma2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := pool.Slice(0, 5)
+	kappa, covariance := diag(t, after, rows), cross(t, after, rows, rows)
+	want := matrix.New[float64](5, 5)
+	for i := range 5 {
+		for j := range 5 {
+			a := math.Log1p(kappa[i]/sigma2)/2 - kappa[i]/(2*sigma2)
+			b := math.Log1p(kappa[j]/sigma2)/2 - kappa[j]/(2*sigma2)
+			both := kappa[i]*kappa[j] + 2*math.Pow(covariance.At(i, j), 2) // E[u²v²]
+			want.Set(i, j, a*b-(a*kappa[j]+b*kappa[i])/(2*sigma2)+both/(4*sigma2*sigma2))
+		}
+	}
+	golden.MustMatch(t, "acs-rf", cross[float64](t, m, rows, rows), want, 0.05)
+}

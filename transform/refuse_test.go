@@ -1,0 +1,185 @@
+package transform_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/kernel/kerneltest"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/transform"
+)
+
+// fits lists the transformations that are fitted to rows.
+var fits = map[string]func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error{
+	"scale": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
+		_, _, err := transform.Scale[float64](k, rows)
+		return err
+	},
+	"post": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
+		_, _, err := transform.Posterior(k, rows, 1)
+		return err
+	},
+	"train": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
+		_, _, err := transform.Train(hidden{k}, rows, 1)
+		return err
+	},
+	"pool": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
+		_, _, err := transform.Pool(k, rows, 1)
+		return err
+	},
+	"acs-grad": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
+		_, _, err := transform.ACSGrad(k, rows, 1, transform.Paper)
+		return err
+	},
+	"acs-rf": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
+		_, _, err := transform.ACSRandomFeatures(k, rows, 3, 1, transform.Seeded(1, "acs"), transform.Paper)
+		return err
+	},
+	"acs-rf-hyper": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
+		_, _, err := transform.ACSRandomFeaturesHyper(k, rows, make([]float64, rows.Rows), 3, transform.Seeded(1, "acs"), transform.Paper)
+		return err
+	},
+}
+
+func normalRows(n, width int) matrix.Dense[float64] {
+	rows, draws := matrix.New[float64](n, width), transform.Seeded(1, "rows")
+	for i := range rows.Data {
+		rows.Data[i] = draws.NormFloat64()
+	}
+	return rows
+}
+
+func TestRowsThatCannotBeFitted(t *testing.T) {
+	k := kernel.NewLinear[float64](3)
+	for name, fit := range fits {
+		if err := fit(k, normalRows(8, 3)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var empty *transform.EmptyError
+		if err := fit(k, normalRows(0, 3)); !errors.As(err, &empty) || empty.Op != name {
+			t.Errorf("%s of no rows: error %v", name, err)
+		}
+		var width *kernel.WidthError
+		if err := fit(k, normalRows(8, 4)); !errors.As(err, &width) || !strings.HasPrefix(err.Error(), name) {
+			t.Errorf("%s of rows of another width: error %v", name, err)
+		}
+		bad := normalRows(kernel.BlockRows+9, 3)
+		bad.Set(kernel.BlockRows+5, 2, math.NaN())
+		var row *kernel.RowError
+		if err := fit(k, bad); !errors.As(err, &row) || row.Row != kernel.BlockRows+5 || row.Column != 2 {
+			t.Errorf("%s of a NaN: error %v", name, err)
+		}
+	}
+}
+
+// A network without biases whose neurons are all dead.
+func TestDegenerateKernel(t *testing.T) {
+	dead := &kerneltest.Network[float64]{SigmaW: 1, Activation: kerneltest.ReLU, Biases: [][]float64{make([]float64, 4), {0}}}
+	w := matrix.New[float64](3, 4)
+	for i := range w.Data {
+		w.Data[i] = -1
+	}
+	dead.Weights = []matrix.Dense[float64]{w, matrix.New[float64](4, 1)}
+	rows := normalRows(8, 3)
+	for i, v := range rows.Data {
+		rows.Data[i] = math.Abs(v)
+	}
+	for _, k := range []kernel.FeatureMap[float64]{kernel.NewGrad(dead), must(kernel.NewLastLayers(dead, 1))} {
+		for name, fit := range fits {
+			err := fit(k, rows)
+			if name == "post" { // it divides by nothing but σ²
+				if err != nil {
+					t.Errorf("post: %v", err)
+				}
+				continue
+			}
+			var degenerate *transform.DegenerateError
+			if !errors.As(err, &degenerate) || degenerate.Op != name || degenerate.Mean != 0 {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
+	}
+}
+
+func TestParametersOutOfRange(t *testing.T) {
+	k, rows, draws := kernel.NewLinear[float64](3), normalRows(8, 3), transform.Seeded(1, "draws")
+	mustName := func(op, name string, value float64, err error) {
+		t.Helper()
+		var wrong *transform.ParameterError
+		same := errors.As(err, &wrong) && (wrong.Value == value || math.IsNaN(value) && math.IsNaN(wrong.Value))
+		if !same || wrong.Op != op || !strings.Contains(wrong.Name, name) {
+			t.Errorf("%s with %s = %v: error %v", op, name, value, err)
+		}
+	}
+	for _, sigma2 := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		_, _, err := transform.Posterior(k, rows, sigma2)
+		mustName("post", "σ²", sigma2, err)
+		_, _, err = transform.Train(k, rows, sigma2)
+		mustName("train", "σ²", sigma2, err)
+		_, _, err = transform.Pool(k, rows, sigma2)
+		mustName("pool", "σ²", sigma2, err)
+		_, _, err = transform.ACSGrad(k, rows, sigma2, transform.Paper)
+		mustName("acs-grad", "σ²", sigma2, err)
+		_, _, err = transform.ACSRandomFeatures(k, rows, 3, sigma2, draws, transform.Paper)
+		mustName("acs-rf", "σ²", sigma2, err)
+		_, err = transform.ScaleBy[float64](k, sigma2)
+		mustName("scale", "factor", sigma2, err)
+	}
+	for _, p := range []int{0, -5} {
+		_, err := transform.Sketch(k, p, draws, transform.Paper)
+		mustName("sketch", "p", float64(p), err)
+		_, _, err = transform.ACSRandomFeatures(k, rows, p, 1, draws, transform.Paper)
+		mustName("acs-rf", "p", float64(p), err)
+		_, _, err = transform.ACSRandomFeaturesHyper(k, rows, make([]float64, 8), p, draws, transform.Paper)
+		mustName("acs-rf-hyper", "p", float64(p), err)
+	}
+	_, err := transform.Ensemble[float64]()
+	mustName("ensemble", "members", 0, err)
+}
+
+func TestMembersAndLabelsThatDoNotFit(t *testing.T) {
+	var width *kernel.WidthError
+	if _, err := transform.Ensemble[float64](kernel.NewLinear[float64](3), kernel.NewLinear[float64](4)); !errors.As(err, &width) {
+		t.Errorf("members of different width: error %v", err)
+	}
+	k, rows, draws := kernel.NewLinear[float64](3), normalRows(8, 3), transform.Seeded(1, "draws")
+	if _, _, err := transform.ACSRandomFeaturesHyper(k, rows, make([]float64, 7), 3, draws, transform.Paper); err == nil || !strings.Contains(err.Error(), "7 labels for 8 training rows") {
+		t.Errorf("a label too few: error %v", err)
+	}
+	labels := make([]float64, 8)
+	labels[5] = math.Inf(-1)
+	if _, _, err := transform.ACSRandomFeaturesHyper(k, rows, labels, 3, draws, transform.Paper); err == nil || !strings.Contains(err.Error(), "label 5 is -Inf") {
+		t.Errorf("an infinite label: error %v", err)
+	}
+}
+
+// Where rounding leaves a matrix without a Cholesky factorisation, the fit says
+// what was added.
+func TestRescueIsReported(t *testing.T) {
+	rows := normalRows(40, 3)
+	for i := range rows.Data {
+		rows.Data[i] *= 1e6
+	}
+	_, fit, err := transform.Posterior(hidden{kernel.NewLinear[float64](3)}, rows, 1e-9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(fit.Jitter > 0) {
+		t.Errorf("no jitter: %+v", fit)
+	}
+}
+
+// A weight so large that features overflow.
+func TestFeaturesThatOverflow(t *testing.T) {
+	net := &kerneltest.Network[float32]{SigmaW: 1, Activation: kerneltest.ReLU, Biases: [][]float32{{0}, {0}},
+		Weights: []matrix.Dense[float32]{matrix.View(1, 1, []float32{3e38}), matrix.View(1, 1, []float32{1})}}
+	k := must(kernel.NewLastLayers(net, 1))
+	_, err := kernel.FeatureMatrix(k, matrix.View(3, 1, []float32{0.5, 1, 2}))
+	var row *kernel.RowError
+	if !errors.As(err, &row) || row.Row != 2 || row.What != "feature" {
+		t.Errorf("error %v", err)
+	}
+}
