@@ -1,0 +1,103 @@
+package selection
+
+// BAIT-FB (paper, "Forward-Backward Version" and its algorithm): BAIT-F picks
+// N_batch + N_extra rows, N_extra = min(N_batch, N_pool − N_batch); then
+//
+//	NEXT-BACKWARD = argmin_{x in batch} a(X_sel \ {x}) − a(X_sel) = v[x]/(σ² − c[x])
+//	REMOVE(x)       w = Sφ(x), q = S M w, γ̃² = σ² − c[x], ṽ = ⟨w, M w⟩
+//	                v = v + 2γ̃⁻²·u⊙r + γ̃⁻⁴ṽ·u⊙u,  c = c + γ̃⁻²·u⊙u,  S = S + γ̃⁻²·w·wᵀ
+//
+// Only rows of the batch can be removed, so only theirs are kept up to date.
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+type baitFB[T matrix.Float] struct {
+	*bait[T]
+	batch []int // the rows that c and v below are for; nil before the backward step
+	rows  matrix.Dense[float64]
+	c, v  []float64
+}
+
+// leastVariance is what σ² − c, which is positive but for rounding, is at least.
+const leastVariance = 1e-15
+
+// Extra returns N_extra.
+func (f *baitFB[T]) Extra(batch, room int) int { return min(batch, room) }
+
+// NextBackward returns the row whose removal raises the summed variance least.
+func (f *baitFB[T]) NextBackward(batch []int, removable func(row int) bool) (Choice, error) {
+	if f.batch == nil {
+		if err := f.enter(batch); err != nil {
+			return Choice{}, err
+		}
+	}
+	best := Choice{Row: -1}
+	for i, row := range f.batch {
+		if row < 0 || !removable(row) {
+			continue
+		}
+		score := f.v[i] / f.remaining(i)
+		if math.IsNaN(score) {
+			return Choice{}, &RowError{Set: "pool", Row: row, What: "score", Value: score}
+		}
+		if best.Row < 0 || score < best.Score || score == best.Score && row < best.Row {
+			best = Choice{Row: row, Score: score}
+		}
+	}
+	return best, nil
+}
+
+// remaining is σ² − c.
+func (f *baitFB[T]) remaining(i int) float64 { return max(f.sigma2-f.c[i], leastVariance) }
+
+// enter begins the backward step.
+func (f *baitFB[T]) enter(batch []int) error {
+	f.batch = append([]int{}, batch...)
+	f.rows = rowsOf(f.pool, f.train, batch)
+	f.c, f.v = make([]float64, len(batch)), make([]float64, len(batch))
+	if err := f.cov.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
+		return err
+	}
+	f.scores(f.c, f.v, f.rows)
+	return nil
+}
+
+// Remove takes a row back. The scores of the pool are computed anew if they are
+// needed again.
+func (f *baitFB[T]) Remove(row int) error {
+	set := simd.For[float64]()
+	at := -1
+	for i, r := range f.batch {
+		if r == row {
+			at = i
+		}
+	}
+	vx := f.direction(f.rows.Row(at))
+	gamma2 := f.remaining(at)
+	for i := range f.batch {
+		u, r := set.Dot(f.rows.Row(i), f.w), set.Dot(f.rows.Row(i), f.q)
+		f.v[i] += 2/gamma2*u*r + vx/(gamma2*gamma2)*u*u
+		f.c[i] += u * u / gamma2
+	}
+	f.cov.update(f.w, 1, gamma2)
+	f.batch[at] = -1
+	f.forget(row)
+	return nil
+}
+
+// forget takes a row off the selected ones.
+func (f *baitFB[T]) forget(row int) {
+	kept := f.selected[:0]
+	for _, x := range f.selected {
+		if x != row {
+			kept = append(kept, x)
+		}
+	}
+	f.selected = kept
+	f.stale = true
+}

@@ -1,0 +1,164 @@
+package selection
+
+// The covariance of the weights of a Gaussian process in feature space after
+// observing selected rows (paper, "Gaussian Process Posterior Transformation"):
+//
+//	S = I − Φᵀ(ΦΦᵀ + σ²I)⁻¹Φ = σ²(ΦᵀΦ + σ²I)⁻¹,   Φ the selected rows,
+//	k_post(x, x') = φ(x)ᵀ S φ(x').
+//
+// One more row x, or one less, changes it by a product of vectors (paper, forward
+// and backward update, in the form without square root):
+//
+//	w = S·φ(x):   S ← S − w·wᵀ/(σ² + φ(x)ᵀw)   and   S ← S + w·wᵀ/(σ² − φ(x)ᵀw)
+//
+// so the features themselves stay as they are: what changes is kept as vectors
+// beside them. Where the paper rewrites Φ in each step, this reads it once.
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// covariance is S. It starts from a base that was computed from many rows at
+// once and goes on with single ones.
+type covariance struct {
+	note   func(format string, args ...any)
+	dim    int
+	sigma2 float64
+	root   matrix.Dense[float64] // base = rootᵀ·root, if it has rows
+	less   matrix.Dense[float64] // base = I − lessᵀ·less, if it has rows
+	change [][]float64           // w, divided by the root of its denominator
+	sign   []float64             // −1 for a row more, +1 for a row less
+}
+
+func newCovariance(dim int, sigma2 float64, note func(string, ...any)) *covariance {
+	return &covariance{dim: dim, sigma2: sigma2, note: note}
+}
+
+// observe computes S anew from all selected rows, in the cheaper of two ways.
+func (s *covariance) observe(rows matrix.Dense[float64]) error {
+	if rows.Rows < s.dim {
+		return s.observeAsKernel(rows)
+	}
+	return s.observeAsRoot(rows)
+}
+
+// observeAsKernel works with the kernel matrix of the rows: less = L⁻¹Φ with
+// L·Lᵀ = ΦΦᵀ + σ²I.
+func (s *covariance) observeAsKernel(rows matrix.Dense[float64]) error {
+	s.forget()
+	m := matrix.New[float64](rows.Rows, rows.Rows)
+	linalg.Syrk(m, 1, rows, linalg.NoTrans, 0)
+	l, err := choleskyOf(m, s.sigma2, s.note)
+	if err != nil {
+		return err
+	}
+	s.less = rows.Clone()
+	return linalg.SolveLower(s.less, linalg.Left, l, linalg.NoTrans)
+}
+
+// observeAsRoot works in feature space: root = σ·L⁻¹ with L·Lᵀ = ΦᵀΦ + σ²I.
+// Without rows there is no root, and S = I.
+func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) error {
+	s.forget()
+	if rows.Rows == 0 {
+		return nil
+	}
+	m := matrix.New[float64](s.dim, s.dim)
+	linalg.Syrk(m, 1, rows, linalg.Trans, 0)
+	l, err := choleskyOf(m, s.sigma2, s.note)
+	if err != nil {
+		return err
+	}
+	if err := linalg.InvertLower(l); err != nil {
+		return err
+	}
+	scale(l.Data, math.Sqrt(s.sigma2))
+	s.root = l
+	return nil
+}
+
+// forget goes back to S = I.
+func (s *covariance) forget() {
+	s.change, s.sign = nil, nil
+	s.root, s.less = matrix.Dense[float64]{}, matrix.Dense[float64]{}
+}
+
+// apply writes S·x to dst.
+func (s *covariance) apply(dst, x []float64) {
+	set := simd.For[float64]()
+	switch {
+	case s.root.Rows > 0:
+		clear(dst)
+		for i := range s.root.Rows {
+			row := s.root.Row(i)[:i+1] // lower triangular
+			set.Axpy(dst[:i+1], row, set.Dot(row, x[:i+1]))
+		}
+	default:
+		copy(dst, x)
+		for i := range s.less.Rows {
+			row := s.less.Row(i)
+			set.Axpy(dst, row, -set.Dot(row, x))
+		}
+	}
+	for i, w := range s.change {
+		set.Axpy(dst, w, s.sign[i]*set.Dot(w, x))
+	}
+}
+
+// update changes S by sign·w·wᵀ/denominator. It copies w.
+func (s *covariance) update(w []float64, sign, denominator float64) {
+	kept := make([]float64, len(w))
+	simd.For[float64]().Axpy(kept, w, 1/math.Sqrt(denominator))
+	s.change = append(s.change, kept)
+	s.sign = append(s.sign, sign)
+}
+
+// conditionedBlock is how many rows are taken through the covariance at a time.
+const conditionedBlock = 1024
+
+// diag writes φᵀSφ of each row to dst, for the base alone.
+func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
+	factor, sign := s.less, -1.0
+	if s.root.Rows > 0 {
+		factor, sign = s.root, 1
+	}
+	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), factor.Rows)
+	for from := 0; from < rows.Rows; from += conditionedBlock {
+		to := min(from+conditionedBlock, rows.Rows)
+		part, products := rows.Slice(from, to), scratch.Slice(0, to-from)
+		linalg.RowNorms(dst[from:to], part)
+		linalg.Gemm(products, 1, part, linalg.NoTrans, factor, linalg.Trans, 0)
+		for i := range products.Rows {
+			norm := simd.For[float64]().SumSquares(products.Row(i))
+			if sign > 0 {
+				dst[from+i] = norm
+			} else {
+				dst[from+i] = max(dst[from+i]-norm, 0)
+			}
+		}
+	}
+}
+
+// choleskyOf returns the Cholesky factor of m + σ²I. It changes m. Help that the
+// matrix needed is noted.
+func choleskyOf(m matrix.Dense[float64], sigma2 float64, note func(string, ...any)) (matrix.Dense[float64], error) {
+	for i := range m.Rows {
+		m.Row(i)[i] += sigma2
+	}
+	l := matrix.New[float64](m.Rows, m.Rows)
+	rescue, err := linalg.CholeskyRescue(l, m)
+	if rescue.Tries > 0 {
+		note("a matrix of selected rows was positive definite only with %.3g added to its diagonal", rescue.Jitter)
+	}
+	return l, err
+}
+
+func scale(v []float64, a float64) {
+	for i := range v {
+		v[i] *= a
+	}
+}

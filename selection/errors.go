@@ -1,0 +1,33 @@
+package selection
+
+import "fmt"
+
+// ProblemError says what is wrong with a field of a Problem.
+type ProblemError struct{ Field, Reason string }
+
+func (e *ProblemError) Error() string { return "selection: " + e.Field + ": " + e.Reason }
+
+// RowError names a row whose numbers cannot be selected by: a feature, a value of
+// the kernel or a score that is NaN, infinite or out of range.
+type RowError struct {
+	Set   string // "pool", "train" or "target"
+	Row   int    // counted from 0
+	What  string // "feature 3", "score"
+	Value float64
+}
+
+func (e *RowError) Error() string {
+	return fmt.Sprintf("selection: %s row %d: %s is %v", e.Set, e.Row, e.What, e.Value)
+}
+
+// MethodError says that a method cannot work on a problem.
+type MethodError struct{ Method, Reason string }
+
+func (e *MethodError) Error() string { return "selection: " + e.Method + ": " + e.Reason }
+
+// Stuck is the error of a Next or NextBackward that finds no row to prefer, for
+// example because all scores are lost to rounding. It does not end a selection:
+// the batch is filled with random rows, and the result says so.
+type Stuck struct{ Reason string }
+
+func (e *Stuck) Error() string { return e.Reason }

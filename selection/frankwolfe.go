@@ -1,0 +1,33 @@
+package selection
+
+// FrankWolfe (paper, "Frank-Wolfe optimization"): rows whose weighted sum of
+// features approximates Σ_{x in X_cand} φ(x). Two implementations:
+// frankwolfe_features.go and frankwolfe_kernel.go. A row whose features are all
+// zero has no direction and is never picked.
+
+import "github.com/nextbatch/nextbatch/matrix"
+
+// FrankWolfe selects rows that represent the mean of the pool's features.
+type FrankWolfe[T matrix.Float] struct {
+	In Implementation // zero: in feature space if there are features
+}
+
+// Name returns "frankwolfe".
+func (FrankWolfe[T]) Name() string { return "frankwolfe" }
+
+// Init chooses the implementation: kernel space takes time quadratic in the
+// number of rows, so it is for kernels without features.
+func (m FrankWolfe[T]) Init(s *Space[T]) (Forward, error) {
+	if err := s.refuseTarget(m.Name()); err != nil {
+		return nil, err
+	}
+	if m.In == InKernelSpace || m.In == ByCost && s.kernel != nil {
+		return newFrankWolfeKernel(s, m.Name())
+	}
+	return newFrankWolfeFeatures(s, m.Name())
+}
+
+// noDirection is the error when only rows with zero features are left.
+func noDirection() error {
+	return &Stuck{Reason: "the features of all rows that may be picked are zero"}
+}

@@ -1,0 +1,119 @@
+package selection
+
+// FrankWolfe in feature space (paper, algorithm of that name), X_cand the pool
+// and, in mode TP, the training rows:
+//
+//	INIT    c[x] = ‖φ(x)‖,  r = Σ c,  φ̃(x) = φ(x)/c[x],  u = Σ φ(x),  v = 0
+//	ADD(x)  γ = ⟨rφ̃(x) − v, u − v⟩ / ‖rφ̃(x) − v‖²,  v = (1−γ)v + γrφ̃(x)
+//	NEXT    argmax ⟨φ̃(x), u − v⟩
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+type frankWolfeFeatures[T matrix.Float] struct {
+	space       *Space[T]
+	pool, train matrix.Dense[float64]
+	c           []float64 // norms of the pool rows
+	r           float64
+	u, v        []float64
+	rest        []float64 // u − v
+	scores      []float64
+}
+
+func newFrankWolfeFeatures[T matrix.Float](s *Space[T], name string) (Forward, error) {
+	pool, train, _, err := wideFeatures(s, name)
+	if err != nil {
+		return nil, err
+	}
+	d := pool.Cols
+	f := &frankWolfeFeatures[T]{space: s, pool: pool, train: train, c: alloc[float64](s, pool.Rows),
+		u: make([]float64, d), v: make([]float64, d), rest: make([]float64, d), scores: alloc[float64](s, pool.Rows)}
+	f.survey(pool, f.c)
+	if s.Mode() == TP {
+		f.survey(train, make([]float64, train.Rows))
+	}
+	return f, nil
+}
+
+// survey writes the norms of rows to c and adds rows to u and norms to r.
+func (f *frankWolfeFeatures[T]) survey(rows matrix.Dense[float64], c []float64) {
+	set := simd.For[float64]()
+	sums := matrix.New[float64](pieces(rows.Rows, scanPiece), rows.Cols)
+	overPieces(rows.Rows, scanPiece, func(piece, from, to int) {
+		for i := from; i < to; i++ {
+			c[i] = math.Sqrt(set.SumSquares(rows.Row(i)))
+			set.Axpy(sums.Row(piece), rows.Row(i), 1)
+		}
+	})
+	for piece := range sums.Rows {
+		set.Axpy(f.u, sums.Row(piece), 1)
+	}
+	for _, v := range c {
+		f.r += v
+	}
+}
+
+// Add moves v towards each of the rows.
+func (f *frankWolfeFeatures[T]) Add(candidates []int) error {
+	for _, x := range candidates {
+		f.add(rowOf(f.pool, f.train, x))
+	}
+	return nil
+}
+
+func (f *frankWolfeFeatures[T]) add(phi []float64) {
+	set := simd.For[float64]()
+	norm := math.Sqrt(set.SumSquares(phi))
+	if norm == 0 {
+		return // it has no direction
+	}
+	// The way from v to the vertex rφ̃.
+	way := make([]float64, len(phi))
+	set.Axpy(way, phi, f.r/norm)
+	set.Axpy(way, f.v, -1)
+	square := set.SumSquares(way)
+	if square == 0 {
+		return // v is there
+	}
+	copy(f.rest, f.u)
+	set.Axpy(f.rest, f.v, -1)
+	set.Axpy(f.v, way, set.Dot(way, f.rest)/square)
+}
+
+// Next returns the row whose direction is closest to what is missing.
+func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
+	set := simd.For[float64]()
+	copy(f.rest, f.u)
+	set.Axpy(f.rest, f.v, -1)
+	overPieces(f.pool.Rows, readPiece, func(_, from, to int) {
+		part := f.pool.Slice(from, to)
+		set.DotRows(f.scores[from:to], f.rest, part.Data, part.Stride)
+		for i := from; i < to; i++ {
+			f.scores[i] = perNorm(f.scores[i], f.c[i])
+		}
+	})
+	return bestDirection(f.scores, f.space.limits.open)
+}
+
+// perNorm divides a score by a norm. Without a direction it is below all others.
+func perNorm(score, norm float64) float64 {
+	if norm == 0 {
+		return math.Inf(-1)
+	}
+	return score / norm
+}
+
+func bestDirection(scores []float64, open []bool) (Choice, error) {
+	row, err := bestOpen(scores, open)
+	if err != nil {
+		return Choice{}, err
+	}
+	if math.IsInf(scores[row], -1) {
+		return Choice{}, noDirection()
+	}
+	return Choice{Row: row, Score: scores[row]}, nil
+}

@@ -1,0 +1,47 @@
+package selection
+
+// MaxDet (paper, "Greedy Determinant Maximization"):
+//
+//	NEXT = argmax_{x in X_rem} k_{→post(X_sel, σ²)}(x, x)
+//	     = argmax_{x in X_rem} det(k(X_sel ∪ {x}, X_sel ∪ {x}) + σ²I)
+//
+// Two implementations: maxdet_features.go and maxdet_kernel.go.
+
+import "github.com/nextbatch/nextbatch/matrix"
+
+// MaxDet selects the row of largest variance after conditioning on the selected
+// ones.
+type MaxDet[T matrix.Float] struct {
+	Sigma2 float64        // the noise variance σ²; zero means DefaultSigma2
+	In     Implementation // zero chooses by cost
+}
+
+// Implementation is where a method computes that can do so in two ways.
+type Implementation int
+
+const (
+	ByCost Implementation = iota
+	InFeatureSpace
+	InKernelSpace
+)
+
+// Name returns "maxdet".
+func (MaxDet[T]) Name() string { return "maxdet" }
+
+// Init chooses the implementation. A step in feature space reads all features
+// once; a step in kernel space computes kernel values with one row, which for
+// features is the same, and then reads a number for each row and each selected
+// row. So with features at hand feature space is never dearer.
+func (m MaxDet[T]) Init(s *Space[T]) (Forward, error) {
+	if err := s.refuseTarget(m.Name()); err != nil {
+		return nil, err
+	}
+	sigma2, err := sigma2Of(m.Name(), m.Sigma2)
+	if err != nil {
+		return nil, err
+	}
+	if m.In == InKernelSpace || m.In == ByCost && s.kernel != nil {
+		return newMaxDetKernel(s, m.Name(), sigma2)
+	}
+	return newMaxDetFeatures(s, m.Name(), sigma2)
+}

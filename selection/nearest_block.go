@@ -1,0 +1,160 @@
+package selection
+
+// Distances to many selected rows at once, as a matrix product:
+//
+//	‖x − c‖² = ‖x̂‖² + ‖ĉ‖² − 2⟨x̂, ĉ⟩,  x̂ = x − μ, ĉ = c − μ
+//
+// with μ the mean of the selected rows. The product is fast but rounds to a
+// share of ‖x̂‖² + ‖ĉ‖², so it is only used to rule out selected rows that
+// cannot be the nearest. What is left, mostly one, is computed as
+// Σ (x_i − c_i)². The result is the one of adding the rows one by one, to the
+// last bit.
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+const (
+	blockRows    = 1024 // rows of the pool in one product
+	blockCentres = 2048 // selected rows in one product
+	blockPiece   = 32   // rows of a block that a thread takes at a time
+	minChunk     = 64   // products that share a minimum, so that few are looked at singly
+)
+
+// addFeatures adds selected rows; first is the label of the first of them.
+func (f *nearest[T]) addFeatures(centres matrix.Dense[T], first int) {
+	for from := 0; from < centres.Rows; from += blockCentres {
+		to := min(from+blockCentres, centres.Rows)
+		newCentreBlock(f, centres.Slice(from, to), first+from).addAll()
+	}
+}
+
+// centreBlock is a block of selected rows.
+type centreBlock[T matrix.Float] struct {
+	*nearest[T]
+	centres  matrix.Dense[T]
+	first    int
+	mean     []T
+	centred  matrix.Dense[T]
+	norms    []T // of the centred rows, squared
+	farthest float64
+
+	rows     matrix.Dense[T] // a block of the set, centred
+	rowNorms []T
+	products matrix.Dense[T]
+}
+
+func newCentreBlock[T matrix.Float](f *nearest[T], centres matrix.Dense[T], first int) *centreBlock[T] {
+	n, d := centres.Rows, centres.Cols
+	b := &centreBlock[T]{nearest: f, centres: centres, first: first, mean: columnMeans(centres),
+		centred: matrix.New[T](n, d), norms: make([]T, n)}
+	block := min(blockRows, f.of.rows.Rows)
+	b.rows, b.rowNorms, b.products = matrix.New[T](block, d), make([]T, block), matrix.New[T](block, n)
+	b.centre(b.centred, centres)
+	linalg.RowNorms(b.norms, b.centred)
+	for _, v := range b.norms {
+		b.farthest = max(b.farthest, math.Sqrt(float64(v)))
+	}
+	return b
+}
+
+// centre writes src less the mean to dst.
+func (b *centreBlock[T]) centre(dst, src matrix.Dense[T]) {
+	set := simd.For[T]()
+	overPieces(src.Rows, blockPiece, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			copy(dst.Row(i), src.Row(i))
+			set.Axpy(dst.Row(i), b.mean, -1)
+		}
+	})
+}
+
+func (b *centreBlock[T]) addAll() {
+	all := b.of.rows
+	for from := 0; from < all.Rows; from += blockRows {
+		to := min(from+blockRows, all.Rows)
+		rows, products := b.rows.Slice(0, to-from), b.products.Slice(0, to-from)
+		b.centre(rows, all.Slice(from, to))
+		linalg.RowNorms(b.rowNorms[:rows.Rows], rows)
+		linalg.Gemm(products, -2, rows, linalg.NoTrans, b.centred, linalg.Trans, 0)
+		overPieces(rows.Rows, blockPiece, func(_, first, last int) {
+			for i := first; i < last; i++ {
+				b.settle(from+i, products.Row(i), float64(b.rowNorms[i]))
+			}
+		})
+	}
+}
+
+// settle finds the nearest selected row of one row. products become the squared
+// distances less the row's own squared norm, up to rounding.
+func (b *centreBlock[T]) settle(row int, products []T, norm float64) {
+	simd.For[T]().Axpy(products, b.norms, 1)
+	slack := b.rounding(math.Sqrt(norm) + b.farthest)
+	var mins [blockCentres / minChunk]T
+	lowest := chunkMins(mins[:], products)
+	// The nearest is at most this far; no other one can be nearer if it is
+	// farther by more than the rounding of both.
+	bound := min(float64(b.dist[row]), float64(lowest)+norm+slack) + slack - norm
+	for chunk, from := 0, 0; from < len(products); chunk, from = chunk+1, from+minChunk {
+		if float64(mins[chunk]) > bound {
+			continue
+		}
+		for j, v := range products[from:min(from+minChunk, len(products))] {
+			if float64(v) <= bound {
+				b.compare(row, from+j)
+			}
+		}
+	}
+}
+
+// compare is the step of the plain algorithm for one row and one selected row.
+func (b *centreBlock[T]) compare(row, centre int) {
+	var dist [1]T
+	simd.For[T]().SqDistRows(dist[:], b.centres.Row(centre), b.of.rows.Row(row), b.centres.Cols)
+	if dist[0] < b.dist[row] {
+		b.dist[row], b.label[row] = dist[0], int32(b.first+centre)
+	}
+}
+
+// rounding bounds how far the squared distance that the product gives and the
+// one that the plain algorithm gives can lie apart, both computed in T, for rows
+// whose norms add up to reach. Each is a sum of d products, in any order, of
+// numbers that are rounded themselves: an error of (d + 8)·u·reach² at most,
+// with u the rounding of one operation. Factor 3 covers both, and the terms of
+// higher order.
+func (b *centreBlock[T]) rounding(reach float64) float64 {
+	u := math.Ldexp(1, -53)
+	if isFloat32[T]() {
+		u = math.Ldexp(1, -24)
+	}
+	return 3 * float64(b.centres.Cols+8) * u * reach * reach
+}
+
+// chunkMins writes the minimum of each chunk and returns that of all.
+func chunkMins[T matrix.Float](mins, v []T) T {
+	set := simd.For[T]()
+	lowest := T(math.Inf(1))
+	for chunk, from := 0, 0; from < len(v); chunk, from = chunk+1, from+minChunk {
+		mins[chunk] = set.Min(v[from:min(from+minChunk, len(v))])
+		lowest = min(lowest, mins[chunk])
+	}
+	return lowest
+}
+
+func columnMeans[T matrix.Float](m matrix.Dense[T]) []T {
+	sums := make([]float64, m.Cols)
+	for i := range m.Rows {
+		for j, v := range m.Row(i) {
+			sums[j] += float64(v)
+		}
+	}
+	mean := make([]T, m.Cols)
+	for j, v := range sums {
+		mean[j] = T(v / float64(m.Rows))
+	}
+	return mean
+}

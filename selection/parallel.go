@@ -1,0 +1,63 @@
+package selection
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// rowsJob is work on rows that has been cut into pieces of fixed size.
+type rowsJob struct {
+	n, size int
+	work    func(piece, from, to int)
+}
+
+func (j *rowsJob) Do(piece, _ int) {
+	from := piece * j.size
+	j.work(piece, from, min(from+j.size, j.n))
+}
+
+// overPieces calls work for pieces of size rows, from several threads. The
+// pieces do not depend on the number of threads.
+func overPieces(n, size int, work func(piece, from, to int)) {
+	linalg.Run(pieces(n, size), &rowsJob{n, size, work})
+}
+
+func pieces(n, size int) int { return (n + size - 1) / size }
+
+// scanPiece is the number of rows of a piece where little is done to each.
+const scanPiece = 1 << 14
+
+// bestOpen returns the open row of largest score, the lowest of equal ones, and
+// -1 if no row is open. A score that is NaN is an error.
+func bestOpen[T matrix.Float](score []T, open []bool) (int, error) {
+	type found struct{ best, nan int }
+	list := make([]found, pieces(len(score), scanPiece))
+	overPieces(len(score), scanPiece, func(piece, from, to int) {
+		f := found{-1, -1}
+		for i := from; i < to; i++ {
+			if !open[i] {
+				continue
+			}
+			switch v := score[i]; {
+			case v != v:
+				list[piece] = found{-1, i}
+				return
+			case f.best < 0 || v > score[f.best]:
+				f.best = i
+			}
+		}
+		list[piece] = f
+	})
+	best := -1
+	for _, f := range list {
+		if f.nan >= 0 {
+			return -1, &RowError{Set: "pool", Row: f.nan, What: "score", Value: math.NaN()}
+		}
+		if f.best >= 0 && (best < 0 || score[f.best] > score[best]) {
+			best = f.best
+		}
+	}
+	return best, nil
+}

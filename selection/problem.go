@@ -1,0 +1,157 @@
+package selection
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Mode says which rows count as selected from the start.
+type Mode int
+
+const (
+	P  Mode = iota // none: the kernel knows what the training rows explain
+	TP             // the training rows
+)
+
+func (m Mode) String() string {
+	if m == TP {
+		return "tp"
+	}
+	return "p"
+}
+
+// Problem is what to select from, and how much. Its matrices belong to the
+// caller; Select reads them and keeps none.
+type Problem[T matrix.Float] struct {
+	Pool  matrix.Dense[T] // one row for each candidate
+	Train matrix.Dense[T] // labelled rows; needed in mode TP, used by BAIT and in the report otherwise
+
+	// Kernel takes the rows of Pool and Train. Nil means that they are features
+	// and that the kernel is their inner product.
+	Kernel kernel.Kernel[T]
+
+	Mode  Mode
+	Batch int    // rows to pick
+	Seed  uint64 // for methods that draw, and for fallbacks
+
+	Target      Target[T]
+	Constraints Constraints
+}
+
+// Target is the distribution that a batch shall represent, if not that of the
+// pool: another set of rows, or a weight for each pool row. At most one is set.
+// LCMD and KMeansPP take it for the pool, BAIT for train and pool.
+type Target[T matrix.Float] struct {
+	Rows    matrix.Dense[T]
+	Weights []float64
+}
+
+// Constraints are what real batches have to keep to. The zero value has none.
+type Constraints struct {
+	// Exclude lists pool rows that may not be picked. They remain part of the
+	// pool that a batch represents.
+	Exclude []int
+	// Require lists pool rows that must be in the batch. They come first and
+	// count as selected, for the size of the batch and for what is picked next.
+	Require []int
+
+	// Cost holds the cost of each pool row; those of the batch add up to Budget
+	// at most. Without Cost there is no budget.
+	Cost   []float64
+	Budget float64
+
+	// Group holds the group of each pool row; the batch has PerGroup rows of
+	// any group at most. Without Group there are no groups.
+	Group    []int
+	PerGroup int
+}
+
+// check returns everything that is wrong with the problem.
+func (p *Problem[T]) check() error {
+	var c complaints
+	p.Pool.MustBeValid("selection.Select, pool")
+	p.Train.MustBeValid("selection.Select, train")
+	p.Target.Rows.MustBeValid("selection.Select, target")
+	c.when(p.Pool.Rows == 0, "Pool", "the pool is empty")
+	c.when(p.Batch <= 0, "Batch", "the batch must have a positive number of rows, not %d", p.Batch)
+	c.when(p.Mode != P && p.Mode != TP, "Mode", "there is no mode %d", p.Mode)
+	c.when(p.Mode == TP && p.Train.Rows == 0, "Train", "mode TP counts the training rows as selected, and there are none")
+	c.when(p.Train.Rows > 0 && p.Train.Cols != p.Pool.Cols, "Train",
+		"training rows have %d columns, pool rows %d", p.Train.Cols, p.Pool.Cols)
+	p.checkTarget(&c)
+	p.Constraints.check(&c, p.Pool.Rows, p.Batch)
+	return errors.Join(c...)
+}
+
+func (p *Problem[T]) checkTarget(c *complaints) {
+	rows, weights := p.Target.Rows, p.Target.Weights
+	c.when(rows.Rows > 0 && weights != nil, "Target", "there are both target rows and weights of pool rows")
+	c.when(rows.Rows > 0 && rows.Cols != p.Pool.Cols, "Target.Rows",
+		"target rows have %d columns, pool rows %d", rows.Cols, p.Pool.Cols)
+	checkNumbers(c, "Target.Weights", weights, p.Pool.Rows)
+	c.when(weights != nil && !anyPositive(weights), "Target.Weights", "no weight is positive")
+}
+
+func (k *Constraints) check(c *complaints, pool, batch int) {
+	excluded := checkRows(c, "Exclude", k.Exclude, pool)
+	required := checkRows(c, "Require", k.Require, pool)
+	for _, row := range k.Require {
+		c.when(excluded[row], "Require", "row %d is excluded", row)
+	}
+	c.when(len(required) < len(k.Require), "Require", "a row is named twice")
+	c.when(len(k.Require) > batch, "Require", "%d rows do not fit into a batch of %d", len(k.Require), batch)
+	checkNumbers(c, "Cost", k.Cost, pool)
+	c.when(k.Cost == nil && k.Budget != 0, "Budget", "there is a budget but no cost")
+	c.when(k.Cost != nil && (!(k.Budget >= 0) || math.IsInf(k.Budget, 1)), "Budget", "the budget must be finite and not negative, not %v", k.Budget)
+	c.when(k.Group != nil && len(k.Group) != pool, "Group", "there are %d groups for %d pool rows", len(k.Group), pool)
+	c.when(k.Group == nil && k.PerGroup != 0, "PerGroup", "there is a limit but there are no groups")
+	c.when(k.Group != nil && k.PerGroup <= 0, "PerGroup", "the limit must be positive, not %d", k.PerGroup)
+}
+
+// checkRows returns the set of rows, without those that do not exist.
+func checkRows(c *complaints, field string, rows []int, pool int) map[int]bool {
+	set := make(map[int]bool, len(rows))
+	for _, row := range rows {
+		if row < 0 || row >= pool {
+			c.when(true, field, "there is no pool row %d, the pool has %d", row, pool)
+			continue
+		}
+		set[row] = true
+	}
+	return set
+}
+
+func checkNumbers(c *complaints, field string, v []float64, pool int) {
+	if v == nil {
+		return
+	}
+	c.when(len(v) != pool, field, "there are %d numbers for %d pool rows", len(v), pool)
+	for i, x := range v {
+		if !(x >= 0) || math.IsInf(x, 1) {
+			c.when(true, field, "that of row %d is %v; it must be finite and not negative", i, x)
+			return
+		}
+	}
+}
+
+func anyPositive(v []float64) bool {
+	for _, x := range v {
+		if x > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// complaints collects violations so that they are reported together.
+type complaints []error
+
+func (c *complaints) when(wrong bool, field, format string, args ...any) {
+	if wrong {
+		*c = append(*c, &ProblemError{Field: field, Reason: fmt.Sprintf(format, args...)})
+	}
+}

@@ -1,0 +1,84 @@
+package selection
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Settings are what methods can be made with. The zero value is the paper's.
+type Settings struct {
+	Sigma2 float64 // the noise variance σ²; zero means DefaultSigma2
+	Compat bool    // follow the published code where it differs from the paper
+}
+
+// Entry is a method in the registry.
+type Entry[T matrix.Float] struct {
+	Name        string
+	Description string
+	Section     string // of the paper
+
+	Modes    bool // P and TP differ
+	Features bool // a kernel alone will not do
+	Target   bool // it can represent another distribution than the pool's
+	Random   bool // it draws
+
+	New func(Settings) Method[T]
+}
+
+// Methods lists the methods of this package.
+func Methods[T matrix.Float]() []Entry[T] {
+	return []Entry[T]{
+		{Name: "random", Section: "Random Selection", Random: true,
+			Description: "rows drawn uniformly; looks at no kernel",
+			New:         func(Settings) Method[T] { return Random[T]{} }},
+		{Name: "maxdiag", Section: "Naive Active Learning",
+			Description: "the rows of largest k(x, x)",
+			New:         func(Settings) Method[T] { return MaxDiag[T]{} }},
+		{Name: "maxdet", Section: "Greedy Determinant Maximization", Modes: true,
+			Description: "the row of largest variance after conditioning on the rows selected so far",
+			New:         func(s Settings) Method[T] { return MaxDet[T]{Sigma2: s.Sigma2} }},
+		{Name: "bait-f", Section: "Greedy total uncertainty minimization", Modes: true, Features: true, Target: true,
+			Description: "the row that lowers the summed variance most",
+			New:         func(s Settings) Method[T] { return BAIT[T]{Sigma2: s.Sigma2, Compat: s.Compat} }},
+		{Name: "bait-fb", Section: "Greedy total uncertainty minimization", Modes: true, Features: true, Target: true,
+			Description: "bait-f for twice the batch, then removes the rows that matter least",
+			New: func(s Settings) Method[T] {
+				return BAIT[T]{Sigma2: s.Sigma2, Compat: s.Compat, Backward: true}
+			}},
+		{Name: "frankwolfe", Section: "Frank-Wolfe optimization", Modes: true,
+			Description: "rows whose weighted sum of features comes close to that of the pool",
+			New:         func(Settings) Method[T] { return FrankWolfe[T]{} }},
+		{Name: "maxdist", Section: "Greedy distance maximization", Modes: true,
+			Description: "the row farthest from all selected ones",
+			New:         func(Settings) Method[T] { return MaxDist[T]{} }},
+		{Name: "kmeanspp", Section: "k-means++ seeding", Modes: true, Target: true, Random: true,
+			Description: "a row drawn in proportion to its squared distance from the selected ones",
+			New:         func(Settings) Method[T] { return KMeansPP[T]{} }},
+		{Name: "greedy-kmeanspp", Section: "Other options", Modes: true, Target: true, Random: true,
+			Description: "kmeanspp with several draws a step, of which the best is kept",
+			New:         func(Settings) Method[T] { return GreedyKMeansPP[T]{} }},
+		{Name: "lcmd", Section: "Largest cluster maximum distance", Modes: true, Target: true,
+			Description: "the farthest row of the cluster with the largest sum of squared distances",
+			New:         func(Settings) Method[T] { return LCMD[T]{} }},
+		{Name: "lcmd-dist", Section: "Largest cluster maximum distance", Modes: true, Target: true,
+			Description: "the farthest row of the cluster with the largest sum of distances",
+			New:         func(Settings) Method[T] { return LCMD[T]{Size: Distance} }},
+		{Name: "lcmd-count", Section: "Largest cluster maximum distance", Modes: true, Target: true,
+			Description: "the farthest row of the cluster with the most rows",
+			New:         func(Settings) Method[T] { return LCMD[T]{Size: Count} }},
+	}
+}
+
+// New returns the method of the given name, or an error that lists all names.
+func New[T matrix.Float](name string, s Settings) (Method[T], error) {
+	var names []string
+	for _, e := range Methods[T]() {
+		if e.Name == name {
+			return e.New(s), nil
+		}
+		names = append(names, e.Name)
+	}
+	return nil, fmt.Errorf("selection: there is no method %q; there are %s", name, strings.Join(names, ", "))
+}

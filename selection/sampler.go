@@ -1,0 +1,102 @@
+package selection
+
+import (
+	"errors"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// sampler draws open rows in proportion to their squared distance from the
+// selected ones.
+type sampler[T matrix.Float] struct {
+	*clusters[T]
+	stream  *rng.Stream
+	weights []float64 // of all rows, for the draw at hand
+	pieces  []float64 // their sums over pieces of rows
+}
+
+func newSampler[T matrix.Float](s *Space[T]) *sampler[T] {
+	n := s.PoolSize()
+	return &sampler[T]{clusters: newClusters(s, SquaredDistance), stream: s.Stream("k-means++"),
+		weights: alloc[float64](s, n), pieces: make([]float64, pieces(n, scanPiece))}
+}
+
+// first draws when nothing is selected: uniformly, or by the target weights.
+func (f *sampler[T]) first() (Choice, error) {
+	f.weigh(func(row int) float64 { return f.weight(row) })
+	row, err := f.pick()
+	return Choice{Row: row}, err
+}
+
+// draw draws one row.
+func (f *sampler[T]) draw() (int, error) {
+	f.weighByDistance()
+	return f.pick()
+}
+
+// weighByDistance computes the probabilities of the rows, up to their sum.
+func (f *sampler[T]) weighByDistance() {
+	scale := f.clusterScale()
+	f.weigh(func(row int) float64 {
+		w := f.weight(row) * float64(f.pool.dist[row])
+		if scale != nil {
+			w *= scale[f.pool.label[row]]
+		}
+		return w
+	})
+}
+
+// clusterScale returns what to multiply the distances in each cluster by, so
+// that a cluster's share is its size on the target rows; nil without those.
+// Clusters with no open row at a positive distance have no share.
+func (f *sampler[T]) clusterScale() []float64 {
+	if f.target == nil {
+		return nil
+	}
+	scale, inPool := make([]float64, len(f.centres)), make([]float64, len(f.centres))
+	for row, open := range f.space.limits.open {
+		if open {
+			inPool[f.pool.label[row]] += float64(f.pool.dist[row])
+		}
+	}
+	for row, d := range f.target.dist {
+		scale[f.target.label[row]] += float64(d)
+	}
+	for c, sum := range inPool {
+		if sum > 0 {
+			scale[c] /= sum
+		}
+	}
+	return scale
+}
+
+// weigh sets the weight of each open row; the others have none.
+func (f *sampler[T]) weigh(weight func(row int) float64) {
+	open := f.space.limits.open
+	overPieces(len(f.weights), scanPiece, func(piece, from, to int) {
+		sum := 0.0
+		for row := from; row < to; row++ {
+			f.weights[row] = 0
+			if open[row] {
+				f.weights[row] = weight(row)
+				sum += f.weights[row]
+			}
+		}
+		f.pieces[piece] = sum
+	})
+}
+
+// pick draws a piece by its sum, then a row of the piece.
+func (f *sampler[T]) pick() (int, error) {
+	piece, err := f.stream.Weighted(f.pieces)
+	if errors.Is(err, rng.ErrNoWeight) {
+		return 0, &Stuck{Reason: "every row that may be picked lies on a selected one, or has no weight"}
+	}
+	if err != nil {
+		return 0, err
+	}
+	from := piece * scanPiece
+	row, err := f.stream.Weighted(f.weights[from:min(from+scanPiece, len(f.weights))])
+	return from + row, err
+}

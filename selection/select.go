@@ -1,0 +1,258 @@
+package selection
+
+// The paper's templates (appendix, "Iterative Selection Scheme" and
+// "Forward-Backward Version"):
+//
+//	INIT
+//	ADD every x in X_mode (the training rows in mode TP)
+//	N_batch + N_extra times:  x = NEXT, add x to the batch, ADD x
+//	N_extra times:            x = NEXT-BACKWARD, take x out of the batch, REMOVE x
+//
+// If NEXT finds no valid row, the batch is cut to its size, or filled with random
+// rows.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Select picks a batch. Errors are *ProblemError (all violations together),
+// *MethodError, *RowError, and those of the kernel.
+func Select[T matrix.Float](m Method[T], p Problem[T]) (*Result, error) {
+	start := time.Now()
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	s, err := newSpace(&p)
+	if err != nil {
+		return nil, err
+	}
+	state, err := m.Init(s)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch,
+		result: &Result{Method: m.Name(), Mode: p.Mode}}
+	d.result.Timing.Init = time.Since(start)
+	if err := d.run(p.Constraints.Require); err != nil {
+		return nil, err
+	}
+	d.result.Timing.Total = time.Since(start)
+	return d.result, nil
+}
+
+// driver is one selection in progress.
+type driver[T matrix.Float] struct {
+	space  *Space[T]
+	state  Forward
+	limits *limits
+	size   int // of the batch
+	step   int
+	result *Result
+}
+
+func (d *driver[T]) run(require []int) error {
+	if err := d.timed(&d.result.Timing.Train, func() error { return d.addFirst(require) }); err != nil {
+		return err
+	}
+	if err := d.selectRows(); err != nil {
+		return err
+	}
+	if missing := d.size - d.limits.count; missing > 0 {
+		d.result.Missing, d.result.Short = missing, d.limits.whyNone()
+	}
+	d.result.Notes = d.space.notes
+	d.result.Bytes = d.space.bytes
+	return d.timed(&d.result.Timing.Report, d.report)
+}
+
+func (d *driver[T]) timed(took *time.Duration, f func() error) error {
+	start := time.Now()
+	err := f()
+	*took += time.Since(start)
+	return err
+}
+
+// addFirst adds what counts as selected before the first step.
+func (d *driver[T]) addFirst(require []int) error {
+	if d.space.mode == TP {
+		train := make([]int, d.space.TrainSize())
+		for i := range train {
+			train[i] = d.space.PoolSize() + i
+		}
+		if err := d.state.Add(train); err != nil {
+			return err
+		}
+	}
+	if len(require) == 0 {
+		return nil
+	}
+	for _, row := range require {
+		if !d.limits.open[row] {
+			return &ProblemError{Field: "Require", Reason: fmt.Sprintf("row %d breaks the budget or the limit of its group", row)}
+		}
+		d.take(Choice{Row: row}, Required)
+	}
+	return d.state.Add(require)
+}
+
+// take puts a row into the batch.
+func (d *driver[T]) take(c Choice, why Why) {
+	if why != Required {
+		d.step++
+	}
+	d.limits.add(c.Row)
+	d.result.Picks = append(d.result.Picks, Pick{Row: c.Row, Step: d.step, Why: why, Score: c.Score, Cluster: c.Cluster})
+}
+
+// selectRows fills the batch, forward and, where the method can, backward.
+func (d *driver[T]) selectRows() error {
+	back, ok := d.state.(Backward)
+	if !ok {
+		return d.timed(&d.result.Timing.Forward, func() error { return d.forward(d.size) })
+	}
+	return d.forwardBackward(back)
+}
+
+func (d *driver[T]) forwardBackward(back Backward) error {
+	needed := d.size - d.limits.count
+	extra := back.Extra(d.size, max(0, d.limits.room-needed))
+	if extra > 0 {
+		d.limits.setSlack(2)
+	}
+	if err := d.timed(&d.result.Timing.Forward, func() error { return d.forward(d.size + extra) }); err != nil {
+		return err
+	}
+	d.limits.setSlack(1)
+	if err := d.timed(&d.result.Timing.Backward, func() error { return d.backward(back) }); err != nil {
+		return err
+	}
+	// Groups may have lost more rows than the batch had too many.
+	return d.timed(&d.result.Timing.Forward, func() error { return d.forward(d.size) })
+}
+
+// forward picks rows until there are size of them, or none may be picked.
+func (d *driver[T]) forward(size int) error {
+	for d.limits.count < size && len(d.result.Fallbacks) == 0 {
+		if d.limits.room == 0 {
+			return nil
+		}
+		choice, err := d.state.Next()
+		var stuck *Stuck
+		if errors.As(err, &stuck) {
+			return d.fallBack(stuck.Reason)
+		}
+		if err != nil {
+			return err
+		}
+		if !d.limits.open[choice.Row] || math.IsNaN(choice.Score) {
+			return &RowError{Set: "pool", Row: choice.Row, What: "the score of a pick that is not allowed", Value: choice.Score}
+		}
+		d.take(choice, Chosen)
+		if err := d.state.Add([]int{choice.Row}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fallBack brings the batch to its size without the method: it takes out the
+// latest rows, or fills up with random ones.
+func (d *driver[T]) fallBack(reason string) error {
+	f := Fallback{Step: d.step + 1, Reason: reason}
+	d.limits.setSlack(1)
+	for d.overFull() {
+		last := d.result.Picks[len(d.result.Picks)-1]
+		if last.Why == Required {
+			break
+		}
+		d.drop(last.Row)
+		f.Cut = append(f.Cut, last.Row)
+	}
+	draw := rng.New(d.space.seed, "selection fallback")
+	for d.limits.count < d.size {
+		open := d.limits.rows()
+		if len(open) == 0 {
+			break
+		}
+		row := open[draw.IntN(len(open))]
+		d.take(Choice{Row: row}, Filled)
+		f.Rows = append(f.Rows, row)
+	}
+	d.result.Fallbacks = append(d.result.Fallbacks, f)
+	return nil
+}
+
+// overFull says whether the batch breaks a limit.
+func (d *driver[T]) overFull() bool { return d.limits.over(d.size) || d.limits.anyGroupOver() }
+
+// drop takes a row out of the batch.
+func (d *driver[T]) drop(row int) {
+	d.limits.remove(row)
+	d.result.Picks = slices.DeleteFunc(d.result.Picks, func(p Pick) bool { return p.Row == row })
+}
+
+// backward removes rows while there are too many.
+func (d *driver[T]) backward(back Backward) error {
+	for d.overFull() && len(d.result.Fallbacks) == 0 {
+		removable := d.removable()
+		if !slices.ContainsFunc(d.result.Picks, func(p Pick) bool { return removable(p.Row) }) {
+			return nil
+		}
+		choice, err := back.NextBackward(d.result.Rows(), removable)
+		var stuck *Stuck
+		if errors.As(err, &stuck) {
+			return d.fallBack(stuck.Reason)
+		}
+		if err != nil {
+			return err
+		}
+		d.step++
+		d.drop(choice.Row)
+		d.result.Removed = append(d.result.Removed, Removal{Row: choice.Row, Step: d.step, Score: choice.Score})
+		if err := back.Remove(choice.Row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removable returns which rows may go: any that the method has picked, or, if
+// only groups are too large, those of such groups.
+func (d *driver[T]) removable() func(row int) bool {
+	required := map[int]bool{}
+	for _, p := range d.result.Picks {
+		required[p.Row] = p.Why == Required
+	}
+	any := d.limits.over(d.size)
+	return func(row int) bool { return !required[row] && (any || d.limits.overGroup(row)) }
+}
+
+// report finds the nearest training row of each pick.
+func (d *driver[T]) report() error {
+	train := &d.space.train
+	dist := make([]T, train.rows.Rows)
+	for i := range d.result.Picks {
+		pick := &d.result.Picks[i]
+		pick.Labelled = -1
+		if len(dist) == 0 {
+			continue
+		}
+		if err := d.space.sqDist(dist, train, pick.Row); err != nil {
+			return err
+		}
+		for j, v := range dist {
+			if pick.Labelled < 0 || v < dist[pick.Labelled] {
+				pick.Labelled = j
+			}
+		}
+		pick.Distance = math.Sqrt(float64(dist[pick.Labelled]))
+	}
+	return nil
+}

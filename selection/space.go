@@ -1,0 +1,278 @@
+package selection
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Space is the pool and the training rows as a method sees them: rows in a
+// space whose inner product is the kernel. Candidates are numbered: pool rows
+// from 0, training rows from PoolSize.
+type Space[T matrix.Float] struct {
+	mode                Mode
+	batch               int
+	pool, train, target set[T]
+	weights             []float64        // of pool rows in the target distribution; nil: all 1
+	kernel              kernel.Kernel[T] // nil: rows are features
+	limits              *limits
+	seed                uint64
+	bytes               int64
+	notes               []string
+}
+
+// set is a matrix of rows with k(x, x) of each.
+type set[T matrix.Float] struct {
+	name string
+	rows matrix.Dense[T]
+	diag []T
+}
+
+// newSpace looks at all rows of a problem that has been checked.
+func newSpace[T matrix.Float](p *Problem[T]) (*Space[T], error) {
+	s := &Space[T]{mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed,
+		limits: newLimits(p.Pool.Rows, p.Constraints)}
+	s.pool = set[T]{name: "pool", rows: p.Pool}
+	s.train = set[T]{name: "train", rows: p.Train}
+	s.target = set[T]{name: "target", rows: p.Target.Rows}
+	for _, one := range []*set[T]{&s.pool, &s.train, &s.target} {
+		if err := s.prepare(one, p.Kernel); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// prepare does what the kernel does to each row alone, and computes the
+// diagonal. Features that are not finite, and values of the kernel that make no
+// sense, are errors.
+func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
+	if one.rows.Rows == 0 {
+		return nil
+	}
+	if k != nil {
+		ready, rows, err := kernel.Prepare(k, one.rows)
+		if err != nil {
+			return inSet(err, one.name)
+		}
+		one.rows = rows[0]
+		if !kernel.IsLinear(ready) {
+			s.kernel = ready
+		}
+	}
+	one.diag = alloc[T](s, one.rows.Rows)
+	if s.kernel == nil {
+		linalg.RowNorms(one.diag, one.rows)
+	} else if err := s.kernel.Diag(one.diag, one.rows); err != nil {
+		return inSet(err, one.name)
+	}
+	return one.check(s.kernel == nil)
+}
+
+// check finds the first row whose k(x, x) is no sensible number. A feature that
+// is not finite shows there. Squared distances, up to four times as large, must
+// fit too.
+func (one *set[T]) check(features bool) error {
+	limit := largest[T]() / 16
+	for i, v := range one.diag {
+		if v >= 0 && float64(v) <= limit {
+			continue
+		}
+		if features {
+			for j, x := range one.rows.Row(i) {
+				if x-x != 0 {
+					return &RowError{Set: one.name, Row: i, What: fmt.Sprintf("feature %d", j), Value: float64(x)}
+				}
+			}
+		}
+		return &RowError{Set: one.name, Row: i, What: "k(x, x)", Value: float64(v)}
+	}
+	return nil
+}
+
+func largest[T matrix.Float]() float64 {
+	if isFloat32[T]() {
+		return math.MaxFloat32
+	}
+	return math.MaxFloat64
+}
+
+func isFloat32[T matrix.Float]() bool {
+	var zero T
+	return unsafe.Sizeof(zero) == 4
+}
+
+// inSet says in which set of rows an error of the kernel lies.
+func inSet(err error, name string) error {
+	var row *kernel.RowError
+	if errors.As(err, &row) {
+		return &RowError{Set: name, Row: row.Row, What: fmt.Sprintf("%s %d", row.What, row.Column), Value: row.Value}
+	}
+	return fmt.Errorf("selection: %s rows: %w", name, err)
+}
+
+// alloc returns memory that counts as the method's.
+func alloc[U matrix.Float, T matrix.Float](s *Space[T], n int) []U {
+	var zero U
+	s.bytes += int64(n) * int64(unsafe.Sizeof(zero))
+	return matrix.Alloc[U](n)
+}
+
+func allocMatrix[U matrix.Float, T matrix.Float](s *Space[T], rows, cols int) matrix.Dense[U] {
+	return matrix.View(rows, cols, alloc[U](s, rows*cols))
+}
+
+// PoolSize is the number of pool rows.
+func (s *Space[T]) PoolSize() int { return s.pool.rows.Rows }
+
+// TrainSize is the number of training rows, in either mode.
+func (s *Space[T]) TrainSize() int { return s.train.rows.Rows }
+
+// Mode is P or TP.
+func (s *Space[T]) Mode() Mode { return s.mode }
+
+// Batch is the number of rows to pick.
+func (s *Space[T]) Batch() int { return s.batch }
+
+// Open says whether a pool row may be picked now.
+func (s *Space[T]) Open(row int) bool { return s.limits.open[row] }
+
+// Diag returns k(x, x) of the pool rows. It is not to be written to.
+func (s *Space[T]) Diag() []T { return s.pool.diag }
+
+// Features returns the features of the pool rows and of the training rows, if
+// the kernel has them at hand. They are not to be written to.
+func (s *Space[T]) Features() (pool, train matrix.Dense[T], ok bool) {
+	if s.kernel != nil {
+		return matrix.Dense[T]{}, matrix.Dense[T]{}, false
+	}
+	return s.pool.rows, s.train.rows, true
+}
+
+// Kernel writes k(x, y) of each pool row x and the candidate y to dst.
+func (s *Space[T]) Kernel(dst []T, candidate int) error {
+	return s.kernelColumn(dst, &s.pool, candidate)
+}
+
+// SqDist writes the squared distance k(x, x) + k(y, y) − 2k(x, y) of each pool
+// row x and the candidate y to dst.
+func (s *Space[T]) SqDist(dst []T, candidate int) error {
+	return s.sqDist(dst, &s.pool, candidate)
+}
+
+// Best returns the open row of largest score, the lowest of equal ones. A score
+// that is NaN is an error.
+func (s *Space[T]) Best(score []T) (Choice, error) {
+	row, err := bestOpen(score, s.limits.open)
+	if err != nil || row < 0 {
+		return Choice{}, err
+	}
+	return Choice{Row: row, Score: float64(score[row])}, nil
+}
+
+// Stream returns the start of a random stream for the purpose.
+func (s *Space[T]) Stream(purpose string) *rng.Stream { return rng.New(s.seed, "selection "+purpose) }
+
+// refuseTarget is for methods that represent no distribution.
+func (s *Space[T]) refuseTarget(method string) error {
+	if s.weights != nil || s.target.rows.Rows > 0 {
+		return &MethodError{method, "it represents no distribution, so there can be no target"}
+	}
+	return nil
+}
+
+// Note adds a line to the result.
+func (s *Space[T]) Note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// row returns a candidate's row and its k(x, x).
+func (s *Space[T]) row(candidate int) (matrix.Dense[T], T) {
+	one, i := &s.pool, candidate
+	if i >= s.PoolSize() {
+		one, i = &s.train, i-s.PoolSize()
+	}
+	return one.rows.Slice(i, i+1), one.diag[i]
+}
+
+// gather returns the rows of candidates, as a view if they are the training rows.
+func (s *Space[T]) gather(candidates []int) matrix.Dense[T] {
+	if s.areTrain(candidates) {
+		return s.train.rows
+	}
+	rows := allocMatrix[T](s, len(candidates), s.pool.rows.Cols)
+	for i, x := range candidates {
+		row, _ := s.row(x)
+		copy(rows.Row(i), row.Row(0))
+	}
+	return rows
+}
+
+func (s *Space[T]) areTrain(candidates []int) bool {
+	if len(candidates) != s.TrainSize() {
+		return false
+	}
+	for i, x := range candidates {
+		if x != s.PoolSize()+i {
+			return false
+		}
+	}
+	return true
+}
+
+// centre describes a candidate for the result.
+func (s *Space[T]) centre(candidate int) Centre {
+	if candidate >= s.PoolSize() {
+		return Centre{Set: TrainSet, Row: candidate - s.PoolSize()}
+	}
+	return Centre{Set: PoolSet, Row: candidate}
+}
+
+func (s *Space[T]) kernelColumn(dst []T, of *set[T], candidate int) error {
+	row, _ := s.row(candidate)
+	if s.kernel == nil {
+		linalg.MulVec(dst, of.rows, row.Row(0))
+		return nil
+	}
+	if err := s.kernel.Cross(matrix.View(1, len(dst), dst), row, of.rows); err != nil {
+		return inSet(err, of.name)
+	}
+	return of.checkValues(dst)
+}
+
+func (s *Space[T]) sqDist(dst []T, of *set[T], candidate int) error {
+	row, diag := s.row(candidate)
+	if s.kernel == nil {
+		linalg.SqDistTo(dst, of.rows, row.Row(0))
+		return nil
+	}
+	if err := s.kernelColumn(dst, of, candidate); err != nil {
+		return err
+	}
+	toSqDist(dst, of.diag, diag)
+	return nil
+}
+
+// toSqDist turns kernel values with one row into squared distances from it. What
+// rounding leaves below zero is zero.
+func toSqDist[T matrix.Float](values, diag []T, own T) {
+	for i, v := range values {
+		values[i] = max(own+diag[i]-2*v, 0)
+	}
+}
+
+// checkValues finds a value of the kernel that is not finite.
+func (one *set[T]) checkValues(values []T) error {
+	for i, v := range values {
+		if v-v != 0 {
+			return &RowError{Set: one.name, Row: i, What: "k(x, y)", Value: float64(v)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package selection
+
+import (
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// DefaultSigma2 is the noise variance σ² of the paper's experiments.
+const DefaultSigma2 = 1e-6
+
+// sigma2Of returns a method's σ²: the given one, or the default for zero.
+func sigma2Of(method string, sigma2 float64) (float64, error) {
+	if sigma2 == 0 {
+		return DefaultSigma2, nil
+	}
+	if !(sigma2 > 0) || sigma2-sigma2 != 0 {
+		return 0, &MethodError{method, "σ² must be positive and finite"}
+	}
+	return sigma2, nil
+}
+
+// wideFeatures returns the features of pool, train and target in float64: those
+// of the problem itself, or copies of what is in float32.
+func wideFeatures[T matrix.Float](s *Space[T], method string) (pool, train, target matrix.Dense[float64], err error) {
+	if s.kernel != nil {
+		return pool, train, target, &MethodError{method, "it needs features, and the kernel has none at hand"}
+	}
+	return widened(s, s.pool.rows), widened(s, s.train.rows), widened(s, s.target.rows), nil
+}
+
+func widened[T matrix.Float](s *Space[T], m matrix.Dense[T]) matrix.Dense[float64] {
+	if same, ok := any(m).(matrix.Dense[float64]); ok {
+		return same
+	}
+	wide := allocMatrix[float64](s, m.Rows, m.Cols)
+	overPieces(m.Rows, 256, func(_, from, to int) { matrix.Convert(wide.Slice(from, to), m.Slice(from, to)) })
+	return wide
+}
+
+// wideNorms returns the squared norms of features.
+func wideNorms[T matrix.Float](s *Space[T], features matrix.Dense[float64]) []float64 {
+	norms := alloc[float64](s, features.Rows)
+	linalg.RowNorms(norms, features)
+	return norms
+}
