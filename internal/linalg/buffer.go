@@ -16,3 +16,11 @@ func borrow[T matrix.Float](n int) *buffer[T] {
 }
 
 func giveBack[T matrix.Float](b *buffer[T]) { listOf[buffer[T]](&buffers).put(b) }
+
+// scratchMatrix returns a matrix in the memory of m, or in new memory if that is
+// too small, with undefined elements. Its rows are no multiple of 4 KiB apart,
+// which would put a column into few lines of the cache.
+func scratchMatrix[T matrix.Float](m matrix.Dense[T], rows, cols int) matrix.Dense[T] {
+	stride := (cols+15)&^15 + 8
+	return matrix.Dense[T]{Rows: rows, Cols: cols, Stride: stride, Data: grow(m.Data, rows*stride)}
+}

@@ -130,7 +130,7 @@ func (j *eigenJob[T]) Do(part, _ int) {
 func (j *eigenJob[T]) load(a matrix.Dense[T], exponent int) {
 	n := a.Rows
 	j.set, j.n = simd.For[T](), n
-	j.m, j.z = squareScratch(j.m, n), squareScratch(j.z, n)
+	j.m, j.z = scratchMatrix(j.m, n, n), scratchMatrix(j.z, n, n)
 	scale := T(math.Ldexp(1, -exponent))
 	for i := range n {
 		row := j.m.Row(i)
@@ -142,17 +142,6 @@ func (j *eigenJob[T]) load(a matrix.Dense[T], exponent int) {
 	j.tau, j.product = grow(j.tau, n), grow(j.product, n)
 	j.d, j.e = grow(j.d, n), grow(j.e, n)
 	j.order = slices.Grow(j.order[:0], n)[:n]
-}
-
-// squareScratch returns an n x n matrix in the memory of m, with rows that are
-// not a multiple of 4 KiB apart.
-func squareScratch[T matrix.Float](m matrix.Dense[T], n int) matrix.Dense[T] {
-	return scratchMatrix(m, n, n)
-}
-
-func scratchMatrix[T matrix.Float](m matrix.Dense[T], rows, cols int) matrix.Dense[T] {
-	stride := (cols+15)&^15 + 8
-	return matrix.Dense[T]{Rows: rows, Cols: cols, Stride: stride, Data: grow(m.Data, rows*stride)}
 }
 
 // unload writes the eigenvalues in ascending order, and their vectors.
