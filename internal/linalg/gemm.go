@@ -152,9 +152,6 @@ func (g *gemmJob[T]) cut(threads int) {
 	g.colParts = min(threads, ceilDiv(g.panels, panelsPerPart))
 	wanted := partsPerThread * threads / g.colParts
 	g.rowParts = max(1, min(wanted, g.dst.Rows/rowsPerPart))
-	if g.rowParts == 1 {
-		g.colParts = min(partsPerThread*threads, ceilDiv(g.panels, panelsPerPart))
-	}
 	if g.rowParts*g.colParts < threads {
 		g.rowParts = min(ceilDiv(threads, g.colParts), ceilDiv(g.dst.Rows, g.set.TileRows()))
 	}
