@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 49d0f6792a0497f2cac9b7d9
+// sources f444c05ed1172a182691425c
 // content 46f4f83b628ad4de17d6dada

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 49d0f6792a0497f2cac9b7d9
+// sources f444c05ed1172a182691425c
 // content a97859aed189f0d4b008e44b

@@ -1565,29 +1565,25 @@ written:
 	RET
 
 // func packPanelF32AVX2(dst []float32, src []float32, ld int, k int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·packPanelF32AVX2(SB), NOSPLIT, $0-64
-	MOVQ   dst_base+0(FP), AX
-	MOVQ   src_base+24(FP), CX
-	MOVQ   ld+48(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   k+56(FP), BX
-	IMUL3Q $0x20, DX, SI
-	ADDQ   CX, SI
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+24(FP), CX
+	MOVQ ld+48(FP), DX
+	SHLQ $0x02, DX
+	MOVQ k+56(FP), BX
 
 loop:
-	TESTQ      BX, BX
-	JLE        done
-	PREFETCHT1 (SI)
-	ADDQ       DX, SI
-	VMOVUPS    (CX), Y0
-	VMOVUPS    Y0, (AX)
-	VMOVUPS    32(CX), Y1
-	VMOVUPS    Y1, 32(AX)
-	ADDQ       DX, CX
-	ADDQ       $0x00000040, AX
-	DECQ       BX
-	JMP        loop
+	TESTQ   BX, BX
+	JLE     done
+	VMOVUPS (CX), Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ    DX, CX
+	ADDQ    $0x00000040, AX
+	DECQ    BX
+	JMP     loop
 
 done:
 	VZEROUPPER
@@ -3375,29 +3371,25 @@ written:
 	RET
 
 // func packPanelF64AVX2(dst []float64, src []float64, ld int, k int)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·packPanelF64AVX2(SB), NOSPLIT, $0-64
-	MOVQ   dst_base+0(FP), AX
-	MOVQ   src_base+24(FP), CX
-	MOVQ   ld+48(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   k+56(FP), BX
-	IMUL3Q $0x20, DX, SI
-	ADDQ   CX, SI
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+24(FP), CX
+	MOVQ ld+48(FP), DX
+	SHLQ $0x03, DX
+	MOVQ k+56(FP), BX
 
 loop:
-	TESTQ      BX, BX
-	JLE        done
-	PREFETCHT1 (SI)
-	ADDQ       DX, SI
-	VMOVUPD    (CX), Y0
-	VMOVUPD    Y0, (AX)
-	VMOVUPD    32(CX), Y1
-	VMOVUPD    Y1, 32(AX)
-	ADDQ       DX, CX
-	ADDQ       $0x00000040, AX
-	DECQ       BX
-	JMP        loop
+	TESTQ   BX, BX
+	JLE     done
+	VMOVUPD (CX), Y0
+	VMOVUPD Y0, (AX)
+	VMOVUPD 32(CX), Y1
+	VMOVUPD Y1, 32(AX)
+	ADDQ    DX, CX
+	ADDQ    $0x00000040, AX
+	DECQ    BX
+	JMP     loop
 
 done:
 	VZEROUPPER
@@ -3539,5 +3531,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 49d0f6792a0497f2cac9b7d9
-// content 61b98006c05f9eb9a70bd325
+// sources f444c05ed1172a182691425c
+// content 2dcb506f187cb467041bb137

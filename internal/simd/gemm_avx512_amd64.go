@@ -170,5 +170,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources 49d0f6792a0497f2cac9b7d9
+// sources f444c05ed1172a182691425c
 // content e46103c7815b620058ebdc89

@@ -4856,30 +4856,25 @@ written:
 	RET
 
 // func packPanelF32AVX512(dst []float32, src []float32, ld int, k int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·packPanelF32AVX512(SB), NOSPLIT, $0-64
-	MOVQ   dst_base+0(FP), AX
-	MOVQ   src_base+24(FP), CX
-	MOVQ   ld+48(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   k+56(FP), BX
-	IMUL3Q $0x20, DX, SI
-	ADDQ   CX, SI
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+24(FP), CX
+	MOVQ ld+48(FP), DX
+	SHLQ $0x02, DX
+	MOVQ k+56(FP), BX
 
 loop:
-	TESTQ      BX, BX
-	JLE        done
-	PREFETCHT1 (SI)
-	PREFETCHT1 64(SI)
-	ADDQ       DX, SI
-	VMOVUPS    (CX), Z0
-	VMOVUPS    Z0, (AX)
-	VMOVUPS    64(CX), Z1
-	VMOVUPS    Z1, 64(AX)
-	ADDQ       DX, CX
-	ADDQ       $0x00000080, AX
-	DECQ       BX
-	JMP        loop
+	TESTQ   BX, BX
+	JLE     done
+	VMOVUPS (CX), Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z1
+	VMOVUPS Z1, 64(AX)
+	ADDQ    DX, CX
+	ADDQ    $0x00000080, AX
+	DECQ    BX
+	JMP     loop
 
 done:
 	VZEROUPPER
@@ -10148,30 +10143,25 @@ written:
 	RET
 
 // func packPanelF64AVX512(dst []float64, src []float64, ld int, k int)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·packPanelF64AVX512(SB), NOSPLIT, $0-64
-	MOVQ   dst_base+0(FP), AX
-	MOVQ   src_base+24(FP), CX
-	MOVQ   ld+48(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   k+56(FP), BX
-	IMUL3Q $0x20, DX, SI
-	ADDQ   CX, SI
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+24(FP), CX
+	MOVQ ld+48(FP), DX
+	SHLQ $0x03, DX
+	MOVQ k+56(FP), BX
 
 loop:
-	TESTQ      BX, BX
-	JLE        done
-	PREFETCHT1 (SI)
-	PREFETCHT1 64(SI)
-	ADDQ       DX, SI
-	VMOVUPD    (CX), Z0
-	VMOVUPD    Z0, (AX)
-	VMOVUPD    64(CX), Z1
-	VMOVUPD    Z1, 64(AX)
-	ADDQ       DX, CX
-	ADDQ       $0x00000080, AX
-	DECQ       BX
-	JMP        loop
+	TESTQ   BX, BX
+	JLE     done
+	VMOVUPD (CX), Z0
+	VMOVUPD Z0, (AX)
+	VMOVUPD 64(CX), Z1
+	VMOVUPD Z1, 64(AX)
+	ADDQ    DX, CX
+	ADDQ    $0x00000080, AX
+	DECQ    BX
+	JMP     loop
 
 done:
 	VZEROUPPER
@@ -10379,5 +10369,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 49d0f6792a0497f2cac9b7d9
-// content 382b6ceed58803811f9acc19
+// sources f444c05ed1172a182691425c
+// content a78e99f4fbf46ab785a8d34a

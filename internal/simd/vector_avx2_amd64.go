@@ -184,5 +184,5 @@ func tanhF64AVX2(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX2(dst []float64, deriv []float64, x []float64)
 
-// sources 49d0f6792a0497f2cac9b7d9
+// sources f444c05ed1172a182691425c
 // content 0e17445cdc3b57ceb269ccfb

@@ -184,5 +184,5 @@ func tanhF64AVX512(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX512(dst []float64, deriv []float64, x []float64)
 
-// sources 49d0f6792a0497f2cac9b7d9
+// sources f444c05ed1172a182691425c
 // content 6b9510451642f1930a0c10e2

@@ -18,13 +18,16 @@ func (v vectors) maths() {
 // integer, r = x − n·ln 2 in [−ln 2/2, ln 2/2], and t = e^r − 1 from its Taylor
 // series. ln 2 is the sum of two numbers, of which the first has so few digits
 // that n times it is exact.
+//
+// Adding magic leaves an integer plus the bias of the exponent in the last
+// digits of the sum: subtracting it again has rounded, and shifting the sum up
+// makes a power of two.
 type exponential struct {
 	vectors
-	log2e      operand.Op
-	high, low  operand.Op   // ln 2
-	taylor     []operand.Op // 1/k! for k = 2, 3 ...
-	one, magic operand.Op
-	half       operand.Op
+	log2e, high, low operand.Op // log2 e, ln 2
+	one, half, magic operand.Op
+	even             []operand.Op // 1/k! for k = 2, 4 ...
+	odd              []float64    // 1/k! for k = 3, 5 ..., read where they are used
 }
 
 // expRange is where e^x is neither zero nor infinite after rounding, and a
@@ -32,7 +35,7 @@ type exponential struct {
 // tenth of the last digit; high and low sum to ln 2.
 type expRange struct {
 	least, most float64
-	order       int
+	order       float64
 	high, low   float64
 	mantissa    uint8 // bits
 }
@@ -46,54 +49,66 @@ func (e emitter) expRange() expRange {
 
 func (v vectors) exponential() exponential {
 	c := v.expRange()
+	bias := math.Ldexp(1, 8*v.size-int(c.mantissa)-2) - 1
 	x := exponential{vectors: v, log2e: v.numberSource(math.Log2E),
-		high: v.numberSource(c.high), low: v.numberSource(c.low), one: v.numberSource(1)}
-	factorial := 1.0
-	for k := 2; k <= c.order; k++ {
-		factorial *= float64(k)
-		x.taylor = append(x.taylor, v.numberSource(1/factorial))
-	}
+		high: v.numberSource(c.high), low: v.numberSource(c.low),
+		one: v.numberSource(1), magic: v.numberSource(math.Ldexp(1.5, int(c.mantissa)) + bias)}
 	if v.wide == 32 {
-		bias := float64(int(1)<<(8*v.size-int(c.mantissa)-2) - 1)
-		x.magic = v.numberSource(1.5*math.Ldexp(1, int(c.mantissa)) + bias)
 		x.half = v.numberSource(0.5)
+	}
+	for k, factorial := 2.0, 2.0; k < c.order; k += 2 {
+		x.even = append(x.even, v.numberSource(1/factorial))
+		factorial *= k + 1
+		x.odd = append(x.odd, 1/factorial)
+		factorial *= k + 2
 	}
 	return x
 }
 
 // split returns n and t of x.
 func (e exponential) split(x reg.VecVirtual) (n, t reg.VecVirtual) {
-	n, r, q, t := e.reg(), e.reg(), e.reg(), e.reg()
-	e.mulv(e.log2e, x, n)
-	e.round(n, n)
+	n, r, r2 := e.reg(), e.reg(), e.reg()
+	e.load(e.magic, n)
+	e.fma231(e.log2e, x, n)
+	e.sub(e.magic, n, n)
 	e.load(x, r)
 	e.fnma231(e.high, n, r)
 	e.fnma231(e.low, n, r)
-	last := len(e.taylor) - 1
-	e.load(e.taylor[last], q)
-	for k := last - 1; k >= 0; k-- {
-		e.fma213(e.taylor[k], r, q)
-	}
-	e.mulv(r, r, t)
-	e.fma213(r, q, t)
+	e.mulv(r, r, r2)
+	t = e.polynomial(r, r2)
+	e.fma213(r, r2, t)
 	return n, t
 }
 
-// round rounds to the nearest integer.
-func (e exponential) round(x, to reg.VecVirtual) {
-	const nearest = operand.U8(8)
-	switch {
-	case e.wide == 64:
-		e.typed(e.VRNDSCALEPS, e.VRNDSCALEPD, nearest, x, to)
-	case e.single():
-		e.VROUNDPS(nearest, x, to)
-	default:
-		e.VROUNDPD(nearest, x, to)
+// polynomial sums r^(k−2)/k! pair by pair, then pairs of pairs: a shorter
+// chain of instructions than one coefficient after the other, so that more
+// vectors are in work at once.
+func (e exponential) polynomial(r, r2 reg.VecVirtual) reg.VecVirtual {
+	var terms []reg.VecVirtual
+	for i, even := range e.even {
+		t := e.number(e.odd[i])
+		e.fma213(even, r, t)
+		terms = append(terms, t)
 	}
+	for power := r2; len(terms) > 1; {
+		var sums []reg.VecVirtual
+		for k := 0; k+1 < len(terms); k += 2 {
+			e.fma213(terms[k], power, terms[k+1])
+			sums = append(sums, terms[k+1])
+		}
+		if len(terms)%2 == 1 {
+			sums = append(sums, terms[len(terms)-1])
+		}
+		if terms = sums; len(terms) > 1 {
+			square := e.reg()
+			e.mulv(power, power, square)
+			power = square
+		}
+	}
+	return terms[0]
 }
 
-// of returns e^x for x inside expRange, rounding once more where the result is
-// subnormal.
+// of returns e^x for x inside expRange. A subnormal result is rounded once more.
 func (e exponential) of(x reg.VecVirtual) reg.VecVirtual {
 	n, p := e.split(x)
 	e.add(e.one, p, p)
@@ -101,12 +116,14 @@ func (e exponential) of(x reg.VecVirtual) reg.VecVirtual {
 		e.typed(e.VSCALEFPS, e.VSCALEFPD, n, p, p)
 		return p
 	}
-	// 2^n itself may be out of range, so multiply by it in two steps.
-	part := e.reg()
-	e.mulv(e.half, n, part)
-	e.round(part, part)
+	// 2^n itself may be out of range: multiply by 2^(n/2) and by the rest.
+	part, factor := e.reg(), e.reg()
+	e.load(e.magic, part)
+	e.fma231(e.half, n, part)
+	e.shiftUp(part, factor)
+	e.mulv(factor, p, p)
+	e.sub(e.magic, part, part)
 	e.sub(part, n, n)
-	e.mulv(e.power(part), p, p)
 	e.mulv(e.power(n), p, p)
 	return p
 }
@@ -114,15 +131,14 @@ func (e exponential) of(x reg.VecVirtual) reg.VecVirtual {
 // power returns 2^n for n within the range of normal exponents.
 func (e exponential) power(n reg.VecVirtual) reg.VecVirtual {
 	p := e.reg()
-	if e.wide == 64 {
-		e.load(e.one, p)
-		e.typed(e.VSCALEFPS, e.VSCALEFPD, n, p, p)
-		return p
-	}
-	// The sum has n plus the exponent's bias in its last digits.
 	e.add(e.magic, n, p)
-	e.typed(e.VPSLLD, e.VPSLLQ, operand.U8(e.expRange().mantissa), p, p)
+	e.shiftUp(p, p)
 	return p
+}
+
+// shiftUp moves the last digits to where the exponent is.
+func (e exponential) shiftUp(x, to reg.VecVirtual) {
+	e.typed(e.VPSLLD, e.VPSLLQ, operand.U8(e.expRange().mantissa), x, to)
 }
 
 // exp clamps x to the range; v.min and v.max keep NaN as their first operand.
