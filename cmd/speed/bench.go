@@ -35,33 +35,33 @@ const (
 const budget = 400 * time.Millisecond
 
 // best returns the shortest time of body in seconds, on the given threads.
-func best(threads int, body func()) float64 {
+func best(threads int, body func()) float64 { return bestAfter(threads, func() {}, body) }
+
+// bestAfter is best for a body that writes over its input: prepare restores it,
+// off the clock.
+func bestAfter(threads int, prepare, body func()) float64 {
 	linalg.SetThreads(threads)
 	defer linalg.SetThreads(0)
+	prepare()
 	body() // warm caches and scratch
-	calls := callsPerMillisecond(body)
 	shortest := math.Inf(1)
 	for start, rounds := time.Now(), 0; rounds < 3 || time.Since(start) < budget; rounds++ {
+		prepare()
 		begin := time.Now()
-		for range calls {
-			body()
-		}
-		shortest = min(shortest, time.Since(begin).Seconds()/float64(calls))
+		body()
+		shortest = min(shortest, time.Since(begin).Seconds())
 	}
 	return shortest
 }
 
-// callsPerMillisecond is how often to call body for a time that the clock can
-// measure well; at least once.
-func callsPerMillisecond(body func()) int {
-	begin := time.Now()
-	body()
-	return 1 + int(time.Millisecond/(1+time.Since(begin)))
-}
-
 // rate reports work of the given amount (flops or bytes) as a share of a limit.
 func (b *bench) rate(op, shape, resource string, threads int, work float64, body func()) {
-	speed := work / best(threads, body) / 1e9
+	b.rateAfter(op, shape, resource, threads, work, func() {}, body)
+}
+
+// rateAfter is rate for a body whose input prepare restores, off the clock.
+func (b *bench) rateAfter(op, shape, resource string, threads int, work float64, prepare, body func()) {
+	speed := work / bestAfter(threads, prepare, body) / 1e9
 	unit := "GFLOP/s"
 	if resource == memory || resource == cache {
 		unit = "GB/s"

@@ -21,6 +21,7 @@ func linalgSection(b *bench) {
 		gemm[float64](b, "dgemm", 4096, 513, 512, linalg.NoTrans, linalg.NoTrans, threads)
 	}
 	streams(b)
+	factorisations(b)
 }
 
 // gemm measures an m x k by k x n product.
@@ -52,6 +53,52 @@ func streams(b *bench) {
 		b.rate("gemv", shape, memory, threads, bytes, func() { linalg.MulVec(out, pool, query) })
 		b.rate("sqdist", shape, memory, threads, bytes, func() { linalg.SqDistTo(out, pool, query) })
 	}
+}
+
+// factorisations measures what a posterior needs. n³/3 operations are counted
+// for the Cholesky factor and for the inverse of a triangle, 4n³/3 for the
+// reduction of an eigenproblem, whose other parts vary.
+func factorisations(b *bench) {
+	for _, threads := range threadCounts() {
+		cholesky(b, 2048, threads)
+		triangularInverse(b, 1024, threads)
+		eigen(b, 512, threads)
+	}
+}
+
+func cholesky(b *bench, n, threads int) {
+	a := positive(n)
+	work := matrix.New[float64](n, n)
+	b.rateAfter("cholesky", square(n), fma64, threads, cube(n)/3,
+		func() { matrix.Copy(work, a) }, func() { must(linalg.Cholesky(work)) })
+}
+
+func triangularInverse(b *bench, n, threads int) {
+	a := positive(n)
+	must(linalg.Cholesky(a))
+	work := matrix.New[float64](n, n)
+	b.rateAfter("triinv", square(n), fma64, threads, cube(n)/3,
+		func() { matrix.Copy(work, a) }, func() { must(linalg.InvertLower(work)) })
+}
+
+func eigen(b *bench, n, threads int) {
+	a := positive(n)
+	values, vectors := make([]float64, n), matrix.New[float64](n, n)
+	b.seconds("eigen", square(n), fma64, threads, 4*cube(n)/3,
+		func() { must(linalg.SymEigen(values, vectors, a)) })
+}
+
+func square(n int) string { return fmt.Sprintf("%dx%d", n, n) }
+func cube(n int) float64  { return float64(n) * float64(n) * float64(n) }
+
+// positive returns a positive definite matrix.
+func positive(n int) matrix.Dense[float64] {
+	x, a := random[float64](n, n), matrix.New[float64](n, n)
+	linalg.Syrk(a, 1/float64(n), x, linalg.NoTrans, 0)
+	for i := range n {
+		a.Set(i, i, a.At(i, i)+1)
+	}
+	return a
 }
 
 // random returns a matrix of normal variates from a fixed seed.

@@ -24,6 +24,8 @@ var sections = []struct {
 	run  func(*bench)
 }{
 	{"linalg", linalgSection},
+	{"training", trainingSection},
+	{"features", featuresSection},
 }
 
 // usageExit is the exit code for a wrong command line.
