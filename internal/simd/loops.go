@@ -1,6 +1,9 @@
 package simd
 
-import "math"
+import (
+	"math"
+	"runtime"
+)
 
 // The plain loops. Each defines its primitive; the assembly is tested against
 // it. They are also what runs on CPUs that no assembly was written for.
@@ -190,9 +193,6 @@ func fmaLoopLoop[T Float](n int) int {
 		a, b = a*0.5+1, b*0.5+1
 		c, d = c*0.5+1, d*0.5+1
 	}
-	fmaSink = float64(a + b + c + d)
+	runtime.KeepAlive(a + b + c + d) // or the compiler drops the loop
 	return 8 * n
 }
-
-// fmaSink keeps the compiler from dropping fmaLoopLoop.
-var fmaSink float64
