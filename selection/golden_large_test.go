@@ -1,0 +1,169 @@
+package selection_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/transform"
+)
+
+// TestGoldenLarge selects 256 of 50000 rows by the gradients of a trained
+// network, sketched to 512 features.
+func TestGoldenLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	pool, train := largeFeatures(t, "X_pool"), largeFeatures(t, "X_train")
+	narrow := selection.Problem[float32]{Pool: pool, Train: train, Batch: 256, Mode: selection.TP}
+	checkLarge(t, "lcmd_tp_f32", selection.LCMD[float32]{}, narrow)
+	checkLarge(t, "maxdist_tp_f32", selection.MaxDist[float32]{}, narrow)
+
+	wide := selection.Problem[float64]{Pool: matrix.Converted[float64](pool), Train: matrix.Converted[float64](train), Batch: 256, Mode: selection.TP}
+	checkLarge(t, "lcmd_tp_f64", selection.LCMD[float64]{}, wide)
+	checkLarge(t, "maxdist_tp_f64", selection.MaxDist[float64]{}, wide)
+
+	wide.Mode = selection.P
+	linear := kernel.NewLinear[float64](512)
+	labels := matrix.Converted[float64](matrix.View(1, 1024, narrowed(t, "y_train").Data)).Data
+	draw := replay(golden.Matrix(t, "large/draw0_fw_p_acs-rf-hyper.npy").Data)
+	hyper, _, err := transform.ACSRandomFeaturesHyper(linear, wide.Train, labels, 512, &draw, transform.Published)
+	must(t, err)
+	checkLarge(t, "fw_p_acs-rf-hyper", selection.FrankWolfe[float64]{}, onFeatures(t, wide, hyper))
+
+	posterior, _, err := transform.Train(linear, wide.Train, sigma2)
+	must(t, err)
+	post := onFeatures(t, wide, posterior)
+	checkLarge(t, "maxdiag_train", selection.MaxDiag[float64]{}, post)
+	checkLarge(t, "maxdist_p_train", selection.MaxDist[float64]{}, post)
+	checkLarge(t, "lcmd_p_train", selection.LCMD[float64]{}, post)
+	checkLarge(t, "fw_p_train", selection.FrankWolfe[float64]{}, post)
+	checkLarge(t, "maxdet_p_train", selection.MaxDet[float64]{}, post)
+	checkLarge(t, "bait_f_p_train", selection.BAIT[float64]{Compat: true}, post)
+	checkLarge(t, "bait_fb_p_train", selection.BAIT[float64]{Compat: true, Backward: true}, post)
+}
+
+func checkLarge[T matrix.Float](t *testing.T, name string, m selection.Method[T], p selection.Problem[T]) {
+	t.Helper()
+	r, err := selection.Select(m, p)
+	must(t, err)
+	want := golden.Ints(t, "large/idx_"+name+".npy")
+	if name == "maxdiag_train" {
+		slices.Reverse(want) // it lists the smallest first
+	}
+	same := 0
+	for same < len(want) && r.Picks[same].Row == want[same] {
+		same++
+	}
+	t.Logf("%-18s %6.2f s (train %.2f, forward %.2f, backward %.2f), %d picks agree", name, r.Timing.Total.Seconds(),
+		r.Timing.Train.Seconds(), r.Timing.Forward.Seconds(), r.Timing.Backward.Seconds(), same)
+	if same < len(want) {
+		t.Errorf("%s: pick %d is row %d, want %d", name, same, r.Picks[same].Row, want[same])
+	}
+}
+
+// onFeatures puts the features of a kernel in the place of rows.
+func onFeatures(t *testing.T, p selection.Problem[float64], k kernel.Kernel[float64]) selection.Problem[float64] {
+	t.Helper()
+	var err error
+	p.Pool, err = kernel.FeatureMatrix(k.(kernel.FeatureMap[float64]), p.Pool)
+	must(t, err)
+	p.Train, err = kernel.FeatureMatrix(k.(kernel.FeatureMap[float64]), p.Train)
+	must(t, err)
+	return p
+}
+
+func narrowed(t *testing.T, name string) matrix.Dense[float32] {
+	return matrix.Converted[float32](golden.Matrix(t, "large/"+name+".npy"))
+}
+
+// largeFeatures are the sketched gradients of the golden network 10-512-512-1:
+// Σ over layers of √512·(x̃A_in) ⊙ (gA_out), with matrices that have been divided
+// by √512.
+func largeFeatures(t *testing.T, inputs string) matrix.Dense[float32] {
+	t.Helper()
+	const sigma = 0.2
+	x := narrowed(t, inputs)
+	root := float32(math.Sqrt(512))
+	var layers, slopes, weights []matrix.Dense[float32]
+	for l := 1; l <= 3; l++ {
+		w := narrowed(t, fmt.Sprintf("W%d", l))
+		b := narrowed(t, fmt.Sprintf("b%d", l))
+		factor := float32(sigma / math.Sqrt(float64(w.Rows)))
+		layers = append(layers, extended(x, factor, sigma))
+		z := product(x, linalg.NoTrans, w, linalg.NoTrans, factor)
+		x, slopes = rectified(z, b.Data, sigma), append(slopes, positive(z, b.Data, sigma))
+		weights = append(weights, w)
+	}
+	back := matrix.New[float32](x.Rows, 1)
+	for i := range back.Data {
+		back.Data[i] = 1
+	}
+	features := matrix.New[float32](x.Rows, 512)
+	for l := 2; l >= 0; l-- {
+		in := product(layers[l], linalg.NoTrans, narrowed(t, fmt.Sprintf("A_in%d", l+1)), linalg.NoTrans, root)
+		out := product(back, linalg.NoTrans, narrowed(t, fmt.Sprintf("A_out%d", l+1)), linalg.NoTrans, 1)
+		for i, v := range in.Data {
+			features.Data[i] += v * out.Data[i]
+		}
+		if l > 0 {
+			back = product(back, linalg.NoTrans, weights[l], linalg.Trans, float32(sigma/math.Sqrt(float64(weights[l].Rows))))
+			for i, s := range slopes[l-1].Data {
+				back.Data[i] *= s
+			}
+		}
+	}
+	return features
+}
+
+func product(a matrix.Dense[float32], opA linalg.Op, b matrix.Dense[float32], opB linalg.Op, alpha float32) matrix.Dense[float32] {
+	cols := b.Cols
+	if opB == linalg.Trans {
+		cols = b.Rows
+	}
+	dst := matrix.New[float32](a.Rows, cols)
+	linalg.Gemm(dst, alpha, a, opA, b, opB, 0)
+	return dst
+}
+
+// extended is [factor·x, sigma].
+func extended(x matrix.Dense[float32], factor, sigma float32) matrix.Dense[float32] {
+	e := matrix.New[float32](x.Rows, x.Cols+1)
+	for i := range x.Rows {
+		row := e.Row(i)
+		for j, v := range x.Row(i) {
+			row[j] = factor * v
+		}
+		row[x.Cols] = sigma
+	}
+	return e
+}
+
+func rectified(z matrix.Dense[float32], bias []float32, sigma float32) matrix.Dense[float32] {
+	return mapped(z, bias, sigma, func(v float32) float32 { return max(v, 0) })
+}
+
+func positive(z matrix.Dense[float32], bias []float32, sigma float32) matrix.Dense[float32] {
+	return mapped(z, bias, sigma, func(v float32) float32 {
+		if v > 0 {
+			return 1
+		}
+		return 0
+	})
+}
+
+func mapped(z matrix.Dense[float32], bias []float32, sigma float32, f func(float32) float32) matrix.Dense[float32] {
+	m := matrix.New[float32](z.Rows, z.Cols)
+	for i := range z.Rows {
+		for j, v := range z.Row(i) {
+			m.Row(i)[j] = f(v + sigma*bias[j])
+		}
+	}
+	return m
+}
