@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources f444c05ed1172a182691425c
+// sources 5376ad35a9a04df98e430fd0
 // content 46f4f83b628ad4de17d6dada

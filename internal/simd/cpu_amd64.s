@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources f444c05ed1172a182691425c
+// sources 5376ad35a9a04df98e430fd0
 // content a97859aed189f0d4b008e44b

@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources f444c05ed1172a182691425c
+// sources 5376ad35a9a04df98e430fd0
 // content 3ed81663c57627781abcdbe6

@@ -184,5 +184,5 @@ func tanhF64AVX2(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX2(dst []float64, deriv []float64, x []float64)
 
-// sources f444c05ed1172a182691425c
+// sources 5376ad35a9a04df98e430fd0
 // content 0e17445cdc3b57ceb269ccfb

@@ -3682,5 +3682,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources f444c05ed1172a182691425c
+// sources 5376ad35a9a04df98e430fd0
 // content 32c93490f771c7f8ddac03dc

@@ -184,5 +184,5 @@ func tanhF64AVX512(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX512(dst []float64, deriv []float64, x []float64)
 
-// sources f444c05ed1172a182691425c
+// sources 5376ad35a9a04df98e430fd0
 // content 6b9510451642f1930a0c10e2

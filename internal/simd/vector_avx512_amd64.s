@@ -3491,5 +3491,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources f444c05ed1172a182691425c
+// sources 5376ad35a9a04df98e430fd0
 // content af7caedeb72c6228bb323e10

@@ -23,7 +23,7 @@ func (v vectors) end() {
 // scalar returns a parameter in all lanes.
 func (v vectors) scalar(param string) reg.VecVirtual {
 	r := v.reg()
-	v.broadcast(v.addr(param), r)
+	v.broadcast(v.param(param), r)
 	return r
 }
 

@@ -58,7 +58,7 @@ func (e emitter) fma213(x, y, z operand.Op)  { e.typed(e.VFMADD213PS, e.VFMADD21
 func (e emitter) fms213(x, y, z operand.Op)  { e.typed(e.VFMSUB213PS, e.VFMSUB213PD, x, y, z) }
 func (e emitter) fnma231(x, y, z operand.Op) { e.typed(e.VFNMADD231PS, e.VFNMADD231PD, x, y, z) }
 
-// less is the predicate of compare for y < x, false for NaN.
+// The relations of compare. None holds for NaN.
 const (
 	equal   = 0x00
 	less    = 0x11
@@ -88,9 +88,4 @@ func (e emitter) fold(r reg.VecVirtual, combine instruction) {
 		e.VMOVSHDUP(x, y)
 		combine(y, x, x)
 	}
-}
-
-// storeLowest stores the lowest lane of r.
-func (e emitter) storeLowest(r reg.VecVirtual, to operand.Mem) {
-	e.typed(e.VMOVSS, e.VMOVSD, r.AsX(), to)
 }

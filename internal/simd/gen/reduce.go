@@ -41,7 +41,5 @@ func (v vectors) sumOf(name, params, doc string, addTo func(p place, acc reg.Vec
 		}
 	}
 	v.fold(acc[0], v.add)
-	v.VZEROUPPER()
-	v.storeLowest(acc[0], v.addr(""))
-	v.RET()
+	v.returnLowest(acc[0])
 }

@@ -122,7 +122,7 @@ func (b *rowBlock) startGroup() {
 	b.eachRow(func(i int, index reg.GPVirtual) {
 		b.MOVQ(index, b.row[i])
 		b.IMULQ(b.stride, b.row[i])
-		b.ADDQ(b.addrOf(b.Param("rows").Base()), b.row[i])
+		b.ADDQ(addr(b.Param("rows").Base()), b.row[i])
 	})
 	b.XORQ(b.at, b.at)
 	b.MOVQ(b.distance, b.ahead)

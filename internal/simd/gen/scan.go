@@ -34,9 +34,7 @@ func (v vectors) least() {
 		v.min(acc[0], a, acc[0])
 	}
 	v.fold(acc[0], v.min)
-	v.VZEROUPPER()
-	v.storeLowest(acc[0], v.addr(""))
-	v.RET()
+	v.returnLowest(acc[0])
 }
 
 // loadOr is load with the lanes of other where none exist.
@@ -145,7 +143,7 @@ func (v vectors) minLabel() {
 	v.begin("minLabel", "(dst []T, label []int32, x []T, id int32)", "lowers dst to x and labels with id what it lowers.")
 	w := v.over("dst", "label", "x")
 	id := v.reg()
-	v.VBROADCASTSS(v.addr("id"), id) // moves bits, of an integer too
+	v.VBROADCASTSS(v.param("id"), id) // moves bits, of an integer too
 	bodies := 0
 	w.each("", unrolled, func(places []place) {
 		bodies++

@@ -4,6 +4,7 @@ import (
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // vector generates the vector primitives.
@@ -38,16 +39,18 @@ func (v vectors) begin(name, params, doc string) {
 	v.Pragma("noescape")
 }
 
-// addr is the address of a parameter or, with an empty name, of the result.
-func (v vectors) addr(name string) operand.Mem {
-	p := v.ReturnIndex(0)
-	if name != "" {
-		p = v.Param(name)
-	}
-	return v.addrOf(p)
+// param is the address of a parameter.
+func (v vectors) param(name string) operand.Mem { return addr(v.Param(name)) }
+
+// returnLowest ends a function that returns the lowest lane of r.
+func (v vectors) returnLowest(r reg.VecVirtual) {
+	v.VZEROUPPER()
+	v.typed(v.VMOVSS, v.VMOVSD, r.AsX(), addr(v.ReturnIndex(0)))
+	v.RET()
 }
 
-func (v vectors) addrOf(c gotypes.Component) operand.Mem {
+// addr is the address of a part of the arguments or results.
+func addr(c gotypes.Component) operand.Mem {
 	at, err := c.Resolve()
 	if err != nil {
 		panic(err)

@@ -1,0 +1,82 @@
+package simd
+
+import (
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// TestPageEdges puts every slice next to a page that must not be touched, at
+// its end and at its start: a read outside ends the test program.
+func TestPageEdges(t *testing.T) {
+	t.Run("float32", testPageEdges[float32])
+	t.Run("float64", testPageEdges[float64])
+}
+
+func testPageEdges[T Float](t *testing.T) {
+	const most = 140
+	var pages [4]page[T]
+	for i := range pages {
+		pages[i] = newPage[T](t)
+	}
+	labels := newPage[int32](t)
+	r := rand.New(rand.NewPCG(17, 18))
+	for _, s := range Available[T]() {
+		for n := range most {
+			for _, slice := range []func(page[T], []T) []T{page[T].atEnd, page[T].atStart} {
+				for _, p := range primitives[T]() {
+					args := p.randomArgs(r, n)
+					for i, a := range args {
+						args[i] = slice(pages[i], a)
+					}
+					p.run(s, args)
+				}
+				label := labels.atEnd(make([]int32, n))
+				s.MinLabel(slice(pages[0], random[T](r, n)), label, slice(pages[1], random[T](r, n)), 1)
+				rowsAtEdge(s, r, n%37, func(i int, x []T) []T { return slice(pages[i], x) })
+			}
+		}
+	}
+}
+
+// rowsAtEdge runs the row primitives on rows that lie apart; the last one ends
+// with its slice.
+func rowsAtEdge[T Float](s *Set[T], r *rand.Rand, width int, place func(i int, x []T) []T) {
+	n, stride := 1+r.IntN(9), width+3
+	for _, f := range rowFuncs[T]() {
+		q := place(0, random[T](r, width))
+		rows := place(1, random[T](r, (n-1)*stride+width))
+		f(s, place(2, make([]T, n)), q, rows, stride)
+	}
+}
+
+// page is memory between two pages that cannot be touched.
+type page[E any] struct{ all []E }
+
+func newPage[E any](t *testing.T) page[E] {
+	size := os.Getpagesize()
+	raw, err := syscall.Mmap(-1, 0, 3*size, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = syscall.Munmap(raw) })
+	inside := raw[size : 2*size]
+	if err := syscall.Mprotect(inside, syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
+		t.Skip(err)
+	}
+	var e E
+	return page[E]{unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(inside))), uintptr(size)/unsafe.Sizeof(e))}
+}
+
+func (p page[E]) atStart(x []E) []E {
+	copy(p.all, x)
+	return p.all[:len(x):len(x)]
+}
+
+func (p page[E]) atEnd(x []E) []E {
+	start := len(p.all) - len(x)
+	copy(p.all[start:], x)
+	return p.all[start:]
+}
