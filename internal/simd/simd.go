@@ -14,6 +14,9 @@
 // outside its slices. Element-wise methods may write over their own input
 // (dst == x); other overlap is not allowed.
 //
+// Assembly cannot be interrupted, and the garbage collector waits for it: callers
+// cut passes over more than some megabytes into pieces.
+//
 //go:generate go run -C gen . ..
 package simd
 
