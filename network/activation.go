@@ -78,6 +78,9 @@ func (a *Activation) UnmarshalText(text []byte) error {
 	return err
 }
 
+// At returns φ(z) and its slope. a must be one of the constants.
+func (a Activation) At(z float64) (value, slope float64) { return activations[a].at(z) }
+
 func (a Activation) known() bool { return int(a) < len(activations) }
 
 // slopeFromOutput says that φ'(z) can be told from φ(z), as a mask, so that

@@ -1,0 +1,229 @@
+package nextbatch
+
+import (
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/transform"
+)
+
+// composer makes the kernel that a spec describes. Kernels are in float32 until
+// the first transformation or method with σ² in it, and in float64 from there on.
+type composer struct {
+	spec     Spec
+	problem  Problem
+	warnings []string
+
+	train64 matrix.Dense[float64] // the labelled rows, once needed in float64
+}
+
+// kernel returns the kernel in float32 or, if the spec has σ² in it, in float64;
+// the other one is nil.
+func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], error) {
+	before, after := c.cut()
+	if len(after) == 0 && !c.spec.Method.Info().Noise {
+		k, err := withoutNoise(c, c.base32, before)
+		return k, nil, err
+	}
+	c.train64 = matrix.Converted[float64](c.problem.Train)
+	k, err := c.widened(before)
+	for i, t := range after {
+		if err != nil {
+			break
+		}
+		k, err = c.withNoise(k, t, uint64(len(before)+i))
+	}
+	return nil, k, err
+}
+
+// cut returns the transformations before the first one with σ² in it, and the
+// others.
+func (c *composer) cut() (before, after []Transform) {
+	for i, t := range c.spec.Transforms {
+		switch t.(type) {
+		case Posterior, Train, ACSGrad, ACSRandomFeatures, ACSRandomFeaturesHyper:
+			return c.spec.Transforms[:i], c.spec.Transforms[i:]
+		}
+	}
+	return c.spec.Transforms, nil
+}
+
+// widened returns the kernel after the given transformations in float64. A
+// sketch is computed in float32 and handed on; without one, the base kernel
+// itself is in float64.
+func (c *composer) widened(before []Transform) (kernel.Kernel[float64], error) {
+	for _, t := range before {
+		if _, ok := t.(Sketch); !ok {
+			continue
+		}
+		k, err := withoutNoise(c, c.base32, before)
+		if err != nil {
+			return nil, err
+		}
+		return kernel.Widen(k.(kernel.FeatureMap[float32])), nil // a sketch has features
+	}
+	return withoutNoise(c, c.base64, before)
+}
+
+// withoutNoise applies transformations without σ² to the base kernels, one for each
+// member of an ensemble until ens adds them up.
+func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Kernel[T], error), list []Transform) (kernel.Kernel[T], error) {
+	members := make([]kernel.Kernel[T], c.spec.Members())
+	for i := range members {
+		k, err := base(i)
+		if err != nil {
+			return nil, err
+		}
+		members[i] = k
+	}
+	train := matrix.Converted[T](c.problem.Train)
+	for step, t := range list {
+		if _, ok := t.(Ensemble); ok {
+			sum, err := transform.Ensemble(members...)
+			if err != nil {
+				return nil, err
+			}
+			members = []kernel.Kernel[T]{sum}
+			continue
+		}
+		for i := range members {
+			var err error
+			if members[i], err = applyPlain(c, members[i], t, train, uint64(step), uint64(i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return members[0], nil
+}
+
+func applyPlain[T matrix.Float](c *composer, k kernel.Kernel[T], t Transform, train matrix.Dense[T], step, member uint64) (kernel.Kernel[T], error) {
+	switch t := t.(type) {
+	case Scale:
+		if t.Factor != 0 {
+			return transform.ScaleBy(k, t.Factor)
+		}
+		scaled, _, err := transform.Scale(k, train)
+		return scaled, err
+	case Sketch:
+		features, err := finite(k, t)
+		if err != nil {
+			return nil, err
+		}
+		return transform.Sketch(features, t.P, c.normals("sketch", step, member), c.variant())
+	}
+	return nil, fmt.Errorf("%v cannot come here", t)
+}
+
+// withNoise applies a transformation to a kernel in float64.
+func (c *composer) withNoise(k kernel.Kernel[float64], t Transform, step uint64) (kernel.Kernel[float64], error) {
+	var fit transform.Fit
+	var err error
+	sigma2 := c.spec.NoiseVariance()
+	switch t := t.(type) {
+	case Posterior:
+		k, fit, err = transform.Posterior(k, c.train64, sigma2)
+	case Train:
+		k, fit, err = transform.Train(k, c.train64, sigma2)
+	case ACSGrad:
+		k, fit, err = transform.ACSGrad(k, c.train64, sigma2, c.variant())
+	case ACSRandomFeatures, ACSRandomFeaturesHyper:
+		k, fit, err = c.randomFeatures(k, t, step)
+	default:
+		k, err = applyPlain(c, k, t, c.train64, step, 0)
+	}
+	if fit.Jitter > 0 {
+		c.warnings = append(c.warnings, fmt.Sprintf(
+			"%v: rounding left a matrix indefinite; %.3g was added to its diagonal, as if the noise variance were higher by as much", t, fit.Jitter))
+	}
+	return k, err
+}
+
+func (c *composer) randomFeatures(k kernel.Kernel[float64], t Transform, step uint64) (kernel.Kernel[float64], transform.Fit, error) {
+	features, err := finite(k, t)
+	if err != nil {
+		return nil, transform.Fit{}, err
+	}
+	from := c.normals("acs-rf", step, 0)
+	if hyper, ok := t.(ACSRandomFeaturesHyper); ok {
+		return transform.ACSRandomFeaturesHyper(features, c.train64, c.problem.Labels, hyper.P, from, c.variant())
+	}
+	return transform.ACSRandomFeatures(features, c.train64, t.(ACSRandomFeatures).P, c.spec.NoiseVariance(), from, c.variant())
+}
+
+// finite returns the kernel as a feature map, which t needs.
+func finite[T matrix.Float](k kernel.Kernel[T], t Transform) (kernel.FeatureMap[T], error) {
+	if m, ok := k.(kernel.FeatureMap[T]); ok {
+		return m, nil
+	}
+	return nil, fmt.Errorf("%v needs features, and the kernel before it has none here", t)
+}
+
+func (c *composer) variant() transform.Variant {
+	if c.spec.Compat {
+		return transform.Published
+	}
+	return transform.Paper
+}
+
+// normals returns the random numbers for a step of the spec: the same for the
+// same seed, step and member, whatever comes before or after.
+func (c *composer) normals(purpose string, step, member uint64) transform.Normals {
+	return transform.Seeded(c.problem.Seed, purpose, step, member)
+}
+
+// base32 returns the base kernel of one member in float32.
+func (c *composer) base32(member int) (kernel.Kernel[float32], error) {
+	switch k := c.spec.Kernel.(type) {
+	case Gradient:
+		return kernel.NewGrad(c.taps(member)), nil
+	case LastLayer:
+		return kernel.NewLastLayers(c.taps(member), max(1, k.Layers))
+	}
+	return baseOnInputs[float32](c)
+}
+
+// base64 is base32 in float64; the network itself still computes in float32.
+func (c *composer) base64(member int) (kernel.Kernel[float64], error) {
+	switch k := c.spec.Kernel.(type) {
+	case Gradient:
+		return kernel.NewGrad(kernel.WidenTaps(c.taps(member))), nil
+	case LastLayer:
+		return kernel.NewLastLayers(kernel.WidenTaps(c.taps(member)), max(1, k.Layers))
+	}
+	return baseOnInputs[float64](c)
+}
+
+func (c *composer) taps(member int) kernel.Taps[float32] {
+	return network.NewTaps(c.problem.Networks[member], kernel.BlockRows, 0)
+}
+
+// baseOnInputs returns a base kernel that is computed from the rows themselves.
+func baseOnInputs[T matrix.Float](c *composer) (kernel.Kernel[T], error) {
+	inputs := c.problem.Pool.Cols
+	switch k := c.spec.Kernel.(type) {
+	case Laplace:
+		if k.Scale == 0 {
+			k.Scale = 1
+		}
+		return kernel.NewLaplace[T](inputs, k.Scale)
+	case NNGP:
+		return kernel.NewNNGP[T](c.wide(inputs))
+	case NTK:
+		return kernel.NewNTK[T](c.wide(inputs))
+	}
+	return kernel.NewLinear[T](inputs), nil // linear, and the user's features
+}
+
+// wide is the network at hand, infinitely wide. Its biases start at zero. The
+// published code takes the formula of ReLU for every activation.
+func (c *composer) wide(inputs int) kernel.Wide {
+	net := c.problem.Networks[0]
+	a := net.Architecture()
+	w := kernel.Wide{Inputs: inputs, Layers: net.Layers(), SigmaW: a.SigmaW}
+	if a.Activation != network.ReLU && !c.spec.Compat {
+		w.Activation = a.Activation.At
+	}
+	return w
+}

@@ -1,0 +1,138 @@
+package nextbatch
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// Problem is what Select picks from. Its matrices belong to the caller; Select
+// only reads them.
+type Problem struct {
+	// Networks were trained on Train: one, or as many as the ens(n) of the spec
+	// asks for. Kernels that do not look at a network need none, but nngp and
+	// ntk take their depth and constants from the first.
+	Networks network.Ensemble[float32]
+
+	// Train and Pool hold the labelled rows and the candidates, scaled as the
+	// networks saw them (see network.Regressor.Inputs); with the kernel
+	// "features", the user's own features.
+	Train, Pool matrix.Dense[float32]
+	// Labels are those of Train, standardised. Only acs-rf-hyper looks at them.
+	Labels []float64
+
+	Batch int    // rows to pick
+	Seed  uint64 // of sketches, and of methods that draw
+
+	// Target is the distribution that the batch shall represent, if not that of
+	// the pool: other rows, scaled as the pool's, or a weight for each pool row.
+	Target      selection.Target[float32]
+	Constraints selection.Constraints
+}
+
+// Batch is what Select found.
+type Batch struct {
+	*selection.Result
+	Spec     Spec
+	Warnings []string      // what happened on the way that a reader should know
+	Kernel   time.Duration // taken to compute the kernel; Timing has the rest
+}
+
+// Select picks the rows to label next, by the method that the spec names. The
+// same problem, spec and seed give the same batch, whatever the number of
+// threads.
+func Select(spec Spec, p Problem) (*Batch, error) {
+	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	c := &composer{spec: spec, problem: p}
+	narrow, wide, err := c.kernel()
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", spec, err)
+	}
+	if wide != nil {
+		return pick(c, begin, wide, matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Pool),
+			selection.Target[float64]{Rows: matrix.Converted[float64](p.Target.Rows), Weights: p.Target.Weights})
+	}
+	return pick(c, begin, narrow, p.Train, p.Pool, p.Target)
+}
+
+// check reports everything that is wrong with a problem for a spec.
+func (p Problem) check(spec Spec) error {
+	var found []error
+	complain := func(wrong bool, format string, args ...any) {
+		if wrong {
+			found = append(found, fmt.Errorf(format, args...))
+		}
+	}
+	complain(p.Train.Rows > 0 && p.Pool.Rows > 0 && p.Train.Cols != p.Pool.Cols,
+		"the labelled rows have %d columns, the pool %d", p.Train.Cols, p.Pool.Cols)
+	complain(p.Target.Rows.Rows > 0 && p.Target.Rows.Cols != p.Pool.Cols,
+		"the target rows have %d columns, the pool %d", p.Target.Rows.Cols, p.Pool.Cols)
+	needed := networksFor(spec)
+	complain(len(p.Networks) < needed, "%v needs %d trained networks, there are %d", spec, needed, len(p.Networks))
+	for i, n := range p.Networks {
+		complain(needed > 0 && n.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, n.Inputs(), p.Pool.Cols)
+	}
+	for _, t := range spec.Transforms {
+		_, hyper := t.(ACSRandomFeaturesHyper)
+		complain(hyper && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, there are %d", t, p.Train.Rows, len(p.Labels))
+	}
+	return errors.Join(found...)
+}
+
+// networksFor is how many networks a spec looks at.
+func networksFor(spec Spec) int {
+	switch spec.Kernel.(type) {
+	case Gradient, LastLayer:
+		return spec.Members()
+	case NNGP, NTK:
+		return 1
+	}
+	return 0
+}
+
+// pick runs the selection method on rows in the kernel's own kind.
+func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], train, pool matrix.Dense[T], target selection.Target[T]) (*Batch, error) {
+	spec, p := c.spec, c.problem
+	method, err := selection.New[T](spec.Method.String(), selection.Settings{Sigma2: spec.NoiseVariance(), Compat: spec.Compat})
+	if err != nil {
+		return nil, err
+	}
+	question := selection.Problem[T]{
+		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints,
+		Target: selection.Target[T]{Weights: target.Weights},
+	}
+	if spec.Mode == TP {
+		question.Mode = selection.TP
+	}
+	rows := []matrix.Dense[T]{pool, train, target.Rows}
+	for i, set := range rows {
+		if set.Rows == 0 {
+			rows[i].Cols, rows[i].Stride = pool.Cols, pool.Cols // an empty set has the width of the others
+		}
+	}
+	prepared, sets, err := kernel.Prepare(k, rows...)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", spec, err)
+	}
+	question.Pool, question.Train = sets[0], sets[1]
+	if target.Rows.Rows > 0 {
+		question.Target.Rows = sets[2]
+	}
+	if !kernel.IsLinear(prepared) {
+		question.Kernel = prepared
+	}
+	taken := time.Since(begin)
+	result, err := selection.Select(method, question)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", spec, err)
+	}
+	return &Batch{Result: result, Spec: spec, Warnings: c.warnings, Kernel: taken}, nil
+}

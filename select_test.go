@@ -1,0 +1,150 @@
+package nextbatch_test
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// smallProblem trains three small networks on a smooth function.
+func smallProblem(t testing.TB) nextbatch.Problem {
+	t.Helper()
+	stream := rng.New(3, "select test")
+	draw := func(rows int) matrix.Dense[float32] {
+		m := matrix.New[float32](rows, 4)
+		rng.FillNormal(stream, m.Data)
+		return m
+	}
+	p := nextbatch.Problem{Train: draw(40), Pool: draw(150), Batch: 12, Seed: 1}
+	y := matrix.New[float32](40, 1)
+	for i := range y.Rows {
+		x := p.Train.Row(i)
+		v := math.Sin(float64(x[0])) + float64(x[1]*x[2])
+		y.Set(i, 0, float32(v))
+		p.Labels = append(p.Labels, v)
+	}
+	c := network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 20, Batch: 20}}
+	nets, _, err := network.TrainEnsemble(context.Background(), c, 3, network.Data[float32]{X: p.Train, Y: y}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Networks = nets
+	return p
+}
+
+// small replaces the sizes of the published specs by ones for a test.
+func small(t testing.TB, s nextbatch.Spec) nextbatch.Spec {
+	t.Helper()
+	spec, err := nextbatch.ParseSpec(strings.ReplaceAll(s.String(), "(512)", "(24)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// TestSelectAllPublishedSpecs runs every configuration of the paper's tables
+// twice, on one processor and on three.
+func TestSelectAllPublishedSpecs(t *testing.T) {
+	p := smallProblem(t)
+	for _, published := range nextbatch.PublishedSpecs() {
+		for _, compat := range []bool{false, true} {
+			spec := small(t, published)
+			spec.Compat = compat
+			t.Run(spec.String(), func(t *testing.T) {
+				first := rowsOn(t, 1, spec, p)
+				checkRows(t, first, p)
+				if again := rowsOn(t, 3, spec, p); !slices.Equal(first, again) {
+					t.Fatalf("one processor picks %v, three pick %v", first, again)
+				}
+			})
+		}
+	}
+}
+
+func rowsOn(t *testing.T, processors int, spec nextbatch.Spec, p nextbatch.Problem) []int {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+	batch, err := nextbatch.Select(spec, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if batch.Missing != 0 || !batch.Spec.Equal(spec) {
+		t.Fatalf("%d rows are missing; the batch says it is from %v", batch.Missing, batch.Spec)
+	}
+	return batch.Rows()
+}
+
+func checkRows(t *testing.T, rows []int, p nextbatch.Problem) {
+	t.Helper()
+	seen := map[int]bool{}
+	for _, r := range rows {
+		if r < 0 || r >= p.Pool.Rows || seen[r] {
+			t.Fatalf("row %d is out of range or picked twice: %v", r, rows)
+		}
+		seen[r] = true
+	}
+	if len(rows) != p.Batch {
+		t.Fatalf("%d rows, want %d", len(rows), p.Batch)
+	}
+}
+
+// TestSelectOtherKernels covers what the paper's tables leave out.
+func TestSelectOtherKernels(t *testing.T) {
+	p := smallProblem(t)
+	for _, text := range []string{
+		"maxdist-tp:laplace(0.5)", "maxdet-p:ntk>train", "lcmd-tp:features", "bait-f-p:features>train",
+		"lcmd-tp:grad", "maxdet-tp:grad>scale", "kmeanspp-tp:ll(2)>scale(2)>sketch(8)", "lcmd-tp:ll>post@sigma2(0.01)",
+	} {
+		t.Run(text, func(t *testing.T) {
+			checkRows(t, rowsOn(t, 2, nextbatch.MustParseSpec(text), p), p)
+		})
+	}
+}
+
+// TestSelectSeed: the seed matters where something is drawn, and only there.
+func TestSelectSeed(t *testing.T) {
+	p, other := smallProblem(t), smallProblem(t)
+	other.Seed = 2
+	for text, drawn := range map[string]bool{"lcmd-tp:grad>sketch(24)": true, "random": true, "lcmd-tp:ll": false} {
+		spec := nextbatch.MustParseSpec(text)
+		if same := slices.Equal(rowsOn(t, 2, spec, p), rowsOn(t, 2, spec, other)); same == drawn {
+			t.Errorf("%s: two seeds give the same batch: %v", text, same)
+		}
+	}
+}
+
+func TestSelectRefuses(t *testing.T) {
+	good := smallProblem(t)
+	for name, c := range map[string]struct {
+		spec   string
+		change func(*nextbatch.Problem)
+		want   string
+	}{
+		"columns":  {"lcmd-tp:grad", func(p *nextbatch.Problem) { p.Train = matrix.New[float32](3, 5) }, "5 columns"},
+		"networks": {"lcmd-tp:ll>ens(4)", func(*nextbatch.Problem) {}, "needs 4 trained networks, there are 3"},
+		"width":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Pool, p.Train = matrix.New[float32](9, 2), matrix.New[float32](3, 2) }, "network 0 takes 4 columns"},
+		"labels":   {"maxdiag:ll>acs-rf-hyper(8)", func(p *nextbatch.Problem) { p.Labels = nil }, "labels"},
+		"batch":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Batch = -1 }, "atch"},
+		"nan": {"lcmd-tp:ll", func(p *nextbatch.Problem) {
+			p.Pool = p.Pool.Clone()
+			p.Pool.Set(7, 1, float32(math.NaN()))
+		}, "row 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := good
+			c.change(&p)
+			_, err := nextbatch.Select(nextbatch.MustParseSpec(c.spec), p)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error %v, want one that says %q", err, c.want)
+			}
+		})
+	}
+}
