@@ -57,7 +57,7 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	if m.Compat {
 		f.offset += 1e-8
 	}
-	f.c, f.v = alloc[float64](s, pool.Rows), alloc[float64](s, pool.Rows)
+	f.c, f.v, f.scores = alloc[float64](s, pool.Rows), alloc[float64](s, pool.Rows), alloc[float64](s, pool.Rows)
 	f.moments = secondMoments(s, pool, train, target)
 	d := pool.Cols
 	f.w, f.mw, f.q = make([]float64, d), make([]float64, d), make([]float64, d)
@@ -79,6 +79,7 @@ type bait[T matrix.Float] struct {
 	selected    []int
 	cov         *covariance
 	c, v        []float64
+	scores      []float64
 	w, mw, q    []float64
 	start       float64 // the largest v when it was last computed anew
 	stale       bool    // c and v do not belong to S
@@ -138,13 +139,12 @@ func (f *bait[T]) Next() (Choice, error) {
 func (f *bait[T]) score(row int) float64 { return f.v[row] / (f.c[row] + f.offset) }
 
 func (f *bait[T]) best() (int, error) {
-	scores := make([]float64, len(f.v))
-	overPieces(len(scores), scanPiece, func(_, from, to int) {
+	overPieces(len(f.scores), scanPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
-			scores[i] = f.score(i)
+			f.scores[i] = f.score(i)
 		}
 	})
-	return bestOpen(scores, f.space.limits.open)
+	return bestOpen(f.scores, f.space.limits.open)
 }
 
 // Add conditions on many rows as matrix products, on few one by one.
@@ -205,7 +205,7 @@ func (f *bait[T]) renew() error {
 	if err := f.cov.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
 		return err
 	}
-	f.scores(f.c, f.v, f.pool)
+	f.variances(f.c, f.v, f.pool)
 	f.start = 0
 	for _, v := range f.v {
 		f.start = max(f.start, v)
@@ -214,10 +214,10 @@ func (f *bait[T]) renew() error {
 	return nil
 }
 
-// scores computes c and v of rows from S as it was last computed anew. With
+// variances computes c and v of rows from S as it was last computed anew. With
 // S = AᵀA it is c = ‖Aφ‖² and v = (Aφ)ᵀ(A M Aᵀ)(Aφ): second moments of posterior
 // features, as in the paper.
-func (f *bait[T]) scores(c, v []float64, rows matrix.Dense[float64]) {
+func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64]) {
 	a, moments := f.cov.root, f.moments
 	if a.Rows > 0 {
 		moments = congruence(a, f.moments)

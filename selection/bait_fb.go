@@ -63,7 +63,7 @@ func (f *baitFB[T]) enter(batch []int) error {
 	if err := f.cov.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
 		return err
 	}
-	f.scores(f.c, f.v, f.rows)
+	f.variances(f.c, f.v, f.rows)
 	return nil
 }
 

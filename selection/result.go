@@ -95,9 +95,10 @@ type Fallback struct {
 
 // Removal is a row that a backward step took out.
 type Removal struct {
-	Row   int
-	Step  int
-	Score float64 // what was minimised
+	Row    int
+	Picked int     // the step that had picked it
+	Step   int     // the step that removed it
+	Score  float64 // what was minimised
 }
 
 // Timing is how long the parts of a selection took.

@@ -193,9 +193,12 @@ func (d *driver[T]) fallBack(reason string) error {
 func (d *driver[T]) overFull() bool { return d.limits.over(d.size) || d.limits.anyGroupOver() }
 
 // drop takes a row out of the batch.
-func (d *driver[T]) drop(row int) {
+func (d *driver[T]) drop(row int) Pick {
 	d.limits.remove(row)
-	d.result.Picks = slices.DeleteFunc(d.result.Picks, func(p Pick) bool { return p.Row == row })
+	at := slices.IndexFunc(d.result.Picks, func(p Pick) bool { return p.Row == row })
+	dropped := d.result.Picks[at]
+	d.result.Picks = slices.Delete(d.result.Picks, at, at+1)
+	return dropped
 }
 
 // backward removes rows while there are too many.
@@ -214,8 +217,8 @@ func (d *driver[T]) backward(back Backward) error {
 			return err
 		}
 		d.step++
-		d.drop(choice.Row)
-		d.result.Removed = append(d.result.Removed, Removal{Row: choice.Row, Step: d.step, Score: choice.Score})
+		picked := d.drop(choice.Row)
+		d.result.Removed = append(d.result.Removed, Removal{Row: choice.Row, Picked: picked.Step, Step: d.step, Score: choice.Score})
 		if err := back.Remove(choice.Row); err != nil {
 			return err
 		}

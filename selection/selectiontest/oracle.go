@@ -20,8 +20,9 @@ type Input struct {
 	// Kernel is k(x, x̃); nil is the inner product of the rows.
 	Kernel func(x, y []float64) float64
 
-	// Noise is by how much a candidate's score is off, relatively; nil: not.
-	// It is for methods whose scores are equal without rows being equal.
+	// Noise is by how much a candidate's score is off, relatively to the
+	// numbers that it is the difference of; nil: not. It is for methods whose
+	// scores are equal without rows being equal.
 	Noise func(x int) float64
 }
 
@@ -112,12 +113,12 @@ func argmax(candidates []int, score func(x int) float64) int {
 	return best
 }
 
-// noisy is a score with the noise of the input.
-func (in *Input) noisy(x int, score float64) float64 {
+// noisy is a score with the noise of the input, for numbers of the given size.
+func (in *Input) noisy(x int, score, size float64) float64 {
 	if in.Noise == nil {
 		return score
 	}
-	return score * (1 + in.Noise(x))
+	return score + size*in.Noise(x)
 }
 
 // without lists the pool rows that are not in the batch.

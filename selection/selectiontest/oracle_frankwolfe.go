@@ -57,7 +57,7 @@ func (o *FrankWolfeFeatures) Next(rem []int) int {
 		for i := range o.u {
 			sum += o.phi[x][i] * (o.u[i] - o.v[i])
 		}
-		return o.in.noisy(x, sum)
+		return o.in.noisy(x, sum, math.Sqrt(dot(o.u, o.u)))
 	})
 }
 
@@ -103,6 +103,6 @@ func (o *FrankWolfeKernel) Next(rem []int) int {
 		if o.c[x] == 0 {
 			return math.Inf(-1)
 		}
-		return o.in.noisy(x, (o.u[x]-o.v[x])/o.c[x])
+		return o.in.noisy(x, (o.u[x]-o.v[x])/o.c[x], math.Abs(o.u[x])/o.c[x])
 	})
 }
