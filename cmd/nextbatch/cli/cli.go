@@ -1,0 +1,89 @@
+// Package cli is the command line of nextbatch: flags, progress and exit codes.
+// Results go to standard output, everything else to standard error.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// Run runs the command line and returns the exit code. Ctrl-C ends it early.
+func Run(args []string, out, log io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	root := newRoot(out, log)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(log, "nextbatch:", err)
+	var usage usageError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &usage):
+		return exitUsage
+	}
+	return exitFailure
+}
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+func newRoot(out, log io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "nextbatch",
+		Short:         "Which rows of a table should be labelled next?",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if err := simd.OverrideError(); err != nil {
+				return usageError{err}
+			}
+			return nil
+		},
+	}
+	root.SetOut(out)
+	root.SetErr(log)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newDemo())
+	wrapArgs(root)
+	return root
+}
+
+// wrapArgs makes wrong arguments of any command a usage error.
+func wrapArgs(c *cobra.Command) {
+	check := c.Args
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			return nil
+		}
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+}

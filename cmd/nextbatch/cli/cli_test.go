@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestDemo runs one round of the demo and reads what it prints for machines.
+func TestDemo(t *testing.T) {
+	var out, log bytes.Buffer
+	code := Run([]string{"demo", "--rounds", "1", "--start", "64", "-n", "32", "--json"}, &out, &log)
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, log.String())
+	}
+	var result demoResult
+	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
+		t.Fatalf("%v in %q", err, out.String())
+	}
+	if len(result.Labels) != 2 || result.Labels[1] != 96 || len(result.RMSE) != 2 {
+		t.Fatalf("unexpected result %+v", result)
+	}
+	for spec, errors := range result.RMSE {
+		// The labels deviate by about 4 from their mean: a network that has
+		// learnt nothing is not below that.
+		if len(errors) != 2 || errors[0] > 3 || errors[1] > 3 || errors[0] == errors[1] {
+			t.Errorf("%s: RMSE %v", spec, errors)
+		}
+	}
+}
+
+func TestDemoTable(t *testing.T) {
+	var out bytes.Buffer
+	printDemo(&out, demoResult{Labels: []int{5}, RMSE: map[string][]float64{"random": {1.25}}}, []string{"random"})
+	if !strings.Contains(out.String(), "1.250") {
+		t.Fatal(out.String())
+	}
+}
+
+// TestUsage: a wrong command line is told by the exit code, names what is wrong
+// and prints no result.
+func TestUsage(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"demo", "--nonsense"}, "--nonsense"},
+		{[]string{"demo", "extra"}, "extra"},
+		{[]string{"demo", "--batch", "0"}, "--batch"},
+		{[]string{"demo", "--start", "1"}, "--start"},
+		{[]string{"demo", "--rounds", "1000"}, "20000"},
+		{[]string{"nonsense"}, "nonsense"},
+	} {
+		var out, log bytes.Buffer
+		if code := Run(c.args, &out, &log); code != exitUsage {
+			t.Errorf("%v: exit code %d", c.args, code)
+		}
+		if !strings.Contains(log.String(), c.want) || out.Len() > 0 {
+			t.Errorf("%v: says %q, prints %q", c.args, log.String(), out.String())
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	var out, log bytes.Buffer
+	if code := Run(nil, &out, &log); code != exitOK || !strings.Contains(out.String(), "demo") {
+		t.Fatalf("exit code %d, %q %q", code, out.String(), log.String())
+	}
+}

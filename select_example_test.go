@@ -1,0 +1,76 @@
+package nextbatch_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// Two tables: rows with a label and rows without. A network learns the labels,
+// and the default method picks eight rows to label next.
+func ExampleSelect() {
+	labelled, candidates := matrix.New[float32](30, 2), matrix.New[float32](400, 2)
+	fill := func(m matrix.Dense[float32], step float64) {
+		for i := range m.Rows {
+			m.Set(i, 0, float32(math.Mod(float64(i)*step, 1)))
+			m.Set(i, 1, float32(math.Mod(float64(i)*step*step, 1)))
+		}
+	}
+	fill(labelled, 0.618)
+	fill(candidates, 0.755)
+	labels := make([]float64, labelled.Rows)
+	for i := range labels {
+		labels[i] = math.Sin(6 * float64(labelled.At(i, 0)))
+	}
+
+	regressor := &network.Regressor[float32]{Config: network.Config{
+		Architecture: network.Architecture{Hidden: []int{32}},
+		Training:     network.Training{Epochs: 30},
+	}}
+	if err := regressor.Fit(context.Background(), labelled, labels); err != nil {
+		fmt.Println(err)
+		return
+	}
+	train, err := regressor.Inputs(labelled)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pool, err := regressor.Inputs(candidates)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	batch, err := nextbatch.Select(nextbatch.MustParseSpec(nextbatch.DefaultSpec), nextbatch.Problem{
+		Networks: regressor.Ensemble(), Train: train, Pool: pool, Batch: 8, Seed: 1,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(batch.Rows()), "rows by", batch.Spec)
+	// Output: 8 rows by lcmd-tp:grad>sketch(512)
+}
+
+// Bring features from any framework: no network is needed.
+func ExampleSelect_features() {
+	train := matrix.FromRows([][]float32{{1, 0}})
+	pool := matrix.FromRows([][]float32{{1, 0.1}, {0, 2}, {1, 0}, {-3, 0}})
+	batch, err := nextbatch.Select(nextbatch.MustParseSpec("maxdist-tp:features"), nextbatch.Problem{
+		Train: train, Pool: pool, Batch: 2,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, pick := range batch.Picks {
+		fmt.Printf("row %d, %.3g from the nearest label\n", pick.Row, pick.Distance)
+	}
+	// Output:
+	// row 3, 4 from the nearest label
+	// row 1, 2.24 from the nearest label
+}
