@@ -25,8 +25,8 @@ func (w *widened) Dim() int    { return w.of.Dim() }
 func (w *widened) Features(dst, rows matrix.Dense[float64]) error {
 	narrow := w.rows.Matrix(rows.Rows, rows.Cols)
 	convert(narrow, rows)
-	features := w.features.Matrix(dst.Rows, dst.Cols)
-	if err := w.of.Features(features, narrow); err != nil {
+	features, err := Borrow(w.of, narrow, &w.features)
+	if err != nil {
 		return err
 	}
 	convert(dst, features)

@@ -23,23 +23,19 @@ func ACSGrad(k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float
 	if err := checkPosterior(op, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	lambda, err := automatic(op, k, train)
-	if err != nil {
-		return nil, Fit{}, err
-	}
 	factor := 1 / (sigma2 * sigma2)
 	if v == Published {
 		factor = math.Pow(sigma2, -4)
 	}
 	if m, ok := fewFeatures(k, train.Rows); ok {
-		p, fit, err := newFeaturePosterior(op, m, train, sigma2, lambda)
+		p, fit, err := newFeaturePosterior(op, m, train, sigma2, normalising)
 		if err != nil {
 			return nil, Fit{}, err
 		}
-		prior := kernel.Scaled[float64]{Of: kernel.Dot[float64]{}, Factor: factor * lambda * lambda}
+		prior := kernel.Scaled[float64]{Of: kernel.Dot[float64]{}, Factor: factor * fit.Lambda * fit.Lambda}
 		return kernel.Compose[float64](&withPosterior{posterior: p}, kernel.NewProduct[float64](prior, kernel.Dot[float64]{})), fit, nil
 	}
-	p, fit, err := newKernelPosterior(op, k, train, sigma2, lambda)
+	p, fit, err := newKernelPosterior(op, k, train, sigma2, normalising)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -58,15 +54,12 @@ func (e *withPosterior) Inputs() int { return e.posterior.Inputs() }
 func (e *withPosterior) Widths() []int { return []int{e.posterior.Dim(), e.posterior.Dim()} }
 
 func (e *withPosterior) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
-	prior := e.prior.Matrix(rows.Rows, e.posterior.Dim())
-	if err := e.posterior.of.Features(prior, rows); err != nil {
+	prior, err := kernel.Borrow(e.posterior.of, rows, &e.prior)
+	if err != nil {
 		return nil, err
 	}
 	after := e.after.Matrix(rows.Rows, e.posterior.Dim())
-	matrix.Copy(after, prior)
-	if err := e.posterior.apply(after); err != nil {
-		return nil, err
-	}
+	e.posterior.apply(after, prior)
 	return []matrix.Dense[float64]{prior, after}, nil
 }
 

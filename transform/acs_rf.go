@@ -31,11 +31,7 @@ func ACSRandomFeatures(m kernel.FeatureMap[float64], train matrix.Dense[float64]
 	if err := checkPosterior(op, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	lambda, err := automatic[float64](op, m, train)
-	if err != nil {
-		return nil, Fit{}, err
-	}
-	posterior, fit, err := newFeaturePosterior(op, m, train, sigma2, lambda)
+	posterior, fit, err := newFeaturePosterior(op, m, train, sigma2, normalising)
 	if err != nil {
 		return nil, Fit{}, err
 	}

@@ -33,11 +33,7 @@ func ACSRandomFeaturesHyper(m kernel.FeatureMap[float64], train matrix.Dense[flo
 	if err := checkLabels(op, labels, train.Rows); err != nil {
 		return nil, Fit{}, err
 	}
-	lambda, err := automatic[float64](op, m, train)
-	if err != nil {
-		return nil, Fit{}, err
-	}
-	posterior, fit, err := newFeaturePosterior(op, m, train, 1, lambda)
+	posterior, fit, err := newFeaturePosterior(op, m, train, 1, normalising)
 	if err != nil {
 		return nil, Fit{}, err
 	}

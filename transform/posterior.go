@@ -12,6 +12,7 @@ package transform
 import (
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -21,42 +22,40 @@ import (
 // kernel.FeatureMap as result, if k has at most max(1024, 3·rows) features, as
 // the paper does; otherwise in kernel space.
 func Posterior(k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	return posterior("post", k, rows, sigma2, 1)
+	return posterior("post", k, rows, sigma2, unscaled)
 }
 
 // Train returns k_{→X}: Scale on the rows, then Posterior (paper, section
 // "Gaussian Process Posterior Transformation").
 func Train(k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	return scaledPosterior("train", k, rows, sigma2)
+	return posterior("train", k, rows, sigma2, normalising)
 }
 
 // Pool is Train on the rows of the pool: what would be left after observing all
 // of them.
 func Pool(k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	return scaledPosterior("pool", k, rows, sigma2)
+	return posterior("pool", k, rows, sigma2, normalising)
 }
 
-func scaledPosterior(op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	lambda, err := automatic(op, k, rows)
-	if err != nil {
-		return nil, Fit{}, err
-	}
-	return posterior(op, k, rows, sigma2, lambda)
-}
+// scaling gives the λ that goes before a posterior, from the mean of k(x, x)
+// over the rows: normalising or unscaled.
+type scaling func(op string, mean float64) (lambda float64, err error)
+
+func unscaled(string, float64) (float64, error) { return 1, nil }
 
 // posterior returns the posterior of λ²·k.
-func posterior(op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2, lambda float64) (kernel.Kernel[float64], Fit, error) {
+func posterior(op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.Kernel[float64], Fit, error) {
 	if err := checkPosterior(op, rows, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
 	if m, ok := fewFeatures(k, rows.Rows); ok {
-		p, fit, err := newFeaturePosterior(op, m, rows, sigma2, lambda)
+		p, fit, err := newFeaturePosterior(op, m, rows, sigma2, s)
 		if err != nil {
 			return nil, Fit{}, err
 		}
 		return kernel.NewFeatureMap[float64](p), fit, nil
 	}
-	p, fit, err := newKernelPosterior(op, k, rows, sigma2, lambda)
+	p, fit, err := newKernelPosterior(op, k, rows, sigma2, s)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -79,10 +78,32 @@ func fewFeatures(k kernel.Kernel[float64], rows int) (kernel.FeatureMap[float64]
 	return m, true
 }
 
-// wrap says in which transformation the rows to fit to went wrong.
-func wrap(op string, err error) error {
-	if err == nil {
-		return nil
+// factorise turns the gram matrix of features, or of a kernel, into the Cholesky
+// factor of λ²·gram + σ²I, in a matrix of its own, and says how that went. There
+// are n rows behind gram.
+func factorise(op string, gram matrix.Dense[float64], n int, sigma2 float64, s scaling) (matrix.Dense[float64], Fit, error) {
+	trace := 0.0
+	for i := range gram.Rows {
+		trace += gram.At(i, i)
 	}
-	return fmt.Errorf("%s: training rows: %w", op, err)
+	lambda, err := s(op, trace/float64(n))
+	if err != nil {
+		return matrix.Dense[float64]{}, Fit{}, err
+	}
+	for i := range gram.Rows {
+		row := gram.Row(i)
+		for j := range row {
+			row[j] *= lambda * lambda
+		}
+		row[i] += sigma2
+	}
+	l := matrix.New[float64](gram.Rows, gram.Rows)
+	rescue, err := linalg.CholeskyRescue(l, gram)
+	if err != nil {
+		return matrix.Dense[float64]{}, Fit{}, fmt.Errorf("%s: %w", op, err)
+	}
+	return l, Fit{Lambda: lambda, Jitter: rescue.Jitter}, nil
 }
+
+// wrap says in which transformation the rows to fit to went wrong.
+func wrap(op string, err error) error { return fmt.Errorf("%s: training rows: %w", op, err) }

@@ -14,49 +14,67 @@ import (
 //	φ_{→post}(x) = σλ·φ(x)·L^{-T},   L·Lᵀ = λ²·φ(X)ᵀφ(X) + σ²I
 //
 // The paper takes the symmetric root of the inverse instead of L^{-T}; the two
-// differ by a rotation of the features, so the kernel is the same.
+// differ by a rotation of the features, so the kernel is the same. The inverse
+// is formed: a product with it is faster than a solve with L, and the error is
+// small beside the result as well, since L^{-1}·L is 1 up to rounding.
 type featurePosterior struct {
-	of kernel.FeatureMap[float64]
-	l  matrix.Dense[float64] // L/(σλ)
+	of      kernel.FeatureMap[float64]
+	root    matrix.Dense[float64] // σλ·L^{-T}, an upper triangle
+	scratch kernel.Scratch[float64]
 }
 
-func newFeaturePosterior(op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2, lambda float64) (*featurePosterior, Fit, error) {
+func newFeaturePosterior(op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (*featurePosterior, Fit, error) {
 	gram, err := featureGram(m, rows)
 	if err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
-	for i := range gram.Rows {
-		row := gram.Row(i)
-		for j := range row {
-			row[j] *= lambda * lambda
-		}
-		row[i] += sigma2
-	}
-	l := matrix.New[float64](gram.Rows, gram.Rows)
-	rescue, err := linalg.CholeskyRescue(l, gram)
+	l, fit, err := factorise(op, gram, rows.Rows, sigma2, s)
 	if err != nil {
+		return nil, Fit{}, err
+	}
+	if err := linalg.InvertLower(l); err != nil {
 		return nil, Fit{}, fmt.Errorf("%s: %w", op, err)
 	}
-	factor := 1 / (math.Sqrt(sigma2) * lambda)
-	for i := range l.Data {
-		l.Data[i] *= factor
+	fit.FeatureSpace = true
+	p := &featurePosterior{of: m, root: gram} // gram has done its work
+	factor := math.Sqrt(sigma2) * fit.Lambda
+	for i := range l.Rows {
+		for j, v := range l.Row(i) {
+			p.root.Set(j, i, factor*v)
+		}
 	}
-	return &featurePosterior{of: m, l: l}, Fit{Lambda: lambda, FeatureSpace: true, Jitter: rescue.Jitter}, nil
+	return p, fit, nil
 }
 
 func (p *featurePosterior) Inputs() int { return p.of.Inputs() }
 func (p *featurePosterior) Dim() int    { return p.of.Dim() }
 
 func (p *featurePosterior) Features(dst, rows matrix.Dense[float64]) error {
-	if err := p.of.Features(dst, rows); err != nil {
+	features, err := kernel.Borrow(p.of, rows, &p.scratch)
+	if err != nil {
 		return err
 	}
-	return p.apply(dst)
+	p.apply(dst, features)
+	return nil
 }
 
-// apply turns features of the kernel, in place, into those of the posterior.
-func (p *featurePosterior) apply(features matrix.Dense[float64]) error {
-	return linalg.SolveLower(features, linalg.Right, p.l, linalg.Trans)
+// rootCols is the width of the blocks of columns that a triangle is multiplied
+// in. Narrow blocks leave out more of its zeros, wide ones make faster products.
+const rootCols = 128
+
+// apply writes the features of the posterior to dst, from those of the kernel.
+func (p *featurePosterior) apply(dst, features matrix.Dense[float64]) {
+	n, dim := dst.Rows, p.root.Rows
+	blocks := max(1, (dim+rootCols/2)/rootCols)
+	for b := range blocks {
+		from, to := b*rootCols, (b+1)*rootCols
+		if b == blocks-1 {
+			to = dim
+		}
+		// Below row to these columns of the triangle are zero.
+		linalg.Gemm(dst.Block(0, n, from, to), 1, features.Block(0, n, 0, to), linalg.NoTrans,
+			p.root.Block(0, to, from, to), linalg.NoTrans, 0)
+	}
 }
 
 // featureGram returns ΦᵀΦ, block by block.
@@ -73,8 +91,8 @@ func featureGram(m kernel.FeatureMap[float64], rows matrix.Dense[float64]) (matr
 func eachBlock(m kernel.FeatureMap[float64], rows matrix.Dense[float64], f func(first int, features matrix.Dense[float64])) error {
 	var scratch kernel.Scratch[float64]
 	return kernel.OverBlocks(rows.Rows, func(from, to int) error {
-		features := scratch.Matrix(to-from, m.Dim())
-		if err := m.Features(features, rows.Slice(from, to)); err != nil {
+		features, err := kernel.Borrow(m, rows.Slice(from, to), &scratch)
+		if err != nil {
 			return err
 		}
 		f(from, features)

@@ -1,8 +1,6 @@
 package transform
 
 import (
-	"fmt"
-
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -22,28 +20,25 @@ type kernelPosterior struct {
 	explained kernel.Scratch[float64]
 }
 
-func newKernelPosterior(op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2, lambda float64) (*kernelPosterior, Fit, error) {
+func newKernelPosterior(op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (*kernelPosterior, Fit, error) {
 	e, f := kernel.Decompose(k)
-	p := &kernelPosterior{embedding: e, prior: f}
-	if lambda != 1 {
-		p.prior = kernel.Scaled[float64]{Of: f, Factor: lambda * lambda}
-	}
+	p := &kernelPosterior{embedding: e}
 	if err := p.keepTrain(rows); err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
 	gram := matrix.New[float64](rows.Rows, rows.Rows)
-	if err := p.prior.Cross(gram, p.train, p.train); err != nil {
+	if err := f.Cross(gram, p.train, p.train); err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
-	for i := range gram.Rows {
-		gram.Row(i)[i] += sigma2
-	}
-	p.l = matrix.New[float64](rows.Rows, rows.Rows)
-	rescue, err := linalg.CholeskyRescue(p.l, gram)
+	l, fit, err := factorise(op, gram, rows.Rows, sigma2, s)
 	if err != nil {
-		return nil, Fit{}, fmt.Errorf("%s: %w", op, err)
+		return nil, Fit{}, err
 	}
-	return p, Fit{Lambda: lambda, Jitter: rescue.Jitter}, nil
+	p.l, p.prior = l, f
+	if fit.Lambda != 1 {
+		p.prior = kernel.Scaled[float64]{Of: f, Factor: fit.Lambda * fit.Lambda}
+	}
+	return p, fit, nil
 }
 
 // keepTrain embeds the training rows and keeps a copy of their parts.

@@ -8,7 +8,6 @@ package transform
 // standardised labels is.
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -20,7 +19,18 @@ import (
 // *DegenerateError.
 func Scale[T matrix.Float](k kernel.Kernel[T], train matrix.Dense[T]) (kernel.Kernel[T], float64, error) {
 	const op = "scale"
-	lambda, err := automatic(op, k, train)
+	if err := checkRows(op, train.Rows); err != nil {
+		return nil, 0, err
+	}
+	diag := make([]T, train.Rows)
+	if err := k.Diag(diag, train); err != nil {
+		return nil, 0, wrap(op, err)
+	}
+	sum := 0.0
+	for _, v := range diag {
+		sum += float64(v)
+	}
+	lambda, err := normalising(op, sum/float64(train.Rows))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -36,22 +46,6 @@ func ScaleBy[T matrix.Float](k kernel.Kernel[T], lambda float64) (kernel.Kernel[
 	}
 	e, f := kernel.Decompose(k)
 	return kernel.Compose[T](e, kernel.Scaled[T]{Of: f, Factor: lambda * lambda}), nil
-}
-
-// automatic returns λ.
-func automatic[T matrix.Float](op string, k kernel.Kernel[T], train matrix.Dense[T]) (float64, error) {
-	if err := checkRows(op, train.Rows); err != nil {
-		return 0, err
-	}
-	diag := make([]T, train.Rows)
-	if err := k.Diag(diag, train); err != nil {
-		return 0, fmt.Errorf("%s: training rows: %w", op, err)
-	}
-	sum := 0.0
-	for _, v := range diag {
-		sum += float64(v)
-	}
-	return normalising(op, sum/float64(train.Rows))
 }
 
 // normalising returns mean^{-1/2}.
