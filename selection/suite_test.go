@@ -63,7 +63,7 @@ func TestBAIT(t *testing.T) {
 }
 
 func TestFrankWolfe(t *testing.T) {
-	t.Run("feature space", selectiontest.Suite[float64]{Compared: 0.95, NoKernel: true,
+	t.Run("feature space", selectiontest.Suite[float64]{Compared: 0.9, NoKernel: true,
 		Method: selection.FrankWolfe[float64]{},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.FrankWolfeFeatures{} }}.Run)
 	t.Run("kernel space", selectiontest.Suite[float64]{Compared: 0.9, Quadratic: true,

@@ -1,0 +1,284 @@
+package selection_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/selectiontest"
+)
+
+// eachMethod runs f for every method in both modes.
+func eachMethod(f func(m selection.Method[float64], mode selection.Mode)) {
+	for _, e := range selection.Methods[float64]() {
+		f(e.New(selection.Settings{Sigma2: 1e-2}), selection.P)
+		f(e.New(selection.Settings{Sigma2: 1e-2}), selection.TP)
+	}
+}
+
+func constrained(c selection.Constraints, batch int, mode selection.Mode) selection.Problem[float64] {
+	p := selectiontest.Cases()[0].Problem // 120 rows
+	p.Constraints, p.Batch, p.Mode = c, batch, mode
+	return p
+}
+
+func TestExcludedRowsAreNotPicked(t *testing.T) {
+	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		free := mustSelect(t, m, constrained(selection.Constraints{}, 30, mode)).Rows()
+		r := mustSelect(t, m, constrained(selection.Constraints{Exclude: free}, 30, mode))
+		if len(r.Picks) != 30 || r.Missing != 0 {
+			t.Errorf("%s-%s: %d picks", m.Name(), mode, len(r.Picks))
+		}
+		for _, row := range r.Rows() {
+			if slices.Contains(free, row) {
+				t.Errorf("%s-%s: picked row %d, which is excluded", m.Name(), mode, row)
+			}
+		}
+	})
+}
+
+func TestRequiredRowsComeFirstAndCount(t *testing.T) {
+	require := []int{17, 3, 99}
+	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		r := mustSelect(t, m, constrained(selection.Constraints{Require: require}, 10, mode))
+		if !slices.Equal(r.Rows()[:3], require) || len(r.Picks) != 10 {
+			t.Errorf("%s-%s: %v", m.Name(), mode, r.Rows())
+		}
+		for i, pick := range r.Picks {
+			if (pick.Why == selection.Required) != (i < 3) {
+				t.Errorf("%s-%s: pick %d is %s", m.Name(), mode, i, pick.Why)
+			}
+		}
+	})
+}
+
+// TestRequiredRowsCountAsSelected compares with an oracle that has them among
+// its training rows.
+func TestRequiredRowsCountAsSelected(t *testing.T) {
+	require := []int{17, 3, 99}
+	p := constrained(selection.Constraints{Require: require}, 12, selection.TP)
+	got := mustSelect(t, selection.LCMD[float64]{}, p).Rows()[3:]
+	q := p
+	q.Constraints = selection.Constraints{Exclude: require}
+	q.Train = matrix.New[float64](p.Train.Rows+3, p.Train.Cols)
+	matrix.Copy(q.Train.Slice(0, p.Train.Rows), p.Train)
+	matrix.Copy(q.Train.Slice(p.Train.Rows, q.Train.Rows), p.Pool.SelectRows(require))
+	q.Batch = 9
+	if want := mustSelect(t, selection.LCMD[float64]{}, q).Rows(); !slices.Equal(got, want) {
+		t.Errorf("%v, with training rows %v", got, want)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	cost := make([]float64, 120)
+	for i := range cost {
+		cost[i] = 1 + float64(i%7)
+	}
+	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		r := mustSelect(t, m, constrained(selection.Constraints{Cost: cost, Budget: 30}, 50, mode))
+		spent := 0.0
+		for _, row := range r.Rows() {
+			spent += cost[row]
+		}
+		if spent > 30 || 30-spent >= 1 || r.Missing != 50-len(r.Picks) || !strings.Contains(r.Short, "budget") {
+			t.Errorf("%s-%s: spent %v on %d rows, missing %d: %s", m.Name(), mode, spent, len(r.Picks), r.Missing, r.Short)
+		}
+	})
+}
+
+func TestGroups(t *testing.T) {
+	group := make([]int, 120)
+	for i := range group {
+		group[i] = i % 10
+	}
+	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		for _, batch := range []int{15, 40} {
+			r := mustSelect(t, m, constrained(selection.Constraints{Group: group, PerGroup: 2}, batch, mode))
+			counts := map[int]int{}
+			for _, row := range r.Rows() {
+				if counts[group[row]]++; counts[group[row]] > 2 {
+					t.Errorf("%s-%s: group %d has more than 2 rows", m.Name(), mode, group[row])
+				}
+			}
+			if want := min(batch, 20); len(r.Picks) != want || r.Missing != batch-want || (r.Short == "") != (batch == want) {
+				t.Errorf("%s-%s: %d picks of %d, missing %d: %s", m.Name(), mode, len(r.Picks), batch, r.Missing, r.Short)
+			}
+		}
+	})
+}
+
+func TestAllConstraintsTogether(t *testing.T) {
+	group, cost := make([]int, 120), make([]float64, 120)
+	for i := range group {
+		group[i], cost[i] = i%6, 1+float64(i%3)
+	}
+	c := selection.Constraints{Group: group, PerGroup: 4, Cost: cost, Budget: 25, Exclude: []int{0, 1, 2, 60}, Require: []int{5, 11}}
+	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		r := mustSelect(t, m, constrained(c, 40, mode))
+		spent, counts := 0.0, map[int]int{}
+		for _, row := range r.Rows() {
+			spent += cost[row]
+			counts[group[row]]++
+			if slices.Contains(c.Exclude, row) || counts[group[row]] > 4 {
+				t.Errorf("%s-%s: row %d breaks a constraint", m.Name(), mode, row)
+			}
+		}
+		if spent > 25 || !slices.Equal(r.Rows()[:2], c.Require) || r.Missing == 0 {
+			t.Errorf("%s-%s: spent %v on %v, missing %d", m.Name(), mode, spent, r.Rows(), r.Missing)
+		}
+	})
+}
+
+func TestBatchLargerThanThePool(t *testing.T) {
+	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		p := constrained(selection.Constraints{}, 30, mode)
+		p.Pool = p.Pool.Slice(0, 12)
+		r := mustSelect(t, m, p)
+		if len(r.Picks) != 12 || r.Missing != 18 || r.Short != "the pool has no more rows" {
+			t.Errorf("%s-%s: %d picks, missing %d: %s", m.Name(), mode, len(r.Picks), r.Missing, r.Short)
+		}
+	})
+}
+
+func TestProblemsAreRefused(t *testing.T) {
+	good := constrained(selection.Constraints{}, 5, selection.P)
+	tests := map[string]struct {
+		change func(p *selection.Problem[float64])
+		fields []string
+	}{
+		"no batch":     {func(p *selection.Problem[float64]) { p.Batch = 0 }, []string{"Batch"}},
+		"empty pool":   {func(p *selection.Problem[float64]) { p.Pool = p.Pool.Slice(0, 0) }, []string{"Pool"}},
+		"no mode":      {func(p *selection.Problem[float64]) { p.Mode = 7 }, []string{"Mode"}},
+		"no train":     {func(p *selection.Problem[float64]) { p.Mode = selection.TP; p.Train = matrix.Dense[float64]{} }, []string{"Train"}},
+		"train width":  {func(p *selection.Problem[float64]) { p.Train = matrix.New[float64](3, 2) }, []string{"Train"}},
+		"target width": {func(p *selection.Problem[float64]) { p.Target.Rows = matrix.New[float64](3, 2) }, []string{"Target.Rows"}},
+		"two targets": {func(p *selection.Problem[float64]) {
+			p.Target = selection.Target[float64]{Rows: p.Pool, Weights: weightsFor(120)}
+		}, []string{"Target"}},
+		"weights": {func(p *selection.Problem[float64]) { p.Target.Weights = make([]float64, 120) }, []string{"Target.Weights"}},
+		"many": {func(p *selection.Problem[float64]) {
+			p.Constraints = selection.Constraints{Exclude: []int{120}, Require: []int{-1, 4, 4}, Cost: []float64{1}, Budget: -1,
+				Group: []int{1}, PerGroup: 0}
+		}, []string{"Exclude", "Require", "Cost", "Budget", "Group", "PerGroup"}},
+		"excluded and required": {func(p *selection.Problem[float64]) {
+			p.Constraints = selection.Constraints{Exclude: []int{4}, Require: []int{4}}
+		}, []string{"Require"}},
+		"too many required": {func(p *selection.Problem[float64]) { p.Constraints.Require = []int{1, 2, 3, 4, 5, 6} }, []string{"Require"}},
+		"required beyond the budget": {func(p *selection.Problem[float64]) {
+			p.Constraints = selection.Constraints{Require: []int{1, 2}, Cost: slices.Repeat([]float64{3}, 120), Budget: 5}
+		}, []string{"Require"}},
+		"cost of NaN": {func(p *selection.Problem[float64]) {
+			p.Constraints.Cost = slices.Repeat([]float64{math.NaN()}, 120)
+		}, []string{"Cost"}},
+		"budget alone": {func(p *selection.Problem[float64]) { p.Constraints.Budget = 5 }, []string{"Budget"}},
+		"limit alone":  {func(p *selection.Problem[float64]) { p.Constraints.PerGroup = 5 }, []string{"PerGroup"}},
+	}
+	for name, test := range tests {
+		p := good
+		test.change(&p)
+		_, err := selection.Select(selection.LCMD[float64]{}, p)
+		var wrong *selection.ProblemError
+		if !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, field := range test.fields {
+			if !strings.Contains(err.Error(), "selection: "+field+": ") {
+				t.Errorf("%s: nothing about %s in %q", name, field, err)
+			}
+		}
+	}
+}
+
+// TestBadNumbersNameTheRow puts a NaN or an infinity into a row.
+func TestBadNumbersNameTheRow(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+		eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+			for _, set := range []string{"pool", "train"} {
+				p := constrained(selection.Constraints{}, 5, mode)
+				p.Pool, p.Train = p.Pool.Clone(), p.Train.Clone()
+				if set == "pool" {
+					p.Pool.Set(7, 2, bad)
+				} else {
+					p.Train.Set(7, 2, bad)
+				}
+				for _, k := range []bool{false, true} {
+					if p.Kernel = nil; k {
+						p.Kernel = selectiontest.Laplace[float64]{Width: p.Pool.Cols}
+						if m.Name() == "bait-f" || m.Name() == "bait-fb" || bad == 1e300 {
+							continue
+						}
+					}
+					_, err := selection.Select(m, p)
+					var row *selection.RowError
+					if !errors.As(err, &row) || row.Row != 7 || row.Set != set {
+						t.Errorf("%s-%s, %v in %s row 7: %v", m.Name(), mode, bad, set, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// broken is a kernel that gives NaN for one pair of rows.
+type broken struct{ selectiontest.Laplace[float64] }
+
+func (k broken) Cross(dst, a, b matrix.Dense[float64]) error {
+	if err := k.Laplace.Cross(dst, a, b); err != nil {
+		return err
+	}
+	if b.Rows > 50 {
+		dst.Set(0, 50, math.NaN())
+	}
+	return nil
+}
+
+func TestKernelOfNaNIsAnError(t *testing.T) {
+	for _, m := range []selection.Method[float64]{selection.LCMD[float64]{}, selection.MaxDist[float64]{}, selection.KMeansPP[float64]{},
+		selection.GreedyKMeansPP[float64]{}, selection.MaxDet[float64]{}, selection.FrankWolfe[float64]{}} {
+		for _, mode := range []selection.Mode{selection.P, selection.TP} {
+			p := constrained(selection.Constraints{}, 5, mode)
+			p.Kernel = broken{selectiontest.Laplace[float64]{Width: p.Pool.Cols}}
+			_, err := selection.Select(m, p)
+			var row *selection.RowError
+			if !errors.As(err, &row) || row.Row != 50 {
+				t.Errorf("%s-%s: %v", m.Name(), mode, err)
+			}
+		}
+	}
+}
+
+func TestMethodsThatNeedFeaturesSaySo(t *testing.T) {
+	p := constrained(selection.Constraints{}, 5, selection.P)
+	p.Kernel = selectiontest.Laplace[float64]{Width: p.Pool.Cols}
+	for _, e := range selection.Methods[float64]() {
+		_, err := selection.Select(e.New(selection.Settings{}), p)
+		var refused *selection.MethodError
+		if e.Features != errors.As(err, &refused) {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+	narrow := selection.Problem[float32]{Pool: matrix.New[float32](5, 2), Batch: 1, Kernel: selectiontest.Laplace[float32]{Width: 2}}
+	for _, m := range []selection.Method[float32]{selection.MaxDet[float32]{}, selection.FrankWolfe[float32]{}} {
+		if _, err := selection.Select(m, narrow); err == nil {
+			t.Errorf("%s takes a kernel in float32", m.Name())
+		}
+	}
+}
+
+func TestSettingsAreRefused(t *testing.T) {
+	p := constrained(selection.Constraints{}, 5, selection.P)
+	for _, m := range []selection.Method[float64]{selection.MaxDet[float64]{Sigma2: -1}, selection.BAIT[float64]{Sigma2: math.NaN()},
+		selection.BAIT[float64]{Sigma2: math.Inf(1)}, selection.GreedyKMeansPP[float64]{Candidates: -1}} {
+		if _, err := selection.Select(m, p); err == nil {
+			t.Errorf("%+v was accepted", m)
+		}
+	}
+	if _, err := selection.New[float64]("lcd", selection.Settings{}); err == nil || !strings.Contains(err.Error(), "lcmd") {
+		t.Errorf("an unknown method: %v", err)
+	}
+}
