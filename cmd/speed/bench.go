@@ -32,7 +32,7 @@ const (
 
 // budget is how long one measurement repeats: the machine may be shared, and
 // the best of many is what it can do when it is left alone.
-const budget = 400 * time.Millisecond
+const budget = 300 * time.Millisecond
 
 // best returns the shortest time of body in seconds, on the given threads.
 func best(threads int, body func()) float64 { return bestAfter(threads, func() {}, body) }
@@ -45,7 +45,7 @@ func bestAfter(threads int, prepare, body func()) float64 {
 	prepare()
 	body() // warm caches and scratch
 	shortest := math.Inf(1)
-	for start, rounds := time.Now(), 0; rounds < 3 || time.Since(start) < budget; rounds++ {
+	for start, rounds := time.Now(), 0; rounds < 2 || time.Since(start) < budget; rounds++ {
 		prepare()
 		begin := time.Now()
 		body()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -20,7 +21,8 @@ const (
 	noise      = 1e-6
 )
 
-// featuresSection measures how the features of a pool are computed. Operations
+// featuresSection measures how the features of a pool are computed, on all
+// threads. Operations
 // are named as in a spec. A multiplication with its addition counts as two
 // floating-point operations; element-wise work does not count.
 func featuresSection(b *bench) {
@@ -46,10 +48,8 @@ func gradSketch(b *bench, taps *network.Taps[float32]) {
 	must(err)
 	pool := random[float32](poolRows, poolInputs)
 	features := matrix.New[float32](poolRows, sketched)
-	for _, threads := range threadCounts() {
-		b.seconds(fmt.Sprintf("grad>sketch(%d)", sketched), size(features), fma32, threads,
-			poolRows*(forward+backward+sketch), func() { must(k.Features(features, pool)) })
-	}
+	b.seconds(fmt.Sprintf("grad>sketch(%d)", sketched), size(features), fma32, linalg.Threads(),
+		poolRows*(forward+backward+sketch), func() { must(k.Features(features, pool)) })
 }
 
 // lastLayerTrain counts the forward products, which are in float32 and so count
@@ -60,20 +60,16 @@ func lastLayerTrain(b *bench, taps *network.Taps[float32]) {
 	k := kernel.Widen(ll)
 	train, pool := random[float64](trainRows, poolInputs), random[float64](poolRows, poolInputs)
 	features := matrix.New[float64](poolRows, k.Dim())
-	for _, threads := range threadCounts() {
-		b.seconds("ll>train", size(features), fma64, threads,
-			(trainRows+poolRows)*forward/2+posteriorWork(k.Dim()), func() { trainAndApply(features, k, train, pool) })
-	}
+	b.seconds("ll>train", size(features), fma64, linalg.Threads(),
+		(trainRows+poolRows)*forward/2+posteriorWork(k.Dim()), func() { trainAndApply(features, k, train, pool) })
 }
 
 func featuresTrain(b *bench) {
 	train, pool := random[float64](trainRows, sketched), random[float64](poolRows, sketched)
 	features := matrix.New[float64](poolRows, sketched)
 	k := kernel.NewLinear[float64](sketched)
-	for _, threads := range threadCounts() {
-		b.seconds("features>train", size(features), fma64, threads,
-			posteriorWork(sketched), func() { trainAndApply(features, k, train, pool) })
-	}
+	b.seconds("features>train", size(features), fma64, linalg.Threads(),
+		posteriorWork(sketched), func() { trainAndApply(features, k, train, pool) })
 }
 
 // posteriorWork counts half of the product ΦᵀΦ of the training features, which
