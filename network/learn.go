@@ -16,6 +16,7 @@ import (
 // the work is cut along the parameters.
 type learner[T matrix.Float] struct {
 	adam    *adam[T]
+	written []corner // of each layer's gradient, by the last step
 	update  updateAll[T]
 	columns learnColumns[T]
 	vector  learnVector[T]
@@ -30,23 +31,44 @@ const (
 )
 
 func (n *learner[T]) learn(p *pass[T], l int) {
-	x, g := p.in[l].Slice(0, p.n), p.grad[l].Slice(0, p.n)
+	x, _ := p.operands(l)
+	g := p.gradient(l)
 	gradient, offset := p.net.layer(n.adam.gradient, l), p.net.offsets[l]
 	switch {
 	case gradient.Cols == 1:
-		n.vector = learnVector[T]{n.adam, offset, gradient.Data, x, g}
+		n.vector = learnVector[T]{n.adam, offset, gradient.Data, p.in[l].Slice(0, p.n), g}
 		linalg.Run(ceilDiv(gradient.Rows, vectorPiece), &n.vector)
 	case gradient.Rows <= fewRows:
-		n.columns = learnColumns[T]{n.adam, offset, gradient, x, g}
+		n.columns = learnColumns[T]{n.adam, offset, gradient, p.in[l].Slice(0, p.n), g}
 		linalg.Run(ceilDiv(gradient.Cols, columnPiece), &n.columns)
 	default:
 		// Adam after the product, not as its end: the moments would push the
 		// operands out of the cache, which costs more than reading the
 		// gradient again.
-		linalg.Gemm(gradient, 1, x, linalg.Trans, g, linalg.NoTrans, 0)
+		row, column := gradient.Rows-x.Cols, gradient.Cols-g.Cols
+		linalg.Gemm(gradient.Block(row, gradient.Rows, column, gradient.Cols), 1, x, linalg.Trans, g, linalg.NoTrans, 0)
+		n.clear(gradient, &n.written[l], corner{row, column})
 		n.update = updateAll[T]{n.adam, offset, len(gradient.Data)}
 		linalg.Run(ceilDiv(len(gradient.Data), updatePiece), &n.update)
 	}
+}
+
+// corner is the first row and column of the part of a gradient that may not be
+// zero.
+type corner struct{ row, column int }
+
+// clear makes zero what was written of a gradient before, but not now.
+func (n *learner[T]) clear(gradient matrix.Dense[T], before *corner, now corner) {
+	for i := before.row; i < gradient.Rows; i++ {
+		end := now.column
+		if i < now.row {
+			end = gradient.Cols
+		}
+		if before.column < end {
+			clear(gradient.Row(i)[before.column:end])
+		}
+	}
+	*before = now
 }
 
 // updateAll takes the step of Adam for a layer, piece by piece: long runs of
@@ -70,9 +92,14 @@ type learnColumns[T matrix.Float] struct {
 
 func (j *learnColumns[T]) Do(part, _ int) {
 	c0, c1 := part*columnPiece, min((part+1)*columnPiece, j.gradient.Cols)
-	to, g := j.gradient.Block(0, j.gradient.Rows, c0, c1), j.g.Block(0, j.g.Rows, c0, c1)
-	linalg.Gemm(to, 1, j.x, linalg.Trans, g, linalg.NoTrans, 0)
-	for i := range to.Rows {
+	skip := j.gradient.Cols - j.g.Cols // so many leading columns are zero
+	from := min(max(c0, skip), c1)
+	if from < c1 {
+		to, g := j.gradient.Block(0, j.gradient.Rows, from, c1), j.g.Block(0, j.g.Rows, from-skip, c1-skip)
+		linalg.Gemm(to, 1, j.x, linalg.Trans, g, linalg.NoTrans, 0)
+	}
+	for i := range j.gradient.Rows {
+		clear(j.gradient.Row(i)[c0:from])
 		start := j.offset + i*j.gradient.Cols
 		j.adam.update(start+c0, start+c1)
 	}

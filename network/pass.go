@@ -25,6 +25,11 @@ type pass[T matrix.Float] struct {
 	slope []matrix.Dense[T] // φ'(z_l) of the hidden layers; scratch rows if never needed again
 	grad  []matrix.Dense[T] // g_l, one for each layer; nil in a pass that only runs forward
 
+	// silent is the number of leading columns of g_l, and of x̃_{l+1}, that are
+	// known to be zero; none are if voices are not counted: nil.
+	silent []int
+	voices *voices[T]
+
 	activate activate[T]
 	bend     bend[T]
 	product  rowProducts[T]
@@ -67,7 +72,7 @@ func newBackward[T matrix.Float](net *MLP[T], rows int) *pass[T] {
 }
 
 func newPass[T matrix.Float](net *MLP[T], rows int) *pass[T] {
-	p := &pass[T]{net: net, set: simd.For[T](), slope: make([]matrix.Dense[T], net.Layers()-1)}
+	p := &pass[T]{net: net, set: simd.For[T](), slope: make([]matrix.Dense[T], net.Layers()-1), silent: make([]int, net.Layers())}
 	for l := range net.Layers() {
 		in := padded[T](rows, net.sizes[l]+1)
 		for i := range rows {
@@ -101,13 +106,22 @@ func (p *pass[T]) inputs(x matrix.Dense[T], rows []int) {
 	linalg.Run(ceilDiv(p.n, piece), &p.load)
 }
 
+// countVoices makes the pass find out which columns of g_l are zero, if the
+// activation is one for which they often are.
+func (p *pass[T]) countVoices() {
+	if p.net.architecture.Activation.slopeFromOutput() {
+		p.voices = newVoices[T](p.net.sizes, linalg.Slots())
+	}
+}
+
 // forward computes all layers for the block in hand and returns z of the last.
 func (p *pass[T]) forward() matrix.Dense[T] {
 	last := p.net.Layers() - 1
 	for l := range last {
 		p.hidden(l)
 	}
-	x, w, z := p.in[last].Slice(0, p.n), p.net.layer(p.net.parameters, last), p.out.Slice(0, p.n)
+	x, w := p.operands(last)
+	z := p.out.Slice(0, p.n)
 	if w.Cols == 1 {
 		p.product = rowProducts[T]{p.set, z.Data, x, w.Data}
 		linalg.Run(ceilDiv(p.n, piece), &p.product)
@@ -120,9 +134,20 @@ func (p *pass[T]) forward() matrix.Dense[T] {
 // features returns x̃ of the last layer for the block in hand, after forward.
 func (p *pass[T]) features() matrix.Dense[T] { return p.in[len(p.in)-1].Slice(0, p.n) }
 
+// operands returns x̃_l for the block in hand and W̃_l, without leading columns
+// of x̃_l that are zero, and the rows of W̃_l that they meet.
+func (p *pass[T]) operands(l int) (x, w matrix.Dense[T]) {
+	x, w = p.in[l].Slice(0, p.n), p.net.layer(p.net.parameters, l)
+	if l == 0 {
+		return x, w
+	}
+	skip := p.silent[l-1]
+	return x.Block(0, p.n, skip, x.Cols), w.Slice(skip, w.Rows)
+}
+
 // hidden computes hidden layer l: the input of layer l+1.
 func (p *pass[T]) hidden(l int) {
-	x, w := p.in[l].Slice(0, p.n), p.net.layer(p.net.parameters, l)
+	x, w := p.operands(l)
 	z := p.in[l+1].Block(0, p.n, 0, w.Cols)
 	a := &p.activate
 	a.function, a.set, a.z, a.slope = p.net.architecture.Activation, p.set, z, p.slope[l]
@@ -131,25 +156,38 @@ func (p *pass[T]) hidden(l int) {
 	if a.function == ReLU { // relu(c·z) = c·relu(z): the product scales for free
 		alpha, a.scale = a.scale, 1
 	}
+	if p.voices != nil {
+		a.sums, a.used = p.voices.sums[l], p.voices.used[l]
+	}
 	linalg.GemmThen(z, alpha, x, linalg.NoTrans, w, linalg.NoTrans, 0, a)
+	if p.voices != nil {
+		p.silent[l] = p.voices.silent(l, p.set.TileCols())
+	}
 }
 
 // backward computes g of layer l-1 from g of layer l, for the block in hand.
 func (p *pass[T]) backward(l int) {
-	g, w := p.grad[l].Slice(0, p.n), p.net.Weights(l)
-	to := p.grad[l-1].Slice(0, p.n)
+	g, to := p.gradient(l), p.gradient(l-1)
+	skip, width := p.silent[l-1], p.net.sizes[l]
+	w := p.net.Weights(l).Block(skip, width, p.silent[l], p.net.sizes[l+1])
 	p.bend = bend[T]{set: p.set, g: to}
 	if p.net.architecture.Activation.slopeFromOutput() {
-		p.bend.output = p.in[l].Block(0, p.n, 0, w.Rows)
+		p.bend.output = p.in[l].Block(0, p.n, skip, width)
 	} else {
-		p.bend.slope = p.slope[l-1].Slice(0, p.n)
+		p.bend.slope = p.slope[l-1].Block(0, p.n, skip, width)
 	}
-	if w.Cols == 1 {
+	if w.Cols == 1 && w.Stride == 1 {
 		p.outer = outerProducts[T]{&p.bend, g, w.Data, p.net.scale(l)}
 		linalg.Run(ceilDiv(p.n, piece), &p.outer)
 		return
 	}
 	linalg.GemmThen(to, p.net.scale(l), g, linalg.NoTrans, w, linalg.Trans, 0, &p.bend)
+}
+
+// gradient returns g_l for the block in hand, without leading columns that are
+// zero.
+func (p *pass[T]) gradient(l int) matrix.Dense[T] {
+	return p.grad[l].Block(0, p.n, p.silent[l], p.grad[l].Cols)
 }
 
 // activate is the end of a forward product: φ, then the scale of the next layer,
@@ -160,6 +198,9 @@ type activate[T matrix.Float] struct {
 	z, slope matrix.Dense[T]
 	scale    T
 	keep     bool // slope has a row for each row of z, not for each thread
+
+	sums matrix.Dense[T] // of the columns of z, a row for each thread; empty: not wanted
+	used []bool          // the rows that have been written
 }
 
 func (a *activate[T]) Finish(r0, r1, c0, c1, slot int) {
@@ -168,6 +209,10 @@ func (a *activate[T]) Finish(r0, r1, c0, c1, slot int) {
 		apply(a.function, a.set, z, a.slopeRow(i, c0, c1, slot))
 		if a.scale != 1 {
 			a.set.ScaleAdd(z, z, 0, a.scale)
+		}
+		if a.sums.Rows > 0 {
+			a.set.Axpy(a.sums.Row(slot)[c0:c1], z, 1)
+			a.used[slot] = true
 		}
 	}
 }

@@ -104,7 +104,9 @@ type trainer[T matrix.Float] struct {
 	adam    *adam[T]
 
 	validation *pass[T] // nil without rows for it
-	best       []T      // parameters
+	neurons    arrangement
+	best       []T // parameters, of neurons in this order:
+	bestOrder  arrangement
 	bestRMSE   float64
 	history    History
 }
@@ -118,7 +120,9 @@ func newTrainer[T matrix.Float](net *MLP[T], training Training, d Data[T], order
 	}
 	t.steps = training.Epochs * (d.X.Rows / t.batch)
 	t.pass = newBackward(net, t.batch)
-	t.learner.adam = t.adam
+	t.pass.countVoices()
+	t.learner = learner[T]{adam: t.adam, written: make([]corner, net.Layers())}
+	t.neurons, t.bestOrder = newArrangement(net.sizes), newArrangement(net.sizes)
 	if d.ValidX.Rows > 0 {
 		t.validation = newForward(net, min(forwardBlock, d.ValidX.Rows))
 	}
@@ -134,6 +138,7 @@ func (t *trainer[T]) run(ctx context.Context) (History, error) {
 		err = t.epoch(ctx, e)
 	}
 	copy(t.net.parameters, t.best)
+	t.net.restore(t.bestOrder)
 	return t.history, err
 }
 
@@ -155,6 +160,7 @@ func (t *trainer[T]) epoch(ctx context.Context, number int) error {
 		return &DivergedError{Epoch: now, Kept: t.history.Best}
 	}
 	t.keep(now)
+	t.regroup()
 	if t.progress != nil {
 		t.progress(now)
 	}
@@ -172,6 +178,7 @@ func (t *trainer[T]) keep(now Epoch) {
 	}
 	t.history.Best = now.Number
 	copy(t.best, t.net.parameters)
+	t.bestOrder.set(t.neurons)
 }
 
 func finite(v float64) bool { return v-v == 0 }

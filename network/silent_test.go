@@ -1,0 +1,136 @@
+package network
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// hushed returns a trainer for a network many of whose neurons are silent, and
+// stand in no particular order.
+func hushed[T matrix.Float](t *testing.T, outputs, epochs int) *trainer[T] {
+	t.Helper()
+	c := Config{
+		Architecture: Architecture{Hidden: []int{150, 170, 40}, Outputs: outputs},
+		Training:     Training{Epochs: epochs, Batch: 48, Rate: 0.02},
+	}.WithDefaults()
+	d := wave[T](3, 100, 50, 5, outputs)
+	net := mustInit[T](t, 5, c)
+	stream := rng.New(9, "silenced")
+	for l := range 2 {
+		for _, j := range stream.Perm(net.sizes[l+1])[:90-20*l] {
+			net.Bias(l)[j] = -100
+		}
+	}
+	return newTrainer(net, c.Training, d, rng.New(1, "order"))
+}
+
+func TestSilentNeuronsAreLeftOutExactly(t *testing.T) {
+	for _, outputs := range []int{1, 2} {
+		fast, plain := hushed[float64](t, outputs, 6), hushed[float64](t, outputs, 6)
+		plain.pass.voices = nil
+		var silent []int
+		fast.progress = func(Epoch) { silent = slices.Clone(fast.pass.silent) }
+		history, err := fast.run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantHistory, err := plain.run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		panel := fast.pass.set.TileCols()
+		if silent[0] < 90/panel*panel || silent[1] < 70/panel*panel {
+			t.Errorf("%d outputs: only %v leading columns were left out", outputs, silent)
+		}
+		if history.Best != wantHistory.Best {
+			t.Errorf("%d outputs: epoch %d was kept, want %d", outputs, history.Best, wantHistory.Best)
+		}
+		golden.MustMatchVector(t, "parameters", fast.net.parameters, plain.net.parameters, 1e-9)
+		golden.MustMatchVector(t, "gradient", norms(fast), norms(plain), 1e-9)
+	}
+}
+
+// norms returns what does not depend on the order of the neurons: the norm of the
+// last gradient of each layer.
+func norms(t *trainer[float64]) (out []float64) {
+	for l := range t.net.Layers() {
+		out = append(out, math.Sqrt(t.pass.set.SumSquares(t.net.layer(t.adam.gradient, l).Data)))
+	}
+	return out
+}
+
+// Neurons that fall silent, or speak again, after they were put in order.
+func TestSilenceComesAndGoes(t *testing.T) {
+	fast, plain := hushed[float64](t, 1, 8), hushed[float64](t, 1, 8)
+	plain.pass.voices = nil
+	for _, tr := range []*trainer[float64]{fast, plain} {
+		tr.progress = func(e Epoch) {
+			for l, order := range tr.neurons {
+				bias := tr.net.Bias(l)
+				for j, neuron := range order {
+					switch {
+					case e.Number == 3 && neuron < 20:
+						bias[j] = 1
+					case e.Number == 5 && neuron >= 30 && neuron < 90:
+						bias[j] = -100
+					}
+				}
+			}
+		}
+		if _, err := tr.run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden.MustMatchVector(t, "parameters", fast.net.parameters, plain.net.parameters, 1e-9)
+	if order := fast.neurons[0]; slices.IsSorted(order) {
+		t.Error("the neurons were never put in order")
+	}
+}
+
+func TestRearrangeAndRestore(t *testing.T) {
+	net := mustInit[float64](t, 4, Config{Architecture: Architecture{Hidden: []int{7, 5}}})
+	rng.FillNormal(rng.New(1, "biases"), net.Bias(0))
+	want, x := net.Clone(), matrix.FromRows([][]float64{{1, 2, 3, 4}, {-1, 0.5, 0, 2}})
+	a := newArrangement(net.sizes)
+	for range 3 {
+		for l, order := range a {
+			take := rng.New(5, "take", uint64(l)).Perm(len(order))
+			net.rearrange(net.parameters, l, take)
+			a[l] = pick(order, take)
+		}
+		golden.MustMatch(t, "outputs", predict(net, x), predict(want, x), 1e-14)
+	}
+	if slices.Equal(net.parameters, want.parameters) {
+		t.Error("nothing moved")
+	}
+	net.restore(a)
+	mustBeSame(t, "restored", net, want)
+}
+
+func pick(order, take []int) []int {
+	var picked []int
+	for _, j := range take {
+		picked = append(picked, order[j])
+	}
+	return picked
+}
+
+func TestTinyMomentsBecomeZero(t *testing.T) {
+	c := ReLUPreset()
+	a := newAdam(make([]float32, 4), c.Training)
+	for step := 1; step <= 2*flushSteps; step++ {
+		copy(a.first, []float32{1, 1e-35, -1e-35, 0})
+		a.begin(0.1)
+		a.update(0, 4)
+		flushed := step%flushSteps == 0
+		if a.first[0] == 0 || (a.first[1] == 0) != flushed || (a.first[2] == 0) != flushed {
+			t.Fatalf("step %d: moments %v", step, a.first)
+		}
+	}
+}
