@@ -20,7 +20,7 @@ import (
 // number of threads; rows of another width and numbers that are not finite are
 // errors that name them; prepared rows give the same kernel. tol bounds
 // differences by rounding, relative to the largest element.
-func Conform[T matrix.Float](t *testing.T, k kernel.Kernel[T], rows matrix.Dense[T], tol float64) {
+func Conform[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense[T], tol float64) {
 	t.Helper()
 	c := check[T]{t, k, rows, tol}
 	gram := c.cross(rows, rows)
@@ -38,7 +38,7 @@ func Conform[T matrix.Float](t *testing.T, k kernel.Kernel[T], rows matrix.Dense
 
 // check holds what the parts of Conform share.
 type check[T matrix.Float] struct {
-	t    *testing.T
+	t    testing.TB
 	k    kernel.Kernel[T]
 	rows matrix.Dense[T]
 	tol  float64
