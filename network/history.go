@@ -1,0 +1,44 @@
+package network
+
+import "fmt"
+
+// Epoch tells how far a training is.
+type Epoch struct {
+	Member    int     // of the ensemble, from 0
+	Number    int     // of the epoch that ended, from 1
+	Of        int     // epochs in all
+	Loss      float64 // mean over its mini-batches, each before its step
+	ValidRMSE float64 // after the epoch; NaN without rows for validation
+}
+
+// History is the course of a training.
+type History struct {
+	Epochs []Epoch
+	Best   int // number of the epoch whose parameters were kept; 0 for the initial ones
+}
+
+// DivergedError says that a training left the finite numbers and was stopped.
+type DivergedError struct {
+	Epoch     // the one that it happened in
+	Kept  int // number of the epoch whose parameters were kept; 0 for the initial ones
+}
+
+func (e *DivergedError) Error() string {
+	return fmt.Sprintf("training diverged in epoch %d of %d (loss %v, validation RMSE %v); the parameters of epoch %d were kept",
+		e.Number, e.Of, e.Loss, e.ValidRMSE, e.Kept)
+}
+
+// StoppedError says that a training ended because its context did.
+type StoppedError struct {
+	Member int
+	Number int   // of the epoch that was under way, from 1
+	Of     int   // epochs in all
+	Kept   int   // number of the epoch whose parameters were kept; 0 for the initial ones
+	Cause  error // of the context's end
+}
+
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("training was stopped in epoch %d of %d: %v", e.Number, e.Of, e.Cause)
+}
+
+func (e *StoppedError) Unwrap() error { return e.Cause }

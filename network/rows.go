@@ -1,0 +1,63 @@
+package network
+
+import (
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// piece is the number of rows that the jobs below cut their work into: enough
+// to be worth handing to a thread, few enough to share a mini-batch.
+const piece = 32
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// loadRows copies rows of x, scaled, to dst, which has one more column.
+type loadRows[T matrix.Float] struct {
+	set   *simd.Set[T]
+	dst   matrix.Dense[T]
+	x     matrix.Dense[T]
+	rows  []int // nil means all
+	scale T
+}
+
+func (j *loadRows[T]) Do(part, _ int) {
+	for i := part * piece; i < min((part+1)*piece, j.dst.Rows); i++ {
+		from := i
+		if j.rows != nil {
+			from = j.rows[i]
+		}
+		to := j.dst.Row(i)[:j.x.Cols]
+		copy(to, j.x.Row(from))
+		j.set.ScaleAdd(to, to, 0, j.scale)
+	}
+}
+
+// rowProducts writes x·w to dst: a layer with a single output.
+type rowProducts[T matrix.Float] struct {
+	set *simd.Set[T]
+	dst []T
+	x   matrix.Dense[T]
+	w   []T
+}
+
+func (j *rowProducts[T]) Do(part, _ int) {
+	from, to := part*piece, min((part+1)*piece, j.x.Rows)
+	j.set.DotRows(j.dst[from:to], j.w, j.x.Slice(from, to).Data, j.x.Stride)
+}
+
+// outerProducts is the backward product of a layer with a single output: row i
+// of the result is scale·g[i]·w, bent.
+type outerProducts[T matrix.Float] struct {
+	bend  *bend[T]
+	g     matrix.Dense[T] // one column
+	w     []T
+	scale T
+}
+
+func (j *outerProducts[T]) Do(part, _ int) {
+	for i := part * piece; i < min((part+1)*piece, j.g.Rows); i++ {
+		to := j.bend.g.Row(i)
+		j.bend.row(to, j.w, i, 0, len(to))
+		j.bend.set.ScaleAdd(to, to, 0, j.scale*j.g.At(i, 0))
+	}
+}

@@ -1,0 +1,169 @@
+package network
+
+import (
+	"context"
+	"math"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// trainer is a training in progress and all memory that it needs: a step
+// allocates nothing.
+type trainer[T matrix.Float] struct {
+	net      *MLP[T]
+	training Training
+	data     Data[T]
+	member   int
+	progress func(Epoch)
+
+	// order draws the order of the rows for an epoch: a stream.
+	order interface{ Permute(dst []int) }
+
+	rows    []int // in the order of the epoch
+	batch   int
+	step    int // taken so far
+	steps   int // in all
+	pass    *pass[T]
+	learner learner[T]
+	adam    *adam[T]
+
+	validation *pass[T] // nil without rows for it
+	neurons    arrangement
+	best       []T // parameters, of neurons in this order:
+	bestOrder  arrangement
+	bestRMSE   float64
+	history    History
+}
+
+func newTrainer[T matrix.Float](net *MLP[T], training Training, d Data[T], order interface{ Permute(dst []int) }) *trainer[T] {
+	t := &trainer[T]{
+		net: net, training: training, data: d, order: order,
+		rows: make([]int, d.X.Rows), batch: min(training.Batch, d.X.Rows),
+		adam: newAdam(net.parameters, training),
+		best: make([]T, len(net.parameters)), bestRMSE: math.Inf(1),
+	}
+	t.steps = training.Epochs * (d.X.Rows / t.batch)
+	t.pass = newBackward(net, t.batch)
+	t.pass.countVoices()
+	t.learner = learner[T]{adam: t.adam, written: make([]corner, net.Layers())}
+	t.neurons, t.bestOrder = newArrangement(net.sizes), newArrangement(net.sizes)
+	if d.ValidX.Rows > 0 {
+		t.validation = newForward(net, min(forwardBlock, d.ValidX.Rows))
+	}
+	t.history.Epochs = make([]Epoch, 0, min(training.Epochs, 1<<12))
+	copy(t.best, net.parameters)
+	return t
+}
+
+// run trains to the end and leaves the best parameters in the network.
+func (t *trainer[T]) run(ctx context.Context) (History, error) {
+	var err error
+	for e := 1; e <= t.training.Epochs && err == nil; e++ {
+		err = t.epoch(ctx, e)
+	}
+	copy(t.net.parameters, t.best)
+	t.net.restore(t.bestOrder)
+	return t.history, err
+}
+
+// epoch takes one step for each whole mini-batch, then validates.
+func (t *trainer[T]) epoch(ctx context.Context, number int) error {
+	t.order.Permute(t.rows)
+	now := Epoch{Member: t.member, Number: number, Of: t.training.Epochs, ValidRMSE: math.NaN()}
+	batches := len(t.rows) / t.batch
+	for b := range batches {
+		if ctx.Err() != nil {
+			return &StoppedError{t.member, number, now.Of, t.history.Best, context.Cause(ctx)}
+		}
+		now.Loss += t.take(t.rows[b*t.batch:(b+1)*t.batch]) / float64(batches)
+	}
+	if t.validation != nil {
+		now.ValidRMSE = t.validate()
+	}
+	if !finite(now.Loss) || !t.net.finite() || t.validation != nil && !finite(now.ValidRMSE) {
+		return &DivergedError{Epoch: now, Kept: t.history.Best}
+	}
+	t.keep(now)
+	t.regroup()
+	if t.progress != nil {
+		t.progress(now)
+	}
+	return nil
+}
+
+// keep records an epoch, and its parameters if they are the best so far.
+func (t *trainer[T]) keep(now Epoch) {
+	t.history.Epochs = append(t.history.Epochs, now)
+	if t.validation != nil {
+		if !(now.ValidRMSE < t.bestRMSE) {
+			return
+		}
+		t.bestRMSE = now.ValidRMSE
+	}
+	t.history.Best = now.Number
+	copy(t.best, t.net.parameters)
+	t.bestOrder.set(t.neurons)
+}
+
+func finite(v float64) bool { return v-v == 0 }
+
+// take makes one step on a mini-batch and returns the loss before it.
+func (t *trainer[T]) take(rows []int) (loss float64) {
+	p := t.pass
+	p.inputs(t.data.X, rows)
+	loss = t.residuals(p.forward(), rows)
+	t.adam.begin(t.rate())
+	t.step++
+	for l := t.net.Layers() - 1; l >= 0; l-- {
+		if l > 0 {
+			p.backward(l) // with the weights as they were in the forward pass
+		}
+		t.learner.learn(p, l)
+	}
+	return loss
+}
+
+// rate is the learning rate of the step to come.
+func (t *trainer[T]) rate() float64 {
+	return t.training.Rate * t.training.Schedule.factor(t.step, t.steps)
+}
+
+// residuals returns the mean squared error of outputs z for the given rows and
+// writes its gradient, 2·(z - y)/n, to where the backward pass starts.
+func (t *trainer[T]) residuals(z matrix.Dense[T], rows []int) float64 {
+	g := t.pass.grad[t.net.Layers()-1]
+	n := float64(z.Rows * z.Cols)
+	factor, sum := T(2/n), 0.0
+	for i, row := range rows {
+		y, to := t.data.Y.Row(row), g.Row(i)
+		for j, v := range z.Row(i) {
+			r := v - y[j]
+			to[j] = factor * r
+			sum += float64(r) * float64(r)
+		}
+	}
+	return sum / n
+}
+
+// validate returns the RMSE on the rows for validation.
+func (t *trainer[T]) validate() float64 {
+	sum := 0.0
+	x, y := t.data.ValidX, t.data.ValidY
+	for from := 0; from < x.Rows; from += forwardBlock {
+		to := min(from+forwardBlock, x.Rows)
+		t.validation.inputs(x.Slice(from, to), nil)
+		sum += squaredErrors(t.validation.forward(), y.Slice(from, to))
+	}
+	return math.Sqrt(sum / float64(y.Rows*y.Cols))
+}
+
+func squaredErrors[T matrix.Float](z, y matrix.Dense[T]) (sum float64) {
+	for i := range z.Rows {
+		want := y.Row(i)
+		for j, v := range z.Row(i) {
+			r := float64(v) - float64(want[j])
+			sum += r * r
+		}
+	}
+	return sum
+}
