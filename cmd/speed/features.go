@@ -22,9 +22,8 @@ const (
 )
 
 // featuresSection measures how the features of a pool are computed, on all
-// threads. Operations
-// are named as in a spec. A multiplication with its addition counts as two
-// floating-point operations; element-wise work does not count.
+// threads. Operations are named as in a spec. A multiplication with its addition
+// counts as two floating-point operations; element-wise work does not count.
 func featuresSection(b *bench) {
 	net, err := network.NewMLP[float32](poolInputs, network.Architecture{Hidden: []int{hidden, hidden}}, 1, 0)
 	must(err)
@@ -73,8 +72,8 @@ func featuresTrain(b *bench) {
 }
 
 // posteriorWork counts half of the product ΦᵀΦ of the training features, which
-// is symmetric, its Cholesky factorisation, and a triangular solve for each row
-// of the pool.
+// is symmetric, its Cholesky factorisation, and a product with a triangle for
+// each row of the pool.
 func posteriorWork(dim int) float64 {
 	d := float64(dim)
 	return trainRows*d*d + d*d*d/3 + poolRows*d*d
