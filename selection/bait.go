@@ -42,7 +42,7 @@ func (m BAIT[T]) Name() string {
 	return "bait-f"
 }
 
-// Init computes the second moments of the target and the scores.
+// Init computes the second moments of the target.
 func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	sigma2, err := sigma2Of(m.Name(), m.Sigma2)
 	if err != nil {
@@ -61,9 +61,7 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	f.moments = secondMoments(s, pool, train, target)
 	d := pool.Cols
 	f.w, f.mw, f.q = make([]float64, d), make([]float64, d), make([]float64, d)
-	if err := f.renew(); err != nil {
-		return nil, err
-	}
+	f.stale = true // in mode TP the training rows come before the first score
 	if m.Backward {
 		return &baitFB[T]{bait: f}, nil
 	}
@@ -121,17 +119,20 @@ const renewBelow = 1e-7
 
 // Next returns the row of largest score v/(c + σ²).
 func (f *bait[T]) Next() (Choice, error) {
-	row, err := f.best()
-	if err != nil {
-		return Choice{}, err
-	}
-	if f.stale || f.v[row] < renewBelow*f.start {
+	if f.stale {
 		if err := f.renew(); err != nil {
 			return Choice{}, err
 		}
-		if row, err = f.best(); err != nil {
+	}
+	row, err := f.best()
+	if err == nil && f.v[row] < renewBelow*f.start {
+		if err := f.renew(); err != nil {
 			return Choice{}, err
 		}
+		row, err = f.best()
+	}
+	if err != nil {
+		return Choice{}, err
 	}
 	return Choice{Row: row, Score: f.score(row)}, nil
 }
@@ -150,8 +151,11 @@ func (f *bait[T]) best() (int, error) {
 // Add conditions on many rows as matrix products, on few one by one.
 func (f *bait[T]) Add(candidates []int) error {
 	f.selected = append(f.selected, candidates...)
-	if len(candidates) >= manyRows || f.stale {
+	if len(candidates) >= manyRows {
 		return f.renew()
+	}
+	if f.stale {
+		return nil // the next score is computed from all selected rows
 	}
 	for _, x := range candidates {
 		f.add(rowOf(f.pool, f.train, x))

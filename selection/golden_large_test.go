@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
@@ -17,8 +18,8 @@ import (
 // TestGoldenLarge selects 256 of 50000 rows by the gradients of a trained
 // network, sketched to 512 features.
 func TestGoldenLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some seconds")
+	if testing.Short() || underRace || simd.For[float32]().Name() == "go" {
+		t.Skip("takes seconds; minutes without assembly or under the race detector")
 	}
 	pool, train := largeFeatures(t, "X_pool"), largeFeatures(t, "X_train")
 	narrow := selection.Problem[float32]{Pool: pool, Train: train, Batch: 256, Mode: selection.TP}
