@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/kernel/kerneltest"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -182,4 +183,14 @@ func TestFeaturesThatOverflow(t *testing.T) {
 	if !errors.As(err, &row) || row.Row != 2 || row.What != "feature" {
 		t.Errorf("error %v", err)
 	}
+}
+
+func TestNilSourceIsRefused(t *testing.T) {
+	defer func() {
+		if _, refused := recover().(rng.NilError); !refused {
+			t.Error("no panic with a NilError")
+		}
+	}()
+	_, err := transform.Sketch(kernel.NewLinear[float64](3), 4, nil, transform.Paper)
+	t.Errorf("a sketch from nowhere: %v", err)
 }
