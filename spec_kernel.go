@@ -46,17 +46,17 @@ type KernelInfo struct {
 }
 
 func (Linear) info() KernelInfo {
-	return KernelInfo{Name: "linear", Syntax: "linear", Section: "3.1 Linear Kernel",
+	return KernelInfo{Name: "linear", Syntax: "linear", Section: "4.1 Linear Kernel",
 		Description: "the inputs themselves", space: explicit}
 }
 
 func (NNGP) info() KernelInfo {
-	return KernelInfo{Name: "nngp", Syntax: "nngp", Section: "3.1 Infinite-width NNGP",
+	return KernelInfo{Name: "nngp", Syntax: "nngp", Section: "4.1 Infinite-width NNGP",
 		Description: "covariance of an infinitely wide network before training", space: infinite}
 }
 
 func (NTK) info() KernelInfo {
-	return KernelInfo{Name: "ntk", Syntax: "ntk", Section: "3.1 Infinite-width NNGP",
+	return KernelInfo{Name: "ntk", Syntax: "ntk", Section: "4.1 Infinite-width NNGP",
 		Description: "neural tangent kernel of an infinitely wide network", space: infinite}
 }
 
@@ -66,12 +66,12 @@ func (Laplace) info() KernelInfo {
 }
 
 func (LastLayer) info() KernelInfo {
-	return KernelInfo{Name: "ll", Syntax: "ll, ll(layers)", Section: "3.1 Last-layer Kernel", Network: true,
+	return KernelInfo{Name: "ll", Syntax: "ll, ll(layers)", Section: "4.1 Last-layer Kernel", Network: true,
 		Description: "gradient by the parameters of the last layer, or the last few", space: explicit}
 }
 
 func (Gradient) info() KernelInfo {
-	return KernelInfo{Name: "grad", Syntax: "grad", Section: "3.1 Full gradient Kernel", Network: true,
+	return KernelInfo{Name: "grad", Syntax: "grad", Section: "4.1 Full gradient Kernel", Network: true,
 		Description: "gradient by all parameters of the trained network", space: factored}
 }
 

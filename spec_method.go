@@ -1,6 +1,10 @@
 package nextbatch
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/nextbatch/nextbatch/selection"
+)
 
 // Method is a selection method.
 type Method int
@@ -34,32 +38,30 @@ type MethodInfo struct {
 	published string // its name in published ids; empty if there is none
 }
 
-// methods is the registry, in the order of the constants.
-var methods = []MethodInfo{
-	{Method: Random, Name: "random", published: "random", Section: "4.2 Random Selection",
-		Description: "rows drawn uniformly; looks at no kernel"},
-	{Method: MaxDiag, Name: "maxdiag", published: "maxdiag", Section: "4.2 Naive Active Learning",
-		Description: "the rows of largest k(x, x), one by one; diversity is not looked at"},
-	{Method: MaxDet, Name: "maxdet", published: "maxdet", Section: "4.2 Greedy Determinant Maximization", Modes: true, Noise: true,
-		Description: "the row of largest variance after conditioning on the rows selected so far"},
-	{Method: BAITForward, Name: "bait-f", published: "bait-f", Section: "4.2 Greedy total uncertainty minimization", Modes: true, Features: true, Noise: true,
-		Description: "the row that lowers the summed variance of train and pool most"},
-	{Method: BAITForwardBackward, Name: "bait-fb", published: "bait-fb", Section: "4.2 Greedy total uncertainty minimization", Modes: true, Features: true, Noise: true,
-		Description: "bait-f for twice the batch, then removes the rows that matter least"},
-	{Method: FrankWolfe, Name: "frankwolfe", published: "fw", Section: "4.2 Frank-Wolfe optimization", Modes: true, Features: true,
-		Description: "rows whose weighted sum of features comes close to that of the pool"},
-	{Method: MaxDist, Name: "maxdist", published: "maxdist", Section: "4.2 Greedy distance maximization", Modes: true,
-		Description: "the row farthest from all selected ones"},
-	{Method: KMeansPP, Name: "kmeanspp", published: "kmeanspp", Section: "4.2 k-means++ seeding", Modes: true,
-		Description: "a row drawn in proportion to its squared distance from the selected ones"},
-	{Method: GreedyKMeansPP, Name: "greedy-kmeanspp", Section: "4.2 Other options", Modes: true,
-		Description: "kmeanspp with several draws a step, of which the best is kept"},
-	{Method: LCMD, Name: "lcmd", published: "lcmd", Section: "4.2 Largest cluster maximum distance", Modes: true,
-		Description: "the farthest row of the largest cluster; size is the sum of squared distances"},
-	{Method: LCMDDistance, Name: "lcmd-dist", Section: "4.2 Largest cluster maximum distance", Modes: true,
-		Description: "lcmd with the sum of distances as the size of a cluster"},
-	{Method: LCMDCount, Name: "lcmd-count", Section: "4.2 Largest cluster maximum distance", Modes: true,
-		Description: "lcmd with the number of rows as the size of a cluster"},
+// methods is the registry, in the order of the constants: what package selection
+// says of its methods, and what specs make of it.
+var methods = describe([]MethodInfo{
+	Random:              {published: "random"},
+	MaxDiag:             {published: "maxdiag"},
+	MaxDet:              {published: "maxdet", Noise: true},
+	BAITForward:         {published: "bait-f", Noise: true, Features: true},
+	BAITForwardBackward: {published: "bait-fb", Noise: true, Features: true},
+	// In kernel space its time is quadratic in the pool: no way to go.
+	FrankWolfe:     {published: "fw", Features: true},
+	MaxDist:        {published: "maxdist"},
+	KMeansPP:       {published: "kmeanspp"},
+	GreedyKMeansPP: {},
+	LCMD:           {published: "lcmd"},
+	LCMDDistance:   {},
+	LCMDCount:      {},
+})
+
+func describe(list []MethodInfo) []MethodInfo {
+	for i, entry := range selection.Methods[float64]() {
+		m := &list[i]
+		m.Method, m.Name, m.Description, m.Section, m.Modes = Method(i), entry.Name, entry.Description, entry.Section, entry.Modes
+	}
+	return list
 }
 
 // Methods lists the selection methods.

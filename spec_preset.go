@@ -10,7 +10,7 @@ type Preset struct {
 	Section     string // of the paper
 }
 
-const existing = "5.1 Comparison to Existing Methods"
+const existing = "6.1 Comparison to Existing Methods"
 
 // presets are the methods from the literature as the paper compares them: the
 // table of existing methods, with the adjustments for regression that its text

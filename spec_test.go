@@ -216,6 +216,19 @@ func TestPresetsAreThePapersTable(t *testing.T) {
 	}
 }
 
+func TestMethodsAreThoseOfSelection(t *testing.T) {
+	names := []string{"random", "maxdiag", "maxdet", "bait-f", "bait-fb", "frankwolfe", "maxdist", "kmeanspp",
+		"greedy-kmeanspp", "lcmd", "lcmd-dist", "lcmd-count"}
+	for i, name := range names {
+		if Method(i).String() != name {
+			t.Errorf("method %d is %s, want %s", i, Method(i), name)
+		}
+	}
+	if len(methods) != len(names) {
+		t.Errorf("there are %d methods", len(methods))
+	}
+}
+
 func TestRegistriesAreComplete(t *testing.T) {
 	for i, m := range Methods() {
 		if m.Method != Method(i) || m.Name == "" || m.Description == "" || m.Section == "" {

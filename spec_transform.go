@@ -53,42 +53,42 @@ type TransformInfo struct {
 }
 
 func (Scale) info() TransformInfo {
-	return TransformInfo{Name: "scale", Syntax: "scale, scale(factor)", Section: "3.2 Scaling",
+	return TransformInfo{Name: "scale", Syntax: "scale, scale(factor)", Section: "4.2 Scaling",
 		Description: "features times a factor, by default such that the mean of k(x, x) on train is 1"}
 }
 
 func (Posterior) info() TransformInfo {
-	return TransformInfo{Name: "post", Syntax: "post", Section: "3.2 Gaussian Process Posterior Transformation", Noise: true,
+	return TransformInfo{Name: "post", Syntax: "post", Section: "4.2 Gaussian Process Posterior Transformation", Noise: true,
 		Description: "covariance that is left after observing the training rows"}
 }
 
 func (Train) info() TransformInfo {
-	return TransformInfo{Name: "train", Syntax: "train", Section: "3.2 Gaussian Process Posterior Transformation", Noise: true,
+	return TransformInfo{Name: "train", Syntax: "train", Section: "4.2 Gaussian Process Posterior Transformation", Noise: true,
 		Description: "short for scale>post"}
 }
 
 func (Sketch) info() TransformInfo {
-	return TransformInfo{Name: "sketch", Syntax: "sketch(p)", Section: "3.2 Sketching",
+	return TransformInfo{Name: "sketch", Syntax: "sketch(p)", Section: "4.2 Sketching",
 		Description: "random projection to p features"}
 }
 
 func (Ensemble) info() TransformInfo {
-	return TransformInfo{Name: "ens", Syntax: "ens(n)", Section: "3.2 Ensembling",
+	return TransformInfo{Name: "ens", Syntax: "ens(n)", Section: "4.2 Ensembling",
 		Description: "sum of the kernels of n networks"}
 }
 
 func (ACSGrad) info() TransformInfo {
-	return TransformInfo{Name: "acs-grad", Syntax: "acs-grad", Section: "3.2 ACS Gradient Transformation", Noise: true,
+	return TransformInfo{Name: "acs-grad", Syntax: "acs-grad", Section: "4.2 ACS Gradient Transformation", Noise: true,
 		Description: "weighted Fisher inner product: scaled kernel times its posterior"}
 }
 
 func (ACSRandomFeatures) info() TransformInfo {
-	return TransformInfo{Name: "acs-rf", Syntax: "acs-rf(p)", Section: "3.2 ACS Random Features Transformation", Noise: true,
+	return TransformInfo{Name: "acs-rf", Syntax: "acs-rf(p)", Section: "4.2 ACS Random Features Transformation", Noise: true,
 		Description: "p random features of the expected log-likelihood, drawn from the posterior"}
 }
 
 func (ACSRandomFeaturesHyper) info() TransformInfo {
-	return TransformInfo{Name: "acs-rf-hyper", Syntax: "acs-rf-hyper(p)", Section: "3.2 ACS Random Features Transformation",
+	return TransformInfo{Name: "acs-rf-hyper", Syntax: "acs-rf-hyper(p)", Section: "4.2 ACS Random Features Transformation",
 		Description: "acs-rf with a hyperprior on the noise variance"}
 }
 
