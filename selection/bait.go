@@ -183,9 +183,6 @@ func (f *bait[T]) direction(phi []float64) float64 {
 	return simd.For[float64]().Dot(f.w, f.mw)
 }
 
-// cachedRows is how many rows stay in the cache between two products with them.
-const cachedRows = 32
-
 // readFeatures reads the features once and hands ⟨φ, w⟩ and ⟨φ, q⟩ of each row
 // to change.
 func (f *bait[T]) readFeatures(change func(row int, u, r float64)) {

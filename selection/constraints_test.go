@@ -150,8 +150,11 @@ func TestProblemsAreRefused(t *testing.T) {
 		change func(p *selection.Problem[float64])
 		fields []string
 	}{
-		"no batch":     {func(p *selection.Problem[float64]) { p.Batch = 0 }, []string{"Batch"}},
-		"empty pool":   {func(p *selection.Problem[float64]) { p.Pool = p.Pool.Slice(0, 0) }, []string{"Pool"}},
+		"no batch":   {func(p *selection.Problem[float64]) { p.Batch = 0 }, []string{"Batch"}},
+		"empty pool": {func(p *selection.Problem[float64]) { p.Pool = p.Pool.Slice(0, 0) }, []string{"Pool"}},
+		"no columns": {func(p *selection.Problem[float64]) {
+			p.Pool, p.Train = matrix.New[float64](4, 0), matrix.Dense[float64]{}
+		}, []string{"Pool"}},
 		"no mode":      {func(p *selection.Problem[float64]) { p.Mode = 7 }, []string{"Mode"}},
 		"no train":     {func(p *selection.Problem[float64]) { p.Mode = selection.TP; p.Train = matrix.Dense[float64]{} }, []string{"Train"}},
 		"train width":  {func(p *selection.Problem[float64]) { p.Train = matrix.New[float64](3, 2) }, []string{"Train"}},

@@ -31,15 +31,14 @@ func (m GreedyKMeansPP[T]) Init(s *Space[T]) (Forward, error) {
 	if f.candidates == 0 {
 		f.candidates = 2 + int(math.Log(float64(s.Batch())))
 	}
-	of := f.judged().of
-	f.fresh = alloc[T](s, of.rows.Rows)
+	f.fresh = allocMatrix[T](s, f.candidates, f.judged().of.rows.Rows)
 	return f, nil
 }
 
 type greedyKMeansPP[T matrix.Float] struct {
 	*sampler[T]
 	candidates int
-	fresh      []T
+	fresh      matrix.Dense[T] // squared distances from each candidate
 }
 
 // judged is the set whose distances are to become small.
@@ -56,43 +55,53 @@ func (f *greedyKMeansPP[T]) Next() (Choice, error) {
 	if f.empty() {
 		return f.first()
 	}
-	best, least := -1, math.Inf(1)
 	f.weighByDistance()
-	for range f.candidates {
-		row, err := f.pick()
-		if err != nil {
+	drawn := make([]int, f.candidates)
+	for i := range drawn {
+		var err error
+		if drawn[i], err = f.pick(); err != nil {
 			return Choice{}, err
-		}
-		left, err := f.potential(row)
-		if err != nil {
-			return Choice{}, err
-		}
-		if left < least || left == least && row < best {
-			best, least = row, left
 		}
 	}
-	return f.choose(best, -least), nil
+	left, err := f.potentials(drawn)
+	if err != nil {
+		return Choice{}, err
+	}
+	best := 0
+	for i := range drawn {
+		if left[i] < left[best] || left[i] == left[best] && drawn[i] < drawn[best] {
+			best = i
+		}
+	}
+	return f.choose(drawn[best], -left[best]), nil
 }
 
-// potential is the sum of squared distances with one more row selected.
-func (f *greedyKMeansPP[T]) potential(row int) (float64, error) {
+// potentials returns the sum of squared distances with one more row selected,
+// for each of several rows.
+func (f *greedyKMeansPP[T]) potentials(rows []int) ([]float64, error) {
 	of := f.judged()
-	if err := f.space.sqDist(f.fresh, of.of, row); err != nil {
-		return 0, err
+	if err := f.space.sqDistMany(f.fresh, of.of, rows); err != nil {
+		return nil, err
 	}
-	sums := make([]float64, pieces(len(f.fresh), scanPiece))
-	overPieces(len(f.fresh), scanPiece, func(piece, from, to int) {
-		for i := from; i < to; i++ {
-			d := float64(min(f.fresh[i], of.dist[i]))
-			if f.target == nil {
-				d *= f.weight(i)
+	parts := matrix.New[float64](pieces(len(of.dist), scanPiece), len(rows))
+	overPieces(len(of.dist), scanPiece, func(piece, from, to int) {
+		for c := range rows {
+			sum, fresh := 0.0, f.fresh.Row(c)
+			for i := from; i < to; i++ {
+				d := float64(min(fresh[i], of.dist[i]))
+				if f.target == nil {
+					d *= f.weight(i)
+				}
+				sum += d
 			}
-			sums[piece] += d
+			parts.Set(piece, c, sum)
 		}
 	})
-	total := 0.0
-	for _, s := range sums {
-		total += s
+	sums := make([]float64, len(rows))
+	for piece := range parts.Rows {
+		for c, v := range parts.Row(piece) {
+			sums[c] += v
+		}
 	}
-	return total, nil
+	return sums, nil
 }

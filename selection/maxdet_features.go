@@ -71,9 +71,6 @@ func (f *maxDetFeatures[T]) add(phi []float64) {
 	f.cov.update(f.w, -1, gamma2)
 }
 
-// readPiece is the number of rows of a piece where all features are read.
-const readPiece = 512
-
 // rowOf returns the features of a candidate.
 func rowOf(pool, train matrix.Dense[float64], candidate int) []float64 {
 	if candidate < pool.Rows {

@@ -26,6 +26,13 @@ func overPieces(n, size int, work func(piece, from, to int)) {
 
 func pieces(n, size int) int { return (n + size - 1) / size }
 
+// cachedRows is how many rows of features stay in the cache while several
+// vectors are multiplied with them.
+const cachedRows = 32
+
+// readPiece is the number of rows of a piece where all features are read.
+const readPiece = 512
+
 // scanPiece is the number of rows of a piece where little is done to each.
 const scanPiece = 1 << 14
 

@@ -77,6 +77,7 @@ func (p *Problem[T]) check() error {
 	p.Train.MustBeValid("selection.Select, train")
 	p.Target.Rows.MustBeValid("selection.Select, target")
 	c.when(p.Pool.Rows == 0, "Pool", "the pool is empty")
+	c.when(p.Pool.Rows > 0 && p.Pool.Cols == 0, "Pool", "the rows of the pool have no columns")
 	c.when(p.Batch <= 0, "Batch", "the batch must have a positive number of rows, not %d", p.Batch)
 	c.when(p.Mode != P && p.Mode != TP, "Mode", "there is no mode %d", p.Mode)
 	c.when(p.Mode == TP && p.Train.Rows == 0, "Train", "mode TP counts the training rows as selected, and there are none")

@@ -313,3 +313,51 @@ func mustFollow(t *testing.T, what string, m selection.Method[float64], p select
 		t.Errorf("%s: chi² is %v over %d cells, above %v", what, chi2, cells, limit)
 	}
 }
+
+// TestGreedyDrawsKeepTheBest draws so often that every row is among the
+// candidates: the pick is the row that leaves the least.
+func TestGreedyDrawsKeepTheBest(t *testing.T) {
+	p := selectiontest.Cases()[0].Problem
+	p.Pool, p.Batch, p.Mode = p.Pool.Slice(0, 15), 1, selection.TP
+	for _, hide := range []bool{false, true} {
+		for what, target := range map[string]selection.Target[float64]{
+			"pool": {}, "weights": {Weights: weightsFor(15)}, "rows": {Rows: p.Pool.Slice(0, 5)},
+		} {
+			p.Target = target
+			if p.Kernel = nil; hide {
+				p.Kernel = hidden{kernel.NewLinear[float64](p.Pool.Cols)}
+			}
+			pick := mustSelect(t, selection.GreedyKMeansPP[float64]{Candidates: 3000}, p).Picks[0]
+			best, least := -1, math.Inf(1)
+			for row := range p.Pool.Rows {
+				if left := leftOver(p, row); left < least {
+					best, least = row, left
+				}
+			}
+			if pick.Row != best || math.Abs(pick.Score+least) > 1e-9*least {
+				t.Errorf("%s: row %d leaves %v, the best is row %d with %v", what, pick.Row, -pick.Score, best, least)
+			}
+		}
+	}
+}
+
+// leftOver is the sum of squared distances if one more row is selected.
+func leftOver(p selection.Problem[float64], row int) float64 {
+	of := p.Pool
+	if p.Target.Rows.Rows > 0 {
+		of = p.Target.Rows
+	}
+	sum := 0.0
+	for i := range of.Rows {
+		d := distance(of.Row(i), p.Pool.Row(row))
+		for j := range p.Train.Rows {
+			d = min(d, distance(of.Row(i), p.Train.Row(j)))
+		}
+		w := 1.0
+		if p.Target.Weights != nil {
+			w = p.Target.Weights[i]
+		}
+		sum += w * d * d
+	}
+	return sum
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -60,6 +61,9 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 		ready, rows, err := kernel.Prepare(k, one.rows)
 		if err != nil {
 			return inSet(err, one.name)
+		}
+		if rows[0].Cols != one.rows.Cols || &rows[0].Data[0] != &one.rows.Data[0] {
+			s.count(rows[0])
 		}
 		one.rows = rows[0]
 		if !kernel.IsLinear(ready) {
@@ -128,6 +132,12 @@ func allocMatrix[U matrix.Float, T matrix.Float](s *Space[T], rows, cols int) ma
 	return matrix.View(rows, cols, alloc[U](s, rows*cols))
 }
 
+// count adds the memory of a matrix.
+func (s *Space[T]) count(m matrix.Dense[T]) {
+	var zero T
+	s.bytes += int64(m.Rows) * int64(m.Cols) * int64(unsafe.Sizeof(zero))
+}
+
 // PoolSize is the number of pool rows.
 func (s *Space[T]) PoolSize() int { return s.pool.rows.Rows }
 
@@ -170,8 +180,11 @@ func (s *Space[T]) SqDist(dst []T, candidate int) error {
 // that is NaN is an error.
 func (s *Space[T]) Best(score []T) (Choice, error) {
 	row, err := bestOpen(score, s.limits.open)
-	if err != nil || row < 0 {
+	if err != nil {
 		return Choice{}, err
+	}
+	if row < 0 {
+		return Choice{}, &Stuck{Reason: "no row may be picked"}
 	}
 	return Choice{Row: row, Score: float64(score[row])}, nil
 }
@@ -256,6 +269,28 @@ func (s *Space[T]) sqDist(dst []T, of *set[T], candidate int) error {
 		return err
 	}
 	toSqDist(dst, of.diag, diag)
+	return nil
+}
+
+// sqDistMany is sqDist for several candidates, a row of dst for each. Features
+// are read once for all of them.
+func (s *Space[T]) sqDistMany(dst matrix.Dense[T], of *set[T], candidates []int) error {
+	if s.kernel != nil {
+		for i, x := range candidates {
+			if err := s.sqDist(dst.Row(i), of, x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	set := simd.For[T]()
+	overPieces(of.rows.Rows, cachedRows, func(_, from, to int) {
+		part := of.rows.Slice(from, to)
+		for i, x := range candidates {
+			row, _ := s.row(x)
+			set.SqDistRows(dst.Row(i)[from:to], row.Row(0), part.Data, part.Stride)
+		}
+	})
 	return nil
 }
 
