@@ -9,7 +9,8 @@ type limits struct {
 	room        int     // rows that may be picked
 	count       int     // rows in the batch
 	spent       float64 // their cost
-	inGroup     map[int]int
+	group       []int   // of each row, numbered from 0; nil without groups
+	inGroup     []int   // rows of the batch in each group
 
 	// slack multiplies budget and group limits while more rows are picked than
 	// the batch will have.
@@ -17,13 +18,28 @@ type limits struct {
 }
 
 func newLimits(pool int, c Constraints) *limits {
-	l := &limits{constraints: c, open: make([]bool, pool), selected: make([]bool, pool), excluded: make([]bool, pool),
-		inGroup: map[int]int{}, slack: 1}
+	l := &limits{constraints: c, open: make([]bool, pool), selected: make([]bool, pool), excluded: make([]bool, pool), slack: 1}
+	l.numberGroups()
 	for _, row := range c.Exclude {
 		l.excluded[row] = true
 	}
 	l.reopen()
 	return l
+}
+
+func (l *limits) numberGroups() {
+	if l.constraints.Group == nil {
+		return
+	}
+	number := map[int]int{}
+	l.group = make([]int, len(l.constraints.Group))
+	for row, name := range l.constraints.Group {
+		if _, known := number[name]; !known {
+			number[name] = len(number)
+		}
+		l.group[row] = number[name]
+	}
+	l.inGroup = make([]int, len(number))
 }
 
 // reopen decides for each row whether it may be picked.
@@ -48,7 +64,7 @@ func (l *limits) allows(row int) bool {
 	c := &l.constraints
 	return !l.selected[row] && !l.excluded[row] &&
 		(c.Cost == nil || l.spent+c.Cost[row] <= c.Budget*float64(l.slack)) &&
-		(c.Group == nil || l.inGroup[c.Group[row]] < c.PerGroup*l.slack)
+		(l.group == nil || l.inGroup[l.group[row]] < c.PerGroup*l.slack)
 }
 
 func (l *limits) add(row int) { l.change(row, true, 1) }
@@ -62,10 +78,10 @@ func (l *limits) change(row int, selected bool, sign int) {
 	if c.Cost != nil {
 		l.spent += float64(sign) * c.Cost[row]
 	}
-	if c.Group != nil {
-		l.inGroup[c.Group[row]] += sign
+	if l.group != nil {
+		l.inGroup[l.group[row]] += sign
 	}
-	if c.Cost == nil && c.Group == nil {
+	if c.Cost == nil && l.group == nil {
 		l.decide(row)
 		return
 	}
@@ -95,8 +111,7 @@ func (l *limits) over(size int) bool {
 }
 
 func (l *limits) overGroup(row int) bool {
-	c := &l.constraints
-	return c.Group != nil && l.inGroup[c.Group[row]] > c.PerGroup
+	return l.group != nil && l.inGroup[l.group[row]] > l.constraints.PerGroup
 }
 
 func (l *limits) anyGroupOver() bool {
