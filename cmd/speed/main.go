@@ -114,6 +114,6 @@ func textPrinter(w io.Writer) func(line) {
 
 func jsonPrinter(w io.Writer) func(line) {
 	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false) // ops are named as in specs, with >
+	encoder.SetEscapeHTML(false)                  // ops are named as in specs, with >
 	return func(l line) { _ = encoder.Encode(l) } // a closed pipe ends the program by itself
 }
