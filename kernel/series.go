@@ -3,6 +3,8 @@ package kernel
 import (
 	"math"
 	"sync"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
 )
 
 // series are the expectations of any activation function. With the Hermite
@@ -21,7 +23,7 @@ type series struct {
 }
 
 const (
-	seriesTerms = 64
+	seriesTerms = 64 // a multiple of four
 	seriesNodes = 192
 )
 
@@ -66,14 +68,12 @@ func (s series) prepare(state []float64, a float64) float64 {
 	clear(state)
 	state[0] = a
 	values, slopes := s.coefficients(state)
-	rule, root := theSeriesRule(), math.Sqrt(a)
+	rule, root, set := theSeriesRule(), math.Sqrt(a), simd.For[float64]()
 	for i, z := range rule.nodes {
 		value, slope := s.activation(root * z)
-		for k, t := range rule.terms[i] {
-			values[k] += value * t
-			if s.tangent {
-				slopes[k] += slope * t
-			}
+		set.Axpy(values, rule.terms[i], value)
+		if s.tangent {
+			set.Axpy(slopes, rule.terms[i], slope)
 		}
 	}
 	return power(values, values, 1)
@@ -94,11 +94,16 @@ func (s series) expect(x, y []float64, b float64) (value, slope float64) {
 	return value, slope
 }
 
-// power returns Σ_k u^k·p_k·q_k.
+// power returns Σ_k u^k·p_k·q_k. Four sums in powers of u⁴ wait for each other
+// less than one.
 func power(p, q []float64, u float64) float64 {
-	sum := 0.0
-	for k := len(p) - 1; k >= 0; k-- {
-		sum = sum*u + p[k]*q[k]
+	var s0, s1, s2, s3 float64
+	fourth := u * u * u * u
+	for k := seriesTerms - 4; k >= 0; k -= 4 {
+		s0 = s0*fourth + p[k]*q[k]
+		s1 = s1*fourth + p[k+1]*q[k+1]
+		s2 = s2*fourth + p[k+2]*q[k+2]
+		s3 = s3*fourth + p[k+3]*q[k+3]
 	}
-	return sum
+	return s0 + u*(s1+u*(s2+u*s3))
 }

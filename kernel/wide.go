@@ -146,7 +146,7 @@ func (f *wideForm[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
 	if err := (Dot[T]{}).Cross(dst, a[:1], b[:1]); err != nil {
 		return err
 	}
-	linalg.Run(dst.Rows*chunks(dst.Cols), &wideCrossJob[T]{f, dst, a[1], b[1]})
+	linalg.Run((dst.Cols+chunkCols-1)/chunkCols, &wideCrossJob[T]{f, dst, a[1], b[1]})
 	return nil
 }
 
@@ -166,13 +166,11 @@ func (f *wideForm[T]) of(x, y []float64, dot float64) float64 {
 	return k
 }
 
-// chunkCols is the number of elements that a thread takes at a time: one of them
-// costs as much as a hundred multiplications.
-const chunkCols = 256
+// chunkCols is the number of columns that a thread takes at a time.
+const chunkCols = 32
 
-func chunks(cols int) int { return (cols + chunkCols - 1) / chunkCols }
-
-// wideCrossJob turns inner products into kernels. Its parts are chunks of rows.
+// wideCrossJob turns inner products into kernels. Its parts are chunks of
+// columns.
 type wideCrossJob[T matrix.Float] struct {
 	form *wideForm[T]
 	dst  matrix.Dense[T]
@@ -180,15 +178,17 @@ type wideCrossJob[T matrix.Float] struct {
 }
 
 func (j *wideCrossJob[T]) Do(part, _ int) {
-	n := chunks(j.dst.Cols)
-	i, from := part/n, part%n*chunkCols
-	dst := j.dst.Row(i)
-	x, y := widened64(j.a.Row(i)[1:]), make([]float64, j.b.Cols-1)
-	for k := from; k < min(from+chunkCols, len(dst)); k++ {
-		for s, v := range j.b.Row(k)[1:] {
-			y[s] = float64(v)
+	from := part * chunkCols
+	states := j.b.Slice(from, min(from+chunkCols, j.b.Rows))
+	y := make([][]float64, states.Rows)
+	for k := range y {
+		y[k] = widened64(states.Row(k)[1:])
+	}
+	for i := range j.dst.Rows {
+		x, dst := widened64(j.a.Row(i)[1:]), j.dst.Row(i)[from:]
+		for k := range y {
+			dst[k] = T(j.form.of(x, y[k], float64(dst[k])))
 		}
-		dst[k] = T(j.form.of(x, y, float64(dst[k])))
 	}
 }
 
@@ -208,7 +208,11 @@ func (j *wideDiagJob[T]) Do(i, _ int) {
 	j.dst[i] = T(j.form.of(x, x, norm))
 }
 
+// widened64 returns the numbers in float64, without a copy if they are.
 func widened64[T matrix.Float](row []T) []float64 {
+	if same, ok := any(row).([]float64); ok {
+		return same
+	}
 	wide := make([]float64, len(row))
 	for i, v := range row {
 		wide[i] = float64(v)
