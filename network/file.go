@@ -28,6 +28,7 @@ import (
 //	preprocessing   how raw numbers become inputs, and outputs labels
 //	uncertainty     constants of the posteriors
 //	provenance      where it comes from
+//	columns         how a table becomes rows; absent where there was no table
 
 const fileFormat = "nextbatch regressor 1"
 
@@ -115,6 +116,9 @@ func (r *Regressor[T]) MarshalBinary() ([]byte, error) {
 		"uncertainty":   r.fit.posteriors,
 		"provenance":    r.fit.provenance,
 	}
+	if r.Columns != nil {
+		parts["columns"] = r.Columns
+	}
 	for name, part := range parts {
 		text, err := json.Marshal(part)
 		if err != nil {
@@ -172,6 +176,14 @@ func (r *Regressor[T]) UnmarshalBinary(raw []byte) error {
 	loaded := Regressor[T]{Config: Config{a.Architecture, t.Training, t.Seed}, Members: a.Members, Holdout: t.Holdout, Source: s.Source, fit: n}
 	if err := checkFile(loaded.Config, a, p, u); err != nil {
 		return fmt.Errorf("metadata: %w", err)
+	}
+	if text, ok := f.metadata["columns"]; ok {
+		if err := json.Unmarshal([]byte(text), &loaded.Columns); err != nil {
+			return fmt.Errorf("metadata, columns: %w", err)
+		}
+		if loaded.Columns != nil && len(loaded.Columns.Features()) != a.Inputs {
+			return fmt.Errorf("metadata: the columns give %d inputs, the networks take %d", len(loaded.Columns.Features()), a.Inputs)
+		}
 	}
 	loaded.Noise = u[0].Noise
 	if err := n.take(f, a); err != nil {

@@ -31,6 +31,11 @@ type Regressor[T matrix.Float] struct {
 	Noise   float64 // σ² of the last-layer posterior, labels having variance 1; 0 means 1e-6
 	Source  string  // where the rows come from, for the record in saved files
 
+	// Columns says how a table became the rows, for those who use the saved
+	// file on other tables; nil where there was no table. The regressor itself
+	// takes rows of numbers and never looks at it.
+	Columns *dataset.Encoder
+
 	Progress func(Epoch) // called after each epoch, unless nil
 
 	fit *fit[T] // nil before Fit

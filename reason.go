@@ -1,0 +1,54 @@
+package nextbatch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// Reason says in a line why pick i is in the batch. The function names a row of
+// train or pool as the reader knows it.
+func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) string {
+	p := b.Picks[i]
+	var parts []string
+	switch p.Why {
+	case selection.Required:
+		parts = append(parts, "required")
+	case selection.Filled:
+		parts = append(parts, "drawn at random: "+b.fallback(p.Row))
+	default:
+		if p.Cluster.Centre.Set != selection.NoSet {
+			parts = append(parts, fmt.Sprintf("%.3g from %s in a cluster of %d rows", p.Cluster.Distance,
+				named(name, p.Cluster.Centre.Set, p.Cluster.Centre.Row), p.Cluster.Rows))
+		} else if b.Spec.Method == Random {
+			parts = append(parts, "drawn at random")
+		} else {
+			parts = append(parts, fmt.Sprintf("%s score %.3g", b.Spec.Method, p.Score))
+		}
+	}
+	if p.Labelled >= 0 && (p.Cluster.Centre.Set != selection.TrainSet || p.Cluster.Centre.Row != p.Labelled) {
+		parts = append(parts, fmt.Sprintf("%.3g from %s, the nearest", p.Distance, named(name, selection.TrainSet, p.Labelled)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func named(name func(selection.Set, int) string, set selection.Set, row int) string {
+	kind := "labelled row "
+	if set == selection.PoolSet {
+		kind = "pick "
+	}
+	return kind + name(set, row)
+}
+
+// fallback is the reason for which a row was drawn.
+func (b *Batch) fallback(row int) string {
+	for _, f := range b.Fallbacks {
+		for _, drawn := range f.Rows {
+			if drawn == row {
+				return f.Reason
+			}
+		}
+	}
+	return "the method found no row"
+}

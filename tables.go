@@ -1,0 +1,356 @@
+package nextbatch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// Tables is labelled rows and candidates as a user has them: one table where a
+// missing label means unlabelled, or two.
+type Tables struct {
+	// One holds labelled rows and candidates; or Train the former, Pool the
+	// latter. Without Train, Pool alone is encoded, which needs an Encoder.
+	One, Train, Pool *dataset.Table
+	// Aims are rows of the distribution that matters, if not that of the pool.
+	Aims *dataset.Table
+
+	Target    string   // the column of labels
+	NotInputs []string // columns that are not to be learnt from: ids, costs, groups
+
+	// Encoder is that of a network at hand. Nil means one that fits all rows.
+	Encoder *dataset.Encoder
+	// Strict makes a row that lacks an input an error; otherwise it is left out
+	// with a warning.
+	Strict bool
+}
+
+// Rows is tables as numbers, not yet scaled.
+type Rows struct {
+	Train, Pool, Aims matrix.Dense[float32]
+	Labels            []float64 // of Train
+	TrainRows         []int     // the row of its table that became row i of Train
+	PoolRows          []int     // likewise
+	Encoder           dataset.Encoder
+	Warnings          []string // what was left out, and why
+}
+
+// MissingError says which rows lack an input.
+type MissingError struct {
+	Set    string // "labelled rows", "pool", "targets"
+	Rows   []int  // of their table, from 0
+	Column string // one of those that are missing in the first of them
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s: %s", e.Set, e.text())
+}
+
+func (e *MissingError) text() string {
+	const most = 5
+	names := make([]string, 0, most)
+	for _, row := range e.Rows[:min(len(e.Rows), most)] {
+		names = append(names, strconv.Itoa(row))
+	}
+	text := strings.Join(names, ", ")
+	if len(e.Rows) > most {
+		text += ", …"
+	}
+	return fmt.Sprintf("%d rows lack an input: %s (from 0), the first in column %q", len(e.Rows), text, e.Column)
+}
+
+// part is a set of rows of one of the tables.
+type part struct {
+	name  string
+	table *dataset.Table
+	rows  []int
+}
+
+// Rows makes numbers of the tables.
+func (t Tables) Rows() (*Rows, error) {
+	parts, labels, err := t.parts()
+	if err != nil {
+		return nil, err
+	}
+	r := &Rows{}
+	if t.One == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("labelled rows: %d rows have no label and are left out", t.Train.Rows()-len(parts[0].rows)))
+	}
+	all, err := t.inputs(parts, r)
+	if err != nil {
+		return nil, err
+	}
+	offsets := t.offsets(parts)
+	if err := t.complete(parts, offsets, all, r); err != nil {
+		return nil, err
+	}
+	matrices := make([]matrix.Dense[float32], len(parts))
+	for i, p := range parts {
+		if matrices[i], err = encodePart(p, offsets[i], all, r.Encoder); err != nil {
+			return nil, err
+		}
+	}
+	r.Train, r.TrainRows = matrices[0], parts[0].rows
+	r.Pool, r.PoolRows = matrices[1], parts[1].rows
+	r.Aims = matrices[2]
+	r.Labels = make([]float64, len(r.TrainRows))
+	for i, row := range r.TrainRows {
+		r.Labels[i] = labels[row]
+	}
+	return r, nil
+}
+
+// parts are labelled rows, pool and aims, with the labels of the first's table.
+func (t Tables) parts() ([]part, []float64, error) {
+	parts := []part{{name: "labelled rows", table: t.Train}, {name: "pool", table: t.Pool}, {name: "targets", table: t.Aims}}
+	if t.One != nil {
+		parts[0].table, parts[1].table = t.One, t.One
+	}
+	for i := range parts {
+		if parts[i].table != nil && (i > 0 || t.Target == "") {
+			parts[i].rows = upTo(parts[i].table.Rows())
+		}
+	}
+	if parts[0].table == nil {
+		return parts, nil, nil
+	}
+	if t.Target == "" {
+		return nil, nil, errors.New("the column of the labels must be named")
+	}
+	labels, err := dataset.Target{Columns: []string{t.Target}}.Labels(parts[0].table)
+	if err != nil {
+		return nil, nil, err
+	}
+	var labelled, unlabelled []int
+	for row, y := range labels {
+		if math.IsNaN(y) {
+			unlabelled = append(unlabelled, row)
+		} else {
+			labelled = append(labelled, row)
+		}
+	}
+	parts[0].rows = labelled
+	if t.One != nil {
+		parts[1].rows = unlabelled
+	}
+	return parts, labels, nil
+}
+
+func upTo(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}
+
+// sources are the tables without repetition.
+func sources(parts []part) (list []*dataset.Table) {
+	for _, p := range parts {
+		if p.table != nil && !slices.Contains(list, p.table) {
+			list = append(list, p.table)
+		}
+	}
+	return list
+}
+
+// offsets tell where the table of each part begins among the rows of all.
+func (t Tables) offsets(parts []part) []int {
+	start := map[*dataset.Table]int{}
+	at := 0
+	for _, s := range sources(parts) {
+		start[s] = at
+		at += s.Rows()
+	}
+	offsets := make([]int, len(parts))
+	for i, p := range parts {
+		offsets[i] = start[p.table]
+	}
+	return offsets
+}
+
+// inputs returns the input columns of all tables, one below the other, and fits
+// the encoder.
+func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
+	if t.Encoder != nil {
+		r.Encoder = *t.Encoder
+		return dataset.Concat(encoded(*t.Encoder), sources(parts)...)
+	}
+	not := append(slices.Clone(t.NotInputs), t.Target)
+	var names []string
+	for _, name := range sources(parts)[0].Names() {
+		if !slices.Contains(not, name) {
+			names = append(names, name)
+		}
+	}
+	for _, s := range sources(parts)[1:] {
+		for _, name := range s.Names() {
+			if !slices.Contains(names, name) && !slices.Contains(not, name) {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not in the labelled table and is not used", name))
+			}
+		}
+	}
+	all, err := dataset.Concat(names, sources(parts)...)
+	if err != nil {
+		return nil, err
+	}
+	r.Encoder = dataset.FitEncoder(all, dataset.OneHot{})
+	for _, d := range r.Encoder.Dropped {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not used: %s", d.Column, d.Reason))
+	}
+	if len(r.Encoder.Features()) == 0 {
+		return nil, errors.New("no column is left as an input")
+	}
+	return all, nil
+}
+
+// encoded are the columns that an encoder looks at.
+func encoded(e dataset.Encoder) []string {
+	names := slices.Clone(e.Numeric)
+	for _, c := range e.Categories {
+		names = append(names, c.Column)
+	}
+	return names
+}
+
+// complete leaves rows out that lack an input.
+func (t Tables) complete(parts []part, offsets []int, all *dataset.Table, r *Rows) error {
+	var columns []dataset.Column
+	for _, name := range encoded(r.Encoder) {
+		c, err := all.Column(name)
+		if err != nil {
+			return err
+		}
+		columns = append(columns, c)
+	}
+	for i := range parts {
+		p := &parts[i]
+		missing := &MissingError{Set: p.name}
+		var kept []int
+		for _, row := range p.rows {
+			if name := firstMissing(columns, offsets[i]+row); name != "" {
+				if missing.Column == "" {
+					missing.Column = name
+				}
+				missing.Rows = append(missing.Rows, row)
+				continue
+			}
+			kept = append(kept, row)
+		}
+		if len(missing.Rows) == 0 {
+			continue
+		}
+		if t.Strict || len(kept) == 0 {
+			return missing
+		}
+		p.rows = kept
+		r.Warnings = append(r.Warnings, missing.Error()+"; they are left out")
+	}
+	return nil
+}
+
+func firstMissing(columns []dataset.Column, row int) string {
+	for _, c := range columns {
+		if c.Missing(row) {
+			return c.Name()
+		}
+	}
+	return ""
+}
+
+func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matrix.Dense[float32], error) {
+	x := matrix.New[float32](len(p.rows), len(e.Features()))
+	if len(p.rows) == 0 {
+		return x, nil
+	}
+	rows := make([]int, len(p.rows))
+	for i, row := range p.rows {
+		rows[i] = offset + row
+	}
+	if len(rows) < all.Rows() {
+		all = all.Select(rows)
+	}
+	err := dataset.Encode(x, e, all)
+	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
+		at.Row = p.rows[at.Row] // as the reader of the message counts
+		err = fmt.Errorf("%s: %w", p.name, err)
+	}
+	return x, err
+}
+
+// TrainedNetworks is how many trained networks a spec looks at; 0 if it does not
+// look at any.
+func (s Spec) TrainedNetworks() int {
+	if s.Kernel == nil || !s.Kernel.info().Network {
+		return 0
+	}
+	return s.Members()
+}
+
+// Problem returns the rows as a problem to select from: scaled as the fitted
+// regressor saw them; without one, by mean and deviation of labelled rows and
+// pool. In the latter case nngp and ntk get a network of the given architecture.
+func (r *Rows) Problem(fitted *network.Regressor[float32], a network.Architecture) (Problem, error) {
+	p := Problem{Train: r.Train, Pool: r.Pool}
+	p.Target.Rows = r.Aims
+	sets := []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Target.Rows}
+	scale, err := r.scaling(fitted)
+	if err != nil {
+		return p, err
+	}
+	for _, set := range sets {
+		if set.Rows == 0 {
+			continue
+		}
+		if *set, err = scale(*set); err != nil {
+			return p, err
+		}
+	}
+	if fitted != nil {
+		p.Networks = fitted.Ensemble()
+	} else {
+		untrained, err := network.NewMLP[float32](r.Pool.Cols, a, 0, 0)
+		if err != nil {
+			return p, err
+		}
+		p.Networks = network.Ensemble[float32]{untrained}
+	}
+	if len(r.Labels) > 0 {
+		labels, err := dataset.FitLabelScaler(r.Labels)
+		if err != nil {
+			return p, err
+		}
+		p.Labels = make([]float64, len(r.Labels))
+		dataset.ScaleLabels(p.Labels, r.Labels, labels)
+	}
+	return p, nil
+}
+
+func (r *Rows) scaling(fitted *network.Regressor[float32]) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {
+	if fitted != nil {
+		return fitted.Inputs, nil
+	}
+	both := matrix.New[float32](r.Train.Rows+r.Pool.Rows, r.Pool.Cols)
+	if r.Train.Rows > 0 {
+		matrix.Copy(both.Slice(0, r.Train.Rows), r.Train)
+	}
+	if r.Pool.Rows > 0 {
+		matrix.Copy(both.Slice(r.Train.Rows, both.Rows), r.Pool)
+	}
+	scaler, err := dataset.FitScaler(both, dataset.Population)
+	if err != nil {
+		return nil, err
+	}
+	return func(x matrix.Dense[float32]) (matrix.Dense[float32], error) {
+		scaled := matrix.New[float32](x.Rows, x.Cols)
+		dataset.Scale(scaled, x, scaler)
+		return scaled, nil
+	}, nil
+}

@@ -1,0 +1,144 @@
+package nextbatch
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// measured is a table of ids, two inputs, a label that every fourth row has, and
+// a cost.
+func measured(t *testing.T, rows int) *dataset.Table {
+	t.Helper()
+	id, x, y := dataset.NewText("id"), dataset.NewNumeric("x"), dataset.NewNumeric("y")
+	c, cost := dataset.NewCategorical("colour", "blue", "green", "red"), dataset.NewNumeric("cost")
+	for i := range rows {
+		id.Append([]byte{'r', byte('a' + i%26), byte('a' + i/26)})
+		x.Append(math.Sin(float64(i)))
+		c.Append(int32(i % 3))
+		cost.Append(float64(i))
+		if i%4 == 0 {
+			y.Append(x.Float(i) * 2)
+		} else {
+			y.Append(math.NaN())
+		}
+	}
+	table, err := dataset.NewTable(id, x, c, y, cost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func TestRowsOfOneTable(t *testing.T) {
+	rows, err := Tables{One: measured(t, 40), Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows.Train.Rows != 10 || rows.Pool.Rows != 30 || rows.PoolRows[0] != 1 || rows.TrainRows[1] != 4 {
+		t.Errorf("%d and %d rows", rows.Train.Rows, rows.Pool.Rows)
+	}
+	if want := []string{"x", "colour=blue", "colour=green", "colour=red"}; !slices.Equal(rows.Encoder.Features(), want) {
+		t.Errorf("features %q", rows.Encoder.Features())
+	}
+	if got := rows.Pool.At(0, 0); got != float32(math.Sin(1)) {
+		t.Errorf("first candidate has x = %v", got)
+	}
+	if len(rows.Warnings) > 0 || rows.Labels[1] != 2*math.Sin(4) {
+		t.Errorf("warnings %q, labels %v", rows.Warnings, rows.Labels)
+	}
+}
+
+// TestRowsOfTwoTables: two tables with the rows of one give its numbers.
+func TestRowsOfTwoTables(t *testing.T) {
+	table := measured(t, 40)
+	one, err := Tables{One: table, Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := table.Select(one.PoolRows).Without("y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	train, err := table.Select(one.TrainRows).Without("cost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := Tables{Train: train, Pool: pool, Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(one.Train.Data, two.Train.Data) || !slices.Equal(one.Pool.Data, two.Pool.Data) || !slices.Equal(one.Labels, two.Labels) {
+		t.Error("the numbers differ")
+	}
+	if _, err := (Tables{Train: pool, Pool: pool, Target: "y"}).Rows(); err == nil {
+		t.Error("labels that are not there are not missed")
+	}
+}
+
+func TestRowsWithMissingInputs(t *testing.T) {
+	x, y := dataset.NewNumeric("x", 1, math.NaN(), 3, 4, 5), dataset.NewNumeric("y", 1, math.NaN(), math.NaN(), 2, math.NaN())
+	table, err := dataset.NewTable(x, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Tables{One: table, Target: "y"}.Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(rows.PoolRows, []int{2, 4}) || len(rows.Warnings) != 1 || !strings.Contains(rows.Warnings[0], `column "x"`) {
+		t.Errorf("pool %v, warnings %q", rows.PoolRows, rows.Warnings)
+	}
+	_, err = Tables{One: table, Target: "y", Strict: true}.Rows()
+	if missing := (*MissingError)(nil); !errors.As(err, &missing) || !slices.Equal(missing.Rows, []int{1}) {
+		t.Errorf("strict: %v", err)
+	}
+	infinite, err := dataset.NewTable(dataset.NewNumeric("x", 1, 2, math.Inf(1)), dataset.NewNumeric("y", 1, 2, math.NaN()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Tables{One: infinite, Target: "y"}).Rows(); err == nil || !strings.Contains(err.Error(), "row 2") {
+		t.Errorf("infinite: %v", err)
+	}
+}
+
+// TestRowsToBatch: with a network and without, tables become a batch whose
+// reasons name rows.
+func TestRowsToBatch(t *testing.T) {
+	rows, err := Tables{One: measured(t, 80), Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
+	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "lcmd-tp:linear", "maxdet-p:ntk>train", "random", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
+		spec := MustParseSpec(text)
+		var fitted *network.Regressor[float32]
+		if spec.TrainedNetworks() > 0 {
+			fitted = &network.Regressor[float32]{Config: config}
+			if err := fitted.Fit(context.Background(), rows.Train, rows.Labels); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := rows.Problem(fitted, config.Architecture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Batch = 5
+		batch, err := Select(spec, p)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for i := range batch.Picks {
+			if batch.Reason(i, func(selection.Set, int) string { return "r" }) == "" {
+				t.Errorf("%s: no reason", text)
+			}
+		}
+	}
+}
