@@ -20,12 +20,17 @@ var (
 	ErrLevel    = errors.New("the value is not a declared level")
 	ErrTooLong  = errors.New("the row is too long")
 	ErrRead     = errors.New("the file cannot be read to its end")
+	ErrShape    = errors.New("the array is no table")
+	ErrRange    = errors.New("the number does not fit")
+	ErrArray    = errors.New("there is no such array")
+	ErrID       = errors.New("the id does not name one row")
 )
 
 // Error says where a file is wrong, how, and what to do.
 type Error struct {
 	File   string // empty where the reader was given no name
 	Line   int    // from 1; 0 where no line is to blame
+	Row    int    // of the data, from 1, in files without lines; 0 where no row is to blame
 	Column int    // from 1; 0 where no column is to blame
 	Name   string // of the column, where it has one
 	Kind   error  // one of the errors above
@@ -61,6 +66,9 @@ func (e *Error) where() string {
 	}
 	if e.Line > 0 {
 		parts = append(parts, fmt.Sprintf("line %d", e.Line))
+	}
+	if e.Row > 0 {
+		parts = append(parts, fmt.Sprintf("row %d", e.Row))
 	}
 	switch {
 	case e.Column > 0 && e.Name != "":

@@ -2,7 +2,6 @@ package source
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"compress/gzip"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // reader reads a table. notNumeric lists columns, from 0, of which an earlier
@@ -22,7 +22,12 @@ type reader func(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, e
 var readers = map[string]reader{
 	".csv": readCSV, ".data": readCSV, ".txt": readCSV,
 	".tsv": readTSV, ".tab": readTSV,
-	".arff": func(r io.Reader, opts Options, _ []int) (*dataset.Table, error) { return ReadARFF(r, opts) },
+	".arff": typed(ReadARFF), ".npy": typed(ReadNPYTable),
+}
+
+// typed is for formats that say what their columns are.
+func typed(read func(io.Reader, Options) (*dataset.Table, error)) reader {
+	return func(r io.Reader, opts Options, _ []int) (*dataset.Table, error) { return read(r, opts) }
 }
 
 func readTSV(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
@@ -36,11 +41,11 @@ func readTSV(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error
 // file is read again with that column as categorical, so that its values stay as
 // they are spelt.
 func ReadFile(path string, opts Options) (*dataset.Table, error) {
-	extension := strings.ToLower(filepath.Ext(trimGzip(path)))
+	extension := extensionOf(path)
 	read, known := readers[extension]
 	if !known {
 		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension,
-			Advice: "rename the file to end in .csv, .tsv or .arff, with .gz after it if it is compressed"}
+			Advice: "rename the file to end in .csv, .tsv, .arff or .npy, with .gz after it if it is compressed"}
 	}
 	var notNumeric []int
 	for {
@@ -63,17 +68,35 @@ func readOnce(path string, read reader, opts Options, notNumeric []int) (*datase
 		return nil, err
 	}
 	defer file.Close()
-	text, err := decompress(file)
+	text, err := open(file)
 	if err != nil {
 		return nil, err
 	}
 	return read(text, opts, notNumeric)
 }
 
+// open returns the contents of a file. Those of a regular one that is not
+// compressed know their size and can be read at any place.
+func open(file *os.File) (io.Reader, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var start [len(gzipMagic)]byte
+	if info.Mode().IsRegular() {
+		if n, _ := file.ReadAt(start[:], 0); string(start[:n]) != gzipMagic {
+			return io.NewSectionReader(file, 0, info.Size()), nil
+		}
+	}
+	return decompress(file)
+}
+
+const gzipMagic = "\x1f\x8b"
+
 // decompress looks at the content, because names are often wrong about it.
 func decompress(file io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(file, bufferSize)
-	if start, _ := buffered.Peek(2); !bytes.Equal(start, []byte("\x1f\x8b")) {
+	if start, _ := buffered.Peek(len(gzipMagic)); string(start) != gzipMagic {
 		return buffered, nil // what Peek could not read, the reader will report
 	}
 	text, err := gzip.NewReader(buffered)
@@ -89,3 +112,38 @@ func trimGzip(path string) string {
 	}
 	return path
 }
+
+// ReadMatrix reads the numbers in a file: the array of a NumPy file (.npy),
+// compressed with gzip or not. The name of the array is for files that hold
+// several, and empty for others.
+func ReadMatrix[T matrix.Float](path, name string) (matrix.Dense[T], error) {
+	if extension := extensionOf(path); extension != ".npy" {
+		return matrix.Dense[T]{}, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension, Advice: "give a file that ends in .npy"}
+	}
+	if name != "" {
+		return matrix.Dense[T]{}, &Error{File: path, Kind: ErrArray, Detail: name, Advice: "a .npy file holds one array, which has no name"}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return matrix.Dense[T]{}, err
+	}
+	defer file.Close()
+	content, err := open(file)
+	if err == nil {
+		var m matrix.Dense[T]
+		if m, err = ReadNPY[T](content); err == nil {
+			return m, nil
+		}
+	}
+	return matrix.Dense[T]{}, inFile(path, err)
+}
+
+// inFile names the file in an error of this package.
+func inFile(path string, err error) error {
+	if at := (*Error)(nil); errors.As(err, &at) {
+		at.File = path
+	}
+	return err
+}
+
+func extensionOf(path string) string { return strings.ToLower(filepath.Ext(trimGzip(path))) }

@@ -1,0 +1,321 @@
+package source
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// A file of NumPy, as numpy.lib.format describes it:
+//
+//	"\x93NUMPY", major and minor version
+//	length of the header: 2 bytes in version 1, 4 in versions 2 and 3
+//	header: a Python dictionary with the keys descr, fortran_order and shape
+//	the numbers
+
+const npyMagic = "\x93NUMPY"
+
+// ReadNPY reads an array of NumPy's format, versions 1 to 3: floats of 4 or 8
+// bytes, integers of 1 to 8 with or without sign, and booleans, in either byte
+// order, by rows or by columns. An array of one dimension becomes one column.
+// Numbers are rounded to T; one that is beyond its range is an error, NaN and
+// infinity are kept.
+func ReadNPY[T matrix.Float](r io.Reader) (matrix.Dense[T], error) {
+	_, m, err := readNPY[T](r, sizeOf(r))
+	return m, err
+}
+
+// ReadNPYTable reads such an array as a table with the columns c0, c1, … Of the
+// options, those for text have no meaning here. Integers that float64 does not
+// hold are an error.
+func ReadNPYTable(r io.Reader, opts Options) (*dataset.Table, error) {
+	a, m, err := readNPY[float64](r, sizeOf(r))
+	if err != nil {
+		return nil, err
+	}
+	return arrayTable(a, m, opts)
+}
+
+func readNPY[T matrix.Float](r io.Reader, size int64) (array, matrix.Dense[T], error) {
+	a, err := readNPYHeader(r)
+	if err != nil {
+		return array{}, matrix.Dense[T]{}, err
+	}
+	m, err := readArray[T](r, a, size)
+	if err == nil {
+		err = atEnd(r)
+	}
+	if err != nil {
+		return array{}, matrix.Dense[T]{}, err
+	}
+	return a, m, nil
+}
+
+// sizeOf returns the number of bytes that r has in all, or -1.
+func sizeOf(r io.Reader) int64 {
+	if sized, ok := r.(interface{ Size() int64 }); ok {
+		return sized.Size()
+	}
+	return -1
+}
+
+// atEnd makes sure that nothing follows. It also makes readers of compressed
+// data look at the checksum.
+func atEnd(r io.Reader) error {
+	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return &Error{Kind: ErrFormat, Detail: "there are bytes after the array that the header describes",
+			Advice: "check that the file is whole and holds one array"}
+	default:
+		return &Error{Kind: ErrRead, Cause: err, Advice: "check that the file is whole"}
+	}
+}
+
+// mostHeader is far beyond the header of an array of numbers.
+const mostHeader = 64 << 10
+
+func readNPYHeader(r io.Reader) (array, error) {
+	var start [12]byte
+	if err := readStart(r, start[:10]); err != nil {
+		return array{}, err
+	}
+	if string(start[:6]) != npyMagic {
+		return array{}, &Error{Kind: ErrFormat, Detail: "it does not start as a NumPy file does: " + quoteShort(start[:6]),
+			Advice: "write it with numpy.save"}
+	}
+	length := int64(binary.LittleEndian.Uint16(start[8:]))
+	switch start[6] {
+	case 1:
+	case 2, 3:
+		if err := readStart(r, start[10:]); err != nil {
+			return array{}, err
+		}
+		length = int64(binary.LittleEndian.Uint32(start[8:]))
+	default:
+		return array{}, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("version %d of NumPy's format", start[6]), Advice: "write it with numpy.save"}
+	}
+	if length > mostHeader {
+		return array{}, &Error{Kind: ErrHeader, Detail: fmt.Sprintf("it has %d bytes", length), Advice: "check that the file is whole"}
+	}
+	header := make([]byte, length)
+	if err := readStart(r, header); err != nil {
+		return array{}, err
+	}
+	return parseNPYHeader(header)
+}
+
+func readStart(r io.Reader, to []byte) error {
+	if _, err := io.ReadFull(r, to); err != nil {
+		return &Error{Kind: ErrRead, Detail: "it ends in the header", Cause: err, Advice: "check that the file is whole"}
+	}
+	return nil
+}
+
+// parseNPYHeader reads a header such as
+//
+//	{'descr': '<f8', 'fortran_order': False, 'shape': (200, 3), }
+func parseNPYHeader(header []byte) (array, error) {
+	h := npyHeader{rest: header}
+	if !h.dictionary() {
+		return array{}, &Error{Kind: ErrHeader, Detail: quoteShort(header), Advice: "write the file with numpy.save"}
+	}
+	e, ok := parseElement(h.descr)
+	if !ok {
+		return array{}, &Error{Kind: ErrFormat, Detail: "the elements are of type " + quoteShort([]byte(h.descr)),
+			Advice: "store floats, integers or booleans, as x.astype(float) does"}
+	}
+	return newArray(e, h.shape, h.fortran)
+}
+
+// parseElement reads a type such as <f8.
+func parseElement(descr string) (element, bool) {
+	if len(descr) != 3 || strings.IndexByte("<>|=", descr[0]) < 0 {
+		return element{}, false
+	}
+	e := element{kind: descr[1], size: int(descr[2] - '0'), big: descr[0] == '>'}
+	return e, e.known() && (descr[0] != '|' || e.size == 1)
+}
+
+// npyHeader takes the text of a header apart. Its methods return whether what
+// they expect was there.
+type npyHeader struct {
+	rest    []byte
+	descr   string
+	fortran bool
+	shape   []int
+	seen    [3]bool
+}
+
+func (h *npyHeader) dictionary() bool {
+	if !h.token("{") {
+		return false
+	}
+	for !h.token("}") {
+		if !h.entry() {
+			return false
+		}
+		if !h.token(",") && !h.starts("}") {
+			return false
+		}
+	}
+	h.blanks()
+	return len(h.rest) == 0 && h.seen == [3]bool{true, true, true}
+}
+
+func (h *npyHeader) entry() bool {
+	key, ok := h.text()
+	if !ok || !h.token(":") {
+		return false
+	}
+	switch key {
+	case "descr":
+		return h.first(0) && h.typeOfElements()
+	case "fortran_order":
+		h.fortran = h.token("True")
+		return h.first(1) && (h.fortran || h.token("False"))
+	case "shape":
+		return h.first(2) && h.tuple()
+	}
+	return false
+}
+
+// first says whether the key comes for the first time.
+func (h *npyHeader) first(key int) bool {
+	again := h.seen[key]
+	h.seen[key] = true
+	return !again
+}
+
+// typeOfElements reads a text, or the list of fields of a structured array, of
+// which only the beginning is kept for the message.
+func (h *npyHeader) typeOfElements() (ok bool) {
+	if !h.starts("[") {
+		h.descr, ok = h.text()
+		return ok
+	}
+	depth := 0
+	for i, c := range h.rest {
+		switch c {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		}
+		if depth == 0 {
+			h.descr, h.rest = string(h.rest[:i+1]), h.rest[i+1:]
+			return true
+		}
+	}
+	return false
+}
+
+func (h *npyHeader) tuple() bool {
+	if !h.token("(") {
+		return false
+	}
+	for !h.token(")") {
+		n, ok := h.number()
+		if !ok || len(h.shape) == 32 {
+			return false
+		}
+		h.shape = append(h.shape, n)
+		if !h.token(",") && !h.starts(")") {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *npyHeader) number() (int, bool) {
+	h.blanks()
+	end := 0
+	for end < len(h.rest) && isDigit(h.rest[end]) {
+		end++
+	}
+	n, err := strconv.Atoi(string(h.rest[:end]))
+	h.rest = bytes.TrimPrefix(h.rest[end:], []byte("L")) // of Python 2
+	return n, err == nil && n < math.MaxInt
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// text reads a text between quotes.
+func (h *npyHeader) text() (string, bool) {
+	h.blanks()
+	if len(h.rest) == 0 || h.rest[0] != '\'' && h.rest[0] != '"' {
+		return "", false
+	}
+	end := bytes.IndexByte(h.rest[1:], h.rest[0])
+	if end < 0 {
+		return "", false
+	}
+	text := string(h.rest[1 : end+1])
+	h.rest = h.rest[end+2:]
+	return text, true
+}
+
+func (h *npyHeader) token(t string) bool {
+	if !h.starts(t) {
+		return false
+	}
+	h.rest = h.rest[len(t):]
+	return true
+}
+
+func (h *npyHeader) starts(t string) bool {
+	h.blanks()
+	return bytes.HasPrefix(h.rest, []byte(t))
+}
+
+func (h *npyHeader) blanks() { h.rest = bytes.TrimLeft(h.rest, " \t\r\n") }
+
+// WriteNPY writes the matrix in NumPy's format, which ReadNPY and numpy.load
+// read.
+func WriteNPY[T matrix.Float](w io.Writer, m matrix.Dense[T]) error {
+	var zero T
+	size := 8
+	if _, single := any(zero).(float32); single {
+		size = 4
+	}
+	if err := writeNPYHeader(w, fmt.Sprintf("<f%d", size), m.Rows, m.Cols); err != nil {
+		return err
+	}
+	raw := make([]byte, 0, arrayBlock)
+	for i := range m.Rows {
+		for _, v := range m.Row(i) {
+			if len(raw)+size > cap(raw) {
+				if _, err := w.Write(raw); err != nil {
+					return err
+				}
+				raw = raw[:0]
+			}
+			if size == 4 {
+				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(v)))
+			} else {
+				raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(float64(v)))
+			}
+		}
+	}
+	_, err := w.Write(raw)
+	return err
+}
+
+// writeNPYHeader pads the header so that the numbers start at a multiple of 64.
+func writeNPYHeader(w io.Writer, descr string, rows, cols int) error {
+	const start = len(npyMagic) + 4
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", descr, rows, cols)
+	header += strings.Repeat(" ", 63-(start+len(header))%64) + "\n"
+	raw := append([]byte(npyMagic), 1, 0)
+	raw = binary.LittleEndian.AppendUint16(raw, uint16(len(header)))
+	_, err := w.Write(append(raw, header...))
+	return err
+}
