@@ -35,7 +35,9 @@ func testPageEdges[T Float](t *testing.T) {
 				}
 				label := labels.atEnd(make([]int32, n))
 				s.MinLabel(slice(pages[0], random[T](r, n)), label, slice(pages[1], random[T](r, n)), 1)
-				rowsAtEdge(s, r, n%37, func(i int, x []T) []T { return slice(pages[i], x) })
+				place := func(i int, x []T) []T { return slice(pages[i], x) }
+				rowsAtEdge(s, r, n%37, place)
+				tileAtEdge(s, r, n, place)
 			}
 		}
 	}
@@ -49,6 +51,18 @@ func rowsAtEdge[T Float](s *Set[T], r *rand.Rand, width int, place func(i int, x
 		q := place(0, random[T](r, width))
 		rows := place(1, random[T](r, (n-1)*stride+width))
 		f(s, place(2, make([]T, n)), q, rows, stride)
+	}
+}
+
+// tileAtEdge runs a micro-kernel and both ways of packing.
+func tileAtEdge[T Float](s *Set[T], r *rand.Rand, n int, place func(i int, x []T) []T) {
+	rows, cols, k := 1+n%s.TileRows(), 1+n%s.TileCols(), 1+r.IntN(20)
+	c := newTileCase(s, r, rows, cols, k)
+	s.MulTiles(place(0, c.c), c.ldc, rows, cols, c.alpha, place(1, c.a), c.rs, c.ks, place(2, c.b), k, c.beta, Ahead{})
+	for _, cols := range []int{cols, s.TileCols()} {
+		panel := place(0, make([]T, k*s.TileCols()))
+		s.PackPanel(panel, place(1, random[T](r, (k-1)*(cols+1)+cols)), cols+1, k, cols)
+		s.PackPanelT(panel, place(1, random[T](r, (cols-1)*(k+1)+k)), k+1, k, cols)
 	}
 }
 

@@ -41,3 +41,14 @@ func (g guard[T]) check(t *testing.T) {
 		}
 	}
 }
+
+func mustPanic(t *testing.T, what string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if recover() == nil {
+			t.Errorf("%s: no panic", what)
+		}
+	}()
+	f()
+}

@@ -49,6 +49,22 @@ func testRowShape[T Float](t *testing.T, s *Set[T], f rowFunc[T], r *rand.Rand, 
 	if n > 0 {
 		rows = guarded(random[T](r, (n-1)*stride+width))
 	}
+	compareRows(t, s, f, q, rows, n, stride)
+	if n == 0 || width == 0 {
+		return
+	}
+	// One row, or all of them, through a number that is not finite.
+	special := []T{T(math.NaN()), T(math.Inf(1)), T(math.Inf(-1))}
+	for _, x := range []guard[T]{rows, q} {
+		at := r.IntN(len(x.body))
+		x.body[at] = special[r.IntN(len(special))]
+		compareRows(t, s, f, q, rows, n, stride)
+	}
+}
+
+func compareRows[T Float](t *testing.T, s *Set[T], f rowFunc[T], q, rows guard[T], n, stride int) {
+	t.Helper()
+	width := len(q.body)
 	got, want := guarded(make([]T, n)), make([]T, n)
 	f(s, got.body, q.body, rows.body, stride)
 	f(Available[T]()[0], want, q.body, rows.body, stride)
@@ -88,6 +104,26 @@ func testRowGrouping[T Float](t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestRowsOutside hands over strides under which rows overlap or leave their
+// slice, some of them only if the product does not overflow.
+func TestRowsOutside(t *testing.T) {
+	t.Run("float32", testRowsOutside[float32])
+	t.Run("float64", testRowsOutside[float64])
+}
+
+func testRowsOutside[T Float](t *testing.T) {
+	dst, q, rows := make([]T, 5), make([]T, 8), make([]T, 40)
+	for name, f := range rowFuncs[T]() {
+		for _, s := range Available[T]() {
+			for _, stride := range []int{-8, 0, 7, 9, math.MaxInt/4 + 1, math.MaxInt/2 + 9, math.MaxInt} {
+				mustPanic(t, fmt.Sprintf("%s of %s, stride %d", name, s.Name(), stride), func() { f(s, dst, q, rows, stride) })
+			}
+			mustPanic(t, name+" of "+s.Name()+", a row too few", func() { f(s, dst, q, rows[:39], 8) })
+			f(s, dst, q, rows, 8)
 		}
 	}
 }

@@ -20,7 +20,10 @@
 //go:generate go run -C gen . ..
 package simd
 
-import "unsafe"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
@@ -200,13 +203,14 @@ func (s *Set[T]) MulTiles(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int
 	if rs < 0 || ks < 0 || ldc < 0 || k < 0 {
 		panic("simd.MulTiles: negative stride or length")
 	}
-	_ = c[(rows-1)*ldc+cols-1]
+	mustReach(len(c), rows-1, ldc, cols-1, 1)
 	if k == 0 {
 		scaleRows(c, ldc, rows, cols, beta)
 		return
 	}
-	_ = a[(rows-1)*rs+(k-1)*ks]
-	_ = b[(cols+s.nr-1)/s.nr*s.nr*k-1]
+	mustReach(len(a), rows-1, rs, k-1, ks)
+	width := (cols + s.nr - 1) / s.nr * s.nr
+	mustReach(len(b), k-1, width, width-1, 1)
 	if ahead.Start == 0 {
 		ahead = Ahead{Start: uintptr(unsafe.Pointer(&a[0]))}
 	}
@@ -244,8 +248,9 @@ func (s *Set[T]) PackPanel(dst, src []T, ld, k, cols int) {
 		return
 	}
 	for p := range k {
-		n := copy(dst[p*s.nr:][:s.nr], src[p*ld:][:cols])
-		clear(dst[p*s.nr+n : (p+1)*s.nr])
+		row := dst[p*s.nr:][:s.nr]
+		copy(row[:cols], src[p*ld:])
+		clear(row[cols:])
 	}
 }
 
@@ -277,7 +282,18 @@ func mustHoldRows(length, n, width, stride int) {
 	if n == 0 || width == 0 {
 		return
 	}
-	if stride < width || n < 0 || width < 0 || length < (n-1)*stride+width {
-		panic("simd: rows reach beyond their slice, or overlap")
+	if stride < width || n < 0 || width < 0 {
+		panic("simd: rows overlap, or are negative in number")
+	}
+	mustReach(length, n-1, stride, width-1, 1)
+}
+
+// mustReach panics unless a slice of the given length has the index
+// i·step + j·stride, none of them negative. An overflow must not look like a fit.
+func mustReach(length, i, step, j, stride int) {
+	high1, low1 := bits.Mul(uint(i), uint(step))
+	high2, low2 := bits.Mul(uint(j), uint(stride))
+	if high1|high2 != 0 || low1 >= uint(length) || low2 >= uint(length)-low1 {
+		panic("simd: rows reach beyond their slice")
 	}
 }

@@ -84,6 +84,70 @@ func (c tileCase[T]) check(t *testing.T, s *Set[T], tol float64) {
 	}
 }
 
+// TestMulTilesNotFinite puts NaN and infinity into one element of A or B: it
+// reaches its row or column of C and nothing else.
+func TestMulTilesNotFinite(t *testing.T) {
+	t.Run("float32", testMulTilesNotFinite[float32])
+	t.Run("float64", testMulTilesNotFinite[float64])
+}
+
+func testMulTilesNotFinite[T Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(19, 20))
+	for _, s := range Available[T]() {
+		for rows := 1; rows <= s.TileRows(); rows++ {
+			cols, k := 1+r.IntN(2*s.TileCols()), 1+r.IntN(9)
+			c := newTileCase(s, r, rows, cols, k)
+			c.rs, c.ks, c.alpha, c.beta = k, 1, 1, 0
+			row, col, p := r.IntN(rows), r.IntN(cols), r.IntN(k)
+			c.a = random[T](r, rows*k)
+			for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+				inA, inB := append([]T(nil), c.a...), append([]T(nil), c.b...)
+				inA[row*k+p] = T(bad)
+				inB[(col/s.TileCols()*k+p)*s.TileCols()+col%s.TileCols()] = T(bad)
+				gotA, gotB := make([]T, len(c.c)), make([]T, len(c.c))
+				s.MulTiles(gotA, c.ldc, rows, cols, 1, inA, k, 1, c.b, k, 0, Ahead{})
+				s.MulTiles(gotB, c.ldc, rows, cols, 1, c.a, k, 1, inB, k, 0, Ahead{})
+				for i := range rows {
+					for j := range cols {
+						at := i*c.ldc + j
+						if finite(gotA[at]) == (i == row) || finite(gotB[at]) == (j == col) {
+							t.Fatalf("%s, %dx%dx%d, %v: c[%d,%d] = %v and %v", s.Name(), rows, k, cols, bad, i, j, gotA[at], gotB[at])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func finite[T Float](v T) bool { return v-v == 0 }
+
+// TestMulTilesOutside hands over strides that leave their slices, some of them
+// only if the product does not overflow.
+func TestMulTilesOutside(t *testing.T) {
+	for _, s := range Available[float64]() {
+		const rows, k = 3, 2
+		nr := s.TileCols()
+		a, b, c := make([]float64, rows*k), make([]float64, k*nr), make([]float64, rows*nr)
+		run := func(ldc, cols, rs, ks, k int) func() {
+			return func() { s.MulTiles(c, ldc, rows, cols, 1, a, rs, ks, b, k, 0, Ahead{}) }
+		}
+		run(nr, nr, k, 1, k)()
+		for _, bad := range []int{-1, nr + 1, math.MaxInt/4 + 1, math.MaxInt/2 + 1, math.MaxInt} {
+			mustPanic(t, fmt.Sprintf("%s, stride %d of c", s.Name(), bad), run(bad, nr, k, 1, k))
+			mustPanic(t, fmt.Sprintf("%s, stride %d of a", s.Name(), bad), run(nr, nr, bad, 1, k))
+			mustPanic(t, fmt.Sprintf("%s, step %d of a", s.Name(), bad), run(nr, nr, k, bad, k))
+			mustPanic(t, fmt.Sprintf("%s, %d products", s.Name(), bad), run(nr, nr, 0, 0, bad))
+		}
+		mustPanic(t, s.Name()+", a column too many", run(nr, nr+1, k, 1, k))
+		mustPanic(t, s.Name()+", a row too many", func() {
+			most := s.TileRows() + 1
+			s.MulTiles(make([]float64, most*nr), nr, most, nr, 1, make([]float64, most*k), k, 1, b, k, 0, Ahead{})
+		})
+		mustPanic(t, s.Name()+", a panel too wide", func() { s.PackPanel(make([]float64, 2*nr), make([]float64, 2*nr), nr+1, 1, nr+1) })
+	}
+}
+
 // TestPackPanel holds both ways of packing against their definition.
 func TestPackPanel(t *testing.T) {
 	t.Run("float32", testPackPanel[float32])
