@@ -222,7 +222,7 @@ func TestCholeskyRescueSemidefinite(t *testing.T) {
 func TestCholeskySameBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 7))
 	a := randomSPD(r, 500)
-	forAnyThreads(t, "Cholesky", func() []float64 {
+	requireAnyThreads(t, "Cholesky", func() []float64 {
 		m := a.Clone()
 		if err := Cholesky(m); err != nil {
 			t.Fatal(err)

@@ -190,24 +190,24 @@ func testMulVecT[T matrix.Float](t *testing.T) {
 func TestDistancesSameBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(24, 8))
 	x, y := strided[float64](r, 3*rowPiece+5, 40), strided[float64](r, 300, 40)
-	forAnyThreads(t, "SqDistMatrix", func() []float64 {
+	requireAnyThreads(t, "SqDistMatrix", func() []float64 {
 		d := matrix.New[float64](x.Rows, y.Rows)
 		SqDistMatrix(d, x, y)
 		return d.Data
 	})
-	forAnyThreads(t, "PairwiseBlocks", func() []float64 {
+	requireAnyThreads(t, "PairwiseBlocks", func() []float64 {
 		var sums []float64
 		PairwiseBlocks(InnerProducts, y, x, func(row, col int, block matrix.Dense[float64]) {
 			sums = append(sums, block.Clone().Data...)
 		})
 		return sums
 	})
-	forAnyThreads(t, "ColumnMeans", func() []float64 {
+	requireAnyThreads(t, "ColumnMeans", func() []float64 {
 		means := make([]float64, 40)
 		ColumnMeans(means, x)
 		return means
 	})
-	forAnyThreads(t, "MulVecT", func() []float64 {
+	requireAnyThreads(t, "MulVecT", func() []float64 {
 		sums := make([]float64, 40)
 		MulVecT(sums, x, x.Data[:x.Rows])
 		return sums

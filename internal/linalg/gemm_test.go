@@ -137,20 +137,47 @@ func TestSyrk(t *testing.T) {
 	}
 }
 
-// TestSameBitsForAnyThreads runs a large product with several numbers of
-// threads and processors.
+// TestSameBitsForAnyThreads runs large products of all forms with several numbers
+// of processors.
 func TestSameBitsForAnyThreads(t *testing.T) {
+	t.Run("float32", testSameBitsForAnyThreads[float32])
+	t.Run("float64", testSameBitsForAnyThreads[float64])
+}
+
+func testSameBitsForAnyThreads[T matrix.Float](t *testing.T) {
+	const m, k, n = 300, 1300, 200
 	r := rand.New(rand.NewPCG(9, 10))
-	a, b := strided[float32](r, 300, 1300), strided[float32](r, 1300, 200)
-	var first matrix.Dense[float32]
+	for _, opA := range []Op{NoTrans, Trans} {
+		left := opA.shape(m, k)
+		a := strided[T](r, left.Rows, left.Cols)
+		for _, opB := range []Op{NoTrans, Trans} {
+			right := opB.shape(k, n)
+			b := strided[T](r, right.Rows, right.Cols)
+			requireAnyThreads(t, fmt.Sprintf("Gemm %v %v", opA, opB), func() []T {
+				c := matrix.New[T](m, n)
+				Gemm(c, 1, a, opA, b, opB, 0)
+				return c.Data
+			})
+		}
+		requireAnyThreads(t, fmt.Sprintf("Syrk %v", opA), func() []T {
+			c := matrix.New[T](m, m)
+			Syrk(c, 1, a, opA, 0)
+			return c.Data
+		})
+	}
+}
+
+// requireAnyThreads requires the same result for several numbers of processors.
+func requireAnyThreads[T matrix.Float](t *testing.T, what string, result func() []T) {
+	t.Helper()
+	var first []T
 	for _, procs := range []int{1, 2, 3, 7} {
 		withProcs(t, procs, func() {
-			c := matrix.New[float32](300, 200)
-			Gemm(c, 1, a, NoTrans, b, NoTrans, 0)
+			got := result()
 			if procs == 1 {
-				first = c
+				first = got
 			}
-			requireSameBits(t, fmt.Sprintf("Gemm with %d processors", procs), first.Data, c.Data)
+			requireSameBits(t, fmt.Sprintf("%s with %d processors", what, procs), first, got)
 		})
 	}
 }

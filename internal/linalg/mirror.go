@@ -4,7 +4,7 @@ import "github.com/nextbatch/nextbatch/matrix"
 
 // MirrorLower copies the lower triangle of the square m to the upper one.
 func MirrorLower[T matrix.Float](m matrix.Dense[T]) {
-	matrix.MustMatch("linalg.MirrorLower", m.Shape(), matrix.Shape{Rows: m.Rows, Cols: m.Rows})
+	mustBeSquare("linalg.MirrorLower", m)
 	const block = 32 // a square of it fits the first-level cache twice
 	for i0 := 0; i0 < m.Rows; i0 += block {
 		for j0 := 0; j0 <= i0; j0 += block {

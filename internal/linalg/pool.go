@@ -10,7 +10,8 @@ import (
 
 // Job is work that has been cut into parts. Do is called once for each part,
 // from any thread and in any order; slot tells the threads of one Run apart, so
-// that a job can keep scratch for each of them: 0 ≤ slot < Slots().
+// that a job can keep scratch for each of them: 0 ≤ slot < Slots(). Do must not
+// panic: nobody could recover from that on another thread.
 type Job interface {
 	Do(part, slot int)
 }

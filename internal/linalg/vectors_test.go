@@ -40,7 +40,7 @@ func TestRowProductsSameBits(t *testing.T) {
 		func(dst []float64) { SqDistTo(dst, a, q) },
 		func(dst []float64) { RowNorms(dst, a) },
 	} {
-		forAnyThreads(t, "row products", func() []float64 {
+		requireAnyThreads(t, "row products", func() []float64 {
 			dst := make([]float64, a.Rows)
 			op(dst)
 			return dst
