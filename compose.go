@@ -2,6 +2,7 @@ package nextbatch
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -9,8 +10,9 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// composer makes the kernel that a spec describes. Kernels are in float32 until
-// the first transformation or method with σ² in it, and in float64 from there on.
+// composer makes the kernel that a spec describes: one kernel for each network
+// until ens adds them up. Kernels are in float32 until the first transformation
+// or method with σ² in it, and in float64 from there on.
 type composer struct {
 	spec     Spec
 	problem  Problem
@@ -24,18 +26,27 @@ type composer struct {
 func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	before, after := c.cut()
 	if len(after) == 0 && !c.spec.Method.Info().Noise {
-		k, err := withoutNoise(c, c.base32, before)
-		return k, nil, err
+		narrow, err := withoutNoise(c, c.base32, before)
+		if err != nil {
+			return nil, nil, err
+		}
+		return narrow[0], nil, nil
 	}
 	c.train64 = matrix.Converted[float64](c.problem.Train)
-	k, err := c.widened(before)
+	wide, err := c.widened(before)
 	for i, t := range after {
 		if err != nil {
 			break
 		}
-		k, err = c.withNoise(k, t, uint64(len(before)+i))
+		step := len(before) + i
+		wide, err = forMembers(wide, t, func(k kernel.Kernel[float64], member uint64) (kernel.Kernel[float64], error) {
+			return c.withNoise(k, step, member)
+		})
 	}
-	return nil, k, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, wide[0], nil
 }
 
 // cut returns the transformations before the first one with σ² in it, and the
@@ -50,26 +61,31 @@ func (c *composer) cut() (before, after []Transform) {
 	return c.spec.Transforms, nil
 }
 
-// widened returns the kernel after the given transformations in float64. A
+// widened returns the kernels after the given transformations in float64. A
 // sketch is computed in float32 and handed on; without one, the base kernel
 // itself is in float64.
-func (c *composer) widened(before []Transform) (kernel.Kernel[float64], error) {
-	for _, t := range before {
-		if _, ok := t.(Sketch); !ok {
-			continue
-		}
-		k, err := withoutNoise(c, c.base32, before)
-		if err != nil {
-			return nil, err
-		}
-		return kernel.Widen(k.(kernel.FeatureMap[float32])), nil // a sketch has features
+func (c *composer) widened(before []Transform) ([]kernel.Kernel[float64], error) {
+	if !slices.ContainsFunc(before, isSketch) {
+		return withoutNoise(c, c.base64, before)
 	}
-	return withoutNoise(c, c.base64, before)
+	narrow, err := withoutNoise(c, c.base32, before)
+	if err != nil {
+		return nil, err
+	}
+	wide := make([]kernel.Kernel[float64], len(narrow))
+	for i, k := range narrow {
+		wide[i] = kernel.Widen(k.(kernel.FeatureMap[float32])) // a sketch has features
+	}
+	return wide, nil
 }
 
-// withoutNoise applies transformations without σ² to the base kernels, one for each
-// member of an ensemble until ens adds them up.
-func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Kernel[T], error), list []Transform) (kernel.Kernel[T], error) {
+func isSketch(t Transform) bool {
+	_, ok := t.(Sketch)
+	return ok
+}
+
+// withoutNoise applies transformations without σ² to the base kernels.
+func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Kernel[T], error), list []Transform) ([]kernel.Kernel[T], error) {
 	members := make([]kernel.Kernel[T], c.spec.Members())
 	for i := range members {
 		k, err := base(i)
@@ -80,22 +96,32 @@ func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Ker
 	}
 	train := matrix.Converted[T](c.problem.Train)
 	for step, t := range list {
-		if _, ok := t.(Ensemble); ok {
-			sum, err := transform.Ensemble(members...)
-			if err != nil {
-				return nil, err
-			}
-			members = []kernel.Kernel[T]{sum}
-			continue
-		}
-		for i := range members {
-			var err error
-			if members[i], err = applyPlain(c, members[i], t, train, uint64(step), uint64(i)); err != nil {
-				return nil, err
-			}
+		var err error
+		members, err = forMembers(members, t, func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error) {
+			return applyPlain(c, k, t, train, uint64(step), member)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return members[0], nil
+	return members, nil
+}
+
+// forMembers applies a transformation to the kernel of each member; ens leaves
+// their sum.
+func forMembers[T matrix.Float](members []kernel.Kernel[T], t Transform, apply func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error)) ([]kernel.Kernel[T], error) {
+	if _, ok := t.(Ensemble); ok {
+		sum, err := transform.Ensemble(members...)
+		return []kernel.Kernel[T]{sum}, err
+	}
+	applied := make([]kernel.Kernel[T], len(members))
+	for i, k := range members {
+		var err error
+		if applied[i], err = apply(k, uint64(i)); err != nil {
+			return nil, err
+		}
+	}
+	return applied, nil
 }
 
 func applyPlain[T matrix.Float](c *composer, k kernel.Kernel[T], t Transform, train matrix.Dense[T], step, member uint64) (kernel.Kernel[T], error) {
@@ -116,12 +142,13 @@ func applyPlain[T matrix.Float](c *composer, k kernel.Kernel[T], t Transform, tr
 	return nil, fmt.Errorf("%v cannot come here", t)
 }
 
-// withNoise applies a transformation to a kernel in float64.
-func (c *composer) withNoise(k kernel.Kernel[float64], t Transform, step uint64) (kernel.Kernel[float64], error) {
+// withNoise applies the transformation at a step of the spec to a kernel in
+// float64.
+func (c *composer) withNoise(k kernel.Kernel[float64], step int, member uint64) (kernel.Kernel[float64], error) {
 	var fit transform.Fit
 	var err error
 	sigma2 := c.spec.NoiseVariance()
-	switch t := t.(type) {
+	switch t := c.spec.Transforms[step].(type) {
 	case Posterior:
 		k, fit, err = transform.Posterior(k, c.train64, sigma2)
 	case Train:
@@ -129,23 +156,23 @@ func (c *composer) withNoise(k kernel.Kernel[float64], t Transform, step uint64)
 	case ACSGrad:
 		k, fit, err = transform.ACSGrad(k, c.train64, sigma2, c.variant())
 	case ACSRandomFeatures, ACSRandomFeaturesHyper:
-		k, fit, err = c.randomFeatures(k, t, step)
+		k, fit, err = c.randomFeatures(k, t, uint64(step), member)
 	default:
-		k, err = applyPlain(c, k, t, c.train64, step, 0)
+		k, err = applyPlain(c, k, t, c.train64, uint64(step), member)
 	}
 	if fit.Jitter > 0 {
 		c.warnings = append(c.warnings, fmt.Sprintf(
-			"%v: rounding left a matrix indefinite; %.3g was added to its diagonal, as if the noise variance were higher by as much", t, fit.Jitter))
+			"%v: rounding left a matrix indefinite; %.3g was added to its diagonal, as if the noise variance were higher by as much", c.spec.Transforms[step], fit.Jitter))
 	}
 	return k, err
 }
 
-func (c *composer) randomFeatures(k kernel.Kernel[float64], t Transform, step uint64) (kernel.Kernel[float64], transform.Fit, error) {
+func (c *composer) randomFeatures(k kernel.Kernel[float64], t Transform, step, member uint64) (kernel.Kernel[float64], transform.Fit, error) {
 	features, err := finite(k, t)
 	if err != nil {
 		return nil, transform.Fit{}, err
 	}
-	from := c.normals("acs-rf", step, 0)
+	from := c.normals("acs-rf", step, member)
 	if hyper, ok := t.(ACSRandomFeaturesHyper); ok {
 		return transform.ACSRandomFeaturesHyper(features, c.train64, c.problem.Labels, hyper.P, from, c.variant())
 	}

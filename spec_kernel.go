@@ -65,9 +65,13 @@ func (Laplace) info() KernelInfo {
 		Description: "exp(-scale·distance of the inputs), scale 1", space: infinite}
 }
 
-func (LastLayer) info() KernelInfo {
-	return KernelInfo{Name: "ll", Syntax: "ll, ll(layers)", Section: "4.1 Last-layer Kernel", Network: true,
+func (k LastLayer) info() KernelInfo {
+	i := KernelInfo{Name: "ll", Syntax: "ll, ll(layers)", Section: "4.1 Last-layer Kernel", Network: true,
 		Description: "gradient by the parameters of the last layer, or the last few", space: explicit}
+	if k.Layers > 1 {
+		i.space = factored // all layers but the last are products
+	}
+	return i
 }
 
 func (Gradient) info() KernelInfo {
