@@ -2,7 +2,9 @@ package network
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -90,6 +92,57 @@ func TestSilenceComesAndGoes(t *testing.T) {
 	golden.MustMatchVector(t, "parameters", fast.net.parameters, plain.net.parameters, 1e-9)
 	if order := fast.neurons[0]; slices.IsSorted(order) {
 		t.Error("the neurons were never put in order")
+	}
+}
+
+// The order of the neurons, and what is left out, do not depend on the threads.
+func TestSilenceIsTheSameForAnyNumberOfThreads(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	var want *trainer[float32]
+	for _, threads := range []int{1, 2, 3, 7} {
+		runtime.GOMAXPROCS(threads)
+		got := hushed[float32](t, 1, 6)
+		if _, err := got.run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = got
+		}
+		if slices.IsSorted(got.neurons[0]) || !slices.Equal(got.pass.silent, want.pass.silent) {
+			t.Errorf("%d threads: %v leading columns were left out, %v with one", threads, got.pass.silent, want.pass.silent)
+		}
+		mustBeSame(t, fmt.Sprintf("%d threads", threads), got.net, want.net)
+	}
+}
+
+// A layer of which nothing is left, but for its bias.
+func TestWholeLayersFallSilent(t *testing.T) {
+	for _, hidden := range [][]int{{64}, {64, 64}, {64, 33, 64}} {
+		for dead := range hidden {
+			for _, outputs := range []int{1, 2} {
+				c := Config{
+					Architecture: Architecture{Hidden: hidden, Outputs: outputs},
+					Training:     Training{Epochs: 3, Batch: 48, Rate: 0.02},
+				}.WithDefaults()
+				var nets [2]*MLP[float64]
+				for i := range nets {
+					net := mustInit[float64](t, 80, c)
+					for j := range net.Bias(dead) {
+						net.Bias(dead)[j] = -1000
+					}
+					tr := newTrainer(net, c.Training, wave[float64](3, 100, 50, 80, outputs), rng.New(1, "order"))
+					if i == 1 {
+						tr.pass.voices = nil
+					}
+					if _, err := tr.run(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+					nets[i] = net
+				}
+				what := fmt.Sprintf("layer %d of %v, %d outputs", dead, hidden, outputs)
+				golden.MustMatchVector(t, what, nets[0].parameters, nets[1].parameters, 1e-12)
+			}
+		}
 	}
 }
 
