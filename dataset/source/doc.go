@@ -1,8 +1,8 @@
 // Package source reads tables from files and writes them.
 //
 // ReadFile chooses the reader by the file's extension: CSV (.csv, .data, .txt),
-// tab-separated text (.tsv, .tab), ARFF (.arff) and NumPy (.npy). ReadMatrix reads
-// the numbers of an array as they are. A file that is compressed
+// tab-separated text (.tsv, .tab), Parquet (.parquet), ARFF (.arff) and NumPy
+// (.npy). ReadMatrix reads the numbers of an array as they are. A file that is compressed
 // with gzip is recognised by its content, and its name may end in .gz.
 //
 // Everything that is wrong with a file is an *Error that says where (file, line,

@@ -23,6 +23,7 @@ var readers = map[string]reader{
 	".csv": readCSV, ".data": readCSV, ".txt": readCSV,
 	".tsv": readTSV, ".tab": readTSV,
 	".arff": typed(ReadARFF), ".npy": typed(ReadNPYTable),
+	".parquet": typed(ReadParquet),
 }
 
 // typed is for formats that say what their columns are.
@@ -45,7 +46,7 @@ func ReadFile(path string, opts Options) (*dataset.Table, error) {
 	read, known := readers[extension]
 	if !known {
 		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension,
-			Advice: "rename the file to end in .csv, .tsv, .arff or .npy, with .gz after it if it is compressed"}
+			Advice: "rename the file to end in .csv, .tsv, .parquet, .arff or .npy, with .gz after it if it is compressed"}
 	}
 	var notNumeric []int
 	for {

@@ -1,0 +1,302 @@
+package source
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// ReadParquet reads a table from a Parquet file. Booleans, integers, floats and
+// decimals are numeric; texts are categorical, or text if there are more than
+// 1000 levels; dates and times are text, as ISO 8601 writes them; a null is a
+// missing value. A column of lists or of groups must be ignored. Integers that
+// float64 does not hold are an error, unless the column is declared text. Of the
+// options, Delimiter and Header have no meaning here.
+//
+// The file must be read at any place: a reader that cannot do so, such as one
+// that decompresses, is read into memory first.
+func ReadParquet(r io.Reader, opts Options) (t *dataset.Table, err error) {
+	defer func() {
+		// The library panics on some files that are damaged.
+		if damage := recover(); damage != nil {
+			t, err = nil, damaged(fmt.Errorf("%v", damage))
+		}
+	}()
+	content, err := randomAccess(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkParquet(content); err != nil {
+		return nil, err
+	}
+	file, err := parquet.OpenFile(content, content.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	p := &parquetReader{opts: opts, missing: opts.missingSet(nil)}
+	if err := p.open(file.Root()); err != nil {
+		return nil, err
+	}
+	if err := p.checkCodecs(file.Metadata()); err != nil {
+		return nil, err
+	}
+	for _, group := range file.RowGroups() {
+		if err := p.addGroup(group); err != nil {
+			return nil, err
+		}
+	}
+	return p.table()
+}
+
+func damaged(cause error) *Error {
+	return &Error{Kind: ErrRead, Cause: cause, Advice: "check that the file is whole"}
+}
+
+// sized is what can be read at any place, such as a bytes.Reader.
+type sized interface {
+	io.ReaderAt
+	Size() int64
+}
+
+func randomAccess(r io.Reader) (sized, error) {
+	if content, ok := r.(sized); ok {
+		return content, nil
+	}
+	all, err := io.ReadAll(r)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	return bytes.NewReader(all), nil
+}
+
+// checkParquet looks at both ends of the file, and at the length of the footer,
+// for which the library makes room before it reads.
+func checkParquet(content sized) error {
+	const magic, ends = "PAR1", 12
+	var start [4]byte
+	var end [8]byte
+	size := content.Size()
+	if size >= ends {
+		_, errStart := content.ReadAt(start[:], 0)
+		_, errEnd := content.ReadAt(end[:], size-int64(len(end)))
+		if errEnd == io.EOF {
+			errEnd = nil
+		}
+		if err := errors.Join(errStart, errEnd); err != nil {
+			return damaged(err)
+		}
+	}
+	switch {
+	case string(start[:]) == "PARE" || string(end[4:]) == "PARE":
+		return &Error{Kind: ErrFormat, Detail: "it is encrypted", Advice: "write it without encryption"}
+	case string(start[:]) != magic:
+		return &Error{Kind: ErrFormat, Detail: "it does not start as a Parquet file does: " + quoteShort(start[:]), Advice: "check the file's format"}
+	case string(end[4:]) != magic || int64(binary.LittleEndian.Uint32(end[:])) > size-ends:
+		return &Error{Kind: ErrRead, Detail: "there is no footer at its end", Advice: "check that the file is whole"}
+	}
+	return nil
+}
+
+// parquetReader hands the values of the file to the sinks of their columns.
+type parquetReader struct {
+	rows
+	opts    Options
+	missing map[string]bool
+	columns []parquetColumn // one for each name; without a sink if ignored
+	done    int             // rows of the groups that are read
+	values  []parquet.Value
+	text    []byte
+}
+
+// parquetColumn is where a column lies in the file, and what its values are.
+type parquetColumn struct {
+	leaf    int
+	numbers *dataset.Numeric // where the values go if not to the sink as text
+	parquetType
+}
+
+// open decides on the kinds of the columns.
+func (p *parquetReader) open(root *parquet.Column) error {
+	for j, c := range root.Columns() {
+		p.names = append(p.names, c.Name())
+		if slices.Contains(p.names[:j], c.Name()) {
+			return &Error{Column: j + 1, Name: c.Name(), Kind: ErrHeader, Detail: "another column has the same name", Advice: "rename one"}
+		}
+	}
+	if len(p.names) == 0 {
+		return &Error{Kind: ErrEmpty, Detail: "it has no columns", Advice: "check that it is the right file"}
+	}
+	if err := p.opts.check(p.names); err != nil {
+		return err
+	}
+	p.values = make([]parquet.Value, 1024)
+	p.columns = make([]parquetColumn, len(p.names))
+	p.sinks = make([]sink, len(p.names))
+	for j, c := range root.Columns() {
+		if slices.Contains(p.opts.Ignore, p.names[j]) {
+			continue
+		}
+		if err := p.openColumn(j, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
+	name := p.names[j]
+	e := &Error{Column: j + 1, Name: name, Kind: ErrFormat, Advice: "ignore the column, or write it as numbers or text"}
+	if !c.Leaf() || c.Repeated() {
+		e.Detail = "the column holds lists or groups"
+		return e
+	}
+	typ, known := parquetTypeOf(c.Type())
+	if !known {
+		e.Detail = "the column holds values of type " + c.Type().String()
+		return e
+	}
+	p.columns[j] = parquetColumn{leaf: c.Index(), parquetType: typ}
+	kind, declared := p.opts.Kinds[name]
+	switch {
+	case typ.number != nil && (kind == dataset.KindNumeric || !declared):
+		numbers := dataset.NewNumeric(name)
+		p.columns[j].numbers = numbers
+		p.sinks[j] = &numberSink{into: numbers}
+	case kind == dataset.KindText:
+		p.sinks[j] = newSink(kind, name, nil) // NA may be an id
+	case declared:
+		p.sinks[j] = newSink(kind, name, p.missing)
+	case typ.time:
+		p.sinks[j] = newSink(dataset.KindText, name, p.missing)
+	default:
+		p.sinks[j] = newWordSink(name, p.missing)
+	}
+	return nil
+}
+
+// checkCodecs refuses LZ4_RAW. The library loses pages that are compressed with
+// it without an error, and never ends on pages that are damaged:
+// https://github.com/parquet-go/parquet-go/issues/608
+func (p *parquetReader) checkCodecs(file *format.FileMetaData) error {
+	for _, group := range file.RowGroups {
+		for j, c := range p.columns {
+			if p.sinks[j] != nil && c.leaf < len(group.Columns) && group.Columns[c.leaf].MetaData.Codec == format.Lz4Raw {
+				return &Error{Column: j + 1, Name: p.names[j], Kind: ErrFormat, Detail: "the column is compressed with LZ4_RAW",
+					Advice: "write the file with Snappy, Zstandard or gzip"}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *parquetReader) addGroup(group parquet.RowGroup) error {
+	chunks := group.ColumnChunks()
+	for j, s := range p.sinks {
+		if s == nil {
+			continue
+		}
+		if p.columns[j].leaf >= len(chunks) {
+			return p.at(j, 0, damaged(errors.New("a group of rows lacks the column")))
+		}
+		n, err := p.addChunk(j, chunks[p.columns[j].leaf])
+		if err != nil {
+			return err
+		}
+		if int64(n) != group.NumRows() {
+			return p.at(j, n, damaged(fmt.Errorf("a group of %d rows has %d values", group.NumRows(), n)))
+		}
+	}
+	p.done += int(group.NumRows())
+	return nil
+}
+
+// addChunk returns the number of values in the part of a column.
+func (p *parquetReader) addChunk(j int, chunk parquet.ColumnChunk) (n int, err error) {
+	pages := chunk.Pages()
+	defer pages.Close()
+	for {
+		page, err := pages.ReadPage()
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, p.at(j, n, damaged(err))
+		}
+		n, err = p.addPage(j, n, page)
+		parquet.Release(page)
+		if err != nil {
+			return n, err
+		}
+	}
+}
+
+func (p *parquetReader) addPage(j, n int, page parquet.Page) (int, error) {
+	values := page.Values()
+	for {
+		got, err := values.ReadValues(p.values)
+		for _, v := range p.values[:got] {
+			if e := p.addValue(j, v); e != nil {
+				return n, p.at(j, n, e)
+			}
+			n++
+		}
+		if err == io.EOF {
+			return n, nil
+		}
+		if err == nil && got == 0 {
+			err = io.ErrNoProgress
+		}
+		if err != nil {
+			return n, p.at(j, n, damaged(err))
+		}
+	}
+}
+
+// at adds the place of the n-th value of the group at hand, from 0.
+func (p *parquetReader) at(j, n int, e *Error) error {
+	e.Row, e.Column, e.Name = p.done+n+1, j+1, p.names[j]
+	return e
+}
+
+func (p *parquetReader) addValue(j int, v parquet.Value) *Error {
+	c := &p.columns[j]
+	if c.numbers != nil {
+		return p.addNumber(c, v)
+	}
+	p.text = p.text[:0]
+	if !v.IsNull() {
+		p.text = c.text(p.text, v)
+	}
+	kind := p.sinks[j].add(p.text)
+	if kind == nil {
+		return nil
+	}
+	e := &Error{Kind: kind, Detail: quoteShort(p.text), Advice: advice[kind]}
+	if kind == ErrEncoding {
+		e.Advice = "ignore the column, or write it as text"
+	}
+	return e
+}
+
+func (p *parquetReader) addNumber(c *parquetColumn, v parquet.Value) *Error {
+	if v.IsNull() {
+		c.numbers.Append(math.NaN())
+		return nil
+	}
+	number := c.number(v)
+	if c.whole && math.Abs(number) >= exactBelow {
+		return &Error{Kind: ErrRange, Detail: string(c.text(nil, v)) + " is an integer of 2^53 or more, which float64 may not hold",
+			Advice: "declare the column text if it holds ids, or ignore it"}
+	}
+	c.numbers.Append(number)
+	return nil
+}

@@ -1,0 +1,196 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/lz4"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// sample has a field for each type that is read.
+type sample struct {
+	Flag    bool
+	Small   int32
+	Large   int64
+	Natural uint64
+	Single  float32
+	Double  *float64
+	Name    *string `parquet:",dict"`
+	Raw     []byte
+	Day     int32    `parquet:",date"`
+	At      int64    `parquet:",timestamp(microsecond)"`
+	Clock   int64    `parquet:",time(nanosecond)"`
+	Price   int64    `parquet:",decimal(2:18)"`
+	Wide    [9]byte  `parquet:",decimal(3:20)"`
+	Key     [16]byte `parquet:",uuid"`
+}
+
+func parquetFile[T any](t testing.TB, rows []T, options ...parquet.WriterOption) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	if err := parquet.Write(&file, rows, options...); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+func samples() []sample {
+	number, name := 0.5, "ü"
+	day := time.Date(2024, 2, 29, 12, 30, 1, 500000, time.UTC)
+	return []sample{
+		{true, -7, 1 << 40, 9, 1.5, &number, &name, []byte("a"), int32(day.Unix() / 86400), day.UnixMicro(), int64(time.Hour), -5,
+			[9]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}, [16]byte{1, 15: 255}},
+		{Raw: []byte("b")},
+	}
+}
+
+const samplesShown = `Flag numeric [1] [0]
+Small numeric [-7] [0]
+Large numeric [1.099511627776e+12] [0]
+Natural numeric [9] [0]
+Single numeric [1.5] [0]
+Double numeric [0.5] []
+Name categorical [ü] []
+Raw categorical [a] [b]
+Day text [2024-02-29] [1970-01-01]
+At text [2024-02-29T12:30:01.0005Z] [1970-01-01T00:00:00Z]
+Clock text [01:00:00] [00:00:00]
+Price numeric [-0.05] [0]
+Wide numeric [-0.002] [0]
+Key categorical [01000000-0000-0000-0000-0000000000ff] [00000000-0000-0000-0000-000000000000]
+`
+
+func TestReadParquet(t *testing.T) {
+	for name, codec := range map[string]parquet.WriterOption{
+		"plain": parquet.Compression(&parquet.Uncompressed), "snappy": parquet.Compression(&parquet.Snappy),
+		"gzip": parquet.Compression(&parquet.Gzip), "zstd": parquet.Compression(&parquet.Zstd), "brotli": parquet.Compression(&parquet.Brotli),
+	} {
+		file := parquetFile(t, samples(), codec, parquet.MaxRowsPerRowGroup(1))
+		read, err := ReadParquet(bytes.NewReader(file), Options{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if got := show(read); got != samplesShown {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+	all := samples()
+	all[1].Large = 1<<53 + 1
+	path := writeFile(t, t.TempDir(), "t.parquet.gz", compressed(t, string(parquetFile(t, all))))
+	read, err := ReadFile(path, Options{
+		Kinds: map[string]dataset.Kind{"Large": dataset.KindText, "Small": dataset.KindCategorical, "Name": dataset.KindText,
+			"Flag": dataset.KindCategorical, "Single": dataset.KindText, "Double": dataset.KindText},
+		Ignore: []string{"Natural", "Day", "At", "Clock", "Price", "Wide", "Key", "Raw"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := show(read), `Flag categorical [true] [false]
+Small categorical [-7] [0]
+Large text [1099511627776] [9007199254740993]
+Single text [1.5] [0]
+Double text [0.5] []
+Name text [ü] []
+`; got != want {
+		t.Error(got)
+	}
+}
+
+func TestReadParquetRefuses(t *testing.T) {
+	whole := parquetFile(t, samples())
+	large := samples()
+	large[1].Large = -1 << 53
+	binary := samples()
+	binary[1].Raw = []byte{0xff}
+	huge := bytes.Clone(whole)
+	copy(huge[len(huge)-8:], "\xff\xff\xff\xff")
+	var damaged [][]byte
+	for at := 4; at < len(whole)-8; at += 7 {
+		d := bytes.Clone(whole)
+		d[at] ^= 0x55
+		damaged = append(damaged, d)
+	}
+	for name, test := range map[string]struct {
+		file []byte
+		opts Options
+		kind error
+		says string
+	}{
+		"empty":    {nil, Options{}, ErrFormat, ""},
+		"text":     {[]byte("a,b\n1,2\n3,4\n5,6\n"), Options{}, ErrFormat, "a,b"},
+		"cut":      {whole[:len(whole)-3], Options{}, ErrRead, "footer"},
+		"footer":   {huge, Options{}, ErrRead, "footer"},
+		"secret":   {[]byte("PARE12345678PARE"), Options{}, ErrFormat, "encrypted"},
+		"lists":    {parquetFile(t, []struct{ X, Y []float64 }{{Y: []float64{1, 2}}}), Options{}, ErrFormat, "column 1 (X)"},
+		"groups":   {parquetFile(t, []struct{ A struct{ B int } }{{}}), Options{}, ErrFormat, "column 1 (A)"},
+		"fixed":    {parquetFile(t, []struct{ A [3]byte }{{}}), Options{}, ErrFormat, "FIXED_LEN"},
+		"lz4":      {parquetFile(t, samples(), parquet.Compression(&lz4.Codec{})), Options{}, ErrFormat, "LZ4_RAW"},
+		"too much": {parquetFile(t, large), Options{}, ErrRange, "row 2, column 3 (Large): the number does not fit: -9007199254740992"},
+		"binary":   {parquetFile(t, binary, parquet.MaxRowsPerRowGroup(1)), Options{}, ErrEncoding, "row 2, column 8 (Raw)"},
+		"column":   {whole, Options{Ignore: []string{"flag"}}, ErrColumn, "Flag"},
+		"word":     {whole, Options{Kinds: map[string]dataset.Kind{"Raw": dataset.KindNumeric}}, ErrNumber, `row 1, column 8 (Raw): the value is not a number: "a"`},
+	} {
+		_, err := ReadParquet(bytes.NewReader(test.file), test.opts)
+		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, file := range damaged {
+		if _, err := ReadParquet(bytes.NewReader(file), Options{}); err != nil {
+			mustBeTyped(t, err)
+		}
+	}
+}
+
+func TestParquetReadsBack(t *testing.T) {
+	for seed := range uint64(30) {
+		written := randomTable(t, rand.New(rand.NewPCG(seed, 3)))
+		var file bytes.Buffer
+		if err := WriteParquet(&file, written); err != nil {
+			t.Fatal(err)
+		}
+		read, err := ReadParquet(&file, Options{Kinds: kindsOf(written)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := show(read), show(written); got != want {
+			t.Fatalf("seed %d: wrote\n%s\nread\n%s", seed, want, got)
+		}
+	}
+}
+
+func TestWriteParquetReportsErrors(t *testing.T) {
+	want := errors.New("full")
+	table, err := dataset.NewTable(dataset.NewNumeric("x", 1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteParquet(failing{want}, table); !errors.Is(err, want) {
+		t.Error(err)
+	}
+	none, err := dataset.NewTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteParquet(&bytes.Buffer{}, none); !errors.Is(err, ErrEmpty) {
+		t.Error(err)
+	}
+}
+
+func FuzzReadParquet(f *testing.F) {
+	f.Add(parquetFile(f, samples()))
+	f.Add(parquetFile(f, samples(), parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1)))
+	f.Add(parquetFile(f, []struct{ X *float64 }{{}}))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if _, err := ReadParquet(bytes.NewReader(file), Options{}); err != nil {
+			mustBeTyped(t, err)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package source
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// WriteParquet writes the table as a Parquet file, which ReadParquet reads back:
+// a numeric column without missing values whose numbers are all integers as
+// int64, another one as double; the others as texts. Missing values are nulls.
+func WriteParquet(w io.Writer, t *dataset.Table) error {
+	columns := make([]parquetOutput, len(t.Columns()))
+	nodes := parquet.Group{}
+	for j, c := range t.Columns() {
+		columns[j] = newParquetOutput(c)
+		nodes[c.Name()] = columns[j].node
+	}
+	if len(columns) == 0 {
+		return &Error{Kind: ErrEmpty, Detail: "the table has no columns", Advice: "write at least one"}
+	}
+	schema := parquet.NewSchema("table", newOrderedGroup(t.Names(), nodes))
+	out := parquet.NewWriter(w, schema, parquet.Compression(&parquet.Snappy))
+	const block = 256
+	rows := make([]parquet.Row, 0, block)
+	for row := range t.Rows() {
+		if len(rows) == block {
+			if _, err := out.WriteRows(rows); err != nil {
+				return fmt.Errorf("writing Parquet: %w", err)
+			}
+			rows = rows[:0]
+		}
+		values := make(parquet.Row, len(columns))
+		for j, c := range columns {
+			values[j] = c.value(row)
+			values[j] = values[j].Level(0, c.level(values[j]), j)
+		}
+		rows = append(rows, values)
+	}
+	if _, err := out.WriteRows(rows); err != nil {
+		return fmt.Errorf("writing Parquet: %w", err)
+	}
+	if err := out.Close(); err != nil {
+		return fmt.Errorf("writing Parquet: %w", err)
+	}
+	return nil
+}
+
+// parquetOutput is how a column is written.
+type parquetOutput struct {
+	node  parquet.Node
+	value func(row int) parquet.Value // null where it is missing
+}
+
+// level tells nulls from other values in a column that may have both.
+func (o parquetOutput) level(v parquet.Value) int {
+	if o.node.Optional() && !v.IsNull() {
+		return 1
+	}
+	return 0
+}
+
+func newParquetOutput(c dataset.Column) parquetOutput {
+	numbers, ok := c.(*dataset.Numeric)
+	switch {
+	case !ok:
+		return parquetOutput{parquet.Optional(parquet.Encoded(parquet.String(), &parquet.RLEDictionary)), func(row int) parquet.Value {
+			if c.Missing(row) {
+				return parquet.NullValue()
+			}
+			return parquet.ByteArrayValue([]byte(c.Format(row)))
+		}}
+	case integral(numbers):
+		return parquetOutput{parquet.Int(64), func(row int) parquet.Value { return parquet.Int64Value(int64(numbers.Float(row))) }}
+	default:
+		return parquetOutput{parquet.Optional(parquet.Leaf(parquet.DoubleType)), func(row int) parquet.Value {
+			if c.Missing(row) {
+				return parquet.NullValue()
+			}
+			return parquet.DoubleValue(numbers.Float(row))
+		}}
+	}
+}
+
+// integral says whether all numbers are integers, none of them -0 or missing.
+func integral(c *dataset.Numeric) bool {
+	for row := range c.Len() {
+		v := c.Float(row)
+		if v != math.Trunc(v) || math.Abs(v) >= exactBelow || v == 0 && math.Signbit(v) {
+			return false
+		}
+	}
+	return c.Len() > 0
+}
+
+// orderedGroup keeps the columns in their order, where a parquet.Group sorts
+// them by name.
+type orderedGroup struct {
+	parquet.Group
+	fields []parquet.Field
+}
+
+func newOrderedGroup(names []string, group parquet.Group) orderedGroup {
+	g := orderedGroup{group, make([]parquet.Field, len(names))}
+	at := make(map[string]int, len(names))
+	for i, name := range names {
+		at[name] = i
+	}
+	for _, field := range group.Fields() {
+		g.fields[at[field.Name()]] = field
+	}
+	return g
+}
+
+func (g orderedGroup) Fields() []parquet.Field { return g.fields }
