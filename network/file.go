@@ -108,13 +108,16 @@ func (r *Regressor[T]) MarshalBinary() ([]byte, error) {
 		return nil, ErrNotFitted
 	}
 	f := &tensorFile{metadata: map[string]string{"format": fileFormat}, tensors: map[string]tensor{}}
-	config := r.Config.WithDefaults()
+	config, inputs := r.fit.config, len(r.fit.inputs.Mean)
 	parts := map[string]any{
-		"architecture":  fileArchitecture{config.Architecture, len(r.fit.inputs.Mean), len(r.fit.ensemble)},
-		"training":      fileTraining{config.Training, config.Seed, r.Holdout},
+		"architecture":  fileArchitecture{config.Architecture, inputs, len(r.fit.ensemble)},
+		"training":      fileTraining{config.Training, config.Seed, r.fit.holdout},
 		"preprocessing": filePreprocessing{inputScaling, r.fit.labels},
 		"uncertainty":   r.fit.posteriors,
 		"provenance":    r.fit.provenance,
+	}
+	if err := checkColumns(r.Columns, inputs); err != nil {
+		return nil, err
 	}
 	if r.Columns != nil {
 		parts["columns"] = r.Columns
@@ -172,17 +175,18 @@ func (r *Regressor[T]) UnmarshalBinary(raw []byte) error {
 			return fmt.Errorf("metadata, %s: %w", name, err)
 		}
 	}
-	n := &fit[T]{labels: p.Labels, posteriors: u, provenance: s}
-	loaded := Regressor[T]{Config: Config{a.Architecture, t.Training, t.Seed}, Members: a.Members, Holdout: t.Holdout, Source: s.Source, fit: n}
-	if err := checkFile(loaded.Config, a, p, u); err != nil {
+	c := Config{a.Architecture, t.Training, t.Seed}
+	n := &fit[T]{config: c, holdout: t.Holdout, labels: p.Labels, posteriors: u, provenance: s}
+	loaded := Regressor[T]{Config: c, Members: a.Members, Holdout: t.Holdout, Source: s.Source, fit: n}
+	if err := checkFile(c, a, p, u); err != nil {
 		return fmt.Errorf("metadata: %w", err)
 	}
 	if text, ok := f.metadata["columns"]; ok {
 		if err := json.Unmarshal([]byte(text), &loaded.Columns); err != nil {
 			return fmt.Errorf("metadata, columns: %w", err)
 		}
-		if loaded.Columns != nil && len(loaded.Columns.Features()) != a.Inputs {
-			return fmt.Errorf("metadata: the columns give %d inputs, the networks take %d", len(loaded.Columns.Features()), a.Inputs)
+		if err := checkColumns(loaded.Columns, a.Inputs); err != nil {
+			return fmt.Errorf("metadata: %w", err)
 		}
 	}
 	loaded.Noise = u[0].Noise
@@ -192,6 +196,14 @@ func (r *Regressor[T]) UnmarshalBinary(raw []byte) error {
 	loaded.Progress = r.Progress
 	*r = loaded
 	return nil
+}
+
+// checkColumns reports columns that do not make the networks' inputs.
+func checkColumns(columns *dataset.Encoder, inputs int) error {
+	if columns == nil || len(columns.Features()) == inputs {
+		return nil
+	}
+	return fmt.Errorf("the columns give %d inputs, the networks take %d", len(columns.Features()), inputs)
 }
 
 // checkFile reports metadata that no saved regressor has.

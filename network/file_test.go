@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -27,7 +28,10 @@ func saveAndLoad[T matrix.Float](t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model.safetensors")
 	r := fitted[T](t, 2)
-	r.Source = "other than at the time of Fit"
+	r.Columns = &dataset.Encoder{Numeric: []string{"a", "b", "c"}}
+	want := r.Config.WithDefaults()
+	r.Source, r.Holdout = "other than at the time of Fit", 0.9 // a file tells how the networks were made
+	r.Config = SiLUPreset()
 	for range 2 { // the second time over an old file
 		if err := r.Save(path); err != nil {
 			t.Fatal(err)
@@ -40,16 +44,16 @@ func saveAndLoad[T matrix.Float](t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := r.Config.WithDefaults(); !reflect.DeepEqual(back.Config, want) {
-		t.Errorf("configuration %+v, want %+v", back.Config, want)
+	if !reflect.DeepEqual(back.Config, want) || back.Holdout != 0 || !reflect.DeepEqual(back.Columns, r.Columns) {
+		t.Errorf("configuration %+v, want %+v; holdout %v, columns %+v", back.Config, want, back.Holdout, back.Columns)
 	}
 	if !reflect.DeepEqual(back.Provenance(), r.Provenance()) || back.Members != 2 || back.Noise != defaultNoise {
 		t.Errorf("%+v", back)
 	}
 	x, _ := raw[T](9, 40, 0)
-	want, _ := r.PredictStd(x)
+	predicted, _ := r.PredictStd(x)
 	got, err := back.PredictStd(x)
-	if err != nil || !reflect.DeepEqual(got, want) {
+	if err != nil || !reflect.DeepEqual(got, predicted) {
 		t.Errorf("other predictions (%v)", err)
 	}
 	_, wantHigh, _ := r.PredictInterval(x, 0.8)
@@ -65,6 +69,11 @@ func saveAndLoad[T matrix.Float](t *testing.T) {
 
 func TestSaveRefuses(t *testing.T) {
 	if err := quick[float32](1).Save(filepath.Join(t.TempDir(), "x")); !errors.Is(err, ErrNotFitted) {
+		t.Errorf("error %v", err)
+	}
+	r := fitted[float32](t, 1)
+	r.Columns = &dataset.Encoder{Numeric: []string{"a", "b"}}
+	if _, err := r.MarshalBinary(); err == nil || !strings.Contains(err.Error(), "the columns give 2 inputs, the networks take 3") {
 		t.Errorf("error %v", err)
 	}
 	if err := fitted[float32](t, 1).Save(filepath.Join(t.TempDir(), "no", "such", "folder")); !errors.Is(err, fs.ErrNotExist) {
@@ -97,6 +106,10 @@ func edit(key, old, new string) func(map[string]any) {
 		metadata := header["__metadata__"].(map[string]any)
 		metadata[key] = strings.Replace(metadata[key].(string), old, new, 1)
 	}
+}
+
+func addColumns(text string) func(map[string]any) {
+	return func(header map[string]any) { header["__metadata__"].(map[string]any)["columns"] = text }
 }
 
 func field(tensor, key string, value any) func(map[string]any) {
@@ -155,6 +168,8 @@ func TestLoadRefuses(t *testing.T) {
 		"other inputs":      {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":4`)), "shape [3 40], not [4 40]"},
 		"negative inputs":   {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":-3`)), "-3 inputs"},
 		"training":          {rebuilt(t, good, edit("training", `"epochs":60`, `"epochs":-60`)), "-60 epochs"},
+		"columns":           {rebuilt(t, good, addColumns(`{"Numeric":["a"]}`)), "the columns give 1 inputs, the networks take 3"},
+		"no columns":        {rebuilt(t, good, addColumns(`[`)), "metadata, columns"},
 		"preprocessing":     {rebuilt(t, good, edit("preprocessing", "tanh", "sinh")), "scaled by"},
 		"posterior":         {rebuilt(t, good, edit("uncertainty", `"unit":`, `"unit":-`)), "posterior 0"},
 		"negative errors":   {negative, "negative or not sorted"},

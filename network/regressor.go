@@ -43,6 +43,8 @@ type Regressor[T matrix.Float] struct {
 
 // fit is what Fit learns.
 type fit[T matrix.Float] struct {
+	config     Config // that the networks were trained with
+	holdout    float64
 	ensemble   Ensemble[T]
 	inputs     dataset.Scaler
 	labels     dataset.LabelScaler
@@ -116,7 +118,9 @@ func (r *Regressor[T]) FitValidated(ctx context.Context, x matrix.Dense[T], y []
 	if stopped := (*StoppedError)(nil); ensemble == nil || errors.As(diverged, &stopped) {
 		return diverged
 	}
-	f.ensemble = ensemble
+	f.ensemble, f.holdout = ensemble, r.Holdout
+	f.config = r.Config.WithDefaults()
+	f.config.Architecture = ensemble[0].Architecture()
 	f.provenance = Provenance{Source: r.Source, Rows: x.Rows, ValidRows: validX.Rows}
 	for _, h := range histories {
 		f.provenance.Best = append(f.provenance.Best, h.Best)
