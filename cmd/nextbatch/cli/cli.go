@@ -4,8 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -20,6 +18,8 @@ const (
 	exitOK          = 0
 	exitFailure     = 1
 	exitUsage       = 2
+	exitData        = 3
+	exitPartial     = 4
 	exitInterrupted = 130
 )
 
@@ -33,19 +33,8 @@ func Run(args []string, out, log io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(log, "nextbatch:", err)
-	var usage usageError
-	switch {
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
-	case errors.As(err, &usage):
-		return exitUsage
-	}
-	return exitFailure
+	return explain(log, err)
 }
-
-// usageError is a wrong command line.
-type usageError struct{ error }
 
 func newRoot(out, log io.Writer) *cobra.Command {
 	root := &cobra.Command{
@@ -66,7 +55,7 @@ func newRoot(out, log io.Writer) *cobra.Command {
 	root.SetErr(log)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newDemo())
+	root.AddCommand(newSelect(), newSpecs(), newDemo(), newVersion())
 	wrapArgs(root)
 	return root
 }

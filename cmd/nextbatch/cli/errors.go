@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/nextbatch/nextbatch"
+)
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// dataError is a file that cannot be used.
+type dataError struct{ error }
+
+func (e dataError) Unwrap() error { return e.error }
+
+// partialError says that the batch is smaller than asked for.
+type partialError struct {
+	picked, asked int
+	reason        string
+}
+
+func (e partialError) Error() string {
+	return fmt.Sprintf("the batch has %d of %d rows: %s", e.picked, e.asked, e.reason)
+}
+
+// explain prints an error and returns the exit code that belongs to it.
+func explain(log io.Writer, err error) int {
+	fmt.Fprintln(log, "nextbatch:", err)
+	var (
+		usage   usageError
+		data    dataError
+		partial partialError
+		spec    *nextbatch.SpecError
+	)
+	if errors.As(err, &spec) {
+		fmt.Fprintln(log, spec.Caret())
+		return exitUsage
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &data):
+		return exitData
+	case errors.As(err, &partial):
+		return exitPartial
+	}
+	return exitFailure
+}

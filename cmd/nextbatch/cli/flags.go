@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// columnFlags say what the columns of a table are.
+type columnFlags struct {
+	id                           string
+	categorical, numeric, ignore []string
+	missing                      string
+
+	target string // the column of the labels, which are numbers; a flag of its own
+}
+
+func (f *columnFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.id, "id", "", "column that names the rows; without it they go by number, from 0")
+	flags.StringSliceVar(&f.categorical, "categorical", nil, "columns of numbers that are categories")
+	flags.StringSliceVar(&f.numeric, "numeric", nil, "columns that must be numbers")
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "columns that are not read")
+	flags.StringVar(&f.missing, "missing", "drop", "rows that lack an input: drop (with a warning) or refuse")
+}
+
+func (f *columnFlags) check() error {
+	if f.missing != "drop" && f.missing != "refuse" {
+		return usagef("--missing is drop or refuse, not %q", f.missing)
+	}
+	for _, name := range f.categorical {
+		if slices.Contains(f.numeric, name) {
+			return usagef("column %q is named by --categorical and --numeric", name)
+		}
+	}
+	return nil
+}
+
+// read reads a table. The flags may name columns of other tables of the same
+// command, so that those which a table does not have are passed over if optional
+// is set.
+func (f *columnFlags) read(path string, optional bool) (*dataset.Table, error) {
+	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore)}
+	for _, name := range f.categorical {
+		opts.Kinds[name] = dataset.KindCategorical
+	}
+	for _, name := range f.numeric {
+		opts.Kinds[name] = dataset.KindNumeric
+	}
+	if f.target != "" {
+		opts.Kinds[f.target] = dataset.KindNumeric
+	}
+	if f.id != "" {
+		opts.Kinds[f.id] = dataset.KindText
+	}
+	for {
+		t, err := source.ReadFile(path, opts)
+		if err == nil {
+			return t, nil
+		}
+		name, unknown := unknownColumn(err)
+		if !optional || !unknown {
+			return nil, dataError{err}
+		}
+		delete(opts.Kinds, name)
+		opts.Ignore = slices.DeleteFunc(opts.Ignore, func(s string) bool { return s == name })
+	}
+}
+
+// network flags say how a network is trained.
+type networkFlags struct {
+	activation string
+	epochs     int
+	hidden     []int
+	ensemble   int
+	seed       uint64
+	threads    int
+}
+
+func (f *networkFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.activation, "activation", "relu", "activation function: relu, silu, tanh, …")
+	flags.IntVar(&f.epochs, "epochs", 256, "epochs of training")
+	flags.IntSliceVar(&f.hidden, "hidden", []int{512, 512}, "widths of the hidden layers")
+	flags.IntVar(&f.ensemble, "ensemble", 0, "networks to train; 0 means as many as the method looks at")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of networks and methods")
+	registerThreads(c, &f.threads)
+}
+
+func registerThreads(c *cobra.Command, to *int) {
+	c.Flags().IntVar(to, "threads", 0, "threads; 0 means all cores")
+}
+
+func (f *networkFlags) config() (network.Config, error) {
+	activation, err := network.ParseActivation(f.activation)
+	if err != nil {
+		return network.Config{}, usagef("--activation: %w", err)
+	}
+	c := network.Config{
+		Architecture: network.Architecture{Hidden: f.hidden, Activation: activation},
+		Training:     network.Training{Epochs: f.epochs},
+		Seed:         f.seed,
+	}
+	if f.epochs < 1 {
+		return c, usagef("--epochs must be at least 1, not %d", f.epochs)
+	}
+	if f.ensemble < 0 {
+		return c, usagef("--ensemble must not be negative")
+	}
+	if err := c.Check(); err != nil {
+		return c, usageError{err}
+	}
+	return c, nil
+}
+
+// useThreads limits the threads until the returned function is called.
+func useThreads(n int) (restore func(), err error) {
+	if n < 0 {
+		return nil, usagef("--threads must not be negative")
+	}
+	linalg.SetThreads(n)
+	return func() { linalg.SetThreads(0) }, nil
+}
+
+// train fits a regressor and tells how far it is.
+func train(ctx context.Context, c network.Config, members int, x matrix.Dense[float32], y []float64, p *progress) (*network.Regressor[float32], error) {
+	r := &network.Regressor[float32]{Config: c, Members: members, Progress: p.epoch(members)}
+	if x.Rows < 2 {
+		return nil, dataError{errorf("%d rows have a label; training needs two at least", x.Rows)}
+	}
+	err := r.Fit(ctx, x, y)
+	p.done()
+	if r.Ensemble() == nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, dataError{err}
+	}
+	if err != nil {
+		p.warn(err.Error())
+	}
+	return r, nil
+}
+
+// list is the value of a flag that names rows: names, or @file with one a line.
+func list(values []string) ([]string, error) {
+	var names []string
+	for _, v := range values {
+		path, isFile := strings.CutPrefix(v, "@")
+		if !isFile {
+			names = append(names, v)
+			continue
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, dataError{err}
+		}
+		lines := bufio.NewScanner(file)
+		for lines.Scan() {
+			if line := strings.TrimSpace(lines.Text()); line != "" {
+				names = append(names, line)
+			}
+		}
+		_ = file.Close()
+		if err := lines.Err(); err != nil {
+			return nil, dataError{errorf("%s: %w", path, err)}
+		}
+	}
+	return names, nil
+}
+
+// parseBytes reads an amount of memory such as 4GiB, 500MB or 1e9.
+func parseBytes(text string) (int64, error) {
+	units := []struct {
+		name string
+		size float64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+		{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"B", 1}}
+	number, size := strings.TrimSpace(text), 1.0
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(strings.ToUpper(number), strings.ToUpper(u.name)); ok {
+			number, size = rest, u.size
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !(v > 0) || v*size > math.MaxInt64/2 {
+		return 0, usagef("--max-memory %q is no amount of memory, such as 4GiB", text)
+	}
+	return int64(v * size), nil
+}

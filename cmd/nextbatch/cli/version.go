@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+)
+
+// build tells where a program comes from.
+type build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Modified bool   `json:"modified"` // built from files that were not committed
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	SIMD     string `json:"simd"` // instruction set in use
+}
+
+func thisBuild() build {
+	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SIMD: simd.For[float32]().Name()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		b.Version = v
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func newVersion() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this program",
+		Example: "  nextbatch version --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := thisBuild()
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), b)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "nextbatch %s (%s, %s, %s)\n", b.Version, b.Go, b.Platform, b.SIMD)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return c
+}
