@@ -29,7 +29,7 @@ const root = "."
 // imports from floors below its own.
 var floors = [][]string{
 	{"matrix"},
-	{"matrix/gonummat", "internal/simd", "internal/rng", "internal/golden"},
+	{"matrix/gonummat", "internal/simd", "internal/rng", "internal/golden", "internal/atomicfile"},
 	{"internal/linalg"},
 	{"dataset", "kernel"},
 	{"network", "transform", "selection", "dataset/source", "kernel/kerneltest"},
@@ -57,10 +57,11 @@ var table = map[string]rule{
 	"internal/simd":           {stdOnly: true},
 	"internal/rng":            {stdOnly: true},
 	"internal/golden":         {may: []string{"matrix"}, stdOnly: true},
+	"internal/atomicfile":     {stdOnly: true},
 	"internal/linalg":         {may: []string{"matrix", "internal/simd"}},
 	"dataset":                 {may: with(engine, "matrix")},
-	"dataset/source":          {may: []string{"matrix", "dataset"}},
-	"network":                 {may: with(engine, "matrix", "dataset")},
+	"dataset/source":          {may: []string{"matrix", "dataset", "internal/atomicfile"}},
+	"network":                 {may: with(engine, "matrix", "dataset", "internal/atomicfile")},
 	"kernel":                  {may: with(engine, "matrix")},
 	"kernel/kerneltest":       {may: with(engine, "matrix", "kernel")},
 	"transform":               {may: with(engine, "matrix", "kernel")},

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -58,7 +59,10 @@ func (r *Regressor[T]) Save(path string) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(path, raw)
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(raw)
+		return err
+	})
 }
 
 // LoadRegressor reads a file that Save wrote. The element type must be that of
@@ -73,33 +77,6 @@ func LoadRegressor[T matrix.Float](path string) (*Regressor[T], error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
-}
-
-// writeWhole writes to a temporary file beside path and renames it.
-func writeWhole(path string, raw []byte) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = temporary.Close()
-			_ = os.Remove(temporary.Name())
-		}
-	}()
-	if _, err = temporary.Write(raw); err != nil {
-		return err
-	}
-	if err = temporary.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = temporary.Sync(); err != nil {
-		return err
-	}
-	if err = temporary.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
 }
 
 // MarshalBinary returns the contents of the file that Save writes.

@@ -1,0 +1,99 @@
+// Package atomicfile writes files that are there whole or not at all.
+package atomicfile
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write lets the function write the contents of a file, and puts them under the
+// path only when they are complete and on the disk: until then, and if anything
+// fails, the path keeps what it had. The contents wait in a temporary file in
+// the same folder, called .NAME.*.tmp, which is removed on failure. A file that
+// is replaced passes on its permissions; a symbolic link is followed.
+//
+// What is no regular file, such as a pipe or /dev/stdout, cannot be replaced, and
+// is written as the contents come.
+func Write(path string, write func(w io.Writer) error) error {
+	mode := fs.FileMode(0o644)
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return &fs.PathError{Op: "write", Path: path, Err: errors.New("it is a folder")}
+	case err == nil && !info.Mode().IsRegular():
+		return through(path, write)
+	case err == nil:
+		mode = info.Mode().Perm()
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	return replace(path, mode, write)
+}
+
+// through writes to what is there.
+func through(path string, write func(w io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = buffered(file, write)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func replace(path string, mode fs.FileMode, write func(w io.Writer) error) (err error) {
+	dir := filepath.Dir(path)
+	temporary, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	done := false
+	defer func() { // also if write panics
+		if !done {
+			_ = temporary.Close()
+			_ = os.Remove(temporary.Name())
+		}
+	}()
+	if err := buffered(temporary, write); err != nil {
+		return err
+	}
+	if err := temporary.Chmod(mode); err != nil {
+		return err
+	}
+	if err := temporary.Sync(); err != nil {
+		return err
+	}
+	if err := temporary.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary.Name(), path); err != nil {
+		return err
+	}
+	done = true
+	syncDir(dir)
+	return nil
+}
+
+func buffered(file io.Writer, write func(w io.Writer) error) error {
+	w := bufio.NewWriterSize(file, 64<<10)
+	if err := write(w); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// syncDir brings the new name to the disk. The contents are there already, and
+// not every system lets a folder be synced, so a failure is none of the file's.
+func syncDir(dir string) {
+	if folder, err := os.Open(dir); err == nil {
+		_ = folder.Sync()
+		_ = folder.Close()
+	}
+}
