@@ -9,19 +9,24 @@ import "github.com/nextbatch/nextbatch/matrix"
 // they are made of.
 //
 // Prepare reports numbers that are not finite; the kernel that it returns looks
-// for none.
+// for none. Rows that are prepared already stay where they are.
 func Prepare[T matrix.Float](k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], []matrix.Dense[T], error) {
 	e, f := Decompose(k)
 	widths := e.Widths()
 	dim := f.Dim(widths)
-	if own, asIs := e.(identity[T]); asIs {
+	few := dim != Infinite && dim <= total(widths)
+	_, dot := f.(Dot[T])
+	if own, asIs := e.(identity[T]); asIs && (dot || !few) {
 		own.checked = true
 		return Compose[T](own, f), sets, checkSets(sets, own.width)
+	}
+	if own, done := e.(columns[T]); done && !few {
+		return k, sets, checkWidths(sets, own.Inputs())
 	}
 	prepared := make([]matrix.Dense[T], len(sets))
 	for i, rows := range sets {
 		var err error
-		if dim != Infinite && dim <= total(widths) {
+		if few {
 			prepared[i], err = FeatureMatrix(k.(FeatureMap[T]), rows)
 		} else {
 			prepared[i], err = partMatrix(e, rows)
@@ -30,7 +35,7 @@ func Prepare[T matrix.Float](k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], [
 			return nil, nil, err
 		}
 	}
-	if dim != Infinite && dim <= total(widths) {
+	if few {
 		return Compose[T](identity[T]{width: dim, checked: true}, Dot[T]{}), prepared, nil
 	}
 	return Compose[T](columns[T]{widths}, f), prepared, nil
@@ -62,6 +67,15 @@ func partMatrix[T matrix.Float](e Embedding[T], rows matrix.Dense[T]) (matrix.De
 		}
 		return checkFinite("factor", dst.Slice(from, to))
 	})
+}
+
+func checkWidths[T matrix.Float](sets []matrix.Dense[T], width int) error {
+	for _, rows := range sets {
+		if err := checkWidth(rows, width); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func checkSets[T matrix.Float](sets []matrix.Dense[T], width int) error {

@@ -22,6 +22,7 @@ func TestPreparedAs(t *testing.T) {
 		linear bool
 	}{
 		{"linear", kernel.NewLinear[float32](5), 5, true},
+		{"scaled linear", scaledLinear(5), 5, true},
 		{"last layer", lastLayers[float32](t, net, 1), 8, true},
 		{"gradient", kernel.NewGrad[float32](net), 6 + 8 + 9 + 7 + 8 + 1, false},
 		{"laplace", must(kernel.NewLaplace[float32](5, 1)), 5, false},
@@ -33,10 +34,19 @@ func TestPreparedAs(t *testing.T) {
 		if kernel.IsLinear(k) != test.linear || sets[0].Cols != test.width || sets[0].Rows != 10 || sets[1].Rows != 3 {
 			t.Errorf("%s: linear: %v, %v and %v", test.name, kernel.IsLinear(k), sets[0].Shape(), sets[1].Shape())
 		}
+		_, again, err := kernel.Prepare(k, sets...)
+		if err != nil || &again[0].Data[0] != &sets[0].Data[0] {
+			t.Errorf("%s: prepared rows are copied; error %v", test.name, err)
+		}
 	}
 	if kernel.IsLinear[float32](lastLayers[float32](t, net, 1)) {
 		t.Error("the last-layer kernel is taken for the linear one")
 	}
+}
+
+func scaledLinear(inputs int) kernel.Kernel[float32] {
+	e, f := kernel.Decompose[float32](kernel.NewLinear[float32](inputs))
+	return kernel.Compose(e, kernel.Form[float32](kernel.Scaled[float32]{Of: f, Factor: 4}))
 }
 
 func TestPrepareNamesTheRow(t *testing.T) {
