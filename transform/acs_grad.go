@@ -12,6 +12,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
+const acsGrad = "acs-grad"
+
 // ACSGrad returns the product of the scaled kernel and its posterior over σ⁴.
 // Published divides by σ⁸, which only MaxDet can tell.
 //
@@ -19,27 +21,39 @@ import (
 // features of k, which a Sketch takes factor by factor; see Posterior for the
 // choice.
 func ACSGrad(k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.Kernel[float64], Fit, error) {
-	const op = "acs-grad"
-	if err := checkPosterior(op, train, sigma2); err != nil {
+	if m, ok := fewFeatures(k, train.Rows); ok {
+		return ACSGradFeatures(m, train, sigma2, v)
+	}
+	if err := checkPosterior(acsGrad, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	factor := 1 / (sigma2 * sigma2)
-	if v == Published {
-		factor = math.Pow(sigma2, -4)
-	}
-	if m, ok := fewFeatures(k, train.Rows); ok {
-		p, fit, err := newFeaturePosterior(op, m, train, sigma2, normalising)
-		if err != nil {
-			return nil, Fit{}, err
-		}
-		prior := kernel.Scaled[float64]{Of: kernel.Dot[float64]{}, Factor: factor * fit.Lambda * fit.Lambda}
-		return kernel.Compose[float64](&withPosterior{posterior: p}, kernel.NewProduct[float64](prior, kernel.Dot[float64]{})), fit, nil
-	}
-	p, fit, err := newKernelPosterior(op, k, train, sigma2, normalising)
+	p, fit, err := newKernelPosterior(acsGrad, k, train, sigma2, normalising)
 	if err != nil {
 		return nil, Fit{}, err
 	}
-	return kernel.Compose[float64](p, &fisher{prior: p.prior, factor: factor}), fit, nil
+	return kernel.Compose[float64](p, &fisher{prior: p.prior, factor: fisherFactor(sigma2, v)}), fit, nil
+}
+
+// ACSGradFeatures is ACSGrad in feature space, however many features m has.
+func ACSGradFeatures(m kernel.FeatureMap[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.FeatureMap[float64], Fit, error) {
+	if err := checkPosterior(acsGrad, train, sigma2); err != nil {
+		return nil, Fit{}, err
+	}
+	p, fit, err := newFeaturePosterior(acsGrad, m, train, sigma2, normalising)
+	if err != nil {
+		return nil, Fit{}, err
+	}
+	prior := kernel.Scaled[float64]{Of: kernel.Dot[float64]{}, Factor: fisherFactor(sigma2, v) * fit.Lambda * fit.Lambda}
+	product := kernel.NewProduct[float64](prior, kernel.Dot[float64]{})
+	return kernel.Compose[float64](&withPosterior{posterior: p}, product).(kernel.FeatureMap[float64]), fit, nil
+}
+
+// fisherFactor is what the product of the two kernels is multiplied by.
+func fisherFactor(sigma2 float64, v Variant) float64 {
+	if v == Published {
+		return math.Pow(sigma2, -4)
+	}
+	return 1 / (sigma2 * sigma2)
 }
 
 // withPosterior is an embedding with two parts: features, and those of their

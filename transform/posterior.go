@@ -37,6 +37,17 @@ func Pool(k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) 
 	return posterior("pool", k, rows, sigma2, normalising)
 }
 
+// PosteriorFeatures is Posterior in feature space, however many features there
+// are: for what goes on with features.
+func PosteriorFeatures(m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
+	return posteriorFeatures("post", m, rows, sigma2, unscaled)
+}
+
+// TrainFeatures is Train in feature space, however many features there are.
+func TrainFeatures(m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
+	return posteriorFeatures("train", m, rows, sigma2, normalising)
+}
+
 // scaling gives the λ that goes before a posterior, from the mean of k(x, x)
 // over the rows: normalising or unscaled.
 type scaling func(op string, mean float64) (lambda float64, err error)
@@ -45,21 +56,28 @@ func unscaled(string, float64) (float64, error) { return 1, nil }
 
 // posterior returns the posterior of λ²·k.
 func posterior(op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.Kernel[float64], Fit, error) {
+	if m, ok := fewFeatures(k, rows.Rows); ok {
+		return posteriorFeatures(op, m, rows, sigma2, s)
+	}
 	if err := checkPosterior(op, rows, sigma2); err != nil {
 		return nil, Fit{}, err
-	}
-	if m, ok := fewFeatures(k, rows.Rows); ok {
-		p, fit, err := newFeaturePosterior(op, m, rows, sigma2, s)
-		if err != nil {
-			return nil, Fit{}, err
-		}
-		return kernel.NewFeatureMap[float64](p), fit, nil
 	}
 	p, fit, err := newKernelPosterior(op, k, rows, sigma2, s)
 	if err != nil {
 		return nil, Fit{}, err
 	}
 	return kernel.Compose[float64](p, kernel.NewLess[float64](p.prior, kernel.Dot[float64]{})), fit, nil
+}
+
+func posteriorFeatures(op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.FeatureMap[float64], Fit, error) {
+	if err := checkPosterior(op, rows, sigma2); err != nil {
+		return nil, Fit{}, err
+	}
+	p, fit, err := newFeaturePosterior(op, m, rows, sigma2, s)
+	if err != nil {
+		return nil, Fit{}, err
+	}
+	return kernel.NewFeatureMap[float64](p), fit, nil
 }
 
 func checkPosterior(op string, rows matrix.Dense[float64], sigma2 float64) error {

@@ -70,6 +70,31 @@ func TestChoiceOfSpace(t *testing.T) {
 	}
 }
 
+// What goes on with features can have them beyond that bound, too.
+func TestFeaturesBeyondTheChoice(t *testing.T) {
+	rows := matrix.New[float64](12, 1100)
+	rng.FillNormal(rng.New(1, "wide rows"), rows.Data)
+	m, train := kernel.NewLinear[float64](1100), rows.Slice(0, 4)
+	type result struct {
+		k   kernel.Kernel[float64]
+		fit transform.Fit
+		err error
+	}
+	in := func(k kernel.Kernel[float64], fit transform.Fit, err error) result { return result{k, fit, err} }
+	inFeatures := func(k kernel.FeatureMap[float64], fit transform.Fit, err error) result { return result{k, fit, err} }
+	for name, pair := range map[string][2]result{
+		"post":     {in(transform.Posterior(m, train, 1e-2)), inFeatures(transform.PosteriorFeatures(m, train, 1e-2))},
+		"train":    {in(transform.Train(m, train, 1e-2)), inFeatures(transform.TrainFeatures(m, train, 1e-2))},
+		"acs-grad": {in(transform.ACSGrad(m, train, 1e-2, transform.Paper)), inFeatures(transform.ACSGradFeatures(m, train, 1e-2, transform.Paper))},
+	} {
+		chosen, forced := pair[0], pair[1]
+		if chosen.err != nil || forced.err != nil || chosen.fit.FeatureSpace || !forced.fit.FeatureSpace {
+			t.Fatalf("%s: %+v and %+v", name, chosen, forced)
+		}
+		golden.MustMatch(t, name, cross(t, forced.k, rows, rows), cross(t, chosen.k, rows, rows), 1e-10)
+	}
+}
+
 // Paper, equation "posterior_composition".
 func TestPosteriorInTwoSteps(t *testing.T) {
 	train, pool := trainAndPool(t)
