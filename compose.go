@@ -147,14 +147,9 @@ func applyPlain[T matrix.Float](c *composer, k kernel.Kernel[T], t Transform, tr
 func (c *composer) withNoise(k kernel.Kernel[float64], step int, member uint64) (kernel.Kernel[float64], error) {
 	var fit transform.Fit
 	var err error
-	sigma2 := c.spec.NoiseVariance()
 	switch t := c.spec.Transforms[step].(type) {
-	case Posterior:
-		k, fit, err = transform.Posterior(k, c.train64, sigma2)
-	case Train:
-		k, fit, err = transform.Train(k, c.train64, sigma2)
-	case ACSGrad:
-		k, fit, err = transform.ACSGrad(k, c.train64, sigma2, c.variant())
+	case Posterior, Train, ACSGrad:
+		k, fit, err = c.conditioned(k, step)
 	case ACSRandomFeatures, ACSRandomFeaturesHyper:
 		k, fit, err = c.randomFeatures(k, t, uint64(step), member)
 	default:
@@ -165,6 +160,32 @@ func (c *composer) withNoise(k kernel.Kernel[float64], step int, member uint64) 
 			"%v: rounding left a matrix indefinite; %.3g was added to its diagonal, as if the noise variance were higher by as much", c.spec.Transforms[step], fit.Jitter))
 	}
 	return k, err
+}
+
+// conditioned is the posterior at a step of the spec: in feature space if what
+// follows needs features, otherwise in the cheaper space.
+func (c *composer) conditioned(k kernel.Kernel[float64], step int) (kernel.Kernel[float64], transform.Fit, error) {
+	sigma2, m, finite := c.spec.NoiseVariance(), kernel.FeatureMap[float64](nil), false
+	if c.spec.Method.Info().Features || slices.ContainsFunc(c.spec.Transforms[step:], isSketch) {
+		m, finite = k.(kernel.FeatureMap[float64])
+	}
+	switch c.spec.Transforms[step].(type) {
+	case Posterior:
+		if finite {
+			return transform.PosteriorFeatures(m, c.train64, sigma2)
+		}
+		return transform.Posterior(k, c.train64, sigma2)
+	case Train:
+		if finite {
+			return transform.TrainFeatures(m, c.train64, sigma2)
+		}
+		return transform.Train(k, c.train64, sigma2)
+	default:
+		if finite {
+			return transform.ACSGradFeatures(m, c.train64, sigma2, c.variant())
+		}
+		return transform.ACSGrad(k, c.train64, sigma2, c.variant())
+	}
 }
 
 func (c *composer) randomFeatures(k kernel.Kernel[float64], t Transform, step, member uint64) (kernel.Kernel[float64], transform.Fit, error) {

@@ -112,19 +112,22 @@ func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], trai
 	if spec.Mode == TP {
 		question.Mode = selection.TP
 	}
-	rows := []matrix.Dense[T]{pool, train, target.Rows}
-	for i, set := range rows {
-		if set.Rows == 0 {
-			rows[i].Cols, rows[i].Stride = pool.Cols, pool.Cols // an empty set has the width of the others
+	prepared := k
+	for _, set := range []struct {
+		name string
+		rows matrix.Dense[T]
+		dst  *matrix.Dense[T]
+	}{
+		{"pool", pool, &question.Pool}, {"labelled rows", train, &question.Train}, {"target rows", target.Rows, &question.Target.Rows},
+	} {
+		if set.rows.Rows == 0 {
+			continue
 		}
-	}
-	prepared, sets, err := kernel.Prepare(k, rows...)
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w", spec, err)
-	}
-	question.Pool, question.Train = sets[0], sets[1]
-	if target.Rows.Rows > 0 {
-		question.Target.Rows = sets[2]
+		ready, rows, err := kernel.Prepare(k, set.rows)
+		if err != nil {
+			return nil, fmt.Errorf("%v: %s: %w", spec, set.name, err)
+		}
+		prepared, *set.dst = ready, rows[0]
 	}
 	if !kernel.IsLinear(prepared) {
 		question.Kernel = prepared

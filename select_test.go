@@ -102,10 +102,60 @@ func TestSelectOtherKernels(t *testing.T) {
 	for _, text := range []string{
 		"maxdist-tp:laplace(0.5)", "maxdet-p:ntk>train", "lcmd-tp:features", "bait-f-p:features>train",
 		"lcmd-tp:grad", "maxdet-tp:grad>scale", "kmeanspp-tp:ll(2)>scale(2)>sketch(8)", "lcmd-tp:ll>post@sigma2(0.01)",
+		"frankwolfe-p:features>scale", "bait-fb-tp:linear>scale(2)", "maxdist-p:ll(2)>acs-grad",
+		"maxdet-p:ll>train>ens(3)", "lcmd-p:grad>train>ens(2)", "frankwolfe-p:ll>acs-grad>ens(3)>sketch(8)",
+		"bait-f-p:grad>sketch(24)>acs-rf(16)>ens(3)>scale", "kmeanspp-p:ll>acs-rf-hyper(8)>ens(2)@compat",
 	} {
 		t.Run(text, func(t *testing.T) {
 			checkRows(t, rowsOn(t, 2, nextbatch.MustParseSpec(text), p), p)
 		})
+	}
+}
+
+// TestSelectManyFeatures: more features than the posterior takes to feature space
+// by itself, for methods and transformations that go on with features.
+func TestSelectManyFeatures(t *testing.T) {
+	stream := rng.New(4, "many features")
+	p := nextbatch.Problem{Train: matrix.New[float32](5, 1100), Pool: matrix.New[float32](20, 1100), Batch: 3}
+	rng.FillNormal(stream, p.Train.Data)
+	rng.FillNormal(stream, p.Pool.Data)
+	for _, text := range []string{
+		"bait-f-p:features>train", "frankwolfe-p:features>post", "lcmd-p:linear>train>sketch(8)", "lcmd-p:features>acs-grad>sketch(8)",
+	} {
+		t.Run(text, func(t *testing.T) {
+			checkRows(t, rowsOn(t, 2, nextbatch.MustParseSpec(text), p), p)
+		})
+	}
+}
+
+// TestEnsembleOfPosteriors: the kernels of the members are added up, each after
+// its own posterior, so that their diagonals are.
+func TestEnsembleOfPosteriors(t *testing.T) {
+	p := smallProblem(t)
+	p.Batch = p.Pool.Rows
+	want := make([]float64, p.Pool.Rows)
+	for i := range p.Networks {
+		one := p
+		one.Networks = p.Networks[i : i+1]
+		addScores(t, want, "maxdiag:ll>train", one)
+	}
+	got := make([]float64, p.Pool.Rows)
+	addScores(t, got, "maxdiag:ll>train>ens(3)", p)
+	for i, w := range want {
+		if math.Abs(got[i]-w) > 1e-12*w {
+			t.Fatalf("row %d has the variance %v, the members add up to %v", i, got[i], w)
+		}
+	}
+}
+
+func addScores(t *testing.T, sums []float64, spec string, p nextbatch.Problem) {
+	t.Helper()
+	batch, err := nextbatch.Select(nextbatch.MustParseSpec(spec), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pick := range batch.Picks {
+		sums[pick.Row] += pick.Score
 	}
 }
 
@@ -136,7 +186,7 @@ func TestSelectRefuses(t *testing.T) {
 		"nan": {"lcmd-tp:ll", func(p *nextbatch.Problem) {
 			p.Pool = p.Pool.Clone()
 			p.Pool.Set(7, 1, float32(math.NaN()))
-		}, "row 7"},
+		}, "pool: row 7, input 1 is NaN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := good

@@ -133,6 +133,8 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 		{"frankwolfe-p:nngp>train", 0, "nngp has infinitely many", ""},
 		{"frankwolfe-p:grad>train", 0, "put sketch(p) before", ""},
 		{"frankwolfe-p:ll>acs-grad", 0, "too many to write down", ""},
+		{"frankwolfe-p:ll(2)", 0, "too many to write down", ""},
+		{"maxdet-p:ll(2)>train>sketch(8)", 21, "sketch(p) before post", ""},
 		{"bait-f-p:nngp>train", 0, "infinitely many", ""},
 		{"bait-fb-tp:grad", 0, "too many to write down", ""},
 		{"maxdet-p:ll>train>post", 18, "count them twice", ""},
