@@ -1,7 +1,7 @@
 package kernel
 
 import (
-	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -40,18 +40,8 @@ func checkWidth[T matrix.Float](rows matrix.Dense[T], width int) error {
 }
 
 func checkFinite[T matrix.Float](what string, rows matrix.Dense[T]) error {
-	set := simd.For[T]()
-	for i := range rows.Rows {
-		row := rows.Row(i)
-		// A sum beyond the range is infinite too: then no element is named.
-		if sum := set.Sum(row); sum-sum == 0 {
-			continue
-		}
-		for j, v := range row {
-			if v-v != 0 {
-				return &RowError{What: what, Row: i, Column: j, Value: float64(v)}
-			}
-		}
+	if i, j, found := linalg.FirstNotFinite(rows); found {
+		return &RowError{What: what, Row: i, Column: j, Value: float64(rows.At(i, j))}
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -56,17 +56,8 @@ func (e *ValueError) Error() string {
 
 // unusable returns a ValueError for the first number that is not finite.
 func unusable[T matrix.Float](m matrix.Dense[T]) error {
-	set := simd.For[T]()
-	for i := range m.Rows {
-		row := m.Row(i)
-		if sum := set.Sum(row); sum-sum == 0 {
-			continue
-		}
-		for j, v := range row {
-			if v-v != 0 {
-				return &ValueError{Row: i, Column: j, Value: float64(v)}
-			}
-		}
+	if i, j, found := linalg.FirstNotFinite(m); found {
+		return &ValueError{Row: i, Column: j, Value: float64(m.At(i, j))}
 	}
 	return nil
 }

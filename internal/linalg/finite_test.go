@@ -1,0 +1,30 @@
+package linalg
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+func TestFirstNotFinite(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	m := strided[float64](r, 9, 22).Block(0, 9, 0, 21)
+	m.Data[m.Cols] = math.NaN() // in the padding
+	if _, _, found := FirstNotFinite(m); found {
+		t.Fatal("found the padding")
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		c := m.Clone()
+		c.Set(4, 20, bad)
+		c.Set(7, 0, math.NaN())
+		if i, j, found := FirstNotFinite(c); !found || i != 4 || j != 20 {
+			t.Fatalf("%v: row %d, column %d, %v", bad, i, j, found)
+		}
+	}
+	large := matrix.FromRows([][]float32{{math.MaxFloat32, math.MaxFloat32}})
+	if _, _, found := FirstNotFinite(large); found {
+		t.Fatal("large numbers are finite")
+	}
+}
