@@ -33,7 +33,7 @@ func ReadARFF(r io.Reader, opts Options) (*dataset.Table, error) {
 	if err := a.readData(); err != nil {
 		return nil, err
 	}
-	return a.table()
+	return opts.withIDs(a.table())
 }
 
 type arffReader struct {
@@ -119,7 +119,7 @@ func (a *arffReader) sinkFor(name string, kind []byte) (sink, error) {
 	if slices.Contains(a.opts.Ignore, name) {
 		return nil, err
 	}
-	if kind, ok := a.opts.Kinds[name]; ok {
+	if kind, ok := a.opts.kind(name); ok {
 		return newSink(kind, name, a.missing), err
 	}
 	return declared, err

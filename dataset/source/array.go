@@ -241,12 +241,12 @@ func arrayTable(a array, m matrix.Dense[float64], opts Options) (*dataset.Table,
 		}
 		columns = append(columns, asKind(c, opts))
 	}
-	return dataset.NewTable(columns...)
+	return opts.withIDs(dataset.NewTable(columns...))
 }
 
 // asKind returns the numbers as a column of the kind that the options say.
 func asKind(c *dataset.Numeric, opts Options) dataset.Column {
-	switch opts.Kinds[c.Name()] {
+	switch kind, _ := opts.kind(c.Name()); kind {
 	case dataset.KindCategorical:
 		return c.Categorical()
 	case dataset.KindText:

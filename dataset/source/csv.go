@@ -44,7 +44,7 @@ func readCSV(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error
 	if err := c.readRest(); err != nil {
 		return nil, err
 	}
-	return c.table()
+	return opts.withIDs(c.table())
 }
 
 type csvReader struct {
@@ -295,7 +295,7 @@ func (c *csvReader) nameColumns(first sampled, header bool) error {
 }
 
 func (c *csvReader) sinkFor(name string, numeric bool) sink {
-	kind, declared := c.opts.Kinds[name]
+	kind, declared := c.opts.kind(name)
 	switch {
 	case slices.Contains(c.opts.Ignore, name):
 		return nil

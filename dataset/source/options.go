@@ -22,11 +22,26 @@ type Options struct {
 	// one that their values suggest. A text column keeps its values as they are
 	// spelt, such as ids with leading zeros.
 	Kinds map[string]dataset.Kind
+	// ID names the column that holds the ids of the rows. It is text, and a row
+	// whose id is missing, or that of another row, is an error.
+	ID string
 	// Ignore names columns that are not read.
 	Ignore []string
 	// Missing lists the spellings of a missing value, besides the empty one;
 	// nil means those of DefaultMissing, or ? in an ARFF file.
 	Missing []string
+	// Array names the one to read in a file that holds several. Empty means the
+	// only one.
+	Array string
+}
+
+// kind returns the kind that a column is declared to have, if it is.
+func (o Options) kind(name string) (dataset.Kind, bool) {
+	if o.ID != "" && name == o.ID {
+		return dataset.KindText, true
+	}
+	kind, declared := o.Kinds[name]
+	return kind, declared
 }
 
 // Header says whether a CSV file starts with the names of its columns.
@@ -79,6 +94,12 @@ func (o Options) check(names []string) error {
 	asked = append(asked, o.Ignore...)
 	for name := range o.Kinds {
 		asked = append(asked, name)
+	}
+	if o.ID != "" {
+		asked = append(asked, o.ID)
+		if slices.Contains(o.Ignore, o.ID) {
+			return &Error{Kind: ErrColumn, Name: o.ID, Detail: o.ID + " holds the ids and is ignored", Advice: "name another column, or do not ignore it"}
+		}
 	}
 	slices.Sort(asked)
 	for _, name := range asked {

@@ -54,7 +54,7 @@ func ReadParquet(r io.Reader, opts Options) (t *dataset.Table, err error) {
 			return nil, err
 		}
 	}
-	return p.table()
+	return opts.withIDs(p.table())
 }
 
 func damaged(cause error) *Error {
@@ -165,7 +165,7 @@ func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
 		return e
 	}
 	p.columns[j] = parquetColumn{leaf: c.Index(), parquetType: typ}
-	kind, declared := p.opts.Kinds[name]
+	kind, declared := p.opts.kind(name)
 	switch {
 	case typ.number != nil && (kind == dataset.KindNumeric || !declared):
 		numbers := dataset.NewNumeric(name)

@@ -1,0 +1,44 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// CheckIDs makes sure that the column names every row, and no two rows alike.
+// The error says which row does not have an id of its own.
+func CheckIDs(t *dataset.Table, column string) error {
+	ids, err := t.Column(column)
+	if err != nil {
+		return &Error{Kind: ErrColumn, Name: column, Detail: column, Advice: "the columns are " + shortList(t.Names())}
+	}
+	refuse := func(row int, detail string) error {
+		return &Error{Row: row + 1, Column: slices.Index(t.Names(), column) + 1, Name: column, Kind: ErrID,
+			Detail: detail, Advice: "give each row an id of its own, or name another column"}
+	}
+	rows := make(map[string]int, t.Rows())
+	for row := range t.Rows() {
+		if ids.Missing(row) {
+			return refuse(row, "it is missing")
+		}
+		id := ids.Format(row)
+		if other, taken := rows[id]; taken {
+			return refuse(row, fmt.Sprintf("%s is also that of row %d", quoteShort([]byte(id)), other+1))
+		}
+		rows[id] = row
+	}
+	return nil
+}
+
+// withIDs checks the ids of a table that is read.
+func (o Options) withIDs(t *dataset.Table, err error) (*dataset.Table, error) {
+	if err != nil || o.ID == "" {
+		return t, err
+	}
+	if err := CheckIDs(t, o.ID); err != nil {
+		return nil, err
+	}
+	return t, nil
+}

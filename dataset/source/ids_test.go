@@ -1,0 +1,64 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+func TestIDs(t *testing.T) {
+	const csv = "id,x\n007,1\nNA,2\n7,3\n"
+	read, err := ReadCSV(strings.NewReader(csv), Options{ID: "id", Kinds: map[string]dataset.Kind{"id": dataset.KindNumeric}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := show(read); got != "id text [007] [NA] [7]\nx numeric [1] [2] [3]\n" {
+		t.Error(got)
+	}
+	numbers := parquetFile(t, []struct{ ID int64 }{{1 << 60}, {1<<60 + 1}})
+	if _, err := ReadParquet(bytes.NewReader(numbers), Options{ID: "ID"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestIDsRefused(t *testing.T) {
+	dir := t.TempDir()
+	array := npyFile(1, npyHeaderText("<i8", "False", "(3, 2)"), []int64{4, 1, 5, 1, 6, 1})
+	for name, test := range map[string]struct {
+		content []byte
+		id      string
+		kind    error
+		says    string
+	}{
+		"twice.csv":      {[]byte("x,id\n1,a\n\n2,b\n3,\" a\"\n4,a\n"), "id", ErrID, `row 4, column 2 (id): the id does not name one row: "a" is also that of row 1`},
+		"missing.csv":    {[]byte("x,id\n1,a\n2,\n"), "id", ErrID, "row 2, column 2 (id): the id does not name one row: it is missing"},
+		"absent.csv":     {[]byte("x,id\n1,a\n2,\n"), "ID", ErrColumn, "the columns are x, id"},
+		"twice.npy":      {array, "c1", ErrID, `row 2, column 2 (c1): the id does not name one row: "1" is also that of row 1`},
+		"absent.npy":     {array, "c2", ErrColumn, "c0, c1"},
+		"missing.arff":   {[]byte("@relation r\n@attribute id string\n@data\na\n?\n"), "id", ErrID, "row 2, column 1 (id)"},
+		"twice.parquet":  {parquetFile(t, []struct{ ID int32 }{{7}, {7}}), "ID", ErrID, `"7" is also that of row 1`},
+		"absent.parquet": {parquetFile(t, []struct{ ID int32 }{{7}, {7}}), "id", ErrColumn, "ID"},
+	} {
+		path := writeFile(t, dir, name, test.content)
+		_, err := ReadFile(path, Options{ID: test.id})
+		if at := (*Error)(nil); !errors.As(err, &at) || at.File != path || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := ReadCSV(strings.NewReader("id,x\n1,2\n"), Options{ID: "id", Ignore: []string{"id"}}); !errors.Is(err, ErrColumn) {
+		t.Error(err)
+	}
+	table, err := dataset.NewTable(dataset.NewNumeric("x", 1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckIDs(table, "x"); err != nil {
+		t.Error(err)
+	}
+	if err := CheckIDs(table, "y"); !errors.Is(err, ErrColumn) {
+		t.Error(err)
+	}
+}
