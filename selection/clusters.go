@@ -10,6 +10,7 @@ package selection
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -23,7 +24,10 @@ type clusters[T matrix.Float] struct {
 	target  *nearest[T] // nil: the pool is the target
 	size    Size
 
-	sums []clusterSum
+	sums     []clusterSum // as they were last computed
+	parts    []clusterSum // scratch
+	seen     []int32      // the labels that sums are for; nil: there are no sums
+	seenOpen []bool       // the open rows that they are for
 }
 
 // Size is what a row adds to the size of its cluster.
@@ -89,25 +93,76 @@ type clusterSum struct {
 // place for every cluster.
 const sumParts = 8
 
-// sum computes all clusters.
+// sum computes all clusters. Those that no row has joined or left, and in which
+// the same rows are open, are as they were; the others are computed anew.
 func (c *clusters[T]) sum() []clusterSum {
+	if c.target != nil {
+		c.seen = nil // sums over other rows: all anew
+	}
 	n := len(c.centres)
-	if len(c.sums) < sumParts*n {
-		c.sums = make([]clusterSum, sumParts*2*n)
-		c.space.bytes += int64(len(c.sums)) * 24
+	changed := c.changed()
+	parts := c.partSums(n)
+	for i, anew := range changed {
+		if anew {
+			c.sums[i] = clusterSum{top: -1}
+			for part := range sumParts {
+				parts[part*n+i] = clusterSum{top: -1}
+			}
+		}
 	}
-	parts := c.sums[:sumParts*n]
-	for i := range parts {
-		parts[i] = clusterSum{top: -1}
-	}
-	c.overParts(c.space.PoolSize(), func(part, from, to int) { c.sumPool(parts[part*n:(part+1)*n], from, to) })
+	c.overParts(c.space.PoolSize(), func(part, from, to int) { c.sumPool(parts[part*n:(part+1)*n], changed, from, to) })
 	if c.target != nil {
 		c.overParts(len(c.target.dist), func(part, from, to int) { c.sumTarget(parts[part*n:(part+1)*n], from, to) })
 	}
-	for part := 1; part < sumParts; part++ {
-		c.merge(parts[:n], parts[part*n:(part+1)*n])
+	for i, anew := range changed {
+		if anew {
+			for part := range sumParts {
+				c.merge(&c.sums[i], parts[part*n+i])
+			}
+		}
 	}
-	return parts[:n]
+	return c.sums
+}
+
+// partSums returns scratch for the sums of n clusters over each part.
+func (c *clusters[T]) partSums(n int) []clusterSum {
+	if len(c.parts) < sumParts*n {
+		c.parts = make([]clusterSum, sumParts*2*n)
+		c.space.bytes += int64(len(c.parts)) * 24
+	}
+	return c.parts[:sumParts*n]
+}
+
+// changed says which clusters are not what they were when it was called last.
+func (c *clusters[T]) changed() []bool {
+	n, open, label := len(c.centres), c.space.limits.open, c.pool.label
+	for len(c.sums) < n {
+		c.sums = append(c.sums, clusterSum{top: -1}) // no row has joined it yet
+	}
+	if c.seen == nil {
+		c.seen, c.seenOpen = slices.Clone(label), slices.Clone(open)
+		all := make([]bool, n)
+		for i := range all {
+			all[i] = true
+		}
+		return all
+	}
+	var lists [sumParts][]int32
+	c.overParts(len(label), func(part, from, to int) {
+		for row := from; row < to; row++ {
+			if was, now := c.seen[row], label[row]; was != now || c.seenOpen[row] != open[row] {
+				lists[part] = append(lists[part], was, now)
+				c.seen[row], c.seenOpen[row] = now, open[row]
+			}
+		}
+	})
+	changed := make([]bool, n)
+	for _, list := range lists {
+		for _, i := range list {
+			changed[i] = true
+		}
+	}
+	return changed
 }
 
 func (c *clusters[T]) overParts(rows int, work func(part, from, to int)) {
@@ -116,14 +171,15 @@ func (c *clusters[T]) overParts(rows int, work func(part, from, to int)) {
 	}
 }
 
-func (c *clusters[T]) sumPool(sums []clusterSum, from, to int) {
-	open, selected := c.space.limits.open, c.space.limits.selected
+// sumPool adds the rows from from to to-1 to those clusters that have changed.
+func (c *clusters[T]) sumPool(sums []clusterSum, changed []bool, from, to int) {
+	open, selected, label := c.space.limits.open, c.space.limits.selected, c.pool.label
 	for row := from; row < to; row++ {
-		if selected[row] {
+		if !changed[label[row]] || selected[row] {
 			continue
 		}
 		d := c.pool.dist[row]
-		s := &sums[c.pool.label[row]]
+		s := &sums[label[row]]
 		s.rows++
 		if c.target == nil {
 			s.size += c.weight(row) * c.size.of(float64(d))
@@ -140,14 +196,11 @@ func (c *clusters[T]) sumTarget(sums []clusterSum, from, to int) {
 	}
 }
 
-func (c *clusters[T]) merge(into, from []clusterSum) {
-	for i := range into {
-		a, b := &into[i], &from[i]
-		a.size += b.size
-		a.rows += b.rows
-		if b.top >= 0 && (a.top < 0 || c.pool.dist[b.top] > c.pool.dist[a.top]) {
-			a.top = b.top
-		}
+func (c *clusters[T]) merge(a *clusterSum, b clusterSum) {
+	a.size += b.size
+	a.rows += b.rows
+	if b.top >= 0 && (a.top < 0 || c.pool.dist[b.top] > c.pool.dist[a.top]) {
+		a.top = b.top
 	}
 }
 

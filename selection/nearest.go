@@ -23,6 +23,8 @@ type nearest[T matrix.Float] struct {
 	dist  []T     // squared distance; infinite as long as nothing is selected
 	label []int32 // which selected row, in the order of selection
 	fresh []T     // squared distances from the row being added
+
+	short *shortNearest[T] // nil: short rows do not pay
 }
 
 func newNearest[T matrix.Float](s *Space[T], of *set[T]) *nearest[T] {
@@ -32,6 +34,7 @@ func newNearest[T matrix.Float](s *Space[T], of *set[T]) *nearest[T] {
 	for i := range f.dist {
 		f.dist[i] = T(math.Inf(1))
 	}
+	f.short = newShortNearest(f)
 	return f
 }
 
@@ -41,6 +44,10 @@ const manyRows = 16
 // add counts candidates as selected; first is the label of the first of them.
 func (f *nearest[T]) add(candidates []int, first int) error {
 	if len(f.dist) == 0 {
+		return nil
+	}
+	if f.short != nil {
+		f.short.add(candidates, first)
 		return nil
 	}
 	if len(candidates) >= manyRows {
@@ -55,6 +62,7 @@ func (f *nearest[T]) add(candidates []int, first int) error {
 			return err
 		}
 		f.lower(f.fresh, int32(first+i))
+		f.space.countPairs(int64(len(f.dist)), int64(len(f.dist)))
 	}
 	return nil
 }

@@ -74,19 +74,24 @@ func (b *centreBlock[T]) centre(dst, src matrix.Dense[T]) {
 }
 
 func (b *centreBlock[T]) addAll() {
-	all := b.of.rows
-	for from := 0; from < all.Rows; from += blockRows {
-		to := min(from+blockRows, all.Rows)
-		rows, products := b.rows.Slice(0, to-from), b.products.Slice(0, to-from)
-		b.centre(rows, all.Slice(from, to))
-		linalg.RowNorms(b.rowNorms[:rows.Rows], rows)
-		linalg.Gemm(products, -2, rows, linalg.NoTrans, b.centred, linalg.Trans, 0)
-		overPieces(rows.Rows, blockPiece, func(_, first, last int) {
-			for i := first; i < last; i++ {
-				b.settle(from+i, products.Row(i), float64(b.rowNorms[i]))
-			}
-		})
+	n := b.of.rows.Rows
+	for from := 0; from < n; from += blockRows {
+		b.addRows(from, min(from+blockRows, n))
 	}
+	b.space.countPairs(int64(n)*int64(b.centres.Rows), int64(n)*int64(b.centres.Rows))
+}
+
+// addRows finds the nearest of the block for at most blockRows rows.
+func (b *centreBlock[T]) addRows(from, to int) {
+	rows, products := b.rows.Slice(0, to-from), b.products.Slice(0, to-from)
+	b.centre(rows, b.of.rows.Slice(from, to))
+	linalg.RowNorms(b.rowNorms[:rows.Rows], rows)
+	linalg.Gemm(products, -2, rows, linalg.NoTrans, b.centred, linalg.Trans, 0)
+	overPieces(rows.Rows, blockPiece, func(_, first, last int) {
+		for i := first; i < last; i++ {
+			b.settle(from+i, products.Row(i), float64(b.rowNorms[i]))
+		}
+	})
 }
 
 // settle finds the nearest selected row of one row. products become the squared
@@ -124,14 +129,20 @@ func (b *centreBlock[T]) compare(row, centre int) {
 // one that the plain algorithm gives can lie apart, both computed in T, for rows
 // whose norms add up to reach. Each is a sum of d products, in any order, of
 // numbers that are rounded themselves: an error of (d + 8)·u·reach² at most,
-// with u the rounding of one operation. Factor 3 covers both, and the terms of
-// higher order.
+// with u the rounding of one operation, and for each what may underflow. Factor 3
+// covers both, and the terms of higher order.
 func (b *centreBlock[T]) rounding(reach float64) float64 {
-	u := math.Ldexp(1, -53)
+	u, smallest := roundingOf[T]()
+	return 3 * float64(b.centres.Cols+8) * (u*reach*reach + smallest)
+}
+
+// roundingOf returns the rounding of one operation, and the number below which
+// results lose digits.
+func roundingOf[T matrix.Float]() (u, smallest float64) {
 	if isFloat32[T]() {
-		u = math.Ldexp(1, -24)
+		return math.Ldexp(1, -24), math.Ldexp(1, -126)
 	}
-	return 3 * float64(b.centres.Cols+8) * u * reach * reach
+	return math.Ldexp(1, -53), math.Ldexp(1, -1022)
 }
 
 // chunkMins writes the minimum of each chunk and returns that of all.

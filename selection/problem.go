@@ -40,6 +40,10 @@ type Problem[T matrix.Float] struct {
 
 	Target      Target[T]
 	Constraints Constraints
+
+	// Plain computes everything for every row, as the paper's algorithms are
+	// written. The batch is the same; it is there to compare with.
+	Plain bool
 }
 
 // Target is the distribution that a batch shall represent, if not that of the

@@ -19,6 +19,10 @@ type Result struct {
 	Notes  []string // what else is worth knowing, such as a matrix that needed help
 	Timing Timing
 	Bytes  int64 // memory that the method asked for, the problem's own not counted
+
+	// Computed is the share of distances, of pool rows and selected rows, that
+	// had to be computed: 1 if none could be ruled out by bounds.
+	Computed float64
 }
 
 // Rows returns the pool rows of the batch, in the order in which they were

@@ -69,6 +69,7 @@ func (d *driver[T]) run(require []int) error {
 	}
 	d.result.Notes = d.space.notes
 	d.result.Bytes = d.space.bytes
+	d.result.Computed = d.space.computedShare()
 	return d.timed(&d.result.Timing.Report, d.report)
 }
 

@@ -24,6 +24,9 @@ type Space[T matrix.Float] struct {
 	kernel              kernel.Kernel[T] // nil: rows are features
 	limits              *limits
 	seed                uint64
+	plain               bool
+	short               shortRows[T]
+	pairs, computed     int64
 	bytes               int64
 	notes               []string
 }
@@ -37,7 +40,7 @@ type set[T matrix.Float] struct {
 
 // newSpace looks at all rows of a problem that has been checked.
 func newSpace[T matrix.Float](p *Problem[T]) (*Space[T], error) {
-	s := &Space[T]{mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed,
+	s := &Space[T]{mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
 		limits: newLimits(p.Pool.Rows, p.Constraints)}
 	s.pool = set[T]{name: "pool", rows: p.Pool}
 	s.train = set[T]{name: "train", rows: p.Train}
