@@ -45,6 +45,8 @@ func TrainEnsemble[T matrix.Float](ctx context.Context, c Config, members int, d
 // and output.
 func (e Ensemble[T]) Predict(dst, x matrix.Dense[T]) {
 	for i, net := range e {
+		matrix.MustMatch("network.Ensemble.Predict, destination", dst.Shape(),
+			matrix.Shape{Rows: len(e), Cols: x.Rows * net.Outputs()})
 		net.Predict(matrix.View(x.Rows, net.Outputs(), dst.Row(i)), x)
 	}
 }

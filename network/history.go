@@ -24,8 +24,8 @@ type DivergedError struct {
 }
 
 func (e *DivergedError) Error() string {
-	return fmt.Sprintf("training diverged in epoch %d of %d (loss %v, validation RMSE %v); the parameters of epoch %d were kept",
-		e.Number, e.Of, e.Loss, e.ValidRMSE, e.Kept)
+	return fmt.Sprintf("training of network %d (from 0) diverged in epoch %d of %d (loss %v, validation RMSE %v); the parameters of epoch %d were kept",
+		e.Member, e.Number, e.Of, e.Loss, e.ValidRMSE, e.Kept)
 }
 
 // StoppedError says that a training ended because its context did.
@@ -38,7 +38,7 @@ type StoppedError struct {
 }
 
 func (e *StoppedError) Error() string {
-	return fmt.Sprintf("training was stopped in epoch %d of %d: %v", e.Number, e.Of, e.Cause)
+	return fmt.Sprintf("training of network %d (from 0) was stopped in epoch %d of %d: %v", e.Member, e.Number, e.Of, e.Cause)
 }
 
 func (e *StoppedError) Unwrap() error { return e.Cause }

@@ -23,6 +23,7 @@ type posterior struct {
 	Lambda float64 `json:"lambda"`
 	Noise  float64 `json:"noise"` // σ²
 	Unit   float64 `json:"unit"`
+	Jitter float64 `json:"jitter"` // that the factorisation needed beside σ²; zero as a rule
 
 	factor matrix.Dense[float64] // Cholesky factor of λ²·ΦᵀΦ + σ²·I
 }
@@ -53,9 +54,11 @@ func fitPosterior[T matrix.Float](net *MLP[T], x matrix.Dense[T], noise float64)
 		}
 		row[i] += noise
 	}
-	if _, err := linalg.CholeskyRescue(gram, gram.Clone()); err != nil {
+	rescue, err := linalg.CholeskyRescue(gram, gram.Clone())
+	if err != nil {
 		return q, fmt.Errorf("posterior of the last layer: %w", err)
 	}
+	q.Jitter = rescue.Jitter
 	return q, nil
 }
 

@@ -60,6 +60,11 @@ type Provenance struct {
 	ValidRows int       `json:"valid_rows"` // that it was validated with
 	Best      []int     `json:"best"`       // epoch that each member was taken from; 0 for the initial parameters
 	ValidRMSE []float64 `json:"valid_rmse"` // of each member, in the units of the labels
+
+	// Jitter is what the last-layer posterior of each member needed beside σ² to
+	// be computed: zero as a rule. Where it is not, σ² is too small for float64,
+	// and the standard deviations of PredictStd are larger than asked for.
+	Jitter []float64 `json:"jitter"`
 }
 
 const (
@@ -71,9 +76,9 @@ const (
 // validation: the choice of the epoch, the scale of PredictStd and the intervals
 // of PredictInterval rest on it. At least two rows are needed.
 //
-// If a member diverges, the error is a *DivergedError, and the regressor is
-// fitted with the best parameters until then; on any other error it stays as it
-// was.
+// If members diverge, the error joins a *DivergedError for each, and the
+// regressor is fitted with their best parameters until then; on any other error
+// it stays as it was.
 func (r *Regressor[T]) Fit(ctx context.Context, x matrix.Dense[T], y []float64) error {
 	part := cmp.Or(r.Holdout, 0.2)
 	if !(part > 0 && part < 1) {
@@ -181,6 +186,7 @@ func (f *fit[T]) judge(d Data[T], validX matrix.Dense[T], noise float64) error {
 			return err
 		}
 		f.posteriors = append(f.posteriors, q)
+		f.provenance.Jitter = append(f.provenance.Jitter, q.Jitter)
 	}
 	e, err := f.evaluate(validX, true)
 	if err != nil {
@@ -297,7 +303,7 @@ func (r *Regressor[T]) Provenance() Provenance {
 		return Provenance{}
 	}
 	p := r.fit.provenance
-	p.Best, p.ValidRMSE = slices.Clone(p.Best), slices.Clone(p.ValidRMSE)
+	p.Best, p.ValidRMSE, p.Jitter = slices.Clone(p.Best), slices.Clone(p.ValidRMSE), slices.Clone(p.Jitter)
 	return p
 }
 

@@ -322,6 +322,22 @@ func TestHoldout(t *testing.T) {
 	}
 }
 
+// With far too small a σ² the posterior takes jitter, and the regressor says so.
+func TestJitterIsReported(t *testing.T) {
+	x, y := raw[float32](1, 30, 0.1) // fewer rows than features
+	for noise, wanted := range map[float64]bool{0: false, 1e-300: true} {
+		r := quick[float32](6)
+		r.Config.Training.Epochs, r.Noise = 2, noise
+		if err := r.Fit(context.Background(), x, y); err != nil {
+			t.Fatal(err)
+		}
+		jitter := r.Provenance().Jitter
+		if len(jitter) != 6 || (slices.Max(jitter) > 0) != wanted {
+			t.Errorf("noise %v: jitter %v", noise, jitter)
+		}
+	}
+}
+
 func ExampleRegressor() {
 	// The price of a thing is 20 a kilogram and 5 for each colour.
 	var rows [][]float32

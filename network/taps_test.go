@@ -158,6 +158,8 @@ func TestTapsRefuse(t *testing.T) {
 		func() { net.Predict(matrix.New[float32](8, 1), matrix.New[float32](8, 5)) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Predict, destination", Got: shape(7, 1), Want: shape(8, 1)},
 		func() { net.Predict(matrix.New[float32](7, 1), matrix.New[float32](8, 6)) })
+	mustPanic(t, matrix.ShapeError{Op: "network.Ensemble.Predict, destination", Got: shape(2, 9), Want: shape(2, 8)},
+		func() { Ensemble[float32]{net, net}.Predict(matrix.New[float32](2, 9), matrix.New[float32](8, 6)) })
 }
 
 func mustPanic(t *testing.T, want any, f func()) {

@@ -321,7 +321,7 @@ func TestDivergence(t *testing.T) {
 			t.Error("no finite parameters were kept")
 		}
 		members, histories, err := TrainEnsemble(context.Background(), c, 2, d, nil)
-		if !errors.As(err, &diverged) || len(members) != 2 || len(histories) != 2 {
+		if !errors.As(err, &diverged) || len(members) != 2 || len(histories) != 2 || !strings.Contains(err.Error(), "network 1 (from 0) diverged") {
 			t.Errorf("%d members, error %v", len(members), err)
 		}
 	}
