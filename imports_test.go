@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,6 +87,38 @@ func TestImportsFollowTheTable(t *testing.T) {
 func TestArrowsOfTheTableRunDown(t *testing.T) {
 	for _, complaint := range checkTable(floors, table) {
 		t.Error(complaint)
+	}
+}
+
+// TestArchitectureListsThePackages compares the table of ARCHITECTURE.md with this
+// one, and its dots with the packages that there are.
+func TestArchitectureListsThePackages(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, file := range sources(t, os.DirFS(".")) {
+		there[path.Dir(file)] = true
+	}
+	listed := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (•?) ?\\| (?:root )?`([^`]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		pkg := row[2]
+		if pkg == "nextbatch" {
+			pkg = root
+		}
+		listed[pkg] = true
+		if dot := row[1] != ""; dot != there[pkg] {
+			t.Errorf("%s has a dot: %v; it is there: %v", pkg, dot, there[pkg])
+		}
+	}
+	for pkg := range table {
+		if !listed[pkg] {
+			t.Errorf("%s is not in the table of ARCHITECTURE.md", pkg)
+		}
+	}
+	if len(listed) != len(table) {
+		t.Errorf("ARCHITECTURE.md lists %d packages, the table has %d", len(listed), len(table))
 	}
 }
 
