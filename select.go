@@ -71,6 +71,9 @@ func (p Problem) check(spec Spec) error {
 			found = append(found, fmt.Errorf(format, args...))
 		}
 	}
+	complain(p.Pool.Rows == 0, "the pool is empty")
+	complain(p.Batch < 1, "the batch must have a positive number of rows, not %d", p.Batch)
+	complain(spec.Mode == TP && p.Train.Rows == 0, "%v counts the labelled rows as selected, and there are none", spec)
 	complain(p.Train.Rows > 0 && p.Pool.Rows > 0 && p.Train.Cols != p.Pool.Cols,
 		"the labelled rows have %d columns, the pool %d", p.Train.Cols, p.Pool.Cols)
 	complain(p.Target.Rows.Rows > 0 && p.Target.Rows.Cols != p.Pool.Cols,

@@ -182,7 +182,9 @@ func TestSelectRefuses(t *testing.T) {
 		"networks": {"lcmd-tp:ll>ens(4)", func(*nextbatch.Problem) {}, "needs 4 trained networks, there are 3"},
 		"width":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Pool, p.Train = matrix.New[float32](9, 2), matrix.New[float32](3, 2) }, "network 0 takes 4 columns"},
 		"labels":   {"maxdiag:ll>acs-rf-hyper(8)", func(p *nextbatch.Problem) { p.Labels = nil }, "labels"},
-		"batch":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Batch = -1 }, "atch"},
+		"batch":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Batch = -1 }, "positive number of rows, not -1"},
+		"pool":     {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Pool = p.Pool.Slice(0, 0) }, "the pool is empty"},
+		"train":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Train = p.Train.Slice(0, 0) }, "lcmd-tp:ll counts the labelled rows as selected"},
 		"nan": {"lcmd-tp:ll", func(p *nextbatch.Problem) {
 			p.Pool = p.Pool.Clone()
 			p.Pool.Set(7, 1, float32(math.NaN()))
