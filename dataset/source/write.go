@@ -2,33 +2,106 @@ package source
 
 import (
 	"bufio"
+	"compress/gzip"
+	"encoding/json"
 	"io"
+	"math"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/matrix"
 )
+
+// writers holds the writer for each extension.
+var writers = map[string]func(io.Writer, *dataset.Table) error{
+	".csv": WriteCSV, ".tsv": writeTSV, ".tab": writeTSV,
+	".jsonl": WriteJSONLines, ".ndjson": WriteJSONLines,
+	".parquet": WriteParquet,
+	".npy":     writeNPYTable,
+}
+
+// WriteFile writes the table to a file, in the format that its extension says:
+// CSV (.csv), tab-separated text (.tsv, .tab), JSON lines (.jsonl, .ndjson),
+// Parquet (.parquet), or a NumPy array if all columns are numeric (.npy). With
+// .gz after it, the file is compressed. It appears under its name only when it is
+// complete; until then, the name keeps the file that it had.
+func WriteFile(path string, t *dataset.Table) error {
+	write, err := writerFor(path)
+	if err != nil {
+		return err
+	}
+	return writeWhole(path, func(w io.Writer) error { return write(w, t) })
+}
+
+// CheckWritable says whether there is a writer for the extension of the path, so
+// that a wrong name is found before the work that leads to the table.
+func CheckWritable(path string) error {
+	_, err := writerFor(path)
+	return err
+}
+
+func writerFor(path string) (func(io.Writer, *dataset.Table) error, error) {
+	extension := extensionOf(path)
+	write, known := writers[extension]
+	if !known {
+		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension,
+			Advice: "choose a name that ends in .csv, .tsv, .jsonl, .parquet or .npy, with .gz after it to compress"}
+	}
+	return write, nil
+}
+
+// WriteMatrix writes the numbers to a NumPy file (.npy), which appears under its
+// name only when it is complete. With .gz after it, the file is compressed.
+func WriteMatrix[T matrix.Float](path string, m matrix.Dense[T]) error {
+	if extension := extensionOf(path); extension != ".npy" {
+		return &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension, Advice: "choose a name that ends in .npy"}
+	}
+	return writeWhole(path, func(w io.Writer) error { return WriteNPY(w, m) })
+}
+
+// writeWhole compresses what is written if the name says so.
+func writeWhole(path string, write func(io.Writer) error) error {
+	err := atomicfile.Write(path, func(w io.Writer) error {
+		if !strings.EqualFold(filepath.Ext(path), ".gz") {
+			return write(w)
+		}
+		z := gzip.NewWriter(w)
+		if err := write(z); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+	return inFile(path, err)
+}
 
 // WriteCSV writes the table as CSV text with a header, which ReadCSV reads back:
 // numbers in their shortest form, missing values as empty fields.
-func WriteCSV(w io.Writer, t *dataset.Table) error {
+func WriteCSV(w io.Writer, t *dataset.Table) error { return writeText(w, t, ',') }
+
+func writeTSV(w io.Writer, t *dataset.Table) error { return writeText(w, t, '\t') }
+
+func writeText(w io.Writer, t *dataset.Table, delimiter byte) error {
 	to := bufio.NewWriterSize(w, bufferSize)
-	writeRow(to, t.Names())
+	writeRow(to, t.Names(), delimiter)
 	fields := make([]string, len(t.Columns()))
 	for row := range t.Rows() {
 		for j, c := range t.Columns() {
 			fields[j] = c.Format(row)
 		}
-		writeRow(to, fields)
+		writeRow(to, fields, delimiter)
 	}
 	return to.Flush() // which returns the first error of all writes
 }
 
-func writeRow(w *bufio.Writer, fields []string) {
+func writeRow(w *bufio.Writer, fields []string, delimiter byte) {
 	for j, field := range fields {
 		if j > 0 {
-			w.WriteByte(',')
+			w.WriteByte(delimiter)
 		}
-		if needsQuotes(field) || len(fields) == 1 && field == "" { // a blank line would be skipped
+		if needsQuotes(field, delimiter) || len(fields) == 1 && field == "" { // a blank line would be skipped
 			field = `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
 		}
 		w.WriteString(field)
@@ -38,6 +111,72 @@ func writeRow(w *bufio.Writer, fields []string) {
 
 // needsQuotes says whether a reader would take the field for something else: it
 // holds what has a meaning, or blanks at an end, which do not count.
-func needsQuotes(field string) bool {
-	return strings.ContainsAny(field, ",\"\r\n") || strings.Trim(field, " \t") != field
+func needsQuotes(field string, delimiter byte) bool {
+	return strings.IndexByte(field, delimiter) >= 0 || strings.ContainsAny(field, "\"\r\n") || strings.Trim(field, " \t") != field
+}
+
+// WriteJSONLines writes each row as a JSON object on a line of its own, with the
+// columns in their order: numbers as numbers, the others as texts, and a missing
+// value as null. JSON has no infinity, so that one is an error.
+func WriteJSONLines(w io.Writer, t *dataset.Table) error {
+	to := bufio.NewWriterSize(w, bufferSize)
+	keys := make([][]byte, len(t.Columns()))
+	for j, name := range t.Names() {
+		keys[j] = append(appendJSON(nil, name), ':')
+	}
+	var line []byte
+	for row := range t.Rows() {
+		line = append(line[:0], '{')
+		for j, c := range t.Columns() {
+			if j > 0 {
+				line = append(line, ',')
+			}
+			line = append(line, keys[j]...)
+			var ok bool
+			if line, ok = appendJSONValue(line, c, row); !ok {
+				return &Error{Row: row + 1, Column: j + 1, Name: c.Name(), Kind: ErrRange, Detail: "JSON has no infinity",
+					Advice: "write CSV or Parquet"}
+			}
+		}
+		line = append(line, '}', '\n')
+		if _, err := to.Write(line); err != nil {
+			return err
+		}
+	}
+	return to.Flush()
+}
+
+func appendJSONValue(dst []byte, c dataset.Column, row int) (to []byte, ok bool) {
+	if c.Missing(row) {
+		return append(dst, "null"...), true
+	}
+	if numbers, ok := c.(*dataset.Numeric); ok {
+		v := numbers.Float(row)
+		return strconv.AppendFloat(dst, v, 'g', -1, 64), !math.IsInf(v, 0)
+	}
+	return appendJSON(dst, c.Format(row)), true
+}
+
+func appendJSON(dst []byte, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // texts always have a form
+	}
+	return append(dst, quoted...)
+}
+
+// writeNPYTable writes the columns, all of which must be numeric.
+func writeNPYTable(w io.Writer, t *dataset.Table) error {
+	m := matrix.New[float64](t.Rows(), len(t.Columns()))
+	for j, c := range t.Columns() {
+		numbers, ok := c.(*dataset.Numeric)
+		if !ok {
+			return &Error{Column: j + 1, Name: c.Name(), Kind: ErrNumber, Detail: "the column is " + c.Kind().String(),
+				Advice: "leave it out, or write CSV or Parquet"}
+		}
+		for row := range t.Rows() {
+			m.Set(row, j, numbers.Float(row))
+		}
+	}
+	return WriteNPY(w, m)
 }
