@@ -15,9 +15,10 @@ import (
 
 // tableWriters write a table in the format of an extension.
 var tableWriters = map[string]func(io.Writer, *dataset.Table) error{
-	".csv":    source.WriteCSV,
-	".jsonl":  writeJSONLines,
-	".ndjson": writeJSONLines,
+	".csv":     source.WriteCSV,
+	".jsonl":   writeJSONLines,
+	".ndjson":  writeJSONLines,
+	".parquet": source.WriteParquet,
 }
 
 // checkOutput refuses a file that cannot be written before any work is done.
@@ -45,7 +46,7 @@ func checkOutput(flag, path string, extensions ...string) error {
 }
 
 // tableExtensions are those that writeTable knows.
-func tableExtensions() []string { return []string{".csv", ".jsonl", ".ndjson"} }
+func tableExtensions() []string { return []string{".csv", ".jsonl", ".ndjson", ".parquet"} }
 
 // writeTable writes a table in the format that the file's name says.
 func writeTable(path string, t *dataset.Table) error {

@@ -99,14 +99,7 @@ Exit codes: 0 done; 2 wrong command line; 3 data that cannot be used; 4 the batc
 is smaller than asked for, and was written; 130 interrupted; 1 anything else.`,
 	}
 	f := c.Flags()
-	f.StringVar(&s.columns.target, "target", "", "column of the labels")
 	f.IntVarP(&s.batch, "batch", "n", 0, "rows to pick")
-	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+nextbatch.DefaultSpec+", with features lcmd-tp:features)")
-	f.StringVar(&s.train, "train", "", "table of labelled rows")
-	f.StringVar(&s.pool, "pool", "", "table of candidates")
-	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy)")
-	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates (.npy)")
-	f.StringVar(&s.model, "model", "", "use this network, which 'nextbatch fit' saved, instead of training one")
 	f.StringVar(&s.targets, "targets", "", "table (or features) of the distribution that matters, if not that of the pool")
 	f.StringSliceVar(&s.exclude, "exclude", nil, "rows that may not be picked")
 	f.StringSliceVar(&s.must, "must", nil, "rows that must be in the batch")
@@ -114,14 +107,27 @@ is smaller than asked for, and was written; 130 interrupted; 1 anything else.`,
 	f.Float64Var(&s.budget, "budget", 0, "what the batch may cost")
 	f.StringVar(&s.group, "group", "", "column of groups")
 	f.IntVar(&s.perGroup, "per-group", 0, "rows of any group at most")
-	f.StringVar(&s.maxMemory, "max-memory", "", "refuse to use more memory than this, such as 4GiB")
 	f.StringVarP(&s.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print the plan with a forecast of memory and time, and stop")
-	f.BoolVarP(&s.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	s.registerInputs(c)
 	s.columns.register(c)
 	s.net.register(c)
 	return c
+}
+
+// registerInputs registers the flags that say what to look at, and how.
+func (s *selecting) registerInputs(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.columns.target, "target", "", "column of the labels")
+	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+nextbatch.DefaultSpec+", with features lcmd-tp:features)")
+	f.StringVar(&s.train, "train", "", "table of labelled rows")
+	f.StringVar(&s.pool, "pool", "", "table of candidates")
+	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy)")
+	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates (.npy)")
+	f.StringVar(&s.model, "model", "", "use this network, which 'nextbatch fit' saved, instead of training one")
+	f.StringVar(&s.maxMemory, "max-memory", "", "refuse to use more memory than this, such as 4GiB")
+	f.BoolVarP(&s.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 }
 
 func (s *selecting) run(ctx context.Context, out io.Writer) error {

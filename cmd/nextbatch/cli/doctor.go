@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// health is what doctor finds.
+type health struct {
+	Build     build         `json:"build"`
+	CPUs      int           `json:"cpus"`
+	Threads   int           `json:"threads"`
+	SIMD      []string      `json:"simd"`      // instruction sets that the machine can run
+	Available int64         `json:"available"` // bytes of memory; 0 where unknown
+	GFlops    float64       `json:"gflops"`    // of a matrix product in float32
+	Tests     []healthCheck `json:"tests"`
+	OK        bool          `json:"ok"`
+}
+
+type healthCheck struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Error number `json:"error"` // the largest deviation, relative
+}
+
+func newDoctor() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:     "doctor",
+		Short:   "Show what the machine offers and test the numerics",
+		Example: "  nextbatch doctor --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			h := examine()
+			if asJSON {
+				if err := printJSON(cmd.OutOrStdout(), h); err != nil {
+					return err
+				}
+			} else {
+				printHealth(cmd.OutOrStdout(), h)
+			}
+			if !h.OK {
+				return errors.New("the self-test failed; set NEXTBATCH_SIMD=go to use plain loops, and report this")
+			}
+			return nil
+		},
+		Long: `Prints the instruction set in use, threads and memory, and compares matrix
+products, a Cholesky factorisation and a selection with plain computations.
+Exits with code 1 if one of them is off.`,
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return c
+}
+
+func examine() health {
+	h := health{Build: thisBuild(), CPUs: runtime.NumCPU(), Threads: linalg.Threads(), Available: availableMemory(), OK: true}
+	for _, set := range simd.Available[float32]() {
+		h.SIMD = append(h.SIMD, set.Name())
+	}
+	h.GFlops = speedOfProducts()
+	h.Tests = []healthCheck{
+		within("matrix product, float32", productError[float32](), 1e-5),
+		within("matrix product, float64", productError[float64](), 1e-13),
+		within("Cholesky factor", choleskyError(), 1e-11),
+		within("selection", selectionError(), 0),
+	}
+	for _, c := range h.Tests {
+		h.OK = h.OK && c.OK
+	}
+	return h
+}
+
+func within(name string, off, tolerance float64) healthCheck {
+	return healthCheck{Name: name, OK: off <= tolerance, Error: number(off)} // NaN is not
+}
+
+func drawn[T matrix.Float](name string, rows, cols int) matrix.Dense[T] {
+	stream := rng.New(1, "doctor "+name)
+	m := matrix.New[T](rows, cols)
+	for i := range m.Data {
+		m.Data[i] = T(stream.NormFloat64())
+	}
+	return m
+}
+
+func speedOfProducts() float64 {
+	const n, repeats = 512, 8
+	a, b, c := drawn[float32]("a", n, n), drawn[float32]("b", n, n), matrix.New[float32](n, n)
+	linalg.Gemm(c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0)
+	begin := time.Now()
+	for range repeats {
+		linalg.Gemm(c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0)
+	}
+	return 2 * n * n * n * repeats / time.Since(begin).Seconds() / 1e9
+}
+
+// productError compares a product with sums in float64.
+func productError[T matrix.Float]() float64 {
+	const n, k = 67, 131 // no multiples of anything
+	a, b, c := drawn[T]("a", n, k), drawn[T]("b", k, n), matrix.New[T](n, n)
+	linalg.Gemm(c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0)
+	worst := 0.0
+	for i := range n {
+		for j := range n {
+			sum := 0.0
+			for l := range k {
+				sum += float64(a.At(i, l)) * float64(b.At(l, j))
+			}
+			worst = math.Max(worst, math.Abs(sum-float64(c.At(i, j)))/k)
+		}
+	}
+	return worst
+}
+
+// choleskyError multiplies the factor of a matrix with itself.
+func choleskyError() float64 {
+	const n = 70
+	a, m := drawn[float64]("c", n, 2*n), matrix.New[float64](n, n)
+	linalg.Gemm(m, 1, a, linalg.NoTrans, a, linalg.Trans, 0)
+	l := m.Clone()
+	if err := linalg.Cholesky(l); err != nil {
+		return math.Inf(1)
+	}
+	worst := 0.0
+	for i := range n {
+		for j := range i + 1 {
+			sum := 0.0
+			for k := range j + 1 {
+				sum += l.At(i, k) * l.At(j, k)
+			}
+			worst = math.Max(worst, math.Abs(sum-m.At(i, j))/n)
+		}
+	}
+	return worst
+}
+
+// selectionError picks the farthest rows and counts picks that differ from those
+// of plain loops.
+func selectionError() float64 {
+	const rows, batch = 500, 10
+	train, pool := drawn[float32]("train", 3, 5), drawn[float32]("pool", rows, 5)
+	picked, err := nextbatch.Select(nextbatch.MustParseSpec("maxdist-tp:features"), nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
+	if err != nil {
+		return math.Inf(1)
+	}
+	chosen := train.Clone()
+	off := 0.0
+	for _, row := range picked.Rows() {
+		best, farthest := -1, -1.0
+		for i := range rows {
+			nearest := math.Inf(1)
+			for c := range chosen.Rows {
+				d := 0.0
+				for j, v := range pool.Row(i) {
+					d += float64(v-chosen.At(c, j)) * float64(v-chosen.At(c, j))
+				}
+				nearest = math.Min(nearest, d)
+			}
+			if nearest > farthest {
+				best, farthest = i, nearest
+			}
+		}
+		if row != best {
+			off++
+		}
+		more := matrix.New[float32](chosen.Rows+1, 5)
+		matrix.Copy(more.Slice(0, chosen.Rows), chosen)
+		copy(more.Row(chosen.Rows), pool.Row(row))
+		chosen = more
+	}
+	return off
+}
+
+func printHealth(out io.Writer, h health) {
+	fmt.Fprintf(out, "nextbatch   %s, %s, %s\n", h.Build.Version, h.Build.Go, h.Build.Platform)
+	fmt.Fprintf(out, "vectors     %s of %v\n", h.Build.SIMD, h.SIMD)
+	fmt.Fprintf(out, "threads     %d of %d\n", h.Threads, h.CPUs)
+	if h.Available > 0 {
+		fmt.Fprintf(out, "memory      %s available\n", bytesText(h.Available))
+	}
+	fmt.Fprintf(out, "products    %.0f GFLOP/s in float32\n", h.GFlops)
+	for _, c := range h.Tests {
+		verdict := "ok"
+		if !c.OK {
+			verdict = "FAILED"
+		}
+		fmt.Fprintf(out, "%-11s %s (off by %.2g)\n", verdict, c.Name, float64(c.Error))
+	}
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+func newFeatures() *cobra.Command {
+	s := &selecting{batch: 1}
+	trainOut := ""
+	c := &cobra.Command{
+		Use:     "features [TABLE]",
+		Short:   "Write the features of a kernel as NumPy arrays",
+		Example: "  nextbatch features table.csv --target y --method 'lcmd-tp:grad>sketch(512)' --out pool.npy --train-out train.npy",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if s.out == "" && trainOut == "" {
+				return usagef("say where to write with --out (candidates) or --train-out (labelled rows)")
+			}
+			return s.runKernel(cmd, args, []string{s.out, trainOut}, func(ctx context.Context) error {
+				for path, rows := range map[string]matrix.Dense[float32]{s.out: s.problem.Pool, trainOut: s.problem.Train} {
+					if path == "" {
+						continue
+					}
+					numbers, err := nextbatch.Features(s.spec, s.problem, rows)
+					if err != nil {
+						return usageError{err}
+					}
+					if err := s.writeNumbers(ctx, path, numbers); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+		Long: `Trains a network as 'nextbatch select' does and writes the features of the
+kernel: a row for each candidate, in the order of the input, and likewise for the
+labelled rows. Rows that have no label are the candidates, as in select. The
+numbers are float32, or float64 if the spec has a noise variance in it. The method
+of the spec does not matter, only its kernel and transforms.`,
+	}
+	s.registerKernel(c)
+	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the candidates (.npy)")
+	c.Flags().StringVar(&trainOut, "train-out", "", "file for the labelled rows (.npy)")
+	return c
+}
+
+func newGram() *cobra.Command {
+	s := &selecting{batch: 1}
+	rows, columns := "", ""
+	c := &cobra.Command{
+		Use:     "gram [TABLE]",
+		Short:   "Write a kernel matrix as a NumPy array",
+		Example: "  nextbatch gram table.csv --target y --method 'maxdet-p:ntk>train' --rows pool --columns train --out k.npy",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if s.out == "" {
+				return usagef("say where to write with --out")
+			}
+			if columns == "" {
+				columns = rows
+			}
+			for _, name := range []string{rows, columns} {
+				if name != "pool" && name != "train" {
+					return usagef("--rows and --columns are pool or train, not %q", name)
+				}
+			}
+			return s.runKernel(cmd, args, []string{s.out}, func(ctx context.Context) error {
+				set := map[string]matrix.Dense[float32]{"pool": s.problem.Pool, "train": s.problem.Train}
+				a, b := set[rows], set[columns]
+				if need := 8 * int64(a.Rows) * int64(b.Rows); s.limit > 0 && need > s.limit || availableMemory() > 0 && need > availableMemory() {
+					return usagef("a matrix of %d x %d takes %s, which does not fit; write features instead", a.Rows, b.Rows, bytesText(need))
+				}
+				numbers, err := nextbatch.Gram(s.spec, s.problem, a, b)
+				if err != nil {
+					return usageError{err}
+				}
+				return s.writeNumbers(ctx, s.out, numbers)
+			})
+		},
+		Long: `Trains a network as 'nextbatch select' does, unless the kernel looks at none, and
+writes the values of the kernel between rows: candidates (pool) or labelled rows
+(train), in the order of the input.`,
+	}
+	s.registerKernel(c)
+	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the matrix (.npy)")
+	c.Flags().StringVar(&rows, "rows", "pool", "rows of the matrix: pool or train")
+	c.Flags().StringVar(&columns, "columns", "", "columns of the matrix: pool or train (default as the rows)")
+	return c
+}
+
+// registerKernel registers the flags that lead to a kernel.
+func (s *selecting) registerKernel(c *cobra.Command) {
+	s.registerInputs(c)
+	s.columns.register(c)
+	s.net.register(c)
+}
+
+// runKernel reads, trains and then does the work.
+func (s *selecting) runKernel(cmd *cobra.Command, args, outputs []string, work func(ctx context.Context) error) error {
+	if len(args) == 1 {
+		s.table = args[0]
+	}
+	s.progress = newProgress(cmd.ErrOrStderr(), s.quiet)
+	out := s.out
+	s.out = "" // which is no table here
+	err := s.check()
+	s.out = out
+	if err != nil {
+		return err
+	}
+	if s.spec.Kernel == nil {
+		return usagef("%v looks at no kernel", s.spec)
+	}
+	for _, path := range outputs {
+		if err := checkOutput("--out", path, ".npy"); err != nil {
+			return err
+		}
+	}
+	restore, err := useThreads(s.net.threads)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	if err := s.read(); err != nil {
+		return err
+	}
+	s.problem.Seed = s.net.seed
+	if err := s.prepare(cmd.Context()); err != nil {
+		return err
+	}
+	return work(cmd.Context())
+}
+
+func (s *selecting) writeNumbers(ctx context.Context, path string, n nextbatch.Numbers) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.progress.say("%s: %d x %d", path, max(n.Single.Rows, n.Double.Rows), max(n.Single.Cols, n.Double.Cols))
+	return writeFile(path, func(w io.Writer) error {
+		if n.Double.Rows > 0 {
+			return source.WriteNPY(w, n.Double)
+		}
+		return source.WriteNPY(w, n.Single)
+	})
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newMan() *cobra.Command {
+	return &cobra.Command{
+		Use:     "man DIRECTORY",
+		Short:   "Write a manual page for each command",
+		Example: "  nextbatch man share/man/man1",
+		Args:    cobra.ExactArgs(1),
+		Long:    "Writes manual pages of section 1 to the directory, which must exist.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
+				return usagef("%s is no directory", args[0])
+			}
+			return writeManuals(args[0], cmd.Root())
+		},
+	}
+}
+
+func writeManuals(dir string, c *cobra.Command) error {
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
+	if err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { return writeManual(w, c) }); err != nil {
+		return err
+	}
+	for _, sub := range c.Commands() {
+		if sub.Name() == "help" || sub.Name() == "completion" {
+			continue
+		}
+		if err := writeManuals(dir, sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeManual writes a page in the language of man(7).
+func writeManual(w io.Writer, c *cobra.Command) error {
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(roff(name)), roff(name), roff(c.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(c.UseLine()))
+	if c.Long != "" {
+		fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n", strings.ReplaceAll(roff(c.Long), "\n\n", "\n.PP\n"))
+	}
+	if usage := strings.TrimRight(c.LocalFlags().FlagUsages(), "\n"); usage != "" {
+		fmt.Fprintf(&b, ".SH OPTIONS\n.nf\n%s\n.fi\n", roff(usage))
+	}
+	if c.Example != "" {
+		fmt.Fprintf(&b, ".SH EXAMPLE\n.nf\n%s\n.fi\n", roff(c.Example))
+	}
+	if subs := c.Commands(); len(subs) > 0 {
+		b.WriteString(".SH COMMANDS\n")
+		for _, sub := range subs {
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(sub.Name()), roff(sub.Short))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// roff escapes text: backslashes, hyphens, and what would be a request at the
+// start of a line.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}

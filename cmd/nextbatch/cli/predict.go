@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// predicting is a run of predict.
+type predicting struct {
+	columns  columnFlags
+	model    string
+	coverage float64
+	out      string
+	threads  int
+}
+
+func newPredict() *cobra.Command {
+	p := &predicting{}
+	c := &cobra.Command{
+		Use:     "predict TABLE",
+		Short:   "Predict labels with intervals, by a saved network",
+		Example: "  nextbatch predict candidates.csv --model net.safetensors --id name --out predicted.csv",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.run(args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
+		},
+		Long: `Predicts the label of every row that has all inputs. Beside the prediction
+stand its standard deviation and an interval that holds the label of a row, drawn
+as the labelled ones were, with the probability --coverage. Without --out, prints
+CSV.`,
+	}
+	c.Flags().StringVar(&p.model, "model", "", "network that 'nextbatch fit' saved")
+	c.Flags().Float64Var(&p.coverage, "coverage", 0.9, "probability that an interval holds the label; 0 for no intervals")
+	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead")
+	registerThreads(c, &p.threads)
+	p.columns.register(c)
+	return c
+}
+
+func (p *predicting) run(path string, out io.Writer, log *progress) error {
+	if p.model == "" {
+		return usagef("name the network with --model")
+	}
+	if !(p.coverage >= 0 && p.coverage < 1) {
+		return usagef("--coverage must be from 0 to less than 1, not %v", p.coverage)
+	}
+	if err := errors.Join(p.columns.check(), checkOutput("--out", p.out, tableExtensions()...)); err != nil {
+		return err
+	}
+	restore, err := useThreads(p.threads)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	r, err := loadModel(p.model)
+	if err != nil {
+		return err
+	}
+	table, err := p.columns.read(path, false)
+	if err != nil {
+		return err
+	}
+	rows, err := nextbatch.Tables{Pool: table, Encoder: r.Columns, Strict: p.columns.missing == "refuse"}.Rows()
+	if err != nil {
+		return dataError{err}
+	}
+	for _, w := range rows.Warnings {
+		log.warn(w)
+	}
+	result, err := p.predict(r, table, rows, log)
+	if err != nil {
+		return err
+	}
+	if p.out == "" {
+		return source.WriteCSV(out, result)
+	}
+	return writeTable(p.out, result)
+}
+
+func (p *predicting) predict(r *network.Regressor[float32], table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {
+	u, err := r.PredictStd(rows.Pool)
+	if err != nil {
+		return nil, dataError{err}
+	}
+	var columns []dataset.Column
+	if p.columns.id != "" {
+		ids, err := table.Column(p.columns.id)
+		if err != nil {
+			return nil, dataError{err}
+		}
+		columns = append(columns, ids.Select(rows.PoolRows))
+	}
+	number := dataset.NewNumeric("row")
+	for _, row := range rows.PoolRows {
+		number.Append(float64(row))
+	}
+	if p.columns.id != "row" {
+		columns = append(columns, number)
+	}
+	columns = append(columns, dataset.NewNumeric("prediction", u.Mean...), dataset.NewNumeric("deviation", u.Std...))
+	if p.coverage > 0 {
+		low, high, err := r.PredictInterval(rows.Pool, p.coverage)
+		if few := (*network.CoverageError)(nil); errors.As(err, &few) {
+			log.warn(err.Error() + "; there are no intervals")
+		} else if err != nil {
+			return nil, dataError{err}
+		} else {
+			columns = append(columns, dataset.NewNumeric("low", low...), dataset.NewNumeric("high", high...))
+		}
+	}
+	t, err := dataset.NewTable(columns...)
+	if err != nil {
+		return nil, dataError{err}
+	}
+	return t, nil
+}
+
+// evaluating is a run of evaluate.
+type evaluating struct {
+	columns  columnFlags
+	model    string
+	coverage float64
+	json     bool
+	threads  int
+}
+
+// evaluateResult is what evaluate prints as JSON; errors are in units of the
+// labels.
+type evaluateResult struct {
+	Rows     int      `json:"rows"`
+	MAE      number   `json:"mae"`
+	RMSE     number   `json:"rmse"`
+	MaxE     number   `json:"maxe"`
+	Q95      number   `json:"q95"`
+	Q99      number   `json:"q99"`
+	Coverage *number  `json:"coverage"` // share of labels in their intervals; null without intervals
+	Wanted   number   `json:"wanted_coverage"`
+	Warnings []string `json:"warnings"`
+}
+
+func newEvaluate() *cobra.Command {
+	e := &evaluating{}
+	c := &cobra.Command{
+		Use:     "evaluate TABLE",
+		Short:   "Measure the errors of a saved network on labelled rows",
+		Example: "  nextbatch evaluate test.csv --model net.safetensors --target y --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.run(args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
+		},
+		Long: `Prints the errors that the paper reports, over all rows of the table that have a
+label: mean absolute error, root mean squared error, the largest error, and the
+95 % and 99 % quantiles. Rows that the network was trained on flatter it.`,
+	}
+	c.Flags().StringVar(&e.columns.target, "target", "", "column of the labels")
+	c.Flags().StringVar(&e.model, "model", "", "network that 'nextbatch fit' saved")
+	c.Flags().Float64Var(&e.coverage, "coverage", 0.9, "probability with which intervals should hold the label")
+	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
+	registerThreads(c, &e.threads)
+	e.columns.register(c)
+	return c
+}
+
+func (e *evaluating) run(path string, out io.Writer, log *progress) error {
+	switch {
+	case e.model == "":
+		return usagef("name the network with --model")
+	case e.columns.target == "":
+		return usagef("name the column of the labels with --target")
+	case !(e.coverage > 0 && e.coverage < 1):
+		return usagef("--coverage must be between 0 and 1, not %v", e.coverage)
+	}
+	if err := e.columns.check(); err != nil {
+		return err
+	}
+	restore, err := useThreads(e.threads)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	r, err := loadModel(e.model)
+	if err != nil {
+		return err
+	}
+	table, err := e.columns.read(path, false)
+	if err != nil {
+		return err
+	}
+	rows, err := nextbatch.Tables{One: table, Target: e.columns.target, Encoder: r.Columns, Strict: e.columns.missing == "refuse"}.Rows()
+	if err != nil {
+		return dataError{err}
+	}
+	for _, w := range rows.Warnings {
+		log.warn(w)
+	}
+	if rows.Train.Rows == 0 {
+		return dataError{errorf("%s: no row has a label", path)}
+	}
+	predicted, err := r.Predict(rows.Train)
+	if err != nil {
+		return dataError{err}
+	}
+	m := network.Measure(matrix.View(1, len(predicted), predicted), rows.Labels)
+	result := evaluateResult{Rows: len(predicted), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE), Q95: number(m.Q95), Q99: number(m.Q99), Wanted: number(e.coverage)}
+	if low, high, err := r.PredictInterval(rows.Train, e.coverage); err != nil {
+		log.warn(err.Error())
+	} else {
+		held := 0
+		for i, y := range rows.Labels {
+			if low[i] <= y && y <= high[i] {
+				held++
+			}
+		}
+		share := number(float64(held) / float64(len(rows.Labels)))
+		result.Coverage = &share
+	}
+	result.Warnings = slices.Concat([]string{}, log.warnings)
+	if e.json {
+		return printJSON(out, result)
+	}
+	fmt.Fprintf(out, "rows   %d\nMAE    %.5g\nRMSE   %.5g\nmax    %.5g\n95 %%   %.5g\n99 %%   %.5g\n", result.Rows, m.MAE, m.RMSE, m.MaxE, m.Q95, m.Q99)
+	if result.Coverage != nil {
+		fmt.Fprintf(out, "held   %.1f %% of the labels are in intervals for %.0f %%\n", 100*float64(*result.Coverage), 100*e.coverage)
+	}
+	return nil
+}

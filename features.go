@@ -1,0 +1,105 @@
+package nextbatch
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// Numbers is a matrix in the kind of numbers that a spec computes in: float64 if
+// it has σ² in it, float32 otherwise. The other one is empty.
+type Numbers struct {
+	Single matrix.Dense[float32]
+	Double matrix.Dense[float64]
+}
+
+// mostWritten is beyond what anybody wants in a file.
+const mostWritten = 1 << 16
+
+// Features returns the features of the rows under the spec's kernel; its method
+// does not matter. The rows are scaled as those of the problem. A kernel without
+// features, or with too many, is an error.
+func Features(spec Spec, p Problem, rows matrix.Dense[float32]) (Numbers, error) {
+	if spec.hasNoise() {
+		spec.Method, spec.Mode = BAITForward, P // it needs features: they are kept where there is a choice
+	} else {
+		spec.Method, spec.Mode = LCMD, P
+	}
+	narrow, wide, err := kernelOf(spec, p)
+	if err != nil {
+		return Numbers{}, err
+	}
+	if wide != nil {
+		f, err := featuresOf(spec, wide, matrix.Converted[float64](rows))
+		return Numbers{Double: f}, err
+	}
+	f, err := featuresOf(spec, narrow, rows)
+	return Numbers{Single: f}, err
+}
+
+// hasNoise tells whether a transformation has σ² in it.
+func (s Spec) hasNoise() bool {
+	for _, t := range s.Transforms {
+		if t.info().Noise {
+			return true
+		}
+		if _, hyper := t.(ACSRandomFeaturesHyper); hyper {
+			return true
+		}
+	}
+	return false
+}
+
+func kernelOf(spec Spec, p Problem) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
+	if spec.Kernel == nil {
+		return nil, nil, errors.New("random looks at no kernel")
+	}
+	p.Batch, p.Constraints = 1, selection.Constraints{} // nothing is picked
+	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
+		return nil, nil, err
+	}
+	c := &composer{spec: spec, problem: p}
+	narrow, wide, err := c.kernel()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%v: %w", spec, err)
+	}
+	return narrow, wide, nil
+}
+
+func featuresOf[T matrix.Float](spec Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+	m, ok := k.(kernel.FeatureMap[T])
+	if !ok {
+		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has no features at hand; put sketch(p) into the spec, or ask for its matrix", spec)
+	}
+	if m.Dim() > mostWritten {
+		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has %d features; put sketch(p) into the spec", spec, m.Dim())
+	}
+	return kernel.FeatureMatrix(m, rows)
+}
+
+// Gram returns the values of the spec's kernel for the rows of a and b; its
+// method matters only in that one with σ² in it computes in float64.
+func Gram(spec Spec, p Problem, a, b matrix.Dense[float32]) (Numbers, error) {
+	narrow, wide, err := kernelOf(spec, p)
+	if err != nil {
+		return Numbers{}, err
+	}
+	if wide != nil {
+		m, err := gramOf(wide, matrix.Converted[float64](a), matrix.Converted[float64](b))
+		return Numbers{Double: m}, err
+	}
+	m, err := gramOf(narrow, a, b)
+	return Numbers{Single: m}, err
+}
+
+func gramOf[T matrix.Float](k kernel.Kernel[T], a, b matrix.Dense[T]) (matrix.Dense[T], error) {
+	dst := matrix.New[T](a.Rows, b.Rows)
+	prepared, sets, err := kernel.Prepare(k, a, b)
+	if err != nil {
+		return dst, err
+	}
+	return dst, prepared.Cross(dst, sets[0], sets[1])
+}

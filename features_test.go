@@ -1,0 +1,65 @@
+package nextbatch
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// TestFeaturesAgreeWithGram: inner products of features are the kernel's values.
+func TestFeaturesAgreeWithGram(t *testing.T) {
+	rows, err := Tables{One: measured(t, 60), Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
+	r := &network.Regressor[float32]{Config: config}
+	if err := r.Fit(context.Background(), rows.Train, rows.Labels); err != nil {
+		t.Fatal(err)
+	}
+	p, err := rows.Problem(r, config.Architecture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"lcmd-tp:linear", "lcmd-tp:ll", "lcmd-tp:grad>sketch(32)", "bait-f-p:grad>sketch(8)>train", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
+		spec := MustParseSpec(text)
+		f, err := Features(spec, p, p.Pool)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		g, err := Gram(spec, p, p.Pool, p.Pool)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		features, gram := f.Double, g.Double
+		if f.Double.Rows == 0 {
+			features, gram = matrix.Converted[float64](f.Single), matrix.Converted[float64](g.Single)
+		}
+		largest := 0.0
+		for i := range gram.Rows {
+			largest = max(largest, gram.At(i, i))
+		}
+		for i := range gram.Rows {
+			for j := range gram.Cols {
+				sum := 0.0
+				for c, v := range features.Row(i) {
+					sum += v * features.At(j, c)
+				}
+				if math.Abs(sum-gram.At(i, j)) > 1e-4*largest {
+					t.Fatalf("%s: %d, %d: %v, and the kernel is %v", text, i, j, sum, gram.At(i, j))
+				}
+			}
+		}
+	}
+	for _, text := range []string{"lcmd-tp:ntk", "random"} {
+		if _, err := Features(MustParseSpec(text), p, p.Pool); err == nil {
+			t.Errorf("%s has features", text)
+		}
+	}
+	if _, err := Gram(MustParseSpec("random"), p, p.Pool, p.Pool); err == nil {
+		t.Error("random has a kernel")
+	}
+}
