@@ -1,12 +1,25 @@
 // Package source reads tables from files and writes them.
 //
-// ReadFile chooses the reader by the file's extension: CSV (.csv, .data, .txt),
-// tab-separated text (.tsv, .tab), Parquet (.parquet), ARFF (.arff) and NumPy
-// (.npy). ReadMatrix reads the numbers of an array as they are. A file that is compressed
-// with gzip is recognised by its content, and its name may end in .gz.
+// ReadFile chooses the reader by the file's extension:
 //
-// Everything that is wrong with a file is an *Error that says where (file, line,
-// column), what, and what to do about it. No input makes a reader panic.
+//	.csv, .data, .txt   comma-separated text
+//	.tsv, .tab          tab-separated text
+//	.parquet            Parquet
+//	.arff               Weka's attribute-relation file format
+//	.npy, .npz          NumPy
+//	.mat                MATLAB, version 5
+//
+// A file that is compressed with gzip is recognised by its content, and its name
+// may end in .gz. ReadMatrix reads the numbers of a NumPy or MATLAB file as they
+// are, for features that were computed elsewhere.
+//
+// WriteFile chooses the writer in the same way: .csv, .tsv, .tab, .jsonl, .ndjson,
+// .parquet, .npy, and .gz after any of them. A file appears under its name only
+// when it is complete.
+//
+// Everything that is wrong with a file is an *Error that says where (file, line
+// or row, column), what, and what to do about it. No input makes a reader panic,
+// and memory is taken for what is in a file, not for what its header promises.
 //
 // LoadSet reads a data set of the paper's benchmark and prepares it as the paper
 // does.

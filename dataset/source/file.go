@@ -22,8 +22,8 @@ type reader func(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, e
 var readers = map[string]reader{
 	".csv": readCSV, ".data": readCSV, ".txt": readCSV,
 	".tsv": readTSV, ".tab": readTSV,
-	".arff": typed(ReadARFF), ".npy": typed(ReadNPYTable),
-	".parquet": typed(ReadParquet),
+	".arff": typed(ReadARFF), ".parquet": typed(ReadParquet),
+	".npy": typed(ReadNPYTable), ".npz": typed(ReadNPZTable), ".mat": typed(ReadMATTable),
 }
 
 // typed is for formats that say what their columns are.
@@ -46,7 +46,7 @@ func ReadFile(path string, opts Options) (*dataset.Table, error) {
 	read, known := readers[extension]
 	if !known {
 		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension,
-			Advice: "rename the file to end in .csv, .tsv, .parquet, .arff or .npy, with .gz after it if it is compressed"}
+			Advice: "rename the file to end in .csv, .tsv, .parquet, .arff, .npy, .npz or .mat, with .gz after it if it is compressed"}
 	}
 	var notNumeric []int
 	for {
@@ -114,15 +114,13 @@ func trimGzip(path string) string {
 	return path
 }
 
-// ReadMatrix reads the numbers in a file: the array of a NumPy file (.npy),
-// compressed with gzip or not. The name of the array is for files that hold
-// several, and empty for others.
+// ReadMatrix reads the numbers in a file: the array of a NumPy file (.npy), or
+// the named one of a NumPy archive (.npz) or of a MATLAB file (.mat), where the
+// empty name means the only one. The file may be compressed with gzip.
 func ReadMatrix[T matrix.Float](path, name string) (matrix.Dense[T], error) {
-	if extension := extensionOf(path); extension != ".npy" {
-		return matrix.Dense[T]{}, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension, Advice: "give a file that ends in .npy"}
-	}
-	if name != "" {
-		return matrix.Dense[T]{}, &Error{File: path, Kind: ErrArray, Detail: name, Advice: "a .npy file holds one array, which has no name"}
+	read, err := matrixReader[T](path, name)
+	if err != nil {
+		return matrix.Dense[T]{}, err
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -130,13 +128,33 @@ func ReadMatrix[T matrix.Float](path, name string) (matrix.Dense[T], error) {
 	}
 	defer file.Close()
 	content, err := open(file)
-	if err == nil {
-		var m matrix.Dense[T]
-		if m, err = ReadNPY[T](content); err == nil {
-			return m, nil
-		}
+	if err != nil {
+		return matrix.Dense[T]{}, inFile(path, err)
 	}
-	return matrix.Dense[T]{}, inFile(path, err)
+	m, err := read(content, name)
+	return m, inFile(path, err)
+}
+
+// matrixReader returns the reader for the extension.
+func matrixReader[T matrix.Float](path, name string) (func(io.Reader, string) (matrix.Dense[T], error), error) {
+	switch extension := extensionOf(path); extension {
+	case ".npy":
+		return func(r io.Reader, name string) (matrix.Dense[T], error) { return ReadNPY[T](r) }, inFile(path, noName(name))
+	case ".npz":
+		return ReadNPZ[T], nil
+	case ".mat":
+		return ReadMAT[T], nil
+	default:
+		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension, Advice: "give a file that ends in .npy, .npz or .mat"}
+	}
+}
+
+// noName refuses to look for a name where there is none.
+func noName(name string) error {
+	if name == "" {
+		return nil
+	}
+	return &Error{Kind: ErrArray, Detail: name, Advice: "a .npy file holds one array, which has no name"}
 }
 
 // inFile names the file in an error of this package.

@@ -36,6 +36,9 @@ func ReadNPY[T matrix.Float](r io.Reader) (matrix.Dense[T], error) {
 // options, those for text have no meaning here. Integers that float64 does not
 // hold are an error.
 func ReadNPYTable(r io.Reader, opts Options) (*dataset.Table, error) {
+	if err := noName(opts.Array); err != nil {
+		return nil, err
+	}
 	a, m, err := readNPY[float64](r, sizeOf(r))
 	if err != nil {
 		return nil, err

@@ -1,0 +1,94 @@
+package source
+
+import (
+	"archive/zip"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// ReadNPZ reads one array of an archive that numpy.savez or savez_compressed
+// wrote; the empty name means the only one. The array is read as by ReadNPY. A
+// reader that cannot be read at any place is read into memory first.
+func ReadNPZ[T matrix.Float](r io.Reader, name string) (matrix.Dense[T], error) {
+	_, m, err := readNPZ[T](r, name)
+	return m, err
+}
+
+// ReadNPZTable reads the array that the options name as a table with the columns
+// c0, c1, …, as ReadNPYTable does.
+func ReadNPZTable(r io.Reader, opts Options) (*dataset.Table, error) {
+	a, m, err := readNPZ[float64](r, opts.Array)
+	if err != nil {
+		return nil, err
+	}
+	return arrayTable(a, m, opts)
+}
+
+func readNPZ[T matrix.Float](r io.Reader, name string) (array, matrix.Dense[T], error) {
+	none := matrix.Dense[T]{}
+	content, err := randomAccess(r)
+	if err != nil {
+		return array{}, none, err
+	}
+	archive, err := zip.NewReader(content, content.Size())
+	if err != nil {
+		return array{}, none, damaged(err)
+	}
+	entry, err := findEntry(archive, name)
+	if err != nil {
+		return array{}, none, err
+	}
+	file, err := entry.Open()
+	if err != nil {
+		return array{}, none, damaged(err)
+	}
+	defer file.Close()
+	size := int64(-1)
+	if entry.Method == zip.Store {
+		size = content.Size() // which is what there can be at most
+	}
+	return readNPY[T](file, size)
+}
+
+// findEntry returns the array with the name.
+func findEntry(archive *zip.Reader, name string) (*zip.File, error) {
+	var names []string
+	var found *zip.File
+	for _, entry := range archive.File {
+		array, ok := strings.CutSuffix(entry.Name, ".npy")
+		if !ok {
+			continue
+		}
+		names = append(names, array)
+		if name == "" || array == name {
+			found = entry
+		}
+	}
+	return found, oneOf(names, name)
+}
+
+// oneOf refuses a name that is not among those of a file's arrays, and the empty
+// one if there is a choice.
+func oneOf(names []string, name string) error {
+	found := 0
+	for _, n := range names {
+		if name == "" || n == name {
+			found++
+		}
+	}
+	switch {
+	case found == 1:
+		return nil
+	case len(names) == 0:
+		return &Error{Kind: ErrEmpty, Detail: "it holds no array of numbers", Advice: "check that it is the right file"}
+	case found == 0:
+		return &Error{Kind: ErrArray, Detail: name, Advice: "the arrays are " + shortList(names)}
+	case name == "":
+		return &Error{Kind: ErrArray, Detail: fmt.Sprintf("it has %d, and none is named", len(names)), Advice: "name one of " + shortList(names)}
+	}
+	return &Error{Kind: ErrArray, Detail: name + " is the name of several", Advice: "rename all but one"}
+}
