@@ -16,6 +16,7 @@ package selection
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
@@ -30,8 +31,9 @@ type covariance struct {
 	sigma2 float64
 	root   matrix.Dense[float64] // base = rootᵀ·root, if it has rows
 	less   matrix.Dense[float64] // base = I − lessᵀ·less, if it has rows
-	change [][]float64           // w, divided by the root of its denominator
+	change []float64             // w, divided by the root of its denominator, one after the other
 	sign   []float64             // −1 for a row more, +1 for a row less
+	dots   []float64             // scratch
 }
 
 func newCovariance(dim int, sigma2 float64, note func(string, ...any)) *covariance {
@@ -104,17 +106,21 @@ func (s *covariance) apply(dst, x []float64) {
 			set.Axpy(dst, row, -set.Dot(row, x))
 		}
 	}
-	for i, w := range s.change {
-		set.Axpy(dst, w, s.sign[i]*set.Dot(w, x))
+	s.dots = slices.Grow(s.dots[:0], len(s.sign))[:len(s.sign)]
+	set.DotRows(s.dots, x, s.change, s.dim)
+	for i, dot := range s.dots {
+		set.Axpy(dst, s.changed(i, i+1), s.sign[i]*dot)
 	}
 }
 
+// changed returns the vectors of changes, from the one numbered from to to-1.
+func (s *covariance) changed(from, to int) []float64 { return s.change[from*s.dim : to*s.dim] }
+
 // update changes S by sign·w·wᵀ/denominator. It copies w.
 func (s *covariance) update(w []float64, sign, denominator float64) {
-	kept := make([]float64, len(w))
-	simd.For[float64]().Axpy(kept, w, 1/math.Sqrt(denominator))
-	s.change = append(s.change, kept)
+	s.change = append(s.change, w...)
 	s.sign = append(s.sign, sign)
+	scale(s.changed(len(s.sign)-1, len(s.sign)), 1/math.Sqrt(denominator))
 }
 
 // conditionedBlock is how many rows are taken through the covariance at a time.

@@ -4,11 +4,20 @@ package selection
 // feature space"), without rewriting the features (covariance.go):
 //
 //	INIT    c[x] = ⟨φ(x), φ(x)⟩
-//	ADD(x)  w = S·φ(x),  γ² = σ² + ⟨φ(x), w⟩,  u = Φ·w
-//	        c = c − γ⁻²·u⊙u,  S = S − γ⁻²·w·wᵀ
+//	ADD(x)  w = S·φ(x)/γ,  γ² = σ² + ⟨φ(x), S·φ(x)⟩
+//	        c[y] = c[y] − ⟨φ(y), w⟩² for all y,  S = S − w·wᵀ
 //	NEXT    argmax c
+//
+// c only falls, in rounded arithmetic too: it loses a square, and is cut off at
+// zero. So a value that lacks some steps is an upper bound, and a row is brought
+// up to date only when its bound is above the best value known. A row's missed
+// steps are then one product of the features with the vectors w of these steps,
+// and the same numbers come out as when each step is done for every row.
 
 import (
+	"math"
+	"sync/atomic"
+
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -18,8 +27,22 @@ type maxDetFeatures[T matrix.Float] struct {
 	pool, train matrix.Dense[float64]
 	selected    []int
 	cov         *covariance
-	c           []float64 // posterior variance of each pool row
+	c           []float64 // posterior variance of each pool row, or above it
+	done        []int32   // how many of the changes of cov are in c
 	w           []float64
+	fresh       []pieceTop // of each piece, the best row that is up to date
+}
+
+// pieceTop is the best of some rows: -1 if there is none.
+type pieceTop struct {
+	row int
+	c   float64
+}
+
+func (t *pieceTop) offer(row int, c float64) {
+	if t.row < 0 || c > t.c || c == t.c && row < t.row {
+		*t = pieceTop{row, c}
+	}
 }
 
 func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64) (Forward, error) {
@@ -27,17 +50,85 @@ func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64)
 	if err != nil {
 		return nil, err
 	}
+	s.bytes += int64(4 * pool.Rows)
 	return &maxDetFeatures[T]{space: s, pool: pool, train: train, cov: newCovariance(pool.Cols, sigma2, s.Note),
-		c: wideNorms(s, pool), w: make([]float64, pool.Cols)}, nil
+		c: wideNorms(s, pool), done: make([]int32, pool.Rows), w: make([]float64, pool.Cols),
+		fresh: make([]pieceTop, pieces(pool.Rows, readPiece))}, nil
 }
 
-// Next returns the row of largest variance, which is its score.
+// Next returns the row of largest variance, which is its score. In each piece the
+// row of largest bound is brought up to date; then all those whose bound is
+// above the best of these.
 func (f *maxDetFeatures[T]) Next() (Choice, error) {
-	row, err := bestOpen(f.c, f.space.limits.open)
-	if err != nil {
-		return Choice{}, err
+	var computed atomic.Int64
+	overPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
+		f.fresh[piece] = pieceTop{row: -1}
+		if row := f.largestBound(from, to); row >= 0 {
+			computed.Add(f.catchUp(row))
+			f.fresh[piece].offer(row, f.c[row])
+		}
+	})
+	best := f.best()
+	overPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
+		top := best
+		for row := from; row < to; row++ {
+			if f.c[row] >= top.c && f.space.limits.open[row] {
+				computed.Add(f.catchUp(row))
+				top.offer(row, f.c[row])
+			}
+		}
+		f.fresh[piece] = top
+	})
+	f.space.countPairs(0, computed.Load())
+	best = f.best()
+	if math.IsNaN(best.c) {
+		return Choice{}, &RowError{Set: "pool", Row: best.row, What: "score", Value: best.c}
 	}
-	return Choice{Row: row, Score: f.c[row]}, nil
+	return Choice{Row: best.row, Score: best.c}, nil
+}
+
+// largestBound returns the open row of largest c, -1 if none is open.
+func (f *maxDetFeatures[T]) largestBound(from, to int) int {
+	top := pieceTop{row: -1}
+	for row := from; row < to; row++ {
+		if f.c[row] > top.c || top.row < 0 {
+			if f.space.limits.open[row] {
+				top = pieceTop{row, f.c[row]}
+			}
+		}
+	}
+	return top.row
+}
+
+// best returns the best of all pieces; one that is NaN comes first.
+func (f *maxDetFeatures[T]) best() pieceTop {
+	best := pieceTop{row: -1}
+	for _, t := range f.fresh {
+		if t.row >= 0 && math.IsNaN(t.c) {
+			return t
+		}
+		if t.row >= 0 {
+			best.offer(t.row, t.c)
+		}
+	}
+	return best
+}
+
+// catchUp brings the variance of a row up to date and returns how many steps
+// it lacked.
+func (f *maxDetFeatures[T]) catchUp(row int) int64 {
+	set := simd.For[float64]()
+	steps := len(f.cov.sign) - int(f.done[row])
+	var u [64]float64
+	for from := int(f.done[row]); from < len(f.cov.sign); from += len(u) {
+		to := min(from+len(u), len(f.cov.sign))
+		set.DotRows(u[:to-from], f.pool.Row(row), f.cov.changed(from, to), f.cov.dim)
+		for _, v := range u[:to-from] {
+			f.c[row] = max(f.c[row]-v*v, 0)
+		}
+	}
+	f.done[row] = int32(len(f.cov.sign))
+	return int64(steps)
 }
 
 // Add conditions on many rows as matrix products, on few one by one.
@@ -48,6 +139,7 @@ func (f *maxDetFeatures[T]) Add(candidates []int) error {
 			return err
 		}
 		f.cov.diag(f.c, f.pool)
+		clear(f.done)
 		return nil
 	}
 	for _, x := range candidates {
@@ -57,18 +149,30 @@ func (f *maxDetFeatures[T]) Add(candidates []int) error {
 }
 
 func (f *maxDetFeatures[T]) add(phi []float64) {
-	set := simd.For[float64]()
 	f.cov.apply(f.w, phi)
-	gamma2 := f.cov.sigma2 + max(set.Dot(phi, f.w), 0)
+	gamma2 := f.cov.sigma2 + max(simd.For[float64]().Dot(phi, f.w), 0)
+	f.cov.update(f.w, -1, gamma2)
+	f.space.countPairs(int64(f.pool.Rows), 0)
+	if f.space.plain {
+		f.catchUpAll()
+	}
+}
+
+// catchUpAll does the latest step for every row, which has done all before.
+func (f *maxDetFeatures[T]) catchUpAll() {
+	set := simd.For[float64]()
+	last := len(f.cov.sign)
+	w := f.cov.changed(last-1, last)
 	overPieces(f.pool.Rows, readPiece, func(_, from, to int) {
 		var u [readPiece]float64
 		part := f.pool.Slice(from, to)
-		set.DotRows(u[:to-from], f.w, part.Data, part.Stride)
+		set.DotRows(u[:to-from], w, part.Data, part.Stride)
 		for i, v := range u[:to-from] {
-			f.c[from+i] = max(f.c[from+i]-v*v/gamma2, 0)
+			f.c[from+i] = max(f.c[from+i]-v*v, 0)
+			f.done[from+i] = int32(last)
 		}
 	})
-	f.cov.update(f.w, -1, gamma2)
+	f.space.countPairs(0, int64(f.pool.Rows))
 }
 
 // rowOf returns the features of a candidate.
