@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -143,10 +142,8 @@ func (s *selecting) writeNumbers(ctx context.Context, path string, n nextbatch.N
 		return ctx.Err()
 	}
 	s.progress.say("%s: %d x %d", path, max(n.Single.Rows, n.Double.Rows), max(n.Single.Cols, n.Double.Cols))
-	return writeFile(path, func(w io.Writer) error {
-		if n.Double.Rows > 0 {
-			return source.WriteNPY(w, n.Double)
-		}
-		return source.WriteNPY(w, n.Single)
-	})
+	if n.Double.Rows > 0 {
+		return source.WriteMatrix(path, n.Double)
+	}
+	return source.WriteMatrix(path, n.Single)
 }

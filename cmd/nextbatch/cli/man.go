@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
 )
 
 func newMan() *cobra.Command {
@@ -28,7 +30,7 @@ func newMan() *cobra.Command {
 
 func writeManuals(dir string, c *cobra.Command) error {
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
-	if err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { return writeManual(w, c) }); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error { return writeManual(w, c) }); err != nil {
 		return err
 	}
 	for _, sub := range c.Commands() {

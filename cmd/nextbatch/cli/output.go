@@ -1,32 +1,20 @@
 package cli
 
 import (
-	"bufio"
 	"encoding/json"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
 )
-
-// tableWriters write a table in the format of an extension.
-var tableWriters = map[string]func(io.Writer, *dataset.Table) error{
-	".csv":     source.WriteCSV,
-	".jsonl":   writeJSONLines,
-	".ndjson":  writeJSONLines,
-	".parquet": source.WriteParquet,
-}
 
 // checkOutput refuses a file that cannot be written before any work is done.
 func checkOutput(flag, path string, extensions ...string) error {
 	if path == "" {
 		return nil
 	}
-	extension := strings.ToLower(filepath.Ext(path))
+	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
 	known := false
 	for _, e := range extensions {
 		known = known || e == extension
@@ -36,6 +24,8 @@ func checkOutput(flag, path string, extensions ...string) error {
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usagef("%s %s is a directory", flag, path)
+	} else if err == nil && !info.Mode().IsRegular() {
+		return nil // a pipe or the like
 	}
 	probe, err := os.CreateTemp(filepath.Dir(path), ".nextbatch-*.tmp")
 	if err != nil {
@@ -45,47 +35,8 @@ func checkOutput(flag, path string, extensions ...string) error {
 	return os.Remove(probe.Name())
 }
 
-// tableExtensions are those that writeTable knows.
-func tableExtensions() []string { return []string{".csv", ".jsonl", ".ndjson", ".parquet"} }
-
-// writeTable writes a table in the format that the file's name says.
-func writeTable(path string, t *dataset.Table) error {
-	write := tableWriters[strings.ToLower(filepath.Ext(path))]
-	return writeFile(path, func(w io.Writer) error { return write(w, t) })
-}
-
-// writeFile writes to a temporary file beside path, which takes its name only
-// when it is complete.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".nextbatch-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = temporary.Close()
-			_ = os.Remove(temporary.Name())
-			err = errorf("%s: %w", path, err)
-		}
-	}()
-	buffered := bufio.NewWriterSize(temporary, 1<<16)
-	if err = write(buffered); err != nil {
-		return err
-	}
-	if err = buffered.Flush(); err != nil {
-		return err
-	}
-	if err = temporary.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = temporary.Sync(); err != nil {
-		return err
-	}
-	if err = temporary.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
-}
+// tableExtensions are those of files that can hold a batch; .gz may follow.
+func tableExtensions() []string { return []string{".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"} }
 
 // number is a float64 that JSON can hold: null where it is not finite.
 type number float64
@@ -95,37 +46,6 @@ func (n number) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
-}
-
-// writeJSONLines writes one object for each row; a missing value is null.
-func writeJSONLines(w io.Writer, t *dataset.Table) error {
-	for row := range t.Rows() {
-		line := []byte{'{'}
-		for j, c := range t.Columns() {
-			if j > 0 {
-				line = append(line, ',')
-			}
-			name, err := json.Marshal(c.Name())
-			if err != nil {
-				return err
-			}
-			var value any = c.Format(row)
-			if n, ok := c.(*dataset.Numeric); ok {
-				value = number(n.Float(row))
-			} else if c.Missing(row) {
-				value = nil
-			}
-			text, err := json.Marshal(value)
-			if err != nil {
-				return err
-			}
-			line = append(append(append(line, name...), ':'), text...)
-		}
-		if _, err := w.Write(append(line, '}', '\n')); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // printJSON prints one object.

@@ -84,7 +84,7 @@ func (p *predicting) run(path string, out io.Writer, log *progress) error {
 	if p.out == "" {
 		return source.WriteCSV(out, result)
 	}
-	return writeTable(p.out, result)
+	return source.WriteFile(p.out, result)
 }
 
 func (p *predicting) predict(r *network.Regressor[float32], table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
@@ -53,7 +54,7 @@ func (s *selecting) report(out io.Writer, batch *nextbatch.Batch) error {
 		if err != nil {
 			return err
 		}
-		if err := writeTable(s.out, t); err != nil {
+		if err := source.WriteFile(s.out, t); err != nil {
 			return err
 		}
 		s.progress.say("%d rows written to %s", len(r.Indices), s.out)
