@@ -26,6 +26,7 @@ var sections = []struct {
 	{"linalg", linalgSection},
 	{"training", trainingSection},
 	{"features", featuresSection},
+	{"selection", selectionSection},
 }
 
 // usageExit is the exit code for a wrong command line.

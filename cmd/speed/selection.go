@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/transform"
+)
+
+// The shapes of the selection section; those that a method takes long for are
+// measured on part of the pool.
+const (
+	labelledRows = 2048
+	partRows     = 25_000
+	batchRows    = 256
+	fitEpochs    = 32
+)
+
+// selectionSection measures whole selections on the features of a trained
+// network, on all threads: a method as it is, and as "plain" the blocked version
+// of the paper's algorithm, which does every step for every row. Both pick the
+// same rows. Percent is the share of distances, or of products with the
+// features, that had to be computed: 100 for the plain version.
+func selectionSection(b *bench) {
+	pool, train := trainedFeatures()
+	distances := selection.Problem[float32]{Pool: pool, Train: train, Mode: selection.TP}
+	measureBoth(b, selection.LCMD[float32]{}, distances)
+	measure(b, selection.MaxDist[float32]{}, distances)
+	measure(b, selection.KMeansPP[float32]{}, distances)
+
+	variances := selection.Problem[float64]{Pool: posteriorOf(pool, train), Mode: selection.P}
+	part := variances
+	part.Pool = part.Pool.Slice(0, partRows)
+	measure(b, selection.MaxDet[float64]{}, variances)
+	measureBoth(b, selection.MaxDet[float64]{}, part)
+	measure(b, selection.BAIT[float64]{}, part)
+	measure(b, selection.FrankWolfe[float64]{}, part)
+}
+
+// measureBoth measures the method and its plain version.
+func measureBoth[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
+	measure(b, m, p)
+	p.Plain = true
+	measure(b, m, p)
+}
+
+// measure runs a method once: it takes seconds.
+func measure[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
+	p.Batch, p.Seed = batchRows, 1
+	op := m.Name() + "-" + p.Mode.String()
+	if p.Plain {
+		op += " plain"
+	}
+	start := time.Now()
+	r, err := selection.Select(m, p)
+	must(err)
+	b.print(line{Section: b.section, Op: op, Shape: size(p.Pool), Threads: linalg.Threads(),
+		Value: time.Since(start).Seconds(), Unit: "s", Percent: 100 * r.Computed})
+}
+
+// posteriorOf returns the features of the pool after scaling and conditioning on
+// the training rows.
+func posteriorOf(pool, train matrix.Dense[float32]) matrix.Dense[float64] {
+	k := kernel.NewLinear[float64](sketched)
+	features := matrix.New[float64](pool.Rows, sketched)
+	trainAndApply(features, k, matrix.Converted[float64](train), matrix.Converted[float64](pool))
+	return features
+}
+
+// trainedFeatures returns gradient sketches of a network that has learned
+// Friedman's function from the training rows.
+func trainedFeatures() (pool, train matrix.Dense[float32]) {
+	x, y := friedman(labelledRows, 1)
+	c := network.ReLUPreset()
+	c.Training.Epochs = fitEpochs
+	net, _, err := network.Train(context.Background(), c, network.Data[float32]{X: x, Y: y}, nil)
+	must(err)
+	k, err := transform.Sketch(kernel.NewGrad(network.NewTaps(net, kernel.BlockRows, 0)), sketched, transform.Seeded(1, "sketch"), transform.Paper)
+	must(err)
+	rows, _ := friedman(poolRows, 2)
+	pool, train = matrix.New[float32](poolRows, sketched), matrix.New[float32](labelledRows, sketched)
+	must(k.Features(pool, rows))
+	must(k.Features(train, x))
+	return pool, train
+}
+
+// friedman draws rows with ten inputs of variance 1 and the labels of Friedman's
+// function, with its noise, in units of their deviation.
+func friedman(rows int, seed uint64) (x, y matrix.Dense[float32]) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	x, y = matrix.New[float32](rows, poolInputs), matrix.New[float32](rows, 1)
+	for i := range rows {
+		var u [poolInputs]float64
+		for j := range u {
+			u[j] = r.Float64()
+			x.Set(i, j, float32((u[j]-0.5)*math.Sqrt(12)))
+		}
+		label := 10*math.Sin(math.Pi*u[0]*u[1]) + 20*(u[2]-0.5)*(u[2]-0.5) + 10*u[3] + 5*u[4] + r.NormFloat64()
+		y.Set(i, 0, float32((label-14.4)/5))
+	}
+	return x, y
+}
