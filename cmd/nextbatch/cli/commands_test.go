@@ -1,15 +1,15 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
@@ -184,43 +184,58 @@ func TestHelpHasExamples(t *testing.T) {
 	}
 }
 
-// TestInterrupt sends Ctrl-C to the real program in the middle of a training: it
-// ends with its code, leaves the old output as it was and no other file.
-func TestInterrupt(t *testing.T) {
-	dir := t.TempDir()
-	program := filepath.Join(dir, "nextbatch")
-	if text, err := exec.Command("go", "build", "-o", program, "..").CombinedOutput(); err != nil {
-		t.Skipf("cannot be built here: %s", text)
+// asProgram in the environment makes the test binary the program itself.
+const asProgram = "NEXTBATCH_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr))
 	}
-	folder := filepath.Join(dir, "out")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(folder, "b.csv")
-	if err := os.WriteFile(out, []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	var log strings.Builder
-	c := exec.Command(program, "select", sample(t), "--target", "y", "-n", "5", "--epochs", "1000000", "--out", out)
-	c.Stderr = &log
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(700 * time.Millisecond)
-	if err := c.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Wait()
-	if code := c.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Errorf("exit code %d: %s", code, log.String())
-	}
-	if text, _ := os.ReadFile(out); string(text) != "old" {
-		t.Errorf("the output is now %q", text)
-	}
-	if entries, _ := os.ReadDir(folder); len(entries) != 1 {
-		t.Errorf("files %v", entries)
-	}
-	if strings.Contains(log.String(), "\r") {
-		t.Errorf("a bar in a pipe: %q", log.String())
+	os.Exit(m.Run())
+}
+
+// TestSignals ends the program in the middle of a training. Ctrl-C gives the exit
+// code for it; whatever the signal, the old output stays as it was and there is no
+// other file.
+func TestSignals(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
+		t.Run(signal.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			out := filepath.Join(dir, "b.csv")
+			if err := os.WriteFile(out, []byte("old"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command(os.Args[0], "select", sample(t), "--target", "y", "-n", "5", "--hidden", "16", "--epochs", "100000000", "--out", out)
+			c.Env = append(os.Environ(), asProgram+"=1")
+			pipe, err := c.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			log := bufio.NewReader(pipe)
+			line, err := log.ReadString('\n') // told before the training
+			if err != nil || !strings.Contains(line, "labelled rows") {
+				t.Errorf("%v: %q", err, line)
+			}
+			if err := c.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			rest, _ := io.ReadAll(log)
+			_ = c.Wait()
+			if code := c.ProcessState.ExitCode(); signal == os.Interrupt && code != exitInterrupted {
+				t.Errorf("exit code %d: %s", code, rest)
+			}
+			if text, _ := os.ReadFile(out); string(text) != "old" {
+				t.Errorf("the output is now %q", text)
+			}
+			if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+				t.Errorf("files %v", entries)
+			}
+			if strings.Contains(line+string(rest), "\r") {
+				t.Errorf("a bar in a pipe: %q", rest)
+			}
+		})
 	}
 }
