@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -123,8 +124,8 @@ func (s *selecting) registerInputs(c *cobra.Command) {
 	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+nextbatch.DefaultSpec+", with features lcmd-tp:features)")
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
-	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy)")
-	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates (.npy)")
+	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several)")
+	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, likewise")
 	f.StringVar(&s.model, "model", "", "use this network, which 'nextbatch fit' saved, instead of training one")
 	f.StringVar(&s.maxMemory, "max-memory", "", "refuse to use more memory than this, such as 4GiB")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "no progress, only warnings and errors")
@@ -305,7 +306,7 @@ func (s *selecting) readFeatures() error {
 		if set.path == "" {
 			continue
 		}
-		m, err := source.ReadMatrix[float32](set.path, "")
+		m, err := readMatrix(set.path)
 		if err != nil {
 			return dataError{err}
 		}
@@ -336,6 +337,19 @@ func (s *selecting) readFeatures() error {
 	}
 	s.progress.say("%d labelled rows, %d candidates, %d features", s.problem.Train.Rows, s.problem.Pool.Rows, s.problem.Pool.Cols)
 	return nil
+}
+
+// readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays.
+func readMatrix(path string) (matrix.Dense[float32], error) {
+	array := ""
+	if _, err := os.Stat(path); err != nil {
+		if at := strings.LastIndexByte(path, ':'); at > 0 {
+			if _, err := os.Stat(path[:at]); err == nil {
+				path, array = path[:at], path[at+1:]
+			}
+		}
+	}
+	return source.ReadMatrix[float32](path, array)
 }
 
 func loadModel(path string) (*network.Regressor[float32], error) {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -430,4 +432,54 @@ func blank(t *testing.T, path string, table *dataset.Table, target string) {
 	if err := source.WriteCSV(file, blanked); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestSelectFormats: a table gives the same batch in every format.
+func TestSelectFormats(t *testing.T) {
+	path := sample(t)
+	table, err := source.ReadFile(path, source.Options{Kinds: map[string]dataset.Kind{"id": dataset.KindText}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := selectJSON(t, path, "--target", "y", "--id", "id", "-n", "9")
+	for _, name := range []string{"t.tsv", "t.csv.gz", "t.parquet"} {
+		other := filepath.Join(t.TempDir(), name)
+		if err := source.WriteFile(other, table); err != nil {
+			t.Fatal(err)
+		}
+		if got := selectJSON(t, other, "--target", "y", "--id", "id", "-n", "9"); !slices.Equal(got.IDs, want.IDs) {
+			t.Errorf("%s: %v, not %v", name, got.IDs, want.IDs)
+		}
+	}
+}
+
+// TestSelectArchive reads features from an archive with several arrays.
+func TestSelectArchive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "features.npz")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := zip.NewWriter(file)
+	for name, rows := range map[string]int{"train": 4, "pool": 30} {
+		m := matrix.New[float32](rows, 3)
+		for i := range m.Data {
+			m.Data[i] = float32(math.Sin(float64(i * i)))
+		}
+		w, err := archive.Create(name + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := source.WriteNPY(w, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(archive.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := selectJSON(t, "--train-features", path+":train", "--pool-features", path+":pool", "-n", "5")
+	if r.Metrics.Labelled != 4 || r.Metrics.Pool != 30 || len(r.Indices) != 5 {
+		t.Errorf("%+v", r)
+	}
+	must(t, exitData, "select", "--pool-features", path+":absent", "-n", "5")
 }
