@@ -247,7 +247,7 @@ func (t Tables) complete(parts []part, offsets []int, all *dataset.Table, r *Row
 		if len(missing.Rows) == 0 {
 			continue
 		}
-		if t.Strict || len(kept) == 0 {
+		if t.Strict {
 			return missing
 		}
 		p.rows = kept

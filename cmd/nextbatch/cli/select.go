@@ -289,10 +289,10 @@ func (s *selecting) read() error {
 	s.poolRows = s.rows.PoolRows
 	s.progress.say("%d labelled rows, %d candidates, %d inputs", s.rows.Train.Rows, s.rows.Pool.Rows, s.rows.Pool.Cols)
 	if s.rows.Pool.Rows == 0 {
-		return dataError{errorf("no row is without a label: there is nothing to pick from")}
+		return dataError{errorf("no row without a label is left: there is nothing to pick from")}
 	}
 	if s.rows.Train.Rows < 2 && s.spec.TrainedNetworks() > 0 && s.fitted == nil {
-		return dataError{errorf("%d rows have a label, and a network needs 2 at least; start with --method random", s.rows.Train.Rows)}
+		return dataError{errorf("%d rows have a label and all inputs, and a network needs 2 at least; start with --method random", s.rows.Train.Rows)}
 	}
 	s.problem.Train, s.problem.Pool, s.problem.Target.Rows = s.rows.Train, s.rows.Pool, s.rows.Aims
 	return nil
