@@ -40,8 +40,11 @@ type forecastSeconds struct {
 	Total  float64 `json:"total"`
 }
 
-// processMemory is what the program needs without any data.
-const processMemory = 64 << 20
+// What the program needs without any data, and what a network needs to compute.
+const (
+	processMemory = 40 << 20
+	networkMemory = 48 << 20
+)
 
 func (s *selecting) plan() plan {
 	p := plan{
@@ -53,6 +56,9 @@ func (s *selecting) plan() plan {
 	}
 	sizes := nextbatch.Sizes{Train: p.Labelled, Pool: p.Pool, Aims: s.problem.Target.Rows.Rows, Inputs: p.Inputs, Batch: p.Batch, Hidden: s.config.Architecture.Hidden}
 	p.Memory = processMemory + s.spec.Memory(sizes)
+	if s.spec.TrainedNetworks() > 0 {
+		p.Memory += networkMemory
+	}
 	if s.rows != nil {
 		p.Numeric = append(p.Numeric, s.rows.Encoder.Numeric...)
 		for _, c := range s.rows.Encoder.Categories {
@@ -121,10 +127,11 @@ func (s *selecting) measure(ctx context.Context, p plan) (*forecastSeconds, erro
 		if err := r.Fit(ctx, s.rows.Train, s.rows.Labels); err != nil && r.Ensemble() == nil {
 			return nil, err
 		}
+		taken := time.Since(begin).Seconds()
 		if perEpoch == 0 {
-			perEpoch = time.Since(begin).Seconds()
+			perEpoch = taken
 		}
-		f.Train = perEpoch * float64(s.config.Training.Epochs*p.Networks)
+		f.Train = (taken + perEpoch*float64(s.config.Training.Epochs-c.Training.Epochs)) * float64(p.Networks)
 		if p.Networks == 1 {
 			s.fitted = r
 		} else {
