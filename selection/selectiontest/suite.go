@@ -1,7 +1,6 @@
 package selectiontest
 
 import (
-	"hash/fnv"
 	"math"
 	"reflect"
 	"slices"
@@ -198,7 +197,7 @@ func rowsOf(m matrix.Dense[float64]) (rows [][]float64) {
 func Robust(o func() Oracle, in *Input, rounding float64) (picks []int, prefix int) {
 	picks = Select(o(), in)
 	prefix = len(picks)
-	for trial := range 4 {
+	for trial := range 8 {
 		for i, x := range Select(o(), in.perturbed(rounding, uint64(trial))) {
 			if i < prefix && x != picks[i] {
 				prefix = i
@@ -254,12 +253,10 @@ func unit(bits uint64) float64 {
 }
 
 func hash(row []float64, trial uint64) uint64 {
-	h := fnv.New64a()
+	h := trial
 	for _, v := range row {
-		bits := math.Float64bits(v) ^ trial
-		for b := range 8 {
-			h.Write([]byte{byte(bits >> (8 * b))})
-		}
+		h = (h ^ math.Float64bits(v)) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
 	}
-	return h.Sum64()
+	return h
 }
