@@ -4,6 +4,8 @@ package selection
 
 import (
 	"math"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -69,45 +71,43 @@ func (f *shortNearest[T]) addOne(candidate int, label int32) {
 	overPieces(len(f.dist), shortPiece, func(_, from, to int) {
 		var low [shortPiece]float32
 		var left [shortPiece]int32
-		part := f.rows.coarse.Slice(from, to)
+		part, limit := f.rows.coarse.Slice(from, to), f.limit[from:to]
 		short.SqDistRows(low[:to-from], coarse, part.Data, part.Stride)
 		n := 0
-		for i, limit := range f.limit[from:to] {
+		for i := range limit {
 			left[n] = int32(i)
-			if low[i] <= limit {
+			if low[i] <= limit[i] {
 				n++
 			}
 		}
-		n = f.keepNear(left[:n], low[:], fine, from)
+		part = f.rows.fine.Slice(from, to)
+		short.SqDistListed(low[:n], fine, part.Data, part.Stride, left[:n])
+		n = keepNear(left[:n], low[:n], limit)
+		all, fresh := f.of.rows.Slice(from, to), f.fresh[from:to]
 		if n > (to-from)/fullShare {
-			all := f.of.rows.Slice(from, to)
-			set.SqDistRows(f.fresh[from:to], centre.Row(0), all.Data, all.Stride)
-			for i := from; i < to; i++ {
-				f.lowerRow(i, f.fresh[i], label)
+			set.SqDistRows(fresh, centre.Row(0), all.Data, all.Stride)
+			for i, d := range fresh {
+				f.lowerRow(from+i, d, label)
 			}
 			full.Add(int64(to - from))
 			return
 		}
-		for _, i := range left[:n] {
-			row := from + int(i)
-			set.SqDistRows(f.fresh[row:row+1], centre.Row(0), f.of.rows.Row(row), len(centre.Row(0)))
-			f.lowerRow(row, f.fresh[row], label)
+		set.SqDistListed(fresh[:n], centre.Row(0), all.Data, all.Stride, left[:n])
+		for i, row := range left[:n] {
+			f.lowerRow(from+int(row), fresh[i], label)
 		}
 		full.Add(int64(n))
 	})
 	f.space.countPairs(int64(len(f.dist)), full.Load())
 }
 
-// keepNear moves those of the rows to the front that the longer short rows do not
-// rule out and returns their number. low is scratch.
-func (f *shortNearest[T]) keepNear(rows []int32, low, query []float32, from int) int {
-	short := simd.For[float32]()
+// keepNear moves those of the rows to the front whose bound is not above their
+// limit and returns their number. low belongs to the list, limit to all rows.
+func keepNear(list []int32, low, limit []float32) int {
 	n := 0
-	for _, i := range rows {
-		row := from + int(i)
-		short.SqDistRows(low[:1], query, f.rows.fine.Row(row), fineCols)
-		rows[n] = i
-		if low[0] <= f.limit[row] {
+	for i, row := range list {
+		list[n] = row
+		if low[i] <= limit[row] {
 			n++
 		}
 	}
@@ -167,12 +167,14 @@ type shortBlockOf[T matrix.Float] struct {
 	farthest float64
 	products matrix.Dense[float32]
 	rowNorms []float32
+	scratch  sync.Pool // of *settleScratch
 }
 
 func newShortBlock[T matrix.Float](f *shortNearest[T], centres matrix.Dense[T], short matrix.Dense[float32], first int) *shortBlockOf[T] {
 	block := min(blockRows, len(f.dist))
 	b := &shortBlockOf[T]{shortNearest: f, centres: centres, short: short, first: first, norms: make([]float32, short.Rows),
 		products: matrix.New[float32](block, short.Rows), rowNorms: make([]float32, block)}
+	b.scratch.New = func() any { return new(settleScratch[T]) }
 	linalg.RowNorms(b.norms, short)
 	for _, v := range b.norms {
 		b.farthest = max(b.farthest, math.Sqrt(float64(v)))
@@ -188,74 +190,85 @@ func (b *shortBlockOf[T]) addRows(from, to int) int64 {
 	linalg.Gemm(products, -2, rows, linalg.NoTrans, b.short, linalg.Trans, 0)
 	var full atomic.Int64
 	overPieces(rows.Rows, blockPiece, func(_, first, last int) {
-		n := 0
+		n, scratch := 0, b.scratch.Get().(*settleScratch[T])
 		for i := first; i < last; i++ {
-			n += b.settle(from+i, products.Row(i), float64(b.rowNorms[i]))
+			n += b.settle(from+i, products.Row(i), float64(b.rowNorms[i]), scratch)
 		}
+		b.scratch.Put(scratch)
 		full.Add(int64(n))
 	})
 	return full.Load()
 }
 
+// settleScratch is room for the selected rows that are left for one row.
+type settleScratch[T matrix.Float] struct {
+	list [blockCentres]int32
+	low  [blockCentres]float32
+	dist [blockCentres]T
+}
+
 // settle finds the nearest selected row of one row: the full distance of the one
-// whose short row is nearest rules out most others.
-func (b *shortBlockOf[T]) settle(row int, products []float32, norm float64) (full int) {
+// whose short row is nearest rules out most others. It returns how many
+// distances were computed in full.
+func (b *shortBlockOf[T]) settle(row int, products []float32, norm float64, scratch *settleScratch[T]) int {
 	set := simd.For[float32]()
 	set.Axpy(products, b.norms, 1)
 	var mins [blockCentres / minChunk]float32
 	lowest := chunkMins(mins[:], products)
+	b.compare(row, append(scratch.list[:0], int32(indexOf(products, mins[:], lowest))), scratch)
+
 	// products and norm make the squared distance up to rounding, see
 	// centreBlock.rounding.
 	reach := math.Sqrt(norm) + b.farthest
-	slack := 3*(fineCols+8)*math.Ldexp(1, -24)*reach*reach - norm
-	n := pieces(len(products), minChunk)
-	for chunk := range n {
-		if mins[chunk] == lowest {
-			for j, v := range products[chunk*minChunk:] {
-				if v == lowest {
-					b.compare(row, chunk*minChunk+j)
-					full++
-					products[chunk*minChunk+j] = float32(math.Inf(1))
-					break
-				}
-			}
-			break
-		}
-	}
-	bound := float64(b.limit[row]) + slack
-	query := b.rows.fine.Row(row)
-	for chunk := range n {
+	slack := 3 * (fineCols + 8) * math.Ldexp(1, -24) * reach * reach
+	bound := float64(b.limit[row]) + slack - norm
+	n := 0
+	for chunk, from := 0, 0; from < len(products); chunk, from = chunk+1, from+minChunk {
 		if float64(mins[chunk]) > bound {
 			continue
 		}
-		from := chunk * minChunk
 		for j, v := range products[from:min(from+minChunk, len(products))] {
-			if float64(v) > bound {
-				continue
-			}
-			// The product has been read; its place holds the distance itself.
-			low := products[from+j : from+j+1]
-			if set.SqDistRows(low, query, b.short.Row(from+j), fineCols); low[0] > b.limit[row] {
-				continue
-			}
-			full++
-			if b.compare(row, from+j) {
-				bound = float64(b.limit[row]) + slack
+			scratch.list[n] = int32(from + j)
+			if float64(v) <= bound {
+				n++
 			}
 		}
 	}
-	return full
+	list, low := scratch.list[:n], scratch.low[:n]
+	set.SqDistListed(low, b.rows.fine.Row(row), b.short.Data, b.short.Stride, list)
+	n = 0
+	for i, centre := range list {
+		list[n] = centre
+		if low[i] <= b.limit[row] {
+			n++
+		}
+	}
+	b.compare(row, list[:n], scratch)
+	return n + 1
 }
 
-// compare computes the distance of one row and one selected row. Of equal ones
-// the earliest selected row is the nearest.
-func (b *shortBlockOf[T]) compare(row, centre int) bool {
-	d := b.fresh[row : row+1]
-	simd.For[T]().SqDistRows(d, b.centres.Row(centre), b.of.rows.Row(row), b.centres.Cols)
-	label := int32(b.first + centre)
-	if d[0] < b.dist[row] || d[0] == b.dist[row] && label < b.label[row] {
-		b.dist[row], b.label[row], b.limit[row] = d[0], label, b.maker.limit(d[0])
-		return true
+// indexOf returns the index of a value, by the minima of chunks.
+func indexOf(v, mins []float32, value float32) int {
+	for chunk := range pieces(len(v), minChunk) {
+		if mins[chunk] == value {
+			return chunk*minChunk + slices.Index(v[chunk*minChunk:], value)
+		}
 	}
-	return false
+	return 0
+}
+
+// compare computes the distances of one row and some selected rows. Of equal
+// ones the earliest selected row is the nearest.
+func (b *shortBlockOf[T]) compare(row int, centres []int32, scratch *settleScratch[T]) {
+	dist := scratch.dist[:len(centres)]
+	simd.For[T]().SqDistListed(dist, b.of.rows.Row(row), b.centres.Data, b.centres.Stride, centres)
+	best, nearest := b.dist[row], b.label[row]
+	for i, d := range dist {
+		if label := int32(b.first) + centres[i]; d < best || d == best && label < nearest {
+			best, nearest = d, label
+		}
+	}
+	if nearest != b.label[row] || best != b.dist[row] {
+		b.dist[row], b.label[row], b.limit[row] = best, nearest, b.maker.limit(best)
+	}
 }

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 5376ad35a9a04df98e430fd0
+// sources 3327598360086438a7d78bb3
 // content a97859aed189f0d4b008e44b

@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources 5376ad35a9a04df98e430fd0
+// sources 3327598360086438a7d78bb3
 // content 3ed81663c57627781abcdbe6

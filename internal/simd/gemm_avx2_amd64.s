@@ -3531,5 +3531,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 5376ad35a9a04df98e430fd0
+// sources 3327598360086438a7d78bb3
 // content 2dcb506f187cb467041bb137

@@ -170,5 +170,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources 5376ad35a9a04df98e430fd0
+// sources 3327598360086438a7d78bb3
 // content e46103c7815b620058ebdc89

@@ -10369,5 +10369,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 5376ad35a9a04df98e430fd0
+// sources 3327598360086438a7d78bb3
 // content a78e99f4fbf46ab785a8d34a

@@ -13,7 +13,7 @@ func goSet[T Float]() *Set[T] {
 		name: "go",
 		dot:  dotLoop[T], sum: sumLoop[T], sumSquares: sumSquaresLoop[T],
 		axpy: axpyLoop[T], scaleAdd: scaleAddLoop[T], mul: mulLoop[T], rotate: rotateLoop[T],
-		dotRows: dotRowsLoop[T], sqDistRows: sqDistRowsLoop[T],
+		dotRows: dotRowsLoop[T], sqDistRows: sqDistRowsLoop[T], sqDistListed: sqDistListedLoop[T],
 		min: minLoop[T], argMax: argMaxLoop[T], minLabel: minLabelLoop[T],
 		relu: reluLoop[T], reluMask: reluMaskLoop[T], silu: siluLoop[T],
 		tanh: tanhLoop[T], exp: expLoop[T], adam: adamLoop[T],
@@ -88,6 +88,12 @@ func sqDistRowsLoop[T Float](dst, q, rows []T, stride int) {
 			sum += d * d
 		}
 		dst[i] = sum
+	}
+}
+
+func sqDistListedLoop[T Float](dst, q, rows []T, stride int, list []int32) {
+	for i, row := range list {
+		sqDistRowsLoop(dst[i:i+1], q, rows[int(row)*stride:], stride)
 	}
 }
 

@@ -10,7 +10,47 @@ import (
 type rowFunc[T Float] func(s *Set[T], dst, q, rows []T, stride int)
 
 func rowFuncs[T Float]() map[string]rowFunc[T] {
-	return map[string]rowFunc[T]{"DotRows": (*Set[T]).DotRows, "SqDistRows": (*Set[T]).SqDistRows}
+	return map[string]rowFunc[T]{"DotRows": (*Set[T]).DotRows, "SqDistRows": (*Set[T]).SqDistRows,
+		"SqDistListed": sqDistInTurn[T]}
+}
+
+// sqDistInTurn lists all rows.
+func sqDistInTurn[T Float](s *Set[T], dst, q, rows []T, stride int) {
+	list := make([]int32, len(dst))
+	for i := range list {
+		list[i] = int32(i)
+	}
+	s.SqDistListed(dst, q, rows, stride, list)
+}
+
+// TestListedRows demands the bits of SqDistRows for rows in any order.
+func TestListedRows(t *testing.T) {
+	t.Run("float32", testListedRows[float32])
+	t.Run("float64", testListedRows[float64])
+}
+
+func testListedRows[T Float](t *testing.T) {
+	const n, width, stride = 50, 77, 80
+	r := rand.New(rand.NewPCG(15, 16))
+	q, rows, all := random[T](r, width), random[T](r, n*stride), make([]T, n)
+	for _, s := range Available[T]() {
+		s.SqDistRows(all, q, rows, stride)
+		for length := range 20 {
+			list, got := make([]int32, length), make([]T, length)
+			for i := range list {
+				list[i] = int32(r.IntN(n))
+			}
+			s.SqDistListed(got, q, rows, stride, list)
+			for i, v := range got {
+				if v != all[list[i]] {
+					t.Fatalf("%s: row %d of %d in the list is %v, not %v", s.Name(), list[i], length, v, all[list[i]])
+				}
+			}
+		}
+		for _, wrong := range []int32{-1, n} {
+			mustPanic(t, "a list with row "+fmt.Sprint(wrong), func() { s.SqDistListed(make([]T, 1), q, rows, stride, []int32{wrong}) })
+		}
+	}
 }
 
 // TestRows holds the row primitives against their loops, for all lengths, for

@@ -44,6 +44,8 @@ type Set[T Float] struct {
 	dotRows    func(dst, q, rows []T, stride int)
 	sqDistRows func(dst, q, rows []T, stride int)
 
+	sqDistListed func(dst, q, rows []T, stride int, list []int32)
+
 	min      func(x []T) T
 	argMax   func(x []T) int
 	minLabel func(dst []T, label []int32, x []T, id int32)
@@ -130,6 +132,27 @@ func (s *Set[T]) SqDistRows(dst, q, rows []T, stride int) {
 	}
 	mustHoldRows(len(rows), len(dst), len(q), stride)
 	s.sqDistRows(dst, q, rows, stride)
+}
+
+// SqDistListed writes to dst[i] the squared Euclidean distance of q and row
+// list[i], with rows as in DotRows. It has the bits that SqDistRows gives.
+func (s *Set[T]) SqDistListed(dst, q, rows []T, stride int, list []int32) {
+	if len(q) == 0 {
+		clear(dst)
+		return
+	}
+	list = list[:len(dst)]
+	last := 0
+	for _, i := range list {
+		if i < 0 {
+			panic("simd: a row before the first is listed")
+		}
+		last = max(last, int(i))
+	}
+	if len(dst) > 0 {
+		mustHoldRows(len(rows), last+1, len(q), stride)
+		s.sqDistListed(dst, q, rows, stride, list)
+	}
 }
 
 // Min returns the smallest element, +Inf if there is none. NaN is passed over.

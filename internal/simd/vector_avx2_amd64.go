@@ -59,6 +59,11 @@ func dotRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
 //go:noescape
 func sqDistRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
 
+// sqDistListedF32AVX2 writes the squared distances of q and the listed rows to dst.
+//
+//go:noescape
+func sqDistListedF32AVX2(dst []float32, q []float32, rows []float32, stride int, list []int32)
+
 // adamF32AVX2 makes one step of Adam; see AdamStep.
 //
 //go:noescape
@@ -149,6 +154,11 @@ func dotRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
 //go:noescape
 func sqDistRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
 
+// sqDistListedF64AVX2 writes the squared distances of q and the listed rows to dst.
+//
+//go:noescape
+func sqDistListedF64AVX2(dst []float64, q []float64, rows []float64, stride int, list []int32)
+
 // adamF64AVX2 makes one step of Adam; see AdamStep.
 //
 //go:noescape
@@ -184,5 +194,5 @@ func tanhF64AVX2(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX2(dst []float64, deriv []float64, x []float64)
 
-// sources 5376ad35a9a04df98e430fd0
-// content 0e17445cdc3b57ceb269ccfb
+// sources 3327598360086438a7d78bb3
+// content dde98be9e20decb2c9bf84ee

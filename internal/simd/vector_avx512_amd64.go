@@ -59,6 +59,11 @@ func dotRowsF32AVX512(dst []float32, q []float32, rows []float32, stride int)
 //go:noescape
 func sqDistRowsF32AVX512(dst []float32, q []float32, rows []float32, stride int)
 
+// sqDistListedF32AVX512 writes the squared distances of q and the listed rows to dst.
+//
+//go:noescape
+func sqDistListedF32AVX512(dst []float32, q []float32, rows []float32, stride int, list []int32)
+
 // adamF32AVX512 makes one step of Adam; see AdamStep.
 //
 //go:noescape
@@ -149,6 +154,11 @@ func dotRowsF64AVX512(dst []float64, q []float64, rows []float64, stride int)
 //go:noescape
 func sqDistRowsF64AVX512(dst []float64, q []float64, rows []float64, stride int)
 
+// sqDistListedF64AVX512 writes the squared distances of q and the listed rows to dst.
+//
+//go:noescape
+func sqDistListedF64AVX512(dst []float64, q []float64, rows []float64, stride int, list []int32)
+
 // adamF64AVX512 makes one step of Adam; see AdamStep.
 //
 //go:noescape
@@ -184,5 +194,5 @@ func tanhF64AVX512(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX512(dst []float64, deriv []float64, x []float64)
 
-// sources 5376ad35a9a04df98e430fd0
-// content 6b9510451642f1930a0c10e2
+// sources 3327598360086438a7d78bb3
+// content 26c83de377362f483e62d7f1

@@ -16,12 +16,15 @@ const (
 func (v vectors) rowBlocks() {
 	newRowBlock(v).generate("dotRows", "writes the products of q with the rows to dst.",
 		func(row operand.Op, q, acc reg.VecVirtual) { v.fma231(row, q, acc) })
-	newRowBlock(v).generate("sqDistRows", "writes the squared distances of q and the rows to dst.",
-		func(row operand.Op, q, acc reg.VecVirtual) {
-			d := v.reg()
-			v.sub(row, q, d)
-			v.fma231(d, d, acc)
-		})
+	sqDist := func(row operand.Op, q, acc reg.VecVirtual) {
+		d := v.reg()
+		v.sub(row, q, d)
+		v.fma231(d, d, acc)
+	}
+	newRowBlock(v).generate("sqDistRows", "writes the squared distances of q and the rows to dst.", sqDist)
+	listed := newRowBlock(v)
+	listed.listed = true
+	listed.generate("sqDistListed", "writes the squared distances of q and the listed rows to dst.", sqDist)
 }
 
 // rowBlock generates a loop over groups of four rows. These lie far apart, one
@@ -31,7 +34,8 @@ func (v vectors) rowBlocks() {
 // way, so a result does not depend on the other rows.
 type rowBlock struct {
 	vectors
-	add func(row operand.Op, q, acc reg.VecVirtual)
+	add    func(row operand.Op, q, acc reg.VecVirtual)
+	listed bool // rows are those of a list, and nothing is asked for ahead
 
 	q, stride     reg.GPVirtual
 	step, at      reg.GPVirtual // row within its quarter, column
@@ -46,7 +50,11 @@ func newRowBlock(v vectors) *rowBlock { return &rowBlock{vectors: v} }
 
 func (b *rowBlock) generate(name, doc string, add func(row operand.Op, q, acc reg.VecVirtual)) {
 	b.add = add
-	b.begin(name, "(dst, q, rows []T, stride int)", doc)
+	signature := "(dst, q, rows []T, stride int)"
+	if b.listed {
+		signature = "(dst, q, rows []T, stride int, list []int32)"
+	}
+	b.begin(name, signature, doc)
 	b.allocate()
 	b.Load(b.Param("q").Base(), b.q)
 	b.stride = bytesOf(b.emitter, "stride")
@@ -120,7 +128,12 @@ func (b *rowBlock) eachRow(body func(i int, index reg.GPVirtual)) {
 // startGroup sets the addresses of the rows and clears the sums.
 func (b *rowBlock) startGroup() {
 	b.eachRow(func(i int, index reg.GPVirtual) {
-		b.MOVQ(index, b.row[i])
+		if b.listed {
+			list := b.Load(b.Param("list").Base(), b.GP64())
+			b.MOVLQSX(operand.Mem{Base: list, Index: index, Scale: 4}, b.row[i])
+		} else {
+			b.MOVQ(index, b.row[i])
+		}
 		b.IMULQ(b.stride, b.row[i])
 		b.ADDQ(addr(b.Param("rows").Base()), b.row[i])
 	})
@@ -138,7 +151,9 @@ func (b *rowBlock) sumColumns() {
 	w := &walk{vectors: b.vectors, at: b.at, left: b.GP64()}
 	b.Load(b.Param("q").Len(), w.left)
 	w.each("columns", rowSums, func(places []place) {
-		b.prefetchLines(places)
+		if !b.listed {
+			b.prefetchLines(places)
+		}
 		for s, p := range places {
 			b.addColumns(p, s)
 		}
