@@ -18,10 +18,10 @@ func Prepare[T matrix.Float](k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], [
 	_, dot := f.(Dot[T])
 	if own, asIs := e.(identity[T]); asIs && (dot || !few) {
 		own.checked = true
-		return Compose[T](own, f), sets, checkSets(sets, own.width)
+		return Compose[T](own, f), sets, checkSets(sets, own.width, CheckRows[T])
 	}
 	if own, done := e.(columns[T]); done && !few {
-		return k, sets, checkWidths(sets, own.Inputs())
+		return k, sets, checkSets(sets, own.Inputs(), checkWidth[T])
 	}
 	prepared := make([]matrix.Dense[T], len(sets))
 	for i, rows := range sets {
@@ -69,18 +69,10 @@ func partMatrix[T matrix.Float](e Embedding[T], rows matrix.Dense[T]) (matrix.De
 	})
 }
 
-func checkWidths[T matrix.Float](sets []matrix.Dense[T], width int) error {
+// checkSets looks at every set of rows.
+func checkSets[T matrix.Float](sets []matrix.Dense[T], width int, check func(rows matrix.Dense[T], width int) error) error {
 	for _, rows := range sets {
-		if err := checkWidth(rows, width); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkSets[T matrix.Float](sets []matrix.Dense[T], width int) error {
-	for _, rows := range sets {
-		if err := CheckRows(rows, width); err != nil {
+		if err := check(rows, width); err != nil {
 			return err
 		}
 	}
