@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content 46f4f83b628ad4de17d6dada

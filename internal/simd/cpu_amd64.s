@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content a97859aed189f0d4b008e44b

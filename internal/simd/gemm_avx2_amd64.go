@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content 3ed81663c57627781abcdbe6

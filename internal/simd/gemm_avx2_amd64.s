@@ -3531,5 +3531,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content 2dcb506f187cb467041bb137

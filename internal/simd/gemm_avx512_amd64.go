@@ -170,5 +170,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content e46103c7815b620058ebdc89

@@ -10369,5 +10369,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content a78e99f4fbf46ab785a8d34a

@@ -194,5 +194,5 @@ func tanhF64AVX2(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX2(dst []float64, deriv []float64, x []float64)
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content dde98be9e20decb2c9bf84ee

@@ -4037,5 +4037,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content 03cefa03f24779d589d2694d

@@ -194,5 +194,5 @@ func tanhF64AVX512(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX512(dst []float64, deriv []float64, x []float64)
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content 26c83de377362f483e62d7f1

@@ -3860,5 +3860,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources 3327598360086438a7d78bb3
+// sources c7bb6239d0efd4cb0e250cad
 // content ebf61a1d8e105c524191b370
