@@ -148,6 +148,58 @@ func TestEnsembleOfPosteriors(t *testing.T) {
 	}
 }
 
+// TestCompatReachesEveryPart: every part of a spec that the published code does
+// otherwise gives other numbers with compat, and only those.
+func TestCompatReachesEveryPart(t *testing.T) {
+	p := smallProblem(t)
+	smooth, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{16}, Activation: network.SiLU}, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofSmooth := p
+	ofSmooth.Networks = network.Ensemble[float32]{smooth}
+	for _, c := range []struct {
+		spec    string
+		problem nextbatch.Problem
+		differs bool
+	}{
+		{"maxdiag:ll>sketch(8)", p, true},
+		{"maxdiag:ll>train>sketch(8)", p, false},
+		{"maxdiag:ll>acs-grad", p, true},
+		{"maxdiag:ll>acs-rf(8)", p, true},
+		{"maxdiag:ll>acs-rf-hyper(8)", p, true},
+		{"bait-f-p:ll>train", p, true},
+		{"maxdiag:ll>train", p, false},
+		{"maxdiag:nngp", p, false},
+		{"maxdiag:nngp", ofSmooth, true},
+		{"maxdiag:ntk", ofSmooth, true},
+	} {
+		c.problem.Batch = p.Pool.Rows
+		paper, published := make([]float64, p.Pool.Rows), make([]float64, p.Pool.Rows)
+		addScores(t, paper, c.spec, c.problem)
+		addScores(t, published, c.spec+"@compat", c.problem)
+		if differs := !slices.Equal(paper, published); differs != c.differs {
+			t.Errorf("%s: compat gives other scores: %v", c.spec, differs)
+		}
+	}
+}
+
+// TestDrawsOfMembersDiffer: two networks that are alike have sketches that are
+// not, so that their sum is not twice the first.
+func TestDrawsOfMembersDiffer(t *testing.T) {
+	p := smallProblem(t)
+	p.Networks[1] = p.Networks[0]
+	p.Batch = p.Pool.Rows
+	for _, chain := range []string{"ll>sketch(8)", "ll>acs-rf(8)"} {
+		one, two := make([]float64, p.Pool.Rows), make([]float64, p.Pool.Rows)
+		addScores(t, one, "maxdiag:"+chain, p)
+		addScores(t, two, "maxdiag:"+chain+">ens(2)", p)
+		if math.Abs(two[0]-2*one[0]) < 1e-3*one[0] {
+			t.Errorf("%s: k(x, x) is %v for one network, %v for two", chain, one[0], two[0])
+		}
+	}
+}
+
 func addScores(t *testing.T, sums []float64, spec string, p nextbatch.Problem) {
 	t.Helper()
 	batch, err := nextbatch.Select(nextbatch.MustParseSpec(spec), p)
