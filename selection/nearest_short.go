@@ -80,9 +80,11 @@ func (f *shortNearest[T]) addOne(candidate int, label int32) {
 				n++
 			}
 		}
-		part = f.rows.fine.Slice(from, to)
-		short.SqDistListed(low[:n], fine, part.Data, part.Stride, left[:n])
-		n = keepNear(left[:n], low[:n], limit)
+		if n <= (to-from)/2 {
+			part = f.rows.fine.Slice(from, to)
+			short.SqDistListed(low[:n], fine, part.Data, part.Stride, left[:n])
+			n = keepNear(left[:n], low[:n], limit)
+		}
 		all, fresh := f.of.rows.Slice(from, to), f.fresh[from:to]
 		if n > (to-from)/fullShare {
 			set.SqDistRows(fresh, centre.Row(0), all.Data, all.Stride)

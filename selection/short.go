@@ -49,6 +49,10 @@ const (
 	sampledRows  = 2048 // rows that the directions are made for
 	directionFit = 4    // steps of the iteration for the directions
 	shortBlock   = 256  // rows that are shortened at a time
+
+	// leastCaptured is the share of the rows' variance along the directions
+	// from which on bounds rule out enough.
+	leastCaptured = 0.5
 )
 
 // shortener makes short rows.
@@ -74,7 +78,9 @@ func newShortener[T matrix.Float](s *Space[T]) *shortener[T] {
 	u, smallest := roundingOf[T]()
 	h := &shortener[T]{gamma: 2 * float64(d+8) * u, underflow: float64(d) * smallest,
 		eta: math.Sqrt(32*float64(d+64)*math.Ldexp(1, -53)) + math.Ldexp(1, -22)}
-	h.fit(sample(s.pool.rows))
+	if h.fit(sample(s.pool.rows)) < leastCaptured {
+		return nil
+	}
 	reach := 0.0
 	for _, one := range []*set[T]{&s.pool, &s.train, &s.target} {
 		for _, v := range one.diag {
@@ -152,8 +158,9 @@ func sample[T matrix.Float](rows matrix.Dense[T]) matrix.Dense[float64] {
 
 // fit computes mean and directions: some steps of subspace iteration, which need
 // not converge, since every orthonormal set will do. The first directions are
-// those along which the rows differ most.
-func (h *shortener[T]) fit(rows matrix.Dense[float64]) {
+// those along which the rows differ most. It returns the share of the variance
+// along all of them.
+func (h *shortener[T]) fit(rows matrix.Dense[float64]) float64 {
 	d := rows.Cols
 	h.mean = columnMeans(rows)
 	set := simd.For[float64]()
@@ -175,6 +182,18 @@ func (h *shortener[T]) fit(rows matrix.Dense[float64]) {
 			h.directions.Row(j)[i] = v
 		}
 	}
+	linalg.Gemm(next, 1, q, linalg.NoTrans, moments, linalg.NoTrans, 0)
+	captured, all := 0.0, 0.0
+	for i := range q.Rows {
+		captured += set.Dot(q.Row(i), next.Row(i))
+	}
+	for i := range d {
+		all += moments.At(i, i)
+	}
+	if all == 0 {
+		return 1
+	}
+	return captured / all
 }
 
 // orthonormalise is Gram and Schmidt's method, twice over. A row that depends on
