@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/matrix"
 )
 
 func ExampleReadCSV() {
@@ -75,4 +77,44 @@ func ExampleLoadSet() {
 	// true
 	// sgemm sgemm_product.csv 14
 	// protein CASP.csv 9
+}
+
+func ExampleWriteNPY() {
+	features := matrix.FromRows([][]float32{{1, 2}, {3, 4}, {5, 6}})
+	var file bytes.Buffer // numpy.load reads it too
+	if err := source.WriteNPY(&file, features); err != nil {
+		fmt.Println(err)
+		return
+	}
+	back, err := source.ReadNPY[float64](&file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(back.Shape(), back.Row(2))
+	// Output: 3x2 [5 6]
+}
+
+func ExampleWriteJSONLines() {
+	batch, err := dataset.NewTable(dataset.NewText("id", "a", ""), dataset.NewNumeric("score", 0.5, 12))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := source.WriteJSONLines(os.Stdout, batch); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// {"id":"a","score":0.5}
+	// {"id":null,"score":12}
+}
+
+func ExampleCheckIDs() {
+	table, err := dataset.NewTable(dataset.NewText("id", "a", "b", "a"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(source.CheckIDs(table, "id"))
+	// Output: row 3, column 1 (id): the id does not name one row: "a" is also that of row 1; give each row an id of its own, or name another column
 }

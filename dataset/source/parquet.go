@@ -46,7 +46,7 @@ func ReadParquet(r io.Reader, opts Options) (t *dataset.Table, err error) {
 	if err := p.open(file.Root()); err != nil {
 		return nil, err
 	}
-	if err := p.checkCodecs(file.Metadata()); err != nil {
+	if err := p.checkChunks(content, file.Metadata()); err != nil {
 		return nil, err
 	}
 	for _, group := range file.RowGroups() {
@@ -183,19 +183,35 @@ func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
 	return nil
 }
 
-// checkCodecs refuses LZ4_RAW. The library loses pages that are compressed with
-// it without an error, and never ends on pages that are damaged:
-// https://github.com/parquet-go/parquet-go/issues/608
-func (p *parquetReader) checkCodecs(file *format.FileMetaData) error {
+// checkChunks looks at the parts of the columns that are to be read.
+func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) error {
 	for _, group := range file.RowGroups {
 		for j, c := range p.columns {
-			if p.sinks[j] != nil && c.leaf < len(group.Columns) && group.Columns[c.leaf].MetaData.Codec == format.Lz4Raw {
-				return &Error{Column: j + 1, Name: p.names[j], Kind: ErrFormat, Detail: "the column is compressed with LZ4_RAW",
-					Advice: "write the file with Snappy, Zstandard or gzip"}
+			if p.sinks[j] == nil || c.leaf >= len(group.Columns) {
+				continue
+			}
+			chunk := &group.Columns[c.leaf].MetaData
+			err := checkCodec(chunk.Codec)
+			if err == nil {
+				err = checkPages(content, chunk)
+			}
+			if at := (*Error)(nil); errors.As(err, &at) {
+				at.Column, at.Name = j+1, p.names[j]
+				return at
 			}
 		}
 	}
 	return nil
+}
+
+// checkCodec refuses LZ4_RAW. The library loses pages that are compressed with
+// it without an error, and never ends on pages that are damaged:
+// https://github.com/parquet-go/parquet-go/issues/608
+func checkCodec(codec format.CompressionCodec) error {
+	if codec != format.Lz4Raw {
+		return nil
+	}
+	return &Error{Kind: ErrFormat, Detail: "the column is compressed with LZ4_RAW", Advice: "write the file with Snappy, Zstandard or gzip"}
 }
 
 func (p *parquetReader) addGroup(group parquet.RowGroup) error {

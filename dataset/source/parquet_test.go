@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,29 @@ func TestReadParquetRefuses(t *testing.T) {
 	for _, file := range damaged {
 		if _, err := ReadParquet(bytes.NewReader(file), Options{}); err != nil {
 			mustBeTyped(t, err)
+		}
+	}
+}
+
+// TestDamagedParquetTakesLittleMemory changes bytes at random, and with them the
+// lengths that headers promise.
+func TestDamagedParquetTakesLittleMemory(t *testing.T) {
+	whole := parquetFile(t, samples(), parquet.Compression(&parquet.Snappy))
+	r := rand.New(rand.NewPCG(7, 7))
+	var before, after runtime.MemStats
+	for range 2000 {
+		file := bytes.Clone(whole)
+		for range 1 + r.IntN(3) {
+			file[r.IntN(len(file))] = byte(r.IntN(256))
+		}
+		runtime.ReadMemStats(&before)
+		_, err := ReadParquet(bytes.NewReader(file), Options{})
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			mustBeTyped(t, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 80<<20 {
+			t.Errorf("%d MiB for a file of %d bytes: %v", took>>20, len(file), err)
 		}
 	}
 }
