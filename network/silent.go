@@ -41,10 +41,10 @@ func (a arrangement) set(b arrangement) {
 }
 
 // rearrange makes neuron take[j] of hidden layer l neuron j, in numbers that are
-// laid out as the parameters are.
-func (m *MLP[T]) rearrange(numbers []T, l int, take []int) {
+// laid out as the parameters are; spare is as long.
+func (m *MLP[T]) rearrange(numbers []T, l int, take []int, spare []T) {
 	columns, rows := m.layer(numbers, l), m.layer(numbers, l+1)
-	old := make([]T, len(take))
+	old := spare[:len(take)]
 	for i := range columns.Rows {
 		row := columns.Row(i)
 		copy(old, row)
@@ -52,7 +52,8 @@ func (m *MLP[T]) rearrange(numbers []T, l int, take []int) {
 			row[j] = old[from]
 		}
 	}
-	before := rows.Clone()
+	before := m.layer(spare, l+1)
+	matrix.Copy(before, rows)
 	for j, from := range take {
 		copy(rows.Row(j), before.Row(from))
 	}
@@ -65,7 +66,7 @@ func (m *MLP[T]) restore(a arrangement) {
 		for j, neuron := range order {
 			take[neuron] = j
 		}
-		m.rearrange(m.parameters, l, take)
+		m.rearrange(m.parameters, l, take, make([]T, len(m.parameters)))
 	}
 }
 
@@ -126,22 +127,32 @@ func (t *trainer[T]) regroup() {
 }
 
 func (t *trainer[T]) regroupLayer(l int, spoken []bool) {
-	var take, others []int
-	for j, spoke := range spoken {
-		if spoke {
-			others = append(others, j)
-		} else {
-			take = append(take, j)
+	take := t.regrouping.take[:0]
+	for _, spoke := range [...]bool{false, true} {
+		for j, s := range spoken {
+			if s == spoke {
+				take = append(take, j)
+			}
 		}
 	}
-	take = append(take, others...)
-	for _, numbers := range [][]T{t.net.parameters, t.adam.first, t.adam.second} {
-		t.net.rearrange(numbers, l, take)
+	for _, numbers := range [...][]T{t.net.parameters, t.adam.first, t.adam.second} {
+		t.net.rearrange(numbers, l, take, t.regrouping.numbers)
 	}
-	order := slices.Clone(t.neurons[l])
+	before := append(t.regrouping.before[:0], t.neurons[l]...)
 	for j, from := range take {
-		t.neurons[l][j] = order[from]
+		t.neurons[l][j] = before[from]
 	}
+}
+
+// regrouping is the scratch of regroup.
+type regrouping[T matrix.Float] struct {
+	take, before []int
+	numbers      []T
+}
+
+func newRegrouping[T matrix.Float](net *MLP[T]) regrouping[T] {
+	widest := slices.Max(net.sizes)
+	return regrouping[T]{make([]int, 0, widest), make([]int, 0, widest), make([]T, len(net.parameters))}
 }
 
 func count(list []bool, value bool) (n int) {

@@ -154,7 +154,7 @@ func TestRearrangeAndRestore(t *testing.T) {
 	for range 3 {
 		for l, order := range a {
 			take := rng.New(5, "take", uint64(l)).Perm(len(order))
-			net.rearrange(net.parameters, l, take)
+			net.rearrange(net.parameters, l, take, make([]float64, len(net.parameters)))
 			a[l] = pick(order, take)
 		}
 		golden.MustMatch(t, "outputs", predict(net, x), predict(want, x), 1e-14)

@@ -29,6 +29,7 @@ type trainer[T matrix.Float] struct {
 
 	validation *pass[T] // nil without rows for it
 	neurons    arrangement
+	regrouping regrouping[T]
 	best       []T // parameters, of neurons in this order:
 	bestOrder  arrangement
 	bestRMSE   float64
@@ -46,6 +47,7 @@ func newTrainer[T matrix.Float](net *MLP[T], training Training, d Data[T], order
 	t.pass = newBackward(net, t.batch)
 	t.pass.countVoices()
 	t.learner = learner[T]{adam: t.adam, written: make([]corner, net.Layers())}
+	t.regrouping = newRegrouping(net)
 	t.neurons, t.bestOrder = newArrangement(net.sizes), newArrangement(net.sizes)
 	if d.ValidX.Rows > 0 {
 		t.validation = newForward(net, min(forwardBlock, d.ValidX.Rows))

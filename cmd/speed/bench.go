@@ -13,6 +13,7 @@ import (
 type bench struct {
 	print    func(line)
 	section  string
+	note     string // for the next line
 	ceilings map[ceiling]float64
 }
 
@@ -79,7 +80,8 @@ func (b *bench) seconds(op, shape, resource string, threads int, work float64, b
 func (b *bench) report(op, shape, resource string, threads int, value float64, unit string, speed float64) {
 	limit := b.ceilings[ceiling{resource, threads}]
 	b.print(line{Section: b.section, Op: op, Shape: shape, Threads: threads,
-		Value: value, Unit: unit, Percent: 100 * speed / limit})
+		Value: value, Unit: unit, Percent: 100 * speed / limit, Note: b.note})
+	b.note = ""
 }
 
 // threadCounts is one thread and all threads.

@@ -98,7 +98,8 @@ type line struct {
 	Threads int     `json:"threads"`
 	Value   float64 `json:"value"`
 	Unit    string  `json:"unit"`
-	Percent float64 `json:"percent"` // of the limit measured in this run
+	Percent float64 `json:"percent"`        // of the limit measured in this run
+	Note    string  `json:"note,omitempty"` // what else was measured
 }
 
 func textPrinter(w io.Writer) func(line) {
@@ -109,7 +110,7 @@ func textPrinter(w io.Writer) func(line) {
 			fmt.Fprintf(w, "\n%s (%s)\n%-24s %-16s %7s %12s %-8s %8s\n",
 				section, simd.For[float32]().Name(), "op", "shape", "threads", "value", "unit", "percent")
 		}
-		fmt.Fprintf(w, "%-24s %-16s %7d %12.4g %-8s %8.1f\n", l.Op, l.Shape, l.Threads, l.Value, l.Unit, l.Percent)
+		fmt.Fprintf(w, "%-24s %-16s %7d %12.4g %-8s %8.1f  %s\n", l.Op, l.Shape, l.Threads, l.Value, l.Unit, l.Percent, l.Note)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestReport(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := line{"features", "grad>sketch(512)", "100000x512", 2, 1.5, "s", 50}
+	want := line{"features", "grad>sketch(512)", "100000x512", 2, 1.5, "s", 50, ""}
 	if got != want {
 		t.Fatalf("got %+v, want %+v", got, want)
 	}

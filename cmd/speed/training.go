@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"unsafe"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/network"
@@ -31,8 +33,29 @@ func train(b *bench, c network.Config, rows, inputs int) {
 		ValidX: random[float32](validRows, inputs), ValidY: random[float32](validRows, 1),
 	}
 	op := "train-" + c.Architecture.Activation.String()
+	b.note = fmt.Sprintf("%.0f bytes allocated per step", bytesPerStep(c, d))
 	b.rate(op, fmt.Sprintf("%dx%d", rows, inputs), fma32, linalg.Threads(), c.Work(inputs, rows, validRows), func() {
 		_, _, err := network.Train(context.Background(), c, d, nil)
 		must(err)
 	})
+}
+
+// bytesPerStep is what a training of more epochs allocates more, less its longer
+// history of epochs, for each step. One mini-batch of rows will do.
+func bytesPerStep(c network.Config, d network.Data[float32]) float64 {
+	d.X, d.Y = d.X.Slice(0, c.Training.Batch), d.Y.Slice(0, c.Training.Batch)
+	few, many := c, c
+	few.Training.Epochs, many.Training.Epochs = 2, 18 // of a step each
+	allocated(few, d)                                 // scratch that all products share
+	more := allocated(many, d) - allocated(few, d) - 16*float64(unsafe.Sizeof(network.Epoch{}))
+	return max(0, more) / 16
+}
+
+func allocated(c network.Config, d network.Data[float32]) float64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := network.Train(context.Background(), c, d, nil)
+	must(err)
+	runtime.ReadMemStats(&after)
+	return float64(after.TotalAlloc - before.TotalAlloc)
 }
