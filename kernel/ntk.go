@@ -8,5 +8,7 @@ import "github.com/nextbatch/nextbatch/matrix"
 //
 //	Θ_1 = k_1,   Θ_{l+1}(x, x') = k_{l+1}(x, x') + σ_w²·Θ_l(x, x')·E[φ'(u)·φ'(v)]
 //
-// with k_l and (u, v) as for NewNNGP. It has infinitely many features.
+// with k_l and (u, v) as for NewNNGP. It has infinitely many features. SigmaB = 0
+// leaves out what the gradients by the biases add, also where the biases of a
+// network start at zero and are trained all the same.
 func NewNTK[T matrix.Float](w Wide) (Kernel[T], error) { return newWide[T](w, true) }
