@@ -46,7 +46,7 @@ func bytesPerStep(c network.Config, d network.Data[float32]) float64 {
 	d.X, d.Y = d.X.Slice(0, c.Training.Batch), d.Y.Slice(0, c.Training.Batch)
 	few, many := c, c
 	few.Training.Epochs, many.Training.Epochs = 8, 16 // of a step each
-	allocated(few, d)                                  // scratch that all products share
+	allocated(few, d)                                 // scratch that all products share
 	more := allocated(many, d) - allocated(few, d) - 8*float64(unsafe.Sizeof(network.Epoch{}))
 	return max(0, more) / 8
 }
