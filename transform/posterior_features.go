@@ -58,23 +58,9 @@ func (p *featurePosterior) Features(dst, rows matrix.Dense[float64]) error {
 	return nil
 }
 
-// rootCols is the width of the blocks of columns that a triangle is multiplied
-// in. Narrow blocks leave out more of its zeros, wide ones make faster products.
-const rootCols = 128
-
 // apply writes the features of the posterior to dst, from those of the kernel.
 func (p *featurePosterior) apply(dst, features matrix.Dense[float64]) {
-	n, dim := dst.Rows, p.root.Rows
-	blocks := max(1, (dim+rootCols/2)/rootCols)
-	for b := range blocks {
-		from, to := b*rootCols, (b+1)*rootCols
-		if b == blocks-1 {
-			to = dim
-		}
-		// Below row to these columns of the triangle are zero.
-		linalg.Gemm(dst.Block(0, n, from, to), 1, features.Block(0, n, 0, to), linalg.NoTrans,
-			p.root.Block(0, to, from, to), linalg.NoTrans, 0)
-	}
+	linalg.MulUpper(dst, features, p.root)
 }
 
 // featureGram returns ΦᵀΦ, block by block.

@@ -97,7 +97,7 @@ func factor[T matrix.Float](m matrix.Dense[T]) pivot {
 		return p
 	}
 	solve(m21, Right, m11, Trans)
-	multiply(m22, -1, m21, NoTrans, m21, Trans, 1, true, nil)
+	multiply(m22, -1, m21, NoTrans, m21, Trans, 1, lowerOnly, nil)
 	p := factor(m22)
 	p.index += h
 	return p

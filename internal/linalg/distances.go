@@ -113,11 +113,11 @@ func (p *pairs[T]) release() {
 func (p *pairs[T]) fill(dst matrix.Dense[T], row, col int) {
 	x, y := p.x.Slice(row, row+dst.Rows), p.y.Slice(col, col+dst.Cols)
 	if p.what == InnerProducts {
-		multiply(dst, 1, x, NoTrans, y, Trans, 0, false, nil)
+		multiply(dst, 1, x, NoTrans, y, Trans, 0, full, nil)
 		return
 	}
 	p.dst, p.row, p.col = dst, row, col
-	multiply(dst, -2, x, NoTrans, y, Trans, 0, false, p)
+	multiply(dst, -2, x, NoTrans, y, Trans, 0, full, p)
 }
 
 // Finish turns products −2·x·y into distances. The norms are added up first, so

@@ -144,7 +144,7 @@ func (j *eigenJob[T]) updateRest(k0, k1 int) {
 		copy(j.stack.Row(2*count+i), v)
 	}
 	m := j.m.Block(k1, j.n, k1, j.n)
-	multiply(m, -1, j.stack.Slice(0, 2*count), Trans, j.stack.Slice(count, 3*count), NoTrans, 1, true, nil)
+	multiply(m, -1, j.stack.Slice(0, 2*count), Trans, j.stack.Slice(count, 3*count), NoTrans, 1, lowerOnly, nil)
 	MirrorLower(m)
 }
 
@@ -183,9 +183,9 @@ func (j *eigenJob[T]) applyBlock(k0, k1 int) {
 	}
 	t := j.blockFactor(v, j.tau[k0:k1])
 	z := j.z.Block(k0+1, j.n, k0+1, j.n)
-	multiply(tv, 1, t, Trans, v, NoTrans, 0, false, nil)
-	multiply(zv, 1, z, NoTrans, v, Trans, 0, false, nil)
-	multiply(z, -1, zv, NoTrans, tv, NoTrans, 1, false, nil)
+	multiply(tv, 1, t, Trans, v, NoTrans, 0, full, nil)
+	multiply(zv, 1, z, NoTrans, v, Trans, 0, full, nil)
+	multiply(z, -1, zv, NoTrans, tv, NoTrans, 1, full, nil)
 }
 
 // blockFactor returns the T of a block of reflections, column by column:
@@ -195,7 +195,7 @@ func (j *eigenJob[T]) blockFactor(v matrix.Dense[T], tau []T) matrix.Dense[T] {
 	n := v.Rows
 	j.t, j.gram = grow(j.t, n*n), grow(j.gram, n*n)
 	t, gram := matrix.View(n, n, j.t), matrix.View(n, n, j.gram)
-	multiply(gram, 1, v, NoTrans, v, Trans, 0, true, nil)
+	multiply(gram, 1, v, NoTrans, v, Trans, 0, lowerOnly, nil)
 	for i := range n {
 		clear(t.Row(i))
 		products := gram.Row(i)[:i]

@@ -49,7 +49,7 @@ func GemmThen[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], o
 		panic(matrix.ShapeError{Op: "linalg.Gemm, inner dimension", Got: right, Want: left})
 	}
 	matrix.MustMatch("linalg.Gemm, destination", dst.Shape(), matrix.Shape{Rows: left.Rows, Cols: right.Cols})
-	multiply(dst, alpha, a, opA, b, opB, beta, false, then)
+	multiply(dst, alpha, a, opA, b, opB, beta, full, then)
 }
 
 // Syrk writes alpha·op(a)·op(a)ᵀ + beta·dst to the symmetric dst, at half the
@@ -59,12 +59,32 @@ func Syrk[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], op Op
 	a.MustBeValid("linalg.Syrk, operand")
 	n := op.shape(a.Rows, a.Cols).Rows
 	matrix.MustMatch("linalg.Syrk, destination", dst.Shape(), matrix.Shape{Rows: n, Cols: n})
-	multiply(dst, alpha, a, op, a, !op, beta, true, nil)
+	multiply(dst, alpha, a, op, a, !op, beta, lowerOnly, nil)
 	MirrorLower(dst)
 }
 
-// multiply is Gemm on checked operands. With lower set, only the elements on
-// and below the diagonal of dst are promised; some above are written too.
+// MulUpper writes the product a·u to dst, for a square u that is zero below its
+// diagonal, at half the cost of Gemm. dst must not overlap a or u.
+func MulUpper[T matrix.Float](dst, a, u matrix.Dense[T]) {
+	dst.MustBeValid("linalg.MulUpper, destination")
+	a.MustBeValid("linalg.MulUpper, left operand")
+	u.MustBeValid("linalg.MulUpper, triangle")
+	matrix.MustMatch("linalg.MulUpper, triangle", u.Shape(), matrix.Shape{Rows: a.Cols, Cols: a.Cols})
+	matrix.MustMatch("linalg.MulUpper, destination", dst.Shape(), a.Shape())
+	multiply(dst, 1, a, NoTrans, u, NoTrans, 0, upperRight, nil)
+}
+
+// triangle says which elements of a product do not matter, or are not there.
+type triangle int
+
+const (
+	full       triangle = iota
+	lowerOnly           // of the product only those on and below the diagonal are promised
+	upperRight          // the right operand is zero below its diagonal
+)
+
+// multiply is Gemm on checked operands. With lowerOnly, only the elements
+// on and below the diagonal of dst are promised; some above are written too.
 //
 // dst is cut into parts, a grid of rows and columns. A part copies its columns
 // of the right operand into panels, the order in which the micro-kernel reads
@@ -72,14 +92,14 @@ func Syrk[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], op Op
 // packs for itself: a panel that another core has just written is slow to read,
 // and nobody waits for anybody. The left operand is read where it is, element
 // by element, so either form of it will do.
-func multiply[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, lower bool, then Epilogue) {
+func multiply[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, shape triangle, then Epilogue) {
 	if dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
 	list := listOf[gemmJob[T]](&gemmJobs)
 	g := list.get()
 	g.set, g.dst, g.a, g.b, g.opA, g.opB = simd.For[T](), dst, a, b, opA, opB
-	g.alpha, g.beta, g.lower, g.then = alpha, beta, lower, then
+	g.alpha, g.beta, g.shape, g.then = alpha, beta, shape, then
 	g.plan()
 	Run(g.rowParts*g.colParts, g)
 	g.release()
@@ -92,7 +112,7 @@ type gemmJob[T matrix.Float] struct {
 	dst, a, b   matrix.Dense[T]
 	opA, opB    Op
 	alpha, beta T
-	lower       bool
+	shape       triangle
 	then        Epilogue
 
 	inner, steps       int // products per element, and the blocks that they are summed in
@@ -135,10 +155,10 @@ func (g *gemmJob[T]) plan() {
 	g.panels = ceilDiv(g.dst.Cols, g.set.TileCols())
 	depth := max(1, ceilDiv(g.inner, g.steps))
 	g.maxPanels = max(1, blockBytes/(depth*g.set.TileCols()*size))
-	g.cut(Threads())
 	// Rows whose addresses differ by a multiple of 4 KiB fall into the same
 	// few lines of the first-level cache.
 	g.copyLeft = g.a.Stride*size%4096 == 0
+	g.cut(Threads())
 }
 
 // cut chooses the grid of parts. Columns come first, since parts of the same
@@ -149,7 +169,11 @@ func (g *gemmJob[T]) cut(threads int) {
 	if threads == 1 || g.dst.Rows*g.dst.Cols*g.inner < smallWork {
 		return
 	}
-	g.colParts = min(threads, ceilDiv(g.panels, panelsPerPart))
+	// Columns of a triangle are of unequal work, and rows that must be copied
+	// are copied for each part of the columns.
+	if g.shape != upperRight && !g.copyLeft {
+		g.colParts = min(threads, ceilDiv(g.panels, panelsPerPart))
+	}
 	wanted := partsPerThread * threads / g.colParts
 	g.rowParts = max(1, min(wanted, g.dst.Rows/rowsPerPart))
 	if g.rowParts*g.colParts < threads {
@@ -166,7 +190,7 @@ func (g *gemmJob[T]) Do(part, slot int) {
 	for i := range blocks {
 		b := gemmBlock[T]{gemmJob: g, scratch: &g.scratch[slot], r0: r0, r1: r1}
 		b.panel0, b.panel1 = p0+i*(p1-p0)/blocks, p0+(i+1)*(p1-p0)/blocks
-		if g.lower && b.panel0*g.set.TileCols() >= r1 {
+		if g.shape == lowerOnly && b.panel0*g.set.TileCols() >= r1 {
 			return
 		}
 		b.run(slot)
@@ -213,39 +237,73 @@ func (b *gemmBlock[T]) panel(p int) []T {
 	return b.scratch.panels[(p-b.panel0)*b.panelLen():][:b.panelLen()]
 }
 
+// depth is the number of products of the block that panel p has; those of a
+// triangle end at the diagonal.
+func (b *gemmBlock[T]) depth(p int) int {
+	end := b.k1
+	if b.shape == upperRight {
+		end = min(end, (p+1)*b.set.TileCols())
+	}
+	return max(0, end-b.k0)
+}
+
 func (b *gemmBlock[T]) pack(p int) {
-	width, k := b.set.TileCols(), b.k1-b.k0
+	width, k := b.set.TileCols(), b.depth(p)
 	j0 := p * width
 	j1 := min(j0+width, b.dst.Cols)
 	if b.opB == Trans {
-		from := b.b.Block(j0, j1, b.k0, b.k1)
+		from := b.b.Block(j0, j1, b.k0, b.k0+k)
 		b.set.PackPanelT(b.panel(p), from.Data, from.Stride, k, j1-j0)
 		return
 	}
-	from := b.b.Block(b.k0, b.k1, j0, j1)
+	from := b.b.Block(b.k0, b.k0+k, j0, j1)
 	b.set.PackPanel(b.panel(p), from.Data, from.Stride, k, j1-j0)
 }
 
-// multiplyRows works on rows r0 to r1-1 of dst, at most TileRows.
+// multiplyRows works on rows r0 to r1-1 of dst, at most TileRows: on all panels
+// at once, or one by one if their sums end at different places.
 func (b *gemmBlock[T]) multiplyRows(r0, r1 int) {
-	width, k := b.set.TileCols(), b.k1-b.k0
-	a, rowStride, stepStride := b.left(r0, r1)
-	beta := b.beta
+	t := tileRow[T]{r0: r0, r1: r1, beta: b.beta, ahead: b.ahead(r1)}
+	t.left, t.rowStride, t.stepStride = b.leftRows(r0, r1)
 	if b.k0 > 0 {
-		beta = 1
+		t.beta = 1
 	}
-	j0 := b.panel0 * width
-	cols := min(b.panel1*width, b.dst.Cols) - j0
-	if b.lower {
-		cols = min(cols, r1-j0)
+	if b.shape != upperRight {
+		b.multiplyPanels(t, b.panel0, b.panel1, b.k1-b.k0)
+		return
 	}
-	c := b.dst.Data[r0*b.dst.Stride+j0:]
-	b.set.MulTiles(c, b.dst.Stride, r1-r0, cols, b.alpha, a, rowStride, stepStride, b.scratch.panels, k, beta, b.ahead(r1))
+	for p := b.panel0; p < b.panel1; p++ {
+		if k := b.depth(p); k > 0 {
+			b.multiplyPanels(t, p, p+1, k)
+			t.ahead = simd.Ahead{}
+		}
+	}
 }
 
-// left returns rows r0 to r1-1 of op(a), columns k0 to k1-1, with the distance
+// tileRow is what the tiles of a few rows of dst have in common.
+type tileRow[T matrix.Float] struct {
+	r0, r1                int
+	left                  []T
+	rowStride, stepStride int
+	beta                  T
+	ahead                 simd.Ahead
+}
+
+// multiplyPanels works on panels p0 to p1-1, with k products each.
+func (b *gemmBlock[T]) multiplyPanels(t tileRow[T], p0, p1, k int) {
+	width := b.set.TileCols()
+	cols := min(p1*width, b.dst.Cols) - p0*width
+	if b.shape == lowerOnly {
+		cols = min(cols, t.r1-p0*width)
+	}
+	c := b.dst.Data[t.r0*b.dst.Stride+p0*width:]
+	panels := b.scratch.panels[(p0-b.panel0)*b.panelLen():]
+	b.set.MulTiles(c, b.dst.Stride, t.r1-t.r0, cols, b.alpha, t.left, t.rowStride, t.stepStride, panels, k, t.beta, t.ahead)
+}
+
+// leftRows returns rows r0 to r1-1 of op(a), columns k0 to k1-1, with the distance
 // from row to row and from column to column.
-func (b *gemmBlock[T]) left(r0, r1 int) (data []T, rowStride, stepStride int) {
+func (b *gemmBlock[T]) leftRows(r0, r1 int) (data []T, rowStride, stepStride int) {
 	switch {
 	case b.k0 == b.k1:
 		return nil, 0, 0

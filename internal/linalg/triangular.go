@@ -104,9 +104,9 @@ func half(n int) int { return (n/2 + 15) &^ 15 }
 // eliminate takes from b what the solved x contribute to it.
 func eliminate[T matrix.Float](b, x matrix.Dense[T], side Side, l21 matrix.Dense[T], op Op) {
 	if side == Left {
-		multiply(b, -1, l21, op, x, NoTrans, 1, false, nil)
+		multiply(b, -1, l21, op, x, NoTrans, 1, full, nil)
 	} else {
-		multiply(b, -1, x, NoTrans, l21, op, 1, false, nil)
+		multiply(b, -1, x, NoTrans, l21, op, 1, full, nil)
 	}
 }
 
