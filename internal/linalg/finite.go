@@ -1,6 +1,9 @@
 package linalg
 
 import (
+	"math"
+	"sync/atomic"
+
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -9,18 +12,55 @@ import (
 // row by row; found is false if there is none.
 func FirstNotFinite[T matrix.Float](m matrix.Dense[T]) (row, col int, found bool) {
 	m.MustBeValid("linalg.FirstNotFinite")
+	list := listOf[finiteJob[T]](&finiteJobs)
+	j := list.get()
+	j.m = m
+	j.first.Store(math.MaxInt64)
+	Run(ceilDiv(m.Rows, finitePiece), j)
+	j.m = matrix.Dense[T]{}
+	at := j.first.Load()
+	list.put(j)
+	if at == math.MaxInt64 {
+		return 0, 0, false
+	}
+	return int(at) / m.Cols, int(at) % m.Cols, true
+}
+
+// finitePiece is the number of rows that a thread looks at together.
+const finitePiece = 128
+
+// finiteJob looks for numbers that are not finite. Its parts are pieces of rows.
+type finiteJob[T matrix.Float] struct {
+	m     matrix.Dense[T]
+	first atomic.Int64 // the number of the first, counted row by row without padding
+}
+
+// Do looks at one piece of rows.
+func (j *finiteJob[T]) Do(part, _ int) {
 	set := simd.For[T]()
-	for i := range m.Rows {
-		r := m.Row(i)
+	for i := part * finitePiece; i < min((part+1)*finitePiece, j.m.Rows); i++ {
+		row := j.m.Row(i)
 		// A sum of finite numbers may overflow: then none of them is found below.
-		if sum := set.Sum(r); sum-sum == 0 {
+		if sum := set.Sum(row); sum-sum == 0 {
 			continue
 		}
-		for j, v := range r {
+		for k, v := range row {
 			if v-v != 0 {
-				return i, j, true
+				j.lower(int64(i*j.m.Cols + k))
+				return
 			}
 		}
 	}
-	return 0, 0, false
 }
+
+// lower makes first the smaller of itself and at.
+func (j *finiteJob[T]) lower(at int64) {
+	for {
+		old := j.first.Load()
+		if at >= old || j.first.CompareAndSwap(old, at) {
+			return
+		}
+	}
+}
+
+var finiteJobs freeLists[finiteJob[float32], finiteJob[float64]]

@@ -23,6 +23,13 @@ func TestFirstNotFinite(t *testing.T) {
 			t.Fatalf("%v: row %d, column %d, %v", bad, i, j, found)
 		}
 	}
+	tall := matrix.New[float64](2000, 3)
+	for _, i := range []int{1999, 700, 600} {
+		tall.Set(i, 1, math.NaN())
+		if row, col, found := FirstNotFinite(tall); !found || row != i || col != 1 {
+			t.Fatalf("row %d, column %d, %v, want row %d", row, col, found, i)
+		}
+	}
 	large := matrix.FromRows([][]float32{{math.MaxFloat32, math.MaxFloat32}})
 	if _, _, found := FirstNotFinite(large); found {
 		t.Fatal("large numbers are finite")
