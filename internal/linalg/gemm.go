@@ -126,6 +126,7 @@ type gemmJob[T matrix.Float] struct {
 // gemmScratch is what one thread writes to.
 type gemmScratch[T matrix.Float] struct {
 	panels []T
+	holds  int // the part of the columns whose panels are there whole, -1 for none
 	left   []T // rows of the left operand, copied where its stride is bad
 }
 
@@ -159,6 +160,9 @@ func (g *gemmJob[T]) plan() {
 	// few lines of the first-level cache.
 	g.copyLeft = g.a.Stride*size%4096 == 0
 	g.cut(Threads())
+	for i := range g.scratch {
+		g.scratch[i].holds = -1
+	}
 }
 
 // cut chooses the grid of parts. Columns come first, since parts of the same
@@ -187,13 +191,21 @@ func (g *gemmJob[T]) Do(part, slot int) {
 	r0, r1 := row*g.dst.Rows/g.rowParts, (row+1)*g.dst.Rows/g.rowParts
 	p0, p1 := col*g.panels/g.colParts, (col+1)*g.panels/g.colParts
 	blocks := ceilDiv(p1-p0, g.maxPanels)
+	scratch := &g.scratch[slot]
+	// A thread goes down the rows of the same columns: what it has packed for
+	// the rows above serves again, if it is all there.
+	reuse := blocks == 1 && g.steps == 1 && scratch.holds == col
+	scratch.holds = -1
 	for i := range blocks {
-		b := gemmBlock[T]{gemmJob: g, scratch: &g.scratch[slot], r0: r0, r1: r1}
+		b := gemmBlock[T]{gemmJob: g, scratch: scratch, packed: reuse, r0: r0, r1: r1}
 		b.panel0, b.panel1 = p0+i*(p1-p0)/blocks, p0+(i+1)*(p1-p0)/blocks
 		if g.shape == lowerOnly && b.panel0*g.set.TileCols() >= r1 {
 			return
 		}
 		b.run(slot)
+	}
+	if blocks == 1 && g.steps == 1 {
+		scratch.holds = col
 	}
 }
 
@@ -201,16 +213,19 @@ func (g *gemmJob[T]) Do(part, slot int) {
 type gemmBlock[T matrix.Float] struct {
 	*gemmJob[T]
 	scratch        *gemmScratch[T]
-	r0, r1         int // rows
-	panel0, panel1 int // panels of columns
-	k0, k1         int // the products that are being summed
+	packed         bool // the panels are in the scratch
+	r0, r1         int  // rows
+	panel0, panel1 int  // panels of columns
+	k0, k1         int  // the products that are being summed
 }
 
 func (b *gemmBlock[T]) run(slot int) {
 	rowBlocks := ceilDiv(b.r1-b.r0, b.set.TileRows())
 	for step := range b.steps {
 		b.k0, b.k1 = step*b.inner/b.steps, (step+1)*b.inner/b.steps
-		b.packAll()
+		if !b.packed {
+			b.packAll()
+		}
 		for i := range rowBlocks {
 			first := b.r0 + i*(b.r1-b.r0)/rowBlocks
 			last := b.r0 + (i+1)*(b.r1-b.r0)/rowBlocks
