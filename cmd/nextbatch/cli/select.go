@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
@@ -310,12 +311,8 @@ func (s *selecting) readFeatures() error {
 		if err != nil {
 			return dataError{err}
 		}
-		for i := range m.Rows {
-			for j, v := range m.Row(i) {
-				if v-v != 0 {
-					return dataError{errorf("%s: row %d, column %d (from 0) is %v", set.path, i, j, v)}
-				}
-			}
+		if i, j, found := linalg.FirstNotFinite(m); found {
+			return dataError{errorf("%s: row %d, column %d (from 0) is %v", set.path, i, j, m.At(i, j))}
 		}
 		*set.into = m
 		if m.Cols != s.problem.Pool.Cols && s.problem.Pool.Rows > 0 {
