@@ -54,6 +54,9 @@ func (c *Categorical) Append(code int32) {
 	c.codes.append(code)
 }
 
+// DropLast takes back the last row. Its level stays, also if no other row has it.
+func (c *Categorical) DropLast() { c.codes.drop() }
+
 // Code returns the code in the given row, -1 where it is missing.
 func (c *Categorical) Code(row int) int32 { return c.codes.at(row) }
 

@@ -22,6 +22,15 @@ func (c *chunks[T]) append(v T) {
 	c.tail = append(c.tail, v)
 }
 
+// drop takes the last element away.
+func (c *chunks[T]) drop() {
+	if len(c.tail) == 0 {
+		c.tail = c.full[len(c.full)-1]
+		c.full = c.full[:len(c.full)-1]
+	}
+	c.tail = c.tail[:len(c.tail)-1]
+}
+
 func (c *chunks[T]) len() int { return len(c.full)<<chunkBits + len(c.tail) }
 
 func (c *chunks[T]) at(i int) T { return *c.ref(i) }

@@ -44,6 +44,15 @@ func (c *Numeric) widen() {
 	c.wide = true
 }
 
+// DropLast takes back the last row.
+func (c *Numeric) DropLast() {
+	if c.wide {
+		c.double.drop()
+	} else {
+		c.single.drop()
+	}
+}
+
 // Float returns the number in the given row, NaN where it is missing.
 func (c *Numeric) Float(row int) float64 {
 	if c.wide {

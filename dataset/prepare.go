@@ -4,15 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// defaultMaxRows is the paper's limit on the rows of a data set.
-const defaultMaxRows = 500_000
+// DefaultMaxRows is the paper's limit on the rows of a data set.
+const DefaultMaxRows = 500_000
 
 // Preparation says how a table becomes a regression data set. Only the target
 // has no default.
@@ -53,7 +51,7 @@ func Prepare(t *Table, p Preparation) (*Regression, error) {
 	if len(rows) == 0 {
 		return nil, noCompleteRow(used)
 	}
-	rows = subsample(rows, cmp.Or(p.MaxRows, defaultMaxRows), p.Seed)
+	rows = subsample(rows, cmp.Or(p.MaxRows, DefaultMaxRows), p.Seed)
 	if len(rows) < t.Rows() {
 		inputs = inputs.Select(rows)
 	}
@@ -80,11 +78,13 @@ func subsample(rows []int, most int, seed uint64) []int {
 	if len(rows) <= most {
 		return rows
 	}
-	chosen := make([]int, most)
-	for i, at := range rng.New(seed, "dataset subsample").Perm(len(rows))[:most] {
-		chosen[i] = rows[at]
+	choice := NewSubsample(len(rows), most, seed)
+	chosen := make([]int, 0, most)
+	for _, row := range rows {
+		if choice.Next() {
+			chosen = append(chosen, row)
+		}
 	}
-	slices.Sort(chosen)
 	return chosen
 }
 

@@ -38,6 +38,8 @@ type Column interface {
 	Format(row int) string
 	// Select returns a copy of the named rows, in that order.
 	Select(rows []int) Column
+	// DropLast takes back the row that was appended last.
+	DropLast()
 
 	constant() bool
 }

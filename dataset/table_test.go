@@ -152,3 +152,53 @@ func TestCompleteRows(t *testing.T) {
 		t.Errorf("complete rows %v", got)
 	}
 }
+
+// TestDropLast: a column that rows are taken back from is as if they had never
+// been there, across the borders of chunks too.
+func TestDropLast(t *testing.T) {
+	const rows = 2*chunkLen + 3
+	number, wide, text := NewNumeric("n"), NewNumeric("w", 0.1), NewText("t")
+	wide.DropLast()
+	level := NewCategorical("c", "a", "b")
+	var kept []int
+	for row := range rows {
+		keep := row%3 == 0 || row > chunkLen && row < chunkLen+100
+		appendings := 1
+		if !keep {
+			appendings = 2 // one after the other, to empty a chunk again
+		}
+		for range appendings {
+			number.Append(float64(row))
+			wide.Append(float64(row) + 0.1)
+			level.Append(int32(row % 2))
+			text.Append([]byte(strconv.Itoa(row)))
+		}
+		if keep {
+			kept = append(kept, row)
+			continue
+		}
+		for range appendings {
+			for _, c := range []Column{number, wide, level, text} {
+				c.DropLast()
+			}
+		}
+	}
+	for _, c := range []Column{number, wide, level, text} {
+		if c.Len() != len(kept) {
+			t.Fatalf("%s: %d rows, want %d", c.Name(), c.Len(), len(kept))
+		}
+	}
+	for i, row := range kept {
+		if number.Float(i) != float64(row) || wide.Float(i) != float64(row)+0.1 ||
+			level.Code(i) != int32(row%2) || text.Format(i) != strconv.Itoa(row) {
+			t.Fatalf("row %d: %s, %s, %s, %s", row, number.Format(i), wide.Format(i), level.Format(i), text.Format(i))
+		}
+	}
+	for range kept {
+		text.DropLast()
+		number.DropLast()
+	}
+	if text.Append([]byte("x")); text.Len() != 1 || text.Format(0) != "x" || number.Len() != 0 {
+		t.Errorf("%d rows, %q", text.Len(), text.Format(0))
+	}
+}

@@ -28,6 +28,16 @@ func (c *Text) Append(value []byte) {
 	c.ends.append(len(*last))
 }
 
+// DropLast takes back the last row.
+func (c *Text) DropLast() {
+	last := &c.parts[len(c.parts)-1]
+	*last = (*last)[:len(*last)-len(c.value(c.Len()-1))]
+	c.ends.drop()
+	if c.Len()&chunkMask == 0 {
+		c.parts = c.parts[:len(c.parts)-1]
+	}
+}
+
 func (c *Text) value(row int) []byte {
 	start := 0
 	if row&chunkMask != 0 {
