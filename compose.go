@@ -1,6 +1,7 @@
 package nextbatch
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 // until ens adds them up. Kernels are in float32 until the first transformation
 // or method with σ² in it, and in float64 from there on.
 type composer struct {
+	ctx      context.Context // of the call that the composer lives for
 	spec     Spec
 	problem  Problem
 	warnings []string
@@ -39,7 +41,7 @@ func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], err
 			break
 		}
 		step := len(before) + i
-		wide, err = forMembers(wide, t, func(k kernel.Kernel[float64], member uint64) (kernel.Kernel[float64], error) {
+		wide, err = forMembers(c, wide, t, func(k kernel.Kernel[float64], member uint64) (kernel.Kernel[float64], error) {
 			return c.withNoise(k, step, member)
 		})
 	}
@@ -97,7 +99,7 @@ func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Ker
 	train := matrix.Converted[T](c.problem.Train)
 	for step, t := range list {
 		var err error
-		members, err = forMembers(members, t, func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error) {
+		members, err = forMembers(c, members, t, func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error) {
 			return applyPlain(c, k, t, train, uint64(step), member)
 		})
 		if err != nil {
@@ -109,13 +111,16 @@ func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Ker
 
 // forMembers applies a transformation to the kernel of each member; ens leaves
 // their sum.
-func forMembers[T matrix.Float](members []kernel.Kernel[T], t Transform, apply func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error)) ([]kernel.Kernel[T], error) {
+func forMembers[T matrix.Float](c *composer, members []kernel.Kernel[T], t Transform, apply func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error)) ([]kernel.Kernel[T], error) {
 	if _, ok := t.(Ensemble); ok {
 		sum, err := transform.Ensemble(members...)
 		return []kernel.Kernel[T]{sum}, err
 	}
 	applied := make([]kernel.Kernel[T], len(members))
 	for i, k := range members {
+		if c.ctx.Err() != nil {
+			return nil, c.ctx.Err()
+		}
 		var err error
 		if applied[i], err = apply(k, uint64(i)); err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package nextbatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -21,22 +22,23 @@ const mostWritten = 1 << 16
 
 // Features returns the features of the rows under the spec's kernel; its method
 // does not matter. The rows are scaled as those of the problem. A kernel without
-// features, or with too many, is an error.
-func Features(spec Spec, p Problem, rows matrix.Dense[float32]) (Numbers, error) {
+// features, or with too many, is an error. The context is looked at once a block
+// of rows.
+func Features(ctx context.Context, spec Spec, p Problem, rows matrix.Dense[float32]) (Numbers, error) {
 	if spec.hasNoise() {
 		spec.Method, spec.Mode = BAITForward, P // it needs features: they are kept where there is a choice
 	} else {
 		spec.Method, spec.Mode = LCMD, P
 	}
-	narrow, wide, err := kernelOf(spec, p)
+	narrow, wide, err := kernelOf(ctx, spec, p)
 	if err != nil {
 		return Numbers{}, err
 	}
 	if wide != nil {
-		f, err := featuresOf(spec, wide, matrix.Converted[float64](rows))
+		f, err := featuresOf(ctx, spec, wide, matrix.Converted[float64](rows))
 		return Numbers{Double: f}, err
 	}
-	f, err := featuresOf(spec, narrow, rows)
+	f, err := featuresOf(ctx, spec, narrow, rows)
 	return Numbers{Single: f}, err
 }
 
@@ -53,7 +55,7 @@ func (s Spec) hasNoise() bool {
 	return false
 }
 
-func kernelOf(spec Spec, p Problem) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
+func kernelOf(ctx context.Context, spec Spec, p Problem) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	if spec.Kernel == nil {
 		return nil, nil, errors.New("random looks at no kernel")
 	}
@@ -61,7 +63,7 @@ func kernelOf(spec Spec, p Problem) (kernel.Kernel[float32], kernel.Kernel[float
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, nil, err
 	}
-	c := &composer{spec: spec, problem: p}
+	c := &composer{ctx: ctx, spec: spec, problem: p}
 	narrow, wide, err := c.kernel()
 	if err != nil {
 		return nil, nil, fmt.Errorf("%v: %w", spec, err)
@@ -69,7 +71,7 @@ func kernelOf(spec Spec, p Problem) (kernel.Kernel[float32], kernel.Kernel[float
 	return narrow, wide, nil
 }
 
-func featuresOf[T matrix.Float](spec Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+func featuresOf[T matrix.Float](ctx context.Context, spec Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	m, ok := k.(kernel.FeatureMap[T])
 	if !ok {
 		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has no features at hand; put sketch(p) into the spec, or ask for its matrix", spec)
@@ -77,29 +79,35 @@ func featuresOf[T matrix.Float](spec Spec, k kernel.Kernel[T], rows matrix.Dense
 	if m.Dim() > mostWritten {
 		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has %d features; put sketch(p) into the spec", spec, m.Dim())
 	}
-	return kernel.FeatureMatrix(m, rows)
+	return kernel.FeatureMatrix(ctx, m, rows)
 }
 
 // Gram returns the values of the spec's kernel for the rows of a and b; its
-// method matters only in that one with σ² in it computes in float64.
-func Gram(spec Spec, p Problem, a, b matrix.Dense[float32]) (Numbers, error) {
-	narrow, wide, err := kernelOf(spec, p)
+// method matters only in that one with σ² in it computes in float64. The context
+// is looked at once a block of rows.
+func Gram(ctx context.Context, spec Spec, p Problem, a, b matrix.Dense[float32]) (Numbers, error) {
+	narrow, wide, err := kernelOf(ctx, spec, p)
 	if err != nil {
 		return Numbers{}, err
 	}
 	if wide != nil {
-		m, err := gramOf(wide, matrix.Converted[float64](a), matrix.Converted[float64](b))
+		m, err := gramOf(ctx, wide, matrix.Converted[float64](a), matrix.Converted[float64](b))
 		return Numbers{Double: m}, err
 	}
-	m, err := gramOf(narrow, a, b)
+	m, err := gramOf(ctx, narrow, a, b)
 	return Numbers{Single: m}, err
 }
 
-func gramOf[T matrix.Float](k kernel.Kernel[T], a, b matrix.Dense[T]) (matrix.Dense[T], error) {
+func gramOf[T matrix.Float](ctx context.Context, k kernel.Kernel[T], a, b matrix.Dense[T]) (matrix.Dense[T], error) {
 	dst := matrix.New[T](a.Rows, b.Rows)
-	prepared, sets, err := kernel.Prepare(k, a, b)
+	prepared, sets, err := kernel.Prepare(ctx, k, a, b)
 	if err != nil {
 		return dst, err
 	}
-	return dst, prepared.Cross(dst, sets[0], sets[1])
+	return dst, kernel.OverBlocks(a.Rows, func(from, to int) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return prepared.Cross(dst.Slice(from, to), sets[0].Slice(from, to), sets[1])
+	})
 }

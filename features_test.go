@@ -26,11 +26,11 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 	}
 	for _, text := range []string{"lcmd-tp:linear", "lcmd-tp:ll", "lcmd-tp:grad>sketch(32)", "bait-f-p:grad>sketch(8)>train", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
 		spec := MustParseSpec(text)
-		f, err := Features(spec, p, p.Pool)
+		f, err := Features(t.Context(), spec, p, p.Pool)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		g, err := Gram(spec, p, p.Pool, p.Pool)
+		g, err := Gram(t.Context(), spec, p, p.Pool, p.Pool)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -55,11 +55,11 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"lcmd-tp:ntk", "random"} {
-		if _, err := Features(MustParseSpec(text), p, p.Pool); err == nil {
+		if _, err := Features(t.Context(), MustParseSpec(text), p, p.Pool); err == nil {
 			t.Errorf("%s has features", text)
 		}
 	}
-	if _, err := Gram(MustParseSpec("random"), p, p.Pool, p.Pool); err == nil {
+	if _, err := Gram(t.Context(), MustParseSpec("random"), p, p.Pool, p.Pool); err == nil {
 		t.Error("random has a kernel")
 	}
 }

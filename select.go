@@ -1,6 +1,7 @@
 package nextbatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -45,13 +46,13 @@ type Batch struct {
 
 // Select picks the rows to label next, by the method that the spec names. The
 // same problem, spec and seed give the same batch, whatever the number of
-// threads.
-func Select(spec Spec, p Problem) (*Batch, error) {
+// threads. The context ends it between two steps or blocks of work.
+func Select(ctx context.Context, spec Spec, p Problem) (*Batch, error) {
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	c := &composer{spec: spec, problem: p}
+	c := &composer{ctx: ctx, spec: spec, problem: p}
 	narrow, wide, err := c.kernel()
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", spec, err)
@@ -126,7 +127,7 @@ func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], trai
 		if set.rows.Rows == 0 {
 			continue
 		}
-		ready, rows, err := kernel.Prepare(k, set.rows)
+		ready, rows, err := kernel.Prepare(c.ctx, k, set.rows)
 		if err != nil {
 			return nil, fmt.Errorf("%v: %s: %w", spec, set.name, err)
 		}
@@ -136,7 +137,7 @@ func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], trai
 		question.Kernel = prepared
 	}
 	taken := time.Since(begin)
-	result, err := selection.Select(method, question)
+	result, err := selection.Select(c.ctx, method, question)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", spec, err)
 	}

@@ -45,7 +45,7 @@ func ExampleSelect() {
 		fmt.Println(err)
 		return
 	}
-	batch, err := nextbatch.Select(nextbatch.MustParseSpec(nextbatch.DefaultSpec), nextbatch.Problem{
+	batch, err := nextbatch.Select(context.Background(), nextbatch.MustParseSpec(nextbatch.DefaultSpec), nextbatch.Problem{
 		Networks: regressor.Ensemble(), Train: train, Pool: pool, Batch: 8, Seed: 1,
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func ExampleSelect() {
 func ExampleSelect_features() {
 	train := matrix.FromRows([][]float32{{1, 0}})
 	pool := matrix.FromRows([][]float32{{1, 0.1}, {0, 2}, {1, 0}, {-3, 0}})
-	batch, err := nextbatch.Select(nextbatch.MustParseSpec("maxdist-tp:features"), nextbatch.Problem{
+	batch, err := nextbatch.Select(context.Background(), nextbatch.MustParseSpec("maxdist-tp:features"), nextbatch.Problem{
 		Train: train, Pool: pool, Batch: 2,
 	})
 	if err != nil {

@@ -72,7 +72,7 @@ func TestSelectAllPublishedSpecs(t *testing.T) {
 func rowsOn(t *testing.T, processors int, spec nextbatch.Spec, p nextbatch.Problem) []int {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-	batch, err := nextbatch.Select(spec, p)
+	batch, err := nextbatch.Select(t.Context(), spec, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestDrawsOfMembersDiffer(t *testing.T) {
 
 func addScores(t *testing.T, sums []float64, spec string, p nextbatch.Problem) {
 	t.Helper()
-	batch, err := nextbatch.Select(nextbatch.MustParseSpec(spec), p)
+	batch, err := nextbatch.Select(t.Context(), nextbatch.MustParseSpec(spec), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestSelectRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := good
 			c.change(&p)
-			_, err := nextbatch.Select(nextbatch.MustParseSpec(c.spec), p)
+			_, err := nextbatch.Select(t.Context(), nextbatch.MustParseSpec(c.spec), p)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("error %v, want one that says %q", err, c.want)
 			}

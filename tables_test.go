@@ -131,7 +131,7 @@ func TestRowsToBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Batch = 5
-		batch, err := Select(spec, p)
+		batch, err := Select(t.Context(), spec, p)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -34,7 +35,7 @@ func ExampleNewFunc() {
 		fmt.Println(err)
 		return
 	}
-	features, err := kernel.FeatureMatrix(angles, matrix.FromRows([][]float64{{0}, {math.Pi / 2}}))
+	features, err := kernel.FeatureMatrix(context.Background(), angles, matrix.FromRows([][]float64{{0}, {math.Pi / 2}}))
 	fmt.Printf("%.0f %v\n", features.Data, err)
 	// Output: [0 1 1 0] <nil>
 }
@@ -55,7 +56,7 @@ func ExamplePrepare() {
 		return
 	}
 	pool := matrix.FromRows([][]float64{{1, 2}, {3, 4}, {5, 6}})
-	k, rows, err := kernel.Prepare(k, pool)
+	k, rows, err := kernel.Prepare(context.Background(), k, pool)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -55,7 +55,7 @@ func diag[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense[T]
 
 func features[T matrix.Float](t testing.TB, m kernel.FeatureMap[T], rows matrix.Dense[T]) matrix.Dense[T] {
 	t.Helper()
-	dst, err := kernel.FeatureMatrix(m, rows)
+	dst, err := kernel.FeatureMatrix(t.Context(), m, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

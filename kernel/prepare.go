@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Prepare does once what a kernel does to each row alone, so that many calls on
 // the same rows do not do it again. It returns a kernel on rows of another kind,
@@ -9,8 +13,9 @@ import "github.com/nextbatch/nextbatch/matrix"
 // they are made of.
 //
 // Prepare reports numbers that are not finite; the kernel that it returns looks
-// for none. Rows that are prepared already stay where they are.
-func Prepare[T matrix.Float](k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], []matrix.Dense[T], error) {
+// for none. Rows that are prepared already stay where they are. The context is
+// looked at once a block of rows.
+func Prepare[T matrix.Float](ctx context.Context, k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], []matrix.Dense[T], error) {
 	e, f := Decompose(k)
 	widths := e.Widths()
 	dim := f.Dim(widths)
@@ -27,9 +32,9 @@ func Prepare[T matrix.Float](k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], [
 	for i, rows := range sets {
 		var err error
 		if few {
-			prepared[i], err = FeatureMatrix(k.(FeatureMap[T]), rows)
+			prepared[i], err = FeatureMatrix(ctx, k.(FeatureMap[T]), rows)
 		} else {
-			prepared[i], err = partMatrix(e, rows)
+			prepared[i], err = partMatrix(ctx, e, rows)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -42,10 +47,14 @@ func Prepare[T matrix.Float](k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], [
 }
 
 // FeatureMatrix returns the features of all rows, computed in one pass in
-// blocks. A feature that is not finite is a *RowError.
-func FeatureMatrix[T matrix.Float](m FeatureMap[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+// blocks. A feature that is not finite is a *RowError. The context is looked at
+// once a block.
+func FeatureMatrix[T matrix.Float](ctx context.Context, m FeatureMap[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	dst := matrix.New[T](rows.Rows, m.Dim())
 	return dst, OverBlocks(rows.Rows, func(from, to int) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := m.Features(dst.Slice(from, to), rows.Slice(from, to)); err != nil {
 			return err
 		}
@@ -54,10 +63,13 @@ func FeatureMatrix[T matrix.Float](m FeatureMap[T], rows matrix.Dense[T]) (matri
 }
 
 // partMatrix returns the parts of all rows side by side.
-func partMatrix[T matrix.Float](e Embedding[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+func partMatrix[T matrix.Float](ctx context.Context, e Embedding[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	widths := e.Widths()
 	dst := matrix.New[T](rows.Rows, total(widths))
 	return dst, OverBlocks(rows.Rows, func(from, to int) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		parts, err := e.Embed(rows.Slice(from, to))
 		if err != nil {
 			return err

@@ -27,14 +27,14 @@ func TestPreparedAs(t *testing.T) {
 		{"gradient", kernel.NewGrad[float32](net), 6 + 8 + 9 + 7 + 8 + 1, false},
 		{"laplace", must(kernel.NewLaplace[float32](5, 1)), 5, false},
 	} {
-		k, sets, err := kernel.Prepare(test.k, rows, rows.Slice(0, 3))
+		k, sets, err := kernel.Prepare(t.Context(), test.k, rows, rows.Slice(0, 3))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if kernel.IsLinear(k) != test.linear || sets[0].Cols != test.width || sets[0].Rows != 10 || sets[1].Rows != 3 {
 			t.Errorf("%s: linear: %v, %v and %v", test.name, kernel.IsLinear(k), sets[0].Shape(), sets[1].Shape())
 		}
-		_, again, err := kernel.Prepare(k, sets...)
+		_, again, err := kernel.Prepare(t.Context(), k, sets...)
 		if err != nil || &again[0].Data[0] != &sets[0].Data[0] {
 			t.Errorf("%s: prepared rows are copied; error %v", test.name, err)
 		}
@@ -55,11 +55,11 @@ func TestPrepareNamesTheRow(t *testing.T) {
 	bad.Set(kernel.BlockRows+2, 3, math.NaN())
 	for _, k := range []kernel.Kernel[float64]{kernel.NewLinear[float64](5), kernel.NewGrad(net), lastLayers[float64](t, net, 1)} {
 		var row *kernel.RowError
-		if _, _, err := kernel.Prepare(k, good, bad); !errors.As(err, &row) || row.Row != kernel.BlockRows+2 || row.Column != 3 {
+		if _, _, err := kernel.Prepare(t.Context(), k, good, bad); !errors.As(err, &row) || row.Row != kernel.BlockRows+2 || row.Column != 3 {
 			t.Errorf("error %v", err)
 		}
 		var width *kernel.WidthError
-		if _, _, err := kernel.Prepare(k, someRows[float64](4, 6)); !errors.As(err, &width) || width.Got != 6 || width.Want != 5 {
+		if _, _, err := kernel.Prepare(t.Context(), k, someRows[float64](4, 6)); !errors.As(err, &width) || width.Got != 6 || width.Want != 5 {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -50,7 +50,7 @@ func BenchmarkVariances(b *testing.B) {
 func benchSelect[T matrix.Float](b *testing.B, m selection.Method[T], p selection.Problem[T]) {
 	var t selection.Timing
 	for b.Loop() {
-		r, err := selection.Select(m, p)
+		r, err := selection.Select(b.Context(), m, p)
 		if err != nil {
 			b.Fatal(err)
 		}

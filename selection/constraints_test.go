@@ -183,7 +183,7 @@ func TestProblemsAreRefused(t *testing.T) {
 	for name, test := range tests {
 		p := good
 		test.change(&p)
-		_, err := selection.Select(selection.LCMD[float64]{}, p)
+		_, err := selection.Select(t.Context(), selection.LCMD[float64]{}, p)
 		var wrong *selection.ProblemError
 		if !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
@@ -216,7 +216,7 @@ func TestBadNumbersNameTheRow(t *testing.T) {
 							continue
 						}
 					}
-					_, err := selection.Select(m, p)
+					_, err := selection.Select(t.Context(), m, p)
 					var row *selection.RowError
 					if !errors.As(err, &row) || row.Row != 7 || row.Set != set {
 						t.Errorf("%s-%s, %v in %s row 7: %v", m.Name(), mode, bad, set, err)
@@ -246,7 +246,7 @@ func TestKernelOfNaNIsAnError(t *testing.T) {
 		for _, mode := range []selection.Mode{selection.P, selection.TP} {
 			p := constrained(selection.Constraints{}, 5, mode)
 			p.Kernel = broken{selectiontest.Laplace[float64]{Width: p.Pool.Cols}}
-			_, err := selection.Select(m, p)
+			_, err := selection.Select(t.Context(), m, p)
 			var row *selection.RowError
 			if !errors.As(err, &row) || row.Row != 50 {
 				t.Errorf("%s-%s: %v", m.Name(), mode, err)
@@ -259,7 +259,7 @@ func TestMethodsThatNeedFeaturesSaySo(t *testing.T) {
 	p := constrained(selection.Constraints{}, 5, selection.P)
 	p.Kernel = selectiontest.Laplace[float64]{Width: p.Pool.Cols}
 	for _, e := range selection.Methods[float64]() {
-		_, err := selection.Select(e.New(selection.Settings{}), p)
+		_, err := selection.Select(t.Context(), e.New(selection.Settings{}), p)
 		var refused *selection.MethodError
 		if e.Features != errors.As(err, &refused) {
 			t.Errorf("%s: %v", e.Name, err)
@@ -267,7 +267,7 @@ func TestMethodsThatNeedFeaturesSaySo(t *testing.T) {
 	}
 	narrow := selection.Problem[float32]{Pool: matrix.New[float32](5, 2), Batch: 1, Kernel: selectiontest.Laplace[float32]{Width: 2}}
 	for _, m := range []selection.Method[float32]{selection.MaxDet[float32]{}, selection.FrankWolfe[float32]{}} {
-		if _, err := selection.Select(m, narrow); err == nil {
+		if _, err := selection.Select(t.Context(), m, narrow); err == nil {
 			t.Errorf("%s takes a kernel in float32", m.Name())
 		}
 	}
@@ -277,7 +277,7 @@ func TestSettingsAreRefused(t *testing.T) {
 	p := constrained(selection.Constraints{}, 5, selection.P)
 	for _, m := range []selection.Method[float64]{selection.MaxDet[float64]{Sigma2: -1}, selection.BAIT[float64]{Sigma2: math.NaN()},
 		selection.BAIT[float64]{Sigma2: math.Inf(1)}, selection.GreedyKMeansPP[float64]{Candidates: -1}} {
-		if _, err := selection.Select(m, p); err == nil {
+		if _, err := selection.Select(t.Context(), m, p); err == nil {
 			t.Errorf("%+v was accepted", m)
 		}
 	}

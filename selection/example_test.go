@@ -1,6 +1,7 @@
 package selection_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -14,7 +15,7 @@ func ExampleSelect() {
 		Mode:  selection.TP,
 		Batch: 2,
 	}
-	result, err := selection.Select(selection.LCMD[float32]{}, problem)
+	result, err := selection.Select(context.Background(), selection.LCMD[float32]{}, problem)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -39,7 +40,7 @@ func ExampleConstraints() {
 			Budget:  16,
 		},
 	}
-	result, err := selection.Select(selection.MaxDiag[float64]{}, problem)
+	result, err := selection.Select(context.Background(), selection.MaxDiag[float64]{}, problem)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -117,7 +118,7 @@ func ExampleMethod() {
 		Pool:  matrix.FromRows([][]float64{{1, 0}, {1, 0.1}, {0, 1}, {0.1, 1}, {0.9, 0.1}}),
 		Batch: 3,
 	}
-	result, err := selection.Select(Herding{}, problem)
+	result, err := selection.Select(context.Background(), Herding{}, problem)
 	fmt.Println(result.Rows(), err)
 	// Output: [1 3 0] <nil>
 }

@@ -56,7 +56,7 @@ func newFrankWolfeKernel[T matrix.Float](s *Space[T], name string) (Forward, err
 // addRowSums adds Σ_{x̃ in other} k(x, x̃) to u[x] for each row x of one.
 func (f *frankWolfeKernel) addRowSums(u []float64, one, other *set[float64]) error {
 	values := matrix.New[float64](min(crossRows, len(u)), other.rows.Rows)
-	for from := 0; from < len(u); from += crossRows {
+	for from := 0; from < len(u) && !f.space.Cancelled(); from += crossRows {
 		part := values.Slice(0, min(crossRows, len(u)-from))
 		rows := one.rows.Slice(from, from+part.Rows)
 		if err := f.cross(part, rows, other.rows); err != nil {

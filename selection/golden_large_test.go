@@ -74,7 +74,7 @@ func checkLarge(t *testing.T, name string, m selection.Method[float64], p select
 
 func timed[T matrix.Float](t *testing.T, name string, m selection.Method[T], p selection.Problem[T]) *selection.Result {
 	t.Helper()
-	r, err := selection.Select(m, p)
+	r, err := selection.Select(t.Context(), m, p)
 	must(t, err)
 	t.Logf("%-18s %6.2f s: train %.2f, forward %.2f, backward %.2f", name, r.Timing.Total.Seconds(),
 		r.Timing.Train.Seconds(), r.Timing.Forward.Seconds(), r.Timing.Backward.Seconds())
@@ -99,9 +99,9 @@ func mustBeLarge(t *testing.T, name string, got []int) {
 func onFeatures(t *testing.T, p selection.Problem[float64], k kernel.Kernel[float64]) selection.Problem[float64] {
 	t.Helper()
 	var err error
-	p.Pool, err = kernel.FeatureMatrix(k.(kernel.FeatureMap[float64]), p.Pool)
+	p.Pool, err = kernel.FeatureMatrix(t.Context(), k.(kernel.FeatureMap[float64]), p.Pool)
 	must(t, err)
-	p.Train, err = kernel.FeatureMatrix(k.(kernel.FeatureMap[float64]), p.Train)
+	p.Train, err = kernel.FeatureMatrix(t.Context(), k.(kernel.FeatureMap[float64]), p.Train)
 	must(t, err)
 	return p
 }

@@ -62,7 +62,7 @@ func checkRow(t *testing.T, row goldenRow, p selection.Problem[float64], file, r
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := selection.Select(m, p)
+	r, err := selection.Select(t.Context(), m, p)
 	if err != nil {
 		t.Errorf("%s: %v", file, err)
 		return

@@ -68,7 +68,7 @@ func TestGoldenSelections(t *testing.T) {
 			}
 			p := goldenFeatures(t, e.Features)
 			p.Mode, p.Batch = mode, e.Batch
-			r, err := selection.Select(m, p)
+			r, err := selection.Select(t.Context(), m, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestGoldenMaxDiag(t *testing.T) {
 		for _, batch := range []int{16, 64} {
 			p := goldenFeatures(t, set)
 			p.Batch = batch
-			r, err := selection.Select(selection.MaxDiag[float64]{}, p)
+			r, err := selection.Select(t.Context(), selection.MaxDiag[float64]{}, p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -82,7 +82,7 @@ const crossRows = 64
 func (f *nearest[T]) addKernel(candidates []int, first int) error {
 	rows, diag := f.space.gather(candidates), f.space.diagOf(candidates)
 	values := matrix.New[T](min(crossRows, rows.Rows), f.of.rows.Rows)
-	for from := 0; from < rows.Rows; from += crossRows {
+	for from := 0; from < rows.Rows && !f.space.Cancelled(); from += crossRows {
 		to := min(from+crossRows, rows.Rows)
 		part := values.Slice(0, to-from)
 		if err := f.space.kernel.Cross(part, rows.Slice(from, to), f.of.rows); err != nil {

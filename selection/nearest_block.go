@@ -75,7 +75,7 @@ func (b *centreBlock[T]) centre(dst, src matrix.Dense[T]) {
 
 func (b *centreBlock[T]) addAll() {
 	n := b.of.rows.Rows
-	for from := 0; from < n; from += blockRows {
+	for from := 0; from < n && !b.space.Cancelled(); from += blockRows {
 		b.addRows(from, min(from+blockRows, n))
 	}
 	b.space.countPairs(int64(n)*int64(b.centres.Rows), int64(n)*int64(b.centres.Rows))

@@ -143,7 +143,7 @@ func (f *shortNearest[T]) addBlock(b *shortBlockOf[T]) {
 	var plain *centreBlock[T]
 	n := len(f.dist)
 	plainUntil := 0
-	for from, block := 0, 0; from < n; from, block = from+blockRows, block+1 {
+	for from, block := 0, 0; from < n && !f.space.Cancelled(); from, block = from+blockRows, block+1 {
 		to := min(from+blockRows, n)
 		pairs := int64(to-from) * int64(b.centres.Rows)
 		full := pairs

@@ -15,7 +15,7 @@ import (
 
 func mustSelect[T matrix.Float](t *testing.T, m selection.Method[T], p selection.Problem[T]) *selection.Result {
 	t.Helper()
-	r, err := selection.Select(m, p)
+	r, err := selection.Select(t.Context(), m, p)
 	must(t, err)
 	return r
 }

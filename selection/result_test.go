@@ -134,10 +134,10 @@ func (m *stubborn) Next() (selection.Choice, error) {
 
 func TestDriverWatchesMethods(t *testing.T) {
 	p := selection.Problem[float64]{Pool: line(1, 2, 3), Batch: 2}
-	if _, err := selection.Select(&stubborn{row: 1}, p); err == nil {
+	if _, err := selection.Select(t.Context(), &stubborn{row: 1}, p); err == nil {
 		t.Error("a row was picked twice")
 	}
-	r, err := selection.Select(&stubborn{err: &selection.Stuck{Reason: "tired"}}, p)
+	r, err := selection.Select(t.Context(), &stubborn{err: &selection.Stuck{Reason: "tired"}}, p)
 	if err != nil || len(r.Picks) != 2 || r.Fallbacks[0].Reason != "tired" || r.Fallbacks[0].Step != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -12,6 +12,7 @@ package selection
 // rows.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -23,24 +24,32 @@ import (
 )
 
 // Select picks a batch. Errors are *ProblemError (all violations together),
-// *MethodError, *RowError, and those of the kernel.
-func Select[T matrix.Float](m Method[T], p Problem[T]) (*Result, error) {
+// *MethodError, *RowError, those of the kernel, and that of the context, which
+// ends a selection between two steps or blocks of work.
+func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Result, error) {
 	start := time.Now()
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	s, err := newSpace(&p)
+	s, err := newSpace(ctx, &p)
 	if err != nil {
 		return nil, err
 	}
 	state, err := m.Init(s)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
 	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch,
 		result: &Result{Method: m.Name(), Mode: p.Mode}}
 	d.result.Timing.Init = time.Since(start)
-	if err := d.run(p.Constraints.Require); err != nil {
+	err = d.run(p.Constraints.Require)
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // whatever came of work that has stopped halfway
+	}
+	if err != nil {
 		return nil, err
 	}
 	d.result.Timing.Total = time.Since(start)
@@ -91,7 +100,7 @@ func (d *driver[T]) addFirst(require []int) error {
 			return err
 		}
 	}
-	if len(require) == 0 {
+	if len(require) == 0 || d.space.Cancelled() {
 		return nil
 	}
 	for _, row := range require {
@@ -141,10 +150,13 @@ func (d *driver[T]) forwardBackward(back Backward) error {
 // forward picks rows until there are size of them, or none may be picked.
 func (d *driver[T]) forward(size int) error {
 	for d.limits.count < size && len(d.result.Fallbacks) == 0 {
-		if d.limits.room == 0 {
+		if d.limits.room == 0 || d.space.Cancelled() {
 			return nil
 		}
 		choice, err := d.state.Next()
+		if d.space.Cancelled() {
+			return nil
+		}
 		var stuck *Stuck
 		if errors.As(err, &stuck) {
 			return d.fallBack(stuck.Reason)
@@ -204,12 +216,15 @@ func (d *driver[T]) drop(row int) Pick {
 
 // backward removes rows while there are too many.
 func (d *driver[T]) backward(back Backward) error {
-	for d.overFull() && len(d.result.Fallbacks) == 0 {
+	for d.overFull() && len(d.result.Fallbacks) == 0 && !d.space.Cancelled() {
 		removable := d.removable()
 		if !slices.ContainsFunc(d.result.Picks, func(p Pick) bool { return removable(p.Row) }) {
 			return nil
 		}
 		choice, err := back.NextBackward(d.result.Rows(), removable)
+		if d.space.Cancelled() {
+			return nil
+		}
 		var stuck *Stuck
 		if errors.As(err, &stuck) {
 			return d.fallBack(stuck.Reason)

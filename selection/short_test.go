@@ -99,12 +99,12 @@ func TestShortRowsPickTheSame(t *testing.T) {
 			if i%2 == 0 {
 				p.Constraints = Constraints{Exclude: []int{3, 5}, Group: groups, PerGroup: 2}
 			}
-			want, err := Select(m, p)
+			want, err := Select(t.Context(), m, p)
 			must(t, err)
 			p.Plain = false
 			for threads := range 2 {
 				linalg.SetThreads(threads)
-				got, err := Select(m, p)
+				got, err := Select(t.Context(), m, p)
 				must(t, err)
 				if !slices.Equal(got.Picks, want.Picks) {
 					t.Errorf("%s, %s, %s: %v, plain %v", name, m.Name(), p.Mode, got.Rows(), want.Rows())
@@ -118,13 +118,13 @@ func TestShortRowsPickTheSame(t *testing.T) {
 // vary along few directions.
 func TestShortRowsRuleOut(t *testing.T) {
 	p := Problem[float32]{Pool: hardMatrix[float32](hardRows()["decaying"], 5000, 1), Train: hardMatrix[float32](hardRows()["decaying"], 200, 2), Mode: TP, Batch: 50}
-	r, err := Select(LCMD[float32]{}, p)
+	r, err := Select(t.Context(), LCMD[float32]{}, p)
 	must(t, err)
 	if r.Computed > 0.05 {
 		t.Errorf("a share of %v of the distances was computed", r.Computed)
 	}
 	p.Plain = true
-	if r, err = Select(LCMD[float32]{}, p); err != nil || r.Computed != 1 {
+	if r, err = Select(t.Context(), LCMD[float32]{}, p); err != nil || r.Computed != 1 {
 		t.Errorf("the plain version computed a share of %v, error %v", r.Computed, err)
 	}
 }
@@ -135,11 +135,11 @@ func TestTargetRowsHaveShortRows(t *testing.T) {
 	p := Problem[float32]{Pool: hardMatrix[float32](f, 2100, 1), Train: hardMatrix[float32](f, 30, 2), Mode: TP, Batch: 20,
 		Target: Target[float32]{Rows: hardMatrix[float32](f, 100, 3)}}
 	for _, m := range []Method[float32]{LCMD[float32]{}, KMeansPP[float32]{}} {
-		got, err := Select(m, p)
+		got, err := Select(t.Context(), m, p)
 		must(t, err)
 		q := p
 		q.Plain = true
-		want, err := Select(m, q)
+		want, err := Select(t.Context(), m, q)
 		must(t, err)
 		if !slices.Equal(got.Picks, want.Picks) {
 			t.Errorf("%s: %v, plain %v", m.Name(), got.Rows(), want.Rows())

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -17,6 +18,7 @@ import (
 // space whose inner product is the kernel. Candidates are numbered: pool rows
 // from 0, training rows from PoolSize.
 type Space[T matrix.Float] struct {
+	ctx                 context.Context // of the call of Select that the space lives for
 	mode                Mode
 	batch               int
 	pool, train, target set[T]
@@ -39,8 +41,8 @@ type set[T matrix.Float] struct {
 }
 
 // newSpace looks at all rows of a problem that has been checked.
-func newSpace[T matrix.Float](p *Problem[T]) (*Space[T], error) {
-	s := &Space[T]{mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
+func newSpace[T matrix.Float](ctx context.Context, p *Problem[T]) (*Space[T], error) {
+	s := &Space[T]{ctx: ctx, mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
 		limits: newLimits(p.Pool.Rows, p.Constraints)}
 	s.pool = set[T]{name: "pool", rows: p.Pool}
 	s.train = set[T]{name: "train", rows: p.Train}
@@ -53,6 +55,11 @@ func newSpace[T matrix.Float](p *Problem[T]) (*Space[T], error) {
 	return s, nil
 }
 
+// Cancelled tells that nobody waits for the batch any more. Select looks after
+// each call of a method. One that takes seconds in a call looks for each block of
+// its work, too, and returns anything: the result is thrown away.
+func (s *Space[T]) Cancelled() bool { return s.ctx.Err() != nil }
+
 // prepare does what the kernel does to each row alone, and computes the
 // diagonal. Features that are not finite, and values of the kernel that make no
 // sense, are errors.
@@ -61,7 +68,7 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 		return nil
 	}
 	if k != nil {
-		ready, rows, err := kernel.Prepare(k, one.rows)
+		ready, rows, err := kernel.Prepare(s.ctx, k, one.rows)
 		if err != nil {
 			return inSet(err, one.name)
 		}

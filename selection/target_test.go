@@ -89,7 +89,7 @@ func TestTargetIsRefusedWhereItHasNoMeaning(t *testing.T) {
 	p := selectiontest.Cases()[0].Problem
 	p.Target.Weights = weightsFor(p.Pool.Rows)
 	for _, e := range selection.Methods[float64]() {
-		_, err := selection.Select(e.New(selection.Settings{}), p)
+		_, err := selection.Select(t.Context(), e.New(selection.Settings{}), p)
 		var refused *selection.MethodError
 		if e.Target != (err == nil) || err != nil && !errors.As(err, &refused) {
 			t.Errorf("%s: %v", e.Name, err)

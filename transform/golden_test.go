@@ -124,7 +124,7 @@ func diag[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense[T]
 
 func features[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense[T]) matrix.Dense[T] {
 	t.Helper()
-	dst, err := kernel.FeatureMatrix(k.(kernel.FeatureMap[T]), rows)
+	dst, err := kernel.FeatureMatrix(t.Context(), k.(kernel.FeatureMap[T]), rows)
 	if err != nil {
 		t.Fatal(err)
 	}

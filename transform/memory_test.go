@@ -25,7 +25,7 @@ func TestMemoryOfASketchedPool(t *testing.T) {
 	before := allocated()
 	taps := network.NewTaps(net, kernel.BlockRows, 0)
 	k := must(transform.Sketch(kernel.NewGrad(taps), p, transform.Seeded(1, "sketch"), transform.Paper))
-	features, err := kernel.FeatureMatrix(k, pool)
+	features, err := kernel.FeatureMatrix(t.Context(), k, pool)
 	if err != nil {
 		t.Fatal(err)
 	}

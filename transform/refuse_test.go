@@ -178,7 +178,7 @@ func TestFeaturesThatOverflow(t *testing.T) {
 	net := &kerneltest.Network[float32]{SigmaW: 1, Activation: kerneltest.ReLU, Biases: [][]float32{{0}, {0}},
 		Weights: []matrix.Dense[float32]{matrix.View(1, 1, []float32{3e38}), matrix.View(1, 1, []float32{1})}}
 	k := must(kernel.NewLastLayers(net, 1))
-	_, err := kernel.FeatureMatrix(k, matrix.View(3, 1, []float32{0.5, 1, 2}))
+	_, err := kernel.FeatureMatrix(t.Context(), k, matrix.View(3, 1, []float32{0.5, 1, 2}))
 	var row *kernel.RowError
 	if !errors.As(err, &row) || row.Row != 2 || row.What != "feature" {
 		t.Errorf("error %v", err)

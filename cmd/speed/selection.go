@@ -59,7 +59,7 @@ func measure[T matrix.Float](b *bench, m selection.Method[T], p selection.Proble
 		op += " plain"
 	}
 	start := time.Now()
-	r, err := selection.Select(m, p)
+	r, err := selection.Select(context.Background(), m, p)
 	must(err)
 	b.print(line{Section: b.section, Op: op, Shape: size(p.Pool), Threads: linalg.Threads(),
 		Value: time.Since(start).Seconds(), Unit: "s", Percent: 100 * r.Computed})

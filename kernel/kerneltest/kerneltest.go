@@ -3,6 +3,7 @@
 package kerneltest
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -167,7 +168,7 @@ func (c check[T]) threads(gram matrix.Dense[T]) {
 func (c check[T]) prepared(gram matrix.Dense[T]) {
 	c.t.Helper()
 	n := c.rows.Rows
-	k, sets, err := kernel.Prepare(c.k, c.rows.Slice(0, n/2), c.rows.Slice(n/2, n))
+	k, sets, err := kernel.Prepare(context.Background(), c.k, c.rows.Slice(0, n/2), c.rows.Slice(n/2, n))
 	c.must(err)
 	got := poisoned[T](n/2, n-n/2)
 	c.must(k.Cross(got, sets[0], sets[1]))

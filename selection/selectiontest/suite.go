@@ -153,7 +153,7 @@ func (s Suite[T]) rounding() float64 {
 
 func (s Suite[T]) mustSelect(t *testing.T, name string, p selection.Problem[float64]) *selection.Result {
 	t.Helper()
-	r, err := selection.Select(s.Method, convert[T](p))
+	r, err := selection.Select(t.Context(), s.Method, convert[T](p))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

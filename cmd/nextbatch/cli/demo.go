@@ -116,7 +116,7 @@ func (d *demo) rmse(ctx context.Context, spec nextbatch.Spec) ([]float64, error)
 		if round == d.rounds {
 			return errors, nil
 		}
-		if labelled, err = d.label(r, spec, labelled, round); err != nil {
+		if labelled, err = d.label(ctx, r, spec, labelled, round); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +131,7 @@ func (d *demo) rows(index []int) (matrix.Dense[float32], []float64) {
 }
 
 // label returns the labelled rows with a batch more.
-func (d *demo) label(r *network.Regressor[float32], spec nextbatch.Spec, labelled []int, round int) ([]int, error) {
+func (d *demo) label(ctx context.Context, r *network.Regressor[float32], spec nextbatch.Spec, labelled []int, round int) ([]int, error) {
 	x, _ := d.rows(labelled)
 	train, err := r.Inputs(x)
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *demo) label(r *network.Regressor[float32], spec nextbatch.Spec, labelle
 	if err != nil {
 		return nil, err
 	}
-	batch, err := nextbatch.Select(spec, nextbatch.Problem{
+	batch, err := nextbatch.Select(ctx, spec, nextbatch.Problem{
 		Networks: r.Ensemble(), Train: train, Pool: pool, Batch: d.batch, Seed: d.seed + uint64(round),
 	})
 	if err != nil {

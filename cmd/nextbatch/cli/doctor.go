@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -151,7 +152,7 @@ func choleskyError() float64 {
 func selectionError() float64 {
 	const rows, batch = 500, 10
 	train, pool := drawn[float32]("train", 3, 5), drawn[float32]("pool", rows, 5)
-	picked, err := nextbatch.Select(nextbatch.MustParseSpec("maxdist-tp:features"), nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
+	picked, err := nextbatch.Select(context.Background(), nextbatch.MustParseSpec("maxdist-tp:features"), nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
 	if err != nil {
 		return math.Inf(1)
 	}

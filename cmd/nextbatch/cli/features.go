@@ -27,7 +27,7 @@ func newFeatures() *cobra.Command {
 					if path == "" {
 						continue
 					}
-					numbers, err := nextbatch.Features(s.spec, s.problem, rows)
+					numbers, err := nextbatch.Features(ctx, s.spec, s.problem, rows)
 					if err != nil {
 						return usageError{err}
 					}
@@ -76,7 +76,7 @@ func newGram() *cobra.Command {
 				if need := 8 * int64(a.Rows) * int64(b.Rows); s.limit > 0 && need > s.limit || availableMemory() > 0 && need > availableMemory() {
 					return usagef("a matrix of %d x %d takes %s, which does not fit; write features instead", a.Rows, b.Rows, bytesText(need))
 				}
-				numbers, err := nextbatch.Gram(s.spec, s.problem, a, b)
+				numbers, err := nextbatch.Gram(ctx, s.spec, s.problem, a, b)
 				if err != nil {
 					return usageError{err}
 				}

@@ -515,29 +515,16 @@ func (s *selecting) prepare(ctx context.Context) error {
 	return nil
 }
 
-// pick selects, and stops to wait when the context ends.
+// pick selects.
 func (s *selecting) pick(ctx context.Context) (*nextbatch.Batch, error) {
-	type answer struct {
-		batch *nextbatch.Batch
-		err   error
-	}
 	s.progress.say("selecting %d rows by %v", s.batch, s.spec)
-	answers := make(chan answer, 1)
-	go func() {
-		batch, err := nextbatch.Select(s.spec, s.problem)
-		answers <- answer{batch, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case a := <-answers:
-		var problem *selection.ProblemError
-		if errors.As(a.err, &problem) {
-			return nil, usageError{a.err}
-		}
-		if a.err != nil {
-			return nil, dataError{a.err}
-		}
-		return a.batch, nil
+	batch, err := nextbatch.Select(ctx, s.spec, s.problem)
+	var problem *selection.ProblemError
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return batch, err
+	case errors.As(err, &problem):
+		return nil, usageError{err}
 	}
+	return nil, dataError{err}
 }
