@@ -71,7 +71,7 @@ var table = map[string]rule{
 	root:                      {may: []string{"matrix", "dataset", "network", "kernel", "transform", "selection"}},
 	"campaign":                {may: []string{root, "dataset"}},
 	"benchmark":               {may: []string{root, "network", "dataset/source"}},
-	"report":                  {may: []string{"benchmark", "campaign"}},
+	"report":                  {may: []string{root, "benchmark", "campaign"}},
 	"server":                  {may: []string{"campaign", "benchmark", "report"}},
 	"cmd/speed":               {may: below("cmd/speed")},
 	"cmd/nextbatch/cli":       {may: below("cmd/nextbatch/cli")},

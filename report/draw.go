@@ -1,0 +1,275 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"image/color"
+	"io"
+	"regexp"
+	"strings"
+
+	"golang.org/x/text/encoding/charmap"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Lengths of the layout, in points.
+const (
+	margin   = vg.Length(8)
+	gap      = vg.Length(12) // between panels
+	thumb    = vg.Length(24) // a piece of the curve in the legend
+	rowSkip  = vg.Length(13)
+	noteSkip = vg.Length(11)
+)
+
+// dotsPerInch is fine enough for print at the size of the figure.
+const dotsPerInch = 200
+
+// Write writes the figure as "png", "svg" or "pdf".
+func (f *Figure) Write(w io.Writer, format string) error {
+	var contents []byte
+	var err error
+	switch format {
+	case "png":
+		contents, err = f.PNG()
+	case "svg":
+		contents, err = f.SVG()
+	case "pdf":
+		contents, err = f.PDF()
+	default:
+		return fmt.Errorf("report: a figure cannot be written as %q; png, svg and pdf are known", format)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(contents)
+	return err
+}
+
+// PNG returns the figure as pixels, 200 per inch.
+func (f *Figure) PNG() ([]byte, error) {
+	l := f.layout()
+	c := vgimg.NewWith(vgimg.UseWH(l.width, l.height), vgimg.UseDPI(dotsPerInch), vgimg.UseBackgroundColor(color.White))
+	return l.bytes(c, vgimg.PngCanvas{Canvas: c})
+}
+
+// SVG returns the figure as a document of its own.
+func (f *Figure) SVG() ([]byte, error) {
+	inline, err := f.inline()
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(`<?xml version="1.0" encoding="UTF-8"?>`+"\n"), inline...), nil
+}
+
+var (
+	svgComment = regexp.MustCompile(`(?s)<!--.*?-->\n?`)
+	svgStart   = regexp.MustCompile(`<svg [^>]*>`)
+)
+
+// inline is the figure as an SVG element for a page.
+func (f *Figure) inline() ([]byte, error) {
+	l := f.layout()
+	c := vgsvg.New(l.width, l.height)
+	raw, err := l.bytes(c, c)
+	if err != nil {
+		return nil, err
+	}
+	_, raw, _ = bytes.Cut(raw, []byte("?>\n"))
+	raw = svgComment.ReplaceAll(raw, nil)
+	// Fonts of the same widths, for readers that lack ours.
+	raw = bytes.ReplaceAll(raw, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
+	start := svgStart.FindIndex(raw)
+	title := "\n<title>" + html.EscapeString(f.Title) + "</title>"
+	return bytes.Join([][]byte{raw[:start[1]], raw[start[1]:]}, []byte(title)), nil
+}
+
+var pdfDate = regexp.MustCompile(`/(CreationDate|ModDate) \(D:[^)]*\)`)
+
+// PDF returns the figure as a page of its size, fonts included. It bears no
+// date, so that the same figure gives the same bytes.
+func (f *Figure) PDF() ([]byte, error) {
+	l := f.layout()
+	c := pdfCanvas{vgpdf.New(l.width, l.height)}
+	raw, err := l.bytes(c, c.Canvas)
+	if err != nil {
+		return nil, err
+	}
+	return pdfDate.ReplaceAllFunc(raw, func(date []byte) []byte { // of the same length: places in the file count
+		key, _, _ := bytes.Cut(date, []byte("("))
+		return append(key, []byte("(D:20000101000000"+strings.Repeat(" ", len(date)-len(key)-18)+")")...)
+	}), nil
+}
+
+// pdfCanvas writes text in the encoding that the fonts in the file have.
+type pdfCanvas struct{ *vgpdf.Canvas }
+
+func (c pdfCanvas) FillString(f font.Face, at vg.Point, s string) {
+	var encoded []byte
+	for _, r := range s {
+		b, ok := charmap.Windows1252.EncodeRune(r)
+		if !ok {
+			b = '?'
+		}
+		encoded = append(encoded, b)
+	}
+	c.Canvas.FillString(f, at, string(encoded))
+}
+
+// layout is a figure with places for its parts.
+type layout struct {
+	figure        *Figure
+	width, height vg.Length
+	top, bottom   vg.Length // kept free for the title, and for legend and note
+	plots         [][]*plot.Plot
+
+	legend       []string
+	styles       map[string]style
+	lines        map[string]bool // names that are curves
+	perRow, rows int             // of the legend
+	note         []string        // in lines
+}
+
+func (f *Figure) layout() *layout {
+	l := &layout{figure: f}
+	l.legend, l.styles, l.lines = f.names()
+	columns := f.Columns
+	if columns <= 0 {
+		columns = max(1, len(f.Panels))
+	}
+	for at := 0; at < len(f.Panels); at += columns {
+		row := make([]*plot.Plot, columns)
+		for i, p := range f.Panels[at:min(at+columns, len(f.Panels))] {
+			row[i] = p.plot(l.styles)
+		}
+		l.plots = append(l.plots, row)
+	}
+	panelWidth, panelHeight := f.panelSize()
+	l.width = 2*margin + vg.Length(columns)*panelWidth + vg.Length(columns-1)*gap
+	l.note = wrap(f.Note, textStyle(tickSize, ink), l.width-2*margin)
+	l.arrangeLegend()
+	l.top = margin
+	if f.Title != "" {
+		l.top += titleSize + 6
+	}
+	l.bottom = margin + rowSkip*vg.Length(l.rows) + noteSkip*vg.Length(len(l.note)) + 10
+	rows := vg.Length(max(1, len(l.plots)))
+	l.height = l.top + l.bottom + rows*panelHeight + (rows-1)*gap
+	return l
+}
+
+func (f *Figure) panelSize() (width, height vg.Length) {
+	width, height = f.Width, f.Height
+	single := len(f.Panels) <= 1
+	if width == 0 && single {
+		width = 396
+	} else if width == 0 {
+		width = 170
+	}
+	if height == 0 && single {
+		height = width * 2 / 3
+	} else if height == 0 {
+		height = 145
+	}
+	return width, height
+}
+
+// entryWidth is the room for one entry of the legend.
+func (l *layout) entryWidth() (width vg.Length) {
+	style := textStyle(labelSize, black)
+	for _, name := range l.legend {
+		width = max(width, style.Width(name))
+	}
+	return width + thumb + 18
+}
+
+func (l *layout) arrangeLegend() {
+	if len(l.legend) == 0 {
+		return
+	}
+	l.perRow = min(len(l.legend), max(1, int((l.width-2*margin)/l.entryWidth())))
+	l.rows = (len(l.legend) + l.perRow - 1) / l.perRow
+	l.perRow = (len(l.legend) + l.rows - 1) / l.rows // rows of the same length
+	l.width = max(l.width, 2*margin+l.entryWidth())
+}
+
+// wrap breaks text into lines that fit.
+func wrap(s string, style text.Style, width vg.Length) (lines []string) {
+	for _, word := range strings.Fields(s) {
+		last := len(lines) - 1
+		if last >= 0 && style.Width(lines[last]+" "+word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+// bytes draws and encodes. The drawing library panics on what it cannot do, such
+// as a font that cannot be written to a temporary folder: that is an error here.
+func (l *layout) bytes(c vg.CanvasSizer, out io.WriterTo) (contents []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("report: the figure %q cannot be drawn: %v", l.figure.Title, r)
+		}
+	}()
+	l.draw(draw.New(c))
+	var b bytes.Buffer
+	_, err = out.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+func (l *layout) draw(c draw.Canvas) {
+	if l.figure.Title != "" {
+		style := textStyle(titleSize, black)
+		style.XAlign, style.YAlign = text.XCenter, text.YTop
+		c.FillText(style, vg.Point{X: c.Center().X, Y: c.Max.Y - margin}, l.figure.Title)
+	}
+	l.drawPanels(draw.Crop(c, margin, -margin, l.bottom, -l.top))
+	l.drawLegend(c)
+	style := textStyle(tickSize, ink)
+	for i, line := range l.note {
+		up := noteSkip*vg.Length(len(l.note)-1-i) + margin
+		c.FillText(style, vg.Point{X: c.Min.X + margin, Y: c.Min.Y + up}, line)
+	}
+}
+
+func (l *layout) drawPanels(c draw.Canvas) {
+	if len(l.plots) == 0 {
+		return
+	}
+	tiles := draw.Tiles{Rows: len(l.plots), Cols: len(l.plots[0]), PadX: gap, PadY: gap}
+	for r, row := range plot.Align(l.plots, tiles, c) {
+		for i, place := range row {
+			if p := l.plots[r][i]; p != nil {
+				p.Draw(place)
+			}
+		}
+	}
+}
+
+func (l *layout) drawLegend(c draw.Canvas) {
+	width := l.entryWidth()
+	left := c.Center().X - width*vg.Length(l.perRow)/2 + 9
+	top := c.Min.Y + l.bottom - rowSkip
+	names := textStyle(labelSize, black)
+	names.YAlign = text.YCenter
+	for i, name := range l.legend {
+		x, y := left+width*vg.Length(i%l.perRow), top-rowSkip*vg.Length(i/l.perRow)
+		style := l.styles[name]
+		if l.lines[name] {
+			c.StrokeLine2(style.line(), x, y, x+thumb, y)
+		} else {
+			c.DrawGlyph(draw.GlyphStyle{Color: style.colour, Radius: 2.5, Shape: style.shape}, vg.Point{X: x + thumb/2, Y: y})
+		}
+		c.FillText(names, vg.Point{X: x + thumb + 5, Y: y}, name)
+	}
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"strings"
+	"testing"
+)
+
+// sample has curves with bands, gaps, a single point and names that need
+// escaping.
+func sample() *Figure {
+	nan := math.NaN()
+	f := Curves("a < b & \"c\"", "labelled rows", "RMSE × 2 – ü", []Curve{
+		{Name: "<script>", X: []float64{256, 512, 1024, 2048}, Y: []float64{1, 0.5, 0.4, 0.3},
+			Low: []float64{0.9, 0.4, nan, 0.2}, High: []float64{1.1, 0.6, 0.5, 0.4}},
+		{Name: "gap & dot", X: []float64{256, 512, 1024, 2048}, Y: []float64{0.8, nan, 0.3, nan}},
+		{Name: "not positive", X: []float64{256, 512, 1024}, Y: []float64{0.8, 0, -1}},
+		{Name: "empty"},
+	})
+	f.Panels[0].X, f.Panels[0].Y = Log2, Log10
+	f.Panels = append(f.Panels, Panel{Title: "marks", Marks: []Mark{
+		{Name: "one", X: 1, Y: 2}, {Name: "beside", X: 3, Y: 4, Labelled: true}, {Name: "none", X: nan, Y: 1}}})
+	f.Panels = append(f.Panels, Panel{Title: "nothing", X: Log10, Y: Log10})
+	f.Columns, f.Note = 2, strings.Repeat("three runs & more; ", 20)
+	return f
+}
+
+// mustParseXML reads a document to its end.
+func mustParseXML(t *testing.T, document []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(document))
+	d.Entity = xml.HTMLEntity
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestFigureFormats(t *testing.T) {
+	f := sample()
+	pixels, err := f.PNG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(pixels))
+	if err != nil || picture.Bounds().Dx() < 500 {
+		t.Fatalf("%v, %v", picture.Bounds(), err)
+	}
+	vector, err := f.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustParseXML(t, vector)
+	for _, want := range []string{"&lt;script&gt;", "gap &amp; dot", "no results", "beside", "<title>a &lt; b &amp; "} {
+		if !bytes.Contains(vector, []byte(want)) {
+			t.Errorf("the SVG has no %q", want)
+		}
+	}
+	page, err := f.PDF()
+	if err != nil || !bytes.HasPrefix(page, []byte("%PDF-")) || !bytes.HasSuffix(bytes.TrimSpace(page), []byte("%%EOF")) {
+		t.Fatalf("%q…, %v", page[:10], err)
+	}
+	if err := f.Write(io.Discard, "gif"); err == nil {
+		t.Error("gif was written")
+	}
+}
+
+func TestFiguresAreDeterministic(t *testing.T) {
+	for _, format := range []string{"png", "svg", "pdf"} {
+		var first []byte
+		for range 2 {
+			var b bytes.Buffer
+			if err := sample().Write(&b, format); err != nil {
+				t.Fatal(err)
+			}
+			if first != nil && !bytes.Equal(b.Bytes(), first) {
+				t.Errorf("%s differs", format)
+			}
+			first = b.Bytes()
+		}
+	}
+}
+
+func TestFigureWithoutPanels(t *testing.T) {
+	for _, f := range []*Figure{{}, Curves("", "", "", nil), {Title: "t", Panels: []Panel{{Curves: []Curve{{Name: strings.Repeat("long ", 100)}}}}}} {
+		for _, format := range []string{"png", "svg", "pdf"} {
+			if err := f.Write(io.Discard, format); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestStylesKeepTheirOrder(t *testing.T) {
+	f := Figure{Order: []string{"a", "b", "c"}, Panels: []Panel{{Curves: []Curve{{Name: "c"}, {Name: "x"}, {Name: "a"}}}}}
+	legend, styles, _ := f.names()
+	if strings.Join(legend, "") != "acx" || styles["c"].colour != styleOf(2).colour || styles["x"].colour != styleOf(3).colour {
+		t.Errorf("%v, %v", legend, styles)
+	}
+}
+
+func TestStylesDiffer(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 24 {
+		s := styleOf(i)
+		key := fmt.Sprint(s.colour, s.dash)
+		if seen[key] {
+			t.Errorf("style %d has been there", i)
+		}
+		seen[key] = true
+	}
+}

@@ -1,0 +1,244 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Table is a table with a title, and a note that says what stands behind the
+// numbers.
+type Table struct {
+	Title, Note string
+	Columns     []Column
+	Rows        []Row
+}
+
+// Column is the head of a column.
+type Column struct {
+	Head  string
+	LaTeX string // the head in LaTeX; empty if it is Head
+}
+
+// Row is a row of cells, one for each column; Rule draws a line above it.
+type Row struct {
+	Cells []Cell
+	Rule  bool
+}
+
+// Cell is a piece of text, or a number that is shown with some digits.
+type Cell struct {
+	text   string
+	latex  string // empty if it is text
+	number bool
+	value  float64
+	bold   bool
+}
+
+// missing stands in a table where there is no number.
+const missing = "–"
+
+// Text is a cell of text.
+func Text(s string) Cell { return Cell{text: s} }
+
+// Number is a cell with a number, shown with digits after the point. NaN shows
+// that there is none.
+func Number(v float64, digits int) Cell {
+	c := Cell{number: true, value: v, text: strconv.FormatFloat(v, 'f', digits, 64)}
+	if math.IsNaN(v) {
+		c.text, c.latex = missing, "---"
+	} else if strings.Trim(c.text, "-0.") == "" {
+		c.text = strings.TrimPrefix(c.text, "-") // no minus zero
+	}
+	return c
+}
+
+// Count is a cell with a whole number.
+func Count(n int) Cell { return Number(float64(n), 0) }
+
+// Bold returns the cell in bold type.
+func (c Cell) Bold() Cell {
+	c.bold = true
+	return c
+}
+
+// typeset returns a cell with its own text in LaTeX.
+func typeset(s, latex string) Cell { return Cell{text: s, latex: latex} }
+
+// boldBest makes the smallest numbers bold: all that show the same digits.
+func boldBest(cells []*Cell) {
+	best := math.Inf(1)
+	for _, c := range cells {
+		if c.number && c.value < best {
+			best = c.value
+		}
+	}
+	for _, c := range cells {
+		if shown, err := strconv.ParseFloat(c.text, 64); c.number && err == nil && shown == roundAs(best, c.text) {
+			c.bold = true
+		}
+	}
+}
+
+// roundAs rounds a number to the digits that the text has after its point.
+func roundAs(v float64, like string) float64 {
+	_, digits, _ := strings.Cut(like, ".")
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', len(digits), 64), 64)
+	return r
+}
+
+// WriteText writes the table for a terminal. What is bold elsewhere has a star.
+func (t *Table) WriteText(w io.Writer) error {
+	grid := t.textGrid()
+	var b strings.Builder
+	if t.Title != "" {
+		b.WriteString(t.Title + "\n\n")
+	}
+	grid.line(&b, head(t.Columns))
+	for i, r := range t.Rows {
+		if i == 0 || r.Rule {
+			b.WriteString(strings.Repeat("-", grid.width()) + "\n")
+		}
+		grid.line(&b, r.Cells)
+	}
+	if t.Note != "" {
+		b.WriteString("\n" + t.Note + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// textGrid has the widths of the columns, and which of them hold numbers and
+// end, not begin, at the same place.
+type textGrid struct {
+	widths  []int
+	numeric []bool
+}
+
+func (t *Table) textGrid() textGrid {
+	g := textGrid{make([]int, len(t.Columns)), make([]bool, len(t.Columns))}
+	for _, r := range append([]Row{{Cells: head(t.Columns)}}, t.Rows...) {
+		for i, c := range r.Cells {
+			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(c.text))
+			g.numeric[i] = g.numeric[i] || c.number
+		}
+	}
+	return g
+}
+
+func (g textGrid) width() int {
+	total := 2*len(g.widths) - 1
+	for _, n := range g.widths {
+		total += n
+	}
+	return total
+}
+
+func (g textGrid) line(b *strings.Builder, cells []Cell) {
+	var l strings.Builder
+	for i, c := range cells {
+		pad := strings.Repeat(" ", g.widths[i]-utf8.RuneCountInString(c.text))
+		star := " "
+		if c.bold {
+			star = "*"
+		}
+		if g.numeric[i] {
+			l.WriteString(pad + c.text + star + " ")
+		} else {
+			l.WriteString(c.text + star + pad + " ")
+		}
+	}
+	b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+}
+
+// head is the row of heads.
+func head(columns []Column) (cells []Cell) {
+	for _, c := range columns {
+		cells = append(cells, typeset(c.Head, c.LaTeX))
+	}
+	return cells
+}
+
+// WriteCSV writes heads and rows, numbers in full; a missing one is empty.
+func (t *Table) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	for _, r := range append([]Row{{Cells: head(t.Columns)}}, t.Rows...) {
+		record := make([]string, len(r.Cells))
+		for i, c := range r.Cells {
+			record[i] = c.full()
+		}
+		if err := out.Write(record); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// full is the cell with all digits.
+func (c Cell) full() string {
+	switch {
+	case !c.number:
+		return c.text
+	case math.IsNaN(c.value):
+		return ""
+	}
+	return strconv.FormatFloat(c.value, 'g', -1, 64)
+}
+
+// WriteLaTeX writes a tabular environment, and title and note as a comment.
+func (t *Table) WriteLaTeX(w io.Writer) error {
+	var b strings.Builder
+	for _, s := range []string{t.Title, t.Note} {
+		for _, line := range strings.Split(s, "\n") {
+			if line != "" {
+				b.WriteString("% " + line + "\n")
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\\begin{tabular}{%s}\n", strings.Repeat("c", len(t.Columns)))
+	writeTypeset(&b, head(t.Columns))
+	for i, r := range t.Rows {
+		if i == 0 || r.Rule {
+			b.WriteString("\\hline\n")
+		}
+		writeTypeset(&b, r.Cells)
+	}
+	b.WriteString("\\end{tabular}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeTypeset(b *strings.Builder, cells []Cell) {
+	for i, c := range cells {
+		if i > 0 {
+			b.WriteString(" & ")
+		}
+		b.WriteString(c.typeset())
+	}
+	b.WriteString(" \\\\\n")
+}
+
+func (c Cell) typeset() string {
+	s := c.latex
+	if s == "" {
+		s = EscapeLaTeX(c.text)
+	}
+	if c.bold {
+		return `\textbf{` + s + `}`
+	}
+	return s
+}
+
+var latexEscapes = strings.NewReplacer(
+	`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `%`, `\%`, `#`, `\#`, `_`, `\_`,
+	`~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, `<`, `\textless{}`, `>`, `\textgreater{}`,
+	`|`, `\textbar{}`, `"`, `\textquotedbl{}`, "–", "--", "×", `$\times$`, "±", `$\pm$`, "\n", " ",
+)
+
+// EscapeLaTeX makes plain text safe for LaTeX.
+func EscapeLaTeX(s string) string { return latexEscapes.Replace(s) }

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// The theme: how all figures look. Sizes are for print at the size of the
+// figure; colours are those of Okabe and Ito, which stay apart for the colour
+// blind, with a grey in place of their yellow, which is too pale for a line on
+// white. Lines differ in their dashes as well, marks in their shape, so that a
+// copy in black and white can still be read.
+
+var (
+	black      = color.RGBA{0, 0, 0, 255}
+	orange     = color.RGBA{230, 159, 0, 255}
+	skyBlue    = color.RGBA{86, 180, 233, 255}
+	green      = color.RGBA{0, 158, 115, 255}
+	blue       = color.RGBA{0, 114, 178, 255}
+	vermillion = color.RGBA{213, 94, 0, 255}
+	purple     = color.RGBA{204, 121, 167, 255}
+	grey       = color.RGBA{128, 128, 128, 255}
+
+	faint = color.RGBA{225, 225, 225, 255} // lines of the grid
+	ink   = color.RGBA{90, 90, 90, 255}    // notes
+)
+
+// dashes are lengths of strokes and gaps.
+var dashes = [][]vg.Length{solid: nil, dashed: {5, 2}, dotted: {1.5, 1.5}, dashDot: {6, 2, 1.5, 2}, long: {9, 3}}
+
+const (
+	solid = iota
+	dashed
+	dotted
+	dashDot
+	long
+)
+
+// style tells one curve or mark from the others.
+type style struct {
+	colour color.RGBA
+	dash   int
+	shape  draw.GlyphDrawer
+}
+
+// styles are for the first eight curves of a figure. The first and the last
+// stand out: in the figures of the benchmark they are random selection and LCMD.
+var styles = []style{
+	{black, solid, draw.CircleGlyph{}},
+	{grey, dashDot, draw.SquareGlyph{}},
+	{skyBlue, dashed, draw.TriangleGlyph{}},
+	{blue, solid, draw.PyramidGlyph{}},
+	{green, dashed, draw.CrossGlyph{}},
+	{purple, dotted, draw.PlusGlyph{}},
+	{orange, dashDot, draw.RingGlyph{}},
+	{vermillion, solid, draw.BoxGlyph{}},
+}
+
+// styleOf returns style number i. After the eighth the colours come again with
+// other dashes and shapes.
+func styleOf(i int) style {
+	s, lap := styles[i%len(styles)], i/len(styles)
+	s.dash = (s.dash + lap) % len(dashes)
+	s.shape = styles[(i+3*lap)%len(styles)].shape
+	return s
+}
+
+// line is how a curve of the style is drawn.
+func (s style) line() draw.LineStyle {
+	return draw.LineStyle{Color: s.colour, Width: lineWidth, Dashes: dashes[s.dash]}
+}
+
+const (
+	titleSize = vg.Length(11)
+	labelSize = vg.Length(8.5)
+	tickSize  = vg.Length(7.5)
+	lineWidth = vg.Length(1.3)
+	thin      = vg.Length(0.5)
+)
+
+// face is the font of figures. Liberation Sans has the widths of Arial and
+// Helvetica, one of which is there where an SVG is looked at.
+func face(size vg.Length) font.Font {
+	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+}
+
+func textStyle(size vg.Length, c color.Color) text.Style {
+	return text.Style{Color: c, Font: face(size), Handler: plot.DefaultTextHandler}
+}
+
+// themed returns an empty plot that looks as ours do.
+func themed() *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	p.Title.TextStyle.Font = face(labelSize)
+	p.Title.Padding = 3
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font = face(labelSize)
+		axis.Label.Padding = 2
+		axis.Tick.Label.Font = face(tickSize)
+		axis.Tick.Length = 3
+		axis.Tick.LineStyle.Width = thin
+		axis.LineStyle.Width = thin
+		axis.Padding = 0
+		axis.Tick.Marker = LinearTicks{}
+	}
+	return p
+}

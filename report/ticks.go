@@ -1,0 +1,144 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+)
+
+// LinearTicks marks a linear axis at round numbers: multiples of 1, 2 or 5 times
+// a power of ten, about five of them.
+type LinearTicks struct{}
+
+func (LinearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+	if !(high > low) || math.IsInf(high-low, 0) {
+		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
+	}
+	step, minor := roundStep((high - low) / 5)
+	for _, v := range multiples(minor, low, high) {
+		t := plot.Tick{Value: v}
+		if k := v / step; math.Abs(k-math.Round(k)) < 1e-6 {
+			t.Label = fixedLabel(v, step)
+		}
+		ticks = append(ticks, t)
+	}
+	return ticks
+}
+
+// roundStep returns the round number nearest to a step, in ratio, and the step
+// of the marks between.
+func roundStep(step float64) (round, minor float64) {
+	unit := math.Pow(10, math.Floor(math.Log10(step)))
+	switch part := step / unit; {
+	case part < 1.5:
+		return unit, unit / 2
+	case part < 3.5:
+		return 2 * unit, unit
+	case part < 7.5:
+		return 5 * unit, unit
+	}
+	return 10 * unit, 5 * unit
+}
+
+// multiples lists those of step from low to high, ends included.
+func multiples(step, low, high float64) (list []float64) {
+	const slack = 1e-9
+	first, last := math.Ceil(low/step-slack), math.Floor(high/step+slack)
+	for k := first; k <= last; k++ {
+		list = append(list, k*step)
+	}
+	return list
+}
+
+// LogTicks marks a logarithmic axis of base 10 or 2; zero means 10. Base 2
+// labels powers of two. Base 10 labels powers of ten; where these are few, 2 and
+// 5 times them too; and where even those are, round numbers at equal steps.
+type LogTicks struct{ Base int }
+
+func (t LogTicks) Ticks(low, high float64) []plot.Tick {
+	switch {
+	case !(low > 0) || !(high > low) || math.IsInf(high, 0):
+		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
+	case high/low < 2:
+		return LinearTicks{}.Ticks(low, high)
+	case t.Base == 2:
+		return powersOfTwo(low, high)
+	case high/low < 6:
+		return oneToNine(low, high, "123456789")
+	case high/low < 20:
+		return oneToNine(low, high, "1235")
+	case high/low < 200:
+		return oneToNine(low, high, "125")
+	}
+	return oneToNine(low, high, "1")
+}
+
+// most is how many labels an axis has at most.
+const most = 8
+
+func powersOfTwo(low, high float64) (ticks []plot.Tick) {
+	powers := multiples(1, math.Log2(low), math.Log2(high))
+	every := 1 + (len(powers)-1)/most
+	for i, k := range powers {
+		tick := plot.Tick{Value: math.Exp2(k)}
+		if i%every == 0 {
+			tick.Label = tickLabel(tick.Value)
+		}
+		ticks = append(ticks, tick)
+	}
+	return ticks
+}
+
+// oneToNine has a mark at 1 to 9 times each power of ten, and labels at those
+// whose first digit is among the labelled.
+func oneToNine(low, high float64, labelled string) (ticks []plot.Tick) {
+	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
+	every := 1 + (last-first)/most
+	for k := first; k <= last; k++ {
+		for digit := 1; digit <= 9; digit++ {
+			v := round(float64(digit) * math.Pow(10, float64(k)))
+			if v < low || v > high {
+				continue
+			}
+			tick := plot.Tick{Value: v}
+			if (k-first)%every == 0 && strings.ContainsRune(labelled, rune('0'+digit)) {
+				tick.Label = tickLabel(v)
+			}
+			ticks = append(ticks, tick)
+		}
+	}
+	return ticks
+}
+
+// round takes away what the last bits of a power of ten add.
+func round(v float64) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
+	return r
+}
+
+// tickLabel writes a number in as few signs as it takes.
+func tickLabel(v float64) string {
+	v = round(v)
+	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e6) {
+		s := strconv.FormatFloat(v, 'e', -1, 64)
+		mantissa, exponent, _ := strings.Cut(s, "e")
+		n, _ := strconv.Atoi(exponent)
+		return mantissa + "e" + strconv.Itoa(n)
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// fixedLabel writes a multiple of step with the digits that the step has, so
+// that the labels of an axis are alike.
+func fixedLabel(v, step float64) string {
+	if math.Abs(v) < step/2 {
+		v = 0
+	}
+	if math.Abs(v) >= 1e6 || step < 1e-4 {
+		return tickLabel(v)
+	}
+	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
