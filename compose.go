@@ -15,12 +15,17 @@ import (
 // until ens adds them up. Kernels are in float32 until the first transformation
 // or method with σ² in it, and in float64 from there on.
 type composer struct {
-	ctx      context.Context // of the call that the composer lives for
-	spec     Spec
-	problem  Problem
-	warnings []string
+	ctx       context.Context // of the call that the composer lives for
+	spec      Spec
+	problem   Problem
+	warnings  []string
+	embedding embedding // how far the rows are
 
 	train64 matrix.Dense[float64] // the labelled rows, once needed in float64
+}
+
+func newComposer(ctx context.Context, spec Spec, p Problem) *composer {
+	return &composer{ctx: ctx, spec: spec, problem: p, embedding: embedding{tell: p.Progress}}
 }
 
 // kernel returns the kernel in float32 or, if the spec has σ² in it, in float64;
@@ -249,7 +254,7 @@ func (c *composer) base64(member int) (kernel.Kernel[float64], error) {
 }
 
 func (c *composer) taps(member int) kernel.Taps[float32] {
-	return network.NewTaps(c.problem.Networks[member], kernel.BlockRows, 0)
+	return countedTaps{network.NewTaps(c.problem.Networks[member], kernel.BlockRows, 0), &c.embedding}
 }
 
 // baseOnInputs returns a base kernel that is computed from the rows themselves.

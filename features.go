@@ -30,7 +30,7 @@ func Features(ctx context.Context, spec Spec, p Problem, rows matrix.Dense[float
 	} else {
 		spec.Method, spec.Mode = LCMD, P
 	}
-	narrow, wide, err := kernelOf(ctx, spec, p)
+	narrow, wide, err := kernelOf(ctx, spec, p, rows.Rows)
 	if err != nil {
 		return Numbers{}, err
 	}
@@ -55,7 +55,8 @@ func (s Spec) hasNoise() bool {
 	return false
 }
 
-func kernelOf(ctx context.Context, spec Spec, p Problem) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
+// kernelOf returns the kernel of a spec for so many rows.
+func kernelOf(ctx context.Context, spec Spec, p Problem, rows int) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	if spec.Kernel == nil {
 		return nil, nil, errors.New("random looks at no kernel")
 	}
@@ -63,11 +64,12 @@ func kernelOf(ctx context.Context, spec Spec, p Problem) (kernel.Kernel[float32]
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, nil, err
 	}
-	c := &composer{ctx: ctx, spec: spec, problem: p}
+	c := newComposer(ctx, spec, p)
 	narrow, wide, err := c.kernel()
 	if err != nil {
 		return nil, nil, fmt.Errorf("%v: %w", spec, err)
 	}
+	c.embedding.expect(rows * c.spec.Members())
 	return narrow, wide, nil
 }
 
@@ -86,7 +88,7 @@ func featuresOf[T matrix.Float](ctx context.Context, spec Spec, k kernel.Kernel[
 // method matters only in that one with σ² in it computes in float64. The context
 // is looked at once a block of rows.
 func Gram(ctx context.Context, spec Spec, p Problem, a, b matrix.Dense[float32]) (Numbers, error) {
-	narrow, wide, err := kernelOf(ctx, spec, p)
+	narrow, wide, err := kernelOf(ctx, spec, p, a.Rows+b.Rows)
 	if err != nil {
 		return Numbers{}, err
 	}

@@ -34,6 +34,10 @@ type Problem struct {
 	// the pool: other rows, scaled as the pool's, or a weight for each pool row.
 	Target      selection.Target[float32]
 	Constraints selection.Constraints
+
+	// Progress is called now and then, from the goroutine that called Select,
+	// unless it is nil.
+	Progress func(Progress)
 }
 
 // Batch is what Select found.
@@ -52,7 +56,7 @@ func Select(ctx context.Context, spec Spec, p Problem) (*Batch, error) {
 		return nil, err
 	}
 	begin := time.Now()
-	c := &composer{ctx: ctx, spec: spec, problem: p}
+	c := newComposer(ctx, spec, p)
 	narrow, wide, err := c.kernel()
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", spec, err)
@@ -116,6 +120,10 @@ func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], trai
 	if spec.Mode == TP {
 		question.Mode = selection.TP
 	}
+	if p.Progress != nil {
+		question.Progress = func(step, of int) { p.Progress(Progress{Picking, step, of}) }
+	}
+	c.embedding.expect((pool.Rows + train.Rows + target.Rows.Rows) * spec.Members())
 	prepared := k
 	for _, set := range []struct {
 		name string

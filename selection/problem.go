@@ -41,6 +41,10 @@ type Problem[T matrix.Float] struct {
 	Target      Target[T]
 	Constraints Constraints
 
+	// Progress is called after each step with its number and that of all, from
+	// the goroutine that called Select, unless it is nil.
+	Progress func(step, of int)
+
 	// Plain computes everything for every row, as the paper's algorithms are
 	// written. The batch is the same; it is there to compare with.
 	Plain bool

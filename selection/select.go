@@ -42,7 +42,7 @@ func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Re
 	if err != nil {
 		return nil, err
 	}
-	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch,
+	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch, steps: p.Batch, tell: p.Progress,
 		result: &Result{Method: m.Name(), Mode: p.Mode}}
 	d.result.Timing.Init = time.Since(start)
 	err = d.run(p.Constraints.Require)
@@ -63,6 +63,8 @@ type driver[T matrix.Float] struct {
 	limits *limits
 	size   int // of the batch
 	step   int
+	steps  int // in all
+	tell   func(step, of int)
 	result *Result
 }
 
@@ -114,11 +116,21 @@ func (d *driver[T]) addFirst(require []int) error {
 
 // take puts a row into the batch.
 func (d *driver[T]) take(c Choice, why Why) {
-	if why != Required {
-		d.step++
+	if why == Required {
+		d.steps--
+	} else {
+		d.stepped()
 	}
 	d.limits.add(c.Row)
 	d.result.Picks = append(d.result.Picks, Pick{Row: c.Row, Step: d.step, Why: why, Score: c.Score, Cluster: c.Cluster})
+}
+
+// stepped counts a step.
+func (d *driver[T]) stepped() {
+	d.step++
+	if d.tell != nil {
+		d.tell(d.step, max(d.step, d.steps))
+	}
 }
 
 // selectRows fills the batch, forward and, where the method can, backward.
@@ -136,6 +148,7 @@ func (d *driver[T]) forwardBackward(back Backward) error {
 	if extra > 0 {
 		d.limits.setSlack(2)
 	}
+	d.steps += 2 * extra // there and back
 	if err := d.timed(&d.result.Timing.Forward, func() error { return d.forward(d.size + extra) }); err != nil {
 		return err
 	}
@@ -232,7 +245,7 @@ func (d *driver[T]) backward(back Backward) error {
 		if err != nil {
 			return err
 		}
-		d.step++
+		d.stepped()
 		picked := d.drop(choice.Row)
 		d.result.Removed = append(d.result.Removed, Removal{Row: choice.Row, Picked: picked.Step, Step: d.step, Score: choice.Score})
 		if err := back.Remove(choice.Row); err != nil {
