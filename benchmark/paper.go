@@ -1,0 +1,161 @@
+package benchmark
+
+import (
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The paper's numbers, from the tables of its appendix "Results".
+
+var (
+	//go:embed paper/all_methods.csv
+	paperMethodsCSV string
+	//go:embed paper/data_sets.csv
+	paperSetsCSV string
+)
+
+const (
+	paperSplits   = 20
+	paperRounding = 0.001 // numbers have three digits after the point
+)
+
+// PaperSetting is the setting of the paper's tables.
+func PaperSetting(activation string) Setting { return Setting{activation, 256, 16} }
+
+// PaperMethod is a row of the tables of all methods: mean log metrics and mean
+// seconds of a pick, over the 15 data sets.
+type PaperMethod struct {
+	Activation string
+	Spec       string
+	Log        map[Metric]float64
+	Seconds    float64
+}
+
+// PaperMethods returns the tables of all methods, ReLU and SiLU.
+func PaperMethods() (list []PaperMethod) {
+	for _, row := range paperRows(paperMethodsCSV) {
+		m := PaperMethod{Activation: row[0], Spec: row[1], Log: map[Metric]float64{}, Seconds: paperNumber(row[7])}
+		for i, metric := range AllMetrics() {
+			m.Log[metric] = paperNumber(row[2+i])
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// PaperRMSE is a cell of the tables of data sets, ReLU: the RMSE over the rounds
+// and in the last one.
+type PaperRMSE struct {
+	DataSet, Spec string
+	Mean, Last    float64
+}
+
+// PaperRMSEs returns the tables of data sets.
+func PaperRMSEs() (list []PaperRMSE) {
+	for _, row := range paperRows(paperSetsCSV) {
+		list = append(list, PaperRMSE{row[0], row[1], paperNumber(row[2]), paperNumber(row[3])})
+	}
+	return list
+}
+
+// paperRows reads a table without its heads. The tables are part of the program,
+// so what is wrong with them is a bug.
+func paperRows(text string) [][]string {
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		panic(fmt.Sprintf("benchmark: a table of the paper: %v", err))
+	}
+	return rows[1:]
+}
+
+func paperNumber(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		panic(fmt.Sprintf("benchmark: a table of the paper: %v", err))
+	}
+	return v
+}
+
+// Against is a number of ours beside the paper's.
+type Against struct {
+	DataSet     string // empty for all
+	Method      string
+	What        string
+	Ours        Mean
+	Paper       float64
+	Difference  float64
+	Relative    float64 // Difference over Paper; for logarithms exp(Difference) − 1
+	StdErr      float64 // of the difference
+	Logarithmic bool
+}
+
+// AgainstPaper compares a study with the paper's tables, as far as it has the
+// same setting, methods and data sets. The tables of all methods are means over
+// 15 data sets, so they count only for methods that have runs on all of these.
+//
+// The paper tells no standard error for a number. That of the difference is
+// computed as if its 20 splits spread as ours do, √(σ² + σ²·n/20) for n splits
+// of ours, with what the rounding to three digits adds.
+func (s *Study) AgainstPaper() (list []Against) {
+	if s.Setting != PaperSetting(s.Activation) {
+		return nil
+	}
+	if s.Activation == "relu" {
+		list = s.againstSets()
+	}
+	return append(list, s.againstMethods()...)
+}
+
+func (s *Study) againstSets() (list []Against) {
+	numbers := []struct {
+		what string
+		of   Number
+		get  func(PaperRMSE) float64
+	}{
+		{"mean RMSE", MeanOf(RMSE), func(p PaperRMSE) float64 { return p.Mean }},
+		{"last RMSE", Last(RMSE), func(p PaperRMSE) float64 { return p.Last }},
+	}
+	for _, n := range numbers {
+		for _, p := range PaperRMSEs() {
+			method, ok := s.Find(p.Spec)
+			if ok && s.Runs(method, p.DataSet) > 0 {
+				list = append(list, against(p.DataSet, method, n.what, s.Mean(n.of, method, p.DataSet), n.get(p), false))
+			}
+		}
+	}
+	return list
+}
+
+func (s *Study) againstMethods() (list []Against) {
+	var sets []string
+	for _, p := range PaperRMSEs() {
+		sets = appendNew(sets, p.DataSet)
+	}
+	for _, p := range PaperMethods() {
+		method, ok := s.Find(p.Spec)
+		if !ok || p.Activation != s.Activation || slices.ContainsFunc(sets, func(set string) bool { return s.Runs(method, set) == 0 }) {
+			continue
+		}
+		for _, m := range AllMetrics() {
+			list = append(list, against("", method, "mean log "+m.String(), s.Mean(MeanLog(m), method, sets...), p.Log[m], true))
+		}
+	}
+	return list
+}
+
+func against(set, method, what string, ours Mean, paper float64, logarithmic bool) Against {
+	a := Against{DataSet: set, Method: method, What: what, Ours: ours, Paper: paper, Logarithmic: logarithmic}
+	a.Difference = ours.Value - paper
+	a.Relative = a.Difference / paper
+	if logarithmic {
+		a.Relative = math.Expm1(a.Difference)
+	}
+	splits := float64(ours.Runs) / float64(ours.Sets)
+	a.StdErr = math.Sqrt(ours.StdErr*ours.StdErr*(1+splits/paperSplits) + paperRounding*paperRounding/12)
+	return a
+}
