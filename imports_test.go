@@ -70,7 +70,7 @@ var table = map[string]rule{
 	"selection/selectiontest": {may: with(engine, "matrix", "kernel", "selection")},
 	root:                      {may: []string{"matrix", "dataset", "network", "kernel", "transform", "selection"}},
 	"campaign":                {may: []string{root, "dataset"}},
-	"benchmark":               {may: []string{root, "network", "dataset/source"}},
+	"benchmark":               {may: with(engine, root, "matrix", "dataset", "dataset/source", "network")},
 	"report":                  {may: []string{root, "benchmark", "campaign"}},
 	"server":                  {may: []string{"campaign", "benchmark", "report"}},
 	"cmd/speed":               {may: below("cmd/speed")},

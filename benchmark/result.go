@@ -11,7 +11,7 @@ import "github.com/nextbatch/nextbatch/network"
 type Run struct {
 	DataSet    string
 	Activation string // of the network: "relu" or "silu"
-	Spec       string // canonical text of the method
+	Spec       string // canonical text of the method, without @compat
 	Compat     bool   // follows the published code where it differs from the paper
 	BatchSize  int    // rows picked in each round
 	Rounds     int    // rounds of picking; there are Rounds+1 measurements
@@ -30,8 +30,9 @@ type Round struct {
 	// Seconds. Features and Selection are of the pick that follows; the last
 	// round has none.
 	Training, Features, Selection, Testing float64
+	Elapsed                                float64 // those four and everything else
 
-	EffectiveDimension float64 // of the kernel that picked; NaN where there is none
+	EffectiveDimension float64 // of the kernel that picked, on a sample of the pool; NaN where there is none
 	Fallbacks          int     // rows of the batch that came from the random fill-up
 }
 

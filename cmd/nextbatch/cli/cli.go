@@ -54,7 +54,7 @@ func newRoot(out, log io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.SetErr(log)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newSelect(), newFit(), newPredict(), newEvaluate(), newFeatures(), newGram(), newSpecs(), newDoctor(), newDemo(), newMan(), newVersion())
+	root.AddCommand(newSelect(), newFit(), newPredict(), newEvaluate(), newFeatures(), newGram(), newSpecs(), newDoctor(), newDemo(), newBench(), newMan(), newVersion())
 	wrapArgs(root)
 	return root
 }

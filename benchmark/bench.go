@@ -1,0 +1,229 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+)
+
+// Bench does the runs of a grid and writes each round to a results file as it
+// comes. Runs that are there already are left alone; one that was stopped goes on
+// after its last round, with the same results as if it had not been.
+type Bench struct {
+	Store    *Store
+	Settings Settings // those that the store was joined with
+
+	// Load returns a data set by its name. It is called from one goroutine at
+	// a time for each name, and what it returns is only read.
+	Load func(name string) (*dataset.Regression, error)
+
+	// Jobs is how many runs are under way at the same time. While there are
+	// several, each has one thread; a run that is alone has all.
+	Jobs int
+
+	// Watch, unless nil, is told of what happens, by one goroutine at a time.
+	Watch func(Event)
+}
+
+// Event is something that happened to a run.
+type Event struct {
+	Run    Run
+	Record *Record // a round that was done; nil for the other events
+	Failed error   // why the run cannot go on
+}
+
+// Summary counts what became of the runs.
+type Summary struct {
+	Done   int // finished now or before
+	Failed int // of those that were tried
+	Taken  int // other processes are at work on them
+}
+
+// workshop is a Bench at work.
+type workshop struct {
+	*Bench
+	cancel context.CancelCauseFunc
+	sets   shared[string, *dataset.Regression]
+	tasks  shared[taskKey, *task]
+
+	mu      sync.Mutex
+	waiting []Run
+	busy    int // runs under way
+	summary Summary
+}
+
+type taskKey struct {
+	set    string
+	split  int
+	compat bool
+}
+
+// Run does the runs, in their order as far as they are free, and returns when
+// none is left to claim. A run that fails is reported, and the others go on; an
+// error of the store ends everything.
+func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
+	for _, r := range runs {
+		if err := r.Check(); err != nil {
+			return Summary{}, err
+		}
+	}
+	if err := b.Store.Plan(runs); err != nil {
+		return Summary{}, err
+	}
+	finished, err := b.Store.Finished()
+	if err != nil {
+		return Summary{}, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := &workshop{Bench: b, cancel: cancel}
+	for _, r := range runs {
+		if finished[r] {
+			w.summary.Done++
+		} else {
+			w.waiting = append(w.waiting, r)
+		}
+	}
+	defer linalg.SetThreads(0)
+	var workers sync.WaitGroup
+	for range min(max(1, b.Jobs), max(1, len(w.waiting))) {
+		workers.Go(func() { w.work(ctx) })
+	}
+	workers.Wait()
+	w.summary.Taken = len(w.waiting)
+	return w.summary, context.Cause(ctx)
+}
+
+// work does one run after the other.
+func (w *workshop) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		claim, err := w.claim()
+		if err != nil {
+			w.cancel(err)
+			return
+		}
+		if claim == nil {
+			return
+		}
+		err = w.do(ctx, claim)
+		w.settle(ctx, claim, err)
+	}
+}
+
+// claim returns the first waiting run that is free, nil if there is none.
+func (w *workshop) claim() (*Claim, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := 0; i < len(w.waiting); {
+		claim, err := w.Store.Claim(w.waiting[i])
+		switch {
+		case errors.Is(err, ErrTaken):
+			i++
+			continue
+		case errors.Is(err, ErrFinished):
+			w.summary.Done++
+		case err != nil:
+			return nil, err
+		}
+		w.waiting = append(w.waiting[:i:i], w.waiting[i+1:]...)
+		if claim != nil {
+			w.share(+1)
+			return claim, nil
+		}
+	}
+	return nil, nil
+}
+
+// share counts the runs under way, and shares the threads out among them.
+func (w *workshop) share(change int) {
+	w.busy += change
+	if w.busy > 1 {
+		linalg.SetThreads(1)
+	} else {
+		linalg.SetThreads(0)
+	}
+}
+
+// settle gives a claim back and counts its run.
+func (w *workshop) settle(ctx context.Context, claim *Claim, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.share(-1)
+	var full *StoreError
+	switch {
+	case ctx.Err() != nil:
+		return // claims are given back when the process leaves
+	case errors.Is(err, ErrTaken):
+		w.waiting = append(w.waiting, claim.Run) // somebody else does it, or leaves it to us again
+		return
+	case errors.As(err, &full):
+		w.cancel(err)
+		return
+	case err != nil:
+		w.summary.Failed++
+		w.tell(Event{Run: claim.Run, Failed: err})
+	default:
+		w.summary.Done++
+	}
+	if err := w.Store.Release(claim, err); err != nil {
+		w.cancel(err)
+	}
+}
+
+func (w *workshop) tell(e Event) {
+	if w.Watch != nil {
+		w.Watch(e)
+	}
+}
+
+// do does what is left of a run.
+func (w *workshop) do(ctx context.Context, claim *Claim) error {
+	key := taskKey{claim.Run.DataSet, claim.Run.Split, claim.Run.Compat}
+	t, err := w.tasks.get(key, func() (*task, error) { return w.task(key) })
+	defer w.tasks.release(key)
+	if err != nil {
+		return fmt.Errorf("data set %s: %w", key.set, err)
+	}
+	r, err := newRunner(claim.Run, w.Settings, t, claim.Done)
+	if err != nil {
+		return err
+	}
+	for !r.finished() {
+		record, err := r.round(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.Store.Append(claim, record); err != nil {
+			return err
+		}
+		w.mu.Lock()
+		w.tell(Event{Run: claim.Run, Record: &record})
+		w.mu.Unlock()
+		if err := r.label(record.Picked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *workshop) task(key taskKey) (*task, error) {
+	data, err := w.sets.get(key.set, func() (*dataset.Regression, error) { return w.load(key.set) })
+	defer w.sets.release(key.set)
+	if err != nil {
+		return nil, err
+	}
+	return newTask(data, w.Settings, key.split, key.compat)
+}
+
+// load loads a data set, which must be the one that the results are about.
+func (w *workshop) load(name string) (*dataset.Regression, error) {
+	data, err := w.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	return data, w.Store.CheckSet(name, data.X.Rows, data.X.Cols, Fingerprint(data))
+}

@@ -1,0 +1,83 @@
+package benchmark
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch"
+)
+
+// Grid is runs that belong together: all combinations of its lists.
+type Grid struct {
+	Sets        []string   `toml:"sets"`
+	Activations []string   `toml:"activations"`
+	Specs       []string   `toml:"specs"` // any text that nextbatch.ParseSpec reads
+	Compat      bool       `toml:"compat"`
+	Splits      []int      `toml:"splits"`
+	Schedules   []Schedule `toml:"schedules"`
+}
+
+// Schedule is how rows are labelled: so many rounds of so many rows.
+type Schedule struct {
+	Rounds int `toml:"rounds"`
+	Batch  int `toml:"batch"`
+}
+
+// Runs returns the runs of the grid: set by set, and in a set split by split, so
+// that methods can be compared early. The error lists all that is wrong.
+func (g Grid) Runs() ([]Run, error) {
+	specs, err := g.methods()
+	found := []error{err}
+	for _, list := range []struct {
+		name   string
+		length int
+	}{
+		{"data sets", len(g.Sets)}, {"activations", len(g.Activations)}, {"specs", len(g.Specs)},
+		{"splits", len(g.Splits)}, {"schedules", len(g.Schedules)},
+	} {
+		if list.length == 0 {
+			found = append(found, fmt.Errorf("the grid has no %s", list.name))
+		}
+	}
+	var runs []Run
+	seen := map[Run]bool{}
+	for _, set := range g.Sets {
+		for _, split := range g.Splits {
+			for _, activation := range g.Activations {
+				for _, schedule := range g.Schedules {
+					for _, spec := range specs {
+						r := Run{
+							DataSet: set, Activation: activation, Spec: specText(spec), Compat: spec.Compat,
+							BatchSize: schedule.Batch, Rounds: schedule.Rounds, Split: split,
+						}
+						if !seen[r] {
+							runs = append(runs, r)
+						}
+						seen[r] = true
+					}
+				}
+			}
+		}
+	}
+	for _, r := range runs {
+		found = append(found, r.Check())
+	}
+	if err := errors.Join(found...); err != nil {
+		return nil, err
+	}
+	return runs, nil
+}
+
+// methods parses the specs. Those that ask for compat themselves have it.
+func (g Grid) methods() ([]nextbatch.Spec, error) {
+	var found []error
+	specs := make([]nextbatch.Spec, len(g.Specs))
+	for i, text := range g.Specs {
+		var err error
+		if specs[i], err = nextbatch.ParseSpec(text); err != nil {
+			found = append(found, err)
+		}
+		specs[i].Compat = specs[i].Compat || g.Compat
+	}
+	return specs, errors.Join(found...)
+}

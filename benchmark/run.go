@@ -1,0 +1,55 @@
+package benchmark
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// Method returns the spec that the run picks with.
+func (r Run) Method() (nextbatch.Spec, error) {
+	spec, err := nextbatch.ParseSpec(r.Spec)
+	spec.Compat = r.Compat
+	return spec, err
+}
+
+// String names the run in a line.
+func (r Run) String() string {
+	compat := ""
+	if r.Compat {
+		compat = " (compat)"
+	}
+	return fmt.Sprintf("%s, %s%s, %s, %d x %d, split %d", r.DataSet, r.Spec, compat, r.Activation, r.Rounds, r.BatchSize, r.Split)
+}
+
+// Check reports everything that is wrong with a run.
+func (r Run) Check() error {
+	var found []error
+	if r.DataSet == "" {
+		found = append(found, errors.New("a run has no data set"))
+	}
+	if _, err := network.ParseActivation(r.Activation); err != nil {
+		found = append(found, err)
+	}
+	spec, err := r.Method()
+	if err == nil {
+		err = spec.Validate()
+	}
+	if err != nil {
+		found = append(found, err)
+	} else if text := specText(spec); text != r.Spec {
+		found = append(found, fmt.Errorf("the canonical text of %q is %q", r.Spec, text))
+	}
+	if r.BatchSize < 1 || r.Rounds < 0 || r.Split < 0 {
+		found = append(found, fmt.Errorf("%d rounds of %d rows, split %d: there are no such runs", r.Rounds, r.BatchSize, r.Split))
+	}
+	return errors.Join(found...)
+}
+
+// specText is the canonical text without @compat, which a Run has a field for.
+func specText(spec nextbatch.Spec) string {
+	spec.Compat = false
+	return spec.String()
+}

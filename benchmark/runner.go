@@ -1,0 +1,168 @@
+package benchmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// Record is a round as the results file keeps it.
+type Record struct {
+	Round
+	Picked   []int    // rows of the data set, in the order of the picks; none in the last round
+	Warnings []string // what went otherwise than it should
+	Threads  int      // that the engine could use
+}
+
+// runner is a run in progress: which rows are labelled, and which are left.
+type runner struct {
+	run      Run
+	spec     nextbatch.Spec
+	settings Settings
+	task     *task
+	labelled []int // rows of the data set, in the order in which they came
+	pool     []int // rows of the data set, in the order of the split
+	next     int   // the round that comes next
+	clock    time.Time
+}
+
+// newRunner puts a run where its rounds so far have left it.
+func newRunner(run Run, s Settings, t *task, done []Record) (*runner, error) {
+	spec, err := run.Method()
+	if err != nil {
+		return nil, err
+	}
+	if need := run.Rounds * run.BatchSize; need > len(t.split.Pool) {
+		return nil, fmt.Errorf("%d rounds of %d rows need a pool of %d, there are %d", run.Rounds, run.BatchSize, need, len(t.split.Pool))
+	}
+	r := &runner{
+		run: run, spec: spec, settings: s, task: t, clock: time.Now(),
+		labelled: slices.Clone(t.split.Train), pool: slices.Clone(t.split.Pool),
+	}
+	for i, record := range done {
+		if record.Round.Round != i || record.Labels != len(r.labelled) {
+			return nil, fmt.Errorf("round %d of the results, on %d rows, does not follow from those before", record.Round.Round, record.Labels)
+		}
+		if err := r.label(record.Picked); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *runner) finished() bool { return r.next > r.run.Rounds }
+
+// label moves rows from the pool to the labelled ones, in the order of the pool,
+// and goes on to the next round.
+func (r *runner) label(picked []int) error {
+	chosen := make(map[int]bool, len(picked))
+	for _, row := range picked {
+		chosen[row] = true
+	}
+	left := make([]int, 0, len(r.pool))
+	before := len(r.labelled)
+	for _, row := range r.pool {
+		if chosen[row] {
+			r.labelled = append(r.labelled, row)
+		} else {
+			left = append(left, row)
+		}
+	}
+	if len(r.labelled)-before != len(picked) {
+		return fmt.Errorf("round %d picked %d rows, of which %d are in the pool", r.next, len(picked), len(r.labelled)-before)
+	}
+	r.pool = left
+	r.next++
+	return nil
+}
+
+// round does the next round: train, measure, and pick unless it is the last. The
+// caller stores the record, then calls label.
+func (r *runner) round(ctx context.Context) (Record, error) {
+	rec := Record{Round: Round{Run: r.run, Round: r.next, Labels: len(r.labelled), EffectiveDimension: math.NaN()}, Threads: linalg.Threads()}
+	x, y := r.task.rows(r.labelled)
+	networks, err := r.train(ctx, &rec, x, y)
+	if err != nil {
+		return rec, err
+	}
+	rec.Testing = seconds(func() { rec.Test = r.measure(networks) })
+	if r.next < r.run.Rounds {
+		if err := r.pick(ctx, &rec, networks, x, y); err != nil {
+			return rec, err
+		}
+	}
+	now := time.Now()
+	rec.Elapsed, r.clock = now.Sub(r.clock).Seconds(), now
+	return rec, nil
+}
+
+// train trains the networks of a round from scratch. One that diverges is kept
+// with its best parameters, as in the published code, and noted.
+func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float32]) (network.Ensemble[float32], error) {
+	d := network.Data[float32]{X: x, Y: y, ValidX: r.task.validX, ValidY: r.task.validY}
+	c := r.settings.network(r.run.Activation, r.run.Split, r.next)
+	var networks network.Ensemble[float32]
+	var err error
+	rec.Training = seconds(func() { networks, _, err = network.TrainEnsemble(ctx, c, r.spec.Members(), d, nil) })
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	diverged := (*network.DivergedError)(nil)
+	if errors.As(err, &diverged) && networks != nil {
+		rec.Warnings = append(rec.Warnings, err.Error())
+		err = nil
+	}
+	return networks, err
+}
+
+func (r *runner) measure(networks network.Ensemble[float32]) network.Metrics {
+	predictions := matrix.New[float32](len(networks), r.task.testX.Rows)
+	networks.Predict(predictions, r.task.testX)
+	return network.Measure(predictions, r.task.testY.Data)
+}
+
+func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensemble[float32], x, y matrix.Dense[float32]) error {
+	p := nextbatch.Problem{
+		Networks: networks, Train: x, Pool: r.task.x.SelectRows(r.pool), Labels: matrix.Converted[float64](y).Data,
+		Batch: r.run.BatchSize, Seed: r.settings.methodSeed(r.run.Spec, r.run.Split, r.next),
+	}
+	batch, err := nextbatch.Select(ctx, r.spec, p)
+	if err != nil {
+		return err
+	}
+	if batch.Missing > 0 {
+		return fmt.Errorf("the batch is short of %d rows: %s", batch.Missing, batch.Short)
+	}
+	for _, row := range batch.Rows() {
+		rec.Picked = append(rec.Picked, r.pool[row])
+	}
+	for _, f := range batch.Fallbacks {
+		rec.Fallbacks += len(f.Rows)
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d rows at random from step %d on: %s", len(f.Rows), f.Step, f.Reason))
+	}
+	rec.Warnings = slices.Concat(rec.Warnings, batch.Warnings, batch.Notes)
+	rec.Features, rec.Selection = batch.Kernel.Seconds(), batch.Timing.Total.Seconds()
+	if r.spec.Kernel == nil {
+		return nil
+	}
+	rec.EffectiveDimension, err = effectiveDimension(ctx, r.spec, p)
+	if err != nil {
+		rec.Warnings = append(rec.Warnings, "effective dimension: "+err.Error())
+	}
+	return ctx.Err()
+}
+
+// seconds is how long a call took.
+func seconds(do func()) float64 {
+	begin := time.Now()
+	do()
+	return time.Since(begin).Seconds()
+}

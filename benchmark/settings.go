@@ -1,0 +1,67 @@
+package benchmark
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// Settings are what all runs of a results file have in common. Zero fields mean
+// the paper's values.
+type Settings struct {
+	Seed   uint64 `json:"seed"`   // of everything but the splits, which are those of the published code
+	Start  int    `json:"start"`  // labelled rows of the first round; 0 means 256
+	Valid  int    `json:"valid"`  // rows for validation; 0 means 1024
+	Hidden []int  `json:"hidden"` // widths of the network's layers; nil means 512, 512
+	Epochs int    `json:"epochs"` // of each training; 0 means 256
+}
+
+func (s Settings) withDefaults() Settings {
+	s.Start, s.Valid, s.Epochs = cmp.Or(s.Start, 256), cmp.Or(s.Valid, 1024), cmp.Or(s.Epochs, 256)
+	if s.Hidden == nil {
+		s.Hidden = []int{512, 512}
+	}
+	return s
+}
+
+// Check reports everything that is wrong with the settings.
+func (s Settings) Check() error {
+	s = s.withDefaults()
+	var found error
+	if s.Start < 2 {
+		found = fmt.Errorf("%d labelled rows to start with are too few", s.Start)
+	}
+	if s.Valid < 1 {
+		found = errors.Join(found, fmt.Errorf("%d rows for validation", s.Valid))
+	}
+	return errors.Join(found, s.network("relu", 0, 0).Check())
+}
+
+// network returns the configuration of the networks of a round. Its seed does
+// not depend on the method: in the first round all methods have the same network.
+func (s Settings) network(activation string, split, round int) network.Config {
+	a, _ := network.ParseActivation(activation) // was checked with the run
+	return network.Config{
+		Architecture: network.Architecture{Hidden: s.Hidden, Activation: a},
+		Training:     network.Training{Epochs: s.Epochs},
+		Seed:         rng.New(s.Seed, "benchmark network", uint64(split), uint64(round)).Uint64(),
+	}
+}
+
+// methodSeed is the seed of what a method draws in a round.
+func (s Settings) methodSeed(spec string, split, round int) uint64 {
+	return rng.New(s.Seed, "benchmark method "+spec, uint64(split), uint64(round)).Uint64()
+}
+
+// text is how a results file keeps the settings.
+func (s Settings) text() string {
+	raw, err := json.Marshal(s.withDefaults())
+	if err != nil {
+		panic(err) // a struct of numbers
+	}
+	return string(raw)
+}

@@ -1,0 +1,47 @@
+package benchmark
+
+import "sync"
+
+// shared holds values that several runs read at once. A value is made when it is
+// first asked for, and dropped when nobody uses it any more, but for the last
+// one: the next run often wants it again.
+type shared[K comparable, V any] struct {
+	mu      sync.Mutex
+	entries map[K]*entry[V]
+	last    K // the value that was released last
+}
+
+type entry[V any] struct {
+	users int
+	once  sync.Once
+	value V
+	err   error
+}
+
+// get returns the value for the key, made by the function if there is none. Each
+// get is followed by a release.
+func (s *shared[K, V]) get(key K, make func() (V, error)) (V, error) {
+	s.mu.Lock()
+	if s.entries == nil {
+		s.entries = map[K]*entry[V]{}
+	}
+	e := s.entries[key]
+	if e == nil {
+		e = &entry[V]{}
+		s.entries[key] = e
+	}
+	e.users++
+	s.mu.Unlock()
+	e.once.Do(func() { e.value, e.err = make() })
+	return e.value, e.err
+}
+
+func (s *shared[K, V]) release(key K) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries[key].users--
+	if old := s.entries[s.last]; s.last != key && old != nil && old.users == 0 {
+		delete(s.entries, s.last)
+	}
+	s.last = key
+}

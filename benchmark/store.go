@@ -1,0 +1,213 @@
+package benchmark
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Store is a results file. Several processes may work on one at the same time,
+// on one machine; a Store may be used from several goroutines.
+type Store struct {
+	path    string
+	db      *sql.DB
+	process int64 // our row in processes; 0 until Join
+}
+
+// Open opens a results file to work on. One that does not exist is made; one that
+// is damaged, or no results file, is an error and stays as it is.
+func Open(path string) (*Store, error) {
+	fresh, err := inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := connect(path, "rwc")
+	if err != nil {
+		return nil, err
+	}
+	if fresh {
+		err = s.create()
+	}
+	if err != nil {
+		return nil, errors.Join(s.explain(err), s.Close())
+	}
+	return s, nil
+}
+
+// OpenReadOnly opens a results file to look at, also while others work on it.
+func OpenReadOnly(path string) (*Store, error) {
+	fresh, err := inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	if fresh {
+		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+	}
+	return connect(path, "ro")
+}
+
+// Close closes the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+// inspect tells whether a results file is still to be made, and refuses one that
+// cannot be used, without writing to it.
+func inspect(path string) (fresh bool, err error) {
+	header := make([]byte, 100)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	n, err := io.ReadFull(file, header)
+	_ = file.Close()
+	switch {
+	case n == 0 && err == io.EOF:
+		return true, nil
+	case err != nil && err != io.ErrUnexpectedEOF:
+		return false, err
+	case n < len(header) || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
+		return false, &StoreError{Path: path, Reason: "it is no results file"}
+	}
+	s, err := connect(path, "ro")
+	if err != nil {
+		return false, err
+	}
+	fresh, err = s.check()
+	return fresh, errors.Join(err, s.Close())
+}
+
+// check refuses a file that is damaged or not ours. A database without any table
+// is one whose maker was stopped before the schema was there.
+func (s *Store) check() (fresh bool, err error) {
+	var verdict string
+	if err := s.db.QueryRow("PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return false, s.explain(err)
+	}
+	if verdict != "ok" {
+		return false, &StoreError{Path: s.path, Reason: "it is damaged: " + verdict}
+	}
+	var tables, application, version int
+	err = errors.Join(
+		s.db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables),
+		s.db.QueryRow("PRAGMA application_id").Scan(&application),
+		s.db.QueryRow("PRAGMA user_version").Scan(&version))
+	switch {
+	case err != nil:
+		return false, s.explain(err)
+	case tables == 0:
+		return true, nil
+	case application != applicationID:
+		return false, &StoreError{Path: s.path, Reason: "it is a database of another program"}
+	case version != schemaVersion:
+		return false, &StoreError{Path: s.path, Reason: fmt.Sprintf("it has version %d, this program works with version %d", version, schemaVersion)}
+	}
+	return false, nil
+}
+
+// connect opens the database. One connection is enough: a row takes a millisecond
+// to write, and minutes to compute.
+func connect(path, mode string) (*Store, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: url.Values{
+		"mode":    {mode},
+		"_txlock": {"immediate"},
+		"_pragma": {"busy_timeout(30000)", "foreign_keys(1)", "synchronous(full)"},
+	}.Encode()}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return &Store{path: path, db: db}, nil
+}
+
+// create makes the tables, unless another process was faster.
+func (s *Store) create() error {
+	if _, err := s.db.Exec("PRAGMA journal_mode = wal"); err != nil {
+		return err
+	}
+	return s.write(func(tx *sql.Tx) error {
+		var tables int
+		if err := tx.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables > 0 {
+			return err
+		}
+		_, err := tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion))
+		return err
+	})
+}
+
+// write does all of a change, or nothing of it.
+func (s *Store) write(change func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return s.explain(err)
+	}
+	if err := change(tx); err != nil {
+		return errors.Join(s.explain(err), undo(tx))
+	}
+	return s.explain(tx.Commit())
+}
+
+// undo rolls back; a database that has done so itself is fine.
+func undo(tx *sql.Tx) error {
+	err := tx.Rollback()
+	if at := (*sqlite.Error)(nil); errors.As(err, &at) || errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// StoreError says why a results file cannot be used.
+type StoreError struct {
+	Path   string
+	Reason string
+	Advice string
+	Full   bool // there is no room to write
+	Cause  error
+}
+
+func (e *StoreError) Error() string {
+	text := fmt.Sprintf("results file %s: %s", e.Path, e.Reason)
+	if e.Advice != "" {
+		text += "; " + e.Advice
+	}
+	return text
+}
+
+func (e *StoreError) Unwrap() error { return e.Cause }
+
+// explain says in plain words what SQLite complains about.
+func (s *Store) explain(err error) error {
+	at := (*sqlite.Error)(nil)
+	if !errors.As(err, &at) {
+		return err
+	}
+	e := &StoreError{Path: s.path, Reason: at.Error(), Cause: err}
+	switch at.Code() & 0xff { // the rest is detail
+	case sqlite3.SQLITE_FULL:
+		e.Full, e.Reason = true, "there is no room left to write"
+		e.Advice = "all rounds until now are safe; make room and run the command again"
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		e.Reason, e.Advice = "it is damaged: "+at.Error(), "nothing was written to it"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		e.Reason = "it cannot be opened or written: " + at.Error()
+	case sqlite3.SQLITE_BUSY:
+		e.Reason, e.Advice = "another process holds it for too long", "run the command again"
+	}
+	return e
+}

@@ -1,0 +1,230 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Process is who works on a results file: where results come from.
+type Process struct {
+	Version  string // of the program
+	Revision string // of its source
+	Platform string
+	CPU      string
+	SIMD     string // the instruction set in use
+}
+
+// A process tells every few seconds that it is alive. One that has not done so
+// for the time of a lease has lost its claims.
+const (
+	heartbeat = 5 * time.Second
+	lease     = 60 * time.Second
+)
+
+// Join makes this process known, with settings that must be those of the file. It
+// keeps telling that the process is alive until the returned function is called,
+// which gives all claims back.
+func (s *Store) Join(p Process, settings Settings) (leave func() error, err error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	err = s.write(func(tx *sql.Tx) error {
+		if err := s.agree(tx, settings.text()); err != nil {
+			return err
+		}
+		row, err := tx.Exec(`INSERT INTO processes (host, pid, version, revision, platform, cpu, simd, started, seen)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, host, os.Getpid(), p.Version, p.Revision, p.Platform, p.CPU, p.SIMD, now(), now())
+		if err != nil {
+			return err
+		}
+		s.process, err = row.LastInsertId()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go s.beat(ctx, done)
+	return func() error {
+		stop()
+		<-done
+		return s.write(func(tx *sql.Tx) error {
+			_, err := tx.Exec("UPDATE runs SET owner = NULL WHERE owner = ?", s.process)
+			return err
+		})
+	}, nil
+}
+
+// agree writes the settings, or compares them with those that are there.
+func (s *Store) agree(tx *sql.Tx, ours string) error {
+	if _, err := tx.Exec("INSERT INTO settings VALUES (1, ?) ON CONFLICT DO NOTHING", ours); err != nil {
+		return err
+	}
+	var theirs string
+	if err := tx.QueryRow("SELECT value FROM settings").Scan(&theirs); err != nil {
+		return err
+	}
+	if theirs != ours {
+		return &StoreError{Path: s.path, Reason: "its runs have the settings " + theirs + ", not " + ours, Advice: "use these or another file"}
+	}
+	return nil
+}
+
+func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
+	defer close(done)
+	ticker := time.NewTicker(heartbeat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			// A beat that fails may be followed by one that does not; and if
+			// not, the next result cannot be written either.
+			_, _ = s.db.Exec("UPDATE processes SET seen = ? WHERE id = ?", now(), s.process)
+		}
+	}
+}
+
+// CheckSet keeps size and fingerprint of a data set, or compares them with those
+// that are there.
+func (s *Store) CheckSet(name string, rows, features int, fingerprint string) error {
+	return s.write(func(tx *sql.Tx) error {
+		_, err := tx.Exec("INSERT INTO sets VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", name, rows, features, fingerprint)
+		if err != nil {
+			return err
+		}
+		var theirs string
+		if err := tx.QueryRow("SELECT fingerprint FROM sets WHERE name = ?", name).Scan(&theirs); err != nil {
+			return err
+		}
+		if theirs != fingerprint {
+			return &StoreError{Path: s.path, Reason: fmt.Sprintf("data set %s has changed: its runs saw other numbers", name),
+				Advice: "bring the old file back, or use another results file"}
+		}
+		return nil
+	})
+}
+
+// Plan makes the runs known to all who look at the file.
+func (s *Store) Plan(runs []Run) error {
+	return s.write(func(tx *sql.Tx) error {
+		insert, err := tx.Prepare(`INSERT INTO runs (dataset, activation, spec, compat, batch, rounds, split)
+			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`)
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			if _, err := insert.Exec(r.DataSet, r.Activation, r.Spec, r.Compat, r.BatchSize, r.Rounds, r.Split); err != nil {
+				return err
+			}
+		}
+		return insert.Close()
+	})
+}
+
+// Claim is the right to work on a run, until it is lost to another process.
+type Claim struct {
+	id   int64
+	Run  Run
+	Done []Record // its rounds so far
+}
+
+// Why a run cannot be claimed or written.
+var (
+	ErrFinished = errors.New("the run is finished")
+	ErrTaken    = errors.New("another process is at work on the run")
+)
+
+// Claim takes a planned run that nobody else is at work on: ErrFinished and
+// ErrTaken say that there is nothing to do.
+func (s *Store) Claim(run Run) (*Claim, error) {
+	c := &Claim{Run: run}
+	err := s.write(func(tx *sql.Tx) error {
+		var owner sql.NullInt64
+		var last sql.NullInt64
+		err := tx.QueryRow(`SELECT id, owner, (SELECT max(round) FROM rounds WHERE run = id) FROM runs
+			WHERE dataset = ? AND activation = ? AND spec = ? AND compat = ? AND batch = ? AND rounds = ? AND split = ?`,
+			run.DataSet, run.Activation, run.Spec, run.Compat, run.BatchSize, run.Rounds, run.Split).Scan(&c.id, &owner, &last)
+		switch {
+		case err != nil:
+			return err
+		case last.Valid && int(last.Int64) == run.Rounds:
+			return ErrFinished
+		case owner.Valid:
+			if held, err := s.held(tx, owner.Int64); held || err != nil {
+				return cmp.Or(err, ErrTaken)
+			}
+		}
+		_, err = tx.Exec("UPDATE runs SET owner = ?, error = NULL WHERE id = ?", s.process, c.id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Done, err = s.records(c.id)
+	return c, err
+}
+
+// held tells whether a process can still be at work.
+func (s *Store) held(tx *sql.Tx, process int64) (bool, error) {
+	var host string
+	var pid int
+	var seen int64
+	if err := tx.QueryRow("SELECT host, pid, seen FROM processes WHERE id = ?", process).Scan(&host, &pid, &seen); err != nil {
+		return false, err
+	}
+	if process == s.process {
+		return true, nil
+	}
+	if here, err := os.Hostname(); err == nil && here == host && !alive(pid) {
+		return false, nil
+	}
+	return time.Duration(now()-seen)*time.Millisecond < lease, nil
+}
+
+// alive tells whether a process of this machine exists.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// own fails with ErrTaken unless the claim is still ours.
+func (s *Store) own(tx *sql.Tx, c *Claim) error {
+	var owner sql.NullInt64
+	if err := tx.QueryRow("SELECT owner FROM runs WHERE id = ?", c.id).Scan(&owner); err != nil {
+		return err
+	}
+	if !owner.Valid || owner.Int64 != s.process {
+		return ErrTaken
+	}
+	return nil
+}
+
+// Release gives a claim back; what went wrong with the run, if anything, is kept
+// until it is claimed again.
+func (s *Store) Release(c *Claim, failure error) error {
+	var text sql.NullString
+	if failure != nil {
+		text = sql.NullString{String: failure.Error(), Valid: true}
+	}
+	return s.write(func(tx *sql.Tx) error {
+		_, err := tx.Exec("UPDATE runs SET owner = NULL, error = ? WHERE id = ? AND owner = ?", text, c.id, s.process)
+		return err
+	})
+}
+
+// now is in milliseconds since 1970.
+func now() int64 { return time.Now().UnixMilli() }

@@ -1,0 +1,77 @@
+package benchmark
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// task is a data set as the runs of one split see it (paper, appendix "Details
+// on Experiments"): inputs scaled over train and pool, labels over all rows. Runs
+// that are under way at the same time share it, and only read.
+type task struct {
+	split          dataset.Split
+	x              matrix.Dense[float32]
+	y              matrix.Dense[float32] // a column
+	validX, validY matrix.Dense[float32]
+	testX, testY   matrix.Dense[float32]
+}
+
+// newTask divides and scales a data set. The published code, which compat
+// follows, divides the sum of squared deviations by n−1.
+func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*task, error) {
+	s = s.withDefaults()
+	sizes := dataset.PaperSizes(data.X.Rows)
+	sizes.Train, sizes.Valid = s.Start, s.Valid
+	parts, err := dataset.PublishedSplit(data.X.Rows, sizes, uint32(split))
+	if err != nil {
+		return nil, err
+	}
+	divisor := dataset.Population
+	if compat {
+		divisor = dataset.Sample
+	}
+	inputs, err := dataset.FitScaler(data.X, divisor, parts.Train, parts.Pool)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := dataset.FitLabelScaler(data.Y)
+	if err != nil {
+		return nil, err
+	}
+	t := &task{split: parts, x: matrix.New[float32](data.X.Rows, data.X.Cols), y: matrix.New[float32](len(data.Y), 1)}
+	dataset.Scale(t.x, data.X, inputs)
+	for i, y := range data.Y {
+		t.y.Set(i, 0, float32((y-labels.Mean)/labels.Deviation))
+	}
+	t.validX, t.validY = t.rows(parts.Valid)
+	t.testX, t.testY = t.rows(parts.Test)
+	return t, nil
+}
+
+// rows returns inputs and labels of the given rows of the data set.
+func (t *task) rows(index []int) (x, y matrix.Dense[float32]) {
+	return t.x.SelectRows(index), t.y.SelectRows(index)
+}
+
+// Fingerprint is a hash of all numbers of a data set. A results file keeps it, so
+// that runs never go on with other data.
+func Fingerprint(data *dataset.Regression) string {
+	hash := sha256.New()
+	fmt.Fprintln(hash, data.X.Rows, data.X.Cols)
+	var row []byte
+	for i := range data.X.Rows {
+		row = row[:0]
+		for _, v := range data.X.Row(i) {
+			row = binary.LittleEndian.AppendUint32(row, math.Float32bits(v))
+		}
+		row = binary.LittleEndian.AppendUint64(row, math.Float64bits(data.Y[i]))
+		hash.Write(row)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:16])
+}

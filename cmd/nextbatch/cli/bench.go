@@ -1,0 +1,15 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// newBench is the parent of the commands that repeat the paper's experiments.
+func newBench() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "Compare methods on data sets with known labels, as the paper does",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(newBenchRun())
+	return c
+}
