@@ -24,6 +24,7 @@ func ReadARFF(r io.Reader, opts Options) (*dataset.Table, error) {
 	a := &arffReader{in: in, opts: opts, missing: opts.missingSet(nil), taken: map[string]bool{}}
 	a.missing["?"] = true
 	a.comma = ','
+	a.choice = opts.choice.restart()
 	if err := a.readHeader(); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ func readCSV(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error
 		return nil, err
 	}
 	c := &csvReader{in: in, opts: opts, missing: opts.missingSet(DefaultMissing())}
+	c.choice = opts.choice.restart()
 	if c.comma, err = opts.delimiter(); err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func ExampleLoadSet() {
 	// Output:
 	// true
 	// sgemm sgemm_product.csv 14
-	// protein CASP.csv 9
+	// wec_sydney Sydney_Data.csv 48
 }
 
 func ExampleWriteNPY() {

@@ -73,7 +73,19 @@ func readOnce(path string, read reader, opts Options, notNumeric []int) (*datase
 	if err != nil {
 		return nil, err
 	}
+	if opts.ctx != nil && isText(path) { // others want to know the size
+		text = watched(opts.ctx, text)
+	}
 	return read(text, opts, notNumeric)
+}
+
+// isText says whether the file is read row by row.
+func isText(path string) bool {
+	switch extensionOf(path) {
+	case ".parquet", ".npy", ".npz", ".mat":
+		return false
+	}
+	return true
 }
 
 // open returns the contents of a file. Those of a regular one that is not

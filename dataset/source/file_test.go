@@ -103,3 +103,11 @@ func TestReadFileRefuses(t *testing.T) {
 		t.Error("a folder was read")
 	}
 }
+
+func checkContent(t testing.TB, dir, name, want string) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil || string(got) != want {
+		t.Errorf("%s has %d bytes, want %d: %v", name, len(got), len(want), err)
+	}
+}

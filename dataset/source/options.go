@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,10 @@ type Options struct {
 	// Missing lists the spellings of a missing value, besides the empty one;
 	// nil means those of DefaultMissing, or ? in an ARFF file.
 	Missing []string
+	// choice takes rows back while a text file is read; nil keeps all.
+	choice *choice
+	// ctx ends the reading of a file early; nil never does.
+	ctx context.Context
 	// Array names the one to read in a file that holds several. Empty means the
 	// only one.
 	Array string

@@ -10,9 +10,10 @@ import (
 
 // rows takes records apart and hands the fields to the sinks of their columns.
 type rows struct {
-	comma byte
-	names []string
-	sinks []sink // nil where a column is ignored
+	comma  byte
+	names  []string
+	sinks  []sink // nil where a column is ignored
+	choice *choice
 }
 
 // addPlain adds a record without quotes. Numbers are parsed where they stand,
@@ -40,6 +41,7 @@ func (r *rows) addPlain(rec record) error {
 	if at <= len(text) {
 		return r.ragged(rec, bytes.Count(text, []byte{r.comma})+1)
 	}
+	r.choose()
 	return nil
 }
 
@@ -53,6 +55,7 @@ func (r *rows) addFields(rec record, fields [][]byte) error {
 			return err
 		}
 	}
+	r.choose()
 	return nil
 }
 

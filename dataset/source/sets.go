@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,16 +13,23 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// Set is a data set of the paper's benchmark: the raw file and how its columns
-// become inputs and label.
+// Set is a data set of the paper's benchmark: where it comes from, and how the
+// columns of the raw file become inputs and label.
 type Set struct {
-	Name        string
-	Files       []string // names that the raw file goes by, .gz left out
+	Name     string
+	Title    string
+	Citation string // empty where the paper names none
+	Licence  string // empty where the source states none
+	Source   Source
+
+	Files       []string // names that the raw file goes by, .gz left out; it is fetched under the first
+	Array       string   // variable of a MATLAB file
 	Header      Header
 	Label       Columns // several: their median in each row
 	Log         bool    // the label is the logarithm
 	Drop        Columns
-	Categorical Columns // columns of numbers that are levels
+	Categorical Columns  // columns of numbers that are levels
+	Numeric     []string // columns of numbers that may seem to be words
 
 	// What the paper's table of data set characteristics says that the
 	// preparation and a split must give.
@@ -37,69 +45,62 @@ type Columns struct {
 // subsampleSeed is the same for all: each split of a set divides the same rows.
 const subsampleSeed = 12345
 
-// sets are those whose formats have readers here.
-var sets = []Set{
-	{
-		Name: "sgemm", Files: []string{"sgemm_product.csv"}, Header: HeaderPresent,
-		Label: Columns{Index: []int{14, 15, 16, 17}}, Log: true,
-		Pool: 192000, Test: 48320, Features: 14,
-	},
-	{
-		Name: "protein", Files: []string{"CASP.csv", "protein.arff", "physicochemical-protein.arff"}, Header: HeaderPresent,
-		Label: Columns{Names: []string{"RMSD"}},
-		Pool:  35304, Test: 9146, Features: 9,
-	},
-	{
-		Name: "fried", Files: []string{"fried.arff"}, // the label is called Y or target
-		Label: Columns{Index: []int{10}},
-		Pool:  31335, Test: 8153, Features: 10,
-	},
-	{
-		Name: "diamonds", Files: []string{"diamonds.csv", "diamonds.arff"}, Header: HeaderPresent,
-		Label: Columns{Names: []string{"price"}},
-		Pool:  41872, Test: 10788, Features: 29,
-	},
-	{
-		Name: "poker", Files: []string{"poker-hand-testing.data", "poker_GENERATED_not_uci.data"}, Header: HeaderAbsent,
-		Label: Columns{Index: []int{10}}, Categorical: Columns{Index: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
-		Pool: 198720, Test: 300000, Features: 95,
-	},
-}
-
-// Sets returns the sets that LoadSet knows.
+// Sets returns the 15 sets of the benchmark, in the order of the paper.
 func Sets() []Set { return slices.Clone(sets) }
 
-// LoadSet finds the raw file of the named set in the folder, by one of the names
-// that it goes by, compressed or not, and prepares it as the paper does. The
-// missing-value columns of the published code are there: the paper counts them.
-func LoadSet(name, dir string) (*dataset.Regression, error) {
-	i := slices.IndexFunc(sets, func(s Set) bool { return s.Name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("there is no data set %q; there are %s", name, strings.Join(setNames(), ", "))
-	}
-	path, err := sets[i].find(dir)
-	if err != nil {
-		return nil, err
-	}
-	table, err := ReadFile(path, Options{Header: sets[i].Header})
-	if err != nil {
-		return nil, err
-	}
-	prepared, err := sets[i].prepare(table)
-	if err != nil {
-		return nil, fmt.Errorf("data set %s in %s: %w", name, path, err)
-	}
-	return prepared, nil
-}
-
-func setNames() []string {
+// FindSet returns the set with the name, or an error that lists the names.
+func FindSet(name string) (Set, error) {
 	names := make([]string, len(sets))
 	for i, s := range sets {
+		if s.Name == name {
+			return s, nil
+		}
 		names[i] = s.Name
 	}
-	return names
+	return Set{}, fmt.Errorf("there is no data set %q; there are %s", name, strings.Join(names, ", "))
 }
 
+// LoadSet returns the named set as the paper prepares it. It reads what
+// Set.Prepare left in the folder, or else finds the raw file there, by one of the
+// names that it goes by, compressed or not, and prepares it in memory. A raw file
+// that has changed since it was prepared, or since its hash was pinned, is an
+// error (ErrChanged).
+//
+// The missing-value columns of the published code are there: the paper counts
+// them. A level that a file declares but no row has gives no feature.
+func LoadSet(name, dir string) (*dataset.Regression, error) {
+	s, err := FindSet(name)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := s.find(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	p, errPrepared := s.openPrepared(dir)
+	if errPrepared == nil {
+		defer p.close()
+		if raw != "" {
+			if err := p.checkFresh(raw); err != nil {
+				return nil, err
+			}
+		}
+		return p.read()
+	}
+	if !errors.Is(errPrepared, fs.ErrNotExist) {
+		return nil, errPrepared
+	}
+	if raw == "" {
+		return nil, err
+	}
+	if _, err := checkPin(context.Background(), raw); err != nil {
+		return nil, err
+	}
+	r, _, err := s.load(context.Background(), raw, dataset.DefaultMaxRows)
+	return r, err
+}
+
+// find returns the path of the raw file in the folder.
 func (s Set) find(dir string) (string, error) {
 	for _, file := range s.Files {
 		for _, name := range []string{file, file + ".gz"} {
@@ -114,7 +115,68 @@ func (s Set) find(dir string) (string, error) {
 	return "", fmt.Errorf("data set %s: %w: %s has no %s, with or without .gz", s.Name, fs.ErrNotExist, dir, strings.Join(s.Files, " or "))
 }
 
-func (s Set) prepare(t *dataset.Table) (*dataset.Regression, error) {
+// load reads a raw file and prepares it with at most the given number of rows.
+// It also returns the number of rows that the file has.
+func (s Set) load(ctx context.Context, path string, most int) (*dataset.Regression, int, error) {
+	c := &choice{unused: s.Drop, begin: upTo(most)}
+	t, err := s.read(ctx, path, c)
+	if total := c.complete; err == nil && total > most {
+		c.begin = func() func() bool { return dataset.NewSubsample(total, most, subsampleSeed).Next }
+		t, err = s.read(ctx, path, c)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.seen > 0 && c.complete == 0 {
+		return nil, 0, fmt.Errorf("data set %s: %s: none of the %d rows is complete", s.Name, path, c.seen)
+	}
+	r, err := s.prepare(t, most)
+	if c.seen > 0 { // the table has only the rows that were chosen
+		err = c.inFile(r, err)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("data set %s in %s: %w", s.Name, path, err)
+	}
+	return r, max(c.seen, t.Rows()), nil
+}
+
+// upTo keeps as many complete rows as may stay. If there are more, the choice has
+// counted them, and the file is read once more.
+func upTo(most int) func() func() bool {
+	return func() func() bool {
+		n := 0
+		return func() bool {
+			n++
+			return n <= most
+		}
+	}
+}
+
+// inFile turns row numbers of the table into those of the file.
+func (c *choice) inFile(r *dataset.Regression, err error) error {
+	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
+		at.Row = c.rows[at.Row]
+	}
+	if err == nil {
+		for i, row := range r.Rows {
+			r.Rows[i] = c.rows[row]
+		}
+	}
+	return err
+}
+
+func (s Set) read(ctx context.Context, path string, c *choice) (*dataset.Table, error) {
+	opts := Options{Header: s.Header, Array: s.Array, choice: c, ctx: ctx}
+	if len(s.Numeric) > 0 {
+		opts.Kinds = map[string]dataset.Kind{}
+		for _, name := range s.Numeric {
+			opts.Kinds[name] = dataset.KindNumeric
+		}
+	}
+	return ReadFile(path, opts)
+}
+
+func (s Set) prepare(t *dataset.Table, most int) (*dataset.Regression, error) {
 	label, errLabel := s.Label.in(t)
 	drop, errDrop := s.Drop.in(t)
 	t, errLevels := s.withLevels(t)
@@ -122,10 +184,11 @@ func (s Set) prepare(t *dataset.Table) (*dataset.Regression, error) {
 		return nil, err
 	}
 	return dataset.Prepare(t, dataset.Preparation{
-		Target: dataset.Target{Columns: label, Log: s.Log},
-		Drop:   drop,
-		OneHot: dataset.OneHot{MissingColumns: true},
-		Seed:   subsampleSeed,
+		Target:  dataset.Target{Columns: label, Log: s.Log},
+		Drop:    drop,
+		OneHot:  dataset.OneHot{MissingColumns: true},
+		MaxRows: most,
+		Seed:    subsampleSeed,
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 // errors, to which the caller adds the place.
 type sink interface {
 	add(field []byte) error
+	// soFar is the column as it grows; column ends it.
+	soFar() dataset.Column
 	column() dataset.Column
 }
 
@@ -44,6 +46,7 @@ func (s *numberSink) add(field []byte) error {
 	return nil
 }
 
+func (s *numberSink) soFar() dataset.Column  { return s.into }
 func (s *numberSink) column() dataset.Column { return s.into }
 
 // levelSink collects levels in the order in which they come.
@@ -66,6 +69,8 @@ func (s *levelSink) add(field []byte) error {
 	s.into.Append(code)
 	return nil
 }
+
+func (s *levelSink) soFar() dataset.Column { return s.into }
 
 func (s *levelSink) column() dataset.Column {
 	s.into.SortLevels()
@@ -100,6 +105,13 @@ func (s *wordSink) add(field []byte) error {
 	return nil
 }
 
+func (s *wordSink) soFar() dataset.Column {
+	if s.text != nil {
+		return s.text.into
+	}
+	return s.levels.into
+}
+
 func (s *wordSink) column() dataset.Column {
 	if s.text != nil {
 		return s.text.column()
@@ -125,6 +137,7 @@ func (s *closedSink) add(field []byte) error {
 	return nil
 }
 
+func (s *closedSink) soFar() dataset.Column  { return s.into }
 func (s *closedSink) column() dataset.Column { return s.into }
 
 type textSink struct {
@@ -143,4 +156,5 @@ func (s *textSink) add(field []byte) error {
 	return nil
 }
 
+func (s *textSink) soFar() dataset.Column  { return s.into }
 func (s *textSink) column() dataset.Column { return s.into }

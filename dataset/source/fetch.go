@@ -1,0 +1,344 @@
+package source
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Source is where a raw file can be had.
+type Source struct {
+	URL    string // of the file, or of an archive that holds it
+	Member string // its path in the archive
+	OpenML int    // its id at OpenML, which knows the address
+}
+
+const openML = "https://www.openml.org/"
+
+// Page returns an address where a person can look.
+func (s Source) Page() string {
+	if s.OpenML > 0 {
+		return openML + "d/" + strconv.Itoa(s.OpenML)
+	}
+	return s.URL
+}
+
+// Fetcher brings raw files of data sets into a folder. The zero value takes them
+// from their sources.
+type Fetcher struct {
+	// Mirror is a folder with raw files or archives under the names that they
+	// have at their source, or the address of a server that has them under the
+	// paths that they have there.
+	Mirror string
+	Client *http.Client // nil means http.DefaultClient
+	// Progress, if it is not nil, is called after each piece with the bytes that
+	// are there and those that there will be, -1 where that is not known.
+	Progress func(done, total int64)
+
+	pause time.Duration // between attempts; 0 means a second, and more each time
+	stall time.Duration // without a byte, after which an attempt ends; 0 means a minute
+}
+
+// Fetched says what came.
+type Fetched struct {
+	Path    string
+	Size    int64
+	Hash    string // SHA-256
+	Already bool   // it was there, with the hash that is pinned
+}
+
+// Fetch makes sure that the raw file of the set is in the folder, which is made if
+// need be. The file's hash is pinned when it is first seen; one that has another
+// hash later is an error (ErrChanged), and is kept aside with the name ending in
+// .changed. A download that breaks off stays as a file ending in .part, and the
+// next one goes on from there.
+func (f *Fetcher) Fetch(ctx context.Context, s Set, dir string) (Fetched, error) {
+	if raw, err := s.find(dir); err == nil {
+		hash, err := pinned(ctx, raw)
+		return Fetched{Path: raw, Size: fileSize(raw), Hash: hash, Already: true}, err
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return Fetched{}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Fetched{}, err
+	}
+	if f.Mirror != "" && !isAddress(f.Mirror) {
+		return f.fromFolder(ctx, s, dir)
+	}
+	return f.fromServer(ctx, s, dir)
+}
+
+func isAddress(mirror string) bool {
+	return strings.HasPrefix(mirror, "http://") || strings.HasPrefix(mirror, "https://")
+}
+
+// fromFolder copies the raw file, or takes it out of its archive.
+func (f *Fetcher) fromFolder(ctx context.Context, s Set, dir string) (Fetched, error) {
+	if raw, err := s.find(f.Mirror); err == nil {
+		to := filepath.Join(dir, filepath.Base(raw))
+		if err := f.copyFile(ctx, to+partSuffix, raw); err != nil {
+			return Fetched{}, err
+		}
+		return accept(ctx, to)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return Fetched{}, err
+	}
+	if s.Source.Member != "" {
+		archive := filepath.Join(f.Mirror, s.Source.fileName())
+		if _, err := os.Stat(archive); err == nil {
+			return f.extract(ctx, archive, s.Source.Member, filepath.Join(dir, s.Files[0]))
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return Fetched{}, err
+		}
+	}
+	return Fetched{}, &Error{File: f.Mirror, Kind: ErrFetch, Cause: fs.ErrNotExist,
+		Detail: "the mirror has no " + strings.Join(s.names(), " or "), Advice: "put it there, or fetch without a mirror"}
+}
+
+// names are those under which a mirror may have the set.
+func (s Set) names() []string {
+	if s.Source.Member == "" {
+		return s.Files
+	}
+	return append(s.Files[:len(s.Files):len(s.Files)], s.Source.fileName())
+}
+
+func (s Source) fileName() string { return path.Base(s.URL) }
+
+func (f *Fetcher) copyFile(ctx context.Context, to, from string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	return f.save(ctx, to, source, fileSize(from))
+}
+
+// save writes the part of a file that is read from a local one.
+func (f *Fetcher) save(ctx context.Context, to string, from io.Reader, size int64) error {
+	file, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, f.counted(watched(ctx, from), 0, size))
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// counted tells how much of total bytes has been read, with those that were there.
+func (f *Fetcher) counted(r io.Reader, there, total int64) io.Reader {
+	if f.Progress == nil {
+		return r
+	}
+	return &counter{from: r, done: there, total: total, tell: f.Progress}
+}
+
+type counter struct {
+	from        io.Reader
+	done, total int64
+	tell        func(done, total int64)
+}
+
+func (c *counter) Read(to []byte) (int, error) {
+	n, err := c.from.Read(to)
+	c.done += int64(n)
+	c.tell(c.done, c.total)
+	return n, err
+}
+
+// fromServer downloads the file or its archive.
+func (f *Fetcher) fromServer(ctx context.Context, s Set, dir string) (Fetched, error) {
+	to := filepath.Join(dir, s.Files[0])
+	address, sum, err := f.locate(ctx, s.Source)
+	if err != nil {
+		return Fetched{}, err
+	}
+	d := download{Fetcher: f, url: address, part: to + partSuffix}
+	if s.Source.Member != "" {
+		d.part = filepath.Join(dir, s.Source.fileName()+partSuffix)
+	}
+	if err := d.run(ctx); err != nil {
+		return Fetched{}, err
+	}
+	if err := checkDownload(address, d.part, sum); err != nil {
+		return Fetched{}, err
+	}
+	if s.Source.Member == "" {
+		return accept(ctx, to)
+	}
+	got, err := f.extract(ctx, d.part, s.Source.Member, to)
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) {
+		return Fetched{}, errors.Join(err, os.Remove(d.part)) // it is of no use, and would stand in the way
+	}
+	if err != nil {
+		return Fetched{}, err
+	}
+	return got, os.Remove(d.part)
+}
+
+// locate returns the address of a source, and the MD5 that OpenML has for it.
+func (f *Fetcher) locate(ctx context.Context, s Source) (address, sum string, err error) {
+	if s.OpenML == 0 {
+		address, err = f.mirrored(s.URL)
+		return address, "", err
+	}
+	about, err := f.mirrored(openML + "api/v1/json/data/" + strconv.Itoa(s.OpenML))
+	if err != nil {
+		return "", "", err
+	}
+	text, err := f.get(ctx, about)
+	if err != nil {
+		return "", "", err
+	}
+	var answer struct {
+		Description struct {
+			URL string `json:"url"`
+			MD5 string `json:"md5_checksum"`
+		} `json:"data_set_description"`
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || answer.Description.URL == "" {
+		return "", "", &Error{File: about, Kind: ErrFetch, Detail: "OpenML does not say where the file is", Cause: err,
+			Advice: "try again later, or put the file into the folder yourself"}
+	}
+	address, err = f.mirrored(answer.Description.URL)
+	return address, answer.Description.MD5, err
+}
+
+// mirrored returns the address at the mirror.
+func (f *Fetcher) mirrored(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "", &Error{File: address, Kind: ErrFetch, Detail: "it is no address", Cause: err}
+	}
+	if f.Mirror == "" {
+		return address, nil
+	}
+	return strings.TrimRight(f.Mirror, "/") + u.EscapedPath(), nil
+}
+
+// checkDownload looks at what came: it has the MD5, if there is one, and is no
+// web page.
+func checkDownload(address, part, sum string) error {
+	file, err := os.Open(part)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	e := &Error{File: address, Kind: ErrFetch, Advice: "try again later, or put the file into the folder yourself"}
+	start := make([]byte, 256)
+	n, _ := io.ReadFull(file, start)
+	start = bytes.ToLower(bytes.TrimSpace(start[:n]))
+	h := md5.New()
+	if sum != "" {
+		if _, err := io.Copy(h, io.NewSectionReader(file, 0, fileSize(part))); err != nil {
+			return err
+		}
+	}
+	switch got := hex.EncodeToString(h.Sum(nil)); {
+	case bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html")):
+		e.Detail = "a web page came in its place"
+	case sum != "" && !strings.EqualFold(got, sum):
+		e.Detail = fmt.Sprintf("its MD5 is %s, and OpenML says %s", got, sum)
+	default:
+		return nil
+	}
+	return errors.Join(e, os.Remove(part))
+}
+
+// extract takes a member out of an archive.
+func (f *Fetcher) extract(ctx context.Context, archive, member, to string) (Fetched, error) {
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		return Fetched{}, &Error{File: archive, Kind: ErrRead, Cause: err, Advice: "fetch it again"}
+	}
+	defer z.Close()
+	entry, err := findMember(&z.Reader, member)
+	if err != nil {
+		return Fetched{}, inFile(archive, err)
+	}
+	content, err := entry.Open()
+	if err != nil {
+		return Fetched{}, &Error{File: archive, Kind: ErrRead, Cause: err, Advice: "fetch it again"}
+	}
+	defer content.Close()
+	if err := f.save(ctx, to+partSuffix, content, int64(entry.UncompressedSize64)); err != nil {
+		return Fetched{}, &Error{File: archive, Kind: ErrRead, Detail: "its member " + member, Cause: err, Advice: "look whether the disk is full, and fetch it again"}
+	}
+	return accept(ctx, to)
+}
+
+// findMember looks for the path, and then for the only member with its last
+// element: folders in archives come and go.
+func findMember(z *zip.Reader, member string) (*zip.File, error) {
+	var found *zip.File
+	var names []string
+	for _, entry := range z.File {
+		if entry.Name == member {
+			return entry, nil
+		}
+		names = append(names, entry.Name)
+		if path.Base(entry.Name) == path.Base(member) {
+			if found != nil {
+				return nil, &Error{Kind: ErrArray, Detail: member + " could be " + found.Name + " or " + entry.Name}
+			}
+			found = entry
+		}
+	}
+	if found == nil {
+		return nil, &Error{Kind: ErrArray, Detail: member, Advice: "the archive has " + shortList(names)}
+	}
+	return found, nil
+}
+
+// accept gives a complete part its name if it has the hash that is pinned, or
+// pins its hash.
+func accept(ctx context.Context, to string) (Fetched, error) {
+	part := to + partSuffix
+	hash, err := hashFile(ctx, part)
+	if err != nil {
+		return Fetched{}, err
+	}
+	want, err := readPin(to)
+	if err != nil {
+		return Fetched{}, err
+	}
+	if want != "" && want != hash {
+		aside := to + ".changed"
+		return Fetched{}, errors.Join(changed(to, hash, want, filepath.Base(to)+pinSuffix,
+			"what came is kept in "+aside+"; remove "+to+pinSuffix+" and fetch again to accept it"), os.Rename(part, aside))
+	}
+	if err := os.Rename(part, to); err != nil {
+		return Fetched{}, err
+	}
+	got := Fetched{Path: to, Size: fileSize(to), Hash: hash}
+	if want == "" {
+		err = pin(to, hash)
+	}
+	return got, err
+}
+
+// fileSize is 0 for a file that is not there.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func (f *Fetcher) client() *http.Client { return cmp.Or(f.Client, http.DefaultClient) }

@@ -1,0 +1,270 @@
+package source
+
+import (
+	"archive/zip"
+	"compress/flate"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// A prepared set is an archive that numpy.load reads too:
+//
+//	set.json   which raw file it was made from, with its hash, and the encoder
+//	X.npy      inputs, float32, not yet scaled
+//	y.npy      labels, float64, in their units
+//	rows.npy   the row of the raw file, from 0, that each row was
+const (
+	preparedSuffix = ".prepared.npz"
+	preparedFormat = 1 // another number is another way to prepare
+
+	headerEntry = "set.json"
+	mostJSON    = 16 << 20
+)
+
+type preparedHeader struct {
+	Format  int             `json:"format"`
+	Set     string          `json:"set"`
+	File    string          `json:"file"`
+	Hash    string          `json:"sha256"`
+	RawRows int             `json:"raw_rows"`
+	Encoder dataset.Encoder `json:"encoder"`
+}
+
+// Prepared says what a prepared set holds and what it was made from.
+type Prepared struct {
+	Path     string
+	File     string // the raw file's name
+	Hash     string // its SHA-256
+	RawRows  int    // rows of the raw file
+	Rows     int    // rows that were complete and stayed
+	Features []string
+	Already  bool // it was there and still fits, and nothing was done
+}
+
+// Prepare does the paper's preprocessing of the raw file in the folder and
+// leaves the result there, in NAME.prepared.npz, for LoadSet. Rows that are not
+// wanted are never in memory. The raw file must have the hash that is pinned; if
+// none is, its hash is pinned now.
+func (s Set) Prepare(ctx context.Context, dir string) (Prepared, error) {
+	raw, err := s.find(dir)
+	if err != nil {
+		return Prepared{}, err
+	}
+	hash, err := pinned(ctx, raw)
+	if err != nil {
+		return Prepared{}, err
+	}
+	if p, err := s.openPrepared(dir); err == nil {
+		defer p.close()
+		if found, err := p.describe(); err == nil && p.header.Hash == hash {
+			found.Already = true
+			return found, nil
+		}
+	}
+	return s.prepareAnew(ctx, dir, raw, hash)
+}
+
+func (s Set) prepareAnew(ctx context.Context, dir, raw, hash string) (Prepared, error) {
+	r, rawRows, err := s.load(ctx, raw, dataset.DefaultMaxRows)
+	if err != nil {
+		return Prepared{}, err
+	}
+	h := preparedHeader{Format: preparedFormat, Set: s.Name, File: filepath.Base(raw), Hash: hash, RawRows: rawRows, Encoder: r.Encoder}
+	path := s.preparedPath(dir)
+	if err := atomicfile.Write(path, func(w io.Writer) error { return writePrepared(w, h, r) }); err != nil {
+		return Prepared{}, err
+	}
+	return h.describe(path, r.X.Rows), nil
+}
+
+func (s Set) preparedPath(dir string) string { return filepath.Join(dir, s.Name+preparedSuffix) }
+
+func (h preparedHeader) describe(path string, rows int) Prepared {
+	return Prepared{Path: path, File: h.File, Hash: h.Hash, RawRows: h.RawRows, Rows: rows, Features: h.Encoder.Features()}
+}
+
+func writePrepared(w io.Writer, h preparedHeader, r *dataset.Regression) error {
+	z := zip.NewWriter(w)
+	z.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestSpeed) })
+	for _, entry := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{headerEntry, func(w io.Writer) error { return json.NewEncoder(w).Encode(h) }},
+		{"X.npy", func(w io.Writer) error { return WriteNPY(w, r.X) }},
+		{"y.npy", func(w io.Writer) error { return WriteNPY(w, matrix.View(len(r.Y), 1, r.Y)) }},
+		{"rows.npy", func(w io.Writer) error { return writeNPYInts(w, r.Rows) }},
+	} {
+		to, err := z.CreateHeader(&zip.FileHeader{Name: entry.name, Method: zip.Deflate})
+		if err != nil {
+			return err
+		}
+		if err := entry.write(to); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+func writeNPYInts(w io.Writer, values []int) error {
+	if err := writeNPYHeader(w, "<i8", len(values), 1); err != nil {
+		return err
+	}
+	raw := make([]byte, 0, 8*len(values))
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
+	}
+	_, err := w.Write(raw)
+	return err
+}
+
+// preparedFile is one that is open, with its header read.
+type preparedFile struct {
+	path    string
+	file    *os.File
+	archive *zip.Reader
+	header  preparedHeader
+}
+
+func (p *preparedFile) close() { _ = p.file.Close() } // it was only read
+
+// openPrepared opens the prepared set in the folder. If there is none, the error
+// is fs.ErrNotExist.
+func (s Set) openPrepared(dir string) (*preparedFile, error) {
+	path := s.preparedPath(dir)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &preparedFile{path: path, file: file}
+	if err := p.readHeader(s.Name); err != nil {
+		p.close()
+		return nil, p.unusable(err)
+	}
+	return p, nil
+}
+
+func (p *preparedFile) readHeader(set string) error {
+	info, err := p.file.Stat()
+	if err != nil {
+		return err
+	}
+	if p.archive, err = zip.NewReader(p.file, info.Size()); err != nil {
+		return err
+	}
+	p.header, err = readPreparedHeader(p.archive)
+	if err == nil && p.header.Set != set {
+		err = fmt.Errorf("it holds the data set %q", p.header.Set)
+	}
+	return err
+}
+
+func (p *preparedFile) unusable(err error) error {
+	return &Error{File: p.path, Kind: ErrRead, Cause: err, Advice: "remove it and prepare the data set again"}
+}
+
+func readPreparedHeader(z *zip.Reader) (h preparedHeader, err error) {
+	file, err := z.Open(headerEntry)
+	if err != nil {
+		return h, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostJSON))
+	if err != nil {
+		return h, err
+	}
+	if err := json.Unmarshal(text, &h); err != nil {
+		return h, err
+	}
+	if h.Format != preparedFormat {
+		return h, fmt.Errorf("it was prepared by another version: its format is %d, not %d", h.Format, preparedFormat)
+	}
+	return h, nil
+}
+
+// checkFresh makes sure that the raw file is the one that was prepared.
+func (p *preparedFile) checkFresh(raw string) error {
+	hash, err := hashFile(context.Background(), raw)
+	if err != nil || hash == p.header.Hash {
+		return err
+	}
+	return changed(raw, hash, p.header.Hash, filepath.Base(p.path), "restore the file, or prepare the data set again")
+}
+
+// describe reads the header of the inputs, but not the inputs.
+func (p *preparedFile) describe() (Prepared, error) {
+	file, err := p.archive.Open("X.npy")
+	if err != nil {
+		return Prepared{}, p.unusable(err)
+	}
+	defer file.Close()
+	a, err := readNPYHeader(file)
+	if err != nil {
+		return Prepared{}, p.unusable(err)
+	}
+	return p.header.describe(p.path, a.rows), nil
+}
+
+func (p *preparedFile) read() (*dataset.Regression, error) {
+	r, err := readPrepared(p.archive, p.header)
+	if err != nil {
+		return nil, p.unusable(err)
+	}
+	return r, nil
+}
+
+func readPrepared(z *zip.Reader, h preparedHeader) (*dataset.Regression, error) {
+	x, errX := readEntry[float32](z, "X.npy")
+	y, errY := readEntry[float64](z, "y.npy")
+	rows, errRows := readEntry[float64](z, "rows.npy")
+	if err := errors.Join(errX, errY, errRows); err != nil {
+		return nil, err
+	}
+	if features := len(h.Encoder.Features()); x.Cols != features || y.Cols != 1 || rows.Cols != 1 || y.Rows != x.Rows || rows.Rows != x.Rows {
+		return nil, fmt.Errorf("inputs of %v, labels of %v and rows of %v do not belong together, or to %d features",
+			x.Shape(), y.Shape(), rows.Shape(), features)
+	}
+	r := &dataset.Regression{X: x, Y: y.Data, Rows: make([]int, len(rows.Data)), Encoder: h.Encoder}
+	for i, row := range rows.Data {
+		if !(row >= 0 && row < float64(h.RawRows)) || row != math.Trunc(row) {
+			return nil, fmt.Errorf("row %d is row %v of a file with %d rows", i, row, h.RawRows)
+		}
+		r.Rows[i] = int(row)
+	}
+	return r, nil
+}
+
+func readEntry[T matrix.Float](z *zip.Reader, name string) (matrix.Dense[T], error) {
+	file, err := z.Open(name)
+	if err != nil {
+		return matrix.Dense[T]{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return matrix.Dense[T]{}, err
+	}
+	_, m, err := readNPY[T](file, atMost(info.Sys().(*zip.FileHeader)))
+	return m, err
+}
+
+// atMost is the number of bytes that an entry can have: what it claims, as far as
+// so many compressed bytes can become that many.
+func atMost(h *zip.FileHeader) int64 {
+	const deflateRatio = 1032
+	if h.CompressedSize64 > math.MaxInt64/deflateRatio {
+		return -1
+	}
+	return int64(min(h.UncompressedSize64, h.CompressedSize64*deflateRatio))
+}
