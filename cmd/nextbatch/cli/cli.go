@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +24,12 @@ const (
 	exitInterrupted = 130
 )
 
-// Run runs the command line and returns the exit code. Ctrl-C ends it early.
+// Run runs the command line and returns the exit code. Ctrl-C, or SIGTERM, ends
+// it as soon as everything is in order; a second one at once.
 func Run(args []string, out, log io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop)
 	root := newRoot(out, log)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

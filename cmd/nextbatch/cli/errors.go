@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
 // usageError is a wrong command line.
@@ -29,6 +30,15 @@ type partialError struct {
 
 func (e partialError) Error() string {
 	return fmt.Sprintf("the batch has %d of %d rows: %s", e.picked, e.asked, e.reason)
+}
+
+// unknownColumn tells which column an error says is not there.
+func unknownColumn(err error) (string, bool) {
+	at := (*source.Error)(nil)
+	if errors.As(err, &at) && errors.Is(err, source.ErrColumn) {
+		return at.Name, true
+	}
+	return "", false
 }
 
 // explain prints an error and returns the exit code that belongs to it.

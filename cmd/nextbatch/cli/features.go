@@ -134,6 +134,8 @@ func (s *selecting) runKernel(cmd *cobra.Command, args, outputs []string, work f
 	if err := s.prepare(cmd.Context()); err != nil {
 		return err
 	}
+	s.problem.Progress = s.progress.selection()
+	defer s.progress.done()
 	return work(cmd.Context())
 }
 

@@ -1,98 +1,210 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/cwriter"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/network"
 )
 
 // errorf is fmt.Errorf; its name is short because messages are long.
 var errorf = fmt.Errorf
 
-// progress tells on standard error how far a command is: lines, and on a
-// terminal a bar for what takes long.
+// progress tells on standard error how far a command is: bars on a terminal,
+// lines elsewhere. It may be used from several goroutines.
 type progress struct {
 	log      io.Writer
 	quiet    bool
 	terminal bool
-	open     bool // a bar is on the current line
-	last     time.Time
 	warnings []string
+
+	mu   sync.Mutex
+	told map[string]*told // what was said about each thing under way
+	open map[string]*bar  // bars of things under way
+	bars *mpb.Progress    // the part of the screen that has them; nil if none is open
 }
 
 func newProgress(log io.Writer, quiet bool) *progress {
 	p := &progress{log: log, quiet: quiet}
 	if file, ok := log.(*os.File); ok {
-		if info, err := file.Stat(); err == nil {
-			p.terminal = info.Mode()&os.ModeCharDevice != 0
-		}
+		p.terminal = cwriter.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 	}
 	return p
 }
 
+// say prints a line, unless quiet.
 func (p *progress) say(format string, args ...any) {
-	p.done()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if !p.quiet {
-		fmt.Fprintf(p.log, format+"\n", args...)
+		p.line(fmt.Sprintf(format, args...))
 	}
 }
 
 // warn says what a reader should know. Warnings are printed also when quiet.
 func (p *progress) warn(text string) {
-	p.done()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.warnings = append(p.warnings, text)
-	fmt.Fprintln(p.log, "warning:", text)
+	p.line("warning: " + text)
 }
 
-// done ends the bar.
-func (p *progress) done() {
-	if p.open {
-		fmt.Fprintln(p.log)
-		p.open = false
+// line prints above the bars, if there are any.
+func (p *progress) line(text string) {
+	if p.bars != nil {
+		if _, err := fmt.Fprintln(p.bars, text); err == nil {
+			return
+		}
+	}
+	fmt.Fprintln(p.log, text)
+}
+
+// Where there is no terminal, few steps have a line each, many have four; what
+// is done within a second has none.
+const (
+	fewSteps  = 16
+	fewerSaid = 4
+	patience  = time.Second
+)
+
+type told struct {
+	begin time.Time
+	lines int
+}
+
+// step tells that so many steps of something are done. Things that run at the
+// same time differ in their name.
+func (p *progress) step(name string, done, of int, detail string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.quiet || of < 1:
+	case p.terminal:
+		p.draw(name, done, of, detail)
+	default:
+		p.tell(name, done, of, detail)
 	}
 }
 
-const (
-	barWidth    = 30
-	barEvery    = 100 * time.Millisecond
-	linesInAll  = 4 // of a training, where there is no terminal
-	minForLines = 16
-)
+func (p *progress) tell(name string, done, of int, detail string) {
+	if p.told == nil {
+		p.told = map[string]*told{}
+	}
+	t := p.told[name]
+	if t == nil {
+		t = &told{begin: time.Now()}
+		p.told[name] = t
+	}
+	lines := of
+	if of >= fewSteps {
+		lines = fewerSaid
+	}
+	if reached := done * lines / of; reached > t.lines && time.Since(t.begin) >= patience {
+		t.lines = reached
+		p.line(fmt.Sprintf("%s: %d of %d%s", name, done, of, after(detail)))
+	}
+	if done >= of {
+		delete(p.told, name)
+	}
+}
+
+func after(detail string) string {
+	if detail == "" {
+		return ""
+	}
+	return ", " + detail
+}
+
+// bar is one thing under way.
+type bar struct {
+	*mpb.Bar
+	detail atomic.Pointer[string]
+}
+
+const barWidth = 40
+
+func (p *progress) draw(name string, done, of int, detail string) {
+	if p.bars == nil {
+		p.bars = mpb.New(mpb.WithOutput(p.log), mpb.WithWidth(barWidth), mpb.WithAutoRefresh())
+		p.open = map[string]*bar{}
+	}
+	b := p.open[name]
+	if b == nil {
+		if b = p.newBar(name, of); b == nil {
+			p.terminal = false // nobody looks any more
+			return
+		}
+	}
+	text := after(detail)
+	b.detail.Store(&text)
+	b.SetCurrent(int64(done))
+	if done >= of {
+		delete(p.open, name)
+		if len(p.open) == 0 {
+			p.close()
+		}
+	}
+}
+
+var barStyle = mpb.BarStyle().Lbound("[").Filler("#").Tip("#").Padding(".").Rbound("]")
+
+func (p *progress) newBar(name string, of int) *bar {
+	b := &bar{}
+	detail := func(decor.Statistics) string {
+		if text := b.detail.Load(); text != nil {
+			return *text
+		}
+		return ""
+	}
+	var err error
+	b.Bar, err = p.bars.Add(int64(of), barStyle.Build(), mpb.PrependDecorators(decor.Name(name+" ")),
+		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.Any(detail)))
+	if err != nil {
+		return nil
+	}
+	p.open[name] = b
+	return b
+}
+
+// done ends what is still under way, as after an error. The command goes on with
+// lines of its own.
+func (p *progress) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = nil
+	for _, b := range p.open {
+		b.Abort(false)
+	}
+	p.close()
+}
+
+// close leaves the bars as they are and gives the screen back.
+func (p *progress) close() {
+	if p.bars != nil {
+		p.bars.Wait()
+		p.bars, p.open = nil, nil
+	}
+}
 
 // epoch returns the function to call after each epoch of training.
 func (p *progress) epoch(members int) func(network.Epoch) {
 	return func(e network.Epoch) {
-		if p.quiet {
-			return
-		}
-		if !p.terminal {
-			if step := max(e.Of/linesInAll, 1); e.Of >= minForLines && e.Number%step == 0 || e.Number == e.Of {
-				p.say("training network %d of %d: epoch %d of %d, validation RMSE %.4g (labels have deviation 1)",
-					e.Member+1, members, e.Number, e.Of, e.ValidRMSE)
-			}
-			return
-		}
-		if e.Number < e.Of && time.Since(p.last) < barEvery {
-			return
-		}
-		p.last, p.open = time.Now(), true
-		full := barWidth * e.Number / e.Of
-		fmt.Fprintf(p.log, "\rtraining network %d of %d [%s%s] epoch %d of %d ", e.Member+1, members,
-			strings.Repeat("#", full), strings.Repeat(".", barWidth-full), e.Number, e.Of)
+		p.step(fmt.Sprintf("training network %d of %d, epoch", e.Member+1, members), e.Number, e.Of,
+			fmt.Sprintf("validation RMSE %.4g (labels have deviation 1)", e.ValidRMSE))
 	}
 }
 
-// unknownColumn tells which column an error says is not there.
-func unknownColumn(err error) (string, bool) {
-	at := (*source.Error)(nil)
-	if errors.As(err, &at) && errors.Is(err, source.ErrColumn) {
-		return at.Name, true
-	}
-	return "", false
+// selection returns the function to call while rows are embedded and picked.
+func (p *progress) selection() func(nextbatch.Progress) {
+	names := map[nextbatch.Stage]string{nextbatch.Embedding: "computing the kernel, row", nextbatch.Picking: "selecting, step"}
+	return func(now nextbatch.Progress) { p.step(names[now.Stage], now.Done, now.Of, "") }
 }

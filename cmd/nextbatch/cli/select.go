@@ -518,7 +518,9 @@ func (s *selecting) prepare(ctx context.Context) error {
 // pick selects.
 func (s *selecting) pick(ctx context.Context) (*nextbatch.Batch, error) {
 	s.progress.say("selecting %d rows by %v", s.batch, s.spec)
+	s.problem.Progress = s.progress.selection()
 	batch, err := nextbatch.Select(ctx, s.spec, s.problem)
+	s.progress.done()
 	var problem *selection.ProblemError
 	switch {
 	case err == nil || ctx.Err() != nil:
