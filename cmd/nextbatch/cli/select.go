@@ -362,11 +362,12 @@ func loadModel(path string) (*network.Regressor[float32], error) {
 
 // constrain fills in what batches have to keep to.
 func (s *selecting) constrain() error {
-	byName, err := s.candidates()
+	byName, labelled, err := s.candidates()
 	if err != nil {
 		return err
 	}
 	c := &s.problem.Constraints
+	c.Exclude = labelled
 	excluded, err := list(s.exclude)
 	if err != nil {
 		return err
@@ -387,6 +388,8 @@ func (s *selecting) constrain() error {
 		switch {
 		case !ok:
 			return dataError{errorf("--must: there is no candidate %q", name)}
+		case slices.Contains(labelled, at):
+			return dataError{errorf("--must: row %q has a label in %s already", name, s.train)}
 		case slices.Contains(c.Exclude, at):
 			return usagef("row %q is named by --must and --exclude", name)
 		case slices.Contains(c.Require, at):
@@ -409,54 +412,6 @@ func (s *selecting) constrain() error {
 	}
 	s.problem.Batch, s.problem.Seed = s.batch, s.net.seed
 	return nil
-}
-
-// candidates maps the names of the candidates to rows of the pool.
-func (s *selecting) candidates() (map[string]int, error) {
-	if s.columns.id != "" {
-		ids, err := s.poolT.Column(s.columns.id)
-		if err != nil {
-			return nil, dataError{err}
-		}
-		seen := make(map[string]int, ids.Len())
-		for row := range ids.Len() {
-			if ids.Missing(row) {
-				return nil, dataError{&dataset.ColumnError{Column: s.columns.id, Row: row, Problem: "the id is missing"}}
-			}
-			if first, twice := seen[ids.Format(row)]; twice {
-				return nil, dataError{&dataset.ColumnError{Column: s.columns.id, Row: row,
-					Problem: "the id " + strconv.Quote(ids.Format(row)) + " is that of row " + strconv.Itoa(first) + ", too"}}
-			}
-			seen[ids.Format(row)] = row
-		}
-	}
-	if len(s.exclude)+len(s.must) == 0 {
-		return nil, nil
-	}
-	byName := make(map[string]int, len(s.poolRows))
-	for at := range s.poolRows {
-		byName[s.name(selection.PoolSet, at)] = at
-	}
-	return byName, nil
-}
-
-// name is how the user knows a row.
-func (s *selecting) name(set selection.Set, at int) string {
-	table, row := s.poolT, at
-	if set == selection.TrainSet {
-		table = s.trainT
-		if s.rows != nil {
-			row = s.rows.TrainRows[at]
-		}
-	} else {
-		row = s.poolRows[at]
-	}
-	if s.columns.id != "" && table != nil {
-		if ids, err := table.Column(s.columns.id); err == nil && !ids.Missing(row) {
-			return ids.Format(row)
-		}
-	}
-	return strconv.Itoa(row)
 }
 
 func (s *selecting) costs(c *selection.Constraints) error {
