@@ -240,11 +240,18 @@ func (b *gemmBlock[T]) run(slot int) {
 
 func (b *gemmBlock[T]) panelLen() int { return (b.k1 - b.k0) * b.set.TileCols() }
 
-// packAll copies the panels of the block from the right operand.
+// packAll copies the panels of the block from the right operand: some rows of it
+// for all panels, then the next, so that its pages are gone through once.
 func (b *gemmBlock[T]) packAll() {
 	b.scratch.panels = grow(b.scratch.panels, (b.panel1-b.panel0)*b.panelLen())
-	for p := b.panel0; p < b.panel1; p++ {
-		b.pack(p)
+	rows := 64
+	if b.opB == Trans {
+		rows = b.inner // its rows lie across the panels
+	}
+	for k := b.k0; k < b.k1; k += rows {
+		for p := b.panel0; p < b.panel1; p++ {
+			b.pack(p, k, min(k+rows, b.k0+b.depth(p)))
+		}
 	}
 }
 
@@ -262,17 +269,22 @@ func (b *gemmBlock[T]) depth(p int) int {
 	return max(0, end-b.k0)
 }
 
-func (b *gemmBlock[T]) pack(p int) {
-	width, k := b.set.TileCols(), b.depth(p)
-	j0 := p * width
-	j1 := min(j0+width, b.dst.Cols)
-	if b.opB == Trans {
-		from := b.b.Block(j0, j1, b.k0, b.k0+k)
-		b.set.PackPanelT(b.panel(p), from.Data, from.Stride, k, j1-j0)
+// pack copies rows k0 to k1-1 of panel p, if there are any.
+func (b *gemmBlock[T]) pack(p, k0, k1 int) {
+	if k0 >= k1 {
 		return
 	}
-	from := b.b.Block(b.k0, b.k0+k, j0, j1)
-	b.set.PackPanel(b.panel(p), from.Data, from.Stride, k, j1-j0)
+	width := b.set.TileCols()
+	j0 := p * width
+	j1 := min(j0+width, b.dst.Cols)
+	to := b.panel(p)[(k0-b.k0)*width:]
+	if b.opB == Trans {
+		from := b.b.Block(j0, j1, k0, k1)
+		b.set.PackPanelT(to, from.Data, from.Stride, k1-k0, j1-j0)
+		return
+	}
+	from := b.b.Block(k0, k1, j0, j1)
+	b.set.PackPanel(to, from.Data, from.Stride, k1-k0, j1-j0)
 }
 
 // multiplyRows works on rows r0 to r1-1 of dst, at most TileRows: on all panels
@@ -333,19 +345,24 @@ func (b *gemmBlock[T]) leftRows(r0, r1 int) (data []T, rowStride, stepStride int
 	}
 }
 
-// ahead names the lines of the left operand that the next row of tiles, which
-// begins at row r, will read.
+// ahead names what the next row of tiles, which begins at row r, will read of the
+// left operand: from end to end, spread over the panels; or of a transposed
+// operand, with each panel, one row in AheadEvery.
 func (b *gemmBlock[T]) ahead(r int) simd.Ahead {
-	if r >= b.r1 || b.k0 == b.k1 {
+	k, next := b.k1-b.k0, min(r+b.set.TileRows(), b.r1)
+	rounds := k / simd.AheadEvery
+	if r >= b.r1 || rounds == 0 {
 		return simd.Ahead{}
 	}
-	if b.opA == Trans {
-		last := min(r+b.set.TileRows(), b.r1) - 1 // the first may be in the cache already
-		return simd.Ahead{Start: addressOf(b.a.Row(b.k0)[last:]), Step: b.a.Stride}
-	}
-	const lineBytes = 64
 	var zero T
-	return simd.Ahead{Start: addressOf(b.a.Row(r)[b.k0:]), Step: lineBytes / int(unsafe.Sizeof(zero))}
+	row := b.a.Stride * int(unsafe.Sizeof(zero))
+	if b.opA == NoTrans {
+		const lineBytes = 64
+		step := min(lineBytes, ceilDiv((next-r)*row, rounds*(b.panel1-b.panel0)))
+		return simd.Ahead{Start: addressOf(b.a.Row(r)[b.k0:]), Step: step}
+	}
+	step := simd.AheadEvery * row // the first element of a row may be in the cache already
+	return simd.Ahead{Start: addressOf(b.a.Row(b.k0)[next-1:]), Step: step, Turn: row - rounds*step}
 }
 
 func addressOf[T matrix.Float](x []T) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }

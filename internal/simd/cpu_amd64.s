@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources c7bb6239d0efd4cb0e250cad
+// sources 1967d69f79e07f07b3085152
 // content a97859aed189f0d4b008e44b

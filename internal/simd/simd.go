@@ -67,7 +67,7 @@ type Set[T Float] struct {
 
 // tileFunc multiplies a row of tiles; see Set.MulTiles. The number of rows is
 // fixed.
-type tileFunc[T Float] func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, ahead uintptr, aheadStep int)
+type tileFunc[T Float] func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, ahead uintptr, aheadStep, aheadTurn int)
 
 // Name returns "go", "avx2" or "avx512".
 func (s *Set[T]) Name() string { return s.name }
@@ -237,16 +237,21 @@ func (s *Set[T]) MulTiles(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int
 	if ahead.Start == 0 {
 		ahead = Ahead{Start: uintptr(unsafe.Pointer(&a[0]))}
 	}
-	s.tiles[rows](k, &a[0], rs, ks, &b[0], &c[0], ldc, cols, alpha, beta, ahead.Start, ahead.Step)
+	s.tiles[rows](k, &a[0], rs, ks, &b[0], &c[0], ldc, cols, alpha, beta, ahead.Start, ahead.Step, ahead.Turn)
 }
 
-// Ahead names memory that will be needed soon: for each product of a sum one
-// cache line, at Start and each Step elements further on. It is only hinted at,
-// so any address will do; the zero value names nothing.
+// Ahead names memory that will be needed soon, in bytes: a cache line for every
+// AheadEvery products of a sum, at Start and each Step further on. At the end of
+// a panel it goes on by Turn. It is only hinted at, so any address will do; the
+// zero value names nothing.
 type Ahead struct {
-	Start uintptr
-	Step  int
+	Start      uintptr
+	Step, Turn int
 }
+
+// AheadEvery is the number of products for which Ahead names one line: fetching
+// more at once would keep the panels waiting.
+const AheadEvery = 4
 
 func scaleRows[T Float](c []T, ldc, rows, cols int, beta T) {
 	for i := range rows {

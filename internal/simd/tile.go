@@ -4,7 +4,7 @@ import "unsafe"
 
 // goTileOf returns the Go micro-kernel for the given number of rows.
 func goTileOf[T Float](rows int) tileFunc[T] {
-	return func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, _ uintptr, _ int) {
+	return func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, _ uintptr, _, _ int) {
 		as := unsafe.Slice(a, (rows-1)*rs+(k-1)*ks+1)
 		bs := unsafe.Slice(b, (cols+goTile-1)/goTile*goTile*k)
 		cs := unsafe.Slice(c, (rows-1)*ldc+cols)

@@ -194,5 +194,5 @@ func tanhF64AVX2(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX2(dst []float64, deriv []float64, x []float64)
 
-// sources c7bb6239d0efd4cb0e250cad
+// sources 1967d69f79e07f07b3085152
 // content dde98be9e20decb2c9bf84ee

@@ -4037,5 +4037,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources c7bb6239d0efd4cb0e250cad
+// sources 1967d69f79e07f07b3085152
 // content 03cefa03f24779d589d2694d

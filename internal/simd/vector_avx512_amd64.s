@@ -3860,5 +3860,5 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources c7bb6239d0efd4cb0e250cad
+// sources 1967d69f79e07f07b3085152
 // content ebf61a1d8e105c524191b370

@@ -52,10 +52,10 @@ type tile struct {
 	masks operand.Mem
 
 	a, a7, rs, rs3, rs5, ks, b, k, ahead, aheadStep reg.GPVirtual
-	c, cols                                         reg.GPVirtual
+	c, ldc, cols, cAhead, rowsAhead                 reg.GPVirtual
 }
 
-const unroll = 4
+const unroll = 4 // simd.AheadEvery
 
 func newTile(e emitter, rows int, masks operand.Mem) *tile {
 	return &tile{emitter: e, rows: rows, masks: masks}
@@ -67,7 +67,7 @@ func (t *tile) width() int                      { return 2 * t.lanes(t.size) }
 
 func (t *tile) generate() {
 	signature := fmt.Sprintf("func(k int, a *%[1]s, rs, ks int, b, c *%[1]s, ldc, cols int, "+
-		"alpha, beta %[1]s, ahead uintptr, aheadStep int)", t.float.name)
+		"alpha, beta %[1]s, ahead uintptr, aheadStep, aheadTurn int)", t.float.name)
 	name := fmt.Sprintf("tile%d%s%s", t.rows, t.tag, t.isa.name)
 	text(t.Context, name, signature)
 	t.Doc(fmt.Sprintf("%s is the micro-kernel for %d rows; see Set.MulTiles.", name, t.rows))
@@ -75,13 +75,11 @@ func (t *tile) generate() {
 	t.loadParams()
 	t.Label("panel")
 	t.firstColumn()
-	t.prefetchC()
 	for i := 0; i < t.rows; i++ {
 		t.zero(t.acc(i, 0))
 		t.zero(t.acc(i, 1))
 	}
-	t.loop("unrolled", unroll)
-	t.loop("single", 1)
+	t.sums()
 	t.writeBack()
 	t.nextPanel()
 	t.VZEROUPPER()
@@ -90,12 +88,13 @@ func (t *tile) generate() {
 
 func (t *tile) loadParams() {
 	t.b, t.c, t.cols = t.gp("b"), t.gp("c"), t.gp("cols")
-	t.rs, t.ks = t.strideOf("rs"), t.strideOf("ks")
-	t.ahead, t.aheadStep = t.gp("ahead"), t.strideOf("aheadStep")
+	t.rs, t.ks, t.ldc = bytesOf(t.emitter, "rs"), bytesOf(t.emitter, "ks"), bytesOf(t.emitter, "ldc")
+	t.ahead, t.aheadStep = t.gp("ahead"), t.gp("aheadStep")
 	t.rs3, t.rs5 = t.GP64(), t.GP64()
 	t.LEAQ(operand.Mem{Base: t.rs, Index: t.rs, Scale: 2}, t.rs3)
 	t.LEAQ(operand.Mem{Base: t.rs, Index: t.rs, Scale: 4}, t.rs5)
 	t.a, t.a7, t.k = t.GP64(), t.GP64(), t.GP64()
+	t.cAhead, t.rowsAhead = t.GP64(), t.GP64()
 }
 
 // firstColumn goes back to the first product of the sum.
@@ -108,11 +107,9 @@ func (t *tile) firstColumn() {
 	}
 }
 
-// nextPanel goes on to the next panel, if there is one. The first panel has
-// fetched ahead all there was to fetch.
+// nextPanel goes on to the next panel, if there is one.
 func (t *tile) nextPanel() {
-	t.Load(t.Param("a"), t.ahead)
-	t.XORQ(t.aheadStep, t.aheadStep)
+	t.ADDQ(t.paramAddr("aheadTurn"), t.ahead)
 	t.ADDQ(operand.U32(uint32(2*t.wide)), t.c)
 	t.SUBQ(operand.U32(uint32(t.width())), t.cols)
 	t.JG(operand.LabelRef("panel"))
@@ -122,33 +119,56 @@ func (t *tile) gp(param string) reg.GPVirtual {
 	return t.Load(t.Param(param), t.GP64()).(reg.GPVirtual)
 }
 
-// strideOf loads a stride and turns elements into bytes.
-func (t *tile) strideOf(param string) reg.GPVirtual { return bytesOf(t.emitter, param) }
-
-// prefetchC asks for the tile of C early: its rows lie far apart and are
-// needed only after the sums are done.
-func (t *tile) prefetchC() {
-	c, ldc := t.GP64(), t.strideOf("ldc")
-	t.MOVQ(t.c, c)
+// sums adds up the products. The tile of C, whose rows lie far apart, is needed
+// only after that: it is asked for a row with each of the first rounds, since a
+// core can wait for few lines at once, or all together if the sums are short.
+func (t *tile) sums() {
+	t.MOVQ(t.c, t.cAhead)
+	t.MOVQ(operand.U32(uint32(t.rows)), t.rowsAhead)
+	t.CMPQ(t.k, operand.U32(uint32(unroll*t.rows)))
+	t.JGE(operand.LabelRef("first"))
 	for i := 0; i < t.rows; i++ {
-		t.PREFETCHT0(operand.Mem{Base: c})
-		t.PREFETCHT0(operand.Mem{Base: c, Disp: t.wide})
-		t.ADDQ(ldc, c)
+		t.prefetchRow()
 	}
+	t.JMP(operand.LabelRef("unrolled"))
+	t.Label("first")
+	t.round(unroll, func() { t.prefetchAhead(); t.prefetchRow() })
+	t.DECQ(t.rowsAhead)
+	t.JNE(operand.LabelRef("first"))
+	t.loop("unrolled", unroll, t.prefetchAhead)
+	t.loop("single", 1, func() {})
+}
+
+func (t *tile) prefetchRow() {
+	t.PREFETCHT0(operand.Mem{Base: t.cAhead})
+	t.PREFETCHT0(operand.Mem{Base: t.cAhead, Disp: t.wide})
+	t.ADDQ(t.ldc, t.cAhead)
+}
+
+// prefetchAhead asks for one line of what the next tiles need.
+func (t *tile) prefetchAhead() {
+	t.PREFETCHT1(operand.Mem{Base: t.ahead})
+	t.ADDQ(t.aheadStep, t.ahead)
 }
 
 // loop adds count products per round while at least count are left.
-func (t *tile) loop(label string, count int) {
+func (t *tile) loop(label string, count int, prefetch func()) {
 	t.Label(label)
 	t.CMPQ(t.k, operand.U32(uint32(count)))
 	t.JL(operand.LabelRef(label + "Done"))
+	t.round(count, prefetch)
+	t.JMP(operand.LabelRef(label))
+	t.Label(label + "Done")
+}
+
+// round adds count products.
+func (t *tile) round(count int, prefetch func()) {
+	prefetch()
 	for u := 0; u < count; u++ {
 		t.step(u)
 	}
 	t.ADDQ(operand.U32(uint32(count*2*t.wide)), t.b)
 	t.SUBQ(operand.U32(uint32(count)), t.k)
-	t.JMP(operand.LabelRef(label))
-	t.Label(label + "Done")
 }
 
 // step adds the product of one column of A and row u of the panel.
@@ -162,8 +182,6 @@ func (t *tile) step(u int) {
 		t.fma231(x, b0, t.acc(i, 0))
 		t.fma231(x, b1, t.acc(i, 1))
 	}
-	t.PREFETCHT1(operand.Mem{Base: t.ahead})
-	t.ADDQ(t.aheadStep, t.ahead)
 	t.ADDQ(t.ks, t.a)
 	if t.rows > 7 {
 		t.ADDQ(t.ks, t.a7)
@@ -199,15 +217,15 @@ func (t *tile) writeBack() {
 		t.mulv(alpha, t.acc(i, 1), t.acc(i, 1))
 	}
 	t.Label("scaled")
-	c, ldc := t.GP64(), t.strideOf("ldc")
+	c := t.cAhead
 	t.MOVQ(t.c, c)
 	t.jumpUnlessZero("beta", "merge")
-	t.writeRows(c, ldc, "store", nil)
+	t.writeRows(c, "store", nil)
 	t.JMP(operand.LabelRef("written"))
 	t.Label("merge")
 	beta := t.spare(2)
 	t.broadcast(t.paramAddr("beta"), beta)
-	t.writeRows(c, ldc, "add", beta)
+	t.writeRows(c, "add", beta)
 	t.Label("written")
 }
 
@@ -246,25 +264,25 @@ func (t *tile) jumpUnlessZero(param, label string) {
 
 // writeRows stores the sums, plus beta·C where beta is given, in the columns
 // that exist. c walks down the rows.
-func (t *tile) writeRows(c, ldc reg.GPVirtual, label string, beta reg.Register) {
+func (t *tile) writeRows(c reg.GPVirtual, label string, beta reg.Register) {
 	if t.wide == 64 {
 		t.columnMasks()
-		t.eachRow(c, ldc, beta, t.loadMasked512, t.storeMasked512)
+		t.eachRow(c, beta, t.loadMasked512, t.storeMasked512)
 		return
 	}
 	t.CMPQ(t.cols, operand.U32(uint32(t.width())))
 	t.JL(operand.LabelRef(label + "Part"))
-	t.eachRow(c, ldc, beta,
+	t.eachRow(c, beta,
 		func(_ int, from operand.Mem, to reg.Register) { t.load(from, to) },
 		func(_ int, from reg.Register, to operand.Mem) { t.store(from, to) })
 	t.JMP(operand.LabelRef(label + "Done"))
 	t.Label(label + "Part")
 	t.columnMaskVectors()
-	t.eachRow(c, ldc, beta, t.loadMasked256, t.storeMasked256)
+	t.eachRow(c, beta, t.loadMasked256, t.storeMasked256)
 	t.Label(label + "Done")
 }
 
-func (t *tile) eachRow(c, ldc reg.GPVirtual, beta reg.Register,
+func (t *tile) eachRow(c reg.GPVirtual, beta reg.Register,
 	load func(int, operand.Mem, reg.Register), store func(int, reg.Register, operand.Mem)) {
 	old := t.spare(3)
 	for i := 0; i < t.rows; i++ {
@@ -277,7 +295,7 @@ func (t *tile) eachRow(c, ldc reg.GPVirtual, beta reg.Register,
 			store(half, t.acc(i, half), at)
 		}
 		if i+1 < t.rows {
-			t.ADDQ(ldc, c)
+			t.ADDQ(t.ldc, c)
 		}
 	}
 }
