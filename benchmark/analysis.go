@@ -83,6 +83,31 @@ func PickSeconds() Number {
 	}
 }
 
+// SumOf is the sum of a number over all rounds.
+func SumOf(of func(Round) float64) Number {
+	return func(rounds []Round) (sum float64) {
+		for _, r := range rounds {
+			sum += of(r)
+		}
+		return sum
+	}
+}
+
+// EffectiveDimension is its mean over the rounds that have one; NaN where none
+// has.
+func EffectiveDimension() Number {
+	return func(rounds []Round) float64 {
+		var known []float64
+		for _, r := range rounds {
+			if !math.IsNaN(r.EffectiveDimension) {
+				known = append(known, r.EffectiveDimension)
+			}
+		}
+		mean, _ := meanAndDeviation(known)
+		return mean
+	}
+}
+
 // Setting is what runs share that can be compared with each other.
 type Setting struct {
 	Activation string

@@ -144,14 +144,16 @@ func (f *Figure) layout() *layout {
 	if columns <= 0 {
 		columns = max(1, len(f.Panels))
 	}
+	panelWidth, panelHeight := f.panelSize()
 	for at := 0; at < len(f.Panels); at += columns {
 		row := make([]*plot.Plot, columns)
 		for i, p := range f.Panels[at:min(at+columns, len(f.Panels))] {
-			row[i] = p.plot(l.styles)
+			if !p.blank {
+				row[i] = p.plot(l.styles, panelWidth)
+			}
 		}
 		l.plots = append(l.plots, row)
 	}
-	panelWidth, panelHeight := f.panelSize()
 	l.width = 2*margin + vg.Length(columns)*panelWidth + vg.Length(columns-1)*gap
 	l.note = wrap(f.Note, textStyle(tickSize, ink), l.width-2*margin)
 	l.arrangeLegend()

@@ -12,6 +12,7 @@ import (
 // that it covers no curve, and a note, which says what stands behind the
 // numbers. The same figure always gives the same bytes.
 type Figure struct {
+	Name  string // of its files, without extension
 	Title string
 	Note  string
 	// Order lists the names of curves and marks in the order in which they get
@@ -31,8 +32,9 @@ type Panel struct {
 	Curves                []Curve
 	Marks                 []Mark
 
-	more []plot.Plotter
-	bare bool // no axes
+	more  []plot.Plotter
+	bare  bool // no axes
+	blank bool // an empty place
 }
 
 // Scale says how an axis is divided.
@@ -67,8 +69,9 @@ func Curves(title, xlabel, ylabel string, curves []Curve) *Figure {
 }
 
 // plot builds the panel.
-func (p Panel) plot(styles map[string]style) *plot.Plot {
+func (p Panel) plot(styles map[string]style, width vg.Length) *plot.Plot {
 	out := themed()
+	out.X.Tick.Marker = LinearTicks{Steps: int(width / 45)} // labels need room
 	out.Title.Text, out.X.Label.Text, out.Y.Label.Text = p.Title, p.XLabel, p.YLabel
 	p.X.apply(&out.X)
 	p.Y.apply(&out.Y)
@@ -81,9 +84,7 @@ func (p Panel) plot(styles map[string]style) *plot.Plot {
 	for _, c := range p.Curves {
 		out.Add(&curvePlotter{c, p.X, p.Y, styles[c.Name]})
 	}
-	for _, m := range p.Marks {
-		out.Add(&markPlotter{m, p.X, p.Y, styles[m.Name]})
-	}
+	out.Add(&marksPlotter{p.Marks, p.X, p.Y, styles})
 	if out.X.Min > out.X.Max && !p.bare {
 		out.Add(emptyPlotter{})
 	}

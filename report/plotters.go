@@ -3,6 +3,7 @@ package report
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -86,43 +87,78 @@ func (c *curvePlotter) DataRange() (xmin, xmax, ymin, ymax float64) {
 // shade is the colour of a band: a quarter of the ink.
 func shade(c color.RGBA) color.Color { return color.NRGBA{c.R, c.G, c.B, 64} }
 
-// markPlotter draws a mark.
-type markPlotter struct {
-	Mark
-	x, y  Scale
-	style style
+// marksPlotter draws the marks of a panel.
+type marksPlotter struct {
+	marks  []Mark
+	x, y   Scale
+	styles map[string]style
 }
 
-func (m *markPlotter) shown() bool { return m.x.shows(m.X) && m.y.shows(m.Y) }
-
-func (m *markPlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
-	if !m.shown() {
-		return
+// shown lists the marks that can be drawn.
+func (m *marksPlotter) shown() (list []Mark) {
+	for _, mark := range m.marks {
+		if m.x.shows(mark.X) && m.y.shows(mark.Y) {
+			list = append(list, mark)
+		}
 	}
+	return list
+}
+
+func (m *marksPlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&canvas)
-	at := vg.Point{X: x(m.X), Y: y(m.Y)}
-	glyph := draw.GlyphStyle{Color: m.style.colour, Radius: 2.5, Shape: m.style.shape}
-	if !m.Labelled {
-		canvas.DrawGlyph(glyph, at)
-		return
+	var taken []vg.Rectangle
+	for _, mark := range m.shown() {
+		at, s := vg.Point{X: x(mark.X), Y: y(mark.Y)}, m.styles[mark.Name]
+		if mark.Labelled {
+			s.colour, s.shape = blue, draw.CircleGlyph{}
+		}
+		glyph := draw.GlyphStyle{Color: s.colour, Radius: 2.5, Shape: s.shape}
+		canvas.DrawGlyphNoClip(glyph, at)
+		taken = append(taken, glyph.Rectangle().Add(at))
 	}
-	glyph = draw.GlyphStyle{Color: blue, Radius: 2.5, Shape: draw.CircleGlyph{}}
-	canvas.DrawGlyph(glyph, at)
-	style := textStyle(tickSize, black)
-	style.YAlign = text.YCenter
-	const gap = 4
-	if width := style.Width(m.Name); at.X+gap+width > canvas.Max.X { // no room on the right
-		style.XAlign = text.XRight
-		at.X -= 2 * gap
+	for i, mark := range m.shown() {
+		if mark.Labelled {
+			taken = append(taken, writeBeside(canvas, taken[i], mark.Name, taken))
+		}
 	}
-	canvas.FillText(style, vg.Point{X: at.X + gap, Y: at.Y}, m.Name)
 }
 
-func (m *markPlotter) DataRange() (xmin, xmax, ymin, ymax float64) {
-	if !m.shown() {
-		return math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+// writeBeside writes a name beside a mark: right, left, above or below, where it
+// covers nothing, or else on the right. It returns the place.
+func writeBeside(canvas draw.Canvas, mark vg.Rectangle, name string, taken []vg.Rectangle) vg.Rectangle {
+	style := textStyle(tickSize, black)
+	size := vg.Point{X: style.Width(name), Y: style.Height(name)}
+	const off = 2
+	middle := vg.Point{X: (mark.Min.X + mark.Max.X - size.X) / 2, Y: (mark.Min.Y + mark.Max.Y - size.Y) / 2}
+	right, left := mark.Max.X+off, mark.Min.X-off-size.X
+	above, below := mark.Max.Y+off, mark.Min.Y-off-size.Y
+	for _, corner := range []vg.Point{
+		{X: right, Y: middle.Y}, {X: left, Y: middle.Y}, {X: middle.X, Y: above}, {X: middle.X, Y: below},
+		{X: right, Y: above}, {X: left, Y: above}, {X: right, Y: below}, {X: left, Y: below},
+	} {
+		place := vg.Rectangle{Min: corner, Max: corner.Add(size)}
+		inside := canvas.Contains(place.Min) && canvas.Contains(place.Max)
+		if inside && !slices.ContainsFunc(taken, func(r vg.Rectangle) bool { return overlap(r, place) }) {
+			canvas.FillText(style, corner, name)
+			return place
+		}
 	}
-	return m.X, m.X, m.Y, m.Y
+	corner := vg.Point{X: min(right, canvas.Max.X-size.X), Y: middle.Y}
+	canvas.FillText(style, corner, name)
+	return vg.Rectangle{Min: corner, Max: corner.Add(size)}
+}
+
+func overlap(a, b vg.Rectangle) bool {
+	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
+}
+
+func (m *marksPlotter) DataRange() (xmin, xmax, ymin, ymax float64) {
+	xmin, ymin, xmax, ymax = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, mark := range m.shown() {
+		xmin, xmax = min(xmin, mark.X), max(xmax, mark.X)
+		ymin, ymax = min(ymin, mark.Y), max(ymax, mark.Y)
+	}
+	return xmin, xmax, ymin, ymax
 }
 
 // rule is a straight line across the whole panel: y = at + slope·x, or x = at.

@@ -13,6 +13,7 @@ import (
 // Table is a table with a title, and a note that says what stands behind the
 // numbers.
 type Table struct {
+	Name        string // of its files, without extension
 	Title, Note string
 	Columns     []Column
 	Rows        []Row

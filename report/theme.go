@@ -27,6 +27,7 @@ var (
 	grey       = color.RGBA{128, 128, 128, 255}
 
 	faint = color.RGBA{225, 225, 225, 255} // lines of the grid
+	pale  = color.RGBA{190, 190, 190, 255} // lines that lead to points
 	ink   = color.RGBA{90, 90, 90, 255}    // notes
 )
 

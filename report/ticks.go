@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -9,37 +10,36 @@ import (
 )
 
 // LinearTicks marks a linear axis at round numbers: multiples of 1, 2 or 5 times
-// a power of ten, about five of them.
-type LinearTicks struct{}
+// a power of ten, in about so many steps; zero means five.
+type LinearTicks struct{ Steps int }
 
-func (LinearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+func (t LinearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	if !(high > low) || math.IsInf(high-low, 0) {
 		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
 	}
-	step, minor := roundStep((high - low) / 5)
-	for _, v := range multiples(minor, low, high) {
-		t := plot.Tick{Value: v}
-		if k := v / step; math.Abs(k-math.Round(k)) < 1e-6 {
-			t.Label = fixedLabel(v, step)
+	step := roundStep((high - low) / float64(cmp.Or(t.Steps, 5)))
+	for _, v := range multiples(step/2, low, high) {
+		tick := plot.Tick{Value: v}
+		if k := v / step; math.Abs(k-math.Round(k)) < 0.25 { // else between two labels
+			tick.Label = fixedLabel(v, step)
 		}
-		ticks = append(ticks, t)
+		ticks = append(ticks, tick)
 	}
 	return ticks
 }
 
-// roundStep returns the round number nearest to a step, in ratio, and the step
-// of the marks between.
-func roundStep(step float64) (round, minor float64) {
+// roundStep returns the round number nearest to a step, in ratio.
+func roundStep(step float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(step)))
 	switch part := step / unit; {
 	case part < 1.5:
-		return unit, unit / 2
+		return unit
 	case part < 3.5:
-		return 2 * unit, unit
+		return 2 * unit
 	case part < 7.5:
-		return 5 * unit, unit
+		return 5 * unit
 	}
-	return 10 * unit, 5 * unit
+	return 10 * unit
 }
 
 // multiples lists those of step from low to high, ends included.

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"errors"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/benchmark"
+)
+
+// Benchmark is the report on results of the benchmark: a section for each
+// setting, that is, activation function, batch size and number of batches; one
+// for the sizes of batches; and a picture of LCMD. With paper, our numbers stand
+// beside the paper's. What is missing is said, and shortens tables and figures.
+func Benchmark(results benchmark.Results, paper bool) (*Page, error) {
+	if len(results) == 0 {
+		return nil, errors.New("there are no results yet")
+	}
+	studies := benchmark.NewStudies(results)
+	page := &Page{Title: "Benchmark of batch active learning methods"}
+	runs, finished := 0, 0
+	for _, s := range studies {
+		for _, m := range s.Methods {
+			finished += s.Runs(m, s.DataSets...)
+		}
+		page.Sections = append(page.Sections, studySection(newView(s), paper))
+	}
+	for _, g := range newSchedules(studies) {
+		page.Sections = append(page.Sections, Section{Title: "Batch sizes: " + g.title(), Figures: g.figures()})
+	}
+	page.Sections = append(page.Sections, Section{Title: "How LCMD picks", Figures: []*Figure{LCMDSteps()}})
+	runs = countRuns(results)
+	page.Intro = []string{plural(finished, "complete run", "complete runs") + " of " + plural(runs, "run that was begun.", "runs that were begun.")}
+	return page, nil
+}
+
+func countRuns(results benchmark.Results) int {
+	runs := map[benchmark.Run]bool{}
+	for _, r := range results {
+		runs[r.Run] = true
+	}
+	return len(runs)
+}
+
+func studySection(v view, paper bool) Section {
+	s := Section{Title: settingTitle(v.Setting)}
+	if gaps := gapTable(v); gaps != nil {
+		s.Tables = append(s.Tables, gaps)
+	}
+	if len(v.shown) == 0 {
+		s.Text = append(s.Text, "No run of this setting is complete yet.")
+		return s
+	}
+	s.Tables = append(s.Tables, allMethods(v),
+		byDataSet(v, "mean-rmse", "RMSE, mean over rounds", benchmark.MeanOf(benchmark.RMSE)),
+		byDataSet(v, "last-rmse", "RMSE after the last batch", benchmark.Last(benchmark.RMSE)),
+		byDataSet(v, "mean-log-rmse", "Mean log RMSE", benchmark.MeanLog(benchmark.RMSE)))
+	s.Figures = append(s.Figures, averageCurve(v), learningCurves(v), curvesBySet(v, benchmark.RMSE), curvesBySet(v, benchmark.Q99))
+	if methods, names := literatureIn(v.Study); methods != nil {
+		s.Tables = append(s.Tables, literatureTable(v, methods, names))
+		s.Figures = append(s.Figures, literatureCurve(v, methods, names))
+	}
+	if random, ok := v.random(); ok {
+		v.addComparisons(&s, random)
+	}
+	s.Tables = append(s.Tables, costs(v))
+	if paper {
+		s.addPaper(v)
+	}
+	return s
+}
+
+// addComparisons adds what compares with random rows.
+func (v view) addComparisons(s *Section, random string) {
+	if t := lessRandom(v, random); len(t.Rows) > 0 {
+		s.Tables = append(s.Tables, t)
+	}
+	for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
+		if f := correlation(v, random, m); f != nil {
+			s.Figures = append(s.Figures, f)
+		}
+	}
+	if method, ok := v.Find(nextbatch.DefaultSpec); ok && len(v.Common(method, random)) > 0 {
+		s.Figures = append(s.Figures, errorVariation(v, method, random))
+	}
+}
+
+func (s *Section) addPaper(v view) {
+	tables := paperTables(v)
+	if len(tables) == 0 {
+		s.Text = append(s.Text, "The paper has no numbers of this setting to compare with: its tables are of 16 batches of 256 rows, for its own methods and data sets.")
+	}
+	s.Tables = append(s.Tables, tables...)
+}

@@ -1,0 +1,315 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// plan is a grid of made-up runs.
+type plan struct {
+	sets, specs   []string
+	splits        int
+	batch, rounds int
+}
+
+// results makes up learning curves: power laws that end near the paper's last
+// RMSE, with some noise.
+func (p plan) results() (results benchmark.Results) {
+	last, mean := map[[2]string]float64{}, map[[2]string]float64{}
+	for _, c := range benchmark.PaperRMSEs() {
+		last[[2]string{c.DataSet, c.Spec}], mean[[2]string{c.DataSet, c.Spec}] = c.Last, c.Mean
+	}
+	for i, set := range p.sets {
+		for _, spec := range p.specs {
+			for split := range p.splits {
+				at := [2]string{set, spec}
+				random := [2]string{set, "random"}
+				end := last[at]
+				if end == 0 { // not in the paper's table
+					end = (0.8 + 0.02*float64(len(spec))) * last[random]
+				}
+				start := mean[random] * math.Sqrt(mean[random]/last[random])
+				fall := math.Log(start/end) / math.Log(17)
+				end *= 1 + 0.02*math.Log2(float64(p.batch)/256)
+				noise := rng.New(1, "noise "+set+spec, uint64(split), uint64(p.batch))
+				for round := range p.rounds + 1 {
+					r := benchmark.Round{Round: round, Labels: 256 + round*p.batch}
+					r.Run = benchmark.Run{DataSet: set, Activation: "relu", Spec: spec, Compat: true, BatchSize: p.batch, Rounds: p.rounds, Split: split}
+					rmse := end * math.Pow(float64(r.Labels)/4352, -fall) * math.Exp(0.05*noise.NormFloat64())
+					r.Test = network.Metrics{MAE: rmse / (1.2 + 0.1*float64(i)), RMSE: rmse, Q95: 2 * rmse, Q99: 3.5 * rmse, MaxE: 12 * rmse * math.Exp(0.2*noise.NormFloat64())}
+					r.Training, r.Testing, r.Elapsed = 5, 0.2, 6
+					if round < p.rounds {
+						r.Features, r.Selection, r.EffectiveDimension = 0.3, 0.4, 5
+					}
+					results = append(results, r)
+				}
+			}
+		}
+	}
+	return results
+}
+
+func paperSets() (sets []string) {
+	for _, c := range benchmark.PaperRMSEs() {
+		if c.Spec == "random" {
+			sets = append(sets, c.DataSet)
+		}
+	}
+	return sets
+}
+
+func selectedSpecs() (specs []string) {
+	for _, c := range benchmark.PaperRMSEs() {
+		if c.DataSet == "fried" {
+			specs = append(specs, c.Spec)
+		}
+	}
+	return specs
+}
+
+// goldenResults are the made-up results of golden/analysis, in the layout of the
+// published code.
+func goldenResults(t *testing.T) (results benchmark.Results, order []string) {
+	t.Helper()
+	var g struct {
+		Results map[string]map[string][]struct {
+			Errors map[string][]float64
+			Stats  []struct {
+				Kernel    struct{ Total float64 } `json:"kernel_time"`
+				Selection struct{ Total float64 } `json:"selection_time"`
+			} `json:"al_stats"`
+		}
+	}
+	golden.JSON(t, "analysis/analysis.json", &g)
+	order = []string{"NN_random", "NN_maxdiag_ll_train", "NN_maxdet-p_grad_rp-512_train", "NN_bait-fb-p_ll_train",
+		"NN_lcmd-tp_grad_ens-3_rp-512", "NN_lcmd-tp_grad_rp-512"}
+	for _, id := range order {
+		spec := nextbatch.MustParseSpec(id)
+		for set, splits := range g.Results[id] {
+			for split, run := range splits {
+				for i := range run.Errors["rmse"] {
+					r := benchmark.Round{Round: i, Labels: 256 * (i + 1)}
+					r.Run = benchmark.Run{DataSet: strings.TrimSuffix(set, "_256x16"), Activation: "relu", Compat: true,
+						Spec: benchmark.WithoutCompat(spec.String()), BatchSize: 256, Rounds: 16, Split: split}
+					e := run.Errors
+					r.Test = network.Metrics{MAE: e["mae"][i], RMSE: e["rmse"][i], Q95: e["q95"][i], Q99: e["q99"][i], MaxE: e["maxe"][i]}
+					if i < 16 && split == 9 { // from which the published code takes the times
+						r.Features, r.Selection = run.Stats[i].Kernel.Total, run.Stats[i].Selection.Total
+					}
+					results = append(results, r)
+				}
+			}
+		}
+	}
+	return results, order
+}
+
+// latexRows are the rows of a tabular environment, cells without space around.
+func latexRows(t *testing.T, text string, columns int) (rows [][]string) {
+	t.Helper()
+	_, body, _ := strings.Cut(text, "\n\\hline\n")
+	body, _, _ = strings.Cut(body, "\\end{tabular}")
+	for _, line := range strings.Split(strings.ReplaceAll(body, "\\hline", "\\\\"), "\\\\") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		cells := strings.Split(strings.ReplaceAll(line, " (ours)", ""), "&")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		rows = append(rows, cells[:columns])
+	}
+	return rows
+}
+
+// TestTablesMatchThePublishedCode compares LaTeX tables, bold type included.
+// The time is left out, as ours is over all splits, and so are our own columns.
+func TestTablesMatchThePublishedCode(t *testing.T) {
+	results, _ := goldenResults(t)
+	v := newView(benchmark.NewStudies(results)[0])
+	for _, c := range []struct {
+		file    string
+		table   *Table
+		columns int
+	}{
+		{"table_all_algs.txt", allMethods(v), 7},
+		{"table_data_sets.txt", byDataSet(v, "", "", benchmark.MeanLog(benchmark.RMSE)), 7},
+		{"table_data_sets_nolog.txt", byDataSet(v, "", "", benchmark.MeanOf(benchmark.RMSE)), 7},
+		{"table_data_sets_nolog_lasterror.txt", byDataSet(v, "", "", benchmark.Last(benchmark.RMSE)), 7},
+	} {
+		text, err := os.ReadFile(filepath.Join(golden.Dir(t), "analysis", "synthetic", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ours strings.Builder
+		if err := c.table.WriteLaTeX(&ours); err != nil {
+			t.Fatal(err)
+		}
+		want, got := latexRows(t, string(text), c.columns), latexRows(t, ours.String(), c.columns)
+		if len(want) < 4 || !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%s:\n%v\nwant\n%v", c.file, got, want)
+		}
+	}
+}
+
+func TestReportOnTheWholeBenchmark(t *testing.T) {
+	specs := selectedSpecs()
+	for _, l := range literatureMethods() {
+		if !slices.Contains(specs, l.spec) {
+			specs = append(specs, l.spec)
+		}
+	}
+	all := plan{paperSets(), specs, 2, 256, 16}.results()
+	for _, steps := range []int{1, 4} {
+		all = append(all, plan{paperSets()[:2], selectedSpecs()[1:], 2, 4096 / steps, steps}.results()...)
+	}
+	page, err := Benchmark(all, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range page.Sections {
+		for _, table := range s.Tables {
+			names = append(names, table.Name)
+			checkTable(t, table)
+		}
+		for _, f := range s.Figures {
+			names = append(names, f.Name)
+			if f.Note == "" || !strings.Contains(f.Note, "runs") && !strings.Contains(f.Note, " run") {
+				t.Errorf("%s does not say how many runs stand behind it: %q", f.Name, f.Note)
+			}
+		}
+	}
+	for _, want := range []string{"all-methods", "mean-rmse", "last-rmse", "mean-log-rmse", "literature", "less-random", "costs",
+		"paper-data-sets", "paper-all-methods", "learning-curve-rmse", "learning-curves", "learning-curves-sets-rmse",
+		"learning-curves-sets-q99", "correlation-rmse", "correlation-maxe", "error-variation"} {
+		if !slices.Contains(names, "relu-256x16-"+want) {
+			t.Errorf("there is no %s in %v", want, names)
+		}
+	}
+	for _, want := range []string{"relu-4096-rows-batch-sizes", "relu-4096-rows-batch-sizes-sets-rmse", "lcmd-steps"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("there is no %s in %v", want, names)
+		}
+	}
+	var b bytes.Buffer
+	if err := page.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	mustParseXML(t, b.Bytes())
+}
+
+// checkTable makes sure that rows fit the heads, and that a table tells its runs.
+func checkTable(t *testing.T, table *Table) {
+	t.Helper()
+	for _, r := range table.Rows {
+		if len(r.Cells) != len(table.Columns) {
+			t.Errorf("%s: %d cells, %d heads", table.Name, len(r.Cells), len(table.Columns))
+		}
+	}
+	if last := table.Columns[len(table.Columns)-1].Head; last != "runs" && last != "of" {
+		t.Errorf("%s does not say how many runs stand behind it", table.Name)
+	}
+}
+
+func TestReportOnPartialResults(t *testing.T) {
+	specs := []string{"random", "lcmd-tp:grad>sketch(512)"}
+	whole := plan{[]string{"fried", "query"}, specs, 3, 256, 16}.results()
+	nan := slices.Clone(whole)
+	nan[20].Test.RMSE = math.NaN()
+	for name, c := range map[string]struct {
+		results benchmark.Results
+		want    []string
+	}{
+		"one round":    {whole[:1], []string{"0 complete runs of 1 run", "No run of this setting is complete yet", "What is missing"}},
+		"one run":      {whole[:17], []string{"1 complete run of 1 run", "1 method x 1 data set x 1 split: 1 run."}},
+		"a run begun":  {whole[:25], []string{"1 complete run of 2 runs", "1 run is of this setting not there"}},
+		"one set":      {whole[:6*17], []string{"2 methods x 1 data set x 3 splits: 6 runs.", "Too few data sets"}},
+		"a method off": {whole[:9*17], []string{"Means over fried; left out, for lack of runs of every method: query.", "3 runs are"}},
+		"NaN":          {nan, []string{"–", "2 methods x 2 data sets x 3 splits: 12 runs."}},
+	} {
+		page, err := Benchmark(c.results, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := page.Write(&b); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		mustParseXML(t, b.Bytes())
+		for _, want := range c.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s: the page has no %q", name, want)
+			}
+		}
+	}
+	if _, err := Benchmark(nil, false); err == nil {
+		t.Error("a report without results")
+	}
+}
+
+func TestNamesOfMethods(t *testing.T) {
+	methods := []string{"random", "lcmd-tp:grad>sketch(512)", "bait-f-p:ll>train", "bait-f-p:grad>sketch(512)>train", "maxdist-tp:linear", "maxdist-tp:linear@compat", "odd"}
+	names := shortNames(methods)
+	for method, want := range map[string]string{
+		"random": "Random", "lcmd-tp:grad>sketch(512)": "LCMD-TP", "bait-f-p:ll>train": "Bait-F-P ll > train",
+		"maxdist-tp:linear": "MaxDist-TP linear", "maxdist-tp:linear@compat": "MaxDist-TP linear, compat", "odd": "odd",
+	} {
+		if names[method] != want {
+			t.Errorf("%s is called %q", method, names[method])
+		}
+	}
+	seen := map[string]bool{}
+	for _, n := range names {
+		if seen[n] {
+			t.Errorf("two methods are called %q", n)
+		}
+		seen[n] = true
+	}
+	if got := kernelLaTeX("maxdet-p:linear>scale>sketch(3)>train"); got !=
+		`$k_{\mathrm{lin} \to \operatorname{scale}(\mathcal{X}_{\operatorname{train}}) \to \operatorname{sketch}(3) \to \mathcal{X}_{\operatorname{train}}}$` {
+		t.Error(got)
+	}
+}
+
+// TestLCMDStepsPickAsLCMD compares the picture with the real method.
+func TestLCMDStepsPickAsLCMD(t *testing.T) {
+	points, selected := lcmdPoints()
+	features := matrix.New[float32](len(points), 2)
+	for i, p := range points {
+		features.Row(i)[0], features.Row(i)[1] = float32(p[0]), float32(p[1])
+	}
+	batch, err := nextbatch.Select(t.Context(), nextbatch.MustParseSpec("lcmd-tp:features"), nextbatch.Problem{
+		Train: features.SelectRows(selected), Pool: features, Batch: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := newLCMDStep(points, selected)
+	second := newLCMDStep(points, append(selected, first.pick))
+	if rows := batch.Rows(); rows[0] != first.pick || rows[1] != second.pick {
+		t.Errorf("picks %d and %d, LCMD %v", first.pick, second.pick, rows)
+	}
+	if first.cluster != 0 || second.cluster == 0 {
+		t.Errorf("clusters %d and %d do not show what they should", first.cluster, second.cluster)
+	}
+}
+
+func TestSplitList(t *testing.T) {
+	for want, list := range map[string][]int{"": nil, "3": {3}, "0-2": {0, 1, 2}, "0, 2-3, 7": {0, 2, 3, 7}} {
+		if got := splitList(list); got != want {
+			t.Errorf("%v: %q", list, got)
+		}
+	}
+}

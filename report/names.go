@@ -1,0 +1,189 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/benchmark"
+)
+
+// How methods are called in tables and figures: as in the paper, by selection
+// method and mode, with the kernel beside it where there is a column for it.
+
+// titles are the paper's names of the selection methods.
+var titles = map[nextbatch.Method]string{
+	nextbatch.Random:              "Random",
+	nextbatch.MaxDiag:             "MaxDiag",
+	nextbatch.MaxDet:              "MaxDet",
+	nextbatch.BAITForward:         "Bait-F",
+	nextbatch.BAITForwardBackward: "Bait-FB",
+	nextbatch.FrankWolfe:          "FrankWolfe",
+	nextbatch.MaxDist:             "MaxDist",
+	nextbatch.KMeansPP:            "KMeansPP",
+	nextbatch.GreedyKMeansPP:      "GreedyKMeansPP",
+	nextbatch.LCMD:                "LCMD",
+}
+
+// families are selection methods that stand together in tables. Each has a
+// style of its own in figures.
+var families = [][]nextbatch.Method{
+	{nextbatch.Random}, {nextbatch.MaxDiag}, {nextbatch.MaxDet}, {nextbatch.BAITForward, nextbatch.BAITForwardBackward},
+	{nextbatch.FrankWolfe}, {nextbatch.MaxDist}, {nextbatch.KMeansPP, nextbatch.GreedyKMeansPP},
+	{nextbatch.LCMD, nextbatch.LCMDDistance, nextbatch.LCMDCount},
+}
+
+// family returns the number of a method's family, or how many there are if it
+// belongs to none.
+func family(method string) int {
+	spec, err := nextbatch.ParseSpec(method)
+	i := slices.IndexFunc(families, func(f []nextbatch.Method) bool { return slices.Contains(f, spec.Method) })
+	if err != nil || i < 0 {
+		return len(families)
+	}
+	return i
+}
+
+// methodTitle is the selection method and its mode.
+func methodTitle(method string) string {
+	name, mode := titleParts(method)
+	return name + mode
+}
+
+func methodLaTeX(method string) string {
+	name, mode := titleParts(method)
+	return `\textsc{` + EscapeLaTeX(name) + `}` + mode
+}
+
+func titleParts(method string) (name, mode string) {
+	spec, err := nextbatch.ParseSpec(method)
+	if err != nil {
+		return method, ""
+	}
+	name = cmp.Or(titles[spec.Method], spec.Method.String())
+	if spec.Mode != nextbatch.NoMode {
+		mode = "-" + strings.ToUpper(spec.Mode.String())
+	}
+	return name, mode
+}
+
+// kernelTitle is the kernel with its transformations.
+func kernelTitle(method string) string {
+	_, kernel, found := strings.Cut(benchmark.WithoutCompat(method), ":")
+	if !found {
+		return missing
+	}
+	return strings.ReplaceAll(kernel, ">", " > ")
+}
+
+// kernelLaTeX is the kernel as a formula.
+func kernelLaTeX(method string) string {
+	spec, err := nextbatch.ParseSpec(method)
+	if err != nil || spec.Kernel == nil {
+		return "---"
+	}
+	parts := []string{formula("mathrm", strings.Replace(spec.Kernel.String(), "linear", "lin", 1))}
+	for _, t := range spec.Transforms {
+		switch t.(type) {
+		case nextbatch.Train:
+			parts = append(parts, `\mathcal{X}_{\operatorname{train}}`)
+		case nextbatch.Scale:
+			parts = append(parts, `\operatorname{scale}(\mathcal{X}_{\operatorname{train}})`)
+		default:
+			parts = append(parts, formula("operatorname", t.String()))
+		}
+	}
+	return `$k_{` + strings.Join(parts, ` \to `) + `}$`
+}
+
+// formula sets the name of "name(parameter)" in a font.
+func formula(font, call string) string {
+	name, parameter, found := strings.Cut(call, "(")
+	if found {
+		parameter = "(" + parameter
+	}
+	return fmt.Sprintf(`\%s{%s}%s`, font, name, parameter)
+}
+
+// shortNames are names for a legend: the title where one method has it, with the
+// kernel where several do, and with compat where even these are alike.
+func shortNames(methods []string) map[string]string {
+	names := map[string]string{}
+	for _, level := range []func(string) string{
+		methodTitle,
+		func(m string) string { return methodTitle(m) + " " + kernelTitle(m) },
+		func(m string) string { return methodTitle(m) + " " + kernelTitle(m) + compatWord(m) },
+	} {
+		count := map[string]int{}
+		for _, m := range methods {
+			count[level(m)]++
+		}
+		for _, m := range methods {
+			if names[m] == "" && count[level(m)] == 1 {
+				names[m] = level(m)
+			}
+		}
+	}
+	for _, m := range methods {
+		names[m] = cmp.Or(names[m], m)
+	}
+	return names
+}
+
+// compatWord marks a method that follows the published code.
+func compatWord(method string) string {
+	if method == benchmark.WithoutCompat(method) {
+		return ""
+	}
+	return ", compat"
+}
+
+// styleOrder places names so that each gets the style of its family, where no
+// family comes twice.
+func styleOrder(methods []string, names map[string]string) []string {
+	order := make([]string, len(families)+1)
+	for i := range order {
+		order[i] = fmt.Sprintf("style %d is free", i)
+	}
+	taken := map[int]bool{}
+	for _, m := range methods {
+		i := family(m)
+		if taken[i] {
+			order = nil
+			break
+		}
+		taken[i] = true
+		order[i] = names[m]
+	}
+	if order != nil {
+		return order
+	}
+	for _, m := range methods {
+		order = append(order, names[m])
+	}
+	return order
+}
+
+// activationTitle is an activation function as it is written.
+func activationTitle(activation string) string {
+	switch activation {
+	case "relu":
+		return "ReLU"
+	case "silu":
+		return "SiLU"
+	}
+	return activation
+}
+
+func settingTitle(s benchmark.Setting) string {
+	return fmt.Sprintf("%s, %s of %d rows", activationTitle(s.Activation), plural(s.Rounds, "batch", "batches"), s.BatchSize)
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

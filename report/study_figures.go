@@ -1,0 +1,165 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+
+	"github.com/nextbatch/nextbatch/benchmark"
+)
+
+const (
+	rowsLabel  = "labelled rows"
+	setColumns = 3 // of panels, in figures with a panel for each data set
+)
+
+// learningCurve is the curve of a method, its band one standard error wide on
+// either side.
+func learningCurve(s *benchmark.Study, m benchmark.Metric, method, name string, sets ...string) Curve {
+	c := Curve{Name: name}
+	for i, mean := range s.Curve(m, method, sets...) {
+		c.add(float64(s.Labels[i]), mean)
+	}
+	return c
+}
+
+func (c *Curve) add(x float64, m benchmark.Mean) {
+	c.X, c.Y = append(c.X, x), append(c.Y, m.Value)
+	c.Low, c.High = append(c.Low, m.Value-m.StdErr), append(c.High, m.Value+m.StdErr)
+}
+
+// learningPanel has the curves of methods over labelled rows, and a dashed line
+// at the last error of random rows.
+func learningPanel(s *benchmark.Study, m benchmark.Metric, methods []string, names map[string]string, sets ...string) Panel {
+	p := Panel{XLabel: rowsLabel, YLabel: "mean log " + m.String(), X: Log2}
+	for _, method := range methods {
+		p.Curves = append(p.Curves, learningCurve(s, m, method, names[method], sets...))
+	}
+	if random, ok := s.Find("random"); ok && len(s.Labels) > 0 {
+		if last := s.Mean(benchmark.LogAt(m, s.Rounds), random, sets...).Value; !math.IsNaN(last) {
+			p.more = []plot.Plotter{rule{at: last, dash: dashed}}
+		}
+	}
+	return p
+}
+
+const dashedLine = " Dashed line: random rows after the last batch."
+
+// learningCurves has a panel for each metric, averaged over data sets.
+func learningCurves(v view) *Figure {
+	f := &Figure{Name: v.name + "-learning-curves", Title: "Learning curves: " + settingTitle(v.Setting), Columns: 3,
+		Order: styleOrder(v.shown, v.names), Note: behindMean(v.Study, v.shown, v.sets) + shaded + dashedLine}
+	for _, m := range benchmark.AllMetrics() {
+		p := learningPanel(v.Study, m, v.shown, v.names, v.sets...)
+		p.Title = metricTitle(m)
+		f.Panels = append(f.Panels, p)
+	}
+	return f
+}
+
+// averageCurve is the one panel that tells most: RMSE over all data sets.
+func averageCurve(v view) *Figure {
+	f := &Figure{Name: v.name + "-learning-curve-rmse", Title: "RMSE, average over data sets: " + settingTitle(v.Setting),
+		Order: styleOrder(v.shown, v.names), Note: behindMean(v.Study, v.shown, v.sets) + shaded + dashedLine}
+	f.Panels = []Panel{learningPanel(v.Study, benchmark.RMSE, v.shown, v.names, v.sets...)}
+	return f
+}
+
+// curvesBySet has a panel for each data set.
+func curvesBySet(v view, m benchmark.Metric) *Figure {
+	f := &Figure{Name: v.name + "-learning-curves-sets-" + fileWord(m), Title: fmt.Sprintf("%s by data set: %s", metricTitle(m), settingTitle(v.Setting)),
+		Columns: min(setColumns, len(v.DataSets)), Order: styleOrder(v.shown, v.names), Note: behind(v.Study, v.shown, v.DataSets) + shaded + dashedLine}
+	for _, set := range v.DataSets {
+		p := learningPanel(v.Study, m, v.shown, v.names, set)
+		p.Title = set
+		f.Panels = append(f.Panels, p)
+	}
+	return f
+}
+
+// metricTitle is a metric in full.
+func metricTitle(m benchmark.Metric) string {
+	if m == benchmark.Q95 || m == benchmark.Q99 {
+		return m.String() + " quantile"
+	}
+	return m.String()
+}
+
+// fileWord is a metric in the name of a file.
+func fileWord(m benchmark.Metric) string {
+	return map[benchmark.Metric]string{benchmark.MAE: "mae", benchmark.RMSE: "rmse", benchmark.Q95: "q95",
+		benchmark.Q99: "q99", benchmark.MaxE: "maxe"}[m]
+}
+
+// literatureCurve compares with methods from the literature, as the paper's
+// first figure does.
+func literatureCurve(v view, methods []string, names map[string]string) *Figure {
+	sets := v.Common(methods...)
+	f := &Figure{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
+		Order: styleOrder(methods, names), Note: behindMean(v.Study, methods, sets) + shaded + dashedLine}
+	f.Panels = []Panel{learningPanel(v.Study, benchmark.RMSE, methods, names, sets...)}
+	return f
+}
+
+// correlation sets each two methods against each other: a mark for each data set
+// at their mean log errors less that of random rows. It is nil with fewer than
+// two methods beside random.
+func correlation(v view, random string, m benchmark.Metric) *Figure {
+	var methods []string
+	for _, method := range v.shown {
+		if method != random {
+			methods = append(methods, method)
+		}
+	}
+	sets := v.Common(append(methods, random)...)
+	if len(methods) < 2 || len(sets) == 0 {
+		return nil
+	}
+	f := &Figure{Name: v.name + "-correlation-" + fileWord(m), Columns: len(methods) - 1, Width: 100, Height: 100, Order: sets,
+		Title: fmt.Sprintf("Mean log %v less that of random rows, method against method: %s", m, settingTitle(v.Setting)),
+		Note:  behindMean(v.Study, append(methods, random), sets) + " Left of the dashed line the method below is better than random rows, under the other one the method on the left is; under the diagonal it is the better of the two."}
+	if len(methods) < 5 {
+		f.Width, f.Height = 160, 160
+	}
+	for row := 1; row < len(methods); row++ {
+		for column := range len(methods) - 1 {
+			p := Panel{blank: column >= row}
+			if !p.blank {
+				p = correlationPanel(v, m, random, methods[column], methods[row], sets)
+			}
+			f.Panels = append(f.Panels, p)
+		}
+	}
+	return f
+}
+
+func correlationPanel(v view, m benchmark.Metric, random, x, y string, sets []string) Panel {
+	p := Panel{XLabel: v.names[x], YLabel: v.names[y]}
+	p.more = []plot.Plotter{rule{slope: 1}, rule{dash: dashed}, rule{vertical: true, dash: dashed}}
+	for _, set := range sets {
+		p.Marks = append(p.Marks, Mark{Name: set, X: v.Difference(benchmark.MeanLog(m), x, random, set).Value,
+			Y: v.Difference(benchmark.MeanLog(m), y, random, set).Value})
+	}
+	return p
+}
+
+// errorVariation sets the gain of the paper's method over random rows against
+// how unevenly errors are spread at the start.
+func errorVariation(v view, method, random string) *Figure {
+	e := v.ErrorVariation(method, random)
+	name := methodTitle(method)
+	p := Panel{XLabel: "mean log RMSE - mean log MAE before the first batch", YLabel: "improvement in sample efficiency"}
+	for i, set := range e.DataSets {
+		p.Marks = append(p.Marks, Mark{Name: set, X: e.X[i], Y: e.Y[i], Labelled: true})
+	}
+	note := fmt.Sprintf("%s and random rows, %s.", name, plural(e.Runs, "run", "runs"))
+	if len(e.DataSets) > 2 && !math.IsNaN(e.R) {
+		p.more = []plot.Plotter{rule{at: e.Intercept, slope: e.Slope, dash: dashed}}
+		note += fmt.Sprintf(" Line: least squares, y = %.2f %+.2f x; correlation R = %.2f over %d data sets.", e.Intercept, e.Slope, e.R, len(e.DataSets))
+	} else {
+		note += " Too few data sets for a line."
+	}
+	return &Figure{Name: v.name + "-error-variation", Title: fmt.Sprintf("What %s gains, and how errors vary: %s", name, settingTitle(v.Setting)),
+		Note: note + " Improvement: (mean log RMSE of the method less that of random rows) / (mean log RMSE of random rows less that before the first batch).", Panels: []Panel{p}}
+}

@@ -1,0 +1,306 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/benchmark"
+)
+
+// methodCells are a method's name and kernel, with compat where the study has
+// methods of both kinds.
+func (v view) methodCells(method string) []Cell {
+	kernel, formula := kernelTitle(method), kernelLaTeX(method)
+	if v.mixed {
+		kernel, formula = kernel+compatWord(method), formula+compatWord(method)
+	}
+	return []Cell{typeset(methodTitle(method), methodLaTeX(method)), typeset(kernel, formula)}
+}
+
+var methodColumns = []Column{{Head: "Selection method"}, {Head: "Kernel"}}
+
+// allMethods is the paper's table of all methods: mean log metrics and time.
+func allMethods(v view) *Table {
+	methods := v.Finished()
+	sets := v.Common(methods...)
+	t := &Table{Name: v.name + "-all-methods", Title: "Mean log errors of all methods: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
+	for _, m := range benchmark.AllMetrics() {
+		t.Columns = append(t.Columns, Column{Head: m.String()})
+	}
+	t.Columns = append(t.Columns, Column{"avg. time [s]", `avg.\ time [$s$]`}, Column{Head: "RMSE std. err."}, Column{Head: "runs"})
+	v.sortByRMSE(methods, sets)
+	for i, m := range methods {
+		row := Row{Cells: v.methodCells(m), Rule: i > 0 && family(m) != family(methods[i-1])}
+		for _, metric := range benchmark.AllMetrics() {
+			row.Cells = append(row.Cells, Number(v.Mean(benchmark.MeanLog(metric), m, sets...).Value, 3))
+		}
+		row.Cells = append(row.Cells, Number(v.Mean(benchmark.PickSeconds(), m, sets...).Value, 3),
+			Number(v.Mean(benchmark.MeanLog(benchmark.RMSE), m, sets...).StdErr, 4), Count(v.Runs(m, sets...)))
+		t.Rows = append(t.Rows, row)
+	}
+	for i := range benchmark.AllMetrics() {
+		t.boldColumn(2 + i)
+	}
+	t.Note = behindMean(v.Study, methods, sets) + " Logarithms are averaged over rounds (the start is left out), splits and data sets; the time is that of a pick, features included."
+	return t
+}
+
+// sortByRMSE sorts methods by family, and in each by mean log RMSE.
+func (v view) sortByRMSE(methods, sets []string) {
+	rmse := map[string]float64{}
+	for _, m := range methods {
+		rmse[m] = v.Mean(benchmark.MeanLog(benchmark.RMSE), m, sets...).Value
+	}
+	slices.SortStableFunc(methods, func(a, b string) int {
+		return cmp.Or(family(a)-family(b), cmp.Compare(rmse[a], rmse[b]))
+	})
+}
+
+// boldColumn makes the smallest numbers of a column bold.
+func (t *Table) boldColumn(column int) {
+	var cells []*Cell
+	for i := range t.Rows {
+		cells = append(cells, &t.Rows[i].Cells[column])
+	}
+	boldBest(cells)
+}
+
+// byDataSet is a table with a row for each data set and a column for each method
+// that is shown.
+func byDataSet(v view, name, title string, of benchmark.Number) *Table {
+	t := &Table{Name: v.name + "-" + name, Title: title + ": " + settingTitle(v.Setting), Columns: []Column{{Head: "Data set"}}}
+	for _, m := range v.shown {
+		head := Column{Head: v.names[m]}
+		if head.Head == methodTitle(m) {
+			head.LaTeX = methodLaTeX(m)
+		}
+		t.Columns = append(t.Columns, head)
+	}
+	t.Columns = append(t.Columns, Column{Head: "runs"})
+	for _, set := range v.DataSets {
+		row := Row{Cells: []Cell{Text(set)}}
+		runs := 0
+		var best []*Cell
+		for _, m := range v.shown {
+			row.Cells = append(row.Cells, Number(v.Mean(of, m, set).Value, 3))
+			runs += v.Runs(m, set)
+		}
+		for i := range v.shown {
+			best = append(best, &row.Cells[1+i])
+		}
+		boldBest(best)
+		row.Cells = append(row.Cells, Count(runs))
+		t.Rows = append(t.Rows, row)
+	}
+	t.Note = behind(v.Study, v.shown, v.DataSets)
+	if len(v.shown) < len(v.Finished()) {
+		t.Note += fmt.Sprintf(" Shown are %d of %d methods.", len(v.shown), len(v.Finished()))
+	}
+	return t
+}
+
+// lessRandom compares methods with random rows on the same splits.
+func lessRandom(v view, random string) *Table {
+	t := &Table{Name: v.name + "-less-random", Title: "Mean log error less that of random rows: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
+	for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
+		t.Columns = append(t.Columns, Column{Head: m.String()}, Column{Head: "std. err."}, Column{Head: "better on"})
+	}
+	t.Columns = append(t.Columns, Column{Head: "data sets"}, Column{Head: "runs"})
+	for _, method := range v.Finished() {
+		sets := v.Common(method, random)
+		if method == random || len(sets) == 0 {
+			continue
+		}
+		row := Row{Cells: v.methodCells(method)}
+		runs := 0
+		for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
+			d := v.Difference(benchmark.MeanLog(m), method, random, sets...)
+			better := 0
+			for _, set := range sets {
+				if v.Difference(benchmark.MeanLog(m), method, random, set).Value < 0 {
+					better++
+				}
+			}
+			row.Cells = append(row.Cells, Number(d.Value, 3), Number(d.StdErr, 4), Count(better))
+			runs = d.Runs
+		}
+		row.Cells = append(row.Cells, Count(len(sets)), Count(runs))
+		t.Rows = append(t.Rows, row)
+	}
+	t.Note = "Differences on the same splits, over the data sets where both have runs; runs counts pairs. -0.1 is an error about 10% smaller."
+	return t
+}
+
+// literature is a method of the paper's table of existing methods.
+type literature struct{ name, spec string }
+
+// literatureMethods are the paper's methods from the literature, by the names
+// that they have there.
+func literatureMethods() []literature {
+	list := []literature{{"Random", "random"}}
+	titles := map[string]string{"bald": "BALD", "batchbald": "BatchBALD", "bait": "BAIT", "acs-fw": "ACS-FW", "coreset": "Core-Set", "badge": "BADGE"}
+	for _, p := range nextbatch.Presets() {
+		if title := titles[p.Name]; title != "" {
+			list = append(list, literature{title, p.Spec.String()})
+		}
+	}
+	return append(list, literature{"LCMD-TP", nextbatch.DefaultSpec})
+}
+
+// literatureIn returns the methods from the literature that a study has runs of,
+// and their names; none if they are too few to compare.
+func literatureIn(s *benchmark.Study) (methods []string, names map[string]string) {
+	names = map[string]string{}
+	for _, l := range literatureMethods() {
+		if method, ok := s.Find(l.spec); ok && s.Runs(method, s.DataSets...) > 0 {
+			methods = append(methods, method)
+			names[method] = l.name
+		}
+	}
+	if len(methods) < 4 { // beside random and LCMD
+		return nil, nil
+	}
+	return methods, names
+}
+
+// literatureTable is the paper's comparison with existing methods.
+func literatureTable(v view, methods []string, names map[string]string) *Table {
+	sets := v.Common(methods...)
+	t := &Table{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
+		Columns: slices.Concat([]Column{{Head: "Method"}}, methodColumns, []Column{{Head: "mean log RMSE"}, {Head: "std. err."}, {Head: "runs"}})}
+	for _, m := range methods {
+		mean := v.Mean(benchmark.MeanLog(benchmark.RMSE), m, sets...)
+		cells := append([]Cell{Text(names[m])}, v.methodCells(m)...)
+		t.Rows = append(t.Rows, Row{Cells: append(cells, Number(mean.Value, 3), Number(mean.StdErr, 4), Count(mean.Runs))})
+	}
+	t.boldColumn(3)
+	t.Note = behindMean(v.Study, methods, sets)
+	return t
+}
+
+// costs says where the time of a run goes, and what else was measured.
+func costs(v view) *Table {
+	t := &Table{Name: v.name + "-costs", Title: "Seconds of a run: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
+	parts := []struct {
+		head string
+		of   func(benchmark.Round) float64
+	}{
+		{"training", func(r benchmark.Round) float64 { return r.Training }},
+		{"features", func(r benchmark.Round) float64 { return r.Features }},
+		{"selection", func(r benchmark.Round) float64 { return r.Selection }},
+		{"testing", func(r benchmark.Round) float64 { return r.Testing }},
+	}
+	for _, p := range parts {
+		t.Columns = append(t.Columns, Column{Head: p.head})
+	}
+	for _, head := range []string{"in all", "rest [%]", "effective dimension", "random fill-ups", "runs"} {
+		t.Columns = append(t.Columns, Column{Head: head})
+	}
+	for _, m := range v.Finished() {
+		sets := v.Common(m)
+		row := Row{Cells: v.methodCells(m)}
+		known := 0.0
+		for _, p := range parts {
+			mean := v.Mean(benchmark.SumOf(p.of), m, sets...).Value
+			known += mean
+			row.Cells = append(row.Cells, Number(mean, 1))
+		}
+		all := v.Mean(benchmark.SumOf(func(r benchmark.Round) float64 { return r.Elapsed }), m, sets...).Value
+		row.Cells = append(row.Cells, Number(all, 1), Number(100*(all-known)/all, 1),
+			Number(v.Mean(benchmark.EffectiveDimension(), m, sets...).Value, 1),
+			Number(v.Mean(benchmark.SumOf(func(r benchmark.Round) float64 { return float64(r.Fallbacks) }), m, sets...).Value, 1),
+			Count(v.Runs(m, sets...)))
+		t.Rows = append(t.Rows, row)
+	}
+	t.Note = "Means over runs, each method on the data sets where it has some. The effective dimension is that of the kernel, over rounds; fill-ups are rows of a run that had to be drawn at random."
+	return t
+}
+
+// gapTable lists what is missing, or nil.
+func gapTable(v view) *Table {
+	if len(v.Gaps) == 0 {
+		return nil
+	}
+	t := &Table{Name: v.name + "-missing", Title: "What is missing: " + settingTitle(v.Setting),
+		Columns: slices.Concat([]Column{{Head: "Data set"}}, methodColumns, []Column{{Head: "missing splits"}, {Head: "missing"}, {Head: "of"}})}
+	total := 0
+	for _, g := range v.Gaps {
+		cells := append([]Cell{Text(g.DataSet)}, v.methodCells(g.Method)...)
+		t.Rows = append(t.Rows, Row{Cells: append(cells, Text(splitList(g.Splits)), Count(len(g.Splits)), Count(len(v.Splits)))})
+		total += len(g.Splits)
+	}
+	t.Note = fmt.Sprintf("%s of this setting not there, or not complete, if every method is to have every split on every data set. Runs that lack a round do not count anywhere.",
+		plural(total, "run is", "runs are"))
+	return t
+}
+
+// splitList writes numbers in ascending order, runs of them as first-last.
+func splitList(splits []int) string {
+	var parts []string
+	for i := 0; i < len(splits); {
+		j := i
+		for j+1 < len(splits) && splits[j+1] == splits[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(splits[i])
+		if j > i {
+			part += "-" + strconv.Itoa(splits[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// paperTables sets our numbers beside the paper's: one table for data sets, one
+// for all methods. What there is nothing to compare in is left out.
+func paperTables(v view) (tables []*Table) {
+	sets := &Table{Name: v.name + "-paper-data-sets", Title: "RMSE against the paper's: " + settingTitle(v.Setting),
+		Columns: slices.Concat([]Column{{Head: "Number"}, {Head: "Data set"}}, paperColumns())}
+	all := &Table{Name: v.name + "-paper-all-methods", Title: "Mean log errors against the paper's: " + settingTitle(v.Setting),
+		Columns: slices.Concat([]Column{{Head: "Number"}}, paperColumns())}
+	list := v.AgainstPaper()
+	for i, a := range list {
+		t, cells := all, []Cell{Text(a.What)}
+		begins := i > 0 && a.Method != list[i-1].Method
+		if a.DataSet != "" {
+			t, cells = sets, append(cells, Text(a.DataSet))
+			begins = i > 0 && (a.DataSet != list[i-1].DataSet)
+		}
+		cells = append(append(cells, v.methodCells(a.Method)...), Number(a.Ours.Value, 3), Number(a.Paper, 3), Number(a.Difference, 3),
+			Number(a.StdErr, 4), Number(100*a.Relative, 1), Count(a.Ours.Runs))
+		t.Rows = append(t.Rows, Row{Cells: cells, Rule: begins && len(t.Rows) > 0})
+	}
+	note := "Difference: ours less the paper's. Its standard error takes the paper's 20 splits to spread as ours do, and counts the rounding to three digits."
+	sets.Note = note + largestDifference(list)
+	all.Note = note + " In %, for the error itself, not its logarithm. The paper's maxdiag:ll>acs-rf(512) ran with other network parameters."
+	for _, t := range []*Table{sets, all} {
+		if len(t.Rows) > 0 {
+			tables = append(tables, t)
+		}
+	}
+	return tables
+}
+
+// largestDifference says where a data set's number is farthest from the paper's.
+func largestDifference(list []benchmark.Against) string {
+	worst := benchmark.Against{}
+	for _, a := range list {
+		if a.DataSet != "" && math.Abs(a.Relative) > math.Abs(worst.Relative) {
+			worst = a
+		}
+	}
+	if worst.DataSet == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Largest difference: %.1f%% (%s of %s on %s).", 100*worst.Relative, worst.What, methodTitle(worst.Method), worst.DataSet)
+}
+
+func paperColumns() []Column {
+	return slices.Concat(methodColumns, []Column{{Head: "ours"}, {Head: "paper"}, {Head: "difference"}, {Head: "std. err."}, {Head: "in %"}, {Head: "runs"}})
+}
