@@ -196,8 +196,16 @@ func readPreparedHeader(z *zip.Reader) (h preparedHeader, err error) {
 // checkFresh makes sure that the raw file is the one that was prepared.
 func (p *preparedFile) checkFresh(raw string) error {
 	hash, err := hashFile(context.Background(), raw)
-	if err != nil || hash == p.header.Hash {
+	if err != nil {
 		return err
+	}
+	return p.fits(raw, hash)
+}
+
+// fits is checkFresh for a raw file of which the hash is known.
+func (p *preparedFile) fits(raw, hash string) error {
+	if hash == p.header.Hash {
+		return nil
 	}
 	return changed(raw, hash, p.header.Hash, filepath.Base(p.path), "restore the file, or prepare the data set again")
 }

@@ -23,6 +23,7 @@ type Set struct {
 	Source   Source
 
 	Files       []string // names that the raw file goes by, .gz left out; it is fetched under the first
+	StandIn     string   // the one among them that only looks like it
 	Array       string   // variable of a MATLAB file
 	Header      Header
 	Label       Columns // several: their median in each row
@@ -98,6 +99,11 @@ func LoadSet(name, dir string) (*dataset.Regression, error) {
 	}
 	r, _, err := s.load(context.Background(), raw, dataset.DefaultMaxRows)
 	return r, err
+}
+
+// IsStandIn says whether a raw file only looks like that of the source.
+func (s Set) IsStandIn(path string) bool {
+	return s.StandIn != "" && trimGzip(filepath.Base(path)) == s.StandIn
 }
 
 // find returns the path of the raw file in the folder.

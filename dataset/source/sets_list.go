@@ -64,7 +64,8 @@ var sets = []Set{
 		Licence: uciLicence,
 		Source:  Source{URL: uci + "ml/machine-learning-databases/poker/poker-hand-testing.data"},
 		Files:   []string{"poker-hand-testing.data", "poker_GENERATED_not_uci.data"}, Header: HeaderAbsent,
-		Label: Columns{Index: []int{10}}, Categorical: Columns{Index: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		StandIn: "poker_GENERATED_not_uci.data",
+		Label:   Columns{Index: []int{10}}, Categorical: Columns{Index: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
 		Pool: 198720, Test: 300000, Features: 95,
 	},
 	{

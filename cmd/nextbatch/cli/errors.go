@@ -48,6 +48,7 @@ func explain(log io.Writer, err error) int {
 		usage   usageError
 		data    dataError
 		partial partialError
+		some    someError
 		spec    *nextbatch.SpecError
 	)
 	if errors.As(err, &spec) {
@@ -57,6 +58,8 @@ func explain(log io.Writer, err error) int {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &some):
+		return exitPartial
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.As(err, &data):

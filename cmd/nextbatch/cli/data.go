@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+func newData() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "data",
+		Short:   "Fetch and prepare the data sets of the benchmark",
+		Example: "  nextbatch data fetch fried diamonds\n  nextbatch data prepare fried diamonds\n  nextbatch bench run --data data --sets fried,diamonds --results results.db",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `The 15 data sets of the paper's benchmark come from UCI, OpenML and the page of
+a book; nextbatch brings their files into a folder and prepares them as the paper
+does.
+
+Beside each raw file lies its SHA-256, written down when the file was first seen
+(NAME.sha256, which sha256sum -c reads). A file that does not have this hash any
+more is refused; to accept it as it is, remove the file with the hash.`,
+	}
+	c.AddCommand(newDataList(), newDataFetch(), newDataPrepare(), newDataInfo())
+	return c
+}
+
+// dataFlags are those that all of these commands have.
+type dataFlags struct {
+	dir   string
+	all   bool
+	quiet bool
+	json  bool
+}
+
+func (f *dataFlags) registerDir(c *cobra.Command) {
+	c.Flags().StringVar(&f.dir, "data", "data", "folder with the files of the data sets")
+}
+
+func (f *dataFlags) registerSets(c *cobra.Command) {
+	f.registerDir(c)
+	c.Flags().BoolVar(&f.all, "all", false, "all data sets")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+}
+
+// sets returns those that the arguments name.
+func (f *dataFlags) sets(names []string) ([]source.Set, error) {
+	if f.all {
+		if len(names) > 0 {
+			return nil, usagef("name data sets, or give --all")
+		}
+		return source.Sets(), nil
+	}
+	if len(names) == 0 {
+		return nil, usagef("name data sets, or give --all; nextbatch data list has them")
+	}
+	sets := make([]source.Set, len(names))
+	for i, name := range names {
+		s, err := source.FindSet(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		sets[i] = s
+	}
+	return sets, nil
+}
+
+// someError says that not all data sets could be dealt with.
+type someError struct {
+	failed, asked int
+	error
+}
+
+func (e someError) Unwrap() error { return e.error }
+
+// forEach does the work for each set. One that fails does not stop the others.
+func forEach(ctx context.Context, sets []source.Set, work func(source.Set) error) error {
+	var failures []error
+	for _, s := range sets {
+		err := dataFailure(work(s))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			failures = append(failures, errorf("%s: %w", s.Name, err))
+		}
+	}
+	all := errors.Join(failures...)
+	if n := len(failures); n > 0 && n < len(sets) {
+		return someError{n, len(sets), errorf("%d of %d data sets failed:\n%w", n, len(sets), all)}
+	}
+	return all
+}
+
+// dataFailure tells what is wrong with files from what is wrong with the network
+// or the disk.
+func dataFailure(err error) error {
+	var disk *fs.PathError
+	if err == nil || errors.Is(err, source.ErrFetch) || errors.As(err, &disk) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return dataError{err}
+}
+
+func newDataFetch() *cobra.Command {
+	var f dataFlags
+	mirror := ""
+	c := &cobra.Command{
+		Use:     "fetch NAME...",
+		Short:   "Bring the raw files of data sets into a folder",
+		Example: "  nextbatch data fetch sgemm protein\n  nextbatch data fetch --all --mirror /media/datasets",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sets, err := f.sets(args)
+			if err != nil {
+				return err
+			}
+			p := newProgress(cmd.ErrOrStderr(), f.quiet)
+			defer p.done()
+			return forEach(cmd.Context(), sets, func(s source.Set) error { return fetchSet(cmd.Context(), s, f.dir, mirror, p) })
+		},
+		Long: `Downloads what is not there yet. A download that breaks off goes on where it
+stopped, at once or with the next fetch. Files that are there are compared with
+the hash that was written down when they were first seen.`,
+	}
+	f.registerSets(c)
+	c.Flags().StringVar(&mirror, "mirror", "", "folder with the files or their archives, or address of a server that has them, in place of the sources")
+	return c
+}
+
+func fetchSet(ctx context.Context, s source.Set, dir, mirror string, p *progress) error {
+	const kB = 1000
+	name := "kB of " + s.Name + " fetched"
+	f := source.Fetcher{Mirror: mirror, Progress: func(done, total int64) { p.step(name, int(done/kB), int(total/kB), "") }}
+	got, err := f.Fetch(ctx, s, dir)
+	p.done()
+	if err != nil {
+		return err
+	}
+	verb := "fetched"
+	if got.Already {
+		verb = "already there"
+	}
+	if s.IsStandIn(got.Path) {
+		p.warn(s.Name + ": " + got.Path + standIn)
+	}
+	p.say("%s: %s: %s, %s, SHA-256 %s", s.Name, verb, got.Path, megabytes(got.Size), got.Hash)
+	return nil
+}
+
+const standIn = " is a stand-in that looks like the file of the source"
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+func newDataPrepare() *cobra.Command {
+	var f dataFlags
+	c := &cobra.Command{
+		Use:     "prepare NAME...",
+		Short:   "Prepare data sets as the paper does",
+		Example: "  nextbatch data prepare sgemm protein",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sets, err := f.sets(args)
+			if err != nil {
+				return err
+			}
+			p := newProgress(cmd.ErrOrStderr(), f.quiet)
+			return forEach(cmd.Context(), sets, func(s source.Set) error { return prepareSet(cmd.Context(), s, f.dir, p) })
+		},
+		Long: `Rows with a missing value are dropped, then rows beyond 500000, chosen at random,
+then columns with a single value; categories become one-hot columns. A category
+that a file declares, but that no row has, gives no column. The result is
+NAME.prepared.npz in the same folder, which numpy.load reads too: X, y, and the
+rows of the raw file that they were. Commands that need the data set take it
+from there.`,
+	}
+	f.registerSets(c)
+	return c
+}
+
+func prepareSet(ctx context.Context, s source.Set, dir string, p *progress) error {
+	got, err := s.Prepare(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errorf("%w; nextbatch data fetch %s brings it", err, s.Name)
+	}
+	if err != nil {
+		return err
+	}
+	verb := "prepared"
+	if got.Already {
+		verb = "already prepared"
+	}
+	p.say("%s: %s: %d of %d rows, %d features, %s", s.Name, verb, got.Rows, got.RawRows, len(got.Features), got.Path)
+	if c := countsOf(got.Rows, len(got.Features)); c != paperCounts(s) {
+		p.warn(fmt.Sprintf("%s: pool %d, test %d and %d features, where the paper has %d, %d and %d",
+			s.Name, c.Pool, c.Test, c.Features, s.Pool, s.Test, s.Features))
+	}
+	return nil
+}
