@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/report"
+)
+
+// benchReport is the command bench report.
+type benchReport struct {
+	results, out, against string
+	formats, sets, specs  []string
+	quiet                 bool
+}
+
+func newBenchReport() *cobra.Command {
+	b := &benchReport{}
+	c := &cobra.Command{
+		Use:   "report RESULTS",
+		Short: "Make the paper's tables and figures from results",
+		Example: `  nextbatch bench report results.db
+  nextbatch bench report results.db --out report --format html,png,latex --against paper`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b.results = args[0]
+			return b.run(cmd)
+		},
+		Long: `Reads a results file, also while runs are still written to it, and prints the
+tables as text, or writes tables, figures and a page index.html to a folder.
+
+Means are over rounds, splits and data sets, as in the paper. Runs that are not
+complete do not count; a mean over data sets is over those where every method has
+runs. A table says what is missing, and each table and figure how many runs stand
+behind it.`,
+	}
+	flags := c.Flags()
+	flags.StringVar(&b.out, "out", "", "folder to write to; without it, tables are printed")
+	flags.StringSliceVar(&b.formats, "format", reportFormats(), "what to write: png, svg, pdf for figures, csv, latex, text for tables, html for a page with both")
+	flags.StringVar(&b.against, "against", "", "numbers to compare with: paper")
+	flags.StringSliceVar(&b.sets, "sets", nil, "only these data sets")
+	flags.StringArrayVar(&b.specs, "specs", nil, "only these methods, separated by semicolons; may be repeated")
+	flags.BoolVarP(&b.quiet, "quiet", "q", false, "print no progress")
+	return c
+}
+
+func reportFormats() []string { return slices.Concat([]string{"html"}, figureFormats, tableFormats) }
+
+var (
+	figureFormats = []string{"png", "svg", "pdf"}
+	tableFormats  = []string{"csv", "latex", "text"}
+)
+
+func (b *benchReport) check(cmd *cobra.Command) error {
+	for _, f := range b.formats {
+		if !slices.Contains(reportFormats(), f) {
+			return usagef("--format %s: there are %s", f, strings.Join(reportFormats(), ", "))
+		}
+	}
+	if b.against != "" && b.against != "paper" {
+		return usagef("--against %s: there is only paper to compare with", b.against)
+	}
+	if b.out == "" && cmd.Flags().Changed("format") {
+		return usagef("--format needs --out, the folder to write to")
+	}
+	return nil
+}
+
+func (b *benchReport) run(cmd *cobra.Command) error {
+	if err := b.check(cmd); err != nil {
+		return err
+	}
+	results, err := b.read()
+	if err != nil {
+		return err
+	}
+	page, err := report.Benchmark(results, b.against != "")
+	if err != nil {
+		return dataError{fmt.Errorf("%s: %w", b.results, err)}
+	}
+	tables := pageTables(page)
+	if b.out == "" {
+		return printTables(cmd.OutOrStdout(), tables)
+	}
+	p := newProgress(cmd.ErrOrStderr(), b.quiet)
+	if err := b.write(cmd.Context(), page, p); err != nil {
+		return err
+	}
+	var compared []*report.Table
+	for _, t := range tables {
+		if strings.Contains(t.Name, "-paper-") {
+			compared = append(compared, t)
+		}
+		if strings.HasSuffix(t.Name, "-missing") {
+			p.warn("results are not complete: " + t.Note)
+		}
+	}
+	return printTables(cmd.OutOrStdout(), compared)
+}
+
+// read reads the results and leaves out what was not asked for.
+func (b *benchReport) read() (benchmark.Results, error) {
+	results, err := benchmark.ReadResults(b.results)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, dataError{fmt.Errorf("%s does not exist; nextbatch bench run makes it", b.results)}
+	}
+	if err != nil {
+		return nil, dataError{err}
+	}
+	if len(results) == 0 {
+		return nil, dataError{fmt.Errorf("%s holds no results yet; nextbatch bench run brings them", b.results)}
+	}
+	specs, err := b.methods()
+	if err != nil {
+		return nil, err
+	}
+	kept := slices.DeleteFunc(results, func(r benchmark.Round) bool {
+		return len(b.sets) > 0 && !slices.Contains(b.sets, r.DataSet) || len(specs) > 0 && !slices.Contains(specs, r.Spec)
+	})
+	if len(kept) == 0 {
+		return nil, dataError{fmt.Errorf("%s holds no results of the data sets and methods that --sets and --specs name", b.results)}
+	}
+	return kept, nil
+}
+
+// methods are the specs asked for, as results have them.
+func (b *benchReport) methods() (texts []string, err error) {
+	for _, list := range b.specs {
+		for text := range strings.SplitSeq(list, ";") {
+			spec, err := nextbatch.ParseSpec(strings.TrimSpace(text))
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, benchmark.WithoutCompat(spec.String()))
+		}
+	}
+	return texts, nil
+}
+
+func pageTables(page *report.Page) (tables []*report.Table) {
+	for _, s := range page.Sections {
+		tables = append(tables, s.Tables...)
+	}
+	return tables
+}
+
+func printTables(out io.Writer, tables []*report.Table) error {
+	for i, t := range tables {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := t.WriteText(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes everything to the folder: index.html, tables and figures.
+func (b *benchReport) write(ctx context.Context, page *report.Page, p *progress) error {
+	files := 0
+	put := func(folder, name string, write func(io.Writer) error) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		folder = filepath.Join(b.out, folder)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+		files++
+		return atomicfile.Write(filepath.Join(folder, name), write)
+	}
+	if slices.Contains(b.formats, "html") {
+		if err := put("", "index.html", page.Write); err != nil {
+			return err
+		}
+	}
+	for _, s := range page.Sections {
+		if err := b.writeSection(s, put); err != nil {
+			return err
+		}
+	}
+	p.say("%d files written to %s", files, b.out)
+	return nil
+}
+
+func (b *benchReport) writeSection(s report.Section, put func(folder, name string, write func(io.Writer) error) error) error {
+	for _, t := range s.Tables {
+		for _, f := range []struct {
+			format, extension string
+			write             func(io.Writer) error
+		}{{"csv", ".csv", t.WriteCSV}, {"latex", ".tex", t.WriteLaTeX}, {"text", ".txt", t.WriteText}} {
+			if !slices.Contains(b.formats, f.format) {
+				continue
+			}
+			if err := put("tables", t.Name+f.extension, f.write); err != nil {
+				return err
+			}
+		}
+	}
+	for _, figure := range s.Figures {
+		for _, format := range figureFormats {
+			if !slices.Contains(b.formats, format) {
+				continue
+			}
+			if err := put("figures", figure.Name+"."+format, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

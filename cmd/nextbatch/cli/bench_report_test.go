@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"bytes"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// madeResults writes a results file with learning curves of random rows and LCMD
+// on two data sets, of which the last run stops early.
+func madeResults(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "results.db")
+	store, err := benchmark.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave, err := store.Join(benchmark.Process{}, benchmark.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []benchmark.Run
+	for _, set := range []string{"fried", "protein"} {
+		for split := range 2 {
+			for _, spec := range []string{"random", "lcmd-tp:grad>sketch(512)"} {
+				runs = append(runs, benchmark.Run{DataSet: set, Activation: "relu", Spec: spec, Compat: true, BatchSize: 256, Rounds: 16, Split: split})
+			}
+		}
+	}
+	if err := store.Plan(runs); err != nil {
+		t.Fatal(err)
+	}
+	for i, run := range runs {
+		rounds := 17
+		if i == len(runs)-1 {
+			rounds = 9
+		}
+		appendRun(t, store, run, rounds, 0.3-0.01*float64(i))
+	}
+	if err := leave(); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func appendRun(t *testing.T, store *benchmark.Store, run benchmark.Run, rounds int, rmse float64) {
+	t.Helper()
+	claim, err := store.Claim(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rounds {
+		v := rmse / math.Sqrt(float64(i+1))
+		r := benchmark.Record{Round: benchmark.Round{Run: run, Round: i, Labels: 256 * (i + 1), Elapsed: 1,
+			Test: network.Metrics{MAE: v / 2, RMSE: v, Q95: 2 * v, Q99: 3 * v, MaxE: 9 * v}}}
+		if err := store.Append(claim, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Release(claim, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBenchReport(t *testing.T) {
+	results, dir := madeResults(t), filepath.Join(t.TempDir(), "a", "b")
+	out, log := must(t, exitOK, "bench", "report", results, "--out", dir, "--against", "paper")
+	if !strings.Contains(out, "RMSE against the paper's") || !strings.Contains(out, "mean RMSE  fried") || strings.Contains(out, "all methods") {
+		t.Error(out)
+	}
+	if !strings.Contains(log, "not complete: 1 run is") || !strings.Contains(log, "files written to "+dir) {
+		t.Error(log)
+	}
+	for _, name := range []string{"index.html", "tables/relu-256x16-all-methods.tex", "tables/relu-256x16-mean-rmse.csv",
+		"tables/relu-256x16-missing.txt", "figures/relu-256x16-learning-curves.pdf", "figures/lcmd-steps.svg"} {
+		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil || info.Size() < 100 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	contents, err := os.ReadFile(filepath.Join(dir, "figures", "relu-256x16-learning-curve-rmse.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := png.Decode(bytes.NewReader(contents)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBenchReportFormatsAndChoices(t *testing.T) {
+	results, dir := madeResults(t), t.TempDir()
+	must(t, exitOK, "bench", "report", results, "--out", dir, "--format", "csv,svg", "--sets", "fried", "--quiet")
+	for _, pattern := range []string{"*.html", "tables/*.tex", "tables/*.txt", "figures/*.png", "figures/*.pdf"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, pattern)); len(found) > 0 {
+			t.Errorf("%v was written", found)
+		}
+	}
+	table, err := os.ReadFile(filepath.Join(dir, "tables", "relu-256x16-mean-rmse.csv"))
+	if err != nil || !strings.HasPrefix(string(table), "Data set,Random,LCMD-TP,runs\nfried,0.") || strings.Contains(string(table), "protein") {
+		t.Errorf("%v\n%s", err, table)
+	}
+	out, _ := must(t, exitOK, "bench", "report", results, "--specs", "random", "--sets", "fried,protein")
+	if !strings.Contains(out, "1 method x 2 data sets x 2 splits: 4 runs.") || strings.Contains(out, "LCMD") {
+		t.Error(out)
+	}
+}
+
+func TestBenchReportRefuses(t *testing.T) {
+	results := madeResults(t)
+	for _, args := range [][]string{
+		{}, {results, results}, {results, "--format", "png"}, {results, "--out", "x", "--format", "gif"},
+		{results, "--against", "me"}, {results, "--specs", "lcmd-tp:nothing"},
+	} {
+		must(t, exitUsage, append([]string{"bench", "report"}, args...)...)
+	}
+	empty := filepath.Join(t.TempDir(), "empty.db")
+	store, err := benchmark.Open(empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"does not exist":   {filepath.Join(t.TempDir(), "absent.db")},
+		"holds no results": {empty},
+		"--sets and":       {results, "--sets", "sgemm"},
+		"no results file":  {write(t, "x.db", strings.Repeat("no database", 20))},
+	} {
+		if _, log := must(t, exitData, append([]string{"bench", "report"}, args...)...); !strings.Contains(log, want) {
+			t.Errorf("%q: %s", args, log)
+		}
+	}
+}
