@@ -57,7 +57,7 @@ func newRoot(out, log io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.SetErr(log)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newSelect(), newFit(), newPredict(), newEvaluate(), newFeatures(), newGram(), newSpecs(), newDoctor(), newDemo(), newData(), newBench(), newMan(), newVersion())
+	root.AddCommand(newSelect(), newAdvise(), newFit(), newPredict(), newEvaluate(), newFeatures(), newGram(), newSpecs(), newDoctor(), newDemo(), newData(), newBench(), newMan(), newVersion())
 	wrapArgs(root)
 	return root
 }

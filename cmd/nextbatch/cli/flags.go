@@ -90,11 +90,16 @@ type networkFlags struct {
 }
 
 func (f *networkFlags) register(c *cobra.Command) {
+	f.registerOne(c)
+	c.Flags().IntVar(&f.ensemble, "ensemble", 0, "networks to train; 0 means as many as the method looks at")
+}
+
+// registerOne leaves the size of the ensemble out.
+func (f *networkFlags) registerOne(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.activation, "activation", "relu", "activation function: relu, silu, tanh, …")
 	flags.IntVar(&f.epochs, "epochs", 256, "epochs of training")
 	flags.IntSliceVar(&f.hidden, "hidden", []int{512, 512}, "widths of the hidden layers")
-	flags.IntVar(&f.ensemble, "ensemble", 0, "networks to train; 0 means as many as the method looks at")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of networks and methods")
 	registerThreads(c, &f.threads)
 }

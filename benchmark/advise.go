@@ -1,0 +1,304 @@
+package benchmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// Question asks whether active learning is worth it on a table. Advise replays
+// it on the rows that have a label: some stay apart to measure errors on, few are
+// labelled at the start, and methods ask for the labels of the others. Zero
+// fields mean what stands beside them.
+type Question struct {
+	Data       *dataset.Regression // the labelled rows
+	Specs      []string            // methods to try; nil means AdviseSpecs
+	Activation string              // of the networks; "" means relu
+	Hidden     []int               // widths of their layers; nil means 512, 512
+	Epochs     int                 // 0 means 256
+	Rounds     int                 // batches that a method asks for; 0 means 3
+	Repeats    int                 // splits; 0 means 6
+	Seed       uint64
+
+	// Progress is called after each training, from the same goroutine.
+	Progress func(done, of int, what Record)
+}
+
+// AdviseSpecs are the two best methods of the paper's table of selection methods
+// that need one network.
+func AdviseSpecs() []string {
+	return []string{nextbatch.DefaultSpec, "bait-f-p:grad>sketch(512)>train"}
+}
+
+// Confidence is that of all intervals of an Advice.
+const Confidence = 0.95
+
+// Verdict is the answer.
+type Verdict uint8
+
+const (
+	TooFew Verdict = iota // the labels do not suffice to tell
+	AsGood                // random rows are as good
+	Worth                 // a method saves labels
+)
+
+func (v Verdict) String() string {
+	switch v {
+	case Worth:
+		return "active learning is worth it"
+	case AsGood:
+		return "random is as good"
+	}
+	return "too few labels to tell"
+}
+
+// Advice is the answer with what it rests on.
+type Advice struct {
+	Verdict Verdict
+	Because string // why, in a sentence
+	Spec    string // the method to take
+	Batch   int    // rows to label at once
+	BatchBy string // where the batch size comes from
+
+	// Variation compares the errors of a network that was trained on all
+	// labelled rows but those for validation and test, on the latter.
+	Variation Variation
+
+	Savings *Savings // nil where there are too few rows to replay
+	Results Results  // of the replay: its learning curves
+	Sizes   ReplaySizes
+}
+
+// ReplaySizes are how a replay divides the labelled rows.
+type ReplaySizes struct {
+	Rows, Test, Valid int // in all, to measure errors on, to choose the epoch with
+	Start, Batch      int // labelled at the start, asked for in each round
+	Rounds, Repeats   int
+}
+
+// Limits of a replay. The last round has a third of the rows that are not held
+// out, so that methods have a choice until the end, but no more than keeps a
+// replay short.
+const (
+	fewestRows  = 120
+	mostRows    = 20_000
+	mostAtEnd   = 768
+	mostValid   = 512
+	mostTrained = 4096 // for the ratio of errors
+)
+
+// worthwhile is the part of the labels below which a saving is not worth a
+// thought: where a larger one is ruled out, random is as good.
+const worthwhile = 0.15
+
+// Advise answers the question. The same question and seed give the same advice.
+// If the context ends, the error is its.
+func (q Question) Advise(ctx context.Context) (*Advice, error) {
+	q = q.withDefaults()
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	data := subset(q.Data, q.Seed)
+	n := len(data.Y)
+	if n < fewestRows {
+		return tooFewRows(n), nil
+	}
+	r := &replay{Question: q, data: data, sizes: replaySizes(n, q.Rounds, q.Repeats)}
+	return r.advise(ctx)
+}
+
+func (q Question) withDefaults() Question {
+	if len(q.Specs) == 0 {
+		q.Specs = AdviseSpecs()
+	}
+	q.Activation = cmp.Or(q.Activation, "relu")
+	q.Rounds, q.Repeats = cmp.Or(q.Rounds, 3), cmp.Or(q.Repeats, 6)
+	return q
+}
+
+func (q Question) check() error {
+	var found []error
+	for _, text := range q.Specs {
+		if text == randomSpec {
+			found = append(found, errors.New("random is what the methods are compared with; name others"))
+		}
+		found = append(found, Run{DataSet: "table", Activation: q.Activation, Spec: text, BatchSize: 1}.Check())
+	}
+	if q.Rounds < 1 || q.Repeats < 2 {
+		found = append(found, fmt.Errorf("%d rounds and %d repeats: there must be one round and two repeats at least", q.Rounds, q.Repeats))
+	}
+	if len(q.Data.Y) > 0 && slices.Min(q.Data.Y) == slices.Max(q.Data.Y) {
+		found = append(found, errors.New("all labels are equal: there is nothing to learn"))
+	}
+	return errors.Join(found...)
+}
+
+// subset draws rows where there are more than a replay needs.
+func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
+	if len(data.Y) <= mostRows {
+		return data
+	}
+	split, _ := dataset.NewSplit(len(data.Y), dataset.Sizes{Train: mostRows}, seed, 0)
+	rows := split.Train
+	slices.Sort(rows)
+	part := &dataset.Regression{X: data.X.SelectRows(rows), Encoder: data.Encoder}
+	for _, row := range rows {
+		part.Y = append(part.Y, data.Y[row])
+	}
+	return part
+}
+
+func tooFewRows(n int) *Advice {
+	return &Advice{
+		Because: fmt.Sprintf("%d rows have a label, and a replay needs %d at least", n, fewestRows),
+		Spec:    nextbatch.DefaultSpec, Batch: max(n, 8), BatchBy: "as many rows as have a label",
+		Variation: Variation{Ratio: math.NaN(), Expected: math.NaN()},
+	}
+}
+
+func replaySizes(n, rounds, repeats int) ReplaySizes {
+	s := ReplaySizes{Rows: n, Test: dataset.PaperSizes(n).Test, Valid: min(n/8, mostValid), Rounds: rounds, Repeats: repeats}
+	last := min((n-s.Test-s.Valid)/3, mostAtEnd)
+	s.Start = max(last/4, 2)
+	s.Batch = max((last-s.Start)/rounds, 1)
+	return s
+}
+
+// replay is a question being answered.
+type replay struct {
+	Question
+	data  *dataset.Regression
+	sizes ReplaySizes
+	done  int
+	of    int
+}
+
+func (r *replay) advise(ctx context.Context) (*Advice, error) {
+	runs := r.runs(append([]string{randomSpec}, r.Specs...), r.sizes.Rounds, r.sizes.Batch)
+	oneBatch := r.sizes.Repeats * 2
+	r.of = (len(runs))*(r.sizes.Rounds+1) + 2 + oneBatch
+	variation, err := r.variation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &Advice{Sizes: r.sizes, Variation: variation}
+	if a.Results, err = r.run(ctx, runs); err != nil {
+		return nil, err
+	}
+	if a.Savings, err = Compare(a.Results, Confidence); err != nil {
+		return nil, err
+	}
+	best := slices.MaxFunc(a.Savings.Methods, func(x, y Saving) int { return cmp.Compare(x.Gain.Value, y.Gain.Value) })
+	a.decide(best)
+	if a.Verdict == AsGood {
+		a.Spec, a.Batch, a.BatchBy = randomSpec, 0, "of random rows any number will do"
+		return a, nil
+	}
+	a.Spec = best.Spec
+	if a.Verdict == TooFew {
+		a.Spec = nextbatch.DefaultSpec // the best of the paper, and nowhere much worse than random
+	}
+	once, err := r.run(ctx, r.runs([]string{best.Spec}, 1, r.sizes.Rounds*r.sizes.Batch))
+	if err != nil {
+		return nil, err
+	}
+	a.chooseBatch(best.Spec, once)
+	return a, nil
+}
+
+// runs are those of the methods on all splits, split by split.
+func (r *replay) runs(specs []string, rounds, batch int) (runs []Run) {
+	for split := range r.sizes.Repeats {
+		for _, spec := range specs {
+			runs = append(runs, Run{DataSet: "table", Activation: r.Activation, Spec: spec, BatchSize: batch, Rounds: rounds, Split: split})
+		}
+	}
+	return runs
+}
+
+func (r *replay) run(ctx context.Context, runs []Run) (Results, error) {
+	s := Settings{Seed: r.Seed, Start: r.sizes.Start, Valid: r.sizes.Valid, Hidden: r.Hidden, Epochs: r.Epochs}
+	return Replay(ctx, r.data, s, runs, func(record Record) {
+		r.done++
+		if r.Progress != nil {
+			r.Progress(r.done, r.of, record)
+		}
+	})
+}
+
+// variation trains on all rows that are not held out, which is a run that asks
+// for the whole pool at once.
+func (r *replay) variation(ctx context.Context) (Variation, error) {
+	pool := r.sizes.Rows - r.sizes.Test - r.sizes.Valid - r.sizes.Start
+	run := r.runs([]string{randomSpec}, 1, min(pool, mostTrained))[:1]
+	results, err := r.run(ctx, run)
+	if err != nil {
+		return Variation{}, err
+	}
+	last := results[len(results)-1]
+	return NewVariation(last.Test.RMSE, last.Test.MAE, last.Labels), nil
+}
+
+// decide says what the savings of the best method mean. That it is ahead at all
+// is seen in the errors themselves; labels are what that is worth.
+func (a *Advice) decide(best Saving) {
+	labels := fmt.Sprintf("%s saves between %s and %s of the labels that random rows take", best.Spec, percent(best.Share.Low), percent(best.Share.High))
+	switch {
+	case !(a.Savings.Slope.Low > 0):
+		a.Verdict, a.Because = TooFew, "the error of random rows does not clearly fall with more labels, so that none can be saved or lost"
+	case best.Gain.Low > 0:
+		a.Verdict = Worth
+		a.Because = fmt.Sprintf("the error of %s is lower by %s to %s on average over the rounds, which saves about %s of the labels that random rows take",
+			best.Spec, percent(-math.Expm1(-best.Gain.Low)), percent(-math.Expm1(-best.Gain.High)), percent(best.Share.Value))
+	case best.Share.High < worthwhile:
+		a.Verdict, a.Because = AsGood, fmt.Sprintf("%s, and less than %s is not worth a method", labels, percent(worthwhile))
+	default:
+		a.Verdict, a.Because = TooFew, labels+", which leaves both open"
+	}
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// enough is the part of the gain that one large batch may lose against several
+// smaller ones and still be preferred: it takes fewer rounds in the laboratory.
+const enough = 0.25
+
+// mostInBatch is the batch size up to which the methods of the paper lost almost
+// nothing (section "Comparison of Selection Methods").
+const mostInBatch = 1024
+
+// chooseBatch compares one batch with several of the same rows in all. What it
+// finds is a multiple of the rows that had a label, and is carried over to all.
+func (a *Advice) chooseBatch(spec string, once Results) {
+	several, last := 0.0, 0.0
+	for _, r := range a.Results {
+		if r.Round != a.Sizes.Rounds {
+			continue
+		}
+		switch r.Spec {
+		case spec:
+			several += math.Log(r.Test.RMSE) / float64(a.Sizes.Repeats)
+		case randomSpec:
+			last += math.Log(r.Test.RMSE) / float64(a.Sizes.Repeats)
+		}
+	}
+	one := 0.0
+	for _, r := range once {
+		if r.Round == 1 {
+			one += math.Log(r.Test.RMSE) / float64(a.Sizes.Repeats)
+		}
+	}
+	size, found := a.Sizes.Batch, "several batches did better than one large"
+	if one-several <= enough*math.Max(0, last-several) {
+		size, found = a.Sizes.Batch*a.Sizes.Rounds, "one large batch did about as well as several"
+	}
+	times := float64(size) / float64(a.Sizes.Start)
+	a.Batch = min(max(int(times*float64(a.Sizes.Rows)), 8), mostInBatch)
+	a.BatchBy = fmt.Sprintf("%s: %.2g times the labelled rows, at most %d", found, times, mostInBatch)
+}

@@ -1,0 +1,43 @@
+package benchmark
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// Replay does runs on a data set in memory, one after the other, and keeps no
+// file: the labels are all known, and the runs ask for them as if they were not.
+// The names of data sets in the runs do not matter. After each round progress is
+// called from the same goroutine, unless it is nil. If the context ends, the
+// rounds so far come with its error.
+func Replay(ctx context.Context, data *dataset.Regression, s Settings, runs []Run, progress func(Record)) (Results, error) {
+	s = s.withDefaults()
+	var results Results
+	var last *task
+	for i, run := range runs {
+		if last == nil || run.Split != runs[i-1].Split || run.Compat != runs[i-1].Compat {
+			var err error
+			if last, err = newTask(data, s, run.Split, run.Compat); err != nil {
+				return results, err
+			}
+		}
+		r, err := newRunner(run, s, last, nil)
+		for err == nil && !r.finished() {
+			var record Record
+			if record, err = r.round(ctx); err != nil {
+				break
+			}
+			results = append(results, record.Round)
+			if progress != nil {
+				progress(record)
+			}
+			err = r.label(record.Picked)
+		}
+		if err != nil {
+			return results, fmt.Errorf("%s, split %d: %w", run.Spec, run.Split, err)
+		}
+	}
+	return results, nil
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// labelledSample writes the sample table with labels in more rows.
+func labelledSample(t *testing.T, labelled func(row int) bool) string {
+	t.Helper()
+	return write(t, "labelled.csv", sampleText(labelled))
+}
+
+func TestAdvise(t *testing.T) {
+	path := labelledSample(t, func(int) bool { return true })
+	args := slices.Concat([]string{"advise", path, "--target", "y", "--id", "id", "--method", "lcmd-tp:linear", "--method", "bait", "--rounds", "2", "--repeats", "2"}, quick)
+	out, _ := must(t, exitOK, append(args, "--json")...)
+	var r adviseResult
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if r.Labelled != 120 || r.Pool != 0 || len(r.Methods) != 2 || r.Methods[0].Spec != "lcmd-tp:linear" || r.Replay == nil || len(r.Replay.LogRMSE["random"]) != 3 {
+		t.Errorf("%+v", r)
+	}
+	if r.Verdict == "" || r.Because == "" || r.Spec == "" || !(r.Ratio > 1) || r.Expected == 0 || r.Seconds <= 0 {
+		t.Errorf("%+v", r)
+	}
+	text, _ := must(t, exitOK, args...)
+	for _, want := range []string{r.Verdict, r.Because, "RMSE/MAE", "labels saved", "95 % interval", r.Spec} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+}
+
+func TestAdviseFewLabels(t *testing.T) {
+	out, _ := must(t, exitOK, slices.Concat([]string{"advise", sample(t), "--target", "y", "--id", "id"}, quick)...)
+	if !strings.HasPrefix(out, "too few labels to tell: 40 rows have a label") || !strings.Contains(out, "lcmd-tp:grad>sketch(512)") {
+		t.Error(out)
+	}
+}
+
+func TestAdviseRefuses(t *testing.T) {
+	path := sample(t)
+	for _, c := range []struct {
+		code int
+		args []string
+		want string
+	}{
+		{exitUsage, []string{path}, "--target"},
+		{exitUsage, []string{path, "--target", "y", "--repeats", "1"}, "--repeats"},
+		{exitUsage, []string{path, "--target", "y", "--method", "random"}, "random"},
+		{exitUsage, []string{path, "--target", "y", "--method", "lcdm"}, "lcdm"},
+		{exitUsage, []string{path, "--target", "y", "--epochs", "0"}, "--epochs"},
+		{exitData, []string{path, "--target", "z"}, "z"},
+		{exitData, []string{labelledSample(t, func(int) bool { return false }), "--target", "y"}, "no row has a label"},
+	} {
+		if _, log := must(t, c.code, append([]string{"advise"}, c.args...)...); !strings.Contains(log, c.want) {
+			t.Errorf("%q: %s", c.args, log)
+		}
+	}
+}
