@@ -158,18 +158,10 @@ func (s *Store) write(change func(*sql.Tx) error) error {
 		return s.explain(err)
 	}
 	if err := change(tx); err != nil {
-		return errors.Join(s.explain(err), undo(tx))
+		_ = tx.Rollback() // after some errors the database has done so itself
+		return s.explain(err)
 	}
 	return s.explain(tx.Commit())
-}
-
-// undo rolls back; a database that has done so itself is fine.
-func undo(tx *sql.Tx) error {
-	err := tx.Rollback()
-	if at := (*sqlite.Error)(nil); errors.As(err, &at) || errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
 }
 
 // StoreError says why a results file cannot be used.

@@ -145,7 +145,7 @@ var (
 )
 
 // Claim takes a planned run that nobody else is at work on: ErrFinished and
-// ErrTaken say that there is nothing to do.
+// ErrTaken say that there is nothing to do. A process may take its own claims again.
 func (s *Store) Claim(run Run) (*Claim, error) {
 	c := &Claim{Run: run}
 	err := s.write(func(tx *sql.Tx) error {
@@ -174,16 +174,16 @@ func (s *Store) Claim(run Run) (*Claim, error) {
 	return c, err
 }
 
-// held tells whether a process can still be at work.
+// held tells whether another process can still be at work.
 func (s *Store) held(tx *sql.Tx, process int64) (bool, error) {
+	if process == s.process {
+		return false, nil
+	}
 	var host string
 	var pid int
 	var seen int64
 	if err := tx.QueryRow("SELECT host, pid, seen FROM processes WHERE id = ?", process).Scan(&host, &pid, &seen); err != nil {
 		return false, err
-	}
-	if process == s.process {
-		return true, nil
 	}
 	if here, err := os.Hostname(); err == nil && here == host && !alive(pid) {
 		return false, nil

@@ -1,0 +1,106 @@
+package benchmark
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+)
+
+// helperFile names the results file in the environment of a helper process.
+const helperFile = "NEXTBATCH_TEST_RESULTS"
+
+// TestHelperProcess is no test: other tests start it as a process of its own,
+// which does the runs and prints a line for each round that it has computed.
+func TestHelperProcess(t *testing.T) {
+	path := os.Getenv(helperFile)
+	if path == "" {
+		t.Skip("for other tests")
+	}
+	s := open(t, path)
+	join(t, s)
+	b := Bench{Store: s, Settings: tiny, Load: waves, Jobs: 2, Watch: func(Event) { fmt.Println("round") }}
+	if _, err := b.Run(context.Background(), tinyRuns(t, 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func helper(path string) *exec.Cmd {
+	c := exec.Command(os.Args[0], "-test.run=^TestHelperProcess$")
+	c.Env = append(os.Environ(), helperFile+"="+path)
+	c.Stderr = os.Stderr
+	return c
+}
+
+// TestKilled kills processes at work, with no chance to tidy up, until 20 have
+// died; the results are those of a process that was left alone.
+func TestKilled(t *testing.T) {
+	runs := tinyRuns(t, 0, 1)
+	want := do(t, newPath(t), runs, 1)
+	draw := rng.New(1, "kills")
+	path, kills, atWork := newPath(t), 0, 0
+	for kills < 20 {
+		c := helper(path)
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// Somewhere in the opening of the file, or after some rounds, which come
+		// every few milliseconds.
+		lines, rounds := bufio.NewScanner(out), draw.IntN(7)
+		for i := 0; i < rounds && lines.Scan(); i++ {
+			atWork++
+		}
+		time.Sleep(time.Duration(draw.IntN(20)) * time.Millisecond)
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		finished := false
+		for lines.Scan() {
+			finished = finished || strings.Contains(lines.Text(), "PASS")
+		}
+		_ = c.Wait()
+		if !finished {
+			kills++
+		}
+		if finished || kills == 20 {
+			mustBeSame(t, fmt.Sprintf("after %d kills", kills), do(t, path, runs, 2), want)
+			path = newPath(t)
+		}
+	}
+	if atWork == 0 {
+		t.Error("no process was killed after a round")
+	}
+}
+
+func TestProcessesShareTheWork(t *testing.T) {
+	runs := tinyRuns(t, 0, 1)
+	want := do(t, newPath(t), runs, 1)
+	path := newPath(t)
+	first, second := helper(path), helper(path)
+	var said [2]strings.Builder
+	first.Stdout, second.Stdout = &said[0], &said[1]
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Run(); err != nil {
+		t.Errorf("second: %v\n%s", err, &said[1])
+	}
+	if err := first.Wait(); err != nil {
+		t.Errorf("first: %v\n%s", err, &said[0])
+	}
+	mustBeSame(t, "two processes", outcomes(t, path), want)
+	rounds := [2]int{strings.Count(said[0].String(), "round\n"), strings.Count(said[1].String(), "round\n")}
+	if rounds[0]+rounds[1] != len(want) {
+		t.Errorf("%d and %d rounds were computed, there are %d", rounds[0], rounds[1], len(want))
+	}
+}

@@ -1,0 +1,259 @@
+package benchmark
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+func TestClaims(t *testing.T) {
+	runs := tinyRuns(t, 0)
+	path := newPath(t)
+	a, b := open(t, path), open(t, path)
+	join(t, a)
+	join(t, b)
+	if err := a.Plan(runs); err != nil {
+		t.Fatal(err)
+	}
+	claim, err := a.Claim(runs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Claim(runs[0]); err != ErrTaken {
+		t.Errorf("a run with an owner: %v", err)
+	}
+	// The owner's machine is another one, and it was just seen; then long ago.
+	exec1(t, a, "UPDATE processes SET host = 'elsewhere', pid = 1 WHERE id = ?", a.process)
+	if _, err := b.Claim(runs[0]); err != ErrTaken {
+		t.Errorf("a run with an owner elsewhere: %v", err)
+	}
+	exec1(t, a, "UPDATE processes SET seen = seen - ? WHERE id = ?", 2*lease.Milliseconds(), a.process)
+	if _, err := b.Claim(runs[0]); err != nil {
+		t.Errorf("a run whose owner was not seen for long: %v", err)
+	}
+	if err := a.Append(claim, Record{}); err != ErrTaken {
+		t.Errorf("a round of a run that was lost: %v", err)
+	}
+	if err := a.Release(claim, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Claim(runs[0]); err != ErrTaken {
+		t.Errorf("a loser gave the winner's claim back: %v", err)
+	}
+}
+
+func exec1(t *testing.T, s *Store, text string, args ...any) {
+	t.Helper()
+	if _, err := s.db.Exec(text, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is written comes back, also numbers that SQL has no word for.
+func TestRecordsComeBack(t *testing.T) {
+	path := newPath(t)
+	s := open(t, path)
+	join(t, s)
+	run := tinyRuns(t, 4)[2]
+	if err := s.Plan([]Run{run, run}); err != nil {
+		t.Fatal(err)
+	}
+	claim, err := s.Claim(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Record{Round: Round{Run: run, Labels: 7, Training: 0.25, EffectiveDimension: math.NaN()}, Picked: []int{5, 0, 499999}, Warnings: []string{"σ"}, Threads: 2}
+	r.Test.RMSE, r.Test.MaxE, r.Test.Q95 = math.NaN(), math.Inf(1), 1.0/3
+	if err := s.Append(claim, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(claim, r); err == nil {
+		t.Error("a round was written twice")
+	}
+	back, err := s.Records()
+	if err != nil || len(back) != 1 {
+		t.Fatalf("%d rounds, %v", len(back), err)
+	}
+	got := back[0]
+	if !math.IsNaN(got.Test.RMSE) || !math.IsNaN(got.EffectiveDimension) || got.Test.MaxE != math.Inf(1) || got.Test.Q95 != 1.0/3 {
+		t.Errorf("metrics %+v", got.Test)
+	}
+	if got.Run != run || got.Picked[2] != 499999 || got.Warnings[0] != "σ" || got.Training != 0.25 || got.Threads != 2 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSettingsAndDataMustBeThoseOfTheFile(t *testing.T) {
+	path := newPath(t)
+	do(t, path, tinyRuns(t, 0)[:1], 1)
+	s := open(t, path)
+	other := tiny
+	other.Epochs++
+	if _, err := s.Join(Process{}, other); err == nil || !strings.Contains(err.Error(), `"epochs":21`) {
+		t.Errorf("other settings: %v", err)
+	}
+	join(t, s)
+	b := Bench{Store: s, Settings: tiny, Jobs: 1, Load: func(string) (*dataset.Regression, error) {
+		d, err := waves("")
+		d.Y[17]++
+		return d, err
+	}}
+	before := outcomes(t, path)
+	if _, err := b.Run(context.Background(), tinyRuns(t, 1)); err == nil || !strings.Contains(err.Error(), "waves has changed") {
+		t.Errorf("other data: %v", err)
+	}
+	mustBeSame(t, "after a refusal", outcomes(t, path), before)
+}
+
+func TestDamagedFilesStayAsTheyAre(t *testing.T) {
+	good := newPath(t)
+	do(t, good, tinyRuns(t, 0), 1)
+	s := open(t, good)
+	exec1(t, s, "PRAGMA wal_checkpoint(truncate)")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilt := func(from, to int) []byte {
+		b := bytes.Clone(raw)
+		for i := from; i < to; i++ {
+			b[i] ^= 0xa5
+		}
+		return b
+	}
+	for name, content := range map[string][]byte{
+		"text":      []byte("data set, method, RMSE\n" + strings.Repeat("fried, random, 0.2\n", 50)),
+		"short":     raw[:60],
+		"truncated": raw[:len(raw)/2],
+		"header":    spoilt(16, 100),
+		"middle":    spoilt(len(raw)/2, len(raw)/2+6000),
+		"tables":    spoilt(100, 200),
+		"foreign":   foreign(t),
+	} {
+		path := newPath(t)
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, openIt := range []func(string) (*Store, error){Open, OpenReadOnly} {
+			s, err := openIt(path)
+			if err == nil {
+				t.Errorf("%s: opened", name)
+				_ = s.Close()
+			} else if !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(after, content) {
+			t.Errorf("%s: the file has changed", name)
+		}
+	}
+	if _, err := OpenReadOnly(newPath(t)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// foreign returns a database of another program.
+func foreign(t *testing.T) []byte {
+	t.Helper()
+	path := newPath(t)
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("CREATE TABLE bookmarks (x)"); err != nil {
+		t.Fatal(err)
+	}
+	_ = db.Close()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// A file that may not grow any more behaves as one on a full disk.
+func TestNoRoomLeft(t *testing.T) {
+	runs := tinyRuns(t, 0, 1)
+	want := do(t, newPath(t), runs, 1)
+	path := newPath(t)
+	s := open(t, path)
+	join(t, s)
+	if err := s.Plan(runs); err != nil {
+		t.Fatal(err)
+	}
+	var pages int
+	if err := s.db.QueryRow("PRAGMA page_count").Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	b := Bench{Store: s, Settings: tiny, Load: waves, Jobs: 2}
+	limit := func(pages int) {
+		var now int
+		if err := s.db.QueryRow(fmt.Sprint("PRAGMA max_page_count = ", pages)).Scan(&now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(pages)
+	_, err := b.Run(context.Background(), runs)
+	mustBeFull(t, err)
+	written := outcomes(t, path)
+	if len(written) == 0 || len(written) == len(want) {
+		t.Fatalf("%d rounds were written", len(written))
+	}
+	limit(1 << 20)
+	if _, err := b.Run(context.Background(), runs); err != nil {
+		t.Fatal(err)
+	}
+	mustBeSame(t, "with room again", outcomes(t, path), want)
+}
+
+func mustBeFull(t *testing.T, err error) {
+	t.Helper()
+	if at := (*StoreError)(nil); !errors.As(err, &at) || !at.Full || !strings.Contains(err.Error(), "no room") {
+		t.Fatalf("a full disk: %v", err)
+	}
+}
+
+// TestFullDisk has a disk of its own, where the machine allows to mount one.
+func TestFullDisk(t *testing.T) {
+	disk := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", disk).CombinedOutput(); err != nil {
+		t.Skipf("no disk to fill: %v %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", disk).Run() })
+	runs := tinyRuns(t, 0)
+	path := filepath.Join(disk, "results.db")
+	s := open(t, path)
+	join(t, s)
+	b := Bench{Store: s, Settings: tiny, Load: waves, Jobs: 1}
+	if _, err := b.Run(context.Background(), runs[:1]); err != nil {
+		t.Fatal(err)
+	}
+	before := outcomes(t, path)
+	stuffing := filepath.Join(disk, "stuffing")
+	if err := os.WriteFile(stuffing, make([]byte, 1<<20), 0o666); err == nil {
+		t.Fatal("the disk is larger than it should be")
+	}
+	_, err := b.Run(context.Background(), runs)
+	mustBeFull(t, err)
+	if err := os.Remove(stuffing); err != nil {
+		t.Fatal(err)
+	}
+	mustBeSame(t, "after", outcomes(t, path)[:len(before)], before)
+	if _, err := b.Run(context.Background(), runs); err != nil {
+		t.Fatal(err)
+	}
+	mustBeSame(t, "with room again", outcomes(t, path), do(t, newPath(t), runs, 1))
+}
