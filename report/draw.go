@@ -22,11 +22,12 @@ import (
 
 // Lengths of the layout, in points.
 const (
-	margin   = vg.Length(8)
-	gap      = vg.Length(12) // between panels
-	thumb    = vg.Length(24) // a piece of the curve in the legend
-	rowSkip  = vg.Length(13)
-	noteSkip = vg.Length(11)
+	margin    = vg.Length(8)
+	gap       = vg.Length(12) // between panels
+	thumb     = vg.Length(24) // a piece of the curve in the legend
+	rowSkip   = vg.Length(13)
+	noteSkip  = vg.Length(11)
+	titleSkip = titleSize + 4
 )
 
 // dotsPerInch is fine enough for print at the size of the figure.
@@ -134,7 +135,7 @@ type layout struct {
 	styles       map[string]style
 	lines        map[string]bool // names that are curves
 	perRow, rows int             // of the legend
-	note         []string        // in lines
+	title, note  []string        // in lines
 }
 
 func (f *Figure) layout() *layout {
@@ -157,10 +158,8 @@ func (f *Figure) layout() *layout {
 	l.width = 2*margin + vg.Length(columns)*panelWidth + vg.Length(columns-1)*gap
 	l.note = wrap(f.Note, textStyle(tickSize, ink), l.width-2*margin)
 	l.arrangeLegend()
-	l.top = margin
-	if f.Title != "" {
-		l.top += titleSize + 6
-	}
+	l.title = wrap(f.Title, textStyle(titleSize, black), l.width-2*margin)
+	l.top = margin + titleSkip*vg.Length(len(l.title))
 	l.bottom = margin + rowSkip*vg.Length(l.rows) + noteSkip*vg.Length(len(l.note)) + 10
 	rows := vg.Length(max(1, len(l.plots)))
 	l.height = l.top + l.bottom + rows*panelHeight + (rows-1)*gap
@@ -230,10 +229,10 @@ func (l *layout) bytes(c vg.CanvasSizer, out io.WriterTo) (contents []byte, err 
 }
 
 func (l *layout) draw(c draw.Canvas) {
-	if l.figure.Title != "" {
-		style := textStyle(titleSize, black)
-		style.XAlign, style.YAlign = text.XCenter, text.YTop
-		c.FillText(style, vg.Point{X: c.Center().X, Y: c.Max.Y - margin}, l.figure.Title)
+	heading := textStyle(titleSize, black)
+	heading.XAlign, heading.YAlign = text.XCenter, text.YTop
+	for i, line := range l.title {
+		c.FillText(heading, vg.Point{X: c.Center().X, Y: c.Max.Y - margin - titleSkip*vg.Length(i)}, line)
 	}
 	l.drawPanels(draw.Crop(c, margin, -margin, l.bottom, -l.top))
 	l.drawLegend(c)

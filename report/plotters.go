@@ -178,6 +178,13 @@ func (r rule) Plot(canvas draw.Canvas, p *plot.Plot) {
 	canvas.StrokeLines(style, canvas.ClipLinesXY(line)...)
 }
 
+// room makes a panel show a range, the same in both directions.
+type room struct{ low, high float64 }
+
+func (room) Plot(draw.Canvas, *plot.Plot) {}
+
+func (r room) DataRange() (xmin, xmax, ymin, ymax float64) { return r.low, r.high, r.low, r.high }
+
 // emptyPlotter says that a panel has nothing to show.
 type emptyPlotter struct{}
 

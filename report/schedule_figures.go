@@ -142,7 +142,7 @@ func (g schedules) behind(sets []string) string {
 		}
 	}
 	return fmt.Sprintf("%s on %s, %s. Random rows: the runs with batches of %s.",
-		plural(runs, "run", "runs"), plural(len(sets), "data set", "data sets"), plural(len(g.studies), "batch size", "batch sizes"), g.steadyText()) + shaded
+		plural(runs, "run", "runs"), plural(len(sets), "data set", "data sets"), plural(len(g.studies), "batch size", "batch sizes"), g.steadyText()) + shaded(g.studies[0].Splits)
 }
 
 func (g schedules) steadyText() string {

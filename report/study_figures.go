@@ -46,10 +46,14 @@ func learningPanel(s *benchmark.Study, m benchmark.Metric, methods []string, nam
 
 const dashedLine = " Dashed line: random rows after the last batch."
 
+func (v view) meanNote(methods, sets []string) string {
+	return behindMean(v.Study, methods, sets) + shaded(v.Splits) + dashedLine
+}
+
 // learningCurves has a panel for each metric, averaged over data sets.
 func learningCurves(v view) *Figure {
 	f := &Figure{Name: v.name + "-learning-curves", Title: "Learning curves: " + settingTitle(v.Setting), Columns: 3,
-		Order: styleOrder(v.shown, v.names), Note: behindMean(v.Study, v.shown, v.sets) + shaded + dashedLine}
+		Order: styleOrder(v.shown, v.names), Note: v.meanNote(v.shown, v.sets)}
 	for _, m := range benchmark.AllMetrics() {
 		p := learningPanel(v.Study, m, v.shown, v.names, v.sets...)
 		p.Title = metricTitle(m)
@@ -61,7 +65,7 @@ func learningCurves(v view) *Figure {
 // averageCurve is the one panel that tells most: RMSE over all data sets.
 func averageCurve(v view) *Figure {
 	f := &Figure{Name: v.name + "-learning-curve-rmse", Title: "RMSE, average over data sets: " + settingTitle(v.Setting),
-		Order: styleOrder(v.shown, v.names), Note: behindMean(v.Study, v.shown, v.sets) + shaded + dashedLine}
+		Order: styleOrder(v.shown, v.names), Note: v.meanNote(v.shown, v.sets)}
 	f.Panels = []Panel{learningPanel(v.Study, benchmark.RMSE, v.shown, v.names, v.sets...)}
 	return f
 }
@@ -69,7 +73,7 @@ func averageCurve(v view) *Figure {
 // curvesBySet has a panel for each data set.
 func curvesBySet(v view, m benchmark.Metric) *Figure {
 	f := &Figure{Name: v.name + "-learning-curves-sets-" + fileWord(m), Title: fmt.Sprintf("%s by data set: %s", metricTitle(m), settingTitle(v.Setting)),
-		Columns: min(setColumns, len(v.DataSets)), Order: styleOrder(v.shown, v.names), Note: behind(v.Study, v.shown, v.DataSets) + shaded + dashedLine}
+		Columns: min(setColumns, len(v.DataSets)), Order: styleOrder(v.shown, v.names), Note: behind(v.Study, v.shown, v.DataSets) + shaded(v.Splits) + dashedLine}
 	for _, set := range v.DataSets {
 		p := learningPanel(v.Study, m, v.shown, v.names, set)
 		p.Title = set
@@ -97,7 +101,7 @@ func fileWord(m benchmark.Metric) string {
 func literatureCurve(v view, methods []string, names map[string]string) *Figure {
 	sets := v.Common(methods...)
 	f := &Figure{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
-		Order: styleOrder(methods, names), Note: behindMean(v.Study, methods, sets) + shaded + dashedLine}
+		Order: styleOrder(methods, names), Note: v.meanNote(methods, sets)}
 	f.Panels = []Panel{learningPanel(v.Study, benchmark.RMSE, methods, names, sets...)}
 	return f
 }
@@ -136,11 +140,16 @@ func correlation(v view, random string, m benchmark.Metric) *Figure {
 
 func correlationPanel(v view, m benchmark.Metric, random, x, y string, sets []string) Panel {
 	p := Panel{XLabel: v.names[x], YLabel: v.names[y]}
-	p.more = []plot.Plotter{rule{slope: 1}, rule{dash: dashed}, rule{vertical: true, dash: dashed}}
+	var shown room // with zero in it
 	for _, set := range sets {
-		p.Marks = append(p.Marks, Mark{Name: set, X: v.Difference(benchmark.MeanLog(m), x, random, set).Value,
-			Y: v.Difference(benchmark.MeanLog(m), y, random, set).Value})
+		mark := Mark{Name: set, X: v.Difference(benchmark.MeanLog(m), x, random, set).Value,
+			Y: v.Difference(benchmark.MeanLog(m), y, random, set).Value}
+		p.Marks = append(p.Marks, mark)
+		if !math.IsNaN(mark.X + mark.Y) {
+			shown = room{min(shown.low, mark.X, mark.Y), max(shown.high, mark.X, mark.Y)}
+		}
 	}
+	p.more = []plot.Plotter{shown, rule{slope: 1}, rule{dash: dashed}, rule{vertical: true, dash: dashed}}
 	return p
 }
 

@@ -105,5 +105,10 @@ func behindMean(s *benchmark.Study, methods, sets []string) string {
 	return text
 }
 
-// shaded explains bands.
-const shaded = " Shaded: one standard error of the mean."
+// shaded explains bands, for which there must be more than one split.
+func shaded(splits []int) string {
+	if len(splits) < 2 {
+		return " With a single split there is no standard error."
+	}
+	return " Shaded: one standard error of the mean."
+}
