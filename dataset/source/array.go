@@ -31,7 +31,7 @@ type element struct {
 func (e element) known() bool {
 	switch e.kind {
 	case 'f':
-		return e.size == 4 || e.size == 8
+		return e.size == 2 || e.size == 4 || e.size == 8
 	case 'i', 'u':
 		return e.size == 1 || e.size == 2 || e.size == 4 || e.size == 8
 	}
@@ -152,6 +152,10 @@ func convert[T matrix.Float](dst []T, raw []byte, e element) int {
 	}
 	order := binary.LittleEndian
 	switch {
+	case e.kind == 'f' && e.size == 2:
+		for i := range dst {
+			dst[i] = T(half(order.Uint16(raw[2*i:])))
+		}
 	case e.kind == 'f' && e.size == 4:
 		for i := range dst {
 			dst[i] = T(math.Float32frombits(order.Uint32(raw[4*i:])))
@@ -202,6 +206,27 @@ func convert[T matrix.Float](dst []T, raw []byte, e element) int {
 		}
 	}
 	return -1
+}
+
+// half returns the number of 16 bits that IEEE 754 calls binary16: a sign, five
+// bits of exponent and ten of fraction.
+func half(bits uint16) float32 {
+	fraction, exponent := float64(bits&0x3ff), int(bits>>10&0x1f)
+	v := 0.0
+	switch exponent {
+	case 0:
+		v = math.Ldexp(fraction, -24)
+	case 0x1f:
+		if v = math.Inf(1); fraction != 0 {
+			v = math.NaN()
+		}
+	default:
+		v = math.Ldexp(fraction+1024, exponent-25)
+	}
+	if bits>>15 != 0 {
+		v = -v
+	}
+	return float32(v)
 }
 
 // mostColumns bounds the columns of a table that is read from an array: one that

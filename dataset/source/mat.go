@@ -88,6 +88,9 @@ func (f *matReader[T]) readHeader() error {
 	if bytes.HasPrefix(header[:], []byte("MATLAB 7.3")) || bytes.HasPrefix(header[:], []byte("\x89HDF")) {
 		return &Error{Kind: ErrFormat, Detail: "it is of version 7.3, which is HDF5", Advice: "save it with -v7"}
 	}
+	if n >= 4 && bytes.IndexByte(header[:4], 0) >= 0 { // version 5 starts with text
+		return &Error{Kind: ErrFormat, Detail: "it is of version 4, or no MATLAB file", Advice: "save it with -v7"}
+	}
 	if err != nil {
 		return &Error{Kind: ErrRead, Detail: fmt.Sprintf("it ends in the header, after %d bytes", n), Cause: err, Advice: "check that the file is whole"}
 	}

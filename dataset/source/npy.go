@@ -22,8 +22,8 @@ import (
 
 const npyMagic = "\x93NUMPY"
 
-// ReadNPY reads an array of NumPy's format, versions 1 to 3: floats of 4 or 8
-// bytes, integers of 1 to 8 with or without sign, and booleans, in either byte
+// ReadNPY reads an array of NumPy's format, versions 1 to 3: floats of 2, 4 or
+// 8 bytes, integers of 1 to 8 with or without sign, and booleans, in either byte
 // order, by rows or by columns. An array of one dimension becomes one column.
 // Numbers are rounded to T; one that is beyond its range is an error, NaN and
 // infinity are kept.
