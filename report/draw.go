@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/encoding/charmap"
@@ -129,6 +130,7 @@ type layout struct {
 	figure        *Figure
 	width, height vg.Length
 	top, bottom   vg.Length // kept free for the title, and for legend and note
+	heading       vg.Length // over each panel, for its title
 	plots         [][]*plot.Plot
 
 	legend       []string
@@ -159,10 +161,13 @@ func (f *Figure) layout() *layout {
 	l.note = wrap(f.Note, textStyle(tickSize, ink), l.width-2*margin)
 	l.arrangeLegend()
 	l.title = wrap(f.Title, textStyle(titleSize, black), l.width-2*margin)
-	l.top = margin + titleSkip*vg.Length(len(l.title))
+	l.top = margin + titleSkip*vg.Length(len(l.title)) + 3
 	l.bottom = margin + rowSkip*vg.Length(l.rows) + noteSkip*vg.Length(len(l.note)) + 10
+	if slices.ContainsFunc(f.Panels, func(p Panel) bool { return p.Title != "" }) {
+		l.heading = labelSize + 7
+	}
 	rows := vg.Length(max(1, len(l.plots)))
-	l.height = l.top + l.bottom + rows*panelHeight + (rows-1)*gap
+	l.height = l.top + l.bottom + rows*(panelHeight+l.heading) + (rows-1)*gap
 	return l
 }
 
@@ -247,12 +252,19 @@ func (l *layout) drawPanels(c draw.Canvas) {
 	if len(l.plots) == 0 {
 		return
 	}
-	tiles := draw.Tiles{Rows: len(l.plots), Cols: len(l.plots[0]), PadX: gap, PadY: gap}
+	columns := len(l.plots[0])
+	tiles := draw.Tiles{Rows: len(l.plots), Cols: columns, PadX: gap, PadY: gap + l.heading, PadTop: l.heading}
+	heading := textStyle(labelSize, black)
+	heading.XAlign = text.XCenter
 	for r, row := range plot.Align(l.plots, tiles, c) {
 		for i, place := range row {
-			if p := l.plots[r][i]; p != nil {
-				p.Draw(place)
+			p := l.plots[r][i]
+			if p == nil {
+				continue
 			}
+			p.Draw(place)
+			axes := p.DataCanvas(place)
+			c.FillText(heading, vg.Point{X: axes.Center().X, Y: axes.Max.Y + 6}, l.figure.Panels[r*columns+i].Title)
 		}
 	}
 }

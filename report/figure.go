@@ -23,6 +23,8 @@ type Figure struct {
 	Width   vg.Length // of a panel; 0 means 396 points for one panel, 170 for several
 	Height  vg.Length // of a panel; 0 means two thirds of its width for one panel, 145 for several
 	Panels  []Panel
+
+	fixed map[string]style // of names that do not take the next style
 }
 
 // Panel is one system of axes.
@@ -71,8 +73,8 @@ func Curves(title, xlabel, ylabel string, curves []Curve) *Figure {
 // plot builds the panel.
 func (p Panel) plot(styles map[string]style, width vg.Length) *plot.Plot {
 	out := themed()
-	out.X.Tick.Marker = LinearTicks{Steps: int(width / 45)} // labels need room
-	out.Title.Text, out.X.Label.Text, out.Y.Label.Text = p.Title, p.XLabel, p.YLabel
+	out.X.Tick.Marker = LinearTicks{Steps: min(6, int(width/45))} // labels need room
+	out.X.Label.Text, out.Y.Label.Text = p.XLabel, p.YLabel // the title stands over the axes, see drawPanels
 	p.X.apply(&out.X)
 	p.Y.apply(&out.Y)
 	if p.bare {
@@ -81,9 +83,13 @@ func (p Panel) plot(styles map[string]style, width vg.Length) *plot.Plot {
 		out.Add(grid())
 	}
 	out.Add(p.more...)
+	var bands, lines []plot.Plotter
 	for _, c := range p.Curves {
-		out.Add(&curvePlotter{c, p.X, p.Y, styles[c.Name]})
+		line := &curvePlotter{c, p.X, p.Y, styles[c.Name]}
+		bands, lines = append(bands, bandPlotter{line}), append(lines, line)
 	}
+	out.Add(bands...)
+	out.Add(lines...)
 	out.Add(&marksPlotter{p.Marks, p.X, p.Y, styles})
 	if out.X.Min > out.X.Max && !p.bare {
 		out.Add(emptyPlotter{})
@@ -156,7 +162,11 @@ func (f *Figure) names() (legend []string, styleMap map[string]style, lines map[
 		if _, ok := styleMap[name]; ok {
 			continue
 		}
-		styleMap[name] = styleOf(len(styleMap))
+		s, fixed := f.fixed[name]
+		if !fixed {
+			s = styleOf(len(styleMap))
+		}
+		styleMap[name] = s
 		if used[name] {
 			legend = append(legend, name)
 		}

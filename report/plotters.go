@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// curvePlotter draws a curve with its band.
+// curvePlotter draws a curve.
 type curvePlotter struct {
 	Curve
 	x, y  Scale
@@ -46,29 +46,42 @@ func (c *curvePlotter) band(i int) (low, high float64) {
 	return low, high
 }
 
+// Plot draws the line; a point between two gaps is a dot.
 func (c *curvePlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&canvas)
 	for _, piece := range c.pieces() {
-		var points, upper []vg.Point
-		var area []vg.Point
+		var points []vg.Point
 		for i := piece.from; i < piece.to; i++ {
-			low, high := c.band(i)
 			points = append(points, vg.Point{X: x(c.X[i]), Y: y(c.Y[i])})
-			area = append(area, vg.Point{X: x(c.X[i]), Y: y(low)})
-			upper = append(upper, vg.Point{X: x(c.X[i]), Y: y(high)})
 		}
-		for i := len(upper) - 1; i >= 0; i-- {
-			area = append(area, upper[i])
-		}
-		if len(points) == 1 { // no line: a dot, and the band as a stroke
-			canvas.StrokeLines(draw.LineStyle{Color: shade(c.style.colour), Width: 4}, area)
+		if len(points) == 1 {
 			canvas.DrawGlyph(draw.GlyphStyle{Color: c.style.colour, Radius: 2, Shape: draw.CircleGlyph{}}, points[0])
-			continue
-		}
-		if c.Low != nil {
-			canvas.FillPolygon(shade(c.style.colour), area)
 		}
 		canvas.StrokeLines(c.style.line(), points)
+	}
+}
+
+// bandPlotter draws the band of a curve. It goes under the lines of all curves.
+type bandPlotter struct{ *curvePlotter }
+
+func (b bandPlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
+	if b.Low == nil {
+		return
+	}
+	x, y := p.Transforms(&canvas)
+	for _, piece := range b.pieces() {
+		var lower, upper []vg.Point
+		for i := piece.from; i < piece.to; i++ {
+			low, high := b.band(i)
+			lower = append(lower, vg.Point{X: x(b.X[i]), Y: y(low)})
+			upper = append(upper, vg.Point{X: x(b.X[i]), Y: y(high)})
+		}
+		if len(lower) == 1 {
+			canvas.StrokeLines(draw.LineStyle{Color: shade(b.style.colour), Width: 4}, []vg.Point{lower[0], upper[0]})
+			continue
+		}
+		slices.Reverse(upper)
+		canvas.FillPolygon(shade(b.style.colour), append(lower, upper...))
 	}
 }
 

@@ -130,7 +130,7 @@ func (g schedules) figure(name, title string) *Figure {
 	}
 	s := g.studies[0]
 	return &Figure{Name: fmt.Sprintf("%s-%d-rows-%s", s.Activation, s.BatchSize*s.Rounds, name), Title: title + ": " + g.title(),
-		Columns: setColumns, Order: styleOrder(shown, g.names)}
+		Columns: 3, Order: styleOrder(shown, g.names)}
 }
 
 // behind counts the runs.
@@ -177,6 +177,6 @@ func (g schedules) figures() []*Figure {
 		bySet.Panels = append(bySet.Panels, p)
 	}
 	average.Note, bySet.Note = g.behind(sets), g.behind(all)
-	bySet.Columns = min(setColumns, len(all))
+	bySet.Columns = setColumns(len(all))
 	return []*Figure{average, bySet}
 }

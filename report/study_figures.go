@@ -9,10 +9,15 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-const (
-	rowsLabel  = "labelled rows"
-	setColumns = 3 // of panels, in figures with a panel for each data set
-)
+const rowsLabel = "labelled rows"
+
+// setColumns is how many columns of panels there are for so many data sets.
+func setColumns(sets int) int {
+	if sets == 4 {
+		return 2
+	}
+	return min(3, sets)
+}
 
 // learningCurve is the curve of a method, its band one standard error wide on
 // either side.
@@ -73,7 +78,7 @@ func averageCurve(v view) *Figure {
 // curvesBySet has a panel for each data set.
 func curvesBySet(v view, m benchmark.Metric) *Figure {
 	f := &Figure{Name: v.name + "-learning-curves-sets-" + fileWord(m), Title: fmt.Sprintf("%s by data set: %s", metricTitle(m), settingTitle(v.Setting)),
-		Columns: min(setColumns, len(v.DataSets)), Order: styleOrder(v.shown, v.names), Note: behind(v.Study, v.shown, v.DataSets) + shaded(v.Splits) + dashedLine}
+		Columns: setColumns(len(v.DataSets)), Order: styleOrder(v.shown, v.names), Note: behind(v.Study, v.shown, v.DataSets) + shaded(v.Splits) + dashedLine}
 	for _, set := range v.DataSets {
 		p := learningPanel(v.Study, m, v.shown, v.names, set)
 		p.Title = set
@@ -165,7 +170,7 @@ func errorVariation(v view, method, random string) *Figure {
 	note := fmt.Sprintf("%s and random rows, %s.", name, plural(e.Runs, "run", "runs"))
 	if len(e.DataSets) > 2 && !math.IsNaN(e.R) {
 		p.more = []plot.Plotter{rule{at: e.Intercept, slope: e.Slope, dash: dashed}}
-		note += fmt.Sprintf(" Line: least squares, y = %.2f %+.2f x; correlation R = %.2f over %d data sets.", e.Intercept, e.Slope, e.R, len(e.DataSets))
+		note += fmt.Sprintf(" Line: least squares, y = %.2f x %+.2f; correlation R = %.2f over %d data sets.", e.Slope, e.Intercept, e.R, len(e.DataSets))
 	} else {
 		note += " Too few data sets for a line."
 	}

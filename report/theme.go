@@ -98,8 +98,6 @@ func textStyle(size vg.Length, c color.Color) text.Style {
 func themed() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
-	p.Title.TextStyle.Font = face(labelSize)
-	p.Title.Padding = 3
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font = face(labelSize)
 		axis.Label.Padding = 2
