@@ -7,15 +7,20 @@ package selection
 //	NEXT  = argmax_{x in X_rem} a(X_sel) − a(X_sel ∪ {x}) = v[x]/(c[x] + σ²)
 //
 // The paper carries posterior features, their second moments Σ and v through
-// rank-one updates. Here the features stay as they are (covariance.go); with
-// M = Σ φ(x̃)φ(x̃)ᵀ over train and pool, or over the target,
+// rank-one updates. Here the features stay as they are. With A from when c and v
+// were last computed anew, ψ(x) = Aφ(x) the posterior features of then (A = I if
+// nothing was selected), M = Σ φ(x̃)φ(x̃)ᵀ over train and pool, or over the target,
+// and S the covariance since then (covariance.go),
 //
-//	c[x] = φ(x)ᵀSφ(x),   v[x] = φ(x)ᵀ S M S φ(x)
-//	ADD(x)     w = Sφ(x), q = S M w, γ² = σ² + ⟨φ(x), w⟩, ṽ = ⟨w, M w⟩
-//	           u = Φw, r = Φq                      one pass over the features
-//	           v = v − 2γ⁻²·u⊙r + γ⁻⁴ṽ·u⊙u,  c = c − γ⁻²·u⊙u,  S = S − γ⁻²·w·wᵀ
+//	c[x] = ψ(x)ᵀSψ(x),   v[x] = ψ(x)ᵀ S AMAᵀ S ψ(x)
+//	ADD(x)     γ² = σ² + ⟨ψ(x), Sψ(x)⟩,  w = Sψ(x)/γ
+//	           p = ⟨w, AMAᵀw⟩·w − 2·S·AMAᵀw,  S = S − w·wᵀ
+//	           c = c − u⊙u,  v = v + u⊙z   with u = Φ·Aᵀw, z = Φ·Aᵀp
 //
-// which is the paper's update, written in φ instead of the posterior features.
+// which is the paper's update, written in φ. c and v of a row need not follow at
+// once: bait_bounds.go says which rows can be the best, and only these are brought
+// up to date, with the same numbers as if each step were done for every row.
+//
 // v falls by many orders of magnitude while rounding errors stay what they are.
 // Before these take over, c and v are computed anew from all selected rows.
 
@@ -52,15 +57,17 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	if err != nil {
 		return nil, err
 	}
+	n, d := pool.Rows, pool.Cols
 	f := &bait[T]{space: s, pool: pool, train: train, sigma2: sigma2, offset: sigma2,
-		cov: newCovariance(pool.Cols, sigma2, s.Note)}
+		base: newCovariance(d, sigma2, s.Note), cov: newCovariance(d, sigma2, s.Note),
+		c: alloc[float64](s, n), v: alloc[float64](s, n), scores: alloc[float64](s, n), done: make([]int32, n),
+		w: make([]float64, d), mw: make([]float64, d), q: make([]float64, d), psi: make([]float64, d)}
+	s.bytes += int64(4 * n)
 	if m.Compat {
 		f.offset += 1e-8
 	}
-	f.c, f.v, f.scores = alloc[float64](s, pool.Rows), alloc[float64](s, pool.Rows), alloc[float64](s, pool.Rows)
 	f.moments = secondMoments(s, pool, train, target)
-	d := pool.Cols
-	f.w, f.mw, f.q = make([]float64, d), make([]float64, d), make([]float64, d)
+	f.bounds = newBAITBounds(s, n, d)
 	f.stale = true // in mode TP the training rows come before the first score
 	if m.Backward {
 		return &baitFB[T]{bait: f}, nil
@@ -75,9 +82,15 @@ type bait[T matrix.Float] struct {
 	sigma2      float64
 	offset      float64 // what is added to c in the score
 	selected    []int
-	cov         *covariance
-	c, v        []float64
-	scores      []float64
+	base        *covariance           // AᵀA
+	inner       matrix.Dense[float64] // AMAᵀ
+	cov         *covariance           // S
+	c, v        []float64             // of each row, after as many steps as done says
+	done        []int32
+	steps       []float64 // Aᵀw and Aᵀp of each step that some row lacks
+	scores      []float64 // or above them
+	bounds      *baitBounds
+	psi         []float64
 	w, mw, q    []float64
 	start       float64 // the largest v when it was last computed anew
 	stale       bool    // c and v do not belong to S
@@ -139,12 +152,15 @@ func (f *bait[T]) Next() (Choice, error) {
 
 func (f *bait[T]) score(row int) float64 { return f.v[row] / (f.c[row] + f.offset) }
 
+// best returns the row of largest score, which is up to date then.
 func (f *bait[T]) best() (int, error) {
-	overPieces(len(f.scores), scanPiece, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			f.scores[i] = f.score(i)
-		}
-	})
+	if f.bounds == nil || !f.bestByBounds() {
+		overPieces(len(f.scores), scanPiece, func(_, from, to int) {
+			for i := from; i < to; i++ {
+				f.scores[i] = f.score(i)
+			}
+		})
+	}
 	return bestOpen(f.scores, f.space.limits.open)
 }
 
@@ -164,49 +180,125 @@ func (f *bait[T]) Add(candidates []int) error {
 }
 
 func (f *bait[T]) add(phi []float64) {
-	set := simd.For[float64]()
-	vx := f.direction(phi)
-	gamma2 := f.sigma2 + max(set.Dot(phi, f.w), 0)
-	a, b := -2/gamma2, vx/(gamma2*gamma2)
-	f.readFeatures(func(row int, u, r float64) {
-		f.v[row] += a*u*r + b*u*u
-		f.c[row] = max(f.c[row]-u*u/gamma2, 0)
-	})
+	psi := f.conditioned(phi)
+	moment := f.direction(psi)
+	gamma2 := f.sigma2 + max(simd.For[float64]().Dot(psi, f.w), 0)
 	f.cov.update(f.w, -1, gamma2)
+	w := f.cov.changed(len(f.cov.sign)-1, len(f.cov.sign))
+	p := f.q
+	simd.For[float64]().ScaleAdd(p, w, -2/math.Sqrt(gamma2), moment/gamma2)
+	f.steps = append(append(f.steps, f.inFeatures(w)...), f.inFeatures(p)...)
+	f.space.countPairs(int64(f.pool.Rows), 0)
+	if f.bounds == nil || !f.bounds.follow(w, p) {
+		f.catchUpAll()
+	}
 }
 
-// direction computes w = Sφ, M·w and q = S·M·w, and returns ⟨w, M·w⟩.
-func (f *bait[T]) direction(phi []float64) float64 {
-	f.cov.apply(f.w, phi)
-	linalg.MulVec(f.mw, f.moments, f.w)
+// conditioned returns ψ = Aφ, which is valid until the next call.
+func (f *bait[T]) conditioned(phi []float64) []float64 {
+	if f.base.root.Rows == 0 {
+		return phi
+	}
+	linalg.MulVec(f.psi, f.base.root, phi)
+	return f.psi
+}
+
+// inFeatures returns Aᵀx, which is valid until the next call.
+func (f *bait[T]) inFeatures(x []float64) []float64 {
+	if f.base.root.Rows == 0 {
+		return x
+	}
+	linalg.MulVecT(f.psi, f.base.root, x)
+	return f.psi
+}
+
+// direction computes w = Sψ, AMAᵀw and q = S·AMAᵀw, and returns ⟨w, AMAᵀw⟩.
+func (f *bait[T]) direction(psi []float64) float64 {
+	f.cov.apply(f.w, psi)
+	linalg.MulVec(f.mw, f.inner, f.w)
 	f.cov.apply(f.q, f.mw)
 	return simd.For[float64]().Dot(f.w, f.mw)
 }
 
-// readFeatures reads the features once and hands ⟨φ, w⟩ and ⟨φ, q⟩ of each row
-// to change.
-func (f *bait[T]) readFeatures(change func(row int, u, r float64)) {
-	set := simd.For[float64]()
-	overPieces(f.pool.Rows, readPiece, func(_, from, to int) {
-		var u, r [cachedRows]float64
-		for ; from < to; from += cachedRows {
-			n := min(cachedRows, to-from)
-			part := f.pool.Slice(from, from+n)
-			set.DotRows(u[:n], f.w, part.Data, part.Stride)
-			set.DotRows(r[:n], f.q, part.Data, part.Stride)
-			for i := range n {
-				change(from+i, u[i], r[i])
-			}
+// behind is how many steps a row lacks.
+func (f *bait[T]) behind(row int) int { return len(f.steps)/(2*f.pool.Cols) - int(f.done[row]) }
+
+// catchUp brings a row up to date.
+func (f *bait[T]) catchUp(row int) {
+	const most = 32
+	var dots [2 * most]float64
+	d := f.pool.Cols
+	for n := f.behind(row); n > 0; n = f.behind(row) {
+		n = min(n, most)
+		simd.For[float64]().DotRows(dots[:2*n], f.pool.Row(row), f.steps[2*d*int(f.done[row]):], d)
+		for i := 0; i < 2*n; i += 2 {
+			f.change(row, dots[i], dots[i+1])
 		}
-	})
+		f.done[row] += int32(n)
+	}
 }
 
-// renew computes S, c and v from all selected rows.
+// change does one step for one row.
+func (f *bait[T]) change(row int, u, z float64) {
+	f.v[row] += u * z
+	f.c[row] = max(f.c[row]-u*u, 0)
+}
+
+// catchUpAll brings all rows up to date, and forgets the steps.
+func (f *bait[T]) catchUpAll() {
+	lacking := len(f.steps) / (2 * f.pool.Cols)
+	computed := int64(lacking) * int64(f.pool.Rows)
+	for _, done := range f.done {
+		computed -= int64(done)
+	}
+	overPieces(f.pool.Rows, readPiece, func(_, from, to int) {
+		if lacking == 1 {
+			f.stepAll(from, to)
+			return
+		}
+		for row := from; row < to; row++ {
+			f.catchUp(row)
+		}
+	})
+	f.space.countPairs(0, computed)
+	f.forgetSteps()
+}
+
+// forgetSteps is for when all rows are up to date.
+func (f *bait[T]) forgetSteps() {
+	f.steps = f.steps[:0]
+	clear(f.done)
+	if f.bounds != nil {
+		f.bounds.restart(f.c, f.v)
+	}
+}
+
+// stepAll does the one step for all rows of a piece that lack it: one read of the
+// features for two vectors.
+func (f *bait[T]) stepAll(from, to int) {
+	set, d := simd.For[float64](), f.pool.Cols
+	var u, z [cachedRows]float64
+	for ; from < to; from += cachedRows {
+		n := min(cachedRows, to-from)
+		part := f.pool.Slice(from, from+n)
+		set.DotRows(u[:n], f.steps[:d], part.Data, part.Stride)
+		set.DotRows(z[:n], f.steps[d:], part.Data, part.Stride)
+		for i := range n {
+			if f.done[from+i] == 0 {
+				f.change(from+i, u[i], z[i])
+			}
+		}
+	}
+}
+
+// renew computes A, c and v from all selected rows.
 func (f *bait[T]) renew() error {
-	if err := f.cov.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
+	if err := f.base.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
 		return err
 	}
-	f.variances(f.c, f.v, f.pool)
+	f.restart()
+	f.variances(f.c, f.v, f.pool, f.bounds)
+	f.forgetSteps()
 	f.start = 0
 	for _, v := range f.v {
 		f.start = max(f.start, v)
@@ -215,26 +307,57 @@ func (f *bait[T]) renew() error {
 	return nil
 }
 
-// variances computes c and v of rows from S as it was last computed anew. With
-// S = AᵀA it is c = ‖Aφ‖² and v = (Aφ)ᵀ(A M Aᵀ)(Aφ): second moments of posterior
-// features, as in the paper.
-func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64]) {
-	a, moments := f.cov.root, f.moments
-	if a.Rows > 0 {
-		moments = congruence(a, f.moments)
+// restart takes A for what has been selected: S = I.
+func (f *bait[T]) restart() {
+	f.cov.forget()
+	f.inner = f.moments
+	if f.base.root.Rows > 0 {
+		f.inner = congruence(f.base.root, f.moments)
 	}
+}
+
+// variances computes c and v of rows for S = I: c = ‖ψ‖² and v = ψᵀ AMAᵀ ψ, second
+// moments of posterior features, as in the paper. A symmetric form is twice that
+// of its upper triangle with half the diagonal. bounds, if there are any, learn the
+// ψ of all rows.
+func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *baitBounds) {
+	upper, triangle := transposed(f.base.root), halfOf(f.inner)
 	block := min(conditionedBlock, rows.Rows)
 	features, products := matrix.New[float64](block, rows.Cols), matrix.New[float64](block, rows.Cols)
 	for from := 0; from < rows.Rows; from += conditionedBlock {
 		part := rows.Slice(from, min(from+conditionedBlock, rows.Rows))
-		if a.Rows > 0 {
-			linalg.Gemm(features.Slice(0, part.Rows), 1, part, linalg.NoTrans, a, linalg.Trans, 0)
+		if upper.Rows > 0 {
+			linalg.MulUpper(features.Slice(0, part.Rows), part, upper)
 			part = features.Slice(0, part.Rows)
 		}
-		linalg.Gemm(products.Slice(0, part.Rows), 1, part, linalg.NoTrans, moments, linalg.NoTrans, 0)
-		rowDots(v[from:from+part.Rows], part, products)
+		linalg.MulUpper(products.Slice(0, part.Rows), part, triangle)
+		twiceRowDots(v[from:from+part.Rows], part, products)
 		linalg.RowNorms(c[from:from+part.Rows], part)
+		if bounds != nil {
+			bounds.learn(from, part, rows, f.base.root)
+		}
 	}
+}
+
+// transposed returns the transpose of a square matrix.
+func transposed(m matrix.Dense[float64]) matrix.Dense[float64] {
+	t := matrix.New[float64](m.Cols, m.Rows)
+	for i := range m.Rows {
+		for j, v := range m.Row(i) {
+			t.Row(j)[i] = v
+		}
+	}
+	return t
+}
+
+// halfOf returns a triangular T with xᵀTx = ½·xᵀmx for a symmetric m.
+func halfOf(m matrix.Dense[float64]) matrix.Dense[float64] {
+	t := m.Clone()
+	for i := range t.Rows {
+		clear(t.Row(i)[:i])
+		t.Row(i)[i] /= 2
+	}
+	return t
 }
 
 // congruence returns a·m·aᵀ.
@@ -245,12 +368,12 @@ func congruence(a, m matrix.Dense[float64]) matrix.Dense[float64] {
 	return full
 }
 
-// rowDots writes the product of row i of a and row i of b to dst.
-func rowDots(dst []float64, a, b matrix.Dense[float64]) {
+// twiceRowDots writes twice the product of row i of a and row i of b to dst.
+func twiceRowDots(dst []float64, a, b matrix.Dense[float64]) {
 	set := simd.For[float64]()
 	overPieces(len(dst), cachedRows, func(_, from, to int) {
 		for i := from; i < to; i++ {
-			dst[i] = set.Dot(a.Row(i), b.Row(i))
+			dst[i] = 2 * set.Dot(a.Row(i), b.Row(i))
 		}
 	})
 }

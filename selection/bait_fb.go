@@ -4,10 +4,11 @@ package selection
 // N_batch + N_extra rows, N_extra = min(N_batch, N_pool − N_batch); then
 //
 //	NEXT-BACKWARD = argmin_{x in batch} a(X_sel \ {x}) − a(X_sel) = v[x]/(σ² − c[x])
-//	REMOVE(x)       w = Sφ(x), q = S M w, γ̃² = σ² − c[x], ṽ = ⟨w, M w⟩
+//	REMOVE(x)       w = Sψ(x), q = S·AMAᵀw, γ̃² = σ² − c[x], ṽ = ⟨w, AMAᵀw⟩
 //	                v = v + 2γ̃⁻²·u⊙r + γ̃⁻⁴ṽ·u⊙u,  c = c + γ̃⁻²·u⊙u,  S = S + γ̃⁻²·w·wᵀ
 //
-// Only rows of the batch can be removed, so only theirs are kept up to date.
+// with u = Ψw, r = Ψq. Only rows of the batch can be removed, so only theirs are
+// kept up to date, and their posterior features at the start are at hand.
 
 import (
 	"math"
@@ -18,8 +19,8 @@ import (
 
 type baitFB[T matrix.Float] struct {
 	*bait[T]
-	batch []int // the rows that c and v below are for; nil before the backward step
-	rows  matrix.Dense[float64]
+	batch []int                 // the rows that c and v below are for; nil before the backward step
+	rows  matrix.Dense[float64] // ψ
 	c, v  []float64
 }
 
@@ -60,10 +61,14 @@ func (f *baitFB[T]) enter(batch []int) error {
 	f.batch = append([]int{}, batch...)
 	f.rows = rowsOf(f.pool, f.train, batch)
 	f.c, f.v = make([]float64, len(batch)), make([]float64, len(batch))
-	if err := f.cov.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
+	if err := f.base.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
 		return err
 	}
-	f.variances(f.c, f.v, f.rows)
+	f.restart()
+	f.variances(f.c, f.v, f.rows, nil)
+	for i := range batch {
+		copy(f.rows.Row(i), f.conditioned(f.rows.Row(i)))
+	}
 	return nil
 }
 

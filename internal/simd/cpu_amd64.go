@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 1967d69f79e07f07b3085152
+// sources 142cbc697b0326f28e1394ec
 // content 46f4f83b628ad4de17d6dada

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 1967d69f79e07f07b3085152
+// sources 142cbc697b0326f28e1394ec
 // content a97859aed189f0d4b008e44b

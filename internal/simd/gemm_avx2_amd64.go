@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources 1967d69f79e07f07b3085152
+// sources 142cbc697b0326f28e1394ec
 // content 564e9170efd4e6b25327b239

@@ -4215,5 +4215,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 1967d69f79e07f07b3085152
+// sources 142cbc697b0326f28e1394ec
 // content da98c2bfa24f713d52f77e4d

@@ -13365,5 +13365,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 1967d69f79e07f07b3085152
+// sources 142cbc697b0326f28e1394ec
 // content 947be6812ac12bb7871c2f01

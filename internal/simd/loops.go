@@ -13,7 +13,8 @@ func goSet[T Float]() *Set[T] {
 		name: "go",
 		dot:  dotLoop[T], sum: sumLoop[T], sumSquares: sumSquaresLoop[T],
 		axpy: axpyLoop[T], scaleAdd: scaleAddLoop[T], mul: mulLoop[T], rotate: rotateLoop[T],
-		dotRows: dotRowsLoop[T], sqDistRows: sqDistRowsLoop[T], sqDistListed: sqDistListedLoop[T],
+		dotRows: dotRowsLoop[T], sqDistRows: sqDistRowsLoop[T],
+		dotListed: dotListedLoop[T], sqDistListed: sqDistListedLoop[T], dotBytes: dotBytesLoop,
 		min: minLoop[T], argMax: argMaxLoop[T], minLabel: minLabelLoop[T],
 		relu: reluLoop[T], reluMask: reluMaskLoop[T], silu: siluLoop[T],
 		tanh: tanhLoop[T], exp: expLoop[T], adam: adamLoop[T],
@@ -91,9 +92,26 @@ func sqDistRowsLoop[T Float](dst, q, rows []T, stride int) {
 	}
 }
 
+func dotListedLoop[T Float](dst, q, rows []T, stride int, list []int32) {
+	for i, row := range list {
+		dst[i] = dotLoop(q, rows[int(row)*stride:])
+	}
+}
+
 func sqDistListedLoop[T Float](dst, q, rows []T, stride int, list []int32) {
 	for i, row := range list {
 		sqDistRowsLoop(dst[i:i+1], q, rows[int(row)*stride:], stride)
+	}
+}
+
+func dotBytesLoop(dst []int32, q []int16, rows []int8) {
+	for i := range dst {
+		row := rows[i*len(q):][:len(q)]
+		var sum int32
+		for j, v := range q {
+			sum += int32(v) * int32(row[j])
+		}
+		dst[i] = sum
 	}
 }
 

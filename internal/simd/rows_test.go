@@ -11,36 +11,45 @@ type rowFunc[T Float] func(s *Set[T], dst, q, rows []T, stride int)
 
 func rowFuncs[T Float]() map[string]rowFunc[T] {
 	return map[string]rowFunc[T]{"DotRows": (*Set[T]).DotRows, "SqDistRows": (*Set[T]).SqDistRows,
-		"SqDistListed": sqDistInTurn[T]}
+		"DotListed": inTurn((*Set[T]).DotListed), "SqDistListed": inTurn((*Set[T]).SqDistListed)}
 }
 
-// sqDistInTurn lists all rows.
-func sqDistInTurn[T Float](s *Set[T], dst, q, rows []T, stride int) {
-	list := make([]int32, len(dst))
-	for i := range list {
-		list[i] = int32(i)
+type listedFunc[T Float] func(s *Set[T], dst, q, rows []T, stride int, list []int32)
+
+// inTurn lists all rows.
+func inTurn[T Float](f listedFunc[T]) rowFunc[T] {
+	return func(s *Set[T], dst, q, rows []T, stride int) {
+		list := make([]int32, len(dst))
+		for i := range list {
+			list[i] = int32(i)
+		}
+		f(s, dst, q, rows, stride, list)
 	}
-	s.SqDistListed(dst, q, rows, stride, list)
 }
 
-// TestListedRows demands the bits of SqDistRows for rows in any order.
+// TestListedRows demands the bits of all rows for rows in any order.
 func TestListedRows(t *testing.T) {
 	t.Run("float32", testListedRows[float32])
 	t.Run("float64", testListedRows[float64])
 }
 
 func testListedRows[T Float](t *testing.T) {
+	compareListed(t, (*Set[T]).DotListed, (*Set[T]).DotRows)
+	compareListed(t, (*Set[T]).SqDistListed, (*Set[T]).SqDistRows)
+}
+
+func compareListed[T Float](t *testing.T, listed listedFunc[T], inTurn rowFunc[T]) {
 	const n, width, stride = 50, 77, 80
 	r := rand.New(rand.NewPCG(15, 16))
 	q, rows, all := random[T](r, width), random[T](r, n*stride), make([]T, n)
 	for _, s := range Available[T]() {
-		s.SqDistRows(all, q, rows, stride)
+		inTurn(s, all, q, rows, stride)
 		for length := range 20 {
 			list, got := make([]int32, length), make([]T, length)
 			for i := range list {
 				list[i] = int32(r.IntN(n))
 			}
-			s.SqDistListed(got, q, rows, stride, list)
+			listed(s, got, q, rows, stride, list)
 			for i, v := range got {
 				if v != all[list[i]] {
 					t.Fatalf("%s: row %d of %d in the list is %v, not %v", s.Name(), list[i], length, v, all[list[i]])
@@ -48,7 +57,7 @@ func testListedRows[T Float](t *testing.T) {
 			}
 		}
 		for _, wrong := range []int32{-1, n} {
-			mustPanic(t, "a list with row "+fmt.Sprint(wrong), func() { s.SqDistListed(make([]T, 1), q, rows, stride, []int32{wrong}) })
+			mustPanic(t, "a list with row "+fmt.Sprint(wrong), func() { listed(s, make([]T, 1), q, rows, stride, []int32{wrong}) })
 		}
 	}
 }

@@ -44,7 +44,9 @@ type Set[T Float] struct {
 	dotRows    func(dst, q, rows []T, stride int)
 	sqDistRows func(dst, q, rows []T, stride int)
 
+	dotListed    func(dst, q, rows []T, stride int, list []int32)
 	sqDistListed func(dst, q, rows []T, stride int, list []int32)
+	dotBytes     func(dst []int32, q []int16, rows []int8)
 
 	min      func(x []T) T
 	argMax   func(x []T) int
@@ -134,9 +136,19 @@ func (s *Set[T]) SqDistRows(dst, q, rows []T, stride int) {
 	s.sqDistRows(dst, q, rows, stride)
 }
 
+// DotListed writes to dst[i] the product of q with row list[i], with rows as in
+// DotRows. It has the bits that DotRows gives.
+func (s *Set[T]) DotListed(dst, q, rows []T, stride int, list []int32) {
+	s.listed(s.dotListed, dst, q, rows, stride, list)
+}
+
 // SqDistListed writes to dst[i] the squared Euclidean distance of q and row
 // list[i], with rows as in DotRows. It has the bits that SqDistRows gives.
 func (s *Set[T]) SqDistListed(dst, q, rows []T, stride int, list []int32) {
+	s.listed(s.sqDistListed, dst, q, rows, stride, list)
+}
+
+func (s *Set[T]) listed(loop func(dst, q, rows []T, stride int, list []int32), dst, q, rows []T, stride int, list []int32) {
 	if len(q) == 0 {
 		clear(dst)
 		return
@@ -151,8 +163,27 @@ func (s *Set[T]) SqDistListed(dst, q, rows []T, stride int, list []int32) {
 	}
 	if len(dst) > 0 {
 		mustHoldRows(len(rows), last+1, len(q), stride)
-		s.sqDistListed(dst, q, rows, stride, list)
+		loop(dst, q, rows, stride, list)
 	}
+}
+
+// ByteBlock is what the length of a row of bytes is a multiple of.
+const ByteBlock = 64
+
+// DotBytes writes to dst[i] the product of q with row i, which is
+// rows[i*len(q) : (i+1)*len(q)]. The length of q is a multiple of ByteBlock; fill
+// up with zeros. Sums are those of 32-bit integers: they wrap around, and all
+// sets have the same.
+func (s *Set[T]) DotBytes(dst []int32, q []int16, rows []int8) {
+	if len(q)%ByteBlock != 0 {
+		panic("simd.DotBytes: the length of the vector is no multiple of ByteBlock")
+	}
+	if len(q) == 0 {
+		clear(dst)
+		return
+	}
+	mustHoldRows(len(rows), len(dst), len(q), len(q))
+	s.dotBytes(dst, q, rows)
 }
 
 // Min returns the smallest element, +Inf if there is none. NaN is passed over.

@@ -54,6 +54,11 @@ func reluMaskF32AVX2(dst []float32, grad []float32, y []float32)
 //go:noescape
 func dotRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
 
+// dotListedF32AVX2 writes the products of q with the listed rows to dst.
+//
+//go:noescape
+func dotListedF32AVX2(dst []float32, q []float32, rows []float32, stride int, list []int32)
+
 // sqDistRowsF32AVX2 writes the squared distances of q and the rows to dst.
 //
 //go:noescape
@@ -149,6 +154,11 @@ func reluMaskF64AVX2(dst []float64, grad []float64, y []float64)
 //go:noescape
 func dotRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
 
+// dotListedF64AVX2 writes the products of q with the listed rows to dst.
+//
+//go:noescape
+func dotListedF64AVX2(dst []float64, q []float64, rows []float64, stride int, list []int32)
+
 // sqDistRowsF64AVX2 writes the squared distances of q and the rows to dst.
 //
 //go:noescape
@@ -194,5 +204,10 @@ func tanhF64AVX2(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX2(dst []float64, deriv []float64, x []float64)
 
-// sources 1967d69f79e07f07b3085152
-// content dde98be9e20decb2c9bf84ee
+// dotBytesAVX2 writes the products of q with the rows to dst.
+//
+//go:noescape
+func dotBytesAVX2(dst []int32, q []int16, rows []int8)
+
+// sources 142cbc697b0326f28e1394ec
+// content ef804464f4e4cab1aecd62b3

@@ -815,6 +815,167 @@ check:
 	VZEROUPPER
 	RET
 
+// func dotListedF32AVX2(dst []float32, q []float32, rows []float32, stride int, list []int32)
+// Requires: AVX, CMOV, FMA3
+TEXT ·dotListedF32AVX2(SB), NOSPLIT, $24-104
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
+
+near:
+	CMPQ CX, $0x00000800
+	JGE  far
+	SHLQ $0x01, CX
+	JMP  near
+
+far:
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
+
+group:
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(BX*4), SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(BX*4), DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), R8
+	MOVLQSX (R8)(BX*4), R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(BX*4), R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), BX
+	SUBQ    $0x00000010, BX
+	JL      columnsBlockEnd
+
+columnsBlock:
+	VMOVUPS     (AX)(DX*4), Y8
+	VFMADD231PS (SI)(DX*4), Y8, Y0
+	VFMADD231PS (DI)(DX*4), Y8, Y2
+	VFMADD231PS (R8)(DX*4), Y8, Y4
+	VFMADD231PS (R9)(DX*4), Y8, Y6
+	VMOVUPS     32(AX)(DX*4), Y8
+	VFMADD231PS 32(SI)(DX*4), Y8, Y1
+	VFMADD231PS 32(DI)(DX*4), Y8, Y3
+	VFMADD231PS 32(R8)(DX*4), Y8, Y5
+	VFMADD231PS 32(R9)(DX*4), Y8, Y7
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, BX
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000010, BX
+	SUBQ $0x00000008, BX
+	JL   columnsVectorEnd
+
+columnsVector:
+	VMOVUPS     (AX)(DX*4), Y8
+	VFMADD231PS (SI)(DX*4), Y8, Y0
+	VFMADD231PS (DI)(DX*4), Y8, Y2
+	VFMADD231PS (R8)(DX*4), Y8, Y4
+	VFMADD231PS (R9)(DX*4), Y8, Y6
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, BX
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000008, BX
+	TESTQ       BX, BX
+	JE          columnsDone
+	MOVQ        BX, R11
+	NEGQ        R11
+	LEAQ        tileMasks<>+64(SB), BX
+	VMOVUPS     (BX)(R11*4), Y8
+	VMASKMOVPS  (AX)(DX*4), Y8, Y9
+	VMASKMOVPS  (SI)(DX*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y0
+	VMASKMOVPS  (DI)(DX*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y2
+	VMASKMOVPS  (R8)(DX*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y4
+	VMASKMOVPS  (R9)(DX*4), Y8, Y8
+	VFMADD231PS Y8, Y9, Y6
+
+columnsDone:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y7, Y6, Y6
+	VHADDPS      Y2, Y0, Y0
+	VHADDPS      Y6, Y4, Y4
+	VHADDPS      Y4, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPS       X2, X0, X0
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         CX, BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x00, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x01, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x02, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x03, X0, (DX)(SI*4)
+	INCQ         CX
+
+check:
+	CMPQ CX, (SP)
+	JL   group
+	VZEROUPPER
+	RET
+
 // func sqDistRowsF32AVX2(dst []float32, q []float32, rows []float32, stride int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·sqDistRowsF32AVX2(SB), NOSPLIT, $24-80
@@ -2805,6 +2966,168 @@ check:
 	VZEROUPPER
 	RET
 
+// func dotListedF64AVX2(dst []float64, q []float64, rows []float64, stride int, list []int32)
+// Requires: AVX, CMOV, FMA3
+TEXT ·dotListedF64AVX2(SB), NOSPLIT, $24-104
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
+
+near:
+	CMPQ CX, $0x00000800
+	JGE  far
+	SHLQ $0x01, CX
+	JMP  near
+
+far:
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
+
+group:
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(BX*4), SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(BX*4), DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), R8
+	MOVLQSX (R8)(BX*4), R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(BX*4), R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), BX
+	SUBQ    $0x00000008, BX
+	JL      columnsBlockEnd
+
+columnsBlock:
+	VMOVUPD     (AX)(DX*8), Y8
+	VFMADD231PD (SI)(DX*8), Y8, Y0
+	VFMADD231PD (DI)(DX*8), Y8, Y2
+	VFMADD231PD (R8)(DX*8), Y8, Y4
+	VFMADD231PD (R9)(DX*8), Y8, Y6
+	VMOVUPD     32(AX)(DX*8), Y8
+	VFMADD231PD 32(SI)(DX*8), Y8, Y1
+	VFMADD231PD 32(DI)(DX*8), Y8, Y3
+	VFMADD231PD 32(R8)(DX*8), Y8, Y5
+	VFMADD231PD 32(R9)(DX*8), Y8, Y7
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, BX
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000008, BX
+	SUBQ $0x00000004, BX
+	JL   columnsVectorEnd
+
+columnsVector:
+	VMOVUPD     (AX)(DX*8), Y8
+	VFMADD231PD (SI)(DX*8), Y8, Y0
+	VFMADD231PD (DI)(DX*8), Y8, Y2
+	VFMADD231PD (R8)(DX*8), Y8, Y4
+	VFMADD231PD (R9)(DX*8), Y8, Y6
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, BX
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000004, BX
+	TESTQ       BX, BX
+	JE          columnsDone
+	MOVQ        BX, R11
+	NEGQ        R11
+	LEAQ        tileMasks<>+64(SB), BX
+	VMOVUPS     (BX)(R11*8), Y8
+	VMASKMOVPD  (AX)(DX*8), Y8, Y9
+	VMASKMOVPD  (SI)(DX*8), Y8, Y10
+	VFMADD231PD Y10, Y9, Y0
+	VMASKMOVPD  (DI)(DX*8), Y8, Y10
+	VFMADD231PD Y10, Y9, Y2
+	VMASKMOVPD  (R8)(DX*8), Y8, Y10
+	VFMADD231PD Y10, Y9, Y4
+	VMASKMOVPD  (R9)(DX*8), Y8, Y8
+	VFMADD231PD Y8, Y9, Y6
+
+columnsDone:
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y5, Y4, Y4
+	VADDPD       Y7, Y6, Y6
+	VHADDPD      Y2, Y0, Y0
+	VHADDPD      Y6, Y4, Y4
+	VPERM2F128   $0x20, Y4, Y0, Y2
+	VPERM2F128   $0x31, Y4, Y0, Y6
+	VADDPD       Y6, Y2, Y2
+	MOVQ         dst_base+0(FP), DX
+	VEXTRACTF128 $0x01, Y2, X0
+	MOVQ         CX, BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVLPD      X2, (DX)(SI*8)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVHPD      X2, (DX)(SI*8)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVLPD      X0, (DX)(SI*8)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VMOVHPD      X0, (DX)(SI*8)
+	INCQ         CX
+
+check:
+	CMPQ CX, (SP)
+	JL   group
+	VZEROUPPER
+	RET
+
 // func sqDistRowsF64AVX2(dst []float64, q []float64, rows []float64, stride int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·sqDistRowsF64AVX2(SB), NOSPLIT, $24-80
@@ -4037,5 +4360,142 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources 1967d69f79e07f07b3085152
-// content 03cefa03f24779d589d2694d
+// func dotBytesAVX2(dst []int32, q []int16, rows []int8)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·dotBytesAVX2(SB), NOSPLIT, $24-72
+	MOVQ  q_base+24(FP), AX
+	MOVQ  q_len+32(FP), R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
+
+near:
+	CMPQ CX, $0x00000800
+	JGE  far
+	SHLQ $0x01, CX
+	JMP  near
+
+far:
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
+
+group:
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+
+columns:
+	PREFETCHT0   (SI)(BX*1)
+	VPMOVSXBW    (SI)(DX*1), Y8
+	VPMADDWD     (AX)(DX*2), Y8, Y8
+	VPADDD       Y8, Y0, Y0
+	VPMOVSXBW    16(SI)(DX*1), Y8
+	VPMADDWD     32(AX)(DX*2), Y8, Y8
+	VPADDD       Y8, Y1, Y1
+	PREFETCHT0   (DI)(BX*1)
+	VPMOVSXBW    (DI)(DX*1), Y8
+	VPMADDWD     (AX)(DX*2), Y8, Y8
+	VPADDD       Y8, Y2, Y2
+	VPMOVSXBW    16(DI)(DX*1), Y8
+	VPMADDWD     32(AX)(DX*2), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	PREFETCHT0   (R8)(BX*1)
+	VPMOVSXBW    (R8)(DX*1), Y8
+	VPMADDWD     (AX)(DX*2), Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPMOVSXBW    16(R8)(DX*1), Y8
+	VPMADDWD     32(AX)(DX*2), Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	PREFETCHT0   (R9)(BX*1)
+	VPMOVSXBW    (R9)(DX*1), Y8
+	VPMADDWD     (AX)(DX*2), Y8, Y8
+	VPADDD       Y8, Y6, Y6
+	VPMOVSXBW    16(R9)(DX*1), Y8
+	VPMADDWD     32(AX)(DX*2), Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, DX
+	CMPQ         DX, R10
+	JL           columns
+	VPADDD       Y1, Y0, Y0
+	VPADDD       Y3, Y2, Y2
+	VPADDD       Y5, Y4, Y4
+	VPADDD       Y7, Y6, Y6
+	VPHADDD      Y2, Y0, Y0
+	VPHADDD      Y6, Y4, Y4
+	VPHADDD      Y4, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X2
+	VPADDD       X2, X0, X0
+	MOVQ         dst_base+0(FP), DX
+	MOVQ         CX, BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x00, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x01, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x02, X0, (DX)(SI*4)
+	ADDQ         (SP), BX
+	MOVQ         BX, SI
+	CMPQ         SI, 8(SP)
+	CMOVQGT      8(SP), SI
+	VEXTRACTPS   $0x03, X0, (DX)(SI*4)
+	INCQ         CX
+
+check:
+	CMPQ CX, (SP)
+	JL   group
+	VZEROUPPER
+	RET
+
+// sources 142cbc697b0326f28e1394ec
+// content b9636765a1df5878f02191fa

@@ -54,6 +54,11 @@ func reluMaskF32AVX512(dst []float32, grad []float32, y []float32)
 //go:noescape
 func dotRowsF32AVX512(dst []float32, q []float32, rows []float32, stride int)
 
+// dotListedF32AVX512 writes the products of q with the listed rows to dst.
+//
+//go:noescape
+func dotListedF32AVX512(dst []float32, q []float32, rows []float32, stride int, list []int32)
+
 // sqDistRowsF32AVX512 writes the squared distances of q and the rows to dst.
 //
 //go:noescape
@@ -149,6 +154,11 @@ func reluMaskF64AVX512(dst []float64, grad []float64, y []float64)
 //go:noescape
 func dotRowsF64AVX512(dst []float64, q []float64, rows []float64, stride int)
 
+// dotListedF64AVX512 writes the products of q with the listed rows to dst.
+//
+//go:noescape
+func dotListedF64AVX512(dst []float64, q []float64, rows []float64, stride int, list []int32)
+
 // sqDistRowsF64AVX512 writes the squared distances of q and the rows to dst.
 //
 //go:noescape
@@ -194,5 +204,10 @@ func tanhF64AVX512(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX512(dst []float64, deriv []float64, x []float64)
 
-// sources 1967d69f79e07f07b3085152
-// content 26c83de377362f483e62d7f1
+// dotBytesAVX512 writes the products of q with the rows to dst.
+//
+//go:noescape
+func dotBytesAVX512(dst []int32, q []int16, rows []int8)
+
+// sources 142cbc697b0326f28e1394ec
+// content 3b05c35ff574aaea5528703e

@@ -805,6 +805,174 @@ check:
 	VZEROUPPER
 	RET
 
+// func dotListedF32AVX512(dst []float32, q []float32, rows []float32, stride int, list []int32)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·dotListedF32AVX512(SB), NOSPLIT, $24-104
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
+
+near:
+	CMPQ CX, $0x00000800
+	JGE  far
+	SHLQ $0x01, CX
+	JMP  near
+
+far:
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
+
+group:
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(BX*4), SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(BX*4), DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), R8
+	MOVLQSX (R8)(BX*4), R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(BX*4), R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), BX
+	SUBQ    $0x00000020, BX
+	JL      columnsBlockEnd
+
+columnsBlock:
+	VMOVUPS     (AX)(DX*4), Z8
+	VFMADD231PS (SI)(DX*4), Z8, Z0
+	VFMADD231PS (DI)(DX*4), Z8, Z2
+	VFMADD231PS (R8)(DX*4), Z8, Z4
+	VFMADD231PS (R9)(DX*4), Z8, Z6
+	VMOVUPS     64(AX)(DX*4), Z8
+	VFMADD231PS 64(SI)(DX*4), Z8, Z1
+	VFMADD231PS 64(DI)(DX*4), Z8, Z3
+	VFMADD231PS 64(R8)(DX*4), Z8, Z5
+	VFMADD231PS 64(R9)(DX*4), Z8, Z7
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000020, BX
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000010, BX
+	JL   columnsVectorEnd
+
+columnsVector:
+	VMOVUPS     (AX)(DX*4), Z8
+	VFMADD231PS (SI)(DX*4), Z8, Z0
+	VFMADD231PS (DI)(DX*4), Z8, Z2
+	VFMADD231PS (R8)(DX*4), Z8, Z4
+	VFMADD231PS (R9)(DX*4), Z8, Z6
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, BX
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000010, BX
+	TESTQ       BX, BX
+	JE          columnsDone
+	MOVQ        $-1, R11
+	BZHIQ       BX, R11, R11
+	KMOVW       R11, K1
+	VMOVUPS.Z   (AX)(DX*4), K1, Z8
+	VMOVUPS.Z   (SI)(DX*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z0
+	VMOVUPS.Z   (DI)(DX*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z2
+	VMOVUPS.Z   (R8)(DX*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z4
+	VMOVUPS.Z   (R9)(DX*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z6
+
+columnsDone:
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPS        Y3, Y2, Y2
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPS        Y5, Y4, Y4
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPS        Y7, Y6, Y6
+	VHADDPS       Y2, Y0, Y0
+	VHADDPS       Y6, Y4, Y4
+	VHADDPS       Y4, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VADDPS        X2, X0, X0
+	MOVQ          dst_base+0(FP), DX
+	MOVQ          CX, BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x00, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x01, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x02, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x03, X0, (DX)(SI*4)
+	INCQ          CX
+
+check:
+	CMPQ CX, (SP)
+	JL   group
+	VZEROUPPER
+	RET
+
 // func sqDistRowsF32AVX512(dst []float32, q []float32, rows []float32, stride int)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·sqDistRowsF32AVX512(SB), NOSPLIT, $24-80
@@ -2690,6 +2858,175 @@ check:
 	VZEROUPPER
 	RET
 
+// func dotListedF64AVX512(dst []float64, q []float64, rows []float64, stride int, list []int32)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·dotListedF64AVX512(SB), NOSPLIT, $24-104
+	MOVQ  q_base+24(FP), AX
+	MOVQ  stride+72(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
+
+near:
+	CMPQ CX, $0x00000800
+	JGE  far
+	SHLQ $0x01, CX
+	JMP  near
+
+far:
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
+
+group:
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(BX*4), SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(BX*4), DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), R8
+	MOVLQSX (R8)(BX*4), R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(BX*4), R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), BX
+	SUBQ    $0x00000010, BX
+	JL      columnsBlockEnd
+
+columnsBlock:
+	VMOVUPD     (AX)(DX*8), Z8
+	VFMADD231PD (SI)(DX*8), Z8, Z0
+	VFMADD231PD (DI)(DX*8), Z8, Z2
+	VFMADD231PD (R8)(DX*8), Z8, Z4
+	VFMADD231PD (R9)(DX*8), Z8, Z6
+	VMOVUPD     64(AX)(DX*8), Z8
+	VFMADD231PD 64(SI)(DX*8), Z8, Z1
+	VFMADD231PD 64(DI)(DX*8), Z8, Z3
+	VFMADD231PD 64(R8)(DX*8), Z8, Z5
+	VFMADD231PD 64(R9)(DX*8), Z8, Z7
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, BX
+	JGE         columnsBlock
+
+columnsBlockEnd:
+	ADDQ $0x00000010, BX
+	SUBQ $0x00000008, BX
+	JL   columnsVectorEnd
+
+columnsVector:
+	VMOVUPD     (AX)(DX*8), Z8
+	VFMADD231PD (SI)(DX*8), Z8, Z0
+	VFMADD231PD (DI)(DX*8), Z8, Z2
+	VFMADD231PD (R8)(DX*8), Z8, Z4
+	VFMADD231PD (R9)(DX*8), Z8, Z6
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, BX
+	JGE         columnsVector
+
+columnsVectorEnd:
+	ADDQ        $0x00000008, BX
+	TESTQ       BX, BX
+	JE          columnsDone
+	MOVQ        $-1, R11
+	BZHIQ       BX, R11, R11
+	KMOVW       R11, K1
+	VMOVUPD.Z   (AX)(DX*8), K1, Z8
+	VMOVUPD.Z   (SI)(DX*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z0
+	VMOVUPD.Z   (DI)(DX*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z2
+	VMOVUPD.Z   (R8)(DX*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z4
+	VMOVUPD.Z   (R9)(DX*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z6
+
+columnsDone:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPD        Y3, Y2, Y2
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VADDPD        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPD        Y7, Y6, Y6
+	VHADDPD       Y2, Y0, Y0
+	VHADDPD       Y6, Y4, Y4
+	VPERM2F128    $0x20, Y4, Y0, Y2
+	VPERM2F128    $0x31, Y4, Y0, Y6
+	VADDPD        Y6, Y2, Y2
+	MOVQ          dst_base+0(FP), DX
+	VEXTRACTF128  $0x01, Y2, X8
+	MOVQ          CX, BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVLPD       X2, (DX)(SI*8)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVHPD       X2, (DX)(SI*8)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVLPD       X8, (DX)(SI*8)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VMOVHPD       X8, (DX)(SI*8)
+	INCQ          CX
+
+check:
+	CMPQ CX, (SP)
+	JL   group
+	VZEROUPPER
+	RET
+
 // func sqDistRowsF64AVX512(dst []float64, q []float64, rows []float64, stride int)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·sqDistRowsF64AVX512(SB), NOSPLIT, $24-80
@@ -3860,5 +4197,150 @@ Done:
 	VZEROUPPER
 	RET
 
-// sources 1967d69f79e07f07b3085152
-// content ebf61a1d8e105c524191b370
+// func dotBytesAVX512(dst []int32, q []int16, rows []int8)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV, MMX+
+TEXT ·dotBytesAVX512(SB), NOSPLIT, $24-72
+	MOVQ  q_base+24(FP), AX
+	MOVQ  q_len+32(FP), R10
+	MOVQ  R10, CX
+	TESTQ CX, CX
+	JLE   far
+
+near:
+	CMPQ CX, $0x00000800
+	JGE  far
+	SHLQ $0x01, CX
+	JMP  near
+
+far:
+	MOVQ CX, 16(SP)
+	MOVQ dst_len+8(FP), CX
+	DECQ CX
+	MOVQ CX, 8(SP)
+	ADDQ $0x00000004, CX
+	SHRQ $0x02, CX
+	MOVQ CX, (SP)
+	XORQ CX, CX
+	JMP  check
+
+group:
+	MOVQ    CX, DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, SI
+	IMULQ   R10, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, DI
+	IMULQ   R10, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R8
+	IMULQ   R10, R8
+	ADDQ    rows_base+48(FP), R8
+	ADDQ    (SP), DX
+	MOVQ    DX, BX
+	CMPQ    BX, 8(SP)
+	CMOVQGT 8(SP), BX
+	MOVQ    BX, R9
+	IMULQ   R10, R9
+	ADDQ    rows_base+48(FP), R9
+	XORQ    DX, DX
+	MOVQ    16(SP), BX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+
+columns:
+	PREFETCHT0    (SI)(BX*1)
+	VPMOVSXBW     (SI)(DX*1), Z8
+	VPMADDWD      (AX)(DX*2), Z8, Z8
+	VPADDD        Z8, Z0, Z0
+	VPMOVSXBW     32(SI)(DX*1), Z8
+	VPMADDWD      64(AX)(DX*2), Z8, Z8
+	VPADDD        Z8, Z1, Z1
+	PREFETCHT0    (DI)(BX*1)
+	VPMOVSXBW     (DI)(DX*1), Z8
+	VPMADDWD      (AX)(DX*2), Z8, Z8
+	VPADDD        Z8, Z2, Z2
+	VPMOVSXBW     32(DI)(DX*1), Z8
+	VPMADDWD      64(AX)(DX*2), Z8, Z8
+	VPADDD        Z8, Z3, Z3
+	PREFETCHT0    (R8)(BX*1)
+	VPMOVSXBW     (R8)(DX*1), Z8
+	VPMADDWD      (AX)(DX*2), Z8, Z8
+	VPADDD        Z8, Z4, Z4
+	VPMOVSXBW     32(R8)(DX*1), Z8
+	VPMADDWD      64(AX)(DX*2), Z8, Z8
+	VPADDD        Z8, Z5, Z5
+	PREFETCHT0    (R9)(BX*1)
+	VPMOVSXBW     (R9)(DX*1), Z8
+	VPMADDWD      (AX)(DX*2), Z8, Z8
+	VPADDD        Z8, Z6, Z6
+	VPMOVSXBW     32(R9)(DX*1), Z8
+	VPMADDWD      64(AX)(DX*2), Z8, Z8
+	VPADDD        Z8, Z7, Z7
+	ADDQ          $0x00000040, BX
+	ADDQ          $0x00000040, DX
+	CMPQ          DX, R10
+	JL            columns
+	VPADDD        Z1, Z0, Z0
+	VEXTRACTI64X4 $0x01, Z0, Y1
+	VPADDD        Y1, Y0, Y0
+	VPADDD        Z3, Z2, Z2
+	VEXTRACTI64X4 $0x01, Z2, Y3
+	VPADDD        Y3, Y2, Y2
+	VPADDD        Z5, Z4, Z4
+	VEXTRACTI64X4 $0x01, Z4, Y5
+	VPADDD        Y5, Y4, Y4
+	VPADDD        Z7, Z6, Z6
+	VEXTRACTI64X4 $0x01, Z6, Y7
+	VPADDD        Y7, Y6, Y6
+	VPHADDD       Y2, Y0, Y0
+	VPHADDD       Y6, Y4, Y4
+	VPHADDD       Y4, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X2
+	VPADDD        X2, X0, X0
+	MOVQ          dst_base+0(FP), DX
+	MOVQ          CX, BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x00, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x01, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x02, X0, (DX)(SI*4)
+	ADDQ          (SP), BX
+	MOVQ          BX, SI
+	CMPQ          SI, 8(SP)
+	CMOVQGT       8(SP), SI
+	VEXTRACTPS    $0x03, X0, (DX)(SI*4)
+	INCQ          CX
+
+check:
+	CMPQ CX, (SP)
+	JL   group
+	VZEROUPPER
+	RET
+
+// sources 142cbc697b0326f28e1394ec
+// content d368ea3ddb66fe3e885eac02

@@ -14,8 +14,11 @@ const (
 
 // rowBlocks generates the products and distances of one vector and many rows.
 func (v vectors) rowBlocks() {
-	newRowBlock(v).generate("dotRows", "writes the products of q with the rows to dst.",
-		func(row operand.Op, q, acc reg.VecVirtual) { v.fma231(row, q, acc) })
+	dot := func(row operand.Op, q, acc reg.VecVirtual) { v.fma231(row, q, acc) }
+	newRowBlock(v).generate("dotRows", "writes the products of q with the rows to dst.", dot)
+	listedDot := newRowBlock(v)
+	listedDot.listed = true
+	listedDot.generate("dotListed", "writes the products of q with the listed rows to dst.", dot)
 	sqDist := func(row operand.Op, q, acc reg.VecVirtual) {
 		d := v.reg()
 		v.sub(row, q, d)
@@ -58,14 +61,21 @@ func (b *rowBlock) generate(name, doc string, add func(row operand.Op, q, acc re
 	b.allocate()
 	b.Load(b.Param("q").Base(), b.q)
 	b.stride = bytesOf(b.emitter, "stride")
+	b.groups(func() {
+		b.sumColumns()
+		b.storeSums(b.foldRows())
+	})
+}
+
+// groups emits the loop over groups of rows and ends the function.
+func (b *rowBlock) groups(body func()) {
 	b.prefetchDistance()
 	b.quarterRows()
 	b.XORQ(b.step, b.step)
 	b.JMP(operand.LabelRef("check"))
 	b.Label("group")
 	b.startGroup()
-	b.sumColumns()
-	b.storeSums(b.foldRows())
+	body()
 	b.INCQ(b.step)
 	b.Label("check")
 	b.CMPQ(b.step, b.quarter)

@@ -22,6 +22,7 @@ func vector(c *build.Context, s isa) {
 		v.scans()
 		v.maths()
 	}
+	byteRows(c, s, masks)
 }
 
 // vectors generates the vector primitives of one element type.

@@ -1,0 +1,48 @@
+package simd
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestDotBytes demands the integers of the Go loop, also where they wrap around.
+func TestDotBytes(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	for _, s := range Available[float32]() {
+		for width := 0; width <= 10*ByteBlock; width += ByteBlock {
+			for n := range 14 {
+				q, rows := make([]int16, width), make([]int8, n*width)
+				for i := range q {
+					q[i] = int16(r.IntN(1<<16) + math.MinInt16)
+				}
+				for i := range rows {
+					rows[i] = int8(r.IntN(1<<8) + math.MinInt8)
+				}
+				mustBeSums(t, s, q, rows, n)
+			}
+		}
+		mustBeSums(t, s, slices.Repeat([]int16{math.MinInt16}, 512), slices.Repeat([]int8{math.MinInt8}, 5*512), 5)
+	}
+}
+
+func mustBeSums(t *testing.T, s *Set[float32], q []int16, rows []int8, n int) {
+	t.Helper()
+	got, want := make([]int32, n+2), make([]int32, n+2)
+	for i := range got {
+		got[i], want[i] = guardValue, guardValue
+	}
+	s.DotBytes(got[1:n+1], q, rows)
+	dotBytesLoop(want[1:n+1], q, rows)
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s, %d rows of %d: %v, want %v", s.Name(), n, len(q), got, want)
+	}
+}
+
+func TestDotBytesOutside(t *testing.T) {
+	for _, s := range Available[float64]() {
+		mustPanic(t, "half a block", func() { s.DotBytes(make([]int32, 1), make([]int16, 32), make([]int8, 32)) })
+		mustPanic(t, "a row too few", func() { s.DotBytes(make([]int32, 3), make([]int16, 64), make([]int8, 191)) })
+	}
+}

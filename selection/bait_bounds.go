@@ -1,0 +1,219 @@
+package selection
+
+// Bounds of BAIT's scores that follow each step without the features. Rows of
+// bytes (bytes.go) give u and z of a step up to errors δu and δz, so that
+//
+//	v + u·z ≤ high + ũz̃ + |ũ|δz + |z̃|δu + δu·δz,   c − u² ≥ low − (|ũ| + δu)²
+//
+// if v ≤ high and c ≥ low; then max(high, 0)/(low + σ²) is no less than the score.
+// A row is brought up to date, and its bounds are its values again, when its bound
+// reaches the best score known.
+//
+// Why that is safe under rounding: a rounded sum, product or quotient does not fall
+// when an operand grows, so the computed v and c stay within computed bounds as
+// long as the computed u·z and u² do. The errors are at least 2⁻¹¹ of what they
+// belong to, hence a factor of 1 + 2⁻¹⁶ on them is worth far more than the few
+// roundings of u·z and its bound; the last term is for what underflows.
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+const (
+	settledRows = 16 // rows that are brought up to date at a time
+	rowCost     = 3  // of bringing one row up to date, besides its steps
+	// Bounds that last fewer steps than shortLife do not pay; then each step is
+	// done for all rows, for restSteps steps at first, and longer each time.
+	shortLife = 4
+	restSteps = 16
+)
+
+type baitBounds struct {
+	rows      *byteRows
+	w, p      *byteQuery
+	high, low []float64
+	tops      []pieceTop // the row of largest bound of each piece
+	age       int        // steps since all rows were up to date
+	rest      int        // steps to go without bounds
+	nextRest  int
+}
+
+// newBAITBounds returns nil where bounds do not pay.
+func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
+	rows := newByteRows(s, n, d)
+	if rows == nil {
+		return nil
+	}
+	return &baitBounds{rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextRest: restSteps,
+		high: alloc[float64](s, n), low: alloc[float64](s, n), tops: make([]pieceTop, pieces(n, readPiece))}
+}
+
+// learn takes the ψ of the rows from the one numbered from on. Where they are
+// products with A they are off by rounding.
+func (b *baitBounds) learn(from int, psi, phi, a matrix.Dense[float64]) {
+	set := simd.For[float64]()
+	share := 0.0
+	if a.Rows > 0 {
+		share = 16 * float64(a.Rows+64) * math.Ldexp(1, -53) * math.Sqrt(set.SumSquares(a.Data))
+	}
+	overPieces(psi.Rows, cachedRows, func(_, start, end int) {
+		for i := start; i < end; i++ {
+			b.rows.set(from+i, psi.Row(i), share*math.Sqrt(set.SumSquares(phi.Row(from+i))))
+		}
+	})
+}
+
+// restart takes the values of all rows.
+func (b *baitBounds) restart(c, v []float64) {
+	copy(b.high, v)
+	copy(b.low, c)
+	b.age = 0
+}
+
+// follow takes the bounds through a step, or returns false if that does not pay
+// now.
+func (b *baitBounds) follow(w, p []float64) bool {
+	if b.rest > 0 {
+		b.rest--
+		return false
+	}
+	b.age++
+	b.w.set(w)
+	b.p.set(p)
+	overPieces(len(b.high), shortPiece, func(_, from, to int) {
+		var u, z [byteBlockRows]int32
+		for ; from < to; from += byteBlockRows {
+			n := min(byteBlockRows, to-from)
+			b.rows.dots(u[:n], b.w, from)
+			b.rows.dots(z[:n], b.p, from)
+			b.widen(from, u[:n], z[:n])
+		}
+	})
+	return true
+}
+
+// byteBlockRows is how many rows of bytes stay in the cache for a second vector.
+const byteBlockRows = 64
+
+// widen is follow for some rows, whose products are there.
+func (b *baitBounds) widen(from int, us, zs []int32) {
+	n := len(us)
+	step, off := b.rows.step[from:][:n], b.rows.off[from:][:n]
+	high, low := b.high[from:][:n], b.low[from:][:n]
+	for i := range us {
+		u, z := b.w.step*step[i]*float64(us[i]), b.p.step*step[i]*float64(zs[i])
+		du, dz := b.w.reach*off[i], b.p.reach*off[i]
+		far := math.Abs(u) + du
+		most := math.Abs(u)*dz + (math.Abs(z)+dz)*du
+		high[i] += u*z + most*(1+1.0/65536) + math.SmallestNonzeroFloat64*16
+		low[i] = max(low[i]-far*far, 0)
+	}
+}
+
+// score is at least the score of a row.
+func (b *baitBounds) score(row int, offset float64) float64 {
+	s := max(b.high[row], 0) / (b.low[row] + offset)
+	if s != s {
+		return math.Inf(1)
+	}
+	return s
+}
+
+// bestByBounds sets scores to bounds, and those of all open rows that can be the
+// best to their scores. It returns false if it has brought all rows up to date
+// instead, which pays if single ones are more work than a step of all.
+func (f *bait[T]) bestByBounds() bool {
+	f.boundAll()
+	best, work := f.settle(f.bounds.largest())
+	for list := f.reaching(best); len(list) > 0 && list[0].c >= best; {
+		n := min(settledRows, len(list))
+		score, more := f.settle(list[:n])
+		list, best, work = list[n:], max(best, score), work+more
+		if work > len(f.scores) {
+			f.bounds.giveUp()
+			f.catchUpAll()
+			return false
+		}
+	}
+	return true
+}
+
+// boundAll computes all bounds, and the largest of each piece.
+func (f *bait[T]) boundAll() {
+	overPieces(len(f.scores), readPiece, func(piece, from, to int) {
+		top := pieceTop{row: -1, c: math.Inf(-1)}
+		for i := from; i < to; i++ {
+			f.scores[i] = f.bounds.score(i, f.offset)
+			if f.scores[i] > top.c && f.space.limits.open[i] {
+				top = pieceTop{i, f.scores[i]}
+			}
+		}
+		f.bounds.tops[piece] = top
+	})
+}
+
+// largest returns the largest bounds of some pieces, those with the largest.
+func (b *baitBounds) largest() []pieceTop {
+	tops := slices.DeleteFunc(slices.Clone(b.tops), func(t pieceTop) bool { return t.row < 0 })
+	sortTops(tops)
+	return tops[:min(settledRows, len(tops))]
+}
+
+// sortTops sorts the largest first.
+func sortTops(tops []pieceTop) {
+	slices.SortFunc(tops, func(x, y pieceTop) int {
+		return cmp.Or(cmp.Compare(y.c, x.c), cmp.Compare(x.row, y.row))
+	})
+}
+
+// reaching returns the open rows whose bound is not below a score, the largest
+// first.
+func (f *bait[T]) reaching(score float64) (list []pieceTop) {
+	for piece, top := range f.bounds.tops {
+		if top.c < score {
+			continue
+		}
+		from := piece * readPiece
+		for i, bound := range f.scores[from:min(from+readPiece, len(f.scores))] {
+			if bound >= score && f.space.limits.open[from+i] {
+				list = append(list, pieceTop{from + i, bound})
+			}
+		}
+	}
+	sortTops(list)
+	return list
+}
+
+// settle brings rows up to date. It returns the best of their scores, and how
+// much work it was in steps of one row.
+func (f *bait[T]) settle(list []pieceTop) (best float64, work int) {
+	computed := 0
+	for _, t := range list {
+		computed += f.behind(t.row)
+	}
+	f.space.countPairs(0, int64(computed))
+	overPieces(len(list), 1, func(i, _, _ int) {
+		row := list[i].row
+		f.catchUp(row)
+		f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(row)
+	})
+	best = math.Inf(-1)
+	for _, t := range list {
+		if s := f.scores[t.row]; s > best {
+			best = s
+		}
+	}
+	return best, computed + rowCost*len(list)
+}
+
+// giveUp is for bounds that are too wide.
+func (b *baitBounds) giveUp() {
+	if b.age < shortLife {
+		b.rest, b.nextRest = b.nextRest, 2*b.nextRest
+	}
+}

@@ -1,0 +1,72 @@
+package selection
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+)
+
+// TestBAITMayWait compares picks and their scores with those of the version
+// that does each step for every row, to the last bit.
+func TestBAITMayWait(t *testing.T) {
+	defer linalg.SetThreads(0)
+	for name, f := range hardRows() {
+		p := Problem[float64]{Pool: hardMatrix[float64](f, 2100, 1), Train: hardMatrix[float64](f, 40, 2), Batch: 40}
+		for _, mode := range []Mode{P, TP} {
+			for _, m := range []Method[float64]{BAIT[float64]{}, BAIT[float64]{Backward: true, Sigma2: 1e-3}} {
+				p.Mode, p.Plain = mode, true
+				p.Constraints = Constraints{Exclude: []int{1, 700}, Require: []int{4, 2}}
+				want, err := Select(m, p)
+				must(t, err)
+				p.Plain = false
+				for threads := range 2 {
+					linalg.SetThreads(threads)
+					got, err := Select(m, p)
+					must(t, err)
+					if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Removed, want.Removed) {
+						t.Errorf("%s, %s-%s: %v, plain %v", name, m.Name(), mode, got.Rows(), want.Rows())
+					}
+					if got.Computed > want.Computed {
+						t.Errorf("%s, %s-%s: a share of %v was computed", name, m.Name(), mode, got.Computed)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestBAITBoundsHold follows the bounds of all rows over steps of which no row
+// but the picks is brought up to date.
+func TestBAITBoundsHold(t *testing.T) {
+	for name, f := range hardRows() {
+		for _, mode := range []Mode{P, TP} {
+			s := mustSpace(t, Problem[float64]{Pool: hardMatrix[float64](f, 2100, 1), Train: hardMatrix[float64](f, 40, 2), Batch: 40, Mode: mode})
+			state, err := BAIT[float64]{}.Init(s)
+			must(t, err)
+			b := state.(*bait[float64])
+			if mode == TP {
+				must(t, b.Add(trainRows(s)))
+			}
+			must(t, b.renew())
+			for step := range 20 {
+				must(t, b.Add([]int{step * 97}))
+				b.bounds.rest = 0
+				for row := range b.v {
+					bound := b.bounds.score(row, b.offset)
+					b.catchUp(row)
+					if score := b.score(row); score > bound {
+						t.Fatalf("%s, %s, step %d: the score of row %d is %v, its bound %v", name, mode, step, row, score, bound)
+					}
+				}
+			}
+		}
+	}
+}
+
+func trainRows(s *Space[float64]) (list []int) {
+	for i := range s.TrainSize() {
+		list = append(list, s.PoolSize()+i)
+	}
+	return list
+}

@@ -1,0 +1,142 @@
+package selection
+
+// Rows of bytes: bounds of products that read one byte of a feature, not eight.
+// A row x and a vector w are rounded to multiples of a step of their own,
+//
+//	x = s·k + δ,  k whole, |k_i| ≤ 127        w = t·m + ε,  m whole, |m_i| ≤ 2¹⁵
+//
+// and by Cauchy and Schwarz
+//
+//	|⟨x, w⟩ − s·t·⟨k, m⟩| ≤ ‖δ‖·‖w‖ + s‖k‖·‖ε‖.
+//
+// ⟨k, m⟩ is a sum of integers without rounding. ‖δ‖ is about a hundredth of ‖x‖,
+// whatever the data, and known for each row; ‖ε‖ is far smaller. So a row keeps
+// one number, off ≥ ‖δ‖ and ≥ 2⁻¹⁰(‖x‖ + ‖δ‖), and
+//
+//	|⟨x, w⟩ − s·t·⟨k, m⟩| ≤ off·reach,   reach = ‖w‖ + 2¹⁰‖ε‖.
+//
+// Why that is safe under rounding. The computed product that is bounded is off by
+// (d+8)·2⁻⁵³·‖x‖‖w‖, the three factors of s·t·⟨k, m⟩ by some 2⁻⁵³ of it, norms by
+// (d+8)·2⁻⁵³ of themselves. As off ≥ 2⁻¹⁰‖x‖, all of it is below 2⁻²²·off·reach for
+// d ≤ mostByteCols, and reach has 2⁻¹⁶ of itself to spare. Rows that are themselves
+// computed, as Aφ, bring a rounding of their own, see set. Numbers so small that
+// their squares vanish are not rounded but put into δ.
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+const (
+	leastByteCols = 64   // features from which on bytes pay
+	mostByteCols  = 8192 // beyond, sums might not fit into 32 bits
+	leastByteRows = 2048 // rows of the pool from which on they do
+	largestByte   = 127
+	leastRounded  = 1e-140 // rows and vectors with nothing larger are not rounded
+)
+
+// byteRows are rows, rounded.
+type byteRows struct {
+	cols, width int // features; the same, filled up with zeros
+	k           []int8
+	step        []float64 // s
+	off         []float64
+}
+
+// newByteRows returns nil where bytes would not pay, or if the caller wants
+// none.
+func newByteRows[T matrix.Float](s *Space[T], rows, cols int) *byteRows {
+	if s.plain || cols < leastByteCols || cols > mostByteCols || rows < leastByteRows {
+		return nil
+	}
+	width := (cols + simd.ByteBlock - 1) / simd.ByteBlock * simd.ByteBlock
+	s.bytes += int64(rows) * int64(width)
+	return &byteRows{cols: cols, width: width, k: allocBytes(rows * width),
+		step: alloc[float64](s, rows), off: alloc[float64](s, rows)}
+}
+
+// allocBytes returns n bytes, a multiple of four, on huge pages.
+func allocBytes(n int) []int8 {
+	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(matrix.Alloc[float32](n/4)))), n)
+}
+
+// fill rounds all rows.
+func (b *byteRows) fill(rows matrix.Dense[float64]) {
+	overPieces(rows.Rows, readPiece, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			b.set(i, rows.Row(i), 0)
+		}
+	})
+}
+
+// set rounds row i. The row itself may be off by extra.
+func (b *byteRows) set(i int, row []float64, extra float64) {
+	k := b.k[i*b.width:][:len(row)]
+	largest := largestOf(row)
+	if !(largest > leastRounded) {
+		clear(k)
+		b.step[i], b.off[i] = 0, extra+(largest+math.SmallestNonzeroFloat64)*math.Sqrt(float64(len(row)))*(1+1.0/1024)
+		return
+	}
+	step := largest / largestByte
+	perStep := 1 / step
+	rest, norm := 0.0, 0.0
+	for j, v := range row {
+		n := math.RoundToEven(v * perStep)
+		k[j] = int8(n)
+		d := v - n*step
+		rest += d * d
+		norm += v * v
+	}
+	b.step[i] = step
+	b.off[i] = extra + max(math.Sqrt(rest), (math.Sqrt(norm)+math.Sqrt(rest))/1024)*(1+1.0/1024)
+}
+
+// largestOf returns the largest magnitude, NaN if there is a NaN: as integers,
+// numbers without sign are in the order of their size, and NaN comes last.
+func largestOf(v []float64) float64 {
+	largest := uint64(0)
+	for _, x := range v {
+		largest = max(largest, math.Float64bits(x)&^(1<<63))
+	}
+	return math.Float64frombits(largest)
+}
+
+// byteQuery is a vector, rounded.
+type byteQuery struct {
+	m     []int16
+	step  float64 // t
+	reach float64
+}
+
+// newQuery makes room for a vector.
+func (b *byteRows) newQuery() *byteQuery { return &byteQuery{m: make([]int16, b.width)} }
+
+// set rounds a vector.
+func (q *byteQuery) set(w []float64) {
+	most := min(math.MaxInt16, math.MaxInt32/largestByte/len(q.m))
+	largest := largestOf(w)
+	if !(largest > leastRounded) {
+		clear(q.m)
+		q.step, q.reach = 0, 1026*(largest+math.SmallestNonzeroFloat64)*math.Sqrt(float64(len(w)))
+		return
+	}
+	q.step = largest / float64(most)
+	rest, norm := 0.0, 0.0
+	for j, v := range w {
+		n := math.RoundToEven(v / q.step)
+		q.m[j] = int16(n)
+		d := v - n*q.step
+		rest += d * d
+		norm += v * v
+	}
+	q.reach = (math.Sqrt(norm) + 1024*math.Sqrt(rest)) * (1 + 1.0/65536)
+}
+
+// dots writes ⟨k, m⟩ of the rows from from on to dst.
+func (b *byteRows) dots(dst []int32, q *byteQuery, from int) {
+	simd.For[float64]().DotBytes(dst, q.m, b.k[from*b.width:])
+}
