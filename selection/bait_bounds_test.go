@@ -17,12 +17,12 @@ func TestBAITMayWait(t *testing.T) {
 			for _, m := range []Method[float64]{BAIT[float64]{}, BAIT[float64]{Backward: true, Sigma2: 1e-3}} {
 				p.Mode, p.Plain = mode, true
 				p.Constraints = Constraints{Exclude: []int{1, 700}, Require: []int{4, 2}}
-				want, err := Select(m, p)
+				want, err := Select(t.Context(), m, p)
 				must(t, err)
 				p.Plain = false
 				for threads := range 2 {
 					linalg.SetThreads(threads)
-					got, err := Select(m, p)
+					got, err := Select(t.Context(), m, p)
 					must(t, err)
 					if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Removed, want.Removed) {
 						t.Errorf("%s, %s-%s: %v, plain %v", name, m.Name(), mode, got.Rows(), want.Rows())
