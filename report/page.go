@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // Page is one HTML file that needs nothing beside itself: figures are inline
@@ -68,7 +69,11 @@ type pageRow struct {
 type pageCell struct {
 	Text          string
 	Numeric, Bold bool
+	Long          bool // may be broken into lines
 }
+
+// longText is from where on a text is broken into lines.
+const longText = 40
 
 // Write writes the page.
 func (p *Page) Write(w io.Writer) error {
@@ -106,7 +111,7 @@ func (t *Table) page() pageTable {
 		row := pageRow{Rule: r.Rule}
 		for i, c := range r.Cells {
 			numeric[i] = numeric[i] || c.number
-			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold})
+			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold, utf8.RuneCountInString(c.text) > longText})
 		}
 		out.Rows = append(out.Rows, row)
 	}

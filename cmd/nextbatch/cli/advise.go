@@ -33,7 +33,7 @@ func newAdvise() *cobra.Command {
 		Use:   "advise TABLE",
 		Short: "Tell from the labels at hand whether active learning is worth it",
 		Example: `  nextbatch advise table.csv --target y --id name
-  nextbatch advise table.csv --target y --method lcmd --repeats 10 --json`,
+  nextbatch advise table.csv --target y --method 'lcmd-tp:ll' --repeats 10 --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)

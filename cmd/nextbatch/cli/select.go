@@ -39,7 +39,7 @@ type selecting struct {
 	perGroup                    int
 	targets                     string
 	maxMemory                   string
-	out                         string
+	out, page                   string
 	json, dryRun, quiet         bool
 	budgetSet                   bool
 
@@ -110,6 +110,7 @@ is smaller than asked for, and was written; 130 interrupted; 1 anything else.`,
 	f.StringVar(&s.group, "group", "", "column of groups")
 	f.IntVar(&s.perGroup, "per-group", 0, "rows of any group at most")
 	f.StringVarP(&s.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
+	f.StringVar(&s.page, "report", "", "write a page about the batch to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print the plan with a forecast of memory and time, and stop")
 	s.registerInputs(c)
@@ -169,7 +170,7 @@ func (s *selecting) run(ctx context.Context, out io.Writer) error {
 	s.timings.Kernel = batch.Kernel.Seconds()
 	s.timings.Select = batch.Timing.Total.Seconds()
 	s.timings.Total = time.Since(begin).Seconds()
-	return s.report(out, batch)
+	return s.report(ctx, out, batch)
 }
 
 // check reads the flags.
@@ -233,7 +234,7 @@ func (s *selecting) check() error {
 			return err
 		}
 	}
-	return errors.Join(s.columns.check(), checkOutput("--out", s.out, tableExtensions()...))
+	return errors.Join(s.columns.check(), checkOutput("--out", s.out, tableExtensions()...), checkOutput("--report", s.page, ".html"))
 }
 
 // read reads the files and makes numbers of them.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -47,7 +48,7 @@ type selectMetrics struct {
 	Memory    int64    `json:"memory_forecast"`
 }
 
-func (s *selecting) report(out io.Writer, batch *nextbatch.Batch) error {
+func (s *selecting) report(ctx context.Context, out io.Writer, batch *nextbatch.Batch) error {
 	r := s.result(batch)
 	if s.out != "" {
 		t, err := s.outputTable(batch, r)
@@ -58,6 +59,12 @@ func (s *selecting) report(out io.Writer, batch *nextbatch.Batch) error {
 			return err
 		}
 		s.progress.say("%d rows written to %s", len(r.Indices), s.out)
+	}
+	if s.page != "" {
+		if err := s.writePage(ctx, batch, r); err != nil {
+			return err
+		}
+		r.Warnings = append([]string{}, s.progress.warnings...)
 	}
 	if s.json {
 		if err := printJSON(out, r); err != nil {

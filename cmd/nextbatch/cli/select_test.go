@@ -166,22 +166,12 @@ func TestSelectFlags(t *testing.T) {
 }
 
 func TestSelectFeatures(t *testing.T) {
-	dir := t.TempDir()
 	save := func(name string, rows int, shift float64) string {
 		m := matrix.New[float32](rows, 4)
 		for i := range m.Data {
 			m.Data[i] = float32(math.Sin(shift + float64(i*i)))
 		}
-		path := filepath.Join(dir, name)
-		file, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		if err := source.WriteNPY(file, m); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return npy(t, name, m)
 	}
 	train, pool := save("t.npy", 10, 0), save("p.npy", 50, 1)
 	r := selectJSON(t, "--train-features", train, "--pool-features", pool, "-n", "5", "--method", "bait-f-p:features>train")

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/report"
+)
+
+// Rows that the picture on the page shows at most, beside the picks, and those
+// that its directions are computed on.
+const (
+	mapCandidates = 3000
+	mapLabelled   = 1000
+	mapSample     = 512
+)
+
+// writePage writes the page about the batch.
+func (s *selecting) writePage(ctx context.Context, batch *nextbatch.Batch, r selectResult) error {
+	page := &report.Batch{
+		Title: fmt.Sprintf("%d rows to label next", len(batch.Picks)),
+		Intro: []string{fmt.Sprintf("%s picked %d of %d candidates, with %d labelled rows at hand.", r.Spec, len(batch.Picks), r.Metrics.Pool, r.Metrics.Labelled)},
+		Facts: s.facts(r), Typical: math.NaN(),
+	}
+	for i, p := range batch.Picks {
+		page.Picks = append(page.Picks, report.BatchPick{ID: r.IDs[i], Row: r.Indices[i], Score: p.Score,
+			Prediction: math.NaN(), Deviation: math.NaN(), Reason: r.Reasons[i]})
+	}
+	candidates, labelled := s.shown("report candidates", s.problem.Pool.Rows, mapCandidates), s.shown("report labelled", s.problem.Train.Rows, mapLabelled)
+	var err error
+	if page.Map, err = s.place(ctx, batch.Rows(), candidates, labelled); ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
+		s.progress.warn("the page has no picture of the rows: " + err.Error())
+	}
+	if s.fitted != nil && s.rows != nil {
+		if err := s.predictedErrors(page, r, batch.Rows(), candidates); err != nil {
+			return err
+		}
+	}
+	page.Warnings = slices.Clone(s.progress.warnings)
+	if batch.Missing > 0 {
+		page.Warnings = append(page.Warnings, partialError{len(batch.Picks), s.batch, batch.Short}.Error())
+	}
+	if err := atomicfile.Write(s.page, page.Page().Write); err != nil {
+		return err
+	}
+	s.progress.say("page written to %s", s.page)
+	return nil
+}
+
+// shown draws at most so many of n rows, in their order.
+func (s *selecting) shown(purpose string, n, most int) []int {
+	rows := rng.New(s.net.seed, purpose).Perm(n)
+	rows = rows[:min(n, most)]
+	slices.Sort(rows)
+	return rows
+}
+
+// place finds where rows lie in the plane of the kernel.
+func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int) (*report.BatchMap, error) {
+	p := s.problem
+	p.Progress = nil
+	rows := stacked(p.Pool.SelectRows(candidates), p.Train.SelectRows(labelled), p.Pool.SelectRows(picks))
+	sample := rows.SelectRows(s.shown("report sample", len(candidates)+len(labelled), mapSample))
+	plane, err := nextbatch.Plane(ctx, s.spec, p, sample, rows)
+	if err != nil {
+		return nil, err
+	}
+	of := func(from, n int) (list [][2]float64) {
+		for i := from; i < from+n; i++ {
+			list = append(list, [2]float64(plane.At.Row(i)))
+		}
+		return list
+	}
+	m := &report.BatchMap{
+		Candidates: of(0, len(candidates)), Labelled: of(len(candidates), len(labelled)),
+		Picks: of(len(candidates)+len(labelled), len(picks)), Share: plane.Share,
+	}
+	m.Note = fmt.Sprintf("%s of %d candidates, %s of %d labelled rows and all picks; the directions are those of %d of the rows.",
+		all(len(candidates), p.Pool.Rows), p.Pool.Rows, all(len(labelled), p.Train.Rows), p.Train.Rows, sample.Rows)
+	if s.spec.Kernel == nil {
+		m.Note = "Random looks at no kernel: the picture shows the inputs. " + m.Note
+	}
+	return m, nil
+}
+
+func all(n, of int) string {
+	if n == of {
+		return "All"
+	}
+	return strconv.Itoa(n)
+}
+
+// stacked puts matrices one below the other.
+func stacked(parts ...matrix.Dense[float32]) matrix.Dense[float32] {
+	rows := 0
+	for _, p := range parts {
+		rows += p.Rows
+	}
+	x := matrix.New[float32](rows, parts[0].Cols)
+	at := 0
+	for _, p := range parts {
+		if p.Rows > 0 {
+			matrix.Copy(x.Slice(at, at+p.Rows), p)
+		}
+		at += p.Rows
+	}
+	return x
+}
+
+// facts are what the run was.
+func (s *selecting) facts(r selectResult) []report.Fact {
+	list := []report.Fact{
+		{Name: "method", Value: r.Spec}, {Name: "seed", Value: strconv.FormatUint(r.Seed, 10)},
+		{Name: "input", Value: strings.Join(s.inputs(), ", ")},
+		{Name: "rows", Value: fmt.Sprintf("%d labelled, %d candidates, %d asked for, %d picked", r.Metrics.Labelled, r.Metrics.Pool, s.batch, len(r.IDs))},
+		{Name: "inputs", Value: strconv.Itoa(r.Metrics.Inputs) + " numbers a row" + s.inputNames()},
+	}
+	if s.fitted != nil {
+		list = append(list, report.Fact{Name: "networks", Value: fmt.Sprintf("%d, hidden layers %v, %s", len(s.fitted.Ensemble()),
+			s.fitted.Ensemble()[0].Architecture().Hidden, s.fitted.Ensemble()[0].Architecture().Activation)})
+	}
+	if r.Metrics.Cost != nil {
+		list = append(list, report.Fact{Name: "cost", Value: fmt.Sprintf("%.6g of %.6g", float64(*r.Metrics.Cost), s.budget)})
+	}
+	t := r.Timings
+	return append(list,
+		report.Fact{Name: "seconds", Value: fmt.Sprintf("%.1f in all: reading %.1f, training %.1f, kernel %.1f, selection %.1f", t.Total, t.Read, t.Train, t.Kernel, t.Select)},
+		report.Fact{Name: "version", Value: r.Version})
+}
+
+// inputs are the files that were read.
+func (s *selecting) inputs() (files []string) {
+	for _, path := range []string{s.table, s.train, s.pool, s.trainFeatures, s.poolFeatures, s.targets, s.model} {
+		if path != "" {
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
+func (s *selecting) inputNames() string {
+	if s.rows == nil {
+		return ""
+	}
+	names := slices.Clone(s.rows.Encoder.Numeric)
+	for _, c := range s.rows.Encoder.Categories {
+		names = append(names, fmt.Sprintf("%s (%d levels)", c.Column, len(c.Levels)))
+	}
+	return ": " + strings.Join(names, ", ")
+}
+
+// intervalCoverage is that of the interval on the page.
+const intervalCoverage = 0.9
+
+// predictedErrors fills in what the networks say about errors.
+func (s *selecting) predictedErrors(page *report.Batch, r selectResult, picks, candidates []int) error {
+	u, err := s.fitted.PredictStd(s.rows.Pool.SelectRows(picks))
+	if err != nil {
+		return dataError{err}
+	}
+	for i := range page.Picks {
+		page.Picks[i].Prediction, page.Picks[i].Deviation = u.Mean[i], u.Std[i]
+	}
+	others, err := s.fitted.PredictStd(s.rows.Pool.SelectRows(candidates))
+	if err != nil {
+		return dataError{err}
+	}
+	slices.Sort(others.Std)
+	page.Typical = others.Std[len(others.Std)/2]
+	for i, v := range r.Metrics.ValidRMSE {
+		page.Errors = append(page.Errors, report.Fact{Name: fmt.Sprintf("RMSE of network %d", i+1),
+			Value: fmt.Sprintf("%.4g, on %d labelled rows that were held out", float64(v), r.Metrics.ValidRows)})
+	}
+	if scale, err := dataset.FitLabelScaler(s.rows.Labels); err == nil {
+		page.Errors = append(page.Errors, report.Fact{Name: "deviation of the labels", Value: fmt.Sprintf("%.4g: the RMSE of a guess of their mean", scale.Deviation)})
+	}
+	if low, high, err := s.fitted.PredictInterval(s.rows.Pool.Slice(0, 1), intervalCoverage); err == nil {
+		page.Errors = append(page.Errors, report.Fact{Name: "interval", Value: fmt.Sprintf("a label is within %.4g of its prediction with probability %.0f %%", (high[0]-low[0])/2, 100*intervalCoverage)})
+	}
+	page.Errors = append(page.Errors, report.Fact{Name: "predicted deviation", Value: fmt.Sprintf("%.4g in the median of the candidates", page.Typical)})
+	return nil
+}

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const hostile = `<script>alert("1")</script> & '"><img src=x onerror=y>`
+
+func sampleBatch() *Batch {
+	nan := math.NaN()
+	return &Batch{
+		Title: "2 rows", Intro: []string{hostile}, Facts: []Fact{{"method", "lcmd-tp:grad>sketch(512)"}, {hostile, hostile}},
+		Errors: []Fact{{"RMSE", "0.1"}}, Warnings: []string{"one row " + hostile}, Typical: 0.5,
+		Picks: []BatchPick{
+			{ID: hostile, Row: 7, Score: 12345.678, Prediction: 13012, Deviation: 2, Reason: "0.3 from " + hostile},
+			{ID: "b", Row: 3, Score: math.Inf(1), Prediction: 1e-7, Deviation: nan, Reason: "required"},
+		},
+		Map: &BatchMap{Candidates: [][2]float64{{0, 1}, {2, 3}, {nan, 1}}, Labelled: [][2]float64{{1, 1}}, Picks: [][2]float64{{2, 3}}, Share: [2]float64{0.6, 0.2}, Note: "All."},
+	}
+}
+
+func batchPage(t *testing.T, b *Batch) string {
+	t.Helper()
+	var page bytes.Buffer
+	if err := b.Page().Write(&page); err != nil {
+		t.Fatal(err)
+	}
+	mustParseXML(t, page.Bytes())
+	return page.String()
+}
+
+func TestBatchPage(t *testing.T) {
+	page := batchPage(t, sampleBatch())
+	if strings.Count(page, "<script>") != 1 || strings.Contains(page, "<img") {
+		t.Error("what a table says has become part of the page")
+	}
+	if address := regexp.MustCompile(`(?i)(src|href|action)\s*=\s*"?[^"#]|url\(|@import`).FindString(regexp.MustCompile(`&[#a-z0-9]+;|src=x`).ReplaceAllString(page, "")); address != "" {
+		t.Errorf("the page loads something: %q", address)
+	}
+	for _, want := range []string{"Predicted errors", "Warnings", "12346", "13012", "1.000e-07", "60 % of the variance", "Score by pick", "median of the candidates", "required"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if again := batchPage(t, sampleBatch()); again != page {
+		t.Error("the page differs from one time to the next")
+	}
+}
+
+// TestBatchPageWithLittle: what there is not is left out.
+func TestBatchPageWithLittle(t *testing.T) {
+	nan := math.NaN()
+	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Deviation: nan}}})
+	for _, no := range []string{"<figure>", "Warnings", "prediction", "Predicted"} {
+		if strings.Contains(page, no) {
+			t.Errorf("the page has %q", no)
+		}
+	}
+}
