@@ -263,7 +263,11 @@ func readEntry[T matrix.Float](z *zip.Reader, name string) (matrix.Dense[T], err
 	if err != nil {
 		return matrix.Dense[T]{}, err
 	}
-	_, m, err := readNPY[T](file, atMost(info.Sys().(*zip.FileHeader)))
+	size := int64(-1)
+	if h, ok := info.Sys().(*zip.FileHeader); ok { // a folder has none
+		size = atMost(h)
+	}
+	_, m, err := readNPY[T](file, size)
 	return m, err
 }
 

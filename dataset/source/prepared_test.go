@@ -180,6 +180,26 @@ func preparedBytes(t testing.TB, format int) []byte {
 	return b.Bytes()
 }
 
+// folders is an archive that has a folder in the place of each array.
+func folders(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range map[string]string{headerEntry: `{"format":1,"set":"stock"}`, "X.npy/a": "", "y.npy/a": "", "rows.npy/a": ""} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // FuzzReadPrepared: whatever the bytes, there is a data set whose parts belong
 // together, or an error.
 func FuzzReadPrepared(f *testing.F) {
@@ -187,6 +207,7 @@ func FuzzReadPrepared(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[:len(whole)-30])
 	f.Add(preparedBytes(f, 2))
+	f.Add(folders(f))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
