@@ -219,6 +219,18 @@ func wrap(s string, style text.Style, width vg.Length) (lines []string) {
 	return lines
 }
 
+// shorten cuts text that is too wide.
+func shorten(s string, style text.Style, width vg.Length) string {
+	short := []rune(s)
+	for len(short) > 0 && style.Width(string(short)) > width {
+		short = short[:len(short)-1]
+	}
+	if len(short) < len([]rune(s)) && len(short) > 0 {
+		short[len(short)-1] = '…'
+	}
+	return string(short)
+}
+
 // bytes draws and encodes. The drawing library panics on what it cannot do, such
 // as a font that cannot be written to a temporary folder: that is an error here.
 func (l *layout) bytes(c vg.CanvasSizer, out io.WriterTo) (contents []byte, err error) {
@@ -264,7 +276,8 @@ func (l *layout) drawPanels(c draw.Canvas) {
 			}
 			p.Draw(place)
 			axes := p.DataCanvas(place)
-			c.FillText(heading, vg.Point{X: axes.Center().X, Y: axes.Max.Y + 6}, l.figure.Panels[r*columns+i].Title)
+			title := shorten(l.figure.Panels[r*columns+i].Title, heading, axes.Max.X-axes.Min.X)
+			c.FillText(heading, vg.Point{X: axes.Center().X, Y: axes.Max.Y + 6}, title)
 		}
 	}
 }

@@ -101,16 +101,6 @@ func fileWord(m benchmark.Metric) string {
 		benchmark.Q99: "q99", benchmark.MaxE: "maxe"}[m]
 }
 
-// literatureCurve compares with methods from the literature, as the paper's
-// first figure does.
-func literatureCurve(v view, methods []string, names map[string]string) *Figure {
-	sets := v.Common(methods...)
-	f := &Figure{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
-		Order: styleOrder(methods, names), Note: v.meanNote(methods, sets)}
-	f.Panels = []Panel{learningPanel(v.Study, benchmark.RMSE, methods, names, sets...)}
-	return f
-}
-
 // correlation sets each two methods against each other: a mark for each data set
 // at their mean log errors less that of random rows. It is nil with fewer than
 // two methods beside random.

@@ -3,12 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
@@ -136,53 +134,6 @@ func lessRandom(v view, random string) *Table {
 	return t
 }
 
-// literature is a method of the paper's table of existing methods.
-type literature struct{ name, spec string }
-
-// literatureMethods are the paper's methods from the literature, by the names
-// that they have there.
-func literatureMethods() []literature {
-	list := []literature{{"Random", "random"}}
-	titles := map[string]string{"bald": "BALD", "batchbald": "BatchBALD", "bait": "BAIT", "acs-fw": "ACS-FW", "coreset": "Core-Set", "badge": "BADGE"}
-	for _, p := range nextbatch.Presets() {
-		if title := titles[p.Name]; title != "" {
-			list = append(list, literature{title, p.Spec.String()})
-		}
-	}
-	return append(list, literature{"LCMD-TP", nextbatch.DefaultSpec})
-}
-
-// literatureIn returns the methods from the literature that a study has runs of,
-// and their names; none if they are too few to compare.
-func literatureIn(s *benchmark.Study) (methods []string, names map[string]string) {
-	names = map[string]string{}
-	for _, l := range literatureMethods() {
-		if method, ok := s.Find(l.spec); ok && s.Runs(method, s.DataSets...) > 0 {
-			methods = append(methods, method)
-			names[method] = l.name
-		}
-	}
-	if len(methods) < 4 { // beside random and LCMD
-		return nil, nil
-	}
-	return methods, names
-}
-
-// literatureTable is the paper's comparison with existing methods.
-func literatureTable(v view, methods []string, names map[string]string) *Table {
-	sets := v.Common(methods...)
-	t := &Table{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
-		Columns: slices.Concat([]Column{{Head: "Method"}}, methodColumns, []Column{{Head: "mean log RMSE"}, {Head: "std. err."}, {Head: "runs"}})}
-	for _, m := range methods {
-		mean := v.Mean(benchmark.MeanLog(benchmark.RMSE), m, sets...)
-		cells := append([]Cell{Text(names[m])}, v.methodCells(m)...)
-		t.Rows = append(t.Rows, Row{Cells: append(cells, Number(mean.Value, 3), Number(mean.StdErr, 4), Count(mean.Runs))})
-	}
-	t.boldColumn(3)
-	t.Note = behindMean(v.Study, methods, sets)
-	return t
-}
-
 // costs says where the time of a run goes, and what else was measured.
 func costs(v view) *Table {
 	t := &Table{Name: v.name + "-costs", Title: "Seconds of a run: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
@@ -255,52 +206,4 @@ func splitList(splits []int) string {
 		i = j + 1
 	}
 	return strings.Join(parts, ", ")
-}
-
-// paperTables sets our numbers beside the paper's: one table for data sets, one
-// for all methods. What there is nothing to compare in is left out.
-func paperTables(v view) (tables []*Table) {
-	sets := &Table{Name: v.name + "-paper-data-sets", Title: "RMSE against the paper's: " + settingTitle(v.Setting),
-		Columns: slices.Concat([]Column{{Head: "Number"}, {Head: "Data set"}}, paperColumns())}
-	all := &Table{Name: v.name + "-paper-all-methods", Title: "Mean log errors against the paper's: " + settingTitle(v.Setting),
-		Columns: slices.Concat([]Column{{Head: "Number"}}, paperColumns())}
-	list := v.AgainstPaper()
-	for i, a := range list {
-		t, cells := all, []Cell{Text(a.What)}
-		begins := i > 0 && a.Method != list[i-1].Method
-		if a.DataSet != "" {
-			t, cells = sets, append(cells, Text(a.DataSet))
-			begins = i > 0 && (a.DataSet != list[i-1].DataSet)
-		}
-		cells = append(append(cells, v.methodCells(a.Method)...), Number(a.Ours.Value, 3), Number(a.Paper, 3), Number(a.Difference, 3),
-			Number(a.StdErr, 4), Number(100*a.Relative, 1), Count(a.Ours.Runs))
-		t.Rows = append(t.Rows, Row{Cells: cells, Rule: begins && len(t.Rows) > 0})
-	}
-	note := "Difference: ours less the paper's. Its standard error takes the paper's 20 splits to spread as ours do, and counts the rounding to three digits."
-	sets.Note = note + largestDifference(list)
-	all.Note = note + " In %, for the error itself, not its logarithm. The paper's maxdiag:ll>acs-rf(512) ran with other network parameters."
-	for _, t := range []*Table{sets, all} {
-		if len(t.Rows) > 0 {
-			tables = append(tables, t)
-		}
-	}
-	return tables
-}
-
-// largestDifference says where a data set's number is farthest from the paper's.
-func largestDifference(list []benchmark.Against) string {
-	worst := benchmark.Against{}
-	for _, a := range list {
-		if a.DataSet != "" && math.Abs(a.Relative) > math.Abs(worst.Relative) {
-			worst = a
-		}
-	}
-	if worst.DataSet == "" {
-		return ""
-	}
-	return fmt.Sprintf(" Largest difference: %.1f%% (%s of %s on %s).", 100*worst.Relative, worst.What, methodTitle(worst.Method), worst.DataSet)
-}
-
-func paperColumns() []Column {
-	return slices.Concat(methodColumns, []Column{{Head: "ours"}, {Head: "paper"}, {Head: "difference"}, {Head: "std. err."}, {Head: "in %"}, {Head: "runs"}})
 }
