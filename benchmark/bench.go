@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -39,7 +40,7 @@ type Event struct {
 // Summary counts what became of the runs.
 type Summary struct {
 	Done   int // finished now or before
-	Failed int // of those that were tried
+	Failed int // could not go on, or their data set cannot be had
 	Taken  int // other processes are at work on them
 }
 
@@ -74,7 +75,7 @@ func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 	if err := b.Store.Plan(runs); err != nil {
 		return Summary{}, err
 	}
-	finished, err := b.Store.Finished()
+	done, err := b.Store.Done()
 	if err != nil {
 		return Summary{}, err
 	}
@@ -82,7 +83,7 @@ func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 	defer cancel(nil)
 	w := &workshop{Bench: b, cancel: cancel}
 	for _, r := range runs {
-		if finished[r] {
+		if done[r] > r.Rounds {
 			w.summary.Done++
 		} else {
 			w.waiting = append(w.waiting, r)
@@ -129,7 +130,7 @@ func (w *workshop) claim() (*Claim, error) {
 		case err != nil:
 			return nil, err
 		}
-		w.waiting = append(w.waiting[:i:i], w.waiting[i+1:]...)
+		w.waiting = slices.Delete(w.waiting, i, i+1)
 		if claim != nil {
 			w.share(+1)
 			return claim, nil
@@ -153,18 +154,21 @@ func (w *workshop) settle(ctx context.Context, claim *Claim, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.share(-1)
-	var full *StoreError
+	var broken *StoreError
 	switch {
 	case ctx.Err() != nil:
 		return // claims are given back when the process leaves
 	case errors.Is(err, ErrTaken):
 		w.waiting = append(w.waiting, claim.Run) // somebody else does it, or leaves it to us again
 		return
-	case errors.As(err, &full):
+	case errors.As(err, &broken):
 		w.cancel(err)
 		return
 	case err != nil:
 		w.summary.Failed++
+		if errors.As(err, new(*SetError)) {
+			w.drop(claim.Run.DataSet)
+		}
 		w.tell(Event{Run: claim.Run, Failed: err})
 	default:
 		w.summary.Done++
@@ -172,6 +176,13 @@ func (w *workshop) settle(ctx context.Context, claim *Claim, err error) {
 	if err := w.Store.Release(claim, err); err != nil {
 		w.cancel(err)
 	}
+}
+
+// drop gives up the other runs on a data set that cannot be had.
+func (w *workshop) drop(set string) {
+	before := len(w.waiting)
+	w.waiting = slices.DeleteFunc(w.waiting, func(r Run) bool { return r.DataSet == set })
+	w.summary.Failed += before - len(w.waiting)
 }
 
 func (w *workshop) tell(e Event) {
@@ -186,7 +197,7 @@ func (w *workshop) do(ctx context.Context, claim *Claim) error {
 	t, err := w.tasks.get(key, func() (*task, error) { return w.task(key) })
 	defer w.tasks.release(key)
 	if err != nil {
-		return fmt.Errorf("data set %s: %w", key.set, err)
+		return err
 	}
 	r, err := newRunner(claim.Run, w.Settings, t, claim.Done)
 	if err != nil {
@@ -214,10 +225,24 @@ func (w *workshop) task(key taskKey) (*task, error) {
 	data, err := w.sets.get(key.set, func() (*dataset.Regression, error) { return w.load(key.set) })
 	defer w.sets.release(key.set)
 	if err != nil {
-		return nil, err
+		return nil, &SetError{key.set, err}
 	}
-	return newTask(data, w.Settings, key.split, key.compat)
+	t, err := newTask(data, w.Settings, key.split, key.compat)
+	if err != nil {
+		return nil, &SetError{key.set, err}
+	}
+	return t, nil
 }
+
+// SetError says why there are no runs on a data set.
+type SetError struct {
+	Set   string
+	Cause error
+}
+
+func (e *SetError) Error() string { return fmt.Sprintf("data set %s: %v", e.Set, e.Cause) }
+
+func (e *SetError) Unwrap() error { return e.Cause }
 
 // load loads a data set, which must be the one that the results are about.
 func (w *workshop) load(name string) (*dataset.Regression, error) {

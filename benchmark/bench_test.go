@@ -273,3 +273,29 @@ func TestARunThatFails(t *testing.T) {
 		t.Fatalf("%+v, failed %v, error %v", summary, failed, err)
 	}
 }
+
+// A data set that cannot be had is told once, and the others go on.
+func TestASetThatIsNotThere(t *testing.T) {
+	runs := tinyRuns(t, 0)
+	for _, r := range tinyRuns(t, 0, 1) {
+		r.DataSet = "nowhere"
+		runs = append([]Run{r}, runs...)
+	}
+	s := open(t, newPath(t))
+	join(t, s)
+	failures := 0
+	b := Bench{Store: s, Settings: tiny, Jobs: 2, Watch: func(e Event) {
+		if e.Failed != nil {
+			failures++
+		}
+	}, Load: func(name string) (*dataset.Regression, error) {
+		if name == "nowhere" {
+			return nil, errors.New("no such file")
+		}
+		return waves(name)
+	}}
+	summary, err := b.Run(context.Background(), runs)
+	if err != nil || summary != (Summary{Done: 5, Failed: 10}) || failures > 2 {
+		t.Fatalf("%+v, told %d times, error %v", summary, failures, err)
+	}
+}

@@ -20,6 +20,9 @@ type Record struct {
 	Picked   []int    // rows of the data set, in the order of the picks; none in the last round
 	Warnings []string // what went otherwise than it should
 	Threads  int      // that the engine could use
+
+	By       Process // who computed it, and when: known of records that are read
+	Finished time.Time
 }
 
 // runner is a run in progress: which rows are labelled, and which are left.

@@ -13,11 +13,11 @@ import (
 // Settings are what all runs of a results file have in common. Zero fields mean
 // the paper's values.
 type Settings struct {
-	Seed   uint64 `json:"seed"`   // of everything but the splits, which are those of the published code
-	Start  int    `json:"start"`  // labelled rows of the first round; 0 means 256
-	Valid  int    `json:"valid"`  // rows for validation; 0 means 1024
-	Hidden []int  `json:"hidden"` // widths of the network's layers; nil means 512, 512
-	Epochs int    `json:"epochs"` // of each training; 0 means 256
+	Seed   uint64 `json:"seed" toml:"seed"`     // of everything but the splits, which are those of the published code
+	Start  int    `json:"start" toml:"start"`   // labelled rows of the first round; 0 means 256
+	Valid  int    `json:"valid" toml:"valid"`   // rows for validation; 0 means 1024
+	Hidden []int  `json:"hidden" toml:"hidden"` // widths of the network's layers; nil means 512, 512
+	Epochs int    `json:"epochs" toml:"epochs"` // of each training; 0 means 256
 }
 
 func (s Settings) withDefaults() Settings {

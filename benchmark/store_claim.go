@@ -179,16 +179,25 @@ func (s *Store) held(tx *sql.Tx, process int64) (bool, error) {
 	if process == s.process {
 		return false, nil
 	}
-	var host string
-	var pid int
-	var seen int64
-	if err := tx.QueryRow("SELECT host, pid, seen FROM processes WHERE id = ?", process).Scan(&host, &pid, &seen); err != nil {
-		return false, err
+	var p presence
+	err := tx.QueryRow("SELECT host, pid, seen FROM processes WHERE id = ?", process).Scan(&p.host, &p.pid, &p.seen)
+	return err == nil && p.working(), err
+}
+
+// presence is where a process is, and when it was last seen there.
+type presence struct {
+	host string
+	pid  int
+	seen int64
+}
+
+// working tells whether the process can still be at work. One of this machine is
+// known to be gone at once, another only after a while.
+func (p presence) working() bool {
+	if here, err := os.Hostname(); err == nil && here == p.host && !alive(p.pid) {
+		return false
 	}
-	if here, err := os.Hostname(); err == nil && here == host && !alive(pid) {
-		return false, nil
-	}
-	return time.Duration(now()-seen)*time.Millisecond < lease, nil
+	return time.Duration(now()-p.seen)*time.Millisecond < lease
 }
 
 // alive tells whether a process of this machine exists.

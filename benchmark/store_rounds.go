@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 )
 
 // Append writes the next round of a claimed run. It is ErrTaken if another
@@ -62,8 +63,9 @@ func unpackRows(packed []byte) ([]int, error) {
 
 const selectRounds = `SELECT dataset, activation, spec, compat, batch, rounds, split,
 		round, labels, mae, rmse, maxe, q95, q99, training, features, selection, testing, elapsed,
-		effective_dimension, fallbacks, picked, warnings, threads
-	FROM rounds JOIN runs ON runs.id = rounds.run `
+		effective_dimension, fallbacks, picked, warnings, threads,
+		version, revision, platform, cpu, simd, finished
+	FROM rounds JOIN runs ON runs.id = rounds.run JOIN processes ON processes.id = rounds.process `
 
 // records returns the rounds of one run.
 func (s *Store) records(run int64) ([]Record, error) {
@@ -115,14 +117,16 @@ func (s *Store) query(text string, args ...any) ([]Record, error) {
 func scanRecord(rows *sql.Rows) (r Record, err error) {
 	var mae, rmse, maxe, q95, q99, dimension sql.NullFloat64
 	var picked, warnings []byte
+	var finished int64
 	err = rows.Scan(&r.DataSet, &r.Activation, &r.Spec, &r.Compat, &r.BatchSize, &r.Rounds, &r.Split,
 		&r.Round.Round, &r.Labels, &mae, &rmse, &maxe, &q95, &q99, &r.Training, &r.Features, &r.Selection, &r.Testing, &r.Elapsed,
-		&dimension, &r.Fallbacks, &picked, &warnings, &r.Threads)
+		&dimension, &r.Fallbacks, &picked, &warnings, &r.Threads,
+		&r.By.Version, &r.By.Revision, &r.By.Platform, &r.By.CPU, &r.By.SIMD, &finished)
 	if err != nil {
 		return r, err
 	}
 	r.Test.MAE, r.Test.RMSE, r.Test.MaxE, r.Test.Q95, r.Test.Q99 = orNaN(mae), orNaN(rmse), orNaN(maxe), orNaN(q95), orNaN(q99)
-	r.EffectiveDimension = orNaN(dimension)
+	r.EffectiveDimension, r.Finished = orNaN(dimension), time.UnixMilli(finished)
 	if r.Picked, err = unpackRows(picked); err != nil {
 		return r, err
 	}

@@ -10,6 +10,6 @@ func newBench() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(newBenchRun(), newBenchReport())
+	c.AddCommand(newBenchRun(), newBenchStatus(), newBenchExport(), newBenchReport())
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -15,14 +16,14 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
-// benchRun is the command bench run: flags, and what they mean.
+// benchRun is the command bench run: its flags.
 type benchRun struct {
-	data, results       string
-	sets, specs, splits []string
-	activations         []string
-	rounds, batch, jobs int
-	compat, quiet       bool
-	settings            benchmark.Settings
+	preset, config, data, table, results string
+	columns                              columnFlags
+	sets, specs, splits, activations     []string
+	rounds, batch, jobs                  int
+	compat, quiet                        bool
+	settings                             benchmark.Settings
 }
 
 func newBenchRun() *cobra.Command {
@@ -30,53 +31,189 @@ func newBenchRun() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Do the runs of a grid of data sets, methods and splits",
-		Example: `  nextbatch bench run --data folder --sets fried --specs 'random;lcmd-tp:grad>sketch(512)' \
-    --splits 0-4 --compat --results results.db`,
+		Example: `  nextbatch bench run --preset quick --results quick.db
+  nextbatch bench run --sets fried --specs 'random; lcmd-tp:grad>sketch(512)' --splits 0-4 --compat --results results.db
+  nextbatch bench run --table table.csv --target y --specs 'random; default' --results results.db`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
 		Long: `For each data set, method and split: starts from 256 labelled rows, and in each
 round trains a network from scratch, measures it on the test rows, and lets the
 method pick the rows that are labelled next.
 
+The grid comes from a preset or a TOML file; flags that are given replace what
+stands there. Presets:
+
+` + presetList() + `
 Each round is written to the results file as it comes. The same command goes on
-where it was stopped; several processes may share a file.`,
+where it was stopped, with the same results as if it had not been; several
+processes on one machine may share a file.`,
 	}
+	b.register(c)
+	return c
+}
+
+func presetList() string {
+	var text strings.Builder
+	for _, p := range benchmark.Presets() {
+		text.WriteString("  " + p.Name + ": " + p.Description + "\n")
+	}
+	return text.String()
+}
+
+func (b *benchRun) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&b.data, "data", "", "folder with the files of the data sets")
 	flags.StringVar(&b.results, "results", "", "results file; made if it does not exist")
-	flags.StringSliceVar(&b.sets, "sets", nil, "data sets")
+	flags.StringVar(&b.preset, "preset", "", "grid by name")
+	flags.StringVar(&b.config, "grid", "", "TOML file with the grid")
+	flags.StringVar(&b.data, "data", "data", "folder with the files of the data sets")
+	flags.StringSliceVar(&b.sets, "sets", nil, "data sets; nextbatch data list has them")
+	flags.StringVar(&b.table, "table", "", "a table of your own as a data set")
+	flags.StringVar(&b.columns.target, "target", "", "column of the labels of the table")
 	flags.StringArrayVar(&b.specs, "specs", nil, "methods, separated by semicolons; may be repeated")
 	flags.StringSliceVar(&b.splits, "splits", []string{"0-19"}, "numbers of the splits, such as 0-4,7")
 	flags.StringSliceVar(&b.activations, "activation", []string{"relu"}, "activation functions of the networks")
 	flags.IntVar(&b.rounds, "rounds", 16, "rounds of picking")
 	flags.IntVarP(&b.batch, "batch", "n", 256, "rows to pick in a round")
 	flags.BoolVar(&b.compat, "compat", false, "follow the published code where it differs from the paper")
-	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time")
+	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time; each has one thread, a single one has all")
 	flags.Uint64Var(&b.settings.Seed, "seed", 0, "seed of networks and methods")
 	flags.IntVar(&b.settings.Start, "start", 256, "labelled rows to start with")
 	flags.IntVar(&b.settings.Valid, "valid", 1024, "rows for validation")
 	flags.IntVar(&b.settings.Epochs, "epochs", 256, "epochs of each training")
 	flags.IntSliceVar(&b.settings.Hidden, "hidden", []int{512, 512}, "widths of the network's hidden layers")
-	flags.BoolVarP(&b.quiet, "quiet", "q", false, "print no progress")
-	return c
+	flags.BoolVarP(&b.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	b.columns.register(c)
 }
 
-// grid is what the flags ask for.
-func (b *benchRun) grid() (benchmark.Grid, error) {
-	splits, err := parseNumbers(b.splits)
+func (b *benchRun) run(cmd *cobra.Command) error {
+	e, err := b.experiment(cmd.Flags().Changed)
 	if err != nil {
-		return benchmark.Grid{}, usagef("--splits: %w", err)
+		return err
 	}
-	g := benchmark.Grid{
-		Sets: b.sets, Activations: b.activations, Compat: b.compat, Splits: splits,
-		Schedules: []benchmark.Schedule{{Rounds: b.rounds, Batch: b.batch}},
+	runs, err := e.Runs()
+	if err := errors.Join(err, e.Settings.Check(), b.columns.check()); err != nil {
+		return usageError{err}
 	}
-	for _, text := range b.specs {
-		for spec := range strings.SplitSeq(text, ";") {
-			g.Specs = append(g.Specs, strings.TrimSpace(spec))
+	if b.results == "" {
+		return usagef("--results must name the file for the results")
+	}
+	if b.jobs < 1 {
+		return usagef("--jobs must be at least 1")
+	}
+	store, err := benchmark.Open(b.results)
+	if err != nil {
+		return dataError{err}
+	}
+	err = b.work(cmd, store, e.Settings, runs)
+	return errors.Join(err, store.Close())
+}
+
+// experiment is what the flags ask for: a preset or a file, with what was given
+// on the command line in its place.
+func (b *benchRun) experiment(given func(flag string) bool) (benchmark.Experiment, error) {
+	e, err := b.basis()
+	if err != nil {
+		return e, err
+	}
+	if b.table != "" {
+		b.sets = append(b.sets, tableName(b.table))
+	}
+	if len(b.sets) > 0 {
+		e.Sets = b.sets
+	}
+	if len(b.specs) > 0 {
+		e.Specs = splitSpecs(b.specs)
+	}
+	if given("splits") || e.Splits == nil {
+		if e.Splits, err = parseNumbers(b.splits); err != nil {
+			return e, usagef("--splits: %w", err)
 		}
 	}
-	return g, nil
+	if given("activation") || e.Activations == nil {
+		e.Activations = b.activations
+	}
+	if given("rounds") || given("batch") || e.Schedules == nil {
+		e.Schedules = []benchmark.Schedule{{Rounds: b.rounds, Batch: b.batch}}
+	}
+	if given("compat") {
+		e.Compat = b.compat
+	}
+	b.overlay(&e.Settings, given)
+	return e, b.checkTable()
+}
+
+func (b *benchRun) basis() (benchmark.Experiment, error) {
+	switch {
+	case b.preset != "" && b.config != "":
+		return benchmark.Experiment{}, usagef("give --preset or --grid, not both")
+	case b.preset != "":
+		p, err := benchmark.FindPreset(b.preset)
+		if err != nil {
+			return p.Experiment, usagef("--preset: %w", err)
+		}
+		return p.Experiment, nil
+	case b.config != "":
+		e, err := benchmark.ReadExperiment(b.config)
+		if err != nil {
+			return e, dataError{err}
+		}
+		return e, nil
+	}
+	return benchmark.Experiment{}, nil
+}
+
+// overlay puts settings that were given on the command line in the place of
+// those of a preset or file.
+func (b *benchRun) overlay(s *benchmark.Settings, given func(string) bool) {
+	if given("seed") {
+		s.Seed = b.settings.Seed
+	}
+	if given("start") {
+		s.Start = b.settings.Start
+	}
+	if given("valid") {
+		s.Valid = b.settings.Valid
+	}
+	if given("epochs") {
+		s.Epochs = b.settings.Epochs
+	}
+	if given("hidden") {
+		s.Hidden = b.settings.Hidden
+	}
+}
+
+func (b *benchRun) checkTable() error {
+	if (b.table == "") != (b.columns.target == "") {
+		return usagef("--table and --target belong together")
+	}
+	if b.table == "" {
+		return nil
+	}
+	if _, err := source.FindSet(tableName(b.table)); err == nil || tableName(b.table) == benchmark.GeneratedSet {
+		return usagef("--table %s: a data set of the benchmark is called so; rename the file", b.table)
+	}
+	return nil
+}
+
+// tableName is what a table is called in the results.
+func tableName(path string) string {
+	name := filepath.Base(path)
+	for _, extension := range []string{".gz", filepath.Ext(strings.TrimSuffix(name, ".gz"))} {
+		name = strings.TrimSuffix(name, extension)
+	}
+	return name
+}
+
+// splitSpecs returns the methods that a flag lists.
+func splitSpecs(texts []string) (specs []string) {
+	for _, text := range texts {
+		for spec := range strings.SplitSeq(text, ";") {
+			if spec = strings.TrimSpace(spec); spec != "" {
+				specs = append(specs, spec)
+			}
+		}
+	}
+	return specs
 }
 
 // parseNumbers reads a list such as 0-4, 7.
@@ -98,54 +235,53 @@ func parseNumbers(texts []string) (numbers []int, err error) {
 	return numbers, nil
 }
 
-func (b *benchRun) run(cmd *cobra.Command) error {
-	grid, err := b.grid()
-	if err != nil {
-		return err
-	}
-	runs, err := grid.Runs()
-	if err := errors.Join(err, b.settings.Check()); err != nil {
-		return usageError{err}
-	}
-	if b.results == "" {
-		return usagef("--results must name the file for the results")
-	}
-	if b.jobs < 1 {
-		return usagef("--jobs must be at least 1")
-	}
-	store, err := benchmark.Open(b.results)
+func (b *benchRun) work(cmd *cobra.Command, store *benchmark.Store, settings benchmark.Settings, runs []benchmark.Run) error {
+	leave, err := store.Join(thisProcess(), settings)
 	if err != nil {
 		return dataError{err}
 	}
-	err = b.work(cmd, store, runs)
-	return errors.Join(err, store.Close())
-}
-
-func (b *benchRun) work(cmd *cobra.Command, store *benchmark.Store, runs []benchmark.Run) error {
-	leave, err := store.Join(thisProcess(), b.settings)
-	if err != nil {
-		return dataError{err}
-	}
-	progress := newBenchProgress(cmd.ErrOrStderr(), b.quiet, runs)
-	bench := benchmark.Bench{
-		Store: store, Settings: b.settings, Jobs: b.jobs, Watch: progress.watch,
-		Load: func(name string) (*dataset.Regression, error) { return source.LoadSet(name, b.data) },
-	}
+	progress := newBenchProgress(cmd.ErrOrStderr(), b.quiet, store, benchmark.NewForecast(settings, b.jobs, runs, nil))
+	bench := benchmark.Bench{Store: store, Settings: settings, Jobs: b.jobs, Watch: progress.watch, Load: b.load}
 	summary, err := bench.Run(cmd.Context(), runs)
-	progress.end(summary)
+	progress.done()
 	// What ended the work says more than that the claims could not be given back.
 	if left := leave(); err == nil {
 		err = left
 	}
-	switch {
-	case cmd.Context().Err() != nil:
+	if cmd.Context().Err() != nil {
 		return errorf("stopped; the same command goes on from here: %w", context.Canceled)
-	case err != nil:
+	}
+	if err != nil {
 		return err
-	case summary.Failed > 0:
-		return partialError{picked: len(runs) - summary.Failed, asked: len(runs), reason: "see above"}
+	}
+	progress.say("%d of %d runs are done", summary.Done, len(runs))
+	if summary.Taken > 0 {
+		progress.say("%d runs are in the hands of other processes", summary.Taken)
+	}
+	if summary.Failed > 0 {
+		return someError{summary.Failed, len(runs), errorf("%d of %d runs failed; they are tried again with the next bench run", summary.Failed, len(runs))}
 	}
 	return nil
+}
+
+// load returns a data set: the table of the user, generated, or of the paper.
+func (b *benchRun) load(name string) (*dataset.Regression, error) {
+	switch {
+	case b.table != "" && name == tableName(b.table):
+		t, err := b.columns.read(b.table, false)
+		if err != nil {
+			return nil, err
+		}
+		p := dataset.Preparation{Target: dataset.Target{Columns: []string{b.columns.target}}}
+		if b.columns.id != "" {
+			p.Drop = []string{b.columns.id}
+		}
+		return dataset.Prepare(t, p)
+	case name == benchmark.GeneratedSet:
+		x, y := friedman(0, "benchmark", 20_000)
+		return &dataset.Regression{X: x, Y: y}, nil
+	}
+	return source.LoadSet(name, b.data)
 }
 
 // thisProcess says where results come from.

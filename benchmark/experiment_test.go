@@ -1,0 +1,120 @@
+package benchmark
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPresets(t *testing.T) {
+	for name, want := range map[string]int{
+		"paper-relu": 15 * 76 * 20, "paper-silu": 15 * 76 * 20, "paper-batch-sizes": 15 * 8 * 20 * 7, "quick": 9,
+	} {
+		p, err := FindPreset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs, err := p.Experiment.Runs()
+		if err != nil || len(runs) != want {
+			t.Errorf("%s: %d runs, want %d; %v", name, len(runs), want, err)
+		}
+		for _, r := range runs {
+			labels := r.Rounds * r.BatchSize
+			if name != "quick" && (!r.Compat || labels != 4096) || name == "paper-silu" && r.Activation != "silu" {
+				t.Fatalf("%s has %v", name, r)
+			}
+		}
+	}
+	if _, err := FindPreset("paper"); err == nil || !strings.Contains(err.Error(), "paper-relu") {
+		t.Errorf("no such preset: %v", err)
+	}
+}
+
+func TestReadExperiment(t *testing.T) {
+	good := `sets = ["fried"]
+activations = ["relu", "silu"]
+specs = ["random", "default", "NN_lcmd-tp_grad_rp-512"]
+splits = [3]
+schedules = [{rounds = 2, batch = 5}]
+[settings]
+hidden = [7]
+`
+	for text, want := range map[string]string{
+		good:                             "",
+		"\nsprits = [1]":                 `line 2: there is no field "sprits"`,
+		"splits = [0, x]":                "line 1",
+		good + "epochs = 'many'":         "line 8",
+		good + "start = 20\nsigma = 0.2": `line 9: there is no field "settings.sigma"`,
+	} {
+		path := filepath.Join(t.TempDir(), "grid.toml")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		e, err := ReadExperiment(path)
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: error %v, want %s", text, err, want)
+			}
+			continue
+		}
+		runs, err := e.Runs()
+		if err != nil || len(runs) != 6 || e.Settings.Hidden[0] != 7 {
+			t.Fatalf("%+v, %v", runs, err)
+		}
+		// Without and with compat, which published ids have.
+		if runs[1].Spec != runs[2].Spec || runs[1].Compat || !runs[2].Compat {
+			t.Errorf("%v and %v", runs[1], runs[2])
+		}
+	}
+}
+
+func TestGridRefuses(t *testing.T) {
+	_, err := Grid{Specs: []string{"lcmd-tp:grad>sketch(512)", "nonsense"}, Activations: []string{"relux"}, Splits: []int{-1}, Sets: []string{"x"}, Schedules: []Schedule{{}}}.Runs()
+	for _, want := range []string{"nonsense", "relux", "split -1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q: %v", want, err)
+		}
+	}
+	if _, err := (Grid{}).Runs(); err == nil || !strings.Contains(err.Error(), "no data sets") || !strings.Contains(err.Error(), "no splits") {
+		t.Errorf("an empty grid: %v", err)
+	}
+}
+
+// A forecast from some rounds fits the rest, if rounds take as long as they
+// should.
+func TestForecast(t *testing.T) {
+	runs := tinyRuns(t, 0, 1)
+	f := NewForecast(tiny, 2, runs, map[Run]int{runs[0]: 4})
+	if _, known := f.Left(); known {
+		t.Error("a forecast out of nothing")
+	}
+	if done, of := f.Rounds(); done != 4 || of != 40 {
+		t.Errorf("%d of %d rounds", done, of)
+	}
+	round := func(r Run, n int) Record {
+		rec := Record{Round: Round{Run: r, Round: n}}
+		rec.Training = f.work(r, n) * 1e-6
+		rec.Elapsed = rec.Training
+		if n < r.Rounds {
+			rec.Elapsed += float64(len(r.Spec))
+		}
+		return rec
+	}
+	total := 0.0
+	for _, r := range runs[1:] {
+		for n := range 4 {
+			rec := round(r, n)
+			if r.Split == 0 && n == 0 || r == runs[5] {
+				f.Add(rec)
+			} else {
+				total += rec.Elapsed
+			}
+		}
+	}
+	left, known := f.Left()
+	if want := time.Duration(total / 2 * 1e9); !known || (left-want).Abs() > time.Millisecond {
+		t.Errorf("%v left, want %v", left, want)
+	}
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+func newBenchStatus() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:     "status RESULTS",
+		Short:   "Tell how far the runs of a results file are",
+		Example: "  nextbatch bench status results.db --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := benchStatusOf(args[0])
+			if err != nil {
+				return dataError{err}
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			return printBenchStatus(cmd.OutOrStdout(), list)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return c
+}
+
+// benchStatus is what bench status prints as JSON.
+type benchStatus struct {
+	Settings benchmark.Settings `json:"settings"`
+	Runs     int                `json:"runs"`
+	Done     int                `json:"done"`
+	Working  int                `json:"working"` // runs that a process is at work on
+	Methods  []methodStatus     `json:"methods"`
+	Failures []runFailure       `json:"failures"`
+}
+
+// methodStatus is the runs of a method on a data set, one for each split.
+type methodStatus struct {
+	DataSet    string  `json:"dataset"`
+	Activation string  `json:"activation"`
+	Spec       string  `json:"spec"`
+	Compat     bool    `json:"compat"`
+	Batch      int     `json:"batch"`
+	Rounds     int     `json:"rounds"`
+	Runs       int     `json:"runs"`
+	Done       int     `json:"done"`
+	Working    int     `json:"working"`
+	Failed     int     `json:"failed"`
+	Seconds    float64 `json:"seconds"` // mean of the finished runs; 0 if there are none
+}
+
+type runFailure struct {
+	Run   string `json:"run"`
+	Error string `json:"error"`
+}
+
+func benchStatusOf(path string) (benchStatus, error) {
+	s, err := benchmark.OpenReadOnly(path)
+	if err != nil {
+		return benchStatus{}, err
+	}
+	runs, err := s.Status()
+	settings, errSettings := s.Settings()
+	all := benchStatus{Settings: settings, Runs: len(runs), Methods: []methodStatus{}, Failures: []runFailure{}}
+	for _, r := range runs {
+		all.add(r)
+	}
+	for i := range all.Methods {
+		all.Methods[i].Seconds /= max(1, float64(all.Methods[i].Done))
+	}
+	return all, errors.Join(err, errSettings, s.Close())
+}
+
+// add counts a run. Those of one method follow each other.
+func (a *benchStatus) add(r benchmark.RunStatus) {
+	m := methodStatus{
+		DataSet: r.Run.DataSet, Activation: r.Run.Activation, Spec: r.Run.Spec, Compat: r.Run.Compat,
+		Batch: r.Run.BatchSize, Rounds: r.Run.Rounds,
+	}
+	if n := len(a.Methods); n == 0 || !a.Methods[n-1].same(m) {
+		a.Methods = append(a.Methods, m)
+	}
+	to := &a.Methods[len(a.Methods)-1]
+	to.Runs++
+	switch {
+	case r.Finished():
+		to.Done++
+		a.Done++
+		to.Seconds += r.Seconds
+	case r.Working:
+		to.Working++
+		a.Working++
+	case r.Failure != "":
+		to.Failed++
+		a.Failures = append(a.Failures, runFailure{r.Run.String(), r.Failure})
+	}
+}
+
+// same tells whether two have the same method and data set.
+func (m methodStatus) same(other methodStatus) bool {
+	m.Runs, m.Done, m.Working, m.Failed, m.Seconds = 0, 0, 0, 0, 0
+	return m == other
+}
+
+func printBenchStatus(out io.Writer, s benchStatus) error {
+	fmt.Fprintf(out, "%d of %d runs are done, %d under way\n\n", s.Done, s.Runs, s.Working)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "data set\tactivation\tmethod\trounds\tdone\tunder way\tfailed\tseconds a run")
+	for _, m := range s.Methods {
+		compat := ""
+		if m.Compat {
+			compat = "@compat"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s%s\t%d x %d\t%d of %d\t%d\t%d\t%.1f\n",
+			m.DataSet, m.Activation, m.Spec, compat, m.Rounds, m.Batch, m.Done, m.Runs, m.Working, m.Failed, m.Seconds)
+	}
+	for i, f := range s.Failures {
+		if i == 0 {
+			fmt.Fprintln(w, "\nfailed:")
+		}
+		fmt.Fprintf(w, "%s: %s\n", f.Run, f.Error)
+	}
+	return w.Flush()
+}
+
+func newBenchExport() *cobra.Command {
+	out := ""
+	c := &cobra.Command{
+		Use:     "export RESULTS --out FILE",
+		Short:   "Write results as a table, a row for each round",
+		Example: "  nextbatch bench export results.db --out results.parquet",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("--out must name the file to write")
+			}
+			if err := checkOutput("--out", out, tableExtensions()...); err != nil {
+				return err
+			}
+			return benchExport(args[0], out)
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "file to write: .csv, .tsv, .jsonl or .parquet; .gz may follow")
+	return c
+}
+
+func benchExport(results, out string) error {
+	s, err := benchmark.OpenReadOnly(results)
+	if err != nil {
+		return dataError{err}
+	}
+	records, err := s.Records()
+	settings, errSettings := s.Settings()
+	if err := errors.Join(err, errSettings, s.Close()); err != nil {
+		return dataError{err}
+	}
+	t, err := benchmark.Table(records, settings.Seed)
+	if err != nil {
+		return err
+	}
+	return source.WriteFile(out, t)
+}

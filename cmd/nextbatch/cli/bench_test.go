@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+// bench runs a command and returns what it printed and said.
+func bench(t *testing.T, want int, args ...string) (string, string) {
+	t.Helper()
+	var out, log bytes.Buffer
+	if code := Run(append([]string{"bench"}, args...), &out, &log); code != want {
+		t.Fatalf("%v: exit code %d, want %d\n%s", args, code, want, log.String())
+	}
+	return out.String(), log.String()
+}
+
+// smallTable writes a table with a column for ids and one of categories.
+func smallTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("name,size,kind,y\n")
+	for i := range 300 {
+		fmt.Fprintf(&b, "row %d,%d,%s,%d\n", i, i*37%100, []string{"a", "b", "c"}[i%3], i*37%100+10*(i%3))
+	}
+	path := filepath.Join(t.TempDir(), "small.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestBenchOnATable(t *testing.T) {
+	results := filepath.Join(t.TempDir(), "results.db")
+	run := []string{"run", "--table", smallTable(t), "--target", "y", "--id", "name", "--specs", "random; lcmd-tp:ll", "--splits", "0,2-3",
+		"--rounds", "2", "--batch", "4", "--start", "10", "--valid", "20", "--epochs", "3", "--hidden", "8", "--results", results}
+	_, log := bench(t, exitOK, run...)
+	if !strings.Contains(log, "6 of 6 runs are done") || !strings.Contains(log, "small, lcmd-tp:ll, relu, 2 x 4, split 3: RMSE") {
+		t.Errorf("says %q", log)
+	}
+	if _, log = bench(t, exitOK, run...); strings.Contains(log, "RMSE") {
+		t.Errorf("did it again: %q", log)
+	}
+	if _, log = bench(t, exitData, append(run, "--epochs", "4")...); !strings.Contains(log, `"epochs":3`) {
+		t.Errorf("other settings: %q", log)
+	}
+	out, _ := bench(t, exitOK, "status", results, "--json")
+	var status benchStatus
+	if err := json.Unmarshal([]byte(out), &status); err != nil || status.Runs != 6 || status.Done != 6 || len(status.Methods) != 2 || status.Methods[0].Done != 3 {
+		t.Errorf("status %s, %v", out, err)
+	}
+	if out, _ := bench(t, exitOK, "status", results); !strings.Contains(out, "3 of 3") {
+		t.Errorf("status %s", out)
+	}
+	for _, name := range []string{"r.csv", "r.parquet"} {
+		path := filepath.Join(t.TempDir(), name)
+		bench(t, exitOK, "export", results, "--out", path)
+		table, err := source.ReadFile(path, source.Options{})
+		if err != nil || table.Rows() != 18 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		labels, err := table.Numeric("labels")
+		if err != nil || labels.Float(2) != 18 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestBenchUsage(t *testing.T) {
+	results := filepath.Join(t.TempDir(), "results.db")
+	text := filepath.Join(t.TempDir(), "text.db")
+	if err := os.WriteFile(text, []byte("hello"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exitUsage, "no specs", []string{"run", "--sets", "fried", "--results", results}},
+		{exitUsage, "paper-relu", []string{"run", "--preset", "paper", "--results", results}},
+		{exitUsage, "--results", []string{"run", "--preset", "quick"}},
+		{exitUsage, "--target", []string{"run", "--table", "x.csv", "--specs", "random", "--results", results}},
+		{exitUsage, "rename", []string{"run", "--table", "fried.csv", "--target", "y", "--specs", "random", "--results", results}},
+		{exitUsage, "5-2", []string{"run", "--preset", "quick", "--splits", "5-2", "--results", results}},
+		{exitUsage, "nonsense", []string{"run", "--preset", "quick", "--specs", "nonsense", "--results", results}},
+		{exitUsage, "--jobs", []string{"run", "--preset", "quick", "--jobs", "0", "--results", results}},
+		{exitData, "no results file", []string{"run", "--preset", "quick", "--results", text}},
+		{exitData, "no results file", []string{"status", text}},
+		{exitData, "not exist", []string{"export", results, "--out", filepath.Join(t.TempDir(), "x.csv")}},
+		{exitUsage, "--out", []string{"export", text, "--out", "x.doc"}},
+		{exitPartial, "no runs on it: data set fried", []string{"run", "--sets", "fried", "--data", t.TempDir(), "--specs", "random", "--results", results}},
+	} {
+		if _, log := bench(t, c.code, c.args...); !strings.Contains(log, c.want) {
+			t.Errorf("%v: says %q, not %q", c.args, log, c.want)
+		}
+	}
+	if raw, _ := os.ReadFile(text); string(raw) != "hello" {
+		t.Error("the file has changed")
+	}
+}
+
+func TestTableName(t *testing.T) {
+	for path, want := range map[string]string{"a/b.csv": "b", "b.csv.gz": "b", "b.c.parquet": "b.c", "b": "b"} {
+		if got := tableName(path); got != want {
+			t.Errorf("%s is called %s, want %s", path, got, want)
+		}
+	}
+}
