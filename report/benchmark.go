@@ -17,7 +17,7 @@ func Benchmark(results benchmark.Results, paper bool) (*Page, error) {
 	}
 	studies := benchmark.NewStudies(results)
 	page := &Page{Title: "Benchmark of batch active learning methods"}
-	runs, finished := 0, 0
+	finished := 0
 	for _, s := range studies {
 		for _, m := range s.Methods {
 			finished += s.Runs(m, s.DataSets...)
@@ -28,8 +28,7 @@ func Benchmark(results benchmark.Results, paper bool) (*Page, error) {
 		page.Sections = append(page.Sections, Section{Title: "Batch sizes: " + g.title(), Figures: g.figures()})
 	}
 	page.Sections = append(page.Sections, Section{Title: "How LCMD picks", Figures: []*Figure{LCMDSteps()}})
-	runs = countRuns(results)
-	page.Intro = []string{plural(finished, "complete run", "complete runs") + " of " + plural(runs, "run that was begun.", "runs that were begun.")}
+	page.Intro = []string{plural(finished, "complete run", "complete runs") + " of " + plural(countRuns(results), "run that was begun.", "runs that were begun.")}
 	return page, nil
 }
 

@@ -90,11 +90,16 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 	if err != nil {
 		return dataError{fmt.Errorf("%s: %w", b.results, err)}
 	}
+	p := newProgress(cmd.ErrOrStderr(), b.quiet)
+	for _, s := range page.Sections {
+		for _, text := range s.Text {
+			p.say("%s: %s", s.Title, text)
+		}
+	}
 	tables := pageTables(page)
 	if b.out == "" {
 		return printTables(cmd.OutOrStdout(), tables)
 	}
-	p := newProgress(cmd.ErrOrStderr(), b.quiet)
 	if err := b.write(cmd.Context(), page, p); err != nil {
 		return err
 	}
