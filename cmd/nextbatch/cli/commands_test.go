@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"bufio"
 	"encoding/json"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -181,61 +178,5 @@ func TestHelpHasExamples(t *testing.T) {
 		if c.Short == "" || !strings.Contains(c.Example, "nextbatch "+c.Name()) {
 			t.Errorf("%s has no example", c.Name())
 		}
-	}
-}
-
-// asProgram in the environment makes the test binary the program itself.
-const asProgram = "NEXTBATCH_TEST_AS_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr))
-	}
-	os.Exit(m.Run())
-}
-
-// TestSignals ends the program in the middle of a training. Ctrl-C gives the exit
-// code for it; whatever the signal, the old output stays as it was and there is no
-// other file.
-func TestSignals(t *testing.T) {
-	for _, signal := range []os.Signal{os.Interrupt, os.Kill} {
-		t.Run(signal.String(), func(t *testing.T) {
-			dir := t.TempDir()
-			out := filepath.Join(dir, "b.csv")
-			if err := os.WriteFile(out, []byte("old"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			c := exec.Command(os.Args[0], "select", sample(t), "--target", "y", "-n", "5", "--hidden", "16", "--epochs", "100000000", "--out", out)
-			c.Env = append(os.Environ(), asProgram+"=1")
-			pipe, err := c.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
-			log := bufio.NewReader(pipe)
-			line, err := log.ReadString('\n') // told before the training
-			if err != nil || !strings.Contains(line, "labelled rows") {
-				t.Errorf("%v: %q", err, line)
-			}
-			if err := c.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
-			rest, _ := io.ReadAll(log)
-			_ = c.Wait()
-			if code := c.ProcessState.ExitCode(); signal == os.Interrupt && code != exitInterrupted {
-				t.Errorf("exit code %d: %s", code, rest)
-			}
-			if text, _ := os.ReadFile(out); string(text) != "old" {
-				t.Errorf("the output is now %q", text)
-			}
-			if entries, _ := os.ReadDir(dir); len(entries) != 1 {
-				t.Errorf("files %v", entries)
-			}
-			if strings.Contains(line+string(rest), "\r") {
-				t.Errorf("a bar in a pipe: %q", rest)
-			}
-		})
 	}
 }

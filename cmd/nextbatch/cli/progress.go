@@ -198,13 +198,16 @@ func (p *progress) close() {
 // epoch returns the function to call after each epoch of training.
 func (p *progress) epoch(members int) func(network.Epoch) {
 	return func(e network.Epoch) {
-		p.step(fmt.Sprintf("training network %d of %d, epoch", e.Member+1, members), e.Number, e.Of,
-			fmt.Sprintf("validation RMSE %.4g (labels have deviation 1)", e.ValidRMSE))
+		name := "training epochs"
+		if members > 1 {
+			name = fmt.Sprintf("training epochs of network %d of %d", e.Member+1, members)
+		}
+		p.step(name, e.Number, e.Of, fmt.Sprintf("validation RMSE %.3g deviations", e.ValidRMSE))
 	}
 }
 
 // selection returns the function to call while rows are embedded and picked.
 func (p *progress) selection() func(nextbatch.Progress) {
-	names := map[nextbatch.Stage]string{nextbatch.Embedding: "computing the kernel, row", nextbatch.Picking: "selecting, step"}
+	names := map[nextbatch.Stage]string{nextbatch.Embedding: "rows embedded", nextbatch.Picking: "selection steps"}
 	return func(now nextbatch.Progress) { p.step(names[now.Stage], now.Done, now.Of, "") }
 }

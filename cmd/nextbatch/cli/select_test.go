@@ -16,7 +16,6 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -362,66 +361,6 @@ func TestSelectDryRun(t *testing.T) {
 	}
 	if out, _ := must(t, exitOK, args...); !strings.Contains(out, "memory") || !strings.Contains(out, "time") {
 		t.Error(out)
-	}
-}
-
-// TestSelectRealData blanks all labels but 256 of the shared data sets.
-func TestSelectRealData(t *testing.T) {
-	dir := golden.Data(t)
-	for _, c := range []struct{ file, target string }{
-		{"CASP.csv.gz", "RMSD"}, {"diamonds.csv.gz", "price"}, {"fried.arff.gz", ""}, {"sgemm_product.csv.gz", "Run1 (ms)"},
-	} {
-		t.Run(c.file, func(t *testing.T) {
-			table, err := source.ReadFile(filepath.Join(dir, c.file), source.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			rows := make([]int, min(table.Rows(), 6000))
-			for i := range rows {
-				rows[i] = i * (table.Rows() / len(rows))
-			}
-			table = table.Select(rows)
-			if c.target == "" {
-				c.target = table.Names()[len(table.Names())-1]
-			}
-			path := filepath.Join(t.TempDir(), "blanked.csv")
-			blank(t, path, table, c.target)
-			r := selectJSON(t, path, "--target", c.target, "-n", "64")
-			if len(r.Indices) != 64 || r.Metrics.Labelled != 256 || r.Missing != 0 {
-				t.Errorf("%+v", r.Metrics)
-			}
-		})
-	}
-}
-
-// blank writes the table with the labels of 256 rows.
-func blank(t *testing.T, path string, table *dataset.Table, target string) {
-	t.Helper()
-	y, err := table.Numeric(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	labels := dataset.NewNumeric(target)
-	for row := range table.Rows() {
-		if row%23 == 0 && row < 23*256 {
-			labels.Append(y.Float(row))
-		} else {
-			labels.Append(math.NaN())
-		}
-	}
-	columns := slices.Clone(table.Columns())
-	columns[slices.Index(table.Names(), target)] = labels
-	blanked, err := dataset.NewTable(columns...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if err := source.WriteCSV(file, blanked); err != nil {
-		t.Fatal(err)
 	}
 }
 

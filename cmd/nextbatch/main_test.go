@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nextbatch/nextbatch/internal/golden"
+)
+
+// The scripts of testdata run the program as people do. Beside the
+// commands of package testscript they know:
+//
+//	code N PROGRAM …               run, and want this exit code
+//	table FILE ROWS LABELLED       a table with ids, of which every so many rows have a label
+//	numbers FILE ROWS COLUMNS      a matrix: .npy, .npz (array "a") or .mat (variable "a")
+//	blanked FILE SET COLUMN        a data set beside the checkout, with the labels of 256 rows
+//	signal NAME PATTERN CODE PROGRAM …    send a signal once standard error matches, and want this exit code
+//	kill-writing FILE PROGRAM …    kill the program while it writes the file
+//	tmpfs FOLDER SIZE [ro]         a small file system, or one that cannot be written; see the condition [mount]
+//	no-other-files FOLDER NAME …   the folder has just these files
+
+var full = flag.Bool("full", false, "train for all epochs on the real data sets")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"nextbatch": main})
+}
+
+func TestScripts(t *testing.T) { run(t, "script", nil) }
+
+// TestRealData takes the data sets beside the checkout through select, from
+// their raw files.
+func TestRealData(t *testing.T) {
+	env := map[string]string{"DATA": golden.Data(t), "EPOCHS": "2", "HIDDEN": "64"}
+	if *full {
+		env["EPOCHS"], env["HIDDEN"] = "256", "512,512"
+	}
+	run(t, "real", env)
+}
+
+func run(t *testing.T, dir string, env map[string]string) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", dir),
+		Setup: func(e *testscript.Env) error {
+			for name, value := range env {
+				e.Setenv(name, value)
+			}
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"code": code, "table": table, "numbers": numbers, "blanked": blanked, "signal": signal,
+			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles,
+		},
+		Condition:           condition(t),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+// TestScriptsNameEveryCommand: no command is without a script.
+func TestScriptsNameEveryCommand(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %d scripts", err, len(files))
+	}
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	help, err := nextbatch("help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?s)Available Commands:\n(.*?)\n\n`).FindSubmatch(help)
+	if list == nil {
+		t.Fatalf("no commands in %s", help)
+	}
+	for line := range strings.Lines(string(list[1])) {
+		if name := strings.Fields(line)[0]; !strings.Contains(all.String(), "nextbatch "+name) {
+			t.Errorf("no script runs nextbatch %s", name)
+		}
+	}
+}
+
+// nextbatch is a run of the program outside of a script.
+func nextbatch(args ...string) *exec.Cmd { return exec.Command("nextbatch", args...) }
+
+func must(ts *testscript.TestScript, neg bool, args []string, least int) {
+	if neg || len(args) < least {
+		ts.Fatalf("wrong arguments %q", args)
+	}
+}
+
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 2)
+	wantCode(ts, args[0], ts.Exec(args[1], args[2:]...))
+}
+
+func wantCode(ts *testscript.TestScript, want string, err error) {
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(got) != want {
+		ts.Fatalf("exit code %d, not %s", got, want)
+	}
+}
+
+// longest is how long a program may be at it that waits for a signal.
+const longest = 2 * time.Minute
+
+// start begins a program in the folder and with the environment of the script.
+// What it says on standard error comes line by line.
+func start(ts *testscript.TestScript, args []string) (*exec.Cmd, *bufio.Reader) {
+	path, err := exec.LookPath(args[0])
+	ts.Check(err)
+	c := exec.Command(path, args[1:]...)
+	c.Dir = ts.MkAbs(".")
+	pipe, err := c.StderrPipe()
+	ts.Check(err)
+	ts.Check(c.Start())
+	late := time.AfterFunc(longest, func() { _ = c.Process.Kill() })
+	ts.Defer(func() { late.Stop(); _ = c.Process.Kill() })
+	return c, bufio.NewReader(pipe)
+}
+
+var signals = map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill}
+
+func signal(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 4)
+	pattern := regexp.MustCompile(args[1])
+	c, log := start(ts, args[3:])
+	var said strings.Builder
+	for {
+		line, err := log.ReadString('\n')
+		said.WriteString(line)
+		if pattern.MatchString(line) {
+			break
+		}
+		if err != nil {
+			ts.Fatalf("%q does not come: %s", args[1], said.String())
+		}
+	}
+	ts.Check(c.Process.Signal(signals[args[0]]))
+	rest, _ := io.ReadAll(log)
+	said.Write(rest)
+	err := c.Wait()
+	_, _ = io.WriteString(ts.Stderr(), said.String())
+	wantCode(ts, args[2], err)
+}
+
+// killWriting waits for the temporary file beside the output and kills the
+// program before that is complete. If the program is quicker, it tries again.
+func killWriting(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 2)
+	for range 20 {
+		c, _ := start(ts, args[1:])
+		end := make(chan struct{})
+		go func() { _ = c.Wait(); close(end) }()
+		if waitForPart(ts.MkAbs(args[0]), end) {
+			_ = c.Process.Kill()
+		}
+		<-end
+		if c.ProcessState.ExitCode() == -1 { // killed
+			return
+		}
+	}
+	ts.Fatalf("the program was never seen writing")
+}
+
+// waitForPart tells whether a part of the file was there before the end.
+func waitForPart(path string, end <-chan struct{}) bool {
+	pattern := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	for {
+		select {
+		case <-end:
+			return false
+		default:
+		}
+		names, _ := filepath.Glob(pattern)
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil && info.Size() > 0 {
+				return true
+			}
+		}
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// tmpfs mounts a file system until the script ends.
+func tmpfs(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 2)
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	unmount, err := mount(dir, strings.Join(append([]string{"size=" + args[1]}, args[2:]...), ","))
+	ts.Check(err)
+	ts.Defer(unmount)
+}
+
+func mount(dir, options string) (unmount func(), err error) {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "nextbatch-test", dir).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	return func() { _ = exec.Command("umount", dir).Run() }, nil
+}
+
+// condition knows "mount": whether this user may mount a file system.
+func condition(t *testing.T) func(name string) (bool, error) {
+	mayMount := sync.OnceValue(func() bool {
+		unmount, err := mount(t.TempDir(), "size=4k")
+		if err == nil {
+			unmount()
+		}
+		return err == nil
+	})
+	return func(name string) (bool, error) {
+		if name != "mount" {
+			return false, fmt.Errorf("there is no condition %q", name)
+		}
+		return mayMount(), nil
+	}
+}
+
+func noOtherFiles(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 1)
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(args[1:], " ") {
+		ts.Fatalf("%s has %q, not %q", args[0], got, args[1:])
+	}
+}
