@@ -54,14 +54,15 @@ func multiples(step, low, high float64) (list []float64) {
 
 // LogTicks marks a logarithmic axis of base 10 or 2; zero means 10. Base 2
 // labels powers of two. Base 10 labels powers of ten; where these are few, 2 and
-// 5 times them too; and where even those are, round numbers at equal steps.
+// 5 times them too. Where even those are few, there are round numbers at equal
+// steps.
 type LogTicks struct{ Base int }
 
 func (t LogTicks) Ticks(low, high float64) []plot.Tick {
 	switch {
 	case !(low > 0) || !(high > low) || math.IsInf(high, 0):
 		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
-	case high/low < 2:
+	case high/low < 2 || t.Base == 2 && high/low < 3.9: // too few powers
 		return LinearTicks{}.Ticks(low, high)
 	case t.Base == 2:
 		return powersOfTwo(low, high)
