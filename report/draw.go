@@ -110,8 +110,20 @@ func (f *Figure) PDF() ([]byte, error) {
 	}), nil
 }
 
-// pdfCanvas writes text in the encoding that the fonts in the file have.
+// pdfCanvas writes text in the encoding that the fonts in the file have, and
+// colours as the file has them: not multiplied by their opacity.
 type pdfCanvas struct{ *vgpdf.Canvas }
+
+func (c pdfCanvas) SetColor(clr color.Color) {
+	c.Canvas.SetColor(straight(color.NRGBAModel.Convert(clr).(color.NRGBA)))
+}
+
+// straight is a colour whose RGBA has its parts as they are.
+type straight color.NRGBA
+
+func (s straight) RGBA() (r, g, b, a uint32) {
+	return uint32(s.R) * 0x101, uint32(s.G) * 0x101, uint32(s.B) * 0x101, uint32(s.A) * 0x101
+}
 
 func (c pdfCanvas) FillString(f font.Face, at vg.Point, s string) {
 	var encoded []byte

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image/color"
 	"image/png"
 	"io"
 	"math"
@@ -117,5 +118,12 @@ func TestStylesDiffer(t *testing.T) {
 			t.Errorf("style %d has been there", i)
 		}
 		seen[key] = true
+	}
+}
+
+func TestPDFColoursKeepTheirHue(t *testing.T) {
+	r, g, b, a := straight(shade(vermillion).(color.NRGBA)).RGBA()
+	if r>>8 != uint32(vermillion.R) || g>>8 != uint32(vermillion.G) || b>>8 != uint32(vermillion.B) || a>>8 != 64 {
+		t.Errorf("%d %d %d %d", r>>8, g>>8, b>>8, a>>8)
 	}
 }
