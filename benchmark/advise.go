@@ -155,11 +155,12 @@ func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
 }
 
 func tooFewRows(n int) *Advice {
-	return &Advice{
-		Because: fmt.Sprintf("%d rows have a label, and a replay needs %d at least", n, fewestRows),
-		Spec:    nextbatch.DefaultSpec, Batch: max(n, 8), BatchBy: "as many rows as have a label",
+	a := &Advice{
+		Because:   fmt.Sprintf("%d rows have a label, and a replay needs %d at least", n, fewestRows),
 		Variation: Variation{Ratio: math.NaN(), Expected: math.NaN()},
 	}
+	a.Spec, a.Batch, a.BatchBy = undecided(n)
+	return a
 }
 
 func replaySizes(n, rounds, repeats int) ReplaySizes {
@@ -181,8 +182,7 @@ type replay struct {
 
 func (r *replay) advise(ctx context.Context) (*Advice, error) {
 	runs := r.runs(append([]string{randomSpec}, r.Specs...), r.sizes.Rounds, r.sizes.Batch)
-	oneBatch := r.sizes.Repeats * 2
-	r.of = (len(runs))*(r.sizes.Rounds+1) + 2 + oneBatch
+	r.of = len(runs)*(r.sizes.Rounds+1) + 2
 	variation, err := r.variation(ctx)
 	if err != nil {
 		return nil, err
@@ -196,20 +196,27 @@ func (r *replay) advise(ctx context.Context) (*Advice, error) {
 	}
 	best := slices.MaxFunc(a.Savings.Methods, func(x, y Saving) int { return cmp.Compare(x.Gain.Value, y.Gain.Value) })
 	a.decide(best)
-	if a.Verdict == AsGood {
-		a.Spec, a.Batch, a.BatchBy = randomSpec, 0, "of random rows any number will do"
-		return a, nil
+	switch a.Verdict {
+	case AsGood:
+		a.Spec, a.BatchBy = randomSpec, "of random rows any number will do"
+	case TooFew:
+		a.Spec, a.Batch, a.BatchBy = undecided(len(r.Data.Y))
+	case Worth:
+		a.Spec = best.Spec
+		r.of += 2 * r.sizes.Repeats
+		once, err := r.run(ctx, r.runs([]string{best.Spec}, 1, r.sizes.Rounds*r.sizes.Batch))
+		if err != nil {
+			return nil, err
+		}
+		a.chooseBatch(len(r.Data.Y), once)
 	}
-	a.Spec = best.Spec
-	if a.Verdict == TooFew {
-		a.Spec = nextbatch.DefaultSpec // the best of the paper, and nowhere much worse than random
-	}
-	once, err := r.run(ctx, r.runs([]string{best.Spec}, 1, r.sizes.Rounds*r.sizes.Batch))
-	if err != nil {
-		return nil, err
-	}
-	a.chooseBatch(best.Spec, once)
 	return a, nil
+}
+
+// undecided is what to do where the labels do not tell: the best method of the
+// paper, which was nowhere much worse than random rows, and twice the labels.
+func undecided(labelled int) (spec string, batch int, by string) {
+	return nextbatch.DefaultSpec, min(max(labelled, 8), mostInBatch), fmt.Sprintf("as many rows as have a label, at most %d", mostInBatch)
 }
 
 // runs are those of the methods on all splits, split by split.
@@ -275,30 +282,21 @@ const mostInBatch = 1024
 
 // chooseBatch compares one batch with several of the same rows in all. What it
 // finds is a multiple of the rows that had a label, and is carried over to all.
-func (a *Advice) chooseBatch(spec string, once Results) {
-	several, last := 0.0, 0.0
-	for _, r := range a.Results {
-		if r.Round != a.Sizes.Rounds {
-			continue
+func (a *Advice) chooseBatch(labelled int, once Results) {
+	mean := func(results Results, spec string, round int) (sum float64) {
+		for _, r := range results {
+			if r.Spec == spec && r.Round == round {
+				sum += math.Log(r.Test.RMSE) / float64(a.Sizes.Repeats)
+			}
 		}
-		switch r.Spec {
-		case spec:
-			several += math.Log(r.Test.RMSE) / float64(a.Sizes.Repeats)
-		case randomSpec:
-			last += math.Log(r.Test.RMSE) / float64(a.Sizes.Repeats)
-		}
+		return sum
 	}
-	one := 0.0
-	for _, r := range once {
-		if r.Round == 1 {
-			one += math.Log(r.Test.RMSE) / float64(a.Sizes.Repeats)
-		}
-	}
+	several, random := mean(a.Results, a.Spec, a.Sizes.Rounds), mean(a.Results, randomSpec, a.Sizes.Rounds)
 	size, found := a.Sizes.Batch, "several batches did better than one large"
-	if one-several <= enough*math.Max(0, last-several) {
+	if mean(once, a.Spec, 1)-several <= enough*math.Max(0, random-several) {
 		size, found = a.Sizes.Batch*a.Sizes.Rounds, "one large batch did about as well as several"
 	}
 	times := float64(size) / float64(a.Sizes.Start)
-	a.Batch = min(max(int(times*float64(a.Sizes.Rows)), 8), mostInBatch)
+	a.Batch = min(max(int(times*float64(labelled)), 8), mostInBatch)
 	a.BatchBy = fmt.Sprintf("%s: %.2g times the labelled rows, at most %d", found, times, mostInBatch)
 }

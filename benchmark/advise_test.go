@@ -119,8 +119,8 @@ func TestChooseBatch(t *testing.T) {
 				once = append(once, r)
 			}
 		}
-		a := &Advice{Results: several, Sizes: ReplaySizes{Rows: 100, Start: 100, Batch: 200, Rounds: 3, Repeats: 2}}
-		a.chooseBatch("lcmd-tp:linear", once)
+		a := &Advice{Spec: "lcmd-tp:linear", Results: several, Sizes: ReplaySizes{Start: 100, Batch: 200, Rounds: 3, Repeats: 2}}
+		a.chooseBatch(100, once)
 		if a.Batch != want {
 			t.Errorf("factor %v: batch %d, %s", factor, a.Batch, a.BatchBy)
 		}

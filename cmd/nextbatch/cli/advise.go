@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"text/tabwriter"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,8 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/report"
 )
 
 // advising is a run of advise.
@@ -23,6 +26,7 @@ type advising struct {
 	methods         []string
 	rounds, repeats int
 	json, quiet     bool
+	page            string
 
 	progress *progress
 }
@@ -56,6 +60,7 @@ replay has a smaller pool than the real thing, which leaves methods less choice.
 	f.StringArrayVar(&a.methods, "method", nil, "a method to try; may be given again (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
 	f.IntVar(&a.rounds, "rounds", 3, "batches that a method asks for")
 	f.IntVar(&a.repeats, "repeats", 6, "repetitions on other splits")
+	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this file: .html")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 	a.columns.register(c)
@@ -95,6 +100,12 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 	}
 	result := newAdviseResult(advice, rows, a)
 	result.Seconds = time.Since(begin).Seconds()
+	if a.page != "" {
+		if err := atomicfile.Write(a.page, advicePage(path, advice, result).Write); err != nil {
+			return err
+		}
+		a.progress.say("page written to %s", a.page)
+	}
 	if a.json {
 		return printJSON(out, result)
 	}
@@ -124,7 +135,7 @@ func (a *advising) question() (benchmark.Question, error) {
 		q.Specs = append(q.Specs, spec.String())
 	}
 	_, err := a.net.config()
-	return q, errors.Join(err, a.columns.check())
+	return q, errors.Join(err, a.columns.check(), checkOutput("--report", a.page, ".html"))
 }
 
 func (a *advising) read(path string) (*nextbatch.Rows, error) {
@@ -224,59 +235,116 @@ func newInterval(i benchmark.Interval) intervalEntry {
 }
 
 func printAdvice(out io.Writer, a *benchmark.Advice, r adviseResult) error {
-	fmt.Fprintf(out, "%s: %s.\n\n", r.Verdict, r.Because)
-	if a.Savings != nil {
-		v := a.Variation
-		fmt.Fprintf(out, "RMSE/MAE    %.2f, of a network with %d labels on %d rows that it has not seen\n", v.Ratio, v.Labels, a.Sizes.Test)
-		fmt.Fprintf(out, "expected    the log of the error falls by %.2f times what random rows give, by the paper's data sets (correlation 0.88)\n", 1+v.Expected)
-		fmt.Fprintf(out, "replay      from %d to %d labels in %d rounds, %d times, errors on %d rows\n",
-			a.Savings.Labels[0], a.Savings.Labels[len(a.Savings.Labels)-1], a.Sizes.Rounds, a.Savings.Splits, a.Sizes.Test)
-		if err := printSavings(out, a, r); err != nil {
+	fmt.Fprintf(out, "%s: %s.\n", r.Verdict, r.Because)
+	for _, t := range adviceTables(a, r) {
+		fmt.Fprintln(out)
+		if err := t.WriteText(out); err != nil {
 			return err
 		}
-	}
-	fmt.Fprintf(out, "method      %s\n", r.Spec)
-	if r.Batch == 0 {
-		fmt.Fprintf(out, "batch       any; %s\n", r.BatchBy)
-	} else {
-		fmt.Fprintf(out, "batch       %d; %s\n", r.Batch, r.BatchBy)
 	}
 	return nil
 }
 
-func printSavings(out io.Writer, a *benchmark.Advice, r adviseResult) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "\nmethod\tlabels saved\t95 % interval\tlabels for the last error of random\t\n")
-	last := a.Savings.Labels[len(a.Savings.Labels)-1]
-	for _, m := range a.Savings.Methods {
+// adviceTables are the advice, what each method saves, and the errors.
+func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
+	batch := fmt.Sprintf("%d rows", r.Batch)
+	if r.Batch == 0 {
+		batch = "any"
+	}
+	facts := &report.Table{Columns: []report.Column{{Head: "advice"}, {Head: ""}}}
+	add := func(name, value string) {
+		facts.Rows = append(facts.Rows, report.Row{Cells: []report.Cell{report.Text(name), report.Text(value)}})
+	}
+	add("method", r.Spec)
+	add("batch", batch+": "+r.BatchBy)
+	s := a.Savings
+	if s == nil {
+		return []*report.Table{facts}
+	}
+	v, last := a.Variation, len(s.Labels)-1
+	add("RMSE/MAE", fmt.Sprintf("%.2f, of a network with %d labels on %d rows that it has not seen", v.Ratio, v.Labels, a.Sizes.Test))
+	add("expected", fmt.Sprintf("log RMSE falls by %.2f times what random rows give, by the paper's data sets (correlation 0.88)", 1+v.Expected))
+	add("replay", fmt.Sprintf("from %d to %d labels in %d rounds, %d times, errors on %d rows", s.Labels[0], s.Labels[last], a.Sizes.Rounds, s.Splits, a.Sizes.Test))
+	return []*report.Table{facts, savingsTable(s), errorsTable(a, r)}
+}
+
+func savingsTable(s *benchmark.Savings) *report.Table {
+	last := s.Labels[len(s.Labels)-1]
+	t := &report.Table{
+		Title:   "Labels saved",
+		Note:    fmt.Sprintf("To reach the error of random rows with %d labels. Intervals at 95 %% for all methods together: jackknife over %d repeats, Student's t.", last, s.Splits),
+		Columns: []report.Column{{Head: "method"}, {Head: "saved"}, {Head: "interval"}, {Head: "labels needed"}},
+	}
+	for _, m := range s.Methods {
 		needed := "not reached"
 		if m.Reached {
 			needed = fmt.Sprintf("%.0f of %d", (1-m.Share.Value)*float64(last), last)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s to %s\t%s\t\n", m.Spec, percent(m.Share.Value), percent(m.Share.Low), percent(m.Share.High), needed)
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(m.Spec), report.Text(percent(m.Share.Value)),
+			report.Text(percent(m.Share.Low) + " to " + percent(m.Share.High)), report.Text(needed)}})
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "\nRMSE\t")
+	return t
+}
+
+func errorsTable(a *benchmark.Advice, r adviseResult) *report.Table {
+	t := &report.Table{Title: "RMSE by labels", Note: "Geometric means over repeats; labels have deviation 1.", Columns: []report.Column{{Head: "method"}}}
 	for _, n := range a.Savings.Labels {
-		fmt.Fprintf(w, "%d labels\t", n)
+		t.Columns = append(t.Columns, report.Column{Head: strconv.Itoa(n)})
 	}
-	fmt.Fprintln(w)
-	seen := map[string]bool{}
-	for _, round := range a.Results {
-		if !seen[round.Spec] {
-			seen[round.Spec] = true
-			fmt.Fprintf(w, "%s\t", round.Spec)
-			for _, v := range r.Replay.LogRMSE[round.Spec] {
-				fmt.Fprintf(w, "%.4g\t", math.Exp(float64(v)))
-			}
-			fmt.Fprintln(w)
+	for _, spec := range adviceSpecs(a) {
+		row := report.Row{Cells: []report.Cell{report.Text(spec)}}
+		for _, v := range r.Replay.LogRMSE[spec] {
+			row.Cells = append(row.Cells, report.Number(math.Exp(float64(v)), 4))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// adviceSpecs are the methods in the order of the replay, random first.
+func adviceSpecs(a *benchmark.Advice) (specs []string) {
+	for _, r := range a.Results {
+		if !slices.Contains(specs, r.Spec) {
+			specs = append(specs, r.Spec)
 		}
 	}
-	fmt.Fprint(w, "\t(geometric means; labels have deviation 1)\n\n")
-	return w.Flush()
+	return specs
+}
+
+func advicePage(path string, a *benchmark.Advice, r adviseResult) *report.Page {
+	page := &report.Page{Title: "Is active learning worth it for " + path + "?", Intro: []string{r.Verdict + ": " + r.Because + "."}}
+	section := report.Section{Title: "Advice", Tables: adviceTables(a, r)}
+	page.Sections = append(page.Sections, section)
+	if len(r.Warnings) > 0 {
+		page.Sections = append(page.Sections, report.Section{Title: "Warnings", Text: r.Warnings})
+	}
+	if a.Savings != nil {
+		page.Sections = append(page.Sections, report.Section{Title: "Learning curves", Figures: []*report.Figure{adviceFigure(a, r)}})
+	}
+	return page
+}
+
+func adviceFigure(a *benchmark.Advice, r adviseResult) *report.Figure {
+	var curves []report.Curve
+	for _, spec := range adviceSpecs(a) {
+		c := report.Curve{Name: spec}
+		for i, v := range r.Replay.LogRMSE[spec] {
+			c.X, c.Y = append(c.X, float64(a.Savings.Labels[i])), append(c.Y, math.Exp(float64(v)))
+		}
+		for i := range c.X {
+			low, high := math.Inf(1), 0.0
+			for _, round := range a.Results {
+				if round.Spec == spec && round.Round == i {
+					low, high = min(low, round.Test.RMSE), max(high, round.Test.RMSE)
+				}
+			}
+			c.Low, c.High = append(c.Low, low), append(c.High, high)
+		}
+		curves = append(curves, c)
+	}
+	f := report.LearningCurves("Replay on the labelled rows", "RMSE (labels have deviation 1)", curves)
+	f.Note = fmt.Sprintf("Geometric means of %d repeats, and the range that they span.", a.Savings.Splits)
+	return f
 }
 
 func percent(share float64) string {

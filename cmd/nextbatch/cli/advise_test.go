@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,8 +29,12 @@ func TestAdvise(t *testing.T) {
 	if r.Verdict == "" || r.Because == "" || r.Spec == "" || !(r.Ratio > 1) || r.Expected == 0 || r.Seconds <= 0 {
 		t.Errorf("%+v", r)
 	}
-	text, _ := must(t, exitOK, args...)
-	for _, want := range []string{r.Verdict, r.Because, "RMSE/MAE", "labels saved", "95 % interval", r.Spec} {
+	page := filepath.Join(t.TempDir(), "advice.html")
+	text, _ := must(t, exitOK, append(args, "--report", page)...)
+	if raw, err := os.ReadFile(page); err != nil || !strings.Contains(string(raw), "Learning curves") || !strings.Contains(string(raw), r.Verdict) {
+		t.Errorf("%.200s, %v", raw, err)
+	}
+	for _, want := range []string{r.Verdict, r.Because, "RMSE/MAE", "Labels saved", "interval", r.Spec} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}
@@ -54,6 +60,7 @@ func TestAdviseRefuses(t *testing.T) {
 		{exitUsage, []string{path, "--target", "y", "--method", "random"}, "random"},
 		{exitUsage, []string{path, "--target", "y", "--method", "lcdm"}, "lcdm"},
 		{exitUsage, []string{path, "--target", "y", "--epochs", "0"}, "--epochs"},
+		{exitUsage, []string{path, "--target", "y", "--report", "page.txt"}, "--report"},
 		{exitData, []string{path, "--target", "z"}, "z"},
 		{exitData, []string{labelledSample(t, func(int) bool { return false }), "--target", "y"}, "no row has a label"},
 	} {

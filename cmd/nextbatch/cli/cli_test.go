@@ -3,20 +3,22 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
 // TestDemo runs one round of the demo and reads what it prints for machines.
 func TestDemo(t *testing.T) {
-	var out, log bytes.Buffer
-	code := Run([]string{"demo", "--rounds", "1", "--start", "64", "-n", "32", "--json"}, &out, &log)
-	if code != exitOK {
-		t.Fatalf("exit code %d: %s", code, log.String())
+	dir := filepath.Join(t.TempDir(), "of pictures")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
 	}
+	out, _ := must(t, exitOK, "demo", "--rounds", "1", "--start", "64", "-n", "32", "--repeats", "1", "--out", dir, "--json")
 	var result demoResult
-	if err := json.Unmarshal(out.Bytes(), &result); err != nil {
-		t.Fatalf("%v in %q", err, out.String())
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatalf("%v in %q", err, out)
 	}
 	if len(result.Labels) != 2 || result.Labels[1] != 96 || len(result.RMSE) != 2 {
 		t.Fatalf("unexpected result %+v", result)
@@ -28,13 +30,18 @@ func TestDemo(t *testing.T) {
 			t.Errorf("%s: RMSE %v", spec, errors)
 		}
 	}
+	for i, start := range []string{"\x89PNG", "<!DOCTYPE html>"} {
+		if raw, err := os.ReadFile(result.Files[i]); err != nil || !bytes.HasPrefix(raw, []byte(start)) {
+			t.Errorf("%s: %.20q, %v", result.Files[i], raw, err)
+		}
+	}
 }
 
 func TestDemoTable(t *testing.T) {
 	var out bytes.Buffer
-	printDemo(&out, demoResult{Labels: []int{5}, RMSE: map[string][]float64{"random": {1.25}}}, []string{"random"})
-	if !strings.Contains(out.String(), "1.250") {
-		t.Fatal(out.String())
+	r := demoResult{Labels: []int{5}, RMSE: map[string][]float64{"random": {1.25}, demoSpecs()[0]: {0.5}}}
+	if err := demoTable(r).WriteText(&out); err != nil || !strings.Contains(out.String(), "1.250") {
+		t.Fatal(out.String(), err)
 	}
 }
 
@@ -49,7 +56,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"demo", "extra"}, "extra"},
 		{[]string{"demo", "--batch", "0"}, "--batch"},
 		{[]string{"demo", "--start", "1"}, "--start"},
+		{[]string{"demo", "--repeats", "0"}, "--repeats"},
 		{[]string{"demo", "--rounds", "1000"}, "20000"},
+		{[]string{"demo", "--out", "no-such-folder"}, "no-such-folder"},
 		{[]string{"nonsense"}, "nonsense"},
 	} {
 		var out, log bytes.Buffer

@@ -2,36 +2,39 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/report"
 )
 
 // demo is a comparison on generated data: a pool, few labels to start with, and
 // a number of rounds in which a method picks rows and a network is trained anew.
 type demo struct {
-	start, rounds, batch int
-	seed                 uint64
-	json                 bool
+	start, rounds, batch, repeats int
+	seed                          uint64
+	json                          bool
+	out                           string
 
-	log                  io.Writer
-	pool, valid, test    matrix.Dense[float32]
-	poolY, validY, testY []float64
+	progress *progress
 }
 
-// Sizes of the generated data.
+// Sizes of the generated data: a fifth are for the test.
 const (
-	demoPool, demoValid, demoTest = 20_000, 512, 4000
+	demoRows, demoTest, demoValid = 25_640, demoRows / 5, 512
+	demoPool                      = demoRows - demoTest - demoValid
 	demoInputs                    = 10
 )
 
@@ -43,18 +46,21 @@ func newDemo() *cobra.Command {
 		Example: "  nextbatch demo --rounds 3 --seed 7",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d.log = cmd.ErrOrStderr()
+			d.progress = newProgress(cmd.ErrOrStderr(), false)
 			return d.run(cmd.Context(), cmd.OutOrStdout())
 		},
 		Long: `Generates Friedman's test function with ten inputs, where a label costs nothing.
 Starting from a few labelled rows, every round trains a network, picks a batch
 from the pool, by the default method and at random, and labels it. Prints the
-error on fresh rows after each round.`,
+error on fresh rows after each round, and draws it: nextbatch-demo.png and
+nextbatch-demo.html in the folder --out.`,
 	}
 	c.Flags().IntVar(&d.start, "start", 128, "labelled rows to start with")
 	c.Flags().IntVar(&d.rounds, "rounds", 4, "rounds")
 	c.Flags().IntVarP(&d.batch, "batch", "n", 128, "rows to label in a round")
+	c.Flags().IntVar(&d.repeats, "repeats", 3, "repetitions on other splits; the errors are their means")
 	c.Flags().Uint64Var(&d.seed, "seed", 1, "seed of data, networks and methods")
+	c.Flags().StringVarP(&d.out, "out", "o", ".", "folder for the picture; empty for none")
 	c.Flags().BoolVar(&d.json, "json", false, "print one JSON object")
 	return c
 }
@@ -62,114 +68,91 @@ error on fresh rows after each round.`,
 // demoResult is what demo prints as JSON.
 type demoResult struct {
 	Seed    uint64               `json:"seed"`
-	Labels  []int                `json:"labels"` // labelled rows after each round, the start first
-	RMSE    map[string][]float64 `json:"rmse"`   // by spec; labels have deviation 4.9 or so
+	Labels  []int                `json:"labels"`    // labelled rows after each round, the start first
+	RMSE    map[string][]float64 `json:"rmse"`      // by spec, in units of the labels: the mean over repeats
+	Low     map[string][]float64 `json:"rmse_low"`  // the lowest
+	High    map[string][]float64 `json:"rmse_high"` // the highest
+	Repeats int                  `json:"repeats"`
+	Files   []string             `json:"files"` // that were written
 	Seconds float64              `json:"seconds"`
 }
 
+// demoSpecs are the methods that are compared.
+func demoSpecs() []string { return []string{nextbatch.DefaultSpec, "random"} }
+
 func (d *demo) run(ctx context.Context, out io.Writer) error {
-	if d.start < 2 || d.rounds < 0 || d.batch < 1 || d.start+d.rounds*d.batch > demoPool {
-		return usageError{fmt.Errorf("--start must be at least 2, --batch at least 1, and %d + %d·%d rows at most the %d that there are",
-			d.start, d.rounds, d.batch, demoPool)}
+	if d.start < 2 || d.rounds < 0 || d.batch < 1 || d.repeats < 1 || d.start+d.rounds*d.batch > demoPool {
+		return usagef("--start must be at least 2, --batch and --repeats at least 1, and %d + %d·%d rows at most the %d that there are",
+			d.start, d.rounds, d.batch, demoPool)
+	}
+	if d.out != "" {
+		if err := checkOutput("--out", filepath.Join(d.out, demoName+".html"), ".html"); err != nil {
+			return usagef("%w; name another folder, or none with --out ''", err)
+		}
 	}
 	begin := time.Now()
-	d.pool, d.poolY = friedman(d.seed, "demo pool", demoPool)
-	d.valid, d.validY = friedman(d.seed, "demo valid", demoValid)
-	d.test, d.testY = friedman(d.seed, "demo test", demoTest)
-	result := demoResult{Seed: d.seed, RMSE: map[string][]float64{}}
-	for r := range d.rounds + 1 {
-		result.Labels = append(result.Labels, d.start+r*d.batch)
-	}
-	specs := []string{nextbatch.DefaultSpec, "random"}
-	for _, spec := range specs {
-		errors, err := d.rmse(ctx, nextbatch.MustParseSpec(spec))
-		if err != nil {
-			return err
-		}
-		result.RMSE[spec] = errors
+	result, err := d.compare(ctx)
+	if err != nil {
+		return err
 	}
 	result.Seconds = time.Since(begin).Seconds()
+	if d.out != "" {
+		if err := d.draw(&result); err != nil {
+			return err
+		}
+	}
 	if d.json {
-		return json.NewEncoder(out).Encode(result)
+		return printJSON(out, result)
 	}
-	printDemo(out, result, specs)
-	return nil
+	return demoTable(result).WriteText(out)
 }
 
-// rmse runs all rounds of one method and returns the test error after each, the
-// start first.
-func (d *demo) rmse(ctx context.Context, spec nextbatch.Spec) ([]float64, error) {
-	labelled := rng.New(d.seed, "demo start").Perm(demoPool)[:d.start]
-	var errors []float64
-	for round := 0; ; round++ {
-		x, y := d.rows(labelled)
-		r := &network.Regressor[float32]{Config: network.Config{Seed: d.seed}}
-		if err := r.FitValidated(ctx, x, y, d.valid, d.validY); err != nil {
-			return nil, err
-		}
-		rmse, err := d.testError(r)
-		if err != nil {
-			return nil, err
-		}
-		errors = append(errors, rmse)
-		fmt.Fprintf(d.log, "%v: %d labels, RMSE %.3f\n", spec, len(labelled), rmse)
-		if round == d.rounds {
-			return errors, nil
-		}
-		if labelled, err = d.label(ctx, r, spec, labelled, round); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func (d *demo) rows(index []int) (matrix.Dense[float32], []float64) {
-	y := make([]float64, len(index))
-	for i, row := range index {
-		y[i] = d.poolY[row]
-	}
-	return d.pool.SelectRows(index), y
-}
-
-// label returns the labelled rows with a batch more.
-func (d *demo) label(ctx context.Context, r *network.Regressor[float32], spec nextbatch.Spec, labelled []int, round int) ([]int, error) {
-	x, _ := d.rows(labelled)
-	train, err := r.Inputs(x)
+// compare does the rounds of all methods.
+func (d *demo) compare(ctx context.Context) (demoResult, error) {
+	result := newDemoResult(d)
+	data := &dataset.Regression{}
+	data.X, data.Y = friedman(d.seed, "demo pool", demoRows)
+	labels, err := dataset.FitLabelScaler(data.Y)
 	if err != nil {
-		return nil, err
+		return result, err
 	}
-	var candidates []int
-	taken := map[int]bool{}
-	for _, row := range labelled {
-		taken[row] = true
-	}
-	for row := range demoPool {
-		if !taken[row] {
-			candidates = append(candidates, row)
+	var runs []benchmark.Run
+	for split := range d.repeats {
+		for _, spec := range demoSpecs() {
+			runs = append(runs, benchmark.Run{DataSet: "demo", Activation: "relu", Spec: spec, BatchSize: d.batch, Rounds: d.rounds, Split: split})
 		}
 	}
-	pool, err := r.Inputs(d.pool.SelectRows(candidates))
-	if err != nil {
-		return nil, err
-	}
-	batch, err := nextbatch.Select(ctx, spec, nextbatch.Problem{
-		Networks: r.Ensemble(), Train: train, Pool: pool, Batch: d.batch, Seed: d.seed + uint64(round),
+	done, of := 0, len(runs)*(d.rounds+1)
+	_, err = benchmark.Replay(ctx, data, benchmark.Settings{Seed: d.seed, Start: d.start, Valid: demoValid}, runs, func(r benchmark.Record) {
+		rmse := r.Test.RMSE * labels.Deviation
+		result.add(r.Spec, r.Round.Round, rmse)
+		done++
+		d.progress.step("rounds", done, of, fmt.Sprintf("%s: %d labels, RMSE %.3f", r.Spec, r.Labels, rmse))
 	})
-	if err != nil {
-		return nil, err
+	d.progress.done()
+	if ctx.Err() != nil {
+		return result, ctx.Err()
 	}
-	more := slices.Clone(labelled)
-	for _, row := range batch.Rows() {
-		more = append(more, candidates[row])
-	}
-	return more, nil
+	return result, err
 }
 
-func (d *demo) testError(r *network.Regressor[float32]) (float64, error) {
-	predicted, err := r.Predict(d.test)
-	if err != nil {
-		return 0, err
+func newDemoResult(d *demo) demoResult {
+	r := demoResult{Seed: d.seed, Repeats: d.repeats, Files: []string{},
+		RMSE: map[string][]float64{}, Low: map[string][]float64{}, High: map[string][]float64{}}
+	for round := range d.rounds + 1 {
+		r.Labels = append(r.Labels, d.start+round*d.batch)
 	}
-	return network.Measure(matrix.View(1, len(predicted), predicted), d.testY).RMSE, nil
+	for _, spec := range demoSpecs() {
+		r.RMSE[spec], r.High[spec] = make([]float64, d.rounds+1), make([]float64, d.rounds+1)
+		r.Low[spec] = slices.Repeat([]float64{math.MaxFloat64}, d.rounds+1)
+	}
+	return r
+}
+
+func (r *demoResult) add(spec string, round int, rmse float64) {
+	r.RMSE[spec][round] += rmse / float64(r.Repeats)
+	r.Low[spec][round] = min(r.Low[spec][round], rmse)
+	r.High[spec][round] = max(r.High[spec][round], rmse)
 }
 
 // friedman draws rows in the unit cube with Friedman's labels,
@@ -194,18 +177,68 @@ func friedman(seed uint64, purpose string, rows int) (matrix.Dense[float32], []f
 	return x, y
 }
 
-func printDemo(out io.Writer, r demoResult, specs []string) {
-	fmt.Fprintf(out, "\nRMSE on %d rows that no network has seen\n\n%8s", demoTest, "labels")
-	for _, spec := range specs {
-		fmt.Fprintf(out, "  %26s", spec)
+func demoTable(r demoResult) *report.Table {
+	t := &report.Table{
+		Title:   fmt.Sprintf("RMSE on %d rows that no network has seen, mean of %d", demoTest, r.Repeats),
+		Columns: []report.Column{{Head: "labels"}},
+		Note:    fmt.Sprintf("Seed %d, %.0f seconds.", r.Seed, r.Seconds),
 	}
-	fmt.Fprintln(out)
+	for _, spec := range demoSpecs() {
+		t.Columns = append(t.Columns, report.Column{Head: spec})
+	}
 	for i, n := range r.Labels {
-		fmt.Fprintf(out, "%8d", n)
-		for _, spec := range specs {
-			fmt.Fprintf(out, "  %26.3f", r.RMSE[spec][i])
+		row := report.Row{Cells: []report.Cell{report.Count(n)}}
+		for _, spec := range demoSpecs() {
+			row.Cells = append(row.Cells, report.Number(r.RMSE[spec][i], 3))
 		}
-		fmt.Fprintln(out)
+		t.Rows = append(t.Rows, row)
 	}
-	fmt.Fprintf(out, "\n%.0f seconds\n", r.Seconds)
+	return t
+}
+
+// demoName is that of the files, which have extensions behind it.
+const demoName = "nextbatch-demo"
+
+// draw writes the learning curves as a picture and as a page.
+func (d *demo) draw(r *demoResult) error {
+	figure := demoFigure(*r)
+	png, err := figure.PNG()
+	if err != nil {
+		return err
+	}
+	page := &report.Page{
+		Title: "nextbatch demo",
+		Intro: []string{"Friedman's test function of ten inputs, generated. Both methods start from the same labelled rows; in each round " +
+			"a network is trained anew and a batch of rows is labelled, picked by the method or at random."},
+		Sections: []report.Section{{Title: "Learning curves", Tables: []*report.Table{demoTable(*r)}, Figures: []*report.Figure{figure}}},
+	}
+	for _, file := range []struct {
+		extension string
+		write     func(io.Writer) error
+	}{
+		{".png", func(w io.Writer) error { _, err := w.Write(png); return err }},
+		{".html", page.Write},
+	} {
+		path := filepath.Join(d.out, demoName+file.extension)
+		if err := atomicfile.Write(path, file.write); err != nil {
+			return err
+		}
+		r.Files = append(r.Files, path)
+		d.progress.say("picture written to %s", path)
+	}
+	return nil
+}
+
+func demoFigure(r demoResult) *report.Figure {
+	labels := make([]float64, len(r.Labels))
+	for i, n := range r.Labels {
+		labels[i] = float64(n)
+	}
+	var curves []report.Curve
+	for _, spec := range demoSpecs() {
+		curves = append(curves, report.Curve{Name: spec, X: labels, Y: r.RMSE[spec], Low: r.Low[spec], High: r.High[spec]})
+	}
+	f := report.LearningCurves("What the same number of labels buys", "RMSE on rows that no network has seen", curves)
+	f.Note = fmt.Sprintf("Means of %d repetitions on other splits, and the range that they span; seed %d.", r.Repeats, r.Seed)
+	return f
 }

@@ -1,0 +1,20 @@
+package report
+
+// LearningCurves is a figure of errors over the number of labelled rows. Random
+// rows are drawn in black and broken lines; methods get colours in their order.
+func LearningCurves(title, ylabel string, curves []Curve) *Figure {
+	f := Curves(title, "labelled rows", ylabel, curves)
+	f.Panels[0].Y = Log10
+	f.fixed = map[string]style{}
+	colours := []style{
+		{vermillion, solid, nil}, {blue, solid, nil}, {green, dashed, nil}, {purple, dotted, nil}, {orange, dashDot, nil}, {skyBlue, long, nil},
+	}
+	for _, c := range curves {
+		if c.Name == "random" {
+			f.fixed[c.Name] = style{black, dashed, nil}
+		} else if len(colours) > 0 {
+			f.fixed[c.Name], colours = colours[0], colours[1:]
+		}
+	}
+	return f
+}
