@@ -118,7 +118,13 @@ func (d *download) attempt(ctx context.Context) error {
 	}
 	body := &body{from: d.counted(answer.Body, there, total), ctx: ctx, again: func() { watch.Reset(stall) }}
 	_, err = io.Copy(file, body)
-	return errors.Join(err, file.Sync(), file.Close())
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if got := fileSize(d.part); total >= 0 && got != total {
+		return passingError{fmt.Errorf("%d bytes came, where there are %d", got, total)}
+	}
+	return nil
 }
 
 // resumable returns how much of which version of the file is there.

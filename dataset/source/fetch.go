@@ -67,15 +67,21 @@ type Fetched struct {
 // need be. The file's hash is pinned when it is first seen; one that has another
 // hash later is an error (ErrChanged), and is kept aside with the name ending in
 // .changed. A download that breaks off stays as a file ending in .part, and the
-// next one goes on from there.
+// next one goes on from there. Of several processes that fetch into a folder, one
+// does at a time.
 func (f *Fetcher) Fetch(ctx context.Context, s Set, dir string) (Fetched, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Fetched{}, err
+	}
+	unlock, err := lockFolder(ctx, dir)
+	if err != nil {
+		return Fetched{}, err
+	}
+	defer unlock()
 	if raw, err := s.find(dir); err == nil {
 		hash, err := pinned(ctx, raw)
 		return Fetched{Path: raw, Size: fileSize(raw), Hash: hash, Already: true}, err
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return Fetched{}, err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Fetched{}, err
 	}
 	if f.Mirror != "" && !isAddress(f.Mirror) {

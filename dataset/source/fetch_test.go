@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -425,4 +426,32 @@ func fullDisk(t *testing.T, dir string) Set {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// TestFetchAtOnce: of several that fetch the same file, one does.
+func TestFetchAtOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs flock")
+	}
+	s := &flaky{content: []byte(roadText()), tag: `"1"`, cutAt: 300_000}
+	f := s.start(t)
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	var already atomic.Int32
+	for range 4 {
+		group.Go(func() {
+			got, err := f.Fetch(t.Context(), road(t), dir)
+			if err != nil {
+				t.Error(err)
+			}
+			if got.Already {
+				already.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	checkContent(t, dir, "3D_spatial_network.txt", roadText())
+	if n := already.Load(); n != 3 {
+		t.Errorf("%d of 4 found it there; asked for %q", n, s.asked())
+	}
 }

@@ -1,0 +1,30 @@
+//go:build unix
+
+package source
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// lockFolder waits until no other process fetches into the folder: two that write
+// the same part would spoil it. The lock ends with the process, however it ends.
+func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) { // it is ours, or the file system has no locks
+			return func() { _ = folder.Close() }, nil
+		}
+		if !sleep(ctx, 100*time.Millisecond) {
+			_ = folder.Close()
+			return nil, ctx.Err()
+		}
+	}
+}
