@@ -119,53 +119,64 @@ type Setting struct {
 type Study struct {
 	Setting
 	Methods  []string // canonical texts, with @compat where it applies, in the order of the paper's selection methods
-	DataSets []string // in alphabetical order
+	DataSets []string // with a complete run, in alphabetical order
 	Splits   []int    // that any run has
 	Labels   []int    // of each round
 	Gaps     []Gap    // what is missing
 
-	runs map[cell]map[int][]Round // by split
+	runs    map[cell]map[int][]Round // by split
+	planned map[cell]map[int]bool
 }
 
 type cell struct{ method, set string }
 
-// Gap says which of the study's splits a method has not finished on a data set.
+// Gap says which splits a method has not finished on a data set.
 type Gap struct {
 	Method, DataSet string
 	Splits          []int
+	Planned         int // splits in all
 }
 
-// NewStudies sorts results into studies, in the order in which they come.
-func NewStudies(results Results) (studies []*Study) {
+// NewStudies sorts results into studies, in the order in which they come. Planned
+// are the runs that there should be; without any, every method should have every
+// split on every data set of its study.
+func NewStudies(results Results, planned []Run) (studies []*Study) {
 	index, texts := map[Setting]*Study{}, map[Run]string{}
-	for _, r := range results {
-		if _, known := texts[r.Run]; !known {
-			texts[r.Run] = methodText(r.Run)
+	locate := func(r Run) (*Study, cell) {
+		if _, known := texts[r]; !known {
+			texts[r] = methodText(r)
 		}
 		setting := Setting{r.Activation, r.BatchSize, r.Rounds}
-		s := index[setting]
-		if s == nil {
-			s = &Study{Setting: setting, runs: map[cell]map[int][]Round{}}
-			index[setting] = s
-			studies = append(studies, s)
+		if index[setting] == nil {
+			index[setting] = &Study{Setting: setting, runs: map[cell]map[int][]Round{}, planned: map[cell]map[int]bool{}}
+			studies = append(studies, index[setting])
 		}
-		s.add(r, texts[r.Run])
+		return index[setting], cell{texts[r], r.DataSet}
+	}
+	for _, r := range results {
+		s, at := locate(r.Run)
+		s.enter(at, r.Split)
+		s.runs[at][r.Split] = append(s.runs[at][r.Split], r)
+	}
+	for _, r := range planned {
+		s, at := locate(r)
+		s.enter(at, r.Split)
+		s.planned[at][r.Split] = true
 	}
 	for _, s := range studies {
-		s.finish()
+		s.finish(planned == nil)
 	}
 	return studies
 }
 
-func (s *Study) add(r Round, method string) {
-	at := cell{method, r.DataSet}
+// enter makes room for a run.
+func (s *Study) enter(at cell, split int) {
 	s.Methods = appendNew(s.Methods, at.method)
 	s.DataSets = appendNew(s.DataSets, at.set)
-	s.Splits = appendNew(s.Splits, r.Split)
+	s.Splits = appendNew(s.Splits, split)
 	if s.runs[at] == nil {
-		s.runs[at] = map[int][]Round{}
+		s.runs[at], s.planned[at] = map[int][]Round{}, map[int]bool{}
 	}
-	s.runs[at][r.Split] = append(s.runs[at][r.Split], r)
 }
 
 func appendNew[T comparable](list []T, v T) []T {
@@ -185,28 +196,43 @@ func methodText(r Run) string {
 	return spec.String()
 }
 
-// finish puts lists in order and leaves out runs that are not complete.
-func (s *Study) finish() {
+// finish puts lists in order and leaves out runs that are not complete. With all,
+// every run of the grid was to be.
+func (s *Study) finish(all bool) {
 	slices.SortStableFunc(s.Methods, func(a, b string) int { return place(a) - place(b) })
 	slices.Sort(s.DataSets)
 	slices.Sort(s.Splits)
 	for _, method := range s.Methods {
 		for _, set := range s.DataSets {
-			at := cell{method, set}
-			gap := Gap{Method: method, DataSet: set}
-			for _, split := range s.Splits {
-				if rounds := s.runs[at][split]; s.complete(rounds) {
-					s.labels(rounds)
-					continue
-				}
-				delete(s.runs[at], split)
-				gap.Splits = append(gap.Splits, split)
-			}
-			if gap.Splits != nil {
+			if gap := s.sift(cell{method, set}, all); gap.Splits != nil {
 				s.Gaps = append(s.Gaps, gap)
 			}
 		}
 	}
+	s.DataSets = slices.DeleteFunc(s.DataSets, func(set string) bool {
+		return !slices.ContainsFunc(s.Methods, func(m string) bool { return s.Runs(m, set) > 0 })
+	})
+}
+
+// sift leaves out the runs of a method on a data set that are not complete, and
+// says which are missing.
+func (s *Study) sift(at cell, all bool) Gap {
+	gap := Gap{Method: at.method, DataSet: at.set}
+	for _, split := range s.Splits {
+		rounds, wanted := s.runs[at][split], all || s.planned[at][split]
+		if wanted {
+			gap.Planned++
+		}
+		if s.complete(rounds) {
+			s.labels(rounds)
+			continue
+		}
+		delete(s.runs[at], split)
+		if wanted {
+			gap.Splits = append(gap.Splits, split)
+		}
+	}
+	return gap
 }
 
 // place is where a method's text stands among the selection methods.

@@ -1,6 +1,7 @@
 package benchmark_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func closeTo(t *testing.T, what string, got, want float64) {
 func TestAnalysisMatchesThePublishedCode(t *testing.T) {
 	var g goldenAnalysis
 	golden.JSON(t, "analysis/analysis.json", &g)
-	studies := benchmark.NewStudies(g.rounds())
+	studies := benchmark.NewStudies(g.rounds(), nil)
 	if len(studies) != 1 || len(studies[0].Methods) != 6 || len(studies[0].Gaps) != 0 {
 		t.Fatalf("%d studies", len(studies))
 	}
@@ -101,7 +102,7 @@ func TestAnalysisMatchesThePublishedCode(t *testing.T) {
 			tenth = append(tenth, r)
 		}
 	}
-	timed := benchmark.NewStudies(tenth)[0]
+	timed := benchmark.NewStudies(tenth, nil)[0]
 	for id, want := range g.Seconds {
 		closeTo(t, id+" seconds", timed.Mean(benchmark.PickSeconds(), nextbatch.MustParseSpec(id).String(), s.DataSets...).Value, want)
 	}
@@ -127,7 +128,7 @@ func TestStudyWithGaps(t *testing.T) {
 	all = append(all, made("b", "random", 2, 1.1, 0.8)...)
 	all = append(all, made("a", "random", 0, 1, 0.9)...)
 	all = append(all, made("a", "lcmd-tp:grad", 0, 1, 0.9)[:3]...) // stopped
-	s := benchmark.NewStudies(all)[0]
+	s := benchmark.NewStudies(all, nil)[0]
 	if got := strings.Join(s.Methods, " "); got != "random lcmd-tp:grad" {
 		t.Error(got)
 	}
@@ -154,11 +155,39 @@ func TestStudyWithGaps(t *testing.T) {
 	}
 }
 
-func TestStudyWithNothing(t *testing.T) {
-	if got := benchmark.NewStudies(nil); got != nil {
+func TestStudyWithPlan(t *testing.T) {
+	var planned []benchmark.Run
+	for _, set := range []string{"a", "b"} {
+		for split := range 3 {
+			planned = append(planned, made(set, "random", split, 1, 1)[0].Run)
+		}
+	}
+	planned = append(planned, made("b", "lcmd-tp:grad", 0, 1, 1)[0].Run)
+	all := append(made("a", "random", 0, 1, 0.9), made("a", "random", 2, 1, 0.9)[:2]...)
+	s := benchmark.NewStudies(all, planned)[0]
+	if got := fmt.Sprint(s.Gaps); got != "[{random a [1 2] 3} {random b [0 1 2] 3} {lcmd-tp:grad b [0] 1}]" {
 		t.Error(got)
 	}
-	s := benchmark.NewStudies(made("a", "no spec at all", 0, 1, 0.9)[:2])[0]
+	if len(s.DataSets) != 1 || len(s.Finished()) != 1 {
+		t.Errorf("%v, %v", s.DataSets, s.Finished())
+	}
+}
+
+func TestSettingsUnlikeThePaper(t *testing.T) {
+	if got := (benchmark.Settings{Seed: 3, Start: 256}).UnlikePaper(); got != nil {
+		t.Error(got)
+	}
+	got := benchmark.Settings{Epochs: 8, Hidden: []int{64}}.UnlikePaper()
+	if len(got) != 2 || got[0] != "8 epochs, not 256" || got[1] != "[64] neurons in hidden layers, not [512 512]" {
+		t.Error(got)
+	}
+}
+
+func TestStudyWithNothing(t *testing.T) {
+	if got := benchmark.NewStudies(nil, nil); got != nil {
+		t.Error(got)
+	}
+	s := benchmark.NewStudies(made("a", "no spec at all", 0, 1, 0.9)[:2], nil)[0]
 	if len(s.Gaps) != 1 || s.Labels != nil || len(s.Finished()) != 0 || s.Curve(benchmark.RMSE, "no spec at all", "a") != nil {
 		t.Errorf("%+v", s)
 	}
@@ -170,7 +199,7 @@ func TestStudyWithNothing(t *testing.T) {
 func TestNaNStays(t *testing.T) {
 	all := append(made("a", "random", 0, 1, 0.9), made("a", "random", 1, 1, 0.9)...)
 	all[3].Test.RMSE = math.NaN()
-	s := benchmark.NewStudies(all)[0]
+	s := benchmark.NewStudies(all, nil)[0]
 	if m := s.Mean(benchmark.MeanLog(benchmark.RMSE), "random", "a"); !math.IsNaN(m.Value) {
 		t.Errorf("%+v", m)
 	}
@@ -186,7 +215,7 @@ func TestErrorVariation(t *testing.T) {
 		random[0].Test.MAE = math.Exp(-float64(i)) // x = i, and y = i
 		all = append(append(all, random...), lcmd...)
 	}
-	v := benchmark.NewStudies(all)[0].ErrorVariation("lcmd-tp:grad", "random")
+	v := benchmark.NewStudies(all, nil)[0].ErrorVariation("lcmd-tp:grad", "random")
 	for i := range v.X {
 		closeTo(t, "x", v.X[i], float64(i))
 		closeTo(t, "y", v.Y[i], float64(i))
@@ -263,7 +292,7 @@ func TestAgainstPaper(t *testing.T) {
 	}
 	all := append(paper("fried", "random", 0, 0.24), paper("fried", "random", 1, 0.26)...)
 	all = append(all, paper("own", "random", 0, 1)...)
-	list := benchmark.NewStudies(all)[0].AgainstPaper()
+	list := benchmark.NewStudies(all, nil)[0].AgainstPaper()
 	if len(list) != 2 {
 		t.Fatalf("%+v", list)
 	}
@@ -274,7 +303,7 @@ func TestAgainstPaper(t *testing.T) {
 	closeTo(t, "difference", a.Difference, 0.25-0.23)
 	closeTo(t, "relative", a.Relative, 0.02/0.23)
 	closeTo(t, "error", a.StdErr, math.Sqrt(0.01*0.01*1.1+1e-6/12))
-	if got := benchmark.NewStudies(made("fried", "random", 0, 1, 1))[0].AgainstPaper(); got != nil {
+	if got := benchmark.NewStudies(made("fried", "random", 0, 1, 1), nil)[0].AgainstPaper(); got != nil {
 		t.Errorf("another setting: %+v", got)
 	}
 	var whole benchmark.Results
@@ -283,7 +312,7 @@ func TestAgainstPaper(t *testing.T) {
 			whole = append(whole, paper(p.DataSet, "random", 0, 1)...)
 		}
 	}
-	list = benchmark.NewStudies(whole)[0].AgainstPaper()
+	list = benchmark.NewStudies(whole, nil)[0].AgainstPaper()
 	last := list[len(list)-1]
 	if len(list) != 15+15+5 || last.DataSet != "" || last.What != "mean log MAXE" || last.Paper != 1.107 || !last.Logarithmic {
 		t.Errorf("%d, %+v", len(list), last)

@@ -27,6 +27,23 @@ const (
 // PaperSetting is the setting of the paper's tables.
 func PaperSetting(activation string) Setting { return Setting{activation, 256, 16} }
 
+// UnlikePaper lists what settings have that the paper's experiments had not.
+func (s Settings) UnlikePaper() (differences []string) {
+	ours, paper := s.withDefaults(), Settings{}.withDefaults()
+	for _, d := range []struct {
+		what        string
+		ours, paper any
+	}{
+		{"labelled rows to start with", ours.Start, paper.Start}, {"rows for validation", ours.Valid, paper.Valid},
+		{"epochs", ours.Epochs, paper.Epochs}, {"neurons in hidden layers", ours.Hidden, paper.Hidden},
+	} {
+		if fmt.Sprint(d.ours) != fmt.Sprint(d.paper) {
+			differences = append(differences, fmt.Sprintf("%v %s, not %v", d.ours, d.what, d.paper))
+		}
+	}
+	return differences
+}
+
 // PaperMethod is a row of the tables of all methods: mean log metrics and mean
 // seconds of a pick, over the 15 data sets.
 type PaperMethod struct {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
@@ -10,12 +11,14 @@ import (
 // Benchmark is the report on results of the benchmark: a section for each
 // setting, that is, activation function, batch size and number of batches; one
 // for the sizes of batches; and a picture of LCMD. With paper, our numbers stand
-// beside the paper's. What is missing is said, and shortens tables and figures.
-func Benchmark(results benchmark.Results, paper bool) (*Page, error) {
+// beside the paper's. What is missing of the planned runs is said, and shortens
+// tables and figures; without a plan, all methods, data sets and splits of the
+// results go together.
+func Benchmark(results benchmark.Results, planned []benchmark.Run, paper bool) (*Page, error) {
 	if len(results) == 0 {
 		return nil, errors.New("there are no results yet")
 	}
-	studies := benchmark.NewStudies(results)
+	studies := benchmark.NewStudies(results, planned)
 	page := &Page{Title: "Benchmark of batch active learning methods"}
 	finished := 0
 	for _, s := range studies {
@@ -28,12 +31,15 @@ func Benchmark(results benchmark.Results, paper bool) (*Page, error) {
 		page.Sections = append(page.Sections, Section{Title: "Batch sizes: " + g.title(), Figures: g.figures()})
 	}
 	page.Sections = append(page.Sections, Section{Title: "How LCMD picks", Figures: []*Figure{LCMDSteps()}})
-	page.Intro = []string{plural(finished, "complete run", "complete runs") + " of " + plural(countRuns(results), "run that was begun.", "runs that were begun.")}
+	page.Intro = []string{fmt.Sprintf("%s of %s.", plural(finished, "complete run", "complete runs"), plural(countRuns(results, planned), "run that was begun or planned", "runs that were begun or planned"))}
 	return page, nil
 }
 
-func countRuns(results benchmark.Results) int {
+func countRuns(results benchmark.Results, planned []benchmark.Run) int {
 	runs := map[benchmark.Run]bool{}
+	for _, r := range planned {
+		runs[r] = true
+	}
 	for _, r := range results {
 		runs[r.Run] = true
 	}

@@ -138,7 +138,7 @@ func latexRows(t *testing.T, text string, columns int) (rows [][]string) {
 // The time is left out, as ours is over all splits, and so are our own columns.
 func TestTablesMatchThePublishedCode(t *testing.T) {
 	results, _ := goldenResults(t)
-	v := newView(benchmark.NewStudies(results)[0])
+	v := newView(benchmark.NewStudies(results, nil)[0])
 	for _, c := range []struct {
 		file    string
 		table   *Table
@@ -175,7 +175,7 @@ func TestReportOnTheWholeBenchmark(t *testing.T) {
 	for _, steps := range []int{1, 4} {
 		all = append(all, plan{paperSets()[:2], selectedSpecs()[1:], 2, 4096 / steps, steps}.results()...)
 	}
-	page, err := Benchmark(all, true)
+	page, err := Benchmark(all, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +233,14 @@ func TestReportOnPartialResults(t *testing.T) {
 		results benchmark.Results
 		want    []string
 	}{
-		"one round":    {whole[:1], []string{"0 complete runs of 1 run", "No run of this setting is complete yet", "What is missing"}},
+		"one round":    {whole[:1], []string{"0 complete runs of 1 run that", "No run of this setting is complete yet", "What is missing"}},
 		"one run":      {whole[:17], []string{"1 complete run of 1 run", "1 method x 1 data set x 1 split: 1 run."}},
-		"a run begun":  {whole[:25], []string{"1 complete run of 2 runs", "1 run is of this setting not there"}},
+		"a run begun":  {whole[:25], []string{"1 complete run of 2 runs", "1 run of this setting is not there"}},
 		"one set":      {whole[:6*17], []string{"2 methods x 1 data set x 3 splits: 6 runs.", "Too few data sets"}},
-		"a method off": {whole[:9*17], []string{"Means over fried; left out, for lack of runs of every method: query.", "3 runs are"}},
+		"a method off": {whole[:9*17], []string{"Means over fried; left out, for lack of runs of every method: query.", "3 runs of this setting are"}},
 		"NaN":          {nan, []string{"–", "2 methods x 2 data sets x 3 splits: 12 runs."}},
 	} {
-		page, err := Benchmark(c.results, true)
+		page, err := Benchmark(c.results, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestReportOnPartialResults(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Benchmark(nil, false); err == nil {
+	if _, err := Benchmark(nil, nil, false); err == nil {
 		t.Error("a report without results")
 	}
 }

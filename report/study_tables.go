@@ -182,11 +182,10 @@ func gapTable(v view) *Table {
 	total := 0
 	for _, g := range v.Gaps {
 		cells := append([]Cell{Text(g.DataSet)}, v.methodCells(g.Method)...)
-		t.Rows = append(t.Rows, Row{Cells: append(cells, Text(splitList(g.Splits)), Count(len(g.Splits)), Count(len(v.Splits)))})
+		t.Rows = append(t.Rows, Row{Cells: append(cells, Text(splitList(g.Splits)), Count(len(g.Splits)), Count(g.Planned))})
 		total += len(g.Splits)
 	}
-	t.Note = fmt.Sprintf("%s of this setting not there, or not complete, if every method is to have every split on every data set. Runs that lack a round do not count anywhere.",
-		plural(total, "run is", "runs are"))
+	t.Note = fmt.Sprintf("%s not there, or not complete. Runs that lack a round do not count anywhere.", plural(total, "run of this setting is", "runs of this setting are"))
 	return t
 }
 

@@ -82,15 +82,33 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 	if err := b.check(cmd); err != nil {
 		return err
 	}
-	results, err := b.read()
+	specs, err := b.methods()
 	if err != nil {
 		return err
 	}
-	page, err := report.Benchmark(results, b.against != "")
+	file, err := readResults(b.results)
 	if err != nil {
-		return dataError{fmt.Errorf("%s: %w", b.results, err)}
+		return dataError{err}
 	}
+	if err := file.choose(b.sets, specs); err != nil {
+		return dataError{fmt.Errorf("%s %w", b.results, err)}
+	}
+	page, err := report.Benchmark(file.results, file.planned, b.against != "")
+	if err != nil {
+		return err
+	}
+	if unlike := file.settings.UnlikePaper(); len(unlike) > 0 {
+		page.Intro = append(page.Intro, "These runs differ from the paper's experiments: "+strings.Join(unlike, "; ")+".")
+	}
+	return b.tell(cmd, page)
+}
+
+// tell prints or writes the page.
+func (b *benchReport) tell(cmd *cobra.Command, page *report.Page) error {
 	p := newProgress(cmd.ErrOrStderr(), b.quiet)
+	for _, text := range page.Intro {
+		p.say("%s", text)
+	}
 	for _, s := range page.Sections {
 		for _, text := range s.Text {
 			p.say("%s: %s", s.Title, text)
@@ -109,35 +127,53 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 			compared = append(compared, t)
 		}
 		if strings.HasSuffix(t.Name, "-missing") {
-			p.warn("results are not complete: " + t.Note)
+			p.warn(t.Note + " See " + filepath.Join(b.out, "tables", t.Name))
 		}
 	}
 	return printTables(cmd.OutOrStdout(), compared)
 }
 
-// read reads the results and leaves out what was not asked for.
-func (b *benchReport) read() (benchmark.Results, error) {
-	results, err := benchmark.ReadResults(b.results)
+// resultsFile is what a report takes from a results file.
+type resultsFile struct {
+	results  benchmark.Results
+	planned  []benchmark.Run
+	settings benchmark.Settings
+}
+
+func readResults(path string) (file resultsFile, err error) {
+	store, err := benchmark.OpenReadOnly(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, dataError{fmt.Errorf("%s does not exist; nextbatch bench run makes it", b.results)}
+		return file, fmt.Errorf("%s does not exist; nextbatch bench run makes it", path)
 	}
 	if err != nil {
-		return nil, dataError{err}
+		return file, err
 	}
-	if len(results) == 0 {
-		return nil, dataError{fmt.Errorf("%s holds no results yet; nextbatch bench run brings them", b.results)}
+	defer store.Close()
+	var status []benchmark.RunStatus
+	var failures [3]error
+	file.results, failures[0] = store.Results()
+	status, failures[1] = store.Status()
+	file.settings, failures[2] = store.Settings()
+	for _, s := range status {
+		file.planned = append(file.planned, s.Run)
 	}
-	specs, err := b.methods()
-	if err != nil {
-		return nil, err
+	return file, errors.Join(failures[:]...)
+}
+
+// choose keeps data sets and methods that were asked for; none means all.
+func (f *resultsFile) choose(sets, specs []string) error {
+	if len(f.results) == 0 {
+		return errors.New("holds no results yet; nextbatch bench run brings them")
 	}
-	kept := slices.DeleteFunc(results, func(r benchmark.Round) bool {
-		return len(b.sets) > 0 && !slices.Contains(b.sets, r.DataSet) || len(specs) > 0 && !slices.Contains(specs, r.Spec)
-	})
-	if len(kept) == 0 {
-		return nil, dataError{fmt.Errorf("%s holds no results of the data sets and methods that --sets and --specs name", b.results)}
+	unwanted := func(r benchmark.Run) bool {
+		return len(sets) > 0 && !slices.Contains(sets, r.DataSet) || len(specs) > 0 && !slices.Contains(specs, r.Spec)
 	}
-	return kept, nil
+	f.results = slices.DeleteFunc(f.results, func(r benchmark.Round) bool { return unwanted(r.Run) })
+	f.planned = slices.DeleteFunc(f.planned, unwanted)
+	if len(f.results) == 0 {
+		return errors.New("holds no results of the data sets and methods that --sets and --specs name")
+	}
+	return nil
 }
 
 // methods are the specs asked for, as results have them.
