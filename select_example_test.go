@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -73,4 +75,46 @@ func ExampleSelect_features() {
 	// Output:
 	// row 3, 4 from the nearest label
 	// row 1, 2.24 from the nearest label
+}
+
+// A table as a user has it: words among the inputs, and no label where nobody
+// has measured. Such rows are the candidates.
+func ExampleTables() {
+	const text = `name,temperature,material,y
+a,21,steel,1.5
+b,24,brass,2.5
+c,30,steel,2.25
+d,22,steel,
+e,90,brass,
+f,25,brass,
+`
+	table, err := source.ReadCSV(strings.NewReader(text), source.Options{ID: "name"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rows, err := nextbatch.Tables{One: table, Target: "y", NotInputs: []string{"name"}}.Rows()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	problem, err := rows.Problem(nil, network.Architecture{}) // no network: scaled by mean and deviation
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	problem.Batch = 2
+	batch, err := nextbatch.Select(context.Background(), nextbatch.MustParseSpec("maxdist-tp:linear"), problem)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("inputs:", rows.Encoder.Features())
+	for _, row := range batch.Rows() {
+		fmt.Println("label row", rows.PoolRows[row])
+	}
+	// Output:
+	// inputs: [temperature material=steel]
+	// label row 4
+	// label row 5
 }

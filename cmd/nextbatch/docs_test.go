@@ -1,0 +1,325 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	library "github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// The tests of this file hold the documentation against the program: commands
+// run, links lead somewhere, and every warning is explained.
+
+var root = filepath.Join("..", "..")
+
+// pages returns the texts for users, by path.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%v, %d pages", err, len(paths))
+	}
+	texts := map[string]string{}
+	for _, path := range append(paths, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[path] = string(text)
+	}
+	return texts
+}
+
+// blocks returns the code of a language on a page.
+func blocks(text, language string) (list []string) {
+	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		list = append(list, m[1])
+	}
+	return list
+}
+
+// commands returns the lines of a page that run the program.
+func commands(text string) (list []string) {
+	for _, block := range blocks(text, "sh") {
+		for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
+			for command := range strings.SplitSeq(line, "&&") {
+				if command = strings.TrimSpace(command); strings.HasPrefix(command, "nextbatch ") {
+					list = append(list, command)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// TestDocsCommands runs the commands of every page, with little training. What
+// takes long, or a connection, must at least have the flags that are shown.
+func TestDocsCommands(t *testing.T) {
+	for path, text := range pages(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			dir := docsFolder(t)
+			for _, command := range commands(text) {
+				runShown(t, dir, command)
+			}
+		})
+	}
+}
+
+var training = regexp.MustCompile(`^nextbatch (select|fit|features|gram) `)
+
+func runShown(t *testing.T, dir, command string) {
+	t.Helper()
+	fields := strings.Fields(command)
+	if slices.Contains([]string{"advise", "bench", "data", "demo", "campaign", "serve"}, fields[1]) {
+		checkFlags(t, fields)
+		return
+	}
+	c := exec.Command("sh", "-c", training.ReplaceAllString(command, "$0--epochs 2 --hidden 16 "))
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", command, err, out)
+	}
+}
+
+func checkFlags(t *testing.T, fields []string) {
+	t.Helper()
+	name := []string{fields[1]}
+	if len(fields) > 2 && regexp.MustCompile(`^[a-z]+$`).MatchString(fields[2]) && (fields[1] == "bench" || fields[1] == "data") {
+		name = append(name, fields[2])
+	}
+	help, err := nextbatch(append(name, "--help")...).Output()
+	if err != nil {
+		t.Errorf("%q: %v", fields, err)
+	}
+	for _, word := range fields {
+		flag, _, _ := strings.Cut(word, "=")
+		if strings.HasPrefix(flag, "--") && !strings.Contains(string(help), flag+" ") {
+			t.Errorf("%q: there is no %s", fields, flag)
+		}
+	}
+}
+
+// docsFolder has the files that the pages speak of.
+func docsFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	whole := docsTable(t, 400, func(row int) bool { return row%7 == 0 })
+	for name, table := range map[string]*dataset.Table{
+		"table.csv": whole, "next-year.csv": docsTable(t, 50, func(int) bool { return false }),
+		"labelled.csv": docsTable(t, 60, func(int) bool { return true }), "test.csv": docsTable(t, 60, func(int) bool { return true }),
+		"candidates.csv": without(t, docsTable(t, 200, func(int) bool { return false }), "y"),
+	} {
+		save(t, filepath.Join(dir, name), table)
+		save(t, filepath.Join(dir, strings.Replace(name, ".csv", ".parquet", 1)), table)
+	}
+	for name, rows := range map[string]int{"t.npy": 20, "p.npy": 100} {
+		m := matrix.New[float32](rows, 6)
+		for i := range m.Data {
+			m.Data[i] = float32(math.Sin(float64(i * i)))
+		}
+		if err := source.WriteMatrix(filepath.Join(dir, name), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "broken.txt"), []byte("s002\ns003\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func save(t *testing.T, path string, table *dataset.Table) {
+	t.Helper()
+	if err := source.WriteFile(path, table); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func without(t *testing.T, table *dataset.Table, name string) *dataset.Table {
+	t.Helper()
+	columns := slices.DeleteFunc(slices.Clone(table.Columns()), func(c dataset.Column) bool { return c.Name() == name })
+	rest, err := dataset.NewTable(columns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rest
+}
+
+func docsTable(t *testing.T, rows int, labelled func(row int) bool) *dataset.Table {
+	t.Helper()
+	name, material, site := dataset.NewText("name"), dataset.NewText("material"), dataset.NewText("site")
+	temperature, pressure, hours, y := dataset.NewNumeric("temperature"), dataset.NewNumeric("pressure"), dataset.NewNumeric("hours"), dataset.NewNumeric("y")
+	for i := range rows {
+		a, b := math.Sin(float64(i)), math.Cos(float64(3*i))
+		name.Append([]byte("s" + strconv.Itoa(1000 + i)[1:]))
+		temperature.Append(50 + 30*a)
+		pressure.Append(1 + b/10)
+		material.Append([]byte([]string{"steel", "brass", "glass"}[i%11%3]))
+		site.Append([]byte([]string{"A", "B", "C", "D"}[i%4]))
+		hours.Append(float64(1 + i%3))
+		label := math.NaN()
+		if labelled(i) {
+			label = a*a + b
+		}
+		y.Append(label)
+	}
+	table, err := dataset.NewTable(name, temperature, pressure, material, site, hours, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// TestDocsPython runs the Python code of the pages, as far as this machine has
+// the modules that it imports.
+func TestDocsPython(t *testing.T) {
+	for path, text := range pages(t) {
+		code := blocks(text, "python")
+		if len(code) == 0 {
+			continue
+		}
+		dir := docsFolder(t)
+		for _, command := range commands(text) {
+			runShown(t, dir, command)
+		}
+		for i, block := range code {
+			t.Run(filepath.Base(path)+" "+strconv.Itoa(i+1), func(t *testing.T) {
+				c := exec.Command(pythonFor(t, block), "-c", block)
+				c.Dir = dir
+				if out, err := c.CombinedOutput(); err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+			})
+		}
+	}
+}
+
+func pythonFor(t *testing.T, block string) string {
+	t.Helper()
+	imports := strings.Join(regexp.MustCompile(`(?m)^import .*$`).FindAllString(block, -1), "\n")
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(python, "-c", imports).Run() == nil {
+			return python
+		}
+	}
+	t.Skipf("no Python here that can do %q", imports)
+	return ""
+}
+
+func TestDocsLinks(t *testing.T) {
+	for path, text := range pages(t) {
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+}
+
+// TestDocsWarnings: docs/warnings.md has the words of every warning in the code.
+func TestDocsWarnings(t *testing.T) {
+	text := pages(t)[filepath.Join(root, "docs", "warnings.md")]
+	count := 0
+	for _, dir := range []string{".", "selection", "transform", filepath.Join("cmd", "nextbatch", "cli")} {
+		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, words := range warningsIn(t, file) {
+				count++
+				if !strings.Contains(text, words) {
+					t.Errorf("%s: docs/warnings.md does not explain %q", file, words)
+				}
+			}
+		}
+	}
+	if count < 12 {
+		t.Errorf("only %d warnings were found in the code", count)
+	}
+}
+
+// warningsIn returns, for each warning in a Go file, its longest part without a
+// name or a number.
+func warningsIn(t *testing.T, file string) (list []string) {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || !warns(call) {
+			return true
+		}
+		longest := ""
+		ast.Inspect(call, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+				value, _ := strconv.Unquote(text.Value)
+				for _, part := range regexp.MustCompile(`%[0-9.]*[a-z]`).Split(value, -1) {
+					if len(part) > len(longest) {
+						longest = strings.TrimSpace(part)
+					}
+				}
+			}
+			return true
+		})
+		if len(longest) > 4 {
+			list = append(list, longest)
+		}
+		return true
+	})
+	return list
+}
+
+// warns tells whether a call is warn(…), note(…), or append(warnings, …).
+func warns(call *ast.CallExpr) bool {
+	name := func(e ast.Expr) string {
+		switch e := e.(type) {
+		case *ast.Ident:
+			return strings.ToLower(e.Name)
+		case *ast.SelectorExpr:
+			return strings.ToLower(e.Sel.Name)
+		}
+		return ""
+	}
+	switch name(call.Fun) {
+	case "warn", "note":
+		return true
+	case "append":
+		return name(call.Args[0]) == "warnings"
+	}
+	return false
+}
+
+// TestDocsSpecs: what looks like a spec is one.
+func TestDocsSpecs(t *testing.T) {
+	spec := regexp.MustCompile("`([a-z-]+:(?:linear|nngp|ntk|laplace|ll|grad|features)\\b[^` ]*)`")
+	count := 0
+	for path, text := range pages(t) {
+		for _, m := range spec.FindAllStringSubmatch(text, -1) {
+			count++
+			if _, err := library.ParseSpec(m[1]); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	if count < 20 {
+		t.Errorf("only %d specs were found", count)
+	}
+}
