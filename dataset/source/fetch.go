@@ -143,7 +143,10 @@ func (f *Fetcher) save(ctx context.Context, to string, from io.Reader, size int6
 		return err
 	}
 	_, err = io.Copy(file, f.counted(watched(ctx, from), 0, size))
-	return errors.Join(err, file.Sync(), file.Close())
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(to)) // to copy it again is quick
+	}
+	return nil
 }
 
 // counted tells how much of total bytes has been read, with those that were there.

@@ -416,6 +416,9 @@ func TestFetchToBadFolders(t *testing.T) {
 	if _, err := (&Fetcher{Mirror: golden.Data(t)}).Fetch(t.Context(), fullDisk(t, dir), dir); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Error(err)
 	}
+	if exists(filepath.Join(dir, "fried.arff.gz.part")) {
+		t.Error("a copy that failed takes room")
+	}
 }
 
 // fullDisk is a set for which the disk is full.
