@@ -117,7 +117,7 @@ func correlation(v view, random string, m benchmark.Metric) *Figure {
 	}
 	f := &Figure{Name: v.name + "-correlation-" + fileWord(m), Columns: len(methods) - 1, Width: 100, Height: 100, Order: sets,
 		Title: fmt.Sprintf("Mean log %v less that of random rows, method against method: %s", m, settingTitle(v.Setting)),
-		Note:  behindMean(v.Study, append(methods, random), sets) + " Left of the dashed line the method below is better than random rows, under the other one the method on the left is; under the diagonal it is the better of the two."}
+		Note:  behindMean(v.Study, append(methods, random), sets) + " Left of the vertical dashed line the method of the x axis is better than random rows, below the horizontal one that of the y axis is; below the diagonal the method of the y axis is the better of the two."}
 	if len(methods) < 5 {
 		f.Width, f.Height = 160, 160
 	}
