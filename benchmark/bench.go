@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -193,6 +194,7 @@ func (w *workshop) tell(e Event) {
 
 // do does what is left of a run.
 func (w *workshop) do(ctx context.Context, claim *Claim) error {
+	begin := time.Now()
 	key := taskKey{claim.Run.DataSet, claim.Run.Split, claim.Run.Compat}
 	t, err := w.tasks.get(key, func() (*task, error) { return w.task(key) })
 	defer w.tasks.release(key)
@@ -203,6 +205,7 @@ func (w *workshop) do(ctx context.Context, claim *Claim) error {
 	if err != nil {
 		return err
 	}
+	r.clock = begin // the data set belongs to the first round
 	for !r.finished() {
 		record, err := r.round(ctx)
 		if err != nil {

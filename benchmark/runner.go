@@ -31,10 +31,10 @@ type runner struct {
 	spec     nextbatch.Spec
 	settings Settings
 	task     *task
-	labelled []int // rows of the data set, in the order in which they came
-	pool     []int // rows of the data set, in the order of the split
-	next     int   // the round that comes next
-	clock    time.Time
+	labelled []int     // rows of the data set, in the order in which they came
+	pool     []int     // rows of the data set, in the order of the split
+	next     int       // the round that comes next
+	clock    time.Time // when the round began
 }
 
 // newRunner puts a run where its rounds so far have left it.

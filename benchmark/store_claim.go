@@ -23,7 +23,7 @@ type Process struct {
 // A process tells every few seconds that it is alive. One that has not done so
 // for the time of a lease has lost its claims.
 const (
-	heartbeat = 5 * time.Second
+	heartbeat = 10 * time.Second
 	lease     = 60 * time.Second
 )
 

@@ -249,7 +249,7 @@ func (b *benchRun) work(cmd *cobra.Command, store *benchmark.Store, settings ben
 		err = left
 	}
 	if cmd.Context().Err() != nil {
-		return errorf("stopped; the same command goes on from here: %w", context.Canceled)
+		return benchStopped{}
 	}
 	if err != nil {
 		return err
@@ -263,6 +263,13 @@ func (b *benchRun) work(cmd *cobra.Command, store *benchmark.Store, settings ben
 	}
 	return nil
 }
+
+// benchStopped says that Ctrl-C has ended the work.
+type benchStopped struct{}
+
+func (benchStopped) Error() string { return "stopped; the same command goes on from here" }
+
+func (benchStopped) Unwrap() error { return context.Canceled }
 
 // load returns a data set: the table of the user, generated, or of the paper.
 func (b *benchRun) load(name string) (*dataset.Regression, error) {
