@@ -145,12 +145,12 @@ func archived(t testing.TB, member, content string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for name, text := range map[string]string{member: content, member + ".txt": "read me"} {
-		w, err := z.Create(name)
+	for _, entry := range [][2]string{{member, content}, {member + ".txt", "read me"}} {
+		w, err := z.Create(entry[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Write([]byte(text)); err != nil {
+		if _, err := w.Write([]byte(entry[1])); err != nil {
 			t.Fatal(err)
 		}
 	}
