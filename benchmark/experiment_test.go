@@ -41,8 +41,10 @@ schedules = [{rounds = 2, batch = 5}]
 [settings]
 hidden = [7]
 `
+	inline := "settings = {seed = 0, start = 256, valid = 1024, hidden = [7], epochs = 256}\n" + strings.Split(good, "[settings]")[0]
 	for text, want := range map[string]string{
 		good:                             "",
+		inline:                           "",
 		"\nsprits = [1]":                 `line 2: there is no field "sprits"`,
 		"splits = [0, x]":                "line 1",
 		good + "epochs = 'many'":         "line 8",

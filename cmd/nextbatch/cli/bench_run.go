@@ -44,6 +44,16 @@ The grid comes from a preset or a TOML file; flags that are given replace what
 stands there. Presets:
 
 ` + presetList() + `
+A grid in TOML, of which settings may be left out:
+
+  sets = ["fried", "diamonds"]
+  activations = ["relu"]
+  specs = ["random", "lcmd-tp:grad>sketch(512)"]
+  compat = true
+  splits = [0, 1, 2, 3, 4]
+  schedules = [{rounds = 16, batch = 256}]
+  settings = {seed = 0, start = 256, valid = 1024, hidden = [512, 512], epochs = 256}
+
 Each round is written to the results file as it comes. The same command goes on
 where it was stopped, with the same results as if it had not been; several
 processes on one machine may share a file.`,
