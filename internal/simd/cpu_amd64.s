@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 142cbc697b0326f28e1394ec
+// sources 1a7702a57f3465bfff805068
 // content a97859aed189f0d4b008e44b

@@ -4497,5 +4497,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 142cbc697b0326f28e1394ec
+// sources 1a7702a57f3465bfff805068
 // content b9636765a1df5878f02191fa

@@ -209,5 +209,5 @@ func siluF64AVX512(dst []float64, deriv []float64, x []float64)
 //go:noescape
 func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 
-// sources 142cbc697b0326f28e1394ec
+// sources 1a7702a57f3465bfff805068
 // content 3b05c35ff574aaea5528703e

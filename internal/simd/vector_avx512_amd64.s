@@ -4342,5 +4342,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 142cbc697b0326f28e1394ec
+// sources 1a7702a57f3465bfff805068
 // content d368ea3ddb66fe3e885eac02

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -52,7 +53,8 @@ type tile struct {
 	masks operand.Mem
 
 	a, a7, rs, rs3, rs5, ks, b, k, ahead, aheadStep reg.GPVirtual
-	c, ldc, cols, cAhead, rowsAhead                 reg.GPVirtual
+	c, ldc, cols, rowsAhead                         reg.GPVirtual
+	cAhead                                          reg.GPPhysical
 }
 
 const unroll = 4 // simd.AheadEvery
@@ -94,7 +96,7 @@ func (t *tile) loadParams() {
 	t.LEAQ(operand.Mem{Base: t.rs, Index: t.rs, Scale: 2}, t.rs3)
 	t.LEAQ(operand.Mem{Base: t.rs, Index: t.rs, Scale: 4}, t.rs5)
 	t.a, t.a7, t.k = t.GP64(), t.GP64(), t.GP64()
-	t.cAhead, t.rowsAhead = t.GP64(), t.GP64()
+	t.cAhead, t.rowsAhead = reg.RAX, t.GP64()
 }
 
 // firstColumn goes back to the first product of the sum.
@@ -140,9 +142,18 @@ func (t *tile) sums() {
 }
 
 func (t *tile) prefetchRow() {
-	t.PREFETCHT0(operand.Mem{Base: t.cAhead})
-	t.PREFETCHT0(operand.Mem{Base: t.cAhead, Disp: t.wide})
+	t.prefetchToWrite(0)
+	t.prefetchToWrite(t.wide)
 	t.ADDQ(t.ldc, t.cAhead)
+}
+
+// prefetchToWrite is PREFETCHW disp(AX), which the assembler of Go does not know:
+// unlike the other prefetches it takes a line away from the other cores, which
+// a write must wait for.
+func (t *tile) prefetchToWrite(disp int) {
+	for _, code := range []uint8{0x0F, 0x0D, 0x48, uint8(disp)} {
+		t.Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []operand.Op{operand.U8(code)}, Inputs: []operand.Op{t.cAhead}})
+	}
 }
 
 // prefetchAhead asks for one line of what the next tiles need.
@@ -264,7 +275,7 @@ func (t *tile) jumpUnlessZero(param, label string) {
 
 // writeRows stores the sums, plus beta·C where beta is given, in the columns
 // that exist. c walks down the rows.
-func (t *tile) writeRows(c reg.GPVirtual, label string, beta reg.Register) {
+func (t *tile) writeRows(c reg.Register, label string, beta reg.Register) {
 	if t.wide == 64 {
 		t.columnMasks()
 		t.eachRow(c, beta, t.loadMasked512, t.storeMasked512)
@@ -282,7 +293,7 @@ func (t *tile) writeRows(c reg.GPVirtual, label string, beta reg.Register) {
 	t.Label(label + "Done")
 }
 
-func (t *tile) eachRow(c reg.GPVirtual, beta reg.Register,
+func (t *tile) eachRow(c reg.Register, beta reg.Register,
 	load func(int, operand.Mem, reg.Register), store func(int, reg.Register, operand.Mem)) {
 	old := t.spare(3)
 	for i := 0; i < t.rows; i++ {
