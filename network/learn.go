@@ -19,14 +19,12 @@ type learner[T matrix.Float] struct {
 	written []corner // of each layer's gradient, by the last step
 	update  updateAll[T]
 	columns learnColumns[T]
-	vector  learnVector[T]
 }
 
 const (
 	// fewRows of W̃ do not feed several threads; columns are shared out then.
 	fewRows     = 64
 	columnPiece = 64
-	vectorPiece = 128
 	updatePiece = 1 << 14
 )
 
@@ -35,9 +33,6 @@ func (n *learner[T]) learn(p *pass[T], l int) {
 	g := p.gradient(l)
 	gradient, offset := p.net.layer(n.adam.gradient, l), p.net.offsets[l]
 	switch {
-	case gradient.Cols == 1:
-		n.vector = learnVector[T]{n.adam, offset, gradient.Data, p.in[l].Slice(0, p.n), g}
-		linalg.Run(ceilDiv(gradient.Rows, vectorPiece), &n.vector)
 	case gradient.Rows <= fewRows:
 		n.columns = learnColumns[T]{n.adam, offset, gradient, p.in[l].Slice(0, p.n), g}
 		linalg.Run(ceilDiv(gradient.Cols, columnPiece), &n.columns)
@@ -103,22 +98,4 @@ func (j *learnColumns[T]) Do(part, _ int) {
 		start := j.offset + i*j.gradient.Cols
 		j.adam.update(start+c0, start+c1)
 	}
-}
-
-// learnVector is the same for a layer with a single output: W̃ is a vector.
-type learnVector[T matrix.Float] struct {
-	adam     *adam[T]
-	offset   int
-	gradient []T
-	x, g     matrix.Dense[T]
-}
-
-func (j *learnVector[T]) Do(part, _ int) {
-	from, to := part*vectorPiece, min((part+1)*vectorPiece, len(j.gradient))
-	sum := j.gradient[from:to]
-	clear(sum)
-	for i := range j.x.Rows {
-		j.adam.set.Axpy(sum, j.x.Row(i)[from:to], j.g.At(i, 0))
-	}
-	j.adam.update(j.offset+from, j.offset+to)
 }

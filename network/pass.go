@@ -116,11 +116,19 @@ func (p *pass[T]) countVoices() {
 
 // forward computes all layers for the block in hand and returns z of the last.
 func (p *pass[T]) forward() matrix.Dense[T] {
-	last := p.net.Layers() - 1
-	for l := range last {
+	p.allHidden()
+	return p.output()
+}
+
+func (p *pass[T]) allHidden() {
+	for l := range p.net.Layers() - 1 {
 		p.hidden(l)
 	}
-	x, w := p.operands(last)
+}
+
+// output computes the last layer.
+func (p *pass[T]) output() matrix.Dense[T] {
+	x, w := p.operands(p.net.Layers() - 1)
 	z := p.out.Slice(0, p.n)
 	if w.Cols == 1 {
 		p.product = rowProducts[T]{p.set, z.Data, x, w.Data}
@@ -167,21 +175,26 @@ func (p *pass[T]) hidden(l int) {
 
 // backward computes g of layer l-1 from g of layer l, for the block in hand.
 func (p *pass[T]) backward(l int) {
-	g, to := p.gradient(l), p.gradient(l-1)
-	skip, width := p.silent[l-1], p.net.sizes[l]
-	w := p.net.Weights(l).Block(skip, width, p.silent[l], p.net.sizes[l+1])
-	p.bend = bend[T]{set: p.set, g: to}
-	if p.net.architecture.Activation.slopeFromOutput() {
-		p.bend.output = p.in[l].Block(0, p.n, skip, width)
-	} else {
-		p.bend.slope = p.slope[l-1].Block(0, p.n, skip, width)
-	}
+	g, w := p.gradient(l), p.bendBelow(l)
 	if w.Cols == 1 && w.Stride == 1 {
 		p.outer = outerProducts[T]{&p.bend, g, w.Data, p.net.scale(l)}
 		linalg.Run(ceilDiv(p.n, piece), &p.outer)
 		return
 	}
-	linalg.GemmThen(to, p.net.scale(l), g, linalg.NoTrans, w, linalg.Trans, 0, &p.bend)
+	linalg.GemmThen(p.bend.g, p.net.scale(l), g, linalg.NoTrans, w, linalg.Trans, 0, &p.bend)
+}
+
+// bendBelow prepares the bend of g of layer l-1 and returns the weights of layer
+// l that it is made with.
+func (p *pass[T]) bendBelow(l int) (w matrix.Dense[T]) {
+	skip, width := p.silent[l-1], p.net.sizes[l]
+	p.bend = bend[T]{set: p.set, g: p.gradient(l - 1)}
+	if p.net.architecture.Activation.slopeFromOutput() {
+		p.bend.output = p.in[l].Block(0, p.n, skip, width)
+	} else {
+		p.bend.slope = p.slope[l-1].Block(0, p.n, skip, width)
+	}
+	return p.net.Weights(l).Block(skip, width, p.silent[l], p.net.sizes[l+1])
 }
 
 // gradient returns g_l for the block in hand, without leading columns that are

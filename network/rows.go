@@ -56,8 +56,12 @@ type outerProducts[T matrix.Float] struct {
 
 func (j *outerProducts[T]) Do(part, _ int) {
 	for i := part * piece; i < min((part+1)*piece, j.g.Rows); i++ {
-		to := j.bend.g.Row(i)
-		j.bend.row(to, j.w, i, 0, len(to))
-		j.bend.set.ScaleAdd(to, to, 0, j.scale*j.g.At(i, 0))
+		j.row(i)
 	}
+}
+
+func (j *outerProducts[T]) row(i int) {
+	to := j.bend.g.Row(i)
+	j.bend.row(to, j.w, i, 0, len(to))
+	j.bend.set.ScaleAdd(to, to, 0, j.scale*j.g.At(i, 0))
 }

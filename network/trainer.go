@@ -24,6 +24,7 @@ type trainer[T matrix.Float] struct {
 	step    int // taken so far
 	steps   int // in all
 	pass    *pass[T]
+	head    *head[T]
 	learner learner[T]
 	adam    *adam[T]
 
@@ -46,6 +47,7 @@ func newTrainer[T matrix.Float](net *MLP[T], training Training, d Data[T], order
 	t.steps = training.Epochs * (d.X.Rows / t.batch)
 	t.pass = newBackward(net, t.batch)
 	t.pass.countVoices()
+	t.head = newHead(t.pass, d.Y, t.batch)
 	t.learner = learner[T]{adam: t.adam, written: make([]corner, net.Layers())}
 	t.regrouping = newRegrouping(net)
 	t.neurons, t.bestOrder = newArrangement(net.sizes), newArrangement(net.sizes)
@@ -113,15 +115,31 @@ func finite(v float64) bool { return v-v == 0 }
 func (t *trainer[T]) take(rows []int) (loss float64) {
 	p := t.pass
 	p.inputs(t.data.X, rows)
-	loss = t.residuals(p.forward(), rows)
+	p.allHidden()
 	t.adam.begin(t.rate())
 	t.step++
-	for l := t.net.Layers() - 1; l >= 0; l-- {
+	loss = t.learnLast(rows)
+	for l := t.net.Layers() - 2; l >= 0; l-- {
 		if l > 0 {
 			p.backward(l) // with the weights as they were in the forward pass
 		}
 		t.learner.learn(p, l)
 	}
+	return loss
+}
+
+// learnLast is the step of the last layer: it returns the loss before it and
+// leaves g of the layer below.
+func (t *trainer[T]) learnLast(rows []int) (loss float64) {
+	if t.net.Outputs() == 1 {
+		return t.head.run(rows, t.adam)
+	}
+	last := t.net.Layers() - 1
+	loss = t.residuals(t.pass.output(), rows)
+	if last > 0 {
+		t.pass.backward(last)
+	}
+	t.learner.learn(t.pass, last)
 	return loss
 }
 
