@@ -7,8 +7,10 @@ func newBench() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Compare methods on data sets with known labels, as the paper does",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  nextbatch bench run --preset quick --data folder --results results.db
+  nextbatch bench report results.db --out report`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(newBenchRun(), newBenchStatus(), newBenchExport(), newBenchReport())
 	return c
