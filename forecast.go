@@ -67,10 +67,11 @@ func (s Spec) width(z Sizes) (width int, wide bool) {
 	wide = s.Method.Info().Noise
 	members := s.Members()
 	width *= members
+	atHand := s.Kernel.info().space == explicit // the features themselves, not what they are made of
 	for _, t := range s.Transforms {
 		switch t := t.(type) {
 		case Sketch:
-			width = t.P
+			width, atHand = t.P, true
 		case ACSRandomFeatures:
 			width, wide = t.P, true
 		case ACSRandomFeaturesHyper:
@@ -79,7 +80,7 @@ func (s Spec) width(z Sizes) (width int, wide bool) {
 			width, wide = 2*width, true
 		case Posterior, Train:
 			wide = true
-			if s.Kernel.info().space != explicit && width > z.Train {
+			if !atHand && width > z.Train {
 				width += z.Train
 			}
 		}

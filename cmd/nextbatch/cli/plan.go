@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -9,10 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/network"
 )
 
 // plan is what a run is going to do.
@@ -32,18 +29,14 @@ type plan struct {
 	Warnings  []string         `json:"warnings"`
 }
 
-// forecastSeconds is what a run would take beyond reading.
-type forecastSeconds struct {
-	Train  float64 `json:"train"`
-	Kernel float64 `json:"kernel"`
-	Select float64 `json:"select"`
-	Total  float64 `json:"total"`
-}
-
 // What the program needs without any data, and what a network needs to compute.
 const (
-	processMemory = 40 << 20
+	processMemory = 24 << 20
 	networkMemory = 48 << 20
+
+	// garbagePercent is how much may wait to be collected beside what is in use.
+	// Most of that are a few large matrices, so that collecting costs little.
+	garbagePercent = 25
 )
 
 func (s *selecting) plan() plan {
@@ -78,100 +71,6 @@ func (s *selecting) plan() plan {
 func (p plan) refusal(limit int64) string {
 	return fmt.Sprintf("%s would need about %s, and the limit is %s; try a smaller sketch, as in %s, or fewer candidates",
 		p.Spec, bytesText(p.Memory), bytesText(limit), "lcmd-tp:grad>sketch(128)")
-}
-
-// Sizes of the sample that a forecast of time is measured on.
-const (
-	samplePool   = 4096
-	sampleBatch  = 32
-	sampleEpochs = 6
-)
-
-// forecast prints the plan with a forecast of time, measured on a sample.
-func (s *selecting) forecast(ctx context.Context, out io.Writer, p plan) error {
-	seconds, err := s.measure(ctx, p)
-	if err != nil {
-		return err
-	}
-	p.Seconds = seconds
-	if s.json {
-		err = printJSON(out, p)
-	} else {
-		printPlan(out, p)
-	}
-	if err == nil && p.Available > 0 && p.Memory > p.Available {
-		return usageError{errorf("%s", p.refusal(p.Available))}
-	}
-	return err
-}
-
-// measure trains for a few epochs and picks a few rows of a part of the pool.
-// Training grows with the epochs, the kernel with the pool, the selection with
-// the pool and the rows that are selected.
-func (s *selecting) measure(ctx context.Context, p plan) (*forecastSeconds, error) {
-	f := &forecastSeconds{}
-	quiet := &progress{log: io.Discard, quiet: true}
-	if p.Networks > 0 {
-		c := s.config
-		c.Training.Epochs = min(sampleEpochs, c.Training.Epochs)
-		var first time.Time
-		var perEpoch float64
-		r := &network.Regressor[float32]{Config: c, Progress: func(e network.Epoch) {
-			if e.Number == 1 {
-				first = time.Now()
-			} else {
-				perEpoch = time.Since(first).Seconds() / float64(e.Number-1)
-			}
-		}}
-		begin := time.Now()
-		if err := r.Fit(ctx, s.rows.Train, s.rows.Labels); err != nil && r.Ensemble() == nil {
-			return nil, err
-		}
-		taken := time.Since(begin).Seconds()
-		if perEpoch == 0 {
-			perEpoch = taken
-		}
-		f.Train = (taken + perEpoch*float64(s.config.Training.Epochs-c.Training.Epochs)) * float64(p.Networks)
-		if p.Networks == 1 {
-			s.fitted = r
-		} else {
-			var err error
-			c.Training.Epochs = 1
-			if s.fitted, err = train(ctx, c, p.Networks, s.rows.Train, s.rows.Labels, quiet); err != nil {
-				return nil, err
-			}
-		}
-	}
-	pool, batch := min(p.Pool, samplePool), min(s.batch, sampleBatch)
-	small := *s
-	small.progress = quiet
-	if s.rows != nil {
-		rows := *s.rows
-		rows.Pool = rows.Pool.Slice(0, pool)
-		small.rows = &rows
-		if err := small.prepare(ctx); err != nil {
-			return nil, err
-		}
-	} else {
-		small.problem.Pool = s.problem.Pool.Slice(0, pool)
-	}
-	small.problem.Batch = min(batch, pool)
-	small.problem.Constraints.Exclude, small.problem.Constraints.Require = nil, nil
-	small.problem.Constraints.Cost, small.problem.Constraints.Budget = nil, 0
-	small.problem.Constraints.Group, small.problem.Constraints.PerGroup = nil, 0
-	small.spec = s.spec
-	b, err := small.pick(ctx)
-	if err != nil {
-		return nil, err
-	}
-	grown := float64(p.Pool+p.Labelled) / float64(pool+p.Labelled)
-	f.Kernel = b.Kernel.Seconds() * grown
-	t := b.Timing
-	f.Select = t.Init.Seconds()*grown + t.Train.Seconds()*float64(p.Pool)/float64(pool) +
-		(t.Forward+t.Backward).Seconds()*float64(p.Pool)/float64(pool)*float64(min(s.batch, p.Pool))/float64(small.problem.Batch) +
-		t.Report.Seconds()*float64(s.batch)/float64(small.problem.Batch)
-	f.Total = s.timings.Read + f.Train + f.Kernel + f.Select
-	return f, nil
 }
 
 func printPlan(out io.Writer, p plan) {

@@ -157,6 +157,7 @@ func (s *selecting) run(ctx context.Context, out io.Writer) error {
 		}
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(s.limit))
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	if s.dryRun {
 		return s.forecast(ctx, out, plan)
 	}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Whether a forecast holds depends on what else the machine does, so this is
+// looked at by hand, on a machine that is idle:
+//
+//	go test ./cmd/nextbatch/cli -run ForecastHolds -forecast -v
+var checkForecast = flag.Bool("forecast", false, "compare forecasts of select --dry-run with runs")
+
+// TestForecastHolds compares the forecast of time and memory with a run in a
+// process of its own.
+func TestForecastHolds(t *testing.T) {
+	if !*checkForecast {
+		t.Skip("it takes an idle machine; say -forecast")
+	}
+	program := filepath.Join(t.TempDir(), "nextbatch")
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/nextbatch/nextbatch/cmd/nextbatch").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	table := []string{generatedTable(t, 100_000, 2048), "--target", "y"}
+	fried := []string{blankedFried(t, 256), "--target", "target"}
+	features := []string{"--train-features", npy(t, "t.npy", normalRows(1024, 128)), "--pool-features", npy(t, "p.npy", normalRows(60_000, 128))}
+	for name, args := range map[string][]string{
+		"fried": fried, "fried by maxdet": slices.Concat(fried, []string{"--method", "maxdet-p:grad>sketch(512)>train"}), "fried by bait": slices.Concat(fried, []string{"--method", "bait-f-p:ll>train"}),
+		"generated": table, "features": features, "features by bait": slices.Concat(features, []string{"--method", "bait-f-p:features>train"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{"select", "-n", "256", "-q", "--json"}, args...)
+			var p plan
+			var r selectResult
+			inProcess(t, &p, program, append(args, "--dry-run")...)
+			peak := inProcess(t, &r, program, args...)
+			holds(t, "seconds", p.Seconds.Total, r.Timings.Total)
+			holds(t, "MiB", float64(p.Memory)/(1<<20), float64(peak)/(1<<20))
+		})
+	}
+}
+
+func holds(t *testing.T, what string, forecast, run float64) {
+	t.Helper()
+	t.Logf("%s: forecast %.3g, run %.3g, ratio %.2f", what, forecast, run, forecast/run)
+	if math.Abs(math.Log(forecast/run)) > math.Log(1.5) {
+		t.Errorf("%s: the forecast %.3g is not within a factor of 1.5 of %.3g", what, forecast, run)
+	}
+}
+
+// inProcess runs the program, reads the JSON that it prints and returns the most
+// memory that it had.
+func inProcess(t *testing.T, result any, program string, args ...string) (peak int64) {
+	t.Helper()
+	c := exec.Command(program, args...)
+	var out, log bytes.Buffer
+	c.Stdout, c.Stderr = &out, &log
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v: %s", err, log.String())
+	}
+	if err := json.Unmarshal(out.Bytes(), result); err != nil {
+		t.Fatal(err)
+	}
+	return c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+}
+
+// generatedTable writes the demo's function, with labels in the first rows.
+func generatedTable(t *testing.T, rows, labelled int) string {
+	t.Helper()
+	x, y := friedman(1, "forecast", rows)
+	var b strings.Builder
+	b.WriteString("a,b,c,d,e,f,g,h,i,j,y\n")
+	for i := range rows {
+		for _, v := range x.Row(i) {
+			fmt.Fprintf(&b, "%.6f,", v)
+		}
+		if i < labelled {
+			fmt.Fprintf(&b, "%.6f", y[i])
+		}
+		b.WriteString("\n")
+	}
+	return write(t, "generated.csv", b.String())
+}
+
+// blankedFried writes the raw file of fried with labels in the first rows.
+func blankedFried(t *testing.T, labelled int) string {
+	t.Helper()
+	raw, err := source.ReadFile(filepath.Join(golden.Data(t), "fried.arff.gz"), source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := source.WriteCSV(&b, raw); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(b.String(), "\n")
+	for i := labelled + 1; i < len(lines)-1; i++ {
+		lines[i] = lines[i][:strings.LastIndexByte(lines[i], ',')] + ",\n"
+	}
+	return write(t, "fried.csv", strings.Join(lines, ""))
+}
+
+// normalRows are features of which the later vary less.
+func normalRows(rows, columns int) matrix.Dense[float32] {
+	stream := rng.New(1, "forecast rows", uint64(rows))
+	x := matrix.New[float32](rows, columns)
+	for i := range rows {
+		for j := range columns {
+			x.Set(i, j, float32(stream.NormFloat64()/math.Sqrt(float64(1+j))))
+		}
+	}
+	return x
+}
+
+func TestExtrapolation(t *testing.T) {
+	for _, c := range []struct{ got, want float64 }{
+		{alongLine(1, 3, 2, 4, 10), 12}, // 2 + x
+		{alongLine(1, 5, 2, 4, 10), 4},  // never less than the second
+		{alongLine(1, 1, 2, 4, 10), 20}, // never more than in proportion
+		{alongLine(4, 3, 4, 4, 8), 8},   // one point
+		{alongPower(1, 1, 16, 16, 64), 64},
+		{alongPower(1, 1, 4, 64, 8), 64 * math.Pow(2, 1.3)},
+		{alongPower(1, 0, 1, 2, 3), 6},
+	} {
+		if math.Abs(c.got-c.want) > 1e-9 {
+			t.Errorf("%v, want %v", c.got, c.want)
+		}
+	}
+}
