@@ -68,10 +68,8 @@ type taskKey struct {
 // none is left to claim. A run that fails is reported, and the others go on; an
 // error of the store ends everything.
 func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
-	for _, r := range runs {
-		if err := r.Check(); err != nil {
-			return Summary{}, err
-		}
+	if err := checkRuns(runs); err != nil {
+		return Summary{}, err
 	}
 	if err := b.Store.Plan(runs); err != nil {
 		return Summary{}, err

@@ -59,10 +59,7 @@ func (g Grid) Runs() ([]Run, error) {
 			}
 		}
 	}
-	for _, r := range runs {
-		found = append(found, r.Check())
-	}
-	if err := errors.Join(found...); err != nil {
+	if err := errors.Join(append(found, checkRuns(runs))...); err != nil {
 		return nil, err
 	}
 	return runs, nil

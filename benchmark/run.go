@@ -53,3 +53,21 @@ func specText(spec nextbatch.Spec) string {
 	spec.Compat = false
 	return spec.String()
 }
+
+// checkRuns reports what is wrong with runs, once for those that differ only in
+// data set and split.
+func checkRuns(runs []Run) error {
+	var found []error
+	seen := map[Run]bool{}
+	for _, r := range runs {
+		like := r
+		if r.DataSet != "" && r.Split >= 0 {
+			like.DataSet, like.Split = "any", 0
+		}
+		if !seen[like] {
+			seen[like] = true
+			found = append(found, r.Check())
+		}
+	}
+	return errors.Join(found...)
+}
