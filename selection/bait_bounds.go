@@ -129,7 +129,7 @@ func (b *baitBounds) score(row int, offset float64) float64 {
 // instead, which pays if single ones are more work than a step of all.
 func (f *bait[T]) bestByBounds() bool {
 	f.boundAll()
-	best, work := f.settle(f.bounds.largest())
+	best, work := f.settle(largestTops(f.bounds.tops))
 	for list := f.reaching(best); len(list) > 0 && list[0].c >= best; {
 		n := min(settledRows, len(list))
 		score, more := f.settle(list[:n])
@@ -157,9 +157,9 @@ func (f *bait[T]) boundAll() {
 	})
 }
 
-// largest returns the largest bounds of some pieces, those with the largest.
-func (b *baitBounds) largest() []pieceTop {
-	tops := slices.DeleteFunc(slices.Clone(b.tops), func(t pieceTop) bool { return t.row < 0 })
+// largestTops returns the largest bounds of some pieces, those with the largest.
+func largestTops(tops []pieceTop) []pieceTop {
+	tops = slices.DeleteFunc(slices.Clone(tops), func(t pieceTop) bool { return t.row < 0 })
 	sortTops(tops)
 	return tops[:min(settledRows, len(tops))]
 }

@@ -109,6 +109,7 @@ func largestOf(v []float64) float64 {
 type byteQuery struct {
 	m     []int16
 	step  float64 // t
+	rough float64 // 2¹⁰‖ε‖
 	reach float64
 }
 
@@ -121,7 +122,8 @@ func (q *byteQuery) set(w []float64) {
 	largest := largestOf(w)
 	if !(largest > leastRounded) {
 		clear(q.m)
-		q.step, q.reach = 0, 1026*(largest+math.SmallestNonzeroFloat64)*math.Sqrt(float64(len(w)))
+		q.step, q.rough = 0, 1025*(largest+math.SmallestNonzeroFloat64)*math.Sqrt(float64(len(w)))
+		q.reach = 2 * q.rough
 		return
 	}
 	q.step = largest / float64(most)
@@ -133,7 +135,8 @@ func (q *byteQuery) set(w []float64) {
 		rest += d * d
 		norm += v * v
 	}
-	q.reach = (math.Sqrt(norm) + 1024*math.Sqrt(rest)) * (1 + 1.0/65536)
+	q.rough = 1024 * math.Sqrt(rest) * (1 + 1.0/65536)
+	q.reach = math.Sqrt(norm)*(1+1.0/65536) + q.rough
 }
 
 // dots writes ⟨k, m⟩ of the rows from from on to dst.

@@ -6,6 +6,9 @@ package selection
 //	INIT    c[x] = ‖φ(x)‖,  r = Σ c,  φ̃(x) = φ(x)/c[x],  u = Σ φ(x),  v = 0
 //	ADD(x)  γ = ⟨rφ̃(x) − v, u − v⟩ / ‖rφ̃(x) − v‖²,  v = (1−γ)v + γrφ̃(x)
 //	NEXT    argmax ⟨φ̃(x), u − v⟩
+//
+// frankwolfe_bounds.go says which rows can be the best, and only the scores of
+// these are computed.
 
 import (
 	"math"
@@ -21,7 +24,8 @@ type frankWolfeFeatures[T matrix.Float] struct {
 	r           float64
 	u, v        []float64
 	rest        []float64 // u − v
-	scores      []float64
+	scores      []float64 // or above them
+	bounds      *frankWolfeBounds
 }
 
 func newFrankWolfeFeatures[T matrix.Float](s *Space[T], name string) (Forward, error) {
@@ -36,6 +40,7 @@ func newFrankWolfeFeatures[T matrix.Float](s *Space[T], name string) (Forward, e
 	if s.Mode() == TP {
 		f.survey(train, make([]float64, train.Rows))
 	}
+	f.bounds = newFrankWolfeBounds(s, pool)
 	return f, nil
 }
 
@@ -86,17 +91,25 @@ func (f *frankWolfeFeatures[T]) add(phi []float64) {
 
 // Next returns the row whose direction is closest to what is missing.
 func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
-	set := simd.For[float64]()
 	copy(f.rest, f.u)
-	set.Axpy(f.rest, f.v, -1)
-	overPieces(f.pool.Rows, readPiece, func(_, from, to int) {
-		part := f.pool.Slice(from, to)
-		set.DotRows(f.scores[from:to], f.rest, part.Data, part.Stride)
-		for i := from; i < to; i++ {
-			f.scores[i] = perNorm(f.scores[i], f.c[i])
-		}
-	})
+	simd.For[float64]().Axpy(f.rest, f.v, -1)
+	f.space.countPairs(int64(f.pool.Rows), 0)
+	if f.bounds.ready() {
+		f.scoreByBounds()
+	} else {
+		overPieces(f.pool.Rows, readPiece, func(_, from, to int) { f.scoreAll(from, to) })
+		f.space.countPairs(0, int64(f.pool.Rows))
+	}
 	return bestDirection(f.scores, f.space.limits.open)
+}
+
+// scoreAll computes the scores of the rows from from to to-1.
+func (f *frankWolfeFeatures[T]) scoreAll(from, to int) {
+	part := f.pool.Slice(from, to)
+	simd.For[float64]().DotRows(f.scores[from:to], f.rest, part.Data, part.Stride)
+	for i := from; i < to; i++ {
+		f.scores[i] = perNorm(f.scores[i], f.c[i])
+	}
 }
 
 // perNorm divides a score by a norm. Without a direction it is below all others.

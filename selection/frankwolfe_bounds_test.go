@@ -1,0 +1,64 @@
+package selection
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+)
+
+// TestFrankWolfeLeavesOut compares picks and their scores with those of the
+// version that computes all scores, to the last bit.
+func TestFrankWolfeLeavesOut(t *testing.T) {
+	defer linalg.SetThreads(0)
+	for name, f := range hardRows() {
+		p := Problem[float64]{Pool: hardMatrix[float64](f, 2100, 1), Train: hardMatrix[float64](f, 40, 2), Batch: 60}
+		clear(p.Pool.Row(5))
+		for _, mode := range []Mode{P, TP} {
+			p.Mode, p.Plain = mode, true
+			p.Constraints = Constraints{Exclude: []int{1, 700}, Require: []int{4, 2}}
+			want, err := Select(t.Context(), FrankWolfe[float64]{}, p)
+			must(t, err)
+			p.Plain = false
+			for threads := range 2 {
+				linalg.SetThreads(threads)
+				got, err := Select(t.Context(), FrankWolfe[float64]{}, p)
+				must(t, err)
+				if !slices.Equal(got.Picks, want.Picks) {
+					t.Errorf("%s, %s: %v, plain %v", name, mode, got.Rows(), want.Rows())
+				}
+				if got.Computed > want.Computed {
+					t.Errorf("%s, %s: a share of %v was computed", name, mode, got.Computed)
+				}
+			}
+		}
+	}
+}
+
+// TestFrankWolfeBoundsHold compares bounds and scores of all rows in each step,
+// those that begin with an earlier product among them.
+func TestFrankWolfeBoundsHold(t *testing.T) {
+	for name, rows := range hardRows() {
+		s := mustSpace(t, Problem[float64]{Pool: hardMatrix[float64](rows, 2100, 1), Batch: 40})
+		state, err := newFrankWolfeFeatures(s, "frankwolfe")
+		must(t, err)
+		f := state.(*frankWolfeFeatures[float64])
+		for step := range 30 {
+			copy(f.rest, f.u)
+			simd.For[float64]().Axpy(f.rest, f.v, -1)
+			f.bounds.take(f.rest)
+			overPieces(len(f.c), readPiece, f.boundPiece)
+			for row, bound := range f.scores {
+				f.scoreListed(row, []int32{0})
+				if f.scores[row] > bound {
+					t.Fatalf("%s, step %d: the score of row %d is %v, its bound %v", name, step, row, f.scores[row], bound)
+				}
+				if (row+step)%3 == 0 {
+					f.bounds.when[row] = 0
+				}
+			}
+			must(t, f.Add([]int{step * 61}))
+		}
+	}
+}
