@@ -22,7 +22,8 @@ package selection
 // up to date, with the same numbers as if each step were done for every row.
 //
 // v falls by many orders of magnitude while rounding errors stay what they are.
-// Before these take over, c and v are computed anew from all selected rows.
+// Before these take over, and after many steps, c and v are computed anew from all
+// selected rows.
 
 import (
 	"math"
@@ -130,9 +131,13 @@ func addWeighted(m, rows matrix.Dense[float64], weights []float64) {
 // computed anew: its rounding errors are then about 1e-9 of it.
 const renewBelow = 1e-7
 
+// renewAfter is the number of steps after which c and v are computed anew: S would
+// take longer and longer to multiply with, and bounds become too wide.
+const renewAfter = 256
+
 // Next returns the row of largest score v/(c + σ²).
 func (f *bait[T]) Next() (Choice, error) {
-	if f.stale {
+	if f.stale || len(f.cov.sign) >= renewAfter {
 		if err := f.renew(); err != nil {
 			return Choice{}, err
 		}
@@ -154,7 +159,7 @@ func (f *bait[T]) score(row int) float64 { return f.v[row] / (f.c[row] + f.offse
 
 // best returns the row of largest score, which is up to date then.
 func (f *bait[T]) best() (int, error) {
-	if f.bounds == nil || !f.bestByBounds() {
+	if f.bounds == nil || f.bounds.age == 0 || !f.bestByBounds() {
 		overPieces(len(f.scores), scanPiece, func(_, from, to int) {
 			for i := from; i < to; i++ {
 				f.scores[i] = f.score(i)
@@ -324,7 +329,7 @@ func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *
 	upper, triangle := transposed(f.base.root), halfOf(f.inner)
 	block := min(conditionedBlock, rows.Rows)
 	features, products := matrix.New[float64](block, rows.Cols), matrix.New[float64](block, rows.Cols)
-	for from := 0; from < rows.Rows; from += conditionedBlock {
+	for from := 0; from < rows.Rows && !f.space.Cancelled(); from += conditionedBlock {
 		part := rows.Slice(from, min(from+conditionedBlock, rows.Rows))
 		if upper.Rows > 0 {
 			linalg.MulUpper(features.Slice(0, part.Rows), part, upper)

@@ -25,11 +25,13 @@ import (
 )
 
 const (
-	settledRows = 16 // rows that are brought up to date at a time
-	rowCost     = 3  // of bringing one row up to date, besides its steps
+	settledRows = 16 // rows that are brought up to date at a time, at least
+	// The cost of bringing a row up to date, in units of one of the steps that
+	// it lacks. In a step that is done for all rows at once, a row costs 5/2.
+	rowWork = 15
 	// Bounds that last fewer steps than shortLife do not pay; then each step is
 	// done for all rows, for restSteps steps at first, and longer each time.
-	shortLife = 4
+	shortLife = 8
 	restSteps = 16
 )
 
@@ -39,6 +41,7 @@ type baitBounds struct {
 	high, low []float64
 	tops      []pieceTop // the row of largest bound of each piece
 	age       int        // steps since all rows were up to date
+	work      int        // steps of single rows since then
 	rest      int        // steps to go without bounds
 	nextRest  int
 }
@@ -72,7 +75,7 @@ func (b *baitBounds) learn(from int, psi, phi, a matrix.Dense[float64]) {
 func (b *baitBounds) restart(c, v []float64) {
 	copy(b.high, v)
 	copy(b.low, c)
-	b.age = 0
+	b.age, b.work = 0, 0
 }
 
 // follow takes the bounds through a step, or returns false if that does not pay
@@ -85,20 +88,14 @@ func (b *baitBounds) follow(w, p []float64) bool {
 	b.age++
 	b.w.set(w)
 	b.p.set(p)
-	overPieces(len(b.high), shortPiece, func(_, from, to int) {
-		var u, z [byteBlockRows]int32
-		for ; from < to; from += byteBlockRows {
-			n := min(byteBlockRows, to-from)
-			b.rows.dots(u[:n], b.w, from)
-			b.rows.dots(z[:n], b.p, from)
-			b.widen(from, u[:n], z[:n])
-		}
+	overPieces(len(b.high), readPiece, func(_, from, to int) {
+		var u, z [readPiece]int32
+		b.rows.dots(u[:to-from], b.w, from)
+		b.rows.dots(z[:to-from], b.p, from)
+		b.widen(from, u[:to-from], z[:to-from])
 	})
 	return true
 }
-
-// byteBlockRows is how many rows of bytes stay in the cache for a second vector.
-const byteBlockRows = 64
 
 // widen is follow for some rows, whose products are there.
 func (b *baitBounds) widen(from int, us, zs []int32) {
@@ -125,22 +122,30 @@ func (b *baitBounds) score(row int, offset float64) float64 {
 }
 
 // bestByBounds sets scores to bounds, and those of all open rows that can be the
-// best to their scores. It returns false if it has brought all rows up to date
-// instead, which pays if single ones are more work than a step of all.
+// best to their scores. It returns false if that does not pay: all rows are up to
+// date then.
 func (f *bait[T]) bestByBounds() bool {
 	f.boundAll()
-	best, work := f.settle(largestTops(f.bounds.tops))
-	for list := f.reaching(best); len(list) > 0 && list[0].c >= best; {
-		n := min(settledRows, len(list))
-		score, more := f.settle(list[:n])
-		list, best, work = list[n:], max(best, score), work+more
-		if work > len(f.scores) {
+	best := f.settle(largestTops(f.bounds.tops))
+	list := f.reaching(best)
+	for len(list) > 0 && list[0].c >= best {
+		if !f.bounds.pays(len(list)) {
 			f.bounds.giveUp()
 			f.catchUpAll()
 			return false
 		}
+		n := min(max(settledRows, len(list)/32), len(list))
+		best = max(best, f.settle(list[:n]))
+		list = list[n:]
 	}
 	return true
+}
+
+// pays says whether bounds are worth their cost so far: at most half of what it
+// would have been to do all steps for all rows, less what it costs to do that now.
+func (b *baitBounds) pays(reaching int) bool {
+	n := len(b.high)
+	return reaching < n/2 && b.work <= n*max(5*b.age-8, 2)/4
 }
 
 // boundAll computes all bounds, and the largest of each piece.
@@ -189,26 +194,26 @@ func (f *bait[T]) reaching(score float64) (list []pieceTop) {
 	return list
 }
 
-// settle brings rows up to date. It returns the best of their scores, and how
-// much work it was in steps of one row.
-func (f *bait[T]) settle(list []pieceTop) (best float64, work int) {
+// settle brings rows up to date and returns the best of their scores.
+func (f *bait[T]) settle(list []pieceTop) float64 {
 	computed := 0
 	for _, t := range list {
 		computed += f.behind(t.row)
 	}
 	f.space.countPairs(0, int64(computed))
+	f.bounds.work += computed + rowWork*len(list)
 	overPieces(len(list), 1, func(i, _, _ int) {
 		row := list[i].row
 		f.catchUp(row)
 		f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(row)
 	})
-	best = math.Inf(-1)
+	best := math.Inf(-1)
 	for _, t := range list {
 		if s := f.scores[t.row]; s > best {
 			best = s
 		}
 	}
-	return best, computed + rowCost*len(list)
+	return best
 }
 
 // giveUp is for bounds that are too wide.
