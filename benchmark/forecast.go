@@ -12,6 +12,7 @@ type Forecast struct {
 	runs     []Run
 	done     map[Run]int    // rounds
 	members  map[string]int // networks that a spec needs
+	works    map[workKey]float64
 
 	training mean // seconds for each operation
 	rest     [3]map[restKey]*mean
@@ -31,9 +32,10 @@ func restKeys(r Run) [3]restKey {
 
 // NewForecast returns a forecast for runs of which so many rounds are done.
 func NewForecast(s Settings, jobs int, runs []Run, done map[Run]int) *Forecast {
-	f := &Forecast{settings: s.withDefaults(), jobs: max(1, jobs), runs: runs, done: map[Run]int{}, members: map[string]int{}}
+	f := &Forecast{settings: s.withDefaults(), jobs: max(1, jobs), runs: runs, done: map[Run]int{}, members: map[string]int{}, works: map[workKey]float64{}}
 	for _, r := range runs {
-		if spec, err := r.Method(); err == nil && f.members[r.Spec] == 0 {
+		if f.members[r.Spec] == 0 {
+			spec, _ := r.Method() // was checked with the run
 			f.members[r.Spec] = spec.Members()
 		}
 	}
@@ -69,10 +71,19 @@ func (f *Forecast) Add(r Record) {
 // inputs of a network do not matter much beside its hidden layers.
 const forecastInputs = 16
 
+// workKey is what the operations of a training depend on.
+type workKey struct {
+	activation string
+	rows       int
+}
+
 // work counts the operations of the training in a round.
 func (f *Forecast) work(r Run, round int) float64 {
-	rows := f.settings.Start + round*r.BatchSize
-	return float64(f.members[r.Spec]) * f.settings.network(r.Activation, 0, 0).Work(forecastInputs, rows, f.settings.Valid)
+	key := workKey{r.Activation, f.settings.Start + round*r.BatchSize}
+	if f.works[key] == 0 {
+		f.works[key] = f.settings.network(r.Activation, 0, 0).Work(forecastInputs, key.rows, f.settings.Valid)
+	}
+	return float64(f.members[r.Spec]) * f.works[key]
 }
 
 // Rounds returns how many rounds are done, of how many.
