@@ -90,8 +90,7 @@ func (b *baitBounds) follow(w, p []float64) bool {
 	b.p.set(p)
 	overPieces(len(b.high), readPiece, func(_, from, to int) {
 		var u, z [readPiece]int32
-		b.rows.dots(u[:to-from], b.w, from)
-		b.rows.dots(z[:to-from], b.p, from)
+		b.rows.dotsPair(u[:to-from], z[:to-from], b.w, b.p, from)
 		b.widen(from, u[:to-from], z[:to-from])
 	})
 	return true

@@ -143,3 +143,8 @@ func (q *byteQuery) set(w []float64) {
 func (b *byteRows) dots(dst []int32, q *byteQuery, from int) {
 	simd.For[float64]().DotBytes(dst, q.m, b.k[from*b.width:])
 }
+
+// dotsPair is dots for two vectors.
+func (b *byteRows) dotsPair(dstQ, dstP []int32, q, p *byteQuery, from int) {
+	simd.For[float64]().DotBytesPair(dstQ, dstP, q.m, p.m, b.k[from*b.width:])
+}

@@ -38,11 +38,21 @@ func mustBeSums(t *testing.T, s *Set[float32], q []int16, rows []int8, n int) {
 	if !slices.Equal(got, want) {
 		t.Fatalf("%s, %d rows of %d: %v, want %v", s.Name(), n, len(q), got, want)
 	}
+	p, gotP, wantP := slices.Clone(q), make([]int32, n+2), make([]int32, n+2)
+	slices.Reverse(p)
+	s.DotBytesPair(got[1:n+1], gotP[1:n+1], q, p, rows)
+	dotBytesLoop(wantP[1:n+1], p, rows)
+	if !slices.Equal(got, want) || !slices.Equal(gotP, wantP) {
+		t.Fatalf("%s, %d rows of %d and two vectors: %v and %v, want %v and %v", s.Name(), n, len(q), got, gotP, want, wantP)
+	}
 }
 
 func TestDotBytesOutside(t *testing.T) {
 	for _, s := range Available[float64]() {
 		mustPanic(t, "half a block", func() { s.DotBytes(make([]int32, 1), make([]int16, 32), make([]int8, 32)) })
 		mustPanic(t, "a row too few", func() { s.DotBytes(make([]int32, 3), make([]int16, 64), make([]int8, 191)) })
+		mustPanic(t, "a shorter second vector", func() {
+			s.DotBytesPair(make([]int32, 1), make([]int32, 1), make([]int16, 128), make([]int16, 64), make([]int8, 128))
+		})
 	}
 }

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 1a7702a57f3465bfff805068
+// sources 795aec56b85ce14db5165751
 // content a97859aed189f0d4b008e44b

@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 1a7702a57f3465bfff805068
+// sources 795aec56b85ce14db5165751
 // content 306a2264249645d0df8d56ce

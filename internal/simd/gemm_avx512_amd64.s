@@ -14793,5 +14793,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 1a7702a57f3465bfff805068
+// sources 795aec56b85ce14db5165751
 // content 338ae2737a47d536839eee0d

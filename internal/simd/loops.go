@@ -14,7 +14,8 @@ func goSet[T Float]() *Set[T] {
 		dot:  dotLoop[T], sum: sumLoop[T], sumSquares: sumSquaresLoop[T],
 		axpy: axpyLoop[T], scaleAdd: scaleAddLoop[T], mul: mulLoop[T], rotate: rotateLoop[T],
 		dotRows: dotRowsLoop[T], sqDistRows: sqDistRowsLoop[T],
-		dotListed: dotListedLoop[T], sqDistListed: sqDistListedLoop[T], dotBytes: dotBytesLoop,
+		dotListed: dotListedLoop[T], sqDistListed: sqDistListedLoop[T],
+		dotBytes: dotBytesLoop, dotBytesPair: dotBytesPairLoop,
 		min: minLoop[T], argMax: argMaxLoop[T], minLabel: minLabelLoop[T],
 		relu: reluLoop[T], reluMask: reluMaskLoop[T], silu: siluLoop[T],
 		tanh: tanhLoop[T], exp: expLoop[T], adam: adamLoop[T],
@@ -113,6 +114,11 @@ func dotBytesLoop(dst []int32, q []int16, rows []int8) {
 		}
 		dst[i] = sum
 	}
+}
+
+func dotBytesPairLoop(dstQ, dstP []int32, q, p []int16, rows []int8) {
+	dotBytesLoop(dstQ, q, rows)
+	dotBytesLoop(dstP, p, rows)
 }
 
 func minLoop[T Float](x []T) T {

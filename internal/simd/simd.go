@@ -47,6 +47,7 @@ type Set[T Float] struct {
 	dotListed    func(dst, q, rows []T, stride int, list []int32)
 	sqDistListed func(dst, q, rows []T, stride int, list []int32)
 	dotBytes     func(dst []int32, q []int16, rows []int8)
+	dotBytesPair func(dstQ, dstP []int32, q, p []int16, rows []int8)
 
 	min      func(x []T) T
 	argMax   func(x []T) int
@@ -175,15 +176,33 @@ const ByteBlock = 64
 // up with zeros. Sums are those of 32-bit integers: they wrap around, and all
 // sets have the same.
 func (s *Set[T]) DotBytes(dst []int32, q []int16, rows []int8) {
+	if holdByteRows(dst, q, rows) {
+		s.dotBytes(dst, q, rows)
+	}
+}
+
+// DotBytesPair is DotBytes for two vectors, in one pass over the rows.
+func (s *Set[T]) DotBytesPair(dstQ, dstP []int32, q, p []int16, rows []int8) {
+	dstP, p = dstP[:len(dstQ)], p[:len(q)]
+	if holdByteRows(dstQ, q, rows) {
+		s.dotBytesPair(dstQ, dstP, q, p, rows)
+	} else {
+		clear(dstP)
+	}
+}
+
+// holdByteRows checks rows of bytes. Without columns, it clears dst and returns
+// false.
+func holdByteRows(dst []int32, q []int16, rows []int8) bool {
 	if len(q)%ByteBlock != 0 {
-		panic("simd.DotBytes: the length of the vector is no multiple of ByteBlock")
+		panic("simd: the length of rows of bytes is no multiple of ByteBlock")
 	}
 	if len(q) == 0 {
 		clear(dst)
-		return
+		return false
 	}
 	mustHoldRows(len(rows), len(dst), len(q), len(q))
-	s.dotBytes(dst, q, rows)
+	return true
 }
 
 // Min returns the smallest element, +Inf if there is none. NaN is passed over.

@@ -209,5 +209,10 @@ func siluF64AVX2(dst []float64, deriv []float64, x []float64)
 //go:noescape
 func dotBytesAVX2(dst []int32, q []int16, rows []int8)
 
-// sources 1a7702a57f3465bfff805068
-// content ef804464f4e4cab1aecd62b3
+// dotBytesPairAVX2 writes the products of q and of p with the rows to dstQ and dstP.
+//
+//go:noescape
+func dotBytesPairAVX2(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
+
+// sources 795aec56b85ce14db5165751
+// content 0f043ad0ed46c77a23d42623

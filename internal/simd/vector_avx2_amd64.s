@@ -4363,60 +4363,60 @@ Done:
 // func dotBytesAVX2(dst []int32, q []int16, rows []int8)
 // Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·dotBytesAVX2(SB), NOSPLIT, $24-72
-	MOVQ  q_base+24(FP), AX
+	MOVQ  q_base+24(FP), R9
 	MOVQ  q_len+32(FP), R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
+	MOVQ  R10, AX
+	TESTQ AX, AX
 	JLE   far
 
 near:
-	CMPQ CX, $0x00000800
+	CMPQ AX, $0x00000800
 	JGE  far
-	SHLQ $0x01, CX
+	SHLQ $0x01, AX
 	JMP  near
 
 far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
-	XORQ CX, CX
+	MOVQ AX, 16(SP)
+	MOVQ dst_len+8(FP), AX
+	DECQ AX
+	MOVQ AX, 8(SP)
+	ADDQ $0x00000004, AX
+	SHRQ $0x02, AX
+	MOVQ AX, (SP)
+	XORQ AX, AX
 	JMP  check
 
 group:
+	MOVQ    AX, CX
 	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
 	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    BX, SI
+	IMULQ   R10, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, SI
 	IMULQ   R10, SI
 	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    BX, DI
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, DI
 	IMULQ   R10, DI
 	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    BX, R8
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, R8
 	IMULQ   R10, R8
 	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    BX, R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
-	MOVQ    16(SP), BX
+	XORQ    CX, CX
+	MOVQ    16(SP), DX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -4427,37 +4427,37 @@ group:
 	VXORPS  Y7, Y7, Y7
 
 columns:
-	PREFETCHT0   (SI)(BX*1)
-	VPMOVSXBW    (SI)(DX*1), Y8
-	VPMADDWD     (AX)(DX*2), Y8, Y8
+	PREFETCHT0   (BX)(DX*1)
+	VPMOVSXBW    (BX)(CX*1), Y8
+	VPMADDWD     (R9)(CX*2), Y8, Y8
 	VPADDD       Y8, Y0, Y0
-	VPMOVSXBW    16(SI)(DX*1), Y8
-	VPMADDWD     32(AX)(DX*2), Y8, Y8
+	VPMOVSXBW    16(BX)(CX*1), Y8
+	VPMADDWD     32(R9)(CX*2), Y8, Y8
 	VPADDD       Y8, Y1, Y1
-	PREFETCHT0   (DI)(BX*1)
-	VPMOVSXBW    (DI)(DX*1), Y8
-	VPMADDWD     (AX)(DX*2), Y8, Y8
+	PREFETCHT0   (SI)(DX*1)
+	VPMOVSXBW    (SI)(CX*1), Y8
+	VPMADDWD     (R9)(CX*2), Y8, Y8
 	VPADDD       Y8, Y2, Y2
-	VPMOVSXBW    16(DI)(DX*1), Y8
-	VPMADDWD     32(AX)(DX*2), Y8, Y8
+	VPMOVSXBW    16(SI)(CX*1), Y8
+	VPMADDWD     32(R9)(CX*2), Y8, Y8
 	VPADDD       Y8, Y3, Y3
-	PREFETCHT0   (R8)(BX*1)
-	VPMOVSXBW    (R8)(DX*1), Y8
-	VPMADDWD     (AX)(DX*2), Y8, Y8
+	PREFETCHT0   (DI)(DX*1)
+	VPMOVSXBW    (DI)(CX*1), Y8
+	VPMADDWD     (R9)(CX*2), Y8, Y8
 	VPADDD       Y8, Y4, Y4
-	VPMOVSXBW    16(R8)(DX*1), Y8
-	VPMADDWD     32(AX)(DX*2), Y8, Y8
+	VPMOVSXBW    16(DI)(CX*1), Y8
+	VPMADDWD     32(R9)(CX*2), Y8, Y8
 	VPADDD       Y8, Y5, Y5
-	PREFETCHT0   (R9)(BX*1)
-	VPMOVSXBW    (R9)(DX*1), Y8
-	VPMADDWD     (AX)(DX*2), Y8, Y8
+	PREFETCHT0   (R8)(DX*1)
+	VPMOVSXBW    (R8)(CX*1), Y8
+	VPMADDWD     (R9)(CX*2), Y8, Y8
 	VPADDD       Y8, Y6, Y6
-	VPMOVSXBW    16(R9)(DX*1), Y8
-	VPMADDWD     32(AX)(DX*2), Y8, Y8
+	VPMOVSXBW    16(R8)(CX*1), Y8
+	VPMADDWD     32(R9)(CX*2), Y8, Y8
 	VPADDD       Y8, Y7, Y7
-	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, DX
-	CMPQ         DX, R10
+	ADDQ         $0x00000020, CX
+	CMPQ         CX, R10
 	JL           columns
 	VPADDD       Y1, Y0, Y0
 	VPADDD       Y3, Y2, Y2
@@ -4468,34 +4468,210 @@ columns:
 	VPHADDD      Y4, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X2
 	VPADDD       X2, X0, X0
-	MOVQ         dst_base+0(FP), DX
-	MOVQ         CX, BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x00, X0, (DX)(SI*4)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x01, X0, (DX)(SI*4)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x02, X0, (DX)(SI*4)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x03, X0, (DX)(SI*4)
-	INCQ         CX
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         AX, DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x00, X0, (CX)(BX*4)
+	ADDQ         (SP), DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x01, X0, (CX)(BX*4)
+	ADDQ         (SP), DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x02, X0, (CX)(BX*4)
+	ADDQ         (SP), DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x03, X0, (CX)(BX*4)
+	INCQ         AX
 
 check:
-	CMPQ CX, (SP)
+	CMPQ AX, (SP)
 	JL   group
 	VZEROUPPER
 	RET
 
-// sources 1a7702a57f3465bfff805068
-// content b9636765a1df5878f02191fa
+// func dotBytesPairAVX2(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·dotBytesPairAVX2(SB), NOSPLIT, $24-120
+	MOVQ  q_base+48(FP), R9
+	MOVQ  p_base+72(FP), R10
+	MOVQ  q_len+56(FP), R11
+	MOVQ  R11, AX
+	TESTQ AX, AX
+	JLE   far
+
+near:
+	CMPQ AX, $0x00000800
+	JGE  far
+	SHLQ $0x01, AX
+	JMP  near
+
+far:
+	MOVQ AX, 16(SP)
+	MOVQ dstQ_len+8(FP), AX
+	DECQ AX
+	MOVQ AX, 8(SP)
+	ADDQ $0x00000004, AX
+	SHRQ $0x02, AX
+	MOVQ AX, (SP)
+	XORQ AX, AX
+	JMP  check
+
+group:
+	MOVQ    AX, CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, BX
+	IMULQ   R11, BX
+	ADDQ    rows_base+96(FP), BX
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, SI
+	IMULQ   R11, SI
+	ADDQ    rows_base+96(FP), SI
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, DI
+	IMULQ   R11, DI
+	ADDQ    rows_base+96(FP), DI
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, R8
+	IMULQ   R11, R8
+	ADDQ    rows_base+96(FP), R8
+	XORQ    CX, CX
+	MOVQ    16(SP), DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+
+columns:
+	PREFETCHT0   (BX)(DX*1)
+	VPMOVSXBW    (BX)(CX*1), Y8
+	VPMADDWD     (R9)(CX*2), Y8, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMADDWD     (R10)(CX*2), Y8, Y8
+	VPADDD       Y8, Y1, Y1
+	VPMOVSXBW    16(BX)(CX*1), Y8
+	VPMADDWD     32(R9)(CX*2), Y8, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMADDWD     32(R10)(CX*2), Y8, Y8
+	VPADDD       Y8, Y1, Y1
+	PREFETCHT0   (SI)(DX*1)
+	VPMOVSXBW    (SI)(CX*1), Y8
+	VPMADDWD     (R9)(CX*2), Y8, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMADDWD     (R10)(CX*2), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPMOVSXBW    16(SI)(CX*1), Y8
+	VPMADDWD     32(R9)(CX*2), Y8, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMADDWD     32(R10)(CX*2), Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	PREFETCHT0   (DI)(DX*1)
+	VPMOVSXBW    (DI)(CX*1), Y8
+	VPMADDWD     (R9)(CX*2), Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMADDWD     (R10)(CX*2), Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	VPMOVSXBW    16(DI)(CX*1), Y8
+	VPMADDWD     32(R9)(CX*2), Y8, Y9
+	VPADDD       Y9, Y4, Y4
+	VPMADDWD     32(R10)(CX*2), Y8, Y8
+	VPADDD       Y8, Y5, Y5
+	PREFETCHT0   (R8)(DX*1)
+	VPMOVSXBW    (R8)(CX*1), Y8
+	VPMADDWD     (R9)(CX*2), Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     (R10)(CX*2), Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPMOVSXBW    16(R8)(CX*1), Y8
+	VPMADDWD     32(R9)(CX*2), Y8, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     32(R10)(CX*2), Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, CX
+	CMPQ         CX, R11
+	JL           columns
+	VPHADDD      Y2, Y0, Y0
+	VPHADDD      Y6, Y4, Y4
+	VPHADDD      Y4, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X2
+	VPADDD       X2, X0, X0
+	MOVQ         dstQ_base+0(FP), CX
+	MOVQ         AX, DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x00, X0, (CX)(BX*4)
+	ADDQ         (SP), DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x01, X0, (CX)(BX*4)
+	ADDQ         (SP), DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x02, X0, (CX)(BX*4)
+	ADDQ         (SP), DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x03, X0, (CX)(BX*4)
+	VPHADDD      Y3, Y1, Y1
+	VPHADDD      Y7, Y5, Y5
+	VPHADDD      Y5, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X3
+	VPADDD       X3, X1, X1
+	MOVQ         dstP_base+24(FP), CX
+	MOVQ         AX, DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x00, X1, (CX)(BX*4)
+	ADDQ         (SP), DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x01, X1, (CX)(BX*4)
+	ADDQ         (SP), DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x02, X1, (CX)(BX*4)
+	ADDQ         (SP), DX
+	MOVQ         DX, BX
+	CMPQ         BX, 8(SP)
+	CMOVQGT      8(SP), BX
+	VEXTRACTPS   $0x03, X1, (CX)(BX*4)
+	INCQ         AX
+
+check:
+	CMPQ AX, (SP)
+	JL   group
+	VZEROUPPER
+	RET
+
+// sources 795aec56b85ce14db5165751
+// content 764c82d71299a7cf54c07f0e

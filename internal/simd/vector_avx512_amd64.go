@@ -209,5 +209,10 @@ func siluF64AVX512(dst []float64, deriv []float64, x []float64)
 //go:noescape
 func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 
-// sources 1a7702a57f3465bfff805068
-// content 3b05c35ff574aaea5528703e
+// dotBytesPairAVX512 writes the products of q and of p with the rows to dstQ and dstP.
+//
+//go:noescape
+func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
+
+// sources 795aec56b85ce14db5165751
+// content a6c8e5d84679c6cd5b859629

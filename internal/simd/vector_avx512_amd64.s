@@ -4200,60 +4200,60 @@ Done:
 // func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV, MMX+
 TEXT ·dotBytesAVX512(SB), NOSPLIT, $24-72
-	MOVQ  q_base+24(FP), AX
+	MOVQ  q_base+24(FP), R9
 	MOVQ  q_len+32(FP), R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
+	MOVQ  R10, AX
+	TESTQ AX, AX
 	JLE   far
 
 near:
-	CMPQ CX, $0x00000800
+	CMPQ AX, $0x00000800
 	JGE  far
-	SHLQ $0x01, CX
+	SHLQ $0x01, AX
 	JMP  near
 
 far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
-	XORQ CX, CX
+	MOVQ AX, 16(SP)
+	MOVQ dst_len+8(FP), AX
+	DECQ AX
+	MOVQ AX, 8(SP)
+	ADDQ $0x00000004, AX
+	SHRQ $0x02, AX
+	MOVQ AX, (SP)
+	XORQ AX, AX
 	JMP  check
 
 group:
+	MOVQ    AX, CX
 	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
 	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    BX, SI
+	IMULQ   R10, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, SI
 	IMULQ   R10, SI
 	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    BX, DI
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, DI
 	IMULQ   R10, DI
 	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    BX, R8
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, R8
 	IMULQ   R10, R8
 	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    BX, R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
-	MOVQ    16(SP), BX
+	XORQ    CX, CX
+	MOVQ    16(SP), DX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -4264,83 +4264,275 @@ group:
 	VPXORD  Z7, Z7, Z7
 
 columns:
-	PREFETCHT0    (SI)(BX*1)
-	VPMOVSXBW     (SI)(DX*1), Z8
-	VPMADDWD      (AX)(DX*2), Z8, Z8
+	PREFETCHT0    (BX)(DX*1)
+	VPMOVSXBW     (BX)(CX*1), Z8
+	VPMADDWD      (R9)(CX*2), Z8, Z8
 	VPADDD        Z8, Z0, Z0
-	VPMOVSXBW     32(SI)(DX*1), Z8
-	VPMADDWD      64(AX)(DX*2), Z8, Z8
+	VPMOVSXBW     32(BX)(CX*1), Z8
+	VPMADDWD      64(R9)(CX*2), Z8, Z8
 	VPADDD        Z8, Z1, Z1
-	PREFETCHT0    (DI)(BX*1)
-	VPMOVSXBW     (DI)(DX*1), Z8
-	VPMADDWD      (AX)(DX*2), Z8, Z8
+	PREFETCHT0    (SI)(DX*1)
+	VPMOVSXBW     (SI)(CX*1), Z8
+	VPMADDWD      (R9)(CX*2), Z8, Z8
 	VPADDD        Z8, Z2, Z2
-	VPMOVSXBW     32(DI)(DX*1), Z8
-	VPMADDWD      64(AX)(DX*2), Z8, Z8
+	VPMOVSXBW     32(SI)(CX*1), Z8
+	VPMADDWD      64(R9)(CX*2), Z8, Z8
 	VPADDD        Z8, Z3, Z3
-	PREFETCHT0    (R8)(BX*1)
-	VPMOVSXBW     (R8)(DX*1), Z8
-	VPMADDWD      (AX)(DX*2), Z8, Z8
+	PREFETCHT0    (DI)(DX*1)
+	VPMOVSXBW     (DI)(CX*1), Z8
+	VPMADDWD      (R9)(CX*2), Z8, Z8
 	VPADDD        Z8, Z4, Z4
-	VPMOVSXBW     32(R8)(DX*1), Z8
-	VPMADDWD      64(AX)(DX*2), Z8, Z8
+	VPMOVSXBW     32(DI)(CX*1), Z8
+	VPMADDWD      64(R9)(CX*2), Z8, Z8
 	VPADDD        Z8, Z5, Z5
-	PREFETCHT0    (R9)(BX*1)
-	VPMOVSXBW     (R9)(DX*1), Z8
-	VPMADDWD      (AX)(DX*2), Z8, Z8
+	PREFETCHT0    (R8)(DX*1)
+	VPMOVSXBW     (R8)(CX*1), Z8
+	VPMADDWD      (R9)(CX*2), Z8, Z8
 	VPADDD        Z8, Z6, Z6
-	VPMOVSXBW     32(R9)(DX*1), Z8
-	VPMADDWD      64(AX)(DX*2), Z8, Z8
+	VPMOVSXBW     32(R8)(CX*1), Z8
+	VPMADDWD      64(R9)(CX*2), Z8, Z8
 	VPADDD        Z8, Z7, Z7
-	ADDQ          $0x00000040, BX
 	ADDQ          $0x00000040, DX
-	CMPQ          DX, R10
+	ADDQ          $0x00000040, CX
+	CMPQ          CX, R10
 	JL            columns
 	VPADDD        Z1, Z0, Z0
-	VEXTRACTI64X4 $0x01, Z0, Y1
-	VPADDD        Y1, Y0, Y0
 	VPADDD        Z3, Z2, Z2
-	VEXTRACTI64X4 $0x01, Z2, Y3
-	VPADDD        Y3, Y2, Y2
 	VPADDD        Z5, Z4, Z4
-	VEXTRACTI64X4 $0x01, Z4, Y5
-	VPADDD        Y5, Y4, Y4
 	VPADDD        Z7, Z6, Z6
-	VEXTRACTI64X4 $0x01, Z6, Y7
-	VPADDD        Y7, Y6, Y6
+	VEXTRACTI64X4 $0x01, Z0, Y8
+	VPADDD        Y8, Y0, Y0
+	VEXTRACTI64X4 $0x01, Z2, Y8
+	VPADDD        Y8, Y2, Y2
+	VEXTRACTI64X4 $0x01, Z4, Y8
+	VPADDD        Y8, Y4, Y4
+	VEXTRACTI64X4 $0x01, Z6, Y8
+	VPADDD        Y8, Y6, Y6
 	VPHADDD       Y2, Y0, Y0
 	VPHADDD       Y6, Y4, Y4
 	VPHADDD       Y4, Y0, Y0
 	VEXTRACTI128  $0x01, Y0, X2
 	VPADDD        X2, X0, X0
-	MOVQ          dst_base+0(FP), DX
-	MOVQ          CX, BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x00, X0, (DX)(SI*4)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x01, X0, (DX)(SI*4)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x02, X0, (DX)(SI*4)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x03, X0, (DX)(SI*4)
-	INCQ          CX
+	MOVQ          dst_base+0(FP), CX
+	MOVQ          AX, DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x00, X0, (CX)(BX*4)
+	ADDQ          (SP), DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x01, X0, (CX)(BX*4)
+	ADDQ          (SP), DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x02, X0, (CX)(BX*4)
+	ADDQ          (SP), DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x03, X0, (CX)(BX*4)
+	INCQ          AX
 
 check:
-	CMPQ CX, (SP)
+	CMPQ AX, (SP)
 	JL   group
 	VZEROUPPER
 	RET
 
-// sources 1a7702a57f3465bfff805068
-// content d368ea3ddb66fe3e885eac02
+// func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV, MMX+
+TEXT ·dotBytesPairAVX512(SB), NOSPLIT, $24-120
+	MOVQ  q_base+48(FP), R9
+	MOVQ  p_base+72(FP), R10
+	MOVQ  q_len+56(FP), R11
+	MOVQ  R11, AX
+	TESTQ AX, AX
+	JLE   far
+
+near:
+	CMPQ AX, $0x00000800
+	JGE  far
+	SHLQ $0x01, AX
+	JMP  near
+
+far:
+	MOVQ AX, 16(SP)
+	MOVQ dstQ_len+8(FP), AX
+	DECQ AX
+	MOVQ AX, 8(SP)
+	ADDQ $0x00000004, AX
+	SHRQ $0x02, AX
+	MOVQ AX, (SP)
+	XORQ AX, AX
+	JMP  check
+
+group:
+	MOVQ    AX, CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, BX
+	IMULQ   R11, BX
+	ADDQ    rows_base+96(FP), BX
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, SI
+	IMULQ   R11, SI
+	ADDQ    rows_base+96(FP), SI
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, DI
+	IMULQ   R11, DI
+	ADDQ    rows_base+96(FP), DI
+	ADDQ    (SP), CX
+	MOVQ    CX, DX
+	CMPQ    DX, 8(SP)
+	CMOVQGT 8(SP), DX
+	MOVQ    DX, R8
+	IMULQ   R11, R8
+	ADDQ    rows_base+96(FP), R8
+	XORQ    CX, CX
+	MOVQ    16(SP), DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+
+columns:
+	PREFETCHT0    (BX)(DX*1)
+	VPMOVSXBW     (BX)(CX*1), Z8
+	VPMADDWD      (R9)(CX*2), Z8, Z9
+	VPADDD        Z9, Z0, Z0
+	VPMADDWD      (R10)(CX*2), Z8, Z8
+	VPADDD        Z8, Z1, Z1
+	VPMOVSXBW     32(BX)(CX*1), Z8
+	VPMADDWD      64(R9)(CX*2), Z8, Z9
+	VPADDD        Z9, Z0, Z0
+	VPMADDWD      64(R10)(CX*2), Z8, Z8
+	VPADDD        Z8, Z1, Z1
+	PREFETCHT0    (SI)(DX*1)
+	VPMOVSXBW     (SI)(CX*1), Z8
+	VPMADDWD      (R9)(CX*2), Z8, Z9
+	VPADDD        Z9, Z2, Z2
+	VPMADDWD      (R10)(CX*2), Z8, Z8
+	VPADDD        Z8, Z3, Z3
+	VPMOVSXBW     32(SI)(CX*1), Z8
+	VPMADDWD      64(R9)(CX*2), Z8, Z9
+	VPADDD        Z9, Z2, Z2
+	VPMADDWD      64(R10)(CX*2), Z8, Z8
+	VPADDD        Z8, Z3, Z3
+	PREFETCHT0    (DI)(DX*1)
+	VPMOVSXBW     (DI)(CX*1), Z8
+	VPMADDWD      (R9)(CX*2), Z8, Z9
+	VPADDD        Z9, Z4, Z4
+	VPMADDWD      (R10)(CX*2), Z8, Z8
+	VPADDD        Z8, Z5, Z5
+	VPMOVSXBW     32(DI)(CX*1), Z8
+	VPMADDWD      64(R9)(CX*2), Z8, Z9
+	VPADDD        Z9, Z4, Z4
+	VPMADDWD      64(R10)(CX*2), Z8, Z8
+	VPADDD        Z8, Z5, Z5
+	PREFETCHT0    (R8)(DX*1)
+	VPMOVSXBW     (R8)(CX*1), Z8
+	VPMADDWD      (R9)(CX*2), Z8, Z9
+	VPADDD        Z9, Z6, Z6
+	VPMADDWD      (R10)(CX*2), Z8, Z8
+	VPADDD        Z8, Z7, Z7
+	VPMOVSXBW     32(R8)(CX*1), Z8
+	VPMADDWD      64(R9)(CX*2), Z8, Z9
+	VPADDD        Z9, Z6, Z6
+	VPMADDWD      64(R10)(CX*2), Z8, Z8
+	VPADDD        Z8, Z7, Z7
+	ADDQ          $0x00000040, DX
+	ADDQ          $0x00000040, CX
+	CMPQ          CX, R11
+	JL            columns
+	VEXTRACTI64X4 $0x01, Z0, Y8
+	VPADDD        Y8, Y0, Y0
+	VEXTRACTI64X4 $0x01, Z2, Y8
+	VPADDD        Y8, Y2, Y2
+	VEXTRACTI64X4 $0x01, Z4, Y8
+	VPADDD        Y8, Y4, Y4
+	VEXTRACTI64X4 $0x01, Z6, Y8
+	VPADDD        Y8, Y6, Y6
+	VPHADDD       Y2, Y0, Y0
+	VPHADDD       Y6, Y4, Y4
+	VPHADDD       Y4, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X2
+	VPADDD        X2, X0, X0
+	MOVQ          dstQ_base+0(FP), CX
+	MOVQ          AX, DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x00, X0, (CX)(BX*4)
+	ADDQ          (SP), DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x01, X0, (CX)(BX*4)
+	ADDQ          (SP), DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x02, X0, (CX)(BX*4)
+	ADDQ          (SP), DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x03, X0, (CX)(BX*4)
+	VEXTRACTI64X4 $0x01, Z1, Y8
+	VPADDD        Y8, Y1, Y1
+	VEXTRACTI64X4 $0x01, Z3, Y8
+	VPADDD        Y8, Y3, Y3
+	VEXTRACTI64X4 $0x01, Z5, Y8
+	VPADDD        Y8, Y5, Y5
+	VEXTRACTI64X4 $0x01, Z7, Y8
+	VPADDD        Y8, Y7, Y7
+	VPHADDD       Y3, Y1, Y1
+	VPHADDD       Y7, Y5, Y5
+	VPHADDD       Y5, Y1, Y1
+	VEXTRACTI128  $0x01, Y1, X3
+	VPADDD        X3, X1, X1
+	MOVQ          dstP_base+24(FP), CX
+	MOVQ          AX, DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x00, X1, (CX)(BX*4)
+	ADDQ          (SP), DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x01, X1, (CX)(BX*4)
+	ADDQ          (SP), DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x02, X1, (CX)(BX*4)
+	ADDQ          (SP), DX
+	MOVQ          DX, BX
+	CMPQ          BX, 8(SP)
+	CMOVQGT       8(SP), BX
+	VEXTRACTPS    $0x03, X1, (CX)(BX*4)
+	INCQ          AX
+
+check:
+	CMPQ AX, (SP)
+	JL   group
+	VZEROUPPER
+	RET
+
+// sources 795aec56b85ce14db5165751
+// content 7bd303002d5b6e4578d5c59d

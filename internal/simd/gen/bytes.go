@@ -6,39 +6,60 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// byteRows generates the products of one vector and many rows of bytes.
+// byteRows generates the products of one vector, or two, and many rows of bytes.
 func byteRows(c *build.Context, s isa, masks operand.Mem) {
 	v := vectors{emitter{c, s, float{"int32", 4, ""}}, masks, nil}
-	b := &byteBlock{rowBlock{vectors: v}}
-	b.generate()
+	one := &byteBlock{rowBlock: rowBlock{vectors: v}, queries: []string{"q"}}
+	one.generate("dotBytes", "(dst []int32, q []int16, rows []int8)", "writes the products of q with the rows to dst.", "dst")
+	two := &byteBlock{rowBlock: rowBlock{vectors: v}, queries: []string{"q", "p"}}
+	two.generate("dotBytesPair", "(dstQ, dstP []int32, q, p []int16, rows []int8)",
+		"writes the products of q and of p with the rows to dstQ and dstP.", "dstQ", "dstP")
 }
 
 // byteBlock generates a loop over groups of four rows, as rowBlock does. The sums
 // are integers.
-type byteBlock struct{ rowBlock }
+type byteBlock struct {
+	rowBlock
+	queries []string
+	vector  []reg.Register // their addresses
+}
 
-func (b *byteBlock) generate() {
-	b.begin("dotBytes", "(dst []int32, q []int16, rows []int8)", "writes the products of q with the rows to dst.")
+func (b *byteBlock) generate(name, signature, doc string, dst ...string) {
+	b.begin(name, signature, doc)
 	b.allocate()
-	b.Load(b.Param("q").Base(), b.q)
+	for _, q := range b.queries {
+		b.vector = append(b.vector, b.Load(b.Param(q).Base(), b.GP64()))
+	}
 	b.stride = b.Load(b.Param("q").Len(), b.GP64()).(reg.GPVirtual)
-	b.groups(func() {
+	b.groups(dst[0], func() {
 		b.sumColumns()
-		b.storeSums(b.foldRows())
+		if len(dst) == 1 {
+			b.addSums()
+		}
+		for i, name := range dst {
+			b.storeSums(name, b.foldRows(i))
+		}
 	})
 }
 
 // sumColumns adds up all columns of the group, one register of bytes at a time:
-// each half becomes a register of 16-bit numbers.
+// each half becomes a register of 16-bit numbers. With one vector each half has a
+// running sum, with two each vector.
 func (b *byteBlock) sumColumns() {
 	b.Label("columns")
 	for i, row := range b.row {
 		b.PREFETCHT0(operand.Mem{Base: row, Index: b.ahead, Scale: 1})
-		for s := range rowSums {
+		for half := range rowSums {
 			x := b.reg()
-			b.VPMOVSXBW(operand.Mem{Base: row, Index: b.at, Scale: 1, Disp: s * b.wide / 2}, x)
-			b.VPMADDWD(operand.Mem{Base: b.q, Index: b.at, Scale: 2, Disp: s * b.wide}, x, x)
-			b.VPADDD(x, b.acc[i][s], b.acc[i][s])
+			b.VPMOVSXBW(operand.Mem{Base: row, Index: b.at, Scale: 1, Disp: half * b.wide / 2}, x)
+			for n, vector := range b.vector {
+				product, sum := b.reg(), b.acc[i][n]
+				if len(b.vector) == 1 {
+					sum = b.acc[i][half]
+				}
+				b.VPMADDWD(operand.Mem{Base: vector, Index: b.at, Scale: 2, Disp: half * b.wide}, x, product)
+				b.VPADDD(product, sum, sum)
+			}
 		}
 	}
 	b.ADDQ(operand.U32(uint32(b.wide)), b.ahead)
@@ -47,15 +68,22 @@ func (b *byteBlock) sumColumns() {
 	b.JL(operand.LabelRef("columns"))
 }
 
-// foldRows folds the running sums of the four rows into four lanes.
-func (b *byteBlock) foldRows() reg.VecVirtual {
+// addSums adds the second running sum of each row to the first.
+func (b *byteBlock) addSums() {
+	for _, sums := range b.acc {
+		b.VPADDD(sums[1], sums[0], sums[0])
+	}
+}
+
+// foldRows folds running sum n of the four rows into four lanes.
+func (b *byteBlock) foldRows(n int) reg.VecVirtual {
 	var row [rowGroup]reg.VecVirtual
 	for i, sums := range b.acc {
-		row[i] = sums[0].AsY().(reg.VecVirtual)
-		b.VPADDD(sums[1], sums[0], sums[0])
+		row[i] = sums[n].AsY().(reg.VecVirtual)
 		if b.wide == 64 {
-			b.VEXTRACTI64X4(operand.U8(1), sums[0], sums[1].AsY())
-			b.VPADDD(sums[1].AsY(), row[i], row[i])
+			high := b.YMM()
+			b.VEXTRACTI64X4(operand.U8(1), sums[n], high)
+			b.VPADDD(high, row[i], row[i])
 		}
 	}
 	b.VPHADDD(row[1], row[0], row[0])

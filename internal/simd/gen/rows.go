@@ -61,16 +61,17 @@ func (b *rowBlock) generate(name, doc string, add func(row operand.Op, q, acc re
 	b.allocate()
 	b.Load(b.Param("q").Base(), b.q)
 	b.stride = bytesOf(b.emitter, "stride")
-	b.groups(func() {
+	b.groups("dst", func() {
 		b.sumColumns()
-		b.storeSums(b.foldRows())
+		b.storeSums("dst", b.foldRows())
 	})
 }
 
-// groups emits the loop over groups of rows and ends the function.
-func (b *rowBlock) groups(body func()) {
+// groups emits the loop over groups of rows, as many as dst has elements, and ends
+// the function.
+func (b *rowBlock) groups(dst string, body func()) {
 	b.prefetchDistance()
-	b.quarterRows()
+	b.quarterRows(dst)
 	b.XORQ(b.step, b.step)
 	b.JMP(operand.LabelRef("check"))
 	b.Label("group")
@@ -110,9 +111,9 @@ func (b *rowBlock) prefetchDistance() {
 	b.MOVQ(d, b.distance)
 }
 
-// quarterRows divides the rows by four, rounding up.
-func (b *rowBlock) quarterRows() {
-	n := b.Load(b.Param("dst").Len(), b.GP64())
+// quarterRows divides the number of rows by four, rounding up.
+func (b *rowBlock) quarterRows(dst string) {
+	n := b.Load(b.Param(dst).Len(), b.GP64())
 	b.DECQ(n)
 	b.MOVQ(n, b.last)
 	b.ADDQ(operand.U32(rowGroup), n)
@@ -236,8 +237,8 @@ func (b *rowBlock) foldRows64(row [rowGroup]reg.VecVirtual) reg.VecVirtual {
 }
 
 // storeSums stores the lanes of the register to where their rows belong.
-func (b *rowBlock) storeSums(sums reg.VecVirtual) {
-	dst := b.Load(b.Param("dst").Base(), b.GP64())
+func (b *rowBlock) storeSums(name string, sums reg.VecVirtual) {
+	dst := b.Load(b.Param(name).Base(), b.GP64())
 	high := b.XMM()
 	if !b.single() {
 		b.VEXTRACTF128(operand.U8(1), sums, high)
