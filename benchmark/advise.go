@@ -93,9 +93,9 @@ const (
 	mostTrained = 4096 // for the ratio of errors
 )
 
-// worthwhile is the part of the labels below which a saving is not worth a
-// thought: where a larger one is ruled out, random is as good.
-const worthwhile = 0.15
+// worthwhile is the part of the labels that a method has to save to be worth a
+// thought: where as much is ruled out, random is as good.
+const worthwhile = 0.25
 
 // Advise answers the question. The same question and seed give the same advice.
 // If the context ends, the error is its.
@@ -264,7 +264,7 @@ func (a *Advice) decide(best Saving) {
 		a.Because = fmt.Sprintf("the error of %s is lower by %s to %s on average over the rounds, which saves about %s of the labels that random rows take",
 			best.Spec, percent(-math.Expm1(-best.Gain.Low)), percent(-math.Expm1(-best.Gain.High)), percent(best.Share.Value))
 	case best.Share.High < worthwhile:
-		a.Verdict, a.Because = AsGood, fmt.Sprintf("%s, and less than %s is not worth a method", labels, percent(worthwhile))
+		a.Verdict, a.Because = AsGood, fmt.Sprintf("%s; %s or more are ruled out", labels, percent(worthwhile))
 	default:
 		a.Verdict, a.Because = TooFew, labels+", which leaves both open"
 	}
