@@ -40,8 +40,11 @@ func selectionSection(b *bench) {
 	part.Pool = part.Pool.Slice(0, partRows)
 	measure(b, selection.MaxDet[float64]{}, variances)
 	measureBoth(b, selection.MaxDet[float64]{}, part)
-	measure(b, selection.BAIT[float64]{}, part)
-	measure(b, selection.FrankWolfe[float64]{}, part)
+	measure(b, selection.BAIT[float64]{}, variances)
+	measureBoth(b, selection.BAIT[float64]{}, part)
+	measure(b, selection.BAIT[float64]{Backward: true}, variances)
+	measure(b, selection.FrankWolfe[float64]{}, variances)
+	measureBoth(b, selection.FrankWolfe[float64]{}, part)
 }
 
 // measureBoth measures the method and its plain version.
