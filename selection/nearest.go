@@ -58,12 +58,21 @@ func (f *nearest[T]) add(candidates []int, first int) error {
 		return f.addKernel(candidates, first)
 	}
 	for i, x := range candidates {
-		if err := f.space.sqDist(f.fresh, f.of, x); err != nil {
+		if err := f.addOne(x, int32(first+i)); err != nil {
 			return err
 		}
-		f.lower(f.fresh, int32(first+i))
-		f.space.countPairs(int64(len(f.dist)), int64(len(f.dist)))
 	}
+	return nil
+}
+
+// addOne counts one candidate as selected.
+func (f *nearest[T]) addOne(candidate int, label int32) error {
+	if err := f.space.sqDist(f.fresh, f.of, candidate); err != nil {
+		return err
+	}
+	f.lower(f.fresh, label)
+	f.space.countPairs(int64(len(f.dist)), int64(len(f.dist)))
+	f.space.countRead(len(f.dist), f.of.rows.Cols, 3)
 	return nil
 }
 

@@ -29,7 +29,7 @@ const (
 func (f *nearest[T]) addFeatures(centres matrix.Dense[T], first int) {
 	for from := 0; from < centres.Rows; from += blockCentres {
 		to := min(from+blockCentres, centres.Rows)
-		newCentreBlock(f, centres.Slice(from, to), first+from).addAll()
+		newCentreBlock(f, centres.Slice(from, to), first+from).addRange(0, f.of.rows.Rows)
 	}
 }
 
@@ -73,12 +73,14 @@ func (b *centreBlock[T]) centre(dst, src matrix.Dense[T]) {
 	})
 }
 
-func (b *centreBlock[T]) addAll() {
-	n := b.of.rows.Rows
-	for from := 0; from < n && !b.space.Cancelled(); from += blockRows {
-		b.addRows(from, min(from+blockRows, n))
+// addRange finds the nearest of the block for the rows from from to to-1.
+func (b *centreBlock[T]) addRange(from, to int) {
+	for first := from; first < to && !b.space.Cancelled(); first += blockRows {
+		b.addRows(first, min(first+blockRows, to))
 	}
-	b.space.countPairs(int64(n)*int64(b.centres.Rows), int64(n)*int64(b.centres.Rows))
+	pairs := int64(to-from) * int64(b.centres.Rows)
+	b.space.countPairs(pairs, pairs)
+	b.space.countRead(to-from, b.centres.Cols, 2*b.centres.Rows)
 }
 
 // addRows finds the nearest of the block for at most blockRows rows.

@@ -3,12 +3,9 @@ package selection
 // Distances to selected rows where short rows (short.go) rule out most.
 
 import (
-	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -18,10 +15,9 @@ const (
 	// fullShare is the share of a piece's rows, one in so many, from which on
 	// all of the piece is read: one row after the other is faster.
 	fullShare = 4
-	// plainShare is the same for pairs, against a matrix product.
-	plainShare = 8
-	// retryBlocks is after how many blocks short rows are tried again.
-	retryBlocks = 32
+	// rests is for how many steps short rows are not looked at after a step
+	// where that share of all rows was left.
+	rests = 4
 )
 
 // shortNearest is a nearest with short rows.
@@ -30,6 +26,15 @@ type shortNearest[T matrix.Float] struct {
 	maker *shortener[T]
 	rows  shortened
 	limit []float32 // of each row
+	rest  int       // steps for which short rows are not looked at
+
+	scratch sync.Pool // of *shortScratch
+}
+
+// shortScratch belongs to a piece of rows.
+type shortScratch struct {
+	low  [shortPiece]float32
+	left [shortPiece]int32
 }
 
 func newShortNearest[T matrix.Float](f *nearest[T]) *shortNearest[T] {
@@ -38,6 +43,7 @@ func newShortNearest[T matrix.Float](f *nearest[T]) *shortNearest[T] {
 		return nil
 	}
 	n := &shortNearest[T]{nearest: f, maker: h, rows: f.space.shortRows(f.of), limit: alloc[float32](f.space, len(f.dist))}
+	n.scratch.New = func() any { return new(shortScratch) }
 	n.refresh()
 	return n
 }
@@ -46,7 +52,7 @@ func newShortNearest[T matrix.Float](f *nearest[T]) *shortNearest[T] {
 func (f *shortNearest[T]) refresh() {
 	overPieces(len(f.dist), scanPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
-			f.limit[i] = f.maker.limit(f.dist[i])
+			f.limit[i] = f.maker.limit(f.dist[i], f.of.diag[i])
 		}
 	})
 }
@@ -64,29 +70,21 @@ func (f *shortNearest[T]) add(candidates []int, first int) {
 
 // addOne counts one candidate as selected.
 func (f *shortNearest[T]) addOne(candidate int, label int32) {
-	set, short := simd.For[T](), simd.For[float32]()
+	if f.rest > 0 {
+		f.addPlain(candidate, label)
+		return
+	}
+	set := simd.For[T]()
 	centre, _ := f.space.row(candidate)
 	coarse, fine := f.space.shortRow(candidate)
-	var full atomic.Int64
+	var listed, full atomic.Int64
 	overPieces(len(f.dist), shortPiece, func(_, from, to int) {
-		var low [shortPiece]float32
-		var left [shortPiece]int32
-		part, limit := f.rows.coarse.Slice(from, to), f.limit[from:to]
-		short.SqDistRows(low[:to-from], coarse, part.Data, part.Stride)
-		n := 0
-		for i := range limit {
-			left[n] = int32(i)
-			if low[i] <= limit[i] {
-				n++
-			}
-		}
-		if n <= (to-from)/2 {
-			part = f.rows.fine.Slice(from, to)
-			short.SqDistListed(low[:n], fine, part.Data, part.Stride, left[:n])
-			n = keepNear(left[:n], low[:n], limit)
-		}
+		scratch := f.scratch.Get().(*shortScratch)
+		defer f.scratch.Put(scratch)
+		left, looked := f.near(coarse, fine, from, to, scratch)
+		listed.Add(int64(looked))
 		all, fresh := f.of.rows.Slice(from, to), f.fresh[from:to]
-		if n > (to-from)/fullShare {
+		if len(left) > (to-from)/fullShare {
 			set.SqDistRows(fresh, centre.Row(0), all.Data, all.Stride)
 			for i, d := range fresh {
 				f.lowerRow(from+i, d, label)
@@ -94,13 +92,47 @@ func (f *shortNearest[T]) addOne(candidate int, label int32) {
 			full.Add(int64(to - from))
 			return
 		}
-		set.SqDistListed(fresh[:n], centre.Row(0), all.Data, all.Stride, left[:n])
-		for i, row := range left[:n] {
+		set.SqDistListed(fresh[:len(left)], centre.Row(0), all.Data, all.Stride, left)
+		for i, row := range left {
 			f.lowerRow(from+int(row), fresh[i], label)
 		}
-		full.Add(int64(n))
+		full.Add(int64(len(left)))
 	})
 	f.space.countPairs(int64(len(f.dist)), full.Load())
+	countRead[float32](&f.space.work, len(f.dist), coarseCols, 3)
+	countRead[float32](&f.space.work, int(listed.Load()), fineCols, 3)
+	f.space.countRead(int(full.Load()), f.of.rows.Cols, 3)
+	if full.Load() > int64(len(f.dist)/fullShare) {
+		f.rest = rests
+	}
+}
+
+// addPlain is addOne without short rows. After the last of such steps the limits
+// are brought up to date.
+func (f *shortNearest[T]) addPlain(candidate int, label int32) {
+	_ = f.nearest.addOne(candidate, label) // features have no errors
+	if f.rest--; f.rest == 0 {
+		f.refresh()
+	}
+}
+
+// near lists those of the rows from from to to-1, numbered from 0, that a
+// selected row may be nearer to than what they have, by its short rows. looked is
+// how many of the fine ones that took.
+func (f *shortNearest[T]) near(coarse, fine []float32, from, to int, scratch *shortScratch) (left []int32, looked int) {
+	short, limit := simd.For[float32](), f.limit[from:to]
+	low, part := scratch.low[:to-from], f.rows.coarse.Slice(from, to)
+	short.SqDistRows(low, coarse, part.Data, part.Stride)
+	short.Axpy(low, limit, -1) // rounding leaves the sign
+	left = scratch.left[:short.AtMost(scratch.left[:], low, 0)]
+	part = f.rows.fine.Slice(from, to)
+	if len(left) > (to-from)/2 {
+		short.SqDistRows(low, fine, part.Data, part.Stride)
+		short.Axpy(low, limit, -1)
+		return scratch.left[:short.AtMost(scratch.left[:], low, 0)], to - from
+	}
+	short.SqDistListed(low[:len(left)], fine, part.Data, part.Stride, left)
+	return left[:keepNear(left, low, limit)], len(left)
 }
 
 // keepNear moves those of the rows to the front whose bound is not above their
@@ -119,158 +151,6 @@ func keepNear(list []int32, low, limit []float32) int {
 // lowerRow is the step of the plain algorithm for one row.
 func (f *shortNearest[T]) lowerRow(row int, dist T, label int32) {
 	if dist < f.dist[row] {
-		f.dist[row], f.label[row], f.limit[row] = dist, label, f.maker.limit(dist)
-	}
-}
-
-// addMany counts candidates as selected. Products of short rows rule out most
-// pairs. Where they leave too many, the plain version takes over for some
-// blocks.
-func (f *shortNearest[T]) addMany(candidates []int, first int) {
-	centres, short := f.space.gather(candidates), matrix.New[float32](len(candidates), fineCols)
-	for i, x := range candidates {
-		_, fine := f.space.shortRow(x)
-		copy(short.Row(i), fine)
-	}
-	for from := 0; from < centres.Rows; from += blockCentres {
-		to := min(from+blockCentres, centres.Rows)
-		f.addBlock(newShortBlock(f, centres.Slice(from, to), short.Slice(from, to), first+from))
-	}
-	f.refresh()
-}
-
-func (f *shortNearest[T]) addBlock(b *shortBlockOf[T]) {
-	var plain *centreBlock[T]
-	n := len(f.dist)
-	plainUntil := 0
-	for from, block := 0, 0; from < n && !f.space.Cancelled(); from, block = from+blockRows, block+1 {
-		to := min(from+blockRows, n)
-		pairs := int64(to-from) * int64(b.centres.Rows)
-		full := pairs
-		if block < plainUntil {
-			if plain == nil {
-				plain = newCentreBlock(f.nearest, b.centres, b.first)
-			}
-			plain.addRows(from, to)
-		} else if full = b.addRows(from, to); full > pairs/plainShare {
-			plainUntil = block + retryBlocks
-		}
-		f.space.countPairs(pairs, full)
-	}
-}
-
-// shortBlockOf is a block of selected rows, and their short rows.
-type shortBlockOf[T matrix.Float] struct {
-	*shortNearest[T]
-	centres  matrix.Dense[T]
-	short    matrix.Dense[float32]
-	first    int
-	norms    []float32 // of the short rows, squared
-	farthest float64
-	products matrix.Dense[float32]
-	rowNorms []float32
-	scratch  sync.Pool // of *settleScratch
-}
-
-func newShortBlock[T matrix.Float](f *shortNearest[T], centres matrix.Dense[T], short matrix.Dense[float32], first int) *shortBlockOf[T] {
-	block := min(blockRows, len(f.dist))
-	b := &shortBlockOf[T]{shortNearest: f, centres: centres, short: short, first: first, norms: make([]float32, short.Rows),
-		products: matrix.New[float32](block, short.Rows), rowNorms: make([]float32, block)}
-	b.scratch.New = func() any { return new(settleScratch[T]) }
-	linalg.RowNorms(b.norms, short)
-	for _, v := range b.norms {
-		b.farthest = max(b.farthest, math.Sqrt(float64(v)))
-	}
-	return b
-}
-
-// addRows finds the nearest of the block for some rows and returns how many
-// distances were computed in full.
-func (b *shortBlockOf[T]) addRows(from, to int) int64 {
-	rows, products := b.rows.fine.Slice(from, to), b.products.Slice(0, to-from)
-	linalg.RowNorms(b.rowNorms[:rows.Rows], rows)
-	linalg.Gemm(products, -2, rows, linalg.NoTrans, b.short, linalg.Trans, 0)
-	var full atomic.Int64
-	overPieces(rows.Rows, blockPiece, func(_, first, last int) {
-		n, scratch := 0, b.scratch.Get().(*settleScratch[T])
-		for i := first; i < last; i++ {
-			n += b.settle(from+i, products.Row(i), float64(b.rowNorms[i]), scratch)
-		}
-		b.scratch.Put(scratch)
-		full.Add(int64(n))
-	})
-	return full.Load()
-}
-
-// settleScratch is room for the selected rows that are left for one row.
-type settleScratch[T matrix.Float] struct {
-	list [blockCentres]int32
-	low  [blockCentres]float32
-	dist [blockCentres]T
-}
-
-// settle finds the nearest selected row of one row: the full distance of the one
-// whose short row is nearest rules out most others. It returns how many
-// distances were computed in full.
-func (b *shortBlockOf[T]) settle(row int, products []float32, norm float64, scratch *settleScratch[T]) int {
-	set := simd.For[float32]()
-	set.Axpy(products, b.norms, 1)
-	var mins [blockCentres / minChunk]float32
-	lowest := chunkMins(mins[:], products)
-	b.compare(row, append(scratch.list[:0], int32(indexOf(products, mins[:], lowest))), scratch)
-
-	// products and norm make the squared distance up to rounding, see
-	// centreBlock.rounding.
-	reach := math.Sqrt(norm) + b.farthest
-	slack := 3 * (fineCols + 8) * math.Ldexp(1, -24) * reach * reach
-	bound := float64(b.limit[row]) + slack - norm
-	n := 0
-	for chunk, from := 0, 0; from < len(products); chunk, from = chunk+1, from+minChunk {
-		if float64(mins[chunk]) > bound {
-			continue
-		}
-		for j, v := range products[from:min(from+minChunk, len(products))] {
-			scratch.list[n] = int32(from + j)
-			if float64(v) <= bound {
-				n++
-			}
-		}
-	}
-	list, low := scratch.list[:n], scratch.low[:n]
-	set.SqDistListed(low, b.rows.fine.Row(row), b.short.Data, b.short.Stride, list)
-	n = 0
-	for i, centre := range list {
-		list[n] = centre
-		if low[i] <= b.limit[row] {
-			n++
-		}
-	}
-	b.compare(row, list[:n], scratch)
-	return n + 1
-}
-
-// indexOf returns the index of a value, by the minima of chunks.
-func indexOf(v, mins []float32, value float32) int {
-	for chunk := range pieces(len(v), minChunk) {
-		if mins[chunk] == value {
-			return chunk*minChunk + slices.Index(v[chunk*minChunk:], value)
-		}
-	}
-	return 0
-}
-
-// compare computes the distances of one row and some selected rows. Of equal
-// ones the earliest selected row is the nearest.
-func (b *shortBlockOf[T]) compare(row int, centres []int32, scratch *settleScratch[T]) {
-	dist := scratch.dist[:len(centres)]
-	simd.For[T]().SqDistListed(dist, b.of.rows.Row(row), b.centres.Data, b.centres.Stride, centres)
-	best, nearest := b.dist[row], b.label[row]
-	for i, d := range dist {
-		if label := int32(b.first) + centres[i]; d < best || d == best && label < nearest {
-			best, nearest = d, label
-		}
-	}
-	if nearest != b.label[row] || best != b.dist[row] {
-		b.dist[row], b.label[row], b.limit[row] = best, nearest, b.maker.limit(best)
+		f.dist[row], f.label[row], f.limit[row] = dist, label, f.maker.limit(dist, f.of.diag[row])
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -43,6 +44,12 @@ func bestOpen[T matrix.Float](score []T, open []bool) (int, error) {
 	list := make([]found, pieces(len(score), scanPiece))
 	overPieces(len(score), scanPiece, func(piece, from, to int) {
 		f := found{-1, -1}
+		if part := score[from:to]; finiteSum(part) {
+			if best := from + simd.For[T]().ArgMax(part); open[best] {
+				list[piece] = found{best, -1}
+				return
+			}
+		}
 		for i := from; i < to; i++ {
 			if !open[i] {
 				continue
@@ -67,4 +74,10 @@ func bestOpen[T matrix.Float](score []T, open []bool) (int, error) {
 		}
 	}
 	return best, nil
+}
+
+// finiteSum says whether the sum of numbers is finite: then none of them is NaN.
+func finiteSum[T matrix.Float](v []T) bool {
+	sum := simd.For[T]().Sum(v)
+	return sum-sum == 0
 }

@@ -20,9 +20,19 @@ type Result struct {
 	Timing Timing
 	Bytes  int64 // memory that the method asked for, the problem's own not counted
 
+	Work Work
+
 	// Computed is the share of distances, of pool rows and selected rows, that
 	// had to be computed: 1 if none could be ruled out by bounds.
 	Computed float64
+}
+
+// Work is what a selection has read and computed: features, and what stands for
+// them where bounds rule out rows. What is kept for each row beside its features
+// is not counted.
+type Work struct {
+	Bytes float64 // read from memory; what is used again while it is in the cache counts once
+	Flops float64 // floating-point operations
 }
 
 // Rows returns the pool rows of the batch, in the order in which they were

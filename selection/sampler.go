@@ -38,12 +38,34 @@ func (f *sampler[T]) draw() (int, error) {
 // weighByDistance computes the probabilities of the rows, up to their sum.
 func (f *sampler[T]) weighByDistance() {
 	scale := f.clusterScale()
+	if scale == nil && f.space.weights == nil {
+		f.weighByDistanceAlone()
+		return
+	}
 	f.weigh(func(row int) float64 {
 		w := f.weight(row) * float64(f.pool.dist[row])
 		if scale != nil {
 			w *= scale[f.pool.label[row]]
 		}
 		return w
+	})
+}
+
+// weighByDistanceAlone is weigh without calls, for what every step does.
+func (f *sampler[T]) weighByDistanceAlone() {
+	open := f.space.limits.open
+	overPieces(len(f.weights), scanPiece, func(piece, from, to int) {
+		dist, weights, open := f.pool.dist[from:to], f.weights[from:to], open[from:to]
+		sum := 0.0
+		for i, d := range dist {
+			w := 0.0
+			if open[i] {
+				w = float64(d)
+			}
+			weights[i] = w
+			sum += w
+		}
+		f.pieces[piece] = sum
 	})
 }
 

@@ -80,6 +80,7 @@ func (d *driver[T]) run(require []int) error {
 	}
 	d.result.Notes = d.space.notes
 	d.result.Bytes = d.space.bytes
+	d.result.Work = d.space.work
 	d.result.Computed = d.space.computedShare()
 	return d.timed(&d.result.Timing.Report, d.report)
 }

@@ -1,35 +1,35 @@
 package selection
 
-// Short rows: a lower bound of distances that reads 128 or 256 bytes of a row,
-// not all of it. With Q an orthonormal set of 31 or 63 directions along which the
-// rows differ most, μ their mean and s a scale, each row x has a short row
+// Short rows: a lower bound of distances that reads a small part of what the
+// rows take. With Q an orthonormal set of directions along which the rows differ
+// most, and s a scale, each row x has a short row X = s·Qx, and
 //
-//	X = s·(Q(x−μ), ‖(x−μ) − QᵀQ(x−μ)‖)
+//	s‖x − y‖ ≥ ‖X − Y‖,
 //
-// and by the triangle inequality in what Q leaves out
+// for the leading directions alone as well. So a selected row y can be passed
+// over for x if ‖X − Y‖² is above the limit of x, which follows from the
+// distance that x has already.
 //
-//	s²‖x − y‖² ≥ ‖X − Y‖².
+// Why that is safe under rounding. s is such that s‖x‖ ≤ 1 for all rows. Short
+// rows are products of d numbers with rounding u each, kept in float32, so each
+// of their k elements is wrong by at most (1.1·(d+4)·u + 3·2⁻²⁴)·s‖x‖, and
 //
-// So a selected row y can be passed over for x if ‖X − Y‖² is above the limit of
-// x, which follows from the distance that x has already.
+//	‖X − Y‖ ≤ s‖x − y‖ + ε·s·(‖x‖ + ‖y‖),   ε = √k·(1.1·(d+4)·u + 3·2⁻²⁴).
 //
-// Why that is safe under rounding. s is such that s‖x−μ‖ ≤ 1 for all rows. Short
-// rows are computed in float64 and kept in float32. Q(x−μ), the norms and the
-// orthonormality of Q are exact up to (d+64)·2⁻⁵³ times a small factor; the last
-// element is the root of a difference of squares, so its error is at most the
-// root of that; keeping it in float32 adds 2⁻²⁴. All together it is below
+// That Q is orthonormal up to rounding only is made good by a factor 1 − 2⁻¹⁸.
+// The distance itself, D = Σ (x_i − y_i)², and that of short rows are sums of
+// squares, which round by a share of themselves: the computed D̃ is at least
+// D/(1+γ) less what underflows, with γ = 2(d+8)u. Now if D̃ ≤ d̃[x], then
 //
-//	η = √(32·(d+64)·2⁻⁵³) + 2⁻²²
+//	s‖x − y‖ ≤ r = s·√((d̃[x] + underflow)·(1+γ))   and   s‖y‖ ≤ s‖x‖ + r,
 //
-// and so s‖x − y‖ ≥ ‖X − Y‖ − 2η. The distance itself, D = Σ (x_i − y_i)², and
-// that of short rows are sums of squares, which round by a share of themselves:
-// the computed D̃ is at least D/(1+γ) less what underflows, with γ = 2(d+8)u and u
-// the rounding of one operation. Hence if the computed ‖X − Y‖² is above
+// hence the computed ‖X − Y‖² is at most
 //
-//	limit = (s·√((d̃[x] + underflow)·(1+γ)) + 2η)²·(1 + 2⁻¹⁷)
+//	limit = (r + ε·(2s‖x‖ + r) + 2⁻⁶⁰)²·(1 + 2⁻¹⁶),
 //
-// then D̃ > d̃[x], and the plain algorithm changes nothing. Rows for which that
-// does not hold have D̃ computed as the plain algorithm does.
+// where 2⁻⁶⁰ is far above all that underflows. If it is more, the plain algorithm
+// changes nothing. Rows for which it is not have D̃ computed as the plain
+// algorithm does.
 
 import (
 	"math"
@@ -41,57 +41,76 @@ import (
 )
 
 const (
-	coarseCols   = 32   // of a short row: two cache lines
-	fineCols     = 64   // of a longer one, for what is left then
+	coarseCols   = 16   // directions of the rows that a step reads: one cache line
+	fineCols     = 96   // directions for what is left then
 	leastCols    = 128  // features from which on short rows pay
-	leastRows    = 2048 // rows of the pool from which on they do
-	leastAdded   = 32   // selected rows from which on they do
-	sampledRows  = 2048 // rows that the directions are made for
+	sampledRows  = 1024 // rows that the directions are made for
 	directionFit = 4    // steps of the iteration for the directions
-	shortBlock   = 256  // rows that are shortened at a time
+	shortBlock   = 4096 // rows that are shortened at a time
 
-	// leastCaptured is the share of the rows' variance along the directions
-	// from which on bounds rule out enough.
-	leastCaptured = 0.5
+	// leastReach is what the largest norm must exceed for its square, in
+	// float32, to be far from underflow.
+	leastReach = 1e-12
 )
+
+// pays says when short rows do; tests change it.
+var pays = struct {
+	work int     // of the plain version, in features read: much more than finding out takes
+	left float64 // the largest share of pairs that bounds may leave
+}{1 << 31, 0.25}
 
 // shortener makes short rows.
 type shortener[T matrix.Float] struct {
-	mean       []float64
-	directions matrix.Dense[float64] // Qᵀ; a column of zeros stands for none
-	scale      float64
-	eta        float64 // η
-	gamma      float64 // γ
+	directions matrix.Dense[T] // Qᵀ
+	scale      float64         // s
+	share      float64         // ε
+	gamma      float64         // γ
 	underflow  float64
 }
 
 // newShortener returns nil if short rows would not pay, or if the caller wants
 // none.
 func newShortener[T matrix.Float](s *Space[T]) *shortener[T] {
-	d, added := s.pool.rows.Cols, s.batch
-	if s.mode == TP {
-		added += s.TrainSize()
-	}
-	if s.plain || s.kernel != nil || d < leastCols || s.PoolSize() < leastRows || added < leastAdded {
-		return nil
-	}
-	u, smallest := roundingOf[T]()
-	h := &shortener[T]{gamma: 2 * float64(d+8) * u, underflow: float64(d) * smallest,
-		eta: math.Sqrt(32*float64(d+64)*math.Ldexp(1, -53)) + math.Ldexp(1, -22)}
-	if h.fit(sample(s.pool.rows)) < leastCaptured {
+	if s.plain || s.kernel != nil || !worthALook(s) {
 		return nil
 	}
 	reach := 0.0
 	for _, one := range []*set[T]{&s.pool, &s.train, &s.target} {
 		for _, v := range one.diag {
-			reach = max(reach, float64(v))
+			reach = max(reach, math.Sqrt(float64(v)))
 		}
 	}
-	h.scale = 1 / (1.001 * (math.Sqrt(reach) + math.Sqrt(simd.For[float64]().SumSquares(h.mean))))
-	if math.IsInf(h.scale, 0) {
-		return nil // all rows are zero
+	if reach < leastReach {
+		return nil
+	}
+	d := float64(s.pool.rows.Cols)
+	u, smallest := roundingOf[T]()
+	h := &shortener[T]{scale: 1 / (1.001 * reach), gamma: 2 * (d + 8) * u, underflow: d * smallest,
+		share: math.Sqrt(fineCols) * (1.1*(d+4)*u + 3*math.Ldexp(1, -24))}
+	rows := sample(s.pool.rows)
+	h.fit(matrix.Converted[float64](rows))
+	if h.leaves(rows, s.selections()) > pays.left {
+		return nil
 	}
 	return h
+}
+
+// selections is the number of rows that will count as selected.
+func (s *Space[T]) selections() int {
+	if s.mode == TP {
+		return s.batch + s.TrainSize()
+	}
+	return s.batch
+}
+
+// worthALook says whether the plain version would take long. Training rows are
+// added as a product, which takes about an eighth of the time.
+func worthALook[T matrix.Float](s *Space[T]) bool {
+	d, steps := s.pool.rows.Cols, s.batch
+	if s.mode == TP {
+		steps += s.TrainSize() / 8
+	}
+	return d >= leastCols && s.PoolSize()*d*steps >= pays.work
 }
 
 // shortRows is what a space keeps of short rows, made when it is needed.
@@ -101,7 +120,8 @@ type shortRows[T matrix.Float] struct {
 	rows   map[*set[T]]shortened
 }
 
-// shortened holds the short rows of a set.
+// shortened holds the short rows of a set; the coarse ones are the front of the
+// fine ones.
 type shortened struct{ coarse, fine matrix.Dense[float32] }
 
 // shortener returns nil if short rows do not pay.
@@ -116,7 +136,13 @@ func (s *Space[T]) shortener() *shortener[T] {
 func (s *Space[T]) shortRows(of *set[T]) shortened {
 	rows, made := s.short.rows[of]
 	if !made {
-		rows = s.shortener().shorten(s, of.rows)
+		n := of.rows.Rows
+		rows = shortened{allocMatrix[float32](s, n, coarseCols), allocMatrix[float32](s, n, fineCols)}
+		s.shortener().shorten(rows.fine, of.rows)
+		s.countRead(n, of.rows.Cols, 2*fineCols)
+		overPieces(n, scanPiece, func(_, from, to int) {
+			matrix.Copy(rows.coarse.Slice(from, to), rows.fine.Block(from, to, 0, coarseCols))
+		})
 		s.short.rows[of] = rows
 	}
 	return rows
@@ -132,68 +158,39 @@ func (s *Space[T]) shortRow(candidate int) (coarse, fine []float32) {
 	return rows.coarse.Row(candidate), rows.fine.Row(candidate)
 }
 
-// countPairs counts distances, and those of them that were computed.
-func (s *Space[T]) countPairs(pairs, computed int64) {
-	s.pairs += pairs
-	s.computed += computed
-}
-
-func (s *Space[T]) computedShare() float64 {
-	if s.pairs == 0 {
-		return 1
+// sample returns rows that are spread evenly over all.
+func sample[T matrix.Float](rows matrix.Dense[T]) matrix.Dense[T] {
+	index := make([]int, min(sampledRows, rows.Rows))
+	for i := range index {
+		index[i] = i * rows.Rows / len(index)
 	}
-	return float64(s.computed) / float64(s.pairs)
+	return rows.SelectRows(index)
 }
 
-// sample returns rows that are spread evenly over all, in float64.
-func sample[T matrix.Float](rows matrix.Dense[T]) matrix.Dense[float64] {
-	n := min(sampledRows, rows.Rows)
-	m := matrix.New[float64](n, rows.Cols)
-	for i := range n {
-		at := i * rows.Rows / n
-		matrix.Convert(m.Slice(i, i+1), rows.Slice(at, at+1))
-	}
-	return m
-}
-
-// fit computes mean and directions: some steps of subspace iteration, which need
-// not converge, since every orthonormal set will do. The first directions are
-// those along which the rows differ most. It returns the share of the variance
-// along all of them.
-func (h *shortener[T]) fit(rows matrix.Dense[float64]) float64 {
+// fit computes directions for the rows, which it changes: some steps of subspace
+// iteration, which need not converge, since every orthonormal set will do. The
+// first directions are those along which the rows differ most.
+func (h *shortener[T]) fit(rows matrix.Dense[float64]) {
 	d := rows.Cols
-	h.mean = columnMeans(rows)
-	set := simd.For[float64]()
+	mean := columnMeans(rows)
 	for i := range rows.Rows {
-		set.Axpy(rows.Row(i), h.mean, -1)
+		simd.For[float64]().Axpy(rows.Row(i), mean, -1)
 	}
 	moments := matrix.New[float64](d, d)
 	linalg.Syrk(moments, 1, rows, linalg.Trans, 0)
-	q, next := matrix.New[float64](fineCols-1, d), matrix.New[float64](fineCols-1, d)
+	q, next := matrix.New[float64](fineCols, d), matrix.New[float64](fineCols, d)
 	rng.FillNormal(rng.New(0, "selection directions"), q.Data)
 	for range directionFit {
 		linalg.Gemm(next, 1, q, linalg.NoTrans, moments, linalg.NoTrans, 0)
 		orthonormalise(next)
 		q, next = next, q
 	}
-	h.directions = matrix.New[float64](d, fineCols-1)
+	h.directions = matrix.New[T](d, fineCols)
 	for i := range q.Rows {
 		for j, v := range q.Row(i) {
-			h.directions.Row(j)[i] = v
+			h.directions.Row(j)[i] = T(v)
 		}
 	}
-	linalg.Gemm(next, 1, q, linalg.NoTrans, moments, linalg.NoTrans, 0)
-	captured, all := 0.0, 0.0
-	for i := range q.Rows {
-		captured += set.Dot(q.Row(i), next.Row(i))
-	}
-	for i := range d {
-		all += moments.At(i, i)
-	}
-	if all == 0 {
-		return 1
-	}
-	return captured / all
 }
 
 // orthonormalise is Gram and Schmidt's method, twice over. A row that depends on
@@ -222,59 +219,73 @@ func normalise(v []float64) {
 	}
 }
 
-// shorten returns the short rows.
-func (h *shortener[T]) shorten(s *Space[T], rows matrix.Dense[T]) shortened {
-	j := &shortenJob[T]{shortener: h, rows: rows, to: shortened{
-		coarse: allocMatrix[float32](s, rows.Rows, coarseCols), fine: allocMatrix[float32](s, rows.Rows, fineCols)}}
-	j.wide, j.products = make([]matrix.Dense[float64], linalg.Slots()), make([]matrix.Dense[float64], linalg.Slots())
-	linalg.Run(pieces(rows.Rows, shortBlock), j)
-	return j.to
-}
-
-// shortenJob shortens blocks of rows.
-type shortenJob[T matrix.Float] struct {
-	*shortener[T]
-	rows           matrix.Dense[T]
-	to             shortened
-	wide, products []matrix.Dense[float64] // scratch of each thread
-}
-
-// Do shortens a block.
-func (j *shortenJob[T]) Do(part, slot int) {
-	set := simd.For[float64]()
-	from := part * shortBlock
-	to := min(from+shortBlock, j.rows.Rows)
-	if j.wide[slot].Rows == 0 {
-		// Rows that lie a multiple of 4 KiB apart would be copied.
-		j.wide[slot] = matrix.New[float64](shortBlock, j.rows.Cols+8).Block(0, shortBlock, 0, j.rows.Cols)
-		j.products[slot] = matrix.New[float64](shortBlock, fineCols-1)
+// shorten writes short rows.
+func (h *shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) {
+	scale := T(h.scale * (1 - math.Ldexp(1, -18)))
+	if same, ok := any(dst).(matrix.Dense[T]); ok {
+		linalg.Gemm(same, scale, rows, linalg.NoTrans, h.directions, linalg.NoTrans, 0)
+		return
 	}
-	wide, products := j.wide[slot].Slice(0, to-from), j.products[slot].Slice(0, to-from)
-	matrix.Convert(wide, j.rows.Slice(from, to))
-	for i := range wide.Rows {
-		set.ScaleAdd(wide.Row(i), j.mean, j.scale, -j.scale)
-	}
-	linalg.Gemm(products, 1, wide, linalg.NoTrans, j.directions, linalg.NoTrans, 0)
-	for i := range wide.Rows {
-		norm := set.SumSquares(wide.Row(i))
-		cut(j.to.coarse.Row(from+i), products.Row(i), norm)
-		cut(j.to.fine.Row(from+i), products.Row(i), norm)
+	products := matrix.New[T](min(shortBlock, rows.Rows), fineCols)
+	for from := 0; from < rows.Rows; from += shortBlock {
+		to := min(from+shortBlock, rows.Rows)
+		part := products.Slice(0, to-from)
+		linalg.Gemm(part, scale, rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
+		matrix.Convert(dst.Slice(from, to), part)
 	}
 }
 
-// cut writes a short row: as many of the products as it takes, and the norm of
-// the rest.
-func cut(dst []float32, products []float64, norm float64) {
-	products = products[:len(dst)-1]
-	for i, v := range products {
-		dst[i] = float32(v)
+// leaves estimates the share of pairs that bounds leave if so many rows are
+// selected, from pairs of the rows.
+func (h *shortener[T]) leaves(rows matrix.Dense[T], selections int) float64 {
+	const tried = 32
+	step := max(1, rows.Rows/max(1, selections))
+	centres := make([]int, 0, rows.Rows)
+	for i := 0; i < rows.Rows; i += step {
+		centres = append(centres, i)
 	}
-	dst[len(products)] = float32(math.Sqrt(max(norm-simd.For[float64]().SumSquares(products), 0)))
+	selected := rows.SelectRows(centres)
+	short := matrix.New[float32](rows.Rows, fineCols)
+	h.shorten(short, rows)
+	shortSelected := short.SelectRows(centres)
+	left := make([]int, min(tried, rows.Rows))
+	overPieces(len(left), 1, func(i, _, _ int) {
+		row := i * rows.Rows / len(left)
+		left[i] = h.leavesOf(rows.Row(row), selected, short.Row(row), shortSelected)
+	})
+	sum := 0
+	for _, n := range left {
+		sum += n
+	}
+	return float64(sum) / float64(len(left)*len(centres))
+}
+
+// leavesOf counts the selected rows that bounds leave for one row, which may be
+// one of them.
+func (h *shortener[T]) leavesOf(row []T, selected matrix.Dense[T], short []float32, shortSelected matrix.Dense[float32]) int {
+	dist, low := make([]T, selected.Rows), make([]float32, selected.Rows)
+	simd.For[T]().SqDistRows(dist, row, selected.Data, selected.Stride)
+	nearest := T(math.Inf(1))
+	for _, d := range dist {
+		if d > 0 {
+			nearest = min(nearest, d)
+		}
+	}
+	simd.For[float32]().SqDistRows(low, short, shortSelected.Data, shortSelected.Stride)
+	limit := h.limit(nearest, simd.For[T]().SumSquares(row))
+	n := 0
+	for _, v := range low {
+		if v <= limit {
+			n++
+		}
+	}
+	return n
 }
 
 // limit is the squared distance of short rows beyond which a selected row is
-// farther away than the squared distance dist.
-func (h *shortener[T]) limit(dist T) float32 {
-	reach := h.scale*math.Sqrt((float64(dist)+h.underflow)*(1+h.gamma)) + 2*h.eta
-	return float32(reach * reach * (1 + math.Ldexp(1, -17)))
+// farther from a row of the given squared norm than the squared distance dist.
+func (h *shortener[T]) limit(dist, norm T) float32 {
+	r := h.scale * math.Sqrt((float64(dist)+h.underflow)*(1+h.gamma))
+	r += h.share*(2.02*h.scale*math.Sqrt(float64(norm))+r) + math.Ldexp(1, -60)
+	return float32(r * r * (1 + math.Ldexp(1, -16)))
 }

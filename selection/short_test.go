@@ -44,6 +44,13 @@ func hardMatrix[T matrix.Float](f func(r *rand.Rand, i, j int) float64, rows int
 	return m
 }
 
+// alwaysShort has short rows made for the rest of a test, whether they pay or not.
+func alwaysShort(t *testing.T) {
+	was := pays
+	pays.work, pays.left = 0, 2
+	t.Cleanup(func() { pays = was })
+}
+
 // TestShortRowsChangeNothing compares distances and nearest rows with those of
 // the plain version, to the last bit, after many rows and after single ones.
 func TestShortRowsChangeNothing(t *testing.T) {
@@ -52,6 +59,7 @@ func TestShortRowsChangeNothing(t *testing.T) {
 }
 
 func shortRowsChangeNothing[T matrix.Float](t *testing.T) {
+	alwaysShort(t)
 	for name, f := range hardRows() {
 		p := Problem[T]{Pool: hardMatrix[T](f, 2100, 1), Train: hardMatrix[T](f, 300, 2), Mode: TP, Batch: 40, Plain: true}
 		plain := mustSpace(t, p)
@@ -86,6 +94,7 @@ func shortRowsChangeNothing[T matrix.Float](t *testing.T) {
 // TestShortRowsPickTheSame compares whole selections, reports included, with
 // those of the plain version, on all threads and on one.
 func TestShortRowsPickTheSame(t *testing.T) {
+	alwaysShort(t)
 	defer linalg.SetThreads(0)
 	methods := []Method[float32]{LCMD[float32]{}, LCMD[float32]{Size: Count}, MaxDist[float32]{}, KMeansPP[float32]{}}
 	groups := make([]int, 2100)
@@ -117,6 +126,7 @@ func TestShortRowsPickTheSame(t *testing.T) {
 // TestShortRowsRuleOut checks that bounds leave little to compute on rows that
 // vary along few directions.
 func TestShortRowsRuleOut(t *testing.T) {
+	alwaysShort(t)
 	p := Problem[float32]{Pool: hardMatrix[float32](hardRows()["decaying"], 5000, 1), Train: hardMatrix[float32](hardRows()["decaying"], 200, 2), Mode: TP, Batch: 50}
 	r, err := Select(t.Context(), LCMD[float32]{}, p)
 	must(t, err)
@@ -131,6 +141,7 @@ func TestShortRowsRuleOut(t *testing.T) {
 
 // TestTargetRowsHaveShortRows compares selections for other rows than the pool.
 func TestTargetRowsHaveShortRows(t *testing.T) {
+	alwaysShort(t)
 	f := hardRows()["decaying"]
 	p := Problem[float32]{Pool: hardMatrix[float32](f, 2100, 1), Train: hardMatrix[float32](f, 30, 2), Mode: TP, Batch: 20,
 		Target: Target[float32]{Rows: hardMatrix[float32](f, 100, 3)}}

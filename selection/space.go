@@ -29,6 +29,7 @@ type Space[T matrix.Float] struct {
 	plain               bool
 	short               shortRows[T]
 	pairs, computed     int64
+	work                Work
 	bytes               int64
 	notes               []string
 }
@@ -82,6 +83,7 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 	}
 	one.diag = alloc[T](s, one.rows.Rows)
 	if s.kernel == nil {
+		s.countRead(one.rows.Rows, one.rows.Cols, 2)
 		linalg.RowNorms(one.diag, one.rows)
 	} else if err := s.kernel.Diag(one.diag, one.rows); err != nil {
 		return inSet(err, one.name)

@@ -5,6 +5,11 @@
 // that binds it, measured in the same run.
 //
 //	go run ./cmd/speed [-json] [-section NAME]
+//
+// With -growth it measures instead how time and memory of selections grow with
+// the pool and with the training rows:
+//
+//	go run ./cmd/speed -growth [METHOD...]
 package main
 
 import (
@@ -47,8 +52,16 @@ func run(args []string, out, log io.Writer) error {
 	flags.SetOutput(log)
 	asJSON := flags.Bool("json", false, "print JSON lines")
 	section := flags.String("section", "", "measure only this `section`: "+sectionNames())
+	grow := flags.Bool("growth", false, "measure how selections grow, with all methods or those that follow")
+	growCase := flags.String("growth-case", "", "what -growth calls itself with: one `case`")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *grow {
+		return growth(out, flags.Args())
+	}
+	if *growCase != "" {
+		return growthChild(out, *growCase)
 	}
 	if *section != "" && !known(*section) {
 		return fmt.Errorf("-section %s: there is no such section, only %s", *section, sectionNames())

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -30,6 +33,43 @@ func TestReport(t *testing.T) {
 	want := line{"features", "grad>sketch(512)", "100000x512", 2, 1.5, "s", 50, ""}
 	if got != want {
 		t.Fatalf("got %+v, want %+v", got, want)
+	}
+}
+
+var fullSize = flag.Bool("fullsize", false, "compare the picks at 100000 x 512 with those of the plain versions: half a minute")
+
+// TestPicksAtFullSize runs the selection section, which compares the picks of each
+// method with those of its plain version.
+func TestPicksAtFullSize(t *testing.T) {
+	if !*fullSize {
+		t.Skip("only with -fullsize")
+	}
+	selectionSection(&bench{section: "selection", print: func(l line) {
+		t.Logf("%+v", l)
+		if strings.Contains(l.Note, otherRows) {
+			t.Errorf("%s: %s", l.Op, l.Note)
+		}
+	}})
+}
+
+// TestGrowth measures a small case as the child process does.
+func TestGrowth(t *testing.T) {
+	for method := range growthMethods {
+		var out bytes.Buffer
+		text := fmt.Sprintf(`{"Method": %q, "Pool": 600, "Train": 40, "Dim": 8}`, method)
+		if err := growthChild(&out, text); err != nil {
+			t.Fatal(err)
+		}
+		var g grown
+		if err := json.Unmarshal(out.Bytes(), &g); err != nil || !(g.Seconds > 0 && g.Data > 0) {
+			t.Errorf("%s: %s, error %v", method, out.String(), err)
+		}
+	}
+	if err := growthChild(io.Discard, `{"Method": "none"}`); err == nil {
+		t.Error("a method that is not there was measured")
+	}
+	if err := growth(io.Discard, []string{"none"}); err == nil {
+		t.Error("a method that is not there is in the table")
 	}
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -31,15 +33,14 @@ const (
 func selectionSection(b *bench) {
 	pool, train := trainedFeatures()
 	distances := selection.Problem[float32]{Pool: pool, Train: train, Mode: selection.TP}
-	measureBoth(b, selection.LCMD[float32]{}, distances)
-	measure(b, selection.MaxDist[float32]{}, distances)
-	measure(b, selection.KMeansPP[float32]{}, distances)
+	measureWork(b, selection.LCMD[float32]{}, distances)
+	measureWork(b, selection.MaxDist[float32]{}, distances)
+	measureWork(b, selection.KMeansPP[float32]{}, distances)
 
 	variances := selection.Problem[float64]{Pool: posteriorOf(pool, train), Mode: selection.P}
 	part := variances
 	part.Pool = part.Pool.Slice(0, partRows)
-	measure(b, selection.MaxDet[float64]{}, variances)
-	measureBoth(b, selection.MaxDet[float64]{}, part)
+	measureWork(b, selection.MaxDet[float64]{}, variances)
 	measure(b, selection.BAIT[float64]{}, variances)
 	measureBoth(b, selection.BAIT[float64]{}, part)
 	measure(b, selection.BAIT[float64]{Backward: true}, variances)
@@ -47,25 +48,86 @@ func selectionSection(b *bench) {
 	measureBoth(b, selection.FrankWolfe[float64]{}, part)
 }
 
-// measureBoth measures the method and its plain version.
-func measureBoth[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
-	measure(b, m, p)
-	p.Plain = true
-	measure(b, m, p)
+// measureWork measures a method and its plain version, and notes what share of
+// the plain version's work is left, for methods that count it.
+func measureWork[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
+	shipped, plain := selectBoth(m, p)
+	b.printSelection(shipped, fmt.Sprintf("reads %.2g %%, flops %.2g %% of the plain version's; %s%s",
+		100*shipped.Work.Bytes/plain.Work.Bytes, 100*shipped.Work.Flops/plain.Work.Flops, b.overLimit(shipped), compared(shipped, plain)))
+	b.printSelection(plain, b.overLimit(plain))
 }
 
-// measure runs a method once: it takes seconds.
+// measureBoth measures a method and its plain version.
+func measureBoth[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
+	shipped, plain := selectBoth(m, p)
+	b.printSelection(shipped, compared(shipped, plain))
+	b.printSelection(plain, "")
+}
+
+// measure measures a method.
 func measure[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
+	b.printSelection(selectOnce(m, p), "")
+}
+
+func selectBoth[T matrix.Float](m selection.Method[T], p selection.Problem[T]) (shipped, plain measured) {
+	shipped = selectOnce(m, p)
+	p.Plain = true
+	return shipped, selectOnce(m, p)
+}
+
+// otherRows begins what a line says if the picks are not those of the plain
+// version.
+const otherRows = " PICKS OTHER ROWS"
+
+func compared(shipped, plain measured) string {
+	got, want := shipped.Rows(), plain.Rows()
+	if slices.Equal(got, want) {
+		return ""
+	}
+	at := 0
+	for got[at] == want[at] {
+		at++
+	}
+	return fmt.Sprintf("%s from the %dth on", otherRows, at+1)
+}
+
+// measured is one selection.
+type measured struct {
+	*selection.Result
+	op, shape string
+	fma       string // the limit of its operations
+	seconds   float64
+}
+
+// selectOnce runs a method once: it takes seconds.
+func selectOnce[T matrix.Float](m selection.Method[T], p selection.Problem[T]) measured {
 	p.Batch, p.Seed = batchRows, 1
-	op := m.Name() + "-" + p.Mode.String()
+	r := measured{op: m.Name() + "-" + p.Mode.String(), shape: size(p.Pool), fma: fma32}
 	if p.Plain {
-		op += " plain"
+		r.op += " plain"
+	}
+	if _, double := any(p).(selection.Problem[float64]); double {
+		r.fma = fma64
 	}
 	start := time.Now()
-	r, err := selection.Select(context.Background(), m, p)
+	result, err := selection.Select(context.Background(), m, p)
 	must(err)
-	b.print(line{Section: b.section, Op: op, Shape: size(p.Pool), Threads: linalg.Threads(),
-		Value: time.Since(start).Seconds(), Unit: "s", Percent: 100 * r.Computed})
+	r.Result, r.seconds = result, time.Since(start).Seconds()
+	return r
+}
+
+func (b *bench) printSelection(r measured, note string) {
+	b.print(line{Section: b.section, Op: r.op, Shape: r.shape, Threads: linalg.Threads(),
+		Value: r.seconds, Unit: "s", Percent: 100 * r.Computed, Note: note})
+}
+
+// overLimit says how much longer a selection takes than its reads and its
+// operations, one after the other, at the limits of the machine.
+func (b *bench) overLimit(r measured) string {
+	threads := linalg.Threads()
+	reads := r.Work.Bytes / 1e9 / b.ceilings[ceiling{memory, threads}]
+	flops := r.Work.Flops / 1e9 / b.ceilings[ceiling{r.fma, threads}]
+	return fmt.Sprintf("%.1fx of reads %.2g s + flops %.2g s at the limits", r.seconds/(reads+flops), reads, flops)
 }
 
 // posteriorOf returns the features of the pool after scaling and conditioning on

@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 795aec56b85ce14db5165751
+// sources 54b9a845ce5e42e0d3f6f433
 // content 46f4f83b628ad4de17d6dada

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 795aec56b85ce14db5165751
+// sources 54b9a845ce5e42e0d3f6f433
 // content a97859aed189f0d4b008e44b

@@ -35,6 +35,7 @@ func testPageEdges[T Float](t *testing.T) {
 				}
 				label := labels.atEnd(make([]int32, n))
 				s.MinLabel(slice(pages[0], random[T](r, n)), label, slice(pages[1], random[T](r, n)), 1)
+				s.AtMost(label, slice(pages[0], random[T](r, n)), 0.5)
 				place := func(i int, x []T) []T { return slice(pages[i], x) }
 				rowsAtEdge(s, r, n%37, place)
 				tileAtEdge(s, r, n, place)

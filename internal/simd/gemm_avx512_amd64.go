@@ -170,5 +170,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources 795aec56b85ce14db5165751
+// sources 54b9a845ce5e42e0d3f6f433
 // content 627f58d1625f8e5f1b4ca9b1

@@ -14793,5 +14793,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 795aec56b85ce14db5165751
+// sources 54b9a845ce5e42e0d3f6f433
 // content 338ae2737a47d536839eee0d

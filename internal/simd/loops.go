@@ -16,7 +16,7 @@ func goSet[T Float]() *Set[T] {
 		dotRows: dotRowsLoop[T], sqDistRows: sqDistRowsLoop[T],
 		dotListed: dotListedLoop[T], sqDistListed: sqDistListedLoop[T],
 		dotBytes: dotBytesLoop, dotBytesPair: dotBytesPairLoop,
-		min: minLoop[T], argMax: argMaxLoop[T], minLabel: minLabelLoop[T],
+		min: minLoop[T], argMax: argMaxLoop[T], minLabel: minLabelLoop[T], atMost: atMostLoop[T],
 		relu: reluLoop[T], reluMask: reluMaskLoop[T], silu: siluLoop[T],
 		tanh: tanhLoop[T], exp: expLoop[T], adam: adamLoop[T],
 		mr: goTile, nr: goTile, tiles: goTiles[T](),
@@ -147,6 +147,17 @@ func minLabelLoop[T Float](dst []T, label []int32, x []T, id int32) {
 			dst[i], label[i] = v, id
 		}
 	}
+}
+
+func atMostLoop[T Float](list []int32, x []T, bound T) int {
+	n := 0
+	for i, v := range x {
+		list[n] = int32(i) // stays if it counts: no branch
+		if v <= bound {
+			n++
+		}
+	}
+	return n
 }
 
 func reluLoop[T Float](dst, x []T) {

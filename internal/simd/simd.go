@@ -52,6 +52,7 @@ type Set[T Float] struct {
 	min      func(x []T) T
 	argMax   func(x []T) int
 	minLabel func(dst []T, label []int32, x []T, id int32)
+	atMost   func(list []int32, x []T, bound T) int
 
 	relu     func(dst, x []T)
 	reluMask func(dst, g, y []T)
@@ -217,6 +218,11 @@ func (s *Set[T]) ArgMax(x []T) int { return s.argMax(x) }
 func (s *Set[T]) MinLabel(dst []T, label []int32, x []T, id int32) {
 	s.minLabel(dst, label[:len(dst)], x[:len(dst)], id)
 }
+
+// AtMost writes the indices of the elements that are at most bound to the front
+// of list, in ascending order, and returns their number. list is as long as x;
+// what lies behind is undefined.
+func (s *Set[T]) AtMost(list []int32, x []T, bound T) int { return s.atMost(list[:len(x)], x, bound) }
 
 // ReLU writes max(x, 0) to dst; NaN stays NaN.
 func (s *Set[T]) ReLU(dst, x []T) { s.relu(dst, x[:len(dst)]) }

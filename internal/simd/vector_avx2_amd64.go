@@ -214,5 +214,5 @@ func dotBytesAVX2(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX2(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 795aec56b85ce14db5165751
+// sources 54b9a845ce5e42e0d3f6f433
 // content 0f043ad0ed46c77a23d42623

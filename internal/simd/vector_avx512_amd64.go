@@ -89,6 +89,11 @@ func argMaxF32AVX512(x []float32) int
 //go:noescape
 func minLabelF32AVX512(dst []float32, label []int32, x []float32, id int32)
 
+// atMostF32AVX512 lists the elements that are at most bound.
+//
+//go:noescape
+func atMostF32AVX512(list []int32, x []float32, bound float32) int
+
 // expF32AVX512 writes e^x to dst, subnormal where it underflows.
 //
 //go:noescape
@@ -189,6 +194,11 @@ func argMaxF64AVX512(x []float64) int
 //go:noescape
 func minLabelF64AVX512(dst []float64, label []int32, x []float64, id int32)
 
+// atMostF64AVX512 lists the elements that are at most bound.
+//
+//go:noescape
+func atMostF64AVX512(list []int32, x []float64, bound float64) int
+
 // expF64AVX512 writes e^x to dst, subnormal where it underflows.
 //
 //go:noescape
@@ -214,5 +224,5 @@ func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 795aec56b85ce14db5165751
-// content a6c8e5d84679c6cd5b859629
+// sources 54b9a845ce5e42e0d3f6f433
+// content 117b75984772fa371f9dbd84

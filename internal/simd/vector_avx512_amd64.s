@@ -1726,6 +1726,74 @@ Done:
 	VZEROUPPER
 	RET
 
+// func atMostF32AVX512(list []int32, x []float32, bound float32) int
+// Requires: AVX, AVX512F, BMI2, POPCNT
+TEXT ·atMostF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ         x_base+24(FP), DX
+	MOVQ         x_len+32(FP), CX
+	XORQ         AX, AX
+	VMOVDQU32    laneNumbersF32<>+0(SB), Z1
+	VBROADCASTSS bound+48(FP), Z0
+	MOVQ         list_base+0(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000010, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPS       (DX)(AX*4), Z2
+	VCMPPS        $0x12, Z0, Z2, K1
+	VPBROADCASTD  AX, Z2
+	VPADDD        Z1, Z2, Z2
+	VPCOMPRESSD.Z Z2, K1, Z2
+	VMOVDQU32     Z2, (BX)(SI*4)
+	KMOVW         K1, DI
+	POPCNTL       DI, DI
+	ADDQ          DI, SI
+	ADDQ          $0x00000010, AX
+	SUBQ          $0x00000010, CX
+	JGE           Block
+
+BlockEnd:
+	ADDQ          $0x00000010, CX
+	TESTQ         CX, CX
+	JE            Done
+	MOVQ          $-1, DI
+	BZHIQ         CX, DI, DI
+	KMOVW         DI, K1
+	VMOVUPS.Z     (DX)(AX*4), K1, Z2
+	VCMPPS        $0x12, Z0, Z2, K2
+	KANDW         K1, K2, K2
+	VPBROADCASTD  AX, Z0
+	VPADDD        Z1, Z0, Z0
+	VPCOMPRESSD.Z Z0, K2, Z0
+	VMOVDQU32     Z0, K1, (BX)(SI*4)
+	KMOVW         K2, DI
+	POPCNTL       DI, DI
+	ADDQ          DI, SI
+
+Done:
+	VZEROUPPER
+	MOVQ SI, ret+56(FP)
+	RET
+
+DATA laneNumbersF32<>+0(SB)/4, $0x00000000
+DATA laneNumbersF32<>+4(SB)/4, $0x00000001
+DATA laneNumbersF32<>+8(SB)/4, $0x00000002
+DATA laneNumbersF32<>+12(SB)/4, $0x00000003
+DATA laneNumbersF32<>+16(SB)/4, $0x00000004
+DATA laneNumbersF32<>+20(SB)/4, $0x00000005
+DATA laneNumbersF32<>+24(SB)/4, $0x00000006
+DATA laneNumbersF32<>+28(SB)/4, $0x00000007
+DATA laneNumbersF32<>+32(SB)/4, $0x00000008
+DATA laneNumbersF32<>+36(SB)/4, $0x00000009
+DATA laneNumbersF32<>+40(SB)/4, $0x0000000a
+DATA laneNumbersF32<>+44(SB)/4, $0x0000000b
+DATA laneNumbersF32<>+48(SB)/4, $0x0000000c
+DATA laneNumbersF32<>+52(SB)/4, $0x0000000d
+DATA laneNumbersF32<>+56(SB)/4, $0x0000000e
+DATA laneNumbersF32<>+60(SB)/4, $0x0000000f
+GLOBL laneNumbersF32<>(SB), RODATA|NOPTR, $64
+
 // func expF32AVX512(dst []float32, x []float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·expF32AVX512(SB), NOSPLIT, $0-48
@@ -3774,6 +3842,74 @@ Done:
 	VZEROUPPER
 	RET
 
+// func atMostF64AVX512(list []int32, x []float64, bound float64) int
+// Requires: AVX, AVX512F, AVX512VL, BMI2, POPCNT
+TEXT ·atMostF64AVX512(SB), NOSPLIT, $0-64
+	MOVQ         x_base+24(FP), DX
+	MOVQ         x_len+32(FP), CX
+	XORQ         AX, AX
+	VMOVDQU32    laneNumbersF64<>+0(SB), Z1
+	VBROADCASTSD bound+48(FP), Z0
+	MOVQ         list_base+0(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000008, CX
+	JL           BlockEnd
+
+Block:
+	VMOVUPD       (DX)(AX*8), Z2
+	VCMPPD        $0x12, Z0, Z2, K1
+	VPBROADCASTD  AX, Z2
+	VPADDD        Z1, Z2, Z2
+	VPCOMPRESSD.Z Y2, K1, Y2
+	VMOVDQU32     Y2, (BX)(SI*4)
+	KMOVW         K1, DI
+	POPCNTL       DI, DI
+	ADDQ          DI, SI
+	ADDQ          $0x00000008, AX
+	SUBQ          $0x00000008, CX
+	JGE           Block
+
+BlockEnd:
+	ADDQ          $0x00000008, CX
+	TESTQ         CX, CX
+	JE            Done
+	MOVQ          $-1, DI
+	BZHIQ         CX, DI, DI
+	KMOVW         DI, K1
+	VMOVUPD.Z     (DX)(AX*8), K1, Z2
+	VCMPPD        $0x12, Z0, Z2, K2
+	KANDW         K1, K2, K2
+	VPBROADCASTD  AX, Z0
+	VPADDD        Z1, Z0, Z0
+	VPCOMPRESSD.Z Y0, K2, Y0
+	VMOVDQU32     Y0, K1, (BX)(SI*4)
+	KMOVW         K2, DI
+	POPCNTL       DI, DI
+	ADDQ          DI, SI
+
+Done:
+	VZEROUPPER
+	MOVQ SI, ret+56(FP)
+	RET
+
+DATA laneNumbersF64<>+0(SB)/4, $0x00000000
+DATA laneNumbersF64<>+4(SB)/4, $0x00000001
+DATA laneNumbersF64<>+8(SB)/4, $0x00000002
+DATA laneNumbersF64<>+12(SB)/4, $0x00000003
+DATA laneNumbersF64<>+16(SB)/4, $0x00000004
+DATA laneNumbersF64<>+20(SB)/4, $0x00000005
+DATA laneNumbersF64<>+24(SB)/4, $0x00000006
+DATA laneNumbersF64<>+28(SB)/4, $0x00000007
+DATA laneNumbersF64<>+32(SB)/4, $0x00000008
+DATA laneNumbersF64<>+36(SB)/4, $0x00000009
+DATA laneNumbersF64<>+40(SB)/4, $0x0000000a
+DATA laneNumbersF64<>+44(SB)/4, $0x0000000b
+DATA laneNumbersF64<>+48(SB)/4, $0x0000000c
+DATA laneNumbersF64<>+52(SB)/4, $0x0000000d
+DATA laneNumbersF64<>+56(SB)/4, $0x0000000e
+DATA laneNumbersF64<>+60(SB)/4, $0x0000000f
+GLOBL laneNumbersF64<>(SB), RODATA|NOPTR, $64
+
 // func expF64AVX512(dst []float64, x []float64)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·expF64AVX512(SB), NOSPLIT, $0-48
@@ -4534,5 +4670,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 795aec56b85ce14db5165751
-// content 7bd303002d5b6e4578d5c59d
+// sources 54b9a845ce5e42e0d3f6f433
+// content f1133f20979c8861cb7f1ecf

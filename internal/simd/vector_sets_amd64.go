@@ -34,7 +34,7 @@ func vectorAVX512F32(s *Set[float32]) {
 	s.dotRows, s.sqDistRows = dotRowsF32AVX512, sqDistRowsF32AVX512
 	s.dotListed, s.sqDistListed = dotListedF32AVX512, sqDistListedF32AVX512
 	s.dotBytes, s.dotBytesPair = dotBytesAVX512, dotBytesPairAVX512
-	s.min, s.argMax, s.minLabel = minF32AVX512, argMaxF32AVX512, minLabelF32AVX512
+	s.min, s.argMax, s.minLabel, s.atMost = minF32AVX512, argMaxF32AVX512, minLabelF32AVX512, atMostF32AVX512
 	s.relu, s.reluMask = reluF32AVX512, reluMaskF32AVX512
 	s.silu, s.tanh, s.exp = siluF32AVX512, tanhF32AVX512, expF32AVX512
 	s.adam = adamOf(adamF32AVX512)
@@ -46,7 +46,7 @@ func vectorAVX512F64(s *Set[float64]) {
 	s.dotRows, s.sqDistRows = dotRowsF64AVX512, sqDistRowsF64AVX512
 	s.dotListed, s.sqDistListed = dotListedF64AVX512, sqDistListedF64AVX512
 	s.dotBytes, s.dotBytesPair = dotBytesAVX512, dotBytesPairAVX512
-	s.min, s.argMax, s.minLabel = minF64AVX512, argMaxF64AVX512, minLabelF64AVX512
+	s.min, s.argMax, s.minLabel, s.atMost = minF64AVX512, argMaxF64AVX512, minLabelF64AVX512, atMostF64AVX512
 	s.relu, s.reluMask = reluF64AVX512, reluMaskF64AVX512
 	s.silu, s.tanh, s.exp = siluF64AVX512, tanhF64AVX512, expF64AVX512
 	s.adam = adamOf(adamF64AVX512)

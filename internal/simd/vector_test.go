@@ -41,6 +41,7 @@ func primitives[T Float]() []primitive[T] {
 		{name: "Min", slices: 1, run: func(s *Set[T], a [][]T) []T { return []T{s.Min(a[0])} }},
 		{name: "ArgMax", slices: 1, run: func(s *Set[T], a [][]T) []T { return []T{T(s.ArgMax(a[0]))} }},
 		{name: "MinLabel", slices: 2, run: runMinLabel[T]},
+		{name: "AtMost", slices: 1, run: runAtMost[T]},
 		{name: "ReLU", slices: 2, inPlace: true, run: func(s *Set[T], a [][]T) []T { s.ReLU(a[0], a[1]); return nil }},
 		{name: "ReLUMask", slices: 3, inPlace: true, run: func(s *Set[T], a [][]T) []T { s.ReLUMask(a[0], a[1], a[2]); return nil }},
 		{name: "SiLU", slices: 3, inPlace: true, run: func(s *Set[T], a [][]T) []T { s.SiLU(a[0], a[1], a[2]); return nil }},
@@ -61,6 +62,17 @@ func runMinLabel[T Float](s *Set[T], a [][]T) []T {
 	numbers := make([]T, len(label))
 	for i, l := range label {
 		numbers[i] = T(l)
+	}
+	return numbers
+}
+
+// runAtMost returns the list as numbers, with its end, which must stay.
+func runAtMost[T Float](s *Set[T], a [][]T) []T {
+	list := make([]int32, len(a[0])+guardLen)
+	n := s.AtMost(list[:len(a[0])], a[0], 0.1)
+	numbers := []T{T(n)}
+	for _, i := range append(list[:n:n], list[len(a[0]):]...) {
+		numbers = append(numbers, T(i))
 	}
 	return numbers
 }

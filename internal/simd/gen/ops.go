@@ -62,6 +62,7 @@ func (e emitter) fnma231(x, y, z operand.Op) { e.typed(e.VFNMADD231PS, e.VFNMADD
 const (
 	equal   = 0x00
 	less    = 0x11
+	atMost  = 0x12
 	greater = 0x1e
 )
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -13,6 +14,9 @@ func (v vectors) scans() {
 	v.least()
 	v.argMax()
 	v.minLabel()
+	if v.wide == 64 { // AVX2 has no instruction that moves lanes together
+		v.atMost()
+	}
 }
 
 // least generates min. The running minima are the first operand, so a NaN never
@@ -220,5 +224,66 @@ func (v vectors) labelWhere(mask reg.Register, id reg.VecVirtual, to operand.Mem
 		v.VEXTRACTF128(operand.U8(1), m, high)
 		v.VSHUFPS(operand.U8(0x88), high, m.AsX(), m.AsX()) // the low half of each lane
 		v.VPMASKMOVD(id.AsX(), m.AsX(), to)
+	}
+}
+
+// atMost generates a loop without a branch: which elements count cannot be
+// foretold.
+func (v vectors) atMost() {
+	v.begin("atMost", "(list []int32, x []T, bound T) int", "lists the elements that are at most bound.")
+	w := v.over("x")
+	bound, lanes := v.reg(), v.laneNumbers()
+	v.broadcast(v.param("bound"), bound)
+	list, count, bits := v.Load(v.Param("list").Base(), v.GP64()), v.GP64(), v.GP64()
+	v.XORQ(count, count)
+	w.each("", 1, func(places []place) {
+		p, mask := places[0], v.K()
+		v.compare(atMost, bound, p.load("x"), mask)
+		if p.part {
+			v.KANDW(p.opmask, mask, mask)
+		}
+		v.storeTogether(p, mask, v.numbersFrom(w.at, lanes), operand.Mem{Base: list, Index: count, Scale: 4})
+		v.KMOVW(mask, bits.As32())
+		v.POPCNTL(bits.As32(), bits.As32())
+		v.ADDQ(bits, count)
+	})
+	v.VZEROUPPER()
+	v.Store(count, v.ReturnIndex(0))
+	v.RET()
+}
+
+// laneNumbers returns 0, 1, 2 and so on as int32.
+func (v vectors) laneNumbers() reg.VecVirtual {
+	at := v.StaticGlobal("laneNumbers" + v.tag)
+	v.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i := range 16 {
+		v.AddDatum(4*i, operand.U32(uint32(i)))
+	}
+	r := v.ZMM()
+	v.VMOVDQU32(at, r)
+	return r
+}
+
+// numbersFrom adds a number to those of the lanes.
+func (v vectors) numbersFrom(first reg.GPVirtual, lanes reg.VecVirtual) reg.VecVirtual {
+	r := v.ZMM()
+	v.VPBROADCASTD(first.As32(), r)
+	v.VPADDD(lanes, r, r)
+	return r
+}
+
+// storeTogether stores the int32 numbers of the lanes of the mask one after the
+// other, and zeros behind them: as much as the place is long, which fits, since
+// no more numbers than elements have gone before.
+func (v vectors) storeTogether(p place, mask reg.OpmaskVirtual, numbers reg.VecVirtual, to operand.Mem) {
+	var r reg.Register = numbers
+	if !v.single() {
+		r = numbers.AsY()
+	}
+	v.VPCOMPRESSD_Z(r, mask, r)
+	if p.part {
+		v.VMOVDQU32(r, p.opmask, to)
+	} else {
+		v.VMOVDQU32(r, to)
 	}
 }

@@ -1,0 +1,32 @@
+package selection
+
+import (
+	"unsafe"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// countPairs counts distances, and those of them that were computed.
+func (s *Space[T]) countPairs(pairs, computed int64) {
+	s.pairs += pairs
+	s.computed += computed
+}
+
+func (s *Space[T]) computedShare() float64 {
+	if s.pairs == 0 {
+		return 1
+	}
+	return float64(s.computed) / float64(s.pairs)
+}
+
+// countRead counts rows that were read from memory, with so many operations for
+// each feature.
+func (s *Space[T]) countRead(rows, cols, flops int) { countRead[T](&s.work, rows, cols, flops) }
+
+// countRead is for rows of any element type.
+func countRead[U matrix.Float](w *Work, rows, cols, flops int) {
+	var zero U
+	n := float64(rows) * float64(cols)
+	w.Bytes += n * float64(unsafe.Sizeof(zero))
+	w.Flops += n * float64(flops)
+}
