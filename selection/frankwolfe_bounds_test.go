@@ -44,7 +44,7 @@ func TestFrankWolfeBoundsHold(t *testing.T) {
 		state, err := newFrankWolfeFeatures(s, "frankwolfe")
 		must(t, err)
 		f := state.(*frankWolfeFeatures[float64])
-		for step := range 30 {
+		for step := range 12 {
 			copy(f.rest, f.u)
 			simd.For[float64]().Axpy(f.rest, f.v, -1)
 			f.bounds.take(f.rest)
