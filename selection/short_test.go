@@ -157,3 +157,25 @@ func TestTargetRowsHaveShortRows(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkIsCounted holds what the plain version counts against what it does: it
+// reads all rows for their norms, the pool for the training rows, and the pool
+// again for every pick.
+func TestWorkIsCounted(t *testing.T) {
+	alwaysShort(t)
+	const pool, train, batch, cols = 5000, 200, 50, 150
+	f := hardRows()["decaying"]
+	p := Problem[float32]{Pool: hardMatrix[float32](f, pool, 1), Train: hardMatrix[float32](f, train, 2), Mode: TP, Batch: batch, Plain: true}
+	plain, err := Select(t.Context(), MaxDist[float32]{}, p)
+	must(t, err)
+	want := Work{Bytes: 4 * cols * (pool + train + pool + batch*pool), Flops: cols * (2*(pool+train) + 2*train*pool + 3*batch*pool)}
+	if plain.Work != want {
+		t.Errorf("the plain version counts %+v, want %+v", plain.Work, want)
+	}
+	p.Plain = false
+	short, err := Select(t.Context(), MaxDist[float32]{}, p)
+	must(t, err)
+	if !(short.Work.Bytes > 0 && short.Work.Bytes < plain.Work.Bytes/2) {
+		t.Errorf("with short rows %+v, plain %+v", short.Work, plain.Work)
+	}
+}
