@@ -99,10 +99,11 @@ type bait[T matrix.Float] struct {
 
 // secondMoments returns M = Σ w(x̃)·φ(x̃)φ(x̃)ᵀ.
 func secondMoments[T matrix.Float](s *Space[T], pool, train, target matrix.Dense[float64]) matrix.Dense[float64] {
-	m := allocMatrix[float64](s, pool.Cols, pool.Cols)
+	m, rows := allocMatrix[float64](s, pool.Cols, pool.Cols), pool.Rows
 	switch {
 	case target.Rows > 0:
 		linalg.Syrk(m, 1, target, linalg.Trans, 0)
+		rows = target.Rows
 	case s.weights != nil:
 		addWeighted(m, pool, s.weights)
 	default:
@@ -110,7 +111,9 @@ func secondMoments[T matrix.Float](s *Space[T], pool, train, target matrix.Dense
 		if train.Rows > 0 {
 			linalg.Syrk(m, 1, train, linalg.Trans, 1)
 		}
+		rows += train.Rows
 	}
+	countRead[float64](&s.work, rows, pool.Cols, pool.Cols) // half of a symmetric product
 	return m
 }
 
@@ -196,7 +199,9 @@ func (f *bait[T]) add(phi []float64) {
 	f.space.countPairs(int64(f.pool.Rows), 0)
 	if f.bounds == nil || !f.bounds.follow(w, p) {
 		f.catchUpAll()
+		return
 	}
+	f.space.countBytes(f.bounds.rows)
 }
 
 // conditioned returns ψ = Aφ, which is valid until the next call.
@@ -266,6 +271,7 @@ func (f *bait[T]) catchUpAll() {
 		}
 	})
 	f.space.countPairs(0, computed)
+	f.space.countSteps(f.pool.Rows, f.pool.Cols, 2*computed)
 	f.forgetSteps()
 }
 
@@ -327,6 +333,7 @@ func (f *bait[T]) restart() {
 // ψ of all rows.
 func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *baitBounds) {
 	upper, triangle := transposed(f.base.root), halfOf(f.inner)
+	countRead[float64](&f.space.work, rows.Rows, rows.Cols, triangle.Rows+upper.Rows) // a triangle: half a product
 	block := min(conditionedBlock, rows.Rows)
 	features, products := matrix.New[float64](block, rows.Cols), matrix.New[float64](block, rows.Cols)
 	for from := 0; from < rows.Rows && !f.space.Cancelled(); from += conditionedBlock {

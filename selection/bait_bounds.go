@@ -200,6 +200,7 @@ func (f *bait[T]) settle(list []pieceTop) float64 {
 		computed += f.behind(t.row)
 	}
 	f.space.countPairs(0, int64(computed))
+	f.space.countSteps(len(list), f.pool.Cols, 2*int64(computed))
 	f.bounds.work += computed + rowWork*len(list)
 	overPieces(len(list), 1, func(i, _, _ int) {
 		row := list[i].row

@@ -53,6 +53,7 @@ func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool matrix.Dense[float64]
 		return nil
 	}
 	rows.fill(pool)
+	countRead[float64](&s.work, pool.Rows, pool.Cols, 6) // a row is rounded, and two norms are summed
 	n := pool.Rows
 	s.bytes += int64(8 * n)
 	return &frankWolfeBounds{rows: rows, now: rows.newQuery(), dots: make([]int32, n), tops: make([]pieceTop, pieces(n, readPiece)),
@@ -128,7 +129,8 @@ func (f *frankWolfeFeatures[T]) scoreByBounds() {
 			computed.Add(int64(f.scoreReaching(best, from, to)))
 		}
 	})
-	f.space.countPairs(0, computed.Load())
+	f.space.countBytes(b.rows)
+	f.countScores(computed.Load())
 	if computed.Load() > int64(f.pool.Rows/fullShare) {
 		b.rest, b.nextRest = b.nextRest, 2*b.nextRest
 	}

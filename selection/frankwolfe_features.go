@@ -47,6 +47,7 @@ func newFrankWolfeFeatures[T matrix.Float](s *Space[T], name string) (Forward, e
 // survey writes the norms of rows to c and adds rows to u and norms to r.
 func (f *frankWolfeFeatures[T]) survey(rows matrix.Dense[float64], c []float64) {
 	set := simd.For[float64]()
+	countRead[float64](&f.space.work, rows.Rows, rows.Cols, 3)
 	sums := matrix.New[float64](pieces(rows.Rows, scanPiece), rows.Cols)
 	overPieces(rows.Rows, scanPiece, func(piece, from, to int) {
 		for i := from; i < to; i++ {
@@ -98,9 +99,14 @@ func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
 		f.scoreByBounds()
 	} else {
 		overPieces(f.pool.Rows, readPiece, func(_, from, to int) { f.scoreAll(from, to) })
-		f.space.countPairs(0, int64(f.pool.Rows))
+		f.countScores(int64(f.pool.Rows))
 	}
 	return bestDirection(f.scores, f.space.limits.open)
+}
+
+func (f *frankWolfeFeatures[T]) countScores(rows int64) {
+	f.space.countPairs(0, rows)
+	f.space.countSteps(int(rows), f.pool.Cols, rows)
 }
 
 // scoreAll computes the scores of the rows from from to to-1.

@@ -41,15 +41,14 @@ func selectionSection(b *bench) {
 	part := variances
 	part.Pool = part.Pool.Slice(0, partRows)
 	measureWork(b, selection.MaxDet[float64]{}, variances)
-	measure(b, selection.BAIT[float64]{}, variances)
-	measureBoth(b, selection.BAIT[float64]{}, part)
-	measure(b, selection.BAIT[float64]{Backward: true}, variances)
-	measure(b, selection.FrankWolfe[float64]{}, variances)
-	measureBoth(b, selection.FrankWolfe[float64]{}, part)
+	for _, m := range []selection.Method[float64]{selection.BAIT[float64]{}, selection.BAIT[float64]{Backward: true}, selection.FrankWolfe[float64]{}} {
+		measure(b, m, variances)
+		measureWork(b, m, part)
+	}
 }
 
 // measureWork measures a method and its plain version, and notes what share of
-// the plain version's work is left, for methods that count it.
+// the plain version's work is left.
 func measureWork[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
 	shipped, plain := selectBoth(m, p)
 	b.printSelection(shipped, fmt.Sprintf("reads %.2g %%, flops %.2g %% of the plain version's; %s%s",
@@ -57,16 +56,10 @@ func measureWork[T matrix.Float](b *bench, m selection.Method[T], p selection.Pr
 	b.printSelection(plain, b.overLimit(plain))
 }
 
-// measureBoth measures a method and its plain version.
-func measureBoth[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
-	shipped, plain := selectBoth(m, p)
-	b.printSelection(shipped, compared(shipped, plain))
-	b.printSelection(plain, "")
-}
-
 // measure measures a method.
 func measure[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
-	b.printSelection(selectOnce(m, p), "")
+	r := selectOnce(m, p)
+	b.printSelection(r, b.overLimit(r))
 }
 
 func selectBoth[T matrix.Float](m selection.Method[T], p selection.Problem[T]) (shipped, plain measured) {
