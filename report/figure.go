@@ -122,13 +122,13 @@ func (s Scale) frame(axis *plot.Axis) {
 		axis.Min, axis.Max = 1, 10
 	case s == Linear:
 		margin := (high - low) * room
-		if margin == 0 {
+		if !canBeDivided(low, high) {
 			margin = math.Max(math.Abs(low), 1) * room
 		}
 		axis.Min, axis.Max = low-margin, high+margin
 	default:
 		factor := math.Pow(high/low, room)
-		if factor == 1 {
+		if !canBeDivided(low, high) {
 			factor = 1 + room
 		}
 		axis.Min, axis.Max = low/factor, high*factor

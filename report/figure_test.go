@@ -127,3 +127,16 @@ func TestPDFColoursKeepTheirHue(t *testing.T) {
 		t.Errorf("%d %d %d %d", r>>8, g>>8, b>>8, a>>8)
 	}
 }
+
+func TestFigureOfNearlyEqualNumbers(t *testing.T) {
+	for _, v := range []float64{0.3, 1e300, 1e-300, 1e16} {
+		next := math.Nextafter(v, math.Inf(1))
+		for _, scale := range []Scale{Linear, Log10} {
+			f := Curves("", "x", "y", []Curve{{Name: "a", X: []float64{v, next}, Y: []float64{next, v}}})
+			f.Panels[0].X, f.Panels[0].Y = scale, scale
+			if _, err := f.SVG(); err != nil {
+				t.Errorf("%v: %v", v, err)
+			}
+		}
+	}
+}

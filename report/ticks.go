@@ -14,7 +14,7 @@ import (
 type LinearTicks struct{ Steps int }
 
 func (t LinearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
-	if !(high > low) || math.IsInf(high-low, 0) {
+	if !canBeDivided(low, high) {
 		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
 	}
 	step := roundStep((high - low) / float64(cmp.Or(t.Steps, 5)))
@@ -27,6 +27,18 @@ func (t LinearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	}
 	return ticks
 }
+
+// canBeDivided tells whether there is room for marks from low to high. Steps
+// between numbers that agree in nearly all digits are lost in rounding, and those
+// of the tiniest numbers have no powers of ten.
+func canBeDivided(low, high float64) bool {
+	length := high - low
+	return length > nearlyEqual*max(math.Abs(low), math.Abs(high)) && length > 1e-290 && !math.IsInf(length, 0)
+}
+
+// nearlyEqual is the part of two numbers by which they differ too little for an
+// axis.
+const nearlyEqual = 1e-9
 
 // roundStep returns the round number nearest to a step, in ratio.
 func roundStep(step float64) float64 {
@@ -42,12 +54,16 @@ func roundStep(step float64) float64 {
 	return 10 * unit
 }
 
-// multiples lists those of step from low to high, ends included.
+// multiples lists those of step from low to high, ends included. There are none
+// where they would be too many to count or to draw.
 func multiples(step, low, high float64) (list []float64) {
 	const slack = 1e-9
 	first, last := math.Ceil(low/step-slack), math.Floor(high/step+slack)
-	for k := first; k <= last; k++ {
-		list = append(list, k*step)
+	if !(last-first < 10_000) {
+		return nil
+	}
+	for i := range int(last-first) + 1 {
+		list = append(list, (first+float64(i))*step)
 	}
 	return list
 }
@@ -60,7 +76,7 @@ type LogTicks struct{ Base int }
 
 func (t LogTicks) Ticks(low, high float64) []plot.Tick {
 	switch {
-	case !(low > 0) || !(high > low) || math.IsInf(high, 0):
+	case !(low > 0) || !canBeDivided(low, high):
 		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
 	case high/low < 2 || t.Base == 2 && high/low < 3.9: // too few powers
 		return LinearTicks{}.Ticks(low, high)

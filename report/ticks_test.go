@@ -66,3 +66,21 @@ func TestTicksLieOnTheAxis(t *testing.T) {
 		}
 	}
 }
+
+func TestTicksOfExtremes(t *testing.T) {
+	for _, ticker := range []plot.Ticker{LinearTicks{}, LogTicks{}, LogTicks{Base: 2}} {
+		for _, v := range []float64{1, 0.1, 1e300, math.MaxFloat64, 1e-300, 5e-324, 256, 1e16, -3, -1e200} {
+			next := math.Nextafter(v, math.Inf(1))
+			for _, high := range []float64{next, math.Nextafter(next, math.Inf(1)), v + math.Abs(v)*1e-12} {
+				if n := len(ticker.Ticks(v, high)); n < 1 || n > 200 {
+					t.Errorf("%T from %v to %v: %d marks", ticker, v, high, n)
+				}
+			}
+		}
+		for _, c := range [][2]float64{{-math.MaxFloat64, math.MaxFloat64}, {0, math.MaxFloat64}, {0, 5e-324}, {5e-324, math.MaxFloat64}, {math.NaN(), 1}, {1, 0}} {
+			if n := len(ticker.Ticks(c[0], c[1])); n < 1 || n > 20_000 {
+				t.Errorf("%T from %v to %v: %d marks", ticker, c[0], c[1], n)
+			}
+		}
+	}
+}
