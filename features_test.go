@@ -16,7 +16,7 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
-	r := &network.Regressor[float32]{Config: config}
+	r := &network.Regressor[float32]{Config: config, Unlabelled: rows.Pool}
 	if err := r.Fit(context.Background(), rows.Train, rows.Labels); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func ExampleSelect() {
 	regressor := &network.Regressor[float32]{Config: network.Config{
 		Architecture: network.Architecture{Hidden: []int{32}},
 		Training:     network.Training{Epochs: 30},
-	}}
+	}, Unlabelled: candidates} // inputs are scaled by labelled rows and candidates
 	if err := regressor.Fit(context.Background(), labelled, labels); err != nil {
 		fmt.Println(err)
 		return

@@ -295,7 +295,7 @@ func (s Spec) TrainedNetworks() int {
 }
 
 // Problem returns the rows as a problem to select from: scaled as the fitted
-// regressor saw them; without one, by mean and deviation of labelled rows and
+// regressor saw them, which should have had the pool as its Unlabelled; without one, by mean and deviation of labelled rows and
 // pool. In the latter case nngp and ntk get a network of the given architecture.
 func (r *Rows) Problem(fitted *network.Regressor[float32], a network.Architecture) (Problem, error) {
 	p := Problem{Train: r.Train, Pool: r.Pool}
@@ -337,14 +337,7 @@ func (r *Rows) scaling(fitted *network.Regressor[float32]) (func(matrix.Dense[fl
 	if fitted != nil {
 		return fitted.Inputs, nil
 	}
-	both := matrix.New[float32](r.Train.Rows+r.Pool.Rows, r.Pool.Cols)
-	if r.Train.Rows > 0 {
-		matrix.Copy(both.Slice(0, r.Train.Rows), r.Train)
-	}
-	if r.Pool.Rows > 0 {
-		matrix.Copy(both.Slice(r.Train.Rows, both.Rows), r.Pool)
-	}
-	scaler, err := dataset.FitScaler(both, dataset.Population)
+	scaler, err := dataset.FitScaler(matrix.Stack(r.Train, r.Pool), dataset.Population)
 	if err != nil {
 		return nil, err
 	}

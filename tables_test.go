@@ -121,7 +121,7 @@ func TestRowsToBatch(t *testing.T) {
 		spec := MustParseSpec(text)
 		var fitted *network.Regressor[float32]
 		if spec.TrainedNetworks() > 0 {
-			fitted = &network.Regressor[float32]{Config: config}
+			fitted = &network.Regressor[float32]{Config: config, Unlabelled: rows.Pool}
 			if err := fitted.Fit(context.Background(), rows.Train, rows.Labels); err != nil {
 				t.Fatal(err)
 			}

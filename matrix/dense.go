@@ -103,6 +103,25 @@ func (d Dense[T]) Clone() Dense[T] {
 	return c
 }
 
+// Stack returns a copy of the parts, one below the other. Parts without rows may
+// have any number of columns.
+func Stack[T Float](parts ...Dense[T]) Dense[T] {
+	rows, cols := 0, 0
+	for _, p := range parts {
+		if p.Rows > 0 {
+			rows, cols = rows+p.Rows, p.Cols
+		}
+	}
+	d, at := New[T](rows, cols), 0
+	for _, p := range parts {
+		if p.Rows > 0 {
+			Copy(d.Slice(at, at+p.Rows), p)
+			at += p.Rows
+		}
+	}
+	return d
+}
+
 // SelectRows returns a copy of the named rows, in the order of index.
 func (d Dense[T]) SelectRows(index []int) Dense[T] {
 	s := New[T](len(index), d.Cols)

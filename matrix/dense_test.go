@@ -348,3 +348,11 @@ func ExampleDense_Block() {
 	fmt.Println(corner.Shape(), d.Row(1))
 	// Output: 2x2 [4 50 6]
 }
+
+func TestStack(t *testing.T) {
+	got := matrix.Stack(padded[float32](2, 3, 5), matrix.Dense[float32]{}, padded[float32](1, 3, 3))
+	want := matrix.FromRows([][]float32{{0, 1, 2}, {100, 101, 102}, {0, 1, 2}})
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+}

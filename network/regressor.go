@@ -19,9 +19,9 @@ import (
 // units of the labels. The zero value is ready to be fitted, with the paper's
 // network.
 //
-// The scaling is learnt from the training part alone, so that the validation
-// part stays a fair sample of new rows, but for its use in the choice of the
-// epoch.
+// The scaling of the inputs is learnt from all rows at hand: those of Fit, the
+// validation part among them, and Unlabelled. The paper takes training rows and
+// pool. That of the labels is learnt from the training part alone.
 //
 // After Fit, the other methods may be called from several goroutines.
 type Regressor[T matrix.Float] struct {
@@ -30,6 +30,11 @@ type Regressor[T matrix.Float] struct {
 	Holdout float64 // part of the rows that Fit holds out for validation; 0 means 0.2, of at most 1024 rows
 	Noise   float64 // σ² of the last-layer posterior, labels having variance 1; 0 means 1e-6
 	Source  string  // where the rows come from, for the record in saved files
+
+	// Unlabelled are rows without a label, such as candidates, that the scaling
+	// of the inputs is learnt from beside the rows of Fit. Without them, a column
+	// that does not vary among the labelled rows is lost. They are not saved.
+	Unlabelled matrix.Dense[T]
 
 	// Columns says how a table became the rows, for those who use the saved
 	// file on other tables; nil where there was no table. The regressor itself
@@ -115,7 +120,7 @@ func (r *Regressor[T]) FitValidated(ctx context.Context, x matrix.Dense[T], y []
 		return err
 	}
 	f := &fit[T]{}
-	d, err := f.prepare(x, y, validX, validY)
+	d, err := f.prepare(x, y, validX, validY, r.Unlabelled)
 	if err != nil {
 		return err
 	}
@@ -146,19 +151,25 @@ func (r *Regressor[T]) check(x matrix.Dense[T], y []float64, validX matrix.Dense
 	found.unless(validX.Rows == len(validY), "there are %d validation rows and %d labels", validX.Rows, len(validY))
 	found.unless(x.Rows > 0 && validX.Rows > 0, "%d rows for training and %d for validation do not suffice", x.Rows, validX.Rows)
 	found.unless(validX.Cols == x.Cols, "validation rows have %d columns, the others %d", validX.Cols, x.Cols)
+	found.unless(r.Unlabelled.Rows == 0 || r.Unlabelled.Cols == x.Cols, "unlabelled rows have %d columns, the others %d", r.Unlabelled.Cols, x.Cols)
 	return errors.Join(append(found, r.Config.Check())...)
 }
 
-// prepare learns the scaling from the training part and applies it to both.
-func (f *fit[T]) prepare(x matrix.Dense[T], y []float64, validX matrix.Dense[T], validY []float64) (d Data[T], err error) {
-	if f.inputs, err = dataset.FitScaler(x, dataset.Population); err != nil {
+// prepare learns the scaling and applies it to training and validation part.
+func (f *fit[T]) prepare(x matrix.Dense[T], y []float64, validX matrix.Dense[T], validY []float64, unlabelled matrix.Dense[T]) (d Data[T], err error) {
+	for _, set := range []struct {
+		name string
+		rows matrix.Dense[T]
+	}{{"training", x}, {"validation", validX}, {"unlabelled", unlabelled}} {
+		if err := unusable(set.rows); err != nil {
+			return d, fmt.Errorf("%s rows: %w", set.name, err)
+		}
+	}
+	if f.inputs, err = dataset.FitScaler(matrix.Stack(x, validX, unlabelled), dataset.Population); err != nil {
 		return d, err
 	}
 	if f.labels, err = dataset.FitLabelScaler(y); err != nil {
 		return d, err
-	}
-	if err := unusable(validX); err != nil {
-		return d, fmt.Errorf("validation rows: %w", err)
 	}
 	d.X, d.Y = f.scaled(x), f.scaledLabels(y)
 	d.ValidX, d.ValidY = f.scaled(validX), f.scaledLabels(validY)

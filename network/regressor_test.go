@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -241,6 +242,8 @@ func TestRegressorRefuses(t *testing.T) {
 		"valid labels": {r.FitValidated(ctx, x, y, x, badLabels), "Inf"},
 		"no valid":     {r.FitValidated(ctx, x, y, x.Slice(0, 0), nil), "0 for validation"},
 		"columns":      {r.FitValidated(ctx, x, y, x.Block(0, 40, 0, 2), y), "2 columns"},
+		"unlabelled":   {(&Regressor[float32]{Unlabelled: x.Block(0, 40, 0, 2)}).Fit(ctx, x, y), "unlabelled rows have 2 columns"},
+		"unlabelled x": {(&Regressor[float32]{Unlabelled: spoilt}).Fit(ctx, x, y), "unlabelled rows: row 3"},
 		"outputs":      {two.Fit(ctx, x, y), "one output"},
 		"holdout":      {(&Regressor[float32]{Holdout: 1}).Fit(ctx, x, y), "hold out is 1"},
 		"members":      {quick[float32](-1).Fit(ctx, x, y), "-1 members"},
@@ -381,4 +384,44 @@ func ExampleTrain() {
 	net.Predict(z, matrix.FromRows([][]float32{{0.3}}))
 	fmt.Printf("%.1f after %d epochs\n", z.At(0, 0), len(history.Epochs))
 	// Output: -0.3 after 256 epochs
+}
+
+// TestRegressorScalesByUnlabelledRows: a column that varies only among the
+// candidates still reaches the networks, also from a saved file.
+func TestRegressorScalesByUnlabelledRows(t *testing.T) {
+	x, y := raw[float32](4, 40, 0.1)
+	pool, _ := raw[float32](5, 60, 0.1)
+	for i := range x.Rows {
+		x.Set(i, 1, 1000)
+	}
+	constant := func(r *Regressor[float32]) bool {
+		in, err := r.Inputs(pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in.At(0, 1) == in.At(1, 1)
+	}
+	r := quick[float32](1)
+	r.Config.Training.Epochs = 2
+	if err := r.Fit(t.Context(), x, y); err != nil {
+		t.Fatal(err)
+	}
+	if !constant(r) {
+		t.Error("a column that the labelled rows do not tell about is not lost")
+	}
+	r.Unlabelled = pool
+	if err := r.Fit(t.Context(), x, y); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "net.safetensors")
+	if err := r.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	back, err := LoadRegressor[float32](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if constant(r) || constant(back) {
+		t.Error("a column that varies among the unlabelled rows is lost")
+	}
 }

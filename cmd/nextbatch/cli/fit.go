@@ -98,7 +98,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 		p.warn(w)
 	}
 	p.say("%d labelled rows, %d inputs", rows.Train.Rows, rows.Train.Cols)
-	r, err := train(ctx, config, max(1, f.net.ensemble), rows.Train, rows.Labels, p)
+	r, err := train(ctx, config, max(1, f.net.ensemble), rows, p)
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -139,13 +139,14 @@ func useThreads(n int) (restore func(), err error) {
 	return func() { linalg.SetThreads(0) }, nil
 }
 
-// train fits a regressor and tells how far it is.
-func train(ctx context.Context, c network.Config, members int, x matrix.Dense[float32], y []float64, p *progress) (*network.Regressor[float32], error) {
-	r := &network.Regressor[float32]{Config: c, Members: members, Progress: p.epoch(members)}
-	if x.Rows < 2 {
-		return nil, dataError{errorf("%d rows have a label; training needs two at least", x.Rows)}
+// train fits a regressor to the labelled rows, scaled by them and the candidates,
+// and tells how far it is.
+func train(ctx context.Context, c network.Config, members int, rows *nextbatch.Rows, p *progress) (*network.Regressor[float32], error) {
+	r := &network.Regressor[float32]{Config: c, Members: members, Unlabelled: rows.Pool, Progress: p.epoch(members)}
+	if n := rows.Train.Rows; n < 2 {
+		return nil, dataError{errorf("%d rows have a label; training needs two at least", n)}
 	}
-	err := r.Fit(ctx, x, y)
+	err := r.Fit(ctx, rows.Train, rows.Labels)
 	p.done()
 	if r.Ensemble() == nil {
 		if ctx.Err() != nil {

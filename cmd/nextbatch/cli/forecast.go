@@ -82,7 +82,7 @@ func (s *selecting) measureTraining(ctx context.Context, p plan) (float64, error
 	c.Training.Epochs = min(sampleEpochs, c.Training.Epochs)
 	var warm time.Time
 	perEpoch := math.NaN()
-	r := &network.Regressor[float32]{Config: c, Progress: func(e network.Epoch) {
+	r := &network.Regressor[float32]{Config: c, Unlabelled: s.rows.Pool, Progress: func(e network.Epoch) {
 		if e.Number <= min(warmEpochs, c.Training.Epochs-1) {
 			warm = time.Now()
 		} else if !warm.IsZero() {
@@ -101,7 +101,7 @@ func (s *selecting) measureTraining(ctx context.Context, p plan) (float64, error
 	if p.Networks > 1 {
 		c.Training.Epochs = 1
 		var err error
-		if s.fitted, err = train(ctx, c, p.Networks, s.rows.Train, s.rows.Labels, silent()); err != nil {
+		if s.fitted, err = train(ctx, c, p.Networks, s.rows, silent()); err != nil {
 			return 0, err
 		}
 	}

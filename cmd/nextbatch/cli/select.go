@@ -458,7 +458,7 @@ func (s *selecting) prepare(ctx context.Context) error {
 	if n := max(s.spec.TrainedNetworks(), s.net.ensemble); s.fitted == nil && s.spec.TrainedNetworks() > 0 {
 		begin := time.Now()
 		var err error
-		if s.fitted, err = train(ctx, s.config, n, s.rows.Train, s.rows.Labels, s.progress); err != nil {
+		if s.fitted, err = train(ctx, s.config, n, s.rows, s.progress); err != nil {
 			return err
 		}
 		s.timings.Train = time.Since(begin).Seconds()

@@ -413,3 +413,30 @@ func TestSelectArchive(t *testing.T) {
 	}
 	must(t, exitData, "select", "--pool-features", path+":absent", "-n", "5")
 }
+
+// TestSelectScalesByThePool: an input that varies only among the candidates
+// counts, and picks spread in it.
+func TestSelectScalesByThePool(t *testing.T) {
+	table := func(warm int) string {
+		var b strings.Builder
+		b.WriteString("x,temperature,y\n")
+		for i := range 40 {
+			y, temperature := strconv.Itoa(i*i%7), 20
+			if i%2 == 1 {
+				y = ""
+			}
+			if i == warm {
+				temperature = 90
+			}
+			fmt.Fprintf(&b, "%d,%d,%s\n", i, temperature, y)
+		}
+		return write(t, "table.csv", b.String())
+	}
+	flags := []string{"--target", "y", "-n", "1", "--method", "maxdist-tp:grad>sketch(64)"}
+	for _, warm := range []int{17, 25} {
+		r := selectJSON(t, append([]string{table(warm)}, flags...)...)
+		if r.Indices[0] != warm {
+			t.Errorf("picked row %d, not the only warm one, %d", r.Indices[0], warm)
+		}
+	}
+}
