@@ -155,6 +155,32 @@ func TestStudyWithGaps(t *testing.T) {
 	}
 }
 
+func TestTogether(t *testing.T) {
+	var all benchmark.Results
+	for split := range 3 {
+		all = append(all, made("a", "random", split, float64(1+split), 0.9)...)
+	}
+	all = append(all, made("a", "lcmd-tp:grad", 1, 2, 0.5)...)
+	all = append(all, made("b", "random", 0, 1, 0.9)...)
+	all = append(all, made("b", "random", 1, 1, 0.9)...)
+	all = append(all, made("b", "lcmd-tp:grad", 2, 1, 0.5)...)
+	s := benchmark.NewStudies(all, nil)[0]
+	both := s.Together("random", "lcmd-tp:grad")
+	if m := both.Mean(benchmark.LogAt(benchmark.RMSE, 0), "random", "a"); m.Runs != 1 || m.Value != math.Log(2) {
+		t.Errorf("not split 1 alone: %+v", m)
+	}
+	if both.Runs("random", "b") != 2 || both.Runs("lcmd-tp:grad", "b") != 0 {
+		t.Error("without a split in common, the method with fewer runs goes")
+	}
+	if s.Runs("random", "a") != 3 || s.Together("random").Runs("random", "a", "b") != 5 {
+		t.Error("runs are lost")
+	}
+	v := s.ErrorVariation("lcmd-tp:grad", "random")
+	if len(v.DataSets) != 1 || v.Runs != 2 {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestStudyWithPlan(t *testing.T) {
 	var planned []benchmark.Run
 	for _, set := range []string{"a", "b"} {

@@ -19,9 +19,10 @@ type ErrorVariation struct {
 	Intercept, Slope, R float64
 }
 
-// ErrorVariation compares a method with random rows, on the data sets where both
-// have runs.
+// ErrorVariation compares a method with random rows, on the data sets and splits
+// where both have runs.
 func (s *Study) ErrorVariation(method, random string) ErrorVariation {
+	s = s.Together(method, random)
 	v := ErrorVariation{Method: method, DataSets: s.Common(method, random)}
 	for _, set := range v.DataSets {
 		start := s.Mean(LogAt(RMSE, 0), random, set).Value

@@ -238,6 +238,7 @@ func TestReportOnPartialResults(t *testing.T) {
 		"a run begun":  {whole[:25], []string{"1 complete run of 2 runs", "1 run of this setting is not there"}},
 		"one set":      {whole[:6*17], []string{"2 methods x 1 data set x 3 splits: 6 runs.", "Too few data sets"}},
 		"a method off": {whole[:9*17], []string{"Means over fried; left out, for lack of runs of every method: query.", "3 runs of this setting are"}},
+		"a split off":  {whole[:11*17], []string{"2 methods x 2 data sets x 2 to 3 splits: 10 runs. Only splits that all methods have on a data set count: 1 complete run of another split is left out."}},
 		"NaN":          {nan, []string{"–", "2 methods x 2 data sets x 3 splits: 12 runs."}},
 	} {
 		page, err := Benchmark(c.results, nil, true)

@@ -41,25 +41,27 @@ func literatureIn(s *benchmark.Study) (methods []string, names map[string]string
 
 // literatureTable is the paper's comparison with existing methods.
 func literatureTable(v view, methods []string, names map[string]string) *Table {
-	sets := v.Common(methods...)
+	fair := v.Together(methods...)
+	sets := fair.Common(methods...)
 	t := &Table{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
 		Columns: slices.Concat([]Column{{Head: "Method"}}, methodColumns, []Column{{Head: "mean log RMSE"}, {Head: "std. err."}, {Head: "runs"}})}
 	for _, m := range methods {
-		mean := v.Mean(benchmark.MeanLog(benchmark.RMSE), m, sets...)
+		mean := fair.Mean(benchmark.MeanLog(benchmark.RMSE), m, sets...)
 		cells := append([]Cell{Text(names[m])}, v.methodCells(m)...)
 		t.Rows = append(t.Rows, Row{Cells: append(cells, Number(mean.Value, 3), Number(mean.StdErr, 4), Count(mean.Runs))})
 	}
 	t.boldColumn(3)
-	t.Note = behindMean(v.Study, methods, sets)
+	t.Note = behindMean(fair, methods, sets) + uncounted(v.Study, fair, methods, sets)
 	return t
 }
 
 // literatureCurve compares with methods from the literature, as the paper's
 // first figure does.
 func literatureCurve(v view, methods []string, names map[string]string) *Figure {
-	sets := v.Common(methods...)
+	fair := v.Together(methods...)
+	sets := fair.Common(methods...)
 	f := &Figure{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
-		Order: styleOrder(methods, names), Note: v.meanNote(methods, sets)}
-	f.Panels = []Panel{learningPanel(v.Study, benchmark.RMSE, methods, names, sets...)}
+		Order: styleOrder(methods, names), Note: v.meanNote(fair, methods, sets)}
+	f.Panels = []Panel{learningPanel(fair, benchmark.RMSE, methods, names, sets...)}
 	return f
 }

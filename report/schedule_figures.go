@@ -65,6 +65,12 @@ func (g *schedules) choose() {
 	g.methods = slices.DeleteFunc(all, func(m string) bool { return count[m] < 2 || m == g.random })
 	slices.SortStableFunc(g.methods, func(a, b string) int { return family(a) - family(b) })
 	g.names = shortNames(slices.Concat([]string{g.random}, g.methods))
+	for i, s := range g.studies {
+		g.studies[i] = s.Together(g.in(s)...)
+		if s == g.steady {
+			g.steady = g.studies[i]
+		}
+	}
 }
 
 func distance(s *benchmark.Study) float64 {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 
@@ -51,16 +52,16 @@ func learningPanel(s *benchmark.Study, m benchmark.Metric, methods []string, nam
 
 const dashedLine = " Dashed line: random rows after the last batch."
 
-func (v view) meanNote(methods, sets []string) string {
-	return behindMean(v.Study, methods, sets) + shaded(v.Splits) + dashedLine
+func (v view) meanNote(fair *benchmark.Study, methods, sets []string) string {
+	return behindMean(fair, methods, sets) + uncounted(v.Study, fair, methods, sets) + shaded(fair.Splits) + dashedLine
 }
 
 // learningCurves has a panel for each metric, averaged over data sets.
 func learningCurves(v view) *Figure {
 	f := &Figure{Name: v.name + "-learning-curves", Title: "Learning curves: " + settingTitle(v.Setting), Columns: 3,
-		Order: styleOrder(v.shown, v.names), Note: v.meanNote(v.shown, v.sets)}
+		Order: styleOrder(v.shown, v.names), Note: v.meanNote(v.fair, v.shown, v.sets)}
 	for _, m := range benchmark.AllMetrics() {
-		p := learningPanel(v.Study, m, v.shown, v.names, v.sets...)
+		p := learningPanel(v.fair, m, v.shown, v.names, v.sets...)
 		p.Title = metricTitle(m)
 		f.Panels = append(f.Panels, p)
 	}
@@ -70,17 +71,17 @@ func learningCurves(v view) *Figure {
 // averageCurve is the one panel that tells most: RMSE over all data sets.
 func averageCurve(v view) *Figure {
 	f := &Figure{Name: v.name + "-learning-curve-rmse", Title: "RMSE, average over data sets: " + settingTitle(v.Setting),
-		Order: styleOrder(v.shown, v.names), Note: v.meanNote(v.shown, v.sets)}
-	f.Panels = []Panel{learningPanel(v.Study, benchmark.RMSE, v.shown, v.names, v.sets...)}
+		Order: styleOrder(v.shown, v.names), Note: v.meanNote(v.fair, v.shown, v.sets)}
+	f.Panels = []Panel{learningPanel(v.fair, benchmark.RMSE, v.shown, v.names, v.sets...)}
 	return f
 }
 
 // curvesBySet has a panel for each data set.
 func curvesBySet(v view, m benchmark.Metric) *Figure {
 	f := &Figure{Name: v.name + "-learning-curves-sets-" + fileWord(m), Title: fmt.Sprintf("%s by data set: %s", metricTitle(m), settingTitle(v.Setting)),
-		Columns: setColumns(len(v.DataSets)), Order: styleOrder(v.shown, v.names), Note: behind(v.Study, v.shown, v.DataSets) + shaded(v.Splits) + dashedLine}
+		Columns: setColumns(len(v.DataSets)), Order: styleOrder(v.shown, v.names), Note: behind(v.fair, v.shown, v.DataSets) + uncounted(v.Study, v.fair, v.shown, v.DataSets) + shaded(v.fair.Splits) + dashedLine}
 	for _, set := range v.DataSets {
-		p := learningPanel(v.Study, m, v.shown, v.names, set)
+		p := learningPanel(v.fair, m, v.shown, v.names, set)
 		p.Title = set
 		f.Panels = append(f.Panels, p)
 	}
@@ -111,13 +112,16 @@ func correlation(v view, random string, m benchmark.Metric) *Figure {
 			methods = append(methods, method)
 		}
 	}
-	sets := v.Common(append(methods, random)...)
+	compared := append(slices.Clone(methods), random)
+	all := v.Study
+	v.Study = all.Together(compared...)
+	sets := v.Common(compared...)
 	if len(methods) < 2 || len(sets) == 0 {
 		return nil
 	}
 	f := &Figure{Name: v.name + "-correlation-" + fileWord(m), Columns: len(methods) - 1, Width: 100, Height: 100, Order: sets,
 		Title: fmt.Sprintf("Mean log %v less that of random rows, method against method: %s", m, settingTitle(v.Setting)),
-		Note:  behindMean(v.Study, append(methods, random), sets) + " Left of the vertical dashed line the method of the x axis is better than random rows, below the horizontal one that of the y axis is; below the diagonal the method of the y axis is the better of the two."}
+		Note:  behindMean(v.Study, compared, sets) + uncounted(all, v.Study, compared, sets) + " Left of the vertical dashed line the method of the x axis is better than random rows, below the horizontal one that of the y axis is; below the diagonal the method of the y axis is the better of the two."}
 	if len(methods) < 5 {
 		f.Width, f.Height = 160, 160
 	}

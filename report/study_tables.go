@@ -25,6 +25,8 @@ var methodColumns = []Column{{Head: "Selection method"}, {Head: "Kernel"}}
 // allMethods is the paper's table of all methods: mean log metrics and time.
 func allMethods(v view) *Table {
 	methods := v.Finished()
+	all := v.Study
+	v.Study = all.Together(methods...)
 	sets := v.Common(methods...)
 	t := &Table{Name: v.name + "-all-methods", Title: "Mean log errors of all methods: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
 	for _, m := range benchmark.AllMetrics() {
@@ -44,7 +46,7 @@ func allMethods(v view) *Table {
 	for i := range benchmark.AllMetrics() {
 		t.boldColumn(2 + i)
 	}
-	t.Note = behindMean(v.Study, methods, sets) + " Logarithms are averaged over rounds (the start is left out), splits and data sets; the time is that of a pick, features included."
+	t.Note = behindMean(v.Study, methods, sets) + uncounted(all, v.Study, methods, sets) + " Logarithms are averaged over rounds (the start is left out), splits and data sets; the time is that of a pick, features included."
 	return t
 }
 
@@ -85,8 +87,8 @@ func byDataSet(v view, name, title string, of benchmark.Number) *Table {
 		runs := 0
 		var best []*Cell
 		for _, m := range v.shown {
-			row.Cells = append(row.Cells, Number(v.Mean(of, m, set).Value, 3))
-			runs += v.Runs(m, set)
+			row.Cells = append(row.Cells, Number(v.fair.Mean(of, m, set).Value, 3))
+			runs += v.fair.Runs(m, set)
 		}
 		for i := range v.shown {
 			best = append(best, &row.Cells[1+i])
@@ -95,7 +97,7 @@ func byDataSet(v view, name, title string, of benchmark.Number) *Table {
 		row.Cells = append(row.Cells, Count(runs))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = behind(v.Study, v.shown, v.DataSets)
+	t.Note = behind(v.fair, v.shown, v.DataSets) + uncounted(v.Study, v.fair, v.shown, v.DataSets)
 	if len(v.shown) < len(v.Finished()) {
 		t.Note += fmt.Sprintf(" Shown are %d of %d methods.", len(v.shown), len(v.Finished()))
 	}
@@ -110,7 +112,7 @@ func lessRandom(v view, random string) *Table {
 	}
 	t.Columns = append(t.Columns, Column{Head: "data sets"}, Column{Head: "runs"})
 	for _, method := range v.Finished() {
-		sets := v.Common(method, random)
+		sets := v.Together(method, random).Common(method, random)
 		if method == random || len(sets) == 0 {
 			continue
 		}
@@ -130,7 +132,7 @@ func lessRandom(v view, random string) *Table {
 		row.Cells = append(row.Cells, Count(len(sets)), Count(runs))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = "Differences on the same splits, over the data sets where both have runs; runs counts pairs. -0.1 is an error about 10% smaller."
+	t.Note = "Differences on the same splits, over the data sets where both have some; runs counts pairs. -0.1 is an error about 10% smaller."
 	return t
 }
 

@@ -13,9 +13,10 @@ import (
 // show.
 type view struct {
 	*benchmark.Study
+	fair  *benchmark.Study  // the runs of the shown methods that can be compared
 	shown []string          // methods
 	names map[string]string // of those, short
-	sets  []string          // on which all shown methods have runs
+	sets  []string          // on which all shown methods have splits in common
 	name  string            // begins the names of files
 	mixed bool              // some methods are compat, others are not
 }
@@ -23,7 +24,8 @@ type view struct {
 func newView(s *benchmark.Study) view {
 	v := view{Study: s, shown: shownMethods(s)}
 	v.names = shortNames(v.shown)
-	v.sets = s.Common(v.shown...)
+	v.fair = s.Together(v.shown...)
+	v.sets = v.fair.Common(v.shown...)
 	v.name = fmt.Sprintf("%s-%dx%d", s.Activation, s.BatchSize, s.Rounds)
 	compat := 0
 	for _, m := range s.Methods {
@@ -101,6 +103,30 @@ func behindMean(s *benchmark.Study, methods, sets []string) string {
 		text += fmt.Sprintf(" Means over %s; left out, for lack of runs of every method: %s.", strings.Join(sets, ", "), strings.Join(out, ", "))
 	} else if len(out) > 0 {
 		text = "No data set has runs of every method, so there is nothing to average."
+	}
+	return text
+}
+
+// uncounted says which complete runs do not count in a comparison of methods, as
+// others lack their splits.
+func uncounted(all, fair *benchmark.Study, methods, sets []string) (text string) {
+	runs := 0
+	var out []string
+	for _, set := range sets {
+		for _, m := range methods {
+			have, used := all.Runs(m, set), fair.Runs(m, set)
+			runs += have - used
+			if have > 0 && used == 0 {
+				out = append(out, shortNames(methods)[m]+" on "+set)
+			}
+		}
+	}
+	if runs > 0 {
+		text = fmt.Sprintf(" Only splits that all methods have on a data set count: %s left out.",
+			plural(runs, "complete run of another split is", "complete runs of other splits are"))
+	}
+	if len(out) > 0 {
+		text += " Without a split in common with the others: " + strings.Join(out, ", ") + "."
 	}
 	return text
 }

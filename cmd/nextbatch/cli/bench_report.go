@@ -42,9 +42,9 @@ func newBenchReport() *cobra.Command {
 tables as text, or writes tables, figures and a page index.html to a folder.
 
 Means are over rounds, splits and data sets, as in the paper. Runs that are not
-complete do not count; a mean over data sets is over those where every method has
-runs. A table says what is missing, and each table and figure how many runs stand
-behind it.`,
+complete do not count. Methods are compared on the splits that all of them have;
+a mean over data sets is over those where there is such a split. A table says what
+is missing, and each table and figure how many runs stand behind it.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&b.out, "out", "", "folder to write to; without it, tables are printed")
