@@ -30,7 +30,8 @@ type Forward interface {
 	Next() (Choice, error)
 }
 
-// Choice is a row, and what speaks for it.
+// Choice is a row, and what speaks for it. The score 0 says that nothing does: all
+// candidates are equally good, which the notes of the result then tell.
 type Choice struct {
 	Row     int
 	Score   float64

@@ -3,6 +3,7 @@ package selection_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -140,5 +141,31 @@ func TestDriverWatchesMethods(t *testing.T) {
 	r, err := selection.Select(t.Context(), &stubborn{err: &selection.Stuck{Reason: "tired"}}, p)
 	if err != nil || len(r.Picks) != 2 || r.Fallbacks[0].Reason != "tired" || r.Fallbacks[0].Step != 1 {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestEqualCandidatesAreNoted: where the method has nothing to tell rows by, the
+// order is that of the rows, and the result says from which step on.
+func TestEqualCandidatesAreNoted(t *testing.T) {
+	crowd := selection.Problem[float64]{Pool: line(0, 0, 7, 7, 0), Train: line(0), Mode: selection.TP, Batch: 3}
+	zeros := selection.Problem[float64]{Pool: line(0, 0, 0), Mode: selection.P, Batch: 3}
+	for _, m := range []selection.Method[float64]{selection.MaxDist[float64]{}, selection.LCMD[float64]{}} {
+		r := mustSelect(t, m, crowd)
+		if !slices.Equal(r.Rows(), []int{2, 0, 1}) || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "from step 2 on, no candidate is better") {
+			t.Errorf("%s: %v, notes %q", m.Name(), r.Rows(), r.Notes)
+		}
+	}
+	for _, m := range []selection.Method[float64]{selection.MaxDist[float64]{}, selection.MaxDiag[float64]{}, selection.MaxDet[float64]{}} {
+		r := mustSelect(t, m, zeros)
+		if !slices.Equal(r.Rows(), []int{0, 1, 2}) || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "from step 1 on") {
+			t.Errorf("%s of zeros: %v, notes %q", m.Name(), r.Rows(), r.Notes)
+		}
+	}
+	for _, p := range []selection.Problem[float64]{crowd, {Pool: line(1, 2, 3), Mode: selection.P, Batch: 3}} {
+		p.Mode = selection.P
+		p.Train = matrix.Dense[float64]{}
+		if r := mustSelect(t, selection.Random[float64]{}, p); len(r.Notes) > 0 {
+			t.Errorf("random: notes %q", r.Notes)
+		}
 	}
 }

@@ -43,6 +43,7 @@ func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Re
 		return nil, err
 	}
 	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch, steps: p.Batch, tell: p.Progress,
+		scored: m.Name() != Random[T]{}.Name(),
 		result: &Result{Method: m.Name(), Mode: p.Mode}}
 	d.result.Timing.Init = time.Since(start)
 	err = d.run(p.Constraints.Require)
@@ -65,6 +66,8 @@ type driver[T matrix.Float] struct {
 	step   int
 	steps  int // in all
 	tell   func(step, of int)
+	scored bool // the method has scores
+	equal  int  // the first of the latest steps whose pick has the score 0; 0 if there is none
 	result *Result
 }
 
@@ -77,6 +80,10 @@ func (d *driver[T]) run(require []int) error {
 	}
 	if missing := d.size - d.limits.count; missing > 0 {
 		d.result.Missing, d.result.Short = missing, d.limits.whyNone()
+	}
+	if d.equal > 0 {
+		d.space.Note("from step %d on, no candidate is better than others: they coincide with labelled or picked rows, or their features are zero; "+
+			"rows were picked in the order of their numbers", d.equal)
 	}
 	d.result.Notes = d.space.notes
 	d.result.Bytes = d.space.bytes
@@ -182,11 +189,22 @@ func (d *driver[T]) forward(size int) error {
 			return &RowError{Set: "pool", Row: choice.Row, What: "the score of a pick that is not allowed", Value: choice.Score}
 		}
 		d.take(choice, Chosen)
+		d.compare(choice)
 		if err := d.state.Add([]int{choice.Row}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// compare notes since when the picks are no better than other candidates.
+func (d *driver[T]) compare(c Choice) {
+	switch {
+	case !d.scored || c.Score != 0:
+		d.equal = 0
+	case d.equal == 0:
+		d.equal = d.step
+	}
 }
 
 // fallBack brings the batch to its size without the method: it takes out the
