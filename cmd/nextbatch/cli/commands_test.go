@@ -45,6 +45,9 @@ func TestFitPredictEvaluate(t *testing.T) {
 		t.Errorf("%.60s, %s", out, log)
 	}
 	out, _ = must(t, exitOK, "evaluate", table, "--model", model, "--target", "y", "--coverage", "0.8", "--json")
+	if !strings.Contains(out, `"warnings":[]`) {
+		t.Errorf("evaluate: %s", out)
+	}
 	var e evaluateResult
 	if err := json.Unmarshal([]byte(out), &e); err != nil || e.Rows != 40 || !(e.RMSE > 0) || e.Coverage == nil {
 		t.Errorf("%v, %+v", err, e)

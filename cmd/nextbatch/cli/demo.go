@@ -87,7 +87,7 @@ func (d *demo) run(ctx context.Context, out io.Writer) error {
 	}
 	if d.out != "" {
 		if err := checkOutput("--out", filepath.Join(d.out, demoName+".html"), ".html"); err != nil {
-			return usagef("%w; name another folder, or none with --out ''", err)
+			return errorf("%w; name another folder, or none with --out ''", err)
 		}
 	}
 	begin := time.Now()

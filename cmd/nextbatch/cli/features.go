@@ -22,7 +22,7 @@ func newFeatures() *cobra.Command {
 			if s.out == "" && trainOut == "" {
 				return usagef("say where to write with --out (candidates) or --train-out (labelled rows)")
 			}
-			return s.runKernel(cmd, args, []string{s.out, trainOut}, func(ctx context.Context) error {
+			return s.runKernel(cmd, args, []flagged{{"--out", s.out}, {"--train-out", trainOut}}, func(ctx context.Context) error {
 				for path, rows := range map[string]matrix.Dense[float32]{s.out: s.problem.Pool, trainOut: s.problem.Train} {
 					if path == "" {
 						continue
@@ -70,7 +70,7 @@ func newGram() *cobra.Command {
 					return usagef("--rows and --columns are pool or train, not %q", name)
 				}
 			}
-			return s.runKernel(cmd, args, []string{s.out}, func(ctx context.Context) error {
+			return s.runKernel(cmd, args, []flagged{{"--out", s.out}}, func(ctx context.Context) error {
 				set := map[string]matrix.Dense[float32]{"pool": s.problem.Pool, "train": s.problem.Train}
 				a, b := set[rows], set[columns]
 				if need := 8 * int64(a.Rows) * int64(b.Rows); s.limit > 0 && need > s.limit || availableMemory() > 0 && need > availableMemory() {
@@ -102,7 +102,7 @@ func (s *selecting) registerKernel(c *cobra.Command) {
 }
 
 // runKernel reads, trains and then does the work.
-func (s *selecting) runKernel(cmd *cobra.Command, args, outputs []string, work func(ctx context.Context) error) error {
+func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagged, work func(ctx context.Context) error) error {
 	if len(args) == 1 {
 		s.table = args[0]
 	}
@@ -117,8 +117,11 @@ func (s *selecting) runKernel(cmd *cobra.Command, args, outputs []string, work f
 	if s.spec.Kernel == nil {
 		return usagef("%v looks at no kernel", s.spec)
 	}
-	for _, path := range outputs {
-		if err := checkOutput("--out", path, ".npy"); err != nil {
+	if err := checkDistinct(s.inputFiles(), outputs); err != nil {
+		return err
+	}
+	for _, o := range outputs {
+		if err := checkOutput(o.flag, o.path, ".npy"); err != nil {
 			return err
 		}
 	}

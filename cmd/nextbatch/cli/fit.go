@@ -74,6 +74,9 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err := f.columns.check(); err != nil {
 		return err
 	}
+	if err := checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"--out", f.out}}); err != nil {
+		return err
+	}
 	if err := checkOutput("--out", f.out, ".safetensors"); err != nil {
 		return err
 	}

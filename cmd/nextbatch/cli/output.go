@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -33,6 +34,38 @@ func checkOutput(flag, path string, extensions ...string) error {
 	}
 	_ = probe.Close()
 	return os.Remove(probe.Name())
+}
+
+// flagged is a file, and the flag (or argument) that names it.
+type flagged struct{ flag, path string }
+
+// checkDistinct refuses an output that is an input or another output: the one
+// would be lost.
+func checkDistinct(inputs, outputs []flagged) error {
+	for i, out := range outputs {
+		for _, other := range slices.Concat(inputs, outputs[:i]) {
+			if out.path != "" && other.path != "" && sameFile(out.path, other.path) {
+				return usagef("%s and %s name the same file, %s; write to another one", other.flag, out.flag, out.path)
+			}
+		}
+	}
+	return nil
+}
+
+// sameFile says whether two names lead to one regular file, which need not be
+// there yet. Devices and pipes may be named twice.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	if errX == nil && errY == nil {
+		return x.Mode().IsRegular() && os.SameFile(x, y)
+	}
+	if errX == nil || errY == nil {
+		return false
+	}
+	x, errX = os.Stat(filepath.Dir(a))
+	y, errY = os.Stat(filepath.Dir(b))
+	return errX == nil && errY == nil && os.SameFile(x, y) && filepath.Base(a) == filepath.Base(b)
 }
 
 // tableExtensions are those of files that can hold a batch; .gz may follow.

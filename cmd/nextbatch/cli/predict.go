@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -53,6 +52,9 @@ func (p *predicting) run(path string, out io.Writer, log *progress) error {
 	}
 	if !(p.coverage >= 0 && p.coverage < 1) {
 		return usagef("--coverage must be from 0 to less than 1, not %v", p.coverage)
+	}
+	if err := checkDistinct([]flagged{{"TABLE", path}, {"--model", p.model}}, []flagged{{"--out", p.out}}); err != nil {
+		return err
 	}
 	if err := errors.Join(p.columns.check(), checkOutput("--out", p.out, tableExtensions()...)); err != nil {
 		return err
@@ -224,7 +226,7 @@ func (e *evaluating) run(path string, out io.Writer, log *progress) error {
 		share := number(float64(held) / float64(len(rows.Labels)))
 		result.Coverage = &share
 	}
-	result.Warnings = slices.Concat([]string{}, log.warnings)
+	result.Warnings = append([]string{}, log.warnings...)
 	if e.json {
 		return printJSON(out, result)
 	}

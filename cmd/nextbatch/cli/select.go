@@ -235,7 +235,30 @@ func (s *selecting) check() error {
 			return err
 		}
 	}
+	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out}, {"--report", s.page}}); err != nil {
+		return err
+	}
 	return errors.Join(s.columns.check(), checkOutput("--out", s.out, tableExtensions()...), checkOutput("--report", s.page, ".html"))
+}
+
+// inputFiles are those that are read.
+func (s *selecting) inputFiles() []flagged {
+	files := []flagged{{"TABLE", s.table}, {"--train", s.train}, {"--pool", s.pool}, {"--model", s.model}}
+	for _, f := range []flagged{{"--train-features", s.trainFeatures}, {"--pool-features", s.poolFeatures}, {"--targets", s.targets}} {
+		path, _ := splitArray(f.path)
+		files = append(files, flagged{f.flag, path})
+	}
+	for _, names := range []struct {
+		flag   string
+		values []string
+	}{{"--exclude", s.exclude}, {"--must", s.must}} {
+		for _, v := range names.values {
+			if path, isFile := strings.CutPrefix(v, "@"); isFile {
+				files = append(files, flagged{names.flag, path})
+			}
+		}
+	}
+	return files
 }
 
 // read reads the files and makes numbers of them.
@@ -339,16 +362,21 @@ func (s *selecting) readFeatures() error {
 }
 
 // readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays.
-func readMatrix(path string) (matrix.Dense[float32], error) {
-	array := ""
-	if _, err := os.Stat(path); err != nil {
-		if at := strings.LastIndexByte(path, ':'); at > 0 {
-			if _, err := os.Stat(path[:at]); err == nil {
-				path, array = path[:at], path[at+1:]
+func readMatrix(name string) (matrix.Dense[float32], error) {
+	path, array := splitArray(name)
+	return source.ReadMatrix[float32](path, array)
+}
+
+// splitArray takes PATH:ARRAY apart, unless there is a file of that whole name.
+func splitArray(name string) (path, array string) {
+	if _, err := os.Stat(name); err != nil {
+		if at := strings.LastIndexByte(name, ':'); at > 0 {
+			if _, err := os.Stat(name[:at]); err == nil {
+				return name[:at], name[at+1:]
 			}
 		}
 	}
-	return source.ReadMatrix[float32](path, array)
+	return name, ""
 }
 
 func loadModel(path string) (*network.Regressor[float32], error) {

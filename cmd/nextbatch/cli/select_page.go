@@ -70,7 +70,7 @@ func (s *selecting) shown(purpose string, n, most int) []int {
 func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int) (*report.BatchMap, error) {
 	p := s.problem
 	p.Progress = nil
-	rows := stacked(p.Pool.SelectRows(candidates), p.Train.SelectRows(labelled), p.Pool.SelectRows(picks))
+	rows := matrix.Stack(p.Pool.SelectRows(candidates), p.Train.SelectRows(labelled), p.Pool.SelectRows(picks))
 	sample := rows.SelectRows(s.shown("report sample", len(candidates)+len(labelled), mapSample))
 	plane, err := nextbatch.Plane(ctx, s.spec, p, sample, rows)
 	if err != nil {
@@ -99,23 +99,6 @@ func all(n, of int) string {
 		return "All"
 	}
 	return strconv.Itoa(n)
-}
-
-// stacked puts matrices one below the other.
-func stacked(parts ...matrix.Dense[float32]) matrix.Dense[float32] {
-	rows := 0
-	for _, p := range parts {
-		rows += p.Rows
-	}
-	x := matrix.New[float32](rows, parts[0].Cols)
-	at := 0
-	for _, p := range parts {
-		if p.Rows > 0 {
-			matrix.Copy(x.Slice(at, at+p.Rows), p)
-		}
-		at += p.Rows
-	}
-	return x
 }
 
 // facts are what the run was.
