@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,6 +37,7 @@ type Event struct {
 	Run    Run
 	Record *Record // a round that was done; nil for the other events
 	Failed error   // why the run cannot go on
+	Others []Run   // that are given up with it, as they need the same data set
 }
 
 // Summary counts what became of the runs.
@@ -164,11 +166,7 @@ func (w *workshop) settle(ctx context.Context, claim *Claim, err error) {
 		w.cancel(err)
 		return
 	case err != nil:
-		w.summary.Failed++
-		if errors.As(err, new(*SetError)) {
-			w.drop(claim.Run.DataSet)
-		}
-		w.tell(Event{Run: claim.Run, Failed: err})
+		w.fail(claim.Run, err)
 	default:
 		w.summary.Done++
 	}
@@ -177,11 +175,29 @@ func (w *workshop) settle(ctx context.Context, claim *Claim, err error) {
 	}
 }
 
-// drop gives up the other runs on a data set that cannot be had.
-func (w *workshop) drop(set string) {
-	before := len(w.waiting)
-	w.waiting = slices.DeleteFunc(w.waiting, func(r Run) bool { return r.DataSet == set })
-	w.summary.Failed += before - len(w.waiting)
+// fail counts a run that cannot go on, and gives up the others on its data set if
+// this cannot be had.
+func (w *workshop) fail(run Run, err error) {
+	e := Event{Run: run, Failed: err}
+	if errors.As(err, new(*SetError)) {
+		e.Others = w.drop(run.DataSet)
+		if broken := w.Store.Fail(e.Others, err); broken != nil {
+			w.cancel(broken)
+		}
+	}
+	w.summary.Failed += 1 + len(e.Others)
+	w.tell(e)
+}
+
+// drop takes the runs on a data set from those that wait.
+func (w *workshop) drop(set string) (dropped []Run) {
+	w.waiting = slices.DeleteFunc(w.waiting, func(r Run) bool {
+		if r.DataSet == set {
+			dropped = append(dropped, r)
+		}
+		return r.DataSet == set
+	})
+	return dropped
 }
 
 func (w *workshop) tell(e Event) {
@@ -241,7 +257,10 @@ type SetError struct {
 	Cause error
 }
 
-func (e *SetError) Error() string { return fmt.Sprintf("data set %s: %v", e.Set, e.Cause) }
+func (e *SetError) Error() string {
+	name := fmt.Sprintf("data set %s: ", e.Set)
+	return name + strings.TrimPrefix(e.Cause.Error(), name) // which may say so itself
+}
 
 func (e *SetError) Unwrap() error { return e.Cause }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -283,10 +284,11 @@ func TestASetThatIsNotThere(t *testing.T) {
 	}
 	s := open(t, newPath(t))
 	join(t, s)
-	failures := 0
+	failures, givenUp := 0, 0
 	b := Bench{Store: s, Settings: tiny, Jobs: 2, Watch: func(e Event) {
 		if e.Failed != nil {
 			failures++
+			givenUp += 1 + len(e.Others)
 		}
 	}, Load: func(name string) (*dataset.Regression, error) {
 		if name == "nowhere" {
@@ -295,7 +297,16 @@ func TestASetThatIsNotThere(t *testing.T) {
 		return waves(name)
 	}}
 	summary, err := b.Run(context.Background(), runs)
-	if err != nil || summary != (Summary{Done: 5, Failed: 10}) || failures > 2 {
-		t.Fatalf("%+v, told %d times, error %v", summary, failures, err)
+	if err != nil || summary != (Summary{Done: 5, Failed: 10}) || failures > 2 || givenUp != 10 {
+		t.Fatalf("%+v, told %d times of %d runs, error %v", summary, failures, givenUp, err)
+	}
+	status, err := s.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range status {
+		if (r.Run.DataSet == "nowhere") != strings.Contains(r.Failure, "data set nowhere: no such file") {
+			t.Errorf("%v: failure %q", r.Run, r.Failure)
+		}
 	}
 }

@@ -119,4 +119,11 @@ func TestForecast(t *testing.T) {
 	if want := time.Duration(total / 2 * 1e9); !known || (left-want).Abs() > time.Millisecond {
 		t.Errorf("%v left, want %v", left, want)
 	}
+	f.GiveUp(runs[2:]...)
+	if done, of := f.Rounds(); done != 5 || of != 8 {
+		t.Errorf("%d of %d rounds, but for what was given up", done, of)
+	}
+	if len(runs) != 10 || runs[9].Split != 1 {
+		t.Error("the caller's runs have changed")
+	}
 }

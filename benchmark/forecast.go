@@ -1,6 +1,9 @@
 package benchmark
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Forecast tells how long a grid will take, from the rounds that were done. The
 // training of a round is forecast by its floating-point operations, the rest of
@@ -32,7 +35,7 @@ func restKeys(r Run) [3]restKey {
 
 // NewForecast returns a forecast for runs of which so many rounds are done.
 func NewForecast(s Settings, jobs int, runs []Run, done map[Run]int) *Forecast {
-	f := &Forecast{settings: s.withDefaults(), jobs: max(1, jobs), runs: runs, done: map[Run]int{}, members: map[string]int{}, works: map[workKey]float64{}}
+	f := &Forecast{settings: s.withDefaults(), jobs: max(1, jobs), runs: slices.Clone(runs), done: map[Run]int{}, members: map[string]int{}, works: map[workKey]float64{}}
 	for _, r := range runs {
 		if f.members[r.Spec] == 0 {
 			spec, _ := r.Method() // was checked with the run
@@ -51,6 +54,11 @@ func (f *Forecast) Update(done map[Run]int) {
 	for _, r := range f.runs {
 		f.done[r] = max(f.done[r], done[r])
 	}
+}
+
+// GiveUp leaves runs out that will not be done.
+func (f *Forecast) GiveUp(runs ...Run) {
+	f.runs = slices.DeleteFunc(f.runs, func(r Run) bool { return slices.Contains(runs, r) })
 }
 
 // Add takes a round into account.

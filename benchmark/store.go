@@ -31,7 +31,7 @@ func Open(path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := connect(path, "rwc")
+	s, err := connect(path, "rwc", false)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func OpenReadOnly(path string) (*Store, error) {
 	if fresh {
 		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
 	}
-	return connect(path, "ro")
+	return connectToRead(path)
 }
 
 // Close closes the file.
@@ -80,7 +80,7 @@ func inspect(path string) (fresh bool, err error) {
 	case n < len(header) || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
 		return false, &StoreError{Path: path, Reason: "it is no results file"}
 	}
-	s, err := connect(path, "ro")
+	s, err := connectToRead(path)
 	if err != nil {
 		return false, err
 	}
@@ -116,18 +116,47 @@ func (s *Store) check() (fresh bool, err error) {
 	return false, nil
 }
 
+// connectToRead opens the database to look at. SQLite needs files beside it that
+// tell what others write to it; where these are not there and cannot be made, as
+// the folder cannot be written, nobody writes, and it is read without them.
+func connectToRead(path string) (*Store, error) {
+	s, err := connect(path, "ro", false)
+	if err != nil {
+		return nil, err
+	}
+	var version int
+	at := (*sqlite.Error)(nil)
+	if errors.As(s.db.QueryRow("PRAGMA schema_version").Scan(&version), &at) && !exists(path+"-wal") {
+		switch at.Code() & 0xff {
+		case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+			_ = s.Close()
+			return connect(path, "ro", true)
+		}
+	}
+	return s, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // connect opens the database. One connection is enough: a row takes a millisecond
 // to write, and minutes to compute.
-func connect(path, mode string) (*Store, error) {
+func connect(path, mode string, immutable bool) (*Store, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: url.Values{
+	options := url.Values{
 		"mode":    {mode},
 		"_txlock": {"immediate"},
 		"_pragma": {"busy_timeout(30000)", "foreign_keys(1)", "synchronous(full)"},
-	}.Encode()}
+	}
+	if immutable {
+		options.Set("immutable", "1")
+	}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: options.Encode()}
 	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
 		return nil, err

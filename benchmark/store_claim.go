@@ -107,8 +107,7 @@ func (s *Store) CheckSet(name string, rows, features int, fingerprint string) er
 			return err
 		}
 		if theirs != fingerprint {
-			return &StoreError{Path: s.path, Reason: fmt.Sprintf("data set %s has changed: its runs saw other numbers", name),
-				Advice: "bring the old file back, or use another results file"}
+			return fmt.Errorf("it has changed: its runs in %s saw other numbers; bring the old file back, or use another results file", s.path)
 		}
 		return nil
 	})
@@ -232,6 +231,23 @@ func (s *Store) Release(c *Claim, failure error) error {
 	return s.write(func(tx *sql.Tx) error {
 		_, err := tx.Exec("UPDATE runs SET owner = NULL, error = ? WHERE id = ? AND owner = ?", text, c.id, s.process)
 		return err
+	})
+}
+
+// Fail keeps what went wrong with runs that nobody has claimed, until they are.
+func (s *Store) Fail(runs []Run, failure error) error {
+	return s.write(func(tx *sql.Tx) error {
+		update, err := tx.Prepare(`UPDATE runs SET error = ? WHERE owner IS NULL
+			AND dataset = ? AND activation = ? AND spec = ? AND compat = ? AND batch = ? AND rounds = ? AND split = ?`)
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			if _, err := update.Exec(failure.Error(), r.DataSet, r.Activation, r.Spec, r.Compat, r.BatchSize, r.Rounds, r.Split); err != nil {
+				return err
+			}
+		}
+		return update.Close()
 	})
 }
 

@@ -109,8 +109,11 @@ func TestSettingsAndDataMustBeThoseOfTheFile(t *testing.T) {
 		return d, err
 	}}
 	before := outcomes(t, path)
-	if _, err := b.Run(context.Background(), tinyRuns(t, 1)); err == nil || !strings.Contains(err.Error(), "waves has changed") {
-		t.Errorf("other data: %v", err)
+	var told []string
+	b.Watch = func(e Event) { told = append(told, fmt.Sprint(e.Failed)) }
+	summary, err := b.Run(context.Background(), tinyRuns(t, 1))
+	if err != nil || summary != (Summary{Failed: 5}) || len(told) != 1 || !strings.Contains(told[0], "data set waves: it has changed") {
+		t.Errorf("other data: %+v, %q, error %v", summary, told, err)
 	}
 	mustBeSame(t, "after a refusal", outcomes(t, path), before)
 }
