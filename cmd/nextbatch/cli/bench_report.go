@@ -127,10 +127,29 @@ func (b *benchReport) tell(cmd *cobra.Command, page *report.Page) error {
 			compared = append(compared, t)
 		}
 		if strings.HasSuffix(t.Name, "-missing") {
-			p.warn(t.Note + " See " + filepath.Join(b.out, "tables", t.Name))
+			p.warn(t.Note + " See " + b.fileOf(t))
 		}
 	}
 	return printTables(cmd.OutOrStdout(), compared)
+}
+
+// fileOf is a file that has the table.
+func (b *benchReport) fileOf(t *report.Table) string {
+	for _, f := range []struct{ format, extension string }{{"text", ".txt"}, {"csv", ".csv"}, {"latex", ".tex"}} {
+		if slices.Contains(b.formats, f.format) {
+			return filepath.Join(b.out, "tables", t.Name+f.extension)
+		}
+	}
+	return filepath.Join(b.out, "index.html")
+}
+
+// openResults opens a results file to look at.
+func openResults(path string) (*benchmark.Store, error) {
+	store, err := benchmark.OpenReadOnly(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s does not exist; nextbatch bench run makes it", path)
+	}
+	return store, err
 }
 
 // resultsFile is what a report takes from a results file.
@@ -141,10 +160,7 @@ type resultsFile struct {
 }
 
 func readResults(path string) (file resultsFile, err error) {
-	store, err := benchmark.OpenReadOnly(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return file, fmt.Errorf("%s does not exist; nextbatch bench run makes it", path)
-	}
+	store, err := openResults(path)
 	if err != nil {
 		return file, err
 	}

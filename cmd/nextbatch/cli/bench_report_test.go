@@ -78,7 +78,8 @@ func TestBenchReport(t *testing.T) {
 	if !strings.Contains(out, "RMSE against the paper's") || !strings.Contains(out, "mean RMSE  fried") || strings.Contains(out, "all methods") {
 		t.Error(out)
 	}
-	if !strings.Contains(log, "1 run of this setting is not there") || !strings.Contains(log, "files written to "+dir) {
+	if !strings.Contains(log, "1 run of this setting is not there") || !strings.Contains(log, "files written to "+dir) ||
+		!strings.Contains(log, "See "+filepath.Join(dir, "tables", "relu-256x16-missing.txt")) {
 		t.Error(log)
 	}
 	for _, name := range []string{"index.html", "tables/relu-256x16-all-methods.tex", "tables/relu-256x16-mean-rmse.csv",

@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +26,9 @@ type benchRun struct {
 	rounds, batch, jobs                  int
 	compat, quiet                        bool
 	settings                             benchmark.Settings
+
+	own      *dataset.Regression // the table
+	warnings []string            // about data sets
 }
 
 func newBenchRun() *cobra.Command {
@@ -107,8 +112,14 @@ func (b *benchRun) run(cmd *cobra.Command) error {
 	if b.results == "" {
 		return usagef("--results must name the file for the results")
 	}
+	if slices.ContainsFunc(runs, func(r benchmark.Run) bool { return r.Rounds == 0 }) {
+		return usagef("--rounds must be at least 1: without a batch there is nothing to compare")
+	}
 	if b.jobs < 1 {
 		return usagef("--jobs must be at least 1")
+	}
+	if err := b.look(e.Sets); err != nil {
+		return err
 	}
 	store, err := benchmark.Open(b.results)
 	if err != nil {
@@ -252,6 +263,9 @@ func (b *benchRun) work(cmd *cobra.Command, store *benchmark.Store, settings ben
 	}
 	progress := newBenchProgress(cmd.ErrOrStderr(), b.quiet, store, benchmark.NewForecast(settings, b.jobs, runs, nil))
 	bench := benchmark.Bench{Store: store, Settings: settings, Jobs: b.jobs, Watch: progress.watch, Load: b.load}
+	for _, w := range b.warnings {
+		progress.warn(w)
+	}
 	summary, err := bench.Run(cmd.Context(), runs)
 	progress.done()
 	// What ended the work says more than that the claims could not be given back.
@@ -266,7 +280,10 @@ func (b *benchRun) work(cmd *cobra.Command, store *benchmark.Store, settings ben
 	}
 	progress.say("%d of %d runs are done", summary.Done, len(runs))
 	if summary.Taken > 0 {
-		progress.say("%d runs are in the hands of other processes", summary.Taken)
+		progress.say("%s in the hands of other processes", plural(summary.Taken, "run is", "runs are"))
+	}
+	if summary.Failed == len(runs) {
+		return dataError{errorf("no run could be done; they are tried again with the next bench run")}
 	}
 	if summary.Failed > 0 {
 		return someError{summary.Failed, len(runs), errorf("%d of %d runs failed; they are tried again with the next bench run", summary.Failed, len(runs))}
@@ -285,20 +302,16 @@ func (benchStopped) Unwrap() error { return context.Canceled }
 func (b *benchRun) load(name string) (*dataset.Regression, error) {
 	switch {
 	case b.table != "" && name == tableName(b.table):
-		t, err := b.columns.read(b.table, false)
-		if err != nil {
-			return nil, err
-		}
-		p := dataset.Preparation{Target: dataset.Target{Columns: []string{b.columns.target}}}
-		if b.columns.id != "" {
-			p.Drop = []string{b.columns.id}
-		}
-		return dataset.Prepare(t, p)
+		return b.own, nil
 	case name == benchmark.GeneratedSet:
 		x, y := friedman(0, "benchmark", 20_000)
 		return &dataset.Regression{X: x, Y: y}, nil
 	}
-	return source.LoadSet(name, b.data)
+	data, err := source.LoadSet(name, b.data)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errorf("%w; nextbatch data fetch %s brings it", err, name)
+	}
+	return data, err
 }
 
 // thisProcess says where results come from.

@@ -65,7 +65,7 @@ type runFailure struct {
 }
 
 func benchStatusOf(path string) (benchStatus, error) {
-	s, err := benchmark.OpenReadOnly(path)
+	s, err := openResults(path)
 	if err != nil {
 		return benchStatus{}, err
 	}
@@ -124,13 +124,31 @@ func printBenchStatus(out io.Writer, s benchStatus) error {
 		fmt.Fprintf(w, "%s\t%s\t%s%s\t%d x %d\t%d of %d\t%d\t%d\t%.1f\n",
 			m.DataSet, m.Activation, m.Spec, compat, m.Rounds, m.Batch, m.Done, m.Runs, m.Working, m.Failed, m.Seconds)
 	}
-	for i, f := range s.Failures {
-		if i == 0 {
-			fmt.Fprintln(w, "\nfailed:")
-		}
-		fmt.Fprintf(w, "%s: %s\n", f.Run, f.Error)
+	if err := w.Flush(); err != nil {
+		return err
 	}
-	return w.Flush()
+	printFailures(out, s.Failures)
+	return nil
+}
+
+// printFailures tells each reason once.
+func printFailures(out io.Writer, failures []runFailure) {
+	count := map[string]int{}
+	for _, f := range failures {
+		count[f.Error]++
+	}
+	if len(failures) > 0 {
+		fmt.Fprintf(out, "\n%s:\n", plural(len(failures), "run failed", "runs failed"))
+	}
+	for _, f := range failures {
+		switch n := count[f.Error]; {
+		case n > 1:
+			fmt.Fprintf(out, "%s and %s: %s\n", f.Run, plural(n-1, "other", "others"), f.Error)
+		case n == 1:
+			fmt.Fprintf(out, "%s: %s\n", f.Run, f.Error)
+		}
+		count[f.Error] = 0
+	}
 }
 
 func newBenchExport() *cobra.Command {
@@ -155,7 +173,7 @@ func newBenchExport() *cobra.Command {
 }
 
 func benchExport(results, out string) error {
-	s, err := benchmark.OpenReadOnly(results)
+	s, err := openResults(results)
 	if err != nil {
 		return dataError{err}
 	}

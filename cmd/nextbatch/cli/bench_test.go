@@ -91,19 +91,83 @@ func TestBenchUsage(t *testing.T) {
 		{exitUsage, "rename", []string{"run", "--table", "fried.csv", "--target", "y", "--specs", "random", "--results", results}},
 		{exitUsage, "5-2", []string{"run", "--preset", "quick", "--splits", "5-2", "--results", results}},
 		{exitUsage, "nonsense", []string{"run", "--preset", "quick", "--specs", "nonsense", "--results", results}},
+		{exitUsage, "there are sgemm", []string{"run", "--sets", "freid", "--specs", "random", "--results", results}},
+		{exitUsage, "the columns are", []string{"run", "--table", smallTable(t), "--target", "z", "--specs", "random", "--results", results}},
+		{exitUsage, "at least 1", []string{"run", "--preset", "quick", "--rounds", "0", "--results", results}},
+		{exitData, "bench run makes it", []string{"status", results}},
+		{exitData, "bench run makes it", []string{"export", results, "--out", filepath.Join(t.TempDir(), "x.csv")}},
 		{exitUsage, "--jobs", []string{"run", "--preset", "quick", "--jobs", "0", "--results", results}},
 		{exitData, "no results file", []string{"run", "--preset", "quick", "--results", text}},
 		{exitData, "no results file", []string{"status", text}},
-		{exitData, "not exist", []string{"export", results, "--out", filepath.Join(t.TempDir(), "x.csv")}},
 		{exitUsage, "--out", []string{"export", text, "--out", "x.doc"}},
-		{exitPartial, "no runs on it: data set fried", []string{"run", "--sets", "fried", "--data", t.TempDir(), "--specs", "random", "--results", results}},
+		{exitData, "no runs on it: data set fried: file does not exist", []string{"run", "--sets", "fried", "--data", t.TempDir(), "--specs", "random", "--results", results}},
 	} {
 		if _, log := bench(t, c.code, c.args...); !strings.Contains(log, c.want) {
 			t.Errorf("%v: says %q, not %q", c.args, log, c.want)
 		}
 	}
+	if out, _ := bench(t, exitOK, "status", results); !strings.Contains(out, "20 runs failed:\nfried, random, relu, 16 x 256, split 0 and 19 others: data set fried: file does not exist") {
+		t.Errorf("status %s", out)
+	}
 	if raw, _ := os.ReadFile(text); string(raw) != "hello" {
 		t.Error("the file has changed")
+	}
+}
+
+func TestBenchMissingValues(t *testing.T) {
+	table := smallTable(t)
+	raw, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(raw), "row 2,74,", "row 2,,", 1)
+	text = strings.Replace(text, "row 5,85,c,105", "row 5,85,c,", 1)
+	if err := os.WriteFile(table, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	results := filepath.Join(t.TempDir(), "results.db")
+	run := []string{"run", "--table", table, "--target", "y", "--id", "name", "--specs", "random", "--splits", "0",
+		"--rounds", "1", "--batch", "4", "--start", "10", "--valid", "20", "--epochs", "2", "--hidden", "8", "--results", results}
+	if _, log := bench(t, exitData, append(run, "--missing", "refuse")...); !strings.Contains(log, `2 rows lack a value of "size" (first in row 2, from 0), "y"`) {
+		t.Errorf("says %q", log)
+	}
+	if _, err := os.Stat(results); err == nil {
+		t.Error("there is a results file")
+	}
+	if _, log := bench(t, exitOK, run...); !strings.Contains(log, "warning: "+table+": 2 rows lack") {
+		t.Errorf("says %q", log)
+	}
+}
+
+// The runs on a data set that has changed are given up; the others go on.
+func TestBenchChangedSet(t *testing.T) {
+	table, results := smallTable(t), filepath.Join(t.TempDir(), "results.db")
+	run := []string{"run", "--table", table, "--target", "y", "--id", "name", "--specs", "random", "--rounds", "1", "--batch", "4",
+		"--start", "10", "--valid", "20", "--epochs", "2", "--hidden", "8", "--results", results, "--splits"}
+	bench(t, exitOK, append(run, "0")...)
+	raw, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(table, []byte(strings.Replace(string(raw), "row 2,74,", "row 2,75,", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, log := bench(t, exitData, append(run, "1")...); !strings.Contains(log, "data set small: it has changed") {
+		t.Errorf("says %q", log)
+	}
+	if _, log := bench(t, exitPartial, append(run, "1", "--sets", "friedman")...); !strings.Contains(log, "1 of 2 runs are done") {
+		t.Errorf("says %q", log)
+	}
+}
+
+func TestBenchStandIn(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "poker_GENERATED_not_uci.data"), []byte("1,2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, log := bench(t, exitData, "run", "--sets", "poker", "--data", dir, "--specs", "random", "--results", filepath.Join(t.TempDir(), "results.db"))
+	if !strings.Contains(log, "warning: poker: ") || !strings.Contains(log, "stand-in") {
+		t.Errorf("says %q", log)
 	}
 }
 

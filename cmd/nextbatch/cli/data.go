@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -119,6 +121,9 @@ func newDataFetch() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := checkMirror(mirror); err != nil {
+				return err
+			}
 			p := newProgress(cmd.ErrOrStderr(), f.quiet)
 			defer p.done()
 			return forEach(cmd.Context(), sets, func(s source.Set) error { return fetchSet(cmd.Context(), s, f.dir, mirror, p) })
@@ -130,6 +135,17 @@ the hash that was written down when they were first seen.`,
 	f.registerSets(c)
 	c.Flags().StringVar(&mirror, "mirror", "", "folder with the files or their archives, or address of a server that has them, in place of the sources")
 	return c
+}
+
+// checkMirror refuses a folder that is not there.
+func checkMirror(mirror string) error {
+	if mirror == "" || strings.Contains(mirror, "://") {
+		return nil
+	}
+	if info, err := os.Stat(mirror); err != nil || !info.IsDir() {
+		return usagef("--mirror %s: there is no such folder", mirror)
+	}
+	return nil
 }
 
 func fetchSet(ctx context.Context, s source.Set, dir, mirror string, p *progress) error {
