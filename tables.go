@@ -24,6 +24,8 @@ type Tables struct {
 
 	Target    string   // the column of labels
 	NotInputs []string // columns that are not to be learnt from: ids, costs, groups
+	// Categorical are columns of categories even if nearly every row has its own.
+	Categorical []string
 
 	// Encoder is that of a network at hand. Nil means one that fits all rows.
 	Encoder *dataset.Encoder
@@ -201,7 +203,9 @@ func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Encoder = dataset.FitEncoder(all, dataset.OneHot{})
+	if r.Encoder, err = t.encoder(all, parts, r); err != nil {
+		return nil, err
+	}
 	for _, d := range r.Encoder.Dropped {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not used: %s", d.Column, d.Reason))
 	}
@@ -209,6 +213,23 @@ func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 		return nil, errors.New("no column is left as an input")
 	}
 	return all, nil
+}
+
+// encoder fits one to the columns of all tables, but for those that are text.
+func (t Tables) encoder(all *dataset.Table, parts []part, r *Rows) (dataset.Encoder, error) {
+	text := t.words(all, parts, r)
+	var columns []dataset.Column
+	for _, c := range all.Columns() {
+		if words, ok := c.(*dataset.Categorical); ok && slices.Contains(text, c.Name()) {
+			c = words.Text()
+		}
+		columns = append(columns, c)
+	}
+	kept, err := dataset.NewTable(columns...)
+	if err != nil {
+		return dataset.Encoder{}, err
+	}
+	return dataset.FitEncoder(kept, dataset.OneHot{}), nil
 }
 
 // encoded are the columns that an encoder looks at.

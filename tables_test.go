@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -140,5 +141,42 @@ func TestRowsToBatch(t *testing.T) {
 				t.Errorf("%s: no reason", text)
 			}
 		}
+	}
+}
+
+// TestRowsOfWords: a name for each row is text also in a small table, unless it
+// is said to be a category; numbers with a word among them are told.
+func TestRowsOfWords(t *testing.T) {
+	name, x, y := dataset.NewCategorical("name"), dataset.NewCategorical("x"), dataset.NewNumeric("y")
+	z := dataset.NewNumeric("z")
+	for i := range 30 {
+		name.Append(name.AddLevel("n" + strconv.Itoa(i)))
+		value := strconv.Itoa(i % 10)
+		if i == 17 || i == 18 {
+			value = "unknown"
+		}
+		x.Append(x.AddLevel(value))
+		z.Append(float64(i))
+		y.Append([]float64{1, math.NaN()}[i%2])
+	}
+	table, err := dataset.NewTable(name, x, z, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Tables{One: table, Target: "y"}.Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows.Encoder.Features()) != 12 || len(rows.Warnings) != 2 {
+		t.Errorf("features %q, warnings %q", rows.Encoder.Features(), rows.Warnings)
+	}
+	for i, word := range []string{`column "x" is mostly numbers, but taken as words, because of 2 cells: row 17 (from 0) is "unknown"`, `column "name" is not used: text is not encoded`} {
+		if !strings.Contains(rows.Warnings[i], word) {
+			t.Errorf("warning %q does not say %q", rows.Warnings[i], word)
+		}
+	}
+	rows, err = Tables{One: table, Target: "y", Categorical: []string{"name", "x"}}.Rows()
+	if err != nil || len(rows.Encoder.Features()) != 42 || len(rows.Warnings) != 0 {
+		t.Errorf("declared: %v, %q", err, rows.Warnings)
 	}
 }

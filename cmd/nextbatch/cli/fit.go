@@ -89,7 +89,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err != nil {
 		return err
 	}
-	t := nextbatch.Tables{One: table, Target: f.columns.target, Strict: f.columns.missing == "refuse"}
+	t := nextbatch.Tables{One: table, Target: f.columns.target, Strict: f.columns.missing == "refuse", Categorical: f.columns.categorical}
 	if f.columns.id != "" {
 		t.NotInputs = []string{f.columns.id}
 	}

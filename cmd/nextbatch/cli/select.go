@@ -266,7 +266,7 @@ func (s *selecting) read() error {
 	if s.poolFeatures != "" {
 		return s.readFeatures()
 	}
-	t := nextbatch.Tables{Target: s.columns.target, Strict: s.columns.missing == "refuse"}
+	t := nextbatch.Tables{Target: s.columns.target, Strict: s.columns.missing == "refuse", Categorical: s.columns.categorical}
 	var err error
 	if s.table != "" {
 		if t.One, err = s.columns.read(s.table, false); err != nil {

@@ -1,0 +1,89 @@
+package nextbatch
+
+// Columns that are not numbers are one-hot encoded, but for two kinds of them
+// that are no categories: text, where nearly every row has a value of its own,
+// and numbers with a few cells that are none, which a reader takes for words.
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// A column is text if it has more levels than this, and more than half as many
+// levels as values.
+const fewLevels = 20
+
+// words looks at the columns that are not numbers: it warns of those that nearly
+// are, and returns the names of those that are text.
+func (t Tables) words(all *dataset.Table, parts []part, r *Rows) (text []string) {
+	for _, c := range all.Columns() {
+		if c.Kind() == dataset.KindNumeric || slices.Contains(t.Categorical, c.Name()) {
+			continue
+		}
+		w := countWords(c)
+		if w.other > 0 && 5*w.numbers >= 4*(w.numbers+w.other) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is mostly numbers, but taken as words, because of %d cells: %s is %q; correct them or leave them empty",
+				c.Name(), w.other, place(parts, w.first), c.Format(w.first)))
+		}
+		if c.Kind() == dataset.KindCategorical && w.levels > fewLevels && 2*w.levels > w.numbers+w.other {
+			text = append(text, c.Name())
+		}
+	}
+	return text
+}
+
+// wordCount is what the values of a column are.
+type wordCount struct {
+	numbers, other int // values that are numbers, and that are not
+	first          int // row of the first that is not
+	levels         int // different values; not counted for text
+}
+
+func countWords(c dataset.Column) wordCount {
+	w := wordCount{first: -1}
+	isNumber := map[string]bool{} // of the levels
+	for row := range c.Len() {
+		if c.Missing(row) {
+			continue
+		}
+		value := c.Format(row)
+		number, known := isNumber[value]
+		if !known {
+			_, err := strconv.ParseFloat(value, 64)
+			number = err == nil
+			if c.Kind() == dataset.KindCategorical {
+				isNumber[value] = number
+			}
+		}
+		if number {
+			w.numbers++
+			continue
+		}
+		if w.other == 0 {
+			w.first = row
+		}
+		w.other++
+	}
+	w.levels = len(isNumber)
+	return w
+}
+
+// place names a row among those of all tables.
+func place(parts []part, row int) string {
+	tables := sources(parts)
+	for _, s := range tables {
+		if row >= s.Rows() {
+			row -= s.Rows()
+			continue
+		}
+		name := ""
+		if len(tables) > 1 {
+			name = parts[slices.IndexFunc(parts, func(p part) bool { return p.table == s })].name + ", "
+		}
+		return fmt.Sprintf("%srow %d (from 0)", name, row)
+	}
+	return ""
+}
