@@ -306,7 +306,7 @@ func (l *layout) drawLegend(c draw.Canvas) {
 		if l.lines[name] {
 			c.StrokeLine2(style.line(), x, y, x+thumb, y)
 		} else {
-			c.DrawGlyph(draw.GlyphStyle{Color: style.colour, Radius: 2.5, Shape: style.shape}, vg.Point{X: x + thumb/2, Y: y})
+			c.DrawGlyph(style.mark(), vg.Point{X: x + thumb/2, Y: y})
 		}
 		c.FillText(names, vg.Point{X: x + thumb + 5, Y: y}, name)
 	}

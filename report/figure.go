@@ -34,9 +34,10 @@ type Panel struct {
 	Curves                []Curve
 	Marks                 []Mark
 
-	more  []plot.Plotter
-	bare  bool // no axes
-	blank bool // an empty place
+	more   []plot.Plotter
+	bare   bool // no axes
+	blank  bool // an empty place
+	square bool // both axes show the same range, with the same marks
 }
 
 // Scale says how an axis is divided.
@@ -75,6 +76,9 @@ func (p Panel) plot(styles map[string]style, width vg.Length) *plot.Plot {
 	out := themed()
 	out.X.Tick.Marker = LinearTicks{Steps: min(6, max(3, int(width/45)))} // labels need room
 	out.X.Label.Text, out.Y.Label.Text = p.XLabel, p.YLabel               // the title stands over the axes, see drawPanels
+	if p.square {
+		out.Y.Tick.Marker = out.X.Tick.Marker
+	}
 	p.X.apply(&out.X)
 	p.Y.apply(&out.Y)
 	if p.bare {

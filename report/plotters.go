@@ -125,7 +125,7 @@ func (m *marksPlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 		if mark.Labelled {
 			s.colour, s.shape = blue, draw.CircleGlyph{}
 		}
-		glyph := draw.GlyphStyle{Color: s.colour, Radius: 2.5, Shape: s.shape}
+		glyph := s.mark()
 		canvas.DrawGlyphNoClip(glyph, at)
 		taken = append(taken, glyph.Rectangle().Add(at))
 	}
@@ -152,6 +152,8 @@ func writeBeside(canvas draw.Canvas, mark vg.Rectangle, name string, taken []vg.
 		place := vg.Rectangle{Min: corner, Max: corner.Add(size)}
 		inside := canvas.Contains(place.Min) && canvas.Contains(place.Max)
 		if inside && !slices.ContainsFunc(taken, func(r vg.Rectangle) bool { return overlap(r, place) }) {
+			// White behind it, so that lines do not cross the letters.
+			canvas.FillPolygon(color.White, []vg.Point{place.Min, {X: place.Max.X, Y: place.Min.Y}, place.Max, {X: place.Min.X, Y: place.Max.Y}})
 			canvas.FillText(style, corner, name)
 			return place
 		}

@@ -138,7 +138,7 @@ func correlation(v view, random string, m benchmark.Metric) *Figure {
 }
 
 func correlationPanel(v view, m benchmark.Metric, random, x, y string, sets []string) Panel {
-	p := Panel{XLabel: v.names[x], YLabel: v.names[y]}
+	p := Panel{XLabel: v.names[x], YLabel: v.names[y], square: true}
 	var shown room // with zero in it
 	for _, set := range sets {
 		mark := Mark{Name: set, X: v.Difference(benchmark.MeanLog(m), x, random, set).Value,

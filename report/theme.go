@@ -76,6 +76,13 @@ func (s style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.colour, Width: lineWidth, Dashes: dashes[s.dash]}
 }
 
+// mark is how a point of the style is drawn: darker than a line, as it is small.
+func (s style) mark() draw.GlyphStyle {
+	dark := func(part uint8) uint8 { return uint8(int(part) * 3 / 4) }
+	c := s.colour
+	return draw.GlyphStyle{Color: color.RGBA{dark(c.R), dark(c.G), dark(c.B), c.A}, Radius: 3, Shape: s.shape}
+}
+
 const (
 	titleSize = vg.Length(11)
 	labelSize = vg.Length(8.5)
