@@ -417,7 +417,7 @@ func (s *selecting) constrain() error {
 		at, ok := byName[name]
 		switch {
 		case !ok:
-			return dataError{errorf("--must: there is no candidate %q", name)}
+			return s.noCandidate(name)
 		case slices.Contains(labelled, at):
 			return dataError{errorf("--must: row %q has a label in %s already", name, s.train)}
 		case slices.Contains(c.Exclude, at):
@@ -441,7 +441,7 @@ func (s *selecting) constrain() error {
 		}
 	}
 	s.problem.Batch, s.problem.Seed = s.batch, s.net.seed
-	return nil
+	return s.checkMust(must)
 }
 
 func (s *selecting) costs(c *selection.Constraints) error {

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMustSaysWhy: a row that cannot be in the batch is named as the user knows
+// it, with the reason and the flags.
+func TestMustSaysWhy(t *testing.T) {
+	path := sample(t)
+	gap := write(t, "gap.csv", strings.Replace(sampleText(func(i int) bool { return i%3 == 0 }), "green", "", 1))
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exitData, `row "r003" is no candidate, because it has a label in column "y"`, []string{path, "--id", "id", "--must", "r003"}},
+		{exitData, `row "3" is no candidate, because it has a label`, []string{path, "--must", "3"}},
+		{exitData, `row "r001" is no candidate, because it lacks an input`, []string{gap, "--id", "id", "--must", "r001"}},
+		{exitData, `there is no candidate "r999" in column "id"`, []string{path, "--id", "id", "--must", "r999"}},
+		{exitData, `there is no row "r001"; without --id`, []string{path, "--must", "r001"}},
+		{exitUsage, `--must: with row "r002" the rows cost 5, and --budget is 4`,
+			[]string{path, "--id", "id", "--must", "r001,r002", "--cost", "hours", "--budget", "4"}},
+		{exitUsage, `--must: row "r011" is number 2 of its group in column "site", and --per-group is 1`,
+			[]string{path, "--id", "id", "--must", "r001,r011", "--group", "site", "--per-group", "1"}},
+	} {
+		_, log := must(t, c.code, slices.Concat([]string{"select", "--target", "y", "-n", "4"}, c.args, quick)...)
+		if !strings.Contains(log, c.want) {
+			t.Errorf("%q: %s", c.args, log)
+		}
+	}
+}
