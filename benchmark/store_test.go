@@ -118,6 +118,27 @@ func TestSettingsAndDataMustBeThoseOfTheFile(t *testing.T) {
 	mustBeSame(t, "after a refusal", outcomes(t, path), before)
 }
 
+// A folder that cannot be written has no room for the files that SQLite wants.
+func TestReadOnlyFolder(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("every folder can be written")
+	}
+	path := newPath(t)
+	do(t, path, tinyRuns(t, 0)[:1], 1)
+	if err := os.Chmod(filepath.Dir(path), 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Dir(path), 0o755)
+	s, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if list, err := s.Status(); err != nil || len(list) != 1 || !list[0].Finished() {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func TestDamagedFilesStayAsTheyAre(t *testing.T) {
 	good := newPath(t)
 	do(t, good, tinyRuns(t, 0), 1)

@@ -100,8 +100,29 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 	if unlike := file.settings.UnlikePaper(); len(unlike) > 0 {
 		page.Intro = append(page.Intro, "These runs differ from the paper's experiments: "+strings.Join(unlike, "; ")+".")
 	}
+	file.markStandIns(page)
 	return b.tell(cmd, page)
 }
+
+// markStandIns says, also beside the paper's numbers, which data sets are not
+// those of the paper.
+func (f *resultsFile) markStandIns(page *report.Page) {
+	for _, name := range f.standIns {
+		if !slices.ContainsFunc(f.results, func(r benchmark.Round) bool { return r.DataSet == name }) {
+			continue
+		}
+		text := name + " is a stand-in for the data set of the paper; its errors are not to be compared with the paper's."
+		page.Intro = append(page.Intro, text)
+		for _, t := range pageTables(page) {
+			if isComparison(t) {
+				t.Note += " " + text
+			}
+		}
+	}
+}
+
+// isComparison tells whether a table has the paper's numbers.
+func isComparison(t *report.Table) bool { return strings.Contains(t.Name, "-paper-") }
 
 // tell prints or writes the page.
 func (b *benchReport) tell(cmd *cobra.Command, page *report.Page) error {
@@ -123,7 +144,7 @@ func (b *benchReport) tell(cmd *cobra.Command, page *report.Page) error {
 	}
 	var compared []*report.Table
 	for _, t := range tables {
-		if strings.Contains(t.Name, "-paper-") {
+		if isComparison(t) {
 			compared = append(compared, t)
 		}
 		if strings.HasSuffix(t.Name, "-missing") {
@@ -157,6 +178,7 @@ type resultsFile struct {
 	results  benchmark.Results
 	planned  []benchmark.Run
 	settings benchmark.Settings
+	standIns []string // data sets
 }
 
 func readResults(path string) (file resultsFile, err error) {
@@ -166,10 +188,11 @@ func readResults(path string) (file resultsFile, err error) {
 	}
 	defer store.Close()
 	var status []benchmark.RunStatus
-	var failures [3]error
+	var failures [4]error
 	file.results, failures[0] = store.Results()
 	status, failures[1] = store.Status()
 	file.settings, failures[2] = store.Settings()
+	file.standIns, failures[3] = store.StandIns()
 	for _, s := range status {
 		file.planned = append(file.planned, s.Run)
 	}

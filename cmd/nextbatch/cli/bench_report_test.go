@@ -97,6 +97,29 @@ func TestBenchReport(t *testing.T) {
 	}
 }
 
+func TestBenchReportStandIn(t *testing.T) {
+	results := madeResults(t)
+	store, err := benchmark.Open(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The fingerprint of the known stand-in, under a name that has results.
+	if err := store.CheckSet("fried", 500_000, 95, "4f924de044e1ea577c8c5e58b56a914a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, log := must(t, exitOK, "bench", "report", results, "--against", "paper")
+	if !strings.Contains(log, "fried is a stand-in") || !strings.Contains(out, "fried is a stand-in") {
+		t.Error(out, log)
+	}
+	out, log = must(t, exitOK, "bench", "report", results, "--against", "paper", "--sets", "protein")
+	if strings.Contains(out+log, "stand-in") {
+		t.Error(out, log)
+	}
+}
+
 func TestBenchReportFormatsAndChoices(t *testing.T) {
 	results, dir := madeResults(t), t.TempDir()
 	must(t, exitOK, "bench", "report", results, "--out", dir, "--format", "csv,svg", "--sets", "fried", "--quiet")
