@@ -175,6 +175,9 @@ func TestTogether(t *testing.T) {
 	if s.Runs("random", "a") != 3 || s.Together("random").Runs("random", "a", "b") != 5 {
 		t.Error("runs are lost")
 	}
+	if w := s.Together("random").Within(both); w.Runs("random", "a") != 1 || w.Runs("random", "b") != 2 || len(w.Splits) != 2 {
+		t.Errorf("within: %d and %d runs, splits %v", w.Runs("random", "a"), w.Runs("random", "b"), w.Splits)
+	}
 	v := s.ErrorVariation("lcmd-tp:grad", "random")
 	if len(v.DataSets) != 1 || v.Runs != 2 {
 		t.Errorf("%+v", v)

@@ -25,6 +25,37 @@ func (s *Study) Together(methods ...string) *Study {
 	return &t
 }
 
+// Within returns the study with those runs alone whose split some run of another
+// study has on the same data set. A data set without runs there stays as it is.
+func (s *Study) Within(other *Study) *Study {
+	t := *s
+	t.Splits, t.runs = nil, map[cell]map[int][]Round{}
+	for at, runs := range s.runs {
+		theirs := other.splitsOn(at.set)
+		t.runs[at] = map[int][]Round{}
+		for split, rounds := range runs {
+			if len(theirs) == 0 || slices.Contains(theirs, split) {
+				t.runs[at][split] = rounds
+				t.Splits = appendNew(t.Splits, split)
+			}
+		}
+	}
+	slices.Sort(t.Splits)
+	return &t
+}
+
+// splitsOn lists the splits that any method has on a data set.
+func (s *Study) splitsOn(set string) (splits []int) {
+	for at, runs := range s.runs {
+		for split := range runs {
+			if at.set == set {
+				splits = appendNew(splits, split)
+			}
+		}
+	}
+	return splits
+}
+
 // inCommon returns the methods that have splits in common on a data set, and
 // these splits.
 func (s *Study) inCommon(methods []string, set string) (among []string, splits []int) {

@@ -20,6 +20,8 @@ type schedules struct {
 	random  string   // or nothing
 	steady  *benchmark.Study
 	names   map[string]string
+
+	uncounted int // complete runs of splits that others lack
 }
 
 // newSchedules groups studies, and leaves out groups with a single batch size.
@@ -65,12 +67,36 @@ func (g *schedules) choose() {
 	g.methods = slices.DeleteFunc(all, func(m string) bool { return count[m] < 2 || m == g.random })
 	slices.SortStableFunc(g.methods, func(a, b string) int { return family(a) - family(b) })
 	g.names = shortNames(slices.Concat([]string{g.random}, g.methods))
+	g.restrict()
+}
+
+// restrict leaves the runs that can be compared: on each data set, the splits
+// that all methods have with all batch sizes.
+func (g *schedules) restrict() {
+	steady := slices.Index(g.studies, g.steady)
+	before := g.runs()
 	for i, s := range g.studies {
 		g.studies[i] = s.Together(g.in(s)...)
-		if s == g.steady {
-			g.steady = g.studies[i]
+	}
+	for i := range g.studies {
+		for _, other := range g.studies {
+			g.studies[i] = g.studies[i].Within(other)
 		}
 	}
+	if steady >= 0 {
+		g.steady = g.studies[steady]
+	}
+	g.uncounted = before - g.runs()
+}
+
+// runs counts those of the methods to show.
+func (g *schedules) runs() (n int) {
+	for _, s := range g.studies {
+		for _, m := range g.in(s) {
+			n += s.Runs(m, s.DataSets...)
+		}
+	}
+	return n
 }
 
 func distance(s *benchmark.Study) float64 {
@@ -148,7 +174,14 @@ func (g schedules) behind(sets []string) string {
 		}
 	}
 	return fmt.Sprintf("%s on %s, %s. Random rows: the runs with batches of %s.",
-		plural(runs, "run", "runs"), plural(len(sets), "data set", "data sets"), plural(len(g.studies), "batch size", "batch sizes"), g.steadyText()) + shaded(g.studies[0].Splits)
+		plural(runs, "run", "runs"), plural(len(sets), "data set", "data sets"), plural(len(g.studies), "batch size", "batch sizes"), g.steadyText()) + g.leftOut() + shaded(g.studies[0].Splits)
+}
+
+func (g schedules) leftOut() string {
+	if g.uncounted == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Only splits that all have count: %s left out.", plural(g.uncounted, "complete run of another split is", "complete runs of other splits are"))
 }
 
 func (g schedules) steadyText() string {
