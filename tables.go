@@ -27,6 +27,9 @@ type Tables struct {
 	// Categorical are columns of categories even if nearly every row has its own.
 	Categorical []string
 
+	// Names are those of the tables in messages, such as those of their files.
+	Names map[*dataset.Table]string
+
 	// Encoder is that of a network at hand. Nil means one that fits all rows.
 	Encoder *dataset.Encoder
 	// Strict makes a row that lacks an input an error; otherwise it is left out
@@ -46,7 +49,7 @@ type Rows struct {
 
 // MissingError says which rows lack an input.
 type MissingError struct {
-	Set    string // "labelled rows", "pool", "targets"
+	Set    string // name of the table, or "labelled rows", "pool", "targets"
 	Rows   []int  // of their table, from 0
 	Column string // one of those that are missing in the first of them
 }
@@ -83,7 +86,7 @@ func (t Tables) Rows() (*Rows, error) {
 	}
 	r := &Rows{}
 	if t.One == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("labelled rows: %d rows have no label and are left out", t.Train.Rows()-len(parts[0].rows)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows have no label and are left out", parts[0].name, t.Train.Rows()-len(parts[0].rows)))
 	}
 	all, err := t.inputs(parts, r)
 	if err != nil {
@@ -116,6 +119,7 @@ func (t Tables) parts() ([]part, []float64, error) {
 		parts[0].table, parts[1].table = t.One, t.One
 	}
 	for i := range parts {
+		parts[i].name = t.name(parts[i])
 		if parts[i].table != nil && (i > 0 || t.Target == "") {
 			parts[i].rows = upTo(parts[i].table.Rows())
 		}
@@ -128,7 +132,7 @@ func (t Tables) parts() ([]part, []float64, error) {
 	}
 	labels, err := dataset.Target{Columns: []string{t.Target}}.Labels(parts[0].table)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, t.at(parts[0].table, err)
 	}
 	var labelled, unlabelled []int
 	for row, y := range labels {
@@ -143,6 +147,39 @@ func (t Tables) parts() ([]part, []float64, error) {
 		parts[1].rows = unlabelled
 	}
 	return parts, labels, nil
+}
+
+// name is that of a part in messages: its table's, with what it is of that if the
+// table has other parts.
+func (t Tables) name(p part) string {
+	switch named := t.Names[p.table]; {
+	case named == "":
+		return p.name
+	case p.table == t.One:
+		return named + ", " + p.name
+	default:
+		return named
+	}
+}
+
+// at adds the name of the table to an error.
+func (t Tables) at(table *dataset.Table, err error) error {
+	if name := t.Names[table]; name != "" && err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return err
+}
+
+// concat returns columns of all tables, and says which table lacks one.
+func (t Tables) concat(names []string, parts []part) (*dataset.Table, error) {
+	for _, s := range sources(parts) {
+		for _, name := range names {
+			if _, err := s.Column(name); err != nil {
+				return nil, t.at(s, err)
+			}
+		}
+	}
+	return dataset.Concat(names, sources(parts)...)
 }
 
 func upTo(n int) []int {
@@ -183,7 +220,7 @@ func (t Tables) offsets(parts []part) []int {
 func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 	if t.Encoder != nil {
 		r.Encoder = *t.Encoder
-		return dataset.Concat(encoded(*t.Encoder), sources(parts)...)
+		return t.concat(encoded(*t.Encoder), parts)
 	}
 	not := append(slices.Clone(t.NotInputs), t.Target)
 	var names []string
@@ -199,7 +236,7 @@ func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 			}
 		}
 	}
-	all, err := dataset.Concat(names, sources(parts)...)
+	all, err := t.concat(names, parts)
 	if err != nil {
 		return nil, err
 	}

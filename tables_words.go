@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
 )
@@ -26,7 +27,7 @@ func (t Tables) words(all *dataset.Table, parts []part, r *Rows) (text []string)
 		w := countWords(c)
 		if w.other > 0 && 5*w.numbers >= 4*(w.numbers+w.other) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is mostly numbers, but taken as words, because of %d cells: %s is %q; correct them or leave them empty",
-				c.Name(), w.other, place(parts, w.first), c.Format(w.first)))
+				c.Name(), w.other, t.place(parts, w.first), c.Format(w.first)))
 		}
 		if c.Kind() == dataset.KindCategorical && w.levels > fewLevels && 2*w.levels > w.numbers+w.other {
 			text = append(text, c.Name())
@@ -72,18 +73,17 @@ func countWords(c dataset.Column) wordCount {
 }
 
 // place names a row among those of all tables.
-func place(parts []part, row int) string {
-	tables := sources(parts)
-	for _, s := range tables {
+func (t Tables) place(parts []part, row int) string {
+	for _, s := range sources(parts) {
 		if row >= s.Rows() {
 			row -= s.Rows()
 			continue
 		}
-		name := ""
-		if len(tables) > 1 {
-			name = parts[slices.IndexFunc(parts, func(p part) bool { return p.table == s })].name + ", "
+		name := t.Names[s]
+		if name == "" && s != t.One {
+			name = parts[slices.IndexFunc(parts, func(p part) bool { return p.table == s })].name
 		}
-		return fmt.Sprintf("%srow %d (from 0)", name, row)
+		return strings.TrimPrefix(fmt.Sprintf("%s, row %d (from 0)", name, row), ", ")
 	}
 	return ""
 }

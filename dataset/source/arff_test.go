@@ -85,7 +85,7 @@ func TestReadARFFRefuses(t *testing.T) {
 		{"Latin-1 name", "@attribute \xe9 real\n", ErrEncoding, "line 1, column 1 (\xe9): the text is not UTF-8; convert the file to UTF-8"},
 		{"Latin-1 level", "@attribute a {\xe9}\n", ErrHeader, "line 1, column 1 (a): the header cannot be used: level 1 is not UTF-8" + types},
 		{"no number", "@attribute a real\n@data\n1\nx\n", ErrNumber,
-			`line 4, column 1 (a): the value is not a number: "x"; correct it, list it among the spellings of a missing value, or declare the column categorical or text`},
+			`line 4, column 1 (a): the value is not a number: "x"; correct it, or leave it empty if it is missing`},
 		{"no level", "@attribute a real\n@attribute b {x}\n@data\n1,y\n", ErrLevel,
 			`line 4, column 2 (b): the value is not a declared level: "y"; correct it, add it to the attribute's list, or declare the column categorical or text`},
 		{"too few fields", "@attribute a real\n@attribute b real\n@data\n1\n", ErrRagged,

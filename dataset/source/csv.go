@@ -228,7 +228,7 @@ func (c *csvReader) checkDelimiter(sample []sampled) error {
 		if other != c.comma && count > 0 && !slices.ContainsFunc(sample, func(s sampled) bool { return !same(s) }) {
 			return &Error{Kind: ErrFormat, Line: sample[0].line,
 				Detail: fmt.Sprintf("each row is one field, with %q inside", other),
-				Advice: fmt.Sprintf("give the delimiter: it seems to be %q, not %q", other, c.comma)}
+				Advice: fmt.Sprintf("the delimiter seems to be %q, not %q: save the file with commas, or as .tsv with tabs", other, c.comma)}
 		}
 	}
 	return nil
@@ -286,7 +286,7 @@ func (c *csvReader) nameColumns(first sampled, header bool) error {
 		}
 		if other, taken := at[name]; taken {
 			e.Kind, e.Detail = ErrHeader, fmt.Sprintf("column %d has the same name", other+1)
-			e.Advice = "rename one, or say that the file has no header"
+			e.Advice = "rename one"
 			return &e
 		}
 		at[name] = j

@@ -75,7 +75,7 @@ func (r *rows) add(rec record, j int, field []byte) error {
 }
 
 var advice = map[error]string{
-	ErrNumber:   "correct it, list it among the spellings of a missing value, or declare the column categorical or text",
+	ErrNumber:   "correct it, or leave it empty if it is missing",
 	ErrLevel:    "correct it, add it to the attribute's list, or declare the column categorical or text",
 	ErrEncoding: "convert the file to UTF-8",
 }

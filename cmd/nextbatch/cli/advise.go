@@ -143,7 +143,7 @@ func (a *advising) read(path string) (*nextbatch.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := nextbatch.Tables{One: table, Target: a.columns.target, Strict: a.columns.missing == "refuse", Categorical: a.columns.categorical}
+	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: a.columns.target, Strict: a.columns.missing == "refuse", Categorical: a.columns.categorical}
 	if a.columns.id != "" {
 		t.NotInputs = append(t.NotInputs, a.columns.id)
 	}

@@ -43,6 +43,10 @@ func unknownColumn(err error) (string, bool) {
 
 // explain prints an error and returns the exit code that belongs to it.
 func explain(log io.Writer, err error) int {
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(log, "nextbatch: interrupted")
+		return exitInterrupted
+	}
 	fmt.Fprintln(log, "nextbatch:", err)
 	var (
 		usage   usageError
@@ -56,8 +60,6 @@ func explain(log io.Writer, err error) int {
 		return exitUsage
 	}
 	switch {
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
 	case errors.As(err, &some):
 		return exitPartial
 	case errors.As(err, &usage):

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
 )
 
 // fitting is a run of fit.
@@ -89,7 +90,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err != nil {
 		return err
 	}
-	t := nextbatch.Tables{One: table, Target: f.columns.target, Strict: f.columns.missing == "refuse", Categorical: f.columns.categorical}
+	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: f.columns.target, Strict: f.columns.missing == "refuse", Categorical: f.columns.categorical}
 	if f.columns.id != "" {
 		t.NotInputs = []string{f.columns.id}
 	}

@@ -27,6 +27,8 @@ type plan struct {
 	Available int64            `json:"available"` // bytes that the machine has to give; 0 where unknown
 	Seconds   *forecastSeconds `json:"seconds,omitempty"`
 	Warnings  []string         `json:"warnings"`
+
+	sketch int // features of the spec's smallest sketch; 0 if it has none
 }
 
 // What the program needs without any data, and what a network needs to compute.
@@ -46,6 +48,11 @@ func (s *selecting) plan() plan {
 	}
 	if s.spec.TrainedNetworks() > 0 && s.fitted == nil {
 		p.Networks = max(s.spec.TrainedNetworks(), s.net.ensemble)
+	}
+	for _, t := range s.spec.Transforms {
+		if k, ok := t.(nextbatch.Sketch); ok && (p.sketch == 0 || k.P < p.sketch) {
+			p.sketch = k.P
+		}
 	}
 	sizes := nextbatch.Sizes{Train: p.Labelled, Pool: p.Pool, Aims: s.problem.Target.Rows.Rows, Inputs: p.Inputs, Batch: p.Batch, Hidden: s.config.Architecture.Hidden}
 	p.Memory = processMemory + s.spec.Memory(sizes)
@@ -69,8 +76,15 @@ func (s *selecting) plan() plan {
 
 // refusal says that the memory does not suffice, and what would help.
 func (p plan) refusal(limit int64) string {
-	return fmt.Sprintf("%s would need about %s, and the limit is %s; try a smaller sketch, as in %s, or fewer candidates",
-		p.Spec, bytesText(p.Memory), bytesText(limit), "lcmd-tp:grad>sketch(128)")
+	try := ""
+	switch {
+	case p.sketch == 0:
+		try = "a sketch, as in lcmd-tp:grad>sketch(128), or "
+	case p.sketch > 32: // fewer features say little
+		try = fmt.Sprintf("a smaller sketch, such as sketch(%d), or ", p.sketch/2)
+	}
+	return fmt.Sprintf("%s would need about %s, and the limit is %s; try %sfewer candidates",
+		p.Spec, bytesText(p.Memory), bytesText(limit), try)
 }
 
 func printPlan(out io.Writer, p plan) {

@@ -72,7 +72,7 @@ func (p *predicting) run(path string, out io.Writer, log *progress) error {
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{Pool: table, Encoder: r.Columns, Strict: p.columns.missing == "refuse"}.Rows()
+	rows, err := nextbatch.Tables{Pool: table, Names: map[*dataset.Table]string{table: path}, Encoder: r.Columns, Strict: p.columns.missing == "refuse"}.Rows()
 	if err != nil {
 		return dataError{err}
 	}
@@ -98,7 +98,7 @@ func (p *predicting) predict(r *network.Regressor[float32], table *dataset.Table
 	if p.columns.id != "" {
 		ids, err := table.Column(p.columns.id)
 		if err != nil {
-			return nil, dataError{err}
+			return nil, dataError{errorf("--id: %w", err)}
 		}
 		columns = append(columns, ids.Select(rows.PoolRows))
 	}
@@ -198,7 +198,7 @@ func (e *evaluating) run(path string, out io.Writer, log *progress) error {
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{One: table, Target: e.columns.target, Encoder: r.Columns, Strict: e.columns.missing == "refuse"}.Rows()
+	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: e.columns.target, Encoder: r.Columns, Strict: e.columns.missing == "refuse"}.Rows()
 	if err != nil {
 		return dataError{err}
 	}

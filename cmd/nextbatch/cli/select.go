@@ -289,11 +289,12 @@ func (s *selecting) read() error {
 			return err
 		}
 	}
+	t.Names = map[*dataset.Table]string{t.One: s.table, t.Train: s.train, t.Pool: s.pool, t.Aims: s.targets}
 	for _, name := range []string{s.columns.id, s.cost, s.group} {
 		if name != "" {
 			t.NotInputs = append(t.NotInputs, name)
 			if _, err := s.poolT.Column(name); err != nil {
-				return dataError{err}
+				return dataError{errorf("%s: %w", s.table+s.pool, err)}
 			}
 		}
 	}
@@ -447,12 +448,12 @@ func (s *selecting) constrain() error {
 func (s *selecting) costs(c *selection.Constraints) error {
 	costs, err := s.poolT.Numeric(s.cost)
 	if err != nil {
-		return dataError{err}
+		return dataError{errorf("%s: %w", s.table+s.pool, err)}
 	}
 	for _, row := range s.poolRows {
 		v := costs.Float(row)
 		if !(v >= 0) || math.IsInf(v, 1) {
-			return dataError{&dataset.ColumnError{Column: s.cost, Row: row, Problem: "a cost must be there, finite and not negative"}}
+			return dataError{errorf("%s: %w", s.table+s.pool, &dataset.ColumnError{Column: s.cost, Row: row, Problem: "a cost must be there, finite and not negative"})}
 		}
 		c.Cost = append(c.Cost, v)
 	}

@@ -331,7 +331,7 @@ func TestSelectBadData(t *testing.T) {
 func TestSelectLeavesIncompleteRowsOut(t *testing.T) {
 	path := write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n2,3,3\n,5,\n6,6,\n7,1,\n")
 	_, log := must(t, exitOK, slices.Concat([]string{"select", path, "--target", "y", "-n", "2"}, quick)...)
-	if !strings.Contains(log, "warning: pool: 1 rows lack an input: 3") {
+	if !strings.Contains(log, "t.csv, pool: 1 rows lack an input: 3") {
 		t.Error(log)
 	}
 }
