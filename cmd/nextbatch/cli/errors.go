@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
@@ -44,7 +45,7 @@ func unknownColumn(err error) (string, bool) {
 // explain prints an error and returns the exit code that belongs to it.
 func explain(log io.Writer, err error) int {
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(log, "nextbatch: interrupted")
+		fmt.Fprintln(log, "nextbatch:", strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted"))
 		return exitInterrupted
 	}
 	fmt.Fprintln(log, "nextbatch:", err)
