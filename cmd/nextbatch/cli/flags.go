@@ -48,11 +48,12 @@ func (f *columnFlags) check() error {
 	return nil
 }
 
-// read reads a table. The flags may name columns of other tables of the same
-// command, so that those which a table does not have are passed over if optional
-// is set.
+// read reads a table, or PATH:ARRAY for a file that holds several. The flags may
+// name columns of other tables of the same command, so that those which a table
+// does not have are passed over if optional is set.
 func (f *columnFlags) read(path string, optional bool) (*dataset.Table, error) {
-	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore)}
+	path, array := splitArray(path)
+	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore), Array: array}
 	for _, name := range f.categorical {
 		opts.Kinds[name] = dataset.KindCategorical
 	}
