@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 54b9a845ce5e42e0d3f6f433
+// sources 6df0f8a64e56fd85fdbb6052
 // content 46f4f83b628ad4de17d6dada

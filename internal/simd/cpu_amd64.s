@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 54b9a845ce5e42e0d3f6f433
+// sources 6df0f8a64e56fd85fdbb6052
 // content a97859aed189f0d4b008e44b

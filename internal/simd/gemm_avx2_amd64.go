@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources 54b9a845ce5e42e0d3f6f433
+// sources 6df0f8a64e56fd85fdbb6052
 // content 564e9170efd4e6b25327b239

@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 54b9a845ce5e42e0d3f6f433
+// sources 6df0f8a64e56fd85fdbb6052
 // content 306a2264249645d0df8d56ce

@@ -13,6 +13,9 @@ func sets() ([]*Set[float32], []*Set[float64]) {
 	if hasAVX512 {
 		f32, f64 = append(f32, avx512F32()), append(f64, avx512F64())
 	}
+	if hasAVX512 && hasAMX() && requestTiles() {
+		f32, f64 = append(f32, amxF32()), append(f64, amxF64())
+	}
 	return f32, f64
 }
 
@@ -40,6 +43,16 @@ func features() (hasAVX2, hasAVX512 bool) {
 	hasAVX2 = state&ymmState == ymmState && b7&need256 == need256
 	hasAVX512 = hasAVX2 && state&zmmState == zmmState && b7&need512 == need512
 	return hasAVX2, hasAVX512
+}
+
+// hasAMX tells whether the CPU has tile registers and multiplies bfloat16 with
+// them, with an operating system that saves them.
+func hasAMX() bool {
+	const bf16, tile = 1 << 22, 1 << 24 // leaf 7, edx
+	const tileState uint32 = 0x60000    // XCR0
+	_, _, _, d7 := cpuid(7, 0)
+	state, _ := xgetbv()
+	return d7&bf16 != 0 && d7&tile != 0 && state&tileState == tileState
 }
 
 func avx2F32() *Set[float32] {
@@ -83,6 +96,19 @@ func avx512F64() *Set[float64] {
 		tile13F64AVX512, tile14F64AVX512}
 	s.packPanel, s.packPanelT, s.fmaLoop = packPanelF64AVX512, packPanelTF64AVX512, fmaLoopF64AVX512
 	vectorAVX512F64(s)
+	return s
+}
+
+func amxF32() *Set[float32] {
+	s := avx512F32()
+	s.name = "amx"
+	s.split = &splitLoops[float32]{rows: splitRows, cols: splitCols, turn: turnTiles, mul: mulBlocks}
+	return s
+}
+
+func amxF64() *Set[float64] {
+	s := avx512F64()
+	s.name = "amx"
 	return s
 }
 

@@ -2,9 +2,10 @@
 //
 // A Set is one implementation of every primitive for one element type: "go",
 // the plain loops of loops.go, which define what each primitive means; "avx2"
-// (AVX2 with FMA) and "avx512", generated assembly. The best set that the CPU
-// can run is chosen once, when the program starts. NEXTBATCH_SIMD=go, avx2 or
-// avx512 forces another one; the build tag noasm leaves only the Go loops.
+// (AVX2 with FMA), "avx512", and "amx", which is avx512 with products of split
+// numbers (see split.go), generated assembly. The best set that the CPU can run
+// is chosen once, when the program starts. NEXTBATCH_SIMD=go, avx2, avx512 or amx
+// forces another one; the build tag noasm leaves only the Go loops.
 //
 // Sets round differently, so results agree between sets up to a tolerance. One
 // set gives the same bits for the same input, whatever the alignment.
@@ -67,13 +68,15 @@ type Set[T Float] struct {
 	packPanelT func(dst, src []T, ld, k int) int
 
 	fmaLoop func(n int) int
+
+	split *splitLoops[T]
 }
 
 // tileFunc multiplies a row of tiles; see Set.MulTiles. The number of rows is
 // fixed.
 type tileFunc[T Float] func(k int, a *T, rs, ks int, b, c *T, ldc, cols int, alpha, beta T, ahead uintptr, aheadStep, aheadTurn int)
 
-// Name returns "go", "avx2" or "avx512".
+// Name returns "go", "avx2", "avx512" or "amx".
 func (s *Set[T]) Name() string { return s.name }
 
 // For returns the set in use.

@@ -4673,5 +4673,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 54b9a845ce5e42e0d3f6f433
+// sources 6df0f8a64e56fd85fdbb6052
 // content 764c82d71299a7cf54c07f0e

@@ -4670,5 +4670,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 54b9a845ce5e42e0d3f6f433
+// sources 6df0f8a64e56fd85fdbb6052
 // content f1133f20979c8861cb7f1ecf

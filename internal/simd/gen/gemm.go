@@ -240,14 +240,6 @@ func (t *tile) writeBack() {
 	t.Label("written")
 }
 
-func (t *tile) paramAddr(name string) operand.Mem {
-	b, err := t.Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	return b.Addr
-}
-
 // jumpIfOne jumps if the parameter is 1.
 func (t *tile) jumpIfOne(param, label string) {
 	if t.single() {

@@ -111,6 +111,15 @@ func (e emitter) zero(r reg.Register) {
 	}
 }
 
+// paramAddr is where a parameter of the function is.
+func (e emitter) paramAddr(name string) operand.Mem {
+	b, err := e.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
 // text begins a function. None calls another, so none needs a stack check.
 func text(c *build.Context, name, signature string) {
 	c.Function(name)

@@ -27,6 +27,7 @@ var outputs = []struct {
 	{"cpu", cpu},
 	{"gemm_avx2", func(c *build.Context) { gemm(c, avx2) }},
 	{"gemm_avx512", func(c *build.Context) { gemm(c, avx512) }},
+	{"split_amx", split},
 	{"vector_avx2", func(c *build.Context) { vector(c, avx2) }},
 	{"vector_avx512", func(c *build.Context) { vector(c, avx512) }},
 }

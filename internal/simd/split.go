@@ -1,0 +1,117 @@
+package simd
+
+// Products of split numbers. Some CPUs multiply matrices of numbers of 8 digits
+// many times faster than vectors of 24. There, a float32 is split into three
+// such numbers, and the product of two numbers into the six products of parts
+// that matter. Operands come in blocks of 32 by 32, zero where there is nothing.
+//
+// The sum of k products has a smaller error than one after the other would give:
+// with u = 2^-24, at most (20 + 6·⌈k/32⌉)·u times the sum of their absolute
+// values. Numbers below 2^-110 lose digits, and one that is not finite, or above
+// 2^127·(2 - 2^-8), makes the sum NaN.
+const (
+	// BlockSide is the number of rows and columns of a block.
+	BlockSide = 32
+	// BlockWords is the length of a split block.
+	BlockWords = 3 * BlockSide * BlockSide / 2
+	// BlockWork is the length of the work space that the methods need.
+	BlockWork = BlockSide * BlockSide
+)
+
+// splitLoops are the loops behind Products of split numbers; nil where the CPU
+// has no use for them.
+type splitLoops[T Float] struct {
+	rows func(dst *uint32, src *T, ld, blocks int)
+	cols func(dst *uint32, src *T, ld, blocks, step int)
+	turn func(tiles *uint32, n int)
+	mul  func(c *T, ldc, rows, cols int, alpha, beta T, a, b *uint32, blocks int, tailA, tailB *T, tail, tailWidth int, work *T)
+}
+
+// Splits tells whether the set multiplies split numbers.
+func (s *Set[T]) Splits() bool { return s.split != nil }
+
+// SplitRows splits a left operand, at most BlockSide rows, into as many blocks
+// as cols needs, one after the other. Row i begins at src[i*ld].
+func (s *Set[T]) SplitRows(dst []uint32, src []T, ld, rows, cols int, work []T) {
+	mustHoldRows(len(src), rows, cols, ld)
+	whole := 0
+	if rows == BlockSide {
+		whole = cols / BlockSide
+	}
+	blocks := (cols + BlockSide - 1) / BlockSide
+	dst = dst[:blocks*BlockWords]
+	if whole > 0 {
+		s.split.rows(&dst[0], &src[0], ld, whole)
+	}
+	for i := whole; i < blocks; i++ {
+		s.fill(work, src[i*BlockSide:], ld, rows, min(BlockSide, cols-i*BlockSide))
+		s.split.rows(&dst[i*BlockWords], &work[0], BlockSide, 1)
+	}
+}
+
+// SplitCols splits a right operand, at most BlockSide rows, into as many blocks
+// as cols needs, step words apart. Row i begins at src[i*ld].
+func (s *Set[T]) SplitCols(dst []uint32, step int, src []T, ld, rows, cols int, work []T) {
+	mustHoldRows(len(src), rows, cols, ld)
+	whole := 0
+	if rows == BlockSide {
+		whole = cols / BlockSide
+	}
+	blocks := (cols + BlockSide - 1) / BlockSide
+	dst = dst[:(blocks-1)*step+BlockWords]
+	if whole > 0 {
+		s.split.cols(&dst[0], &src[0], ld, whole, 4*step)
+	}
+	for i := whole; i < blocks; i++ {
+		s.fill(work, src[i*BlockSide:], ld, rows, min(BlockSide, cols-i*BlockSide))
+		s.split.cols(&dst[i*step], &work[0], BlockSide, 1, 0)
+	}
+}
+
+// fill copies rows to the work space, a whole block, with zeros around.
+func (s *Set[T]) fill(work, src []T, ld, rows, cols int) {
+	work = work[:BlockWork]
+	for i := range BlockSide {
+		row := work[i*BlockSide:][:BlockSide]
+		if i < rows {
+			clear(row[copy(row, src[i*ld:][:cols]):])
+		} else {
+			clear(row)
+		}
+	}
+}
+
+// TurnBlocks transposes blocks: what SplitRows has made of a matrix becomes what
+// SplitCols makes of its transpose, and the other way round.
+func (s *Set[T]) TurnBlocks(blocks []uint32) {
+	if n := len(blocks) / (BlockWords / 6); n > 0 {
+		s.split.turn(&blocks[0], n)
+	}
+}
+
+// MulBlocks is MulTiles for split numbers: rows ≤ BlockSide of c become
+//
+//	alpha·(A·B + tailA·tailB) + beta·c
+//
+// where A is a row of blocks of SplitRows, and B has as many panels as cols needs,
+// each a column of blocks of SplitCols. The tail are products that are not worth
+// a block: tailA holds tail numbers for each row, tailB tail rows of tailWidth
+// numbers, at least as many as the panels are wide. With beta = 0, c is not read.
+func (s *Set[T]) MulBlocks(c []T, ldc, rows, cols int, alpha T, a, b []uint32, tailA, tailB []T, tail, tailWidth int, beta T, work []T) {
+	if rows <= 0 || cols <= 0 {
+		return
+	}
+	blocks, panels := len(a)/BlockWords, (cols+BlockSide-1)/BlockSide
+	if rows > BlockSide || blocks == 0 || tail < 0 || ldc < 0 {
+		panic("simd.MulBlocks: no rows of blocks")
+	}
+	mustReach(len(c), rows-1, ldc, cols-1, 1)
+	b = b[:panels*blocks*BlockWords]
+	var left, right *T
+	if tail > 0 {
+		mustHoldRows(len(tailA), rows, tail, tail)
+		mustHoldRows(len(tailB), tail, panels*BlockSide, tailWidth)
+		left, right = &tailA[0], &tailB[0]
+	}
+	s.split.mul(&c[0], ldc, rows, cols, alpha, beta, &a[0], &b[0], blocks, left, right, tail, tailWidth, &work[:BlockWork][0])
+}

@@ -1,0 +1,172 @@
+package simd
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// splitSet returns the set that multiplies split numbers.
+func splitSet(t *testing.T) *Set[float32] {
+	t.Helper()
+	for _, s := range Available[float32]() {
+		if s.Splits() {
+			return s
+		}
+	}
+	t.Skip("this CPU does not multiply split numbers")
+	return nil
+}
+
+// parts returns the sum of the three parts of element (i, k) of a left operand.
+func parts(block []uint32, i, k int) (sum float64) {
+	for part := range 3 {
+		tile := block[(2*part+i/16)*256:]
+		word := tile[i%16*16+k%16]
+		if k < 16 {
+			word <<= 16
+		}
+		sum += float64(math.Float32frombits(word & 0xffff0000))
+	}
+	return sum
+}
+
+// TestSplitRows: the parts sum to the number, all of its digits, and there are
+// zeros around.
+func TestSplitRows(t *testing.T) {
+	s := splitSet(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	work := make([]float32, BlockWork)
+	for range 200 {
+		rows, cols := 1+r.IntN(BlockSide), 1+r.IntN(100)
+		if r.IntN(2) == 0 {
+			rows = BlockSide
+		}
+		ld := cols + r.IntN(5)
+		src := random[float32](r, (rows-1)*ld+cols)
+		for i := range src {
+			src[i] = float32(math.Ldexp(float64(src[i]), r.IntN(160)-90))
+		}
+		blocks := (cols + BlockSide - 1) / BlockSide
+		dst := make([]uint32, blocks*BlockWords)
+		for i := range dst {
+			dst[i] = 0xdeadbeef
+		}
+		s.SplitRows(dst, src, ld, rows, cols, work)
+		for i := range BlockSide {
+			for k := range blocks * BlockSide {
+				want := 0.0
+				if i < rows && k < cols {
+					want = float64(src[i*ld+k])
+				}
+				if got := parts(dst[k/BlockSide*BlockWords:], i, k%BlockSide); got != want {
+					t.Fatalf("%d x %d: element %d,%d is %g, want %g", rows, cols, i, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestTurnBlocks: splitting the columns of a matrix is splitting the rows of its
+// transpose and turning that.
+func TestTurnBlocks(t *testing.T) {
+	s := splitSet(t)
+	r := rand.New(rand.NewPCG(5, 6))
+	work := make([]float32, BlockWork)
+	for range 50 {
+		rows, cols := 1+r.IntN(BlockSide), 1+r.IntN(BlockSide)
+		m, turned := random[float32](r, rows*cols), make([]float32, rows*cols)
+		for i := range rows {
+			for j := range cols {
+				turned[j*rows+i] = m[i*cols+j]
+			}
+		}
+		want, got := make([]uint32, BlockWords), make([]uint32, BlockWords)
+		s.SplitCols(want, BlockWords, m, cols, rows, cols, work)
+		s.SplitRows(got, turned, rows, cols, rows, work)
+		s.TurnBlocks(got)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("%d x %d: word %d differs", rows, cols, i)
+			}
+		}
+	}
+}
+
+// TestMulBlocks holds the product against float64, with guards around c and
+// garbage where c must not be read; the error is as small as split.go says.
+func TestMulBlocks(t *testing.T) {
+	s := splitSet(t)
+	r := rand.New(rand.NewPCG(7, 8))
+	work := make([]float32, BlockWork)
+	for range 300 {
+		rows, cols, blocks, tail := 1+r.IntN(BlockSide), 1+r.IntN(100), 1+r.IntN(5), r.IntN(4)
+		k, ldc := blocks*BlockSide, cols+r.IntN(3)
+		panels := (cols + BlockSide - 1) / BlockSide
+		alpha, beta := []float32{1, -1, 0.5}[r.IntN(3)], []float32{0, 1, -0.25}[r.IntN(3)]
+		a, b := random[float32](r, rows*k), random[float32](r, k*cols)
+		tailA, tailB := random[float32](r, rows*tail), random[float32](r, tail*panels*BlockSide)
+		left, right := make([]uint32, blocks*BlockWords), make([]uint32, panels*blocks*BlockWords)
+		s.SplitRows(left, a, k, rows, k, work)
+		for i := range blocks {
+			s.SplitCols(right[i*BlockWords:], blocks*BlockWords, b[i*BlockSide*cols:], cols, BlockSide, cols, work)
+		}
+		before := random[float32](r, (rows-1)*ldc+cols)
+		got := guarded(before)
+		if beta == 0 {
+			got.body[0] = float32(math.NaN()) // must not be read
+		}
+		s.MulBlocks(got.body, ldc, rows, cols, alpha, left, right, tailA, tailB, tail, panels*BlockSide, beta, work)
+		got.check(t)
+		for i := range rows {
+			for j := range cols {
+				sum, size := 0.0, 0.0
+				for p := range k {
+					v := float64(a[i*k+p]) * float64(b[p*cols+j])
+					sum, size = sum+v, size+math.Abs(v)
+				}
+				for p := range tail {
+					v := float64(tailA[i*tail+p]) * float64(tailB[p*panels*BlockSide+j])
+					sum, size = sum+v, size+math.Abs(v)
+				}
+				want := float64(alpha) * sum
+				if beta != 0 {
+					want += float64(beta) * float64(before[i*ldc+j])
+					size += math.Abs(float64(before[i*ldc+j]))
+				}
+				bound := 0x1p-24 * float64(20+6*blocks+tail+2) * size
+				if d := math.Abs(float64(got.body[i*ldc+j]) - want); !(d <= bound) {
+					t.Fatalf("%d x %d x %d, tail %d: element %d,%d is %g, want %g, off by %.3g of the bound", rows, k, cols, tail, i, j, got.body[i*ldc+j], want, d/bound)
+				}
+			}
+		}
+	}
+}
+
+// TestMulBlocksNotFinite: what is not finite does not go unnoticed.
+func TestMulBlocksNotFinite(t *testing.T) {
+	s := splitSet(t)
+	work := make([]float32, BlockWork)
+	odd := math.Float32frombits(0x7fffffff) // NaN, but 1 more than all ones
+	for _, v := range []float32{float32(math.Inf(1)), float32(math.NaN()), odd} {
+		for at := range BlockSide {
+			a, ones := make([]float32, BlockWork), make([]float32, BlockWork)
+			for i := range ones {
+				a[i], ones[i] = 1, 1
+			}
+			a[at] = v
+			left, right, c := make([]uint32, BlockWords), make([]uint32, BlockWords), make([]float32, BlockWork)
+			s.SplitRows(left, a, BlockSide, BlockSide, BlockSide, work)
+			s.SplitCols(right, BlockWords, ones, BlockSide, BlockSide, BlockSide, work)
+			s.MulBlocks(c, BlockSide, BlockSide, BlockSide, 1, left, right, nil, nil, 0, 0, 0, work)
+			for j := range BlockSide {
+				if c[j]-c[j] == 0 {
+					t.Fatalf("%v in column %d: the product is %v", v, at, c[j])
+				}
+				if c[BlockSide+j] != BlockSide {
+					t.Fatalf("%v in column %d: another row has become %v", v, at, c[BlockSide+j])
+				}
+			}
+		}
+	}
+}
