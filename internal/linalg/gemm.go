@@ -41,6 +41,12 @@ type Epilogue interface {
 
 // GemmThen is Gemm followed by an epilogue, which may be nil.
 func GemmThen[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
+	mustMultiply(dst, a, opA, b, opB)
+	multiply(dst, alpha, a, opA, b, opB, beta, full, then)
+}
+
+// mustMultiply panics unless dst can hold op(a)·op(b).
+func mustMultiply[T matrix.Float](dst, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op) {
 	dst.MustBeValid("linalg.Gemm, destination")
 	a.MustBeValid("linalg.Gemm, left operand")
 	b.MustBeValid("linalg.Gemm, right operand")
@@ -49,7 +55,6 @@ func GemmThen[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], o
 		panic(matrix.ShapeError{Op: "linalg.Gemm, inner dimension", Got: right, Want: left})
 	}
 	matrix.MustMatch("linalg.Gemm, destination", dst.Shape(), matrix.Shape{Rows: left.Rows, Cols: right.Cols})
-	multiply(dst, alpha, a, opA, b, opB, beta, full, then)
 }
 
 // Syrk writes alpha·op(a)·op(a)ᵀ + beta·dst to the symmetric dst, at half the

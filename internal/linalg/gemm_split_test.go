@@ -1,0 +1,150 @@
+package linalg
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+func requireSplits(t *testing.T) {
+	t.Helper()
+	if !simd.For[float32]().Splits() {
+		t.Skip("the set in use does not multiply split numbers")
+	}
+}
+
+// splitShapes are rows, products and columns at and around the ends of blocks,
+// of steps and of groups of panels.
+var splitShapes = [][3]int{
+	{1, 64, 32}, {5, 65, 33}, {32, 68, 64}, {33, 69, 31}, {64, 96, 40}, {100, 100, 100},
+	{513, 256, 64}, {70, 513, 90}, {40, 700, 50}, {36, 1200, 600}, {3, 64, 700},
+}
+
+// TestGemmSplit holds all forms against the float64 triple loop. It runs on all
+// CPUs: where nothing is split, it is Gemm.
+func TestGemmSplit(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	for _, shape := range splitShapes {
+		for form := range 4 {
+			testGemmSplit(t, r, shape, Op(form&1 == 1), Op(form&2 == 2))
+		}
+	}
+}
+
+func testGemmSplit(t *testing.T, r *rand.Rand, shape [3]int, opA, opB Op) {
+	t.Helper()
+	m, k, n := shape[0], shape[1], shape[2]
+	a := strided[float32](r, opA.shape(m, k).Rows, opA.shape(m, k).Cols)
+	b := strided[float32](r, opB.shape(k, n).Rows, opB.shape(k, n).Cols)
+	c := strided[float32](r, m, n)
+	alpha, beta := []float32{1, -1, 0.5}[r.IntN(3)], []float32{0, 1, -2}[r.IntN(3)]
+	want, padding := plainGemm(c, alpha, a, opA, b, opB, beta), paddingOf(c)
+	if beta == 0 {
+		c.Set(m/2, n/2, float32(math.NaN())) // must not be read
+	}
+	count := &countElements{seen: matrix.New[float32](m, n)}
+	GemmSplit(c, alpha, a, opA, b, opB, beta, count)
+	what := fmt.Sprintf("%v, %v %v, alpha %v, beta %v", shape, opA, opB, alpha, beta)
+	bound := 0x1p-22 * (3 + math.Sqrt(float64(k)))
+	for i := range m {
+		for j := range n {
+			if got := float64(c.At(i, j)); !(math.Abs(got-want.At(i, j)) <= bound*(3+math.Abs(want.At(i, j)))) {
+				t.Fatalf("%s: [%d,%d] = %v, want %v", what, i, j, got, want.At(i, j))
+			}
+			if times := count.seen.At(i, j); times != 1 {
+				t.Fatalf("%s: [%d,%d] was finished %v times", what, i, j, times)
+			}
+		}
+	}
+	for i, v := range paddingOf(c) {
+		if v != padding[i] {
+			t.Fatalf("%s: wrote into the padding between rows", what)
+		}
+	}
+}
+
+// countElements counts how often each element is finished.
+type countElements struct{ seen matrix.Dense[float32] }
+
+func (c *countElements) Finish(r0, r1, c0, c1, _ int) {
+	for i := r0; i < r1; i++ {
+		for j := c0; j < c1; j++ {
+			c.seen.Data[i*c.seen.Stride+j]++ // each element belongs to one call, so to one thread
+		}
+	}
+}
+
+func TestGemmSplitSameBitsForAnyThreads(t *testing.T) {
+	requireSplits(t)
+	r := rand.New(rand.NewPCG(23, 24))
+	const m, k, n = 329, 1300, 200
+	for form := range 4 {
+		opA, opB := Op(form&1 == 1), Op(form&2 == 2)
+		a := strided[float32](r, opA.shape(m, k).Rows, opA.shape(m, k).Cols)
+		b := strided[float32](r, opB.shape(k, n).Rows, opB.shape(k, n).Cols)
+		requireAnyThreads(t, fmt.Sprintf("GemmSplit %v %v", opA, opB), func() []float32 {
+			c := matrix.New[float32](m, n)
+			GemmSplit(c, 1, a, opA, b, opB, 0, nil)
+			return c.Data
+		})
+	}
+}
+
+// TestGemmSplitRowsAlone: a row of the product does not depend on those around it.
+func TestGemmSplitRowsAlone(t *testing.T) {
+	r := rand.New(rand.NewPCG(25, 26))
+	a, b := strided[float32](r, 90, 129), strided[float32](r, 129, 70)
+	all, some := matrix.New[float32](90, 70), matrix.New[float32](90, 70)
+	GemmSplit(all, 1, a, NoTrans, b, NoTrans, 0, nil)
+	for from := 0; from < a.Rows; {
+		to := min(from+1+r.IntN(40), a.Rows)
+		GemmSplit(some.Slice(from, to), 1, a.Slice(from, to), NoTrans, b, NoTrans, 0, nil)
+		from = to
+	}
+	requireSameBits(t, "some rows", all.Data, some.Data)
+}
+
+func TestGemmSplitSteadyStateAllocatesNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(27, 28))
+	for form := range 4 {
+		opA, opB := Op(form&1 == 1), Op(form&2 == 2)
+		a := strided[float32](r, opA.shape(129, 101).Rows, opA.shape(129, 101).Cols)
+		b := strided[float32](r, opB.shape(101, 64).Rows, opB.shape(101, 64).Cols)
+		c := matrix.New[float32](129, 64)
+		multiply := func() { GemmSplit(c, 1, a, opA, b, opB, 0, nil) }
+		multiply()
+		multiply()
+		if n := testing.AllocsPerRun(100, multiply); n != 0 {
+			t.Fatalf("%v %v: %v allocations per product", opA, opB, n)
+		}
+	}
+}
+
+func BenchmarkGemmSplit(b *testing.B) {
+	for _, threads := range []int{1, 2} {
+		for _, s := range [][3]int{{4096, 513, 512}, {1024, 513, 512}, {256, 513, 512}} {
+			benchGemmSplit(b, threads, s, NoTrans, NoTrans)
+		}
+		benchGemmSplit(b, threads, [3]int{256, 512, 512}, NoTrans, Trans)
+		benchGemmSplit(b, threads, [3]int{513, 256, 512}, Trans, NoTrans)
+	}
+}
+
+func benchGemmSplit(b *testing.B, threads int, s [3]int, opA, opB Op) {
+	name := fmt.Sprintf("%dx%dx%d/%v-%v/threads=%d", s[0], s[1], s[2], opA, opB, threads)
+	b.Run(name, func(b *testing.B) {
+		SetThreads(threads)
+		defer SetThreads(0)
+		m, k, n := s[0], s[1], s[2]
+		shapeA, shapeB := opA.shape(m, k), opB.shape(k, n)
+		x, y, c := matrix.New[float32](shapeA.Rows, shapeA.Cols), matrix.New[float32](shapeB.Rows, shapeB.Cols), matrix.New[float32](m, n)
+		for b.Loop() {
+			GemmSplit(c, 1, x, opA, y, opB, 0, nil)
+		}
+		b.ReportMetric(2*float64(m*k*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	})
+}
