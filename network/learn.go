@@ -41,7 +41,7 @@ func (n *learner[T]) learn(p *pass[T], l int) {
 		// operands out of the cache, which costs more than reading the
 		// gradient again.
 		row, column := gradient.Rows-x.Cols, gradient.Cols-g.Cols
-		linalg.Gemm(gradient.Block(row, gradient.Rows, column, gradient.Cols), 1, x, linalg.Trans, g, linalg.NoTrans, 0)
+		linalg.GemmSplit(gradient.Block(row, gradient.Rows, column, gradient.Cols), 1, x, linalg.Trans, g, linalg.NoTrans, 0, nil)
 		n.clear(gradient, &n.written[l], corner{row, column})
 		n.update = updateAll[T]{n.adam, offset, len(gradient.Data)}
 		linalg.Run(ceilDiv(len(gradient.Data), updatePiece), &n.update)

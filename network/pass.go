@@ -134,7 +134,7 @@ func (p *pass[T]) output() matrix.Dense[T] {
 		p.product = rowProducts[T]{p.set, z.Data, x, w.Data}
 		linalg.Run(ceilDiv(p.n, piece), &p.product)
 	} else {
-		linalg.Gemm(z, 1, x, linalg.NoTrans, w, linalg.NoTrans, 0)
+		linalg.GemmSplit(z, 1, x, linalg.NoTrans, w, linalg.NoTrans, 0, nil)
 	}
 	return z
 }
@@ -167,7 +167,7 @@ func (p *pass[T]) hidden(l int) {
 	if p.voices != nil {
 		a.sums, a.used = p.voices.sums[l], p.voices.used[l]
 	}
-	linalg.GemmThen(z, alpha, x, linalg.NoTrans, w, linalg.NoTrans, 0, a)
+	linalg.GemmSplit(z, alpha, x, linalg.NoTrans, w, linalg.NoTrans, 0, a)
 	if p.voices != nil {
 		p.silent[l] = p.voices.silent(l, p.set.TileCols())
 	}
@@ -181,7 +181,7 @@ func (p *pass[T]) backward(l int) {
 		linalg.Run(ceilDiv(p.n, piece), &p.outer)
 		return
 	}
-	linalg.GemmThen(p.bend.g, p.net.scale(l), g, linalg.NoTrans, w, linalg.Trans, 0, &p.bend)
+	linalg.GemmSplit(p.bend.g, p.net.scale(l), g, linalg.NoTrans, w, linalg.Trans, 0, &p.bend)
 }
 
 // bendBelow prepares the bend of g of layer l-1 and returns the weights of layer

@@ -25,7 +25,7 @@ type child[T matrix.Float] struct {
 type plain[T matrix.Float] struct{ matrix matrix.Dense[T] }
 
 func (n plain[T]) sketch(_ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, _ int) error {
-	linalg.Gemm(dst, 1, parts[0], linalg.NoTrans, n.matrix, linalg.NoTrans, keep[T](add))
+	linalg.GemmSplit(dst, 1, parts[0], linalg.NoTrans, n.matrix, linalg.NoTrans, keep[T](add), nil)
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (n *expanded[T]) sketch(_ *sketch[T], dst matrix.Dense[T], parts []matrix.D
 	if err := n.form.Features(features, parts); err != nil {
 		return err
 	}
-	linalg.Gemm(dst, 1, features, linalg.NoTrans, n.matrix, linalg.NoTrans, keep[T](add))
+	linalg.GemmSplit(dst, 1, features, linalg.NoTrans, n.matrix, linalg.NoTrans, keep[T](add), nil)
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (n *product[T]) multiply(s *sketch[T], dst, left matrix.Dense[T], factor no
 	right := s.level(depth).right.Matrix(dst.Rows, dst.Cols)
 	n.done = hadamard[T]{simd.For[T](), dst, left, right, add}
 	if simple, ok := factor.(plain[T]); ok {
-		linalg.GemmThen(right, 1, parts[0], linalg.NoTrans, simple.matrix, linalg.NoTrans, 0, &n.done)
+		linalg.GemmSplit(right, 1, parts[0], linalg.NoTrans, simple.matrix, linalg.NoTrans, 0, &n.done)
 		return nil
 	}
 	if err := factor.sketch(s, right, parts, false, depth+1); err != nil {
