@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
@@ -190,10 +191,19 @@ func (g *gemmJob[T]) cut(threads int) {
 	}
 }
 
+// rowsBefore is the number of rows before a part of them. The first rows of a
+// lower triangle are short, so there a part has more of them.
+func (g *gemmJob[T]) rowsBefore(part int) int {
+	if g.shape == lowerOnly {
+		return int(float64(g.dst.Rows) * math.Sqrt(float64(part)/float64(g.rowParts)))
+	}
+	return part * g.dst.Rows / g.rowParts
+}
+
 // Do computes one part of dst, block by block.
 func (g *gemmJob[T]) Do(part, slot int) {
 	row, col := part%g.rowParts, part/g.rowParts
-	r0, r1 := row*g.dst.Rows/g.rowParts, (row+1)*g.dst.Rows/g.rowParts
+	r0, r1 := g.rowsBefore(row), g.rowsBefore(row+1)
 	p0, p1 := col*g.panels/g.colParts, (col+1)*g.panels/g.colParts
 	blocks := ceilDiv(p1-p0, g.maxPanels)
 	scratch := &g.scratch[slot]
