@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 6df0f8a64e56fd85fdbb6052
+// sources 43b071d581f9d01968c04904
 // content 46f4f83b628ad4de17d6dada

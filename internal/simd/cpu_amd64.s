@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 6df0f8a64e56fd85fdbb6052
+// sources 43b071d581f9d01968c04904
 // content a97859aed189f0d4b008e44b

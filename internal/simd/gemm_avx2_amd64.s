@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 6df0f8a64e56fd85fdbb6052
+// sources 43b071d581f9d01968c04904
 // content 306a2264249645d0df8d56ce

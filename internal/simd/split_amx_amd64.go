@@ -24,5 +24,5 @@ func turnTiles(tiles *uint32, n int)
 //go:noescape
 func mulBlocks(c *float32, ldc int, rows int, cols int, alpha float32, beta float32, a *uint32, b *uint32, blocks int, tailA *float32, tailB *float32, tail int, tailWidth int, work *float32)
 
-// sources 6df0f8a64e56fd85fdbb6052
+// sources 43b071d581f9d01968c04904
 // content 37441cf45a1cb17c591d32e7

@@ -717,5 +717,5 @@ DATA tileConfiguration<>+48(SB)/8, $0x1010101010101010
 DATA tileConfiguration<>+56(SB)/8, $0x0000000000000000
 GLOBL tileConfiguration<>(SB), RODATA|NOPTR, $64
 
-// sources 6df0f8a64e56fd85fdbb6052
+// sources 43b071d581f9d01968c04904
 // content b1032b7776a8c22a82c67455

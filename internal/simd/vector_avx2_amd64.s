@@ -4673,5 +4673,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 6df0f8a64e56fd85fdbb6052
+// sources 43b071d581f9d01968c04904
 // content 764c82d71299a7cf54c07f0e
