@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 43b071d581f9d01968c04904
+// sources 534459d864038db6a23a1b09
 // content a97859aed189f0d4b008e44b

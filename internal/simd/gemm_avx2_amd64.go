@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources 43b071d581f9d01968c04904
+// sources 534459d864038db6a23a1b09
 // content 564e9170efd4e6b25327b239

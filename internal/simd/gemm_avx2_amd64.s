@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 43b071d581f9d01968c04904
+// sources 534459d864038db6a23a1b09
 // content 306a2264249645d0df8d56ce

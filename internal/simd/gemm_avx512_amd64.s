@@ -14793,5 +14793,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 43b071d581f9d01968c04904
+// sources 534459d864038db6a23a1b09
 // content 338ae2737a47d536839eee0d

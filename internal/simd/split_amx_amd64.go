@@ -24,5 +24,5 @@ func turnTiles(tiles *uint32, n int)
 //go:noescape
 func mulBlocks(c *float32, ldc int, rows int, cols int, alpha float32, beta float32, a *uint32, b *uint32, blocks int, tailA *float32, tailB *float32, tail int, tailWidth int, work *float32)
 
-// sources 43b071d581f9d01968c04904
+// sources 534459d864038db6a23a1b09
 // content 37441cf45a1cb17c591d32e7

@@ -4673,5 +4673,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 43b071d581f9d01968c04904
+// sources 534459d864038db6a23a1b09
 // content 764c82d71299a7cf54c07f0e

@@ -224,5 +224,5 @@ func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 43b071d581f9d01968c04904
+// sources 534459d864038db6a23a1b09
 // content 117b75984772fa371f9dbd84

@@ -4674,5 +4674,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 43b071d581f9d01968c04904
+// sources 534459d864038db6a23a1b09
 // content 0053a6e2a3f51aa96f07d11b

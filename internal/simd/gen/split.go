@@ -268,7 +268,7 @@ func (m blockMultiplier) multiply() {
 	}
 	m.Label("block")
 	a, b := -1, -1 // the parts in the tiles
-	for _, parts := range [][2]int{{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 0}, {2, 0}} {
+	for _, parts := range [][2]int{{2, 0}, {0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}} {
 		for half := 0; half < 2 && parts[0] != a; half++ {
 			m.tiles.load(4+half, reg.RAX, reg.RCX, (2*parts[0]+half)*tileBytes)
 		}
