@@ -27,6 +27,7 @@ package selection
 
 import (
 	"math"
+	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
@@ -60,13 +61,14 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	}
 	n, d := pool.Rows, pool.Cols
 	f := &bait[T]{space: s, pool: pool, train: train, sigma2: sigma2, offset: sigma2,
-		base: newCovariance(d, sigma2, s.Note), cov: newCovariance(d, sigma2, s.Note),
+		base: newCovariance(s, d, sigma2), cov: newCovariance(s, d, sigma2),
 		c: alloc[float64](s, n), v: alloc[float64](s, n), scores: alloc[float64](s, n), done: make([]int32, n),
 		w: make([]float64, d), mw: make([]float64, d), q: make([]float64, d), psi: make([]float64, d)}
 	s.bytes += int64(4 * n)
 	if m.Compat {
 		f.offset += 1e-8
 	}
+	f.dots.New = func() any { return new([2 * cachedRows]float64) }
 	f.moments = secondMoments(s, pool, train, target)
 	f.bounds = newBAITBounds(s, n, d)
 	f.stale = true // in mode TP the training rows come before the first score
@@ -90,6 +92,7 @@ type bait[T matrix.Float] struct {
 	done        []int32
 	steps       []float64 // Aᵀw and Aᵀp of each step that some row lacks
 	scores      []float64 // or above them
+	dots        sync.Pool // of *[2 * cachedRows]float64
 	bounds      *baitBounds
 	psi         []float64
 	w, mw, q    []float64
@@ -168,7 +171,9 @@ func (f *bait[T]) best() (int, error) {
 				f.scores[i] = f.score(i)
 			}
 		})
+		f.space.countPass(len(f.scores), 16)
 	}
+	f.space.countPass(len(f.scores), 16)
 	return bestOpen(f.scores, f.space.limits.open)
 }
 
@@ -201,7 +206,7 @@ func (f *bait[T]) add(phi []float64) {
 		f.catchUpAll()
 		return
 	}
-	f.space.countBytes(f.bounds.rows)
+	f.bounds.rows.count(&f.space.work, followed)
 }
 
 // conditioned returns ψ = Aφ, which is valid until the next call.
@@ -209,6 +214,7 @@ func (f *bait[T]) conditioned(phi []float64) []float64 {
 	if f.base.root.Rows == 0 {
 		return phi
 	}
+	f.countProduct()
 	linalg.MulVec(f.psi, f.base.root, phi)
 	return f.psi
 }
@@ -218,12 +224,17 @@ func (f *bait[T]) inFeatures(x []float64) []float64 {
 	if f.base.root.Rows == 0 {
 		return x
 	}
+	f.countProduct()
 	linalg.MulVecT(f.psi, f.base.root, x)
 	return f.psi
 }
 
+// countProduct counts a product of a vector with a square of the features' size.
+func (f *bait[T]) countProduct() { countCached[float64](&f.space.work, f.pool.Cols, f.pool.Cols, 2) }
+
 // direction computes w = Sψ, AMAᵀw and q = S·AMAᵀw, and returns ⟨w, AMAᵀw⟩.
 func (f *bait[T]) direction(psi []float64) float64 {
+	f.countProduct()
 	f.cov.apply(f.w, psi)
 	linalg.MulVec(f.mw, f.inner, f.w)
 	f.cov.apply(f.q, f.mw)
@@ -235,11 +246,11 @@ func (f *bait[T]) behind(row int) int { return len(f.steps)/(2*f.pool.Cols) - in
 
 // catchUp brings a row up to date.
 func (f *bait[T]) catchUp(row int) {
-	const most = 32
-	var dots [2 * most]float64
+	dots := f.dots.Get().(*[2 * cachedRows]float64)
+	defer f.dots.Put(dots)
 	d := f.pool.Cols
 	for n := f.behind(row); n > 0; n = f.behind(row) {
-		n = min(n, most)
+		n = min(n, cachedRows)
 		simd.For[float64]().DotRows(dots[:2*n], f.pool.Row(row), f.steps[2*d*int(f.done[row]):], d)
 		for i := 0; i < 2*n; i += 2 {
 			f.change(row, dots[i], dots[i+1])
@@ -271,7 +282,12 @@ func (f *bait[T]) catchUpAll() {
 		}
 	})
 	f.space.countPairs(0, computed)
-	f.space.countSteps(f.pool.Rows, f.pool.Cols, 2*computed)
+	if lacking == 1 {
+		countRead[float64](&f.space.work, f.pool.Rows, f.pool.Cols, 2)
+		countCached[float64](&f.space.work, f.pool.Rows, f.pool.Cols, 2)
+	} else {
+		f.space.countSteps(f.pool.Rows, f.pool.Cols, 2*computed)
+	}
 	f.forgetSteps()
 }
 
@@ -288,7 +304,9 @@ func (f *bait[T]) forgetSteps() {
 // features for two vectors.
 func (f *bait[T]) stepAll(from, to int) {
 	set, d := simd.For[float64](), f.pool.Cols
-	var u, z [cachedRows]float64
+	dots := f.dots.Get().(*[2 * cachedRows]float64)
+	defer f.dots.Put(dots)
+	u, z := dots[:cachedRows], dots[cachedRows:]
 	for ; from < to; from += cachedRows {
 		n := min(cachedRows, to-from)
 		part := f.pool.Slice(from, from+n)
@@ -325,67 +343,4 @@ func (f *bait[T]) restart() {
 	if f.base.root.Rows > 0 {
 		f.inner = congruence(f.base.root, f.moments)
 	}
-}
-
-// variances computes c and v of rows for S = I: c = ‖ψ‖² and v = ψᵀ AMAᵀ ψ, second
-// moments of posterior features, as in the paper. A symmetric form is twice that
-// of its upper triangle with half the diagonal. bounds, if there are any, learn the
-// ψ of all rows.
-func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *baitBounds) {
-	upper, triangle := transposed(f.base.root), halfOf(f.inner)
-	countRead[float64](&f.space.work, rows.Rows, rows.Cols, triangle.Rows+upper.Rows) // a triangle: half a product
-	block := min(conditionedBlock, rows.Rows)
-	features, products := matrix.New[float64](block, rows.Cols), matrix.New[float64](block, rows.Cols)
-	for from := 0; from < rows.Rows && !f.space.Cancelled(); from += conditionedBlock {
-		part := rows.Slice(from, min(from+conditionedBlock, rows.Rows))
-		if upper.Rows > 0 {
-			linalg.MulUpper(features.Slice(0, part.Rows), part, upper)
-			part = features.Slice(0, part.Rows)
-		}
-		linalg.MulUpper(products.Slice(0, part.Rows), part, triangle)
-		twiceRowDots(v[from:from+part.Rows], part, products)
-		linalg.RowNorms(c[from:from+part.Rows], part)
-		if bounds != nil {
-			bounds.learn(from, part, rows, f.base.root)
-		}
-	}
-}
-
-// transposed returns the transpose of a square matrix.
-func transposed(m matrix.Dense[float64]) matrix.Dense[float64] {
-	t := matrix.New[float64](m.Cols, m.Rows)
-	for i := range m.Rows {
-		for j, v := range m.Row(i) {
-			t.Row(j)[i] = v
-		}
-	}
-	return t
-}
-
-// halfOf returns a triangular T with xᵀTx = ½·xᵀmx for a symmetric m.
-func halfOf(m matrix.Dense[float64]) matrix.Dense[float64] {
-	t := m.Clone()
-	for i := range t.Rows {
-		clear(t.Row(i)[:i])
-		t.Row(i)[i] /= 2
-	}
-	return t
-}
-
-// congruence returns a·m·aᵀ.
-func congruence(a, m matrix.Dense[float64]) matrix.Dense[float64] {
-	half, full := matrix.New[float64](a.Rows, m.Cols), matrix.New[float64](a.Rows, a.Rows)
-	linalg.Gemm(half, 1, a, linalg.NoTrans, m, linalg.NoTrans, 0)
-	linalg.Gemm(full, 1, half, linalg.NoTrans, a, linalg.Trans, 0)
-	return full
-}
-
-// twiceRowDots writes twice the product of row i of a and row i of b to dst.
-func twiceRowDots(dst []float64, a, b matrix.Dense[float64]) {
-	set := simd.For[float64]()
-	overPieces(len(dst), cachedRows, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			dst[i] = 2 * set.Dot(a.Row(i), b.Row(i))
-		}
-	})
 }

@@ -33,6 +33,10 @@ const (
 	// done for all rows, for restSteps steps at first, and longer each time.
 	shortLife = 8
 	restSteps = 16
+	// What is read of each row beside its bytes when its bounds follow a step, and
+	// when they are compared.
+	followed     = 4 * 8
+	boundedBytes = 2*8 + 1
 )
 
 type baitBounds struct {
@@ -56,19 +60,20 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 		high: alloc[float64](s, n), low: alloc[float64](s, n), tops: make([]pieceTop, pieces(n, readPiece))}
 }
 
-// learn takes the ψ of the rows from the one numbered from on. Where they are
-// products with A they are off by rounding.
-func (b *baitBounds) learn(from int, psi, phi, a matrix.Dense[float64]) {
-	set := simd.For[float64]()
-	share := 0.0
-	if a.Rows > 0 {
-		share = 16 * float64(a.Rows+64) * math.Ldexp(1, -53) * math.Sqrt(set.SumSquares(a.Data))
+// rounding is how far ψ = Aφ may be off, as a share of ‖φ‖.
+func (b *baitBounds) rounding(a matrix.Dense[float64]) float64 {
+	if a.Rows == 0 {
+		return 0
 	}
-	overPieces(psi.Rows, cachedRows, func(_, start, end int) {
-		for i := start; i < end; i++ {
-			b.rows.set(from+i, psi.Row(i), share*math.Sqrt(set.SumSquares(phi.Row(from+i))))
-		}
-	})
+	return 16 * float64(a.Rows+64) * math.Ldexp(1, -53) * math.Sqrt(simd.For[float64]().SumSquares(a.Data))
+}
+
+// off is how far ψ of a row φ may be off.
+func (b *baitBounds) off(rounding float64, phi []float64) float64 {
+	if rounding == 0 {
+		return 0
+	}
+	return rounding * math.Sqrt(simd.For[float64]().SumSquares(phi))
 }
 
 // restart takes the values of all rows.
@@ -125,6 +130,7 @@ func (b *baitBounds) score(row int, offset float64) float64 {
 // date then.
 func (f *bait[T]) bestByBounds() bool {
 	f.boundAll()
+	f.space.countPass(len(f.scores), boundedBytes)
 	best := f.settle(largestTops(f.bounds.tops))
 	list := f.reaching(best)
 	for len(list) > 0 && list[0].c >= best {

@@ -63,15 +63,6 @@ func allocBytes(n int) []int8 {
 	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(matrix.Alloc[float32](n/4)))), n)
 }
 
-// fill rounds all rows.
-func (b *byteRows) fill(rows matrix.Dense[float64]) {
-	overPieces(rows.Rows, readPiece, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			b.set(i, rows.Row(i), 0)
-		}
-	})
-}
-
 // set rounds row i. The row itself may be off by extra.
 func (b *byteRows) set(i int, row []float64, extra float64) {
 	k := b.k[i*b.width:][:len(row)]
@@ -83,16 +74,17 @@ func (b *byteRows) set(i int, row []float64, extra float64) {
 	}
 	step := largest / largestByte
 	perStep := 1 / step
-	rest, norm := 0.0, 0.0
+	var rests [8]float64 // sums that need not wait for each other
 	for j, v := range row {
 		n := math.RoundToEven(v * perStep)
 		k[j] = int8(n)
 		d := v - n*step
-		rest += d * d
-		norm += v * v
+		rests[j%len(rests)] += d * d
 	}
+	set := simd.For[float64]()
+	rest, norm := math.Sqrt(set.Sum(rests[:])), math.Sqrt(set.SumSquares(row))
 	b.step[i] = step
-	b.off[i] = extra + max(math.Sqrt(rest), (math.Sqrt(norm)+math.Sqrt(rest))/1024)*(1+1.0/1024)
+	b.off[i] = extra + max(rest, (norm+rest)/1024)*(1+1.0/1024)
 }
 
 // largestOf returns the largest magnitude, NaN if there is a NaN: as integers,
@@ -137,6 +129,11 @@ func (q *byteQuery) set(w []float64) {
 	}
 	q.rough = 1024 * math.Sqrt(rest) * (1 + 1.0/65536)
 	q.reach = math.Sqrt(norm)*(1+1.0/65536) + q.rough
+}
+
+// count counts a pass that reads all bytes, and so many beside them for each row.
+func (b *byteRows) count(w *Work, beside int) {
+	w.Bytes += float64(len(b.k)) + float64(beside*len(b.step))
 }
 
 // dots writes ⟨k, m⟩ of the rows from from on to dst.

@@ -76,3 +76,10 @@ func TestBytesOfNothing(t *testing.T) {
 		t.Errorf("the bound with a vector that has a NaN is %v", bound)
 	}
 }
+
+// fill rounds all rows.
+func (b *byteRows) fill(rows matrix.Dense[float64]) {
+	for i := range rows.Rows {
+		b.set(i, rows.Row(i), 0)
+	}
+}

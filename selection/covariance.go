@@ -27,6 +27,7 @@ import (
 // once and goes on with single ones.
 type covariance struct {
 	note   func(format string, args ...any)
+	work   *Work // counts what is read
 	dim    int
 	sigma2 float64
 	root   matrix.Dense[float64] // base = rootᵀ·root, if it has rows
@@ -36,8 +37,8 @@ type covariance struct {
 	dots   []float64             // scratch
 }
 
-func newCovariance(dim int, sigma2 float64, note func(string, ...any)) *covariance {
-	return &covariance{dim: dim, sigma2: sigma2, note: note}
+func newCovariance[T matrix.Float](s *Space[T], dim int, sigma2 float64) *covariance {
+	return &covariance{dim: dim, sigma2: sigma2, note: s.Note, work: &s.work}
 }
 
 // observe computes S anew from all selected rows, in the cheaper of two ways.
@@ -92,6 +93,7 @@ func (s *covariance) forget() {
 // apply writes S·x to dst.
 func (s *covariance) apply(dst, x []float64) {
 	set := simd.For[float64]()
+	countCached[float64](s.work, s.root.Rows+2*(s.less.Rows+len(s.sign)), s.dim, 2) // a triangle has half the numbers
 	switch {
 	case s.root.Rows > 0:
 		clear(dst)
@@ -132,6 +134,7 @@ func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
 	if s.root.Rows > 0 {
 		factor, sign = s.root, 1
 	}
+	countRead[float64](s.work, rows.Rows, rows.Cols, 2*factor.Rows)
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), factor.Rows)
 	for from := 0; from < rows.Rows; from += conditionedBlock {
 		to := min(from+conditionedBlock, rows.Rows)

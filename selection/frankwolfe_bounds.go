@@ -26,6 +26,10 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
+// boundBytes is what is read of each row beside its bytes: step, off, g₀ and the
+// number of its r₀, norm, and whether it is open.
+const boundBytes = 4*8 + 4 + 1
+
 type frankWolfeBounds struct {
 	rows *byteRows
 	now  *byteQuery // r
@@ -52,8 +56,6 @@ func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool matrix.Dense[float64]
 	if rows == nil {
 		return nil
 	}
-	rows.fill(pool)
-	countRead[float64](&s.work, pool.Rows, pool.Cols, 6) // a row is rounded, and two norms are summed
 	n := pool.Rows
 	s.bytes += int64(8 * n)
 	return &frankWolfeBounds{rows: rows, now: rows.newQuery(), dots: make([]int32, n), tops: make([]pieceTop, pieces(n, readPiece)),
@@ -91,15 +93,6 @@ func (b *frankWolfeBounds) take(r []float64) {
 	b.vectors = append(b.vectors, r...)
 }
 
-// product is at least the product of a row with r.
-func (b *frankWolfeBounds) product(row int) float64 {
-	p := b.rough(row) + b.share[b.when[row]]*b.miss[row] + b.rows.off[row]*b.width[b.when[row]]
-	if p != p {
-		return math.Inf(1)
-	}
-	return p
-}
-
 // rough is the product of a row with r, rounded.
 func (b *frankWolfeBounds) rough(row int) float64 {
 	return b.now.step * b.rows.step[row] * float64(b.dots[row])
@@ -129,7 +122,7 @@ func (f *frankWolfeFeatures[T]) scoreByBounds() {
 			computed.Add(int64(f.scoreReaching(best, from, to)))
 		}
 	})
-	f.space.countBytes(b.rows)
+	b.rows.count(&f.space.work, boundBytes)
 	f.countScores(computed.Load())
 	if computed.Load() > int64(f.pool.Rows/fullShare) {
 		b.rest, b.nextRest = b.nextRest, 2*b.nextRest
@@ -140,11 +133,18 @@ func (f *frankWolfeFeatures[T]) scoreByBounds() {
 func (f *frankWolfeFeatures[T]) boundPiece(piece, from, to int) {
 	b := f.bounds
 	b.rows.dots(b.dots[from:to], b.now, from)
+	dots, step, off := b.dots[from:to], b.rows.step[from:to], b.rows.off[from:to]
+	miss, when, norm := b.miss[from:to], b.when[from:to], f.c[from:to]
+	scores, open := f.scores[from:to], f.space.limits.open[from:to]
 	top := pieceTop{row: -1, c: math.Inf(-1)}
-	for i := from; i < to; i++ {
-		f.scores[i] = perNorm(b.product(i), f.c[i])
-		if f.scores[i] > top.c && f.space.limits.open[i] {
-			top = pieceTop{i, f.scores[i]}
+	for i, dot := range dots {
+		product := b.now.step*step[i]*float64(dot) + b.share[when[i]]*miss[i] + off[i]*b.width[when[i]]
+		if product != product {
+			product = math.Inf(1)
+		}
+		scores[i] = perNorm(product, norm[i])
+		if scores[i] > top.c && open[i] {
+			top = pieceTop{from + i, scores[i]}
 		}
 	}
 	b.tops[piece] = top

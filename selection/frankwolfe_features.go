@@ -36,23 +36,33 @@ func newFrankWolfeFeatures[T matrix.Float](s *Space[T], name string) (Forward, e
 	d := pool.Cols
 	f := &frankWolfeFeatures[T]{space: s, pool: pool, train: train, c: alloc[float64](s, pool.Rows),
 		u: make([]float64, d), v: make([]float64, d), rest: make([]float64, d), scores: alloc[float64](s, pool.Rows)}
-	f.survey(pool, f.c)
-	if s.Mode() == TP {
-		f.survey(train, make([]float64, train.Rows))
-	}
 	f.bounds = newFrankWolfeBounds(s, pool)
+	f.survey(pool, f.c, f.bounds)
+	if s.Mode() == TP {
+		f.survey(train, make([]float64, train.Rows), nil)
+	}
 	return f, nil
 }
 
-// survey writes the norms of rows to c and adds rows to u and norms to r.
-func (f *frankWolfeFeatures[T]) survey(rows matrix.Dense[float64], c []float64) {
+// surveyed is the number of rows that are summed up one after the other.
+const surveyed = 2048
+
+// survey writes the norms of rows to c and adds rows to u and norms to r. bounds,
+// if there are any, learn the rows.
+func (f *frankWolfeFeatures[T]) survey(rows matrix.Dense[float64], c []float64, bounds *frankWolfeBounds) {
 	set := simd.For[float64]()
 	countRead[float64](&f.space.work, rows.Rows, rows.Cols, 3)
-	sums := matrix.New[float64](pieces(rows.Rows, scanPiece), rows.Cols)
-	overPieces(rows.Rows, scanPiece, func(piece, from, to int) {
+	if bounds != nil {
+		countCached[float64](&f.space.work, rows.Rows, rows.Cols, 6) // a row is rounded, and two norms are summed
+	}
+	sums := matrix.New[float64](pieces(rows.Rows, surveyed), rows.Cols)
+	overPieces(rows.Rows, surveyed, func(piece, from, to int) {
 		for i := from; i < to; i++ {
 			c[i] = math.Sqrt(set.SumSquares(rows.Row(i)))
 			set.Axpy(sums.Row(piece), rows.Row(i), 1)
+			if bounds != nil {
+				bounds.rows.set(i, rows.Row(i), 0)
+			}
 		}
 	})
 	for piece := range sums.Rows {
@@ -101,12 +111,13 @@ func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
 		overPieces(f.pool.Rows, readPiece, func(_, from, to int) { f.scoreAll(from, to) })
 		f.countScores(int64(f.pool.Rows))
 	}
+	f.space.countPass(f.pool.Rows, 16) // the scores, twice
 	return bestDirection(f.scores, f.space.limits.open)
 }
 
 func (f *frankWolfeFeatures[T]) countScores(rows int64) {
 	f.space.countPairs(0, rows)
-	f.space.countSteps(int(rows), f.pool.Cols, rows)
+	countRead[float64](&f.space.work, int(rows), f.pool.Cols, 2)
 }
 
 // scoreAll computes the scores of the rows from from to to-1.

@@ -33,9 +33,11 @@ type maxDetFeatures[T matrix.Float] struct {
 	done        []int32   // how many of the changes of cov are in c
 	w           []float64
 	products    sync.Pool  // of *[readPiece]float64
-	fresh       []pieceTop // of each piece, the best row that is up to date
-	heavy       bool       // the latest step that passed over rows had to bring many up to date
-	eager       int        // steps that are to be done for every row, all of which are up to date
+	tops        []pieceTop // of each piece, the row of largest bound, or the best that is up to date
+	visits      atomic.Int64
+	computed    atomic.Int64 // products of these visits
+	heavy       bool         // the latest step that passed over rows had to bring many up to date
+	eager       int          // steps that are to be done for every row, all of which are up to date
 }
 
 const (
@@ -69,51 +71,59 @@ func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64)
 		return nil, err
 	}
 	s.bytes += int64(4 * pool.Rows)
-	f := &maxDetFeatures[T]{space: s, pool: pool, train: train, cov: newCovariance(pool.Cols, sigma2, s.Note),
+	f := &maxDetFeatures[T]{space: s, pool: pool, train: train, cov: newCovariance(s, pool.Cols, sigma2),
 		c: wideNorms(s, pool), done: make([]int32, pool.Rows), w: make([]float64, pool.Cols),
-		fresh: make([]pieceTop, pieces(pool.Rows, readPiece))}
+		tops: make([]pieceTop, pieces(pool.Rows, readPiece))}
 	f.products.New = func() any { return new([readPiece]float64) }
 	return f, nil
 }
 
-// Next returns the row of largest variance, which is its score. In each piece the
-// row of largest bound is brought up to date; then all those whose bound is
-// above the best of these.
+// Next returns the row of largest variance, which is its score. The rows of the
+// largest bounds are brought up to date; then all those whose bound is above the
+// best of these.
 func (f *maxDetFeatures[T]) Next() (Choice, error) {
-	var visited, computed atomic.Int64
-	catchUp := func(row int) {
-		if steps := f.catchUp(row); steps > 0 {
-			visited.Add(1)
-			computed.Add(steps)
-		}
-	}
+	overPieces(f.pool.Rows, readPiece, func(piece, from, to int) { f.tops[piece] = f.largestBound(from, to) })
+	best := f.settle(largestTops(f.tops))
+	var scanned atomic.Int64
 	overPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
-		f.fresh[piece] = pieceTop{row: -1}
-		if row := f.largestBound(from, to); row >= 0 {
-			catchUp(row)
-			f.fresh[piece].offer(row, f.c[row])
+		bound := f.tops[piece]
+		f.tops[piece] = best
+		if bound.row < 0 || !best.mayYieldTo(from, bound.c) {
+			return
 		}
-	})
-	best := f.best()
-	overPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
-		top := best
+		scanned.Add(int64(to - from))
 		for row := from; row < to; row++ {
-			if top.mayYieldTo(row, f.c[row]) && f.space.limits.open[row] {
-				catchUp(row)
-				top.offer(row, f.c[row])
+			if f.tops[piece].mayYieldTo(row, f.c[row]) && f.space.limits.open[row] {
+				f.catchUp(row)
+				f.tops[piece].offer(row, f.c[row])
 			}
 		}
-		f.fresh[piece] = top
 	})
-	f.space.countPairs(0, computed.Load())
-	countRead[float64](&f.space.work, int(visited.Load()), f.pool.Cols, 0)
-	f.space.work.Flops += 2 * float64(computed.Load()) * float64(f.pool.Cols)
-	f.weigh(visited.Load())
-	best = f.best()
+	f.space.countPass(f.pool.Rows+int(scanned.Load()), 8)
+	f.weigh(f.count())
+	best = bestOf(f.tops)
 	if math.IsNaN(best.c) {
 		return Choice{}, &RowError{Set: "pool", Row: best.row, What: "score", Value: best.c}
 	}
 	return Choice{Row: best.row, Score: best.c}, nil
+}
+
+// settle brings rows up to date and returns the best of them.
+func (f *maxDetFeatures[T]) settle(list []pieceTop) pieceTop {
+	overPieces(len(list), 1, func(i, _, _ int) {
+		f.catchUp(list[i].row)
+		list[i].c = f.c[list[i].row]
+	})
+	return bestOf(list)
+}
+
+// count adds the visits since the last call to the work that is counted, and
+// returns how many they were.
+func (f *maxDetFeatures[T]) count() int64 {
+	visits, computed := f.visits.Swap(0), f.computed.Swap(0)
+	f.space.countPairs(0, computed)
+	f.space.countSteps(int(visits), f.pool.Cols, computed)
+	return visits
 }
 
 // weigh has the next steps done for every row if this one and the one before had
@@ -129,28 +139,32 @@ func (f *maxDetFeatures[T]) weigh(visited int64) {
 				f.catchUp(row)
 			}
 		})
+		f.count()
 		f.eager = eagerSteps
 	}
 	f.heavy = true
 }
 
-// largestBound returns the open row of largest c, -1 if none is open.
-func (f *maxDetFeatures[T]) largestBound(from, to int) int {
+// largestBound returns the open row of largest c. Where the largest of all is not
+// open, these are gone through one by one.
+func (f *maxDetFeatures[T]) largestBound(from, to int) pieceTop {
+	open := f.space.limits.open
+	if i := simd.For[float64]().ArgMax(f.c[from:to]); i >= 0 && open[from+i] {
+		return pieceTop{from + i, f.c[from+i]}
+	}
 	top := pieceTop{row: -1}
 	for row := from; row < to; row++ {
-		if f.c[row] > top.c || top.row < 0 {
-			if f.space.limits.open[row] {
-				top = pieceTop{row, f.c[row]}
-			}
+		if (f.c[row] > top.c || top.row < 0) && open[row] {
+			top = pieceTop{row, f.c[row]}
 		}
 	}
-	return top.row
+	return top
 }
 
-// best returns the best of all pieces; one that is NaN comes first.
-func (f *maxDetFeatures[T]) best() pieceTop {
+// bestOf returns the best of a list; one that is NaN comes first.
+func bestOf(list []pieceTop) pieceTop {
 	best := pieceTop{row: -1}
-	for _, t := range f.fresh {
+	for _, t := range list {
 		if t.row >= 0 && math.IsNaN(t.c) {
 			return t
 		}
@@ -161,13 +175,14 @@ func (f *maxDetFeatures[T]) best() pieceTop {
 	return best
 }
 
-// catchUp brings the variance of a row up to date and returns how many steps
-// it lacked.
-func (f *maxDetFeatures[T]) catchUp(row int) int64 {
+// catchUp brings the variance of a row up to date.
+func (f *maxDetFeatures[T]) catchUp(row int) {
 	steps := len(f.cov.sign) - int(f.done[row])
 	if steps == 0 {
-		return 0
+		return
 	}
+	f.visits.Add(1)
+	f.computed.Add(int64(steps))
 	set, u := simd.For[float64](), f.products.Get().(*[readPiece]float64)
 	for from := int(f.done[row]); from < len(f.cov.sign); from += len(u) {
 		to := min(from+len(u), len(f.cov.sign))
@@ -178,7 +193,6 @@ func (f *maxDetFeatures[T]) catchUp(row int) int64 {
 	}
 	f.products.Put(u)
 	f.done[row] = int32(len(f.cov.sign))
-	return int64(steps)
 }
 
 // Add conditions on many rows as matrix products, on few one by one.
@@ -195,6 +209,9 @@ func (f *maxDetFeatures[T]) Add(candidates []int) error {
 	}
 	for _, x := range candidates {
 		f.add(rowOf(f.pool, f.train, x))
+		if x < f.pool.Rows {
+			f.catchUp(x) // its bound would stand before those of the rows around it
+		}
 	}
 	return nil
 }

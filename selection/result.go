@@ -27,12 +27,12 @@ type Result struct {
 	Computed float64
 }
 
-// Work is what a selection has read and computed: features, and what stands for
-// them where bounds rule out rows. What is kept for each row beside its features
-// is not counted.
+// Work is what a selection has read and computed: features, what stands for them
+// where bounds rule out rows, and what is kept for each row beside its features.
 type Work struct {
-	Bytes float64 // read from memory; what is used again while it is in the cache counts once
-	Flops float64 // floating-point operations
+	Bytes  float64 // read from memory, or from a cache that all cores share
+	Cached float64 // read from a core's own cache: what is used again soon, and passes over little
+	Flops  float64 // floating-point operations
 }
 
 // Rows returns the pool rows of the batch, in the order in which they were

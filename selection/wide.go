@@ -37,9 +37,14 @@ func widened[T matrix.Float](s *Space[T], m matrix.Dense[T]) matrix.Dense[float6
 	return wide
 }
 
-// wideNorms returns the squared norms of features.
-func wideNorms[T matrix.Float](s *Space[T], features matrix.Dense[float64]) []float64 {
-	norms := alloc[float64](s, features.Rows)
-	linalg.RowNorms(norms, features)
+// wideNorms returns the squared norms of the pool's features.
+func wideNorms[T matrix.Float](s *Space[T], pool matrix.Dense[float64]) []float64 {
+	norms := alloc[float64](s, pool.Rows)
+	if known, ok := any(s.pool.diag).([]float64); ok {
+		copy(norms, known)
+	} else {
+		linalg.RowNorms(norms, pool)
+		countRead[float64](&s.work, pool.Rows, pool.Cols, 2)
+	}
 	return norms
 }

@@ -1,0 +1,124 @@
+package selection
+
+// What BAIT computes anew of all rows, for S = I: c = ‖ψ‖² and v = ψᵀ AMAᵀ ψ, second
+// moments of posterior features, as in the paper. A symmetric form is twice that of
+// its upper triangle with half the diagonal; and A is a triangle itself. Some rows at
+// a time go through all of it while they are in the cache.
+
+import (
+	"sync"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+const (
+	varianceRows = 84 // rows at a time: whole tiles of products
+	upperCols    = 64 // columns of a triangle at a time
+	// rowGap keeps rows apart that would lie 4 KiB, or a multiple, from each other:
+	// they would fall into the same few lines of the first-level cache.
+	rowGap = 8
+)
+
+// variances writes c and v of rows. bounds, if there are any, learn the ψ of all
+// rows.
+func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *baitBounds) {
+	toPsi, form := packUpper(transposed(f.base.root)), packUpper(halfOf(f.inner))
+	countRead[float64](&f.space.work, rows.Rows, rows.Cols, f.inner.Rows+f.base.root.Rows) // a triangle: half a product
+	countCached[float64](&f.space.work, 4*rows.Rows, rows.Cols, 1)                         // ψ twice and its product; c and v
+	var rounding float64
+	if bounds != nil {
+		rounding = bounds.rounding(f.base.root)
+		countCached[float64](&f.space.work, rows.Rows, rows.Cols, 6)
+	}
+	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
+	overPieces(rows.Rows, varianceRows, func(_, from, to int) {
+		if f.space.Cancelled() {
+			return
+		}
+		s := scratch.Get().(*varianceScratch)
+		defer scratch.Put(s)
+		psi := s.psi(rows.Slice(from, to), toPsi)
+		form.mul(s.product.Slice(0, psi.Rows), psi)
+		for i := range psi.Rows {
+			set := simd.For[float64]()
+			v[from+i] = 2 * set.Dot(psi.Row(i), s.product.Row(i))
+			c[from+i] = set.SumSquares(psi.Row(i))
+			if bounds != nil {
+				bounds.rows.set(from+i, psi.Row(i), bounds.off(rounding, rows.Row(from+i)))
+			}
+		}
+	})
+}
+
+// varianceScratch belongs to a piece of rows.
+type varianceScratch struct{ rows, conditioned, product matrix.Dense[float64] }
+
+func newVarianceScratch(cols int) *varianceScratch {
+	part := func() matrix.Dense[float64] {
+		return matrix.New[float64](varianceRows, cols+rowGap).Block(0, varianceRows, 0, cols)
+	}
+	return &varianceScratch{part(), part(), part()}
+}
+
+// psi returns ψ = Aφ of rows.
+func (s *varianceScratch) psi(rows matrix.Dense[float64], toPsi upperPacked) matrix.Dense[float64] {
+	phi := s.rows.Slice(0, rows.Rows)
+	matrix.Copy(phi, rows)
+	if len(toPsi) == 0 {
+		return phi
+	}
+	psi := s.conditioned.Slice(0, rows.Rows)
+	toPsi.mul(psi, phi)
+	return psi
+}
+
+// upperPacked is a matrix that is zero below its diagonal, some columns after the
+// other, each with the rows down to its last column.
+type upperPacked []*linalg.Packed[float64]
+
+func packUpper(u matrix.Dense[float64]) (list upperPacked) {
+	for from := 0; from < u.Cols; from += upperCols {
+		to := min(from+upperCols, u.Cols)
+		list = append(list, linalg.Pack(u.Block(0, to, from, to), linalg.NoTrans))
+	}
+	return list
+}
+
+// mul writes a·u to dst, in the calling goroutine.
+func (p upperPacked) mul(dst, a matrix.Dense[float64]) {
+	for i, part := range p {
+		from, to := i*upperCols, min((i+1)*upperCols, a.Cols)
+		part.Mul(dst.Block(0, a.Rows, from, to), 1, a.Block(0, a.Rows, 0, to))
+	}
+}
+
+// transposed returns the transpose of a square matrix.
+func transposed(m matrix.Dense[float64]) matrix.Dense[float64] {
+	t := matrix.New[float64](m.Cols, m.Rows)
+	for i := range m.Rows {
+		for j, v := range m.Row(i) {
+			t.Row(j)[i] = v
+		}
+	}
+	return t
+}
+
+// halfOf returns a triangular T with xᵀTx = ½·xᵀmx for a symmetric m.
+func halfOf(m matrix.Dense[float64]) matrix.Dense[float64] {
+	t := m.Clone()
+	for i := range t.Rows {
+		clear(t.Row(i)[:i])
+		t.Row(i)[i] /= 2
+	}
+	return t
+}
+
+// congruence returns a·m·aᵀ.
+func congruence(a, m matrix.Dense[float64]) matrix.Dense[float64] {
+	half, full := matrix.New[float64](a.Rows, m.Cols), matrix.New[float64](a.Rows, a.Rows)
+	linalg.Gemm(half, 1, a, linalg.NoTrans, m, linalg.NoTrans, 0)
+	linalg.Gemm(full, 1, half, linalg.NoTrans, a, linalg.Trans, 0)
+	return full
+}
