@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -19,6 +20,10 @@ func linalgSection(b *bench) {
 		gemm[float32](b, "sgemm-tn", 512, 256, 512, linalg.Trans, linalg.NoTrans, threads)
 		gemm[float32](b, "sgemm", 256, 10, 512, linalg.NoTrans, linalg.NoTrans, threads)
 		gemm[float64](b, "dgemm", 4096, 513, 512, linalg.NoTrans, linalg.NoTrans, threads)
+	}
+	if simd.For[float32]().Splits() {
+		splitGemm(b, 4096, 513, 512)
+		splitGemm(b, 256, 513, 512)
 	}
 	streams(b)
 	factorisations(b)
@@ -40,6 +45,15 @@ func gemm[T matrix.Float](b *bench, op string, m, k, n int, opA, opB linalg.Op, 
 	}
 	b.rate(op, fmt.Sprintf("%dx%dx%d", m, k, n), resource, threads, 2*float64(m*k*n), func() {
 		linalg.Gemm(c, 1, x, opA, y, opB, 0)
+	})
+}
+
+// splitGemm measures a product of split numbers, on all threads, against the limit
+// of multiply-adds, which it may exceed.
+func splitGemm(b *bench, m, k, n int) {
+	x, y, c := random[float32](m, k), random[float32](k, n), matrix.New[float32](m, n)
+	b.rate("sgemm-split", fmt.Sprintf("%dx%dx%d", m, k, n), fma32, linalg.Threads(), 2*float64(m*k*n), func() {
+		linalg.GemmSplit(c, 1, x, linalg.NoTrans, y, linalg.NoTrans, 0, nil)
 	})
 }
 
