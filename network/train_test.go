@@ -114,6 +114,25 @@ func train[T matrix.Float](t *testing.T, c Config, d Data[T]) (*MLP[T], History)
 	return net, history
 }
 
+// TestFloat32FollowsFloat64 trains the paper's networks in both precisions: wide
+// layers, whose products run on other code than those of the golden networks.
+func TestFloat32FollowsFloat64(t *testing.T) {
+	for _, preset := range []Config{ReLUPreset(), SiLUPreset()} {
+		for _, inputs := range []int{10, 100} {
+			preset.Training.Epochs = 3
+			_, want := train(t, preset, wave[float64](2, 512, 100, inputs, 1))
+			_, got := train(t, preset, wave[float32](2, 512, 100, inputs, 1))
+			for i, w := range want.Epochs {
+				g := got.Epochs[i]
+				if math.Abs(g.Loss-w.Loss) > 1e-4*w.Loss || math.Abs(g.ValidRMSE-w.ValidRMSE) > 1e-4*w.ValidRMSE {
+					t.Errorf("%v, %d inputs, epoch %d: loss %v and RMSE %v, in float64 %v and %v",
+						preset.Architecture.Activation, inputs, g.Number, g.Loss, g.ValidRMSE, w.Loss, w.ValidRMSE)
+				}
+			}
+		}
+	}
+}
+
 func TestTrainingIsTheSameForAnyNumberOfThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	configs := map[string]Config{
