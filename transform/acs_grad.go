@@ -73,8 +73,7 @@ func (e *withPosterior) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[float6
 		return nil, err
 	}
 	after := e.after.Matrix(rows.Rows, e.posterior.Dim())
-	e.posterior.apply(after, prior)
-	return []matrix.Dense[float64]{prior, after}, nil
+	return []matrix.Dense[float64]{prior, after}, e.posterior.apply(after, prior, rows)
 }
 
 // fisher is the product in kernel space: of the prior k and of k less what is

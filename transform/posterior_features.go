@@ -19,7 +19,8 @@ import (
 // small beside the result as well, since L^{-1}·L is 1 up to rounding.
 type featurePosterior struct {
 	of      kernel.FeatureMap[float64]
-	root    matrix.Dense[float64] // σλ·L^{-T}, an upper triangle
+	inverse *linalg.Upper[float64] // L^{-T}
+	factor  float64                // σλ
 	scratch kernel.Scratch[float64]
 }
 
@@ -36,14 +37,8 @@ func newFeaturePosterior(op string, m kernel.FeatureMap[float64], rows matrix.De
 		return nil, Fit{}, fmt.Errorf("%s: %w", op, err)
 	}
 	fit.FeatureSpace = true
-	p := &featurePosterior{of: m, root: gram} // gram has done its work
 	factor := math.Sqrt(sigma2) * fit.Lambda
-	for i := range l.Rows {
-		for j, v := range l.Row(i) {
-			p.root.Set(j, i, factor*v)
-		}
-	}
-	return p, fit, nil
+	return &featurePosterior{of: kernel.Unchecked(m), inverse: linalg.NewUpper(l, linalg.Trans), factor: factor}, fit, nil
 }
 
 func (p *featurePosterior) Inputs() int { return p.of.Inputs() }
@@ -54,13 +49,19 @@ func (p *featurePosterior) Features(dst, rows matrix.Dense[float64]) error {
 	if err != nil {
 		return err
 	}
-	p.apply(dst, features)
-	return nil
+	return p.apply(dst, features, rows)
 }
 
-// apply writes the features of the posterior to dst, from those of the kernel.
-func (p *featurePosterior) apply(dst, features matrix.Dense[float64]) {
-	linalg.MulUpper(dst, features, p.root)
+// apply writes the features of the posterior to dst, from those of the kernel on
+// the rows. All of a row's features enter its last one, so that a number that is
+// not finite shows there; looking for it in all rows would take longer.
+func (p *featurePosterior) apply(dst, features, rows matrix.Dense[float64]) error {
+	p.inverse.Mul(dst, p.factor, features)
+	last := dst.Block(0, dst.Rows, max(0, dst.Cols-1), dst.Cols)
+	if _, _, found := linalg.FirstNotFinite(last); found {
+		return kernel.CheckRows(rows, p.Inputs())
+	}
+	return nil
 }
 
 // featureGram returns ΦᵀΦ, block by block.

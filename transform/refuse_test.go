@@ -76,6 +76,28 @@ func TestRowsThatCannotBeFitted(t *testing.T) {
 	}
 }
 
+// Rows of the posterior of a linear kernel, whose numbers show only in its features.
+func TestRowsThatAreNotFinite(t *testing.T) {
+	k, train := kernel.NewLinear[float64](33), normalRows(40, 33)
+	post, _, err := transform.Posterior(k, train, 1)
+	grad, _, errGrad := transform.ACSGrad(k, train, 1, transform.Paper)
+	if err != nil || errGrad != nil {
+		t.Fatal(err, errGrad)
+	}
+	for name, k := range map[string]kernel.Kernel[float64]{"post": post, "acs-grad": grad} {
+		for _, value := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for _, column := range []int{0, 17, 32} {
+				bad, dst := normalRows(kernel.BlockRows+9, 33), make([]float64, kernel.BlockRows+9)
+				bad.Set(kernel.BlockRows+5, column, value)
+				var row *kernel.RowError
+				if err := k.Diag(dst, bad); !errors.As(err, &row) || row.Row != kernel.BlockRows+5 || row.Column != column {
+					t.Errorf("%s, %v in column %d: error %v", name, value, column, err)
+				}
+			}
+		}
+	}
+}
+
 // A network without biases whose neurons are all dead.
 func TestDegenerateKernel(t *testing.T) {
 	dead := &kerneltest.Network[float64]{SigmaW: 1, Activation: kerneltest.ReLU, Biases: [][]float64{make([]float64, 4), {0}}}

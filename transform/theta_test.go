@@ -15,7 +15,12 @@ import (
 func theta(t *testing.T, posterior *featurePosterior, fit Fit, normals string) matrix.Dense[float64] {
 	draws := golden.Matrix(t, normals)
 	theta := matrix.New[float64](draws.Rows, draws.Cols)
-	linalg.Gemm(theta, 1/fit.Lambda, posterior.root, linalg.NoTrans, draws, linalg.NoTrans, 0)
+	one, root := matrix.New[float64](draws.Rows, draws.Rows), matrix.New[float64](draws.Rows, draws.Rows)
+	for i := range one.Rows {
+		one.Set(i, i, 1)
+	}
+	posterior.inverse.Mul(root, posterior.factor/fit.Lambda, one)
+	linalg.Gemm(theta, 1, root, linalg.NoTrans, draws, linalg.NoTrans, 0)
 	return theta
 }
 

@@ -49,6 +49,26 @@ func randomSPD(r *rand.Rand, n int) matrix.Dense[float64] {
 	return a
 }
 
+func BenchmarkUpper(b *testing.B) {
+	for _, n := range []int{512, 2048} {
+		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
+		u, c := NewUpper(lowerOf(a, NoTrans), Trans), matrix.New[float64](n, n)
+		for _, threads := range []int{1, 2} {
+			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a, func(m matrix.Dense[float64]) { u.Mul(c, 1, m) })
+		}
+	}
+}
+
+func BenchmarkSyrk(b *testing.B) {
+	for _, n := range []int{512, 2048} {
+		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
+		c := matrix.New[float64](n, n)
+		for _, threads := range []int{1, 2} {
+			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a, func(m matrix.Dense[float64]) { Syrk(c, 1, m, Trans, 0) })
+		}
+	}
+}
+
 func BenchmarkCholesky(b *testing.B) {
 	for _, n := range []int{64, 128, 512, 2048} {
 		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)

@@ -69,24 +69,12 @@ func Syrk[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], op Op
 	MirrorLower(dst)
 }
 
-// MulUpper writes the product a·u to dst, for a square u that is zero below its
-// diagonal, at half the cost of Gemm. dst must not overlap a or u.
-func MulUpper[T matrix.Float](dst, a, u matrix.Dense[T]) {
-	dst.MustBeValid("linalg.MulUpper, destination")
-	a.MustBeValid("linalg.MulUpper, left operand")
-	u.MustBeValid("linalg.MulUpper, triangle")
-	matrix.MustMatch("linalg.MulUpper, triangle", u.Shape(), matrix.Shape{Rows: a.Cols, Cols: a.Cols})
-	matrix.MustMatch("linalg.MulUpper, destination", dst.Shape(), a.Shape())
-	multiply(dst, 1, a, NoTrans, u, NoTrans, 0, upperRight, nil)
-}
-
-// triangle says which elements of a product do not matter, or are not there.
-type triangle int
+// triangle says which elements of a product matter.
+type triangle bool
 
 const (
-	full       triangle = iota
-	lowerOnly           // of the product only those on and below the diagonal are promised
-	upperRight          // the right operand is zero below its diagonal
+	full      triangle = false
+	lowerOnly triangle = true // those on and below the diagonal
 )
 
 // multiply is Gemm on checked operands. With lowerOnly, only the elements
@@ -181,7 +169,7 @@ func (g *gemmJob[T]) cut(threads int) {
 	}
 	// Columns of a triangle are of unequal work, and rows that must be copied
 	// are copied for each part of the columns.
-	if g.shape != upperRight && !g.copyLeft {
+	if g.shape == full && !g.copyLeft {
 		g.colParts = min(threads, ceilDiv(g.panels, panelsPerPart))
 	}
 	wanted := partsPerThread * threads / g.colParts
@@ -205,21 +193,22 @@ func (g *gemmJob[T]) Do(part, slot int) {
 	row, col := part%g.rowParts, part/g.rowParts
 	r0, r1 := g.rowsBefore(row), g.rowsBefore(row+1)
 	p0, p1 := col*g.panels/g.colParts, (col+1)*g.panels/g.colParts
+	if g.shape == lowerOnly {
+		p1 = min(p1, ceilDiv(r1, g.set.TileCols()))
+	}
 	blocks := ceilDiv(p1-p0, g.maxPanels)
 	scratch := &g.scratch[slot]
 	// A thread goes down the rows of the same columns: what it has packed for
 	// the rows above serves again, if it is all there.
-	reuse := blocks == 1 && g.steps == 1 && scratch.holds == col
+	whole := blocks == 1 && g.steps == 1 && g.shape == full
+	reuse := whole && scratch.holds == col
 	scratch.holds = -1
 	for i := range blocks {
 		b := gemmBlock[T]{gemmJob: g, scratch: scratch, packed: reuse, r0: r0, r1: r1}
 		b.panel0, b.panel1 = p0+i*(p1-p0)/blocks, p0+(i+1)*(p1-p0)/blocks
-		if g.shape == lowerOnly && b.panel0*g.set.TileCols() >= r1 {
-			return
-		}
 		b.run(slot)
 	}
-	if blocks == 1 && g.steps == 1 {
+	if whole {
 		scratch.holds = col
 	}
 }
@@ -265,7 +254,7 @@ func (b *gemmBlock[T]) packAll() {
 	}
 	for k := b.k0; k < b.k1; k += rows {
 		for p := b.panel0; p < b.panel1; p++ {
-			b.pack(p, k, min(k+rows, b.k0+b.depth(p)))
+			b.pack(p, k, min(k+rows, b.k1))
 		}
 	}
 }
@@ -274,21 +263,8 @@ func (b *gemmBlock[T]) panel(p int) []T {
 	return b.scratch.panels[(p-b.panel0)*b.panelLen():][:b.panelLen()]
 }
 
-// depth is the number of products of the block that panel p has; those of a
-// triangle end at the diagonal.
-func (b *gemmBlock[T]) depth(p int) int {
-	end := b.k1
-	if b.shape == upperRight {
-		end = min(end, (p+1)*b.set.TileCols())
-	}
-	return max(0, end-b.k0)
-}
-
-// pack copies rows k0 to k1-1 of panel p, if there are any.
+// pack copies rows k0 to k1-1 of panel p.
 func (b *gemmBlock[T]) pack(p, k0, k1 int) {
-	if k0 >= k1 {
-		return
-	}
 	width := b.set.TileCols()
 	j0 := p * width
 	j1 := min(j0+width, b.dst.Cols)
@@ -302,45 +278,20 @@ func (b *gemmBlock[T]) pack(p, k0, k1 int) {
 	b.set.PackPanel(to, from.Data, from.Stride, k1-k0, j1-j0)
 }
 
-// multiplyRows works on rows r0 to r1-1 of dst, at most TileRows: on all panels
-// at once, or one by one if their sums end at different places.
+// multiplyRows works on rows r0 to r1-1 of dst, at most TileRows.
 func (b *gemmBlock[T]) multiplyRows(r0, r1 int) {
-	t := tileRow[T]{r0: r0, r1: r1, beta: b.beta, ahead: b.ahead(r1)}
-	t.left, t.rowStride, t.stepStride = b.leftRows(r0, r1)
+	left, rowStride, stepStride := b.leftRows(r0, r1)
+	beta := b.beta
 	if b.k0 > 0 {
-		t.beta = 1
+		beta = 1
 	}
-	if b.shape != upperRight {
-		b.multiplyPanels(t, b.panel0, b.panel1, b.k1-b.k0)
-		return
-	}
-	for p := b.panel0; p < b.panel1; p++ {
-		if k := b.depth(p); k > 0 {
-			b.multiplyPanels(t, p, p+1, k)
-			t.ahead = simd.Ahead{}
-		}
-	}
-}
-
-// tileRow is what the tiles of a few rows of dst have in common.
-type tileRow[T matrix.Float] struct {
-	r0, r1                int
-	left                  []T
-	rowStride, stepStride int
-	beta                  T
-	ahead                 simd.Ahead
-}
-
-// multiplyPanels works on panels p0 to p1-1, with k products each.
-func (b *gemmBlock[T]) multiplyPanels(t tileRow[T], p0, p1, k int) {
 	width := b.set.TileCols()
-	cols := min(p1*width, b.dst.Cols) - p0*width
+	first, end := b.panel0*width, min(b.panel1*width, b.dst.Cols)
 	if b.shape == lowerOnly {
-		cols = min(cols, t.r1-p0*width)
+		end = min(end, r1)
 	}
-	c := b.dst.Data[t.r0*b.dst.Stride+p0*width:]
-	panels := b.scratch.panels[(p0-b.panel0)*b.panelLen():]
-	b.set.MulTiles(c, b.dst.Stride, t.r1-t.r0, cols, b.alpha, t.left, t.rowStride, t.stepStride, panels, k, t.beta, t.ahead)
+	c := b.dst.Data[r0*b.dst.Stride+first:]
+	b.set.MulTiles(c, b.dst.Stride, r1-r0, end-first, b.alpha, left, rowStride, stepStride, b.scratch.panels, b.k1-b.k0, beta, b.ahead(r1))
 }
 
 // leftRows returns rows r0 to r1-1 of op(a), columns k0 to k1-1, with the distance

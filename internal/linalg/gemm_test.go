@@ -242,34 +242,3 @@ func TestEpilogueSeesEachElementOnce(t *testing.T) {
 		}
 	}
 }
-
-func TestMulUpper(t *testing.T) {
-	t.Run("float32", func(t *testing.T) { testMulUpper[float32](t, 1e-5) })
-	t.Run("float64", func(t *testing.T) { testMulUpper[float64](t, 1e-13) })
-}
-
-func testMulUpper[T matrix.Float](t *testing.T, tol float64) {
-	r := rand.New(rand.NewPCG(13, 14))
-	for _, shape := range [][2]int{{0, 5}, {5, 0}, {1, 1}, {3, 40}, {70, 33}, {300, 64}, {40, 700}} {
-		a, u, c := strided[T](r, shape[0], shape[1]), strided[T](r, shape[1], shape[1]), strided[T](r, shape[0], shape[1])
-		for i := range u.Rows {
-			clear(u.Row(i)[:i])
-		}
-		want, padding := plainGemm(c, 1, a, NoTrans, u, NoTrans, 0), paddingOf(c)
-		for _, procs := range []int{1, 3} {
-			withProcs(t, procs, func() { MulUpper(c, a, u) })
-			for i := range c.Rows {
-				for j := range c.Cols {
-					if got := float64(c.At(i, j)); !(math.Abs(got-want.At(i, j)) <= tol*(1+math.Abs(want.At(i, j)))*math.Sqrt(float64(shape[1]))) {
-						t.Fatalf("%v: [%d,%d] = %v, want %v", shape, i, j, got, want.At(i, j))
-					}
-				}
-			}
-			for i, v := range paddingOf(c) {
-				if v != padding[i] {
-					t.Fatalf("%v: wrote into the padding between rows", shape)
-				}
-			}
-		}
-	}
-}
