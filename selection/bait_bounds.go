@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -42,6 +43,7 @@ const (
 type baitBounds struct {
 	rows      *byteRows
 	w, p      *byteQuery
+	dots      sync.Pool // of *[2][readPiece]int32
 	high, low []float64
 	tops      []pieceTop // the row of largest bound of each piece
 	age       int        // steps since all rows were up to date
@@ -56,8 +58,10 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 	if rows == nil {
 		return nil
 	}
-	return &baitBounds{rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextRest: restSteps,
+	b := &baitBounds{rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextRest: restSteps,
 		high: alloc[float64](s, n), low: alloc[float64](s, n), tops: make([]pieceTop, pieces(n, readPiece))}
+	b.dots.New = func() any { return new([2][readPiece]int32) }
+	return b
 }
 
 // rounding is how far ψ = Aφ may be off, as a share of ‖φ‖.
@@ -94,9 +98,11 @@ func (b *baitBounds) follow(w, p []float64) bool {
 	b.w.set(w)
 	b.p.set(p)
 	overPieces(len(b.high), readPiece, func(_, from, to int) {
-		var u, z [readPiece]int32
-		b.rows.dotsPair(u[:to-from], z[:to-from], b.w, b.p, from)
-		b.widen(from, u[:to-from], z[:to-from])
+		dots := b.dots.Get().(*[2][readPiece]int32)
+		u, z := dots[0][:to-from], dots[1][:to-from]
+		b.rows.dotsPair(u, z, b.w, b.p, from)
+		b.widen(from, u, z)
+		b.dots.Put(dots)
 	})
 	return true
 }
@@ -106,9 +112,11 @@ func (b *baitBounds) widen(from int, us, zs []int32) {
 	n := len(us)
 	step, off := b.rows.step[from:][:n], b.rows.off[from:][:n]
 	high, low := b.high[from:][:n], b.low[from:][:n]
+	zs = zs[:n]
+	w, p := *b.w, *b.p
 	for i := range us {
-		u, z := b.w.step*step[i]*float64(us[i]), b.p.step*step[i]*float64(zs[i])
-		du, dz := b.w.reach*off[i], b.p.reach*off[i]
+		u, z := w.step*step[i]*float64(us[i]), p.step*step[i]*float64(zs[i])
+		du, dz := w.reach*off[i], p.reach*off[i]
 		far := math.Abs(u) + du
 		most := math.Abs(u)*dz + (math.Abs(z)+dz)*du
 		high[i] += u*z + most*(1+1.0/65536) + math.SmallestNonzeroFloat64*16

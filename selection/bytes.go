@@ -74,22 +74,43 @@ func (b *byteRows) set(i int, row []float64, extra float64) {
 	}
 	step := largest / largestByte
 	perStep := 1 / step
-	var rests [8]float64 // sums that need not wait for each other
-	for j, v := range row {
-		n := math.RoundToEven(v * perStep)
-		k[j] = int8(n)
-		d := v - n*step
-		rests[j%len(rests)] += d * d
-	}
-	set := simd.For[float64]()
-	rest, norm := math.Sqrt(set.Sum(rests[:])), math.Sqrt(set.SumSquares(row))
+	norm := math.Sqrt(simd.For[float64]().SumSquares(row))
+	rest := math.Sqrt(roundBytes(k, row, perStep, step))
 	b.step[i] = step
 	b.off[i] = extra + max(rest, (norm+rest)/1024)*(1+1.0/1024)
+}
+
+// roundBytes writes the rounded numbers of a row to k and returns ‖δ‖². A number
+// below 2⁵¹ that 1.5·2⁵² is added to loses its digits behind the point, and is left,
+// whole and with its sign, in the last bits. The two sums do not wait for each other.
+func roundBytes(k []int8, row []float64, perStep, step float64) float64 {
+	const shift = 3 << 51
+	even, odd := 0.0, 0.0
+	for len(row) >= 2 && len(k) >= 2 {
+		v, w := row[0], row[1]
+		n, m := v*perStep+shift, w*perStep+shift
+		k[0], k[1] = int8(math.Float64bits(n)), int8(math.Float64bits(m))
+		v -= (n - shift) * step
+		w -= (m - shift) * step
+		even += v * v
+		odd += w * w
+		k, row = k[2:], row[2:]
+	}
+	for j, v := range row {
+		n := v*perStep + shift
+		k[j] = int8(math.Float64bits(n))
+		v -= (n - shift) * step
+		even += v * v
+	}
+	return even + odd
 }
 
 // largestOf returns the largest magnitude, NaN if there is a NaN: as integers,
 // numbers without sign are in the order of their size, and NaN comes last.
 func largestOf(v []float64) float64 {
+	if set := simd.For[float64](); finiteSum(v) {
+		return max(v[set.ArgMax(v)], -set.Min(v))
+	}
 	largest := uint64(0)
 	for _, x := range v {
 		largest = max(largest, math.Float64bits(x)&^(1<<63))

@@ -110,6 +110,7 @@ func (c *clusters[T]) sum() []clusterSum {
 			}
 		}
 	}
+	c.space.countPass(c.space.PoolSize(), 4+1)
 	c.overParts(c.space.PoolSize(), func(part, from, to int) { c.sumPool(parts[part*n:(part+1)*n], changed, from, to) })
 	if c.target != nil {
 		c.overParts(len(c.target.dist), func(part, from, to int) { c.sumTarget(parts[part*n:(part+1)*n], from, to) })
@@ -133,6 +134,10 @@ func (c *clusters[T]) partSums(n int) []clusterSum {
 	return c.parts[:sumParts*n]
 }
 
+// sameRows is the number of rows that are looked at together: mostly all of them
+// are as they were.
+const sameRows = 64
+
 // changed says which clusters are not what they were when it was called last.
 func (c *clusters[T]) changed() []bool {
 	n, open, label := len(c.centres), c.space.limits.open, c.pool.label
@@ -148,11 +153,18 @@ func (c *clusters[T]) changed() []bool {
 		return all
 	}
 	var lists [sumParts][]int32
+	c.space.countPass(len(label), 2*4+2)
 	c.overParts(len(label), func(part, from, to int) {
-		for row := from; row < to; row++ {
-			if was, now := c.seen[row], label[row]; was != now || c.seenOpen[row] != open[row] {
-				lists[part] = append(lists[part], was, now)
-				c.seen[row], c.seenOpen[row] = now, open[row]
+		for first := from; first < to; first += sameRows {
+			last := min(first+sameRows, to)
+			if slices.Equal(c.seen[first:last], label[first:last]) && slices.Equal(c.seenOpen[first:last], open[first:last]) {
+				continue
+			}
+			for row := first; row < last; row++ {
+				if was, now := c.seen[row], label[row]; was != now || c.seenOpen[row] != open[row] {
+					lists[part] = append(lists[part], was, now)
+					c.seen[row], c.seenOpen[row] = now, open[row]
+				}
 			}
 		}
 	})
@@ -224,6 +236,7 @@ func (c *clusters[T]) choose(row int, score float64) Choice {
 func (c *clusters[T]) sumOne(label int32) clusterSum {
 	var parts [sumParts]clusterSum
 	selected := c.space.limits.selected
+	c.space.countPass(c.space.PoolSize(), 4)
 	c.overParts(c.space.PoolSize(), func(part, from, to int) {
 		for row := from; row < to; row++ {
 			if c.pool.label[row] == label && !selected[row] {

@@ -63,6 +63,11 @@ func countCached[U matrix.Float](w *Work, rows, cols, flops int) {
 }
 
 func bytesOf[U matrix.Float](rows, cols int) float64 {
+	return float64(rows) * float64(cols) * float64(bytesEach[U]())
+}
+
+// bytesEach is the size of a number.
+func bytesEach[U matrix.Float]() int {
 	var zero U
-	return float64(rows) * float64(cols) * float64(unsafe.Sizeof(zero))
+	return int(unsafe.Sizeof(zero))
 }

@@ -73,6 +73,7 @@ func (f *nearest[T]) addOne(candidate int, label int32) error {
 	f.lower(f.fresh, label)
 	f.space.countPairs(int64(len(f.dist)), int64(len(f.dist)))
 	f.space.countRead(len(f.dist), f.of.rows.Cols, 3)
+	f.space.countPass(len(f.dist), 2*bytesEach[T]()) // old and new distances
 	return nil
 }
 

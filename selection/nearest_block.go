@@ -81,6 +81,8 @@ func (b *centreBlock[T]) addRange(from, to int) {
 	pairs := int64(to-from) * int64(b.centres.Rows)
 	b.space.countPairs(pairs, pairs)
 	b.space.countRead(to-from, b.centres.Cols, 2*b.centres.Rows)
+	b.space.countCached(to-from, b.centres.Cols, 3)     // norms and nearest
+	b.space.countCached(3*(to-from), b.centres.Rows, 1) // the products
 }
 
 // addRows finds the nearest of the block for at most blockRows rows.

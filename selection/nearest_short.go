@@ -33,8 +33,8 @@ type shortNearest[T matrix.Float] struct {
 
 // shortScratch belongs to a piece of rows.
 type shortScratch struct {
-	low  [shortPiece]float32
-	left [shortPiece]int32
+	low, more [shortPiece]float32
+	left      [shortPiece]int32
 }
 
 func newShortNearest[T matrix.Float](f *nearest[T]) *shortNearest[T] {
@@ -77,7 +77,7 @@ func (f *shortNearest[T]) addOne(candidate int, label int32) {
 	set := simd.For[T]()
 	centre, _ := f.space.row(candidate)
 	coarse, fine := f.space.shortRow(candidate)
-	var listed, full atomic.Int64
+	var listed, full atomic.Int64 // numbers of fine rows, and whole rows, that were read
 	overPieces(len(f.dist), shortPiece, func(_, from, to int) {
 		scratch := f.scratch.Get().(*shortScratch)
 		defer f.scratch.Put(scratch)
@@ -99,8 +99,9 @@ func (f *shortNearest[T]) addOne(candidate int, label int32) {
 		full.Add(int64(len(left)))
 	})
 	f.space.countPairs(int64(len(f.dist)), full.Load())
-	countRead[float32](&f.space.work, len(f.dist), coarseCols, 3)
-	countRead[float32](&f.space.work, int(listed.Load()), fineCols, 3)
+	f.space.countPass(len(f.dist), 4*coarseCols+4) // with the limits
+	f.space.work.Flops += 3 * coarseCols * float64(len(f.dist))
+	countRead[float32](&f.space.work, int(listed.Load()), 1, 3)
 	f.space.countRead(int(full.Load()), f.of.rows.Cols, 3)
 	if full.Load() > int64(len(f.dist)/fullShare) {
 		f.rest = rests
@@ -117,31 +118,44 @@ func (f *shortNearest[T]) addPlain(candidate int, label int32) {
 }
 
 // near lists those of the rows from from to to-1, numbered from 0, that a
-// selected row may be nearer to than what they have, by its short rows. looked is
-// how many of the fine ones that took.
-func (f *shortNearest[T]) near(coarse, fine []float32, from, to int, scratch *shortScratch) (left []int32, looked int) {
+// selected row may be nearer to than what they have, by its short rows: first the
+// coarse ones, then more and more directions of those that are left. listed is how
+// many numbers of the fine rows that took.
+//
+// low is the squared distance less the limit. Each sum rounds it by 2⁻²³ of the
+// limit at most, which has more than 2⁻¹⁸ to spare.
+func (f *shortNearest[T]) near(coarse, fine []float32, from, to int, scratch *shortScratch) (left []int32, listed int) {
 	short, limit := simd.For[float32](), f.limit[from:to]
 	low, part := scratch.low[:to-from], f.rows.coarse.Slice(from, to)
 	short.SqDistRows(low, coarse, part.Data, part.Stride)
-	short.Axpy(low, limit, -1) // rounding leaves the sign
+	short.Axpy(low, limit, -1)
 	left = scratch.left[:short.AtMost(scratch.left[:], low, 0)]
 	part = f.rows.fine.Slice(from, to)
 	if len(left) > (to-from)/2 {
 		short.SqDistRows(low, fine, part.Data, part.Stride)
 		short.Axpy(low, limit, -1)
-		return scratch.left[:short.AtMost(scratch.left[:], low, 0)], to - from
+		return scratch.left[:short.AtMost(scratch.left[:], low, 0)], (to - from) * fineCols
 	}
-	short.SqDistListed(low[:len(left)], fine, part.Data, part.Stride, left)
-	return left[:keepNear(left, low, limit)], len(left)
+	first := coarseCols
+	for _, last := range [...]int{middleCols, fineCols} {
+		listed += len(left) * (last - first)
+		more := scratch.more[:len(left)]
+		short.SqDistListed(more, fine[first:last], part.Data[first:], part.Stride, left)
+		left = left[:keepNear(left, low, more)]
+		first = last
+	}
+	return left, listed
 }
 
-// keepNear moves those of the rows to the front whose bound is not above their
-// limit and returns their number. low belongs to the list, limit to all rows.
-func keepNear(list []int32, low, limit []float32) int {
+// keepNear adds more, which belongs to the list, to low, which belongs to all rows;
+// moves the rows to the front for which it is not positive then; and returns their
+// number.
+func keepNear(list []int32, low, more []float32) int {
 	n := 0
 	for i, row := range list {
 		list[n] = row
-		if low[i] <= limit[row] {
+		low[row] += more[i]
+		if low[row] <= 0 {
 			n++
 		}
 	}

@@ -62,29 +62,31 @@ type shortBlockOf[T matrix.Float] struct {
 	*shortNearest[T]
 	centres  matrix.Dense[T]
 	short    matrix.Dense[float32]
-	packed   *linalg.Packed[float32] // their leading directions
+	packed   *linalg.Packed[float32] // their leading directions C, and −½‖C‖²
 	first    int
-	norms    []float32 // of these, squared
-	farthest float64
+	farthest float64   // the largest ‖C‖
 	scratch  sync.Pool // of *settleScratch
 }
 
 func newShortBlock[T matrix.Float](f *shortNearest[T], centres matrix.Dense[T], short matrix.Dense[float32], first int) *shortBlockOf[T] {
-	leading := short.Block(0, short.Rows, 0, productCols)
-	b := &shortBlockOf[T]{shortNearest: f, centres: centres, short: short, packed: linalg.Pack(leading, linalg.Trans),
-		first: first, norms: make([]float32, short.Rows)}
-	b.scratch.New = func() any { return &settleScratch{products: matrix.New[float32](productRows, short.Rows)} }
-	linalg.RowNorms(b.norms, leading)
-	for _, v := range b.norms {
-		b.farthest = max(b.farthest, math.Sqrt(float64(v)))
+	b := &shortBlockOf[T]{shortNearest: f, centres: centres, short: short, first: first}
+	leading := matrix.New[float32](short.Rows, productCols+1)
+	for i := range short.Rows {
+		row := leading.Row(i)
+		copy(row, short.Row(i)[:productCols])
+		norm := simd.For[float32]().SumSquares(row)
+		row[productCols] = -norm / 2
+		b.farthest = max(b.farthest, math.Sqrt(float64(norm)))
 	}
+	b.packed = linalg.Pack(leading, linalg.Trans)
+	b.scratch.New = func() any { return newSettleScratch(short.Rows) }
 	return b
 }
 
 // addRows finds the nearest of the block for some rows and says whether that
 // took little.
 func (b *shortBlockOf[T]) addRows(from, to int) bool {
-	var listed, full atomic.Int64
+	var listed, full, gathered atomic.Int64
 	overPieces(to-from, groupedRows, func(_, first, last int) {
 		if b.space.Cancelled() {
 			return
@@ -92,40 +94,57 @@ func (b *shortBlockOf[T]) addRows(from, to int) bool {
 		scratch := b.scratch.Get().(*settleScratch)
 		b.settle(from+first, from+last, scratch)
 		listed.Add(int64(scratch.listed))
-		full.Add(int64(2*(last-first) + len(scratch.pairs)))
+		full.Add(int64(scratch.compared + len(scratch.pairs)))
+		gathered.Add(int64(scratch.gathered))
 		b.scratch.Put(scratch)
 	})
-	pairs := int64(to-from) * int64(b.centres.Rows)
+	rows, n, cols := to-from, b.centres.Rows, b.centres.Cols
+	pairs := int64(rows) * int64(n)
 	b.space.countPairs(pairs, full.Load())
 	work := &b.space.work
-	countRead[float32](work, to-from, productCols, 2*b.centres.Rows)
-	countRead[float32](work, to-from, fineCols-productCols, 0)
-	b.space.countRead(to-from, b.centres.Cols, 0)
-	work.Flops += 3 * (float64(listed.Load())*fineCols + float64(full.Load())*float64(b.centres.Cols))
-	took := full.Load()*int64(b.centres.Cols) + listed.Load()*fineCols
-	return took <= pairs*int64(b.centres.Cols)/plainShare
+	countRead[float32](work, rows, fineCols, 0)
+	work.Flops += 2 * productCols * float64(pairs)
+	countCached[float32](work, pieces(rows, productRows)*n, productCols, 0)
+	countCached[float32](work, 3*rows, n, 0) // the products
+	countCached[float32](work, int(listed.Load()), fineCols-productCols, 3)
+	b.space.countRead(rows+int(gathered.Load()), cols, 0)
+	b.space.countCached(int(full.Load()), cols, 3)
+	took := full.Load()*int64(cols) + listed.Load()*fineCols
+	return took <= pairs*int64(cols)/plainShare
 }
 
 // settleScratch holds the pairs of some rows and selected rows that are left.
 type settleScratch struct {
+	rows     matrix.Dense[float32] // leading directions of rows, and 1
 	products matrix.Dense[float32]
 	list     [blockCentres]int32
 	low      [blockCentres]float32
 	listed   int // pairs of which the fine short rows were compared
+	compared int // pairs of which the distances were computed
+	gathered int // selected rows that belong to pairs that are left
 	pairs    []pair
-	end      [blockCentres]int32 // of each selected row, where its pairs end in rows
-	rows     []int32             // of the pairs, by selected row
+	end      [blockCentres]int32 // of each selected row, where its pairs end in byCentre
+	byCentre []int32             // the rows of the pairs, by selected row
 }
 
 type pair struct{ row, centre int32 }
 
+func newSettleScratch(centres int) *settleScratch {
+	s := &settleScratch{rows: matrix.New[float32](productRows, productCols+1), products: matrix.New[float32](productRows, centres)}
+	for i := range productRows {
+		s.rows.Row(i)[productCols] = 1
+	}
+	return s
+}
+
 // settle finds the nearest selected row of the rows from from to to-1.
 func (b *shortBlockOf[T]) settle(from, to int, scratch *settleScratch) {
-	scratch.pairs, scratch.listed = scratch.pairs[:0], 0
+	scratch.pairs, scratch.listed, scratch.compared = scratch.pairs[:0], 0, 0
 	for first := from; first < to; first += productRows {
 		last := min(first+productRows, to)
-		products := scratch.products.Slice(0, last-first)
-		b.packed.Mul(products, -2, b.rows.fine.Block(first, last, 0, productCols))
+		rows, products := scratch.rows.Slice(0, last-first), scratch.products.Slice(0, last-first)
+		matrix.Copy(rows.Block(0, rows.Rows, 0, productCols), b.rows.fine.Block(first, last, 0, productCols))
+		b.packed.Mul(products, -2, rows)
 		for row := first; row < last; row++ {
 			for _, centre := range b.left(row, products.Row(row-first), scratch) {
 				scratch.pairs = append(scratch.pairs, pair{int32(row - from), centre})
@@ -135,48 +154,68 @@ func (b *shortBlockOf[T]) settle(from, to int, scratch *settleScratch) {
 	b.compareLeft(from, to, scratch)
 }
 
-// left returns the selected rows that may be nearer to a row than the two whose
-// short rows are nearest.
+// left compares a row with the selected row whose leading directions are nearest,
+// and with the one whose fine short row is; and returns those that may be nearer
+// still. products are ‖C‖² − 2⟨X, C⟩: what further directions add is added to them.
 func (b *shortBlockOf[T]) left(row int, products []float32, scratch *settleScratch) []int32 {
-	set := simd.For[float32]()
-	set.Axpy(products, b.norms, 1)
+	set, gap := simd.For[float32](), b.gap(row)
 	set.AtMost(scratch.list[:], products, set.Min(products))
-	b.compare(row, scratch.list[0])
+	nearest := scratch.list[0]
+	b.compare(row, nearest)
+	scratch.compared++
 
-	list := scratch.list[:set.AtMost(scratch.list[:], products, b.bound(row))]
+	list := scratch.list[:set.AtMost(scratch.list[:], products, b.bound(row, gap))]
 	low := scratch.low[:len(list)]
 	scratch.listed += len(list)
-	set.SqDistListed(low, b.rows.fine.Row(row), b.short.Data, b.short.Stride, list)
-	if len(list) > 0 {
-		b.compare(row, list[slices.Index(low, set.Min(low))])
+	set.SqDistListed(low, b.rows.fine.Row(row)[productCols:], b.short.Data[productCols:], b.short.Stride, list)
+	for i, centre := range list {
+		low[i] += products[centre]
 	}
-	n := 0
+	finest := nearest
+	if len(list) > 0 {
+		finest = list[slices.Index(low, set.Min(low))]
+	}
+	if finest != nearest {
+		b.compare(row, finest)
+		scratch.compared++
+	}
+	bound, n := b.bound(row, gap), 0
 	for i, centre := range list {
 		list[n] = centre
-		if low[i] <= b.limit[row] {
+		if low[i] <= bound && centre != nearest && centre != finest {
 			n++
 		}
 	}
 	return list[:n]
 }
 
-// bound is what the products of a row, with the norms of the selected rows added,
-// must exceed for the limit of the row to be exceeded: they lack the norm of the
-// row, and round, see centreBlock.rounding.
-func (b *shortBlockOf[T]) bound(row int) float32 {
+// bound is what the products of a row must exceed for the limit of the row to be
+// exceeded.
+func (b *shortBlockOf[T]) bound(row int, gap float64) float32 {
+	return math.Nextafter32(float32(float64(b.limit[row])+gap), math.MaxFloat32)
+}
+
+// gap is what products lack, the squared norm of the row, less what they round, see
+// centreBlock.rounding: of the two sums that it is for only one is there, so there is
+// room for the few roundings that come after.
+func (b *shortBlockOf[T]) gap(row int) float64 {
 	norm := float64(simd.For[float32]().SumSquares(b.rows.fine.Row(row)[:productCols]))
 	reach := math.Sqrt(norm) + b.farthest
-	slack := 3 * (productCols + 8) * math.Ldexp(1, -24) * reach * reach
-	return math.Nextafter32(float32(float64(b.limit[row])+slack-norm), math.MaxFloat32)
+	return 3*(productCols+8)*math.Ldexp(1, -24)*reach*reach - norm
 }
 
 // compareLeft computes the distances of the pairs that are left, selected row
 // after selected row: all of these do not fit into the cache.
 func (b *shortBlockOf[T]) compareLeft(from, to int, scratch *settleScratch) {
-	rows := scratch.byCentre(b.centres.Rows)
+	scratch.sort(b.centres.Rows)
+	scratch.gathered = 0
 	all, start := b.of.rows.Slice(from, to), int32(0)
 	for centre, end := range scratch.end[:b.centres.Rows] {
-		list := rows[start:end]
+		list := scratch.byCentre[start:end]
+		if len(list) == 0 {
+			continue
+		}
+		scratch.gathered++
 		dist := b.fresh[from:][:len(list)]
 		simd.For[T]().SqDistListed(dist, b.centres.Row(centre), all.Data, all.Stride, list)
 		for i, row := range list {
@@ -186,8 +225,8 @@ func (b *shortBlockOf[T]) compareLeft(from, to int, scratch *settleScratch) {
 	}
 }
 
-// byCentre sorts the rows of the pairs by selected row.
-func (s *settleScratch) byCentre(centres int) []int32 {
+// sort puts the rows of the pairs into the order of the selected rows.
+func (s *settleScratch) sort(centres int) {
 	end := s.end[:centres]
 	clear(end)
 	for _, p := range s.pairs {
@@ -198,12 +237,11 @@ func (s *settleScratch) byCentre(centres int) []int32 {
 		end[i] = start
 		start += n
 	}
-	s.rows = slices.Grow(s.rows[:0], len(s.pairs))[:len(s.pairs)]
+	s.byCentre = slices.Grow(s.byCentre[:0], len(s.pairs))[:len(s.pairs)]
 	for _, p := range s.pairs {
-		s.rows[end[p.centre]] = p.row
+		s.byCentre[end[p.centre]] = p.row
 		end[p.centre]++
 	}
-	return s.rows
 }
 
 // compare computes the distance of one row and one selected row.

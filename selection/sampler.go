@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -54,18 +55,16 @@ func (f *sampler[T]) weighByDistance() {
 // weighByDistanceAlone is weigh without calls, for what every step does.
 func (f *sampler[T]) weighByDistanceAlone() {
 	open := f.space.limits.open
+	f.space.countPass(len(f.weights), bytesEach[T]()+1+8) // the weights are read to be summed
 	overPieces(len(f.weights), scanPiece, func(piece, from, to int) {
 		dist, weights, open := f.pool.dist[from:to], f.weights[from:to], open[from:to]
-		sum := 0.0
 		for i, d := range dist {
-			w := 0.0
+			weights[i] = 0
 			if open[i] {
-				w = float64(d)
+				weights[i] = float64(d)
 			}
-			weights[i] = w
-			sum += w
 		}
-		f.pieces[piece] = sum
+		f.pieces[piece] = simd.For[float64]().Sum(weights)
 	})
 }
 

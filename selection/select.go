@@ -85,11 +85,12 @@ func (d *driver[T]) run(require []int) error {
 		d.space.Note("from step %d on, no candidate is better than others: they coincide with labelled or picked rows, or their features are zero; "+
 			"rows were picked in the order of their numbers", d.equal)
 	}
+	err := d.timed(&d.result.Timing.Report, d.report)
 	d.result.Notes = d.space.notes
 	d.result.Bytes = d.space.bytes
 	d.result.Work = d.space.work
 	d.result.Computed = d.space.computedShare()
-	return d.timed(&d.result.Timing.Report, d.report)
+	return err
 }
 
 func (d *driver[T]) timed(took *time.Duration, f func() error) error {
@@ -298,6 +299,7 @@ func (d *driver[T]) report() error {
 		if err := d.space.sqDist(dist, train, pick.Row); err != nil {
 			return err
 		}
+		d.space.countCached(len(dist), train.rows.Cols, 3)
 		for j, v := range dist {
 			if pick.Labelled < 0 || v < dist[pick.Labelled] {
 				pick.Labelled = j

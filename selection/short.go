@@ -42,7 +42,8 @@ import (
 
 const (
 	coarseCols   = 16   // directions of the rows that a step reads: one cache line
-	fineCols     = 96   // directions for what is left then
+	middleCols   = 48   // directions for what is left then
+	fineCols     = 96   // and then
 	leastCols    = 128  // features from which on short rows pay
 	sampledRows  = 1024 // rows that the directions are made for
 	directionFit = 4    // steps of the iteration for the directions
@@ -88,6 +89,8 @@ func newShortener[T matrix.Float](s *Space[T]) *shortener[T] {
 	h := &shortener[T]{scale: 1 / (1.001 * reach), gamma: 2 * (d + 8) * u, underflow: d * smallest,
 		share: math.Sqrt(fineCols) * (1.1*(d+4)*u + 3*math.Ldexp(1, -24))}
 	rows := sample(s.pool.rows)
+	s.countCached(rows.Rows, rows.Cols, rows.Cols)                          // half of a symmetric product
+	s.countCached(directionFit*fineCols, rows.Cols, 2*rows.Cols+4*fineCols) // products, and Gram and Schmidt's
 	h.fit(matrix.Converted[float64](rows))
 	if h.leaves(rows, s.selections()) > pays.left {
 		return nil
@@ -140,6 +143,7 @@ func (s *Space[T]) shortRows(of *set[T]) shortened {
 		rows = shortened{allocMatrix[float32](s, n, coarseCols), allocMatrix[float32](s, n, fineCols)}
 		s.shortener().shorten(rows.fine, of.rows)
 		s.countRead(n, of.rows.Cols, 2*fineCols)
+		countRead[float32](&s.work, n, coarseCols, 0) // to copy them
 		overPieces(n, scanPiece, func(_, from, to int) {
 			matrix.Copy(rows.coarse.Slice(from, to), rows.fine.Block(from, to, 0, coarseCols))
 		})

@@ -160,7 +160,9 @@ func TestTargetRowsHaveShortRows(t *testing.T) {
 
 // TestWorkIsCounted holds what the plain version counts against what it does: it
 // reads all rows for their norms, the pool for the training rows, and the pool
-// again for every pick.
+// again for every pick. Beside that it reads from the cache: the pool and the
+// products for the training rows; for every pick distances, once to lower them and
+// twice to find the largest, and labels; and the training rows for the report.
 func TestWorkIsCounted(t *testing.T) {
 	alwaysShort(t)
 	const pool, train, batch, cols = 5000, 200, 50, 150
@@ -168,7 +170,9 @@ func TestWorkIsCounted(t *testing.T) {
 	p := Problem[float32]{Pool: hardMatrix[float32](f, pool, 1), Train: hardMatrix[float32](f, train, 2), Mode: TP, Batch: batch, Plain: true}
 	plain, err := Select(t.Context(), MaxDist[float32]{}, p)
 	must(t, err)
-	want := Work{Bytes: 4 * cols * (pool + train + pool + batch*pool), Flops: cols * (2*(pool+train) + 2*train*pool + 3*batch*pool)}
+	want := Work{Bytes: 4 * cols * (pool + train + pool + batch*pool),
+		Cached: 4 * (cols*pool + 3*pool*train + batch*pool*(2+2+1) + batch*train*cols),
+		Flops:  cols*(2*(pool+train)+2*train*pool+3*pool+3*batch*pool+3*batch*train) + 3*pool*train}
 	if plain.Work != want {
 		t.Errorf("the plain version counts %+v, want %+v", plain.Work, want)
 	}

@@ -191,6 +191,7 @@ func (s *Space[T]) SqDist(dst []T, candidate int) error {
 // Best returns the open row of largest score, the lowest of equal ones. A score
 // that is NaN is an error.
 func (s *Space[T]) Best(score []T) (Choice, error) {
+	s.countPass(len(score), 2*bytesEach[T]())
 	row, err := bestOpen(score, s.limits.open)
 	if err != nil {
 		return Choice{}, err
