@@ -39,6 +39,7 @@ func testPageEdges[T Float](t *testing.T) {
 				place := func(i int, x []T) []T { return slice(pages[i], x) }
 				rowsAtEdge(s, r, n%37, place)
 				tileAtEdge(s, r, n, place)
+				blocksAtEdge(s, r, n, place)
 			}
 		}
 	}
@@ -65,6 +66,24 @@ func tileAtEdge[T Float](s *Set[T], r *rand.Rand, n int, place func(i int, x []T
 		s.PackPanel(panel, place(1, random[T](r, (k-1)*(cols+1)+cols)), cols+1, k, cols)
 		s.PackPanelT(panel, place(1, random[T](r, (cols-1)*(k+1)+k)), k+1, k, cols)
 	}
+}
+
+// blocksAtEdge splits an operand in both ways and multiplies.
+func blocksAtEdge[T Float](s *Set[T], r *rand.Rand, n int, place func(i int, x []T) []T) {
+	if !s.Splits() {
+		return
+	}
+	rows, cols, tail := 1+n%BlockSide, 1+r.IntN(BlockSide), 1+n%3
+	if n%2 == 0 {
+		rows, cols = BlockSide, BlockSide
+	}
+	work := place(0, make([]T, BlockWork))
+	src := place(1, random[T](r, rows*cols))
+	left, right := make([]uint32, BlockWords), make([]uint32, BlockWords)
+	s.SplitRows(left, src, cols, rows, cols, work)
+	s.SplitCols(right, BlockWords, src, cols, rows, cols, work)
+	tailA, tailB := place(2, random[T](r, rows*tail)), place(3, random[T](r, tail*BlockSide))
+	s.MulBlocks(place(1, make([]T, rows*cols)), cols, rows, cols, 1, left, right, tailA, tailB, tail, BlockSide, 1, work)
 }
 
 // page is memory between two pages that cannot be touched.
