@@ -10,7 +10,6 @@ package selection
 
 import (
 	"math"
-	"slices"
 
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -23,11 +22,6 @@ type clusters[T matrix.Float] struct {
 	pool    *nearest[T]
 	target  *nearest[T] // nil: the pool is the target
 	size    Size
-
-	sums     []clusterSum // as they were last computed
-	parts    []clusterSum // scratch
-	seen     []int32      // the labels that sums are for; nil: there are no sums
-	seenOpen []bool       // the open rows that they are for
 }
 
 // Size is what a row adds to the size of its cluster.
@@ -93,88 +87,26 @@ type clusterSum struct {
 // place for every cluster.
 const sumParts = 8
 
-// sum computes all clusters. Those that no row has joined or left, and in which
-// the same rows are open, are as they were; the others are computed anew.
-func (c *clusters[T]) sum() []clusterSum {
-	if c.target != nil {
-		c.seen = nil // sums over other rows: all anew
-	}
+// sumAll computes all clusters where other rows are the target.
+func (c *clusters[T]) sumAll() []clusterSum {
 	n := len(c.centres)
-	changed := c.changed()
-	parts := c.partSums(n)
-	for i, anew := range changed {
-		if anew {
-			c.sums[i] = clusterSum{top: -1}
-			for part := range sumParts {
-				parts[part*n+i] = clusterSum{top: -1}
-			}
-		}
+	parts := make([]clusterSum, (sumParts+1)*n)
+	for i := range parts {
+		parts[i].top = -1
 	}
-	c.space.countPass(c.space.PoolSize(), 4+1)
-	c.overParts(c.space.PoolSize(), func(part, from, to int) { c.sumPool(parts[part*n:(part+1)*n], changed, from, to) })
-	if c.target != nil {
-		c.overParts(len(c.target.dist), func(part, from, to int) { c.sumTarget(parts[part*n:(part+1)*n], from, to) })
-	}
-	for i, anew := range changed {
-		if anew {
-			for part := range sumParts {
-				c.merge(&c.sums[i], parts[part*n+i])
-			}
-		}
-	}
-	return c.sums
-}
-
-// partSums returns scratch for the sums of n clusters over each part.
-func (c *clusters[T]) partSums(n int) []clusterSum {
-	if len(c.parts) < sumParts*n {
-		c.parts = make([]clusterSum, sumParts*2*n)
-		c.space.bytes += int64(len(c.parts)) * 24
-	}
-	return c.parts[:sumParts*n]
-}
-
-// sameRows is the number of rows that are looked at together: mostly all of them
-// are as they were.
-const sameRows = 64
-
-// changed says which clusters are not what they were when it was called last.
-func (c *clusters[T]) changed() []bool {
-	n, open, label := len(c.centres), c.space.limits.open, c.pool.label
-	for len(c.sums) < n {
-		c.sums = append(c.sums, clusterSum{top: -1}) // no row has joined it yet
-	}
-	if c.seen == nil {
-		c.seen, c.seenOpen = slices.Clone(label), slices.Clone(open)
-		all := make([]bool, n)
-		for i := range all {
-			all[i] = true
-		}
-		return all
-	}
-	var lists [sumParts][]int32
-	c.space.countPass(len(label), 2*4+2)
-	c.overParts(len(label), func(part, from, to int) {
-		for first := from; first < to; first += sameRows {
-			last := min(first+sameRows, to)
-			if slices.Equal(c.seen[first:last], label[first:last]) && slices.Equal(c.seenOpen[first:last], open[first:last]) {
-				continue
-			}
-			for row := first; row < last; row++ {
-				if was, now := c.seen[row], label[row]; was != now || c.seenOpen[row] != open[row] {
-					lists[part] = append(lists[part], was, now)
-					c.seen[row], c.seenOpen[row] = now, open[row]
-				}
-			}
+	sums, parts := parts[:n], parts[n:]
+	c.overParts(c.space.PoolSize(), func(part, from, to int) {
+		for row := from; row < to; row++ {
+			c.count(&parts[part*n+int(c.pool.label[row])], row)
 		}
 	})
-	changed := make([]bool, n)
-	for _, list := range lists {
-		for _, i := range list {
-			changed[i] = true
+	c.overParts(len(c.target.dist), func(part, from, to int) { c.sumTarget(parts[part*n:(part+1)*n], from, to) })
+	for i := range sums {
+		for part := range sumParts {
+			c.merge(&sums[i], parts[part*n+i])
 		}
 	}
-	return changed
+	return sums
 }
 
 func (c *clusters[T]) overParts(rows int, work func(part, from, to int)) {
@@ -183,22 +115,18 @@ func (c *clusters[T]) overParts(rows int, work func(part, from, to int)) {
 	}
 }
 
-// sumPool adds the rows from from to to-1 to those clusters that have changed.
-func (c *clusters[T]) sumPool(sums []clusterSum, changed []bool, from, to int) {
-	open, selected, label := c.space.limits.open, c.space.limits.selected, c.pool.label
-	for row := from; row < to; row++ {
-		if !changed[label[row]] || selected[row] {
-			continue
-		}
-		d := c.pool.dist[row]
-		s := &sums[label[row]]
-		s.rows++
-		if c.target == nil {
-			s.size += c.weight(row) * c.size.of(float64(d))
-		}
-		if open[row] && (s.top < 0 || d > c.pool.dist[s.top]) {
-			s.top = row
-		}
+// count adds a row of the pool to its cluster.
+func (c *clusters[T]) count(s *clusterSum, row int) {
+	if c.space.limits.selected[row] {
+		return
+	}
+	d := c.pool.dist[row]
+	s.rows++
+	if c.target == nil {
+		s.size += c.weight(row) * c.size.of(float64(d))
+	}
+	if c.space.limits.open[row] && (s.top < 0 || d > c.pool.dist[s.top]) {
+		s.top = row
 	}
 }
 

@@ -27,9 +27,67 @@ func (m LCMD[T]) Name() string {
 }
 
 // Init starts with no clusters.
-func (m LCMD[T]) Init(s *Space[T]) (Forward, error) { return &lcmd[T]{newClusters(s, m.Size)}, nil }
+func (m LCMD[T]) Init(s *Space[T]) (Forward, error) {
+	return &lcmd[T]{clusters: newClusters(s, m.Size)}, nil
+}
 
-type lcmd[T matrix.Float] struct{ *clusters[T] }
+// lcmd knows the rows of each cluster. Rows join one only when it comes into being,
+// and then leave it one by one. So a size that was computed earlier is not below
+// what it is now, in rounded sums too, which do not grow when a row is left out; and
+// few clusters need be summed up in a step. If other rows are the target, all are.
+type lcmd[T matrix.Float] struct {
+	*clusters[T]
+	members [][]int32    // of each cluster, in ascending order; some have left
+	sums    []clusterSum // as they were last computed
+}
+
+// Add makes the candidates centres, and sums up their clusters.
+func (f *lcmd[T]) Add(candidates []int) error {
+	first := len(f.centres)
+	if err := f.clusters.Add(candidates); err != nil || f.target != nil {
+		return err
+	}
+	f.members = append(f.members, make([][]int32, len(candidates))...)
+	f.sums = append(f.sums, make([]clusterSum, len(candidates))...)
+	for _, rows := range f.joined(first) {
+		for _, row := range rows {
+			label := f.pool.label[row]
+			f.members[label] = append(f.members[label], row)
+		}
+	}
+	for i := first; i < len(f.centres); i++ {
+		f.sumMembers(i)
+	}
+	return nil
+}
+
+// joined lists the rows whose centre has at least the label first.
+func (f *lcmd[T]) joined(first int) (lists [sumParts][]int32) {
+	label := f.pool.label
+	f.space.countPass(len(label), 4)
+	f.overParts(len(label), func(part, from, to int) {
+		for row := from; row < to; row++ {
+			if int(label[row]) >= first {
+				lists[part] = append(lists[part], int32(row))
+			}
+		}
+	})
+	return lists
+}
+
+// sumMembers computes one cluster, and forgets the rows that have left it.
+func (f *lcmd[T]) sumMembers(i int) clusterSum {
+	kept, sum := f.members[i][:0], clusterSum{top: -1}
+	f.space.countPass(len(f.members[i]), 4+4+bytesEach[T]()+2)
+	for _, row := range f.members[i] {
+		if int(f.pool.label[row]) == i {
+			kept = append(kept, row)
+			f.count(&sum, int(row))
+		}
+	}
+	f.members[i], f.sums[i] = kept, sum
+	return sum
+}
 
 // Next returns the farthest row of the largest cluster; its score is the squared
 // distance.
@@ -37,13 +95,13 @@ func (f *lcmd[T]) Next() (Choice, error) {
 	if f.empty() {
 		return f.firstByDiag()
 	}
-	sums := f.sum()
-	largest := math.Inf(-1)
-	for _, s := range sums {
-		if s.top >= 0 {
-			largest = max(largest, s.size)
-		}
+	var sums []clusterSum
+	if f.target == nil {
+		sums = f.sumLargest()
+	} else {
+		sums = f.sumAll()
 	}
+	largest := largestOpen(sums)
 	best := -1
 	for _, s := range sums {
 		if s.top >= 0 && s.size == largest && (best < 0 || f.farther(s.top, best)) {
@@ -52,6 +110,40 @@ func (f *lcmd[T]) Next() (Choice, error) {
 	}
 	d := float64(f.pool.dist[best])
 	return Choice{Row: best, Score: d, Cluster: f.describe(best, sums[f.pool.label[best]])}, nil
+}
+
+// sumLargest computes all clusters that can be the largest, and returns all; the
+// others are smaller than what it computed.
+func (f *lcmd[T]) sumLargest() []clusterSum {
+	first := 0
+	for i, s := range f.sums {
+		if s.size > f.sums[first].size {
+			first = i
+		}
+	}
+	least := math.Inf(-1)
+	if s := f.sumMembers(first); s.top >= 0 {
+		least = s.size
+	}
+	for i := range f.sums {
+		if i != first && f.sums[i].size >= least {
+			if s := f.sumMembers(i); s.top >= 0 {
+				least = max(least, s.size)
+			}
+		}
+	}
+	return f.sums
+}
+
+// largestOpen returns the size of the largest cluster with an open row.
+func largestOpen(sums []clusterSum) float64 {
+	largest := math.Inf(-1)
+	for _, s := range sums {
+		if s.top >= 0 {
+			largest = max(largest, s.size)
+		}
+	}
+	return largest
 }
 
 // farther orders rows by distance, then by number.
