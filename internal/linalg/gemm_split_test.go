@@ -123,28 +123,3 @@ func TestGemmSplitSteadyStateAllocatesNothing(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkGemmSplit(b *testing.B) {
-	for _, threads := range []int{1, 2} {
-		for _, s := range [][3]int{{4096, 513, 512}, {1024, 513, 512}, {256, 513, 512}} {
-			benchGemmSplit(b, threads, s, NoTrans, NoTrans)
-		}
-		benchGemmSplit(b, threads, [3]int{256, 512, 512}, NoTrans, Trans)
-		benchGemmSplit(b, threads, [3]int{513, 256, 512}, Trans, NoTrans)
-	}
-}
-
-func benchGemmSplit(b *testing.B, threads int, s [3]int, opA, opB Op) {
-	name := fmt.Sprintf("%dx%dx%d/%v-%v/threads=%d", s[0], s[1], s[2], opA, opB, threads)
-	b.Run(name, func(b *testing.B) {
-		SetThreads(threads)
-		defer SetThreads(0)
-		m, k, n := s[0], s[1], s[2]
-		shapeA, shapeB := opA.shape(m, k), opB.shape(k, n)
-		x, y, c := matrix.New[float32](shapeA.Rows, shapeA.Cols), matrix.New[float32](shapeB.Rows, shapeB.Cols), matrix.New[float32](m, n)
-		for b.Loop() {
-			GemmSplit(c, 1, x, opA, y, opB, 0, nil)
-		}
-		b.ReportMetric(2*float64(m*k*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-	})
-}

@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 534459d864038db6a23a1b09
+// sources 922829b6659a6504a217138c
 // content 46f4f83b628ad4de17d6dada

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 534459d864038db6a23a1b09
+// sources 922829b6659a6504a217138c
 // content a97859aed189f0d4b008e44b

@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 534459d864038db6a23a1b09
+// sources 922829b6659a6504a217138c
 // content 306a2264249645d0df8d56ce

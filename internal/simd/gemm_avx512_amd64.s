@@ -14793,5 +14793,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 534459d864038db6a23a1b09
+// sources 922829b6659a6504a217138c
 // content 338ae2737a47d536839eee0d

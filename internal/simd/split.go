@@ -18,14 +18,17 @@ const (
 	BlockWork = BlockSide * BlockSide
 )
 
-// splitLoops are the loops behind Products of split numbers; nil where the CPU
+// splitLoops are the loops behind products of split numbers; nil where the CPU
 // has no use for them.
 type splitLoops[T Float] struct {
-	rows func(dst *uint32, src *T, ld, blocks int)
-	cols func(dst *uint32, src *T, ld, blocks, step int)
-	turn func(tiles *uint32, n int)
-	mul  func(c *T, ldc, rows, cols int, alpha, beta T, a, b *uint32, blocks int, tailA, tailB *T, tail, tailWidth int, work *T)
+	rows, cols splitLoop[T]
+	turn       func(tiles *uint32, n int)
+	mul        func(c *T, ldc, rows, cols int, alpha, beta T, a, b *uint32, blocks int, tailA, tailB *T, tail, tailWidth int, work *T)
 }
+
+// splitLoop splits whole blocks that stand side by side, to places step bytes
+// apart.
+type splitLoop[T Float] func(dst *uint32, src *T, ld, blocks, step int)
 
 // Splits tells whether the set multiplies split numbers.
 func (s *Set[T]) Splits() bool { return s.split != nil }
@@ -33,43 +36,37 @@ func (s *Set[T]) Splits() bool { return s.split != nil }
 // SplitRows splits a left operand, at most BlockSide rows, into as many blocks
 // as cols needs, one after the other. Row i begins at src[i*ld].
 func (s *Set[T]) SplitRows(dst []uint32, src []T, ld, rows, cols int, work []T) {
-	mustHoldRows(len(src), rows, cols, ld)
-	whole := 0
-	if rows == BlockSide {
-		whole = cols / BlockSide
-	}
-	blocks := (cols + BlockSide - 1) / BlockSide
-	dst = dst[:blocks*BlockWords]
-	if whole > 0 {
-		s.split.rows(&dst[0], &src[0], ld, whole)
-	}
-	for i := whole; i < blocks; i++ {
-		s.fill(work, src[i*BlockSide:], ld, rows, min(BlockSide, cols-i*BlockSide))
-		s.split.rows(&dst[i*BlockWords], &work[0], BlockSide, 1)
-	}
+	s.split.rows.run(dst, BlockWords, src, ld, rows, cols, work)
 }
 
 // SplitCols splits a right operand, at most BlockSide rows, into as many blocks
 // as cols needs, step words apart. Row i begins at src[i*ld].
 func (s *Set[T]) SplitCols(dst []uint32, step int, src []T, ld, rows, cols int, work []T) {
+	s.split.cols.run(dst, step, src, ld, rows, cols, work)
+}
+
+// run splits all blocks: those that are not whole from a copy.
+func (f splitLoop[T]) run(dst []uint32, step int, src []T, ld, rows, cols int, work []T) {
+	if rows <= 0 || cols <= 0 || rows > BlockSide || step < BlockWords {
+		panic("simd: no block to split, or blocks that overlap")
+	}
 	mustHoldRows(len(src), rows, cols, ld)
-	whole := 0
+	blocks, whole := (cols+BlockSide-1)/BlockSide, 0
+	dst = dst[:(blocks-1)*step+BlockWords]
 	if rows == BlockSide {
 		whole = cols / BlockSide
 	}
-	blocks := (cols + BlockSide - 1) / BlockSide
-	dst = dst[:(blocks-1)*step+BlockWords]
 	if whole > 0 {
-		s.split.cols(&dst[0], &src[0], ld, whole, 4*step)
+		f(&dst[0], &src[0], ld, whole, 4*step)
 	}
 	for i := whole; i < blocks; i++ {
-		s.fill(work, src[i*BlockSide:], ld, rows, min(BlockSide, cols-i*BlockSide))
-		s.split.cols(&dst[i*step], &work[0], BlockSide, 1, 0)
+		fillBlock(work, src[i*BlockSide:], ld, rows, min(BlockSide, cols-i*BlockSide))
+		f(&dst[i*step], &work[0], BlockSide, 1, 0)
 	}
 }
 
-// fill copies rows to the work space, a whole block, with zeros around.
-func (s *Set[T]) fill(work, src []T, ld, rows, cols int) {
+// fillBlock copies rows to the work space, a whole block, with zeros around.
+func fillBlock[T Float](work, src []T, ld, rows, cols int) {
 	work = work[:BlockWork]
 	for i := range BlockSide {
 		row := work[i*BlockSide:][:BlockSide]

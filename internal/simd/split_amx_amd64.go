@@ -4,12 +4,12 @@
 
 package simd
 
-// splitRows splits blocks of 32 rows that stand side by side; see Set.SplitRows.
+// splitRows splits blocks that stand side by side, to places step bytes apart.
 //
 //go:noescape
-func splitRows(dst *uint32, src *float32, ld int, blocks int)
+func splitRows(dst *uint32, src *float32, ld int, blocks int, step int)
 
-// splitCols splits blocks of 32 columns that stand side by side to blocks that are step bytes apart; see Set.SplitCols.
+// splitCols splits blocks that stand side by side, to places step bytes apart.
 //
 //go:noescape
 func splitCols(dst *uint32, src *float32, ld int, blocks int, step int)
@@ -24,5 +24,5 @@ func turnTiles(tiles *uint32, n int)
 //go:noescape
 func mulBlocks(c *float32, ldc int, rows int, cols int, alpha float32, beta float32, a *uint32, b *uint32, blocks int, tailA *float32, tailB *float32, tail int, tailWidth int, work *float32)
 
-// sources 534459d864038db6a23a1b09
-// content 37441cf45a1cb17c591d32e7
+// sources 922829b6659a6504a217138c
+// content 015c26bd7ca604d62b179a36

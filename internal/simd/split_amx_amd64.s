@@ -4,34 +4,35 @@
 
 #include "textflag.h"
 
-// func splitRows(dst *uint32, src *float32, ld int, blocks int)
+// func splitRows(dst *uint32, src *float32, ld int, blocks int, step int)
 // Requires: AVX, AVX512F
-TEXT ·splitRows(SB), NOSPLIT, $0-32
+TEXT ·splitRows(SB), NOSPLIT, $0-40
 	MOVL         $0x00008000, AX
 	VPBROADCASTD AX, Z0
 	MOVL         $0xffff0000, AX
 	VPBROADCASTD AX, Z1
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	MOVQ         blocks+24(FP), DX
-	MOVQ         ld+16(FP), BX
-	SHLQ         $0x02, BX
+	MOVQ         ld+16(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         blocks+24(FP), BX
+	MOVQ         step+32(FP), SI
 
 block:
-	MOVQ CX, SI
-	MOVQ AX, DI
-	MOVQ $0x00000010, R8
+	MOVQ CX, DI
+	MOVQ AX, R8
+	MOVQ $0x00000010, R9
 
 upper:
-	VMOVUPS   (SI), Z2
-	VMOVUPS   64(SI), Z3
+	VMOVUPS   (DI), Z2
+	VMOVUPS   64(DI), Z3
 	VPADDD    Z0, Z2, Z5
 	VPANDD    Z1, Z5, Z5
 	VPADDD    Z0, Z3, Z6
 	VPANDD    Z1, Z6, Z6
 	VPSRLD    $0x10, Z5, Z4
 	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, (DI)
+	VMOVDQU32 Z4, (R8)
 	VSUBPS    Z5, Z2, Z2
 	VSUBPS    Z6, Z3, Z3
 	VPADDD    Z0, Z2, Z5
@@ -40,28 +41,28 @@ upper:
 	VPANDD    Z1, Z6, Z6
 	VPSRLD    $0x10, Z5, Z4
 	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, 2048(DI)
+	VMOVDQU32 Z4, 2048(R8)
 	VSUBPS    Z5, Z2, Z2
 	VSUBPS    Z6, Z3, Z3
 	VPSRLD    $0x10, Z2, Z2
 	VPORD     Z3, Z2, Z2
-	VMOVDQU32 Z2, 4096(DI)
-	ADDQ      BX, SI
-	ADDQ      $0x00000040, DI
-	DECQ      R8
+	VMOVDQU32 Z2, 4096(R8)
+	ADDQ      DX, DI
+	ADDQ      $0x00000040, R8
+	DECQ      R9
 	JNZ       upper
-	MOVQ      $0x00000010, R8
+	MOVQ      $0x00000010, R9
 
 lower:
-	VMOVUPS   (SI), Z2
-	VMOVUPS   64(SI), Z3
+	VMOVUPS   (DI), Z2
+	VMOVUPS   64(DI), Z3
 	VPADDD    Z0, Z2, Z5
 	VPANDD    Z1, Z5, Z5
 	VPADDD    Z0, Z3, Z6
 	VPANDD    Z1, Z6, Z6
 	VPSRLD    $0x10, Z5, Z4
 	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, (DI)
+	VMOVDQU32 Z4, (R8)
 	VSUBPS    Z5, Z2, Z2
 	VSUBPS    Z6, Z3, Z3
 	VPADDD    Z0, Z2, Z5
@@ -70,19 +71,19 @@ lower:
 	VPANDD    Z1, Z6, Z6
 	VPSRLD    $0x10, Z5, Z4
 	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, 2048(DI)
+	VMOVDQU32 Z4, 2048(R8)
 	VSUBPS    Z5, Z2, Z2
 	VSUBPS    Z6, Z3, Z3
 	VPSRLD    $0x10, Z2, Z2
 	VPORD     Z3, Z2, Z2
-	VMOVDQU32 Z2, 4096(DI)
-	ADDQ      BX, SI
-	ADDQ      $0x00000040, DI
-	DECQ      R8
+	VMOVDQU32 Z2, 4096(R8)
+	ADDQ      DX, DI
+	ADDQ      $0x00000040, R8
+	DECQ      R9
 	JNZ       lower
 	ADDQ      $0x00000080, CX
-	ADDQ      $0x00001800, AX
-	DECQ      DX
+	ADDQ      SI, AX
+	DECQ      BX
 	JNZ       block
 	VZEROUPPER
 	RET
@@ -96,14 +97,14 @@ TEXT ·splitCols(SB), NOSPLIT, $0-40
 	VPBROADCASTD AX, Z1
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
-	MOVQ         blocks+24(FP), DX
-	MOVQ         step+32(FP), BX
-	MOVQ         ld+16(FP), SI
-	SHLQ         $0x02, SI
+	MOVQ         ld+16(FP), DX
+	SHLQ         $0x02, DX
+	MOVQ         blocks+24(FP), BX
+	MOVQ         step+32(FP), SI
 
 block:
 	MOVQ CX, DI
-	MOVQ SI, R8
+	MOVQ DX, R8
 	SHLQ $0x04, R8
 	ADDQ CX, R8
 	MOVQ AX, R9
@@ -156,14 +157,14 @@ pair:
 	VPSRLD    $0x10, Z2, Z2
 	VPORD     Z3, Z2, Z2
 	VMOVDQU32 Z2, 5120(R9)
-	ADDQ      SI, DI
-	ADDQ      SI, R8
+	ADDQ      DX, DI
+	ADDQ      DX, R8
 	ADDQ      $0x00000040, R9
 	DECQ      R10
 	JNZ       pair
 	ADDQ      $0x00000080, CX
-	ADDQ      BX, AX
-	DECQ      DX
+	ADDQ      SI, AX
+	DECQ      BX
 	JNZ       block
 	VZEROUPPER
 	RET
@@ -697,5 +698,5 @@ DATA tileConfiguration<>+48(SB)/8, $0x1010101010101010
 DATA tileConfiguration<>+56(SB)/8, $0x0000000000000000
 GLOBL tileConfiguration<>(SB), RODATA|NOPTR, $64
 
-// sources 534459d864038db6a23a1b09
-// content c5ebbd5f08c7f6dd059e80f9
+// sources 922829b6659a6504a217138c
+// content d68f38094aea9ea2169b9ea8

@@ -214,5 +214,5 @@ func dotBytesAVX2(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX2(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 534459d864038db6a23a1b09
+// sources 922829b6659a6504a217138c
 // content 0f043ad0ed46c77a23d42623

@@ -4673,5 +4673,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 534459d864038db6a23a1b09
+// sources 922829b6659a6504a217138c
 // content 764c82d71299a7cf54c07f0e

@@ -224,5 +224,5 @@ func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 534459d864038db6a23a1b09
+// sources 922829b6659a6504a217138c
 // content 117b75984772fa371f9dbd84

@@ -4674,5 +4674,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 534459d864038db6a23a1b09
+// sources 922829b6659a6504a217138c
 // content 0053a6e2a3f51aa96f07d11b

@@ -31,26 +31,41 @@ func split(c *build.Context) {
 	mulBlocks(e)
 }
 
-// splitter cuts numbers into their three parts.
+// splitter cuts blocks that stand side by side into the parts of their numbers.
 type splitter struct {
 	emitter
-	half, digits reg.VecVirtual
+	half, digits              reg.VecVirtual
+	dst, src, ld, blocks, gap reg.Register
 }
 
-func (s splitter) begin(name, params, doc string) splitter {
-	text(s.Context, name, "func("+params+")")
-	s.Doc(name + " " + doc)
+func (s splitter) begin(name string) splitter {
+	text(s.Context, name, "func(dst *uint32, src *float32, ld, blocks, step int)")
+	s.Doc(name + " splits blocks that stand side by side, to places step bytes apart.")
 	s.Pragma("noescape")
-	s.half, s.digits = s.reg(), s.reg()
-	for _, constant := range []struct {
-		bits uint32
-		to   reg.VecVirtual
-	}{{0x8000, s.half}, {0xffff0000, s.digits}} {
-		word := s.GP32()
-		s.MOVL(operand.U32(constant.bits), word)
-		s.VPBROADCASTD(word, constant.to)
-	}
+	s.half, s.digits = s.constant(0x8000), s.constant(0xffff0000)
+	s.dst = s.Load(s.Param("dst"), s.GP64())
+	s.src = s.Load(s.Param("src"), s.GP64())
+	s.ld = bytesOf(s.emitter, "ld")
+	s.blocks = s.Load(s.Param("blocks"), s.GP64())
+	s.gap = s.Load(s.Param("step"), s.GP64())
 	return s
+}
+
+// end goes on to the next block, at the label "block".
+func (s splitter) end() {
+	s.ADDQ(operand.U32(4*side), s.src)
+	s.ADDQ(s.gap, s.dst)
+	s.DECQ(s.blocks)
+	s.JNZ(operand.LabelRef("block"))
+	s.VZEROUPPER()
+	s.RET()
+}
+
+func (s splitter) constant(bits uint32) reg.VecVirtual {
+	word, r := s.GP32(), s.reg()
+	s.MOVL(operand.U32(bits), word)
+	s.VPBROADCASTD(word, r)
+	return r
 }
 
 // pairs stores the three parts of 16 pairs, from two places, two tiles apart.
@@ -84,66 +99,47 @@ func (s splitter) leading(x reg.VecVirtual) reg.VecVirtual {
 
 // rows generates the left operand: rows of a block are rows of tiles.
 func (s splitter) rows() {
-	s = s.begin("splitRows", "dst *uint32, src *float32, ld, blocks int",
-		"splits blocks of 32 rows that stand side by side; see Set.SplitRows.")
-	dst := s.Load(s.Param("dst"), s.GP64())
-	src := s.Load(s.Param("src"), s.GP64())
-	blocks := s.Load(s.Param("blocks"), s.GP64())
-	ld, row, tile := bytesOf(s.emitter, "ld"), s.GP64(), s.GP64()
+	s = s.begin("splitRows")
+	row, tile := s.GP64(), s.GP64()
 	s.Label("block")
-	s.MOVQ(src, row)
-	s.MOVQ(dst, tile)
+	s.MOVQ(s.src, row)
+	s.MOVQ(s.dst, tile)
 	for half := 0; half < 2; half++ {
 		name := []string{"upper", "lower"}[half]
 		left := s.GP64()
 		s.MOVQ(operand.U32(side/2), left)
 		s.Label(name)
 		s.pairs(operand.Mem{Base: row}, operand.Mem{Base: row, Disp: 64}, operand.Mem{Base: tile})
-		s.ADDQ(ld, row)
+		s.ADDQ(s.ld, row)
 		s.ADDQ(operand.U32(64), tile)
 		s.DECQ(left)
 		s.JNZ(operand.LabelRef(name))
 	}
-	s.ADDQ(operand.U32(4*side), src)
-	s.ADDQ(operand.U32(blockBytes), dst)
-	s.DECQ(blocks)
-	s.JNZ(operand.LabelRef("block"))
-	s.VZEROUPPER()
-	s.RET()
+	s.end()
 }
 
 // cols generates the right operand: a row of a tile is two rows of the block.
 func (s splitter) cols() {
-	s = s.begin("splitCols", "dst *uint32, src *float32, ld, blocks, step int",
-		"splits blocks of 32 columns that stand side by side to blocks that are step bytes apart; see Set.SplitCols.")
-	dst := s.Load(s.Param("dst"), s.GP64())
-	src := s.Load(s.Param("src"), s.GP64())
-	blocks := s.Load(s.Param("blocks"), s.GP64())
-	step := s.Load(s.Param("step"), s.GP64())
-	ld, low, high, tile, left := bytesOf(s.emitter, "ld"), s.GP64(), s.GP64(), s.GP64(), s.GP64()
+	s = s.begin("splitCols")
+	low, high, tile, left := s.GP64(), s.GP64(), s.GP64(), s.GP64()
 	s.Label("block")
-	s.MOVQ(src, low)
-	s.MOVQ(ld, high)
+	s.MOVQ(s.src, low)
+	s.MOVQ(s.ld, high)
 	s.SHLQ(operand.U8(4), high)
-	s.ADDQ(src, high)
-	s.MOVQ(dst, tile)
+	s.ADDQ(s.src, high)
+	s.MOVQ(s.dst, tile)
 	s.MOVQ(operand.U32(side/2), left)
 	s.Label("pair")
 	for half := 0; half < 2; half++ {
 		s.pairs(operand.Mem{Base: low, Disp: 64 * half}, operand.Mem{Base: high, Disp: 64 * half},
 			operand.Mem{Base: tile, Disp: tileBytes * half})
 	}
-	s.ADDQ(ld, low)
-	s.ADDQ(ld, high)
+	s.ADDQ(s.ld, low)
+	s.ADDQ(s.ld, high)
 	s.ADDQ(operand.U32(64), tile)
 	s.DECQ(left)
 	s.JNZ(operand.LabelRef("pair"))
-	s.ADDQ(operand.U32(4*side), src)
-	s.ADDQ(step, dst)
-	s.DECQ(blocks)
-	s.JNZ(operand.LabelRef("block"))
-	s.VZEROUPPER()
-	s.RET()
+	s.end()
 }
 
 // turnTiles generates the transposition of tiles, pairs kept together: it makes
