@@ -134,10 +134,10 @@ func (f *shortNearest[T]) near(coarse, fine []float32, from, to int, scratch *sh
 	if len(left) > (to-from)/2 {
 		short.SqDistRows(low, fine, part.Data, part.Stride)
 		short.Axpy(low, limit, -1)
-		return scratch.left[:short.AtMost(scratch.left[:], low, 0)], (to - from) * fineCols
+		return scratch.left[:short.AtMost(scratch.left[:], low, 0)], (to - from) * part.Cols
 	}
 	first := coarseCols
-	for _, last := range [...]int{middleCols, fineCols} {
+	for _, last := range [...]int{middleCols, part.Cols} {
 		listed += len(left) * (last - first)
 		more := scratch.more[:len(left)]
 		short.SqDistListed(more, fine[first:last], part.Data[first:], part.Stride, left)

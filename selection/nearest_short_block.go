@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	productCols = 32  // leading directions in a product of short rows
-	productRows = 28  // rows of one: what stays in the cache
-	groupedRows = 512 // rows that a thread settles at a time: they stay in the cache too
+	productCols = middleCols // leading directions in a product of short rows
+	productRows = 28         // rows of one: what stays in the cache
+	groupedRows = 512        // rows that a thread settles at a time: they stay in the cache too
 	// plainShare is the share of the features of all pairs, one in so many, from
 	// which on a product of whole rows is faster. That is tried on the first rows
 	// of each stretch.
@@ -29,7 +29,7 @@ const (
 // addMany counts candidates as selected. Where short rows leave too many pairs,
 // the plain version takes over for some blocks.
 func (f *shortNearest[T]) addMany(candidates []int, first int) {
-	centres, short := f.space.gather(candidates), matrix.New[float32](len(candidates), fineCols)
+	centres, short := f.space.gather(candidates), matrix.New[float32](len(candidates), f.maker.fine)
 	for i, x := range candidates {
 		_, fine := f.space.shortRow(x)
 		copy(short.Row(i), fine)
@@ -102,14 +102,14 @@ func (b *shortBlockOf[T]) addRows(from, to int) bool {
 	pairs := int64(rows) * int64(n)
 	b.space.countPairs(pairs, full.Load())
 	work := &b.space.work
-	countRead[float32](work, rows, fineCols, 0)
+	countRead[float32](work, rows, b.maker.fine, 0)
 	work.Flops += 2 * productCols * float64(pairs)
-	countCached[float32](work, pieces(rows, productRows)*n, productCols, 0)
+	countCached[float32](work, pieces(rows, simd.For[float32]().TileRows())*n, productCols, 0)
 	countCached[float32](work, 3*rows, n, 0) // the products
-	countCached[float32](work, int(listed.Load()), fineCols-productCols, 3)
+	countCached[float32](work, int(listed.Load()), b.maker.fine-productCols, 3)
 	b.space.countRead(rows+int(gathered.Load()), cols, 0)
 	b.space.countCached(int(full.Load()), cols, 3)
-	took := full.Load()*int64(cols) + listed.Load()*fineCols
+	took := full.Load()*int64(cols) + listed.Load()*int64(b.maker.fine)
 	return took <= pairs*int64(cols)/plainShare
 }
 

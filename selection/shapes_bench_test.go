@@ -64,7 +64,10 @@ func BenchmarkShapes(b *testing.B) {
 				}
 			}
 			q := selection.Problem[float64]{Pool: matrix.Converted[float64](p.Pool), Batch: 128, Seed: 1}
-			b.Run("maxdet-p", func(b *testing.B) { benchAgainstPlain(b, selection.MaxDet[float64]{}, q) })
+			for _, m := range []selection.Method[float64]{selection.MaxDet[float64]{}, selection.BAIT[float64]{}, selection.BAIT[float64]{Backward: true},
+				selection.FrankWolfe[float64]{}} {
+				b.Run(m.Name()+"-p", func(b *testing.B) { benchAgainstPlain(b, m, q) })
+			}
 		})
 	}
 }

@@ -43,8 +43,8 @@ import (
 const (
 	coarseCols   = 16   // directions of the rows that a step reads: one cache line
 	middleCols   = 48   // directions for what is left then
-	fineCols     = 96   // and then
-	leastCols    = 128  // features from which on short rows pay
+	fineCols     = 96   // and then, if there are twice as many features
+	leastCols    = 64   // features from which on short rows pay
 	sampledRows  = 1024 // rows that the directions are made for
 	directionFit = 4    // steps of the iteration for the directions
 	shortBlock   = 4096 // rows that are shortened at a time
@@ -62,6 +62,7 @@ var pays = struct {
 
 // shortener makes short rows.
 type shortener[T matrix.Float] struct {
+	fine       int             // directions
 	directions matrix.Dense[T] // Qᵀ
 	scale      float64         // s
 	share      float64         // ε
@@ -87,10 +88,14 @@ func newShortener[T matrix.Float](s *Space[T]) *shortener[T] {
 	d := float64(s.pool.rows.Cols)
 	u, smallest := roundingOf[T]()
 	h := &shortener[T]{scale: 1 / (1.001 * reach), gamma: 2 * (d + 8) * u, underflow: d * smallest,
-		share: math.Sqrt(fineCols) * (1.1*(d+4)*u + 3*math.Ldexp(1, -24))}
+		fine: middleCols}
+	if d >= 2*fineCols {
+		h.fine = fineCols
+	}
+	h.share = math.Sqrt(float64(h.fine)) * (1.1*(d+4)*u + 3*math.Ldexp(1, -24))
 	rows := sample(s.pool.rows)
-	s.countCached(rows.Rows, rows.Cols, rows.Cols)                          // half of a symmetric product
-	s.countCached(directionFit*fineCols, rows.Cols, 2*rows.Cols+4*fineCols) // products, and Gram and Schmidt's
+	s.countCached(rows.Rows, rows.Cols, rows.Cols)                      // half of a symmetric product
+	s.countCached(directionFit*h.fine, rows.Cols, 2*rows.Cols+4*h.fine) // products, and Gram and Schmidt's
 	h.fit(matrix.Converted[float64](rows))
 	if h.leaves(rows, s.selections()) > pays.left {
 		return nil
@@ -140,9 +145,10 @@ func (s *Space[T]) shortRows(of *set[T]) shortened {
 	rows, made := s.short.rows[of]
 	if !made {
 		n := of.rows.Rows
-		rows = shortened{allocMatrix[float32](s, n, coarseCols), allocMatrix[float32](s, n, fineCols)}
-		s.shortener().shorten(rows.fine, of.rows)
-		s.countRead(n, of.rows.Cols, 2*fineCols)
+		h := s.shortener()
+		rows = shortened{allocMatrix[float32](s, n, coarseCols), allocMatrix[float32](s, n, h.fine)}
+		h.shorten(rows.fine, of.rows)
+		s.countRead(n, of.rows.Cols, 2*h.fine)
 		countRead[float32](&s.work, n, coarseCols, 0) // to copy them
 		overPieces(n, scanPiece, func(_, from, to int) {
 			matrix.Copy(rows.coarse.Slice(from, to), rows.fine.Block(from, to, 0, coarseCols))
@@ -182,14 +188,14 @@ func (h *shortener[T]) fit(rows matrix.Dense[float64]) {
 	}
 	moments := matrix.New[float64](d, d)
 	linalg.Syrk(moments, 1, rows, linalg.Trans, 0)
-	q, next := matrix.New[float64](fineCols, d), matrix.New[float64](fineCols, d)
+	q, next := matrix.New[float64](h.fine, d), matrix.New[float64](h.fine, d)
 	rng.FillNormal(rng.New(0, "selection directions"), q.Data)
 	for range directionFit {
 		linalg.Gemm(next, 1, q, linalg.NoTrans, moments, linalg.NoTrans, 0)
 		orthonormalise(next)
 		q, next = next, q
 	}
-	h.directions = matrix.New[T](d, fineCols)
+	h.directions = matrix.New[T](d, h.fine)
 	for i := range q.Rows {
 		for j, v := range q.Row(i) {
 			h.directions.Row(j)[i] = T(v)
@@ -230,7 +236,7 @@ func (h *shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) 
 		linalg.Gemm(same, scale, rows, linalg.NoTrans, h.directions, linalg.NoTrans, 0)
 		return
 	}
-	products := matrix.New[T](min(shortBlock, rows.Rows), fineCols)
+	products := matrix.New[T](min(shortBlock, rows.Rows), h.fine)
 	for from := 0; from < rows.Rows; from += shortBlock {
 		to := min(from+shortBlock, rows.Rows)
 		part := products.Slice(0, to-from)
@@ -249,7 +255,7 @@ func (h *shortener[T]) leaves(rows matrix.Dense[T], selections int) float64 {
 		centres = append(centres, i)
 	}
 	selected := rows.SelectRows(centres)
-	short := matrix.New[float32](rows.Rows, fineCols)
+	short := matrix.New[float32](rows.Rows, h.fine)
 	h.shorten(short, rows)
 	shortSelected := short.SelectRows(centres)
 	left := make([]int, min(tried, rows.Rows))
