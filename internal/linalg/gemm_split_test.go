@@ -49,7 +49,7 @@ func testGemmSplit(t *testing.T, r *rand.Rand, shape [3]int, opA, opB Op) {
 	count := &countElements{seen: matrix.New[float32](m, n)}
 	GemmSplit(c, alpha, a, opA, b, opB, beta, count)
 	what := fmt.Sprintf("%v, %v %v, alpha %v, beta %v", shape, opA, opB, alpha, beta)
-	bound := 0x1p-22 * (3 + math.Sqrt(float64(k)))
+	bound := 1e-6 * (1 + math.Sqrt(float64(k)))
 	for i := range m {
 		for j := range n {
 			if got := float64(c.At(i, j)); !(math.Abs(got-want.At(i, j)) <= bound*(3+math.Abs(want.At(i, j)))) {

@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 922829b6659a6504a217138c
+// sources 5a98c37a1fe0e10ccc1645b5
 // content 46f4f83b628ad4de17d6dada

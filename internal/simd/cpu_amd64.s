@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 922829b6659a6504a217138c
+// sources 5a98c37a1fe0e10ccc1645b5
 // content a97859aed189f0d4b008e44b

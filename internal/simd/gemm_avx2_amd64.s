@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 922829b6659a6504a217138c
+// sources 5a98c37a1fe0e10ccc1645b5
 // content 306a2264249645d0df8d56ce

@@ -170,5 +170,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources 922829b6659a6504a217138c
+// sources 5a98c37a1fe0e10ccc1645b5
 // content 627f58d1625f8e5f1b4ca9b1

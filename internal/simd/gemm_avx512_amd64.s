@@ -14793,5 +14793,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 922829b6659a6504a217138c
+// sources 5a98c37a1fe0e10ccc1645b5
 // content 338ae2737a47d536839eee0d

@@ -4673,5 +4673,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 922829b6659a6504a217138c
+// sources 5a98c37a1fe0e10ccc1645b5
 // content 764c82d71299a7cf54c07f0e

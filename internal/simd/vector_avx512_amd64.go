@@ -224,5 +224,5 @@ func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 922829b6659a6504a217138c
+// sources 5a98c37a1fe0e10ccc1645b5
 // content 117b75984772fa371f9dbd84

@@ -4674,5 +4674,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 922829b6659a6504a217138c
+// sources 5a98c37a1fe0e10ccc1645b5
 // content 0053a6e2a3f51aa96f07d11b

@@ -110,6 +110,8 @@ func (s splitter) rows() {
 		s.MOVQ(operand.U32(side/2), left)
 		s.Label(name)
 		s.pairs(operand.Mem{Base: row}, operand.Mem{Base: row, Disp: 64}, operand.Mem{Base: tile})
+		s.PREFETCHT0(operand.Mem{Base: row, Disp: 4 * 2 * side}) // two blocks on
+		s.PREFETCHT0(operand.Mem{Base: row, Disp: 4*2*side + 64})
 		s.ADDQ(s.ld, row)
 		s.ADDQ(operand.U32(64), tile)
 		s.DECQ(left)
@@ -133,6 +135,8 @@ func (s splitter) cols() {
 	for half := 0; half < 2; half++ {
 		s.pairs(operand.Mem{Base: low, Disp: 64 * half}, operand.Mem{Base: high, Disp: 64 * half},
 			operand.Mem{Base: tile, Disp: tileBytes * half})
+		s.PREFETCHT0(operand.Mem{Base: low, Disp: 4*side + 64*half}) // the next block
+		s.PREFETCHT0(operand.Mem{Base: high, Disp: 4*side + 64*half})
 	}
 	s.ADDQ(s.ld, low)
 	s.ADDQ(s.ld, high)
