@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 5a98c37a1fe0e10ccc1645b5
+// sources 69d04f849c1c32b1964b20c4
 // content 46f4f83b628ad4de17d6dada

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 5a98c37a1fe0e10ccc1645b5
+// sources 69d04f849c1c32b1964b20c4
 // content a97859aed189f0d4b008e44b

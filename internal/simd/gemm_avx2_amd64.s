@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 5a98c37a1fe0e10ccc1645b5
+// sources 69d04f849c1c32b1964b20c4
 // content 306a2264249645d0df8d56ce

@@ -699,8 +699,8 @@ group:
 	MOVQ    BX, R9
 	IMULQ   R10, R9
 	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
 	MOVQ    16(SP), BX
+	XORQ    DX, DX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -818,65 +818,28 @@ check:
 // func dotListedF32AVX2(dst []float32, q []float32, rows []float32, stride int, list []int32)
 // Requires: AVX, CMOV, FMA3
 TEXT ·dotListedF32AVX2(SB), NOSPLIT, $24-104
-	MOVQ  q_base+24(FP), AX
-	MOVQ  stride+72(FP), R10
-	SHLQ  $0x02, R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
-	JLE   far
-
-near:
-	CMPQ CX, $0x00000800
-	JGE  far
-	SHLQ $0x01, CX
-	JMP  near
-
-far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
+	MOVQ q_base+24(FP), AX
+	MOVQ stride+72(FP), R9
+	SHLQ $0x02, R9
+	MOVQ dst_len+8(FP), R10
 	XORQ CX, CX
 	JMP  check
 
 group:
-	MOVQ    CX, DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), SI
-	MOVLQSX (SI)(BX*4), SI
-	IMULQ   R10, SI
-	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), DI
-	MOVLQSX (DI)(BX*4), DI
-	IMULQ   R10, DI
-	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), R8
-	MOVLQSX (R8)(BX*4), R8
-	IMULQ   R10, R8
-	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
 	MOVQ    list_base+80(FP), DX
-	MOVLQSX (DX)(BX*4), R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
+	MOVLQSX (DX)(CX*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	MOVLQSX 4(DX)(CX*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	MOVLQSX 8(DX)(CX*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	MOVLQSX 12(DX)(CX*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
 	XORQ    DX, DX
-	MOVQ    16(SP), BX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -885,59 +848,60 @@ group:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    q_len+32(FP), BX
-	SUBQ    $0x00000010, BX
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000010, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
 	VMOVUPS     (AX)(DX*4), Y8
-	VFMADD231PS (SI)(DX*4), Y8, Y0
-	VFMADD231PS (DI)(DX*4), Y8, Y2
-	VFMADD231PS (R8)(DX*4), Y8, Y4
-	VFMADD231PS (R9)(DX*4), Y8, Y6
+	VFMADD231PS (BX)(DX*4), Y8, Y0
+	VFMADD231PS (SI)(DX*4), Y8, Y2
+	VFMADD231PS (DI)(DX*4), Y8, Y4
+	VFMADD231PS (R8)(DX*4), Y8, Y6
 	VMOVUPS     32(AX)(DX*4), Y8
-	VFMADD231PS 32(SI)(DX*4), Y8, Y1
-	VFMADD231PS 32(DI)(DX*4), Y8, Y3
-	VFMADD231PS 32(R8)(DX*4), Y8, Y5
-	VFMADD231PS 32(R9)(DX*4), Y8, Y7
+	VFMADD231PS 32(BX)(DX*4), Y8, Y1
+	VFMADD231PS 32(SI)(DX*4), Y8, Y3
+	VFMADD231PS 32(DI)(DX*4), Y8, Y5
+	VFMADD231PS 32(R8)(DX*4), Y8, Y7
 	ADDQ        $0x00000010, DX
-	SUBQ        $0x00000010, BX
+	SUBQ        $0x00000010, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000010, BX
-	SUBQ $0x00000008, BX
+	ADDQ $0x00000010, R11
+	SUBQ $0x00000008, R11
 	JL   columnsVectorEnd
 
 columnsVector:
 	VMOVUPS     (AX)(DX*4), Y8
-	VFMADD231PS (SI)(DX*4), Y8, Y0
-	VFMADD231PS (DI)(DX*4), Y8, Y2
-	VFMADD231PS (R8)(DX*4), Y8, Y4
-	VFMADD231PS (R9)(DX*4), Y8, Y6
+	VFMADD231PS (BX)(DX*4), Y8, Y0
+	VFMADD231PS (SI)(DX*4), Y8, Y2
+	VFMADD231PS (DI)(DX*4), Y8, Y4
+	VFMADD231PS (R8)(DX*4), Y8, Y6
 	ADDQ        $0x00000008, DX
-	SUBQ        $0x00000008, BX
+	SUBQ        $0x00000008, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000008, BX
-	TESTQ       BX, BX
+	ADDQ        $0x00000008, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        BX, R11
-	NEGQ        R11
-	LEAQ        tileMasks<>+64(SB), BX
-	VMOVUPS     (BX)(R11*4), Y8
+	MOVQ        R11, R12
+	NEGQ        R12
+	LEAQ        tileMasks<>+64(SB), R11
+	VMOVUPS     (R11)(R12*4), Y8
 	VMASKMOVPS  (AX)(DX*4), Y8, Y9
-	VMASKMOVPS  (SI)(DX*4), Y8, Y10
+	VMASKMOVPS  (BX)(DX*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
-	VMASKMOVPS  (DI)(DX*4), Y8, Y10
+	VMASKMOVPS  (SI)(DX*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y2
-	VMASKMOVPS  (R8)(DX*4), Y8, Y10
+	VMASKMOVPS  (DI)(DX*4), Y8, Y10
 	VFMADD231PS Y10, Y9, Y4
-	VMASKMOVPS  (R9)(DX*4), Y8, Y8
+	VMASKMOVPS  (R8)(DX*4), Y8, Y8
 	VFMADD231PS Y8, Y9, Y6
 
 columnsDone:
+	MOVQ         dst_base+0(FP), DX
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y5, Y4, Y4
@@ -947,32 +911,143 @@ columnsDone:
 	VHADDPS      Y4, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPS       X2, X0, X0
-	MOVQ         dst_base+0(FP), DX
-	MOVQ         CX, BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x00, X0, (DX)(SI*4)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x01, X0, (DX)(SI*4)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x02, X0, (DX)(SI*4)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x03, X0, (DX)(SI*4)
-	INCQ         CX
+	VMOVUPS      X0, (DX)(CX*4)
+	ADDQ         $0x00000004, CX
 
 check:
-	CMPQ CX, (SP)
-	JL   group
+	LEAQ    4(CX), DX
+	CMPQ    DX, R10
+	JLE     group
+	CMPQ    CX, R10
+	JGE     done
+	DECQ    R10
+	MOVQ    R10, 8(SP)
+	MOVQ    $0x00000001, (SP)
+	MOVQ    CX, DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), BX
+	MOVLQSX (BX)(R8*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(R8*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(R8*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(R8*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
+	XORQ    DX, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), R9
+	SUBQ    $0x00000010, R9
+	JL      restBlockEnd
+
+restBlock:
+	VMOVUPS     (AX)(DX*4), Y8
+	VFMADD231PS (BX)(DX*4), Y8, Y0
+	VFMADD231PS (SI)(DX*4), Y8, Y2
+	VFMADD231PS (DI)(DX*4), Y8, Y4
+	VFMADD231PS (R8)(DX*4), Y8, Y6
+	VMOVUPS     32(AX)(DX*4), Y8
+	VFMADD231PS 32(BX)(DX*4), Y8, Y1
+	VFMADD231PS 32(SI)(DX*4), Y8, Y3
+	VFMADD231PS 32(DI)(DX*4), Y8, Y5
+	VFMADD231PS 32(R8)(DX*4), Y8, Y7
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R9
+	JGE         restBlock
+
+restBlockEnd:
+	ADDQ $0x00000010, R9
+	SUBQ $0x00000008, R9
+	JL   restVectorEnd
+
+restVector:
+	VMOVUPS     (AX)(DX*4), Y8
+	VFMADD231PS (BX)(DX*4), Y8, Y0
+	VFMADD231PS (SI)(DX*4), Y8, Y2
+	VFMADD231PS (DI)(DX*4), Y8, Y4
+	VFMADD231PS (R8)(DX*4), Y8, Y6
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R9
+	JGE         restVector
+
+restVectorEnd:
+	ADDQ        $0x00000008, R9
+	TESTQ       R9, R9
+	JE          restDone
+	MOVQ        R9, R10
+	NEGQ        R10
+	LEAQ        tileMasks<>+64(SB), R9
+	VMOVUPS     (R9)(R10*4), Y8
+	VMASKMOVPS  (AX)(DX*4), Y8, Y9
+	VMASKMOVPS  (BX)(DX*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y0
+	VMASKMOVPS  (SI)(DX*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y2
+	VMASKMOVPS  (DI)(DX*4), Y8, Y10
+	VFMADD231PS Y10, Y9, Y4
+	VMASKMOVPS  (R8)(DX*4), Y8, Y8
+	VFMADD231PS Y8, Y9, Y6
+
+restDone:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y7, Y6, Y6
+	VHADDPS      Y2, Y0, Y0
+	VHADDPS      Y6, Y4, Y4
+	VHADDPS      Y4, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPS       X2, X0, X0
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VEXTRACTPS   $0x00, X0, (AX)(DX*4)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VEXTRACTPS   $0x01, X0, (AX)(DX*4)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VEXTRACTPS   $0x02, X0, (AX)(DX*4)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VEXTRACTPS   $0x03, X0, (AX)(DX*4)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -1032,8 +1107,8 @@ group:
 	MOVQ    BX, R9
 	IMULQ   R10, R9
 	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
 	MOVQ    16(SP), BX
+	XORQ    DX, DX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -1167,65 +1242,28 @@ check:
 // func sqDistListedF32AVX2(dst []float32, q []float32, rows []float32, stride int, list []int32)
 // Requires: AVX, CMOV, FMA3
 TEXT ·sqDistListedF32AVX2(SB), NOSPLIT, $24-104
-	MOVQ  q_base+24(FP), AX
-	MOVQ  stride+72(FP), R10
-	SHLQ  $0x02, R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
-	JLE   far
-
-near:
-	CMPQ CX, $0x00000800
-	JGE  far
-	SHLQ $0x01, CX
-	JMP  near
-
-far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
+	MOVQ q_base+24(FP), AX
+	MOVQ stride+72(FP), R9
+	SHLQ $0x02, R9
+	MOVQ dst_len+8(FP), R10
 	XORQ CX, CX
 	JMP  check
 
 group:
-	MOVQ    CX, DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), SI
-	MOVLQSX (SI)(BX*4), SI
-	IMULQ   R10, SI
-	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), DI
-	MOVLQSX (DI)(BX*4), DI
-	IMULQ   R10, DI
-	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), R8
-	MOVLQSX (R8)(BX*4), R8
-	IMULQ   R10, R8
-	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
 	MOVQ    list_base+80(FP), DX
-	MOVLQSX (DX)(BX*4), R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
+	MOVLQSX (DX)(CX*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	MOVLQSX 4(DX)(CX*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	MOVLQSX 8(DX)(CX*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	MOVLQSX 12(DX)(CX*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
 	XORQ    DX, DX
-	MOVQ    16(SP), BX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -1234,75 +1272,76 @@ group:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    q_len+32(FP), BX
-	SUBQ    $0x00000010, BX
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000010, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
 	VMOVUPS     (AX)(DX*4), Y8
-	VSUBPS      (SI)(DX*4), Y8, Y9
+	VSUBPS      (BX)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y0
-	VSUBPS      (DI)(DX*4), Y8, Y9
+	VSUBPS      (SI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y2
-	VSUBPS      (R8)(DX*4), Y8, Y9
+	VSUBPS      (DI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y4
-	VSUBPS      (R9)(DX*4), Y8, Y8
+	VSUBPS      (R8)(DX*4), Y8, Y8
 	VFMADD231PS Y8, Y8, Y6
 	VMOVUPS     32(AX)(DX*4), Y8
-	VSUBPS      32(SI)(DX*4), Y8, Y9
+	VSUBPS      32(BX)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y1
-	VSUBPS      32(DI)(DX*4), Y8, Y9
+	VSUBPS      32(SI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y3
-	VSUBPS      32(R8)(DX*4), Y8, Y9
+	VSUBPS      32(DI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y5
-	VSUBPS      32(R9)(DX*4), Y8, Y8
+	VSUBPS      32(R8)(DX*4), Y8, Y8
 	VFMADD231PS Y8, Y8, Y7
 	ADDQ        $0x00000010, DX
-	SUBQ        $0x00000010, BX
+	SUBQ        $0x00000010, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000010, BX
-	SUBQ $0x00000008, BX
+	ADDQ $0x00000010, R11
+	SUBQ $0x00000008, R11
 	JL   columnsVectorEnd
 
 columnsVector:
 	VMOVUPS     (AX)(DX*4), Y8
-	VSUBPS      (SI)(DX*4), Y8, Y9
+	VSUBPS      (BX)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y0
-	VSUBPS      (DI)(DX*4), Y8, Y9
+	VSUBPS      (SI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y2
-	VSUBPS      (R8)(DX*4), Y8, Y9
+	VSUBPS      (DI)(DX*4), Y8, Y9
 	VFMADD231PS Y9, Y9, Y4
-	VSUBPS      (R9)(DX*4), Y8, Y8
+	VSUBPS      (R8)(DX*4), Y8, Y8
 	VFMADD231PS Y8, Y8, Y6
 	ADDQ        $0x00000008, DX
-	SUBQ        $0x00000008, BX
+	SUBQ        $0x00000008, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000008, BX
-	TESTQ       BX, BX
+	ADDQ        $0x00000008, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        BX, R11
-	NEGQ        R11
-	LEAQ        tileMasks<>+64(SB), BX
-	VMOVUPS     (BX)(R11*4), Y8
+	MOVQ        R11, R12
+	NEGQ        R12
+	LEAQ        tileMasks<>+64(SB), R11
+	VMOVUPS     (R11)(R12*4), Y8
 	VMASKMOVPS  (AX)(DX*4), Y8, Y9
-	VMASKMOVPS  (SI)(DX*4), Y8, Y10
+	VMASKMOVPS  (BX)(DX*4), Y8, Y10
 	VSUBPS      Y10, Y9, Y10
 	VFMADD231PS Y10, Y10, Y0
-	VMASKMOVPS  (DI)(DX*4), Y8, Y10
+	VMASKMOVPS  (SI)(DX*4), Y8, Y10
 	VSUBPS      Y10, Y9, Y10
 	VFMADD231PS Y10, Y10, Y2
-	VMASKMOVPS  (R8)(DX*4), Y8, Y10
+	VMASKMOVPS  (DI)(DX*4), Y8, Y10
 	VSUBPS      Y10, Y9, Y10
 	VFMADD231PS Y10, Y10, Y4
-	VMASKMOVPS  (R9)(DX*4), Y8, Y8
+	VMASKMOVPS  (R8)(DX*4), Y8, Y8
 	VSUBPS      Y8, Y9, Y8
 	VFMADD231PS Y8, Y8, Y6
 
 columnsDone:
+	MOVQ         dst_base+0(FP), DX
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y5, Y4, Y4
@@ -1312,32 +1351,159 @@ columnsDone:
 	VHADDPS      Y4, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPS       X2, X0, X0
-	MOVQ         dst_base+0(FP), DX
-	MOVQ         CX, BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x00, X0, (DX)(SI*4)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x01, X0, (DX)(SI*4)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x02, X0, (DX)(SI*4)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VEXTRACTPS   $0x03, X0, (DX)(SI*4)
-	INCQ         CX
+	VMOVUPS      X0, (DX)(CX*4)
+	ADDQ         $0x00000004, CX
 
 check:
-	CMPQ CX, (SP)
-	JL   group
+	LEAQ    4(CX), DX
+	CMPQ    DX, R10
+	JLE     group
+	CMPQ    CX, R10
+	JGE     done
+	DECQ    R10
+	MOVQ    R10, 8(SP)
+	MOVQ    $0x00000001, (SP)
+	MOVQ    CX, DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), BX
+	MOVLQSX (BX)(R8*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(R8*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(R8*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(R8*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
+	XORQ    DX, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), R9
+	SUBQ    $0x00000010, R9
+	JL      restBlockEnd
+
+restBlock:
+	VMOVUPS     (AX)(DX*4), Y8
+	VSUBPS      (BX)(DX*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y0
+	VSUBPS      (SI)(DX*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y2
+	VSUBPS      (DI)(DX*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y4
+	VSUBPS      (R8)(DX*4), Y8, Y8
+	VFMADD231PS Y8, Y8, Y6
+	VMOVUPS     32(AX)(DX*4), Y8
+	VSUBPS      32(BX)(DX*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y1
+	VSUBPS      32(SI)(DX*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y3
+	VSUBPS      32(DI)(DX*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y5
+	VSUBPS      32(R8)(DX*4), Y8, Y8
+	VFMADD231PS Y8, Y8, Y7
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R9
+	JGE         restBlock
+
+restBlockEnd:
+	ADDQ $0x00000010, R9
+	SUBQ $0x00000008, R9
+	JL   restVectorEnd
+
+restVector:
+	VMOVUPS     (AX)(DX*4), Y8
+	VSUBPS      (BX)(DX*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y0
+	VSUBPS      (SI)(DX*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y2
+	VSUBPS      (DI)(DX*4), Y8, Y9
+	VFMADD231PS Y9, Y9, Y4
+	VSUBPS      (R8)(DX*4), Y8, Y8
+	VFMADD231PS Y8, Y8, Y6
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R9
+	JGE         restVector
+
+restVectorEnd:
+	ADDQ        $0x00000008, R9
+	TESTQ       R9, R9
+	JE          restDone
+	MOVQ        R9, R10
+	NEGQ        R10
+	LEAQ        tileMasks<>+64(SB), R9
+	VMOVUPS     (R9)(R10*4), Y8
+	VMASKMOVPS  (AX)(DX*4), Y8, Y9
+	VMASKMOVPS  (BX)(DX*4), Y8, Y10
+	VSUBPS      Y10, Y9, Y10
+	VFMADD231PS Y10, Y10, Y0
+	VMASKMOVPS  (SI)(DX*4), Y8, Y10
+	VSUBPS      Y10, Y9, Y10
+	VFMADD231PS Y10, Y10, Y2
+	VMASKMOVPS  (DI)(DX*4), Y8, Y10
+	VSUBPS      Y10, Y9, Y10
+	VFMADD231PS Y10, Y10, Y4
+	VMASKMOVPS  (R8)(DX*4), Y8, Y8
+	VSUBPS      Y8, Y9, Y8
+	VFMADD231PS Y8, Y8, Y6
+
+restDone:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y7, Y6, Y6
+	VHADDPS      Y2, Y0, Y0
+	VHADDPS      Y6, Y4, Y4
+	VHADDPS      Y4, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPS       X2, X0, X0
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VEXTRACTPS   $0x00, X0, (AX)(DX*4)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VEXTRACTPS   $0x01, X0, (AX)(DX*4)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VEXTRACTPS   $0x02, X0, (AX)(DX*4)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VEXTRACTPS   $0x03, X0, (AX)(DX*4)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -2849,8 +3015,8 @@ group:
 	MOVQ    BX, R9
 	IMULQ   R10, R9
 	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
 	MOVQ    16(SP), BX
+	XORQ    DX, DX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2969,65 +3135,28 @@ check:
 // func dotListedF64AVX2(dst []float64, q []float64, rows []float64, stride int, list []int32)
 // Requires: AVX, CMOV, FMA3
 TEXT ·dotListedF64AVX2(SB), NOSPLIT, $24-104
-	MOVQ  q_base+24(FP), AX
-	MOVQ  stride+72(FP), R10
-	SHLQ  $0x03, R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
-	JLE   far
-
-near:
-	CMPQ CX, $0x00000800
-	JGE  far
-	SHLQ $0x01, CX
-	JMP  near
-
-far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
+	MOVQ q_base+24(FP), AX
+	MOVQ stride+72(FP), R9
+	SHLQ $0x03, R9
+	MOVQ dst_len+8(FP), R10
 	XORQ CX, CX
 	JMP  check
 
 group:
-	MOVQ    CX, DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), SI
-	MOVLQSX (SI)(BX*4), SI
-	IMULQ   R10, SI
-	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), DI
-	MOVLQSX (DI)(BX*4), DI
-	IMULQ   R10, DI
-	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), R8
-	MOVLQSX (R8)(BX*4), R8
-	IMULQ   R10, R8
-	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
 	MOVQ    list_base+80(FP), DX
-	MOVLQSX (DX)(BX*4), R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
+	MOVLQSX (DX)(CX*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	MOVLQSX 4(DX)(CX*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	MOVLQSX 8(DX)(CX*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	MOVLQSX 12(DX)(CX*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
 	XORQ    DX, DX
-	MOVQ    16(SP), BX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -3036,59 +3165,175 @@ group:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    q_len+32(FP), BX
-	SUBQ    $0x00000008, BX
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000008, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
 	VMOVUPD     (AX)(DX*8), Y8
-	VFMADD231PD (SI)(DX*8), Y8, Y0
-	VFMADD231PD (DI)(DX*8), Y8, Y2
-	VFMADD231PD (R8)(DX*8), Y8, Y4
-	VFMADD231PD (R9)(DX*8), Y8, Y6
+	VFMADD231PD (BX)(DX*8), Y8, Y0
+	VFMADD231PD (SI)(DX*8), Y8, Y2
+	VFMADD231PD (DI)(DX*8), Y8, Y4
+	VFMADD231PD (R8)(DX*8), Y8, Y6
 	VMOVUPD     32(AX)(DX*8), Y8
-	VFMADD231PD 32(SI)(DX*8), Y8, Y1
-	VFMADD231PD 32(DI)(DX*8), Y8, Y3
-	VFMADD231PD 32(R8)(DX*8), Y8, Y5
-	VFMADD231PD 32(R9)(DX*8), Y8, Y7
+	VFMADD231PD 32(BX)(DX*8), Y8, Y1
+	VFMADD231PD 32(SI)(DX*8), Y8, Y3
+	VFMADD231PD 32(DI)(DX*8), Y8, Y5
+	VFMADD231PD 32(R8)(DX*8), Y8, Y7
 	ADDQ        $0x00000008, DX
-	SUBQ        $0x00000008, BX
+	SUBQ        $0x00000008, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000004, BX
+	ADDQ $0x00000008, R11
+	SUBQ $0x00000004, R11
 	JL   columnsVectorEnd
 
 columnsVector:
 	VMOVUPD     (AX)(DX*8), Y8
-	VFMADD231PD (SI)(DX*8), Y8, Y0
-	VFMADD231PD (DI)(DX*8), Y8, Y2
-	VFMADD231PD (R8)(DX*8), Y8, Y4
-	VFMADD231PD (R9)(DX*8), Y8, Y6
+	VFMADD231PD (BX)(DX*8), Y8, Y0
+	VFMADD231PD (SI)(DX*8), Y8, Y2
+	VFMADD231PD (DI)(DX*8), Y8, Y4
+	VFMADD231PD (R8)(DX*8), Y8, Y6
 	ADDQ        $0x00000004, DX
-	SUBQ        $0x00000004, BX
+	SUBQ        $0x00000004, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000004, BX
-	TESTQ       BX, BX
+	ADDQ        $0x00000004, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        BX, R11
-	NEGQ        R11
-	LEAQ        tileMasks<>+64(SB), BX
-	VMOVUPS     (BX)(R11*8), Y8
+	MOVQ        R11, R12
+	NEGQ        R12
+	LEAQ        tileMasks<>+64(SB), R11
+	VMOVUPS     (R11)(R12*8), Y8
 	VMASKMOVPD  (AX)(DX*8), Y8, Y9
-	VMASKMOVPD  (SI)(DX*8), Y8, Y10
+	VMASKMOVPD  (BX)(DX*8), Y8, Y10
 	VFMADD231PD Y10, Y9, Y0
-	VMASKMOVPD  (DI)(DX*8), Y8, Y10
+	VMASKMOVPD  (SI)(DX*8), Y8, Y10
 	VFMADD231PD Y10, Y9, Y2
-	VMASKMOVPD  (R8)(DX*8), Y8, Y10
+	VMASKMOVPD  (DI)(DX*8), Y8, Y10
 	VFMADD231PD Y10, Y9, Y4
-	VMASKMOVPD  (R9)(DX*8), Y8, Y8
+	VMASKMOVPD  (R8)(DX*8), Y8, Y8
 	VFMADD231PD Y8, Y9, Y6
 
 columnsDone:
+	MOVQ       dst_base+0(FP), DX
+	VADDPD     Y1, Y0, Y0
+	VADDPD     Y3, Y2, Y2
+	VADDPD     Y5, Y4, Y4
+	VADDPD     Y7, Y6, Y6
+	VHADDPD    Y2, Y0, Y0
+	VHADDPD    Y6, Y4, Y4
+	VPERM2F128 $0x20, Y4, Y0, Y2
+	VPERM2F128 $0x31, Y4, Y0, Y6
+	VADDPD     Y6, Y2, Y2
+	VMOVUPD    Y2, (DX)(CX*8)
+	ADDQ       $0x00000004, CX
+
+check:
+	LEAQ    4(CX), DX
+	CMPQ    DX, R10
+	JLE     group
+	CMPQ    CX, R10
+	JGE     done
+	DECQ    R10
+	MOVQ    R10, 8(SP)
+	MOVQ    $0x00000001, (SP)
+	MOVQ    CX, DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), BX
+	MOVLQSX (BX)(R8*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(R8*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(R8*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(R8*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
+	XORQ    DX, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), R9
+	SUBQ    $0x00000008, R9
+	JL      restBlockEnd
+
+restBlock:
+	VMOVUPD     (AX)(DX*8), Y8
+	VFMADD231PD (BX)(DX*8), Y8, Y0
+	VFMADD231PD (SI)(DX*8), Y8, Y2
+	VFMADD231PD (DI)(DX*8), Y8, Y4
+	VFMADD231PD (R8)(DX*8), Y8, Y6
+	VMOVUPD     32(AX)(DX*8), Y8
+	VFMADD231PD 32(BX)(DX*8), Y8, Y1
+	VFMADD231PD 32(SI)(DX*8), Y8, Y3
+	VFMADD231PD 32(DI)(DX*8), Y8, Y5
+	VFMADD231PD 32(R8)(DX*8), Y8, Y7
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R9
+	JGE         restBlock
+
+restBlockEnd:
+	ADDQ $0x00000008, R9
+	SUBQ $0x00000004, R9
+	JL   restVectorEnd
+
+restVector:
+	VMOVUPD     (AX)(DX*8), Y8
+	VFMADD231PD (BX)(DX*8), Y8, Y0
+	VFMADD231PD (SI)(DX*8), Y8, Y2
+	VFMADD231PD (DI)(DX*8), Y8, Y4
+	VFMADD231PD (R8)(DX*8), Y8, Y6
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, R9
+	JGE         restVector
+
+restVectorEnd:
+	ADDQ        $0x00000004, R9
+	TESTQ       R9, R9
+	JE          restDone
+	MOVQ        R9, R10
+	NEGQ        R10
+	LEAQ        tileMasks<>+64(SB), R9
+	VMOVUPS     (R9)(R10*8), Y8
+	VMASKMOVPD  (AX)(DX*8), Y8, Y9
+	VMASKMOVPD  (BX)(DX*8), Y8, Y10
+	VFMADD231PD Y10, Y9, Y0
+	VMASKMOVPD  (SI)(DX*8), Y8, Y10
+	VFMADD231PD Y10, Y9, Y2
+	VMASKMOVPD  (DI)(DX*8), Y8, Y10
+	VFMADD231PD Y10, Y9, Y4
+	VMASKMOVPD  (R8)(DX*8), Y8, Y8
+	VFMADD231PD Y8, Y9, Y6
+
+restDone:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y5, Y4, Y4
@@ -3098,33 +3343,29 @@ columnsDone:
 	VPERM2F128   $0x20, Y4, Y0, Y2
 	VPERM2F128   $0x31, Y4, Y0, Y6
 	VADDPD       Y6, Y2, Y2
-	MOVQ         dst_base+0(FP), DX
+	MOVQ         dst_base+0(FP), AX
 	VEXTRACTF128 $0x01, Y2, X0
-	MOVQ         CX, BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VMOVLPD      X2, (DX)(SI*8)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VMOVHPD      X2, (DX)(SI*8)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VMOVLPD      X0, (DX)(SI*8)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VMOVHPD      X0, (DX)(SI*8)
-	INCQ         CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VMOVLPD      X2, (AX)(DX*8)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VMOVHPD      X2, (AX)(DX*8)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VMOVLPD      X0, (AX)(DX*8)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VMOVHPD      X0, (AX)(DX*8)
 
-check:
-	CMPQ CX, (SP)
-	JL   group
+done:
 	VZEROUPPER
 	RET
 
@@ -3184,8 +3425,8 @@ group:
 	MOVQ    BX, R9
 	IMULQ   R10, R9
 	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
 	MOVQ    16(SP), BX
+	XORQ    DX, DX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -3320,65 +3561,28 @@ check:
 // func sqDistListedF64AVX2(dst []float64, q []float64, rows []float64, stride int, list []int32)
 // Requires: AVX, CMOV, FMA3
 TEXT ·sqDistListedF64AVX2(SB), NOSPLIT, $24-104
-	MOVQ  q_base+24(FP), AX
-	MOVQ  stride+72(FP), R10
-	SHLQ  $0x03, R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
-	JLE   far
-
-near:
-	CMPQ CX, $0x00000800
-	JGE  far
-	SHLQ $0x01, CX
-	JMP  near
-
-far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
+	MOVQ q_base+24(FP), AX
+	MOVQ stride+72(FP), R9
+	SHLQ $0x03, R9
+	MOVQ dst_len+8(FP), R10
 	XORQ CX, CX
 	JMP  check
 
 group:
-	MOVQ    CX, DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), SI
-	MOVLQSX (SI)(BX*4), SI
-	IMULQ   R10, SI
-	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), DI
-	MOVLQSX (DI)(BX*4), DI
-	IMULQ   R10, DI
-	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), R8
-	MOVLQSX (R8)(BX*4), R8
-	IMULQ   R10, R8
-	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
 	MOVQ    list_base+80(FP), DX
-	MOVLQSX (DX)(BX*4), R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
+	MOVLQSX (DX)(CX*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	MOVLQSX 4(DX)(CX*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	MOVLQSX 8(DX)(CX*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	MOVLQSX 12(DX)(CX*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
 	XORQ    DX, DX
-	MOVQ    16(SP), BX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -3387,75 +3591,207 @@ group:
 	VXORPS  Y5, Y5, Y5
 	VXORPS  Y6, Y6, Y6
 	VXORPS  Y7, Y7, Y7
-	MOVQ    q_len+32(FP), BX
-	SUBQ    $0x00000008, BX
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000008, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
 	VMOVUPD     (AX)(DX*8), Y8
-	VSUBPD      (SI)(DX*8), Y8, Y9
+	VSUBPD      (BX)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y0
-	VSUBPD      (DI)(DX*8), Y8, Y9
+	VSUBPD      (SI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y2
-	VSUBPD      (R8)(DX*8), Y8, Y9
+	VSUBPD      (DI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y4
-	VSUBPD      (R9)(DX*8), Y8, Y8
+	VSUBPD      (R8)(DX*8), Y8, Y8
 	VFMADD231PD Y8, Y8, Y6
 	VMOVUPD     32(AX)(DX*8), Y8
-	VSUBPD      32(SI)(DX*8), Y8, Y9
+	VSUBPD      32(BX)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y1
-	VSUBPD      32(DI)(DX*8), Y8, Y9
+	VSUBPD      32(SI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y3
-	VSUBPD      32(R8)(DX*8), Y8, Y9
+	VSUBPD      32(DI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y5
-	VSUBPD      32(R9)(DX*8), Y8, Y8
+	VSUBPD      32(R8)(DX*8), Y8, Y8
 	VFMADD231PD Y8, Y8, Y7
 	ADDQ        $0x00000008, DX
-	SUBQ        $0x00000008, BX
+	SUBQ        $0x00000008, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000008, BX
-	SUBQ $0x00000004, BX
+	ADDQ $0x00000008, R11
+	SUBQ $0x00000004, R11
 	JL   columnsVectorEnd
 
 columnsVector:
 	VMOVUPD     (AX)(DX*8), Y8
-	VSUBPD      (SI)(DX*8), Y8, Y9
+	VSUBPD      (BX)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y0
-	VSUBPD      (DI)(DX*8), Y8, Y9
+	VSUBPD      (SI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y2
-	VSUBPD      (R8)(DX*8), Y8, Y9
+	VSUBPD      (DI)(DX*8), Y8, Y9
 	VFMADD231PD Y9, Y9, Y4
-	VSUBPD      (R9)(DX*8), Y8, Y8
+	VSUBPD      (R8)(DX*8), Y8, Y8
 	VFMADD231PD Y8, Y8, Y6
 	ADDQ        $0x00000004, DX
-	SUBQ        $0x00000004, BX
+	SUBQ        $0x00000004, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000004, BX
-	TESTQ       BX, BX
+	ADDQ        $0x00000004, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        BX, R11
-	NEGQ        R11
-	LEAQ        tileMasks<>+64(SB), BX
-	VMOVUPS     (BX)(R11*8), Y8
+	MOVQ        R11, R12
+	NEGQ        R12
+	LEAQ        tileMasks<>+64(SB), R11
+	VMOVUPS     (R11)(R12*8), Y8
 	VMASKMOVPD  (AX)(DX*8), Y8, Y9
-	VMASKMOVPD  (SI)(DX*8), Y8, Y10
+	VMASKMOVPD  (BX)(DX*8), Y8, Y10
 	VSUBPD      Y10, Y9, Y10
 	VFMADD231PD Y10, Y10, Y0
-	VMASKMOVPD  (DI)(DX*8), Y8, Y10
+	VMASKMOVPD  (SI)(DX*8), Y8, Y10
 	VSUBPD      Y10, Y9, Y10
 	VFMADD231PD Y10, Y10, Y2
-	VMASKMOVPD  (R8)(DX*8), Y8, Y10
+	VMASKMOVPD  (DI)(DX*8), Y8, Y10
 	VSUBPD      Y10, Y9, Y10
 	VFMADD231PD Y10, Y10, Y4
-	VMASKMOVPD  (R9)(DX*8), Y8, Y8
+	VMASKMOVPD  (R8)(DX*8), Y8, Y8
 	VSUBPD      Y8, Y9, Y8
 	VFMADD231PD Y8, Y8, Y6
 
 columnsDone:
+	MOVQ       dst_base+0(FP), DX
+	VADDPD     Y1, Y0, Y0
+	VADDPD     Y3, Y2, Y2
+	VADDPD     Y5, Y4, Y4
+	VADDPD     Y7, Y6, Y6
+	VHADDPD    Y2, Y0, Y0
+	VHADDPD    Y6, Y4, Y4
+	VPERM2F128 $0x20, Y4, Y0, Y2
+	VPERM2F128 $0x31, Y4, Y0, Y6
+	VADDPD     Y6, Y2, Y2
+	VMOVUPD    Y2, (DX)(CX*8)
+	ADDQ       $0x00000004, CX
+
+check:
+	LEAQ    4(CX), DX
+	CMPQ    DX, R10
+	JLE     group
+	CMPQ    CX, R10
+	JGE     done
+	DECQ    R10
+	MOVQ    R10, 8(SP)
+	MOVQ    $0x00000001, (SP)
+	MOVQ    CX, DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), BX
+	MOVLQSX (BX)(R8*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(R8*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(R8*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(R8*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
+	XORQ    DX, DX
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	MOVQ    q_len+32(FP), R9
+	SUBQ    $0x00000008, R9
+	JL      restBlockEnd
+
+restBlock:
+	VMOVUPD     (AX)(DX*8), Y8
+	VSUBPD      (BX)(DX*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y0
+	VSUBPD      (SI)(DX*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y2
+	VSUBPD      (DI)(DX*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y4
+	VSUBPD      (R8)(DX*8), Y8, Y8
+	VFMADD231PD Y8, Y8, Y6
+	VMOVUPD     32(AX)(DX*8), Y8
+	VSUBPD      32(BX)(DX*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y1
+	VSUBPD      32(SI)(DX*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y3
+	VSUBPD      32(DI)(DX*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y5
+	VSUBPD      32(R8)(DX*8), Y8, Y8
+	VFMADD231PD Y8, Y8, Y7
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R9
+	JGE         restBlock
+
+restBlockEnd:
+	ADDQ $0x00000008, R9
+	SUBQ $0x00000004, R9
+	JL   restVectorEnd
+
+restVector:
+	VMOVUPD     (AX)(DX*8), Y8
+	VSUBPD      (BX)(DX*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y0
+	VSUBPD      (SI)(DX*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y2
+	VSUBPD      (DI)(DX*8), Y8, Y9
+	VFMADD231PD Y9, Y9, Y4
+	VSUBPD      (R8)(DX*8), Y8, Y8
+	VFMADD231PD Y8, Y8, Y6
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x00000004, R9
+	JGE         restVector
+
+restVectorEnd:
+	ADDQ        $0x00000004, R9
+	TESTQ       R9, R9
+	JE          restDone
+	MOVQ        R9, R10
+	NEGQ        R10
+	LEAQ        tileMasks<>+64(SB), R9
+	VMOVUPS     (R9)(R10*8), Y8
+	VMASKMOVPD  (AX)(DX*8), Y8, Y9
+	VMASKMOVPD  (BX)(DX*8), Y8, Y10
+	VSUBPD      Y10, Y9, Y10
+	VFMADD231PD Y10, Y10, Y0
+	VMASKMOVPD  (SI)(DX*8), Y8, Y10
+	VSUBPD      Y10, Y9, Y10
+	VFMADD231PD Y10, Y10, Y2
+	VMASKMOVPD  (DI)(DX*8), Y8, Y10
+	VSUBPD      Y10, Y9, Y10
+	VFMADD231PD Y10, Y10, Y4
+	VMASKMOVPD  (R8)(DX*8), Y8, Y8
+	VSUBPD      Y8, Y9, Y8
+	VFMADD231PD Y8, Y8, Y6
+
+restDone:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y5, Y4, Y4
@@ -3465,33 +3801,29 @@ columnsDone:
 	VPERM2F128   $0x20, Y4, Y0, Y2
 	VPERM2F128   $0x31, Y4, Y0, Y6
 	VADDPD       Y6, Y2, Y2
-	MOVQ         dst_base+0(FP), DX
+	MOVQ         dst_base+0(FP), AX
 	VEXTRACTF128 $0x01, Y2, X0
-	MOVQ         CX, BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VMOVLPD      X2, (DX)(SI*8)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VMOVHPD      X2, (DX)(SI*8)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VMOVLPD      X0, (DX)(SI*8)
-	ADDQ         (SP), BX
-	MOVQ         BX, SI
-	CMPQ         SI, 8(SP)
-	CMOVQGT      8(SP), SI
-	VMOVHPD      X0, (DX)(SI*8)
-	INCQ         CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VMOVLPD      X2, (AX)(DX*8)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VMOVHPD      X2, (AX)(DX*8)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VMOVLPD      X0, (AX)(DX*8)
+	ADDQ         (SP), CX
+	MOVQ         CX, DX
+	CMPQ         DX, 8(SP)
+	CMOVQGT      8(SP), DX
+	VMOVHPD      X0, (AX)(DX*8)
 
-check:
-	CMPQ CX, (SP)
-	JL   group
+done:
 	VZEROUPPER
 	RET
 
@@ -4415,8 +4747,8 @@ group:
 	MOVQ    DX, R8
 	IMULQ   R10, R8
 	ADDQ    rows_base+48(FP), R8
-	XORQ    CX, CX
 	MOVQ    16(SP), DX
+	XORQ    CX, CX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -4553,8 +4885,8 @@ group:
 	MOVQ    DX, R8
 	IMULQ   R11, R8
 	ADDQ    rows_base+96(FP), R8
-	XORQ    CX, CX
 	MOVQ    16(SP), DX
+	XORQ    CX, CX
 	VXORPS  Y0, Y0, Y0
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -4673,5 +5005,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 5a98c37a1fe0e10ccc1645b5
-// content 764c82d71299a7cf54c07f0e
+// sources 69d04f849c1c32b1964b20c4
+// content f361bf266f5a9048ba8ccbd9

@@ -224,5 +224,5 @@ func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 5a98c37a1fe0e10ccc1645b5
+// sources 69d04f849c1c32b1964b20c4
 // content 117b75984772fa371f9dbd84

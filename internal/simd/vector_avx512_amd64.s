@@ -678,8 +678,8 @@ group:
 	MOVQ    BX, R9
 	IMULQ   R10, R9
 	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
 	MOVQ    16(SP), BX
+	XORQ    DX, DX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -808,65 +808,28 @@ check:
 // func dotListedF32AVX512(dst []float32, q []float32, rows []float32, stride int, list []int32)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·dotListedF32AVX512(SB), NOSPLIT, $24-104
-	MOVQ  q_base+24(FP), AX
-	MOVQ  stride+72(FP), R10
-	SHLQ  $0x02, R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
-	JLE   far
-
-near:
-	CMPQ CX, $0x00000800
-	JGE  far
-	SHLQ $0x01, CX
-	JMP  near
-
-far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
+	MOVQ q_base+24(FP), AX
+	MOVQ stride+72(FP), R9
+	SHLQ $0x02, R9
+	MOVQ dst_len+8(FP), R10
 	XORQ CX, CX
 	JMP  check
 
 group:
-	MOVQ    CX, DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), SI
-	MOVLQSX (SI)(BX*4), SI
-	IMULQ   R10, SI
-	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), DI
-	MOVLQSX (DI)(BX*4), DI
-	IMULQ   R10, DI
-	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), R8
-	MOVLQSX (R8)(BX*4), R8
-	IMULQ   R10, R8
-	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
 	MOVQ    list_base+80(FP), DX
-	MOVLQSX (DX)(BX*4), R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
+	MOVLQSX (DX)(CX*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	MOVLQSX 4(DX)(CX*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	MOVLQSX 8(DX)(CX*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	MOVLQSX 12(DX)(CX*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
 	XORQ    DX, DX
-	MOVQ    16(SP), BX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -875,58 +838,59 @@ group:
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z7, Z7, Z7
-	MOVQ    q_len+32(FP), BX
-	SUBQ    $0x00000020, BX
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000020, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
 	VMOVUPS     (AX)(DX*4), Z8
-	VFMADD231PS (SI)(DX*4), Z8, Z0
-	VFMADD231PS (DI)(DX*4), Z8, Z2
-	VFMADD231PS (R8)(DX*4), Z8, Z4
-	VFMADD231PS (R9)(DX*4), Z8, Z6
+	VFMADD231PS (BX)(DX*4), Z8, Z0
+	VFMADD231PS (SI)(DX*4), Z8, Z2
+	VFMADD231PS (DI)(DX*4), Z8, Z4
+	VFMADD231PS (R8)(DX*4), Z8, Z6
 	VMOVUPS     64(AX)(DX*4), Z8
-	VFMADD231PS 64(SI)(DX*4), Z8, Z1
-	VFMADD231PS 64(DI)(DX*4), Z8, Z3
-	VFMADD231PS 64(R8)(DX*4), Z8, Z5
-	VFMADD231PS 64(R9)(DX*4), Z8, Z7
+	VFMADD231PS 64(BX)(DX*4), Z8, Z1
+	VFMADD231PS 64(SI)(DX*4), Z8, Z3
+	VFMADD231PS 64(DI)(DX*4), Z8, Z5
+	VFMADD231PS 64(R8)(DX*4), Z8, Z7
 	ADDQ        $0x00000020, DX
-	SUBQ        $0x00000020, BX
+	SUBQ        $0x00000020, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000020, BX
-	SUBQ $0x00000010, BX
+	ADDQ $0x00000020, R11
+	SUBQ $0x00000010, R11
 	JL   columnsVectorEnd
 
 columnsVector:
 	VMOVUPS     (AX)(DX*4), Z8
-	VFMADD231PS (SI)(DX*4), Z8, Z0
-	VFMADD231PS (DI)(DX*4), Z8, Z2
-	VFMADD231PS (R8)(DX*4), Z8, Z4
-	VFMADD231PS (R9)(DX*4), Z8, Z6
+	VFMADD231PS (BX)(DX*4), Z8, Z0
+	VFMADD231PS (SI)(DX*4), Z8, Z2
+	VFMADD231PS (DI)(DX*4), Z8, Z4
+	VFMADD231PS (R8)(DX*4), Z8, Z6
 	ADDQ        $0x00000010, DX
-	SUBQ        $0x00000010, BX
+	SUBQ        $0x00000010, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000010, BX
-	TESTQ       BX, BX
+	ADDQ        $0x00000010, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        $-1, R11
-	BZHIQ       BX, R11, R11
-	KMOVW       R11, K1
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVW       R12, K1
 	VMOVUPS.Z   (AX)(DX*4), K1, Z8
-	VMOVUPS.Z   (SI)(DX*4), K1, Z9
+	VMOVUPS.Z   (BX)(DX*4), K1, Z9
 	VFMADD231PS Z9, Z8, Z0
-	VMOVUPS.Z   (DI)(DX*4), K1, Z9
+	VMOVUPS.Z   (SI)(DX*4), K1, Z9
 	VFMADD231PS Z9, Z8, Z2
-	VMOVUPS.Z   (R8)(DX*4), K1, Z9
+	VMOVUPS.Z   (DI)(DX*4), K1, Z9
 	VFMADD231PS Z9, Z8, Z4
-	VMOVUPS.Z   (R9)(DX*4), K1, Z9
+	VMOVUPS.Z   (R8)(DX*4), K1, Z9
 	VFMADD231PS Z9, Z8, Z6
 
 columnsDone:
+	MOVQ          dst_base+0(FP), DX
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -944,32 +908,150 @@ columnsDone:
 	VHADDPS       Y4, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X2
 	VADDPS        X2, X0, X0
-	MOVQ          dst_base+0(FP), DX
-	MOVQ          CX, BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x00, X0, (DX)(SI*4)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x01, X0, (DX)(SI*4)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x02, X0, (DX)(SI*4)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x03, X0, (DX)(SI*4)
-	INCQ          CX
+	VMOVUPS       X0, (DX)(CX*4)
+	ADDQ          $0x00000004, CX
 
 check:
-	CMPQ CX, (SP)
-	JL   group
+	LEAQ    4(CX), DX
+	CMPQ    DX, R10
+	JLE     group
+	CMPQ    CX, R10
+	JGE     done
+	DECQ    R10
+	MOVQ    R10, 8(SP)
+	MOVQ    $0x00000001, (SP)
+	MOVQ    CX, DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), BX
+	MOVLQSX (BX)(R8*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(R8*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(R8*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(R8*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
+	XORQ    DX, DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), R9
+	SUBQ    $0x00000020, R9
+	JL      restBlockEnd
+
+restBlock:
+	VMOVUPS     (AX)(DX*4), Z8
+	VFMADD231PS (BX)(DX*4), Z8, Z0
+	VFMADD231PS (SI)(DX*4), Z8, Z2
+	VFMADD231PS (DI)(DX*4), Z8, Z4
+	VFMADD231PS (R8)(DX*4), Z8, Z6
+	VMOVUPS     64(AX)(DX*4), Z8
+	VFMADD231PS 64(BX)(DX*4), Z8, Z1
+	VFMADD231PS 64(SI)(DX*4), Z8, Z3
+	VFMADD231PS 64(DI)(DX*4), Z8, Z5
+	VFMADD231PS 64(R8)(DX*4), Z8, Z7
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000020, R9
+	JGE         restBlock
+
+restBlockEnd:
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000010, R9
+	JL   restVectorEnd
+
+restVector:
+	VMOVUPS     (AX)(DX*4), Z8
+	VFMADD231PS (BX)(DX*4), Z8, Z0
+	VFMADD231PS (SI)(DX*4), Z8, Z2
+	VFMADD231PS (DI)(DX*4), Z8, Z4
+	VFMADD231PS (R8)(DX*4), Z8, Z6
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R9
+	JGE         restVector
+
+restVectorEnd:
+	ADDQ        $0x00000010, R9
+	TESTQ       R9, R9
+	JE          restDone
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (AX)(DX*4), K1, Z8
+	VMOVUPS.Z   (BX)(DX*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z0
+	VMOVUPS.Z   (SI)(DX*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z2
+	VMOVUPS.Z   (DI)(DX*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z4
+	VMOVUPS.Z   (R8)(DX*4), K1, Z9
+	VFMADD231PS Z9, Z8, Z6
+
+restDone:
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPS        Y3, Y2, Y2
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPS        Y5, Y4, Y4
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPS        Y7, Y6, Y6
+	VHADDPS       Y2, Y0, Y0
+	VHADDPS       Y6, Y4, Y4
+	VHADDPS       Y4, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VADDPS        X2, X0, X0
+	MOVQ          dst_base+0(FP), AX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VEXTRACTPS    $0x00, X0, (AX)(DX*4)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VEXTRACTPS    $0x01, X0, (AX)(DX*4)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VEXTRACTPS    $0x02, X0, (AX)(DX*4)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VEXTRACTPS    $0x03, X0, (AX)(DX*4)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -1029,8 +1111,8 @@ group:
 	MOVQ    BX, R9
 	IMULQ   R10, R9
 	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
 	MOVQ    16(SP), BX
+	XORQ    DX, DX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -1175,65 +1257,28 @@ check:
 // func sqDistListedF32AVX512(dst []float32, q []float32, rows []float32, stride int, list []int32)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·sqDistListedF32AVX512(SB), NOSPLIT, $24-104
-	MOVQ  q_base+24(FP), AX
-	MOVQ  stride+72(FP), R10
-	SHLQ  $0x02, R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
-	JLE   far
-
-near:
-	CMPQ CX, $0x00000800
-	JGE  far
-	SHLQ $0x01, CX
-	JMP  near
-
-far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
+	MOVQ q_base+24(FP), AX
+	MOVQ stride+72(FP), R9
+	SHLQ $0x02, R9
+	MOVQ dst_len+8(FP), R10
 	XORQ CX, CX
 	JMP  check
 
 group:
-	MOVQ    CX, DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), SI
-	MOVLQSX (SI)(BX*4), SI
-	IMULQ   R10, SI
-	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), DI
-	MOVLQSX (DI)(BX*4), DI
-	IMULQ   R10, DI
-	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), R8
-	MOVLQSX (R8)(BX*4), R8
-	IMULQ   R10, R8
-	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
 	MOVQ    list_base+80(FP), DX
-	MOVLQSX (DX)(BX*4), R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
+	MOVLQSX (DX)(CX*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	MOVLQSX 4(DX)(CX*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	MOVLQSX 8(DX)(CX*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	MOVLQSX 12(DX)(CX*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
 	XORQ    DX, DX
-	MOVQ    16(SP), BX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -1242,74 +1287,75 @@ group:
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z7, Z7, Z7
-	MOVQ    q_len+32(FP), BX
-	SUBQ    $0x00000020, BX
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000020, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
 	VMOVUPS     (AX)(DX*4), Z8
-	VSUBPS      (SI)(DX*4), Z8, Z9
+	VSUBPS      (BX)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z0
-	VSUBPS      (DI)(DX*4), Z8, Z9
+	VSUBPS      (SI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z2
-	VSUBPS      (R8)(DX*4), Z8, Z9
+	VSUBPS      (DI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z4
-	VSUBPS      (R9)(DX*4), Z8, Z8
+	VSUBPS      (R8)(DX*4), Z8, Z8
 	VFMADD231PS Z8, Z8, Z6
 	VMOVUPS     64(AX)(DX*4), Z8
-	VSUBPS      64(SI)(DX*4), Z8, Z9
+	VSUBPS      64(BX)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z1
-	VSUBPS      64(DI)(DX*4), Z8, Z9
+	VSUBPS      64(SI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z3
-	VSUBPS      64(R8)(DX*4), Z8, Z9
+	VSUBPS      64(DI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z5
-	VSUBPS      64(R9)(DX*4), Z8, Z8
+	VSUBPS      64(R8)(DX*4), Z8, Z8
 	VFMADD231PS Z8, Z8, Z7
 	ADDQ        $0x00000020, DX
-	SUBQ        $0x00000020, BX
+	SUBQ        $0x00000020, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000020, BX
-	SUBQ $0x00000010, BX
+	ADDQ $0x00000020, R11
+	SUBQ $0x00000010, R11
 	JL   columnsVectorEnd
 
 columnsVector:
 	VMOVUPS     (AX)(DX*4), Z8
-	VSUBPS      (SI)(DX*4), Z8, Z9
+	VSUBPS      (BX)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z0
-	VSUBPS      (DI)(DX*4), Z8, Z9
+	VSUBPS      (SI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z2
-	VSUBPS      (R8)(DX*4), Z8, Z9
+	VSUBPS      (DI)(DX*4), Z8, Z9
 	VFMADD231PS Z9, Z9, Z4
-	VSUBPS      (R9)(DX*4), Z8, Z8
+	VSUBPS      (R8)(DX*4), Z8, Z8
 	VFMADD231PS Z8, Z8, Z6
 	ADDQ        $0x00000010, DX
-	SUBQ        $0x00000010, BX
+	SUBQ        $0x00000010, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000010, BX
-	TESTQ       BX, BX
+	ADDQ        $0x00000010, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        $-1, R11
-	BZHIQ       BX, R11, R11
-	KMOVW       R11, K1
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVW       R12, K1
 	VMOVUPS.Z   (AX)(DX*4), K1, Z8
-	VMOVUPS.Z   (SI)(DX*4), K1, Z9
+	VMOVUPS.Z   (BX)(DX*4), K1, Z9
 	VSUBPS      Z9, Z8, Z9
 	VFMADD231PS Z9, Z9, Z0
-	VMOVUPS.Z   (DI)(DX*4), K1, Z9
+	VMOVUPS.Z   (SI)(DX*4), K1, Z9
 	VSUBPS      Z9, Z8, Z9
 	VFMADD231PS Z9, Z9, Z2
-	VMOVUPS.Z   (R8)(DX*4), K1, Z9
+	VMOVUPS.Z   (DI)(DX*4), K1, Z9
 	VSUBPS      Z9, Z8, Z9
 	VFMADD231PS Z9, Z9, Z4
-	VMOVUPS.Z   (R9)(DX*4), K1, Z9
+	VMOVUPS.Z   (R8)(DX*4), K1, Z9
 	VSUBPS      Z9, Z8, Z8
 	VFMADD231PS Z8, Z8, Z6
 
 columnsDone:
+	MOVQ          dst_base+0(FP), DX
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -1327,32 +1373,166 @@ columnsDone:
 	VHADDPS       Y4, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X2
 	VADDPS        X2, X0, X0
-	MOVQ          dst_base+0(FP), DX
-	MOVQ          CX, BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x00, X0, (DX)(SI*4)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x01, X0, (DX)(SI*4)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x02, X0, (DX)(SI*4)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VEXTRACTPS    $0x03, X0, (DX)(SI*4)
-	INCQ          CX
+	VMOVUPS       X0, (DX)(CX*4)
+	ADDQ          $0x00000004, CX
 
 check:
-	CMPQ CX, (SP)
-	JL   group
+	LEAQ    4(CX), DX
+	CMPQ    DX, R10
+	JLE     group
+	CMPQ    CX, R10
+	JGE     done
+	DECQ    R10
+	MOVQ    R10, 8(SP)
+	MOVQ    $0x00000001, (SP)
+	MOVQ    CX, DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), BX
+	MOVLQSX (BX)(R8*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(R8*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(R8*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(R8*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
+	XORQ    DX, DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), R9
+	SUBQ    $0x00000020, R9
+	JL      restBlockEnd
+
+restBlock:
+	VMOVUPS     (AX)(DX*4), Z8
+	VSUBPS      (BX)(DX*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z0
+	VSUBPS      (SI)(DX*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z2
+	VSUBPS      (DI)(DX*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z4
+	VSUBPS      (R8)(DX*4), Z8, Z8
+	VFMADD231PS Z8, Z8, Z6
+	VMOVUPS     64(AX)(DX*4), Z8
+	VSUBPS      64(BX)(DX*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z1
+	VSUBPS      64(SI)(DX*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z3
+	VSUBPS      64(DI)(DX*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z5
+	VSUBPS      64(R8)(DX*4), Z8, Z8
+	VFMADD231PS Z8, Z8, Z7
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000020, R9
+	JGE         restBlock
+
+restBlockEnd:
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000010, R9
+	JL   restVectorEnd
+
+restVector:
+	VMOVUPS     (AX)(DX*4), Z8
+	VSUBPS      (BX)(DX*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z0
+	VSUBPS      (SI)(DX*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z2
+	VSUBPS      (DI)(DX*4), Z8, Z9
+	VFMADD231PS Z9, Z9, Z4
+	VSUBPS      (R8)(DX*4), Z8, Z8
+	VFMADD231PS Z8, Z8, Z6
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R9
+	JGE         restVector
+
+restVectorEnd:
+	ADDQ        $0x00000010, R9
+	TESTQ       R9, R9
+	JE          restDone
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (AX)(DX*4), K1, Z8
+	VMOVUPS.Z   (BX)(DX*4), K1, Z9
+	VSUBPS      Z9, Z8, Z9
+	VFMADD231PS Z9, Z9, Z0
+	VMOVUPS.Z   (SI)(DX*4), K1, Z9
+	VSUBPS      Z9, Z8, Z9
+	VFMADD231PS Z9, Z9, Z2
+	VMOVUPS.Z   (DI)(DX*4), K1, Z9
+	VSUBPS      Z9, Z8, Z9
+	VFMADD231PS Z9, Z9, Z4
+	VMOVUPS.Z   (R8)(DX*4), K1, Z9
+	VSUBPS      Z9, Z8, Z8
+	VFMADD231PS Z8, Z8, Z6
+
+restDone:
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPS        Y3, Y2, Y2
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPS        Y5, Y4, Y4
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPS        Y7, Y6, Y6
+	VHADDPS       Y2, Y0, Y0
+	VHADDPS       Y6, Y4, Y4
+	VHADDPS       Y4, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VADDPS        X2, X0, X0
+	MOVQ          dst_base+0(FP), AX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VEXTRACTPS    $0x00, X0, (AX)(DX*4)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VEXTRACTPS    $0x01, X0, (AX)(DX*4)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VEXTRACTPS    $0x02, X0, (AX)(DX*4)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VEXTRACTPS    $0x03, X0, (AX)(DX*4)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -2802,8 +2982,8 @@ group:
 	MOVQ    BX, R9
 	IMULQ   R10, R9
 	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
 	MOVQ    16(SP), BX
+	XORQ    DX, DX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -2933,65 +3113,28 @@ check:
 // func dotListedF64AVX512(dst []float64, q []float64, rows []float64, stride int, list []int32)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·dotListedF64AVX512(SB), NOSPLIT, $24-104
-	MOVQ  q_base+24(FP), AX
-	MOVQ  stride+72(FP), R10
-	SHLQ  $0x03, R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
-	JLE   far
-
-near:
-	CMPQ CX, $0x00000800
-	JGE  far
-	SHLQ $0x01, CX
-	JMP  near
-
-far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
+	MOVQ q_base+24(FP), AX
+	MOVQ stride+72(FP), R9
+	SHLQ $0x03, R9
+	MOVQ dst_len+8(FP), R10
 	XORQ CX, CX
 	JMP  check
 
 group:
-	MOVQ    CX, DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), SI
-	MOVLQSX (SI)(BX*4), SI
-	IMULQ   R10, SI
-	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), DI
-	MOVLQSX (DI)(BX*4), DI
-	IMULQ   R10, DI
-	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), R8
-	MOVLQSX (R8)(BX*4), R8
-	IMULQ   R10, R8
-	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
 	MOVQ    list_base+80(FP), DX
-	MOVLQSX (DX)(BX*4), R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
+	MOVLQSX (DX)(CX*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	MOVLQSX 4(DX)(CX*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	MOVLQSX 8(DX)(CX*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	MOVLQSX 12(DX)(CX*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
 	XORQ    DX, DX
-	MOVQ    16(SP), BX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -3000,58 +3143,59 @@ group:
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z7, Z7, Z7
-	MOVQ    q_len+32(FP), BX
-	SUBQ    $0x00000010, BX
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000010, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
 	VMOVUPD     (AX)(DX*8), Z8
-	VFMADD231PD (SI)(DX*8), Z8, Z0
-	VFMADD231PD (DI)(DX*8), Z8, Z2
-	VFMADD231PD (R8)(DX*8), Z8, Z4
-	VFMADD231PD (R9)(DX*8), Z8, Z6
+	VFMADD231PD (BX)(DX*8), Z8, Z0
+	VFMADD231PD (SI)(DX*8), Z8, Z2
+	VFMADD231PD (DI)(DX*8), Z8, Z4
+	VFMADD231PD (R8)(DX*8), Z8, Z6
 	VMOVUPD     64(AX)(DX*8), Z8
-	VFMADD231PD 64(SI)(DX*8), Z8, Z1
-	VFMADD231PD 64(DI)(DX*8), Z8, Z3
-	VFMADD231PD 64(R8)(DX*8), Z8, Z5
-	VFMADD231PD 64(R9)(DX*8), Z8, Z7
+	VFMADD231PD 64(BX)(DX*8), Z8, Z1
+	VFMADD231PD 64(SI)(DX*8), Z8, Z3
+	VFMADD231PD 64(DI)(DX*8), Z8, Z5
+	VFMADD231PD 64(R8)(DX*8), Z8, Z7
 	ADDQ        $0x00000010, DX
-	SUBQ        $0x00000010, BX
+	SUBQ        $0x00000010, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000010, BX
-	SUBQ $0x00000008, BX
+	ADDQ $0x00000010, R11
+	SUBQ $0x00000008, R11
 	JL   columnsVectorEnd
 
 columnsVector:
 	VMOVUPD     (AX)(DX*8), Z8
-	VFMADD231PD (SI)(DX*8), Z8, Z0
-	VFMADD231PD (DI)(DX*8), Z8, Z2
-	VFMADD231PD (R8)(DX*8), Z8, Z4
-	VFMADD231PD (R9)(DX*8), Z8, Z6
+	VFMADD231PD (BX)(DX*8), Z8, Z0
+	VFMADD231PD (SI)(DX*8), Z8, Z2
+	VFMADD231PD (DI)(DX*8), Z8, Z4
+	VFMADD231PD (R8)(DX*8), Z8, Z6
 	ADDQ        $0x00000008, DX
-	SUBQ        $0x00000008, BX
+	SUBQ        $0x00000008, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000008, BX
-	TESTQ       BX, BX
+	ADDQ        $0x00000008, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        $-1, R11
-	BZHIQ       BX, R11, R11
-	KMOVW       R11, K1
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVW       R12, K1
 	VMOVUPD.Z   (AX)(DX*8), K1, Z8
-	VMOVUPD.Z   (SI)(DX*8), K1, Z9
+	VMOVUPD.Z   (BX)(DX*8), K1, Z9
 	VFMADD231PD Z9, Z8, Z0
-	VMOVUPD.Z   (DI)(DX*8), K1, Z9
+	VMOVUPD.Z   (SI)(DX*8), K1, Z9
 	VFMADD231PD Z9, Z8, Z2
-	VMOVUPD.Z   (R8)(DX*8), K1, Z9
+	VMOVUPD.Z   (DI)(DX*8), K1, Z9
 	VFMADD231PD Z9, Z8, Z4
-	VMOVUPD.Z   (R9)(DX*8), K1, Z9
+	VMOVUPD.Z   (R8)(DX*8), K1, Z9
 	VFMADD231PD Z9, Z8, Z6
 
 columnsDone:
+	MOVQ          dst_base+0(FP), DX
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -3069,33 +3213,151 @@ columnsDone:
 	VPERM2F128    $0x20, Y4, Y0, Y2
 	VPERM2F128    $0x31, Y4, Y0, Y6
 	VADDPD        Y6, Y2, Y2
-	MOVQ          dst_base+0(FP), DX
-	VEXTRACTF128  $0x01, Y2, X8
-	MOVQ          CX, BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VMOVLPD       X2, (DX)(SI*8)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VMOVHPD       X2, (DX)(SI*8)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VMOVLPD       X8, (DX)(SI*8)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VMOVHPD       X8, (DX)(SI*8)
-	INCQ          CX
+	VMOVUPD       Y2, (DX)(CX*8)
+	ADDQ          $0x00000004, CX
 
 check:
-	CMPQ CX, (SP)
-	JL   group
+	LEAQ    4(CX), DX
+	CMPQ    DX, R10
+	JLE     group
+	CMPQ    CX, R10
+	JGE     done
+	DECQ    R10
+	MOVQ    R10, 8(SP)
+	MOVQ    $0x00000001, (SP)
+	MOVQ    CX, DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), BX
+	MOVLQSX (BX)(R8*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(R8*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(R8*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(R8*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
+	XORQ    DX, DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), R9
+	SUBQ    $0x00000010, R9
+	JL      restBlockEnd
+
+restBlock:
+	VMOVUPD     (AX)(DX*8), Z8
+	VFMADD231PD (BX)(DX*8), Z8, Z0
+	VFMADD231PD (SI)(DX*8), Z8, Z2
+	VFMADD231PD (DI)(DX*8), Z8, Z4
+	VFMADD231PD (R8)(DX*8), Z8, Z6
+	VMOVUPD     64(AX)(DX*8), Z8
+	VFMADD231PD 64(BX)(DX*8), Z8, Z1
+	VFMADD231PD 64(SI)(DX*8), Z8, Z3
+	VFMADD231PD 64(DI)(DX*8), Z8, Z5
+	VFMADD231PD 64(R8)(DX*8), Z8, Z7
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R9
+	JGE         restBlock
+
+restBlockEnd:
+	ADDQ $0x00000010, R9
+	SUBQ $0x00000008, R9
+	JL   restVectorEnd
+
+restVector:
+	VMOVUPD     (AX)(DX*8), Z8
+	VFMADD231PD (BX)(DX*8), Z8, Z0
+	VFMADD231PD (SI)(DX*8), Z8, Z2
+	VFMADD231PD (DI)(DX*8), Z8, Z4
+	VFMADD231PD (R8)(DX*8), Z8, Z6
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R9
+	JGE         restVector
+
+restVectorEnd:
+	ADDQ        $0x00000008, R9
+	TESTQ       R9, R9
+	JE          restDone
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   (AX)(DX*8), K1, Z8
+	VMOVUPD.Z   (BX)(DX*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z0
+	VMOVUPD.Z   (SI)(DX*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z2
+	VMOVUPD.Z   (DI)(DX*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z4
+	VMOVUPD.Z   (R8)(DX*8), K1, Z9
+	VFMADD231PD Z9, Z8, Z6
+
+restDone:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPD        Y3, Y2, Y2
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VADDPD        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPD        Y7, Y6, Y6
+	VHADDPD       Y2, Y0, Y0
+	VHADDPD       Y6, Y4, Y4
+	VPERM2F128    $0x20, Y4, Y0, Y2
+	VPERM2F128    $0x31, Y4, Y0, Y6
+	VADDPD        Y6, Y2, Y2
+	MOVQ          dst_base+0(FP), AX
+	VEXTRACTF128  $0x01, Y2, X0
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VMOVLPD       X2, (AX)(DX*8)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VMOVHPD       X2, (AX)(DX*8)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VMOVLPD       X0, (AX)(DX*8)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VMOVHPD       X0, (AX)(DX*8)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -3155,8 +3417,8 @@ group:
 	MOVQ    BX, R9
 	IMULQ   R10, R9
 	ADDQ    rows_base+48(FP), R9
-	XORQ    DX, DX
 	MOVQ    16(SP), BX
+	XORQ    DX, DX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -3302,65 +3564,28 @@ check:
 // func sqDistListedF64AVX512(dst []float64, q []float64, rows []float64, stride int, list []int32)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·sqDistListedF64AVX512(SB), NOSPLIT, $24-104
-	MOVQ  q_base+24(FP), AX
-	MOVQ  stride+72(FP), R10
-	SHLQ  $0x03, R10
-	MOVQ  R10, CX
-	TESTQ CX, CX
-	JLE   far
-
-near:
-	CMPQ CX, $0x00000800
-	JGE  far
-	SHLQ $0x01, CX
-	JMP  near
-
-far:
-	MOVQ CX, 16(SP)
-	MOVQ dst_len+8(FP), CX
-	DECQ CX
-	MOVQ CX, 8(SP)
-	ADDQ $0x00000004, CX
-	SHRQ $0x02, CX
-	MOVQ CX, (SP)
+	MOVQ q_base+24(FP), AX
+	MOVQ stride+72(FP), R9
+	SHLQ $0x03, R9
+	MOVQ dst_len+8(FP), R10
 	XORQ CX, CX
 	JMP  check
 
 group:
-	MOVQ    CX, DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), SI
-	MOVLQSX (SI)(BX*4), SI
-	IMULQ   R10, SI
-	ADDQ    rows_base+48(FP), SI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), DI
-	MOVLQSX (DI)(BX*4), DI
-	IMULQ   R10, DI
-	ADDQ    rows_base+48(FP), DI
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
-	MOVQ    list_base+80(FP), R8
-	MOVLQSX (R8)(BX*4), R8
-	IMULQ   R10, R8
-	ADDQ    rows_base+48(FP), R8
-	ADDQ    (SP), DX
-	MOVQ    DX, BX
-	CMPQ    BX, 8(SP)
-	CMOVQGT 8(SP), BX
 	MOVQ    list_base+80(FP), DX
-	MOVLQSX (DX)(BX*4), R9
-	IMULQ   R10, R9
-	ADDQ    rows_base+48(FP), R9
+	MOVLQSX (DX)(CX*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	MOVLQSX 4(DX)(CX*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	MOVLQSX 8(DX)(CX*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	MOVLQSX 12(DX)(CX*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
 	XORQ    DX, DX
-	MOVQ    16(SP), BX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -3369,74 +3594,75 @@ group:
 	VPXORD  Z5, Z5, Z5
 	VPXORD  Z6, Z6, Z6
 	VPXORD  Z7, Z7, Z7
-	MOVQ    q_len+32(FP), BX
-	SUBQ    $0x00000010, BX
+	MOVQ    q_len+32(FP), R11
+	SUBQ    $0x00000010, R11
 	JL      columnsBlockEnd
 
 columnsBlock:
 	VMOVUPD     (AX)(DX*8), Z8
-	VSUBPD      (SI)(DX*8), Z8, Z9
+	VSUBPD      (BX)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z0
-	VSUBPD      (DI)(DX*8), Z8, Z9
+	VSUBPD      (SI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z2
-	VSUBPD      (R8)(DX*8), Z8, Z9
+	VSUBPD      (DI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z4
-	VSUBPD      (R9)(DX*8), Z8, Z8
+	VSUBPD      (R8)(DX*8), Z8, Z8
 	VFMADD231PD Z8, Z8, Z6
 	VMOVUPD     64(AX)(DX*8), Z8
-	VSUBPD      64(SI)(DX*8), Z8, Z9
+	VSUBPD      64(BX)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z1
-	VSUBPD      64(DI)(DX*8), Z8, Z9
+	VSUBPD      64(SI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z3
-	VSUBPD      64(R8)(DX*8), Z8, Z9
+	VSUBPD      64(DI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z5
-	VSUBPD      64(R9)(DX*8), Z8, Z8
+	VSUBPD      64(R8)(DX*8), Z8, Z8
 	VFMADD231PD Z8, Z8, Z7
 	ADDQ        $0x00000010, DX
-	SUBQ        $0x00000010, BX
+	SUBQ        $0x00000010, R11
 	JGE         columnsBlock
 
 columnsBlockEnd:
-	ADDQ $0x00000010, BX
-	SUBQ $0x00000008, BX
+	ADDQ $0x00000010, R11
+	SUBQ $0x00000008, R11
 	JL   columnsVectorEnd
 
 columnsVector:
 	VMOVUPD     (AX)(DX*8), Z8
-	VSUBPD      (SI)(DX*8), Z8, Z9
+	VSUBPD      (BX)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z0
-	VSUBPD      (DI)(DX*8), Z8, Z9
+	VSUBPD      (SI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z2
-	VSUBPD      (R8)(DX*8), Z8, Z9
+	VSUBPD      (DI)(DX*8), Z8, Z9
 	VFMADD231PD Z9, Z9, Z4
-	VSUBPD      (R9)(DX*8), Z8, Z8
+	VSUBPD      (R8)(DX*8), Z8, Z8
 	VFMADD231PD Z8, Z8, Z6
 	ADDQ        $0x00000008, DX
-	SUBQ        $0x00000008, BX
+	SUBQ        $0x00000008, R11
 	JGE         columnsVector
 
 columnsVectorEnd:
-	ADDQ        $0x00000008, BX
-	TESTQ       BX, BX
+	ADDQ        $0x00000008, R11
+	TESTQ       R11, R11
 	JE          columnsDone
-	MOVQ        $-1, R11
-	BZHIQ       BX, R11, R11
-	KMOVW       R11, K1
+	MOVQ        $-1, R12
+	BZHIQ       R11, R12, R12
+	KMOVW       R12, K1
 	VMOVUPD.Z   (AX)(DX*8), K1, Z8
-	VMOVUPD.Z   (SI)(DX*8), K1, Z9
+	VMOVUPD.Z   (BX)(DX*8), K1, Z9
 	VSUBPD      Z9, Z8, Z9
 	VFMADD231PD Z9, Z9, Z0
-	VMOVUPD.Z   (DI)(DX*8), K1, Z9
+	VMOVUPD.Z   (SI)(DX*8), K1, Z9
 	VSUBPD      Z9, Z8, Z9
 	VFMADD231PD Z9, Z9, Z2
-	VMOVUPD.Z   (R8)(DX*8), K1, Z9
+	VMOVUPD.Z   (DI)(DX*8), K1, Z9
 	VSUBPD      Z9, Z8, Z9
 	VFMADD231PD Z9, Z9, Z4
-	VMOVUPD.Z   (R9)(DX*8), K1, Z9
+	VMOVUPD.Z   (R8)(DX*8), K1, Z9
 	VSUBPD      Z9, Z8, Z8
 	VFMADD231PD Z8, Z8, Z6
 
 columnsDone:
+	MOVQ          dst_base+0(FP), DX
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -3454,33 +3680,167 @@ columnsDone:
 	VPERM2F128    $0x20, Y4, Y0, Y2
 	VPERM2F128    $0x31, Y4, Y0, Y6
 	VADDPD        Y6, Y2, Y2
-	MOVQ          dst_base+0(FP), DX
-	VEXTRACTF128  $0x01, Y2, X8
-	MOVQ          CX, BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VMOVLPD       X2, (DX)(SI*8)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VMOVHPD       X2, (DX)(SI*8)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VMOVLPD       X8, (DX)(SI*8)
-	ADDQ          (SP), BX
-	MOVQ          BX, SI
-	CMPQ          SI, 8(SP)
-	CMOVQGT       8(SP), SI
-	VMOVHPD       X8, (DX)(SI*8)
-	INCQ          CX
+	VMOVUPD       Y2, (DX)(CX*8)
+	ADDQ          $0x00000004, CX
 
 check:
-	CMPQ CX, (SP)
-	JL   group
+	LEAQ    4(CX), DX
+	CMPQ    DX, R10
+	JLE     group
+	CMPQ    CX, R10
+	JGE     done
+	DECQ    R10
+	MOVQ    R10, 8(SP)
+	MOVQ    $0x00000001, (SP)
+	MOVQ    CX, DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), BX
+	MOVLQSX (BX)(R8*4), BX
+	IMULQ   R9, BX
+	ADDQ    rows_base+48(FP), BX
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), SI
+	MOVLQSX (SI)(R8*4), SI
+	IMULQ   R9, SI
+	ADDQ    rows_base+48(FP), SI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DI
+	MOVLQSX (DI)(R8*4), DI
+	IMULQ   R9, DI
+	ADDQ    rows_base+48(FP), DI
+	ADDQ    (SP), DX
+	MOVQ    DX, R8
+	CMPQ    R8, 8(SP)
+	CMOVQGT 8(SP), R8
+	MOVQ    list_base+80(FP), DX
+	MOVLQSX (DX)(R8*4), R8
+	IMULQ   R9, R8
+	ADDQ    rows_base+48(FP), R8
+	XORQ    DX, DX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    q_len+32(FP), R9
+	SUBQ    $0x00000010, R9
+	JL      restBlockEnd
+
+restBlock:
+	VMOVUPD     (AX)(DX*8), Z8
+	VSUBPD      (BX)(DX*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z0
+	VSUBPD      (SI)(DX*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z2
+	VSUBPD      (DI)(DX*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z4
+	VSUBPD      (R8)(DX*8), Z8, Z8
+	VFMADD231PD Z8, Z8, Z6
+	VMOVUPD     64(AX)(DX*8), Z8
+	VSUBPD      64(BX)(DX*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z1
+	VSUBPD      64(SI)(DX*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z3
+	VSUBPD      64(DI)(DX*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z5
+	VSUBPD      64(R8)(DX*8), Z8, Z8
+	VFMADD231PD Z8, Z8, Z7
+	ADDQ        $0x00000010, DX
+	SUBQ        $0x00000010, R9
+	JGE         restBlock
+
+restBlockEnd:
+	ADDQ $0x00000010, R9
+	SUBQ $0x00000008, R9
+	JL   restVectorEnd
+
+restVector:
+	VMOVUPD     (AX)(DX*8), Z8
+	VSUBPD      (BX)(DX*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z0
+	VSUBPD      (SI)(DX*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z2
+	VSUBPD      (DI)(DX*8), Z8, Z9
+	VFMADD231PD Z9, Z9, Z4
+	VSUBPD      (R8)(DX*8), Z8, Z8
+	VFMADD231PD Z8, Z8, Z6
+	ADDQ        $0x00000008, DX
+	SUBQ        $0x00000008, R9
+	JGE         restVector
+
+restVectorEnd:
+	ADDQ        $0x00000008, R9
+	TESTQ       R9, R9
+	JE          restDone
+	MOVQ        $-1, R10
+	BZHIQ       R9, R10, R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   (AX)(DX*8), K1, Z8
+	VMOVUPD.Z   (BX)(DX*8), K1, Z9
+	VSUBPD      Z9, Z8, Z9
+	VFMADD231PD Z9, Z9, Z0
+	VMOVUPD.Z   (SI)(DX*8), K1, Z9
+	VSUBPD      Z9, Z8, Z9
+	VFMADD231PD Z9, Z9, Z2
+	VMOVUPD.Z   (DI)(DX*8), K1, Z9
+	VSUBPD      Z9, Z8, Z9
+	VFMADD231PD Z9, Z9, Z4
+	VMOVUPD.Z   (R8)(DX*8), K1, Z9
+	VSUBPD      Z9, Z8, Z8
+	VFMADD231PD Z8, Z8, Z6
+
+restDone:
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y3
+	VADDPD        Y3, Y2, Y2
+	VADDPD        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VADDPD        Y5, Y4, Y4
+	VADDPD        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y7
+	VADDPD        Y7, Y6, Y6
+	VHADDPD       Y2, Y0, Y0
+	VHADDPD       Y6, Y4, Y4
+	VPERM2F128    $0x20, Y4, Y0, Y2
+	VPERM2F128    $0x31, Y4, Y0, Y6
+	VADDPD        Y6, Y2, Y2
+	MOVQ          dst_base+0(FP), AX
+	VEXTRACTF128  $0x01, Y2, X0
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VMOVLPD       X2, (AX)(DX*8)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VMOVHPD       X2, (AX)(DX*8)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VMOVLPD       X0, (AX)(DX*8)
+	ADDQ          (SP), CX
+	MOVQ          CX, DX
+	CMPQ          DX, 8(SP)
+	CMOVQGT       8(SP), DX
+	VMOVHPD       X0, (AX)(DX*8)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -4392,8 +4752,8 @@ group:
 	MOVQ    DX, R8
 	IMULQ   R10, R8
 	ADDQ    rows_base+48(FP), R8
-	XORQ    CX, CX
 	MOVQ    16(SP), DX
+	XORQ    CX, CX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -4538,8 +4898,8 @@ group:
 	MOVQ    DX, R8
 	IMULQ   R11, R8
 	ADDQ    rows_base+96(FP), R8
-	XORQ    CX, CX
 	MOVQ    16(SP), DX
+	XORQ    CX, CX
 	VPXORD  Z0, Z0, Z0
 	VPXORD  Z1, Z1, Z1
 	VPXORD  Z2, Z2, Z2
@@ -4674,5 +5034,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 5a98c37a1fe0e10ccc1645b5
-// content 0053a6e2a3f51aa96f07d11b
+// sources 69d04f849c1c32b1964b20c4
+// content aa270c6fd3698a1dd2b4742a

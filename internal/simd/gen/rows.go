@@ -61,10 +61,50 @@ func (b *rowBlock) generate(name, doc string, add func(row operand.Op, q, acc re
 	b.allocate()
 	b.Load(b.Param("q").Base(), b.q)
 	b.stride = bytesOf(b.emitter, "stride")
+	if b.listed {
+		b.listedGroups()
+		return
+	}
 	b.groups("dst", func() {
-		b.sumColumns()
+		b.sumColumns("columns")
 		b.storeSums("dst", b.foldRows())
 	})
+}
+
+// listedGroups emits the loop over groups of rows that stand beside each other in
+// the list, and ends the function. The last rows, if they are fewer than a group, are
+// those of groups with quarters of one row.
+func (b *rowBlock) listedGroups() {
+	n, next := b.Load(b.Param("dst").Len(), b.GP64()).(reg.GPVirtual), b.GP64()
+	b.XORQ(b.step, b.step)
+	b.JMP(operand.LabelRef("check"))
+	b.Label("group")
+	list := b.Load(b.Param("list").Base(), b.GP64()).(reg.GPVirtual)
+	for i, row := range b.row {
+		b.MOVLQSX(operand.Mem{Base: list, Index: b.step, Scale: 4, Disp: 4 * i}, row)
+		b.IMULQ(b.stride, row)
+		b.ADDQ(addr(b.Param("rows").Base()), row)
+	}
+	b.clearSums()
+	b.sumColumns("columns")
+	dst := b.Load(b.Param("dst").Base(), b.GP64()).(reg.GPVirtual)
+	b.store(b.foldRows(), operand.Mem{Base: dst, Index: b.step, Scale: uint8(b.size)})
+	b.ADDQ(operand.U32(rowGroup), b.step)
+	b.Label("check")
+	b.LEAQ(operand.Mem{Base: b.step, Disp: rowGroup}, next)
+	b.CMPQ(next, n)
+	b.JLE(operand.LabelRef("group"))
+
+	b.CMPQ(b.step, n)
+	b.JGE(operand.LabelRef("done"))
+	b.DECQ(n)
+	b.MOVQ(n, b.last)
+	b.MOVQ(operand.U32(1), b.quarter)
+	b.startGroup()
+	b.sumColumns("rest")
+	b.storeSums("dst", b.foldRows())
+	b.Label("done")
+	b.end()
 }
 
 // groups emits the loop over groups of rows, as many as dst has elements, and ends
@@ -148,8 +188,15 @@ func (b *rowBlock) startGroup() {
 		b.IMULQ(b.stride, b.row[i])
 		b.ADDQ(addr(b.Param("rows").Base()), b.row[i])
 	})
+	if !b.listed {
+		b.MOVQ(b.distance, b.ahead)
+	}
+	b.clearSums()
+}
+
+// clearSums begins with the first column.
+func (b *rowBlock) clearSums() {
 	b.XORQ(b.at, b.at)
-	b.MOVQ(b.distance, b.ahead)
 	for _, sums := range b.acc {
 		for _, a := range sums {
 			b.zero(a)
@@ -158,10 +205,10 @@ func (b *rowBlock) startGroup() {
 }
 
 // sumColumns adds up all columns of the group.
-func (b *rowBlock) sumColumns() {
+func (b *rowBlock) sumColumns(label string) {
 	w := &walk{vectors: b.vectors, at: b.at, left: b.GP64()}
 	b.Load(b.Param("q").Len(), w.left)
-	w.each("columns", rowSums, func(places []place) {
+	w.each(label, rowSums, func(places []place) {
 		if !b.listed {
 			b.prefetchLines(places)
 		}
