@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 69d04f849c1c32b1964b20c4
+// sources 9d1f39059fe6e660ac64f2f5
 // content 46f4f83b628ad4de17d6dada

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 69d04f849c1c32b1964b20c4
+// sources 9d1f39059fe6e660ac64f2f5
 // content a97859aed189f0d4b008e44b

@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 69d04f849c1c32b1964b20c4
+// sources 9d1f39059fe6e660ac64f2f5
 // content 306a2264249645d0df8d56ce

@@ -24,5 +24,5 @@ func turnTiles(tiles *uint32, n int)
 //go:noescape
 func mulBlocks(c *float32, ldc int, rows int, cols int, alpha float32, beta float32, a *uint32, b *uint32, blocks int, tailA *float32, tailB *float32, tail int, tailWidth int, work *float32)
 
-// sources 69d04f849c1c32b1964b20c4
+// sources 9d1f39059fe6e660ac64f2f5
 // content 015c26bd7ca604d62b179a36

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func splitRows(dst *uint32, src *float32, ld int, blocks int, step int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·splitRows(SB), NOSPLIT, $0-40
 	MOVL         $0x00008000, AX
 	VPBROADCASTD AX, Z0
@@ -24,72 +24,76 @@ block:
 	MOVQ $0x00000010, R9
 
 upper:
-	VMOVUPS   (DI), Z2
-	VMOVUPS   64(DI), Z3
-	VPADDD    Z0, Z2, Z5
-	VPANDD    Z1, Z5, Z5
-	VPADDD    Z0, Z3, Z6
-	VPANDD    Z1, Z6, Z6
-	VPSRLD    $0x10, Z5, Z4
-	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, (R8)
-	VSUBPS    Z5, Z2, Z2
-	VSUBPS    Z6, Z3, Z3
-	VPADDD    Z0, Z2, Z5
-	VPANDD    Z1, Z5, Z5
-	VPADDD    Z0, Z3, Z6
-	VPANDD    Z1, Z6, Z6
-	VPSRLD    $0x10, Z5, Z4
-	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, 2048(R8)
-	VSUBPS    Z5, Z2, Z2
-	VSUBPS    Z6, Z3, Z3
-	VPSRLD    $0x10, Z2, Z2
-	VPORD     Z3, Z2, Z2
-	VMOVDQU32 Z2, 4096(R8)
-	ADDQ      DX, DI
-	ADDQ      $0x00000040, R8
-	DECQ      R9
-	JNZ       upper
-	MOVQ      $0x00000010, R9
+	VMOVUPS    (DI), Z2
+	VMOVUPS    64(DI), Z3
+	VPADDD     Z0, Z2, Z5
+	VPANDD     Z1, Z5, Z5
+	VPADDD     Z0, Z3, Z6
+	VPANDD     Z1, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPORD      Z6, Z4, Z4
+	VMOVDQU32  Z4, (R8)
+	VSUBPS     Z5, Z2, Z2
+	VSUBPS     Z6, Z3, Z3
+	VPADDD     Z0, Z2, Z5
+	VPANDD     Z1, Z5, Z5
+	VPADDD     Z0, Z3, Z6
+	VPANDD     Z1, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPORD      Z6, Z4, Z4
+	VMOVDQU32  Z4, 2048(R8)
+	VSUBPS     Z5, Z2, Z2
+	VSUBPS     Z6, Z3, Z3
+	VPSRLD     $0x10, Z2, Z2
+	VPORD      Z3, Z2, Z2
+	VMOVDQU32  Z2, 4096(R8)
+	PREFETCHT0 256(DI)
+	PREFETCHT0 320(DI)
+	ADDQ       DX, DI
+	ADDQ       $0x00000040, R8
+	DECQ       R9
+	JNZ        upper
+	MOVQ       $0x00000010, R9
 
 lower:
-	VMOVUPS   (DI), Z2
-	VMOVUPS   64(DI), Z3
-	VPADDD    Z0, Z2, Z5
-	VPANDD    Z1, Z5, Z5
-	VPADDD    Z0, Z3, Z6
-	VPANDD    Z1, Z6, Z6
-	VPSRLD    $0x10, Z5, Z4
-	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, (R8)
-	VSUBPS    Z5, Z2, Z2
-	VSUBPS    Z6, Z3, Z3
-	VPADDD    Z0, Z2, Z5
-	VPANDD    Z1, Z5, Z5
-	VPADDD    Z0, Z3, Z6
-	VPANDD    Z1, Z6, Z6
-	VPSRLD    $0x10, Z5, Z4
-	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, 2048(R8)
-	VSUBPS    Z5, Z2, Z2
-	VSUBPS    Z6, Z3, Z3
-	VPSRLD    $0x10, Z2, Z2
-	VPORD     Z3, Z2, Z2
-	VMOVDQU32 Z2, 4096(R8)
-	ADDQ      DX, DI
-	ADDQ      $0x00000040, R8
-	DECQ      R9
-	JNZ       lower
-	ADDQ      $0x00000080, CX
-	ADDQ      SI, AX
-	DECQ      BX
-	JNZ       block
+	VMOVUPS    (DI), Z2
+	VMOVUPS    64(DI), Z3
+	VPADDD     Z0, Z2, Z5
+	VPANDD     Z1, Z5, Z5
+	VPADDD     Z0, Z3, Z6
+	VPANDD     Z1, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPORD      Z6, Z4, Z4
+	VMOVDQU32  Z4, (R8)
+	VSUBPS     Z5, Z2, Z2
+	VSUBPS     Z6, Z3, Z3
+	VPADDD     Z0, Z2, Z5
+	VPANDD     Z1, Z5, Z5
+	VPADDD     Z0, Z3, Z6
+	VPANDD     Z1, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPORD      Z6, Z4, Z4
+	VMOVDQU32  Z4, 2048(R8)
+	VSUBPS     Z5, Z2, Z2
+	VSUBPS     Z6, Z3, Z3
+	VPSRLD     $0x10, Z2, Z2
+	VPORD      Z3, Z2, Z2
+	VMOVDQU32  Z2, 4096(R8)
+	PREFETCHT0 256(DI)
+	PREFETCHT0 320(DI)
+	ADDQ       DX, DI
+	ADDQ       $0x00000040, R8
+	DECQ       R9
+	JNZ        lower
+	ADDQ       $0x00000080, CX
+	ADDQ       SI, AX
+	DECQ       BX
+	JNZ        block
 	VZEROUPPER
 	RET
 
 // func splitCols(dst *uint32, src *float32, ld int, blocks int, step int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·splitCols(SB), NOSPLIT, $0-40
 	MOVL         $0x00008000, AX
 	VPBROADCASTD AX, Z0
@@ -111,61 +115,65 @@ block:
 	MOVQ $0x00000010, R10
 
 pair:
-	VMOVUPS   (DI), Z2
-	VMOVUPS   (R8), Z3
-	VPADDD    Z0, Z2, Z5
-	VPANDD    Z1, Z5, Z5
-	VPADDD    Z0, Z3, Z6
-	VPANDD    Z1, Z6, Z6
-	VPSRLD    $0x10, Z5, Z4
-	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, (R9)
-	VSUBPS    Z5, Z2, Z2
-	VSUBPS    Z6, Z3, Z3
-	VPADDD    Z0, Z2, Z5
-	VPANDD    Z1, Z5, Z5
-	VPADDD    Z0, Z3, Z6
-	VPANDD    Z1, Z6, Z6
-	VPSRLD    $0x10, Z5, Z4
-	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, 2048(R9)
-	VSUBPS    Z5, Z2, Z2
-	VSUBPS    Z6, Z3, Z3
-	VPSRLD    $0x10, Z2, Z2
-	VPORD     Z3, Z2, Z2
-	VMOVDQU32 Z2, 4096(R9)
-	VMOVUPS   64(DI), Z2
-	VMOVUPS   64(R8), Z3
-	VPADDD    Z0, Z2, Z5
-	VPANDD    Z1, Z5, Z5
-	VPADDD    Z0, Z3, Z6
-	VPANDD    Z1, Z6, Z6
-	VPSRLD    $0x10, Z5, Z4
-	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, 1024(R9)
-	VSUBPS    Z5, Z2, Z2
-	VSUBPS    Z6, Z3, Z3
-	VPADDD    Z0, Z2, Z5
-	VPANDD    Z1, Z5, Z5
-	VPADDD    Z0, Z3, Z6
-	VPANDD    Z1, Z6, Z6
-	VPSRLD    $0x10, Z5, Z4
-	VPORD     Z6, Z4, Z4
-	VMOVDQU32 Z4, 3072(R9)
-	VSUBPS    Z5, Z2, Z2
-	VSUBPS    Z6, Z3, Z3
-	VPSRLD    $0x10, Z2, Z2
-	VPORD     Z3, Z2, Z2
-	VMOVDQU32 Z2, 5120(R9)
-	ADDQ      DX, DI
-	ADDQ      DX, R8
-	ADDQ      $0x00000040, R9
-	DECQ      R10
-	JNZ       pair
-	ADDQ      $0x00000080, CX
-	ADDQ      SI, AX
-	DECQ      BX
-	JNZ       block
+	VMOVUPS    (DI), Z2
+	VMOVUPS    (R8), Z3
+	VPADDD     Z0, Z2, Z5
+	VPANDD     Z1, Z5, Z5
+	VPADDD     Z0, Z3, Z6
+	VPANDD     Z1, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPORD      Z6, Z4, Z4
+	VMOVDQU32  Z4, (R9)
+	VSUBPS     Z5, Z2, Z2
+	VSUBPS     Z6, Z3, Z3
+	VPADDD     Z0, Z2, Z5
+	VPANDD     Z1, Z5, Z5
+	VPADDD     Z0, Z3, Z6
+	VPANDD     Z1, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPORD      Z6, Z4, Z4
+	VMOVDQU32  Z4, 2048(R9)
+	VSUBPS     Z5, Z2, Z2
+	VSUBPS     Z6, Z3, Z3
+	VPSRLD     $0x10, Z2, Z2
+	VPORD      Z3, Z2, Z2
+	VMOVDQU32  Z2, 4096(R9)
+	PREFETCHT0 128(DI)
+	PREFETCHT0 128(R8)
+	VMOVUPS    64(DI), Z2
+	VMOVUPS    64(R8), Z3
+	VPADDD     Z0, Z2, Z5
+	VPANDD     Z1, Z5, Z5
+	VPADDD     Z0, Z3, Z6
+	VPANDD     Z1, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPORD      Z6, Z4, Z4
+	VMOVDQU32  Z4, 1024(R9)
+	VSUBPS     Z5, Z2, Z2
+	VSUBPS     Z6, Z3, Z3
+	VPADDD     Z0, Z2, Z5
+	VPANDD     Z1, Z5, Z5
+	VPADDD     Z0, Z3, Z6
+	VPANDD     Z1, Z6, Z6
+	VPSRLD     $0x10, Z5, Z4
+	VPORD      Z6, Z4, Z4
+	VMOVDQU32  Z4, 3072(R9)
+	VSUBPS     Z5, Z2, Z2
+	VSUBPS     Z6, Z3, Z3
+	VPSRLD     $0x10, Z2, Z2
+	VPORD      Z3, Z2, Z2
+	VMOVDQU32  Z2, 5120(R9)
+	PREFETCHT0 192(DI)
+	PREFETCHT0 192(R8)
+	ADDQ       DX, DI
+	ADDQ       DX, R8
+	ADDQ       $0x00000040, R9
+	DECQ       R10
+	JNZ        pair
+	ADDQ       $0x00000080, CX
+	ADDQ       SI, AX
+	DECQ       BX
+	JNZ        block
 	VZEROUPPER
 	RET
 
@@ -698,5 +706,5 @@ DATA tileConfiguration<>+48(SB)/8, $0x1010101010101010
 DATA tileConfiguration<>+56(SB)/8, $0x0000000000000000
 GLOBL tileConfiguration<>(SB), RODATA|NOPTR, $64
 
-// sources 69d04f849c1c32b1964b20c4
-// content d68f38094aea9ea2169b9ea8
+// sources 9d1f39059fe6e660ac64f2f5
+// content 0e3a4aac84f68c20646d1fd8

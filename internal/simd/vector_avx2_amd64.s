@@ -5005,5 +5005,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 69d04f849c1c32b1964b20c4
+// sources 9d1f39059fe6e660ac64f2f5
 // content f361bf266f5a9048ba8ccbd9

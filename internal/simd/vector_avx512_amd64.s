@@ -5034,5 +5034,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 69d04f849c1c32b1964b20c4
+// sources 9d1f39059fe6e660ac64f2f5
 // content aa270c6fd3698a1dd2b4742a
