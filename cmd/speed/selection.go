@@ -88,18 +88,17 @@ type measured struct {
 	seconds   float64
 }
 
-// selectBest runs a method up to three times, once if it takes a second, and
-// returns the run that took the shortest.
+// selectBest runs a method, twice if it takes little, and returns the shorter run.
 func selectBest[T matrix.Float](m selection.Method[T], p selection.Problem[T]) measured {
-	best := selectOnce(m, p)
-	for total, rounds := best.seconds, 1; total < 1 && rounds < 3; rounds++ {
-		r := selectOnce(m, p)
-		total += r.seconds
-		if r.seconds < best.seconds {
-			best = r
-		}
+	const little = 0.7
+	first := selectOnce(m, p)
+	if first.seconds > little {
+		return first
 	}
-	return best
+	if second := selectOnce(m, p); second.seconds < first.seconds {
+		return second
+	}
+	return first
 }
 
 func selectOnce[T matrix.Float](m selection.Method[T], p selection.Problem[T]) measured {
