@@ -202,7 +202,7 @@ func (f *bait[T]) add(phi []float64) {
 	simd.For[float64]().ScaleAdd(p, w, -2/math.Sqrt(gamma2), moment/gamma2)
 	f.steps = append(append(f.steps, f.inFeatures(w)...), f.inFeatures(p)...)
 	f.space.countPairs(int64(f.pool.Rows), 0)
-	if f.bounds == nil || !f.bounds.follow(w, p) {
+	if f.bounds == nil || !f.bounds.follow(w, p, f.c, f.v) {
 		f.catchUpAll()
 		return
 	}
@@ -296,7 +296,7 @@ func (f *bait[T]) forgetSteps() {
 	f.steps = f.steps[:0]
 	clear(f.done)
 	if f.bounds != nil {
-		f.bounds.restart(f.c, f.v)
+		f.bounds.restart()
 	}
 }
 

@@ -46,9 +46,11 @@ type baitBounds struct {
 	dots      sync.Pool // of *[2][readPiece]int32
 	high, low []float64
 	tops      []pieceTop // the row of largest bound of each piece
-	age       int        // steps since all rows were up to date
-	work      int        // steps of single rows since then
-	rest      int        // steps to go without bounds
+	found     []int32    // rows whose bounds reach a score, and how many of each piece
+	counts    []int
+	age       int // steps since all rows were up to date
+	work      int // steps of single rows since then
+	rest      int // steps to go without bounds
 	nextRest  int
 }
 
@@ -59,7 +61,9 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 		return nil
 	}
 	b := &baitBounds{rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextRest: restSteps,
-		high: alloc[float64](s, n), low: alloc[float64](s, n), tops: make([]pieceTop, pieces(n, readPiece))}
+		high: alloc[float64](s, n), low: alloc[float64](s, n), tops: make([]pieceTop, pieces(n, readPiece)),
+		found: make([]int32, n), counts: make([]int, pieces(n, readPiece))}
+	s.bytes += int64(4 * n)
 	b.dots.New = func() any { return new([2][readPiece]int32) }
 	return b
 }
@@ -80,16 +84,12 @@ func (b *baitBounds) off(rounding float64, phi []float64) float64 {
 	return rounding * math.Sqrt(simd.For[float64]().SumSquares(phi))
 }
 
-// restart takes the values of all rows.
-func (b *baitBounds) restart(c, v []float64) {
-	copy(b.high, v)
-	copy(b.low, c)
-	b.age, b.work = 0, 0
-}
+// restart is for when all rows are up to date.
+func (b *baitBounds) restart() { b.age, b.work = 0, 0 }
 
-// follow takes the bounds through a step, or returns false if that does not pay
-// now.
-func (b *baitBounds) follow(w, p []float64) bool {
+// follow takes the bounds through a step, the first time from the values of all
+// rows, or returns false if that does not pay now.
+func (b *baitBounds) follow(w, p, c, v []float64) bool {
 	if b.rest > 0 {
 		b.rest--
 		return false
@@ -98,6 +98,10 @@ func (b *baitBounds) follow(w, p []float64) bool {
 	b.w.set(w)
 	b.p.set(p)
 	overPieces(len(b.high), readPiece, func(_, from, to int) {
+		if b.age == 1 {
+			copy(b.high[from:to], v[from:to])
+			copy(b.low[from:to], c[from:to])
+		}
 		dots := b.dots.Get().(*[2][readPiece]int32)
 		u, z := dots[0][:to-from], dots[1][:to-from]
 		b.rows.dotsPair(u, z, b.w, b.p, from)
@@ -139,17 +143,17 @@ func (b *baitBounds) score(row int, offset float64) float64 {
 func (f *bait[T]) bestByBounds() bool {
 	f.boundAll()
 	f.space.countPass(len(f.scores), boundedBytes)
-	best := f.settle(largestTops(f.bounds.tops))
+	best := f.settle(rowsOfTops(largestTops(f.bounds.tops)))
 	list := f.reaching(best)
-	for len(list) > 0 && list[0].c >= best {
+	for len(list) > 0 {
 		if !f.bounds.pays(len(list)) {
 			f.bounds.giveUp()
 			f.catchUpAll()
 			return false
 		}
-		n := min(max(settledRows, len(list)/32), len(list))
+		n := f.largestToFront(list)
 		best = max(best, f.settle(list[:n]))
-		list = list[n:]
+		list = slices.DeleteFunc(list[n:], func(row int32) bool { return f.scores[row] < best })
 	}
 	return true
 }
@@ -189,41 +193,76 @@ func sortTops(tops []pieceTop) {
 	})
 }
 
-// reaching returns the open rows whose bound is not below a score, the largest
-// first.
-func (f *bait[T]) reaching(score float64) (list []pieceTop) {
-	for piece, top := range f.bounds.tops {
-		if top.c < score {
-			continue
-		}
-		from := piece * readPiece
-		for i, bound := range f.scores[from:min(from+readPiece, len(f.scores))] {
-			if bound >= score && f.space.limits.open[from+i] {
-				list = append(list, pieceTop{from + i, bound})
+// rowsOfTops returns their rows.
+func rowsOfTops(tops []pieceTop) []int32 {
+	rows := make([]int32, len(tops))
+	for i, t := range tops {
+		rows[i] = int32(t.row)
+	}
+	return rows
+}
+
+// reaching returns the open rows whose bound is not below a score.
+func (f *bait[T]) reaching(score float64) []int32 {
+	b, open := f.bounds, f.space.limits.open
+	f.space.countPass(len(f.scores), 8)
+	overPieces(len(f.scores), readPiece, func(piece, from, to int) {
+		found := b.found[from:from]
+		if !(b.tops[piece].c < score) {
+			for i, bound := range f.scores[from:to] {
+				if bound >= score && open[from+i] {
+					found = append(found, int32(from+i))
+				}
 			}
 		}
+		b.counts[piece] = len(found)
+	})
+	list := b.found[:0]
+	for piece, n := range b.counts {
+		list = append(list, b.found[piece*readPiece:][:n]...)
 	}
-	sortTops(list)
 	return list
 }
 
+// largestToFront moves about a sixteenth of the rows to the front, those of the
+// largest bounds, and returns their number: all if they are few.
+func (f *bait[T]) largestToFront(list []int32) int {
+	if len(list) <= settledRows {
+		return len(list)
+	}
+	var sample [16 * settledRows]float64
+	for i := range sample {
+		sample[i] = f.scores[list[i*len(list)/len(sample)]]
+	}
+	slices.Sort(sample[:])
+	n, least := 0, sample[len(sample)-settledRows]
+	for i, row := range list {
+		if f.scores[row] >= least {
+			list[n], list[i] = row, list[n]
+			n++
+		}
+	}
+	return n
+}
+
 // settle brings rows up to date and returns the best of their scores.
-func (f *bait[T]) settle(list []pieceTop) float64 {
+func (f *bait[T]) settle(list []int32) float64 {
 	computed := 0
-	for _, t := range list {
-		computed += f.behind(t.row)
+	for _, row := range list {
+		computed += f.behind(int(row))
 	}
 	f.space.countPairs(0, int64(computed))
 	f.space.countSteps(len(list), f.pool.Cols, 2*int64(computed))
 	f.bounds.work += computed + rowWork*len(list)
-	overPieces(len(list), 1, func(i, _, _ int) {
-		row := list[i].row
-		f.catchUp(row)
-		f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(row)
+	overPieces(len(list), settledRows/4, func(_, from, to int) {
+		for _, row := range list[from:to] {
+			f.catchUp(int(row))
+			f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(int(row))
+		}
 	})
 	best := math.Inf(-1)
-	for _, t := range list {
-		if s := f.scores[t.row]; s > best {
+	for _, row := range list {
+		if s := f.scores[row]; s > best {
 			best = s
 		}
 	}
