@@ -56,9 +56,9 @@ const (
 
 // pays says when short rows do; tests change it.
 var pays = struct {
-	work int     // of the plain version, in features read: much more than finding out takes
-	left float64 // the largest share of pairs that bounds may leave
-}{1 << 31, 0.25}
+	work  int     // of the plain version, in features read: much more than finding out takes
+	reads float64 // the largest share of them that may be read with short rows
+}{1 << 31, 0.75}
 
 // shortener makes short rows.
 type shortener[T matrix.Float] struct {
@@ -97,7 +97,7 @@ func newShortener[T matrix.Float](s *Space[T]) *shortener[T] {
 	s.countCached(rows.Rows, rows.Cols, rows.Cols)                      // half of a symmetric product
 	s.countCached(directionFit*h.fine, rows.Cols, 2*rows.Cols+4*h.fine) // products, and Gram and Schmidt's
 	h.fit(matrix.Converted[float64](rows))
-	if h.leaves(rows, s.selections()) > pays.left {
+	if h.reads(rows, s.selections()) > pays.reads {
 		return nil
 	}
 	return h
@@ -245,9 +245,10 @@ func (h *shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) 
 	}
 }
 
-// leaves estimates the share of pairs that bounds leave if so many rows are
-// selected, from pairs of the rows.
-func (h *shortener[T]) leaves(rows matrix.Dense[T], selections int) float64 {
+// reads estimates the share of the features of all pairs that is read with short
+// rows if so many rows are selected, from pairs of the rows. What is read here and
+// there counts twice.
+func (h *shortener[T]) reads(rows matrix.Dense[T], selections int) float64 {
 	const tried = 32
 	step := max(1, rows.Rows/max(1, selections))
 	centres := make([]int, 0, rows.Rows)
@@ -258,21 +259,20 @@ func (h *shortener[T]) leaves(rows matrix.Dense[T], selections int) float64 {
 	short := matrix.New[float32](rows.Rows, h.fine)
 	h.shorten(short, rows)
 	shortSelected := short.SelectRows(centres)
-	left := make([]int, min(tried, rows.Rows))
-	overPieces(len(left), 1, func(i, _, _ int) {
-		row := i * rows.Rows / len(left)
-		left[i] = h.leavesOf(rows.Row(row), selected, short.Row(row), shortSelected)
+	read := make([]int, min(tried, rows.Rows))
+	overPieces(len(read), 1, func(i, _, _ int) {
+		row := i * rows.Rows / len(read)
+		read[i] = h.readsOf(rows.Row(row), selected, short.Row(row), shortSelected)
 	})
 	sum := 0
-	for _, n := range left {
+	for _, n := range read {
 		sum += n
 	}
-	return float64(sum) / float64(len(left)*len(centres))
+	return float64(sum) / float64(len(read)*len(centres)*rows.Cols)
 }
 
-// leavesOf counts the selected rows that bounds leave for one row, which may be
-// one of them.
-func (h *shortener[T]) leavesOf(row []T, selected matrix.Dense[T], short []float32, shortSelected matrix.Dense[float32]) int {
+// readsOf is reads for one row, which may be one of the selected ones.
+func (h *shortener[T]) readsOf(row []T, selected matrix.Dense[T], short []float32, shortSelected matrix.Dense[float32]) int {
 	dist, low := make([]T, selected.Rows), make([]float32, selected.Rows)
 	simd.For[T]().SqDistRows(dist, row, selected.Data, selected.Stride)
 	nearest := T(math.Inf(1))
@@ -281,15 +281,17 @@ func (h *shortener[T]) leavesOf(row []T, selected matrix.Dense[T], short []float
 			nearest = min(nearest, d)
 		}
 	}
-	simd.For[float32]().SqDistRows(low, short, shortSelected.Data, shortSelected.Stride)
 	limit := h.limit(nearest, simd.For[T]().SumSquares(row))
-	n := 0
-	for _, v := range low {
-		if v <= limit {
-			n++
+	left := func(cols int) (n int) {
+		simd.For[float32]().SqDistRows(low, short[:cols], shortSelected.Data, shortSelected.Stride)
+		for _, v := range low {
+			if v <= limit {
+				n++
+			}
 		}
+		return n
 	}
-	return n
+	return coarseCols*len(low) + 2*(h.fine-coarseCols)*left(coarseCols) + 2*len(row)*left(h.fine)
 }
 
 // limit is the squared distance of short rows beyond which a selected row is
