@@ -12,7 +12,7 @@ import (
 // and lets Adam change them as soon as their gradient is known. The caller has
 // used W̃_l for the last time before.
 //
-// The sum over the rows of the mini-batch runs in order for every parameter;
+// The sum over the rows of the mini-batch runs in the same order for any threads;
 // the work is cut along the parameters.
 type learner[T matrix.Float] struct {
 	adam    *adam[T]

@@ -58,6 +58,22 @@ func TestSilentNeuronsAreLeftOutExactly(t *testing.T) {
 	}
 }
 
+// In float32 the products of wide layers run on other code.
+func TestSilentNeuronsAreLeftOutInFloat32(t *testing.T) {
+	fast, plain := hushed[float32](t, 1, 3), hushed[float32](t, 1, 3)
+	plain.pass.voices = nil
+	for _, trainer := range []*trainer[float32]{fast, plain} {
+		if _, err := trainer.run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, w := range plain.net.parameters {
+		if g := fast.net.parameters[i]; math.Abs(float64(g-w)) > 1e-3 {
+			t.Fatalf("parameter %d is %v, with silent neurons %v", i, g, w)
+		}
+	}
+}
+
 // norms returns what does not depend on the order of the neurons: the norm of the
 // last gradient of each layer.
 func norms(t *trainer[float64]) (out []float64) {

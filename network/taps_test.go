@@ -177,7 +177,7 @@ func mustPanic(t *testing.T, want any, f func()) {
 func TestPredictInBlocks(t *testing.T) {
 	for _, outputs := range []int{1, 2} {
 		c := small(Tanh)
-		c.Architecture.Outputs = outputs
+		c.Architecture.Outputs, c.Architecture.Hidden = outputs, []int{70, 130}
 		net := mustInit[float32](t, 6, c)
 		x, _ := waveRows[float32](1, 2*forwardBlock+300, 6, 1)
 		all := predict(net, x)

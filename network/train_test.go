@@ -136,8 +136,8 @@ func TestFloat32FollowsFloat64(t *testing.T) {
 func TestTrainingIsTheSameForAnyNumberOfThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	configs := map[string]Config{
-		"relu":    {Architecture: Architecture{Hidden: []int{130, 80}}},
-		"silu":    {Architecture: Architecture{Hidden: []int{130, 80}, Activation: SiLU}},
+		"relu":    {Architecture: Architecture{Hidden: []int{130, 150}}},
+		"silu":    {Architecture: Architecture{Hidden: []int{150, 130}, Activation: SiLU}},
 		"outputs": {Architecture: Architecture{Hidden: []int{110}, Outputs: 3, Activation: Tanh}},
 	}
 	for name, c := range configs {
@@ -411,7 +411,7 @@ func TestTrainRefuses(t *testing.T) {
 
 func TestStepAllocatesNothing(t *testing.T) {
 	for _, c := range []Config{small(ReLU), small(SiLU), small(GELU),
-		{Architecture: Architecture{Hidden: []int{100, 100}, Outputs: 3}, Training: Training{Batch: 64, Epochs: 1000}}} {
+		{Architecture: Architecture{Hidden: []int{130, 140}, Outputs: 3}, Training: Training{Batch: 64, Epochs: 1000}}} {
 		c = c.WithDefaults()
 		d := wave[float32](3, 128, 64, 80, c.Architecture.Outputs)
 		tr := newTrainer(mustInit[float32](t, 80, c), c.Training, d, rng.New(1, "order"))

@@ -7,13 +7,14 @@ import (
 
 // GemmSplit is GemmThen for large float32 products whose terms need not be
 // summed in order: where the CPU has tiles for it (AMX), numbers are split into
-// parts of 8 digits and multiplied as internal/simd/split.go says, in less than
-// half of the time and with an error within the same bound. Whether they are
-// depends on the right operand alone, so a row of the product does not depend on
-// the rows around it, nor on the threads.
+// parts of 8 digits and multiplied as internal/simd/split.go says, in about half
+// of the time for layers of some hundred neurons, and with an error within the same
+// bound. Whether they are depends on the right operand alone. So a row of a product
+// with a plain left operand does not depend on the rows around it, and no element on
+// the threads.
 func GemmSplit[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
 	set, right := simd.For[T](), opB.shape(b.Rows, b.Cols)
-	if !set.Splits() || right.Rows < 2*simd.BlockSide || right.Cols < simd.BlockSide || dst.Rows == 0 {
+	if !set.Splits() || right.Rows < leastInner || right.Cols < leastCols || dst.Rows == 0 {
 		GemmThen(dst, alpha, a, opA, b, opB, beta, then)
 		return
 	}
@@ -54,6 +55,9 @@ type splitScratch[T matrix.Float] struct {
 }
 
 const (
+	// leastInner products of leastCols columns pay for splitting them.
+	leastInner = 2 * simd.BlockSide
+	leastCols  = 4 * simd.BlockSide
 	// maxTail products, or rows of a transposed operand, are done without a
 	// block: layers have a bias.
 	maxTail = 4
@@ -81,6 +85,9 @@ func (s *splitJob[T]) plan(threads int) {
 
 // cut chooses the grid, as many parts as threads, that splits the least.
 func (s *splitJob[T]) cut(threads int) {
+	if s.dst.Rows*s.dst.Cols*s.inner < smallWork {
+		threads = 1
+	}
 	least := 0
 	for cols := 1; cols <= threads; cols++ {
 		rows := threads / cols
@@ -100,6 +107,9 @@ func (s *splitJob[T]) Do(part, slot int) {
 	row, col := part%s.rowParts, part/s.rowParts
 	p := splitPart[T]{splitJob: s, splitScratch: &s.scratch[slot], slot: slot}
 	p.row0, p.row1 = row*s.rowBlocks/s.rowParts, (row+1)*s.rowBlocks/s.rowParts
+	if p.row0 == p.row1 {
+		return
+	}
 	first, last := col*s.colBlocks/s.colParts, (col+1)*s.colBlocks/s.colParts
 	p.work = grow(p.work, simd.BlockWork)
 	groups := ceilDiv(last-first, maxPanels)
@@ -150,9 +160,11 @@ func (p *splitPart[T]) multiply(r0, r1 int, last bool) {
 		p.copyTail(r0, r1)
 	}
 	c := p.dst.Data[r0*p.dst.Stride+p.c0:]
-	width := len(p.tailRight) / max(1, p.tail)
-	p.set.MulBlocks(c, p.dst.Stride, r1-r0, p.c1-p.c0, p.alpha, p.left, p.panels, p.tailLeft, p.tailRight, tail, width, beta, p.work)
+	p.set.MulBlocks(c, p.dst.Stride, r1-r0, p.c1-p.c0, p.alpha, p.left, p.panels, p.tailLeft, p.tailRight, tail, p.width(), beta, p.work)
 }
+
+// width is that of the panels.
+func (p *splitPart[T]) width() int { return ceilDiv(p.c1-p.c0, simd.BlockSide) * simd.BlockSide }
 
 // splitLeft splits rows r0 to r1-1 of the left operand.
 func (p *splitPart[T]) splitLeft(r0, r1 int) {
@@ -172,7 +184,7 @@ func (p *splitPart[T]) splitLeft(r0, r1 int) {
 // splitRight splits the panels of the right operand.
 func (p *splitPart[T]) splitRight() {
 	panel := p.depth * simd.BlockWords
-	p.panels = growWords(p.panels, ceilDiv(p.c1-p.c0, simd.BlockSide)*panel)
+	p.panels = growWords(p.panels, p.width()/simd.BlockSide*panel)
 	if p.opB == NoTrans {
 		p.eachBlock(func(at, k0, k1 int) {
 			from := p.b.Block(k0, k1, p.c0, p.c1)
@@ -208,7 +220,7 @@ func (p *splitPart[T]) copyTail(r0, r1 int) {
 	if r0 > p.row0*simd.BlockSide {
 		return // the panels are the same
 	}
-	width := ceilDiv(p.c1-p.c0, simd.BlockSide) * simd.BlockSide
+	width := p.width()
 	p.tailRight = grow(p.tailRight, p.tail*width)
 	for i := range p.tailRight {
 		if c := p.c0 + i%width; c < p.c1 {
@@ -225,8 +237,8 @@ func element[T matrix.Float](m matrix.Dense[T], op Op, i, j int) T {
 	return m.At(i, j)
 }
 
-// lastRows computes the last few rows, which are in no block, from column c0 on:
-// the left operand is transposed, the right one read row by row.
+// lastRows computes the last few rows, which are in no block, from column c0 on,
+// for a transposed left operand.
 func (s *splitJob[T]) lastRows(c0, slot int) {
 	c1 := min(c0+lastCols, s.dst.Cols)
 	for i := s.rows; i < s.dst.Rows; i++ {

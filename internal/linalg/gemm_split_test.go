@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
@@ -20,8 +21,8 @@ func requireSplits(t *testing.T) {
 // splitShapes are rows, products and columns at and around the ends of blocks,
 // of steps and of groups of panels.
 var splitShapes = [][3]int{
-	{1, 64, 32}, {5, 65, 33}, {32, 68, 64}, {33, 69, 31}, {64, 96, 40}, {100, 100, 100},
-	{129, 256, 64}, {70, 513, 90}, {40, 700, 50}, {9, 640, 520}, {3, 64, 700},
+	{1, 64, 128}, {5, 65, 129}, {32, 68, 130}, {33, 69, 159}, {64, 96, 160}, {100, 100, 200},
+	{129, 256, 128}, {70, 513, 140}, {40, 700, 150}, {9, 1025, 1100}, {3, 64, 700},
 }
 
 // TestGemmSplit holds all forms against the float64 triple loop. It runs on all
@@ -46,17 +47,15 @@ func testGemmSplit(t *testing.T, r *rand.Rand, shape [3]int, opA, opB Op) {
 	if beta == 0 {
 		c.Set(m/2, n/2, float32(math.NaN())) // must not be read
 	}
-	count := &countElements{seen: matrix.New[float32](m, n)}
-	GemmSplit(c, alpha, a, opA, b, opB, beta, count)
+	seen := newWitness(c)
+	GemmSplit(c, alpha, a, opA, b, opB, beta, seen)
 	what := fmt.Sprintf("%v, %v %v, alpha %v, beta %v", shape, opA, opB, alpha, beta)
+	seen.check(t, what)
 	bound := 1e-6 * (1 + math.Sqrt(float64(k)))
 	for i := range m {
 		for j := range n {
 			if got := float64(c.At(i, j)); !(math.Abs(got-want.At(i, j)) <= bound*(3+math.Abs(want.At(i, j)))) {
 				t.Fatalf("%s: [%d,%d] = %v, want %v", what, i, j, got, want.At(i, j))
-			}
-			if times := count.seen.At(i, j); times != 1 {
-				t.Fatalf("%s: [%d,%d] was finished %v times", what, i, j, times)
 			}
 		}
 	}
@@ -67,28 +66,17 @@ func testGemmSplit(t *testing.T, r *rand.Rand, shape [3]int, opA, opB Op) {
 	}
 }
 
-// countElements counts how often each element is finished.
-type countElements struct{ seen matrix.Dense[float32] }
-
-func (c *countElements) Finish(r0, r1, c0, c1, _ int) {
-	for i := r0; i < r1; i++ {
-		for j := c0; j < c1; j++ {
-			c.seen.Data[i*c.seen.Stride+j]++ // each element belongs to one call, so to one thread
-		}
-	}
-}
-
 func TestGemmSplitSameBitsForAnyThreads(t *testing.T) {
 	requireSplits(t)
 	r := rand.New(rand.NewPCG(23, 24))
-	const m, k, n = 329, 1300, 200
+	const m, k, n = 129, 1025, 560
 	for form := range 4 {
 		opA, opB := Op(form&1 == 1), Op(form&2 == 2)
 		a := strided[float32](r, opA.shape(m, k).Rows, opA.shape(m, k).Cols)
 		b := strided[float32](r, opB.shape(k, n).Rows, opB.shape(k, n).Cols)
 		requireAnyThreads(t, fmt.Sprintf("GemmSplit %v %v", opA, opB), func() []float32 {
 			c := matrix.New[float32](m, n)
-			GemmSplit(c, 1, a, opA, b, opB, 0, nil)
+			GemmSplit(c, 0.3, a, opA, b, opB, 0.7, nil)
 			return c.Data
 		})
 	}
@@ -97,8 +85,8 @@ func TestGemmSplitSameBitsForAnyThreads(t *testing.T) {
 // TestGemmSplitRowsAlone: a row of the product does not depend on those around it.
 func TestGemmSplitRowsAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
-	a, b := strided[float32](r, 90, 129), strided[float32](r, 129, 70)
-	all, some := matrix.New[float32](90, 70), matrix.New[float32](90, 70)
+	a, b := strided[float32](r, 90, 129), strided[float32](r, 129, 170)
+	all, some := matrix.New[float32](90, 170), matrix.New[float32](90, 170)
 	GemmSplit(all, 1, a, NoTrans, b, NoTrans, 0, nil)
 	for from := 0; from < a.Rows; {
 		to := min(from+1+r.IntN(40), a.Rows)
@@ -113,13 +101,45 @@ func TestGemmSplitSteadyStateAllocatesNothing(t *testing.T) {
 	for form := range 4 {
 		opA, opB := Op(form&1 == 1), Op(form&2 == 2)
 		a := strided[float32](r, opA.shape(129, 101).Rows, opA.shape(129, 101).Cols)
-		b := strided[float32](r, opB.shape(101, 64).Rows, opB.shape(101, 64).Cols)
-		c := matrix.New[float32](129, 64)
+		b := strided[float32](r, opB.shape(101, 164).Rows, opB.shape(101, 164).Cols)
+		c := matrix.New[float32](129, 164)
 		multiply := func() { GemmSplit(c, 1, a, opA, b, opB, 0, nil) }
 		multiply()
 		multiply()
 		if n := testing.AllocsPerRun(100, multiply); n != 0 {
 			t.Fatalf("%v %v: %v allocations per product", opA, opB, n)
 		}
+	}
+}
+
+// manyProducts is a job whose parts multiply.
+type manyProducts func(part int)
+
+func (f manyProducts) Do(part, _ int) { f(part) }
+
+// TestGemmSplitAtOnce multiplies from several goroutines, and within a Run: none
+// may use what another one writes to.
+func TestGemmSplitAtOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(29, 30))
+	const n = 12
+	var a, b, want, got [n]matrix.Dense[float32]
+	for i := range n {
+		a[i], b[i] = strided[float32](r, 40+i, 97+i), strided[float32](r, 97+i, 130+7*i)
+		want[i], got[i] = matrix.New[float32](40+i, 130+7*i), matrix.New[float32](40+i, 130+7*i)
+		GemmSplit(want[i], 1, a[i], NoTrans, b[i], NoTrans, 0, nil)
+	}
+	multiply := func(i int) { GemmSplit(got[i], 1, a[i], NoTrans, b[i], NoTrans, 0, nil) }
+	var group sync.WaitGroup
+	for i := range n / 2 {
+		group.Go(func() {
+			for range 20 {
+				multiply(i)
+			}
+		})
+	}
+	Run(n/2, manyProducts(func(part int) { multiply(n/2 + part) }))
+	group.Wait()
+	for i := range n {
+		requireSameBits(t, fmt.Sprintf("product %d", i), want[i].Data, got[i].Data)
 	}
 }

@@ -219,12 +219,33 @@ func TestGemmShapes(t *testing.T) {
 	Gemm(matrix.New[float32](2, 5), 1, a, NoTrans, b, NoTrans, 0)
 }
 
-type countFinish struct{ seen []int32 }
+// witness is an epilogue that writes down what it sees of a product.
+type witness[T matrix.Float] struct {
+	product, saw matrix.Dense[T]
+	times        []int32
+}
 
-func (c *countFinish) Finish(r0, r1, c0, c1, _ int) {
+func newWitness[T matrix.Float](product matrix.Dense[T]) *witness[T] {
+	return &witness[T]{product, matrix.New[T](product.Rows, product.Cols), make([]int32, product.Rows*product.Cols)}
+}
+
+func (w *witness[T]) Finish(r0, r1, c0, c1, _ int) {
 	for i := r0; i < r1; i++ {
 		for j := c0; j < c1; j++ {
-			c.seen[i*70+j]++ // each element belongs to one call, so to one thread
+			w.times[i*w.saw.Cols+j]++ // each element belongs to one call, so to one thread
+			w.saw.Set(i, j, w.product.At(i, j))
+		}
+	}
+}
+
+// check fails unless every element was seen once, when it was final.
+func (w *witness[T]) check(t *testing.T, what string) {
+	t.Helper()
+	for i := range w.saw.Rows {
+		for j := range w.saw.Cols {
+			if n := w.times[i*w.saw.Cols+j]; n != 1 || w.saw.At(i, j) != w.product.At(i, j) {
+				t.Fatalf("%s: [%d,%d] was finished %d times, as %v, and is %v", what, i, j, n, w.saw.At(i, j), w.product.At(i, j))
+			}
 		}
 	}
 }
@@ -233,12 +254,8 @@ func TestEpilogueSeesEachElementOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for _, k := range []int{0, 5, 1500} {
 		a, b, c := strided[float64](r, 90, k), strided[float64](r, k, 70), strided[float64](r, 90, 70)
-		count := &countFinish{make([]int32, 90*70)}
-		GemmThen(c, 1, a, NoTrans, b, NoTrans, 0, count)
-		for i, n := range count.seen {
-			if n != 1 {
-				t.Fatalf("k = %d: element %d was finished %d times", k, i, n)
-			}
-		}
+		seen := newWitness(c)
+		GemmThen(c, 1, a, NoTrans, b, NoTrans, 0, seen)
+		seen.check(t, fmt.Sprintf("k = %d", k))
 	}
 }

@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 9d1f39059fe6e660ac64f2f5
+// sources cb1f912217d48c00f38d4de0
 // content 46f4f83b628ad4de17d6dada

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 9d1f39059fe6e660ac64f2f5
+// sources cb1f912217d48c00f38d4de0
 // content a97859aed189f0d4b008e44b

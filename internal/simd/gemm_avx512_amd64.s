@@ -14793,5 +14793,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 9d1f39059fe6e660ac64f2f5
+// sources cb1f912217d48c00f38d4de0
 // content 338ae2737a47d536839eee0d

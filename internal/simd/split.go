@@ -5,10 +5,15 @@ package simd
 // such numbers, and the product of two numbers into the six products of parts
 // that matter. Operands come in blocks of 32 by 32, zero where there is nothing.
 //
-// The sum of k products has a smaller error than one after the other would give:
-// with u = 2^-24, at most (20 + 6·⌈k/32⌉)·u times the sum of their absolute
-// values. Numbers below 2^-110 lose digits, and one that is not finite, or above
-// 2^127·(2 - 2^-8), makes the sum NaN.
+// The sum of k ≥ 32 products has a smaller error bound than one after the other
+// would give: with u = 2^-24, (20 + 6·⌈k/32⌉)·u times the sum of their absolute
+// values. The parts left out are at most u of a product. In a block, 16 products of
+// parts are summed one after the other, twice; the two sums are added, and that to
+// the result, six times.
+//
+// Parts, and sums of products of parts, below 2^-126 count as zero, so numbers below
+// 2^-103, and products that small, lose digits. A number that is not finite, or
+// 2^127·(2 - 2^-8) or more, makes the sums that it is in NaN.
 const (
 	// BlockSide is the number of rows and columns of a block.
 	BlockSide = 32

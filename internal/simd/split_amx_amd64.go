@@ -14,7 +14,7 @@ func splitRows(dst *uint32, src *float32, ld int, blocks int, step int)
 //go:noescape
 func splitCols(dst *uint32, src *float32, ld int, blocks int, step int)
 
-// turnTiles transposes tiles where they stand; see Set.TurnBlock.
+// turnTiles transposes tiles where they stand; see Set.TurnBlocks.
 //
 //go:noescape
 func turnTiles(tiles *uint32, n int)
@@ -24,5 +24,5 @@ func turnTiles(tiles *uint32, n int)
 //go:noescape
 func mulBlocks(c *float32, ldc int, rows int, cols int, alpha float32, beta float32, a *uint32, b *uint32, blocks int, tailA *float32, tailB *float32, tail int, tailWidth int, work *float32)
 
-// sources 9d1f39059fe6e660ac64f2f5
-// content 015c26bd7ca604d62b179a36
+// sources cb1f912217d48c00f38d4de0
+// content c91e1370d8bef8fe86a5f149

@@ -706,5 +706,5 @@ DATA tileConfiguration<>+48(SB)/8, $0x1010101010101010
 DATA tileConfiguration<>+56(SB)/8, $0x0000000000000000
 GLOBL tileConfiguration<>(SB), RODATA|NOPTR, $64
 
-// sources 9d1f39059fe6e660ac64f2f5
+// sources cb1f912217d48c00f38d4de0
 // content 0e3a4aac84f68c20646d1fd8

@@ -5005,5 +5005,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 9d1f39059fe6e660ac64f2f5
+// sources cb1f912217d48c00f38d4de0
 // content f361bf266f5a9048ba8ccbd9

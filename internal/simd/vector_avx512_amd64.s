@@ -5034,5 +5034,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 9d1f39059fe6e660ac64f2f5
+// sources cb1f912217d48c00f38d4de0
 // content aa270c6fd3698a1dd2b4742a

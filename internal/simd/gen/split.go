@@ -150,7 +150,7 @@ func (s splitter) cols() {
 // what SplitRows writes into what SplitCols writes for the transposed block.
 func turnTiles(e emitter) {
 	text(e.Context, "turnTiles", "func(tiles *uint32, n int)")
-	e.Doc("turnTiles transposes tiles where they stand; see Set.TurnBlock.")
+	e.Doc("turnTiles transposes tiles where they stand; see Set.TurnBlocks.")
 	e.Pragma("noescape")
 	tile := e.Load(e.Param("tiles"), e.GP64())
 	n := e.Load(e.Param("n"), e.GP64())
