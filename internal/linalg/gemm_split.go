@@ -61,11 +61,11 @@ const (
 	// maxTail products, or rows of a transposed operand, are done without a
 	// block: layers have a bias.
 	maxTail = 4
-	// maxBlocks bounds the products of a step, and maxPanels its panels, so that
-	// they stay in the second-level cache.
-	maxBlocks = 18
-	maxPanels = 16
-	lastCols  = 64 // columns of a part of the last few rows
+	// maxBlocks bounds the products of a step, and heldBlocks those of all its
+	// panels, 768 KiB, so that they stay in the second-level cache.
+	maxBlocks  = 18
+	heldBlocks = 128
+	lastCols   = 64 // columns of a part of the last few rows
 )
 
 func (s *splitJob[T]) plan(threads int) {
@@ -112,7 +112,7 @@ func (s *splitJob[T]) Do(part, slot int) {
 	}
 	first, last := col*s.colBlocks/s.colParts, (col+1)*s.colBlocks/s.colParts
 	p.work = grow(p.work, simd.BlockWork)
-	groups := ceilDiv(last-first, maxPanels)
+	groups := ceilDiv(last-first, max(1, heldBlocks/min(s.blocks, maxBlocks)))
 	for i := range groups {
 		p.c0 = (first + i*(last-first)/groups) * simd.BlockSide
 		p.c1 = min((first+(i+1)*(last-first)/groups)*simd.BlockSide, s.dst.Cols)
