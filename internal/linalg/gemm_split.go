@@ -91,11 +91,17 @@ func (s *splitJob[T]) cut(threads int) {
 	least := 0
 	for cols := 1; cols <= threads; cols++ {
 		rows := threads / cols
-		splits := ceilDiv(s.rowBlocks, rows) + ceilDiv(s.colBlocks, cols)
+		panels := ceilDiv(s.colBlocks, cols)
+		splits := ceilDiv(s.rowBlocks, rows)*s.groups(panels) + panels
 		if rows*cols == threads && (least == 0 || splits < least) {
 			least, s.rowParts, s.colParts = splits, rows, cols
 		}
 	}
+}
+
+// groups returns the number of groups that so many panels are done in.
+func (s *splitJob[T]) groups(panels int) int {
+	return ceilDiv(panels, max(1, heldBlocks/min(s.blocks, maxBlocks)))
 }
 
 // Do computes one part of dst.
@@ -112,7 +118,7 @@ func (s *splitJob[T]) Do(part, slot int) {
 	}
 	first, last := col*s.colBlocks/s.colParts, (col+1)*s.colBlocks/s.colParts
 	p.work = grow(p.work, simd.BlockWork)
-	groups := ceilDiv(last-first, max(1, heldBlocks/min(s.blocks, maxBlocks)))
+	groups := s.groups(last - first)
 	for i := range groups {
 		p.c0 = (first + i*(last-first)/groups) * simd.BlockSide
 		p.c1 = min((first+(i+1)*(last-first)/groups)*simd.BlockSide, s.dst.Cols)
