@@ -325,8 +325,12 @@ func (f *bait[T]) renew() error {
 	if err := f.base.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
 		return err
 	}
+	learning := f.bounds
+	if learning != nil && !learning.renew(len(f.cov.sign)) {
+		learning = nil
+	}
 	f.restart()
-	f.variances(f.c, f.v, f.pool, f.bounds)
+	f.variances(f.c, f.v, f.pool, learning)
 	f.forgetSteps()
 	f.start = 0
 	for _, v := range f.v {

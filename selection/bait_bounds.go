@@ -52,6 +52,7 @@ type baitBounds struct {
 	work      int // steps of single rows since then
 	rest      int // steps to go without bounds
 	nextRest  int
+	learned   bool // rows are those of A
 }
 
 // newBAITBounds returns nil where bounds do not pay.
@@ -84,14 +85,24 @@ func (b *baitBounds) off(rounding float64, phi []float64) float64 {
 	return rounding * math.Sqrt(simd.For[float64]().SumSquares(phi))
 }
 
+// renew is for when A changes, and says whether the bounds are to learn the rows: not
+// if it changes often.
+func (b *baitBounds) renew(steps int) bool {
+	b.learned = steps == 0 || steps >= shortLife
+	if !b.learned && b.rest == 0 {
+		b.rest, b.nextRest = b.nextRest, 2*b.nextRest
+	}
+	return b.learned
+}
+
 // restart is for when all rows are up to date.
 func (b *baitBounds) restart() { b.age, b.work = 0, 0 }
 
 // follow takes the bounds through a step, the first time from the values of all
 // rows, or returns false if that does not pay now.
 func (b *baitBounds) follow(w, p, c, v []float64) bool {
-	if b.rest > 0 {
-		b.rest--
+	if b.rest > 0 || !b.learned {
+		b.rest = max(0, b.rest-1)
 		return false
 	}
 	b.age++
