@@ -113,26 +113,41 @@ func (f *lcmd[T]) Next() (Choice, error) {
 }
 
 // sumLargest computes all clusters that can be the largest, and returns all; the
-// others are smaller than what it computed.
+// others are smaller than what it computed. It begins with those that were the
+// largest.
 func (f *lcmd[T]) sumLargest() []clusterSum {
-	first := 0
-	for i, s := range f.sums {
-		if s.size > f.sums[first].size {
-			first = i
+	const ordered = 16
+	known, least := make([]bool, len(f.sums)), math.Inf(-1)
+	look := func(i int) {
+		known[i] = true
+		if s := f.sumMembers(i); s.top >= 0 {
+			least = max(least, s.size)
 		}
 	}
-	least := math.Inf(-1)
-	if s := f.sumMembers(first); s.top >= 0 {
-		least = s.size
+	for range ordered {
+		i := f.largestBut(known)
+		if i < 0 || f.sums[i].size < least {
+			return f.sums
+		}
+		look(i)
 	}
 	for i := range f.sums {
-		if i != first && f.sums[i].size >= least {
-			if s := f.sumMembers(i); s.top >= 0 {
-				least = max(least, s.size)
-			}
+		if !known[i] && f.sums[i].size >= least {
+			look(i)
 		}
 	}
 	return f.sums
+}
+
+// largestBut returns the cluster that was the largest but for those that are known.
+func (f *lcmd[T]) largestBut(known []bool) int {
+	best := -1
+	for i, s := range f.sums {
+		if !known[i] && (best < 0 || s.size > f.sums[best].size) {
+			best = i
+		}
+	}
+	return best
 }
 
 // largestOpen returns the size of the largest cluster with an open row.
