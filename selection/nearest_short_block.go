@@ -118,10 +118,11 @@ type settleScratch struct {
 	rows     matrix.Dense[float32] // leading directions of rows, and 1
 	products matrix.Dense[float32]
 	list     [blockCentres]int32
-	low      [blockCentres]float32
-	listed   int // pairs of which the fine short rows were compared
-	compared int // pairs of which the distances were computed
-	gathered int // selected rows that belong to pairs that are left
+	low      [blockCentres]float32 // of those on the list
+	near     [blockCentres]int32   // the numbers of some on the list
+	listed   int                   // pairs of which the fine short rows were compared
+	compared int                   // pairs of which the distances were computed
+	gathered int                   // selected rows that belong to pairs that are left
 	pairs    []pair
 	end      [blockCentres]int32 // of each selected row, where its pairs end in byCentre
 	byCentre []int32             // the rows of the pairs, by selected row
@@ -179,10 +180,10 @@ func (b *shortBlockOf[T]) left(row int, products []float32, scratch *settleScrat
 		b.compare(row, finest)
 		scratch.compared++
 	}
-	bound, n := b.bound(row, gap), 0
-	for i, centre := range list {
-		list[n] = centre
-		if low[i] <= bound && centre != nearest && centre != finest {
+	n := 0
+	for _, i := range scratch.near[:set.AtMost(scratch.near[:], low, b.bound(row, gap))] {
+		if centre := list[i]; centre != nearest && centre != finest {
+			list[n] = centre
 			n++
 		}
 	}
