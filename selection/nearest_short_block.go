@@ -16,7 +16,7 @@ import (
 
 const (
 	productCols = middleCols // leading directions in a product of short rows
-	productRows = 28         // rows of one: what stays in the cache
+	productRows = 14         // rows of one: what stays in the cache
 	groupedRows = 512        // rows that a thread settles at a time: they stay in the cache too
 	// plainShare is the share of the features of all pairs, one in so many, from
 	// which on a product of whole rows is faster. That is tried on the first rows
