@@ -214,8 +214,7 @@ func (f *bait[T]) conditioned(phi []float64) []float64 {
 	if f.base.root.Rows == 0 {
 		return phi
 	}
-	f.countProduct()
-	linalg.MulVec(f.psi, f.base.root, phi)
+	f.mulVec(f.psi, f.base.root, phi)
 	return f.psi
 }
 
@@ -229,14 +228,22 @@ func (f *bait[T]) inFeatures(x []float64) []float64 {
 	return f.psi
 }
 
+// mulVec writes the product of a square matrix and a vector to dst.
+func (f *bait[T]) mulVec(dst []float64, a matrix.Dense[float64], x []float64) {
+	f.countProduct()
+	overPieces(a.Rows, 4*cachedRows, func(_, from, to int) {
+		part := a.Slice(from, to)
+		simd.For[float64]().DotRows(dst[from:to], x, part.Data, part.Stride)
+	})
+}
+
 // countProduct counts a product of a vector with a square of the features' size.
 func (f *bait[T]) countProduct() { countCached[float64](&f.space.work, f.pool.Cols, f.pool.Cols, 2) }
 
 // direction computes w = Sψ, AMAᵀw and q = S·AMAᵀw, and returns ⟨w, AMAᵀw⟩.
 func (f *bait[T]) direction(psi []float64) float64 {
-	f.countProduct()
 	f.cov.apply(f.w, psi)
-	linalg.MulVec(f.mw, f.inner, f.w)
+	f.mulVec(f.mw, f.inner, f.w)
 	f.cov.apply(f.q, f.mw)
 	return simd.For[float64]().Dot(f.w, f.mw)
 }
@@ -346,5 +353,7 @@ func (f *bait[T]) restart() {
 	f.inner = f.moments
 	if f.base.root.Rows > 0 {
 		f.inner = congruence(f.base.root, f.moments)
+		d := float64(f.pool.Cols)
+		f.space.work.Flops += 4 * d * d * d
 	}
 }

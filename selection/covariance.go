@@ -70,6 +70,8 @@ func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) error {
 	if rows.Rows == 0 {
 		return nil
 	}
+	d := float64(s.dim)
+	s.work.Flops += d*d*float64(rows.Rows) + 2*d*d*d/3 // half a product, a factor and its inverse
 	m := matrix.New[float64](s.dim, s.dim)
 	linalg.Syrk(m, 1, rows, linalg.Trans, 0)
 	l, err := choleskyOf(m, s.sigma2, s.note)
