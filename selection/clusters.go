@@ -117,7 +117,8 @@ func (c *clusters[T]) overParts(rows int, work func(part, from, to int)) {
 
 // count adds a row of the pool to its cluster.
 func (c *clusters[T]) count(s *clusterSum, row int) {
-	if c.space.limits.selected[row] {
+	open := c.space.limits.open[row]
+	if !open && c.space.limits.selected[row] {
 		return
 	}
 	d := c.pool.dist[row]
@@ -125,7 +126,7 @@ func (c *clusters[T]) count(s *clusterSum, row int) {
 	if c.target == nil {
 		s.size += c.weight(row) * c.size.of(float64(d))
 	}
-	if c.space.limits.open[row] && (s.top < 0 || d > c.pool.dist[s.top]) {
+	if open && (s.top < 0 || d > c.pool.dist[s.top]) {
 		s.top = row
 	}
 }
