@@ -52,7 +52,7 @@ func selectionSection(b *bench) {
 func measureWork[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
 	shipped := selectBest(m, p)
 	p.Plain = true
-	plain := selectBest(m, p)
+	plain := selectOnce(m, p)
 	b.printSelection(shipped, fmt.Sprintf("reads %.2g %%, flops %.2g %% of the plain version's; %s%s",
 		100*shipped.Work.Bytes/plain.Work.Bytes, 100*shipped.Work.Flops/plain.Work.Flops, b.overLimit(shipped), compared(shipped, plain)))
 	b.printSelection(plain, b.overLimit(plain))
@@ -90,7 +90,7 @@ type measured struct {
 
 // selectBest runs a method, twice if it takes little, and returns the shorter run.
 func selectBest[T matrix.Float](m selection.Method[T], p selection.Problem[T]) measured {
-	const little = 0.7
+	const little = 0.8
 	first := selectOnce(m, p)
 	if first.seconds > little {
 		return first
