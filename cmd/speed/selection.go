@@ -20,7 +20,7 @@ import (
 // measured on part of the pool.
 const (
 	labelledRows = 2048
-	partRows     = 25_000
+	partRows     = 12_500
 	batchRows    = 256
 	fitEpochs    = 32
 )
@@ -90,7 +90,7 @@ type measured struct {
 
 // selectBest runs a method, twice if it takes little, and returns the shorter run.
 func selectBest[T matrix.Float](m selection.Method[T], p selection.Problem[T]) measured {
-	const little = 0.8
+	const little = 0.3
 	first := selectOnce(m, p)
 	if first.seconds > little {
 		return first
