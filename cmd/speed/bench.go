@@ -14,6 +14,7 @@ type bench struct {
 	print    func(line)
 	section  string
 	note     string // for the next line
+	alone    bool   // one section: it may take its time
 	ceilings map[ceiling]float64
 }
 

@@ -69,7 +69,7 @@ func run(args []string, out, log io.Writer) error {
 	if err := simd.OverrideError(); err != nil {
 		return err
 	}
-	b := &bench{print: textPrinter(out)}
+	b := &bench{print: textPrinter(out), alone: *section != ""}
 	if *asJSON {
 		b.print = jsonPrinter(out)
 	}

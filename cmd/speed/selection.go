@@ -16,8 +16,8 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// The shapes of the selection section; those that a method takes long for are
-// measured on part of the pool.
+// The shapes of the selection section. Plain versions that take long are measured
+// on part of the pool, unless the section runs alone.
 const (
 	labelledRows = 2048
 	partRows     = 12_500
@@ -42,6 +42,10 @@ func selectionSection(b *bench) {
 	part.Pool = part.Pool.Slice(0, partRows)
 	measureWork(b, selection.MaxDet[float64]{}, variances)
 	for _, m := range []selection.Method[float64]{selection.BAIT[float64]{}, selection.BAIT[float64]{Backward: true}, selection.FrankWolfe[float64]{}} {
+		if b.alone {
+			measureWork(b, m, variances)
+			continue
+		}
 		measure(b, m, variances)
 		measureWork(b, m, part)
 	}
