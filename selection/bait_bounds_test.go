@@ -55,7 +55,7 @@ func TestBAITBoundsHold(t *testing.T) {
 				for row := range b.v {
 					bound := b.bounds.score(row, b.offset)
 					b.catchUp(row)
-					if score := b.score(row); score > bound {
+					if score := b.score(row); !(score <= bound) {
 						t.Fatalf("%s, %s, step %d: the score of row %d is %v, its bound %v", name, mode, step, row, score, bound)
 					}
 				}

@@ -44,7 +44,7 @@ type lcmd[T matrix.Float] struct {
 // Add makes the candidates centres, and sums up their clusters.
 func (f *lcmd[T]) Add(candidates []int) error {
 	first := len(f.centres)
-	if err := f.clusters.Add(candidates); err != nil || f.target != nil {
+	if err := f.clusters.Add(candidates); err != nil || f.target != nil || len(candidates) == 0 {
 		return err
 	}
 	f.members = append(f.members, make([][]int32, len(candidates))...)

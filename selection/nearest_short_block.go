@@ -104,7 +104,6 @@ func (b *shortBlockOf[T]) addRows(from, to int) bool {
 	work := &b.space.work
 	countRead[float32](work, rows, b.maker.fine, 0)
 	work.Flops += 2 * productCols * float64(pairs)
-	countCached[float32](work, pieces(rows, simd.For[float32]().TileRows())*n, productCols, 0)
 	countCached[float32](work, 3*rows, n, 0) // the products
 	countCached[float32](work, int(listed.Load()), b.maker.fine-productCols, 3)
 	b.space.countRead(rows+int(gathered.Load()), cols, 0)

@@ -120,7 +120,7 @@ func TestGemmBadStride(t *testing.T) {
 func TestSyrk(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, op := range []Op{NoTrans, Trans} {
-		for _, n := range []int{0, 1, 13, 33, 100} {
+		for _, n := range []int{0, 1, 13, 33, 100, 577} {
 			a := strided[float64](r, op.shape(n, 37).Rows, op.shape(n, 37).Cols)
 			c := strided[float64](r, n, n)
 			MirrorLower(c)

@@ -120,7 +120,7 @@ func (j *upperJob[T]) multiplyRows(r0, r1, p0, p1 int, panels []T) {
 	if r1 < j.a.Rows {
 		rounds := (j.before(p1) - j.before(p0)) / j.set.TileCols() / simd.AheadEvery
 		bytes := (r1 - r0) * j.a.Stride * int(unsafe.Sizeof(zero))
-		ahead = simd.Ahead{Start: addressOf(j.a.Row(r1)), Step: min(lineBytes, ceilDiv(bytes, rounds))}
+		ahead = simd.Ahead{Start: addressOf(j.a.Row(r1)), Step: min(lineBytes, ceilDiv(bytes, max(1, rounds)))}
 	}
 	a := j.a.Data[r0*j.a.Stride:]
 	for p := p0; p < p1; p++ {
