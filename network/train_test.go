@@ -119,9 +119,9 @@ func train[T matrix.Float](t *testing.T, c Config, d Data[T]) (*MLP[T], History)
 func TestFloat32FollowsFloat64(t *testing.T) {
 	for _, preset := range []Config{ReLUPreset(), SiLUPreset()} {
 		for _, inputs := range []int{10, 100} {
-			preset.Training.Epochs = 3
-			_, want := train(t, preset, wave[float64](2, 512, 100, inputs, 1))
-			_, got := train(t, preset, wave[float32](2, 512, 100, inputs, 1))
+			preset.Training.Epochs = 2
+			_, want := train(t, preset, wave[float64](2, 256, 100, inputs, 1))
+			_, got := train(t, preset, wave[float32](2, 256, 100, inputs, 1))
 			for i, w := range want.Epochs {
 				g := got.Epochs[i]
 				if math.Abs(g.Loss-w.Loss) > 1e-4*w.Loss || math.Abs(g.ValidRMSE-w.ValidRMSE) > 1e-4*w.ValidRMSE {
