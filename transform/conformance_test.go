@@ -13,6 +13,9 @@ import (
 
 // Every kernel of the paper's tables that is deterministic given the draws.
 func TestConformRowKernels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	eachRowKernel(t, func(t *testing.T, _ string, _ rowKernel, k kernel.Kernel[float64]) {
 		_, pool := trainAndPool(t)
 		rows := pool.Slice(0, 30)

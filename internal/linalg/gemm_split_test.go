@@ -21,8 +21,8 @@ func requireSplits(t *testing.T) {
 // splitShapes are rows, products and columns at and around the ends of blocks,
 // of steps and of groups of panels.
 var splitShapes = [][3]int{
-	{1, 64, 128}, {5, 65, 129}, {32, 68, 130}, {33, 69, 159}, {64, 96, 160}, {100, 100, 200},
-	{129, 256, 128}, {70, 513, 140}, {40, 700, 150}, {9, 1025, 1100}, {3, 64, 700},
+	{1, 64, 128}, {5, 65, 129}, {32, 68, 130}, {33, 69, 159}, {64, 96, 160}, {40, 100, 200},
+	{65, 130, 128}, {34, 513, 129}, {8, 700, 130}, {2, 1025, 1100}, {3, 64, 700},
 }
 
 // TestGemmSplit holds all forms against the float64 triple loop. It runs on all
