@@ -34,7 +34,7 @@ const (
 
 // budget is how long one measurement repeats: the machine may be shared, and
 // the best of many is what it can do when it is left alone.
-const budget = 150 * time.Millisecond
+const budget = 120 * time.Millisecond
 
 // best returns the shortest time of body in seconds, on the given threads.
 func best(threads int, body func()) float64 { return bestAfter(threads, func() {}, body) }

@@ -20,7 +20,7 @@ import (
 // on part of the pool, unless the section runs alone.
 const (
 	labelledRows = 2048
-	partRows     = 12_500
+	partRows     = 10_000
 	batchRows    = 256
 	fitEpochs    = 32
 )

@@ -26,7 +26,7 @@ func trainingSection(b *bench) {
 // train measures a training of so many epochs that it takes part of a second:
 // the speed does not depend on their number.
 func train(b *bench, c network.Config, rows, inputs int) {
-	const validRows, steps = 1024, 48
+	const validRows, steps = 1024, 32
 	c.Training.Epochs = max(4, steps*256/rows)
 	d := network.Data[float32]{
 		X: random[float32](rows, inputs), Y: random[float32](rows, 1),
