@@ -69,16 +69,16 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 	return b
 }
 
-// rounding is how far ψ = Aφ may be off, as a share of ‖φ‖.
-func (b *baitBounds) rounding(a matrix.Dense[float64]) float64 {
+// rootRounding is how far ψ = Aφ may be off, as a share of ‖φ‖.
+func rootRounding(a matrix.Dense[float64]) float64 {
 	if a.Rows == 0 {
 		return 0
 	}
 	return 16 * float64(a.Rows+64) * math.Ldexp(1, -53) * math.Sqrt(simd.For[float64]().SumSquares(a.Data))
 }
 
-// off is how far ψ of a row φ may be off.
-func (b *baitBounds) off(rounding float64, phi []float64) float64 {
+// rowRounding is how far ψ of a row φ may be off.
+func rowRounding(rounding float64, phi []float64) float64 {
 	if rounding == 0 {
 		return 0
 	}

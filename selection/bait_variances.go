@@ -16,6 +16,8 @@ import (
 const (
 	varianceRows = 84 // rows at a time: whole tiles of products
 	upperCols    = 64 // columns of a triangle at a time
+	// Between blocks of so many rows a cancelled selection ends.
+	varianceBlock = 128 * varianceRows
 	// rowGap keeps rows apart that would lie 4 KiB, or a multiple, from each other:
 	// they would fall into the same few lines of the first-level cache.
 	rowGap = 8
@@ -29,27 +31,27 @@ func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *
 	countCached[float64](&f.space.work, 4*rows.Rows, rows.Cols, 1)                         // ψ twice and its product; c and v
 	var rounding float64
 	if bounds != nil {
-		rounding = bounds.rounding(f.base.root)
+		rounding = rootRounding(f.base.root)
 		countCached[float64](&f.space.work, rows.Rows, rows.Cols, 6)
 	}
 	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
-	overPieces(rows.Rows, varianceRows, func(_, from, to int) {
-		if f.space.Cancelled() {
-			return
-		}
-		s := scratch.Get().(*varianceScratch)
-		defer scratch.Put(s)
-		psi := s.psi(rows.Slice(from, to), toPsi)
-		form.mul(s.product.Slice(0, psi.Rows), psi)
-		for i := range psi.Rows {
-			set := simd.For[float64]()
-			v[from+i] = 2 * set.Dot(psi.Row(i), s.product.Row(i))
-			c[from+i] = set.SumSquares(psi.Row(i))
-			if bounds != nil {
-				bounds.rows.set(from+i, psi.Row(i), bounds.off(rounding, rows.Row(from+i)))
+	for first := 0; first < rows.Rows && !f.space.Cancelled(); first += varianceBlock {
+		overPieces(min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
+			s := scratch.Get().(*varianceScratch)
+			defer scratch.Put(s)
+			from += first
+			psi := s.psi(rows.Slice(from, first+to), toPsi)
+			form.mul(s.product.Slice(0, psi.Rows), psi)
+			for i := range psi.Rows {
+				set := simd.For[float64]()
+				v[from+i] = 2 * set.Dot(psi.Row(i), s.product.Row(i))
+				c[from+i] = set.SumSquares(psi.Row(i))
+				if bounds != nil {
+					bounds.rows.set(from+i, psi.Row(i), rowRounding(rounding, rows.Row(from+i)))
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // varianceScratch belongs to a piece of rows.
