@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -10,8 +11,7 @@ import (
 
 // Job is work that has been cut into parts. Do is called once for each part,
 // from any thread and in any order; slot tells the threads of one Run apart, so
-// that a job can keep scratch for each of them: 0 ≤ slot < Slots(). Do must not
-// panic: nobody could recover from that on another thread.
+// that a job can keep scratch for each of them: 0 ≤ slot < Slots().
 type Job interface {
 	Do(part, slot int)
 }
@@ -25,6 +25,11 @@ type Job interface {
 // If the pool is busy with another Run, in this goroutine or in another one,
 // the parts run here, one after the other: nesting never blocks, and callers
 // that are parallel already do not fight over threads.
+//
+// If Do panics, no further parts begin, and Run panics once the parts that have
+// begun are done: with the same value if it happened in the calling goroutine,
+// and with a *WorkerPanic otherwise. If several parts panic, the first counts.
+// Whoever recovers may go on to use the pool.
 func Run(parts int, job Job) {
 	threads := min(parts, Threads())
 	if threads <= 1 || !workers.mu.TryLock() {
@@ -78,6 +83,7 @@ type pool struct {
 	job     Job
 	threads int
 	shares  [maxThreads]share
+	failure atomic.Pointer[WorkerPanic] // the first one in the job
 
 	sleeping atomic.Int64
 	wake     chan struct{}
@@ -108,9 +114,36 @@ func (p *pool) run(parts, threads int, job Job) {
 	epoch := p.state.Load()/oneJob + 1
 	p.state.Store(epoch*oneJob + uint64(threads-1)*onePlace)
 	p.rouse(threads - 1)
+	completed := false
+	defer func() { p.finish(completed) }()
 	p.drain(0)
+	completed = true
+}
+
+// finish ends a job, whether the caller's parts were completed or panicked.
+func (p *pool) finish(completed bool) {
+	if !completed {
+		p.fail(callersPanic)
+	}
 	p.close()
 	p.job = nil
+	if first := p.failure.Swap(nil); first != nil && first != callersPanic {
+		panic(first)
+	}
+}
+
+// callersPanic stands for a panic in the calling goroutine, which goes on by
+// itself.
+var callersPanic = &WorkerPanic{}
+
+// fail remembers the first failure of a job and takes away the parts that nobody
+// has begun.
+func (p *pool) fail(w *WorkerPanic) {
+	p.failure.CompareAndSwap(nil, w)
+	for i := range p.threads {
+		s := &p.shares[i]
+		s.next.Store(s.end)
+	}
 }
 
 // start brings the pool up to n workers.
@@ -169,10 +202,34 @@ func (p *pool) work(slot int, seen uint64) {
 	for {
 		seen = p.await(seen)
 		if p.enter(seen) {
-			p.drain(slot)
-			p.state.Add(^uint64(0))
+			p.help(slot, seen)
 		}
 	}
+}
+
+// help does parts of the job that the worker has entered, and leaves it, whatever
+// happens in a part.
+func (p *pool) help(slot int, epoch uint64) {
+	completed := false
+	defer func() {
+		if !completed {
+			p.fail(p.caught(recover(), slot, epoch))
+		}
+		p.state.Add(^uint64(0))
+	}()
+	p.drain(slot)
+	completed = true
+}
+
+// caught describes what a part did to a worker: it panicked with a value, or, if
+// that is nil, called runtime.Goexit. Then the worker ends, and another one takes
+// its slot.
+func (p *pool) caught(value any, slot int, epoch uint64) *WorkerPanic {
+	if value == nil {
+		value = errGoexit
+		go p.work(slot, epoch)
+	}
+	return &WorkerPanic{Value: value, Stack: debug.Stack()}
 }
 
 // await returns the number of a job after the one seen, once there is one.
