@@ -88,7 +88,7 @@ d,22,steel,
 e,90,brass,
 f,25,brass,
 `
-	table, err := source.ReadCSV(strings.NewReader(text), source.Options{ID: "name"})
+	table, err := source.ReadCSV(context.Background(), strings.NewReader(text), source.Options{ID: "name"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -6,6 +6,10 @@ import (
 	"strconv"
 )
 
+// levelBytes is what a level takes besides its text: its place in the list and in
+// the index, which is at most half full.
+const levelBytes = 80
+
 // missingCode is the code of a missing value.
 const missingCode = -1
 
@@ -16,6 +20,7 @@ type Categorical struct {
 	levels []string
 	index  map[string]int32
 	codes  chunks[int32]
+	names  int64 // bytes of the levels and of the index
 }
 
 // NewCategorical returns an empty column with the given levels; a level that is
@@ -36,6 +41,7 @@ func (c *Categorical) AddLevel(level string) int32 {
 	code := int32(len(c.levels))
 	c.levels = append(c.levels, level)
 	c.index[level] = code
+	c.names += int64(len(level)) + levelBytes
 	return code
 }
 
@@ -128,6 +134,7 @@ func (c *Categorical) Name() string         { return c.name }
 func (c *Categorical) Kind() Kind           { return KindCategorical }
 func (c *Categorical) Len() int             { return c.codes.len() }
 func (c *Categorical) Missing(row int) bool { return c.Code(row) == missingCode }
+func (c *Categorical) Bytes() int64         { return columnBytes + c.names + c.codes.bytes() }
 
 func (c *Categorical) Format(row int) string {
 	if code := c.Code(row); code != missingCode {

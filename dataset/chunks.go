@@ -1,5 +1,7 @@
 package dataset
 
+import "unsafe"
+
 const (
 	chunkBits = 13
 	chunkLen  = 1 << chunkBits
@@ -29,6 +31,12 @@ func (c *chunks[T]) drop() {
 		c.full = c.full[:len(c.full)-1]
 	}
 	c.tail = c.tail[:len(c.tail)-1]
+}
+
+// bytes returns the memory that the elements take, with the room for more.
+func (c *chunks[T]) bytes() int64 {
+	var element T
+	return int64(len(c.full)*chunkLen+cap(c.tail)) * int64(unsafe.Sizeof(element))
 }
 
 func (c *chunks[T]) len() int { return len(c.full)<<chunkBits + len(c.tail) }

@@ -87,6 +87,8 @@ func (c *Numeric) Name() string         { return c.name }
 func (c *Numeric) Kind() Kind           { return KindNumeric }
 func (c *Numeric) Missing(row int) bool { return math.IsNaN(c.Float(row)) }
 
+func (c *Numeric) Bytes() int64 { return columnBytes + c.single.bytes() + c.double.bytes() }
+
 func (c *Numeric) Len() int {
 	if c.wide {
 		return c.double.len()

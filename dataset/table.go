@@ -40,9 +40,14 @@ type Column interface {
 	Select(rows []int) Column
 	// DropLast takes back the row that was appended last.
 	DropLast()
+	// Bytes returns the memory that the column takes, to within a few percent.
+	Bytes() int64
 
 	constant() bool
 }
+
+// columnBytes is what an empty column takes, with its place in a table.
+const columnBytes int64 = 256
 
 // Table is a list of columns of equal length with distinct names.
 type Table struct {
@@ -74,6 +79,15 @@ func NewTable(columns ...Column) (*Table, error) {
 
 // Rows returns the number of rows.
 func (t *Table) Rows() int { return t.rows }
+
+// Bytes returns the memory that the table takes, to within a few percent.
+func (t *Table) Bytes() int64 {
+	total := int64(0)
+	for _, c := range t.columns {
+		total += c.Bytes()
+	}
+	return total
+}
 
 // Columns returns the columns in order. The slice is not to be changed.
 func (t *Table) Columns() []Column { return t.columns }

@@ -52,6 +52,14 @@ func (c *Text) Len() int              { return c.ends.len() }
 func (c *Text) Missing(row int) bool  { return len(c.value(row)) == 0 }
 func (c *Text) Format(row int) string { return string(c.value(row)) }
 
+func (c *Text) Bytes() int64 {
+	total := columnBytes + c.ends.bytes()
+	for _, part := range c.parts {
+		total += int64(cap(part))
+	}
+	return total
+}
+
 func (c *Text) Select(rows []int) Column {
 	s := NewText(c.name)
 	for _, row := range rows {

@@ -37,7 +37,7 @@ func TestLearnsAsInThePaper(t *testing.T) {
 	}
 	dir := golden.Data(t)
 	for _, set := range sets {
-		data, err := source.LoadSet(set.name, dir)
+		data, err := source.LoadSet(t.Context(), set.name, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

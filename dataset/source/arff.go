@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -16,12 +17,18 @@ import (
 // quoted with ' or ", where a backslash takes the next character as it is. The
 // levels of a nominal attribute keep their order; a value that is not among them
 // is an error. Of the options, Delimiter and Header have no meaning here.
-func ReadARFF(r io.Reader, opts Options) (*dataset.Table, error) {
-	in, err := newInput(r)
+func ReadARFF(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
+	t, err := readARFF(ctx, r, opts)
+	return t, ended(ctx, err)
+}
+
+func readARFF(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
+	in, err := newInput(watched(ctx, r))
 	if err != nil {
 		return nil, err
 	}
 	a := &arffReader{in: in, opts: opts, missing: opts.missingSet(nil), taken: map[string]bool{}}
+	in.allow = func(buffer int64) error { return opts.allowRows(&a.rows, buffer) }
 	a.missing["?"] = true
 	a.comma = ','
 	a.choice = opts.choice.restart()

@@ -43,7 +43,7 @@ func TestReadARFF(t *testing.T) {
 		{"no rows", "@relation r\n@attribute a numeric\n@data\n", Options{}, "a numeric\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			read, err := ReadARFF(strings.NewReader(test.text), test.opts)
+			read, err := ReadARFF(t.Context(), strings.NewReader(test.text), test.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestReadARFF(t *testing.T) {
 }
 
 func TestARFFLevelsKeepTheirOrder(t *testing.T) {
-	read, err := ReadARFF(strings.NewReader("@relation r\n@attribute size {small,large,huge}\n@data\nhuge\n"), Options{})
+	read, err := ReadARFF(t.Context(), strings.NewReader("@relation r\n@attribute size {small,large,huge}\n@data\nhuge\n"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,13 +99,13 @@ func TestReadARFFRefuses(t *testing.T) {
 		{"sparse", "@attribute a real\n@data\n{0 1}\n", ErrFormat, "line 3: the format is not known: sparse rows are not read; write the file with dense rows"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := ReadARFF(strings.NewReader(test.text), Options{})
+			_, err := ReadARFF(t.Context(), strings.NewReader(test.text), Options{})
 			if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || err.Error() != test.want {
 				t.Errorf("%v\nwant %s", err, test.want)
 			}
 		})
 	}
-	_, err := ReadARFF(strings.NewReader("@attribute a real\n@data\n"), Options{Ignore: []string{"b"}})
+	_, err := ReadARFF(t.Context(), strings.NewReader("@attribute a real\n@data\n"), Options{Ignore: []string{"b"}})
 	if !errors.Is(err, ErrColumn) {
 		t.Error(err)
 	}
@@ -158,7 +158,7 @@ func TestARFFReadsBack(t *testing.T) {
 			continue // a value of ARFF has no line end
 		}
 		file := writeARFF(want)
-		got, err := ReadARFF(bytes.NewReader(file), Options{Kinds: textOf(want)})
+		got, err := ReadARFF(t.Context(), bytes.NewReader(file), Options{Kinds: textOf(want)})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, file)
 		}
@@ -186,7 +186,7 @@ func FuzzReadARFF(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		_, err := ReadARFF(bytes.NewReader(text), Options{})
+		_, err := ReadARFF(t.Context(), bytes.NewReader(text), Options{})
 		if at := (*Error)(nil); err != nil && !errors.As(err, &at) {
 			t.Fatalf("%T: %v", err, err)
 		}

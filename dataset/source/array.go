@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -80,10 +82,29 @@ func (a array) at(k int, e Error) *Error {
 // bytes there are: a header that promises more than follows costs nothing.
 const arrayBlock = 32 << 10
 
+// arrayUse is what an array is read for.
+type arrayUse struct {
+	Options
+	table bool // it becomes a table, not a matrix
+}
+
+// check refuses an array that would take too much, before there is room for it.
+func (u arrayUse) check(a array, element int64, known bool) error {
+	if u.table && a.cols > mostColumns {
+		return &Error{Kind: ErrShape, Detail: fmt.Sprintf("%d x %d numbers would make as many columns", a.rows, a.cols),
+			Advice: "transpose the array"}
+	}
+	return u.allow(a.arrayBytes(element, known, u.table), fmt.Sprintf("an array of %d x %d numbers", a.rows, a.cols))
+}
+
 // readArray reads the numbers of an array, each rounded to T. A number beyond
 // the range of T is an error. Bytes beyond size, the number that r holds, or -1
 // where it is not known, are not counted on.
-func readArray[T matrix.Float](r io.Reader, a array, size int64) (matrix.Dense[T], error) {
+func readArray[T matrix.Float](r io.Reader, a array, size int64, use arrayUse) (matrix.Dense[T], error) {
+	var number T
+	if err := use.check(a, int64(unsafe.Sizeof(number)), size >= 0); err != nil {
+		return matrix.Dense[T]{}, err
+	}
 	n := a.rows * a.cols
 	room := arrayBlock
 	if size >= 0 {
@@ -229,19 +250,11 @@ func half(bits uint16) float32 {
 	return float32(v)
 }
 
-// mostColumns bounds the columns of a table that is read from an array: one that
-// lies on its side would become millions of columns.
-const mostColumns = 1 << 17
-
 // exactBelow is the number up to which float64 holds every integer.
 const exactBelow = 1 << 53
 
 // arrayTable turns an array into a table with the columns c0, c1, …
-func arrayTable(a array, m matrix.Dense[float64], opts Options) (*dataset.Table, error) {
-	if m.Cols > mostColumns {
-		return nil, &Error{Kind: ErrShape, Detail: fmt.Sprintf("%d x %d numbers would make as many columns", m.Rows, m.Cols),
-			Advice: "transpose the array"}
-	}
+func arrayTable(ctx context.Context, a array, m matrix.Dense[float64], opts Options) (*dataset.Table, error) {
 	names := make([]string, m.Cols)
 	for j := range names {
 		names[j] = "c" + strconv.Itoa(j)
@@ -254,6 +267,9 @@ func arrayTable(a array, m matrix.Dense[float64], opts Options) (*dataset.Table,
 	for j, name := range names {
 		if slices.Contains(opts.Ignore, name) {
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		c := dataset.NewNumeric(name)
 		for i := range m.Rows {

@@ -67,7 +67,7 @@ func compareWithEncodingCSV(b *testing.B, rows, decimals int) {
 		b.SetBytes(size)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := ReadFile(path, Options{}); err != nil {
+			if _, err := ReadFile(b.Context(), path, Options{}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -105,7 +105,7 @@ func TestReadingTakesLittleMemory(t *testing.T) {
 	path, _ := numberFile(t, rows, columns, 6)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	table, err := ReadFile(path, Options{})
+	table, err := ReadFile(t.Context(), path, Options{})
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -20,17 +21,19 @@ import (
 // there are numbers or missing, otherwise categorical, or text if there are more
 // than 1000 levels. A value further down that does not fit is an error, where
 // ReadFile starts again with what it has learnt.
-func ReadCSV(r io.Reader, opts Options) (*dataset.Table, error) {
-	return readCSV(r, opts, nil)
+func ReadCSV(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
+	t, err := readCSV(ctx, r, opts, nil)
+	return t, ended(ctx, err)
 }
 
 // readCSV takes the indices of columns that turned out not to be numeric.
-func readCSV(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
-	in, err := newInput(r)
+func readCSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
+	in, err := newInput(watched(ctx, r))
 	if err != nil {
 		return nil, err
 	}
 	c := &csvReader{in: in, opts: opts, missing: opts.missingSet(DefaultMissing())}
+	in.allow = func(buffer int64) error { return opts.allowRows(&c.rows, buffer) }
 	c.choice = opts.choice.restart()
 	if c.comma, err = opts.delimiter(); err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func TestReadCSV(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, r := range []io.Reader{strings.NewReader(test.text), iotest.OneByteReader(strings.NewReader(test.text))} {
-				read, err := ReadCSV(r, test.opts)
+				read, err := ReadCSV(t.Context(), r, test.opts)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -146,7 +146,7 @@ func TestReadCSVRefuses(t *testing.T) {
 			"line 1, column 2 (b\xe9): the text is not UTF-8; convert the file to UTF-8"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := ReadCSV(strings.NewReader(test.text), test.opts)
+			_, err := ReadCSV(t.Context(), strings.NewReader(test.text), test.opts)
 			if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || err.Error() != test.want {
 				t.Errorf("%v\nwant %s", err, test.want)
 			}
@@ -156,15 +156,15 @@ func TestReadCSVRefuses(t *testing.T) {
 
 func TestReadErrorsAreReported(t *testing.T) {
 	broken := errors.New("the disk is gone")
-	_, err := ReadCSV(iotest.ErrReader(broken), Options{})
+	_, err := ReadCSV(t.Context(), iotest.ErrReader(broken), Options{})
 	if !errors.Is(err, ErrRead) || !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	stuck := iotest.DataErrReader(strings.NewReader("a\n1\n")) // the last data come with io.EOF
-	if _, err := ReadCSV(stuck, Options{}); err != nil {
+	if _, err := ReadCSV(t.Context(), stuck, Options{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := ReadCSV(idle{}, Options{}); !errors.Is(err, ErrRead) {
+	if _, err := ReadCSV(t.Context(), idle{}, Options{}); !errors.Is(err, ErrRead) {
 		t.Errorf("a reader that never reads: %v", err)
 	}
 }
@@ -175,7 +175,7 @@ func (idle) Read([]byte) (int, error) { return 0, nil }
 
 func TestAnOpenQuoteDoesNotFillTheMemory(t *testing.T) {
 	endless := strings.NewReader("a,b\n1,\"" + strings.Repeat("x,1\n", maxRecord/2))
-	if _, err := ReadCSV(endless, Options{}); !errors.Is(err, ErrTooLong) {
+	if _, err := ReadCSV(t.Context(), endless, Options{}); !errors.Is(err, ErrTooLong) {
 		t.Error(err)
 	}
 }
@@ -184,7 +184,7 @@ func TestRecordsBeyondTheBuffer(t *testing.T) {
 	wide := strings.Repeat("1,", bufferSize) + "2\n"
 	long := `"` + strings.Repeat("x\n", bufferSize) + `"`
 	for name, text := range map[string]string{"many fields": wide + wide, "a long field": "a,b\n1," + long + "\n2," + long + "\n"} {
-		read, err := ReadCSV(strings.NewReader(text), Options{})
+		read, err := ReadCSV(t.Context(), strings.NewReader(text), Options{})
 		if err != nil || read.Rows() != 2 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -200,7 +200,7 @@ func TestManyLevelsAreText(t *testing.T) {
 		fmt.Fprintf(&text, "r%d,%d\n", i, i)
 	}
 	text.WriteString("?,1\n")
-	read, err := ReadCSV(strings.NewReader(text.String()), Options{})
+	read, err := ReadCSV(t.Context(), strings.NewReader(text.String()), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestManyLevelsAreText(t *testing.T) {
 	if ids.Kind() != dataset.KindText || !ids.Missing(0) || ids.Format(1) != "r0" || ids.Format(3000) != "r2999" || !ids.Missing(3001) {
 		t.Errorf("%v column, %q … %q", ids.Kind(), ids.Format(1), ids.Format(3000))
 	}
-	declared, err := ReadCSV(strings.NewReader(text.String()), Options{Kinds: map[string]dataset.Kind{"id": dataset.KindCategorical}})
+	declared, err := ReadCSV(t.Context(), strings.NewReader(text.String()), Options{Kinds: map[string]dataset.Kind{"id": dataset.KindCategorical}})
 	if err != nil || declared.Columns()[0].Kind() != dataset.KindCategorical {
 		t.Errorf("declared categorical: %v", err)
 	}
@@ -259,7 +259,7 @@ func TestWrittenTablesReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := file.String()
-		got, err := ReadCSV(&file, Options{Delimiter: ',', Header: HeaderPresent, Kinds: kindsOf(want), Missing: []string{}})
+		got, err := ReadCSV(t.Context(), &file, Options{Delimiter: ',', Header: HeaderPresent, Kinds: kindsOf(want), Missing: []string{}})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -295,7 +295,7 @@ func FuzzReadCSV(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, delimiter byte, header uint8) {
 		opts := Options{Delimiter: delimiter, Header: Header(header % 3)}
-		read, err := ReadCSV(bytes.NewReader(text), opts)
+		read, err := ReadCSV(t.Context(), bytes.NewReader(text), opts)
 		if err != nil {
 			if at := (*Error)(nil); !errors.As(err, &at) {
 				t.Fatalf("%T: %v", err, err)
@@ -306,7 +306,7 @@ func FuzzReadCSV(f *testing.F) {
 		if err := WriteCSV(&file, read); err != nil {
 			t.Fatal(err)
 		}
-		again, err := ReadCSV(&file, Options{Delimiter: ',', Header: HeaderPresent, Kinds: kindsOf(read), Missing: []string{}})
+		again, err := ReadCSV(t.Context(), &file, Options{Delimiter: ',', Header: HeaderPresent, Kinds: kindsOf(read), Missing: []string{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 
 func ExampleReadCSV() {
 	text := "id,carat,cut\n007,0.23,ideal\n008,NA,fair\n"
-	stones, err := source.ReadCSV(strings.NewReader(text), source.Options{
+	stones, err := source.ReadCSV(context.Background(), strings.NewReader(text), source.Options{
 		Kinds: map[string]dataset.Kind{"id": dataset.KindText}, // keeps the zeros
 	})
 	if err != nil {
@@ -31,7 +32,7 @@ func ExampleReadCSV() {
 }
 
 func ExampleError() {
-	_, err := source.ReadCSV(strings.NewReader("x,y\n1,2\n3\n"), source.Options{})
+	_, err := source.ReadCSV(context.Background(), strings.NewReader("x,y\n1,2\n3\n"), source.Options{})
 	fmt.Println(err)
 	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrRagged) {
 		fmt.Println("the row on line", at.Line, "is not whole")
@@ -43,7 +44,7 @@ func ExampleError() {
 
 func ExampleReadARFF() {
 	text := "@relation stones\n@attribute carat numeric\n@attribute cut {fair, ideal}\n@data\n0.23, ideal\n"
-	stones, err := source.ReadARFF(strings.NewReader(text), source.Options{})
+	stones, err := source.ReadARFF(context.Background(), strings.NewReader(text), source.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -68,7 +69,7 @@ func ExampleWriteCSV() {
 }
 
 func ExampleLoadSet() {
-	_, err := source.LoadSet("fried", "no such folder")
+	_, err := source.LoadSet(context.Background(), "fried", "no such folder")
 	fmt.Println(errors.Is(err, os.ErrNotExist))
 	for _, set := range source.Sets()[:2] {
 		fmt.Println(set.Name, set.Files[0], set.Features)
@@ -86,7 +87,7 @@ func ExampleWriteNPY() {
 		fmt.Println(err)
 		return
 	}
-	back, err := source.ReadNPY[float64](&file)
+	back, err := source.ReadNPY[float64](context.Background(), &file, source.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

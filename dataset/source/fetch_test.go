@@ -364,7 +364,7 @@ func TestFetchFromFolder(t *testing.T) {
 	if got, err := f.Fetch(t.Context(), road(t), dir); err != nil || filepath.Base(got.Path) != "3D_spatial_network.txt.gz" {
 		t.Errorf("%v, %+v", err, got)
 	}
-	if r, err := LoadSet("road", dir); err != nil || r.X.Rows != 10_000 {
+	if r, err := LoadSet(t.Context(), "road", dir); err != nil || r.X.Rows != 10_000 {
 		t.Error(err)
 	}
 	if len(folder(t, dir)) != 4 {
@@ -384,11 +384,11 @@ func TestFetchFromShared(t *testing.T) {
 		if len(p.Features) != s.Features || p.Rows != s.Pool+s.Test+1280 {
 			t.Errorf("%s: %d rows, %d features", name, p.Rows, len(p.Features))
 		}
-		direct, err := LoadSet(name, f.Mirror)
+		direct, err := LoadSet(t.Context(), name, f.Mirror)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := LoadSet(name, dir)
+		r, err := LoadSet(t.Context(), name, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

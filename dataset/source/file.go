@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -16,7 +17,7 @@ import (
 
 // reader reads a table. notNumeric lists columns, from 0, of which an earlier
 // attempt found that they are not numeric.
-type reader func(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error)
+type reader func(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error)
 
 // readers holds the reader for each extension.
 var readers = map[string]reader{
@@ -27,13 +28,15 @@ var readers = map[string]reader{
 }
 
 // typed is for formats that say what their columns are.
-func typed(read func(io.Reader, Options) (*dataset.Table, error)) reader {
-	return func(r io.Reader, opts Options, _ []int) (*dataset.Table, error) { return read(r, opts) }
+func typed(read func(context.Context, io.Reader, Options) (*dataset.Table, error)) reader {
+	return func(ctx context.Context, r io.Reader, opts Options, _ []int) (*dataset.Table, error) {
+		return read(ctx, r, opts)
+	}
 }
 
-func readTSV(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
+func readTSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
 	opts.Delimiter = cmp.Or(opts.Delimiter, '\t')
-	return readCSV(r, opts, notNumeric)
+	return readCSV(ctx, r, opts, notNumeric)
 }
 
 // ReadFile reads the table in a file, in the format that its extension says.
@@ -41,7 +44,7 @@ func readTSV(r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error
 // A column whose first rows are numbers may have a word further down. Then the
 // file is read again with that column as categorical, so that its values stay as
 // they are spelt.
-func ReadFile(path string, opts Options) (*dataset.Table, error) {
+func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, error) {
 	extension := extensionOf(path)
 	read, known := readers[extension]
 	if !known {
@@ -50,7 +53,8 @@ func ReadFile(path string, opts Options) (*dataset.Table, error) {
 	}
 	var notNumeric []int
 	for {
-		t, err := readOnce(path, read, opts, notNumeric)
+		t, err := readOnce(ctx, path, read, opts, notNumeric)
+		err = ended(ctx, err)
 		at := (*Error)(nil)
 		if !errors.As(err, &at) {
 			return t, err
@@ -63,29 +67,18 @@ func ReadFile(path string, opts Options) (*dataset.Table, error) {
 	}
 }
 
-func readOnce(path string, read reader, opts Options, notNumeric []int) (*dataset.Table, error) {
+func readOnce(ctx context.Context, path string, read reader, opts Options, notNumeric []int) (*dataset.Table, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	text, err := open(file)
+	defer release(ctx, file)()
+	content, err := open(file)
 	if err != nil {
 		return nil, err
 	}
-	if opts.ctx != nil && isText(path) { // others want to know the size
-		text = watched(opts.ctx, text)
-	}
-	return read(text, opts, notNumeric)
-}
-
-// isText says whether the file is read row by row.
-func isText(path string) bool {
-	switch extensionOf(path) {
-	case ".parquet", ".npy", ".npz", ".mat":
-		return false
-	}
-	return true
+	return read(ctx, content, opts, notNumeric)
 }
 
 // open returns the contents of a file. Those of a regular one that is not
@@ -126,11 +119,11 @@ func trimGzip(path string) string {
 	return path
 }
 
-// ReadMatrix reads the numbers in a file: the array of a NumPy file (.npy), or
-// the named one of a NumPy archive (.npz) or of a MATLAB file (.mat), where the
-// empty name means the only one. The file may be compressed with gzip.
-func ReadMatrix[T matrix.Float](path, name string) (matrix.Dense[T], error) {
-	read, err := matrixReader[T](path, name)
+// ReadMatrix reads the numbers in a file: the array of a NumPy file (.npy), or one
+// of a NumPy archive (.npz) or of a MATLAB file (.mat). The file may be compressed
+// with gzip. Of the options, Array and MaxMemory count.
+func ReadMatrix[T matrix.Float](ctx context.Context, path string, opts Options) (matrix.Dense[T], error) {
+	read, err := matrixReader[T](path)
 	if err != nil {
 		return matrix.Dense[T]{}, err
 	}
@@ -139,19 +132,20 @@ func ReadMatrix[T matrix.Float](path, name string) (matrix.Dense[T], error) {
 		return matrix.Dense[T]{}, err
 	}
 	defer file.Close()
+	defer release(ctx, file)()
 	content, err := open(file)
 	if err != nil {
-		return matrix.Dense[T]{}, inFile(path, err)
+		return matrix.Dense[T]{}, inFile(path, ended(ctx, err))
 	}
-	m, err := read(content, name)
+	m, err := read(ctx, content, opts)
 	return m, inFile(path, err)
 }
 
 // matrixReader returns the reader for the extension.
-func matrixReader[T matrix.Float](path, name string) (func(io.Reader, string) (matrix.Dense[T], error), error) {
+func matrixReader[T matrix.Float](path string) (func(context.Context, io.Reader, Options) (matrix.Dense[T], error), error) {
 	switch extension := extensionOf(path); extension {
 	case ".npy":
-		return func(r io.Reader, name string) (matrix.Dense[T], error) { return ReadNPY[T](r) }, inFile(path, noName(name))
+		return ReadNPY[T], nil
 	case ".npz":
 		return ReadNPZ[T], nil
 	case ".mat":

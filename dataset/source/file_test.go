@@ -41,7 +41,7 @@ func TestReadFileByExtension(t *testing.T) {
 	for name, text := range map[string]string{"t.csv": comma, "t.CSV": comma, "t.data": comma, "mit Leerzeichen ü.txt": comma,
 		"t.tsv": tab, "t.tab": tab, "t.arff": arff} {
 		for suffix, content := range map[string][]byte{"": []byte(text), ".gz": compressed(t, text), ".GZ": []byte(text)} {
-			read, err := ReadFile(writeFile(t, dir, name+suffix, content), Options{})
+			read, err := ReadFile(t.Context(), writeFile(t, dir, name+suffix, content), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ func TestReadFileByExtension(t *testing.T) {
 func TestLateWordsAreReadAgain(t *testing.T) {
 	text := "code,x,zip\n" + strings.Repeat("007,1.50,01\n", 3000) + "A7,2,\n" + "08,3,B\n"
 	path := writeFile(t, t.TempDir(), "late.csv", []byte(text))
-	read, err := ReadFile(path, Options{})
+	read, err := ReadFile(t.Context(), path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestLateWordsAreReadAgain(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.Name(), got, want)
 		}
 	}
-	_, err = ReadFile(path, Options{Kinds: map[string]dataset.Kind{"code": dataset.KindNumeric}})
+	_, err = ReadFile(t.Context(), path, Options{Kinds: map[string]dataset.Kind{"code": dataset.KindNumeric}})
 	at := (*Error)(nil)
 	if !errors.As(err, &at) || at.File != path || at.Line != 3002 || at.Column != 1 || !errors.Is(err, ErrNumber) {
 		t.Errorf("declared numeric: %v", err)
@@ -76,7 +76,7 @@ func TestLateWordsAreReadAgain(t *testing.T) {
 
 func TestReadFileRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := ReadFile(filepath.Join(dir, "absent.csv"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadFile(t.Context(), filepath.Join(dir, "absent.csv"), Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	whole := compressed(t, "a,b\n"+strings.Repeat("1,2\n", 5000))
@@ -94,12 +94,12 @@ func TestReadFileRefuses(t *testing.T) {
 		"empty.csv":        {nil, ErrEmpty},
 	} {
 		path := writeFile(t, dir, name, test.content)
-		_, err := ReadFile(path, Options{})
+		_, err := ReadFile(t.Context(), path, Options{})
 		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || at.File != path {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := ReadFile(t.TempDir()+"/", Options{}); err == nil {
+	if _, err := ReadFile(t.Context(), t.TempDir()+"/", Options{}); err == nil {
 		t.Error("a folder was read")
 	}
 }

@@ -34,21 +34,6 @@ func hashFile(ctx context.Context, path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// watched is a reader that ends with the context.
-func watched(ctx context.Context, r io.Reader) io.Reader { return &contextReader{ctx, r} }
-
-type contextReader struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (r *contextReader) Read(to []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.from.Read(to)
-}
-
 // readPin returns the pinned hash of the file, empty if there is none.
 func readPin(path string) (string, error) {
 	text, err := os.ReadFile(path + pinSuffix)

@@ -11,7 +11,7 @@ import (
 
 func TestIDs(t *testing.T) {
 	const csv = "id,x\n007,1\nNA,2\n7,3\n"
-	read, err := ReadCSV(strings.NewReader(csv), Options{ID: "id", Kinds: map[string]dataset.Kind{"id": dataset.KindNumeric}})
+	read, err := ReadCSV(t.Context(), strings.NewReader(csv), Options{ID: "id", Kinds: map[string]dataset.Kind{"id": dataset.KindNumeric}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func TestIDs(t *testing.T) {
 		t.Error(got)
 	}
 	numbers := parquetFile(t, []struct{ ID int64 }{{1 << 60}, {1<<60 + 1}})
-	if _, err := ReadParquet(bytes.NewReader(numbers), Options{ID: "ID"}); err != nil {
+	if _, err := ReadParquet(t.Context(), bytes.NewReader(numbers), Options{ID: "ID"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -43,12 +43,12 @@ func TestIDsRefused(t *testing.T) {
 		"absent.parquet": {parquetFile(t, []struct{ ID int32 }{{7}, {7}}), "id", ErrColumn, "ID"},
 	} {
 		path := writeFile(t, dir, name, test.content)
-		_, err := ReadFile(path, Options{ID: test.id})
+		_, err := ReadFile(t.Context(), path, Options{ID: test.id})
 		if at := (*Error)(nil); !errors.As(err, &at) || at.File != path || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := ReadCSV(strings.NewReader("id,x\n1,2\n"), Options{ID: "id", Ignore: []string{"id"}}); !errors.Is(err, ErrColumn) {
+	if _, err := ReadCSV(t.Context(), strings.NewReader("id,x\n1,2\n"), Options{ID: "id", Ignore: []string{"id"}}); !errors.Is(err, ErrColumn) {
 		t.Error(err)
 	}
 	table, err := dataset.NewTable(dataset.NewNumeric("x", 1, 2))

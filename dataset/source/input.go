@@ -20,6 +20,7 @@ type input struct {
 	start, end int // of what is read and not yet returned
 	line       int // of the record at start
 	done       bool
+	allow      func(buffer int64) error // whether more may be read, with a buffer of so many bytes; nil always
 }
 
 // record is a piece of text with the line on which it starts.
@@ -86,9 +87,18 @@ func (in *input) fill() error {
 		return &Error{Line: in.line, Kind: ErrTooLong, Detail: fmt.Sprintf("over %d MiB", maxRecord>>20),
 			Advice: "look for a quote that is not closed"}
 	}
+	size := len(in.buffer)
+	if 2*len(rest) > size {
+		size *= 2
+	}
+	if in.allow != nil {
+		if err := in.allow(int64(size)); err != nil {
+			return err
+		}
+	}
 	to := in.buffer
-	if 2*len(rest) > len(to) {
-		to = make([]byte, 2*len(to))
+	if size > len(to) {
+		to = make([]byte, size)
 	}
 	in.start, in.end = 0, copy(to, rest)
 	in.buffer = to

@@ -211,7 +211,7 @@ func TestLayouts(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkContent(t, dir, s.Files[0], content)
-			direct, err := LoadSet(l.set, dir)
+			direct, err := LoadSet(t.Context(), l.set, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +222,7 @@ func TestLayouts(t *testing.T) {
 			if p.RawRows != 40 || p.Rows != l.rows || p.Already {
 				t.Errorf("%+v", p)
 			}
-			r, err := LoadSet(l.set, dir)
+			r, err := LoadSet(t.Context(), l.set, dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"compress/zlib"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -40,31 +41,31 @@ var matTypes = map[uint32]element{
 
 // ReadMAT reads one variable of a file that MATLAB wrote in version 5, which is
 // what save does by default and with -v6 or -v7: a real matrix of any class of
-// numbers; the empty name means the only one. Numbers are rounded to T; one that
+// numbers, which Options.Array names. Numbers are rounded to T; one that
 // is beyond its range is an error.
-func ReadMAT[T matrix.Float](r io.Reader, name string) (matrix.Dense[T], error) {
-	_, m, err := readMAT[T](r, name)
-	return m, err
+func ReadMAT[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (matrix.Dense[T], error) {
+	_, m, err := readMAT[T](watched(ctx, r), sizeOf(r), arrayUse{Options: opts})
+	return m, ended(ctx, err)
 }
 
 // ReadMATTable reads the variable that the options name as a table with the
 // columns c0, c1, …
-func ReadMATTable(r io.Reader, opts Options) (*dataset.Table, error) {
-	a, m, err := readMAT[float64](r, opts.Array)
+func ReadMATTable(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
+	a, m, err := readMAT[float64](watched(ctx, r), sizeOf(r), arrayUse{opts, true})
 	if err != nil {
-		return nil, err
+		return nil, ended(ctx, err)
 	}
-	return arrayTable(a, m, opts)
+	return arrayTable(ctx, a, m, opts)
 }
 
-func readMAT[T matrix.Float](r io.Reader, name string) (array, matrix.Dense[T], error) {
-	f := &matReader[T]{r: r, size: sizeOf(r), name: name}
+func readMAT[T matrix.Float](r io.Reader, size int64, use arrayUse) (array, matrix.Dense[T], error) {
+	f := &matReader[T]{r: r, size: size, use: use}
 	err := f.readHeader()
 	for err == nil {
 		err = f.readVariable()
 	}
 	if err == io.EOF {
-		err = oneOf(f.names, name)
+		err = oneOf(f.names, use.Array)
 	}
 	if err != nil {
 		return array{}, matrix.Dense[T]{}, err
@@ -76,7 +77,7 @@ type matReader[T matrix.Float] struct {
 	r     io.Reader
 	size  int64 // of all, or -1
 	order binary.ByteOrder
-	name  string   // of the variable to read
+	use   arrayUse // with the name of the variable to read
 	names []string // of all variables that hold numbers
 	shape array
 	found matrix.Dense[T]
@@ -187,7 +188,7 @@ func (f *matReader[T]) readMatrix(body *io.LimitedReader, size int64) error {
 		return err
 	}
 	f.names = append(f.names, string(name))
-	if f.name != "" && string(name) != f.name || f.name == "" && len(f.names) > 1 {
+	if wanted := f.use.Array; wanted != "" && string(name) != wanted || wanted == "" && len(f.names) > 1 {
 		return nil
 	}
 	if word&complexFlag != 0 {
@@ -218,7 +219,7 @@ func (f *matReader[T]) readNumbers(body *io.LimitedReader, shape []int, size int
 		return damaged(fmt.Errorf("%d x %d numbers of %d bytes do not take %d bytes", a.rows, a.cols, e.size, length))
 	}
 	f.shape = a
-	f.found, err = readArray[T](data, a, size)
+	f.found, err = readArray[T](data, a, size, f.use)
 	return err
 }
 

@@ -86,14 +86,14 @@ func TestReadMAT(t *testing.T) {
 			for name, want := range map[string][][]float64{
 				"sarcos_inv": {{1, 3, 5.5}, {2, 4, -6}}, "small": {{7}, {255}}, "on": {{1, 0, 1}},
 			} {
-				m, err := ReadMAT[float64](bytes.NewReader(file), name)
+				m, err := ReadMAT[float64](t.Context(), bytes.NewReader(file), Options{Array: name})
 				if err != nil {
 					t.Fatal(order, compress, name, err)
 				}
 				checkMatrix(t, name, m, want)
 			}
 			single := matFile(order, matVariables(compress)[:2]...)
-			m, err := ReadMAT[float64](bytes.NewBuffer(single), "")
+			m, err := ReadMAT[float64](t.Context(), bytes.NewBuffer(single), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,14 +101,14 @@ func TestReadMAT(t *testing.T) {
 		}
 	}
 	path := writeFile(t, t.TempDir(), "x.mat", matFile(binary.LittleEndian, matVariables(true)...))
-	read, err := ReadFile(path, Options{Array: "sarcos_inv"})
+	read, err := ReadFile(t.Context(), path, Options{Array: "sarcos_inv"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := show(read); got != "c0 numeric [1] [2]\nc1 numeric [3] [4]\nc2 numeric [5.5] [-6]\n" {
 		t.Error(got)
 	}
-	m, err := ReadMatrix[float64](path, "small")
+	m, err := ReadMatrix[float64](t.Context(), path, Options{Array: "small"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestReadMATLarge(t *testing.T) {
 	for kind, e := range matTypes {
 		numbers := any(converted(data, e))
 		file := matFile(binary.LittleEndian, variable{"x", mxDOUBLE, []int32{rows, cols}, kind, numbers, kind%2 == 0})
-		m, err := ReadMAT[float64](bytes.NewReader(file), "x")
+		m, err := ReadMAT[float64](t.Context(), bytes.NewReader(file), Options{Array: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestReadMATRefuses(t *testing.T) {
 		"huge":       {one(variable{"x", mxDOUBLE, []int32{1 << 30, 1 << 29}, 9, []float64{1, 2, 3}, true}), "x", ErrRead, ""},
 		"type":       {one(variable{"x", mxDOUBLE, []int32{1, 1}, 16, []float64{1}, true}), "x", ErrFormat, "type 16"},
 	} {
-		_, err := ReadMAT[float64](bytes.NewReader(test.file), test.array)
+		_, err := ReadMAT[float64](t.Context(), bytes.NewReader(test.file), Options{Array: test.array})
 		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -210,7 +210,7 @@ func FuzzReadMAT(f *testing.F) {
 	f.Add(matFile(binary.LittleEndian, matVariables(true)...))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		for _, name := range []string{"", "sarcos_inv"} {
-			if _, err := ReadMAT[float32](bytes.NewReader(file), name); err != nil {
+			if _, err := ReadMAT[float32](t.Context(), bytes.NewReader(file), Options{Array: name}); err != nil {
 				mustBeTyped(t, err)
 			}
 		}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -24,34 +25,37 @@ const npyMagic = "\x93NUMPY"
 
 // ReadNPY reads an array of NumPy's format, versions 1 to 3: floats of 2, 4 or
 // 8 bytes, integers of 1 to 8 with or without sign, and booleans, in either byte
-// order, by rows or by columns. An array of one dimension becomes one column.
+// order, by rows or by columns. Of the options, MaxMemory counts. An array of one dimension becomes one column.
 // Numbers are rounded to T; one that is beyond its range is an error, NaN and
 // infinity are kept.
-func ReadNPY[T matrix.Float](r io.Reader) (matrix.Dense[T], error) {
-	_, m, err := readNPY[T](r, sizeOf(r))
-	return m, err
+func ReadNPY[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (matrix.Dense[T], error) {
+	if err := noName(opts.Array); err != nil {
+		return matrix.Dense[T]{}, err
+	}
+	_, m, err := readNPY[T](watched(ctx, r), sizeOf(r), arrayUse{Options: opts})
+	return m, ended(ctx, err)
 }
 
 // ReadNPYTable reads such an array as a table with the columns c0, c1, … Of the
 // options, those for text have no meaning here. Integers that float64 does not
 // hold are an error.
-func ReadNPYTable(r io.Reader, opts Options) (*dataset.Table, error) {
+func ReadNPYTable(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
 	if err := noName(opts.Array); err != nil {
 		return nil, err
 	}
-	a, m, err := readNPY[float64](r, sizeOf(r))
+	a, m, err := readNPY[float64](watched(ctx, r), sizeOf(r), arrayUse{opts, true})
 	if err != nil {
-		return nil, err
+		return nil, ended(ctx, err)
 	}
-	return arrayTable(a, m, opts)
+	return arrayTable(ctx, a, m, opts)
 }
 
-func readNPY[T matrix.Float](r io.Reader, size int64) (array, matrix.Dense[T], error) {
+func readNPY[T matrix.Float](r io.Reader, size int64, use arrayUse) (array, matrix.Dense[T], error) {
 	a, err := readNPYHeader(r)
 	if err != nil {
 		return array{}, matrix.Dense[T]{}, err
 	}
-	m, err := readArray[T](r, a, size)
+	m, err := readArray[T](r, a, size, use)
 	if err == nil {
 		err = atEnd(r)
 	}

@@ -64,12 +64,12 @@ func TestReadNPYElements(t *testing.T) {
 			} {
 				for version := byte(1); version <= 3; version++ {
 					file := npyFile(version, npyHeaderText(order+descr, fortran, "(2, 3)"), data)
-					got, err := ReadNPY[float64](bytes.NewReader(file))
+					got, err := ReadNPY[float64](t.Context(), bytes.NewReader(file), Options{})
 					if err != nil {
 						t.Fatal(order, descr, err)
 					}
 					checkMatrix(t, order+descr+fortran, got, want)
-					single, err := ReadNPY[float32](iotest.OneByteReader(bytes.NewReader(file)))
+					single, err := ReadNPY[float32](t.Context(), iotest.OneByteReader(bytes.NewReader(file)), Options{})
 					if err != nil {
 						t.Fatal(order, descr, err)
 					}
@@ -93,14 +93,14 @@ func valuesOf(descr string, data any) (values []float64) {
 
 func TestReadNPYTable(t *testing.T) {
 	file := npyFile(1, npyHeaderText("<f8", "False", "(2, 2)"), []float64{1, math.NaN(), 0.5, 3})
-	read, err := ReadNPYTable(bytes.NewReader(file), Options{})
+	read, err := ReadNPYTable(t.Context(), bytes.NewReader(file), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := show(read); got != "c0 numeric [1] [0.5]\nc1 numeric [] [3]\n" {
 		t.Error(got)
 	}
-	read, err = ReadNPYTable(bytes.NewReader(npyFile(1, npyHeaderText("<i8", "False", "(2L,)"), []int64{7, 5})),
+	read, err = ReadNPYTable(t.Context(), bytes.NewReader(npyFile(1, npyHeaderText("<i8", "False", "(2L,)"), []int64{7, 5})),
 		Options{Kinds: map[string]dataset.Kind{"c0": dataset.KindText}})
 	if err != nil {
 		t.Fatal(err)
@@ -144,8 +144,12 @@ func TestReadNPYRefuses(t *testing.T) {
 		"overflow of a": {npyFile(1, npyHeaderText("<f8", "False", "(99999999999999999999, 1)"), numbers), ErrHeader, ""},
 	} {
 		for how, r := range map[string]func() (matrix.Dense[float64], error){
-			"sized":   func() (matrix.Dense[float64], error) { return ReadNPY[float64](bytes.NewReader(test.file)) },
-			"unsized": func() (matrix.Dense[float64], error) { return ReadNPY[float64](bytes.NewBuffer(test.file)) },
+			"sized": func() (matrix.Dense[float64], error) {
+				return ReadNPY[float64](t.Context(), bytes.NewReader(test.file), Options{})
+			},
+			"unsized": func() (matrix.Dense[float64], error) {
+				return ReadNPY[float64](t.Context(), bytes.NewBuffer(test.file), Options{})
+			},
 		} {
 			_, err := r()
 			if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
@@ -153,15 +157,15 @@ func TestReadNPYRefuses(t *testing.T) {
 			}
 		}
 	}
-	_, err := ReadNPY[float32](bytes.NewReader(npyFile(1, plain, []float64{1, 2, 1e300, 4})))
+	_, err := ReadNPY[float32](t.Context(), bytes.NewReader(npyFile(1, plain, []float64{1, 2, 1e300, 4})), Options{})
 	if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, ErrRange) || at.Row != 2 || at.Column != 1 {
 		t.Error(err)
 	}
-	_, err = ReadNPYTable(bytes.NewReader(npyFile(1, npyHeaderText("<i8", "True", "(2, 2)"), []int64{1, 2, 3, 1<<53 + 1})), Options{})
+	_, err = ReadNPYTable(t.Context(), bytes.NewReader(npyFile(1, npyHeaderText("<i8", "True", "(2, 2)"), []int64{1, 2, 3, 1<<53 + 1})), Options{})
 	if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, ErrRange) || at.Row != 2 || at.Column != 2 || at.Name != "c1" {
 		t.Error(err)
 	}
-	_, err = ReadNPYTable(bytes.NewReader(npyFile(1, plain, numbers)), Options{Ignore: []string{"c7"}})
+	_, err = ReadNPYTable(t.Context(), bytes.NewReader(npyFile(1, plain, numbers)), Options{Ignore: []string{"c7"}})
 	if !errors.Is(err, ErrColumn) {
 		t.Error(err)
 	}
@@ -194,7 +198,7 @@ func checkReadsBack[T matrix.Float](t *testing.T, m matrix.Dense[T]) {
 	if start := 10 + int(binary.LittleEndian.Uint16(file.Bytes()[8:])); start%64 != 0 {
 		t.Errorf("the numbers start at %d", start)
 	}
-	back, err := ReadNPY[T](&file)
+	back, err := ReadNPY[T](t.Context(), &file, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,20 +219,20 @@ func TestReadMatrix(t *testing.T) {
 	dir := t.TempDir()
 	file := npyFile(1, npyHeaderText("<i4", "False", "(2,)"), []int32{1, 2})
 	for name, content := range map[string][]byte{"x.npy": file, "x.NPY.gz": compressed(t, string(file))} {
-		m, err := ReadMatrix[float64](writeFile(t, dir, name, content), "")
+		m, err := ReadMatrix[float64](t.Context(), writeFile(t, dir, name, content), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkMatrix(t, name, m, [][]float64{{1}, {2}})
 	}
 	bad := writeFile(t, dir, "bad.npy", file[:len(file)-1])
-	if _, err := ReadMatrix[float64](bad, ""); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(), bad) {
+	if _, err := ReadMatrix[float64](t.Context(), bad, Options{}); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(), bad) {
 		t.Error(err)
 	}
-	if _, err := ReadMatrix[float64](bad, "x"); !errors.Is(err, ErrArray) {
+	if _, err := ReadMatrix[float64](t.Context(), bad, Options{Array: "x"}); !errors.Is(err, ErrArray) {
 		t.Error(err)
 	}
-	if _, err := ReadMatrix[float64]("x.csv", ""); !errors.Is(err, ErrFormat) {
+	if _, err := ReadMatrix[float64](t.Context(), "x.csv", Options{}); !errors.Is(err, ErrFormat) {
 		t.Error(err)
 	}
 }
@@ -238,13 +242,13 @@ func FuzzReadNPY(f *testing.F) {
 	f.Add(npyFile(2, npyHeaderText(">i2", "True", "(3,)"), []int16{1, 2, 3}))
 	f.Add(npyFile(3, npyHeaderText("|b1", "True", "(99999999999, 9)"), []uint8{1, 2, 3}))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		m, err := ReadNPY[float32](bytes.NewBuffer(file))
+		m, err := ReadNPY[float32](t.Context(), bytes.NewBuffer(file), Options{})
 		if err != nil {
 			mustBeTyped(t, err)
 			return
 		}
 		checkReadsBack(t, m)
-		if _, err := ReadNPYTable(bytes.NewReader(file), Options{}); err != nil {
+		if _, err := ReadNPYTable(t.Context(), bytes.NewReader(file), Options{}); err != nil {
 			mustBeTyped(t, err)
 		}
 	})

@@ -2,6 +2,7 @@ package source
 
 import (
 	"archive/zip"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -11,34 +12,35 @@ import (
 )
 
 // ReadNPZ reads one array of an archive that numpy.savez or savez_compressed
-// wrote; the empty name means the only one. The array is read as by ReadNPY. A
-// reader that cannot be read at any place is read into memory first.
-func ReadNPZ[T matrix.Float](r io.Reader, name string) (matrix.Dense[T], error) {
-	_, m, err := readNPZ[T](r, name)
-	return m, err
+// wrote: Options.Array names it. The array is read as by ReadNPY. A reader that
+// cannot be read at any place is read into memory first.
+func ReadNPZ[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (matrix.Dense[T], error) {
+	_, m, err := readNPZ[T](ctx, r, arrayUse{Options: opts})
+	return m, ended(ctx, err)
 }
 
 // ReadNPZTable reads the array that the options name as a table with the columns
 // c0, c1, …, as ReadNPYTable does.
-func ReadNPZTable(r io.Reader, opts Options) (*dataset.Table, error) {
-	a, m, err := readNPZ[float64](r, opts.Array)
+func ReadNPZTable(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
+	a, m, err := readNPZ[float64](ctx, r, arrayUse{opts, true})
 	if err != nil {
-		return nil, err
+		return nil, ended(ctx, err)
 	}
-	return arrayTable(a, m, opts)
+	return arrayTable(ctx, a, m, opts)
 }
 
-func readNPZ[T matrix.Float](r io.Reader, name string) (array, matrix.Dense[T], error) {
+func readNPZ[T matrix.Float](ctx context.Context, r io.Reader, use arrayUse) (array, matrix.Dense[T], error) {
 	none := matrix.Dense[T]{}
-	content, err := randomAccess(r)
+	content, held, err := randomAccess(ctx, r, use.Options)
 	if err != nil {
 		return array{}, none, err
 	}
+	use.Options = use.holding(held)
 	archive, err := zip.NewReader(content, content.Size())
 	if err != nil {
 		return array{}, none, damaged(err)
 	}
-	entry, err := findEntry(archive, name)
+	entry, err := findEntry(archive, use.Array)
 	if err != nil {
 		return array{}, none, err
 	}
@@ -47,11 +49,7 @@ func readNPZ[T matrix.Float](r io.Reader, name string) (array, matrix.Dense[T], 
 		return array{}, none, damaged(err)
 	}
 	defer file.Close()
-	size := int64(-1)
-	if entry.Method == zip.Store {
-		size = content.Size() // which is what there can be at most
-	}
-	return readNPY[T](file, size)
+	return readNPY[T](file, atMost(&entry.FileHeader), use)
 }
 
 // findEntry returns the array with the name.

@@ -46,7 +46,7 @@ func TestReadNPZ(t *testing.T) {
 	file := twoArrays(t)
 	for name, want := range map[string][][]float64{"x": {{1, 3}, {2, 4}}, "y": {{5}, {6}}} {
 		for _, r := range []io.Reader{bytes.NewReader(file), bytes.NewBuffer(slices.Clone(file))} {
-			m, err := ReadNPZ[float64](r, name)
+			m, err := ReadNPZ[float64](t.Context(), r, Options{Array: name})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,20 +54,20 @@ func TestReadNPZ(t *testing.T) {
 		}
 	}
 	path := writeFile(t, t.TempDir(), "two.npz", file)
-	read, err := ReadFile(path, Options{Array: "x", ID: "c0"})
+	read, err := ReadFile(t.Context(), path, Options{Array: "x", ID: "c0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := show(read); got != "c0 text [1] [2]\nc1 numeric [3] [4]\n" {
 		t.Error(got)
 	}
-	m, err := ReadMatrix[float64](path, "y")
+	m, err := ReadMatrix[float64](t.Context(), path, Options{Array: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkMatrix(t, "y", m, [][]float64{{5}, {6}})
 	single := npzFile(t, zipped{"arr_0.npy", zip.Deflate, npyFile(1, npyHeaderText("<i8", "False", "(2,)"), []int64{5, 6})})
-	if m, err = ReadNPZ[float64](bytes.NewReader(single), ""); err != nil {
+	if m, err = ReadNPZ[float64](t.Context(), bytes.NewReader(single), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	checkMatrix(t, "arr_0", m, [][]float64{{5}, {6}})
@@ -94,7 +94,7 @@ func TestReadNPZRefuses(t *testing.T) {
 		"huge": {npzFile(t, zipped{"a.npy", zip.Deflate, npyFile(1, npyHeaderText("<f8", "True", "(99999999999, 9)"), []float64{1})}), "a", ErrRead,
 			"it ends after 1 of"},
 	} {
-		_, err := ReadNPZ[float64](bytes.NewReader(test.file), test.array)
+		_, err := ReadNPZ[float64](t.Context(), bytes.NewReader(test.file), Options{Array: test.array})
 		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -105,7 +105,7 @@ func FuzzReadNPZ(f *testing.F) {
 	f.Add(twoArrays(f))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		for _, name := range []string{"", "x"} {
-			if _, err := ReadNPZ[float32](bytes.NewReader(file), name); err != nil {
+			if _, err := ReadNPZ[float32](t.Context(), bytes.NewReader(file), Options{Array: name}); err != nil {
 				mustBeTyped(t, err)
 			}
 		}

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,11 +32,14 @@ type Options struct {
 	Missing []string
 	// choice takes rows back while a text file is read; nil keeps all.
 	choice *choice
-	// ctx ends the reading of a file early; nil never does.
-	ctx context.Context
 	// Array names the one to read in a file that holds several. Empty means the
 	// only one.
 	Array string
+	// MaxMemory is the number of bytes that reading may take: the table or the
+	// matrix, and what is held beside it on the way. A reader that would need
+	// more says how much (ErrMemory) before it allocates them. 0 means no limit.
+	// What the collector has yet to free is not counted.
+	MaxMemory int64
 }
 
 // kind returns the kind that a column is declared to have, if it is.

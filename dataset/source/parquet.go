@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,17 +25,19 @@ import (
 //
 // The file must be read at any place: a reader that cannot do so, such as one
 // that decompresses, is read into memory first.
-func ReadParquet(r io.Reader, opts Options) (t *dataset.Table, err error) {
+func ReadParquet(ctx context.Context, r io.Reader, opts Options) (t *dataset.Table, err error) {
 	defer func() {
 		// The library panics on some files that are damaged.
 		if damage := recover(); damage != nil {
 			t, err = nil, damaged(fmt.Errorf("%v", damage))
 		}
+		err = ended(ctx, err)
 	}()
-	content, err := randomAccess(r)
+	content, held, err := randomAccess(ctx, r, opts)
 	if err != nil {
 		return nil, err
 	}
+	opts = opts.holding(held)
 	if err := checkParquet(content); err != nil {
 		return nil, err
 	}
@@ -42,7 +45,7 @@ func ReadParquet(r io.Reader, opts Options) (t *dataset.Table, err error) {
 	if err != nil {
 		return nil, damaged(err)
 	}
-	p := &parquetReader{opts: opts, missing: opts.missingSet(nil)}
+	p := &parquetReader{ctx: ctx, opts: opts, missing: opts.missingSet(nil)}
 	if err := p.open(file.Root()); err != nil {
 		return nil, err
 	}
@@ -67,15 +70,28 @@ type sized interface {
 	Size() int64
 }
 
-func randomAccess(r io.Reader) (sized, error) {
+// randomAccess returns the contents of r, and how many bytes of them it had to
+// read into memory.
+func randomAccess(ctx context.Context, r io.Reader, opts Options) (content sized, held int64, err error) {
 	if content, ok := r.(sized); ok {
-		return content, nil
+		return watchedAt{content, ctx}, 0, nil
 	}
-	all, err := io.ReadAll(r)
-	if err != nil {
-		return nil, damaged(err)
+	const growth = 3 // a buffer that grows is there twice, the new one up to twice as large
+	var all bytes.Buffer
+	for {
+		_, err := io.CopyN(&all, watched(ctx, r), bufferSize)
+		if err == io.EOF {
+			return bytes.NewReader(all.Bytes()), int64(all.Cap()), nil
+		}
+		if err != nil {
+			return nil, 0, damaged(err)
+		}
+		if all.Available() < bufferSize+bytes.MinRead {
+			if err := opts.allow(growth*int64(all.Cap()), "the contents of the archive, which have to be in memory,"); err != nil {
+				return nil, 0, err
+			}
+		}
 	}
-	return bytes.NewReader(all), nil
 }
 
 // checkParquet looks at both ends of the file, and at the length of the footer,
@@ -109,6 +125,7 @@ func checkParquet(content sized) error {
 // parquetReader hands the values of the file to the sinks of their columns.
 type parquetReader struct {
 	rows
+	ctx     context.Context
 	opts    Options
 	missing map[string]bool
 	columns []parquetColumn // one for each name; without a sink if ignored
@@ -240,6 +257,9 @@ func (p *parquetReader) addChunk(j int, chunk parquet.ColumnChunk) (n int, err e
 	pages := chunk.Pages()
 	defer pages.Close()
 	for {
+		if err := errors.Join(p.ctx.Err(), p.opts.allowRows(&p.rows, 0)); err != nil {
+			return n, err
+		}
 		page, err := pages.ReadPage()
 		if err == io.EOF {
 			return n, nil

@@ -74,7 +74,7 @@ func TestReadParquet(t *testing.T) {
 		"gzip": parquet.Compression(&parquet.Gzip), "zstd": parquet.Compression(&parquet.Zstd), "brotli": parquet.Compression(&parquet.Brotli),
 	} {
 		file := parquetFile(t, samples(), codec, parquet.MaxRowsPerRowGroup(1))
-		read, err := ReadParquet(bytes.NewReader(file), Options{})
+		read, err := ReadParquet(t.Context(), bytes.NewReader(file), Options{})
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -85,7 +85,7 @@ func TestReadParquet(t *testing.T) {
 	all := samples()
 	all[1].Large = 1<<53 + 1
 	path := writeFile(t, t.TempDir(), "t.parquet.gz", compressed(t, string(parquetFile(t, all))))
-	read, err := ReadFile(path, Options{
+	read, err := ReadFile(t.Context(), path, Options{
 		Kinds: map[string]dataset.Kind{"Large": dataset.KindText, "Small": dataset.KindCategorical, "Name": dataset.KindText,
 			"Flag": dataset.KindCategorical, "Single": dataset.KindText, "Double": dataset.KindText},
 		Ignore: []string{"Natural", "Day", "At", "Clock", "Price", "Wide", "Key", "Raw"},
@@ -138,13 +138,13 @@ func TestReadParquetRefuses(t *testing.T) {
 		"column":   {whole, Options{Ignore: []string{"flag"}}, ErrColumn, "Flag"},
 		"word":     {whole, Options{Kinds: map[string]dataset.Kind{"Raw": dataset.KindNumeric}}, ErrNumber, `row 1, column 8 (Raw): the value is not a number: "a"`},
 	} {
-		_, err := ReadParquet(bytes.NewReader(test.file), test.opts)
+		_, err := ReadParquet(t.Context(), bytes.NewReader(test.file), test.opts)
 		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, file := range damaged {
-		if _, err := ReadParquet(bytes.NewReader(file), Options{}); err != nil {
+		if _, err := ReadParquet(t.Context(), bytes.NewReader(file), Options{}); err != nil {
 			mustBeTyped(t, err)
 		}
 	}
@@ -162,7 +162,7 @@ func TestDamagedParquetTakesLittleMemory(t *testing.T) {
 			file[r.IntN(len(file))] = byte(r.IntN(256))
 		}
 		runtime.ReadMemStats(&before)
-		_, err := ReadParquet(bytes.NewReader(file), Options{})
+		_, err := ReadParquet(t.Context(), bytes.NewReader(file), Options{})
 		runtime.ReadMemStats(&after)
 		if err != nil {
 			mustBeTyped(t, err)
@@ -180,7 +180,7 @@ func TestParquetReadsBack(t *testing.T) {
 		if err := WriteParquet(&file, written); err != nil {
 			t.Fatal(err)
 		}
-		read, err := ReadParquet(&file, Options{Kinds: kindsOf(written)})
+		read, err := ReadParquet(t.Context(), &file, Options{Kinds: kindsOf(written)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func FuzzReadParquet(f *testing.F) {
 	f.Add(parquetFile(f, samples(), parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1)))
 	f.Add(parquetFile(f, []struct{ X *float64 }{{}}))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if _, err := ReadParquet(bytes.NewReader(file), Options{}); err != nil {
+		if _, err := ReadParquet(t.Context(), bytes.NewReader(file), Options{}); err != nil {
 			mustBeTyped(t, err)
 		}
 	})

@@ -194,8 +194,8 @@ func readPreparedHeader(z *zip.Reader) (h preparedHeader, err error) {
 }
 
 // checkFresh makes sure that the raw file is the one that was prepared.
-func (p *preparedFile) checkFresh(raw string) error {
-	hash, err := hashFile(context.Background(), raw)
+func (p *preparedFile) checkFresh(ctx context.Context, raw string) error {
+	hash, err := hashFile(ctx, raw)
 	if err != nil {
 		return err
 	}
@@ -224,18 +224,21 @@ func (p *preparedFile) describe() (Prepared, error) {
 	return p.header.describe(p.path, a.rows), nil
 }
 
-func (p *preparedFile) read() (*dataset.Regression, error) {
-	r, err := readPrepared(p.archive, p.header)
+func (p *preparedFile) read(ctx context.Context) (*dataset.Regression, error) {
+	r, err := readPrepared(ctx, p.archive, p.header)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, p.unusable(err)
 	}
 	return r, nil
 }
 
-func readPrepared(z *zip.Reader, h preparedHeader) (*dataset.Regression, error) {
-	x, errX := readEntry[float32](z, "X.npy")
-	y, errY := readEntry[float64](z, "y.npy")
-	rows, errRows := readEntry[float64](z, "rows.npy")
+func readPrepared(ctx context.Context, z *zip.Reader, h preparedHeader) (*dataset.Regression, error) {
+	x, errX := readEntry[float32](ctx, z, "X.npy")
+	y, errY := readEntry[float64](ctx, z, "y.npy")
+	rows, errRows := readEntry[float64](ctx, z, "rows.npy")
 	if err := errors.Join(errX, errY, errRows); err != nil {
 		return nil, err
 	}
@@ -253,7 +256,7 @@ func readPrepared(z *zip.Reader, h preparedHeader) (*dataset.Regression, error) 
 	return r, nil
 }
 
-func readEntry[T matrix.Float](z *zip.Reader, name string) (matrix.Dense[T], error) {
+func readEntry[T matrix.Float](ctx context.Context, z *zip.Reader, name string) (matrix.Dense[T], error) {
 	file, err := z.Open(name)
 	if err != nil {
 		return matrix.Dense[T]{}, err
@@ -267,7 +270,7 @@ func readEntry[T matrix.Float](z *zip.Reader, name string) (matrix.Dense[T], err
 	if h, ok := info.Sys().(*zip.FileHeader); ok { // a folder has none
 		size = atMost(h)
 	}
-	_, m, err := readNPY[T](file, size)
+	_, m, err := readNPY[T](watched(ctx, file), size, arrayUse{})
 	return m, err
 }
 

@@ -65,14 +65,14 @@ func TestPrepareTwiceDoesNothing(t *testing.T) {
 func TestPreparedIsReadByNumpyAndAlone(t *testing.T) {
 	s, dir, raw := stock(t)
 	p := mustPrepare(t, s, dir)
-	x, err := ReadMatrix[float32](p.Path, "X")
+	x, err := ReadMatrix[float32](t.Context(), p.Path, Options{Array: "X"})
 	if err != nil || x.Shape() != (matrix.Shape{Rows: 40, Cols: 9}) {
 		t.Errorf("%v, %v", x.Shape(), err)
 	}
 	if err := os.Remove(raw); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := LoadSet("stock", dir); err != nil || r.X.Rows != 40 || r.Y[1] != 10 {
+	if r, err := LoadSet(t.Context(), "stock", dir); err != nil || r.X.Rows != 40 || r.Y[1] != 10 {
 		t.Error(err)
 	}
 }
@@ -93,7 +93,7 @@ func TestChangedRawFile(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err = LoadSet("stock", dir)
+	_, err = LoadSet(t.Context(), "stock", dir)
 	refused("load", err)
 	_, err = s.Prepare(t.Context(), dir)
 	refused("prepare", err)
@@ -102,17 +102,17 @@ func TestChangedRawFile(t *testing.T) {
 	if err := os.Remove(s.preparedPath(dir)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = LoadSet("stock", dir)
+	_, err = LoadSet(t.Context(), "stock", dir)
 	refused("load without the prepared one", err)
 	if err := os.Remove(raw + pinSuffix); err != nil {
 		t.Fatal(err)
 	}
 	mustPrepare(t, s, dir)
-	if r, err := LoadSet("stock", dir); err != nil || r.X.At(1, 1) != 3 {
+	if r, err := LoadSet(t.Context(), "stock", dir); err != nil || r.X.At(1, 1) != 3 {
 		t.Error(err)
 	}
 	writeFile(t, dir, s.Files[0], old)
-	_, err = LoadSet("stock", dir)
+	_, err = LoadSet(t.Context(), "stock", dir)
 	refused("load the old one", err)
 }
 
@@ -138,13 +138,13 @@ func TestDamagedPrepared(t *testing.T) {
 	flipped[bytes.Index(flipped, []byte("y.npy"))+40] ^= 1
 	for name, content := range map[string][]byte{"empty": {}, "cut": whole[:len(whole)/2], "flipped": flipped} {
 		writeFile(t, dir, filepath.Base(path), content)
-		if _, err := LoadSet("stock", dir); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "prepare") {
+		if _, err := LoadSet(t.Context(), "stock", dir); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "prepare") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	writeFile(t, dir, filepath.Base(path), whole[:len(whole)/2])
 	mustPrepare(t, s, dir)
-	if _, err := LoadSet("stock", dir); err != nil {
+	if _, err := LoadSet(t.Context(), "stock", dir); err != nil {
 		t.Error(err)
 	}
 	other := Set{Name: "fried", Files: []string{"x"}}
@@ -217,7 +217,7 @@ func FuzzReadPrepared(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r, err := readPrepared(z, h); err == nil && (len(r.Y) != r.X.Rows || len(r.Rows) != r.X.Rows || r.X.Cols != len(r.Encoder.Features())) {
+		if r, err := readPrepared(t.Context(), z, h); err == nil && (len(r.Y) != r.X.Rows || len(r.Rows) != r.X.Rows || r.X.Cols != len(r.Encoder.Features())) {
 			t.Errorf("%v, %d labels, %d rows", r.X.Shape(), len(r.Y), len(r.Rows))
 		}
 	})

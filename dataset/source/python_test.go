@@ -50,7 +50,7 @@ func TestFilesThatPythonWrote(t *testing.T) {
 			case f.Columns != nil:
 				f.checkTable(t, path)
 			case f.Refused != "":
-				if _, err := ReadMatrix[float64](path, f.Array); !errors.Is(err, kinds[f.Refused]) || kinds[f.Refused] == nil {
+				if _, err := ReadMatrix[float64](t.Context(), path, Options{Array: f.Array}); !errors.Is(err, kinds[f.Refused]) || kinds[f.Refused] == nil {
 					t.Errorf("%v, want %v", err, kinds[f.Refused])
 				}
 			default:
@@ -61,7 +61,7 @@ func TestFilesThatPythonWrote(t *testing.T) {
 }
 
 func (f pythonFile) checkArray(t *testing.T, path string) {
-	m, err := ReadMatrix[float64](path, f.Array)
+	m, err := ReadMatrix[float64](t.Context(), path, Options{Array: f.Array})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func same(got float64, want any) bool {
 }
 
 func (f pythonFile) checkTable(t *testing.T, path string) {
-	table, err := ReadFile(path, Options{})
+	table, err := ReadFile(t.Context(), path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

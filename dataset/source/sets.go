@@ -69,7 +69,7 @@ func FindSet(name string) (Set, error) {
 //
 // The missing-value columns of the published code are there: the paper counts
 // them. A level that a file declares but no row has gives no feature.
-func LoadSet(name, dir string) (*dataset.Regression, error) {
+func LoadSet(ctx context.Context, name, dir string) (*dataset.Regression, error) {
 	s, err := FindSet(name)
 	if err != nil {
 		return nil, err
@@ -82,11 +82,11 @@ func LoadSet(name, dir string) (*dataset.Regression, error) {
 	if errPrepared == nil {
 		defer p.close()
 		if raw != "" {
-			if err := p.checkFresh(raw); err != nil {
+			if err := p.checkFresh(ctx, raw); err != nil {
 				return nil, err
 			}
 		}
-		return p.read()
+		return p.read(ctx)
 	}
 	if !errors.Is(errPrepared, fs.ErrNotExist) {
 		return nil, errPrepared
@@ -94,10 +94,10 @@ func LoadSet(name, dir string) (*dataset.Regression, error) {
 	if raw == "" {
 		return nil, err
 	}
-	if _, err := checkPin(context.Background(), raw); err != nil {
+	if _, err := checkPin(ctx, raw); err != nil {
 		return nil, err
 	}
-	r, _, err := s.load(context.Background(), raw, dataset.DefaultMaxRows)
+	r, _, err := s.load(ctx, raw, dataset.DefaultMaxRows)
 	return r, err
 }
 
@@ -172,14 +172,14 @@ func (c *choice) inFile(r *dataset.Regression, err error) error {
 }
 
 func (s Set) read(ctx context.Context, path string, c *choice) (*dataset.Table, error) {
-	opts := Options{Header: s.Header, Array: s.Array, choice: c, ctx: ctx}
+	opts := Options{Header: s.Header, Array: s.Array, choice: c}
 	if len(s.Numeric) > 0 {
 		opts.Kinds = map[string]dataset.Kind{}
 		for _, name := range s.Numeric {
 			opts.Kinds[name] = dataset.KindNumeric
 		}
 	}
-	return ReadFile(path, opts)
+	return ReadFile(ctx, path, opts)
 }
 
 func (s Set) prepare(t *dataset.Table, most int) (*dataset.Regression, error) {

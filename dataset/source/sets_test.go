@@ -35,7 +35,7 @@ func TestSetsOfThePaper(t *testing.T) {
 		}
 		tested++
 		t.Run(set.Name, func(t *testing.T) {
-			r, err := LoadSet(set.Name, dir)
+			r, err := LoadSet(t.Context(), set.Name, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestPokerLayout(t *testing.T) {
 	}
 	dir := t.TempDir()
 	writeFile(t, dir, "poker-hand-testing.data", []byte(text.String()))
-	r, err := LoadSet("poker", dir)
+	r, err := LoadSet(t.Context(), "poker", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,22 +94,22 @@ func count(row []float32, value float32) int {
 
 func TestLoadSetRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := LoadSet("iris", dir); err == nil || !strings.Contains(err.Error(), "there are sgemm, wec_sydney, ct_slices") {
+	if _, err := LoadSet(t.Context(), "iris", dir); err == nil || !strings.Contains(err.Error(), "there are sgemm, wec_sydney, ct_slices") {
 		t.Error(err)
 	}
-	if _, err := LoadSet("fried", dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "fried.arff") {
+	if _, err := LoadSet(t.Context(), "fried", dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "fried.arff") {
 		t.Error(err)
 	}
 	writeFile(t, dir, "sgemm_product.csv", []byte("a,b\n1,2\n"))
-	if _, err := LoadSet("sgemm", dir); err == nil || !strings.Contains(err.Error(), "there is no column 14 (from 0) among 2") {
+	if _, err := LoadSet(t.Context(), "sgemm", dir); err == nil || !strings.Contains(err.Error(), "there is no column 14 (from 0) among 2") {
 		t.Error(err)
 	}
 	writeFile(t, dir, "diamonds.csv", []byte("carat,cost\n1,2\n"))
-	if _, err := LoadSet("diamonds", dir); !errors.As(err, new(*dataset.ColumnError)) {
+	if _, err := LoadSet(t.Context(), "diamonds", dir); !errors.As(err, new(*dataset.ColumnError)) {
 		t.Error(err)
 	}
 	writeFile(t, dir, "CASP.csv", []byte("RMSD,F1\n1\n"))
-	if _, err := LoadSet("protein", dir); !errors.Is(err, ErrRagged) {
+	if _, err := LoadSet(t.Context(), "protein", dir); !errors.Is(err, ErrRagged) {
 		t.Error(err)
 	}
 }

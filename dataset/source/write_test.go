@@ -25,7 +25,7 @@ func TestWrittenFilesReadBack(t *testing.T) {
 			if err := WriteFile(path, written); err != nil {
 				t.Fatal(err)
 			}
-			read, err := ReadFile(path, Options{Header: HeaderPresent, Kinds: kindsOf(written), Missing: []string{}, Delimiter: delimiterOf(name)})
+			read, err := ReadFile(t.Context(), path, Options{Header: HeaderPresent, Kinds: kindsOf(written), Missing: []string{}, Delimiter: delimiterOf(name)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestWriteMatrix(t *testing.T) {
 		if err := WriteMatrix(path, m); err != nil {
 			t.Fatal(err)
 		}
-		back, err := ReadMatrix[float64](path, "")
+		back, err := ReadMatrix[float64](t.Context(), path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestWriteMatrix(t *testing.T) {
 	if err := WriteFile(path, numbers); err != nil {
 		t.Fatal(err)
 	}
-	read, err := ReadFile(path, Options{})
+	read, err := ReadFile(t.Context(), path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 		return err
 	}
 	defer restore()
-	rows, err := a.read(path)
+	rows, err := a.read(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func (a *advising) question() (benchmark.Question, error) {
 	return q, errors.Join(err, a.columns.check(), checkOutput("--report", a.page, ".html"))
 }
 
-func (a *advising) read(path string) (*nextbatch.Rows, error) {
-	table, err := a.columns.read(path, false)
+func (a *advising) read(ctx context.Context, path string) (*nextbatch.Rows, error) {
+	table, err := a.columns.read(ctx, path, false)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 
 // look looks at the data sets before anything is written: their names, the table
 // of the user, and whether a file only looks like that of the paper's set.
-func (b *benchRun) look(sets []string) error {
+func (b *benchRun) look(ctx context.Context, sets []string) error {
 	for _, name := range sets {
 		if name == benchmark.GeneratedSet || b.table != "" && name == tableName(b.table) {
 			continue
@@ -28,12 +29,12 @@ func (b *benchRun) look(sets []string) error {
 	if b.table == "" {
 		return nil
 	}
-	return b.readOwn()
+	return b.readOwn(ctx)
 }
 
 // readOwn prepares the table of the user.
-func (b *benchRun) readOwn() error {
-	t, err := b.columns.read(b.table, false)
+func (b *benchRun) readOwn(ctx context.Context) error {
+	t, err := b.columns.read(ctx, b.table, false)
 	if _, unknown := unknownColumn(err); unknown {
 		return usageError{err}
 	}

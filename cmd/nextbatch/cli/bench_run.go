@@ -118,7 +118,7 @@ func (b *benchRun) run(cmd *cobra.Command) error {
 	if b.jobs < 1 {
 		return usagef("--jobs must be at least 1")
 	}
-	if err := b.look(e.Sets); err != nil {
+	if err := b.look(cmd.Context(), e.Sets); err != nil {
 		return err
 	}
 	store, err := benchmark.Open(b.results)
@@ -262,7 +262,8 @@ func (b *benchRun) work(cmd *cobra.Command, store *benchmark.Store, settings ben
 		return dataError{err}
 	}
 	progress := newBenchProgress(cmd.ErrOrStderr(), b.quiet, store, benchmark.NewForecast(settings, b.jobs, runs, nil))
-	bench := benchmark.Bench{Store: store, Settings: settings, Jobs: b.jobs, Watch: progress.watch, Load: b.load}
+	bench := benchmark.Bench{Store: store, Settings: settings, Jobs: b.jobs, Watch: progress.watch,
+		Load: func(name string) (*dataset.Regression, error) { return b.load(cmd.Context(), name) }}
 	for _, w := range b.warnings {
 		progress.warn(w)
 	}
@@ -299,7 +300,7 @@ func (benchStopped) Error() string { return "stopped; the same command goes on f
 func (benchStopped) Unwrap() error { return context.Canceled }
 
 // load returns a data set: the table of the user, generated, or of the paper.
-func (b *benchRun) load(name string) (*dataset.Regression, error) {
+func (b *benchRun) load(ctx context.Context, name string) (*dataset.Regression, error) {
 	switch {
 	case b.table != "" && name == tableName(b.table):
 		return b.own, nil
@@ -307,7 +308,7 @@ func (b *benchRun) load(name string) (*dataset.Regression, error) {
 		x, y := friedman(0, "benchmark", 20_000)
 		return &dataset.Regression{X: x, Y: y}, nil
 	}
-	data, err := source.LoadSet(name, b.data)
+	data, err := source.LoadSet(ctx, name, b.data)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errorf("%w; nextbatch data fetch %s brings it", err, name)
 	}

@@ -62,7 +62,7 @@ func TestBenchOnATable(t *testing.T) {
 	for _, name := range []string{"r.csv", "r.parquet"} {
 		path := filepath.Join(t.TempDir(), name)
 		bench(t, exitOK, "export", results, "--out", path)
-		table, err := source.ReadFile(path, source.Options{})
+		table, err := source.ReadFile(t.Context(), path, source.Options{})
 		if err != nil || table.Rows() != 18 {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -23,7 +23,7 @@ func TestFitPredictEvaluate(t *testing.T) {
 	model, table := fitted(t, "--ensemble", "2"), sample(t)
 	predicted := filepath.Join(t.TempDir(), "p.csv")
 	must(t, exitOK, "predict", table, "--model", model, "--id", "id", "--coverage", "0.8", "--out", predicted)
-	p, err := source.ReadFile(predicted, source.Options{})
+	p, err := source.ReadFile(t.Context(), predicted, source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestFeaturesAndGram(t *testing.T) {
 	pool, train, k := filepath.Join(dir, "p.npy"), filepath.Join(dir, "t.npy"), filepath.Join(dir, "k.npy")
 	must(t, exitOK, slices.Concat([]string{"features", table, "--target", "y", "--id", "id", "--method", "lcmd-tp:grad>sketch(8)", "--out", pool, "--train-out", train}, quick)...)
 	for path, rows := range map[string]int{pool: 80, train: 40} {
-		m, err := source.ReadMatrix[float32](path, "")
+		m, err := source.ReadMatrix[float32](t.Context(), path, source.Options{})
 		if err != nil || m.Rows != rows || m.Cols != 8 {
 			t.Errorf("%v, %d x %d", err, m.Rows, m.Cols)
 		}
@@ -116,7 +116,7 @@ func TestFeaturesAndGram(t *testing.T) {
 		}
 	}
 	must(t, exitOK, slices.Concat([]string{"gram", table, "--target", "y", "--id", "id", "--method", "maxdet-p:ntk>train", "--columns", "train", "--out", k}, quick)...)
-	if m, err := source.ReadMatrix[float64](k, ""); err != nil || m.Rows != 80 || m.Cols != 40 {
+	if m, err := source.ReadMatrix[float64](t.Context(), k, source.Options{}); err != nil || m.Rows != 80 || m.Cols != 40 {
 		t.Errorf("%v, %d x %d", err, m.Rows, m.Cols)
 	}
 	for _, args := range [][]string{

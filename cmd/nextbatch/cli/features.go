@@ -130,7 +130,7 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 		return err
 	}
 	defer restore()
-	if err := s.read(); err != nil {
+	if err := s.read(cmd.Context()); err != nil {
 		return err
 	}
 	s.problem.Seed = s.net.seed

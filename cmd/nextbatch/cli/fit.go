@@ -86,7 +86,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 		return err
 	}
 	defer restore()
-	table, err := f.columns.read(path, false)
+	table, err := f.columns.read(ctx, path, false)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (f *columnFlags) check() error {
 // read reads a table, or PATH:ARRAY for a file that holds several. The flags may
 // name columns of other tables of the same command, so that those which a table
 // does not have are passed over if optional is set.
-func (f *columnFlags) read(path string, optional bool) (*dataset.Table, error) {
+func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*dataset.Table, error) {
 	path, array := splitArray(path)
 	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore), Array: array}
 	for _, name := range f.categorical {
@@ -67,7 +67,7 @@ func (f *columnFlags) read(path string, optional bool) (*dataset.Table, error) {
 		opts.Kinds[f.id] = dataset.KindText
 	}
 	for {
-		t, err := source.ReadFile(path, opts)
+		t, err := source.ReadFile(ctx, path, opts)
 		if err == nil {
 			return t, nil
 		}

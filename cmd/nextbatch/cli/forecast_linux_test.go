@@ -99,7 +99,7 @@ func generatedTable(t *testing.T, rows, labelled int) string {
 // blankedFried writes the raw file of fried with labels in the first rows.
 func blankedFried(t *testing.T, labelled int) string {
 	t.Helper()
-	raw, err := source.ReadFile(filepath.Join(golden.Data(t), "fried.arff.gz"), source.Options{})
+	raw, err := source.ReadFile(t.Context(), filepath.Join(golden.Data(t), "fried.arff.gz"), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +32,7 @@ func newPredict() *cobra.Command {
 		Example: "  nextbatch predict candidates.csv --model net.safetensors --id name --out predicted.csv",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.run(args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
+			return p.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
 		},
 		Long: `Predicts the label of every row that has all inputs. Beside the prediction
 stand its standard deviation and an interval that holds the label of a row, drawn
@@ -46,7 +47,7 @@ CSV.`,
 	return c
 }
 
-func (p *predicting) run(path string, out io.Writer, log *progress) error {
+func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *progress) error {
 	if p.model == "" {
 		return usagef("name the network with --model")
 	}
@@ -68,7 +69,7 @@ func (p *predicting) run(path string, out io.Writer, log *progress) error {
 	if err != nil {
 		return err
 	}
-	table, err := p.columns.read(path, false)
+	table, err := p.columns.read(ctx, path, false)
 	if err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func newEvaluate() *cobra.Command {
 		Example: "  nextbatch evaluate test.csv --model net.safetensors --target y --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.run(args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
+			return e.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
 		},
 		Long: `Prints the errors that the paper reports, over all rows of the table that have a
 label: mean absolute error, root mean squared error, the largest error, and the
@@ -173,7 +174,7 @@ label: mean absolute error, root mean squared error, the largest error, and the
 	return c
 }
 
-func (e *evaluating) run(path string, out io.Writer, log *progress) error {
+func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *progress) error {
 	switch {
 	case e.model == "":
 		return usagef("name the network with --model")
@@ -194,7 +195,7 @@ func (e *evaluating) run(path string, out io.Writer, log *progress) error {
 	if err != nil {
 		return err
 	}
-	table, err := e.columns.read(path, false)
+	table, err := e.columns.read(ctx, path, false)
 	if err != nil {
 		return err
 	}

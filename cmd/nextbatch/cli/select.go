@@ -143,7 +143,7 @@ func (s *selecting) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer restore()
-	if err := s.read(); err != nil {
+	if err := s.read(ctx); err != nil {
 		return err
 	}
 	if err := s.constrain(); err != nil {
@@ -262,30 +262,30 @@ func (s *selecting) inputFiles() []flagged {
 }
 
 // read reads the files and makes numbers of them.
-func (s *selecting) read() error {
+func (s *selecting) read(ctx context.Context) error {
 	if s.poolFeatures != "" {
-		return s.readFeatures()
+		return s.readFeatures(ctx)
 	}
 	t := nextbatch.Tables{Target: s.columns.target, Strict: s.columns.missing == "refuse", Categorical: s.columns.categorical}
 	var err error
 	if s.table != "" {
-		if t.One, err = s.columns.read(s.table, false); err != nil {
+		if t.One, err = s.columns.read(ctx, s.table, false); err != nil {
 			return err
 		}
 		s.trainT, s.poolT = t.One, t.One
 	} else {
-		if t.Pool, err = s.columns.read(s.pool, true); err != nil {
+		if t.Pool, err = s.columns.read(ctx, s.pool, true); err != nil {
 			return err
 		}
 		if s.train != "" {
-			if t.Train, err = s.columns.read(s.train, true); err != nil {
+			if t.Train, err = s.columns.read(ctx, s.train, true); err != nil {
 				return err
 			}
 		}
 		s.trainT, s.poolT = t.Train, t.Pool
 	}
 	if s.targets != "" {
-		if t.Aims, err = s.columns.read(s.targets, true); err != nil {
+		if t.Aims, err = s.columns.read(ctx, s.targets, true); err != nil {
 			return err
 		}
 	}
@@ -325,7 +325,7 @@ func (s *selecting) read() error {
 	return nil
 }
 
-func (s *selecting) readFeatures() error {
+func (s *selecting) readFeatures(ctx context.Context) error {
 	for _, set := range []struct {
 		path string
 		into *matrix.Dense[float32]
@@ -333,7 +333,7 @@ func (s *selecting) readFeatures() error {
 		if set.path == "" {
 			continue
 		}
-		m, err := readMatrix(set.path)
+		m, err := readMatrix(ctx, set.path)
 		if err != nil {
 			return dataError{err}
 		}
@@ -363,9 +363,9 @@ func (s *selecting) readFeatures() error {
 }
 
 // readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays.
-func readMatrix(name string) (matrix.Dense[float32], error) {
+func readMatrix(ctx context.Context, name string) (matrix.Dense[float32], error) {
 	path, array := splitArray(name)
-	return source.ReadMatrix[float32](path, array)
+	return source.ReadMatrix[float32](ctx, path, source.Options{Array: array})
 }
 
 // splitArray takes PATH:ARRAY apart, unless there is a file of that whole name.

@@ -210,7 +210,7 @@ func TestSelectOutput(t *testing.T) {
 			t.Errorf("%s: %v", extension, err)
 		}
 	}
-	batch, err := source.ReadFile(filepath.Join(dir, "batch ß.csv"), source.Options{Kinds: map[string]dataset.Kind{"id": dataset.KindText}})
+	batch, err := source.ReadFile(t.Context(), filepath.Join(dir, "batch ß.csv"), source.Options{Kinds: map[string]dataset.Kind{"id": dataset.KindText}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func TestSelectPartial(t *testing.T) {
 	if !strings.Contains(log, "80 of 100") {
 		t.Error(log)
 	}
-	if batch, err := source.ReadFile(out, source.Options{}); err != nil || batch.Rows() != 80 {
+	if batch, err := source.ReadFile(t.Context(), out, source.Options{}); err != nil || batch.Rows() != 80 {
 		t.Errorf("%v", err)
 	}
 }
@@ -367,7 +367,7 @@ func TestSelectDryRun(t *testing.T) {
 // TestSelectFormats: a table gives the same batch in every format.
 func TestSelectFormats(t *testing.T) {
 	path := sample(t)
-	table, err := source.ReadFile(path, source.Options{Kinds: map[string]dataset.Kind{"id": dataset.KindText}})
+	table, err := source.ReadFile(t.Context(), path, source.Options{Kinds: map[string]dataset.Kind{"id": dataset.KindText}})
 	if err != nil {
 		t.Fatal(err)
 	}
