@@ -8,6 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/transform"
 )
 
@@ -16,7 +17,7 @@ import (
 // or method with σ² in it, and in float64 from there on.
 type composer struct {
 	ctx       context.Context // of the call that the composer lives for
-	spec      Spec
+	spec      spec.Spec
 	problem   Problem
 	warnings  []string
 	embedding embedding // how far the rows are
@@ -24,7 +25,7 @@ type composer struct {
 	train64 matrix.Dense[float64] // the labelled rows, once needed in float64
 }
 
-func newComposer(ctx context.Context, spec Spec, p Problem) *composer {
+func newComposer(ctx context.Context, spec spec.Spec, p Problem) *composer {
 	return &composer{ctx: ctx, spec: spec, problem: p, embedding: embedding{tell: p.Progress}}
 }
 
@@ -58,10 +59,10 @@ func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], err
 
 // cut returns the transformations before the first one with σ² in it, and the
 // others.
-func (c *composer) cut() (before, after []Transform) {
+func (c *composer) cut() (before, after []spec.Transform) {
 	for i, t := range c.spec.Transforms {
 		switch t.(type) {
-		case Posterior, Train, ACSGrad, ACSRandomFeatures, ACSRandomFeaturesHyper:
+		case spec.Posterior, spec.Train, spec.ACSGrad, spec.ACSRandomFeatures, spec.ACSRandomFeaturesHyper:
 			return c.spec.Transforms[:i], c.spec.Transforms[i:]
 		}
 	}
@@ -71,7 +72,7 @@ func (c *composer) cut() (before, after []Transform) {
 // widened returns the kernels after the given transformations in float64. A
 // sketch is computed in float32 and handed on; without one, the base kernel
 // itself is in float64.
-func (c *composer) widened(before []Transform) ([]kernel.Kernel[float64], error) {
+func (c *composer) widened(before []spec.Transform) ([]kernel.Kernel[float64], error) {
 	if !slices.ContainsFunc(before, isSketch) {
 		return withoutNoise(c, c.base64, before)
 	}
@@ -86,13 +87,13 @@ func (c *composer) widened(before []Transform) ([]kernel.Kernel[float64], error)
 	return wide, nil
 }
 
-func isSketch(t Transform) bool {
-	_, ok := t.(Sketch)
+func isSketch(t spec.Transform) bool {
+	_, ok := t.(spec.Sketch)
 	return ok
 }
 
 // withoutNoise applies transformations without σ² to the base kernels.
-func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Kernel[T], error), list []Transform) ([]kernel.Kernel[T], error) {
+func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Kernel[T], error), list []spec.Transform) ([]kernel.Kernel[T], error) {
 	members := make([]kernel.Kernel[T], c.spec.Members())
 	for i := range members {
 		k, err := base(i)
@@ -116,8 +117,8 @@ func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Ker
 
 // forMembers applies a transformation to the kernel of each member; ens leaves
 // their sum.
-func forMembers[T matrix.Float](c *composer, members []kernel.Kernel[T], t Transform, apply func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error)) ([]kernel.Kernel[T], error) {
-	if _, ok := t.(Ensemble); ok {
+func forMembers[T matrix.Float](c *composer, members []kernel.Kernel[T], t spec.Transform, apply func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error)) ([]kernel.Kernel[T], error) {
+	if _, ok := t.(spec.Ensemble); ok {
 		sum, err := transform.Ensemble(members...)
 		return []kernel.Kernel[T]{sum}, err
 	}
@@ -134,15 +135,15 @@ func forMembers[T matrix.Float](c *composer, members []kernel.Kernel[T], t Trans
 	return applied, nil
 }
 
-func applyPlain[T matrix.Float](c *composer, k kernel.Kernel[T], t Transform, train matrix.Dense[T], step, member uint64) (kernel.Kernel[T], error) {
+func applyPlain[T matrix.Float](c *composer, k kernel.Kernel[T], t spec.Transform, train matrix.Dense[T], step, member uint64) (kernel.Kernel[T], error) {
 	switch t := t.(type) {
-	case Scale:
+	case spec.Scale:
 		if t.Factor != 0 {
 			return transform.ScaleBy(k, t.Factor)
 		}
 		scaled, _, err := transform.Scale(k, train)
 		return scaled, err
-	case Sketch:
+	case spec.Sketch:
 		features, err := finite(k, t)
 		if err != nil {
 			return nil, err
@@ -158,9 +159,9 @@ func (c *composer) withNoise(k kernel.Kernel[float64], step int, member uint64) 
 	var fit transform.Fit
 	var err error
 	switch t := c.spec.Transforms[step].(type) {
-	case Posterior, Train, ACSGrad:
+	case spec.Posterior, spec.Train, spec.ACSGrad:
 		k, fit, err = c.conditioned(k, step)
-	case ACSRandomFeatures, ACSRandomFeaturesHyper:
+	case spec.ACSRandomFeatures, spec.ACSRandomFeaturesHyper:
 		k, fit, err = c.randomFeatures(k, t, uint64(step), member)
 	default:
 		k, err = applyPlain(c, k, t, c.train64, uint64(step), member)
@@ -180,12 +181,12 @@ func (c *composer) conditioned(k kernel.Kernel[float64], step int) (kernel.Kerne
 		m, finite = k.(kernel.FeatureMap[float64])
 	}
 	switch c.spec.Transforms[step].(type) {
-	case Posterior:
+	case spec.Posterior:
 		if finite {
 			return transform.PosteriorFeatures(m, c.train64, sigma2)
 		}
 		return transform.Posterior(k, c.train64, sigma2)
-	case Train:
+	case spec.Train:
 		if finite {
 			return transform.TrainFeatures(m, c.train64, sigma2)
 		}
@@ -198,20 +199,20 @@ func (c *composer) conditioned(k kernel.Kernel[float64], step int) (kernel.Kerne
 	}
 }
 
-func (c *composer) randomFeatures(k kernel.Kernel[float64], t Transform, step, member uint64) (kernel.Kernel[float64], transform.Fit, error) {
+func (c *composer) randomFeatures(k kernel.Kernel[float64], t spec.Transform, step, member uint64) (kernel.Kernel[float64], transform.Fit, error) {
 	features, err := finite(k, t)
 	if err != nil {
 		return nil, transform.Fit{}, err
 	}
 	from := c.normals("acs-rf", step, member)
-	if hyper, ok := t.(ACSRandomFeaturesHyper); ok {
+	if hyper, ok := t.(spec.ACSRandomFeaturesHyper); ok {
 		return transform.ACSRandomFeaturesHyper(features, c.train64, c.problem.Labels, hyper.P, from, c.variant())
 	}
-	return transform.ACSRandomFeatures(features, c.train64, t.(ACSRandomFeatures).P, c.spec.NoiseVariance(), from, c.variant())
+	return transform.ACSRandomFeatures(features, c.train64, t.(spec.ACSRandomFeatures).P, c.spec.NoiseVariance(), from, c.variant())
 }
 
 // finite returns the kernel as a feature map, which t needs.
-func finite[T matrix.Float](k kernel.Kernel[T], t Transform) (kernel.FeatureMap[T], error) {
+func finite[T matrix.Float](k kernel.Kernel[T], t spec.Transform) (kernel.FeatureMap[T], error) {
 	if m, ok := k.(kernel.FeatureMap[T]); ok {
 		return m, nil
 	}
@@ -234,9 +235,9 @@ func (c *composer) normals(purpose string, step, member uint64) transform.Normal
 // base32 returns the base kernel of one member in float32.
 func (c *composer) base32(member int) (kernel.Kernel[float32], error) {
 	switch k := c.spec.Kernel.(type) {
-	case Gradient:
+	case spec.Gradient:
 		return kernel.NewGrad(c.taps(member)), nil
-	case LastLayer:
+	case spec.LastLayer:
 		return kernel.NewLastLayers(c.taps(member), max(1, k.Layers))
 	}
 	return baseOnInputs[float32](c)
@@ -245,9 +246,9 @@ func (c *composer) base32(member int) (kernel.Kernel[float32], error) {
 // base64 is base32 in float64; the network itself still computes in float32.
 func (c *composer) base64(member int) (kernel.Kernel[float64], error) {
 	switch k := c.spec.Kernel.(type) {
-	case Gradient:
+	case spec.Gradient:
 		return kernel.NewGrad(kernel.WidenTaps(c.taps(member))), nil
-	case LastLayer:
+	case spec.LastLayer:
 		return kernel.NewLastLayers(kernel.WidenTaps(c.taps(member)), max(1, k.Layers))
 	}
 	return baseOnInputs[float64](c)
@@ -261,14 +262,14 @@ func (c *composer) taps(member int) kernel.Taps[float32] {
 func baseOnInputs[T matrix.Float](c *composer) (kernel.Kernel[T], error) {
 	inputs := c.problem.Pool.Cols
 	switch k := c.spec.Kernel.(type) {
-	case Laplace:
+	case spec.Laplace:
 		if k.Scale == 0 {
 			k.Scale = 1
 		}
 		return kernel.NewLaplace[T](inputs, k.Scale)
-	case NNGP:
+	case spec.NNGP:
 		return kernel.NewNNGP[T](c.wide(inputs))
-	case NTK:
+	case spec.NTK:
 		return kernel.NewNTK[T](c.wide(inputs))
 	}
 	return kernel.NewLinear[T](inputs), nil // linear, and the user's features

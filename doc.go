@@ -1,11 +1,11 @@
 // Package nextbatch answers one question: which rows should I label next?
 //
-// A method is a Spec, written the way the paper writes it, such as
+// A method is a spec.Spec, written the way the paper writes it, such as
 //
 //	lcmd-tp:grad>sketch(512)
 //
 // (selection method and mode, base kernel, kernel transformations in their
-// order). ParseSpec reads that text, names from the literature ("badge") and the
+// order). spec.Parse reads that text, names from the literature ("badge") and the
 // ids of the published benchmark ("NN_lcmd-tp_grad_rp-512").
 //
 // "The paper" is Holzmüller, Zaverkin, Kästner and Steinwart, "A Framework and

@@ -8,6 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Numbers is a matrix in the kind of numbers that a spec computes in: float64 if
@@ -24,13 +25,8 @@ const mostWritten = 1 << 16
 // does not matter. The rows are scaled as those of the problem. A kernel without
 // features, or with too many, is an error. The context is looked at once a block
 // of rows.
-func Features(ctx context.Context, spec Spec, p Problem, rows matrix.Dense[float32]) (Numbers, error) {
-	if spec.hasNoise() {
-		spec.Method, spec.Mode = BAITForward, P // it needs features: they are kept where there is a choice
-	} else {
-		spec.Method, spec.Mode = LCMD, P
-	}
-	narrow, wide, err := kernelOf(ctx, spec, p, rows.Rows)
+func Features(ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[float32]) (Numbers, error) {
+	narrow, wide, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
 	if err != nil {
 		return Numbers{}, err
 	}
@@ -42,21 +38,18 @@ func Features(ctx context.Context, spec Spec, p Problem, rows matrix.Dense[float
 	return Numbers{Single: f}, err
 }
 
-// hasNoise tells whether a transformation has σ² in it.
-func (s Spec) hasNoise() bool {
-	for _, t := range s.Transforms {
-		if t.info().Noise {
-			return true
-		}
-		if _, hyper := t.(ACSRandomFeaturesHyper); hyper {
-			return true
-		}
+// forFeatures returns a spec with the same kernel whose method keeps features
+// where there is a choice.
+func forFeatures(s spec.Spec) spec.Spec {
+	s.Method, s.Mode = spec.LCMD, spec.P
+	if s.NoisyKernel() {
+		s.Method = spec.BAITForward
 	}
-	return false
+	return s
 }
 
 // kernelOf returns the kernel of a spec for so many rows.
-func kernelOf(ctx context.Context, spec Spec, p Problem, rows int) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
+func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	if spec.Kernel == nil {
 		return nil, nil, errors.New("random looks at no kernel")
 	}
@@ -73,7 +66,7 @@ func kernelOf(ctx context.Context, spec Spec, p Problem, rows int) (kernel.Kerne
 	return narrow, wide, nil
 }
 
-func featuresOf[T matrix.Float](ctx context.Context, spec Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+func featuresOf[T matrix.Float](ctx context.Context, spec spec.Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	m, ok := k.(kernel.FeatureMap[T])
 	if !ok {
 		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has no features at hand; put sketch(p) into the spec, or ask for its matrix", spec)
@@ -87,7 +80,7 @@ func featuresOf[T matrix.Float](ctx context.Context, spec Spec, k kernel.Kernel[
 // Gram returns the values of the spec's kernel for the rows of a and b; its
 // method matters only in that one with σ² in it computes in float64. The context
 // is looked at once a block of rows.
-func Gram(ctx context.Context, spec Spec, p Problem, a, b matrix.Dense[float32]) (Numbers, error) {
+func Gram(ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[float32]) (Numbers, error) {
 	narrow, wide, err := kernelOf(ctx, spec, p, a.Rows+b.Rows)
 	if err != nil {
 		return Numbers{}, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // TestFeaturesAgreeWithGram: inner products of features are the kernel's values.
@@ -25,7 +26,7 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"lcmd-tp:linear", "lcmd-tp:ll", "lcmd-tp:grad>sketch(32)", "bait-f-p:grad>sketch(8)>train", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
-		spec := MustParseSpec(text)
+		spec := spec.MustParse(text)
 		f, err := Features(t.Context(), spec, p, p.Pool)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -55,11 +56,11 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"lcmd-tp:ntk", "random"} {
-		if _, err := Features(t.Context(), MustParseSpec(text), p, p.Pool); err == nil {
+		if _, err := Features(t.Context(), spec.MustParse(text), p, p.Pool); err == nil {
 			t.Errorf("%s has features", text)
 		}
 	}
-	if _, err := Gram(t.Context(), MustParseSpec("random"), p, p.Pool, p.Pool); err == nil {
+	if _, err := Gram(t.Context(), spec.MustParse("random"), p, p.Pool, p.Pool); err == nil {
 		t.Error("random has a kernel")
 	}
 }

@@ -1,6 +1,10 @@
 package nextbatch
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/nextbatch/nextbatch/spec"
+)
 
 // Sizes are what the memory of a selection depends on.
 type Sizes struct {
@@ -13,13 +17,13 @@ type Sizes struct {
 // Memory forecasts the bytes that Select needs at its peak, with the rows and the
 // network that it is given: the features or embedded rows of the kernel are most
 // of it.
-func (s Spec) Memory(z Sizes) int64 {
+func Memory(s spec.Spec, z Sizes) int64 {
 	rows := int64(z.Train + z.Pool + z.Aims)
 	inputs := rows * int64(z.Inputs) * 4
-	if s.Method == Random {
+	if s.Method == spec.Random {
 		return inputs + 16*int64(z.Pool)
 	}
-	width, wide := s.width(z)
+	width, wide := widthOf(s, z)
 	size := int64(4)
 	if wide {
 		size = 8
@@ -29,7 +33,7 @@ func (s Spec) Memory(z Sizes) int64 {
 	total := inputs + rows*w*size + 64*int64(z.Pool) // a few numbers for each candidate
 	if s.Method.Info().Noise {
 		total += 4 * w * w * 8
-		if s.Method == MaxDet && !s.Method.Info().Features {
+		if s.Method == spec.MaxDet && !s.Method.Info().Features {
 			total += int64(z.Pool) * 16
 		}
 	}
@@ -45,40 +49,40 @@ func weights(z Sizes) (total int64) {
 	return total * 2
 }
 
-// width is how many numbers the kernel keeps for each row, and whether they are
+// widthOf is how many numbers the kernel keeps for each row, and whether they are
 // in float64.
-func (s Spec) width(z Sizes) (width int, wide bool) {
+func widthOf(s spec.Spec, z Sizes) (width int, wide bool) {
 	width = z.Inputs
 	switch k := s.Kernel.(type) {
-	case LastLayer:
+	case spec.LastLayer:
 		width = 1
 		layers := slices.Concat([]int{z.Inputs}, z.Hidden)
 		for l := range min(max(1, k.Layers), len(layers)) {
 			width += layers[len(layers)-1-l] + l*layers[len(layers)-1-l]
 		}
-	case Gradient:
+	case spec.Gradient:
 		width = z.Inputs + 1
 		for _, d := range z.Hidden {
 			width += 2*d + 1
 		}
-	case NNGP, NTK:
+	case spec.NNGP, spec.NTK:
 		width = z.Inputs + 1
 	}
 	wide = s.Method.Info().Noise
 	members := s.Members()
 	width *= members
-	atHand := s.Kernel.info().space == explicit // the features themselves, not what they are made of
+	atHand := s.Kernel.Info().Explicit() // the features themselves, not what they are made of
 	for _, t := range s.Transforms {
 		switch t := t.(type) {
-		case Sketch:
+		case spec.Sketch:
 			width, atHand = t.P, true
-		case ACSRandomFeatures:
+		case spec.ACSRandomFeatures:
 			width, wide = t.P, true
-		case ACSRandomFeaturesHyper:
+		case spec.ACSRandomFeaturesHyper:
 			width, wide = t.P, true
-		case ACSGrad:
+		case spec.ACSGrad:
 			width, wide = 2*width, true
-		case Posterior, Train:
+		case spec.Posterior, spec.Train:
 			wide = true
 			if !atHand && width > z.Train {
 				width += z.Train

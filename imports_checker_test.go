@@ -33,6 +33,8 @@ func TestCheckerFindsViolations(t *testing.T) {
 		{"kernel/a.go", file("kernel", module), "kernel may not import ."},
 		{"kernel/a.go", file("kernel", own("kernel/kerneltest")), "kernel may not import kernel/kerneltest"},
 		{"selection/a.go", file("selection", own("transform")), "selection may not import transform"},
+		{"spec/a.go", file("spec", own("network")), "spec may not import network"},
+		{"spec/a.go", file("spec", module), "spec may not import ."},
 		{"a.go", file("nextbatch", own("campaign")), ". may not import campaign"},
 		{"internal/simd/a_amd64.go", file("simd", own("matrix")), "internal/simd may not import matrix"},
 		{"matrix/a.go", file("matrix", "gonum.org/v1/gonum/mat"), "matrix uses the standard library only"},

@@ -5,13 +5,14 @@ import (
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Plane returns where the rows lie in the first two principal directions of the
 // spec's kernel, which are computed on the sample; its method does not matter.
 // Random, which has no kernel, is shown by the inputs themselves. The rows are
 // scaled as those of the problem. The context is looked at once a block of rows.
-func Plane(ctx context.Context, spec Spec, p Problem, sample, rows matrix.Dense[float32]) (kernel.Plane, error) {
+func Plane(ctx context.Context, spec spec.Spec, p Problem, sample, rows matrix.Dense[float32]) (kernel.Plane, error) {
 	if spec.Kernel == nil {
 		return kernel.PrincipalPlane(ctx, kernel.NewLinear[float32](rows.Cols), sample, rows)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Problem is what Select picks from. Its matrices belong to the caller; Select
@@ -43,7 +44,7 @@ type Problem struct {
 // Batch is what Select found.
 type Batch struct {
 	*selection.Result
-	Spec     Spec
+	Spec     spec.Spec
 	Warnings []string      // what happened on the way that a reader should know
 	Kernel   time.Duration // taken to compute the kernel; Timing has the rest
 }
@@ -51,7 +52,7 @@ type Batch struct {
 // Select picks the rows to label next, by the method that the spec names. The
 // same problem, spec and seed give the same batch, whatever the number of
 // threads. The context ends it between two steps or blocks of work.
-func Select(ctx context.Context, spec Spec, p Problem) (*Batch, error) {
+func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func Select(ctx context.Context, spec Spec, p Problem) (*Batch, error) {
 }
 
 // check reports everything that is wrong with a problem for a spec.
-func (p Problem) check(spec Spec) error {
+func (p Problem) check(s spec.Spec) error {
 	var found []error
 	complain := func(wrong bool, format string, args ...any) {
 		if wrong {
@@ -78,38 +79,27 @@ func (p Problem) check(spec Spec) error {
 	}
 	complain(p.Pool.Rows == 0, "the pool is empty")
 	complain(p.Batch < 1, "the batch must have a positive number of rows, not %d", p.Batch)
-	complain(spec.Mode == TP && p.Train.Rows == 0, "%v counts the labelled rows as selected, and there are none", spec)
+	complain(s.Mode == spec.TP && p.Train.Rows == 0, "%v counts the labelled rows as selected, and there are none", s)
 	complain(p.Train.Rows > 0 && p.Pool.Rows > 0 && p.Train.Cols != p.Pool.Cols,
 		"the labelled rows have %d columns, the pool %d", p.Train.Cols, p.Pool.Cols)
 	complain(p.Target.Rows.Rows > 0 && p.Target.Rows.Cols != p.Pool.Cols,
 		"the target rows have %d columns, the pool %d", p.Target.Rows.Cols, p.Pool.Cols)
-	needed := networksFor(spec)
-	complain(len(p.Networks) < needed, "%v needs %d trained networks, there are %d", spec, needed, len(p.Networks))
+	needed := s.Networks()
+	complain(len(p.Networks) < needed, "%v needs %d trained networks, there are %d", s, needed, len(p.Networks))
 	for i, n := range p.Networks {
 		complain(needed > 0 && n.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, n.Inputs(), p.Pool.Cols)
 	}
-	for _, t := range spec.Transforms {
-		_, hyper := t.(ACSRandomFeaturesHyper)
+	for _, t := range s.Transforms {
+		_, hyper := t.(spec.ACSRandomFeaturesHyper)
 		complain(hyper && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, there are %d", t, p.Train.Rows, len(p.Labels))
 	}
 	return errors.Join(found...)
 }
 
-// networksFor is how many networks a spec looks at.
-func networksFor(spec Spec) int {
-	switch spec.Kernel.(type) {
-	case Gradient, LastLayer:
-		return spec.Members()
-	case NNGP, NTK:
-		return 1
-	}
-	return 0
-}
-
 // pick runs the selection method on rows in the kernel's own kind.
 func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], train, pool matrix.Dense[T], target selection.Target[T]) (*Batch, error) {
-	spec, p := c.spec, c.problem
-	method, err := selection.New[T](spec.Method.String(), selection.Settings{Sigma2: spec.NoiseVariance(), Compat: spec.Compat})
+	s, p := c.spec, c.problem
+	method, err := selection.New[T](s.Method.String(), selection.Settings{Sigma2: s.NoiseVariance(), Compat: s.Compat})
 	if err != nil {
 		return nil, err
 	}
@@ -117,13 +107,13 @@ func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], trai
 		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints,
 		Target: selection.Target[T]{Weights: target.Weights},
 	}
-	if spec.Mode == TP {
+	if s.Mode == spec.TP {
 		question.Mode = selection.TP
 	}
 	if p.Progress != nil {
 		question.Progress = func(step, of int) { p.Progress(Progress{Picking, step, of}) }
 	}
-	c.embedding.expect((pool.Rows + train.Rows + target.Rows.Rows) * spec.Members())
+	c.embedding.expect((pool.Rows + train.Rows + target.Rows.Rows) * s.Members())
 	prepared := k
 	for _, set := range []struct {
 		name string
@@ -137,7 +127,7 @@ func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], trai
 		}
 		ready, rows, err := kernel.Prepare(c.ctx, k, set.rows)
 		if err != nil {
-			return nil, fmt.Errorf("%v: %s: %w", spec, set.name, err)
+			return nil, fmt.Errorf("%v: %s: %w", s, set.name, err)
 		}
 		prepared, *set.dst = ready, rows[0]
 	}
@@ -147,7 +137,7 @@ func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], trai
 	taken := time.Since(begin)
 	result, err := selection.Select(c.ctx, method, question)
 	if err != nil {
-		return nil, fmt.Errorf("%v: %w", spec, err)
+		return nil, fmt.Errorf("%v: %w", s, err)
 	}
-	return &Batch{Result: result, Spec: spec, Warnings: c.warnings, Kernel: taken}, nil
+	return &Batch{Result: result, Spec: s, Warnings: c.warnings, Kernel: taken}, nil
 }

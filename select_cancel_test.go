@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // endsAfter is a context that is cancelled once somebody has looked at it so
@@ -26,7 +27,7 @@ func (c *endsAfter) Err() error {
 // first block of the kernel to the last step.
 func TestSelectCancelled(t *testing.T) {
 	p := smallProblem(t)
-	for _, published := range nextbatch.PublishedSpecs() {
+	for _, published := range spec.Published() {
 		spec := small(t, published)
 		whole := &endsAfter{Context: t.Context(), limit: 1 << 30}
 		if _, err := nextbatch.Select(whole, spec, p); err != nil {
@@ -50,7 +51,7 @@ func TestSelectCancelled(t *testing.T) {
 
 func TestFeaturesCancelled(t *testing.T) {
 	p := smallProblem(t)
-	spec := nextbatch.MustParseSpec("maxdet-p:grad>sketch(24)>train")
+	spec := spec.MustParse("maxdet-p:grad>sketch(24)>train")
 	for limit := range 3 {
 		if _, err := nextbatch.Features(&endsAfter{Context: t.Context(), limit: limit}, spec, p, p.Pool); !errors.Is(err, context.Canceled) {
 			t.Errorf("features, cancelled after %d looks: %v", limit, err)

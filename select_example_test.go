@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Two tables: rows with a label and rows without. A network learns the labels,
@@ -47,7 +48,7 @@ func ExampleSelect() {
 		fmt.Println(err)
 		return
 	}
-	batch, err := nextbatch.Select(context.Background(), nextbatch.MustParseSpec(nextbatch.DefaultSpec), nextbatch.Problem{
+	batch, err := nextbatch.Select(context.Background(), spec.MustParse(spec.Default), nextbatch.Problem{
 		Networks: regressor.Ensemble(), Train: train, Pool: pool, Batch: 8, Seed: 1,
 	})
 	if err != nil {
@@ -62,7 +63,7 @@ func ExampleSelect() {
 func ExampleSelect_features() {
 	train := matrix.FromRows([][]float32{{1, 0}})
 	pool := matrix.FromRows([][]float32{{1, 0.1}, {0, 2}, {1, 0}, {-3, 0}})
-	batch, err := nextbatch.Select(context.Background(), nextbatch.MustParseSpec("maxdist-tp:features"), nextbatch.Problem{
+	batch, err := nextbatch.Select(context.Background(), spec.MustParse("maxdist-tp:features"), nextbatch.Problem{
 		Train: train, Pool: pool, Batch: 2,
 	})
 	if err != nil {
@@ -104,7 +105,7 @@ f,25,brass,
 		return
 	}
 	problem.Batch = 2
-	batch, err := nextbatch.Select(context.Background(), nextbatch.MustParseSpec("maxdist-tp:linear"), problem)
+	batch, err := nextbatch.Select(context.Background(), spec.MustParse("maxdist-tp:linear"), problem)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // smallProblem trains three small networks on a smooth function.
@@ -41,20 +42,20 @@ func smallProblem(t testing.TB) nextbatch.Problem {
 }
 
 // small replaces the sizes of the published specs by ones for a test.
-func small(t testing.TB, s nextbatch.Spec) nextbatch.Spec {
+func small(t testing.TB, s spec.Spec) spec.Spec {
 	t.Helper()
-	spec, err := nextbatch.ParseSpec(strings.ReplaceAll(s.String(), "(512)", "(24)"))
+	smaller, err := spec.Parse(strings.ReplaceAll(s.String(), "(512)", "(24)"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return spec
+	return smaller
 }
 
 // TestSelectAllPublishedSpecs runs every configuration of the paper's tables
 // twice, on one processor and on three.
 func TestSelectAllPublishedSpecs(t *testing.T) {
 	p := smallProblem(t)
-	for _, published := range nextbatch.PublishedSpecs() {
+	for _, published := range spec.Published() {
 		for _, compat := range []bool{false, true} {
 			spec := small(t, published)
 			spec.Compat = compat
@@ -69,7 +70,7 @@ func TestSelectAllPublishedSpecs(t *testing.T) {
 	}
 }
 
-func rowsOn(t *testing.T, processors int, spec nextbatch.Spec, p nextbatch.Problem) []int {
+func rowsOn(t *testing.T, processors int, spec spec.Spec, p nextbatch.Problem) []int {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 	batch, err := nextbatch.Select(t.Context(), spec, p)
@@ -107,7 +108,7 @@ func TestSelectOtherKernels(t *testing.T) {
 		"bait-f-p:grad>sketch(24)>acs-rf(16)>ens(3)>scale", "kmeanspp-p:ll>acs-rf-hyper(8)>ens(2)@compat",
 	} {
 		t.Run(text, func(t *testing.T) {
-			checkRows(t, rowsOn(t, 2, nextbatch.MustParseSpec(text), p), p)
+			checkRows(t, rowsOn(t, 2, spec.MustParse(text), p), p)
 		})
 	}
 }
@@ -123,7 +124,7 @@ func TestSelectManyFeatures(t *testing.T) {
 		"bait-f-p:features>train", "frankwolfe-p:features>post", "lcmd-p:linear>train>sketch(8)", "lcmd-p:features>acs-grad>sketch(8)",
 	} {
 		t.Run(text, func(t *testing.T) {
-			checkRows(t, rowsOn(t, 2, nextbatch.MustParseSpec(text), p), p)
+			checkRows(t, rowsOn(t, 2, spec.MustParse(text), p), p)
 		})
 	}
 }
@@ -200,9 +201,9 @@ func TestDrawsOfMembersDiffer(t *testing.T) {
 	}
 }
 
-func addScores(t *testing.T, sums []float64, spec string, p nextbatch.Problem) {
+func addScores(t *testing.T, sums []float64, text string, p nextbatch.Problem) {
 	t.Helper()
-	batch, err := nextbatch.Select(t.Context(), nextbatch.MustParseSpec(spec), p)
+	batch, err := nextbatch.Select(t.Context(), spec.MustParse(text), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestSelectSeed(t *testing.T) {
 	p, other := smallProblem(t), smallProblem(t)
 	other.Seed = 2
 	for text, drawn := range map[string]bool{"lcmd-tp:grad>sketch(24)": true, "random": true, "lcmd-tp:ll": false} {
-		spec := nextbatch.MustParseSpec(text)
+		spec := spec.MustParse(text)
 		if same := slices.Equal(rowsOn(t, 2, spec, p), rowsOn(t, 2, spec, other)); same == drawn {
 			t.Errorf("%s: two seeds give the same batch: %v", text, same)
 		}
@@ -245,7 +246,7 @@ func TestSelectRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := good
 			c.change(&p)
-			_, err := nextbatch.Select(t.Context(), nextbatch.MustParseSpec(c.spec), p)
+			_, err := nextbatch.Select(t.Context(), spec.MustParse(c.spec), p)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("error %v, want one that says %q", err, c.want)
 			}

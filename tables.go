@@ -343,15 +343,6 @@ func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matr
 	return x, err
 }
 
-// TrainedNetworks is how many trained networks a spec looks at; 0 if it does not
-// look at any.
-func (s Spec) TrainedNetworks() int {
-	if s.Kernel == nil || !s.Kernel.info().Network {
-		return 0
-	}
-	return s.Members()
-}
-
 // Problem returns the rows as a problem to select from: scaled as the fitted
 // regressor saw them, which should have had the pool as its Unlabelled; without one, by mean and deviation of labelled rows and
 // pool. In the latter case nngp and ntk get a network of the given architecture.

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // measured is a table of ids, two inputs, a label that every fourth row has, and
@@ -119,7 +120,7 @@ func TestRowsToBatch(t *testing.T) {
 	}
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
 	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "lcmd-tp:linear", "maxdet-p:ntk>train", "random", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
-		spec := MustParseSpec(text)
+		spec := spec.MustParse(text)
 		var fitted *network.Regressor[float32]
 		if spec.TrainedNetworks() > 0 {
 			fitted = &network.Regressor[float32]{Config: config, Unlabelled: rows.Pool}

@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Question asks whether active learning is worth it on a table. Advise replays
@@ -33,7 +33,7 @@ type Question struct {
 // AdviseSpecs are the two best methods of the paper's table of selection methods
 // that need one network.
 func AdviseSpecs() []string {
-	return []string{nextbatch.DefaultSpec, "bait-f-p:grad>sketch(512)>train"}
+	return []string{spec.Default, "bait-f-p:grad>sketch(512)>train"}
 }
 
 // Confidence is that of all intervals of an Advice.
@@ -215,8 +215,8 @@ func (r *replay) advise(ctx context.Context) (*Advice, error) {
 
 // undecided is what to do where the labels do not tell: the best method of the
 // paper, which was nowhere much worse than random rows, and twice the labels.
-func undecided(labelled int) (spec string, batch int, by string) {
-	return nextbatch.DefaultSpec, min(max(labelled, 8), mostInBatch), fmt.Sprintf("as many rows as have a label, at most %d", mostInBatch)
+func undecided(labelled int) (method string, batch int, by string) {
+	return spec.Default, min(max(labelled, 8), mostInBatch), fmt.Sprintf("as many rows as have a label, at most %d", mostInBatch)
 }
 
 // runs are those of the methods on all splits, split by split.

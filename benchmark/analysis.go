@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // What the paper's tables and figures say, as functions of the results. All
@@ -237,11 +237,11 @@ func (s *Study) sift(at cell, all bool) Gap {
 
 // place is where a method's text stands among the selection methods.
 func place(method string) int {
-	spec, err := nextbatch.ParseSpec(method)
+	s, err := spec.Parse(method)
 	if err != nil {
 		return math.MaxInt32
 	}
-	return int(spec.Method)
+	return int(s.Method)
 }
 
 // complete sorts the rounds of a run and reports whether all are there.

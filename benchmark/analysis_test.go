@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // goldenAnalysis is analysis.json: made-up results in the layout of the
@@ -35,7 +35,7 @@ type goldenAnalysis struct {
 
 func (g goldenAnalysis) rounds() (results benchmark.Results) {
 	for id, sets := range g.Results {
-		spec := nextbatch.MustParseSpec(id)
+		spec := spec.MustParse(id)
 		spec.Compat = false
 		for set, splits := range sets {
 			for split, run := range splits {
@@ -78,7 +78,7 @@ func TestAnalysisMatchesThePublishedCode(t *testing.T) {
 			t.Fatalf("no numbers of %s", name)
 		}
 		for id, want := range g.Expected[name] {
-			method, what := nextbatch.MustParseSpec(id).String(), id+" "+name
+			method, what := spec.MustParse(id).String(), id+" "+name
 			mean := s.Mean(benchmark.MeanLog(m), method, s.DataSets...)
 			closeTo(t, what, mean.Value, want.MeanLog)
 			// What that code prints is the deviation over n, not over n − 1.
@@ -104,7 +104,7 @@ func TestAnalysisMatchesThePublishedCode(t *testing.T) {
 	}
 	timed := benchmark.NewStudies(tenth, nil)[0]
 	for id, want := range g.Seconds {
-		closeTo(t, id+" seconds", timed.Mean(benchmark.PickSeconds(), nextbatch.MustParseSpec(id).String(), s.DataSets...).Value, want)
+		closeTo(t, id+" seconds", timed.Mean(benchmark.PickSeconds(), spec.MustParse(id).String(), s.DataSets...).Value, want)
 	}
 }
 
@@ -259,9 +259,9 @@ func TestErrorVariation(t *testing.T) {
 func TestPaperTables(t *testing.T) {
 	count := map[string]int{}
 	known := map[string]bool{}
-	for _, spec := range nextbatch.PublishedSpecs() {
-		spec.Compat = false
-		known[spec.String()] = true
+	for _, s := range spec.Published() {
+		s.Compat = false
+		known[s.String()] = true
 	}
 	for _, m := range benchmark.PaperMethods() {
 		count[m.Activation]++
@@ -284,10 +284,10 @@ func TestPaperTables(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	for _, spec := range nextbatch.SelectedSpecs() {
-		spec.Compat = false
-		if selected[spec.String()] != 15 {
-			t.Errorf("%s is there for %d data sets", spec, selected[spec.String()])
+	for _, s := range spec.Selected() {
+		s.Compat = false
+		if selected[s.String()] != 15 {
+			t.Errorf("%s is there for %d data sets", s, selected[s.String()])
 		}
 	}
 	// The table of data sets has the mean of the tables of all methods, but for

@@ -16,13 +16,14 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // sampleRows is the size of the sample: the first rows of the pool, whose order
 // is random.
 const sampleRows = 512
 
-func effectiveDimension(ctx context.Context, spec nextbatch.Spec, p nextbatch.Problem) (float64, error) {
+func effectiveDimension(ctx context.Context, spec spec.Spec, p nextbatch.Problem) (float64, error) {
 	rows := p.Pool.Slice(0, min(sampleRows, p.Pool.Rows))
 	gram, err := nextbatch.Gram(ctx, spec, p, rows, rows)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // For the linear kernel on rows with independent columns of deviation s and mean
@@ -18,14 +19,14 @@ func TestEffectiveDimension(t *testing.T) {
 	for i := range rows.Rows {
 		rows.Row(i)[0] = 2*rows.Row(i)[0] + 10
 	}
-	for spec, want := range map[string]float64{
+	for text, want := range map[string]float64{
 		"lcmd-p:linear":        (100 + 4 + 1 + 1) / 104.,
 		"lcmd-p:linear@compat": (4 + 1 + 1) / 4.,
 	} {
 		p := nextbatch.Problem{Pool: rows}
-		got, err := effectiveDimension(context.Background(), nextbatch.MustParseSpec(spec), p)
+		got, err := effectiveDimension(context.Background(), spec.MustParse(text), p)
 		if err != nil || math.Abs(got/want-1) > 0.1 {
-			t.Errorf("%s: %v (%v), want about %v", spec, got, err, want)
+			t.Errorf("%s: %v (%v), want about %v", text, got, err, want)
 		}
 	}
 	if d := dimension(matrix.New[float64](3, 3), false); !math.IsNaN(d) {

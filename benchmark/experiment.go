@@ -8,8 +8,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Experiment is a grid and the settings of its runs.
@@ -73,7 +73,7 @@ const GeneratedSet = "friedman"
 // activations; here it has the same network as all others, so that its row is
 // not to be compared with the paper's.
 func Presets() []Preset {
-	all, selected := nextbatch.PublishedSpecs(), nextbatch.SelectedSpecs()
+	all, selected := spec.Published(), spec.Selected()
 	one := []Schedule{{Rounds: 16, Batch: 256}}
 	var halved []Schedule
 	for m := range 7 {
@@ -87,7 +87,7 @@ func Presets() []Preset {
 	}
 }
 
-func paper(activation string, specs []nextbatch.Spec, schedules []Schedule) Experiment {
+func paper(activation string, specs []spec.Spec, schedules []Schedule) Experiment {
 	g := Grid{Activations: []string{activation}, Compat: true, Schedules: schedules}
 	for _, s := range source.Sets() {
 		g.Sets = append(g.Sets, s.Name)
@@ -105,7 +105,7 @@ func quick() Experiment {
 	return Experiment{
 		Grid: Grid{
 			Sets: []string{GeneratedSet}, Activations: []string{"relu"}, Splits: []int{0, 1, 2},
-			Specs:     []string{"random", nextbatch.DefaultSpec, "bait-f-p:grad>sketch(512)>train"},
+			Specs:     []string{"random", spec.Default, "bait-f-p:grad>sketch(512)>train"},
 			Schedules: []Schedule{{Rounds: 6, Batch: 128}},
 		},
 		Settings: Settings{Start: 128, Valid: 512},

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Grid is runs that belong together: all combinations of its lists.
 type Grid struct {
 	Sets        []string   `toml:"sets"`
 	Activations []string   `toml:"activations"`
-	Specs       []string   `toml:"specs"` // any text that nextbatch.ParseSpec reads
+	Specs       []string   `toml:"specs"` // any text that spec.Parse reads
 	Compat      bool       `toml:"compat"`
 	Splits      []int      `toml:"splits"`
 	Schedules   []Schedule `toml:"schedules"`
@@ -66,12 +66,12 @@ func (g Grid) Runs() ([]Run, error) {
 }
 
 // methods parses the specs. Those that ask for compat themselves have it.
-func (g Grid) methods() ([]nextbatch.Spec, error) {
+func (g Grid) methods() ([]spec.Spec, error) {
 	var found []error
-	specs := make([]nextbatch.Spec, len(g.Specs))
+	specs := make([]spec.Spec, len(g.Specs))
 	for i, text := range g.Specs {
 		var err error
-		if specs[i], err = nextbatch.ParseSpec(text); err != nil {
+		if specs[i], err = spec.Parse(text); err != nil {
 			found = append(found, err)
 		}
 		specs[i].Compat = specs[i].Compat || g.Compat

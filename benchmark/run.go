@@ -4,15 +4,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Method returns the spec that the run picks with.
-func (r Run) Method() (nextbatch.Spec, error) {
-	spec, err := nextbatch.ParseSpec(r.Spec)
-	spec.Compat = r.Compat
-	return spec, err
+func (r Run) Method() (spec.Spec, error) {
+	s, err := spec.Parse(r.Spec)
+	s.Compat = r.Compat
+	return s, err
 }
 
 // String names the run in a line.
@@ -49,9 +49,9 @@ func (r Run) Check() error {
 }
 
 // specText is the canonical text without @compat, which a Run has a field for.
-func specText(spec nextbatch.Spec) string {
-	spec.Compat = false
-	return spec.String()
+func specText(s spec.Spec) string {
+	s.Compat = false
+	return s.String()
 }
 
 // checkRuns reports what is wrong with runs, once for those that differ only in

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Record is a round as the results file keeps it.
@@ -28,7 +29,7 @@ type Record struct {
 // runner is a run in progress: which rows are labelled, and which are left.
 type runner struct {
 	run      Run
-	spec     nextbatch.Spec
+	spec     spec.Spec
 	settings Settings
 	task     *task
 	labelled []int     // rows of the data set, in the order in which they came

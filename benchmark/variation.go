@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Variation is how unevenly errors are spread: the ratio RMSE/MAE is 1 if all
@@ -103,7 +103,7 @@ func paperImprovements() map[string]float64 {
 		switch r.Spec {
 		case randomSpec:
 			random[r.DataSet] = r
-		case nextbatch.DefaultSpec:
+		case spec.Default:
 			lcmd[r.DataSet] = r
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Benchmark is the report on results of the benchmark: a section for each
@@ -84,7 +84,7 @@ func (v view) addComparisons(s *Section, random string) {
 			s.Figures = append(s.Figures, f)
 		}
 	}
-	if method, ok := v.Find(nextbatch.DefaultSpec); ok && len(v.Together(method, random).Common(method, random)) > 0 {
+	if method, ok := v.Find(spec.Default); ok && len(v.Together(method, random).Common(method, random)) > 0 {
 		s.Figures = append(s.Figures, errorVariation(v, method, random))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // plan is a grid of made-up runs.
@@ -96,7 +97,7 @@ func goldenResults(t *testing.T) (results benchmark.Results, order []string) {
 	order = []string{"NN_random", "NN_maxdiag_ll_train", "NN_maxdet-p_grad_rp-512_train", "NN_bait-fb-p_ll_train",
 		"NN_lcmd-tp_grad_ens-3_rp-512", "NN_lcmd-tp_grad_rp-512"}
 	for _, id := range order {
-		spec := nextbatch.MustParseSpec(id)
+		spec := spec.MustParse(id)
 		for set, splits := range g.Results[id] {
 			for split, run := range splits {
 				for i := range run.Errors["rmse"] {
@@ -292,7 +293,7 @@ func TestLCMDStepsPickAsLCMD(t *testing.T) {
 	for i, p := range points {
 		features.Row(i)[0], features.Row(i)[1] = float32(p[0]), float32(p[1])
 	}
-	batch, err := nextbatch.Select(t.Context(), nextbatch.MustParseSpec("lcmd-tp:features"), nextbatch.Problem{
+	batch, err := nextbatch.Select(t.Context(), spec.MustParse("lcmd-tp:features"), nextbatch.Problem{
 		Train: features.SelectRows(selected), Pool: features, Batch: 2})
 	if err != nil {
 		t.Fatal(err)

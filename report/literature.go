@@ -3,8 +3,8 @@ package report
 import (
 	"slices"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // literature is a method of the paper's table of existing methods.
@@ -15,12 +15,12 @@ type literature struct{ name, spec string }
 func literatureMethods() []literature {
 	list := []literature{{"Random", "random"}}
 	titles := map[string]string{"bald": "BALD", "batchbald": "BatchBALD", "bait": "BAIT", "acs-fw": "ACS-FW", "coreset": "Core-Set", "badge": "BADGE"}
-	for _, p := range nextbatch.Presets() {
+	for _, p := range spec.Presets() {
 		if title := titles[p.Name]; title != "" {
 			list = append(list, literature{title, p.Spec.String()})
 		}
 	}
-	return append(list, literature{"LCMD-TP", nextbatch.DefaultSpec})
+	return append(list, literature{"LCMD-TP", spec.Default})
 }
 
 // literatureIn returns the methods from the literature that a study has runs of,

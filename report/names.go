@@ -6,40 +6,40 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // How methods are called in tables and figures: as in the paper, by selection
 // method and mode, with the kernel beside it where there is a column for it.
 
 // titles are the paper's names of the selection methods.
-var titles = map[nextbatch.Method]string{
-	nextbatch.Random:              "Random",
-	nextbatch.MaxDiag:             "MaxDiag",
-	nextbatch.MaxDet:              "MaxDet",
-	nextbatch.BAITForward:         "Bait-F",
-	nextbatch.BAITForwardBackward: "Bait-FB",
-	nextbatch.FrankWolfe:          "FrankWolfe",
-	nextbatch.MaxDist:             "MaxDist",
-	nextbatch.KMeansPP:            "KMeansPP",
-	nextbatch.GreedyKMeansPP:      "GreedyKMeansPP",
-	nextbatch.LCMD:                "LCMD",
+var titles = map[spec.Method]string{
+	spec.Random:              "Random",
+	spec.MaxDiag:             "MaxDiag",
+	spec.MaxDet:              "MaxDet",
+	spec.BAITForward:         "Bait-F",
+	spec.BAITForwardBackward: "Bait-FB",
+	spec.FrankWolfe:          "FrankWolfe",
+	spec.MaxDist:             "MaxDist",
+	spec.KMeansPP:            "KMeansPP",
+	spec.GreedyKMeansPP:      "GreedyKMeansPP",
+	spec.LCMD:                "LCMD",
 }
 
 // families are selection methods that stand together in tables. Each has a
 // style of its own in figures.
-var families = [][]nextbatch.Method{
-	{nextbatch.Random}, {nextbatch.MaxDiag}, {nextbatch.MaxDet}, {nextbatch.BAITForward, nextbatch.BAITForwardBackward},
-	{nextbatch.FrankWolfe}, {nextbatch.MaxDist}, {nextbatch.KMeansPP, nextbatch.GreedyKMeansPP},
-	{nextbatch.LCMD, nextbatch.LCMDDistance, nextbatch.LCMDCount},
+var families = [][]spec.Method{
+	{spec.Random}, {spec.MaxDiag}, {spec.MaxDet}, {spec.BAITForward, spec.BAITForwardBackward},
+	{spec.FrankWolfe}, {spec.MaxDist}, {spec.KMeansPP, spec.GreedyKMeansPP},
+	{spec.LCMD, spec.LCMDDistance, spec.LCMDCount},
 }
 
 // family returns the number of a method's family, or how many there are if it
 // belongs to none.
 func family(method string) int {
-	spec, err := nextbatch.ParseSpec(method)
-	i := slices.IndexFunc(families, func(f []nextbatch.Method) bool { return slices.Contains(f, spec.Method) })
+	s, err := spec.Parse(method)
+	i := slices.IndexFunc(families, func(f []spec.Method) bool { return slices.Contains(f, s.Method) })
 	if err != nil || i < 0 {
 		return len(families)
 	}
@@ -58,13 +58,13 @@ func methodLaTeX(method string) string {
 }
 
 func titleParts(method string) (name, mode string) {
-	spec, err := nextbatch.ParseSpec(method)
+	s, err := spec.Parse(method)
 	if err != nil {
 		return method, ""
 	}
-	name = cmp.Or(titles[spec.Method], spec.Method.String())
-	if spec.Mode != nextbatch.NoMode {
-		mode = "-" + strings.ToUpper(spec.Mode.String())
+	name = cmp.Or(titles[s.Method], s.Method.String())
+	if s.Mode != spec.NoMode {
+		mode = "-" + strings.ToUpper(s.Mode.String())
 	}
 	return name, mode
 }
@@ -80,16 +80,16 @@ func kernelTitle(method string) string {
 
 // kernelLaTeX is the kernel as a formula.
 func kernelLaTeX(method string) string {
-	spec, err := nextbatch.ParseSpec(method)
-	if err != nil || spec.Kernel == nil {
+	s, err := spec.Parse(method)
+	if err != nil || s.Kernel == nil {
 		return "---"
 	}
-	parts := []string{formula("mathrm", strings.Replace(spec.Kernel.String(), "linear", "lin", 1))}
-	for _, t := range spec.Transforms {
+	parts := []string{formula("mathrm", strings.Replace(s.Kernel.String(), "linear", "lin", 1))}
+	for _, t := range s.Transforms {
 		switch t.(type) {
-		case nextbatch.Train:
+		case spec.Train:
 			parts = append(parts, `\mathcal{X}_{\operatorname{train}}`)
-		case nextbatch.Scale:
+		case spec.Scale:
 			parts = append(parts, `\operatorname{scale}(\mathcal{X}_{\operatorname{train}})`)
 		default:
 			parts = append(parts, formula("operatorname", t.String()))

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // view is a study with the methods that its figures and its tables of data sets
@@ -48,8 +48,8 @@ func shownMethods(s *benchmark.Study) []string {
 		return all
 	}
 	selected := map[string]bool{}
-	for _, spec := range nextbatch.SelectedSpecs() {
-		if method, ok := s.Find(benchmark.WithoutCompat(spec.String())); ok && slices.Contains(all, method) {
+	for _, chosen := range spec.Selected() {
+		if method, ok := s.Find(benchmark.WithoutCompat(chosen.String())); ok && slices.Contains(all, method) {
 			selected[method] = true
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	library "github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // The tests of this file hold the documentation against the program: commands
@@ -309,12 +309,12 @@ func warns(call *ast.CallExpr) bool {
 
 // TestDocsSpecs: what looks like a spec is one.
 func TestDocsSpecs(t *testing.T) {
-	spec := regexp.MustCompile("`([a-z-]+:(?:linear|nngp|ntk|laplace|ll|grad|features)\\b[^` ]*)`")
+	written := regexp.MustCompile("`([a-z-]+:(?:linear|nngp|ntk|laplace|ll|grad|features)\\b[^` ]*)`")
 	count := 0
 	for path, text := range pages(t) {
-		for _, m := range spec.FindAllStringSubmatch(text, -1) {
+		for _, m := range written.FindAllStringSubmatch(text, -1) {
 			count++
-			if _, err := library.ParseSpec(m[1]); err != nil {
+			if _, err := spec.Parse(m[1]); err != nil {
 				t.Errorf("%s: %v", path, err)
 			}
 		}

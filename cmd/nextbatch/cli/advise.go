@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // advising is a run of advise.
@@ -125,14 +126,14 @@ func (a *advising) question() (benchmark.Question, error) {
 		return q, usagef("--rounds must be at least 1 and --repeats at least 2")
 	}
 	for _, text := range a.methods {
-		spec, err := nextbatch.ParseSpec(text)
+		method, err := spec.Parse(text)
 		if err != nil {
 			return q, err
 		}
-		if spec.Method == nextbatch.Random {
+		if method.Method == spec.Random {
 			return q, usagef("--method random is what the others are compared with; name others")
 		}
-		q.Specs = append(q.Specs, spec.String())
+		q.Specs = append(q.Specs, method.String())
 	}
 	_, err := a.net.config()
 	return q, errors.Join(err, a.columns.check(), checkOutput("--report", a.page, ".html"))

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // benchReport is the command bench report.
@@ -219,11 +219,11 @@ func (f *resultsFile) choose(sets, specs []string) error {
 func (b *benchReport) methods() (texts []string, err error) {
 	for _, list := range b.specs {
 		for text := range strings.SplitSeq(list, ";") {
-			spec, err := nextbatch.ParseSpec(strings.TrimSpace(text))
+			s, err := spec.Parse(strings.TrimSpace(text))
 			if err != nil {
 				return nil, err
 			}
-			texts = append(texts, benchmark.WithoutCompat(spec.String()))
+			texts = append(texts, benchmark.WithoutCompat(s.String()))
 		}
 	}
 	return texts, nil

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // demo is a comparison on generated data: a pool, few labels to start with, and
@@ -78,7 +78,7 @@ type demoResult struct {
 }
 
 // demoSpecs are the methods that are compared.
-func demoSpecs() []string { return []string{nextbatch.DefaultSpec, "random"} }
+func demoSpecs() []string { return []string{spec.Default, "random"} }
 
 func (d *demo) run(ctx context.Context, out io.Writer) error {
 	if d.start < 2 || d.rounds < 0 || d.batch < 1 || d.repeats < 1 || d.start+d.rounds*d.batch > demoPool {

@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // health is what doctor finds.
@@ -162,7 +163,7 @@ func choleskyError() float64 {
 func selectionError() float64 {
 	const rows, batch = 500, 10
 	train, pool := drawn[float32]("train", 3, 5), drawn[float32]("pool", rows, 5)
-	picked, err := nextbatch.Select(context.Background(), nextbatch.MustParseSpec("maxdist-tp:features"), nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
+	picked, err := nextbatch.Select(context.Background(), spec.MustParse("maxdist-tp:features"), nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
 	if err != nil {
 		return math.Inf(1)
 	}

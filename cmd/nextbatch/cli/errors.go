@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // usageError is a wrong command line.
@@ -54,7 +54,7 @@ func explain(log io.Writer, err error) int {
 		data    dataError
 		partial partialError
 		some    someError
-		spec    *nextbatch.SpecError
+		spec    *spec.Error
 	)
 	if errors.As(err, &spec) {
 		fmt.Fprintln(log, spec.Caret())

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // plan is what a run is going to do.
@@ -50,12 +51,12 @@ func (s *selecting) plan() plan {
 		p.Networks = max(s.spec.TrainedNetworks(), s.net.ensemble)
 	}
 	for _, t := range s.spec.Transforms {
-		if k, ok := t.(nextbatch.Sketch); ok && (p.sketch == 0 || k.P < p.sketch) {
+		if k, ok := t.(spec.Sketch); ok && (p.sketch == 0 || k.P < p.sketch) {
 			p.sketch = k.P
 		}
 	}
 	sizes := nextbatch.Sizes{Train: p.Labelled, Pool: p.Pool, Aims: s.problem.Target.Rows.Rows, Inputs: p.Inputs, Batch: p.Batch, Hidden: s.config.Architecture.Hidden}
-	p.Memory = processMemory + s.spec.Memory(sizes)
+	p.Memory = processMemory + nextbatch.Memory(s.spec, sizes)
 	if s.spec.TrainedNetworks() > 0 {
 		p.Memory += networkMemory
 	}

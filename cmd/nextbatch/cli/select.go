@@ -21,6 +21,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // selecting is a run of select: its flags first, then what they lead to.
@@ -44,7 +45,7 @@ type selecting struct {
 	budgetSet                   bool
 
 	progress *progress
-	spec     nextbatch.Spec
+	spec     spec.Spec
 	config   network.Config
 	fitted   *network.Regressor[float32]
 	rows     *nextbatch.Rows // nil with features
@@ -123,7 +124,7 @@ is smaller than asked for, and was written; 130 interrupted; 1 anything else.`,
 func (s *selecting) registerInputs(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&s.columns.target, "target", "", "column of the labels")
-	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+nextbatch.DefaultSpec+", with features lcmd-tp:features)")
+	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+", with features lcmd-tp:features)")
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
 	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several)")
@@ -205,7 +206,7 @@ func (s *selecting) check() error {
 		return usagef("--per-group must be at least 1")
 	}
 	if s.method == "" {
-		s.method = nextbatch.DefaultSpec
+		s.method = spec.Default
 		if byFeatures {
 			s.method = "lcmd-tp:features"
 			if s.trainFeatures == "" {
@@ -214,11 +215,11 @@ func (s *selecting) check() error {
 		}
 	}
 	var err error
-	if s.spec, err = nextbatch.ParseSpec(s.method); err != nil {
+	if s.spec, err = spec.Parse(s.method); err != nil {
 		return err
 	}
-	_, features := s.spec.Kernel.(nextbatch.UserFeatures)
-	if byFeatures != features && s.spec.Method != nextbatch.Random {
+	_, features := s.spec.Kernel.(spec.UserFeatures)
+	if byFeatures != features && s.spec.Method != spec.Random {
 		if features {
 			return usagef("the kernel features needs --pool-features; with a table write ll, grad or linear")
 		}
@@ -351,7 +352,7 @@ func (s *selecting) readFeatures(ctx context.Context) error {
 	if s.problem.Pool.Rows == 0 {
 		return dataError{errorf("%s has no rows", s.poolFeatures)}
 	}
-	if s.spec.Mode == nextbatch.TP && s.problem.Train.Rows == 0 {
+	if s.spec.Mode == spec.TP && s.problem.Train.Rows == 0 {
 		return usagef("%v counts the labelled rows as selected: give --train-features, or take mode p", s.spec)
 	}
 	s.poolRows = make([]int, s.problem.Pool.Rows)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // specEntry is a line of the list of methods, kernels and transforms.
@@ -20,20 +20,20 @@ type specEntry struct {
 }
 
 func specEntries() (list []specEntry) {
-	for _, m := range nextbatch.Methods() {
+	for _, m := range spec.Methods() {
 		name := m.Name
 		if m.Modes {
 			name += "-p, " + m.Name + "-tp"
 		}
 		list = append(list, specEntry{Kind: "method", Name: name, Description: m.Description, Section: m.Section})
 	}
-	for _, k := range nextbatch.Kernels() {
+	for _, k := range spec.Kernels() {
 		list = append(list, specEntry{Kind: "kernel", Name: k.Syntax, Description: k.Description, Section: k.Section})
 	}
-	for _, t := range nextbatch.Transforms() {
+	for _, t := range spec.Transforms() {
 		list = append(list, specEntry{Kind: "transform", Name: t.Syntax, Description: t.Description, Section: t.Section})
 	}
-	for _, p := range nextbatch.Presets() {
+	for _, p := range spec.Presets() {
 		list = append(list, specEntry{Kind: "preset", Name: p.Name, Description: p.Description, Section: p.Section, Spec: p.Spec.String()})
 	}
 	return list
@@ -70,14 +70,14 @@ text.`,
 }
 
 func checkSpec(out io.Writer, text string, asJSON bool) error {
-	spec, err := nextbatch.ParseSpec(text)
+	s, err := spec.Parse(text)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return printJSON(out, map[string]any{"spec": spec.String(), "networks": spec.TrainedNetworks()})
+		return printJSON(out, map[string]any{"spec": s.String(), "networks": s.TrainedNetworks()})
 	}
-	fmt.Fprintln(out, spec)
+	fmt.Fprintln(out, s)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package nextbatch
+package spec
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ var goodSpecs = []string{
 
 func TestSpecsPrintBackToTheirText(t *testing.T) {
 	for _, text := range goodSpecs {
-		s, err := ParseSpec(text)
+		s, err := Parse(text)
 		if err != nil {
 			t.Errorf("%v", err)
 			continue
@@ -62,7 +62,7 @@ func TestSpacesAndDefaultsVanish(t *testing.T) {
 		{"NN_fw-p_grad_rp-512_acs-rf-hyper-512", "frankwolfe-p:grad>sketch(512)>acs-rf-hyper(512)@compat"},
 	}
 	for _, test := range tests {
-		s, err := ParseSpec(test.text)
+		s, err := Parse(test.text)
 		if err != nil {
 			t.Errorf("%v", err)
 		} else if s.String() != test.want {
@@ -72,7 +72,7 @@ func TestSpacesAndDefaultsVanish(t *testing.T) {
 }
 
 // caretAt finds the byte that the caret points to.
-func caretAt(t *testing.T, e *SpecError) int {
+func caretAt(t *testing.T, e *Error) int {
 	t.Helper()
 	lines := strings.Split(e.Caret(), "\n")
 	if len(lines) != 2 {
@@ -151,8 +151,8 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 		{"bald:grad", 0, "method", ""},
 	}
 	for _, test := range tests {
-		s, err := ParseSpec(test.text)
-		var e *SpecError
+		s, err := Parse(test.text)
+		var e *Error
 		if !errors.As(err, &e) {
 			t.Errorf("%q parses to %q", test.text, s)
 			continue
@@ -184,7 +184,7 @@ func TestValidateSeesWhatTheParserSees(t *testing.T) {
 		{Method: BAITForward, Mode: P, Kernel: NNGP{}},
 	}
 	for _, s := range bad {
-		var e *SpecError
+		var e *Error
 		if !errors.As(s.Validate(), &e) || e.Text != s.String() {
 			t.Errorf("%#v: %v", s, s.Validate())
 		}
@@ -198,7 +198,7 @@ func TestValidateSeesWhatTheParserSees(t *testing.T) {
 
 func TestPresetsAreThePapersTable(t *testing.T) {
 	want := map[string]string{
-		"default":   DefaultSpec,
+		"default":   Default,
 		"bald":      "maxdiag:ll>train",
 		"batchbald": "maxdet-p:ll>train",
 		"bait":      "bait-fb-p:ll>train",
@@ -250,7 +250,7 @@ func TestRegistriesAreComplete(t *testing.T) {
 }
 
 func TestSpecInJSON(t *testing.T) {
-	s := MustParseSpec("maxdet-p:ll>train@compat")
+	s := MustParse("maxdet-p:ll>train@compat")
 	raw, err := json.Marshal(map[string]Spec{"spec": s})
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestPublishedConfigurations(t *testing.T) {
 		var ids []string
 		for _, c := range list {
 			ids = append(ids, c.Name)
-			s, err := ParseSpec(c.Name)
+			s, err := Parse(c.Name)
 			if err != nil {
 				t.Errorf("%s: %v", activation, err)
 				continue
@@ -291,7 +291,7 @@ func TestPublishedConfigurations(t *testing.T) {
 			if id, ok := s.PublishedID(); id != c.Name || !ok {
 				t.Errorf("%s prints as %q", c.Name, id)
 			}
-			again, err := ParseSpec(s.String())
+			again, err := Parse(s.String())
 			if err != nil || !again.Equal(s) {
 				t.Errorf("%s prints as %s, which parses to %s: %v", c.Name, s, again, err)
 			}
@@ -300,18 +300,18 @@ func TestPublishedConfigurations(t *testing.T) {
 	}
 }
 
-// mustList compares PublishedSpecs with the ids of the golden list.
+// mustList compares Published with the ids of the golden list.
 func mustList(t *testing.T, activation string, ids []string) {
 	t.Helper()
 	var ours []string
-	for _, s := range PublishedSpecs() {
+	for _, s := range Published() {
 		id, _ := s.PublishedID()
 		ours = append(ours, id)
 	}
 	slices.Sort(ours)
 	slices.Sort(ids)
 	if !slices.Equal(ours, ids) {
-		t.Errorf("%s: PublishedSpecs has %d configurations, the list %d, or others", activation, len(ours), len(ids))
+		t.Errorf("%s: Published has %d configurations, the list %d, or others", activation, len(ours), len(ids))
 	}
 }
 
@@ -350,26 +350,26 @@ func mustMean(t *testing.T, s Spec, c goldenConfig) {
 }
 
 func TestSelectedSpecs(t *testing.T) {
-	specs := SelectedSpecs()
-	if len(specs) != 8 || !specs[7].Compat || specs[7].String() != DefaultSpec+"@compat" {
+	specs := Selected()
+	if len(specs) != 8 || !specs[7].Compat || specs[7].String() != Default+"@compat" {
 		t.Errorf("got %v", specs)
 	}
 }
 
-func FuzzParseSpec(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, text := range goodSpecs {
 		f.Add(text)
 	}
-	for _, s := range PublishedSpecs() {
+	for _, s := range Published() {
 		id, _ := s.PublishedID()
 		f.Add(id)
 	}
 	f.Add("badge@compat")
 	f.Add("lcmd-tp : grad→sketch( 5e2 )")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseSpec(text)
+		s, err := Parse(text)
 		if err != nil {
-			var e *SpecError
+			var e *Error
 			if !errors.As(err, &e) || e.Text != text || e.Offset < 0 || e.Offset+e.Length > len(text) || e.Reason == "" {
 				t.Fatalf("%q: %#v", text, err)
 			}
@@ -377,12 +377,12 @@ func FuzzParseSpec(f *testing.F) {
 			return
 		}
 		printed := s.String()
-		again, err := ParseSpec(printed)
+		again, err := Parse(printed)
 		if err != nil || again.String() != printed {
 			t.Fatalf("%q prints as %q, which parses to %q: %v", text, printed, again, err)
 		}
 		if id, ok := s.PublishedID(); ok {
-			if back, err := ParseSpec(id); err != nil || !back.Equal(s) {
+			if back, err := Parse(id); err != nil || !back.Equal(s) {
 				t.Fatalf("%q has the id %q, which parses to %q: %v", text, id, back, err)
 			}
 		}

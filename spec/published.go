@@ -1,4 +1,4 @@
-package nextbatch
+package spec
 
 import (
 	"fmt"
@@ -69,7 +69,7 @@ func publishedTransformNamed(part string) (Transform, bool) {
 		}
 	}
 	if name == "rp" { // random projection
-		name = Sketch{}.info().Name
+		name = Sketch{}.Info().Name
 	}
 	i := transformIndex(name)
 	if i < 0 {
@@ -142,9 +142,9 @@ var (
 	forDist    = []string{"maxdist", "kmeanspp", "lcmd"}
 )
 
-// PublishedSpecs returns the 76 configurations of the published benchmark, with
+// Published returns the 76 configurations of the published benchmark, with
 // Compat set.
-func PublishedSpecs() []Spec {
+func Published() []Spec {
 	ids := []string{"random"}
 	add := func(head string, kernels ...string) {
 		for _, k := range kernels {
@@ -170,10 +170,10 @@ func PublishedSpecs() []Spec {
 	return parsePublished(ids)
 }
 
-// SelectedSpecs returns the configuration of each selection method that the
+// Selected returns the configuration of each selection method that the
 // paper shows in its figures (its table of selected kernels and modes), with
 // Compat set; random first.
-func SelectedSpecs() []Spec {
+func Selected() []Spec {
 	return parsePublished([]string{
 		"random",
 		"maxdiag_grad_rp-512_acs-rf-512",
@@ -189,7 +189,7 @@ func SelectedSpecs() []Spec {
 func parsePublished(ids []string) []Spec {
 	specs := make([]Spec, len(ids))
 	for i, id := range ids {
-		specs[i] = MustParseSpec(publishedPrefix + id)
+		specs[i] = MustParse(publishedPrefix + id)
 	}
 	return specs
 }

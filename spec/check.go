@@ -1,4 +1,4 @@
-package nextbatch
+package spec
 
 import "fmt"
 
@@ -36,9 +36,9 @@ func (c chain) lacksFeatures(what string) string {
 
 func (Scale) after(c chain) (chain, string) { return c, "" }
 
-func (t Posterior) after(c chain) (chain, string) { return c.condition(t.info().Name) }
+func (t Posterior) after(c chain) (chain, string) { return c.condition(t.Info().Name) }
 
-func (t Train) after(c chain) (chain, string) { return c.condition(t.info().Name) }
+func (t Train) after(c chain) (chain, string) { return c.condition(t.Info().Name) }
 
 // condition is the posterior on the training rows. It keeps explicit features
 // explicit; a product is evaluated in kernel space from then on.
@@ -78,17 +78,17 @@ func (Ensemble) after(c chain) (chain, string) {
 
 func (t ACSGrad) after(c chain) (chain, string) {
 	before := c.space
-	c, why := c.condition(t.info().Name)
-	c.acs = t.info().Name
+	c, why := c.condition(t.Info().Name)
+	c.acs = t.Info().Name
 	if before == explicit {
 		c.space = factored // the product of two kernels
 	}
 	return c, why
 }
 
-func (t ACSRandomFeatures) after(c chain) (chain, string) { return c.drawFeatures(t.info().Name) }
+func (t ACSRandomFeatures) after(c chain) (chain, string) { return c.drawFeatures(t.Info().Name) }
 
-func (t ACSRandomFeaturesHyper) after(c chain) (chain, string) { return c.drawFeatures(t.info().Name) }
+func (t ACSRandomFeaturesHyper) after(c chain) (chain, string) { return c.drawFeatures(t.Info().Name) }
 
 // drawFeatures is a transform that draws weights for all features from the
 // posterior.
@@ -102,7 +102,7 @@ func (c chain) drawFeatures(name string) (chain, string) {
 }
 
 // check returns what is wrong with the spec, whose parts stand at where in text.
-func (s Spec) check(text string, where layout) *SpecError {
+func (s Spec) check(text string, where layout) *Error {
 	if err := s.checkMethod(text, where); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s Spec) check(text string, where layout) *SpecError {
 	return s.checkSigma2(text, where)
 }
 
-func (s Spec) checkMethod(text string, where layout) *SpecError {
+func (s Spec) checkMethod(text string, where layout) *Error {
 	info := s.Method.Info()
 	switch {
 	case info.Name == "":
@@ -131,7 +131,7 @@ func (s Spec) checkMethod(text string, where layout) *SpecError {
 	return nil
 }
 
-func (s Spec) checkRandom(text string, where layout) *SpecError {
+func (s Spec) checkRandom(text string, where layout) *Error {
 	switch {
 	case s.Kernel != nil:
 		return wrong(text, where.kernel, "random looks at no kernel: write random")
@@ -141,14 +141,14 @@ func (s Spec) checkRandom(text string, where layout) *SpecError {
 	return s.checkSigma2(text, where)
 }
 
-func (s Spec) checkChain(text string, where layout) *SpecError {
+func (s Spec) checkChain(text string, where layout) *Error {
 	if s.Kernel == nil {
 		return wrong(text, span{where.method.to, where.method.to}, "a kernel is missing, as in %s:grad>sketch(512)", head(s.Method, s.Mode))
 	}
 	if why := s.Kernel.fault(); why != "" {
 		return wrong(text, where.kernel, "%s", why)
 	}
-	info := s.Kernel.info()
+	info := s.Kernel.Info()
 	c := chain{kernel: info, space: info.space}
 	for i, t := range s.Transforms {
 		if t == nil {
@@ -170,7 +170,7 @@ func (s Spec) checkChain(text string, where layout) *SpecError {
 	return nil
 }
 
-func (s Spec) checkSigma2(text string, where layout) *SpecError {
+func (s Spec) checkSigma2(text string, where layout) *Error {
 	if s.NoiseVariance() == DefaultSigma2 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (s Spec) checkSigma2(text string, where layout) *SpecError {
 	}
 	noise := s.Method.Info().Noise
 	for _, t := range s.Transforms {
-		noise = noise || t.info().Noise
+		noise = noise || t.Info().Noise
 	}
 	if !noise {
 		return wrong(text, where.sigma2, "nothing in this spec has a noise variance σ²")

@@ -1,4 +1,4 @@
-package nextbatch
+package spec
 
 import (
 	"strconv"
@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// ParseSpec reads a spec: its text as described at Spec, the name of a preset
+// Parse reads a spec: its text as described at Spec, the name of a preset
 // with or without options, or the id of a published configuration. The error is
-// a *SpecError.
-func ParseSpec(text string) (Spec, error) {
+// a *Error.
+func Parse(text string) (Spec, error) {
 	p := parser{text: text}
 	p.parse()
 	if p.err != nil {
@@ -21,10 +21,10 @@ func ParseSpec(text string) (Spec, error) {
 	return p.spec, nil
 }
 
-// MustParseSpec is ParseSpec for texts that are part of the program: it panics
+// MustParse is Parse for texts that are part of the program: it panics
 // on an error.
-func MustParseSpec(text string) Spec {
-	s, err := ParseSpec(text)
+func MustParse(text string) Spec {
+	s, err := Parse(text)
 	if err != nil {
 		panic(err)
 	}
@@ -47,10 +47,10 @@ type parser struct {
 	at    int
 	spec  Spec
 	where layout
-	err   *SpecError
+	err   *Error
 }
 
-func (p *parser) fail(err *SpecError) {
+func (p *parser) fail(err *Error) {
 	if p.err == nil {
 		p.err = err
 	}
@@ -122,7 +122,7 @@ func (p *parser) kernel() {
 		return
 	}
 	p.spec.Kernel = kernels[i].zero
-	if v, given := p.argument(name, kernels[i].parameter, kernels[i].zero.info().Syntax); given {
+	if v, given := p.argument(name, kernels[i].parameter, kernels[i].zero.Info().Syntax); given {
 		p.spec.Kernel = kernels[i].with(v)
 	}
 	p.where.kernel = span{name.from, p.at}
@@ -139,7 +139,7 @@ func (p *parser) transform() {
 		return
 	}
 	t := transforms[i].zero
-	if v, given := p.argument(name, transforms[i].parameter, t.info().Syntax); given {
+	if v, given := p.argument(name, transforms[i].parameter, t.Info().Syntax); given {
 		t = transforms[i].with(v)
 	}
 	p.spec.Transforms = append(p.spec.Transforms, t)

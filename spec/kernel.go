@@ -1,4 +1,4 @@
-package nextbatch
+package spec
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 // UserFeatures.
 type Kernel interface {
 	String() string // as in the text of a spec
-	info() KernelInfo
+	Info() KernelInfo
 	fault() string // what is wrong with the parameter, or nothing
 }
 
@@ -45,27 +45,30 @@ type KernelInfo struct {
 	space   space
 }
 
-func (Linear) info() KernelInfo {
+// Explicit tells whether the kernel has a row of features for each row of data.
+func (k KernelInfo) Explicit() bool { return k.space == explicit }
+
+func (Linear) Info() KernelInfo {
 	return KernelInfo{Name: "linear", Syntax: "linear", Section: "4.1 Linear Kernel",
 		Description: "the inputs themselves", space: explicit}
 }
 
-func (NNGP) info() KernelInfo {
+func (NNGP) Info() KernelInfo {
 	return KernelInfo{Name: "nngp", Syntax: "nngp", Section: "4.1 Infinite-width NNGP",
 		Description: "covariance of an infinitely wide network before training", space: infinite}
 }
 
-func (NTK) info() KernelInfo {
+func (NTK) Info() KernelInfo {
 	return KernelInfo{Name: "ntk", Syntax: "ntk", Section: "4.1 Infinite-width NNGP",
 		Description: "neural tangent kernel of an infinitely wide network", space: infinite}
 }
 
-func (Laplace) info() KernelInfo {
+func (Laplace) Info() KernelInfo {
 	return KernelInfo{Name: "laplace", Syntax: "laplace, laplace(scale)",
 		Description: "exp(-scale·distance of the inputs), scale 1", space: infinite}
 }
 
-func (k LastLayer) info() KernelInfo {
+func (k LastLayer) Info() KernelInfo {
 	i := KernelInfo{Name: "ll", Syntax: "ll, ll(layers)", Section: "4.1 Last-layer Kernel", Network: true,
 		Description: "gradient by the parameters of the last layer, or the last few", space: explicit}
 	if k.Layers > 1 {
@@ -74,23 +77,23 @@ func (k LastLayer) info() KernelInfo {
 	return i
 }
 
-func (Gradient) info() KernelInfo {
+func (Gradient) Info() KernelInfo {
 	return KernelInfo{Name: "grad", Syntax: "grad", Section: "4.1 Full gradient Kernel", Network: true,
 		Description: "gradient by all parameters of the trained network", space: factored}
 }
 
-func (UserFeatures) info() KernelInfo {
+func (UserFeatures) Info() KernelInfo {
 	return KernelInfo{Name: "features", Syntax: "features",
 		Description: "features that you bring along", space: explicit}
 }
 
-func (k Linear) String() string       { return k.info().Name }
-func (k NNGP) String() string         { return k.info().Name }
-func (k NTK) String() string          { return k.info().Name }
-func (k Laplace) String() string      { return call(k.info().Name, k.Scale, 1) }
-func (k LastLayer) String() string    { return call(k.info().Name, float64(k.Layers), 1) }
-func (k Gradient) String() string     { return k.info().Name }
-func (k UserFeatures) String() string { return k.info().Name }
+func (k Linear) String() string       { return k.Info().Name }
+func (k NNGP) String() string         { return k.Info().Name }
+func (k NTK) String() string          { return k.Info().Name }
+func (k Laplace) String() string      { return call(k.Info().Name, k.Scale, 1) }
+func (k LastLayer) String() string    { return call(k.Info().Name, float64(k.Layers), 1) }
+func (k Gradient) String() string     { return k.Info().Name }
+func (k UserFeatures) String() string { return k.Info().Name }
 
 func (Linear) fault() string       { return "" }
 func (NNGP) fault() string         { return "" }
@@ -133,14 +136,14 @@ var kernels = []struct {
 // Kernels lists the base kernels.
 func Kernels() (list []KernelInfo) {
 	for _, k := range kernels {
-		list = append(list, k.zero.info())
+		list = append(list, k.zero.Info())
 	}
 	return list
 }
 
 func kernelNames() (names []string) {
 	for _, k := range kernels {
-		names = append(names, k.zero.info().Name)
+		names = append(names, k.zero.Info().Name)
 	}
 	return names
 }

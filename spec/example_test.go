@@ -1,15 +1,15 @@
-package nextbatch_test
+package spec_test
 
 import (
 	"errors"
 	"fmt"
 
-	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
-func ExampleParseSpec() {
+func ExampleParse() {
 	for _, text := range []string{"lcmd-tp : grad > sketch(512)", "badge", "NN_bait-f-p_ll_train"} {
-		spec, err := nextbatch.ParseSpec(text)
+		spec, err := spec.Parse(text)
 		if err != nil {
 			fmt.Println(err)
 			continue
@@ -23,20 +23,20 @@ func ExampleParseSpec() {
 }
 
 func ExampleSpec() {
-	spec := nextbatch.Spec{
-		Method:     nextbatch.MaxDet,
-		Mode:       nextbatch.P,
-		Kernel:     nextbatch.LastLayer{},
-		Transforms: []nextbatch.Transform{nextbatch.Ensemble{Members: 3}, nextbatch.Sketch{P: 512}, nextbatch.Train{}},
+	spec := spec.Spec{
+		Method:     spec.MaxDet,
+		Mode:       spec.P,
+		Kernel:     spec.LastLayer{},
+		Transforms: []spec.Transform{spec.Ensemble{Members: 3}, spec.Sketch{P: 512}, spec.Train{}},
 	}
 	fmt.Println(spec, spec.Validate())
 	// Output: maxdet-p:ll>ens(3)>sketch(512)>train <nil>
 }
 
-func ExampleSpecError() {
-	_, err := nextbatch.ParseSpec("frankwolfe-p:nngp>acs-rf(512)")
+func ExampleError() {
+	_, err := spec.Parse("frankwolfe-p:nngp>acs-rf(512)")
 	fmt.Println(err)
-	var wrong *nextbatch.SpecError
+	var wrong *spec.Error
 	if errors.As(err, &wrong) {
 		fmt.Println(wrong.Caret())
 	}
@@ -47,7 +47,7 @@ func ExampleSpecError() {
 }
 
 func ExampleTransforms() {
-	for _, t := range nextbatch.Transforms() {
+	for _, t := range spec.Transforms() {
 		fmt.Printf("%-21s %s\n", t.Syntax, t.Description)
 	}
 	// Output:

@@ -1,4 +1,7 @@
-package nextbatch
+// Package spec is the text of a method, such as lcmd-tp:grad>sketch(512): it
+// parses and prints it, checks it, and knows what each selection method, kernel
+// and transformation needs.
+package spec
 
 import (
 	"math"
@@ -13,7 +16,7 @@ import (
 //
 // for example lcmd-tp:grad>sketch(512) or bait-f-p:ll>train@compat. Spaces
 // around the signs are allowed. String gives the canonical text without them,
-// and ParseSpec of it gives the Spec back.
+// and Parse of it gives the Spec back.
 //
 // Methods without a mode (random, maxdiag) are written without one; random looks
 // at no kernel and is written alone. Methods, Kernels, Transforms and Presets
@@ -43,8 +46,8 @@ type Spec struct {
 // DefaultSigma2 is the noise variance of the paper's experiments.
 const DefaultSigma2 = 1e-6
 
-// DefaultSpec is the method that the paper proposes.
-const DefaultSpec = "lcmd-tp:grad>sketch(512)"
+// Default is the method that the paper proposes.
+const Default = "lcmd-tp:grad>sketch(512)"
 
 // NoiseVariance returns σ²: Sigma2, or its default.
 func (s Spec) NoiseVariance() float64 {
@@ -64,6 +67,39 @@ func (s Spec) Members() int {
 	return 1
 }
 
+// TrainedNetworks returns how many trained networks the kernel needs: 0 if it
+// depends on none.
+func (s Spec) TrainedNetworks() int {
+	if s.Kernel == nil || !s.Kernel.Info().Network {
+		return 0
+	}
+	return s.Members()
+}
+
+// Networks returns how many networks the kernel needs, trained or not: nngp and
+// ntk take their depth and constants from one.
+func (s Spec) Networks() int {
+	switch s.Kernel.(type) {
+	case NNGP, NTK:
+		return 1
+	}
+	return s.TrainedNetworks()
+}
+
+// NoisyKernel tells whether a transformation works with a noise variance, and
+// hence in float64.
+func (s Spec) NoisyKernel() bool {
+	for _, t := range s.Transforms {
+		if t.Info().Noise {
+			return true
+		}
+		if _, hyper := t.(ACSRandomFeaturesHyper); hyper {
+			return true
+		}
+	}
+	return false
+}
+
 // String returns the canonical text.
 func (s Spec) String() string {
 	text, _ := s.print()
@@ -73,7 +109,7 @@ func (s Spec) String() string {
 // Equal reports whether both specs mean the same, that is, have the same text.
 func (s Spec) Equal(other Spec) bool { return s.String() == other.String() }
 
-// Validate returns nil or a *SpecError that points into the canonical text.
+// Validate returns nil or a *Error that points into the canonical text.
 func (s Spec) Validate() error {
 	text, where := s.print()
 	if err := s.check(text, where); err != nil {
@@ -90,9 +126,9 @@ func (s Spec) MarshalText() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-// UnmarshalText parses what ParseSpec parses.
+// UnmarshalText parses what Parse parses.
 func (s *Spec) UnmarshalText(text []byte) error {
-	parsed, err := ParseSpec(string(text))
+	parsed, err := Parse(string(text))
 	if err != nil {
 		return err
 	}

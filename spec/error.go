@@ -1,4 +1,4 @@
-package nextbatch
+package spec
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// SpecError says what is wrong with the text of a spec, and where.
-type SpecError struct {
+// Error says what is wrong with the text of a spec, and where.
+type Error struct {
 	Text    string // the whole text
 	Offset  int    // the byte at which the trouble starts
 	Length  int    // the bytes that it spans; 0 where something is missing
@@ -17,7 +17,7 @@ type SpecError struct {
 }
 
 // Error is one line. The position counts characters from 1.
-func (e *SpecError) Error() string {
+func (e *Error) Error() string {
 	line := fmt.Sprintf("spec %q, character %d: %s", e.Text, e.column()+1, e.Reason)
 	if e.Suggest != "" {
 		line += "; did you mean " + e.Suggest + "?"
@@ -27,7 +27,7 @@ func (e *SpecError) Error() string {
 
 // Caret returns two lines: the text, and below it a caret under the first
 // character in question, with a tilde under each one after it.
-func (e *SpecError) Caret() string {
+func (e *Error) Caret() string {
 	plain := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -39,14 +39,14 @@ func (e *SpecError) Caret() string {
 }
 
 // column is the number of characters before the offset.
-func (e *SpecError) column() int { return utf8.RuneCountInString(e.Text[:e.Offset]) }
+func (e *Error) column() int { return utf8.RuneCountInString(e.Text[:e.Offset]) }
 
-func wrong(text string, at span, format string, args ...any) *SpecError {
-	return &SpecError{Text: text, Offset: at.from, Length: at.to - at.from, Reason: fmt.Sprintf(format, args...)}
+func wrong(text string, at span, format string, args ...any) *Error {
+	return &Error{Text: text, Offset: at.from, Length: at.to - at.from, Reason: fmt.Sprintf(format, args...)}
 }
 
 // unknown complains about a name that is not among the known ones.
-func unknown(text string, at span, what string, known []string) *SpecError {
+func unknown(text string, at span, what string, known []string) *Error {
 	name := text[at.from:at.to]
 	err := wrong(text, at, "%s %q is unknown", what, name)
 	err.Suggest = nearest(name, known)

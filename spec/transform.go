@@ -1,4 +1,4 @@
-package nextbatch
+package spec
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 // Ensemble, ACSGrad, ACSRandomFeatures or ACSRandomFeaturesHyper.
 type Transform interface {
 	String() string // as in the text of a spec
-	info() TransformInfo
+	Info() TransformInfo
 	fault() string // what is wrong with the parameter, or nothing
 
 	// after returns the chain with this transform at its end, or why that
@@ -52,54 +52,54 @@ type TransformInfo struct {
 	Noise bool // σ² is in it
 }
 
-func (Scale) info() TransformInfo {
+func (Scale) Info() TransformInfo {
 	return TransformInfo{Name: "scale", Syntax: "scale, scale(factor)", Section: "4.2 Scaling",
 		Description: "features times a factor, by default such that the mean of k(x, x) on train is 1"}
 }
 
-func (Posterior) info() TransformInfo {
+func (Posterior) Info() TransformInfo {
 	return TransformInfo{Name: "post", Syntax: "post", Section: "4.2 Gaussian Process Posterior Transformation", Noise: true,
 		Description: "covariance that is left after observing the training rows"}
 }
 
-func (Train) info() TransformInfo {
+func (Train) Info() TransformInfo {
 	return TransformInfo{Name: "train", Syntax: "train", Section: "4.2 Gaussian Process Posterior Transformation", Noise: true,
 		Description: "short for scale>post"}
 }
 
-func (Sketch) info() TransformInfo {
+func (Sketch) Info() TransformInfo {
 	return TransformInfo{Name: "sketch", Syntax: "sketch(p)", Section: "4.2 Sketching",
 		Description: "random projection to p features"}
 }
 
-func (Ensemble) info() TransformInfo {
+func (Ensemble) Info() TransformInfo {
 	return TransformInfo{Name: "ens", Syntax: "ens(n)", Section: "4.2 Ensembling",
 		Description: "sum of the kernels of n networks"}
 }
 
-func (ACSGrad) info() TransformInfo {
+func (ACSGrad) Info() TransformInfo {
 	return TransformInfo{Name: "acs-grad", Syntax: "acs-grad", Section: "4.2 ACS Gradient Transformation", Noise: true,
 		Description: "weighted Fisher inner product: scaled kernel times its posterior"}
 }
 
-func (ACSRandomFeatures) info() TransformInfo {
+func (ACSRandomFeatures) Info() TransformInfo {
 	return TransformInfo{Name: "acs-rf", Syntax: "acs-rf(p)", Section: "4.2 ACS Random Features Transformation", Noise: true,
 		Description: "p random features of the expected log-likelihood, drawn from the posterior"}
 }
 
-func (ACSRandomFeaturesHyper) info() TransformInfo {
+func (ACSRandomFeaturesHyper) Info() TransformInfo {
 	return TransformInfo{Name: "acs-rf-hyper", Syntax: "acs-rf-hyper(p)", Section: "4.2 ACS Random Features Transformation",
 		Description: "acs-rf with a hyperprior on the noise variance"}
 }
 
-func (t Scale) String() string                  { return call(t.info().Name, t.Factor, 0) }
-func (t Posterior) String() string              { return t.info().Name }
-func (t Train) String() string                  { return t.info().Name }
-func (t Sketch) String() string                 { return counted(t.info().Name, t.P) }
-func (t Ensemble) String() string               { return counted(t.info().Name, t.Members) }
-func (t ACSGrad) String() string                { return t.info().Name }
-func (t ACSRandomFeatures) String() string      { return counted(t.info().Name, t.P) }
-func (t ACSRandomFeaturesHyper) String() string { return counted(t.info().Name, t.P) }
+func (t Scale) String() string                  { return call(t.Info().Name, t.Factor, 0) }
+func (t Posterior) String() string              { return t.Info().Name }
+func (t Train) String() string                  { return t.Info().Name }
+func (t Sketch) String() string                 { return counted(t.Info().Name, t.P) }
+func (t Ensemble) String() string               { return counted(t.Info().Name, t.Members) }
+func (t ACSGrad) String() string                { return t.Info().Name }
+func (t ACSRandomFeatures) String() string      { return counted(t.Info().Name, t.P) }
+func (t ACSRandomFeaturesHyper) String() string { return counted(t.Info().Name, t.P) }
 
 func counted(name string, n int) string { return fmt.Sprintf("%s(%d)", name, n) }
 
@@ -156,14 +156,14 @@ var transforms = []struct {
 // Transforms lists the kernel transformations.
 func Transforms() (list []TransformInfo) {
 	for _, t := range transforms {
-		list = append(list, t.zero.info())
+		list = append(list, t.zero.Info())
 	}
 	return list
 }
 
 func transformNames() (names []string) {
 	for _, t := range transforms {
-		names = append(names, t.zero.info().Name)
+		names = append(names, t.zero.Info().Name)
 	}
 	return names
 }

@@ -1,4 +1,4 @@
-package nextbatch
+package spec
 
 import "slices"
 
@@ -38,7 +38,7 @@ func plain(m Method, mode Mode, k Kernel, t ...Transform) Spec {
 	return Spec{Method: m, Mode: mode, Kernel: k, Transforms: t}
 }
 
-// Presets lists the names that ParseSpec knows beside the text of specs.
+// Presets lists the names that Parse knows beside the text of specs.
 func Presets() []Preset {
 	list := slices.Clone(presets)
 	for i := range list {

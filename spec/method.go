@@ -1,4 +1,4 @@
-package nextbatch
+package spec
 
 import (
 	"slices"
