@@ -1,17 +1,22 @@
 package kernel
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"slices"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Embedding is the part of a kernel that depends on one row alone. It takes a
 // row to a list of parts: a vector for each factor of the kernel.
 type Embedding[T matrix.Float] interface {
 	// Inputs is the width of a row.
 	Inputs() int
-	// Widths are the lengths of the parts.
+	// Widths are the lengths of the parts. The list belongs to the embedding:
+	// the caller only reads it, and a longer one is a copy.
 	Widths() []int
 	// Embed returns the parts of a block of rows, each a matrix with a row for
-	// each of them. They belong to the embedding, which may write over them at
-	// the next call; the caller only reads. A block has at most BlockRows rows.
+	// each of them. They and their list belong to the embedding, which may write
+	// over them at the next call; the caller only reads. A block has at most BlockRows rows.
 	// Row numbers in errors count from the first of the block.
 	Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error)
 }
@@ -76,6 +81,7 @@ func Join[T matrix.Float](of ...Embedding[T]) (Embedding[T], error) {
 		}
 		j.widths = append(j.widths, e.Widths()...)
 	}
+	j.widths = slices.Clip(j.widths)
 	return j, nil
 }
 

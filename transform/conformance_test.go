@@ -88,6 +88,35 @@ func TestConformCompositions(t *testing.T) {
 	}
 }
 
+// Two transformations of one ensemble, whose list of widths both make longer.
+func TestTransformsOfOneKernelStayApart(t *testing.T) {
+	train, pool := trainAndPool(t)
+	rows := pool.Slice(0, 30)
+	nngp := base(t, "relu", "nngp", 0)
+	three := must(transform.Ensemble(nngp, nngp, nngp))
+	post := func(n int) kernel.Kernel[float64] {
+		k, _, err := transform.Posterior(three, train.Slice(0, n), 1e-2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	acs := func(n int) kernel.Kernel[float64] {
+		k, _, err := transform.ACSGrad(three, train.Slice(0, n), 1e-2, transform.Paper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	scaled := must(transform.ScaleBy(three, 3))
+	made := []kernel.Kernel[float64]{post(5), post(8), acs(6), acs(9), scaled, must(transform.Ensemble(three, nngp)), three}
+	for i, first := range made {
+		for _, second := range made[i+1:] {
+			kerneltest.Apart(t, first, second, rows, 1e-9)
+		}
+	}
+}
+
 // In float32, as for selection by distances.
 func TestConform32(t *testing.T) {
 	net := &kerneltest.Network[float32]{SigmaW: 1, SigmaB: 0.3, Activation: kerneltest.SiLU}

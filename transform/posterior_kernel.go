@@ -1,6 +1,8 @@
 package transform
 
 import (
+	"slices"
+
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -60,7 +62,9 @@ func (p *kernelPosterior) keepTrain(rows matrix.Dense[float64]) error {
 
 func (p *kernelPosterior) Inputs() int { return p.embedding.Inputs() }
 
-func (p *kernelPosterior) Widths() []int { return append(p.embedding.Widths(), p.l.Rows) }
+func (p *kernelPosterior) Widths() []int {
+	return slices.Concat(p.embedding.Widths(), []int{p.l.Rows})
+}
 
 func (p *kernelPosterior) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
 	parts, err := p.embedding.Embed(rows)
@@ -74,5 +78,5 @@ func (p *kernelPosterior) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[floa
 	if err := linalg.SolveLower(explained, linalg.Right, p.l, linalg.Trans); err != nil {
 		return nil, err
 	}
-	return append(parts, explained), nil
+	return slices.Concat(parts, []matrix.Dense[float64]{explained}), nil
 }

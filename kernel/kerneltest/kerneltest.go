@@ -19,8 +19,9 @@ import (
 // diagonal that of the cross matrix, the features (of a kernel.FeatureMap) those
 // of the kernel, the same numbers in blocks of any size and the same bits on any
 // number of threads; rows of another width and numbers that are not finite are
-// errors that name them; prepared rows give the same kernel. tol bounds
-// differences by rounding, relative to the largest element.
+// errors that name them; prepared rows give the same kernel; the widths of its parts
+// are safe to append to. tol bounds differences by rounding, relative to the largest
+// element.
 func Conform[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense[T], tol float64) {
 	t.Helper()
 	c := check[T]{t, k, rows, tol}
@@ -31,6 +32,7 @@ func Conform[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense
 	c.blocks(gram)
 	c.threads(gram)
 	c.prepared(gram)
+	c.widths()
 	c.badRows()
 	if m, ok := k.(kernel.FeatureMap[T]); ok {
 		c.features(m, gram)
@@ -176,6 +178,42 @@ func (c check[T]) prepared(gram matrix.Dense[T]) {
 	c.near("prepared rows give another kernel", got.Data, want.Data)
 	if k.Inputs() != sets[0].Cols {
 		c.t.Errorf("prepared rows have %d columns, their kernel takes %d", sets[0].Cols, k.Inputs())
+	}
+}
+
+// widths appends to the list of widths, as a transformation with parts of its own
+// does, for two transformations of the kernel.
+func (c check[T]) widths() {
+	c.t.Helper()
+	e, _ := kernel.Decompose(c.k)
+	first := append(e.Widths(), 1)
+	second := append(e.Widths(), 2)
+	if first[len(first)-1] == second[len(second)-1] {
+		c.t.Errorf("Widths returns a list with room at its end, which two callers that append to it share")
+	}
+}
+
+// Apart checks that two kernels made from one, such as two posteriors of one
+// ensemble, do not disturb each other: both are prepared before either is used, and
+// each is still the kernel that it was. The arguments are those of Conform.
+func Apart[T matrix.Float](t testing.TB, first, second kernel.Kernel[T], rows matrix.Dense[T], tol float64) {
+	t.Helper()
+	type ready struct {
+		check[T]
+		kernel kernel.Kernel[T]
+		rows   matrix.Dense[T]
+	}
+	var both []ready
+	for _, k := range []kernel.Kernel[T]{first, second} {
+		c := check[T]{t, k, rows, tol}
+		prepared, sets, err := kernel.Prepare(context.Background(), k, rows)
+		c.must(err)
+		both = append(both, ready{c, prepared, sets[0]})
+	}
+	for _, one := range both {
+		got := poisoned[T](rows.Rows, rows.Rows)
+		one.must(one.kernel.Cross(got, one.rows, one.rows))
+		one.near("of two kernels made from one, prepared rows give another kernel", got.Data, one.cross(rows, rows).Data)
 	}
 }
 

@@ -95,6 +95,28 @@ func TestConformFinds(t *testing.T) {
 	}
 }
 
+// roomy is an embedding that returns a list with room at its end.
+type roomy struct{ widths []int }
+
+func (e roomy) Inputs() int   { return e.widths[0] }
+func (e roomy) Widths() []int { return e.widths }
+
+func (e roomy) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
+	return []matrix.Dense[float64]{rows}, kernel.CheckRows(rows, e.Inputs())
+}
+
+func TestConformFindsSharedWidths(t *testing.T) {
+	rows := matrix.New[float64](12, 3)
+	for i := range rows.Data {
+		rows.Data[i] = math.Sin(float64(i * i))
+	}
+	k := kernel.Compose[float64](roomy{append(make([]int, 0, 2), 3)}, kernel.Dot[float64]{})
+	found := complaints(func(t testing.TB) { kerneltest.Conform(t, k, rows, 1e-12) })
+	if len(found) != 1 || !strings.Contains(found[0], "which two callers that append to it share") {
+		t.Errorf("complaints %q", found)
+	}
+}
+
 func scaleLast(dst []float64) {
 	if len(dst) > 0 {
 		dst[len(dst)-1] *= 1 + float64(len(dst))*1e-15

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/nextbatch/nextbatch/benchmark"
@@ -32,7 +33,7 @@ func newBenchProgress(log io.Writer, quiet bool, store *benchmark.Store, f *benc
 
 func (p *benchProgress) watch(e benchmark.Event) {
 	if e.Failed != nil {
-		p.forecast.GiveUp(append(e.Others, e.Run)...)
+		p.forecast.GiveUp(slices.Concat(e.Others, []benchmark.Run{e.Run})...)
 		if at := (*benchmark.SetError)(nil); errors.As(e.Failed, &at) {
 			p.warn(fmt.Sprintf("no runs on it: %v", e.Failed))
 		} else {
