@@ -158,7 +158,8 @@ func (f *bait[T]) Next() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Row: row, Score: f.score(row)}, nil
+	score := f.score(row)
+	return Choice{Row: row, Score: score, Tied: score == 0}, nil
 }
 
 func (f *bait[T]) score(row int) float64 { return f.v[row] / (f.c[row] + f.offset) }

@@ -155,10 +155,10 @@ func (c *clusters[T]) describe(row int, sum clusterSum) Cluster {
 	}
 }
 
-// choose returns a row with its cluster, for methods that do not need the sums
-// of all clusters.
-func (c *clusters[T]) choose(row int, score float64) Choice {
-	return Choice{Row: row, Score: score, Cluster: c.describe(row, c.sumOne(c.pool.label[row]))}
+// clusterOf returns the cluster of a row, for methods that do not need the sums of
+// all clusters.
+func (c *clusters[T]) clusterOf(row int) Cluster {
+	return c.describe(row, c.sumOne(c.pool.label[row]))
 }
 
 // sumOne computes one cluster of the pool.

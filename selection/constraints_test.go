@@ -3,6 +3,7 @@ package selection_test
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -88,6 +89,63 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%s-%s: spent %v on %d rows, missing %d: %s", m.Name(), mode, spent, len(r.Picks), r.Missing, r.Short)
 		}
 	})
+}
+
+// TestBudgetsAreDecimal: a tenth is no binary number, and its sums round.
+func TestBudgetsAreDecimal(t *testing.T) {
+	for _, test := range []struct {
+		cost, budget float64
+		rows         int
+	}{
+		{0.1, 0.3, 3}, {0.1, 0.7, 7}, {0.1, 10, 100}, {0.1, 0.29999999999999, 2}, {1.1, 3.3, 3}, {0.7, 2.1, 3}, {1e-9, 1e-7, 100},
+		{0.1, 11.9, 119}, {1e15 / 3, 1e15, 3}, {0.1, 0.0999999, 0}, {0, 0, 120},
+	} {
+		eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+			c := selection.Constraints{Cost: slices.Repeat([]float64{test.cost}, 120), Budget: test.budget}
+			if r := mustSelect(t, m, constrained(c, 120, mode)); len(r.Picks) != test.rows {
+				t.Errorf("%s-%s: %d rows of cost %v for %v", m.Name(), mode, len(r.Picks), test.cost, test.budget)
+			}
+		})
+	}
+}
+
+// TestBudgetsHoldInExactArithmetic draws costs with few decimal digits and compares
+// with sums of whole numbers: what is picked keeps to the budget, and what is left
+// over was too dear.
+func TestBudgetsHoldInExactArithmetic(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		unit := math.Pow(10, float64(r.IntN(12)-8))
+		whole, cost := make([]int, 120), make([]float64, 120)
+		for i := range whole {
+			whole[i] = r.IntN(1000)
+			cost[i] = float64(whole[i]) * unit
+			if unit < 1 {
+				cost[i] = float64(whole[i]) / math.Round(1/unit)
+			}
+		}
+		budget := r.IntN(30000)
+		given := float64(budget) * unit
+		if unit < 1 {
+			given = float64(budget) / math.Round(1/unit)
+		}
+		p := constrained(selection.Constraints{Cost: cost, Budget: given}, 120, selection.P)
+		for _, m := range []selection.Method[float64]{selection.MaxDiag[float64]{}, selection.BAIT[float64]{Sigma2: 1e-2, Backward: true}} {
+			picks := mustSelect(t, m, p).Rows()
+			spent := 0
+			for _, row := range picks {
+				spent += whole[row]
+			}
+			if spent > budget {
+				t.Fatalf("%s: %d spent of %d, in units of %v", m.Name(), spent, budget, unit)
+			}
+			for row, c := range whole {
+				if spent+c <= budget && !slices.Contains(picks, row) {
+					t.Fatalf("%s: %d spent of %d, and row %d for %d was not picked, in units of %v", m.Name(), spent, budget, row, c, unit)
+				}
+			}
+		}
+	}
 }
 
 func TestGroups(t *testing.T) {

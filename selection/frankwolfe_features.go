@@ -145,5 +145,15 @@ func bestDirection(scores []float64, open []bool) (Choice, error) {
 	if math.IsInf(scores[row], -1) {
 		return Choice{}, noDirection()
 	}
-	return Choice{Row: row, Score: scores[row]}, nil
+	return Choice{Row: row, Score: scores[row], Tied: scores[row] == 0 && allZero(scores, open)}, nil
+}
+
+// allZero says whether all open rows have the score 0.
+func allZero(scores []float64, open []bool) bool {
+	for i, s := range scores {
+		if open[i] && s != 0 && !math.IsInf(s, -1) {
+			return false
+		}
+	}
+	return true
 }

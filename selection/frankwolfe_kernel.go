@@ -83,6 +83,9 @@ func (f *frankWolfeKernel) cross(dst, a, b matrix.Dense[float64]) error {
 // Add moves v towards each of the rows.
 func (f *frankWolfeKernel) Add(candidates []int) error {
 	for _, x := range candidates {
+		if f.space.Cancelled() {
+			return nil
+		}
 		if err := f.add(x); err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ func (f *greedyKMeansPP[T]) Next() (Choice, error) {
 			best = i
 		}
 	}
-	return f.choose(drawn[best], -left[best]), nil
+	return Choice{Row: drawn[best], Score: -left[best], Cluster: f.clusterOf(drawn[best])}, nil
 }
 
 // potentials returns the sum of squared distances with one more row selected,

@@ -35,5 +35,5 @@ func (f *kmeansPP[T]) Next() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return f.choose(row, float64(f.pool.dist[row])), nil
+	return Choice{Row: row, Score: float64(f.pool.dist[row]), Cluster: f.clusterOf(row)}, nil
 }

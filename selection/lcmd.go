@@ -109,7 +109,7 @@ func (f *lcmd[T]) Next() (Choice, error) {
 		}
 	}
 	d := float64(f.pool.dist[best])
-	return Choice{Row: best, Score: d, Cluster: f.describe(best, sums[f.pool.label[best]])}, nil
+	return Choice{Row: best, Score: d, Tied: d == 0, Cluster: f.describe(best, sums[f.pool.label[best]])}, nil
 }
 
 // sumLargest computes all clusters that can be the largest, and returns all; the

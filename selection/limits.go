@@ -1,5 +1,23 @@
 package selection
 
+// What constraints allow.
+//
+// Costs are decimal numbers to those who set them, and float64 keeps few of them
+// exactly: in binary, three times 0.1 is more than 0.3. So costs keep to a budget
+// if they exceed it by rounding at most,
+//
+//	Σ cost ≤ budget·(1 + 2⁻⁵⁰).
+//
+// Each cost, and the budget, is off by 2⁻⁵³ of itself at most, and the sum is a
+// compensated one, which rounds by 2⁻⁵³ of itself, however many costs it has. So
+// every batch is allowed whose costs, as decimal numbers, add up to no more than
+// the budget, and none exceeds it by more than four units in its last place.
+
+import (
+	"math"
+	"slices"
+)
+
 // limits keeps track of the constraints: which pool rows may be picked now.
 type limits struct {
 	constraints Constraints
@@ -8,9 +26,14 @@ type limits struct {
 	excluded    []bool
 	room        int     // rows that may be picked
 	count       int     // rows in the batch
-	spent       float64 // their cost
+	spent       costs   // of them
+	byCost      []int32 // all rows, the dearest first; nil without costs
+	dear        int     // how many of them the budget no longer pays for
 	group       []int   // of each row, numbered from 0; nil without groups
-	inGroup     []int   // rows of the batch in each group
+	members     [][]int32
+	inGroup     []int // rows of the batch in each group
+	overGroups  int   // groups with more rows than they may have
+	ranks       *ranks
 
 	// slack multiplies budget and group limits while more rows are picked than
 	// the batch will have.
@@ -20,6 +43,7 @@ type limits struct {
 func newLimits(pool int, c Constraints) *limits {
 	l := &limits{constraints: c, open: make([]bool, pool), selected: make([]bool, pool), excluded: make([]bool, pool), slack: 1}
 	l.numberGroups()
+	l.sortByCost()
 	for _, row := range c.Exclude {
 		l.excluded[row] = true
 	}
@@ -34,12 +58,36 @@ func (l *limits) numberGroups() {
 	number := map[int]int{}
 	l.group = make([]int, len(l.constraints.Group))
 	for row, name := range l.constraints.Group {
-		if _, known := number[name]; !known {
-			number[name] = len(number)
+		at, known := number[name]
+		if !known {
+			at = len(number)
+			number[name] = at
+			l.members = append(l.members, nil)
 		}
-		l.group[row] = number[name]
+		l.group[row] = at
+		l.members[at] = append(l.members[at], int32(row))
 	}
 	l.inGroup = make([]int, len(number))
+}
+
+func (l *limits) sortByCost() {
+	cost := l.constraints.Cost
+	if cost == nil {
+		return
+	}
+	l.byCost = make([]int32, len(cost))
+	for row := range cost {
+		l.byCost[row] = int32(row)
+	}
+	slices.SortStableFunc(l.byCost, func(a, b int32) int {
+		switch {
+		case cost[a] > cost[b]:
+			return -1
+		case cost[a] < cost[b]:
+			return 1
+		}
+		return 0
+	})
 }
 
 // reopen decides for each row whether it may be picked.
@@ -47,45 +95,83 @@ func (l *limits) reopen() {
 	for row := range l.open {
 		l.decide(row)
 	}
+	l.dear = 0
+	l.closeDear()
+}
+
+// closeDear closes the rows that the budget no longer pays for. The cheaper ones
+// need not be looked at.
+func (l *limits) closeDear() {
+	for l.dear < len(l.byCost) && !l.pays(int(l.byCost[l.dear])) {
+		l.decide(int(l.byCost[l.dear]))
+		l.dear++
+	}
 }
 
 func (l *limits) decide(row int) {
 	if now := l.allows(row); now != l.open[row] {
 		l.open[row] = now
-		if now {
-			l.room++
-		} else {
-			l.room--
+		by := 1
+		if !now {
+			by = -1
+		}
+		l.room += by
+		if l.ranks != nil {
+			l.ranks.add(row, by)
 		}
 	}
 }
 
 func (l *limits) allows(row int) bool {
-	c := &l.constraints
-	return !l.selected[row] && !l.excluded[row] &&
-		(c.Cost == nil || l.spent+c.Cost[row] <= c.Budget*float64(l.slack)) &&
-		(l.group == nil || l.inGroup[l.group[row]] < c.PerGroup*l.slack)
+	return !l.selected[row] && !l.excluded[row] && (l.constraints.Cost == nil || l.pays(row)) &&
+		(l.group == nil || l.inGroup[l.group[row]] < l.constraints.PerGroup*l.slack)
 }
 
-func (l *limits) add(row int) { l.change(row, true, 1) }
+// pays says whether the budget pays for one more row.
+func (l *limits) pays(row int) bool {
+	return l.within(l.spent.with(l.constraints.Cost[row]), l.slack)
+}
 
-func (l *limits) remove(row int) { l.change(row, false, -1) }
+// within says whether a sum of costs keeps to a multiple of the budget.
+func (l *limits) within(sum float64, slack int) bool {
+	return sum <= l.constraints.Budget*float64(slack)*(1+0x1p-50)
+}
 
-func (l *limits) change(row int, selected bool, sign int) {
-	c := &l.constraints
-	l.selected[row] = selected
-	l.count += sign
-	if c.Cost != nil {
-		l.spent += float64(sign) * c.Cost[row]
+// add puts a row into the batch, which closes rows and opens none.
+func (l *limits) add(row int) {
+	l.change(row, true, 1)
+	l.decide(row)
+	if l.group != nil && l.inGroup[l.group[row]] == l.constraints.PerGroup*l.slack {
+		for _, other := range l.members[l.group[row]] {
+			l.decide(int(other))
+		}
 	}
-	if l.group != nil {
-		l.inGroup[l.group[row]] += sign
-	}
-	if c.Cost == nil && l.group == nil {
+	l.closeDear()
+}
+
+// remove takes a row out of the batch, which may open any other.
+func (l *limits) remove(row int) {
+	l.change(row, false, -1)
+	if l.constraints.Cost == nil && l.group == nil {
 		l.decide(row)
 		return
 	}
 	l.reopen()
+}
+
+func (l *limits) change(row int, selected bool, sign int) {
+	l.selected[row] = selected
+	l.count += sign
+	if l.constraints.Cost != nil {
+		l.spent.add(float64(sign) * l.constraints.Cost[row])
+	}
+	if l.group != nil {
+		before := l.overGroup(row)
+		l.inGroup[l.group[row]] += sign
+		if l.overGroup(row) != before {
+			l.overGroups += sign
+		}
+	}
 }
 
 // setSlack changes the limits to a multiple of what the constraints say.
@@ -94,33 +180,23 @@ func (l *limits) setSlack(slack int) {
 	l.reopen()
 }
 
-// rows lists the rows that may be picked.
-func (l *limits) rows() (list []int) {
-	for row, open := range l.open {
-		if open {
-			list = append(list, row)
-		}
+// rank returns the open row that has so many open rows before it. The first call
+// numbers the rows; add and remove keep their numbers up to date.
+func (l *limits) rank(n int) int {
+	if l.ranks == nil {
+		l.ranks = newRanks(l.open)
 	}
-	return list
+	return l.ranks.find(n)
 }
 
 // over says whether the batch has more rows than size, or costs more than the
 // budget; overGroup whether the row's group is over its limit.
 func (l *limits) over(size int) bool {
-	return l.count > size || l.constraints.Cost != nil && l.spent > l.constraints.Budget
+	return l.count > size || l.constraints.Cost != nil && !l.within(l.spent.sum(), 1)
 }
 
 func (l *limits) overGroup(row int) bool {
 	return l.group != nil && l.inGroup[l.group[row]] > l.constraints.PerGroup
-}
-
-func (l *limits) anyGroupOver() bool {
-	for _, n := range l.inGroup {
-		if n > l.constraints.PerGroup {
-			return true
-		}
-	}
-	return false
 }
 
 // whyNone says why no row may be picked.
@@ -142,4 +218,66 @@ func (l *limits) whyNone() string {
 		return "all groups that are left have reached their limit"
 	}
 	return "budget and groups allow no more row"
+}
+
+// costs is a sum that carries what rounding takes from it (Neumaier's variant of
+// Kahan's).
+type costs struct{ rounded, lost float64 }
+
+func (c costs) sum() float64 { return c.rounded + c.lost }
+
+func (c costs) with(cost float64) float64 {
+	c.add(cost)
+	return c.sum()
+}
+
+func (c *costs) add(cost float64) {
+	sum := c.rounded + cost
+	if math.Abs(c.rounded) >= math.Abs(cost) {
+		c.lost += (c.rounded - sum) + cost
+	} else {
+		c.lost += (cost - sum) + c.rounded
+	}
+	c.rounded = sum
+}
+
+// ranks finds the n-th of the rows that are open in logarithmic time: a Fenwick
+// tree of their numbers.
+type ranks struct {
+	sums []int // sums[i] counts the open ones of the rows that belong to i; from 1
+	top  int   // the largest power of two that is no more than the number of rows
+}
+
+func newRanks(open []bool) *ranks {
+	r := &ranks{sums: make([]int, len(open)+1), top: 1}
+	for r.top*2 <= len(open) {
+		r.top *= 2
+	}
+	for i := 1; i < len(r.sums); i++ {
+		if open[i-1] {
+			r.sums[i]++
+		}
+		if next := i + i&-i; next < len(r.sums) {
+			r.sums[next] += r.sums[i]
+		}
+	}
+	return r
+}
+
+func (r *ranks) add(row, by int) {
+	for i := row + 1; i < len(r.sums); i += i & -i {
+		r.sums[i] += by
+	}
+}
+
+// find returns the open row that has n open rows before it.
+func (r *ranks) find(n int) int {
+	at := 0
+	for step := r.top; step > 0; step /= 2 {
+		if at+step < len(r.sums) && r.sums[at+step] <= n {
+			at += step
+			n -= r.sums[at]
+		}
+	}
+	return at
 }

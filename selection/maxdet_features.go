@@ -105,7 +105,7 @@ func (f *maxDetFeatures[T]) Next() (Choice, error) {
 	if math.IsNaN(best.c) {
 		return Choice{}, &RowError{Set: "pool", Row: best.row, What: "score", Value: best.c}
 	}
-	return Choice{Row: best.row, Score: best.c}, nil
+	return Choice{Row: best.row, Score: best.c, Tied: best.c == 0}, nil
 }
 
 // settle brings rows up to date and returns the best of them.

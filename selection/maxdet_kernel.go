@@ -45,7 +45,8 @@ func (f *maxDetKernel) Next() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Row: row, Score: max(f.c[row]-f.sigma2, 0)}, nil
+	score := max(f.c[row]-f.sigma2, 0)
+	return Choice{Row: row, Score: score, Tied: score == 0}, nil
 }
 
 // Add takes the training rows, which come first, as one block.

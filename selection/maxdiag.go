@@ -35,5 +35,7 @@ func (m MaxDiag[T]) Init(s *Space[T]) (Forward, error) {
 		}
 		return 0
 	})
-	return &inOrder[T]{space: s, order: order, score: func(row int) float64 { return float64(diag[row]) }}, nil
+	return &inOrder[T]{space: s, order: order, choose: func(row int) Choice {
+		return Choice{Row: row, Score: float64(diag[row]), Tied: diag[row] == 0}
+	}}, nil
 }

@@ -33,5 +33,6 @@ func (f *maxDist[T]) Next() (Choice, error) {
 	if err != nil {
 		return c, err
 	}
-	return f.choose(c.Row, c.Score), nil
+	c.Cluster = f.clusterOf(c.Row)
+	return c, nil
 }

@@ -30,12 +30,17 @@ type Forward interface {
 	Next() (Choice, error)
 }
 
-// Choice is a row, and what speaks for it. The score 0 says that nothing does: all
-// candidates are equally good, which the notes of the result then tell.
+// Choice is a row, and what speaks for it.
 type Choice struct {
 	Row     int
 	Score   float64
 	Cluster Cluster
+
+	// Tied says that nothing speaks for the row: by the method's measure it is
+	// worth nothing, as are all other candidates, and it has the lowest number of
+	// them. The notes of the result say from which step on that was so. A row that
+	// is drawn is not tied.
+	Tied bool
 }
 
 // Backward is a Forward that can take rows out again: the paper's template for

@@ -17,24 +17,25 @@ func (m Random[T]) Init(s *Space[T]) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
-	return &inOrder[T]{space: s, order: s.Stream("random").Perm(s.PoolSize()), score: func(int) float64 { return 0 }}, nil
+	return &inOrder[T]{space: s, order: s.Stream("random").Perm(s.PoolSize()), choose: func(row int) Choice { return Choice{Row: row} }}, nil
 }
 
 // inOrder takes rows in an order that does not depend on what is selected.
 type inOrder[T matrix.Float] struct {
-	space *Space[T]
-	order []int
-	score func(row int) float64
+	space  *Space[T]
+	order  []int
+	choose func(row int) Choice
 }
 
 func (f *inOrder[T]) Add([]int) error { return nil }
 
-// Next skips rows that are not open. They are looked at again in the next call:
-// constraints of a batch that shrinks can open them.
+// Next forgets rows that are not open: a batch that only grows does not open them
+// again.
 func (f *inOrder[T]) Next() (Choice, error) {
-	for _, row := range f.order {
+	for i, row := range f.order {
 		if f.space.Open(row) {
-			return Choice{Row: row, Score: f.score(row)}, nil
+			f.order = f.order[i:]
+			return f.choose(row), nil
 		}
 	}
 	return Choice{}, &Stuck{Reason: "no row is open"}

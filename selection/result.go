@@ -51,6 +51,7 @@ type Pick struct {
 	Step  int     // the number of the step, from 1; removed rows have had theirs too
 	Why   Why     // chosen by the method, or not
 	Score float64 // what the method maximised; 0 if it was not asked
+	Tied  bool    // no candidate was better than others, so this one has the lowest number
 
 	Cluster Cluster // for methods that have clusters: the one that the row came from
 

@@ -144,6 +144,23 @@ func TestDriverWatchesMethods(t *testing.T) {
 	}
 }
 
+// TestDrawnRowsAreNotTied: k-means++ draws its first row without a score, and the
+// greedy one scores the last distinct row 0, since it leaves nothing. Neither says
+// that no candidate was better, or that rows were taken in order.
+func TestDrawnRowsAreNotTied(t *testing.T) {
+	one := selection.Problem[float64]{Pool: line(1, 2, 3), Batch: 1}
+	duplicates := selection.Problem[float64]{Pool: line(1, 1, 5, 5, 1), Batch: 4}
+	for _, m := range []selection.Method[float64]{selection.KMeansPP[float64]{}, selection.GreedyKMeansPP[float64]{}} {
+		if r := mustSelect(t, m, one); len(r.Notes) > 0 {
+			t.Errorf("%s, batch of 1: %q", m.Name(), r.Notes)
+		}
+		r := mustSelect(t, m, duplicates)
+		if len(r.Notes) > 0 || len(r.Fallbacks) != 1 || r.Fallbacks[0].Step != 3 {
+			t.Errorf("%s, duplicates: notes %q, fallbacks %+v", m.Name(), r.Notes, r.Fallbacks)
+		}
+	}
+}
+
 // TestEqualCandidatesAreNoted: where the method has nothing to tell rows by, the
 // order is that of the rows, and the result says from which step on.
 func TestEqualCandidatesAreNoted(t *testing.T) {
@@ -160,6 +177,9 @@ func TestEqualCandidatesAreNoted(t *testing.T) {
 		if !slices.Equal(r.Rows(), []int{0, 1, 2}) || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "from step 1 on") {
 			t.Errorf("%s of zeros: %v, notes %q", m.Name(), r.Rows(), r.Notes)
 		}
+	}
+	if r := mustSelect(t, selection.LCMD[float64]{}, crowd); r.Picks[0].Tied || !r.Picks[1].Tied || !r.Picks[2].Tied {
+		t.Errorf("picks %+v", r.Picks)
 	}
 	for _, p := range []selection.Problem[float64]{crowd, {Pool: line(1, 2, 3), Mode: selection.P, Batch: 3}} {
 		p.Mode = selection.P

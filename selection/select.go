@@ -43,8 +43,8 @@ func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Re
 		return nil, err
 	}
 	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch, steps: p.Batch, tell: p.Progress,
-		scored: m.Name() != Random[T]{}.Name(),
-		result: &Result{Method: m.Name(), Mode: p.Mode}}
+		required: map[int]bool{},
+		result:   &Result{Method: m.Name(), Mode: p.Mode}}
 	d.result.Timing.Init = time.Since(start)
 	err = d.run(p.Constraints.Require)
 	if ctx.Err() != nil {
@@ -59,16 +59,16 @@ func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Re
 
 // driver is one selection in progress.
 type driver[T matrix.Float] struct {
-	space  *Space[T]
-	state  Forward
-	limits *limits
-	size   int // of the batch
-	step   int
-	steps  int // in all
-	tell   func(step, of int)
-	scored bool // the method has scores
-	equal  int  // the first of the latest steps whose pick has the score 0; 0 if there is none
-	result *Result
+	space    *Space[T]
+	state    Forward
+	limits   *limits
+	size     int // of the batch
+	step     int
+	steps    int // in all
+	tell     func(step, of int)
+	tied     int          // the first of the latest steps without a better candidate; 0 if there is none
+	required map[int]bool // pool rows
+	result   *Result
 }
 
 func (d *driver[T]) run(require []int) error {
@@ -81,9 +81,9 @@ func (d *driver[T]) run(require []int) error {
 	if missing := d.size - d.limits.count; missing > 0 {
 		d.result.Missing, d.result.Short = missing, d.limits.whyNone()
 	}
-	if d.equal > 0 {
+	if d.tied > 0 {
 		d.space.Note("from step %d on, no candidate is better than others: they coincide with labelled or picked rows, or their features are zero; "+
-			"rows were picked in the order of their numbers", d.equal)
+			"rows were picked in the order of their numbers", d.tied)
 	}
 	err := d.timed(&d.result.Timing.Report, d.report)
 	d.result.Notes = d.space.notes
@@ -118,6 +118,7 @@ func (d *driver[T]) addFirst(require []int) error {
 		if !d.limits.open[row] {
 			return &ProblemError{Field: "Require", Reason: fmt.Sprintf("row %d breaks the budget or the limit of its group", row)}
 		}
+		d.required[row] = true
 		d.take(Choice{Row: row}, Required)
 	}
 	return d.state.Add(require)
@@ -131,7 +132,7 @@ func (d *driver[T]) take(c Choice, why Why) {
 		d.stepped()
 	}
 	d.limits.add(c.Row)
-	d.result.Picks = append(d.result.Picks, Pick{Row: c.Row, Step: d.step, Why: why, Score: c.Score, Cluster: c.Cluster})
+	d.result.Picks = append(d.result.Picks, Pick{Row: c.Row, Step: d.step, Why: why, Score: c.Score, Tied: c.Tied, Cluster: c.Cluster})
 }
 
 // stepped counts a step.
@@ -201,10 +202,10 @@ func (d *driver[T]) forward(size int) error {
 // compare notes since when the picks are no better than other candidates.
 func (d *driver[T]) compare(c Choice) {
 	switch {
-	case !d.scored || c.Score != 0:
-		d.equal = 0
-	case d.equal == 0:
-		d.equal = d.step
+	case !c.Tied:
+		d.tied = 0
+	case d.tied == 0:
+		d.tied = d.step
 	}
 }
 
@@ -213,21 +214,16 @@ func (d *driver[T]) compare(c Choice) {
 func (d *driver[T]) fallBack(reason string) error {
 	f := Fallback{Step: d.step + 1, Reason: reason}
 	d.limits.setSlack(1)
-	for d.overFull() {
-		last := d.result.Picks[len(d.result.Picks)-1]
-		if last.Why == Required {
+	for d.overFull() && !d.space.Cancelled() {
+		last := len(d.result.Picks) - 1
+		if d.result.Picks[last].Why == Required {
 			break
 		}
-		d.drop(last.Row)
-		f.Cut = append(f.Cut, last.Row)
+		f.Cut = append(f.Cut, d.drop(last).Row)
 	}
 	draw := rng.New(d.space.seed, "selection fallback")
-	for d.limits.count < d.size {
-		open := d.limits.rows()
-		if len(open) == 0 {
-			break
-		}
-		row := open[draw.IntN(len(open))]
+	for d.limits.count < d.size && d.limits.room > 0 && !d.space.Cancelled() {
+		row := d.limits.rank(draw.IntN(d.limits.room))
 		d.take(Choice{Row: row}, Filled)
 		f.Rows = append(f.Rows, row)
 	}
@@ -236,13 +232,12 @@ func (d *driver[T]) fallBack(reason string) error {
 }
 
 // overFull says whether the batch breaks a limit.
-func (d *driver[T]) overFull() bool { return d.limits.over(d.size) || d.limits.anyGroupOver() }
+func (d *driver[T]) overFull() bool { return d.limits.over(d.size) || d.limits.overGroups > 0 }
 
-// drop takes a row out of the batch.
-func (d *driver[T]) drop(row int) Pick {
-	d.limits.remove(row)
-	at := slices.IndexFunc(d.result.Picks, func(p Pick) bool { return p.Row == row })
+// drop takes a pick out of the batch.
+func (d *driver[T]) drop(at int) Pick {
 	dropped := d.result.Picks[at]
+	d.limits.remove(dropped.Row)
 	d.result.Picks = slices.Delete(d.result.Picks, at, at+1)
 	return dropped
 }
@@ -266,7 +261,7 @@ func (d *driver[T]) backward(back Backward) error {
 			return err
 		}
 		d.stepped()
-		picked := d.drop(choice.Row)
+		picked := d.drop(slices.IndexFunc(d.result.Picks, func(p Pick) bool { return p.Row == choice.Row }))
 		d.result.Removed = append(d.result.Removed, Removal{Row: choice.Row, Picked: picked.Step, Step: d.step, Score: choice.Score})
 		if err := back.Remove(choice.Row); err != nil {
 			return err
@@ -278,12 +273,8 @@ func (d *driver[T]) backward(back Backward) error {
 // removable returns which rows may go: any that the method has picked, or, if
 // only groups are too large, those of such groups.
 func (d *driver[T]) removable() func(row int) bool {
-	required := map[int]bool{}
-	for _, p := range d.result.Picks {
-		required[p.Row] = p.Why == Required
-	}
 	any := d.limits.over(d.size)
-	return func(row int) bool { return !required[row] && (any || d.limits.overGroup(row)) }
+	return func(row int) bool { return !d.required[row] && (any || d.limits.overGroup(row)) }
 }
 
 // report finds the nearest training row of each pick.
@@ -293,7 +284,7 @@ func (d *driver[T]) report() error {
 	for i := range d.result.Picks {
 		pick := &d.result.Picks[i]
 		pick.Labelled = -1
-		if len(dist) == 0 {
+		if len(dist) == 0 || d.space.Cancelled() {
 			continue
 		}
 		if err := d.space.sqDist(dist, train, pick.Row); err != nil {

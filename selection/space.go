@@ -188,8 +188,9 @@ func (s *Space[T]) SqDist(dst []T, candidate int) error {
 	return s.sqDist(dst, &s.pool, candidate)
 }
 
-// Best returns the open row of largest score, the lowest of equal ones. A score
-// that is NaN is an error.
+// Best returns the open row of largest score, the lowest of equal ones. Scores are
+// not negative: if the largest is 0, the choice is tied. A score that is NaN is an
+// error.
 func (s *Space[T]) Best(score []T) (Choice, error) {
 	s.countPass(len(score), 2*bytesEach[T]())
 	row, err := bestOpen(score, s.limits.open)
@@ -199,7 +200,7 @@ func (s *Space[T]) Best(score []T) (Choice, error) {
 	if row < 0 {
 		return Choice{}, &Stuck{Reason: "no row may be picked"}
 	}
-	return Choice{Row: row, Score: float64(score[row])}, nil
+	return Choice{Row: row, Score: float64(score[row]), Tied: score[row] == 0}, nil
 }
 
 // Stream returns the start of a random stream for the purpose.
