@@ -44,6 +44,9 @@ func (s Size) of(sq float64) float64 {
 	return sq
 }
 
+// power is that of the unit of features in the size of a cluster.
+func (s Size) power() int { return [...]int{2, 1, 0}[s] }
+
 func newClusters[T matrix.Float](s *Space[T], size Size) *clusters[T] {
 	c := &clusters[T]{space: s, size: size, pool: newNearest(s, &s.pool)}
 	if s.target.rows.Rows > 0 {
@@ -149,9 +152,9 @@ func (c *clusters[T]) merge(a *clusterSum, b clusterSum) {
 func (c *clusters[T]) describe(row int, sum clusterSum) Cluster {
 	return Cluster{
 		Centre:   c.space.centre(c.centres[c.pool.label[row]]),
-		Size:     sum.size,
+		Size:     c.space.inUnits(sum.size, c.size.power()),
 		Rows:     sum.rows,
-		Distance: math.Sqrt(float64(c.pool.dist[row])),
+		Distance: c.space.inUnits(math.Sqrt(float64(c.pool.dist[row])), 1),
 	}
 }
 
@@ -183,4 +186,11 @@ func (c *clusters[T]) sumOne(label int32) clusterSum {
 
 // firstByDiag is the first pick when nothing is selected: the open row of
 // largest k(x, x).
-func (c *clusters[T]) firstByDiag() (Choice, error) { return c.space.Best(c.space.Diag()) }
+func (c *clusters[T]) firstByDiag() (Choice, error) { return c.farthest(c.space.Diag()) }
+
+// farthest is the open row of largest squared distance, which is its score.
+func (c *clusters[T]) farthest(squared []T) (Choice, error) {
+	best, err := c.space.Best(squared)
+	best.Score = c.space.inUnits(best.Score, 2)
+	return best, err
+}

@@ -112,7 +112,7 @@ func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
 		f.countScores(int64(f.pool.Rows))
 	}
 	f.space.countPass(f.pool.Rows, 16) // the scores, twice
-	return bestDirection(f.scores, f.space.limits.open)
+	return bestDirection(f.space, f.scores)
 }
 
 func (f *frankWolfeFeatures[T]) countScores(rows int64) {
@@ -135,25 +135,4 @@ func perNorm(score, norm float64) float64 {
 		return math.Inf(-1)
 	}
 	return score / norm
-}
-
-func bestDirection(scores []float64, open []bool) (Choice, error) {
-	row, err := bestOpen(scores, open)
-	if err != nil {
-		return Choice{}, err
-	}
-	if math.IsInf(scores[row], -1) {
-		return Choice{}, noDirection()
-	}
-	return Choice{Row: row, Score: scores[row], Tied: scores[row] == 0 && allZero(scores, open)}, nil
-}
-
-// allZero says whether all open rows have the score 0.
-func allZero(scores []float64, open []bool) bool {
-	for i, s := range scores {
-		if open[i] && s != 0 && !math.IsInf(s, -1) {
-			return false
-		}
-	}
-	return true
 }

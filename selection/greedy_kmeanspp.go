@@ -35,6 +35,8 @@ func (m GreedyKMeansPP[T]) Init(s *Space[T]) (Forward, error) {
 	return f, nil
 }
 
+func (GreedyKMeansPP[T]) scaleFree() {}
+
 type greedyKMeansPP[T matrix.Float] struct {
 	*sampler[T]
 	candidates int
@@ -73,7 +75,7 @@ func (f *greedyKMeansPP[T]) Next() (Choice, error) {
 			best = i
 		}
 	}
-	return Choice{Row: drawn[best], Score: -left[best], Cluster: f.clusterOf(drawn[best])}, nil
+	return Choice{Row: drawn[best], Score: -f.space.inUnits(left[best], 2), Cluster: f.clusterOf(drawn[best])}, nil
 }
 
 // potentials returns the sum of squared distances with one more row selected,

@@ -24,6 +24,8 @@ func (KMeansPP[T]) Init(s *Space[T]) (Forward, error) {
 	return &kmeansPP[T]{newSampler(s)}, nil
 }
 
+func (KMeansPP[T]) scaleFree() {}
+
 type kmeansPP[T matrix.Float] struct{ *sampler[T] }
 
 // Next draws a row; its score is the squared distance.
@@ -35,5 +37,5 @@ func (f *kmeansPP[T]) Next() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Row: row, Score: float64(f.pool.dist[row]), Cluster: f.clusterOf(row)}, nil
+	return Choice{Row: row, Score: f.space.inUnits(float64(f.pool.dist[row]), 2), Cluster: f.clusterOf(row)}, nil
 }

@@ -31,6 +31,8 @@ func (m LCMD[T]) Init(s *Space[T]) (Forward, error) {
 	return &lcmd[T]{clusters: newClusters(s, m.Size)}, nil
 }
 
+func (LCMD[T]) scaleFree() {}
+
 // lcmd knows the rows of each cluster. Rows join one only when it comes into being,
 // and then leave it one by one. So a size that was computed earlier is not below
 // what it is now, in rounded sums too, which do not grow when a row is left out; and
@@ -109,7 +111,7 @@ func (f *lcmd[T]) Next() (Choice, error) {
 		}
 	}
 	d := float64(f.pool.dist[best])
-	return Choice{Row: best, Score: d, Tied: d == 0, Cluster: f.describe(best, sums[f.pool.label[best]])}, nil
+	return Choice{Row: best, Score: f.space.inUnits(d, 2), Tied: d == 0, Cluster: f.describe(best, sums[f.pool.label[best]])}, nil
 }
 
 // sumLargest computes all clusters that can be the largest, and returns all; the

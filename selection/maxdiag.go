@@ -16,6 +16,8 @@ type MaxDiag[T matrix.Float] struct{}
 // Name returns "maxdiag".
 func (MaxDiag[T]) Name() string { return "maxdiag" }
 
+func (MaxDiag[T]) scaleFree() {}
+
 // Init sorts the rows by k(x, x).
 func (m MaxDiag[T]) Init(s *Space[T]) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
@@ -36,6 +38,6 @@ func (m MaxDiag[T]) Init(s *Space[T]) (Forward, error) {
 		return 0
 	})
 	return &inOrder[T]{space: s, order: order, choose: func(row int) Choice {
-		return Choice{Row: row, Score: float64(diag[row]), Tied: diag[row] == 0}
+		return Choice{Row: row, Score: s.inUnits(float64(diag[row]), 2), Tied: diag[row] == 0}
 	}}, nil
 }

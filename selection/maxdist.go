@@ -22,6 +22,8 @@ func (m MaxDist[T]) Init(s *Space[T]) (Forward, error) {
 	return &maxDist[T]{newClusters(s, SquaredDistance)}, nil
 }
 
+func (MaxDist[T]) scaleFree() {}
+
 type maxDist[T matrix.Float] struct{ *clusters[T] }
 
 // Next returns the farthest row; its score is the squared distance.
@@ -29,7 +31,7 @@ func (f *maxDist[T]) Next() (Choice, error) {
 	if f.empty() {
 		return f.firstByDiag()
 	}
-	c, err := f.space.Best(f.pool.dist)
+	c, err := f.farthest(f.pool.dist)
 	if err != nil {
 		return c, err
 	}

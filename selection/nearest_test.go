@@ -141,7 +141,7 @@ func TestGoldenKMeansPP(t *testing.T) {
 
 func mustSpace[T matrix.Float](t *testing.T, p Problem[T]) *Space[T] {
 	t.Helper()
-	s, err := newSpace(t.Context(), &p)
+	s, err := newSpace(t.Context(), &p, false)
 	must(t, err)
 	return s
 }

@@ -6,11 +6,16 @@ package selection
 
 import "github.com/nextbatch/nextbatch/matrix"
 
-// Random selects rows uniformly at random.
+// Random selects rows uniformly at random. It looks at no kernel: a kernel that
+// fails does not stop it, and then the result does not tell the nearest labelled
+// rows. Features that are not finite are an error for it too, as a fault of the
+// data that others should hear of early.
 type Random[T matrix.Float] struct{}
 
 // Name returns "random".
 func (Random[T]) Name() string { return "random" }
+
+func (Random[T]) scaleFree() {}
 
 // Init draws the order.
 func (m Random[T]) Init(s *Space[T]) (Forward, error) {

@@ -31,7 +31,14 @@ func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Re
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	s, err := newSpace(ctx, &p)
+	_, free := m.(scaleFree)
+	s, err := newSpace(ctx, &p, free)
+	if _, blind := m.(Random[T]); blind && err != nil {
+		p.Kernel = nil // which it does not look at
+		if s, err = newSpace(ctx, &p, free); err == nil {
+			s.train = set[T]{} // nothing tells how far they are
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +303,7 @@ func (d *driver[T]) report() error {
 				pick.Labelled = j
 			}
 		}
-		pick.Distance = math.Sqrt(float64(dist[pick.Labelled]))
+		pick.Distance = d.space.inUnits(math.Sqrt(float64(dist[pick.Labelled])), 1)
 	}
 	return nil
 }

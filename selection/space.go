@@ -24,6 +24,7 @@ type Space[T matrix.Float] struct {
 	pool, train, target set[T]
 	weights             []float64        // of pool rows in the target distribution; nil: all 1
 	kernel              kernel.Kernel[T] // nil: rows are features
+	exponent            int              // rows are those of the problem times 2^−exponent
 	limits              *limits
 	seed                uint64
 	plain               bool
@@ -41,15 +42,24 @@ type set[T matrix.Float] struct {
 	diag []T
 }
 
-// newSpace looks at all rows of a problem that has been checked.
-func newSpace[T matrix.Float](ctx context.Context, p *Problem[T]) (*Space[T], error) {
+// newSpace looks at all rows of a problem that has been checked. If free, features
+// may be in another unit than those of the problem.
+func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*Space[T], error) {
 	s := &Space[T]{ctx: ctx, mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
 		limits: newLimits(p.Pool.Rows, p.Constraints)}
 	s.pool = set[T]{name: "pool", rows: p.Pool}
 	s.train = set[T]{name: "train", rows: p.Train}
 	s.target = set[T]{name: "target", rows: p.Target.Rows}
-	for _, one := range []*set[T]{&s.pool, &s.train, &s.target} {
+	for _, one := range s.sets() {
 		if err := s.prepare(one, p.Kernel); err != nil {
+			return nil, err
+		}
+	}
+	if free && s.kernel == nil {
+		s.rescale()
+	}
+	for _, one := range s.sets() {
+		if err := one.check(s.kernel == nil); err != nil {
 			return nil, err
 		}
 	}
@@ -62,12 +72,8 @@ func newSpace[T matrix.Float](ctx context.Context, p *Problem[T]) (*Space[T], er
 func (s *Space[T]) Cancelled() bool { return s.ctx.Err() != nil }
 
 // prepare does what the kernel does to each row alone, and computes the
-// diagonal. Features that are not finite, and values of the kernel that make no
-// sense, are errors.
+// diagonal. Features that are not finite are errors, of the kernel or in check.
 func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
-	if one.rows.Rows == 0 {
-		return nil
-	}
 	if k != nil {
 		ready, rows, err := kernel.Prepare(s.ctx, k, one.rows)
 		if err != nil {
@@ -83,12 +89,17 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 	}
 	one.diag = alloc[T](s, one.rows.Rows)
 	if s.kernel == nil {
-		s.countRead(one.rows.Rows, one.rows.Cols, 2)
-		linalg.RowNorms(one.diag, one.rows)
+		s.measure(one)
 	} else if err := s.kernel.Diag(one.diag, one.rows); err != nil {
 		return inSet(err, one.name)
 	}
-	return one.check(s.kernel == nil)
+	return nil
+}
+
+// measure computes the diagonal for features.
+func (s *Space[T]) measure(one *set[T]) {
+	s.countRead(one.rows.Rows, one.rows.Cols, 2)
+	linalg.RowNorms(one.diag, one.rows)
 }
 
 // check finds the first row whose k(x, x) is no sensible number. A feature that

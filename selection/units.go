@@ -1,0 +1,145 @@
+package selection
+
+// Units. A method that compares distances picks the same rows in whatever unit the
+// features are. So do floating-point numbers, as long as squares neither overflow
+// nor underflow, which in float32 is from about 2⁻⁶³ to 2⁶³. Features beyond that
+// are multiplied by a power of two, which changes no digit; scores and distances of
+// the result are given in the caller's unit.
+//
+// What is in range already stays where it is, since a copy takes memory. There,
+// squares of differences below 2⁻⁴⁷ of the largest norm may still underflow, which
+// is far below the 2⁻²⁴ that float32 resolves. Features are brought to the upper end
+// of the range, where rows that are much smaller than the largest lose least.
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// scaleFree is a method whose picks stay the same if all features are multiplied
+// by one number, and which gives its scores by inUnits.
+type scaleFree interface{ scaleFree() }
+
+// unitRange is where squared distances are safe.
+type unitRange struct {
+	least, most float64 // of the largest squared norm
+	norm        int     // the power of two that the largest norm is brought to
+	digits      float64 // squared norms of rows below lose digits of differences
+}
+
+func rangeOf[T matrix.Float]() unitRange {
+	if isFloat32[T]() {
+		return unitRange{0x1p-32, 0x1p110, 55, 0x1p-78}
+	}
+	return unitRange{0x1p-400, 0x1p980, 490, 0x1p-900}
+}
+
+// rescale brings the features to a range where squared distances are safe. It
+// leaves alone what cannot be brought there: features that are all zero, or not
+// finite, and features of which some are so large beside others that no unit has
+// room for both.
+func (s *Space[T]) rescale() {
+	norm, safe := s.largestNorm(), rangeOf[T]()
+	if norm >= safe.least && norm <= safe.most {
+		return
+	}
+	feature := 0.0
+	for _, one := range s.sets() {
+		if _, _, found := linalg.FirstNotFinite(one.rows); found {
+			return
+		}
+		feature = max(feature, float64(largestFeature(one.rows)))
+		s.countRead(2*one.rows.Rows, one.rows.Cols, 1)
+	}
+	if feature == 0 {
+		return
+	}
+	_, exponent := math.Frexp(feature)
+	_, root := math.Frexp(math.Sqrt(float64(s.pool.rows.Cols)))
+	was := *s
+	s.exponent = exponent + root - safe.norm
+	for _, one := range s.sets() {
+		one.rows, one.diag = s.scaled(one.rows), alloc[T](s, one.rows.Rows)
+		s.measure(one)
+	}
+	if norm > largest[T]()/16 && s.losesRows(&was, T(safe.digits)) {
+		*s = was
+	}
+}
+
+func (s *Space[T]) largestNorm() float64 {
+	norm := T(0)
+	for _, one := range s.sets() {
+		for _, v := range one.diag {
+			if v > norm || v != v {
+				norm = v
+			}
+		}
+	}
+	return float64(norm)
+}
+
+// losesRows says whether a row has a squared norm below least that was not zero
+// before.
+func (s *Space[T]) losesRows(was *Space[T], least T) bool {
+	before := was.sets()
+	for n, one := range s.sets() {
+		for i, v := range one.diag {
+			if v < least && slices.ContainsFunc(before[n].rows.Row(i), func(x T) bool { return x != 0 }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sets lists the sets that have rows.
+func (s *Space[T]) sets() (list []*set[T]) {
+	for _, one := range []*set[T]{&s.pool, &s.train, &s.target} {
+		if one.rows.Rows > 0 {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// scaled returns rows times 2^−exponent. That may be out of range where its root is
+// not.
+func (s *Space[T]) scaled(rows matrix.Dense[T]) matrix.Dense[T] {
+	first := -s.exponent / 2
+	by, again := T(math.Ldexp(1, first)), T(math.Ldexp(1, -s.exponent-first))
+	dst := allocMatrix[T](s, rows.Rows, rows.Cols)
+	s.countRead(rows.Rows, rows.Cols, 2)
+	overPieces(rows.Rows, readPiece, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			to := dst.Row(i)
+			for j, v := range rows.Row(i) {
+				to[j] = v * by * again
+			}
+		}
+	})
+	return dst
+}
+
+// largestFeature returns the largest magnitude of finite features.
+func largestFeature[T matrix.Float](rows matrix.Dense[T]) T {
+	parts := make([]T, pieces(rows.Rows, readPiece))
+	set := simd.For[T]()
+	overPieces(rows.Rows, readPiece, func(piece, from, to int) {
+		for i := from; i < to; i++ {
+			row := rows.Row(i)
+			parts[piece] = max(parts[piece], row[set.ArgMax(row)], -set.Min(row))
+		}
+	})
+	return slices.Max(parts)
+}
+
+// inUnits gives a number in the unit of the caller's features, to the power of 1 for
+// a distance and of 2 for a squared one.
+func (s *Space[T]) inUnits(v float64, power int) float64 {
+	return math.Ldexp(v, power*s.exponent)
+}
