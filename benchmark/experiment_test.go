@@ -79,6 +79,13 @@ func TestGridRefuses(t *testing.T) {
 			t.Errorf("the error does not say %q: %v", want, err)
 		}
 	}
+	long := strings.Repeat("x", 1<<20)
+	if _, err := (Grid{Specs: []string{"random"}, Activations: []string{"relu"}, Splits: []int{0}, Sets: []string{long}, Schedules: []Schedule{{1, 1}}}).Runs(); err == nil || !strings.Contains(err.Error(), "1048576 bytes") || len(err.Error()) > 1000 {
+		t.Errorf("a long name: %.1000v", err)
+	}
+	if _, err := (Grid{Specs: make([]string, 1000), Activations: []string{"relu"}, Splits: make([]int, 1000), Sets: make([]string, 1000), Schedules: make([]Schedule, 1000)}).Runs(); err == nil || !strings.Contains(err.Error(), "1e+12 runs") {
+		t.Errorf("a large grid: %.1000v", err)
+	}
 	if _, err := (Grid{}).Runs(); err == nil || !strings.Contains(err.Error(), "no data sets") || !strings.Contains(err.Error(), "no splits") {
 		t.Errorf("an empty grid: %v", err)
 	}

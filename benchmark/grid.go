@@ -39,6 +39,9 @@ func (g Grid) Runs() ([]Run, error) {
 			found = append(found, fmt.Errorf("the grid has no %s", list.name))
 		}
 	}
+	if size := g.size(); size > mostRuns {
+		return nil, errors.Join(append(found, fmt.Errorf("the grid has %.3g runs; at most %d can be planned at once", size, mostRuns))...)
+	}
 	var runs []Run
 	seen := map[Run]bool{}
 	for _, set := range g.Sets {
@@ -63,6 +66,14 @@ func (g Grid) Runs() ([]Run, error) {
 		return nil, err
 	}
 	return runs, nil
+}
+
+// mostRuns of a grid: many times those of the paper.
+const mostRuns = 1 << 20
+
+// size counts the combinations, as a float64 since a short file can list many.
+func (g Grid) size() float64 {
+	return float64(len(g.Sets)) * float64(len(g.Splits)) * float64(len(g.Activations)) * float64(len(g.Schedules)) * float64(len(g.Specs))
 }
 
 // methods parses the specs. Those that ask for compat themselves have it.

@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -42,10 +43,62 @@ func (r Run) Check() error {
 	} else if text := specText(spec); text != r.Spec {
 		found = append(found, fmt.Errorf("the canonical text of %q is %q", r.Spec, text))
 	}
-	if r.BatchSize < 1 || r.Rounds < 0 || r.Split < 0 {
+	return errors.Join(append(found, r.checkSize())...)
+}
+
+// Limits of what a run may be called and how large its numbers may be, so that
+// whoever prints, draws or adds them up need not expect everything.
+const (
+	longestName   = 1 << 10 // bytes
+	largestNumber = 1 << 31
+)
+
+// checkSize reports names and numbers of a run beyond those limits.
+func (r Run) checkSize() error {
+	var found []error
+	for _, name := range []struct{ what, text string }{{"data set", r.DataSet}, {"activation", r.Activation}, {"method", r.Spec}} {
+		if len(name.text) > longestName {
+			found = append(found, fmt.Errorf("the name of a run's %s has %d bytes, %.40q …; at most %d are allowed", name.what, len(name.text), name.text, longestName))
+		}
+	}
+	if r.BatchSize < 1 || r.Rounds < 0 || r.Split < 0 || max(r.BatchSize, r.Rounds, r.Split) > largestNumber {
 		found = append(found, fmt.Errorf("%d rounds of %d rows, split %d: there are no such runs", r.Rounds, r.BatchSize, r.Split))
 	}
 	return errors.Join(found...)
+}
+
+// compareRuns is the order of runs in a store.
+func compareRuns(a, b Run) int {
+	compat := func(r Run) int {
+		if r.Compat {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.DataSet, b.DataSet), cmp.Compare(a.Activation, b.Activation), cmp.Compare(a.Spec, b.Spec),
+		cmp.Compare(compat(a), compat(b)), cmp.Compare(a.BatchSize, b.BatchSize), cmp.Compare(a.Rounds, b.Rounds), cmp.Compare(a.Split, b.Split))
+}
+
+// checkNumbers reports numbers of a round that no run has. Errors on the test set
+// may be infinite, times may not.
+func (r Round) checkNumbers() error {
+	var found []error
+	if r.Round < 0 || r.Labels < 0 || r.Fallbacks < 0 || max(r.Round, r.Labels, r.Fallbacks) > largestNumber {
+		found = append(found, fmt.Errorf("round %d has %d labels and %d rows at random", r.Round, r.Labels, r.Fallbacks))
+	}
+	for _, seconds := range []float64{r.Training, r.Features, r.Selection, r.Testing, r.Elapsed} {
+		found = append(found, checkSeconds(seconds))
+	}
+	return errors.Join(found...)
+}
+
+// checkSeconds refuses times that are not finite, or beyond any run, so that sums
+// of them are finite, too.
+func checkSeconds(seconds float64) error {
+	if !(seconds >= 0 && seconds < 1e12) {
+		return fmt.Errorf("a round took %v seconds", seconds)
+	}
+	return nil
 }
 
 // specText is the canonical text without @compat, which a Run has a field for.

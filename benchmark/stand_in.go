@@ -1,6 +1,9 @@
 package benchmark
 
-import "slices"
+import (
+	"database/sql"
+	"slices"
+)
 
 // standIns are fingerprints of data that only look like a data set of the paper,
 // prepared as that one is.
@@ -11,19 +14,14 @@ var standIns = []string{
 // StandIns names the data sets of the file that are known to be stand-ins for
 // those of the paper.
 func (s *Store) StandIns() (names []string, err error) {
-	rows, err := s.db.Query("SELECT name, fingerprint FROM sets ORDER BY name")
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = s.each("SELECT name, fingerprint FROM sets", func(row *sql.Rows) error {
 		var name, fingerprint string
-		if err := rows.Scan(&name, &fingerprint); err != nil {
-			return nil, s.explain(err)
-		}
+		err := row.Scan(&name, &fingerprint)
 		if slices.Contains(standIns, fingerprint) {
 			names = append(names, name)
 		}
-	}
-	return names, s.explain(rows.Err())
+		return err
+	})
+	slices.Sort(names)
+	return names, err
 }

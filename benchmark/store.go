@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -25,9 +26,10 @@ type Store struct {
 }
 
 // Open opens a results file to work on. One that does not exist is made; one that
-// is damaged, or no results file, is an error and stays as it is.
+// is damaged, or no results file, is an error and stays as it is: before anything
+// is written to a file, all of it is checked.
 func Open(path string) (*Store, error) {
-	fresh, err := inspect(path)
+	fresh, err := inspect(path, true)
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +46,10 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens a results file to look at, also while others work on it.
+// OpenReadOnly opens a results file to read, also while others work on it. Damage
+// is reported where it is met: opening reads no more than the names of tables.
 func OpenReadOnly(path string) (*Store, error) {
-	fresh, err := inspect(path)
+	fresh, err := inspect(path, false)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +63,8 @@ func OpenReadOnly(path string) (*Store, error) {
 func (s *Store) Close() error { return s.db.Close() }
 
 // inspect tells whether a results file is still to be made, and refuses one that
-// cannot be used, without writing to it.
-func inspect(path string) (fresh bool, err error) {
+// cannot be used, without writing to it. With whole, it reads every page.
+func inspect(path string, whole bool) (fresh bool, err error) {
 	header := make([]byte, 100)
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,19 +88,15 @@ func inspect(path string) (fresh bool, err error) {
 		return false, err
 	}
 	fresh, err = s.check()
+	if err == nil && whole {
+		err = s.checkPages()
+	}
 	return fresh, errors.Join(err, s.Close())
 }
 
-// check refuses a file that is damaged or not ours. A database without any table
-// is one whose maker was stopped before the schema was there.
+// check refuses a file that is not ours. A database without any table is one whose
+// maker was stopped before the schema was there.
 func (s *Store) check() (fresh bool, err error) {
-	var verdict string
-	if err := s.db.QueryRow("PRAGMA quick_check(1)").Scan(&verdict); err != nil {
-		return false, s.explain(err)
-	}
-	if verdict != "ok" {
-		return false, &StoreError{Path: s.path, Reason: "it is damaged: " + verdict}
-	}
 	var tables, application, version int
 	err = errors.Join(
 		s.db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables),
@@ -113,7 +112,45 @@ func (s *Store) check() (fresh bool, err error) {
 	case version != schemaVersion:
 		return false, &StoreError{Path: s.path, Reason: fmt.Sprintf("it has version %d, this program works with version %d", version, schemaVersion)}
 	}
-	return false, nil
+	return false, s.checkSchema()
+}
+
+// checkSchema refuses a file with other tables than ours, or with triggers, views
+// or indexes: these are programs, which a hostile file could have us run.
+func (s *Store) checkSchema() error {
+	missing := map[string]string{} // by name
+	for statement := range strings.SplitSeq(strings.TrimSpace(schema), ";") {
+		if words := strings.Fields(statement); len(words) > 0 {
+			missing[words[2]] = strings.TrimSpace(statement)
+		}
+	}
+	err := s.each("SELECT name, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'", func(row *sql.Rows) error {
+		var name, text string
+		if err := row.Scan(&name, &text); err != nil {
+			return err
+		}
+		if want, ours := missing[name]; !ours || text != want {
+			return fmt.Errorf("%.80q in it is not of this program", name)
+		}
+		delete(missing, name)
+		return nil
+	})
+	if err == nil && len(missing) > 0 {
+		err = &StoreError{Path: s.path, Reason: "it is damaged: a table is missing"}
+	}
+	return err
+}
+
+// checkPages reads the whole file and refuses one that is damaged.
+func (s *Store) checkPages() error {
+	var verdict string
+	if err := s.db.QueryRow("PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return s.explain(err)
+	}
+	if verdict != "ok" {
+		return &StoreError{Path: s.path, Reason: "it is damaged: " + verdict}
+	}
+	return nil
 }
 
 // connectToRead opens the database to look at. SQLite needs files beside it that
@@ -151,7 +188,7 @@ func connect(path, mode string, immutable bool) (*Store, error) {
 	options := url.Values{
 		"mode":    {mode},
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(30000)", "foreign_keys(1)", "synchronous(full)"},
+		"_pragma": {"busy_timeout(30000)", "foreign_keys(1)", "synchronous(full)", "trusted_schema(0)", "cell_size_check(1)"},
 	}
 	if immutable {
 		options.Set("immutable", "1")
@@ -193,6 +230,40 @@ func (s *Store) write(change func(*sql.Tx) error) error {
 	return s.explain(tx.Commit())
 }
 
+// each calls a function for every row of a plain query. The pages of a hostile
+// file can lead in circles, so it ends where there are more rows than the file has
+// room for.
+func (s *Store) each(query string, row func(*sql.Rows) error, args ...any) error {
+	var bytes int64
+	if err := s.db.QueryRow("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&bytes); err != nil {
+		return s.explain(err)
+	}
+	rows, err := s.db.Query(query, args...)
+	if err != nil {
+		return s.explain(err)
+	}
+	defer rows.Close()
+	const smallest = 8 // bytes of a row, at least
+	for most := bytes / smallest; rows.Next(); most-- {
+		if err := row(rows); err != nil {
+			return &StoreError{Path: s.path, Reason: "it is damaged: " + inPlainWords(err), Cause: err}
+		}
+		if most <= 0 {
+			return &StoreError{Path: s.path, Reason: "it is damaged: its pages lead in circles"}
+		}
+	}
+	return s.explain(rows.Err())
+}
+
+// inPlainWords is the error of a row, without the words of the driver.
+func inPlainWords(err error) string {
+	if _, column, found := strings.Cut(err.Error(), "sql: Scan error on column index "); found {
+		_, column, _ = strings.Cut(column, "name ")
+		return "column " + strings.Replace(column, "sql/driver: ", "", 1)
+	}
+	return err.Error()
+}
+
 // StoreError says why a results file cannot be used.
 type StoreError struct {
 	Path   string
@@ -222,9 +293,11 @@ func (s *Store) explain(err error) error {
 	switch at.Code() & 0xff { // the rest is detail
 	case sqlite3.SQLITE_FULL:
 		e.Full, e.Reason = true, "there is no room left to write"
-		e.Advice = "all rounds until now are safe; make room and run the command again"
+		e.Advice = "rounds that were written are safe; make room and run the command again"
+	case sqlite3.SQLITE_IOERR:
+		e.Reason, e.Advice = "the disk cannot be read or written: "+at.Error(), "see whether it is full"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		e.Reason, e.Advice = "it is damaged: "+at.Error(), "nothing was written to it"
+		e.Reason, e.Advice = "it is damaged: "+at.Error(), "go back to a copy, or begin another results file"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		e.Reason = "it cannot be opened or written: " + at.Error()
 	case sqlite3.SQLITE_BUSY:

@@ -56,11 +56,27 @@ func (s *Store) Join(p Process, settings Settings) (leave func() error, err erro
 	return func() error {
 		stop()
 		<-done
-		return s.write(func(tx *sql.Tx) error {
+		err := s.write(func(tx *sql.Tx) error {
 			_, err := tx.Exec("UPDATE runs SET owner = NULL WHERE owner = ?", s.process)
 			return err
 		})
+		return errors.Join(err, s.settle())
 	}, nil
+}
+
+// settle moves the last rounds from the log beside the file into it. While others
+// are at work this is left to them.
+func (s *Store) settle() error {
+	var busy, pages, moved int
+	err := s.db.QueryRow("PRAGMA wal_checkpoint(truncate)").Scan(&busy, &pages, &moved)
+	if err = s.explain(err); err == nil {
+		return nil
+	}
+	at := (*StoreError)(nil)
+	if errors.As(err, &at) {
+		at.Advice = fmt.Sprintf("the last rounds lie in %s-wal, which belongs to it: keep both, make room, and run the command again", s.path)
+	}
+	return err
 }
 
 // agree writes the settings, or compares them with those that are there.
@@ -169,7 +185,11 @@ func (s *Store) Claim(run Run) (*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Done, err = s.records(c.id)
+	rounds, err := s.rounds("WHERE run = ?", c.id)
+	if err != nil {
+		return nil, err
+	}
+	c.Done, err = s.records(rounds, map[int64]storedRun{c.id: {Run: run}})
 	return c, err
 }
 

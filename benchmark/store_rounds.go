@@ -1,18 +1,23 @@
 package benchmark
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
 // Append writes the next round of a claimed run. It is ErrTaken if another
 // process has taken the run over.
 func (s *Store) Append(c *Claim, r Record) error {
+	if err := r.checkNumbers(); err != nil {
+		return fmt.Errorf("%v: %w", c.Run, err)
+	}
 	warnings, err := json.Marshal(append([]string{}, r.Warnings...))
 	if err != nil {
 		return err
@@ -61,20 +66,77 @@ func unpackRows(packed []byte) ([]int, error) {
 	return rows, nil
 }
 
-const selectRounds = `SELECT dataset, activation, spec, compat, batch, rounds, split,
-		round, labels, mae, rmse, maxe, q95, q99, training, features, selection, testing, elapsed,
-		effective_dimension, fallbacks, picked, warnings, threads,
-		version, revision, platform, cpu, simd, finished
-	FROM rounds JOIN runs ON runs.id = rounds.run JOIN processes ON processes.id = rounds.process `
+// storedRound is a row of the table of rounds, whose keys are still to be looked up.
+type storedRound struct {
+	run, process int64
+	Record
+}
 
-// records returns the rounds of one run.
-func (s *Store) records(run int64) ([]Record, error) {
-	return s.query(selectRounds+"WHERE run = ? ORDER BY round", run)
+// rounds returns those of one run, or of all.
+func (s *Store) rounds(where string, args ...any) (list []storedRound, err error) {
+	err = s.each(`SELECT run, process, round, labels, mae, rmse, maxe, q95, q99,
+		training, features, selection, testing, elapsed,
+		effective_dimension, fallbacks, picked, warnings, threads, finished FROM rounds `+where, func(row *sql.Rows) error {
+		r, err := scanRound(row)
+		list = append(list, r)
+		return err
+	}, args...)
+	return list, err
+}
+
+func scanRound(row *sql.Rows) (r storedRound, err error) {
+	var mae, rmse, maxe, q95, q99, dimension sql.NullFloat64
+	var picked, warnings []byte
+	var finished int64
+	err = row.Scan(&r.run, &r.process, &r.Round.Round, &r.Labels, &mae, &rmse, &maxe, &q95, &q99,
+		&r.Training, &r.Features, &r.Selection, &r.Testing, &r.Elapsed,
+		&dimension, &r.Fallbacks, &picked, &warnings, &r.Threads, &finished)
+	if err != nil {
+		return r, err
+	}
+	r.Test.MAE, r.Test.RMSE, r.Test.MaxE, r.Test.Q95, r.Test.Q99 = orNaN(mae), orNaN(rmse), orNaN(maxe), orNaN(q95), orNaN(q99)
+	r.EffectiveDimension, r.Finished = orNaN(dimension), time.UnixMilli(finished)
+	if r.Picked, err = unpackRows(picked); err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(warnings, &r.Warnings); err != nil {
+		return r, fmt.Errorf("the warnings of a round: %w", err)
+	}
+	return r, r.checkNumbers()
+}
+
+// records puts the runs and the processes of rounds in the place of their keys.
+func (s *Store) records(rounds []storedRound, runs map[int64]storedRun) ([]Record, error) {
+	processes, err := s.processes()
+	if err != nil {
+		return nil, err
+	}
+	records := make([]Record, len(rounds))
+	for i, r := range rounds {
+		run, known := runs[r.run]
+		if !known {
+			return nil, &StoreError{Path: s.path, Reason: "it is damaged: a round belongs to no run"}
+		}
+		r.Run, r.By = run.Run, processes[r.process].Process
+		records[i] = r.Record
+	}
+	slices.SortStableFunc(records, func(a, b Record) int {
+		return cmp.Or(compareRuns(a.Run, b.Run), cmp.Compare(a.Round.Round, b.Round.Round))
+	})
+	return records, nil
 }
 
 // Records returns all rounds in the file, ordered by run and round.
 func (s *Store) Records() ([]Record, error) {
-	return s.query(selectRounds + "ORDER BY dataset, activation, spec, compat, batch, rounds, split, round")
+	rounds, err := s.rounds("")
+	if err != nil {
+		return nil, err
+	}
+	runs, err := s.runs() // after the rounds: a run is there before its rounds
+	if err != nil {
+		return nil, err
+	}
+	return s.records(rounds, runs)
 }
 
 // Results returns all rounds in the file, without what only a resumed run needs.
@@ -95,40 +157,4 @@ func ReadResults(path string) (Results, error) {
 	}
 	results, err := s.Results()
 	return results, errors.Join(err, s.Close())
-}
-
-func (s *Store) query(text string, args ...any) ([]Record, error) {
-	rows, err := s.db.Query(text, args...)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	defer rows.Close()
-	var records []Record
-	for rows.Next() {
-		r, err := scanRecord(rows)
-		if err != nil {
-			return nil, &StoreError{Path: s.path, Reason: "a round cannot be read: " + err.Error(), Cause: err}
-		}
-		records = append(records, r)
-	}
-	return records, s.explain(rows.Err())
-}
-
-func scanRecord(rows *sql.Rows) (r Record, err error) {
-	var mae, rmse, maxe, q95, q99, dimension sql.NullFloat64
-	var picked, warnings []byte
-	var finished int64
-	err = rows.Scan(&r.DataSet, &r.Activation, &r.Spec, &r.Compat, &r.BatchSize, &r.Rounds, &r.Split,
-		&r.Round.Round, &r.Labels, &mae, &rmse, &maxe, &q95, &q99, &r.Training, &r.Features, &r.Selection, &r.Testing, &r.Elapsed,
-		&dimension, &r.Fallbacks, &picked, &warnings, &r.Threads,
-		&r.By.Version, &r.By.Revision, &r.By.Platform, &r.By.CPU, &r.By.SIMD, &finished)
-	if err != nil {
-		return r, err
-	}
-	r.Test.MAE, r.Test.RMSE, r.Test.MaxE, r.Test.Q95, r.Test.Q99 = orNaN(mae), orNaN(rmse), orNaN(maxe), orNaN(q95), orNaN(q99)
-	r.EffectiveDimension, r.Finished = orNaN(dimension), time.UnixMilli(finished)
-	if r.Picked, err = unpackRows(picked); err != nil {
-		return r, err
-	}
-	return r, json.Unmarshal(warnings, &r.Warnings)
 }

@@ -3,6 +3,7 @@ package benchmark
 import (
 	"database/sql"
 	"encoding/json"
+	"slices"
 )
 
 // RunStatus is how far a run is.
@@ -19,50 +20,76 @@ func (s RunStatus) Finished() bool { return s.Done > s.Run.Rounds }
 
 // Status returns how far each planned run is, in the order of Records.
 func (s *Store) Status() ([]RunStatus, error) {
-	working, err := s.working()
+	done, seconds := map[int64]int{}, map[int64]float64{}
+	err := s.each("SELECT run, elapsed FROM rounds", func(row *sql.Rows) error {
+		var run int64
+		var elapsed float64
+		if err := row.Scan(&run, &elapsed); err != nil {
+			return err
+		}
+		done[run]++
+		seconds[run] += elapsed
+		return checkSeconds(elapsed)
+	})
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.db.Query(`SELECT dataset, activation, spec, compat, batch, rounds, split,
-			count(round), total(elapsed), owner, ifnull(error, '')
-		FROM runs LEFT JOIN rounds ON run = id GROUP BY id
-		ORDER BY dataset, activation, spec, compat, batch, rounds, split`)
+	runs, err := s.runs()
 	if err != nil {
-		return nil, s.explain(err)
+		return nil, err
 	}
-	defer rows.Close()
+	processes, err := s.processes()
+	if err != nil {
+		return nil, err
+	}
 	var list []RunStatus
-	for rows.Next() {
-		var r RunStatus
-		var owner sql.NullInt64
-		err := rows.Scan(&r.Run.DataSet, &r.Run.Activation, &r.Run.Spec, &r.Run.Compat, &r.Run.BatchSize, &r.Run.Rounds, &r.Run.Split,
-			&r.Done, &r.Seconds, &owner, &r.Failure)
-		if err != nil {
-			return nil, s.explain(err)
-		}
-		r.Working = owner.Valid && working[owner.Int64]
-		list = append(list, r)
+	for id, r := range runs {
+		list = append(list, RunStatus{Run: r.Run, Done: done[id], Seconds: seconds[id],
+			Working: r.owner.Valid && processes[r.owner.Int64].working(), Failure: r.failure})
 	}
-	return list, s.explain(rows.Err())
+	slices.SortFunc(list, func(a, b RunStatus) int { return compareRuns(a.Run, b.Run) })
+	return list, nil
 }
 
-// working returns the processes that can still be at work.
-func (s *Store) working() (map[int64]bool, error) {
-	rows, err := s.db.Query("SELECT id, host, pid, seen FROM processes")
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	defer rows.Close()
-	working := map[int64]bool{}
-	for rows.Next() {
+// storedRun is a row of the table of runs.
+type storedRun struct {
+	Run
+	owner   sql.NullInt64 // process
+	failure string
+}
+
+// runs returns the planned runs by their key.
+func (s *Store) runs() (map[int64]storedRun, error) {
+	runs := map[int64]storedRun{}
+	err := s.each("SELECT id, dataset, activation, spec, compat, batch, rounds, split, owner, ifnull(error, '') FROM runs", func(row *sql.Rows) error {
 		var id int64
-		var p presence
-		if err := rows.Scan(&id, &p.host, &p.pid, &p.seen); err != nil {
-			return nil, s.explain(err)
+		var r storedRun
+		if err := row.Scan(&id, &r.DataSet, &r.Activation, &r.Spec, &r.Compat, &r.BatchSize, &r.Rounds, &r.Split, &r.owner, &r.failure); err != nil {
+			return err
 		}
-		working[id] = p.working()
-	}
-	return working, s.explain(rows.Err())
+		runs[id] = r
+		return r.checkSize()
+	})
+	return runs, err
+}
+
+// storedProcess is a row of the table of processes.
+type storedProcess struct {
+	Process
+	presence
+}
+
+// processes returns those that ever worked on the file, by their key.
+func (s *Store) processes() (map[int64]storedProcess, error) {
+	processes := map[int64]storedProcess{}
+	err := s.each("SELECT id, host, pid, seen, version, revision, platform, cpu, simd FROM processes", func(row *sql.Rows) error {
+		var id int64
+		var p storedProcess
+		err := row.Scan(&id, &p.host, &p.pid, &p.seen, &p.Version, &p.Revision, &p.Platform, &p.CPU, &p.SIMD)
+		processes[id] = p
+		return err
+	})
+	return processes, err
 }
 
 // Done returns how many rounds of each run are there.
@@ -83,5 +110,8 @@ func (s *Store) Settings() (settings Settings, err error) {
 	} else if err != nil {
 		return settings, s.explain(err)
 	}
-	return settings, json.Unmarshal(text, &settings)
+	if err := json.Unmarshal(text, &settings); err != nil {
+		return settings, &StoreError{Path: s.path, Reason: "it is damaged: its settings cannot be read: " + err.Error(), Cause: err}
+	}
+	return settings, nil
 }

@@ -52,7 +52,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-func exec1(t *testing.T, s *Store, text string, args ...any) {
+func exec1(t testing.TB, s *Store, text string, args ...any) {
 	t.Helper()
 	if _, err := s.db.Exec(text, args...); err != nil {
 		t.Fatal(err)
@@ -139,18 +139,22 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
-func TestDamagedFilesStayAsTheyAre(t *testing.T) {
-	good := newPath(t)
-	do(t, good, tinyRuns(t, 0), 1)
-	s := open(t, good)
+// madeFile returns the bytes of a results file with finished runs.
+func madeFile(t testing.TB, runs []Run) []byte {
+	t.Helper()
+	path := newPath(t)
+	do(t, path, runs, 1)
+	s := open(t, path)
 	exec1(t, s, "PRAGMA wal_checkpoint(truncate)")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(good)
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return raw
+}
+
+func TestDamagedFilesStayAsTheyAre(t *testing.T) {
+	raw := madeFile(t, tinyRuns(t, 0))
 	spoilt := func(from, to int) []byte {
 		b := bytes.Clone(raw)
 		for i := from; i < to; i++ {
@@ -171,14 +175,14 @@ func TestDamagedFilesStayAsTheyAre(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		for _, openIt := range []func(string) (*Store, error){Open, OpenReadOnly} {
-			s, err := openIt(path)
-			if err == nil {
-				t.Errorf("%s: opened", name)
-				_ = s.Close()
-			} else if !strings.Contains(err.Error(), path) {
-				t.Errorf("%s: error %v", name, err)
-			}
+		if s, err := Open(path); err == nil {
+			t.Errorf("%s: opened", name)
+			_ = s.Close()
+		} else if !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if _, err := ReadResults(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: reading it gives the error %v", name, err)
 		}
 		if after, _ := os.ReadFile(path); !bytes.Equal(after, content) {
 			t.Errorf("%s: the file has changed", name)
@@ -186,6 +190,119 @@ func TestDamagedFilesStayAsTheyAre(t *testing.T) {
 	}
 	if _, err := OpenReadOnly(newPath(t)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
+	}
+}
+
+// To look at a file does not mean to read all of it first: what is not damaged can
+// be read.
+func TestOpeningReadsNotTheWholeFile(t *testing.T) {
+	path, raw := newPath(t), madeFile(t, tinyRuns(t, 0))
+	for i := len(raw) - 4096; i < len(raw); i++ { // the last page, which holds rounds
+		raw[i] ^= 0xa5
+	}
+	if err := os.WriteFile(path, raw, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if settings, err := s.Settings(); err != nil || settings.Epochs != tiny.Epochs {
+		t.Errorf("%+v, %v", settings, err)
+	}
+	if _, err := s.Records(); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("the rounds: %v", err)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("opened to write: %v", err)
+	}
+}
+
+// A file that somebody has tampered with is refused in plain words.
+func TestHostileFiles(t *testing.T) {
+	raw := madeFile(t, tinyRuns(t, 0)[:1])
+	for change, want := range map[string]string{
+		"UPDATE rounds SET elapsed = 9e999":              "a round took +Inf seconds",
+		"UPDATE rounds SET elapsed = 1e308":              "seconds",
+		"UPDATE rounds SET elapsed = -1":                 "seconds",
+		"UPDATE rounds SET labels = -1":                  "labels",
+		"UPDATE rounds SET picked = x'00'":               "list of rows",
+		"UPDATE rounds SET warnings = '{'":               "warnings",
+		"UPDATE runs SET compat = 5":                     "compat",
+		"UPDATE runs SET batch = 1 << 40":                "no such runs",
+		"UPDATE runs SET rounds = 9223372036854775807":   "no such runs",
+		"UPDATE runs SET dataset = hex(zeroblob(1<<19))": "1048576 bytes",
+		"UPDATE runs SET id = 77":                        "belongs to no run",
+		"UPDATE settings SET value = '[]'":               "settings cannot be read",
+		"CREATE VIEW endless AS WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c": "endless",
+		"CREATE TRIGGER again AFTER INSERT ON rounds BEGIN DELETE FROM rounds; END":                              "again",
+		"DROP TABLE sets": "a table is missing",
+	} {
+		path := newPath(t)
+		if err := os.WriteFile(path, raw, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		tamper(t, path, change)
+		err := readAll(path)
+		if at := (*StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "sql:") {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+}
+
+// readAll reads everything that a results file has.
+func readAll(path string) error {
+	s, err := OpenReadOnly(path)
+	if err != nil {
+		return err
+	}
+	_, err1 := s.Status()
+	_, err2 := s.Records()
+	_, err3 := s.Settings()
+	_, err4 := s.StandIns()
+	return errors.Join(err1, err2, err3, err4, s.Close())
+}
+
+// tamper changes a results file as another program could.
+func tamper(t testing.TB, path, change string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(change); err != nil {
+		t.Fatalf("%s: %v", change, err)
+	}
+}
+
+// Pages that lead in circles have no end.
+func TestReadingHasAnEnd(t *testing.T) {
+	s := open(t, newPath(t))
+	err := s.each("WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c", func(*sql.Rows) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "circles") {
+		t.Error(err)
+	}
+}
+
+// Times that are no times never get into a file.
+func TestAppendRefusesEndlessTimes(t *testing.T) {
+	s := open(t, newPath(t))
+	join(t, s)
+	run := tinyRuns(t, 0)[0]
+	if err := s.Plan([]Run{run}); err != nil {
+		t.Fatal(err)
+	}
+	claim, err := s.Claim(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seconds := range []float64{math.Inf(1), math.NaN(), -1, 1e300} {
+		err := s.Append(claim, Record{Round: Round{Run: run, Elapsed: seconds}})
+		if err == nil || !strings.Contains(err.Error(), "seconds") {
+			t.Errorf("%v seconds: %v", seconds, err)
+		}
 	}
 }
 
@@ -250,13 +367,71 @@ func mustBeFull(t *testing.T, err error) {
 	}
 }
 
-// TestFullDisk has a disk of its own, where the machine allows to mount one.
-func TestFullDisk(t *testing.T) {
+// Where the disk has no room to move the last rounds from the log into the file,
+// the end of the work says so; with room, the log is gone.
+func TestRoundsDoNotStayInTheLog(t *testing.T) {
+	disk := smallDisk(t)
+	path := filepath.Join(disk, "results.db")
+	s := open(t, path)
+	leave, err := s.Join(Process{}, tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := Bench{Store: s, Settings: tiny, Load: waves, Jobs: 1}
+	if _, err := b.Run(context.Background(), tinyRuns(t, 0)[:1]); err != nil {
+		t.Fatal(err)
+	}
+	stuffing := filepath.Join(disk, "stuffing")
+	if err := os.WriteFile(stuffing, make([]byte, 1<<20), 0o666); err == nil {
+		t.Fatal("the disk is larger than it should be")
+	}
+	if err := leave(); err == nil || !strings.Contains(err.Error(), path+"-wal") {
+		t.Errorf("without room: %v", err)
+	}
+	if err := os.Remove(stuffing); err != nil {
+		t.Fatal(err)
+	}
+	if leave, err = s.Join(Process{}, tiny); err != nil {
+		t.Fatal(err)
+	}
+	if err := leave(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		t.Errorf("the log still has %d bytes", info.Size())
+	}
+}
+
+// A full disk says so also when there is no file yet.
+func TestNoRoomForAFile(t *testing.T) {
+	disk := smallDisk(t)
+	if err := os.WriteFile(filepath.Join(disk, "stuffing"), make([]byte, 1<<20), 0o666); err == nil {
+		t.Fatal("the disk is larger than it should be")
+	}
+	s, err := Open(filepath.Join(disk, "results.db"))
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("it was made")
+	}
+	if at := (*StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), "room") && !strings.Contains(err.Error(), "full") {
+		t.Error(err)
+	}
+}
+
+// smallDisk is a disk of its own, where the machine allows to mount one.
+func smallDisk(t *testing.T) string {
+	t.Helper()
 	disk := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", disk).CombinedOutput(); err != nil {
 		t.Skipf("no disk to fill: %v %s", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", disk).Run() })
+	return disk
+}
+
+// TestFullDisk has a disk of its own, where the machine allows to mount one.
+func TestFullDisk(t *testing.T) {
+	disk := smallDisk(t)
 	runs := tinyRuns(t, 0)
 	path := filepath.Join(disk, "results.db")
 	s := open(t, path)

@@ -89,7 +89,7 @@ func (f *Figure) inline() ([]byte, error) {
 	// Fonts of the same widths, for readers that lack ours.
 	raw = bytes.ReplaceAll(raw, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
 	start := svgStart.FindIndex(raw)
-	title := "\n<title>" + html.EscapeString(f.Title) + "</title>"
+	title := "\n<title>" + html.EscapeString(clip(f.Title, longestText)) + "</title>"
 	return bytes.Join([][]byte{raw[:start[1]], raw[start[1]:]}, []byte(title)), nil
 }
 
@@ -203,7 +203,7 @@ func (f *Figure) panelSize() (width, height vg.Length) {
 func (l *layout) entryWidth() (width vg.Length) {
 	style := textStyle(labelSize, black)
 	for _, name := range l.legend {
-		width = max(width, style.Width(name))
+		width = max(width, style.Width(clip(name, longestLabel)))
 	}
 	return width + thumb + 18
 }
@@ -218,9 +218,28 @@ func (l *layout) arrangeLegend() {
 	l.width = max(l.width, 2*margin+l.entryWidth())
 }
 
+// Most letters that are drawn, so that a name of a megabyte makes no figure a mile
+// wide: of a name in the legend, on an axis or beside a mark, and of a title or note.
+const (
+	longestLabel = 80
+	longestText  = 4000
+)
+
+// clip cuts text after so many letters.
+func clip(s string, letters int) string {
+	count := 0
+	for at := range s {
+		if count++; count > letters {
+			return s[:at] + "…"
+		}
+	}
+	return s
+}
+
 // wrap breaks text into lines that fit.
 func wrap(s string, style text.Style, width vg.Length) (lines []string) {
-	for _, word := range strings.Fields(s) {
+	for _, word := range strings.Fields(clip(s, longestText)) {
+		word = clip(word, longestLabel)
 		last := len(lines) - 1
 		if last >= 0 && style.Width(lines[last]+" "+word) <= width {
 			lines[last] += " " + word
@@ -233,7 +252,7 @@ func wrap(s string, style text.Style, width vg.Length) (lines []string) {
 
 // shorten cuts text that is too wide.
 func shorten(s string, style text.Style, width vg.Length) string {
-	short := []rune(s)
+	short := []rune(clip(s, longestLabel))
 	for len(short) > 0 && style.Width(string(short)) > width {
 		short = short[:len(short)-1]
 	}
@@ -308,6 +327,6 @@ func (l *layout) drawLegend(c draw.Canvas) {
 		} else {
 			c.DrawGlyph(style.mark(), vg.Point{X: x + thumb/2, Y: y})
 		}
-		c.FillText(names, vg.Point{X: x + thumb + 5, Y: y}, name)
+		c.FillText(names, vg.Point{X: x + thumb + 5, Y: y}, clip(name, longestLabel))
 	}
 }

@@ -74,8 +74,8 @@ func Curves(title, xlabel, ylabel string, curves []Curve) *Figure {
 // plot builds the panel.
 func (p Panel) plot(styles map[string]style, width vg.Length) *plot.Plot {
 	out := themed()
-	out.X.Tick.Marker = LinearTicks{Steps: min(6, max(3, int(width/45)))} // labels need room
-	out.X.Label.Text, out.Y.Label.Text = p.XLabel, p.YLabel               // the title stands over the axes, see drawPanels
+	out.X.Tick.Marker = LinearTicks{Steps: min(6, max(3, int(width/45)))}                           // labels need room
+	out.X.Label.Text, out.Y.Label.Text = clip(p.XLabel, longestLabel), clip(p.YLabel, longestLabel) // the title stands over the axes, see drawPanels
 	if p.square {
 		out.Y.Tick.Marker = out.X.Tick.Marker
 	}

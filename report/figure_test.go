@@ -140,3 +140,20 @@ func TestFigureOfNearlyEqualNumbers(t *testing.T) {
 		}
 	}
 }
+
+// Names of a megabyte neither widen a figure nor fill it.
+func TestLongNamesAreCut(t *testing.T) {
+	long := func(letter string) string { return strings.Repeat(letter, 1<<20) }
+	f := Curves(long("a"), long("b"), long("c"), []Curve{
+		{Name: long("x"), X: []float64{1, 2}, Y: []float64{1, 2}}, {Name: long("x") + "2", X: []float64{1, 2}, Y: []float64{2, 1}}})
+	f.Note, f.Panels[0].Title = strings.Repeat("x ", 1<<19), long("ä")
+	f.Panels[0].Marks = []Mark{{Name: long("m"), X: 1, Y: 1, Labelled: true}}
+	l := f.layout()
+	if l.width > 1000 || l.height > 2000 {
+		t.Errorf("the figure is %v x %v points", l.width, l.height)
+	}
+	svg, err := f.SVG()
+	if err != nil || len(svg) > 100<<10 {
+		t.Errorf("%d bytes, %v", len(svg), err)
+	}
+}

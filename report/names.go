@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -175,6 +176,30 @@ func activationTitle(activation string) string {
 		return "SiLU"
 	}
 	return activation
+}
+
+// fileName makes a name for a file of any text: small letters and digits stand
+// for themselves, every other byte is an underscore and two hexadecimal digits,
+// and a long text ends in a hash. Different texts have different names, also
+// where a file system does not tell small letters from capitals, and no name
+// leads to another folder.
+func fileName(text string) string {
+	const longest = 48
+	if text == "" {
+		return "_"
+	}
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+		if b.Len() > longest {
+			return fmt.Sprintf("%s__%x", b.String()[:longest/2], sha256.Sum256([]byte(text)))
+		}
+	}
+	return b.String()
 }
 
 func settingTitle(s benchmark.Setting) string {

@@ -131,7 +131,7 @@ func (m *marksPlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 	}
 	for i, mark := range m.shown() {
 		if mark.Labelled {
-			taken = append(taken, writeBeside(canvas, taken[i], mark.Name, taken))
+			taken = append(taken, writeBeside(canvas, taken[i], clip(mark.Name, longestLabel), taken))
 		}
 	}
 }

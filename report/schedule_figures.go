@@ -161,7 +161,7 @@ func (g schedules) figure(name, title string) *Figure {
 		shown = append([]string{g.random}, shown...)
 	}
 	s := g.studies[0]
-	return &Figure{Name: fmt.Sprintf("%s-%d-rows-%s", s.Activation, s.BatchSize*s.Rounds, name), Title: title + ": " + g.title(),
+	return &Figure{Name: fmt.Sprintf("%s-%d-rows-%s", fileName(s.Activation), s.BatchSize*s.Rounds, name), Title: title + ": " + g.title(),
 		Columns: 3, Order: styleOrder(shown, g.names)}
 }
 

@@ -26,7 +26,7 @@ func newView(s *benchmark.Study) view {
 	v.names = shortNames(v.shown)
 	v.fair = s.Together(v.shown...)
 	v.sets = v.fair.Common(v.shown...)
-	v.name = fmt.Sprintf("%s-%dx%d", s.Activation, s.BatchSize, s.Rounds)
+	v.name = fmt.Sprintf("%s-%dx%d", fileName(s.Activation), s.BatchSize, s.Rounds)
 	compat := 0
 	for _, m := range s.Methods {
 		if compatWord(m) != "" {

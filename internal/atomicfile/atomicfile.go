@@ -48,17 +48,27 @@ func through(path string, write func(w io.Writer) error) error {
 	return err
 }
 
-func replace(path string, mode fs.FileMode, write func(w io.Writer) error) (err error) {
+func replace(path string, mode fs.FileMode, write func(w io.Writer) error) error {
 	dir := filepath.Dir(path)
 	temporary, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
+	hidden := temporary.Name()
+	if err := put(temporary, mode, write, func() error { return os.Rename(hidden, path) }, func() { _ = os.Remove(hidden) }); err != nil {
+		return err
+	}
+	syncDir(dir)
+	return nil
+}
+
+// put writes the temporary file and renames it, or removes it if anything fails.
+func put(temporary *os.File, mode fs.FileMode, write func(w io.Writer) error, rename func() error, remove func()) error {
 	done := false
 	defer func() { // also if write panics
 		if !done {
 			_ = temporary.Close()
-			_ = os.Remove(temporary.Name())
+			remove()
 		}
 	}()
 	if err := buffered(temporary, write); err != nil {
@@ -73,11 +83,10 @@ func replace(path string, mode fs.FileMode, write func(w io.Writer) error) (err 
 	if err := temporary.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(temporary.Name(), path); err != nil {
+	if err := rename(); err != nil {
 		return err
 	}
 	done = true
-	syncDir(dir)
 	return nil
 }
 

@@ -111,6 +111,57 @@ func TestWhatIsNoFileIsWrittenThrough(t *testing.T) {
 	}
 }
 
+func TestWriteInStaysInside(t *testing.T) {
+	dir := t.TempDir()
+	inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
+	for _, folder := range []string{inside, outside} {
+		if err := os.Mkdir(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(inside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	names := []string{"../outside/x", filepath.Join(outside, "x"), "..", "", "absent/x"}
+	if os.Symlink(outside, filepath.Join(inside, "link")) == nil {
+		names = append(names, "link/x")
+	}
+	for _, name := range names {
+		if err := atomicfile.WriteIn(root, name, text("x")); err == nil {
+			t.Errorf("%q was written", name)
+		}
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		t.Errorf("outside: %v, %v", entries, err)
+	}
+}
+
+func TestWriteIn(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.Mkdir("tables", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	name, path := filepath.Join("tables", "x.csv"), filepath.Join(dir, "tables", "x.csv")
+	for _, want := range []string{"one", "two", ""} {
+		if err := atomicfile.WriteIn(root, name, text(want)); err != nil {
+			t.Fatal(err)
+		}
+		checkFolder(t, path, want)
+	}
+	full := errors.New("full")
+	if err := atomicfile.WriteIn(root, name, func(io.Writer) error { return full }); err != full {
+		t.Error(err)
+	}
+	checkFolder(t, path, "")
+}
+
 func ExampleWrite() {
 	path := filepath.Join(os.TempDir(), "nextbatch-example.txt")
 	defer os.Remove(path)

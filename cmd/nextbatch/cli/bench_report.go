@@ -248,22 +248,30 @@ func printTables(out io.Writer, tables []*report.Table) error {
 	return nil
 }
 
-// write writes everything to the folder: index.html, tables and figures.
+// write writes everything to the folder: index.html, tables and figures. Names of
+// files come from the results, so nothing is opened but below the folder.
 func (b *benchReport) write(ctx context.Context, page *report.Page, p *progress) error {
+	if err := os.MkdirAll(b.out, 0o755); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	root, err := os.OpenRoot(b.out)
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	defer root.Close()
 	files := 0
 	put := func(folder, name string, write func(io.Writer) error) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		folder = filepath.Join(b.out, folder)
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return fmt.Errorf("--out: %w", err)
+		if err := root.MkdirAll(folder, 0o755); err != nil {
+			return fmt.Errorf("--out %s: %w", b.out, err)
 		}
 		files++
-		return atomicfile.Write(filepath.Join(folder, name), write)
+		return atomicfile.WriteIn(root, filepath.Join(folder, name), write)
 	}
 	if slices.Contains(b.formats, "html") {
-		if err := put("", "index.html", page.Write); err != nil {
+		if err := put(".", "index.html", page.Write); err != nil {
 			return err
 		}
 	}

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"database/sql"
+	"errors"
 	"image/png"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,14 +21,6 @@ import (
 func madeResults(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "results.db")
-	store, err := benchmark.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leave, err := store.Join(benchmark.Process{}, benchmark.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var runs []benchmark.Run
 	for _, set := range []string{"fried", "protein"} {
 		for split := range 2 {
@@ -34,26 +29,38 @@ func madeResults(t *testing.T) string {
 			}
 		}
 	}
+	writeRuns(t, path, runs...)
+	return path
+}
+
+// writeRuns writes a results file with the runs. If there are several, the last
+// lacks eight rounds.
+func writeRuns(t testing.TB, path string, runs ...benchmark.Run) {
+	t.Helper()
+	store, err := benchmark.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave, err := store.Join(benchmark.Process{}, benchmark.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := store.Plan(runs); err != nil {
 		t.Fatal(err)
 	}
 	for i, run := range runs {
-		rounds := 17
-		if i == len(runs)-1 {
-			rounds = 9
+		rounds := run.Rounds + 1
+		if i > 0 && i == len(runs)-1 {
+			rounds -= 8
 		}
 		appendRun(t, store, run, rounds, 0.3-0.01*float64(i))
 	}
-	if err := leave(); err != nil {
+	if err := errors.Join(leave(), store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
-func appendRun(t *testing.T, store *benchmark.Store, run benchmark.Run, rounds int, rmse float64) {
+func appendRun(t testing.TB, store *benchmark.Store, run benchmark.Run, rounds int, rmse float64) {
 	t.Helper()
 	claim, err := store.Claim(run)
 	if err != nil {
@@ -94,6 +101,71 @@ func TestBenchReport(t *testing.T) {
 	}
 	if _, err := png.Decode(bytes.NewReader(contents)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A results file may name anything: nothing is written outside the folder.
+func TestBenchReportStaysInItsFolder(t *testing.T) {
+	dir := t.TempDir()
+	results, out := filepath.Join(t.TempDir(), "results.db"), filepath.Join(dir, "a", "b", "out")
+	writeRuns(t, results, benchmark.Run{DataSet: "../../../set", Activation: "../../../pwn", Spec: "random", BatchSize: 8, Rounds: 2})
+	must(t, exitOK, "bench", "report", results, "--out", out, "--format", "csv,svg")
+	found, err := filepath.Glob(filepath.Join(out, "tables", "*.csv"))
+	if err != nil || len(found) == 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+	mustHold(t, dir, "a")
+	mustHold(t, filepath.Join(dir, "a"), "b")
+	mustHold(t, filepath.Join(dir, "a", "b"), "out")
+	mustHold(t, out, "figures", "tables")
+}
+
+// mustHold checks what a folder has in it.
+func mustHold(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("%s has %q, want %q", dir, names, want)
+	}
+}
+
+// A name of a megabyte is refused, not printed and drawn.
+func TestBenchReportRefusesEndlessNames(t *testing.T) {
+	results := madeResults(t)
+	db, err := sql.Open("sqlite", results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec("UPDATE runs SET dataset = hex(zeroblob(1 << 19)) WHERE dataset = 'fried'")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"report", "status"} {
+		if out, log := must(t, exitData, "bench", command, results); !strings.Contains(log, "1048576 bytes") || len(out)+len(log) > 2000 {
+			t.Errorf("%d bytes: %.1000s", len(out)+len(log), log)
+		}
+	}
+}
+
+func TestBenchStatusRefusesEndlessTimes(t *testing.T) {
+	results := madeResults(t)
+	db, err := sql.Open("sqlite", results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec("UPDATE rounds SET elapsed = 9e999 WHERE run = 1")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, log := must(t, exitData, "bench", "status", results, "--json"); !strings.Contains(log, "a round took +Inf seconds") {
+		t.Error(log)
 	}
 }
 

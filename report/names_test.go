@@ -1,0 +1,63 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Names of files that come from a results file stay in their folder and differ
+// where the texts do.
+func TestFileNames(t *testing.T) {
+	safe := regexp.MustCompile(`^[a-z0-9_]{1,100}$`)
+	seen := map[string]string{}
+	for _, text := range []string{"", "relu", "ReLU", "../../../pwn", "/etc/passwd", `..\x`, "a/b", "a_b", "a_2fb", "a-b", "con", "nul\x00", "\xff", "é",
+		strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20) + "y", strings.Repeat("/", 30), strings.Repeat("/", 31)} {
+		name := fileName(text)
+		if !safe.MatchString(name) {
+			t.Errorf("%.40q makes the file name %q", text, name)
+		}
+		if other, taken := seen[name]; taken {
+			t.Errorf("%.40q and %.40q both make %q", text, other, name)
+		}
+		seen[name] = text
+	}
+	if fileName("relu") != "relu" {
+		t.Error("relu has another name")
+	}
+}
+
+// Everything that a report names after its results has a safe file name.
+func TestReportsNameFilesSafely(t *testing.T) {
+	p := plan{sets: []string{"fried", "protein"}, specs: []string{"random", "lcmd-tp:grad>sketch(512)"}, splits: 2, batch: 256, rounds: 2}
+	results := p.results()
+	p.batch, p.rounds = 128, 4
+	results = append(results, p.results()...)
+	for i := range results {
+		results[i].Activation = "../../../pwn"
+		results[i].DataSet = "../" + results[i].DataSet
+	}
+	page, err := Benchmark(results, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	safe := regexp.MustCompile(`^[a-z0-9_-]+$`)
+	seen := map[string]bool{}
+	check := func(kind, name string) {
+		if !safe.MatchString(name) || seen[kind+name] {
+			t.Errorf("%s %q", kind, name)
+		}
+		seen[kind+name] = true
+	}
+	for _, s := range page.Sections {
+		for _, table := range s.Tables {
+			check("table", table.Name)
+		}
+		for _, f := range s.Figures {
+			check("figure", f.Name)
+		}
+	}
+	if len(seen) < 20 {
+		t.Errorf("only %d files", len(seen))
+	}
+}
