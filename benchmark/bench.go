@@ -13,11 +13,11 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 )
 
-// Bench does the runs of a grid and writes each round to a results file as it
+// Bench does the runs of a grid and writes each round to a store as it
 // comes. Runs that are there already are left alone; one that was stopped goes on
 // after its last round, with the same results as if it had not been.
 type Bench struct {
-	Store    *Store
+	Store    Store
 	Settings Settings // those that the store was joined with
 
 	// Load returns a data set by its name. It is called from one goroutine at
@@ -76,7 +76,7 @@ func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 	if err := b.Store.Plan(runs); err != nil {
 		return Summary{}, err
 	}
-	done, err := b.Store.Done()
+	done, err := RoundsDone(b.Store)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -270,5 +270,5 @@ func (w *workshop) load(name string) (*dataset.Regression, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data, w.Store.CheckSet(name, data.X.Rows, data.X.Cols, Fingerprint(data))
+	return data, w.Store.CheckSet(Set{name, data.X.Rows, data.X.Cols, Fingerprint(data)})
 }

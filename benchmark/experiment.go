@@ -1,12 +1,8 @@
 package benchmark
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/spec"
@@ -16,44 +12,6 @@ import (
 type Experiment struct {
 	Grid
 	Settings Settings `toml:"settings"`
-}
-
-// ReadExperiment reads an experiment from a TOML file, such as
-//
-//	sets = ["fried", "diamonds"]
-//	activations = ["relu"]
-//	specs = ["random", "lcmd-tp:grad>sketch(512)"]
-//	compat = true
-//	splits = [0, 1, 2, 3, 4]
-//	schedules = [{rounds = 16, batch = 256}]
-//
-//	[settings] # all may be left out
-//	seed = 0
-//	start = 256
-//	valid = 1024
-//	hidden = [512, 512]
-//	epochs = 256
-func ReadExperiment(path string) (Experiment, error) {
-	var e Experiment
-	file, err := os.Open(path)
-	if err != nil {
-		return e, err
-	}
-	defer file.Close()
-	err = toml.NewDecoder(file).DisallowUnknownFields().Decode(&e)
-	var unknown *toml.StrictMissingError
-	var wrong *toml.DecodeError
-	switch {
-	case errors.As(err, &unknown):
-		line, _ := unknown.Errors[0].Position()
-		return e, fmt.Errorf("%s, line %d: there is no field %q", path, line, strings.Join(unknown.Errors[0].Key(), "."))
-	case errors.As(err, &wrong):
-		line, column := wrong.Position()
-		return e, fmt.Errorf("%s, line %d, column %d: %w", path, line, column, err)
-	case err != nil:
-		return e, fmt.Errorf("%s: %w", path, err)
-	}
-	return e, nil
 }
 
 // Preset is an experiment that goes by a name.

@@ -1,8 +1,6 @@
 package benchmark
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,46 +30,6 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-func TestReadExperiment(t *testing.T) {
-	good := `sets = ["fried"]
-activations = ["relu", "silu"]
-specs = ["random", "default", "NN_lcmd-tp_grad_rp-512"]
-splits = [3]
-schedules = [{rounds = 2, batch = 5}]
-[settings]
-hidden = [7]
-`
-	inline := "settings = {seed = 0, start = 256, valid = 1024, hidden = [7], epochs = 256}\n" + strings.Split(good, "[settings]")[0]
-	for text, want := range map[string]string{
-		good:                             "",
-		inline:                           "",
-		"\nsprits = [1]":                 `line 2: there is no field "sprits"`,
-		"splits = [0, x]":                "line 1",
-		good + "epochs = 'many'":         "line 8",
-		good + "start = 20\nsigma = 0.2": `line 9: there is no field "settings.sigma"`,
-	} {
-		path := filepath.Join(t.TempDir(), "grid.toml")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		e, err := ReadExperiment(path)
-		if want != "" {
-			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("%s: error %v, want %s", text, err, want)
-			}
-			continue
-		}
-		runs, err := e.Runs()
-		if err != nil || len(runs) != 6 || e.Settings.Hidden[0] != 7 {
-			t.Fatalf("%+v, %v", runs, err)
-		}
-		// Without and with compat, which published ids have.
-		if runs[1].Spec != runs[2].Spec || runs[1].Compat || !runs[2].Compat {
-			t.Errorf("%v and %v", runs[1], runs[2])
-		}
-	}
-}
-
 func TestGridRefuses(t *testing.T) {
 	_, err := Grid{Specs: []string{"lcmd-tp:grad>sketch(512)", "nonsense"}, Activations: []string{"relux"}, Splits: []int{-1}, Sets: []string{"x"}, Schedules: []Schedule{{}}}.Runs()
 	for _, want := range []string{"nonsense", "relux", "split -1"} {
@@ -94,7 +52,11 @@ func TestGridRefuses(t *testing.T) {
 // A forecast from some rounds fits the rest, if rounds take as long as they
 // should.
 func TestForecast(t *testing.T) {
-	runs := tinyRuns(t, 0, 1)
+	runs, err := Grid{Sets: []string{"waves"}, Activations: []string{"relu"}, Splits: []int{0, 1}, Schedules: []Schedule{{Rounds: 3, Batch: 8}},
+		Specs: []string{"random", "lcmd-tp:grad>sketch(16)", "bait-f-p:grad>sketch(16)>train", "kmeanspp-p:grad>sketch(16)", "maxdet-p:ll>ens(2)>sketch(16)>train"}}.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
 	f := NewForecast(tiny, 2, runs, map[Run]int{runs[0]: 4})
 	if _, known := f.Left(); known {
 		t.Error("a forecast out of nothing")

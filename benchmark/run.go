@@ -43,7 +43,7 @@ func (r Run) Check() error {
 	} else if text := specText(spec); text != r.Spec {
 		found = append(found, fmt.Errorf("the canonical text of %q is %q", r.Spec, text))
 	}
-	return errors.Join(append(found, r.checkSize())...)
+	return errors.Join(append(found, r.CheckSize())...)
 }
 
 // Limits of what a run may be called and how large its numbers may be, so that
@@ -53,8 +53,9 @@ const (
 	largestNumber = 1 << 31
 )
 
-// checkSize reports names and numbers of a run beyond those limits.
-func (r Run) checkSize() error {
+// CheckSize reports names and numbers of a run beyond those limits. It says nothing
+// about activations and methods that this program does not know.
+func (r Run) CheckSize() error {
 	var found []error
 	for _, name := range []struct{ what, text string }{{"data set", r.DataSet}, {"activation", r.Activation}, {"method", r.Spec}} {
 		if len(name.text) > longestName {
@@ -67,21 +68,22 @@ func (r Run) checkSize() error {
 	return errors.Join(found...)
 }
 
-// compareRuns is the order of runs in a store.
-func compareRuns(a, b Run) int {
+// Compare is the order of runs in a store: by data set, activation, method and so
+// on, texts by their bytes.
+func (r Run) Compare(other Run) int {
 	compat := func(r Run) int {
 		if r.Compat {
 			return 1
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(a.DataSet, b.DataSet), cmp.Compare(a.Activation, b.Activation), cmp.Compare(a.Spec, b.Spec),
-		cmp.Compare(compat(a), compat(b)), cmp.Compare(a.BatchSize, b.BatchSize), cmp.Compare(a.Rounds, b.Rounds), cmp.Compare(a.Split, b.Split))
+	return cmp.Or(cmp.Compare(r.DataSet, other.DataSet), cmp.Compare(r.Activation, other.Activation), cmp.Compare(r.Spec, other.Spec),
+		cmp.Compare(compat(r), compat(other)), cmp.Compare(r.BatchSize, other.BatchSize), cmp.Compare(r.Rounds, other.Rounds), cmp.Compare(r.Split, other.Split))
 }
 
-// checkNumbers reports numbers of a round that no run has. Errors on the test set
-// may be infinite, times may not.
-func (r Round) checkNumbers() error {
+// Check reports numbers of a round that no run has. Errors on the test set may be
+// infinite, times may not.
+func (r Round) Check() error {
 	var found []error
 	if r.Round < 0 || r.Labels < 0 || r.Fallbacks < 0 || max(r.Round, r.Labels, r.Fallbacks) > largestNumber {
 		found = append(found, fmt.Errorf("round %d has %d labels and %d rows at random", r.Round, r.Labels, r.Fallbacks))

@@ -57,8 +57,9 @@ func (s Settings) methodSeed(spec string, split, round int) uint64 {
 	return rng.New(s.Seed, "benchmark method "+spec, uint64(split), uint64(round)).Uint64()
 }
 
-// text is how a results file keeps the settings.
-func (s Settings) text() string {
+// Text is the settings as a store keeps and compares them: JSON, with the paper's
+// values in the place of zeros.
+func (s Settings) Text() string {
 	raw, err := json.Marshal(s.withDefaults())
 	if err != nil {
 		panic(err) // a struct of numbers

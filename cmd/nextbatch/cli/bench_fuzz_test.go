@@ -23,7 +23,7 @@ func FuzzGrid(f *testing.F) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		e, err := benchmark.ReadExperiment(path)
+		e, err := readExperiment(path)
 		if err != nil {
 			return
 		}

@@ -14,7 +14,7 @@ import (
 // and how long the rest will take, as a bar or in a line now and then.
 type benchProgress struct {
 	*progress
-	store    *benchmark.Store
+	store    benchmark.Reader
 	forecast *benchmark.Forecast
 	seconds  map[benchmark.Run]*benchSeconds // of the runs under way
 	last     time.Time                       // when a line last told how much is left
@@ -27,7 +27,7 @@ type benchSeconds struct{ training, features, selection, testing, elapsed float6
 // How often a line tells how much is left, and other processes are asked.
 const benchEvery = 30 * time.Second
 
-func newBenchProgress(log io.Writer, quiet bool, store *benchmark.Store, f *benchmark.Forecast) *benchProgress {
+func newBenchProgress(log io.Writer, quiet bool, store benchmark.Reader, f *benchmark.Forecast) *benchProgress {
 	return &benchProgress{progress: newProgress(log, quiet), store: store, forecast: f, seconds: map[benchmark.Run]*benchSeconds{}}
 }
 
@@ -44,7 +44,7 @@ func (p *benchProgress) watch(e benchmark.Event) {
 	p.forecast.Add(*e.Record)
 	if time.Since(p.asked) > benchEvery {
 		p.asked = time.Now()
-		if done, err := p.store.Done(); err == nil { // if not, the next write will say
+		if done, err := benchmark.RoundsDone(p.store); err == nil { // if not, the next write will say
 			p.forecast.Update(done)
 		}
 	}

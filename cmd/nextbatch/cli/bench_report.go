@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
@@ -165,8 +166,8 @@ func (b *benchReport) fileOf(t *report.Table) string {
 }
 
 // openResults opens a results file to look at.
-func openResults(path string) (*benchmark.Store, error) {
-	store, err := benchmark.OpenReadOnly(path)
+func openResults(path string) (benchmark.Reader, error) {
+	store, err := sqlite.OpenReadOnly(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s does not exist; nextbatch bench run makes it", path)
 	}
@@ -188,11 +189,13 @@ func readResults(path string) (file resultsFile, err error) {
 	}
 	defer store.Close()
 	var status []benchmark.RunStatus
+	var sets []benchmark.Set
 	var failures [4]error
-	file.results, failures[0] = store.Results()
+	file.results, failures[0] = benchmark.ReadResults(store)
 	status, failures[1] = store.Status()
 	file.settings, failures[2] = store.Settings()
-	file.standIns, failures[3] = store.StandIns()
+	sets, failures[3] = store.Sets()
+	file.standIns = benchmark.StandIns(sets)
 	for _, s := range status {
 		file.planned = append(file.planned, s.Run)
 	}

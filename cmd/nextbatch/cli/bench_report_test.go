@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -37,7 +38,7 @@ func madeResults(t *testing.T) string {
 // lacks eight rounds.
 func writeRuns(t testing.TB, path string, runs ...benchmark.Run) {
 	t.Helper()
-	store, err := benchmark.Open(path)
+	store, err := sqlite.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func writeRuns(t testing.TB, path string, runs ...benchmark.Run) {
 	}
 }
 
-func appendRun(t testing.TB, store *benchmark.Store, run benchmark.Run, rounds int, rmse float64) {
+func appendRun(t testing.TB, store benchmark.Store, run benchmark.Run, rounds int, rmse float64) {
 	t.Helper()
 	claim, err := store.Claim(run)
 	if err != nil {
@@ -171,12 +172,12 @@ func TestBenchStatusRefusesEndlessTimes(t *testing.T) {
 
 func TestBenchReportStandIn(t *testing.T) {
 	results := madeResults(t)
-	store, err := benchmark.Open(results)
+	store, err := sqlite.Open(results)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The fingerprint of the known stand-in, under a name that has results.
-	if err := store.CheckSet("fried", 500_000, 95, "4f924de044e1ea577c8c5e58b56a914a"); err != nil {
+	if err := store.CheckSet(benchmark.Set{Name: "fried", Rows: 500_000, Features: 95, Fingerprint: "4f924de044e1ea577c8c5e58b56a914a"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Close(); err != nil {
@@ -219,7 +220,7 @@ func TestBenchReportRefuses(t *testing.T) {
 		must(t, exitUsage, append([]string{"bench", "report"}, args...)...)
 	}
 	empty := filepath.Join(t.TempDir(), "empty.db")
-	store, err := benchmark.Open(empty)
+	store, err := sqlite.Open(empty)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
@@ -121,7 +122,7 @@ func (b *benchRun) run(cmd *cobra.Command) error {
 	if err := b.look(cmd.Context(), e.Sets); err != nil {
 		return err
 	}
-	store, err := benchmark.Open(b.results)
+	store, err := sqlite.Open(b.results)
 	if err != nil {
 		return dataError{err}
 	}
@@ -174,7 +175,7 @@ func (b *benchRun) basis() (benchmark.Experiment, error) {
 		}
 		return p.Experiment, nil
 	case b.config != "":
-		e, err := benchmark.ReadExperiment(b.config)
+		e, err := readExperiment(b.config)
 		if err != nil {
 			return e, dataError{err}
 		}
@@ -256,7 +257,7 @@ func parseNumbers(texts []string) (numbers []int, err error) {
 	return numbers, nil
 }
 
-func (b *benchRun) work(cmd *cobra.Command, store *benchmark.Store, settings benchmark.Settings, runs []benchmark.Run) error {
+func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benchmark.Settings, runs []benchmark.Run) error {
 	leave, err := store.Join(thisProcess(), settings)
 	if err != nil {
 		return dataError{err}

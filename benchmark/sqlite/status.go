@@ -1,25 +1,16 @@
-package benchmark
+package sqlite
 
 import (
 	"database/sql"
 	"encoding/json"
 	"slices"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// RunStatus is how far a run is.
-type RunStatus struct {
-	Run     Run
-	Done    int     // rounds, of Rounds+1
-	Working bool    // a process is at work on it
-	Failure string  // why it could not go on, when it was last tried
-	Seconds float64 // spent on it
-}
-
-// Finished tells that nothing is left to do.
-func (s RunStatus) Finished() bool { return s.Done > s.Run.Rounds }
-
 // Status returns how far each planned run is, in the order of Records.
-func (s *Store) Status() ([]RunStatus, error) {
+func (s *Store) Status() ([]benchmark.RunStatus, error) {
 	done, seconds := map[int64]int{}, map[int64]float64{}
 	err := s.each("SELECT run, elapsed FROM rounds", func(row *sql.Rows) error {
 		var run int64
@@ -29,7 +20,7 @@ func (s *Store) Status() ([]RunStatus, error) {
 		}
 		done[run]++
 		seconds[run] += elapsed
-		return checkSeconds(elapsed)
+		return benchmark.Round{Elapsed: elapsed}.Check()
 	})
 	if err != nil {
 		return nil, err
@@ -42,18 +33,18 @@ func (s *Store) Status() ([]RunStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []RunStatus
+	var list []benchmark.RunStatus
 	for id, r := range runs {
-		list = append(list, RunStatus{Run: r.Run, Done: done[id], Seconds: seconds[id],
+		list = append(list, benchmark.RunStatus{Run: r.Run, Done: done[id], Seconds: seconds[id],
 			Working: r.owner.Valid && processes[r.owner.Int64].working(), Failure: r.failure})
 	}
-	slices.SortFunc(list, func(a, b RunStatus) int { return compareRuns(a.Run, b.Run) })
+	slices.SortFunc(list, func(a, b benchmark.RunStatus) int { return a.Run.Compare(b.Run) })
 	return list, nil
 }
 
 // storedRun is a row of the table of runs.
 type storedRun struct {
-	Run
+	benchmark.Run
 	owner   sql.NullInt64 // process
 	failure string
 }
@@ -68,14 +59,14 @@ func (s *Store) runs() (map[int64]storedRun, error) {
 			return err
 		}
 		runs[id] = r
-		return r.checkSize()
+		return r.CheckSize()
 	})
 	return runs, err
 }
 
 // storedProcess is a row of the table of processes.
 type storedProcess struct {
-	Process
+	benchmark.Process
 	presence
 }
 
@@ -92,18 +83,8 @@ func (s *Store) processes() (map[int64]storedProcess, error) {
 	return processes, err
 }
 
-// Done returns how many rounds of each run are there.
-func (s *Store) Done() (map[Run]int, error) {
-	list, err := s.Status()
-	done := map[Run]int{}
-	for _, r := range list {
-		done[r.Run] = r.Done
-	}
-	return done, err
-}
-
 // Settings returns what all runs of the file have in common.
-func (s *Store) Settings() (settings Settings, err error) {
+func (s *Store) Settings() (settings benchmark.Settings, err error) {
 	var text []byte
 	if err := s.db.QueryRow("SELECT value FROM settings").Scan(&text); err == sql.ErrNoRows {
 		return settings, nil // nobody has joined yet
@@ -111,7 +92,19 @@ func (s *Store) Settings() (settings Settings, err error) {
 		return settings, s.explain(err)
 	}
 	if err := json.Unmarshal(text, &settings); err != nil {
-		return settings, &StoreError{Path: s.path, Reason: "it is damaged: its settings cannot be read: " + err.Error(), Cause: err}
+		return settings, s.fail("it is damaged: its settings cannot be read: "+err.Error(), err)
 	}
 	return settings, nil
+}
+
+// Sets returns the data sets that were used.
+func (s *Store) Sets() (sets []benchmark.Set, err error) {
+	err = s.each("SELECT name, rows, features, fingerprint FROM sets", func(row *sql.Rows) error {
+		var set benchmark.Set
+		err := row.Scan(&set.Name, &set.Rows, &set.Features, &set.Fingerprint)
+		sets = append(sets, set)
+		return err
+	})
+	slices.SortFunc(sets, func(a, b benchmark.Set) int { return strings.Compare(a.Name, b.Name) })
+	return sets, err
 }

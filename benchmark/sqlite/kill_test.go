@@ -1,4 +1,4 @@
-package benchmark
+package sqlite
 
 import (
 	"bufio"
@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/benchmark/storetest"
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
@@ -24,9 +26,9 @@ func TestHelperProcess(t *testing.T) {
 		t.Skip("for other tests")
 	}
 	s := open(t, path)
-	join(t, s)
-	b := Bench{Store: s, Settings: tiny, Load: waves, Jobs: 2, Watch: func(Event) { fmt.Println("round") }}
-	if _, err := b.Run(context.Background(), tinyRuns(t, 0, 1)); err != nil {
+	storetest.Join(t, s)
+	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Load: storetest.Waves, Jobs: 2, Watch: func(benchmark.Event) { fmt.Println("round") }}
+	if _, err := b.Run(context.Background(), storetest.Runs(t, 0, 1)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -41,7 +43,7 @@ func helper(path string) *exec.Cmd {
 // TestKilled kills processes at work, with no chance to tidy up, until 20 have
 // died; the results are those of a process that was left alone.
 func TestKilled(t *testing.T) {
-	runs := tinyRuns(t, 0, 1)
+	runs := storetest.Runs(t, 0, 1)
 	want := do(t, newPath(t), runs, 1)
 	draw := rng.New(1, "kills")
 	path, kills, atWork := newPath(t), 0, 0
@@ -73,7 +75,7 @@ func TestKilled(t *testing.T) {
 			kills++
 		}
 		if finished || kills == 20 {
-			mustBeSame(t, fmt.Sprintf("after %d kills", kills), do(t, path, runs, 2), want)
+			storetest.MustBeSame(t, fmt.Sprintf("after %d kills", kills), do(t, path, runs, 2), want)
 			path = newPath(t)
 		}
 	}
@@ -83,7 +85,7 @@ func TestKilled(t *testing.T) {
 }
 
 func TestProcessesShareTheWork(t *testing.T) {
-	runs := tinyRuns(t, 0, 1)
+	runs := storetest.Runs(t, 0, 1)
 	want := do(t, newPath(t), runs, 1)
 	path := newPath(t)
 	first, second := helper(path), helper(path)
@@ -98,7 +100,7 @@ func TestProcessesShareTheWork(t *testing.T) {
 	if err := first.Wait(); err != nil {
 		t.Errorf("first: %v\n%s", err, &said[0])
 	}
-	mustBeSame(t, "two processes", outcomes(t, path), want)
+	storetest.MustBeSame(t, "two processes", outcomes(t, path), want)
 	rounds := [2]int{strings.Count(said[0].String(), "round\n"), strings.Count(said[1].String(), "round\n")}
 	if rounds[0]+rounds[1] != len(want) {
 		t.Errorf("%d and %d rounds were computed, there are %d", rounds[0], rounds[1], len(want))

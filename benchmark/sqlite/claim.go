@@ -1,4 +1,4 @@
-package benchmark
+package sqlite
 
 import (
 	"cmp"
@@ -9,16 +9,9 @@ import (
 	"os"
 	"syscall"
 	"time"
-)
 
-// Process is who works on a results file: where results come from.
-type Process struct {
-	Version  string // of the program
-	Revision string // of its source
-	Platform string
-	CPU      string
-	SIMD     string // the instruction set in use
-}
+	"github.com/nextbatch/nextbatch/benchmark"
+)
 
 // A process tells every few seconds that it is alive. One that has not done so
 // for the time of a lease has lost its claims.
@@ -30,13 +23,13 @@ const (
 // Join makes this process known, with settings that must be those of the file. It
 // keeps telling that the process is alive until the returned function is called,
 // which gives all claims back.
-func (s *Store) Join(p Process, settings Settings) (leave func() error, err error) {
+func (s *Store) Join(p benchmark.Process, settings benchmark.Settings) (leave func() error, err error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
 	}
 	err = s.write(func(tx *sql.Tx) error {
-		if err := s.agree(tx, settings.text()); err != nil {
+		if err := s.agree(tx, settings.Text()); err != nil {
 			return err
 		}
 		row, err := tx.Exec(`INSERT INTO processes (host, pid, version, revision, platform, cpu, simd, started, seen)
@@ -72,7 +65,7 @@ func (s *Store) settle() error {
 	if err = s.explain(err); err == nil {
 		return nil
 	}
-	at := (*StoreError)(nil)
+	at := (*benchmark.StoreError)(nil)
 	if errors.As(err, &at) {
 		at.Advice = fmt.Sprintf("the last rounds lie in %s-wal, which belongs to it: keep both, make room, and run the command again", s.path)
 	}
@@ -89,7 +82,7 @@ func (s *Store) agree(tx *sql.Tx, ours string) error {
 		return err
 	}
 	if theirs != ours {
-		return &StoreError{Path: s.path, Reason: "its runs have the settings " + theirs + ", not " + ours, Advice: "use these or another file"}
+		return &benchmark.StoreError{Store: storeName(s.path), Reason: "its runs have the settings " + theirs + ", not " + ours, Advice: "use these or another file"}
 	}
 	return nil
 }
@@ -112,17 +105,17 @@ func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
 
 // CheckSet keeps size and fingerprint of a data set, or compares them with those
 // that are there.
-func (s *Store) CheckSet(name string, rows, features int, fingerprint string) error {
+func (s *Store) CheckSet(set benchmark.Set) error {
 	return s.write(func(tx *sql.Tx) error {
-		_, err := tx.Exec("INSERT INTO sets VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", name, rows, features, fingerprint)
+		_, err := tx.Exec("INSERT INTO sets VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", set.Name, set.Rows, set.Features, set.Fingerprint)
 		if err != nil {
 			return err
 		}
 		var theirs string
-		if err := tx.QueryRow("SELECT fingerprint FROM sets WHERE name = ?", name).Scan(&theirs); err != nil {
+		if err := tx.QueryRow("SELECT fingerprint FROM sets WHERE name = ?", set.Name).Scan(&theirs); err != nil {
 			return err
 		}
-		if theirs != fingerprint {
+		if theirs != set.Fingerprint {
 			return fmt.Errorf("it has changed: its runs in %s saw other numbers; bring the old file back, or use another results file", s.path)
 		}
 		return nil
@@ -130,7 +123,12 @@ func (s *Store) CheckSet(name string, rows, features int, fingerprint string) er
 }
 
 // Plan makes the runs known to all who look at the file.
-func (s *Store) Plan(runs []Run) error {
+func (s *Store) Plan(runs []benchmark.Run) error {
+	for _, r := range runs {
+		if err := r.CheckSize(); err != nil {
+			return err
+		}
+	}
 	return s.write(func(tx *sql.Tx) error {
 		insert, err := tx.Prepare(`INSERT INTO runs (dataset, activation, spec, compat, batch, rounds, split)
 			VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`)
@@ -146,50 +144,37 @@ func (s *Store) Plan(runs []Run) error {
 	})
 }
 
-// Claim is the right to work on a run, until it is lost to another process.
-type Claim struct {
-	id   int64
-	Run  Run
-	Done []Record // its rounds so far
-}
-
-// Why a run cannot be claimed or written.
-var (
-	ErrFinished = errors.New("the run is finished")
-	ErrTaken    = errors.New("another process is at work on the run")
-)
-
-// Claim takes a planned run that nobody else is at work on: ErrFinished and
-// ErrTaken say that there is nothing to do. A process may take its own claims again.
-func (s *Store) Claim(run Run) (*Claim, error) {
-	c := &Claim{Run: run}
+// Claim takes a planned run that nobody else is at work on: benchmark.ErrFinished and
+// benchmark.ErrTaken say that there is nothing to do. A process may take its own claims again.
+func (s *Store) Claim(run benchmark.Run) (*benchmark.Claim, error) {
+	c := &benchmark.Claim{Run: run}
 	err := s.write(func(tx *sql.Tx) error {
 		var owner sql.NullInt64
 		var last sql.NullInt64
 		err := tx.QueryRow(`SELECT id, owner, (SELECT max(round) FROM rounds WHERE run = id) FROM runs
 			WHERE dataset = ? AND activation = ? AND spec = ? AND compat = ? AND batch = ? AND rounds = ? AND split = ?`,
-			run.DataSet, run.Activation, run.Spec, run.Compat, run.BatchSize, run.Rounds, run.Split).Scan(&c.id, &owner, &last)
+			run.DataSet, run.Activation, run.Spec, run.Compat, run.BatchSize, run.Rounds, run.Split).Scan(&c.Key, &owner, &last)
 		switch {
 		case err != nil:
 			return err
 		case last.Valid && int(last.Int64) == run.Rounds:
-			return ErrFinished
+			return benchmark.ErrFinished
 		case owner.Valid:
 			if held, err := s.held(tx, owner.Int64); held || err != nil {
-				return cmp.Or(err, ErrTaken)
+				return cmp.Or(err, benchmark.ErrTaken)
 			}
 		}
-		_, err = tx.Exec("UPDATE runs SET owner = ?, error = NULL WHERE id = ?", s.process, c.id)
+		_, err = tx.Exec("UPDATE runs SET owner = ?, error = NULL WHERE id = ?", s.process, c.Key)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	rounds, err := s.rounds("WHERE run = ?", c.id)
+	rounds, err := s.rounds("WHERE run = ?", c.Key)
 	if err != nil {
 		return nil, err
 	}
-	c.Done, err = s.records(rounds, map[int64]storedRun{c.id: {Run: run}})
+	c.Done, err = s.records(rounds, map[int64]storedRun{c.Key: {Run: run}})
 	return c, err
 }
 
@@ -229,33 +214,33 @@ func alive(pid int) bool {
 	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// own fails with ErrTaken unless the claim is still ours.
-func (s *Store) own(tx *sql.Tx, c *Claim) error {
+// own fails with benchmark.ErrTaken unless the claim is still ours.
+func (s *Store) own(tx *sql.Tx, c *benchmark.Claim) error {
 	var owner sql.NullInt64
-	if err := tx.QueryRow("SELECT owner FROM runs WHERE id = ?", c.id).Scan(&owner); err != nil {
+	if err := tx.QueryRow("SELECT owner FROM runs WHERE id = ?", c.Key).Scan(&owner); err != nil {
 		return err
 	}
 	if !owner.Valid || owner.Int64 != s.process {
-		return ErrTaken
+		return benchmark.ErrTaken
 	}
 	return nil
 }
 
 // Release gives a claim back; what went wrong with the run, if anything, is kept
 // until it is claimed again.
-func (s *Store) Release(c *Claim, failure error) error {
+func (s *Store) Release(c *benchmark.Claim, failure error) error {
 	var text sql.NullString
 	if failure != nil {
 		text = sql.NullString{String: failure.Error(), Valid: true}
 	}
 	return s.write(func(tx *sql.Tx) error {
-		_, err := tx.Exec("UPDATE runs SET owner = NULL, error = ? WHERE id = ? AND owner = ?", text, c.id, s.process)
+		_, err := tx.Exec("UPDATE runs SET owner = NULL, error = ? WHERE id = ? AND owner = ?", text, c.Key, s.process)
 		return err
 	})
 }
 
 // Fail keeps what went wrong with runs that nobody has claimed, until they are.
-func (s *Store) Fail(runs []Run, failure error) error {
+func (s *Store) Fail(runs []benchmark.Run, failure error) error {
 	return s.write(func(tx *sql.Tx) error {
 		update, err := tx.Prepare(`UPDATE runs SET error = ? WHERE owner IS NULL
 			AND dataset = ? AND activation = ? AND spec = ? AND compat = ? AND batch = ? AND rounds = ? AND split = ?`)

@@ -1,21 +1,22 @@
-package benchmark
+package sqlite
 
 import (
 	"cmp"
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/nextbatch/nextbatch/benchmark"
 )
 
 // Append writes the next round of a claimed run. It is ErrTaken if another
 // process has taken the run over.
-func (s *Store) Append(c *Claim, r Record) error {
-	if err := r.checkNumbers(); err != nil {
+func (s *Store) Append(c *benchmark.Claim, r benchmark.Record) error {
+	if err := r.Round.Check(); err != nil {
 		return fmt.Errorf("%v: %w", c.Run, err)
 	}
 	warnings, err := json.Marshal(append([]string{}, r.Warnings...))
@@ -30,7 +31,7 @@ func (s *Store) Append(c *Claim, r Record) error {
 				training, features, selection, testing, elapsed,
 				effective_dimension, fallbacks, picked, warnings, threads, process, finished)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			c.id, r.Round.Round, r.Labels, orNull(r.Test.MAE), orNull(r.Test.RMSE), orNull(r.Test.MaxE), orNull(r.Test.Q95), orNull(r.Test.Q99),
+			c.Key, r.Round.Round, r.Labels, orNull(r.Test.MAE), orNull(r.Test.RMSE), orNull(r.Test.MaxE), orNull(r.Test.Q95), orNull(r.Test.Q99),
 			r.Training, r.Features, r.Selection, r.Testing, r.Elapsed,
 			orNull(r.EffectiveDimension), r.Fallbacks, packRows(r.Picked), string(warnings), r.Threads, s.process, now())
 		return err
@@ -69,7 +70,7 @@ func unpackRows(packed []byte) ([]int, error) {
 // storedRound is a row of the table of rounds, whose keys are still to be looked up.
 type storedRound struct {
 	run, process int64
-	Record
+	benchmark.Record
 }
 
 // rounds returns those of one run, or of all.
@@ -102,32 +103,32 @@ func scanRound(row *sql.Rows) (r storedRound, err error) {
 	if err := json.Unmarshal(warnings, &r.Warnings); err != nil {
 		return r, fmt.Errorf("the warnings of a round: %w", err)
 	}
-	return r, r.checkNumbers()
+	return r, r.Round.Check()
 }
 
 // records puts the runs and the processes of rounds in the place of their keys.
-func (s *Store) records(rounds []storedRound, runs map[int64]storedRun) ([]Record, error) {
+func (s *Store) records(rounds []storedRound, runs map[int64]storedRun) ([]benchmark.Record, error) {
 	processes, err := s.processes()
 	if err != nil {
 		return nil, err
 	}
-	records := make([]Record, len(rounds))
+	records := make([]benchmark.Record, len(rounds))
 	for i, r := range rounds {
 		run, known := runs[r.run]
 		if !known {
-			return nil, &StoreError{Path: s.path, Reason: "it is damaged: a round belongs to no run"}
+			return nil, s.fail("it is damaged: a round belongs to no run", nil)
 		}
 		r.Run, r.By = run.Run, processes[r.process].Process
 		records[i] = r.Record
 	}
-	slices.SortStableFunc(records, func(a, b Record) int {
-		return cmp.Or(compareRuns(a.Run, b.Run), cmp.Compare(a.Round.Round, b.Round.Round))
+	slices.SortStableFunc(records, func(a, b benchmark.Record) int {
+		return cmp.Or(a.Run.Compare(b.Run), cmp.Compare(a.Round.Round, b.Round.Round))
 	})
 	return records, nil
 }
 
 // Records returns all rounds in the file, ordered by run and round.
-func (s *Store) Records() ([]Record, error) {
+func (s *Store) Records() ([]benchmark.Record, error) {
 	rounds, err := s.rounds("")
 	if err != nil {
 		return nil, err
@@ -137,24 +138,4 @@ func (s *Store) Records() ([]Record, error) {
 		return nil, err
 	}
 	return s.records(rounds, runs)
-}
-
-// Results returns all rounds in the file, without what only a resumed run needs.
-func (s *Store) Results() (Results, error) {
-	records, err := s.Records()
-	results := make(Results, len(records))
-	for i, r := range records {
-		results[i] = r.Round
-	}
-	return results, err
-}
-
-// ReadResults returns all rounds in a results file, also while others work on it.
-func ReadResults(path string) (Results, error) {
-	s, err := OpenReadOnly(path)
-	if err != nil {
-		return nil, err
-	}
-	results, err := s.Results()
-	return results, errors.Join(err, s.Close())
 }

@@ -1,4 +1,6 @@
-package benchmark
+// Package sqlite keeps the results of the benchmark in a file, an SQLite database.
+// Several processes of one machine may work on one file.
+package sqlite
 
 import (
 	"bytes"
@@ -15,9 +17,11 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// Store is a results file. Several processes may work on one at the same time,
+// Store is a results file, a benchmark.Store. Several processes may work on one at the same time,
 // on one machine; a Store may be used from several goroutines.
 type Store struct {
 	path    string
@@ -81,7 +85,7 @@ func inspect(path string, whole bool) (fresh bool, err error) {
 	case err != nil && err != io.ErrUnexpectedEOF:
 		return false, err
 	case n < len(header) || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
-		return false, &StoreError{Path: path, Reason: "it is no results file"}
+		return false, &benchmark.StoreError{Store: storeName(path), Reason: "it is no results file"}
 	}
 	s, err := connectToRead(path)
 	if err != nil {
@@ -108,9 +112,9 @@ func (s *Store) check() (fresh bool, err error) {
 	case tables == 0:
 		return true, nil
 	case application != applicationID:
-		return false, &StoreError{Path: s.path, Reason: "it is a database of another program"}
+		return false, s.fail("it is a database of another program", nil)
 	case version != schemaVersion:
-		return false, &StoreError{Path: s.path, Reason: fmt.Sprintf("it has version %d, this program works with version %d", version, schemaVersion)}
+		return false, s.fail(fmt.Sprintf("it has version %d, this program works with version %d", version, schemaVersion), nil)
 	}
 	return false, s.checkSchema()
 }
@@ -136,7 +140,7 @@ func (s *Store) checkSchema() error {
 		return nil
 	})
 	if err == nil && len(missing) > 0 {
-		err = &StoreError{Path: s.path, Reason: "it is damaged: a table is missing"}
+		err = s.fail("it is damaged: a table is missing", nil)
 	}
 	return err
 }
@@ -148,7 +152,7 @@ func (s *Store) checkPages() error {
 		return s.explain(err)
 	}
 	if verdict != "ok" {
-		return &StoreError{Path: s.path, Reason: "it is damaged: " + verdict}
+		return s.fail("it is damaged: "+verdict, nil)
 	}
 	return nil
 }
@@ -246,10 +250,10 @@ func (s *Store) each(query string, row func(*sql.Rows) error, args ...any) error
 	const smallest = 8 // bytes of a row, at least
 	for most := bytes / smallest; rows.Next(); most-- {
 		if err := row(rows); err != nil {
-			return &StoreError{Path: s.path, Reason: "it is damaged: " + inPlainWords(err), Cause: err}
+			return s.fail("it is damaged: "+inPlainWords(err), err)
 		}
 		if most <= 0 {
-			return &StoreError{Path: s.path, Reason: "it is damaged: its pages lead in circles"}
+			return s.fail("it is damaged: its pages lead in circles", nil)
 		}
 	}
 	return s.explain(rows.Err())
@@ -264,24 +268,12 @@ func inPlainWords(err error) string {
 	return err.Error()
 }
 
-// StoreError says why a results file cannot be used.
-type StoreError struct {
-	Path   string
-	Reason string
-	Advice string
-	Full   bool // there is no room to write
-	Cause  error
+// fail is an error of the file.
+func (s *Store) fail(reason string, cause error) error {
+	return &benchmark.StoreError{Store: storeName(s.path), Reason: reason, Cause: cause}
 }
 
-func (e *StoreError) Error() string {
-	text := fmt.Sprintf("results file %s: %s", e.Path, e.Reason)
-	if e.Advice != "" {
-		text += "; " + e.Advice
-	}
-	return text
-}
-
-func (e *StoreError) Unwrap() error { return e.Cause }
+func storeName(path string) string { return "results file " + path }
 
 // explain says in plain words what SQLite complains about.
 func (s *Store) explain(err error) error {
@@ -289,7 +281,7 @@ func (s *Store) explain(err error) error {
 	if !errors.As(err, &at) {
 		return err
 	}
-	e := &StoreError{Path: s.path, Reason: at.Error(), Cause: err}
+	e := &benchmark.StoreError{Store: storeName(s.path), Reason: at.Error(), Cause: err}
 	switch at.Code() & 0xff { // the rest is detail
 	case sqlite3.SQLITE_FULL:
 		e.Full, e.Reason = true, "there is no room left to write"

@@ -1,4 +1,4 @@
-package benchmark
+package sqlite
 
 // The results file is an SQLite database that other programs may read:
 //

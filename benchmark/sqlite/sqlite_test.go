@@ -1,4 +1,4 @@
-package benchmark
+package sqlite
 
 import (
 	"bytes"
@@ -6,22 +6,60 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/benchmark/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-func TestClaims(t *testing.T) {
-	runs := tinyRuns(t, 0)
+func TestStore(t *testing.T) {
+	storetest.Test(t, func(t testing.TB) storetest.Opener {
+		path := newPath(t)
+		return func(t testing.TB) benchmark.Store { return open(t, path) }
+	})
+}
+
+func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "results.db") }
+
+func open(t testing.TB, path string) *Store {
+	t.Helper()
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// do does the runs in a file and returns the outcome of each round.
+func do(t testing.TB, path string, runs []benchmark.Run, jobs int) []string {
+	t.Helper()
+	return storetest.Do(t, open(t, path), runs, jobs)
+}
+
+// outcomes are those in a file.
+func outcomes(t testing.TB, path string) []string {
+	t.Helper()
+	s, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	return storetest.Outcomes(t, s)
+}
+
+// TestLostClaims lets a process look dead, here and on another machine.
+func TestLostClaims(t *testing.T) {
+	runs := storetest.Runs(t, 0)
 	path := newPath(t)
 	a, b := open(t, path), open(t, path)
-	join(t, a)
-	join(t, b)
+	storetest.Join(t, a)
+	storetest.Join(t, b)
 	if err := a.Plan(runs); err != nil {
 		t.Fatal(err)
 	}
@@ -29,25 +67,25 @@ func TestClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Claim(runs[0]); err != ErrTaken {
+	if _, err := b.Claim(runs[0]); err != benchmark.ErrTaken {
 		t.Errorf("a run with an owner: %v", err)
 	}
 	// The owner's machine is another one, and it was just seen; then long ago.
 	exec1(t, a, "UPDATE processes SET host = 'elsewhere', pid = 1 WHERE id = ?", a.process)
-	if _, err := b.Claim(runs[0]); err != ErrTaken {
+	if _, err := b.Claim(runs[0]); err != benchmark.ErrTaken {
 		t.Errorf("a run with an owner elsewhere: %v", err)
 	}
 	exec1(t, a, "UPDATE processes SET seen = seen - ? WHERE id = ?", 2*lease.Milliseconds(), a.process)
 	if _, err := b.Claim(runs[0]); err != nil {
 		t.Errorf("a run whose owner was not seen for long: %v", err)
 	}
-	if err := a.Append(claim, Record{}); err != ErrTaken {
+	if err := a.Append(claim, benchmark.Record{}); err != benchmark.ErrTaken {
 		t.Errorf("a round of a run that was lost: %v", err)
 	}
 	if err := a.Release(claim, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Claim(runs[0]); err != ErrTaken {
+	if _, err := a.Claim(runs[0]); err != benchmark.ErrTaken {
 		t.Errorf("a loser gave the winner's claim back: %v", err)
 	}
 }
@@ -59,63 +97,24 @@ func exec1(t testing.TB, s *Store, text string, args ...any) {
 	}
 }
 
-// What is written comes back, also numbers that SQL has no word for.
-func TestRecordsComeBack(t *testing.T) {
+func TestDataMustBeThoseOfTheFile(t *testing.T) {
 	path := newPath(t)
+	do(t, path, storetest.Runs(t, 0)[:1], 1)
 	s := open(t, path)
-	join(t, s)
-	run := tinyRuns(t, 4)[2]
-	if err := s.Plan([]Run{run, run}); err != nil {
-		t.Fatal(err)
-	}
-	claim, err := s.Claim(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := Record{Round: Round{Run: run, Labels: 7, Training: 0.25, EffectiveDimension: math.NaN()}, Picked: []int{5, 0, 499999}, Warnings: []string{"σ"}, Threads: 2}
-	r.Test.RMSE, r.Test.MaxE, r.Test.Q95 = math.NaN(), math.Inf(1), 1.0/3
-	if err := s.Append(claim, r); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Append(claim, r); err == nil {
-		t.Error("a round was written twice")
-	}
-	back, err := s.Records()
-	if err != nil || len(back) != 1 {
-		t.Fatalf("%d rounds, %v", len(back), err)
-	}
-	got := back[0]
-	if !math.IsNaN(got.Test.RMSE) || !math.IsNaN(got.EffectiveDimension) || got.Test.MaxE != math.Inf(1) || got.Test.Q95 != 1.0/3 {
-		t.Errorf("metrics %+v", got.Test)
-	}
-	if got.Run != run || got.Picked[2] != 499999 || got.Warnings[0] != "σ" || got.Training != 0.25 || got.Threads != 2 {
-		t.Errorf("got %+v", got)
-	}
-}
-
-func TestSettingsAndDataMustBeThoseOfTheFile(t *testing.T) {
-	path := newPath(t)
-	do(t, path, tinyRuns(t, 0)[:1], 1)
-	s := open(t, path)
-	other := tiny
-	other.Epochs++
-	if _, err := s.Join(Process{}, other); err == nil || !strings.Contains(err.Error(), `"epochs":21`) {
-		t.Errorf("other settings: %v", err)
-	}
-	join(t, s)
-	b := Bench{Store: s, Settings: tiny, Jobs: 1, Load: func(string) (*dataset.Regression, error) {
-		d, err := waves("")
+	storetest.Join(t, s)
+	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Jobs: 1, Load: func(string) (*dataset.Regression, error) {
+		d, err := storetest.Waves("")
 		d.Y[17]++
 		return d, err
 	}}
 	before := outcomes(t, path)
 	var told []string
-	b.Watch = func(e Event) { told = append(told, fmt.Sprint(e.Failed)) }
-	summary, err := b.Run(context.Background(), tinyRuns(t, 1))
-	if err != nil || summary != (Summary{Failed: 5}) || len(told) != 1 || !strings.Contains(told[0], "data set waves: it has changed") {
+	b.Watch = func(e benchmark.Event) { told = append(told, fmt.Sprint(e.Failed)) }
+	summary, err := b.Run(context.Background(), storetest.Runs(t, 1))
+	if err != nil || summary != (benchmark.Summary{Failed: 5}) || len(told) != 1 || !strings.Contains(told[0], "data set waves: it has changed") {
 		t.Errorf("other data: %+v, %q, error %v", summary, told, err)
 	}
-	mustBeSame(t, "after a refusal", outcomes(t, path), before)
+	storetest.MustBeSame(t, "after a refusal", outcomes(t, path), before)
 }
 
 // A folder that cannot be written has no room for the files that SQLite wants.
@@ -124,7 +123,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		t.Skip("every folder can be written")
 	}
 	path := newPath(t)
-	do(t, path, tinyRuns(t, 0)[:1], 1)
+	do(t, path, storetest.Runs(t, 0)[:1], 1)
 	if err := os.Chmod(filepath.Dir(path), 0o555); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +139,7 @@ func TestReadOnlyFolder(t *testing.T) {
 }
 
 // madeFile returns the bytes of a results file with finished runs.
-func madeFile(t testing.TB, runs []Run) []byte {
+func madeFile(t testing.TB, runs []benchmark.Run) []byte {
 	t.Helper()
 	path := newPath(t)
 	do(t, path, runs, 1)
@@ -154,7 +153,7 @@ func madeFile(t testing.TB, runs []Run) []byte {
 }
 
 func TestDamagedFilesStayAsTheyAre(t *testing.T) {
-	raw := madeFile(t, tinyRuns(t, 0))
+	raw := madeFile(t, storetest.Runs(t, 0))
 	spoilt := func(from, to int) []byte {
 		b := bytes.Clone(raw)
 		for i := from; i < to; i++ {
@@ -181,7 +180,7 @@ func TestDamagedFilesStayAsTheyAre(t *testing.T) {
 		} else if !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", name, err)
 		}
-		if _, err := ReadResults(path); err == nil || !strings.Contains(err.Error(), path) {
+		if err := readAll(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: reading it gives the error %v", name, err)
 		}
 		if after, _ := os.ReadFile(path); !bytes.Equal(after, content) {
@@ -196,7 +195,7 @@ func TestDamagedFilesStayAsTheyAre(t *testing.T) {
 // To look at a file does not mean to read all of it first: what is not damaged can
 // be read.
 func TestOpeningReadsNotTheWholeFile(t *testing.T) {
-	path, raw := newPath(t), madeFile(t, tinyRuns(t, 0))
+	path, raw := newPath(t), madeFile(t, storetest.Runs(t, 0))
 	for i := len(raw) - 4096; i < len(raw); i++ { // the last page, which holds rounds
 		raw[i] ^= 0xa5
 	}
@@ -208,7 +207,7 @@ func TestOpeningReadsNotTheWholeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if settings, err := s.Settings(); err != nil || settings.Epochs != tiny.Epochs {
+	if settings, err := s.Settings(); err != nil || settings.Epochs != storetest.Settings().Epochs {
 		t.Errorf("%+v, %v", settings, err)
 	}
 	if _, err := s.Records(); err == nil || !strings.Contains(err.Error(), "damaged") {
@@ -221,7 +220,7 @@ func TestOpeningReadsNotTheWholeFile(t *testing.T) {
 
 // A file that somebody has tampered with is refused in plain words.
 func TestHostileFiles(t *testing.T) {
-	raw := madeFile(t, tinyRuns(t, 0)[:1])
+	raw := madeFile(t, storetest.Runs(t, 0)[:1])
 	for change, want := range map[string]string{
 		"UPDATE rounds SET elapsed = 9e999":              "a round took +Inf seconds",
 		"UPDATE rounds SET elapsed = 1e308":              "seconds",
@@ -245,7 +244,7 @@ func TestHostileFiles(t *testing.T) {
 		}
 		tamper(t, path, change)
 		err := readAll(path)
-		if at := (*StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "sql:") {
+		if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "sql:") {
 			t.Errorf("%s: %v", change, err)
 		}
 	}
@@ -260,7 +259,7 @@ func readAll(path string) error {
 	_, err1 := s.Status()
 	_, err2 := s.Records()
 	_, err3 := s.Settings()
-	_, err4 := s.StandIns()
+	_, err4 := s.Sets()
 	return errors.Join(err1, err2, err3, err4, s.Close())
 }
 
@@ -286,26 +285,6 @@ func TestReadingHasAnEnd(t *testing.T) {
 	}
 }
 
-// Times that are no times never get into a file.
-func TestAppendRefusesEndlessTimes(t *testing.T) {
-	s := open(t, newPath(t))
-	join(t, s)
-	run := tinyRuns(t, 0)[0]
-	if err := s.Plan([]Run{run}); err != nil {
-		t.Fatal(err)
-	}
-	claim, err := s.Claim(run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, seconds := range []float64{math.Inf(1), math.NaN(), -1, 1e300} {
-		err := s.Append(claim, Record{Round: Round{Run: run, Elapsed: seconds}})
-		if err == nil || !strings.Contains(err.Error(), "seconds") {
-			t.Errorf("%v seconds: %v", seconds, err)
-		}
-	}
-}
-
 // foreign returns a database of another program.
 func foreign(t *testing.T) []byte {
 	t.Helper()
@@ -327,11 +306,11 @@ func foreign(t *testing.T) []byte {
 
 // A file that may not grow any more behaves as one on a full disk.
 func TestNoRoomLeft(t *testing.T) {
-	runs := tinyRuns(t, 0, 1)
+	runs := storetest.Runs(t, 0, 1)
 	want := do(t, newPath(t), runs, 1)
 	path := newPath(t)
 	s := open(t, path)
-	join(t, s)
+	storetest.Join(t, s)
 	if err := s.Plan(runs); err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +318,7 @@ func TestNoRoomLeft(t *testing.T) {
 	if err := s.db.QueryRow("PRAGMA page_count").Scan(&pages); err != nil {
 		t.Fatal(err)
 	}
-	b := Bench{Store: s, Settings: tiny, Load: waves, Jobs: 2}
+	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Load: storetest.Waves, Jobs: 2}
 	limit := func(pages int) {
 		var now int
 		if err := s.db.QueryRow(fmt.Sprint("PRAGMA max_page_count = ", pages)).Scan(&now); err != nil {
@@ -357,12 +336,12 @@ func TestNoRoomLeft(t *testing.T) {
 	if _, err := b.Run(context.Background(), runs); err != nil {
 		t.Fatal(err)
 	}
-	mustBeSame(t, "with room again", outcomes(t, path), want)
+	storetest.MustBeSame(t, "with room again", outcomes(t, path), want)
 }
 
 func mustBeFull(t *testing.T, err error) {
 	t.Helper()
-	if at := (*StoreError)(nil); !errors.As(err, &at) || !at.Full || !strings.Contains(err.Error(), "no room") {
+	if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !at.Full || !strings.Contains(err.Error(), "no room") {
 		t.Fatalf("a full disk: %v", err)
 	}
 }
@@ -373,12 +352,12 @@ func TestRoundsDoNotStayInTheLog(t *testing.T) {
 	disk := smallDisk(t)
 	path := filepath.Join(disk, "results.db")
 	s := open(t, path)
-	leave, err := s.Join(Process{}, tiny)
+	leave, err := s.Join(benchmark.Process{}, storetest.Settings())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := Bench{Store: s, Settings: tiny, Load: waves, Jobs: 1}
-	if _, err := b.Run(context.Background(), tinyRuns(t, 0)[:1]); err != nil {
+	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Load: storetest.Waves, Jobs: 1}
+	if _, err := b.Run(context.Background(), storetest.Runs(t, 0)[:1]); err != nil {
 		t.Fatal(err)
 	}
 	stuffing := filepath.Join(disk, "stuffing")
@@ -391,7 +370,7 @@ func TestRoundsDoNotStayInTheLog(t *testing.T) {
 	if err := os.Remove(stuffing); err != nil {
 		t.Fatal(err)
 	}
-	if leave, err = s.Join(Process{}, tiny); err != nil {
+	if leave, err = s.Join(benchmark.Process{}, storetest.Settings()); err != nil {
 		t.Fatal(err)
 	}
 	if err := leave(); err != nil {
@@ -413,7 +392,7 @@ func TestNoRoomForAFile(t *testing.T) {
 		_ = s.Close()
 		t.Fatal("it was made")
 	}
-	if at := (*StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), "room") && !strings.Contains(err.Error(), "full") {
+	if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), "room") && !strings.Contains(err.Error(), "full") {
 		t.Error(err)
 	}
 }
@@ -432,11 +411,11 @@ func smallDisk(t *testing.T) string {
 // TestFullDisk has a disk of its own, where the machine allows to mount one.
 func TestFullDisk(t *testing.T) {
 	disk := smallDisk(t)
-	runs := tinyRuns(t, 0)
+	runs := storetest.Runs(t, 0)
 	path := filepath.Join(disk, "results.db")
 	s := open(t, path)
-	join(t, s)
-	b := Bench{Store: s, Settings: tiny, Load: waves, Jobs: 1}
+	storetest.Join(t, s)
+	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Load: storetest.Waves, Jobs: 1}
 	if _, err := b.Run(context.Background(), runs[:1]); err != nil {
 		t.Fatal(err)
 	}
@@ -450,9 +429,9 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Remove(stuffing); err != nil {
 		t.Fatal(err)
 	}
-	mustBeSame(t, "after", outcomes(t, path)[:len(before)], before)
+	storetest.MustBeSame(t, "after", outcomes(t, path)[:len(before)], before)
 	if _, err := b.Run(context.Background(), runs); err != nil {
 		t.Fatal(err)
 	}
-	mustBeSame(t, "with room again", outcomes(t, path), do(t, newPath(t), runs, 1))
+	storetest.MustBeSame(t, "with room again", outcomes(t, path), do(t, newPath(t), runs, 1))
 }
