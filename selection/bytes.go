@@ -33,10 +33,12 @@ import (
 const (
 	leastByteCols = 64   // features from which on bytes pay
 	mostByteCols  = 8192 // beyond, sums might not fit into 32 bits
-	leastByteRows = 2048 // rows of the pool from which on they do
 	largestByte   = 127
 	leastRounded  = 1e-140 // rows and vectors with nothing larger are not rounded
 )
+
+// leastByteRows is from how many rows of the pool on bytes pay; tests change it.
+var leastByteRows = 2048
 
 // byteRows are rows, rounded.
 type byteRows struct {
