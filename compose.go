@@ -33,14 +33,14 @@ func newComposer(ctx context.Context, spec spec.Spec, p Problem) *composer {
 // the other one is nil.
 func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	before, after := c.cut()
-	if len(after) == 0 && !c.spec.Method.Info().Noise {
+	if len(after) == 0 && !c.spec.Method.Info().Noise && !c.keepsDigits() {
 		narrow, err := withoutNoise(c, c.base32, before)
 		if err != nil {
 			return nil, nil, err
 		}
 		return narrow[0], nil, nil
 	}
-	c.train64 = matrix.Converted[float64](c.problem.Train)
+	c.train64 = trainIn[float64](c.problem)
 	wide, err := c.widened(before)
 	for i, t := range after {
 		if err != nil {
@@ -55,6 +55,12 @@ func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], err
 		return nil, nil, err
 	}
 	return nil, wide[0], nil
+}
+
+// keepsDigits says that the method computes in float64, and that the rows have
+// digits which float32 does not hold.
+func (c *composer) keepsDigits() bool {
+	return c.spec.Method == spec.FrankWolfe && c.problem.Exact.Pool.Rows > 0
 }
 
 // cut returns the transformations before the first one with σ² in it, and the
@@ -102,7 +108,7 @@ func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Ker
 		}
 		members[i] = k
 	}
-	train := matrix.Converted[T](c.problem.Train)
+	train := trainIn[T](c.problem)
 	for step, t := range list {
 		var err error
 		members, err = forMembers(c, members, t, func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error) {
@@ -113,6 +119,14 @@ func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Ker
 		}
 	}
 	return members, nil
+}
+
+// trainIn returns the labelled rows in one kind of numbers.
+func trainIn[T matrix.Float](p Problem) matrix.Dense[T] {
+	if exact, ok := any(p.Exact.Train).(matrix.Dense[T]); ok && p.Exact.Pool.Rows > 0 {
+		return exact
+	}
+	return matrix.Converted[T](p.Train)
 }
 
 // forMembers applies a transformation to the kernel of each member; ens leaves

@@ -25,7 +25,7 @@ const mostWritten = 1 << 16
 // does not matter. The rows are scaled as those of the problem. A kernel without
 // features, or with too many, is an error. The context is looked at once a block
 // of rows.
-func Features(ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[float32]) (Numbers, error) {
+func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T]) (Numbers, error) {
 	narrow, wide, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
 	if err != nil {
 		return Numbers{}, err
@@ -34,7 +34,7 @@ func Features(ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[
 		f, err := featuresOf(ctx, spec, wide, matrix.Converted[float64](rows))
 		return Numbers{Double: f}, err
 	}
-	f, err := featuresOf(ctx, spec, narrow, rows)
+	f, err := featuresOf(ctx, spec, narrow, matrix.Converted[float32](rows))
 	return Numbers{Single: f}, err
 }
 
@@ -80,7 +80,7 @@ func featuresOf[T matrix.Float](ctx context.Context, spec spec.Spec, k kernel.Ke
 // Gram returns the values of the spec's kernel for the rows of a and b; its
 // method matters only in that one with σ² in it computes in float64. The context
 // is looked at once a block of rows.
-func Gram(ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[float32]) (Numbers, error) {
+func Gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[T]) (Numbers, error) {
 	narrow, wide, err := kernelOf(ctx, spec, p, a.Rows+b.Rows)
 	if err != nil {
 		return Numbers{}, err
@@ -89,7 +89,7 @@ func Gram(ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[floa
 		m, err := gramOf(ctx, wide, matrix.Converted[float64](a), matrix.Converted[float64](b))
 		return Numbers{Double: m}, err
 	}
-	m, err := gramOf(ctx, narrow, a, b)
+	m, err := gramOf(ctx, narrow, matrix.Converted[float32](a), matrix.Converted[float32](b))
 	return Numbers{Single: m}, err
 }
 

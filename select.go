@@ -25,6 +25,10 @@ type Problem struct {
 	// networks saw them (see network.Regressor.Inputs); with the kernel
 	// "features", the user's own features.
 	Train, Pool matrix.Dense[float32]
+	// Exact holds the rows of Train, Pool and Target.Rows in float64, where the
+	// caller has the user's own features so. What computes in float64 takes them
+	// from here, see ComputesInDouble. Empty, it takes Train, Pool and Target.Rows.
+	Exact Exact
 	// Labels are those of Train, standardised. Only acs-rf-hyper looks at them.
 	Labels []float64
 
@@ -39,6 +43,34 @@ type Problem struct {
 	// Progress is called now and then, from the goroutine that called Select,
 	// unless it is nil.
 	Progress func(Progress)
+}
+
+// Exact are rows in float64. Each matrix has the shape of its counterpart in a
+// Problem, which is what WithFeatures makes of it.
+type Exact struct{ Train, Pool, Target matrix.Dense[float64] }
+
+// WithFeatures returns the problem on features of the user's own, in float64: for
+// the kernel "features". Methods that compute in float32 round them once; train and
+// target may be empty.
+func (p Problem) WithFeatures(train, pool, target matrix.Dense[float64]) Problem {
+	p.Exact = Exact{train, pool, target}
+	p.Train, p.Pool, p.Target.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool), matrix.Converted[float32](target)
+	return p
+}
+
+// ComputesInDouble says whether a selection by the spec computes in float64, and so
+// sees digits of Problem.Exact that float32 does not hold: with σ² in the spec, or by
+// FrankWolfe.
+func ComputesInDouble(s spec.Spec) bool {
+	return s.Method == spec.FrankWolfe || s.Method.Info().Noise || s.NoisyKernel()
+}
+
+// exact returns the rows of the problem in float64.
+func (p Problem) exact() Exact {
+	if p.Exact.Pool.Rows > 0 {
+		return p.Exact
+	}
+	return Exact{matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Pool), matrix.Converted[float64](p.Target.Rows)}
 }
 
 // Batch is what Select found.
@@ -63,8 +95,8 @@ func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 		return nil, fmt.Errorf("%v: %w", spec, err)
 	}
 	if wide != nil {
-		return pick(c, begin, wide, matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Pool),
-			selection.Target[float64]{Rows: matrix.Converted[float64](p.Target.Rows), Weights: p.Target.Weights})
+		rows := p.exact()
+		return pick(c, begin, wide, rows.Train, rows.Pool, selection.Target[float64]{Rows: rows.Target, Weights: p.Target.Weights})
 	}
 	return pick(c, begin, narrow, p.Train, p.Pool, p.Target)
 }
@@ -84,6 +116,10 @@ func (p Problem) check(s spec.Spec) error {
 		"the labelled rows have %d columns, the pool %d", p.Train.Cols, p.Pool.Cols)
 	complain(p.Target.Rows.Rows > 0 && p.Target.Rows.Cols != p.Pool.Cols,
 		"the target rows have %d columns, the pool %d", p.Target.Rows.Cols, p.Pool.Cols)
+	if exact := p.Exact; exact.Pool.Rows > 0 {
+		complain(exact.Train.Shape() != p.Train.Shape() || exact.Pool.Shape() != p.Pool.Shape() || exact.Target.Shape() != p.Target.Rows.Shape(),
+			"the rows in float64 have other shapes than those in float32")
+	}
 	needed := s.Networks()
 	complain(len(p.Networks) < needed, "%v needs %d trained networks, there are %d", s, needed, len(p.Networks))
 	for i, n := range p.Networks {

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -251,5 +252,46 @@ func TestSelectRefuses(t *testing.T) {
 				t.Fatalf("error %v, want one that says %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestFeaturesKeepTheirDigits has features whose digits beyond float32 decide: rows
+// of a line that differ by less than 2^-24 of themselves. A method that computes in
+// float64 picks what package selection picks on them.
+func TestFeaturesKeepTheirDigits(t *testing.T) {
+	stream := rng.New(7, "digits")
+	draw := func(rows int) matrix.Dense[float64] {
+		m := matrix.New[float64](rows, 2)
+		for i := range m.Data {
+			m.Data[i] = 1 + 1e-8*stream.NormFloat64()
+		}
+		return m
+	}
+	train, pool := draw(10), draw(200)
+	for text, method := range map[string]selection.Method[float64]{
+		"frankwolfe-p:features": selection.FrankWolfe[float64]{},
+		"maxdet-p:features":     selection.MaxDet[float64]{},
+		"bait-f-p:features":     selection.BAIT[float64]{},
+	} {
+		want, err := selection.Select(t.Context(), method, selection.Problem[float64]{Train: train, Pool: pool, Batch: 8, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := nextbatch.Problem{Batch: 8, Seed: 1}.WithFeatures(train, pool, matrix.Dense[float64]{})
+		got, err := nextbatch.Select(t.Context(), spec.MustParse(text), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Rows(), want.Rows()) {
+			t.Errorf("%s: %v, want %v", text, got.Rows(), want.Rows())
+		}
+		p.Exact = nextbatch.Exact{}
+		if rounded, err := nextbatch.Select(t.Context(), spec.MustParse(text), p); err != nil || slices.Equal(rounded.Rows(), want.Rows()) {
+			t.Errorf("%s: the test has no such rows, error %v", text, err)
+		}
+		p.Exact = nextbatch.Exact{Pool: pool}
+		if _, err := nextbatch.Select(t.Context(), spec.MustParse(text), p); err == nil {
+			t.Errorf("%s: rows are missing in float64, and nobody minds", text)
+		}
 	}
 }

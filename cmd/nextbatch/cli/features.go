@@ -23,11 +23,12 @@ func newFeatures() *cobra.Command {
 				return usagef("say where to write with --out (candidates) or --train-out (labelled rows)")
 			}
 			return s.runKernel(cmd, args, []flagged{{"--out", s.out}, {"--train-out", trainOut}}, func(ctx context.Context) error {
-				for path, rows := range map[string]matrix.Dense[float32]{s.out: s.problem.Pool, trainOut: s.problem.Train} {
+				for _, file := range []struct{ path, rows string }{{s.out, "pool"}, {trainOut, "train"}} {
+					path := file.path
 					if path == "" {
 						continue
 					}
-					numbers, err := nextbatch.Features(ctx, s.spec, s.problem, rows)
+					numbers, err := s.features(ctx, file.rows)
 					if err != nil {
 						return usageError{err}
 					}
@@ -48,6 +49,38 @@ of the spec does not matter, only its kernel and transforms.`,
 	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the candidates (.npy)")
 	c.Flags().StringVar(&trainOut, "train-out", "", "file for the labelled rows (.npy)")
 	return c
+}
+
+// set returns the pool or the labelled rows, exact the same in float64.
+func (s *selecting) set(name string) matrix.Dense[float32] {
+	if name == "pool" {
+		return s.problem.Pool
+	}
+	return s.problem.Train
+}
+
+func (s *selecting) exact(name string) matrix.Dense[float64] {
+	if name == "pool" {
+		return s.problem.Exact.Pool
+	}
+	return s.problem.Exact.Train
+}
+
+// features computes those of the pool or of the labelled rows, from all digits that
+// were read.
+func (s *selecting) features(ctx context.Context, rows string) (nextbatch.Numbers, error) {
+	if s.problem.Exact.Pool.Rows > 0 {
+		return nextbatch.Features(ctx, s.spec, s.problem, s.exact(rows))
+	}
+	return nextbatch.Features(ctx, s.spec, s.problem, s.set(rows))
+}
+
+// gram is features for a kernel matrix.
+func (s *selecting) gram(ctx context.Context, rows, columns string) (nextbatch.Numbers, error) {
+	if s.problem.Exact.Pool.Rows > 0 {
+		return nextbatch.Gram(ctx, s.spec, s.problem, s.exact(rows), s.exact(columns))
+	}
+	return nextbatch.Gram(ctx, s.spec, s.problem, s.set(rows), s.set(columns))
 }
 
 func newGram() *cobra.Command {
@@ -71,12 +104,11 @@ func newGram() *cobra.Command {
 				}
 			}
 			return s.runKernel(cmd, args, []flagged{{"--out", s.out}}, func(ctx context.Context) error {
-				set := map[string]matrix.Dense[float32]{"pool": s.problem.Pool, "train": s.problem.Train}
-				a, b := set[rows], set[columns]
+				a, b := s.set(rows), s.set(columns)
 				if need := 8 * int64(a.Rows) * int64(b.Rows); s.limit > 0 && need > s.limit || availableMemory() > 0 && need > availableMemory() {
 					return usagef("a matrix of %d x %d takes %s, which does not fit; write features instead", a.Rows, b.Rows, bytesText(need))
 				}
-				numbers, err := nextbatch.Gram(ctx, s.spec, s.problem, a, b)
+				numbers, err := s.gram(ctx, rows, columns)
 				if err != nil {
 					return usageError{err}
 				}

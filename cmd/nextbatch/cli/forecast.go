@@ -126,6 +126,9 @@ func (s *selecting) measureSelection(ctx context.Context, size sampleSize) (*nex
 		}
 	} else {
 		part.problem.Pool = s.problem.Pool.Slice(0, size.rows)
+		if s.problem.Exact.Pool.Rows > 0 {
+			part.problem.Exact.Pool = s.problem.Exact.Pool.Slice(0, size.rows)
+		}
 	}
 	part.problem.Batch = size.batch
 	part.problem.Constraints = selection.Constraints{}

@@ -327,27 +327,17 @@ func (s *selecting) read(ctx context.Context) error {
 }
 
 func (s *selecting) readFeatures(ctx context.Context) error {
-	for _, set := range []struct {
-		path string
-		into *matrix.Dense[float32]
-	}{{s.trainFeatures, &s.problem.Train}, {s.poolFeatures, &s.problem.Pool}, {s.targets, &s.problem.Target.Rows}} {
-		if set.path == "" {
-			continue
-		}
-		m, err := readMatrix(ctx, set.path)
+	if nextbatch.ComputesInDouble(s.spec) {
+		train, pool, target, err := readSets[float64](ctx, s)
 		if err != nil {
-			return dataError{err}
+			return err
 		}
-		if i, j, found := linalg.FirstNotFinite(m); found {
-			return dataError{errorf("%s: row %d, column %d (from 0) is %v", set.path, i, j, m.At(i, j))}
+		s.problem = s.problem.WithFeatures(train, pool, target)
+	} else {
+		var err error
+		if s.problem.Train, s.problem.Pool, s.problem.Target.Rows, err = readSets[float32](ctx, s); err != nil {
+			return err
 		}
-		*set.into = m
-		if m.Cols != s.problem.Pool.Cols && s.problem.Pool.Rows > 0 {
-			return dataError{errorf("%s has %d columns, %s %d", set.path, m.Cols, s.poolFeatures, s.problem.Pool.Cols)}
-		}
-	}
-	if t := s.problem.Train; t.Rows > 0 && t.Cols != s.problem.Pool.Cols {
-		return dataError{errorf("%s has %d columns, %s %d", s.trainFeatures, t.Cols, s.poolFeatures, s.problem.Pool.Cols)}
 	}
 	if s.problem.Pool.Rows == 0 {
 		return dataError{errorf("%s has no rows", s.poolFeatures)}
@@ -363,10 +353,41 @@ func (s *selecting) readFeatures(ctx context.Context) error {
 	return nil
 }
 
-// readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays.
-func readMatrix(ctx context.Context, name string) (matrix.Dense[float32], error) {
+// readSets reads the files of features in the kind of numbers that the method
+// computes in.
+func readSets[T matrix.Float](ctx context.Context, s *selecting) (train, pool, target matrix.Dense[T], err error) {
+	if pool, err = readMatrix[T](ctx, s.poolFeatures); err != nil {
+		return train, pool, target, err
+	}
+	for _, set := range []struct {
+		path string
+		into *matrix.Dense[T]
+	}{{s.trainFeatures, &train}, {s.targets, &target}} {
+		if set.path == "" {
+			continue
+		}
+		if *set.into, err = readMatrix[T](ctx, set.path); err != nil {
+			return train, pool, target, err
+		}
+		if m := *set.into; m.Cols != pool.Cols && m.Rows > 0 && pool.Rows > 0 {
+			return train, pool, target, dataError{errorf("%s has %d columns, %s %d", set.path, m.Cols, s.poolFeatures, pool.Cols)}
+		}
+	}
+	return train, pool, target, nil
+}
+
+// readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays. A
+// number that is not finite is an error.
+func readMatrix[T matrix.Float](ctx context.Context, name string) (matrix.Dense[T], error) {
 	path, array := splitArray(name)
-	return source.ReadMatrix[float32](ctx, path, source.Options{Array: array})
+	m, err := source.ReadMatrix[T](ctx, path, source.Options{Array: array})
+	if err != nil {
+		return m, dataError{err}
+	}
+	if i, j, found := linalg.FirstNotFinite(m); found {
+		return m, dataError{errorf("%s: row %d, column %d (from 0) is %v", name, i, j, m.At(i, j))}
+	}
+	return m, nil
 }
 
 // splitArray takes PATH:ARRAY apart, unless there is a file of that whole name.
