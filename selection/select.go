@@ -291,8 +291,11 @@ func (d *driver[T]) report() error {
 	for i := range d.result.Picks {
 		pick := &d.result.Picks[i]
 		pick.Labelled = -1
-		if len(dist) == 0 || d.space.Cancelled() {
+		if len(dist) == 0 {
 			continue
+		}
+		if d.space.Cancelled() {
+			return nil
 		}
 		if err := d.space.sqDist(dist, train, pick.Row); err != nil {
 			return err
