@@ -1,9 +1,12 @@
 package report
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/benchmark"
 )
 
 // Names of files that come from a results file stay in their folder and differ
@@ -59,5 +62,37 @@ func TestReportsNameFilesSafely(t *testing.T) {
 	}
 	if len(seen) < 20 {
 		t.Errorf("only %d files", len(seen))
+	}
+}
+
+// A figure has room for so many data sets; it says how many there are.
+func TestFiguresOfManySets(t *testing.T) {
+	one := plan{sets: []string{"fried"}, specs: []string{"random", "lcmd-tp:grad>sketch(512)", "maxdet-p:grad>sketch(512)>train"}, splits: 1, batch: 256, rounds: 2}
+	two := one
+	two.batch, two.rounds = 128, 4
+	var results []benchmark.Round
+	for i := range 200 {
+		for _, r := range append(one.results(), two.results()...) {
+			r.DataSet = fmt.Sprintf("set %03d", i)
+			results = append(results, r)
+		}
+	}
+	page, err := Benchmark(results, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := 0
+	for _, s := range page.Sections {
+		for _, f := range s.Figures {
+			if l := f.layout(); l.height > 6000 || len(l.legend) > 100 {
+				t.Errorf("%s is %v points high and has %d names", f.Name, l.height, len(l.legend))
+			}
+			if strings.Contains(f.Note, "Shown are the first 60 of 200 data sets.") {
+				cut++
+			}
+		}
+	}
+	if cut < 5 {
+		t.Errorf("%d figures say what they leave out", cut)
 	}
 }

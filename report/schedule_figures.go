@@ -210,12 +210,13 @@ func (g schedules) figures() []*Figure {
 		}
 	}
 	slices.Sort(all)
-	for _, set := range all {
+	drawn, note := firstSets(all)
+	for _, set := range drawn {
 		p := g.panel(benchmark.RMSE, set)
 		p.Title = set
 		bySet.Panels = append(bySet.Panels, p)
 	}
-	average.Note, bySet.Note = g.behind(sets), g.behind(all)
+	average.Note, bySet.Note = g.behind(sets), g.behind(all)+note
 	bySet.Columns = setColumns(len(all))
 	return []*Figure{average, bySet}
 }

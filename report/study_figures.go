@@ -80,12 +80,25 @@ func averageCurve(v view) *Figure {
 func curvesBySet(v view, m benchmark.Metric) *Figure {
 	f := &Figure{Name: v.name + "-learning-curves-sets-" + fileWord(m), Title: fmt.Sprintf("%s by data set: %s", metricTitle(m), settingTitle(v.Setting)),
 		Columns: setColumns(len(v.DataSets)), Order: styleOrder(v.shown, v.names), Note: behind(v.fair, v.shown, v.DataSets) + uncounted(v.Study, v.fair, v.shown, v.DataSets) + shaded(v.fair.Splits) + dashedLine}
-	for _, set := range v.DataSets {
+	drawn, note := firstSets(v.DataSets)
+	f.Note += note
+	for _, set := range drawn {
 		p := learningPanel(v.fair, m, v.shown, v.names, set)
 		p.Title = set
 		f.Panels = append(f.Panels, p)
 	}
 	return f
+}
+
+// mostSets is how many data sets a figure shows one by one.
+const mostSets = 60
+
+// firstSets are those that a figure has room for, and what to say of the others.
+func firstSets(sets []string) (drawn []string, note string) {
+	if len(sets) <= mostSets {
+		return sets, ""
+	}
+	return sets[:mostSets], fmt.Sprintf(" Shown are the first %d of %d data sets.", mostSets, len(sets))
 }
 
 // metricTitle is a metric in full.
@@ -122,6 +135,8 @@ func correlation(v view, random string, m benchmark.Metric) *Figure {
 	f := &Figure{Name: v.name + "-correlation-" + fileWord(m), Columns: len(methods) - 1, Width: 100, Height: 100, Order: sets,
 		Title: fmt.Sprintf("Mean log %v less that of random rows, method against method: %s", m, settingTitle(v.Setting)),
 		Note:  behindMean(v.Study, compared, sets) + uncounted(all, v.Study, compared, sets) + " Left of the vertical dashed line the method of the x axis is better than random rows, below the horizontal one that of the y axis is; below the diagonal the method of the y axis is the better of the two."}
+	sets, note := firstSets(sets)
+	f.Order, f.Note = sets, f.Note+note
 	if len(methods) < 5 {
 		f.Width, f.Height = 160, 160
 	}

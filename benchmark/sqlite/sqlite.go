@@ -29,6 +29,8 @@ type Store struct {
 	process int64 // our row in processes; 0 until Join
 }
 
+var _ benchmark.Store = (*Store)(nil)
+
 // Open opens a results file to work on. One that does not exist is made; one that
 // is damaged, or no results file, is an error and stays as it is: before anything
 // is written to a file, all of it is checked.
