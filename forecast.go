@@ -3,6 +3,7 @@ package nextbatch
 import (
 	"slices"
 
+	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -14,80 +15,112 @@ type Sizes struct {
 	Batch             int
 }
 
-// Memory forecasts the bytes that Select needs at its peak, with the rows and the
-// network that it is given: the features or embedded rows of the kernel are most
-// of it.
+// Bytes of a number.
+const (
+	single = 4
+	double = 8
+)
+
+// Memory forecasts the bytes that Select needs at its peak: for the rows that it is
+// given, and for what it makes of them. The features or embedded rows of the kernel
+// are most of it. The networks are not counted.
 func Memory(s spec.Spec, z Sizes) int64 {
-	rows := int64(z.Train + z.Pool + z.Aims)
-	inputs := rows * int64(z.Inputs) * 4
+	rows, pool, inputs := int64(z.Train+z.Pool+z.Aims), int64(z.Pool), int64(z.Inputs)
 	if s.Method == spec.Random {
-		return inputs + 16*int64(z.Pool)
+		return rows*inputs*single + 16*pool
 	}
-	width, wide := widthOf(s, z)
-	size := int64(4)
-	if wide {
-		size = 8
-		inputs *= 3 // rows in float64, too
+	e := embedded(s, z)
+	size := int64(single)
+	if e.wide {
+		size = double
 	}
-	w := int64(width)
-	total := inputs + rows*w*size + 64*int64(z.Pool) // a few numbers for each candidate
-	if s.Method.Info().Noise {
-		total += 4 * w * w * 8
-		if s.Method == spec.MaxDet && !s.Method.Info().Features {
-			total += int64(z.Pool) * 16
+	w := int64(e.width)
+	total := rows*inputs*single + rows*w*size + blocks(s, z) + steps(s, pool, int64(z.Batch), e)
+	if e.wide {
+		total += rows * inputs * double // the rows once more
+	}
+	return total
+}
+
+// blocks is what a block of rows needs on its way through the networks, and the
+// random matrices of a sketch.
+func blocks(s spec.Spec, z Sizes) (total int64) {
+	widths := int64(z.Inputs + 1)
+	if s.TrainedNetworks() > 0 {
+		for _, d := range z.Hidden {
+			widths += 2 * int64(d+1)
+		}
+		total = 2 * kernel.BlockRows * widths * (single + double) // converted where the kernel is in float64
+	}
+	for _, t := range s.Transforms {
+		if sketch, ok := t.(spec.Sketch); ok {
+			total += int64(sketch.P) * (widths*single + 3*kernel.BlockRows*single)
 		}
 	}
-	return total + weights(z)
+	return total * int64(s.Members())
 }
 
-// weights is the memory of a network with its moments.
-func weights(z Sizes) (total int64) {
-	sizes := slices.Concat([]int{z.Inputs}, z.Hidden, []int{1})
-	for l, d := range sizes[:len(sizes)-1] {
-		total += int64(d+1) * int64(sizes[l+1]) * 4 * 4
+// steps is what the method keeps for each candidate, and in feature space.
+func steps(s spec.Spec, pool, batch int64, e embeddedRows) int64 {
+	const short = 112 // coordinates of a short row
+	w := int64(e.width)
+	info := s.Method.Info()
+	switch {
+	case info.Noise && e.features:
+		perRow := w // in bytes, of which each feature takes one
+		if s.Method == spec.MaxDet {
+			perRow = 0
+		}
+		return pool*(perRow+64) + 4*w*w*double
+	case info.Noise:
+		return pool * (batch*double + 64)
+	case s.Method == spec.FrankWolfe:
+		return pool * (w + 64)
 	}
-	return total * 2
+	return pool * (min(w, short)*single + 64)
 }
 
-// widthOf is how many numbers the kernel keeps for each row, and whether they are
-// in float64.
-func widthOf(s spec.Spec, z Sizes) (width int, wide bool) {
-	width = z.Inputs
+// embeddedRows is what the kernel keeps for each row.
+type embeddedRows struct {
+	width    int  // numbers
+	wide     bool // in float64
+	features bool // the features themselves, not what they are made of
+}
+
+func embedded(s spec.Spec, z Sizes) embeddedRows {
+	e := embeddedRows{width: z.Inputs, wide: s.Method.Info().Noise, features: s.Kernel.Info().Explicit()}
 	switch k := s.Kernel.(type) {
 	case spec.LastLayer:
-		width = 1
+		e.width = 1
 		layers := slices.Concat([]int{z.Inputs}, z.Hidden)
 		for l := range min(max(1, k.Layers), len(layers)) {
-			width += layers[len(layers)-1-l] + l*layers[len(layers)-1-l]
+			e.width += layers[len(layers)-1-l] + l*layers[len(layers)-1-l]
 		}
 	case spec.Gradient:
-		width = z.Inputs + 1
+		e.width = z.Inputs + 1
 		for _, d := range z.Hidden {
-			width += 2*d + 1
+			e.width += 2*d + 1
 		}
 	case spec.NNGP, spec.NTK:
-		width = z.Inputs + 1
+		e.width = z.Inputs + 1
 	}
-	wide = s.Method.Info().Noise
-	members := s.Members()
-	width *= members
-	atHand := s.Kernel.Info().Explicit() // the features themselves, not what they are made of
+	e.width *= s.Members()
 	for _, t := range s.Transforms {
 		switch t := t.(type) {
 		case spec.Sketch:
-			width, atHand = t.P, true
+			e.width, e.features = t.P, true
 		case spec.ACSRandomFeatures:
-			width, wide = t.P, true
+			e.width, e.wide, e.features = t.P, true, true
 		case spec.ACSRandomFeaturesHyper:
-			width, wide = t.P, true
+			e.width, e.wide, e.features = t.P, true, true
 		case spec.ACSGrad:
-			width, wide = 2*width, true
+			e.width, e.wide = 2*e.width, true
 		case spec.Posterior, spec.Train:
-			wide = true
-			if !atHand && width > z.Train {
-				width += z.Train
+			e.wide = true
+			if !e.features && e.width > z.Train {
+				e.width += z.Train
 			}
 		}
 	}
-	return width, wide
+	return e
 }

@@ -32,6 +32,9 @@ type Tables struct {
 
 	// Encoder is that of a network at hand. Nil means one that fits all rows.
 	Encoder *dataset.Encoder
+	// Admit is asked, unless it is nil, before numbers are made of the tables,
+	// which may take much memory; an error ends it.
+	Admit func(Sizes) error
 	// Strict makes a row that lacks an input an error; otherwise it is left out
 	// with a warning.
 	Strict bool
@@ -94,6 +97,15 @@ func (t Tables) Rows() (*Rows, error) {
 	}
 	offsets := t.offsets(parts)
 	if err := t.complete(parts, offsets, all, r); err != nil {
+		return nil, err
+	}
+	if t.Admit != nil {
+		err := t.Admit(Sizes{Train: len(parts[0].rows), Pool: len(parts[1].rows), Aims: len(parts[2].rows), Inputs: len(r.Encoder.Features())})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if all, err = dataset.Concat(encoded(r.Encoder), all); err != nil {
 		return nil, err
 	}
 	matrices := make([]matrix.Dense[float32], len(parts))
@@ -328,24 +340,39 @@ func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matr
 	if len(p.rows) == 0 {
 		return x, nil
 	}
-	rows := make([]int, len(p.rows))
-	for i, row := range p.rows {
-		rows[i] = offset + row
+	if len(p.rows) == all.Rows() {
+		return x, encodeRows(x, p, p.rows, all, e)
 	}
-	if len(rows) < all.Rows() {
-		all = all.Select(rows)
+	rows := make([]int, encodedAtOnce)
+	for from := 0; from < len(p.rows); from += encodedAtOnce {
+		of := p.rows[from:min(from+encodedAtOnce, len(p.rows))]
+		for i, row := range of {
+			rows[i] = offset + row
+		}
+		if err := encodeRows(x.Slice(from, from+len(of)), p, of, all.Select(rows[:len(of)]), e); err != nil {
+			return x, err
+		}
 	}
-	err := dataset.Encode(x, e, all)
+	return x, nil
+}
+
+// encodedAtOnce is how many rows are copied out of a table at a time.
+const encodedAtOnce = 1 << 13
+
+// encodeRows encodes a table whose rows are the given ones of a part.
+func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table, e dataset.Encoder) error {
+	err := dataset.Encode(dst, e, t)
 	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
-		at.Row = p.rows[at.Row] // as the reader of the message counts
-		err = fmt.Errorf("%s: %w", p.name, err)
+		at.Row = rows[at.Row] // as the reader of the message counts
+		return fmt.Errorf("%s: %w", p.name, err)
 	}
-	return x, err
+	return err
 }
 
 // Problem returns the rows as a problem to select from: scaled as the fitted
 // regressor saw them, which should have had the pool as its Unlabelled; without one, by mean and deviation of labelled rows and
-// pool. In the latter case nngp and ntk get a network of the given architecture.
+// pool. In the latter case nngp and ntk get a network with the depth and the
+// constants of the given architecture; its widths do not matter to them.
 func (r *Rows) Problem(fitted *network.Regressor[float32], a network.Architecture) (Problem, error) {
 	p := Problem{Train: r.Train, Pool: r.Pool}
 	p.Target.Rows = r.Aims
@@ -365,6 +392,8 @@ func (r *Rows) Problem(fitted *network.Regressor[float32], a network.Architectur
 	if fitted != nil {
 		p.Networks = fitted.Ensemble()
 	} else {
+		a = network.Config{Architecture: a}.WithDefaults().Architecture
+		a.Hidden = slices.Repeat([]int{1}, len(a.Hidden))
 		untrained, err := network.NewMLP[float32](r.Pool.Cols, a, 0, 0)
 		if err != nil {
 			return p, err

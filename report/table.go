@@ -67,6 +67,23 @@ func (c Cell) Bold() Cell {
 	return c
 }
 
+// Map returns the table with f applied to every text that WriteText prints.
+func (t *Table) Map(f func(string) string) *Table {
+	out := &Table{Name: t.Name, Title: f(t.Title), Note: f(t.Note)}
+	for _, c := range t.Columns {
+		out.Columns = append(out.Columns, Column{Head: f(c.Head), LaTeX: c.LaTeX})
+	}
+	for _, r := range t.Rows {
+		row := Row{Rule: r.Rule}
+		for _, c := range r.Cells {
+			c.text = f(c.text)
+			row.Cells = append(row.Cells, c)
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
 // typeset returns a cell with its own text in LaTeX.
 func typeset(s, latex string) Cell { return Cell{text: s, latex: latex} }
 

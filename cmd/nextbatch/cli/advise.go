@@ -80,7 +80,8 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 		return err
 	}
 	defer restore()
-	rows, err := a.read(ctx, path)
+	defer a.columns.memory.begin()()
+	rows, err := a.read(ctx, path, q)
 	if err != nil {
 		return err
 	}
@@ -139,12 +140,13 @@ func (a *advising) question() (benchmark.Question, error) {
 	return q, errors.Join(err, a.columns.check(), checkOutput("--report", a.page, ".html"))
 }
 
-func (a *advising) read(ctx context.Context, path string) (*nextbatch.Rows, error) {
+func (a *advising) read(ctx context.Context, path string, q benchmark.Question) (*nextbatch.Rows, error) {
 	table, err := a.columns.read(ctx, path, false)
 	if err != nil {
 		return nil, err
 	}
 	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: a.columns.target, Strict: a.columns.missing == "refuse", Categorical: a.columns.categorical}
+	t.Admit = func(z nextbatch.Sizes) error { return a.admit(table, z, q.Specs) }
 	if a.columns.id != "" {
 		t.NotInputs = append(t.NotInputs, a.columns.id)
 	}
@@ -160,6 +162,28 @@ func (a *advising) read(ctx context.Context, path string) (*nextbatch.Rows, erro
 		return nil, dataError{errorf("%s: no row has a label and all inputs", path)}
 	}
 	return rows, nil
+}
+
+// admit refuses replays that would need more memory than there is.
+func (a *advising) admit(table *dataset.Table, z nextbatch.Sizes, texts []string) error {
+	config, err := a.net.config()
+	if err != nil {
+		return err
+	}
+	if len(texts) == 0 {
+		texts = benchmark.AdviseSpecs()
+	}
+	var specs []spec.Spec
+	for _, text := range texts {
+		method, err := spec.Parse(text)
+		if err != nil {
+			return err
+		}
+		specs = append(specs, method)
+	}
+	unlabelled := 4 * int64(z.Pool) * int64(z.Inputs)
+	z.Pool = z.Train // the labelled rows are both
+	return a.columns.memory.admit("the replay", replayNeed(table.Bytes()+unlabelled, z, config, specs, 1), "narrower layers (--hidden)", "methods with a smaller sketch", "fewer labelled rows")
 }
 
 // adviseResult is what advise prints as JSON.
@@ -236,10 +260,10 @@ func newInterval(i benchmark.Interval) intervalEntry {
 }
 
 func printAdvice(out io.Writer, a *benchmark.Advice, r adviseResult) error {
-	fmt.Fprintf(out, "%s: %s.\n", r.Verdict, r.Because)
+	fmt.Fprintf(out, "%s: %s.\n", shown(r.Verdict), shown(r.Because))
 	for _, t := range adviceTables(a, r) {
 		fmt.Fprintln(out)
-		if err := t.WriteText(out); err != nil {
+		if err := printTable(out, t); err != nil {
 			return err
 		}
 	}

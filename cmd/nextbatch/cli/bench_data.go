@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // look looks at the data sets before anything is written: their names, the table
@@ -31,6 +35,48 @@ func (b *benchRun) look(ctx context.Context, sets []string) error {
 	}
 	return b.readOwn(ctx)
 }
+
+// admit refuses runs that would need more memory than there is.
+func (b *benchRun) admit(settings benchmark.Settings, runs []benchmark.Run) error {
+	c := network.Config{Architecture: network.Architecture{Hidden: settings.Hidden}}
+	checked := map[benchmark.Run]bool{}
+	for _, r := range runs {
+		same := benchmark.Run{DataSet: r.DataSet, Spec: r.Spec, BatchSize: r.BatchSize, Rounds: r.Rounds}
+		if checked[same] {
+			continue
+		}
+		checked[same] = true
+		method, err := r.Method()
+		if err != nil {
+			return usageError{err}
+		}
+		z := b.sizes(r.DataSet)
+		z.Train, z.Batch = min(z.Pool, cmp.Or(settings.Start, 256)+r.Rounds*r.BatchSize), r.BatchSize
+		jobs := min(b.jobs, len(runs))
+		need := replayNeed(0, z, c, []spec.Spec{method}, jobs)
+		what := fmt.Sprintf("%s on %s, %s at the same time,", r.Spec, r.DataSet, plural(jobs, "run", "runs"))
+		if err := b.columns.memory.admit(what, need, "fewer runs at the same time (--jobs)", "a smaller sketch", "narrower layers (--hidden)"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizes are the rows and inputs of a data set, as far as they are known before it
+// is loaded.
+func (b *benchRun) sizes(name string) nextbatch.Sizes {
+	switch {
+	case b.table != "" && name == tableName(b.table):
+		return nextbatch.Sizes{Pool: b.own.X.Rows, Inputs: b.own.X.Cols}
+	case name == benchmark.GeneratedSet:
+		return nextbatch.Sizes{Pool: generatedRows, Inputs: demoInputs}
+	}
+	set, _ := source.FindSet(name) // look has found it
+	return nextbatch.Sizes{Pool: set.Pool + set.Test, Inputs: set.Features}
+}
+
+// generatedRows are those of the generated data set.
+const generatedRows = 20_000
 
 // readOwn prepares the table of the user.
 func (b *benchRun) readOwn(ctx context.Context) error {

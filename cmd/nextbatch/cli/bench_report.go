@@ -244,7 +244,7 @@ func printTables(out io.Writer, tables []*report.Table) error {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := t.WriteText(out); err != nil {
+		if err := printTable(out, t); err != nil {
 			return err
 		}
 	}

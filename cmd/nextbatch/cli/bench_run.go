@@ -119,7 +119,11 @@ func (b *benchRun) run(cmd *cobra.Command) error {
 	if b.jobs < 1 {
 		return usagef("--jobs must be at least 1")
 	}
+	defer b.columns.memory.begin()()
 	if err := b.look(cmd.Context(), e.Sets); err != nil {
+		return err
+	}
+	if err := b.admit(e.Settings, runs); err != nil {
 		return err
 	}
 	store, err := sqlite.Open(b.results)
@@ -306,7 +310,7 @@ func (b *benchRun) load(ctx context.Context, name string) (*dataset.Regression, 
 	case b.table != "" && name == tableName(b.table):
 		return b.own, nil
 	case name == benchmark.GeneratedSet:
-		x, y := friedman(0, "benchmark", 20_000)
+		x, y := friedman(0, "benchmark", generatedRows)
 		return &dataset.Regression{X: x, Y: y}, nil
 	}
 	data, err := source.LoadSet(ctx, name, b.data)

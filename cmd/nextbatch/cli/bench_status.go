@@ -122,7 +122,7 @@ func printBenchStatus(out io.Writer, s benchStatus) error {
 			compat = "@compat"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s%s\t%d x %d\t%d of %d\t%d\t%d\t%.1f\n",
-			m.DataSet, m.Activation, m.Spec, compat, m.Rounds, m.Batch, m.Done, m.Runs, m.Working, m.Failed, m.Seconds)
+			shown(m.DataSet), shown(m.Activation), shown(m.Spec), compat, m.Rounds, m.Batch, m.Done, m.Runs, m.Working, m.Failed, m.Seconds)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -143,9 +143,9 @@ func printFailures(out io.Writer, failures []runFailure) {
 	for _, f := range failures {
 		switch n := count[f.Error]; {
 		case n > 1:
-			fmt.Fprintf(out, "%s and %s: %s\n", f.Run, plural(n-1, "other", "others"), f.Error)
+			fmt.Fprintf(out, "%s and %s: %s\n", shown(f.Run), plural(n-1, "other", "others"), shown(f.Error))
 		case n == 1:
-			fmt.Fprintf(out, "%s: %s\n", f.Run, f.Error)
+			fmt.Fprintf(out, "%s: %s\n", shown(f.Run), shown(f.Error))
 		}
 		count[f.Error] = 0
 	}

@@ -21,6 +21,7 @@ const (
 	exitUsage       = 2
 	exitData        = 3
 	exitPartial     = 4
+	exitMemory      = 5
 	exitInterrupted = 130
 )
 
@@ -56,7 +57,7 @@ func newRoot(out, log io.Writer) *cobra.Command {
 	}
 	root.SetOut(out)
 	root.SetErr(log)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.AddCommand(newSelect(), newAdvise(), newFit(), newPredict(), newEvaluate(), newFeatures(), newGram(), newSpecs(), newDoctor(), newDemo(), newData(), newBench(), newMan(), newVersion())
 	wrapArgs(root)
 	return root

@@ -94,7 +94,7 @@ func forEach(ctx context.Context, sets []source.Set, work func(source.Set) error
 	}
 	all := errors.Join(failures...)
 	if n := len(failures); n > 0 && n < len(sets) {
-		return someError{n, len(sets), errorf("%d of %d data sets failed:\n%w", n, len(sets), all)}
+		return someError{n, len(sets), errors.Join(errorf("%d of %d data sets failed:", n, len(sets)), all)}
 	}
 	return all
 }

@@ -142,7 +142,7 @@ func printDataList(out io.Writer, entries []dataEntry) error {
 		if e.Problem != "" {
 			state = "damaged"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\n", e.Name, e.Paper.Pool, e.Paper.Test, e.Paper.Features, state, e.Title)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\n", e.Name, e.Paper.Pool, e.Paper.Test, e.Paper.Features, shown(state), e.Title)
 	}
 	return w.Flush()
 }
@@ -185,7 +185,9 @@ func newDataInfo() *cobra.Command {
 
 func printDataInfo(out io.Writer, e dataEntry) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, shown(fmt.Sprintf(format, args...)))
+	}
 	line("name", "%s", e.Name)
 	line("title", "%s", e.Title)
 	line("source", "%s", e.Source)

@@ -104,7 +104,7 @@ func (d *demo) run(ctx context.Context, out io.Writer) error {
 	if d.json {
 		return printJSON(out, result)
 	}
-	return demoTable(result).WriteText(out)
+	return printTable(out, demoTable(result))
 }
 
 // compare does the rounds of all methods.

@@ -45,15 +45,16 @@ func unknownColumn(err error) (string, bool) {
 // explain prints an error and returns the exit code that belongs to it.
 func explain(log io.Writer, err error) int {
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(log, "nextbatch:", strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted"))
+		fmt.Fprintln(log, "nextbatch:", strings.ReplaceAll(shownError(err), context.Canceled.Error(), "interrupted"))
 		return exitInterrupted
 	}
-	fmt.Fprintln(log, "nextbatch:", err)
+	fmt.Fprintln(log, "nextbatch:", shownError(err))
 	var (
 		usage   usageError
 		data    dataError
 		partial partialError
 		some    someError
+		memory  memoryError
 		spec    *spec.Error
 	)
 	if errors.As(err, &spec) {
@@ -61,6 +62,8 @@ func explain(log io.Writer, err error) int {
 		return exitUsage
 	}
 	switch {
+	case errors.As(err, &memory), errors.Is(err, source.ErrMemory):
+		return exitMemory
 	case errors.As(err, &some):
 		return exitPartial
 	case errors.As(err, &usage):

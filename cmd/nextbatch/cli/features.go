@@ -11,7 +11,7 @@ import (
 )
 
 func newFeatures() *cobra.Command {
-	s := &selecting{batch: 1}
+	s := &selecting{batch: 1, written: func(nextbatch.Sizes) int64 { return 0 }}
 	trainOut := ""
 	c := &cobra.Command{
 		Use:     "features [TABLE]",
@@ -84,8 +84,11 @@ func (s *selecting) gram(ctx context.Context, rows, columns string) (nextbatch.N
 }
 
 func newGram() *cobra.Command {
-	s := &selecting{batch: 1}
 	rows, columns := "", ""
+	s := &selecting{batch: 1, written: func(z nextbatch.Sizes) int64 {
+		of := map[string]int{"pool": z.Pool, "train": z.Train}
+		return 8 * int64(of[rows]) * int64(of[columns])
+	}}
 	c := &cobra.Command{
 		Use:     "gram [TABLE]",
 		Short:   "Write a kernel matrix as a NumPy array",
@@ -104,10 +107,6 @@ func newGram() *cobra.Command {
 				}
 			}
 			return s.runKernel(cmd, args, []flagged{{"--out", s.out}}, func(ctx context.Context) error {
-				a, b := s.set(rows), s.set(columns)
-				if need := 8 * int64(a.Rows) * int64(b.Rows); s.limit > 0 && need > s.limit || availableMemory() > 0 && need > availableMemory() {
-					return usagef("a matrix of %d x %d takes %s, which does not fit; write features instead", a.Rows, b.Rows, bytesText(need))
-				}
 				numbers, err := s.gram(ctx, rows, columns)
 				if err != nil {
 					return usageError{err}
@@ -162,6 +161,7 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 		return err
 	}
 	defer restore()
+	defer s.columns.memory.begin()()
 	if err := s.read(cmd.Context()); err != nil {
 		return err
 	}

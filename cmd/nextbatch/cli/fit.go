@@ -86,11 +86,16 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 		return err
 	}
 	defer restore()
+	defer f.columns.memory.begin()()
 	table, err := f.columns.read(ctx, path, false)
 	if err != nil {
 		return err
 	}
 	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: f.columns.target, Strict: f.columns.missing == "refuse", Categorical: f.columns.categorical}
+	members := max(1, f.net.ensemble)
+	t.Admit = func(z nextbatch.Sizes) error {
+		return f.columns.memory.admit("training "+plural(members, "network", "networks"), trainingNeed(table, z, config, members), "fewer networks", "narrower layers (--hidden)", "fewer rows")
+	}
 	if f.columns.id != "" {
 		t.NotInputs = []string{f.columns.id}
 	}
@@ -102,7 +107,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 		p.warn(w)
 	}
 	p.say("%d labelled rows, %d inputs", rows.Train.Rows, rows.Train.Cols)
-	r, err := train(ctx, config, max(1, f.net.ensemble), rows, p)
+	r, err := train(ctx, config, members, rows, p)
 	if err != nil {
 		return err
 	}
@@ -120,7 +125,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if f.json {
 		return printJSON(out, result)
 	}
-	fmt.Fprintf(out, "%s: %d rows, %d inputs, RMSE on %d rows held out %.4g\n", filepath.Base(f.out), how.Rows, len(result.Inputs), how.ValidRows, how.ValidRMSE)
+	fmt.Fprintf(out, "%s: %d rows, %d inputs, RMSE on %d rows held out %.4g\n", shown(filepath.Base(f.out)), how.Rows, len(result.Inputs), how.ValidRows, how.ValidRMSE)
 	if info, err := os.Stat(f.out); err == nil {
 		p.say("%s, %.1f s", bytesText(info.Size()), result.Seconds)
 	}

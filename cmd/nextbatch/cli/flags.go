@@ -3,10 +3,8 @@ package cli
 import (
 	"bufio"
 	"context"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +22,7 @@ type columnFlags struct {
 	categorical, numeric, ignore []string
 	missing                      string
 
+	memory memory // that reading and what follows may take
 	target string // the column of the labels, which are numbers; a flag of its own
 }
 
@@ -34,6 +33,7 @@ func (f *columnFlags) register(c *cobra.Command) {
 	flags.StringSliceVar(&f.numeric, "numeric", nil, "columns that must be numbers")
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "columns that are not read")
 	flags.StringVar(&f.missing, "missing", "drop", "rows that lack an input: drop (with a warning) or refuse")
+	f.memory.register(c)
 }
 
 func (f *columnFlags) check() error {
@@ -45,7 +45,7 @@ func (f *columnFlags) check() error {
 			return usagef("column %q is named by --categorical and --numeric", name)
 		}
 	}
-	return nil
+	return f.memory.check()
 }
 
 // read reads a table, or PATH:ARRAY for a file that holds several. The flags may
@@ -53,7 +53,7 @@ func (f *columnFlags) check() error {
 // does not have are passed over if optional is set.
 func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*dataset.Table, error) {
 	path, array := splitArray(path)
-	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore), Array: array}
+	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore), Array: array, MaxMemory: f.memory.bytes}
 	for _, name := range f.categorical {
 		opts.Kinds[name] = dataset.KindCategorical
 	}
@@ -156,7 +156,9 @@ func train(ctx context.Context, c network.Config, members int, rows *nextbatch.R
 		return nil, dataError{err}
 	}
 	if err != nil {
-		p.warn(err.Error())
+		for line := range strings.SplitSeq(err.Error(), "\n") { // one for each network
+			p.warn(line)
+		}
 	}
 	return r, nil
 }
@@ -186,25 +188,4 @@ func list(values []string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// parseBytes reads an amount of memory such as 4GiB, 500MB or 1e9.
-func parseBytes(text string) (int64, error) {
-	units := []struct {
-		name string
-		size float64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-		{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"B", 1}}
-	number, size := strings.TrimSpace(text), 1.0
-	for _, u := range units {
-		if rest, ok := strings.CutSuffix(strings.ToUpper(number), strings.ToUpper(u.name)); ok {
-			number, size = rest, u.size
-			break
-		}
-	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !(v > 0) || v*size > math.MaxInt64/2 {
-		return 0, usagef("--max-memory %q is no amount of memory, such as 4GiB", text)
-	}
-	return int64(v * size), nil
 }

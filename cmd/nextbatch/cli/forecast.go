@@ -43,14 +43,10 @@ func (s *selecting) forecast(ctx context.Context, out io.Writer, p plan) error {
 	}
 	p.Seconds = seconds
 	if s.json {
-		err = printJSON(out, p)
-	} else {
-		printPlan(out, p)
+		return printJSON(out, p)
 	}
-	if err == nil && p.Available > 0 && p.Memory > p.Available {
-		return usageError{errorf("%s", p.refusal(p.Available))}
-	}
-	return err
+	printPlan(out, p)
+	return nil
 }
 
 // measure runs the samples.

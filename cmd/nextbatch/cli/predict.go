@@ -65,6 +65,7 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 		return err
 	}
 	defer restore()
+	defer p.columns.memory.begin()()
 	r, err := loadModel(p.model)
 	if err != nil {
 		return err
@@ -73,7 +74,9 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{Pool: table, Names: map[*dataset.Table]string{table: path}, Encoder: r.Columns, Strict: p.columns.missing == "refuse"}.Rows()
+	rows, err := nextbatch.Tables{Pool: table, Names: map[*dataset.Table]string{table: path}, Encoder: r.Columns, Strict: p.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
+		return p.columns.memory.admit("predicting", predictionNeed(table, z, r), "fewer rows at a time")
+	}}.Rows()
 	if err != nil {
 		return dataError{err}
 	}
@@ -191,6 +194,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 		return err
 	}
 	defer restore()
+	defer e.columns.memory.begin()()
 	r, err := loadModel(e.model)
 	if err != nil {
 		return err
@@ -199,7 +203,9 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: e.columns.target, Encoder: r.Columns, Strict: e.columns.missing == "refuse"}.Rows()
+	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: e.columns.target, Encoder: r.Columns, Strict: e.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
+		return e.columns.memory.admit("evaluating", predictionNeed(table, z, r), "fewer rows")
+	}}.Rows()
 	if err != nil {
 		return dataError{err}
 	}

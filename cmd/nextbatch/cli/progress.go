@@ -60,6 +60,7 @@ func (p *progress) warn(text string) {
 
 // line prints above the bars, if there are any.
 func (p *progress) line(text string) {
+	text = shown(text)
 	if p.bars != nil {
 		if _, err := fmt.Fprintln(p.bars, text); err == nil {
 			return
@@ -144,7 +145,7 @@ func (p *progress) draw(name string, done, of int, detail string) {
 			return
 		}
 	}
-	text := after(detail)
+	text := shown(after(detail))
 	b.detail.Store(&text)
 	b.SetCurrent(int64(done))
 	if done >= of {
@@ -166,7 +167,7 @@ func (p *progress) newBar(name string, of int) *bar {
 		return ""
 	}
 	var err error
-	b.Bar, err = p.bars.Add(int64(of), barStyle.Build(), mpb.PrependDecorators(decor.Name(name+" ")),
+	b.Bar, err = p.bars.Add(int64(of), barStyle.Build(), mpb.PrependDecorators(decor.Name(shown(name)+" ")),
 		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.Any(detail)))
 	if err != nil {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,6 @@ type selecting struct {
 	budget                      float64
 	perGroup                    int
 	targets                     string
-	maxMemory                   string
 	out, page                   string
 	json, dryRun, quiet         bool
 	budgetSet                   bool
@@ -50,11 +48,14 @@ type selecting struct {
 	fitted   *network.Regressor[float32]
 	rows     *nextbatch.Rows // nil with features
 	problem  nextbatch.Problem
-	trainT   *dataset.Table // that of the labelled rows, nil with features
-	poolT    *dataset.Table // likewise
-	poolRows []int          // the row of the input that became row i of the pool
-	limit    int64
-	timings  timings
+	trainT   *dataset.Table              // that of the labelled rows, nil with features
+	poolT    *dataset.Table              // likewise
+	poolRows []int                       // the row of the input that became row i of the pool
+	tables   []*dataset.Table            // that were read
+	written  func(nextbatch.Sizes) int64 // bytes that what is written takes beside the selection
+
+	forecastBytes int64
+	timings       timings
 }
 
 // timings are seconds.
@@ -67,7 +68,7 @@ type timings struct {
 }
 
 func newSelect() *cobra.Command {
-	s := &selecting{}
+	s := &selecting{written: func(nextbatch.Sizes) int64 { return 0 }}
 	c := &cobra.Command{
 		Use:   "select [TABLE]",
 		Short: "Pick the rows to label next",
@@ -98,8 +99,12 @@ columns of --id, --cost and --group are not learnt from.
 --exclude and --must take names of rows, separated by commas, or @FILE with one
 a line.
 
+A run that would need more memory than the machine has to give does not begin;
+--max-memory replaces that limit.
+
 Exit codes: 0 done; 2 wrong command line; 3 data that cannot be used; 4 the batch
-is smaller than asked for, and was written; 130 interrupted; 1 anything else.`,
+is smaller than asked for, and was written; 5 there is too little memory; 130
+interrupted; 1 anything else.`,
 	}
 	f := c.Flags()
 	f.IntVarP(&s.batch, "batch", "n", 0, "rows to pick")
@@ -130,7 +135,6 @@ func (s *selecting) registerInputs(c *cobra.Command) {
 	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several)")
 	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, likewise")
 	f.StringVar(&s.model, "model", "", "use this network, which 'nextbatch fit' saved, instead of training one")
-	f.StringVar(&s.maxMemory, "max-memory", "", "refuse to use more memory than this, such as 4GiB")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 }
 
@@ -144,6 +148,7 @@ func (s *selecting) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer restore()
+	defer s.columns.memory.begin()()
 	if err := s.read(ctx); err != nil {
 		return err
 	}
@@ -151,16 +156,8 @@ func (s *selecting) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	s.timings.Read = time.Since(begin).Seconds()
-	plan := s.plan()
-	if s.limit > 0 {
-		if plan.Memory > s.limit {
-			return usageError{errors.New(plan.refusal(s.limit))}
-		}
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(s.limit))
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	if s.dryRun {
-		return s.forecast(ctx, out, plan)
+		return s.forecast(ctx, out, s.plan())
 	}
 	if err := s.prepare(ctx); err != nil {
 		return err
@@ -231,11 +228,6 @@ func (s *selecting) check() error {
 	if n := s.net.ensemble; n > 0 && n < s.spec.TrainedNetworks() {
 		return usagef("%v looks at %d networks, --ensemble says %d", s.spec, s.spec.TrainedNetworks(), n)
 	}
-	if s.maxMemory != "" {
-		if s.limit, err = parseBytes(s.maxMemory); err != nil {
-			return err
-		}
-	}
 	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out}, {"--report", s.page}}); err != nil {
 		return err
 	}
@@ -267,7 +259,7 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.poolFeatures != "" {
 		return s.readFeatures(ctx)
 	}
-	t := nextbatch.Tables{Target: s.columns.target, Strict: s.columns.missing == "refuse", Categorical: s.columns.categorical}
+	t := nextbatch.Tables{Target: s.columns.target, Strict: s.columns.missing == "refuse", Categorical: s.columns.categorical, Admit: s.admit}
 	var err error
 	if s.table != "" {
 		if t.One, err = s.columns.read(ctx, s.table, false); err != nil {
@@ -291,6 +283,11 @@ func (s *selecting) read(ctx context.Context) error {
 		}
 	}
 	t.Names = map[*dataset.Table]string{t.One: s.table, t.Train: s.train, t.Pool: s.pool, t.Aims: s.targets}
+	for _, table := range []*dataset.Table{t.One, t.Train, t.Pool, t.Aims} {
+		if table != nil {
+			s.tables = append(s.tables, table)
+		}
+	}
 	for _, name := range []string{s.columns.id, s.cost, s.group} {
 		if name != "" {
 			t.NotInputs = append(t.NotInputs, name)
@@ -350,13 +347,13 @@ func (s *selecting) readFeatures(ctx context.Context) error {
 		s.poolRows[i] = i
 	}
 	s.progress.say("%d labelled rows, %d candidates, %d features", s.problem.Train.Rows, s.problem.Pool.Rows, s.problem.Pool.Cols)
-	return nil
+	return s.admit(nextbatch.Sizes{Train: s.problem.Train.Rows, Pool: s.problem.Pool.Rows, Aims: s.problem.Target.Rows.Rows, Inputs: s.problem.Pool.Cols})
 }
 
 // readSets reads the files of features in the kind of numbers that the method
 // computes in.
 func readSets[T matrix.Float](ctx context.Context, s *selecting) (train, pool, target matrix.Dense[T], err error) {
-	if pool, err = readMatrix[T](ctx, s.poolFeatures); err != nil {
+	if pool, err = readMatrix[T](ctx, s.poolFeatures, s.columns.memory.bytes); err != nil {
 		return train, pool, target, err
 	}
 	for _, set := range []struct {
@@ -366,7 +363,7 @@ func readSets[T matrix.Float](ctx context.Context, s *selecting) (train, pool, t
 		if set.path == "" {
 			continue
 		}
-		if *set.into, err = readMatrix[T](ctx, set.path); err != nil {
+		if *set.into, err = readMatrix[T](ctx, set.path, s.columns.memory.bytes); err != nil {
 			return train, pool, target, err
 		}
 		if m := *set.into; m.Cols != pool.Cols && m.Rows > 0 && pool.Rows > 0 {
@@ -377,10 +374,11 @@ func readSets[T matrix.Float](ctx context.Context, s *selecting) (train, pool, t
 }
 
 // readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays. A
-// number that is not finite is an error.
-func readMatrix[T matrix.Float](ctx context.Context, name string) (matrix.Dense[T], error) {
+// number that is not finite is an error, and so is one that takes more than most
+// bytes.
+func readMatrix[T matrix.Float](ctx context.Context, name string, most int64) (matrix.Dense[T], error) {
 	path, array := splitArray(name)
-	m, err := source.ReadMatrix[T](ctx, path, source.Options{Array: array})
+	m, err := source.ReadMatrix[T](ctx, path, source.Options{Array: array, MaxMemory: most})
 	if err != nil {
 		return m, dataError{err}
 	}

@@ -87,7 +87,7 @@ func (s *selecting) result(batch *nextbatch.Batch) selectResult {
 		IDs: []string{}, Scores: []number{}, Reasons: []string{}, Fallbacks: []fallbackEntry{},
 		Missing: batch.Missing, Short: batch.Short, Timings: s.timings, Version: thisBuild().Version,
 		Metrics: selectMetrics{Labelled: s.problem.Train.Rows, Pool: s.problem.Pool.Rows, Inputs: s.problem.Pool.Cols,
-			ValidRMSE: []number{}, Memory: s.plan().Memory},
+			ValidRMSE: []number{}, Memory: s.forecastBytes},
 	}
 	for i, p := range batch.Picks {
 		r.IDs = append(r.IDs, s.name(selection.PoolSet, p.Row))
@@ -161,7 +161,7 @@ func printBatch(out io.Writer, r selectResult) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "pick\tid\tscore\treason")
 	for i, id := range r.IDs {
-		fmt.Fprintf(w, "%d\t%s\t%.4g\t%s\n", i+1, id, float64(r.Scores[i]), r.Reasons[i])
+		fmt.Fprintf(w, "%d\t%s\t%.4g\t%s\n", i+1, shown(id), float64(r.Scores[i]), shown(r.Reasons[i]))
 	}
 	return w.Flush()
 }

@@ -278,12 +278,11 @@ func TestSelectUsage(t *testing.T) {
 		{"--ensemble", []string{path, "--target", "y", "-n", "5", "--ensemble", "1", "--method", "maxdet-p:ll>ens(3)>train"}},
 		{"--threads", []string{path, "--target", "y", "-n", "5", "--threads", "-1"}},
 		{"--max-memory", []string{path, "--target", "y", "-n", "5", "--max-memory", "much"}},
-		{"would need", []string{path, "--target", "y", "-n", "5", "--max-memory", "1MiB"}},
 		{"--missing", []string{path, "--target", "y", "-n", "5", "--missing", "guess"}},
 		{"--must", []string{path, "--target", "y", "-n", "1", "--must", "1,2"}},
 		{"--exclude", []string{path, "--target", "y", "-n", "1", "--must", "1", "--exclude", "1"}},
 		{"x0", []string{path, "--target", "y", "-n", "1", "--numeric", "x0", "--categorical", "x0"}},
-		{"invalid", []string{path, "--target", "y", "-n", "many"}},
+		{`--batch takes a whole number, not "many"`, []string{path, "--target", "y", "-n", "many"}},
 	} {
 		out, log := must(t, exitUsage, append([]string{"select"}, c.args...)...)
 		if !strings.Contains(log, c.want) || out != "" {

@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+)
+
+// flagError says in plain words what is wrong with a flag.
+func flagError(err error) error {
+	bad := (*pflag.InvalidValueError)(nil)
+	if !errors.As(err, &bad) {
+		return usageError{err}
+	}
+	wanted := map[string]string{
+		"int": "a whole number", "uint64": "a whole number that is not negative", "float64": "a number", "bool": "true or false",
+		"intSlice":    "whole numbers, separated by commas",
+		"stringSlice": "a list, separated by commas; a name with a comma or a quote stands in quotes, its own quotes doubled",
+	}[bad.GetFlag().Value.Type()]
+	return usagef("--%s takes %s, not %q", bad.GetFlag().Name, wanted, bad.GetValue())
+}

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// memory is what a command may use: as much as --max-memory says, or what the
+// machine has to give.
+type memory struct {
+	text  string // of the flag
+	bytes int64  // 0: not known
+}
+
+func (m *memory) register(c *cobra.Command) {
+	c.Flags().StringVar(&m.text, "max-memory", "", "use no more memory than this, such as 4GiB (default what the machine has to give)")
+}
+
+// check reads the flag.
+func (m *memory) check() (err error) {
+	if m.text != "" {
+		m.bytes, err = parseBytes(m.text)
+	}
+	return err
+}
+
+// garbagePercent is how much may wait to be collected beside what is in use. Most
+// of that are a few large matrices, so that collecting costs little.
+const garbagePercent = 25
+
+// begin holds the garbage down until the returned function is called, and asks the
+// machine what it has to give, before anything large is read.
+func (m *memory) begin() (end func()) {
+	percent := debug.SetGCPercent(garbagePercent)
+	limit := debug.SetMemoryLimit(-1)
+	if m.text == "" {
+		m.bytes = availableMemory()
+	} else {
+		debug.SetMemoryLimit(m.bytes)
+	}
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// memoryError says that something would not fit.
+type memoryError struct {
+	what         string
+	need, limit  int64
+	byMachine    bool // it is the machine that has no more
+	alternatives []string
+}
+
+func (e memoryError) Error() string {
+	try := strings.Join(e.alternatives, ", or ")
+	if e.byMachine {
+		return fmt.Sprintf("%s would need about %s, and the machine has %s to give; try %s; --max-memory %s tries it all the same",
+			e.what, bytesText(e.need), bytesText(e.limit), try, strings.ReplaceAll(bytesText(e.need), " ", ""))
+	}
+	return fmt.Sprintf("%s would need about %s, and --max-memory is %s; try %s", e.what, bytesText(e.need), bytesText(e.limit), try)
+}
+
+// admit refuses what would need more memory than there is.
+func (m *memory) admit(what string, need int64, alternatives ...string) error {
+	if m.bytes == 0 || need <= m.bytes {
+		return nil
+	}
+	return memoryError{what, need, m.bytes, m.text == "", alternatives}
+}
+
+// processMemory is what the program needs without any data: its code, and buffers
+// of the linear algebra.
+const processMemory = 24 << 20
+
+// withGarbage is what so much in use takes, with what waits to be collected.
+func withGarbage(inUse int64) int64 { return processMemory + inUse + inUse/8 }
+
+// trainingNeed forecasts the memory of a training on the rows of a table.
+func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members int) int64 {
+	fit, _ := c.Memory(z.Inputs, z.Train, z.Pool, members)
+	return withGarbage(table.Bytes() + rowBytes(z) + fit)
+}
+
+// predictionNeed forecasts the memory of predictions for the rows of a table, with
+// deviations and intervals.
+func predictionNeed(table *dataset.Table, z nextbatch.Sizes, r *network.Regressor[float32]) int64 {
+	members := len(r.Ensemble())
+	c := network.Config{Architecture: r.Ensemble()[0].Architecture()}
+	block, _ := c.Memory(z.Inputs, forwardRows, 0, members) // more than the networks and a block of rows
+	numbers := 8 * int64(z.Train+z.Pool) * int64(2*members+8)
+	return withGarbage(table.Bytes() + rowBytes(z) + block + numbers)
+}
+
+// replayNeed forecasts the memory of replays on labelled rows, of which so many run
+// at the same time. Each divides and scales the rows for itself.
+func replayNeed(table int64, z nextbatch.Sizes, c network.Config, specs []spec.Spec, jobs int) int64 {
+	most := int64(0)
+	z.Hidden = c.WithDefaults().Architecture.Hidden
+	for _, method := range specs {
+		fit, kept := c.Memory(z.Inputs, z.Train, 0, method.Members())
+		most = max(most, fit, kept+nextbatch.Memory(method, z))
+	}
+	return withGarbage(table + rowBytes(z) + int64(jobs)*(rowBytes(z)+most))
+}
+
+// rowBytes is what rows take as numbers.
+func rowBytes(z nextbatch.Sizes) int64 { return 4 * int64(z.Train+z.Pool+z.Aims) * int64(z.Inputs) }
+
+// forwardRows run through a network at the same time.
+const forwardRows = 1024
+
+func bytesText(n int64) string {
+	if n >= 1<<30 {
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	}
+	return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
+}
+
+// parseBytes reads an amount of memory such as 4GiB, 500MB or 1e9.
+func parseBytes(text string) (int64, error) {
+	units := []struct {
+		name string
+		size float64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+		{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"B", 1}}
+	number, size := strings.TrimSpace(text), 1.0
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(strings.ToUpper(number), strings.ToUpper(u.name)); ok {
+			number, size = rest, u.size
+			break
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !(v*size >= 1) || v*size > math.MaxInt64/2 {
+		return 0, usagef("--max-memory %q is no amount of memory, such as 4GiB", text)
+	}
+	return int64(v * size), nil
+}
+
+// availableMemory is what the system can give to this process; 0 where it does not
+// say.
+func availableMemory() int64 { return availableIn(os.DirFS("/")) }
+
+// availableIn reads what Linux says: the memory that is available, but no more than
+// the control groups of the process still allow.
+func availableIn(root fs.FS) int64 {
+	raw, err := fs.ReadFile(root, "proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	available := field(raw, "MemAvailable:") << 10 // is in KiB
+	groups, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return available
+	}
+	for line := range strings.Lines(string(groups)) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, name, _ := strings.Cut(rest, ":")
+		switch controllers {
+		case "": // version 2
+			available = leastOf(root, available, "sys/fs/cgroup", name, "memory.max", "memory.current", "inactive_file")
+		case "memory": // version 1
+			available = leastOf(root, available, "sys/fs/cgroup/memory", name, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+		}
+	}
+	return available
+}
+
+// leastOf is the least of the given amount and what a group and those above it
+// still allow. Inside a container the group itself may not be visible: the top of
+// the tree, which is, then stands for it.
+func leastOf(root fs.FS, available int64, top, group, most, used, cache string) int64 {
+	for {
+		dir := path.Join(top, group)
+		limit, errLimit := numberIn(root, path.Join(dir, most))
+		now, errUsed := numberIn(root, path.Join(dir, used))
+		if errLimit == nil && errUsed == nil {
+			stat, _ := fs.ReadFile(root, path.Join(dir, "memory.stat")) // without it, caches count as used
+			available = min(available, max(0, limit-now+field(stat, cache)))
+		}
+		if dir == top {
+			return available
+		}
+		group = path.Dir(path.Join("/", group))
+	}
+}
+
+// numberIn reads a file that holds one number; "max", which means no limit, is an
+// error.
+func numberIn(root fs.FS, name string) (int64, error) {
+	raw, err := fs.ReadFile(root, name)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
+}
+
+// field is the number behind a name in a file that has a line for each; 0 if it is
+// not there.
+func field(raw []byte, name string) int64 {
+	for line := range strings.Lines(string(raw)) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == name {
+			n, _ := strconv.ParseInt(words[1], 10, 64)
+			return n
+		}
+	}
+	return 0
+}
