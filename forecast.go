@@ -50,10 +50,11 @@ func blocks(s spec.Spec, z Sizes) (total int64) {
 		for _, d := range z.Hidden {
 			widths += 2 * int64(d+1)
 		}
-		total = 2 * kernel.BlockRows * widths * (single + double) // converted where the kernel is in float64
+		total = kernel.BlockRows * widths * (single + double) // converted where the kernel is in float64
 	}
 	for _, t := range s.Transforms {
 		if sketch, ok := t.(spec.Sketch); ok {
+			total = kernel.BlockRows * widths * single // a sketch is computed in float32
 			total += int64(sketch.P) * (widths*single + 3*kernel.BlockRows*single)
 		}
 	}

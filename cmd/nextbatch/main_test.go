@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/nextbatch/nextbatch/cmd/nextbatch/cli"
 	"github.com/nextbatch/nextbatch/internal/golden"
 )
 
@@ -36,7 +37,18 @@ import (
 var full = flag.Bool("full", false, "train for all epochs on the real data sets")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"nextbatch": main})
+	testscript.Main(m, map[string]func(){"nextbatch": main, "nextbatch-peak": peak})
+}
+
+// peak is the program, which then writes what Linux says about its memory to the
+// file that PEAK names.
+func peak() {
+	code := cli.Run(os.Args[1:], os.Stdout, os.Stderr)
+	status, err := os.ReadFile("/proc/self/status")
+	if err := errors.Join(err, os.WriteFile(os.Getenv("PEAK"), status, 0o600)); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
 }
 
 func TestScripts(t *testing.T) { run(t, "script", nil) }
