@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ import (
 //	numbers FILE ROWS COLUMNS      a matrix: .npy, .npz (array "a") or .mat (variable "a")
 //	blanked FILE SET COLUMN        a data set beside the checkout, with the labels of 256 rows
 //	signal NAME PATTERN CODE PROGRAM …    send a signal once standard error matches, and want this exit code
+//	reading NAME PIPE CODE PROGRAM …      send a signal while the program reads the pipe, and want this exit code
 //	kill-writing FILE PROGRAM …    kill the program while it writes the file
 //	tmpfs FOLDER SIZE [ro]         a small file system, or one that cannot be written; see the condition [mount]
 //	no-other-files FOLDER NAME …   the folder has just these files
@@ -73,7 +75,7 @@ func run(t *testing.T, dir string, env map[string]string) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code, "table": table, "numbers": numbers, "blanked": blanked, "signal": signal,
+			"code": code, "table": table, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
 			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles,
 		},
 		Condition:           condition(t),
@@ -157,7 +159,7 @@ func start(ts *testscript.TestScript, args []string) (*exec.Cmd, *bufio.Reader) 
 	return c, bufio.NewReader(pipe)
 }
 
-var signals = map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill}
+var signals = map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}
 
 func signal(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg, args, 4)
@@ -180,6 +182,37 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 	err := c.Wait()
 	_, _ = io.WriteString(ts.Stderr(), said.String())
 	wantCode(ts, args[2], err)
+}
+
+// reading writes the first two bytes of a file to the pipe, and then nothing more.
+func reading(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 4)
+	c, log := start(ts, args[3:])
+	said, opened := make(chan string, 1), make(chan *os.File, 1)
+	go func() {
+		text, _ := io.ReadAll(log)
+		said <- string(text)
+	}()
+	go func() {
+		pipe, err := os.OpenFile(ts.MkAbs(args[1]), os.O_WRONLY, 0) // waits for the program
+		if err == nil {
+			_, err = io.WriteString(pipe, "id")
+		}
+		if err == nil {
+			opened <- pipe
+		}
+	}()
+	var text string
+	select {
+	case text = <-said:
+		ts.Fatalf("the program ends before it reads: %s", text)
+	case pipe := <-opened:
+		defer pipe.Close()
+		ts.Check(c.Process.Signal(signals[args[0]]))
+		text = <-said
+	}
+	_, _ = io.WriteString(ts.Stderr(), text)
+	wantCode(ts, args[2], c.Wait())
 }
 
 // killWriting waits for the temporary file beside the output and kills the

@@ -116,6 +116,11 @@ func (a *arffReader) attribute(rec record, rest []byte) error {
 		e.Detail, e.Advice = err.Error(), "types are numeric, real, integer, string, date and {level, level, …}"
 		return &e
 	}
+	if len(a.names) == mostColumns {
+		e := tooManyColumns()
+		e.Line = rec.line
+		return e
+	}
 	a.taken[name] = true
 	a.names = append(a.names, name)
 	a.sinks = append(a.sinks, s)

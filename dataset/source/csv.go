@@ -20,7 +20,7 @@ import (
 // The kind of a column is that of the first 1000 rows: numeric if all values
 // there are numbers or missing, otherwise categorical, or text if there are more
 // than 1000 levels. A value further down that does not fit is an error, where
-// ReadFile starts again with what it has learnt.
+// ReadFile reads the file a second time with what it has learnt.
 func ReadCSV(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
 	t, err := readCSV(ctx, r, opts, nil)
 	return t, ended(ctx, err)
@@ -47,6 +47,9 @@ func readCSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (
 	}
 	if err := c.readRest(); err != nil {
 		return nil, err
+	}
+	if c.late != nil {
+		return nil, c.late
 	}
 	return opts.withIDs(c.table())
 }
@@ -177,6 +180,11 @@ func (c *csvReader) split(rec record) ([][]byte, error) {
 	c.fields = c.fields[:0]
 	text := rec.text
 	for at := 0; at <= len(text); {
+		if len(c.fields) == mostColumns {
+			e := tooManyColumns()
+			e.Line = rec.line
+			return nil, e
+		}
 		from, quoted := skipToQuote(text, at)
 		end := fieldEnd(text, from, c.comma)
 		field := trim(text[from:end])
@@ -250,9 +258,14 @@ func (c *csvReader) open(sample []sampled, notNumeric []int) error {
 		return err
 	}
 	c.sinks = make([]sink, len(c.names))
+	words := make([]bool, len(c.names))
+	for _, j := range notNumeric {
+		if j < len(words) {
+			words[j] = true
+		}
+	}
 	for j, name := range c.names {
-		numeric := c.numericIn(body, j) && !slices.Contains(notNumeric, j)
-		c.sinks[j] = c.sinkFor(name, numeric)
+		c.sinks[j] = c.sinkFor(name, !words[j] && c.numericIn(body, j))
 	}
 	for _, s := range body {
 		if err := c.checkBlank(s.record); err != nil {

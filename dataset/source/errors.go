@@ -41,7 +41,7 @@ type Error struct {
 	Advice string // what to do
 	Cause  error  // the error of the system, if there is one
 
-	late bool // a column that looked numeric is not, see ReadFile
+	late []int // columns, from 0, that looked numeric and are not, see ReadFile
 }
 
 func (e *Error) Error() string {

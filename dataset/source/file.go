@@ -42,8 +42,9 @@ func readTSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (
 // ReadFile reads the table in a file, in the format that its extension says.
 //
 // A column whose first rows are numbers may have a word further down. Then the
-// file is read again with that column as categorical, so that its values stay as
-// they are spelt.
+// file is read a second time with all such columns as categorical, so that their
+// values stay as they are spelt. What cannot be read twice, such as a pipe, gives
+// an error that names the value.
 func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, error) {
 	extension := extensionOf(path)
 	read, known := readers[extension]
@@ -51,20 +52,17 @@ func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, e
 		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension,
 			Advice: "rename the file to end in .csv, .tsv, .parquet, .arff, .npy, .npz or .mat, with .gz after it if it is compressed"}
 	}
-	var notNumeric []int
-	for {
-		t, err := readOnce(ctx, path, read, opts, notNumeric)
-		err = ended(ctx, err)
-		at := (*Error)(nil)
-		if !errors.As(err, &at) {
-			return t, err
-		}
-		at.File = path
-		if !at.late {
-			return nil, err
-		}
-		notNumeric = append(notNumeric, at.Column-1)
+	t, err := readOnce(ctx, path, read, opts, nil)
+	if at := (*Error)(nil); errors.As(err, &at) && at.late != nil && isRegular(path) {
+		t, err = readOnce(ctx, path, read, opts, at.late)
 	}
+	return t, inFile(path, ended(ctx, err))
+}
+
+// isRegular says whether a file can be read a second time.
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func readOnce(ctx context.Context, path string, read reader, opts Options, notNumeric []int) (*dataset.Table, error) {

@@ -3,10 +3,14 @@ package source
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -72,6 +76,80 @@ func TestLateWordsAreReadAgain(t *testing.T) {
 	if !errors.As(err, &at) || at.File != path || at.Line != 3002 || at.Column != 1 || !errors.Is(err, ErrNumber) {
 		t.Errorf("declared numeric: %v", err)
 	}
+}
+
+// TestLateWordsTakeOneMorePass has 400 columns that turn out not to be numeric,
+// each in a row of its own.
+func TestLateWordsTakeOneMorePass(t *testing.T) {
+	const columns = 400
+	var text strings.Builder
+	row := func(word int) {
+		for j := range columns {
+			if j > 0 {
+				text.WriteByte(',')
+			}
+			if j == word {
+				text.WriteByte('w')
+			} else {
+				text.WriteByte('1')
+			}
+		}
+		text.WriteByte('\n')
+	}
+	for range 1200 {
+		row(-1)
+	}
+	for j := range columns {
+		row(j)
+	}
+	passes := 0
+	readers[".counted"] = func(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
+		passes++
+		return readCSV(ctx, r, opts, notNumeric)
+	}
+	defer delete(readers, ".counted")
+	read, err := ReadFile(t.Context(), writeFile(t, t.TempDir(), "late.counted", []byte(text.String())), Options{Header: HeaderAbsent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if passes != 2 {
+		t.Errorf("%d passes", passes)
+	}
+	for j, c := range read.Columns() {
+		if c.Kind() != dataset.KindCategorical || c.Format(1200+j) != "w" || c.Len() != 1600 {
+			t.Fatalf("column %d is %v, %q", j, c.Kind(), c.Format(1200+j))
+		}
+	}
+}
+
+// TestTooManyColumns: a compressed header of a few kilobytes names millions.
+func TestTooManyColumns(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"t.csv.gz":  strings.Repeat("a,", 4<<20) + "\n1,2\n",
+		"q.csv.gz":  strings.Repeat(`"a",`, 4<<20) + "\n1,2\n",
+		"t.arff.gz": "@relation r\n" + numbered("@attribute a%d real\n", mostColumns+1) + "@data\n1\n",
+	} {
+		path := writeFile(t, dir, name, compressed(t, text))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := ReadFile(t.Context(), path, Options{})
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, ErrShape) || !strings.Contains(err.Error(), "more than 131072 columns") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 128<<20 {
+			t.Errorf("%s: %d MiB were allocated", name, took>>20)
+		}
+	}
+}
+
+func numbered(line string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, line, i)
+	}
+	return b.String()
 }
 
 func TestReadFileRefuses(t *testing.T) {

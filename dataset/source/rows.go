@@ -14,6 +14,7 @@ type rows struct {
 	names  []string
 	sinks  []sink // nil where a column is ignored
 	choice *choice
+	late   *Error // at the first value that shows a column not to be numeric, with all such columns
 }
 
 // addPlain adds a record without quotes. Numbers are parsed where they stand,
@@ -64,14 +65,21 @@ func (r *rows) add(rec record, j int, field []byte) error {
 		return nil
 	}
 	kind := r.sinks[j].add(field)
-	if kind == nil {
+	if kind == errGuess {
+		if r.late == nil {
+			r.late = r.fieldError(rec, j, ErrNumber, field)
+		}
+		r.late.late = append(r.late.late, j)
 		return nil
 	}
-	e := &Error{Line: rec.line, Column: j + 1, Name: r.names[j], Kind: kind, Detail: quoteShort(field), Advice: advice[kind]}
-	if numbers, ok := r.sinks[j].(*numberSink); ok {
-		e.late = numbers.guessed
+	if kind != nil {
+		return r.fieldError(rec, j, kind, field)
 	}
-	return e
+	return nil
+}
+
+func (r *rows) fieldError(rec record, j int, kind error, field []byte) *Error {
+	return &Error{Line: rec.line, Column: j + 1, Name: r.names[j], Kind: kind, Detail: quoteShort(field), Advice: advice[kind]}
 }
 
 var advice = map[error]string{

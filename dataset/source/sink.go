@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"math"
 	"unicode/utf8"
 
@@ -32,18 +33,37 @@ type numberSink struct {
 	into    *dataset.Numeric
 	missing map[string]bool
 	guessed bool // that the column is numeric, from its first rows
+	wrong   bool // the guess: a value further down is not a number
 }
 
 func (s *numberSink) add(field []byte) error {
 	v, ok := wholeNumber(field)
 	if !ok {
 		if !s.missing[string(field)] {
-			return ErrNumber
+			return s.refuse()
 		}
 		v = math.NaN()
 	}
 	s.into.Append(v)
 	return nil
+}
+
+// errGuess says that a column which was taken for numeric is not. The sink says so
+// once and goes on, so that the rest of the file tells which other columns have to
+// be read again.
+var errGuess = errors.New("the column is not numeric")
+
+// refuse deals with a value that is no number.
+func (s *numberSink) refuse() error {
+	if !s.guessed {
+		return ErrNumber
+	}
+	s.into.Append(math.NaN())
+	if s.wrong {
+		return nil
+	}
+	s.wrong = true
+	return errGuess
 }
 
 func (s *numberSink) soFar() dataset.Column  { return s.into }
