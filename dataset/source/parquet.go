@@ -38,7 +38,11 @@ func ReadParquet(ctx context.Context, r io.Reader, opts Options) (t *dataset.Tab
 		return nil, err
 	}
 	opts = opts.holding(held)
-	if err := checkParquet(content); err != nil {
+	length, err := checkParquet(content)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFooter(content, length, opts); err != nil {
 		return nil, err
 	}
 	file, err := parquet.OpenFile(content, content.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
@@ -94,9 +98,9 @@ func randomAccess(ctx context.Context, r io.Reader, opts Options) (content sized
 	}
 }
 
-// checkParquet looks at both ends of the file, and at the length of the footer,
-// for which the library makes room before it reads.
-func checkParquet(content sized) error {
+// checkParquet looks at both ends of the file, and returns the length of the
+// footer.
+func checkParquet(content sized) (length int64, err error) {
 	const magic, ends = "PAR1", 12
 	var start [4]byte
 	var end [8]byte
@@ -108,18 +112,19 @@ func checkParquet(content sized) error {
 			errEnd = nil
 		}
 		if err := errors.Join(errStart, errEnd); err != nil {
-			return damaged(err)
+			return 0, damaged(err)
 		}
 	}
+	length = int64(binary.LittleEndian.Uint32(end[:]))
 	switch {
 	case string(start[:]) == "PARE" || string(end[4:]) == "PARE":
-		return &Error{Kind: ErrFormat, Detail: "it is encrypted", Advice: "write it without encryption"}
+		return 0, &Error{Kind: ErrFormat, Detail: "it is encrypted", Advice: "write it without encryption"}
 	case string(start[:]) != magic:
-		return &Error{Kind: ErrFormat, Detail: "it does not start as a Parquet file does: " + quoteShort(start[:]), Advice: "check the file's format"}
-	case string(end[4:]) != magic || int64(binary.LittleEndian.Uint32(end[:])) > size-ends:
-		return &Error{Kind: ErrRead, Detail: "there is no footer at its end", Advice: "check that the file is whole"}
+		return 0, &Error{Kind: ErrFormat, Detail: "it does not start as a Parquet file does: " + quoteShort(start[:]), Advice: "check the file's format"}
+	case string(end[4:]) != magic || length > size-ends:
+		return 0, &Error{Kind: ErrRead, Detail: "there is no footer at its end", Advice: "check that the file is whole"}
 	}
-	return nil
+	return length, nil
 }
 
 // parquetReader hands the values of the file to the sinks of their columns.
@@ -130,6 +135,7 @@ type parquetReader struct {
 	missing map[string]bool
 	columns []parquetColumn // one for each name; without a sink if ignored
 	done    int             // rows of the groups that are read
+	others  int64           // bytes that the columns take, without the one at hand
 	values  []parquet.Value
 	text    []byte
 }
@@ -143,11 +149,13 @@ type parquetColumn struct {
 
 // open decides on the kinds of the columns.
 func (p *parquetReader) open(root *parquet.Column) error {
+	taken := map[string]bool{}
 	for j, c := range root.Columns() {
 		p.names = append(p.names, c.Name())
-		if slices.Contains(p.names[:j], c.Name()) {
+		if taken[c.Name()] {
 			return &Error{Column: j + 1, Name: c.Name(), Kind: ErrHeader, Detail: "another column has the same name", Advice: "rename one"}
 		}
+		taken[c.Name()] = true
 	}
 	if len(p.names) == 0 {
 		return &Error{Kind: ErrEmpty, Detail: "it has no columns", Advice: "check that it is the right file"}
@@ -202,7 +210,12 @@ func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
 
 // checkChunks looks at the parts of the columns that are to be read.
 func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) error {
+	const least = 4 // bytes that a value takes
+	need := int64(0)
 	for _, group := range file.RowGroups {
+		if group.NumRows < 0 || group.NumRows > math.MaxInt32*int64(1<<16) {
+			return damaged(fmt.Errorf("a group of %d rows", group.NumRows))
+		}
 		for j, c := range p.columns {
 			if p.sinks[j] == nil || c.leaf >= len(group.Columns) {
 				continue
@@ -210,11 +223,16 @@ func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) er
 			chunk := &group.Columns[c.leaf].MetaData
 			err := checkCodec(chunk.Codec)
 			if err == nil {
-				err = checkPages(content, chunk)
+				err = checkPages(content, chunk, group.NumRows, p.ctx.Err)
 			}
-			if at := (*Error)(nil); errors.As(err, &at) {
+			if need += least * group.NumRows; err == nil {
+				err = p.opts.allow(need, "the table")
+			}
+			if at := (*Error)(nil); errors.As(err, &at) && at.Kind != ErrMemory {
 				at.Column, at.Name = j+1, p.names[j]
-				return at
+			}
+			if err != nil {
+				return err
 			}
 		}
 	}
@@ -240,10 +258,12 @@ func (p *parquetReader) addGroup(group parquet.RowGroup) error {
 		if p.columns[j].leaf >= len(chunks) {
 			return p.at(j, 0, damaged(errors.New("a group of rows lacks the column")))
 		}
+		p.others -= s.soFar().Bytes()
 		n, err := p.addChunk(j, chunks[p.columns[j].leaf])
 		if err != nil {
 			return err
 		}
+		p.others += s.soFar().Bytes()
 		if int64(n) != group.NumRows() {
 			return p.at(j, n, damaged(fmt.Errorf("a group of %d rows has %d values", group.NumRows(), n)))
 		}
@@ -257,7 +277,10 @@ func (p *parquetReader) addChunk(j int, chunk parquet.ColumnChunk) (n int, err e
 	pages := chunk.Pages()
 	defer pages.Close()
 	for {
-		if err := errors.Join(p.ctx.Err(), p.opts.allowRows(&p.rows, 0)); err != nil {
+		if err := p.ctx.Err(); err != nil {
+			return n, err
+		}
+		if err := p.opts.allow(p.others+p.sinks[j].soFar().Bytes(), fmt.Sprintf("the table up to row %d of column %s", p.done+n, p.names[j])); err != nil {
 			return n, err
 		}
 		page, err := pages.ReadPage()
