@@ -101,14 +101,14 @@ func (d *download) attempt(ctx context.Context) error {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
 	if answer.StatusCode == http.StatusOK {
 		flags, there = os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0
-		if err := os.WriteFile(d.tag(), []byte(version(answer)), 0o644); err != nil {
+		if err := errors.Join(remove(d.tag()), os.WriteFile(d.tag(), []byte(version(answer)), 0o644)); err != nil {
 			return err
 		}
 	} else if want := fmt.Sprintf("bytes %d-", there); !strings.HasPrefix(answer.Header.Get("Content-Range"), want) {
 		return errors.Join(fmt.Errorf("the server answers %s with the range %q, not %q",
 			answer.Status, answer.Header.Get("Content-Range"), want), os.Remove(d.part))
 	}
-	file, err := os.OpenFile(d.part, flags, 0o644)
+	file, err := d.openPart(d.part, flags)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (d *download) attempt(ctx context.Context) error {
 		total = there + answer.ContentLength
 	}
 	body := &body{from: d.counted(answer.Body, there, total), ctx: ctx, again: func() { watch.Reset(stall) }}
-	_, err = io.Copy(file, body)
+	_, err = io.Copy(file, d.bounded(body, there))
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -51,8 +52,10 @@ type Fetcher struct {
 	// are there and those that there will be, -1 where that is not known.
 	Progress func(done, total int64)
 
-	pause time.Duration // between attempts; 0 means a second, and more each time
-	stall time.Duration // without a byte, after which an attempt ends; 0 means a minute
+	pause time.Duration                                  // between attempts; 0 means a second, and more each time
+	open  func(part string, flags int) (*os.File, error) // nil opens the file, and follows no link
+	most  int64                                          // bytes of a raw file or archive; 0 means mostRaw
+	stall time.Duration                                  // without a byte, after which an attempt ends; 0 means a minute
 }
 
 // Fetched says what came.
@@ -136,13 +139,48 @@ func (f *Fetcher) copyFile(ctx context.Context, to, from string) error {
 	return f.save(ctx, to, source, fileSize(from))
 }
 
+// mostRaw is several times the size of the largest raw file. A damaged or planted
+// archive does not fill the disk.
+const mostRaw = 8 << 30
+
+// bounded returns the reader up to the size that may come, and an error beyond it.
+func (f *Fetcher) bounded(r io.Reader, there int64) io.Reader {
+	most := cmp.Or(f.most, mostRaw)
+	return &boundedReader{from: r, left: most - there, most: most}
+}
+
+type boundedReader struct {
+	from       io.Reader
+	left, most int64
+}
+
+func (r *boundedReader) Read(to []byte) (int, error) {
+	n, err := r.from.Read(to)
+	if r.left -= int64(n); r.left < 0 {
+		return 0, fmt.Errorf("it has more than %s, which no raw file of the benchmark has", sizeText(r.most))
+	}
+	return n, err
+}
+
+// openPart opens a part for writing. It does not follow a link, which would lead
+// what is fetched elsewhere.
+func (f *Fetcher) openPart(part string, flags int) (*os.File, error) {
+	if f.open != nil {
+		return f.open(part, flags)
+	}
+	if info, err := os.Lstat(part); err == nil && !info.Mode().IsRegular() {
+		return nil, &Error{File: part, Kind: ErrFetch, Detail: "it is no regular file, and would lead what is fetched elsewhere", Advice: "remove it"}
+	}
+	return os.OpenFile(part, flags|noFollow, 0o644)
+}
+
 // save writes the part of a file that is read from a local one.
 func (f *Fetcher) save(ctx context.Context, to string, from io.Reader, size int64) error {
-	file, err := os.Create(to)
+	file, err := f.openPart(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(file, f.counted(watched(ctx, from), 0, size))
+	_, err = io.Copy(file, f.bounded(f.counted(watched(ctx, from), 0, size), 0))
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return errors.Join(err, os.Remove(to)) // to copy it again is quick
 	}
@@ -285,7 +323,10 @@ func (f *Fetcher) extract(ctx context.Context, archive, member, to string) (Fetc
 		return Fetched{}, &Error{File: archive, Kind: ErrRead, Cause: err, Advice: "fetch it again"}
 	}
 	defer content.Close()
-	if err := f.save(ctx, to+partSuffix, content, int64(entry.UncompressedSize64)); err != nil {
+	if err := f.save(ctx, to+partSuffix, content, int64(min(entry.UncompressedSize64, math.MaxInt64))); err != nil {
+		if at := (*Error)(nil); errors.As(err, &at) {
+			return Fetched{}, err
+		}
 		return Fetched{}, &Error{File: archive, Kind: ErrRead, Detail: "its member " + member, Cause: err, Advice: "look whether the disk is full, and fetch it again"}
 	}
 	return accept(ctx, to)

@@ -407,13 +407,15 @@ func TestFetchToBadFolders(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	if err := os.Symlink("/dev/full", filepath.Join(dir, "3D_spatial_network.txt.part")); err != nil {
-		t.Fatal(err)
-	}
+	f.open = fullDisk
 	if _, err := f.Fetch(t.Context(), road(t), dir); !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "no space left") {
 		t.Error(err)
 	}
-	if _, err := (&Fetcher{Mirror: golden.Data(t)}).Fetch(t.Context(), fullDisk(t, dir), dir); err == nil || !strings.Contains(err.Error(), "no space left") {
+	fried, err := FindSet("fried")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&Fetcher{Mirror: golden.Data(t), open: fullDisk}).Fetch(t.Context(), fried, dir); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Error(err)
 	}
 	if exists(filepath.Join(dir, "fried.arff.gz.part")) {
@@ -421,14 +423,12 @@ func TestFetchToBadFolders(t *testing.T) {
 	}
 }
 
-// fullDisk is a set for which the disk is full.
-func fullDisk(t *testing.T, dir string) Set {
-	t.Helper()
-	s, _ := FindSet("fried")
-	if err := os.Symlink("/dev/full", filepath.Join(dir, "fried.arff.gz.part")); err != nil {
-		t.Fatal(err)
+// fullDisk makes the part, and lets writing to it fail.
+func fullDisk(part string, _ int) (*os.File, error) {
+	if err := os.WriteFile(part, nil, 0o644); err != nil {
+		return nil, err
 	}
-	return s
+	return os.OpenFile("/dev/full", os.O_WRONLY, 0)
 }
 
 // TestFetchAtOnce: of several that fetch the same file, one does.
@@ -456,5 +456,58 @@ func TestFetchAtOnce(t *testing.T) {
 	checkContent(t, dir, "3D_spatial_network.txt", roadText())
 	if n := already.Load(); n != 3 {
 		t.Errorf("%d of 4 found it there; asked for %q", n, s.asked())
+	}
+}
+
+// TestFetchBoundsWhatComes: neither a download nor a member of an archive fills
+// the disk.
+func TestFetchBoundsWhatComes(t *testing.T) {
+	sgemm, err := FindSet("sgemm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mirror := t.TempDir()
+	writeFile(t, mirror, sgemm.Source.fileName(), archived(t, sgemm.Source.Member, strings.Repeat("0", 5<<20)))
+	served := (&flaky{content: []byte(roadText())}).start(t)
+	for _, test := range []struct {
+		set  Set
+		from Fetcher
+	}{{sgemm, Fetcher{Mirror: mirror}}, {road(t), served}} {
+		test.from.most = 1 << 18
+		dir := t.TempDir()
+		_, err := test.from.Fetch(t.Context(), test.set, dir)
+		if err == nil || !strings.Contains(err.Error(), "more than 256.0 KiB") {
+			t.Errorf("%s: %v", test.set.Name, err)
+		}
+		for _, name := range folder(t, dir) {
+			if size := fileSize(filepath.Join(dir, name)); size > 1<<19 {
+				t.Errorf("%s has %d bytes", name, size)
+			}
+		}
+	}
+}
+
+// TestFetchFollowsNoPlantedLink: a part that is a link would let what is fetched
+// overwrite another file.
+func TestFetchFollowsNoPlantedLink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs links of Unix")
+	}
+	s := road(t)
+	mirror := t.TempDir()
+	writeFile(t, mirror, s.Files[0], []byte(roadText()))
+	for _, from := range []Fetcher{{Mirror: mirror}, (&flaky{content: []byte(roadText()), tag: `"1"`}).start(t)} {
+		for _, suffix := range []string{partSuffix, tagSuffix} {
+			dir := t.TempDir()
+			precious := writeFile(t, t.TempDir(), "precious", []byte("old"))
+			if err := os.Symlink(precious, filepath.Join(dir, s.Files[0]+suffix)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := from.Fetch(t.Context(), s, dir)
+			if suffix == partSuffix && (!errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "remove it")) {
+				t.Errorf("%s: %v", suffix, err)
+			}
+			checkContent(t, filepath.Dir(precious), "precious", "old")
+		}
 	}
 }

@@ -4,5 +4,8 @@ package source
 
 import "context"
 
+// noFollow is no flag of this system.
+const noFollow = 0
+
 // lockFolder does nothing where there is no flock.
 func lockFolder(context.Context, string) (unlock func(), err error) { return func() {}, nil }

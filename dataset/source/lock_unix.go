@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// noFollow makes os.OpenFile refuse a link.
+const noFollow = syscall.O_NOFOLLOW
+
 // lockFolder waits until no other process fetches into the folder: two that write
 // the same part would spoil it. The lock ends with the process, however it ends.
 func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {

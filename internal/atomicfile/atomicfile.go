@@ -4,6 +4,7 @@ package atomicfile
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,7 +15,8 @@ import (
 // path only when they are complete and on the disk: until then, and if anything
 // fails, the path keeps what it had. The contents wait in a temporary file in
 // the same folder, called .NAME.*.tmp, which is removed on failure. A file that
-// is replaced passes on its permissions; a symbolic link is followed.
+// is replaced passes on its permissions; a symbolic link is
+// followed, also to a file that is yet to be made.
 //
 // What is no regular file, such as a pipe or /dev/stdout, cannot be replaced, and
 // is written as the contents come.
@@ -31,8 +33,42 @@ func Write(path string, write func(w io.Writer) error) error {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return err
 		}
+	case errors.Is(err, fs.ErrNotExist):
+		if path, err = behindLinks(path); err != nil {
+			return err
+		}
 	}
 	return replace(path, mode, write)
+}
+
+// behindLinks returns the path to which links lead that end at no file: it is made,
+// and the links stay.
+func behindLinks(path string) (string, error) {
+	const most = 40 // of which one leads to the next, as on Linux
+	for range most {
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return path, nil
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		if _, err := os.Stat(filepath.Dir(to)); err != nil {
+			return "", &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("it is a link to %s, of which the folder does not exist: %w", to, err)}
+		}
+		path = to
+	}
+	return "", &fs.PathError{Op: "write", Path: path, Err: errors.New("links lead in a circle")}
 }
 
 // through writes to what is there.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
@@ -96,6 +97,33 @@ func TestPermissionsAndLinks(t *testing.T) {
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v", err)
+	}
+}
+
+func TestDanglingLink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs links of Unix")
+	}
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	target, link, second := filepath.Join(elsewhere, "x"), filepath.Join(dir, "link"), filepath.Join(dir, "second")
+	if err := errors.Join(os.Symlink(target, link), os.Symlink("link", second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.Write(second, text("new")); err != nil {
+		t.Fatal(err)
+	}
+	checkFolder(t, target, "new")
+	for _, path := range []string{link, second} {
+		if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("the link is gone: %v", err)
+		}
+	}
+	lost := filepath.Join(dir, "lost")
+	if err := os.Symlink(filepath.Join(dir, "absent", "x"), lost); err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.Write(lost, text("new")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "lost: it is a link to") {
+		t.Error(err)
 	}
 }
 
