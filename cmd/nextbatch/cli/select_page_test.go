@@ -68,7 +68,7 @@ func TestSelectPageRefuses(t *testing.T) {
 }
 
 // npy writes a matrix as a NumPy array and returns the path.
-func npy(t *testing.T, name string, m matrix.Dense[float32]) string {
+func npy[T matrix.Float](t *testing.T, name string, m matrix.Dense[T]) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := source.WriteNPY(&b, m); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection"
 )
 
 // call runs the command line.
@@ -189,6 +190,28 @@ func TestSelectFeatures(t *testing.T) {
 	}
 	must(t, exitUsage, "select", "--pool-features", pool, "-n", "5", "--method", "lcmd-tp:features")
 	must(t, exitData, "select", "--pool-features", sample(t), "-n", "5")
+}
+
+// TestSelectFeaturesKeepsDigits has features whose digits beyond float32 decide. They
+// reach FrankWolfe, which computes in float64, and the dry run of it.
+func TestSelectFeaturesKeepsDigits(t *testing.T) {
+	m := matrix.New[float64](150, 2)
+	for i := range m.Data {
+		m.Data[i] = 1 + 1e-8*math.Sin(float64(i*i))
+	}
+	want, err := selection.Select(t.Context(), selection.FrankWolfe[float64]{}, selection.Problem[float64]{Pool: m, Batch: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--pool-features", npy(t, "p.npy", m), "-n", "6", "--method", "frankwolfe-p:features"}
+	if r := selectJSON(t, args...); !slices.Equal(r.Indices, want.Rows()) {
+		t.Errorf("%v, want %v", r.Indices, want.Rows())
+	}
+	args[1] = npy(t, "rounded.npy", matrix.Converted[float32](m))
+	if r := selectJSON(t, args...); slices.Equal(r.Indices, want.Rows()) {
+		t.Error("the test has no such features")
+	}
+	must(t, 0, append([]string{"select", "--dry-run"}, args...)...)
 }
 
 func TestSelectOutput(t *testing.T) {
