@@ -17,7 +17,7 @@ func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) stri
 	case selection.Required:
 		parts = append(parts, "required")
 	case selection.Filled:
-		parts = append(parts, "drawn at random: "+b.fallback(p.Row))
+		parts = append(parts, "drawn at random: "+b.fallback(p.Step))
 	default:
 		if p.Cluster.Centre.Set != selection.NoSet {
 			parts = append(parts, fmt.Sprintf("%.3g from %s in a cluster of %d rows", p.Cluster.Distance,
@@ -42,14 +42,13 @@ func named(name func(selection.Set, int) string, set selection.Set, row int) str
 	return kind + name(set, row)
 }
 
-// fallback is the reason for which a row was drawn.
-func (b *Batch) fallback(row int) string {
+// fallback is the reason for which a row was drawn in a step.
+func (b *Batch) fallback(step int) string {
+	reason := "the method found no row"
 	for _, f := range b.Fallbacks {
-		for _, drawn := range f.Rows {
-			if drawn == row {
-				return f.Reason
-			}
+		if f.Step <= step {
+			reason = f.Reason
 		}
 	}
-	return "the method found no row"
+	return reason
 }

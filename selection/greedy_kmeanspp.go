@@ -2,15 +2,18 @@ package selection
 
 // Greedy k-means++ (paper, "Other options"; Celebi et al., 2013): each step draws
 // several candidates as k-means++ does and keeps the one that leaves the
-// smallest sum of squared distances,
+// smallest sum of squared distances, which is the one that takes most from it,
 //
-//	NEXT = argmin_{x drawn} Σ_y w(y)·min(d(y)², d_k(x, y)²)
+//	NEXT = argmax_{x drawn} Σ_y w(y)·max(d(y)² − d_k(x, y)², 0)
 //
-// over the target distribution, which is the pool unless another one is given.
+// over the target distribution, which is the pool unless another one is given. A
+// candidate takes nothing from rows that are nearer to a selected one; boxes.go
+// rules out most of them unseen.
 
 import (
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -31,7 +34,12 @@ func (m GreedyKMeansPP[T]) Init(s *Space[T]) (Forward, error) {
 	if f.candidates == 0 {
 		f.candidates = 2 + int(math.Log(float64(s.Batch())))
 	}
-	f.fresh = allocMatrix[T](s, f.candidates, f.judged().of.rows.Rows)
+	of := f.judged().of
+	if s.kernel == nil {
+		f.boxes = newBoxes(of.rows)
+	} else {
+		f.fresh = allocMatrix[T](s, f.candidates, of.rows.Rows)
+	}
 	return f, nil
 }
 
@@ -40,7 +48,8 @@ func (GreedyKMeansPP[T]) scaleFree() {}
 type greedyKMeansPP[T matrix.Float] struct {
 	*sampler[T]
 	candidates int
-	fresh      matrix.Dense[T] // squared distances from each candidate
+	boxes      *boxes[T]       // of the judged rows; nil without features
+	fresh      matrix.Dense[T] // squared distances from each candidate, without features
 }
 
 // judged is the set whose distances are to become small.
@@ -65,45 +74,106 @@ func (f *greedyKMeansPP[T]) Next() (Choice, error) {
 			return Choice{}, err
 		}
 	}
-	left, err := f.potentials(drawn)
+	total, gains, err := f.gains(drawn)
 	if err != nil {
 		return Choice{}, err
 	}
 	best := 0
 	for i := range drawn {
-		if left[i] < left[best] || left[i] == left[best] && drawn[i] < drawn[best] {
+		if gains[i] > gains[best] || gains[i] == gains[best] && drawn[i] < drawn[best] {
 			best = i
 		}
 	}
-	return Choice{Row: drawn[best], Score: -f.space.inUnits(left[best], 2), Cluster: f.clusterOf(drawn[best])}, nil
+	left := max(total-gains[best], 0)
+	return Choice{Row: drawn[best], Score: -f.space.inUnits(left, 2), Cluster: f.clusterOf(drawn[best])}, nil
 }
 
-// potentials returns the sum of squared distances with one more row selected,
-// for each of several rows.
-func (f *greedyKMeansPP[T]) potentials(rows []int) ([]float64, error) {
-	of := f.judged()
-	if err := f.space.sqDistMany(f.fresh, of.of, rows); err != nil {
-		return nil, err
+// gains returns the sum of squared distances, and what each of several rows would
+// take from it.
+func (f *greedyKMeansPP[T]) gains(rows []int) (total float64, gains []float64, err error) {
+	var parts matrix.Dense[float64] // total and gains of each piece
+	if f.boxes != nil {
+		parts = f.gainsInBoxes(rows)
+	} else if parts, err = f.gainsByKernel(rows); err != nil {
+		return 0, nil, err
 	}
-	parts := matrix.New[float64](pieces(len(of.dist), scanPiece), len(rows))
-	overPieces(len(of.dist), scanPiece, func(piece, from, to int) {
-		for c := range rows {
-			sum, fresh := 0.0, f.fresh.Row(c)
-			for i := from; i < to; i++ {
-				d := float64(min(fresh[i], of.dist[i]))
-				if f.target == nil {
-					d *= f.weight(i)
-				}
-				sum += d
+	gains = make([]float64, len(rows))
+	for piece := range parts.Rows {
+		part := parts.Row(piece)
+		total += part[0]
+		for c, v := range part[1:] {
+			gains[c] += v
+		}
+	}
+	return total, gains, nil
+}
+
+func (f *greedyKMeansPP[T]) gainsInBoxes(rows []int) matrix.Dense[float64] {
+	drawn, places := make([][]T, len(rows)), make([][]float64, len(rows))
+	for c, x := range rows {
+		row, _ := f.space.row(x)
+		drawn[c], places[c] = row.Row(0), f.boxes.place(row.Row(0))
+	}
+	parts := matrix.New[float64](pieces(len(f.boxes.groups), boxPiece), 1+len(rows))
+	overPieces(len(f.boxes.groups), boxPiece, func(piece, from, to int) {
+		part, dist := parts.Row(piece), f.judged().dist
+		for group := from; group < to; group++ {
+			top := T(0)
+			for _, i := range f.boxes.groups[group] {
+				top = max(top, dist[i])
+				part[0] += f.worth(int(i), float64(dist[i]))
 			}
-			parts.Set(piece, c, sum)
+			if top == 0 {
+				continue
+			}
+			for c, row := range drawn {
+				if f.space.plain || !f.boxes.beyond(places[c], group, top) {
+					part[1+c] += f.gain(row, f.boxes.groups[group])
+				}
+			}
 		}
 	})
-	sums := make([]float64, len(rows))
-	for piece := range parts.Rows {
-		for c, v := range parts.Row(piece) {
-			sums[c] += v
+	return parts
+}
+
+// gain is what a row takes from the distances of a group.
+func (f *greedyKMeansPP[T]) gain(row []T, group []int32) float64 {
+	of := f.judged()
+	var fresh [boxRows]T
+	simd.For[T]().SqDistListed(fresh[:len(group)], row, of.of.rows.Data, of.of.rows.Stride, group)
+	sum := 0.0
+	for k, i := range group {
+		if d := of.dist[i]; fresh[k] < d {
+			sum += f.worth(int(i), float64(d)-float64(fresh[k]))
 		}
 	}
-	return sums, nil
+	return sum
+}
+
+func (f *greedyKMeansPP[T]) gainsByKernel(rows []int) (matrix.Dense[float64], error) {
+	of := f.judged()
+	for c, x := range rows {
+		if err := f.space.sqDist(f.fresh.Row(c), of.of, x); err != nil {
+			return matrix.Dense[float64]{}, err
+		}
+	}
+	parts := matrix.New[float64](pieces(len(of.dist), scanPiece), 1+len(rows))
+	overPieces(len(of.dist), scanPiece, func(piece, from, to int) {
+		part := parts.Row(piece)
+		for i := from; i < to; i++ {
+			part[0] += f.worth(i, float64(of.dist[i]))
+			for c := range rows {
+				part[1+c] += f.worth(i, float64(of.dist[i])-float64(min(f.fresh.Row(c)[i], of.dist[i])))
+			}
+		}
+	})
+	return parts, nil
+}
+
+// worth is a squared distance of a judged row, by the weight of the row.
+func (f *greedyKMeansPP[T]) worth(row int, squared float64) float64 {
+	if f.target != nil {
+		return squared
+	}
+	return f.weight(row) * squared
 }

@@ -15,12 +15,15 @@ type sampler[T matrix.Float] struct {
 	stream  *rng.Stream
 	weights []float64 // of all rows, for the draw at hand
 	pieces  []float64 // their sums over pieces of rows
+	sums    []float64 // their running sums in each piece
+	summed  []bool    // pieces whose running sums are there
 }
 
 func newSampler[T matrix.Float](s *Space[T]) *sampler[T] {
 	n := s.PoolSize()
 	return &sampler[T]{clusters: newClusters(s, SquaredDistance), stream: s.Stream("k-means++"),
-		weights: alloc[float64](s, n), pieces: make([]float64, pieces(n, scanPiece))}
+		weights: alloc[float64](s, n), pieces: make([]float64, pieces(n, scanPiece)),
+		sums: alloc[float64](s, n), summed: make([]bool, pieces(n, scanPiece))}
 }
 
 // first draws when nothing is selected: uniformly, or by the target weights.
@@ -55,6 +58,7 @@ func (f *sampler[T]) weighByDistance() {
 // weighByDistanceAlone is weigh without calls, for what every step does.
 func (f *sampler[T]) weighByDistanceAlone() {
 	open := f.space.limits.open
+	clear(f.summed)
 	f.space.countPass(len(f.weights), bytesEach[T]()+1+8) // the weights are read to be summed
 	overPieces(len(f.weights), scanPiece, func(piece, from, to int) {
 		dist, weights, open := f.pool.dist[from:to], f.weights[from:to], open[from:to]
@@ -95,6 +99,7 @@ func (f *sampler[T]) clusterScale() []float64 {
 // weigh sets the weight of each open row; the others have none.
 func (f *sampler[T]) weigh(weight func(row int) float64) {
 	open := f.space.limits.open
+	clear(f.summed)
 	overPieces(len(f.weights), scanPiece, func(piece, from, to int) {
 		sum := 0.0
 		for row := from; row < to; row++ {
@@ -118,6 +123,12 @@ func (f *sampler[T]) pick() (int, error) {
 		return 0, err
 	}
 	from := piece * scanPiece
-	row, err := f.stream.Weighted(f.weights[from:min(from+scanPiece, len(f.weights))])
-	return from + row, err
+	to := min(from+scanPiece, len(f.weights))
+	if !f.summed[piece] {
+		if err := rng.Cumulate(f.sums[from:to], f.weights[from:to]); err != nil {
+			return 0, err
+		}
+		f.summed[piece] = true
+	}
+	return from + f.stream.Cumulated(f.sums[from:to]), nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -294,28 +293,6 @@ func (s *Space[T]) sqDist(dst []T, of *set[T], candidate int) error {
 		return err
 	}
 	toSqDist(dst, of.diag, diag)
-	return nil
-}
-
-// sqDistMany is sqDist for several candidates, a row of dst for each. Features
-// are read once for all of them.
-func (s *Space[T]) sqDistMany(dst matrix.Dense[T], of *set[T], candidates []int) error {
-	if s.kernel != nil {
-		for i, x := range candidates {
-			if err := s.sqDist(dst.Row(i), of, x); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	set := simd.For[T]()
-	overPieces(of.rows.Rows, cachedRows, func(_, from, to int) {
-		part := of.rows.Slice(from, to)
-		for i, x := range candidates {
-			row, _ := s.row(x)
-			set.SqDistRows(dst.Row(i)[from:to], row.Row(0), part.Data, part.Stride)
-		}
-	})
 	return nil
 }
 

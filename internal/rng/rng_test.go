@@ -320,3 +320,32 @@ func chiSquareLimit(freedom int) float64 {
 	k := float64(freedom)
 	return k * math.Pow(1-2/(9*k)+3.09*math.Sqrt(2/(9*k)), 3)
 }
+
+// TestCumulatedIsWeighted draws from running sums what Weighted draws from weights.
+func TestCumulatedIsWeighted(t *testing.T) {
+	weights := map[string][]float64{
+		"one": {3}, "zeros around": {0, 0, 2, 0, 0.5, 1e-300, 0}, "subnormal": {0, 5e-324, 0, 5e-324, 0}, "many": make([]float64, 1000),
+	}
+	for i := range weights["many"] {
+		weights["many"][i] = math.Sin(float64(i)) * math.Sin(float64(i))
+	}
+	for name, w := range weights {
+		sums := make([]float64, len(w))
+		if err := Cumulate(sums, w); err != nil {
+			t.Fatal(err)
+		}
+		one, other := New(1, name), New(1, name)
+		for range 2000 {
+			want, err := one.Weighted(w)
+			if got := other.Cumulated(sums); err != nil || got != want {
+				t.Fatalf("%s: %d, want %d, error %v", name, got, want, err)
+			}
+		}
+	}
+	for _, w := range [][]float64{{}, {0, 0}, {1, -1}, {math.NaN()}, {math.MaxFloat64, math.MaxFloat64}} {
+		_, want := New(1, "bad").Weighted(w)
+		if got := Cumulate(make([]float64, len(w)), w); got == nil || got.Error() != want.Error() {
+			t.Errorf("%v: %v, want %v", w, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package rng
 import (
 	"errors"
 	"math"
+	"sort"
 )
 
 // ErrNoWeight says that a weighted draw has nothing to draw from: there are no
@@ -24,7 +25,30 @@ func (s *Stream) Weighted(w []float64) (int, error) {
 	return find(w, s.source.Float64()*total), nil
 }
 
-func sum(w []float64) (float64, error) {
+// Cumulate writes the running sums of weights to dst, for Cumulated. The errors are
+// those of Weighted.
+func Cumulate(dst, w []float64) error {
+	_, err := cumulate(dst[:len(w)], w)
+	return err
+}
+
+// Cumulated returns the index that Weighted would, from the running sums of the
+// weights: many draws take little more time than one.
+func (s *Stream) Cumulated(sums []float64) int {
+	Must("rng.Cumulated", s)
+	total := sums[len(sums)-1]
+	point := s.source.Float64() * total
+	if i := sort.Search(len(sums), func(i int) bool { return sums[i] > point }); i < len(sums) {
+		return i
+	}
+	return sort.SearchFloat64s(sums, total) // a point may round up to the total
+}
+
+func sum(w []float64) (float64, error) { return cumulate(nil, w) }
+
+// cumulate returns the sum of weights, and writes the running sums to dst unless it
+// is nil.
+func cumulate(dst, w []float64) (float64, error) {
 	total := 0.0
 	for i, v := range w {
 		if !(v >= 0) || math.IsInf(v, 1) {
@@ -32,6 +56,9 @@ func sum(w []float64) (float64, error) {
 		}
 		if total += v; math.IsInf(total, 1) {
 			return 0, WeightError{Index: i, Weight: v, Overflow: true}
+		}
+		if dst != nil {
+			dst[i] = total
 		}
 	}
 	if total == 0 {
