@@ -42,9 +42,17 @@ func readExperiment(path string) (benchmark.Experiment, error) {
 		return e, fmt.Errorf("%s, line %d: there is no field %q", path, line, strings.Join(unknown.Errors[0].Key(), "."))
 	case errors.As(err, &wrong):
 		line, column := wrong.Position()
-		return e, fmt.Errorf("%s, line %d, column %d: %w", path, line, column, err)
+		return e, fmt.Errorf("%s, line %d, column %d: %s", path, line, column, gridProblem(wrong))
 	case err != nil:
 		return e, fmt.Errorf("%s: %w", path, err)
 	}
 	return e, nil
+}
+
+// gridProblem is what is wrong with a value, without the names of Go's types.
+func gridProblem(err *toml.DecodeError) string {
+	if key := strings.Join(err.Key(), "."); strings.Contains(err.Error(), "cannot decode") {
+		return fmt.Sprintf("%s has a value of the wrong kind", key)
+	}
+	return strings.TrimPrefix(err.Error(), "toml: ")
 }

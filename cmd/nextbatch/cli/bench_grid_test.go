@@ -22,7 +22,8 @@ hidden = [7]
 		inline:                           "",
 		"\nsprits = [1]":                 `line 2: there is no field "sprits"`,
 		"splits = [0, x]":                "line 1",
-		good + "epochs = 'many'":         "line 8",
+		good + "epochs = 'many'":         "line 8, column 10: settings.epochs has a value of the wrong kind",
+		"compat = 5":                     "line 1, column 10: compat has a value of the wrong kind",
 		good + "start = 20\nsigma = 0.2": `line 9: there is no field "settings.sigma"`,
 	} {
 		path := filepath.Join(t.TempDir(), "grid.toml")

@@ -56,7 +56,7 @@ type methodStatus struct {
 	Done       int     `json:"done"`
 	Working    int     `json:"working"`
 	Failed     int     `json:"failed"`
-	Seconds    float64 `json:"seconds"` // mean of the finished runs; 0 if there are none
+	Seconds    number `json:"seconds"` // mean of the finished runs; 0 if there are none
 }
 
 type runFailure struct {
@@ -76,7 +76,7 @@ func benchStatusOf(path string) (benchStatus, error) {
 		all.add(r)
 	}
 	for i := range all.Methods {
-		all.Methods[i].Seconds /= max(1, float64(all.Methods[i].Done))
+		all.Methods[i].Seconds /= number(max(1, all.Methods[i].Done))
 	}
 	return all, errors.Join(err, errSettings, s.Close())
 }
@@ -96,7 +96,7 @@ func (a *benchStatus) add(r benchmark.RunStatus) {
 	case r.Finished():
 		to.Done++
 		a.Done++
-		to.Seconds += r.Seconds
+		to.Seconds += number(r.Seconds)
 	case r.Working:
 		to.Working++
 		a.Working++
@@ -122,7 +122,7 @@ func printBenchStatus(out io.Writer, s benchStatus) error {
 			compat = "@compat"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s%s\t%d x %d\t%d of %d\t%d\t%d\t%.1f\n",
-			shown(m.DataSet), shown(m.Activation), shown(m.Spec), compat, m.Rounds, m.Batch, m.Done, m.Runs, m.Working, m.Failed, m.Seconds)
+			shown(m.DataSet), shown(m.Activation), shown(m.Spec), compat, m.Rounds, m.Batch, m.Done, m.Runs, m.Working, m.Failed, float64(m.Seconds))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -17,5 +17,5 @@ func flagError(err error) error {
 		"intSlice":    "whole numbers, separated by commas",
 		"stringSlice": "a list, separated by commas; a name with a comma or a quote stands in quotes, its own quotes doubled",
 	}[bad.GetFlag().Value.Type()]
-	return usagef("--%s takes %s, not %q", bad.GetFlag().Name, wanted, bad.GetValue())
+	return usagef("--%s is %q; it takes %s", bad.GetFlag().Name, bad.GetValue(), wanted)
 }

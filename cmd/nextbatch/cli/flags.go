@@ -105,6 +105,9 @@ func (f *networkFlags) registerOne(c *cobra.Command) {
 	registerThreads(c, &f.threads)
 }
 
+// mostNetworks is as many as ens(n) may name.
+const mostNetworks = 1000
+
 func registerThreads(c *cobra.Command, to *int) {
 	c.Flags().IntVar(to, "threads", 0, "threads; 0 means all cores")
 }
@@ -122,8 +125,8 @@ func (f *networkFlags) config() (network.Config, error) {
 	if f.epochs < 1 {
 		return c, usagef("--epochs must be at least 1, not %d", f.epochs)
 	}
-	if f.ensemble < 0 {
-		return c, usagef("--ensemble must not be negative")
+	if f.ensemble < 0 || f.ensemble > mostNetworks {
+		return c, usagef("--ensemble must be from 0 to %d, not %d", mostNetworks, f.ensemble)
 	}
 	if err := c.Check(); err != nil {
 		return c, usageError{err}

@@ -20,11 +20,11 @@ import (
 
 // forecastSeconds is what a run would take.
 type forecastSeconds struct {
-	Read   float64 `json:"read"`
-	Train  float64 `json:"train"`
-	Kernel float64 `json:"kernel"`
-	Select float64 `json:"select"`
-	Total  float64 `json:"total"`
+	Read   number `json:"read"`
+	Train  number `json:"train"`
+	Kernel number `json:"kernel"`
+	Select number `json:"select"`
+	Total  number `json:"total"`
 }
 
 // Sizes of the samples.
@@ -51,7 +51,7 @@ func (s *selecting) forecast(ctx context.Context, out io.Writer, p plan) error {
 
 // measure runs the samples.
 func (s *selecting) measure(ctx context.Context, p plan) (*forecastSeconds, error) {
-	f := &forecastSeconds{Read: s.timings.Read}
+	f := &forecastSeconds{Read: number(s.timings.Read)}
 	var err error
 	if p.Networks > 0 {
 		if f.Train, err = s.measureTraining(ctx, p); err != nil {
@@ -66,14 +66,15 @@ func (s *selecting) measure(ctx context.Context, p plan) (*forecastSeconds, erro
 			return nil, err
 		}
 	}
-	f.Kernel, f.Select = extrapolate(small, large, batches[1], batches[2], p)
+	kernel, selecting := extrapolate(small, large, batches[1], batches[2], p)
+	f.Kernel, f.Select = number(kernel), number(selecting)
 	f.Total = f.Read + f.Train + f.Kernel + f.Select
 	return f, nil
 }
 
 // measureTraining returns what the training of all networks would take, and
 // leaves networks to select with.
-func (s *selecting) measureTraining(ctx context.Context, p plan) (float64, error) {
+func (s *selecting) measureTraining(ctx context.Context, p plan) (number, error) {
 	c := s.config
 	c.Training.Epochs = min(sampleEpochs, c.Training.Epochs)
 	var warm time.Time
@@ -101,7 +102,7 @@ func (s *selecting) measureTraining(ctx context.Context, p plan) (float64, error
 			return 0, err
 		}
 	}
-	return taken * float64(p.Networks), nil
+	return number(taken) * number(p.Networks), nil
 }
 
 func silent() *progress { return newProgress(io.Discard, true) }

@@ -48,7 +48,7 @@ func TestForecastHolds(t *testing.T) {
 			var r selectResult
 			inProcess(t, &p, program, append(args, "--dry-run")...)
 			peak := inProcess(t, &r, program, args...)
-			holds(t, "seconds", p.Seconds.Total, r.Timings.Total)
+			holds(t, "seconds", float64(p.Seconds.Total), r.Timings.Total)
 			holds(t, "MiB", float64(p.Memory)/(1<<20), float64(peak)/(1<<20))
 		})
 	}

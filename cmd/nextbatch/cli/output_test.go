@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +46,19 @@ func TestOutputsDiffer(t *testing.T) {
 		}
 		if after, err := os.ReadFile(table); err != nil || string(after) != string(before) {
 			t.Errorf("%q changed the table: %v", c.args, err)
+		}
+	}
+}
+
+// TestNumbersWithoutValue: what JSON cannot express is null, not an error.
+func TestNumbersWithoutValue(t *testing.T) {
+	for _, v := range []any{
+		benchStatus{Methods: []methodStatus{{Seconds: number(math.Inf(1))}}},
+		plan{Seconds: &forecastSeconds{Train: number(math.NaN())}},
+	} {
+		var out bytes.Buffer
+		if err := printJSON(&out, v); err != nil || !strings.Contains(out.String(), ":null") {
+			t.Errorf("%v: %s", err, out.String())
 		}
 	}
 }

@@ -299,13 +299,14 @@ func TestSelectUsage(t *testing.T) {
 		{"--epochs", []string{path, "--target", "y", "-n", "5", "--epochs", "0"}},
 		{"width", []string{path, "--target", "y", "-n", "5", "--hidden", "0"}},
 		{"--ensemble", []string{path, "--target", "y", "-n", "5", "--ensemble", "1", "--method", "maxdet-p:ll>ens(3)>train"}},
+		{"--ensemble", []string{path, "--target", "y", "-n", "5", "--ensemble", "4000000000000000000"}},
 		{"--threads", []string{path, "--target", "y", "-n", "5", "--threads", "-1"}},
 		{"--max-memory", []string{path, "--target", "y", "-n", "5", "--max-memory", "much"}},
 		{"--missing", []string{path, "--target", "y", "-n", "5", "--missing", "guess"}},
 		{"--must", []string{path, "--target", "y", "-n", "1", "--must", "1,2"}},
 		{"--exclude", []string{path, "--target", "y", "-n", "1", "--must", "1", "--exclude", "1"}},
 		{"x0", []string{path, "--target", "y", "-n", "1", "--numeric", "x0", "--categorical", "x0"}},
-		{`--batch takes a whole number, not "many"`, []string{path, "--target", "y", "-n", "many"}},
+		{`--batch is "many"; it takes a whole number`, []string{path, "--target", "y", "-n", "many"}},
 	} {
 		out, log := must(t, exitUsage, append([]string{"select"}, c.args...)...)
 		if !strings.Contains(log, c.want) || out != "" {
