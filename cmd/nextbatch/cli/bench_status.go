@@ -46,16 +46,16 @@ type benchStatus struct {
 
 // methodStatus is the runs of a method on a data set, one for each split.
 type methodStatus struct {
-	DataSet    string  `json:"dataset"`
-	Activation string  `json:"activation"`
-	Spec       string  `json:"spec"`
-	Compat     bool    `json:"compat"`
-	Batch      int     `json:"batch"`
-	Rounds     int     `json:"rounds"`
-	Runs       int     `json:"runs"`
-	Done       int     `json:"done"`
-	Working    int     `json:"working"`
-	Failed     int     `json:"failed"`
+	DataSet    string `json:"dataset"`
+	Activation string `json:"activation"`
+	Spec       string `json:"spec"`
+	Compat     bool   `json:"compat"`
+	Batch      int    `json:"batch"`
+	Rounds     int    `json:"rounds"`
+	Runs       int    `json:"runs"`
+	Done       int    `json:"done"`
+	Working    int    `json:"working"`
+	Failed     int    `json:"failed"`
 	Seconds    number `json:"seconds"` // mean of the finished runs; 0 if there are none
 }
 
