@@ -155,7 +155,7 @@ func applyPlain[T matrix.Float](c *composer, k kernel.Kernel[T], t spec.Transfor
 		if t.Factor != 0 {
 			return transform.ScaleBy(k, t.Factor)
 		}
-		scaled, _, err := transform.Scale(k, train)
+		scaled, _, err := transform.Scale(c.ctx, k, train)
 		return scaled, err
 	case spec.Sketch:
 		features, err := finite(k, t)
@@ -197,19 +197,19 @@ func (c *composer) conditioned(k kernel.Kernel[float64], step int) (kernel.Kerne
 	switch c.spec.Transforms[step].(type) {
 	case spec.Posterior:
 		if finite {
-			return transform.PosteriorFeatures(m, c.train64, sigma2)
+			return transform.PosteriorFeatures(c.ctx, m, c.train64, sigma2)
 		}
-		return transform.Posterior(k, c.train64, sigma2)
+		return transform.Posterior(c.ctx, k, c.train64, sigma2)
 	case spec.Train:
 		if finite {
-			return transform.TrainFeatures(m, c.train64, sigma2)
+			return transform.TrainFeatures(c.ctx, m, c.train64, sigma2)
 		}
-		return transform.Train(k, c.train64, sigma2)
+		return transform.Train(c.ctx, k, c.train64, sigma2)
 	default:
 		if finite {
-			return transform.ACSGradFeatures(m, c.train64, sigma2, c.variant())
+			return transform.ACSGradFeatures(c.ctx, m, c.train64, sigma2, c.variant())
 		}
-		return transform.ACSGrad(k, c.train64, sigma2, c.variant())
+		return transform.ACSGrad(c.ctx, k, c.train64, sigma2, c.variant())
 	}
 }
 
@@ -220,9 +220,9 @@ func (c *composer) randomFeatures(k kernel.Kernel[float64], t spec.Transform, st
 	}
 	from := c.normals("acs-rf", step, member)
 	if hyper, ok := t.(spec.ACSRandomFeaturesHyper); ok {
-		return transform.ACSRandomFeaturesHyper(features, c.train64, c.problem.Labels, hyper.P, from, c.variant())
+		return transform.ACSRandomFeaturesHyper(c.ctx, features, c.train64, c.problem.Labels, hyper.P, from, c.variant())
 	}
-	return transform.ACSRandomFeatures(features, c.train64, t.(spec.ACSRandomFeatures).P, c.spec.NoiseVariance(), from, c.variant())
+	return transform.ACSRandomFeatures(c.ctx, features, c.train64, t.(spec.ACSRandomFeatures).P, c.spec.NoiseVariance(), from, c.variant())
 }
 
 // finite returns the kernel as a feature map, which t needs.

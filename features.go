@@ -103,6 +103,6 @@ func gramOf[T matrix.Float](ctx context.Context, k kernel.Kernel[T], a, b matrix
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return prepared.Cross(dst.Slice(from, to), sets[0].Slice(from, to), sets[1])
+		return prepared.Cross(ctx, dst.Slice(from, to), sets[0].Slice(from, to), sets[1])
 	})
 }

@@ -77,7 +77,7 @@ var table = map[string]rule{
 	"selection":               {may: with(engine, "matrix", "kernel")},
 	"selection/selectiontest": {may: with(engine, "matrix", "kernel", "selection")},
 	"spec":                    {may: []string{"matrix", "kernel", "transform", "selection"}},
-	root:                      {may: []string{"matrix", "dataset", "network", "kernel", "transform", "selection", "spec"}},
+	root:                      {may: []string{"matrix", "dataset", "network", "kernel", "transform", "selection", "spec", "internal/linalg"}},
 	"campaign":                {may: []string{root, "dataset"}},
 	"benchmark":               {may: with(engine, root, "spec", "matrix", "dataset", "dataset/source", "network")},
 	"benchmark/sqlite":        {may: []string{"benchmark"}},

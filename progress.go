@@ -1,6 +1,8 @@
 package nextbatch
 
 import (
+	"context"
+
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -44,8 +46,8 @@ type countedTaps struct {
 	count *embedding
 }
 
-func (t countedTaps) Block(rows matrix.Dense[float32], first int) (in, grad []matrix.Dense[float32]) {
-	in, grad = t.Taps.Block(rows, first)
+func (t countedTaps) Block(ctx context.Context, rows matrix.Dense[float32], first int) (in, grad []matrix.Dense[float32]) {
+	in, grad = t.Taps.Block(ctx, rows, first)
 	t.count.passed(rows.Rows)
 	return in, grad
 }

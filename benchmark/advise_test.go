@@ -46,9 +46,7 @@ func TestAdvise(t *testing.T) {
 	if want := (ReplaySizes{Rows: 300, Test: 60, Valid: 37, Start: 16, Batch: 25, Rounds: 2, Repeats: 3}); a.Sizes != want {
 		t.Errorf("sizes %+v", a.Sizes)
 	}
-	linalg.SetThreads(1)
-	defer linalg.SetThreads(0)
-	again, err := q.withoutProgress().Advise(context.Background())
+	again, err := q.withoutProgress().Advise(linalg.WithThreads(t.Context(), 1))
 	if err != nil || again.Savings.Methods[0].Gain != a.Savings.Methods[0].Gain || again.Variation != a.Variation || again.Batch != a.Batch {
 		t.Errorf("another time, with one thread: %+v and %+v, %v", a, again, err)
 	}

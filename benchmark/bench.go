@@ -25,7 +25,8 @@ type Bench struct {
 	Load func(name string) (*dataset.Regression, error)
 
 	// Jobs is how many runs are under way at the same time. While there are
-	// several, each has one thread; a run that is alone has all.
+	// several, each has one thread; a run that is alone has those that the
+	// context of Run grants.
 	Jobs int
 
 	// Watch, unless nil, is told of what happens, by one goroutine at a time.
@@ -90,7 +91,6 @@ func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 			w.waiting = append(w.waiting, r)
 		}
 	}
-	defer linalg.SetThreads(0)
 	var workers sync.WaitGroup
 	for range min(max(1, b.Jobs), max(1, len(w.waiting))) {
 		workers.Go(func() { w.work(ctx) })
@@ -133,28 +133,29 @@ func (w *workshop) claim() (*Claim, error) {
 		}
 		w.waiting = slices.Delete(w.waiting, i, i+1)
 		if claim != nil {
-			w.share(+1)
+			w.busy++
 			return claim, nil
 		}
 	}
 	return nil, nil
 }
 
-// share counts the runs under way, and shares the threads out among them.
-func (w *workshop) share(change int) {
-	w.busy += change
+// budget returns the context for a round: with one thread beside other runs, with
+// the threads of the caller otherwise.
+func (w *workshop) budget(ctx context.Context) context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.busy > 1 {
-		linalg.SetThreads(1)
-	} else {
-		linalg.SetThreads(0)
+		return linalg.WithThreads(ctx, 1)
 	}
+	return ctx
 }
 
 // settle gives a claim back and counts its run.
 func (w *workshop) settle(ctx context.Context, claim *Claim, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.share(-1)
+	w.busy--
 	var broken *StoreError
 	switch {
 	case ctx.Err() != nil:
@@ -221,7 +222,7 @@ func (w *workshop) do(ctx context.Context, claim *Claim) error {
 	}
 	r.clock = begin // the data set belongs to the first round
 	for !r.finished() {
-		record, err := r.round(ctx)
+		record, err := r.round(w.budget(ctx))
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func open(t testing.TB, path string) benchmark.Store {
 // do does the runs in a file and returns the outcome of each round.
 func do(t testing.TB, path string, runs []benchmark.Run, jobs int) []string {
 	t.Helper()
-	return storetest.Do(t, open(t, path), runs, jobs)
+	return storetest.Do(t.Context(), t, open(t, path), runs, jobs)
 }
 
 func TestJobsAndThreadsDoNotMatter(t *testing.T) {
@@ -42,13 +42,13 @@ func TestJobsAndThreadsDoNotMatter(t *testing.T) {
 	}
 	storetest.MustBeSame(t, "three jobs", do(t, newPath(t), runs, 3), want)
 	slices.Reverse(runs)
-	linalg.SetThreads(1)
-	storetest.MustBeSame(t, "another order", do(t, newPath(t), runs, 1), want)
+	one := storetest.Do(linalg.WithThreads(t.Context(), 1), t, open(t, newPath(t)), runs, 1)
+	storetest.MustBeSame(t, "another order, with one thread", one, want)
 }
 
 func TestMethodsShareTheSplitAndTheFirstNetwork(t *testing.T) {
 	s := open(t, newPath(t))
-	storetest.Do(t, s, storetest.Runs(t, 0, 1), 2)
+	storetest.Do(t.Context(), t, s, storetest.Runs(t, 0, 1), 2)
 	results, err := benchmark.ReadResults(s)
 	if err != nil {
 		t.Fatal(err)

@@ -91,13 +91,13 @@ func (r *runner) label(picked []int) error {
 // round does the next round: train, measure, and pick unless it is the last. The
 // caller stores the record, then calls label.
 func (r *runner) round(ctx context.Context) (Record, error) {
-	rec := Record{Round: Round{Run: r.run, Round: r.next, Labels: len(r.labelled), EffectiveDimension: math.NaN()}, Threads: linalg.Threads()}
+	rec := Record{Round: Round{Run: r.run, Round: r.next, Labels: len(r.labelled), EffectiveDimension: math.NaN()}, Threads: linalg.TeamOf(ctx).Threads()}
 	x, y := r.task.rows(r.labelled)
 	networks, err := r.train(ctx, &rec, x, y)
 	if err != nil {
 		return rec, err
 	}
-	rec.Testing = seconds(func() { rec.Test = r.measure(networks) })
+	rec.Testing = seconds(func() { rec.Test = r.measure(ctx, networks) })
 	if r.next < r.run.Rounds {
 		if err := r.pick(ctx, &rec, networks, x, y); err != nil {
 			return rec, err
@@ -127,9 +127,9 @@ func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float
 	return networks, err
 }
 
-func (r *runner) measure(networks network.Ensemble[float32]) network.Metrics {
+func (r *runner) measure(ctx context.Context, networks network.Ensemble[float32]) network.Metrics {
 	predictions := matrix.New[float32](len(networks), r.task.testX.Rows)
-	networks.Predict(predictions, r.task.testX)
+	networks.Predict(ctx, predictions, r.task.testX)
 	return network.Measure(predictions, r.task.testY.Data)
 }
 

@@ -1,21 +1,25 @@
 package kernel
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Borrow returns the features of a block of at most BlockRows rows, to be read
 // only, until m is used again. They lie in the scratch, or, without a copy, where
 // the embedding of m has them already: in the rows themselves for the linear
 // kernel, in the network for the last-layer kernel.
-func Borrow[T matrix.Float](m FeatureMap[T], rows matrix.Dense[T], scratch *Scratch[T]) (matrix.Dense[T], error) {
+func Borrow[T matrix.Float](ctx context.Context, m FeatureMap[T], rows matrix.Dense[T], scratch *Scratch[T]) (matrix.Dense[T], error) {
 	if c, ok := m.(*composedMap[T]); ok && isFirstPart(c.form) {
-		parts, err := c.embedding.Embed(rows)
+		parts, err := c.embedding.Embed(ctx, rows)
 		if err != nil {
 			return matrix.Dense[T]{}, err
 		}
 		return parts[0], nil
 	}
 	dst := scratch.Matrix(rows.Rows, m.Dim())
-	return dst, m.Features(dst, rows)
+	return dst, m.Features(ctx, dst, rows)
 }
 
 // isFirstPart says whether the features of a form are the first part.

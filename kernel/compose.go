@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Compose returns the kernel of an embedding and a form, a FeatureMap if the
 // form has finitely many features.
@@ -38,26 +42,26 @@ func (c *composed[T]) steps() (Embedding[T], Form[T]) { return c.embedding, c.fo
 
 func (c *composed[T]) Inputs() int { return c.embedding.Inputs() }
 
-func (c *composed[T]) Diag(dst []T, rows matrix.Dense[T]) error {
+func (c *composed[T]) Diag(ctx context.Context, dst []T, rows matrix.Dense[T]) error {
 	mustBeRow("kernel, diagonal", dst, rows.Rows)
 	return OverBlocks(rows.Rows, func(from, to int) error {
-		parts, err := c.embedding.Embed(rows.Slice(from, to))
+		parts, err := c.embedding.Embed(ctx, rows.Slice(from, to))
 		if err != nil {
 			return err
 		}
-		return c.form.Diag(dst[from:to], parts)
+		return c.form.Diag(ctx, dst[from:to], parts)
 	})
 }
 
-func (c *composed[T]) Cross(dst, a, b matrix.Dense[T]) error {
+func (c *composed[T]) Cross(ctx context.Context, dst, a, b matrix.Dense[T]) error {
 	mustBe("kernel, cross matrix", dst, a.Rows, b.Rows)
 	for from := 0; from < a.Rows; from += BlockRows {
 		to := min(from+BlockRows, a.Rows)
-		parts, err := c.embedding.Embed(a.Slice(from, to))
+		parts, err := c.embedding.Embed(ctx, a.Slice(from, to))
 		if err != nil {
 			return shifted(err, from)
 		}
-		if err := c.crossBlock(dst.Slice(from, to), c.keep(parts), b); err != nil {
+		if err := c.crossBlock(ctx, dst.Slice(from, to), c.keep(parts), b); err != nil {
 			return err
 		}
 	}
@@ -65,13 +69,13 @@ func (c *composed[T]) Cross(dst, a, b matrix.Dense[T]) error {
 }
 
 // crossBlock is Cross for a block of a that is embedded already.
-func (c *composed[T]) crossBlock(dst matrix.Dense[T], a []matrix.Dense[T], b matrix.Dense[T]) error {
+func (c *composed[T]) crossBlock(ctx context.Context, dst matrix.Dense[T], a []matrix.Dense[T], b matrix.Dense[T]) error {
 	return OverBlocks(b.Rows, func(from, to int) error {
-		parts, err := c.embedding.Embed(b.Slice(from, to))
+		parts, err := c.embedding.Embed(ctx, b.Slice(from, to))
 		if err != nil {
 			return err
 		}
-		return c.form.Cross(dst.Block(0, dst.Rows, from, to), a, parts)
+		return c.form.Cross(ctx, dst.Block(0, dst.Rows, from, to), a, parts)
 	})
 }
 
@@ -96,33 +100,33 @@ type composedMap[T matrix.Float] struct {
 
 func (c *composedMap[T]) Dim() int { return c.dim }
 
-func (c *composedMap[T]) Features(dst, rows matrix.Dense[T]) error {
+func (c *composedMap[T]) Features(ctx context.Context, dst, rows matrix.Dense[T]) error {
 	mustBe("kernel, features", dst, rows.Rows, c.dim)
 	return OverBlocks(rows.Rows, func(from, to int) error {
-		return writeFeatures(dst.Slice(from, to), c.embedding, c.form, rows.Slice(from, to))
+		return writeFeatures(ctx, dst.Slice(from, to), c.embedding, c.form, rows.Slice(from, to))
 	})
 }
 
 // writeFeatures writes the features of a block of rows. Features that an
 // explicit map computes need no detour over its scratch.
-func writeFeatures[T matrix.Float](dst matrix.Dense[T], e Embedding[T], f Form[T], rows matrix.Dense[T]) error {
+func writeFeatures[T matrix.Float](ctx context.Context, dst matrix.Dense[T], e Embedding[T], f Form[T], rows matrix.Dense[T]) error {
 	if m, explicit := e.(*mapped[T]); explicit {
 		switch f := f.(type) {
 		case Dot[T]:
-			return m.Features(dst, rows)
+			return m.Features(ctx, dst, rows)
 		case Scaled[T]:
-			if err := writeFeatures(dst, e, f.Of, rows); err != nil {
+			if err := writeFeatures(ctx, dst, e, f.Of, rows); err != nil {
 				return err
 			}
-			scale(dst, f.root())
+			scale(ctx, dst, f.root())
 			return nil
 		}
 	}
-	parts, err := e.Embed(rows)
+	parts, err := e.Embed(ctx, rows)
 	if err != nil {
 		return err
 	}
-	return f.Features(dst, parts)
+	return f.Features(ctx, dst, parts)
 }
 
 // whole is a kernel that cannot be taken apart, as a form on the rows.
@@ -133,8 +137,10 @@ type whole[T matrix.Float] struct {
 
 func (w whole[T]) Parts() int { return 1 }
 
-func (w whole[T]) Diag(dst []T, rows []matrix.Dense[T]) error { return w.of.Diag(dst, rows[0]) }
+func (w whole[T]) Diag(ctx context.Context, dst []T, rows []matrix.Dense[T]) error {
+	return w.of.Diag(ctx, dst, rows[0])
+}
 
-func (w whole[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
-	return w.of.Cross(dst, a[0], b[0])
+func (w whole[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+	return w.of.Cross(ctx, dst, a[0], b[0])
 }

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -20,8 +21,8 @@ func TestGoldenEffectiveDimension(t *testing.T) {
 		golden.Entry(t, "effdim/"+name, &want)
 		pool := golden.Matrix(t, "sel/"+name+"/F_pool.npy")
 		k := kernel.NewLinear[float64](pool.Cols)
-		paper := must(kernel.EffectiveDimension(k, pool, false))
-		centred := must(kernel.EffectiveDimension(k, pool, true))
+		paper := must(kernel.EffectiveDimension(t.Context(), k, pool, false))
+		centred := must(kernel.EffectiveDimension(t.Context(), k, pool, true))
 		golden.MustMatchVector(t, name, []float64{paper, centred}, []float64{want.Paper, want.Centred}, exact)
 	}
 }
@@ -40,8 +41,8 @@ func TestSpectrumInBothSpaces(t *testing.T) {
 	}
 	k := kernel.NewLinear[float64](7)
 	for _, centred := range []bool{false, true} {
-		few := must(kernel.Spectrum[float64](k, rows, centred))
-		many := must(kernel.Spectrum[float64](opaque{k}, rows, centred))
+		few := must(kernel.Spectrum[float64](t.Context(), k, rows, centred))
+		many := must(kernel.Spectrum[float64](t.Context(), opaque{k}, rows, centred))
 		if len(few) != 7 || len(many) != rows.Rows {
 			t.Fatalf("%d and %d eigenvalues", len(few), len(many))
 		}
@@ -52,23 +53,27 @@ func TestSpectrumInBothSpaces(t *testing.T) {
 		for i := range few {
 			few[i] *= times
 		}
-		golden.MustMatchVector(t, "in blocks", must(kernel.Spectrum[float64](k, rows.SelectRows(repeated), centred)), few, 1e-12)
+		golden.MustMatchVector(t, "in blocks", must(kernel.Spectrum[float64](t.Context(), k, rows.SelectRows(repeated), centred)), few, 1e-12)
 	}
 }
 
 // opaque hides the features of a kernel, and everything else.
 type opaque struct{ of kernel.Kernel[float64] }
 
-func (o opaque) Inputs() int                                       { return o.of.Inputs() }
-func (o opaque) Diag(dst []float64, x matrix.Dense[float64]) error { return o.of.Diag(dst, x) }
-func (o opaque) Cross(dst, a, b matrix.Dense[float64]) error       { return o.of.Cross(dst, a, b) }
+func (o opaque) Inputs() int { return o.of.Inputs() }
+func (o opaque) Diag(ctx context.Context, dst []float64, x matrix.Dense[float64]) error {
+	return o.of.Diag(ctx, dst, x)
+}
+func (o opaque) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) error {
+	return o.of.Cross(ctx, dst, a, b)
+}
 
 func TestEffectiveDimensionOfNothing(t *testing.T) {
 	zero := matrix.New[float64](5, 3)
 	k := kernel.NewLinear[float64](3)
 	for _, rows := range []matrix.Dense[float64]{zero, zero.Slice(0, 0)} {
 		for _, centred := range []bool{false, true} {
-			if _, err := kernel.EffectiveDimension(k, rows, centred); err == nil || !strings.Contains(err.Error(), "degenerate") {
+			if _, err := kernel.EffectiveDimension(t.Context(), k, rows, centred); err == nil || !strings.Contains(err.Error(), "degenerate") {
 				t.Errorf("%d rows: error %v", rows.Rows, err)
 			}
 		}
@@ -78,7 +83,7 @@ func TestEffectiveDimensionOfNothing(t *testing.T) {
 func TestCompareDistances(t *testing.T) {
 	rows := someRows[float64](12, 4) // the last repeats the first
 	k := kernel.NewLinear[float64](4)
-	if e := must(kernel.CompareDistances[float64](k, k, rows)); e != (kernel.DistanceError{Pairs: 65}) {
+	if e := must(kernel.CompareDistances[float64](t.Context(), k, k, rows)); e != (kernel.DistanceError{Pairs: 65}) {
 		t.Errorf("a kernel and itself: %+v", e)
 	}
 	doubled := must(kernel.NewFunc(4, 4, func(dst, rows matrix.Dense[float64]) error {
@@ -88,17 +93,17 @@ func TestCompareDistances(t *testing.T) {
 		}
 		return nil
 	}))
-	e := must(kernel.CompareDistances[float64](doubled, k, rows))
+	e := must(kernel.CompareDistances[float64](t.Context(), doubled, k, rows))
 	for _, v := range []float64{e.Mean, e.RMS, e.Max} {
 		if math.Abs(v-0.5) > 1e-9 {
 			t.Errorf("distances times 1.5: %+v", e)
 		}
 	}
 	same := matrix.New[float64](3, 4)
-	if _, err := kernel.CompareDistances[float64](k, k, same); err == nil || !strings.Contains(err.Error(), "no two of the 3 rows") {
+	if _, err := kernel.CompareDistances[float64](t.Context(), k, k, same); err == nil || !strings.Contains(err.Error(), "no two of the 3 rows") {
 		t.Errorf("equal rows: error %v", err)
 	}
-	if _, err := kernel.CompareDistances[float64](k, k, someRows[float64](3, 5)); err == nil {
+	if _, err := kernel.CompareDistances[float64](t.Context(), k, k, someRows[float64](3, 5)); err == nil {
 		t.Error("rows of another width pass")
 	}
 }

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -22,12 +23,12 @@ type DistanceError struct {
 // sample, under an approximate kernel such as a sketch. Pairs that the exact
 // kernel cannot tell apart from equal rows are left out; if no others are there
 // it is an error.
-func CompareDistances[T matrix.Float](approximate, exact Kernel[T], rows matrix.Dense[T]) (DistanceError, error) {
-	near, err := squaredDistances(approximate, rows)
+func CompareDistances[T matrix.Float](ctx context.Context, approximate, exact Kernel[T], rows matrix.Dense[T]) (DistanceError, error) {
+	near, err := squaredDistances(ctx, approximate, rows)
 	if err != nil {
 		return DistanceError{}, err
 	}
-	far, err := squaredDistances(exact, rows)
+	far, err := squaredDistances(ctx, exact, rows)
 	if err != nil {
 		return DistanceError{}, err
 	}
@@ -54,13 +55,13 @@ func CompareDistances[T matrix.Float](approximate, exact Kernel[T], rows matrix.
 
 // squaredDistances returns d² of all pairs, and 0 where rounding leaves nothing
 // of it.
-func squaredDistances[T matrix.Float](k Kernel[T], rows matrix.Dense[T]) (matrix.Dense[float64], error) {
+func squaredDistances[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T]) (matrix.Dense[float64], error) {
 	diag := make([]T, rows.Rows)
-	if err := k.Diag(diag, rows); err != nil {
+	if err := k.Diag(ctx, diag, rows); err != nil {
 		return matrix.Dense[float64]{}, err
 	}
 	cross := matrix.New[T](rows.Rows, rows.Rows)
-	if err := k.Cross(cross, rows, rows); err != nil {
+	if err := k.Cross(ctx, cross, rows, rows); err != nil {
 		return matrix.Dense[float64]{}, err
 	}
 	squared := matrix.Converted[float64](cross)

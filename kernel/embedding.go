@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"slices"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -18,7 +19,7 @@ type Embedding[T matrix.Float] interface {
 	// each of them. They and their list belong to the embedding, which may write
 	// over them at the next call; the caller only reads. A block has at most BlockRows rows.
 	// Row numbers in errors count from the first of the block.
-	Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error)
+	Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.Dense[T], error)
 }
 
 // identity is the embedding of kernels that are computed from the rows
@@ -31,15 +32,11 @@ type identity[T matrix.Float] struct {
 func (e identity[T]) Inputs() int   { return e.width }
 func (e identity[T]) Widths() []int { return []int{e.width} }
 
-func (e identity[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
-	check := CheckRows[T]
+func (e identity[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
 	if e.checked {
-		check = checkWidth[T]
+		return []matrix.Dense[T]{rows}, checkWidth(rows, e.width)
 	}
-	if err := check(rows, e.width); err != nil {
-		return nil, err
-	}
-	return []matrix.Dense[T]{rows}, nil
+	return []matrix.Dense[T]{rows}, CheckRows(ctx, rows, e.width)
 }
 
 // columns is the embedding of rows that hold their parts side by side.
@@ -48,7 +45,7 @@ type columns[T matrix.Float] struct{ widths []int }
 func (e columns[T]) Inputs() int   { return total(e.widths) }
 func (e columns[T]) Widths() []int { return e.widths }
 
-func (e columns[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
+func (e columns[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
 	if err := checkWidth(rows, e.Inputs()); err != nil {
 		return nil, err
 	}
@@ -88,10 +85,10 @@ func Join[T matrix.Float](of ...Embedding[T]) (Embedding[T], error) {
 func (e joined[T]) Inputs() int   { return e.of[0].Inputs() }
 func (e joined[T]) Widths() []int { return e.widths }
 
-func (e joined[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
+func (e joined[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
 	parts := make([]matrix.Dense[T], 0, len(e.widths))
 	for _, one := range e.of {
-		more, err := one.Embed(rows)
+		more, err := one.Embed(ctx, rows)
 		if err != nil {
 			return nil, err
 		}

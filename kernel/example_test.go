@@ -13,7 +13,7 @@ func ExampleNewLinear() {
 	k := kernel.NewLinear[float64](2)
 	a, b := matrix.FromRows([][]float64{{1, 2}, {3, 4}}), matrix.FromRows([][]float64{{1, 1}})
 	cross := matrix.New[float64](2, 1)
-	if err := k.Cross(cross, a, b); err != nil {
+	if err := k.Cross(context.Background(), cross, a, b); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -44,7 +44,7 @@ func ExampleNewFunc() {
 func ExampleRowError() {
 	k := kernel.NewLinear[float64](2)
 	rows := matrix.FromRows([][]float64{{1, 2}, {3, math.NaN()}})
-	fmt.Println(k.Diag(make([]float64, 2), rows))
+	fmt.Println(k.Diag(context.Background(), make([]float64, 2), rows))
 	// Output: row 1, input 1 is NaN
 }
 
@@ -63,7 +63,7 @@ func ExamplePrepare() {
 	}
 	row := matrix.New[float64](1, 3)
 	for i := range pool.Rows {
-		if err := k.Cross(row, rows[0].Slice(i, i+1), rows[0]); err != nil {
+		if err := k.Cross(context.Background(), row, rows[0].Slice(i, i+1), rows[0]); err != nil {
 			fmt.Println(err)
 			return
 		}

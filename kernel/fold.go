@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"context"
+
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -40,7 +42,9 @@ type combineJob[T matrix.Float] struct {
 // pieceRows is the number of rows that a thread takes at a time.
 const pieceRows = 64
 
-func (j *combineJob[T]) run() { linalg.Run((j.dst.Rows+pieceRows-1)/pieceRows, j) }
+func (j *combineJob[T]) run(ctx context.Context) {
+	linalg.TeamOf(ctx).Run((j.dst.Rows+pieceRows-1)/pieceRows, j)
+}
 
 // Do combines one piece.
 func (j *combineJob[T]) Do(part, _ int) {
@@ -54,19 +58,19 @@ func (j *combineJob[T]) Do(part, _ int) {
 	}
 }
 
-func scale[T matrix.Float](dst matrix.Dense[T], factor T) {
-	(&combineJob[T]{op: times, dst: dst, factor: factor}).run()
+func scale[T matrix.Float](ctx context.Context, dst matrix.Dense[T], factor T) {
+	(&combineJob[T]{op: times, dst: dst, factor: factor}).run(ctx)
 }
 
 // foldCross writes f_1 ∘ … ∘ f_n to dst. Each form takes its own parts, one
 // after the other.
-func foldCross[T matrix.Float](op operation, forms []Form[T], dst matrix.Dense[T], a, b []matrix.Dense[T], scratch *Scratch[T]) error {
+func foldCross[T matrix.Float](ctx context.Context, op operation, forms []Form[T], dst matrix.Dense[T], a, b []matrix.Dense[T], scratch *Scratch[T]) error {
 	for i, f := range forms {
 		n := f.Parts()
 		own, other := a[:n], b[:n]
 		a, b = a[n:], b[n:]
 		if i == 0 {
-			if err := f.Cross(dst, own, other); err != nil {
+			if err := f.Cross(ctx, dst, own, other); err != nil {
 				return err
 			}
 			continue
@@ -75,27 +79,27 @@ func foldCross[T matrix.Float](op operation, forms []Form[T], dst matrix.Dense[T
 			continue
 		}
 		next := scratch.Matrix(dst.Rows, dst.Cols)
-		if err := f.Cross(next, own, other); err != nil {
+		if err := f.Cross(ctx, next, own, other); err != nil {
 			return err
 		}
-		(&combineJob[T]{op: op, dst: dst, x: next}).run()
+		(&combineJob[T]{op: op, dst: dst, x: next}).run(ctx)
 	}
 	return nil
 }
 
 // foldDiag is foldCross for diagonals.
-func foldDiag[T matrix.Float](op operation, forms []Form[T], dst []T, rows []matrix.Dense[T], scratch *Scratch[T]) error {
+func foldDiag[T matrix.Float](ctx context.Context, op operation, forms []Form[T], dst []T, rows []matrix.Dense[T], scratch *Scratch[T]) error {
 	for i, f := range forms {
 		own := rows[:f.Parts()]
 		rows = rows[f.Parts():]
 		if i == 0 {
-			if err := f.Diag(dst, own); err != nil {
+			if err := f.Diag(ctx, dst, own); err != nil {
 				return err
 			}
 			continue
 		}
 		next := scratch.Matrix(1, len(dst)).Row(0)
-		if err := f.Diag(next, own); err != nil {
+		if err := f.Diag(ctx, next, own); err != nil {
 			return err
 		}
 		combine(simd.For[T](), op, dst, next, 0)
@@ -132,6 +136,6 @@ func (j *convertJob[To, From]) Do(part, _ int) {
 }
 
 // convert is matrix.Convert on all threads.
-func convert[To, From matrix.Float](dst matrix.Dense[To], src matrix.Dense[From]) {
-	linalg.Run((dst.Rows+pieceRows-1)/pieceRows, &convertJob[To, From]{dst, src})
+func convert[To, From matrix.Float](ctx context.Context, dst matrix.Dense[To], src matrix.Dense[From]) {
+	linalg.TeamOf(ctx).Run((dst.Rows+pieceRows-1)/pieceRows, &convertJob[To, From]{dst, src})
 }

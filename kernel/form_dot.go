@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"context"
+
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -12,17 +14,17 @@ type Dot[T matrix.Float] struct{}
 func (Dot[T]) Parts() int { return 1 }
 
 // Diag writes the squared norms.
-func (Dot[T]) Diag(dst []T, rows []matrix.Dense[T]) error {
-	linalg.RowNorms(dst, rows[0])
+func (Dot[T]) Diag(ctx context.Context, dst []T, rows []matrix.Dense[T]) error {
+	linalg.RowNorms(linalg.TeamOf(ctx), dst, rows[0])
 	return nil
 }
 
 // Cross writes the inner products.
-func (Dot[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+func (Dot[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
 	if a[0].Rows == 1 {
-		linalg.MulVec(dst.Row(0), b[0], a[0].Row(0))
+		linalg.MulVec(linalg.TeamOf(ctx), dst.Row(0), b[0], a[0].Row(0))
 	} else {
-		linalg.Gemm(dst, 1, a[0], linalg.NoTrans, b[0], linalg.Trans, 0)
+		linalg.Gemm(linalg.TeamOf(ctx), dst, 1, a[0], linalg.NoTrans, b[0], linalg.Trans, 0)
 	}
 	return nil
 }
@@ -31,7 +33,7 @@ func (Dot[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
 func (Dot[T]) Dim(widths []int) int { return widths[0] }
 
 // Features copies the part.
-func (Dot[T]) Features(dst matrix.Dense[T], rows []matrix.Dense[T]) error {
+func (Dot[T]) Features(ctx context.Context, dst matrix.Dense[T], rows []matrix.Dense[T]) error {
 	matrix.Copy(dst, rows[0])
 	return nil
 }

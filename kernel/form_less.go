@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Less is k_1 − k_2, for a k_2 that k_1 exceeds: a prior kernel less what is
 // explained. It has no feature map that could be written down.
@@ -20,8 +24,8 @@ func (l *Less[T]) Parts() int { return countParts(l.forms) }
 
 // Diag writes the difference of the diagonals. Where the difference of two
 // nearly equal numbers comes out below zero it is zero: a variance.
-func (l *Less[T]) Diag(dst []T, rows []matrix.Dense[T]) error {
-	if err := foldDiag(subtract, l.forms, dst, rows, &l.scratch); err != nil {
+func (l *Less[T]) Diag(ctx context.Context, dst []T, rows []matrix.Dense[T]) error {
+	if err := foldDiag(ctx, subtract, l.forms, dst, rows, &l.scratch); err != nil {
 		return err
 	}
 	for i, v := range dst {
@@ -31,6 +35,6 @@ func (l *Less[T]) Diag(dst []T, rows []matrix.Dense[T]) error {
 }
 
 // Cross writes the difference of the kernels.
-func (l *Less[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
-	return foldCross(subtract, l.forms, dst, a, b, &l.scratch)
+func (l *Less[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+	return foldCross(ctx, subtract, l.forms, dst, a, b, &l.scratch)
 }

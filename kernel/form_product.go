@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"context"
+
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -23,13 +25,13 @@ func NewProduct[T matrix.Float](factors ...Form[T]) *Product[T] {
 func (p *Product[T]) Parts() int { return countParts(p.Factors) }
 
 // Diag multiplies the diagonals.
-func (p *Product[T]) Diag(dst []T, rows []matrix.Dense[T]) error {
-	return foldDiag(multiply, p.Factors, dst, rows, &p.scratch)
+func (p *Product[T]) Diag(ctx context.Context, dst []T, rows []matrix.Dense[T]) error {
+	return foldDiag(ctx, multiply, p.Factors, dst, rows, &p.scratch)
 }
 
 // Cross multiplies the factors.
-func (p *Product[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
-	return foldCross(multiply, p.Factors, dst, a, b, &p.scratch)
+func (p *Product[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+	return foldCross(ctx, multiply, p.Factors, dst, a, b, &p.scratch)
 }
 
 // Dim multiplies those of the factors.
@@ -47,20 +49,20 @@ func (p *Product[T]) Dim(widths []int) int {
 }
 
 // Features writes the tensor products.
-func (p *Product[T]) Features(dst matrix.Dense[T], rows []matrix.Dense[T]) error {
+func (p *Product[T]) Features(ctx context.Context, dst matrix.Dense[T], rows []matrix.Dense[T]) error {
 	if first := p.Factors[0]; p.restIsOne() {
-		return first.Features(dst, rows[:first.Parts()])
+		return first.Features(ctx, dst, rows[:first.Parts()])
 	}
 	factors := make([]matrix.Dense[T], len(p.Factors))
 	for i, f := range p.Factors {
 		own := rows[:f.Parts()]
 		rows = rows[f.Parts():]
 		factors[i] = matrix.New[T](dst.Rows, f.Dim(partWidths(own)))
-		if err := f.Features(factors[i], own); err != nil {
+		if err := f.Features(ctx, factors[i], own); err != nil {
 			return err
 		}
 	}
-	linalg.Run(dst.Rows, &tensorJob[T]{dst, factors})
+	linalg.TeamOf(ctx).Run(dst.Rows, &tensorJob[T]{dst, factors})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"math"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -16,8 +17,8 @@ type Scaled[T matrix.Float] struct {
 func (s Scaled[T]) Parts() int { return s.Of.Parts() }
 
 // Diag scales the diagonal.
-func (s Scaled[T]) Diag(dst []T, rows []matrix.Dense[T]) error {
-	if err := s.Of.Diag(dst, rows); err != nil {
+func (s Scaled[T]) Diag(ctx context.Context, dst []T, rows []matrix.Dense[T]) error {
+	if err := s.Of.Diag(ctx, dst, rows); err != nil {
 		return err
 	}
 	for i := range dst {
@@ -27,11 +28,11 @@ func (s Scaled[T]) Diag(dst []T, rows []matrix.Dense[T]) error {
 }
 
 // Cross scales the kernel.
-func (s Scaled[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
-	if err := s.Of.Cross(dst, a, b); err != nil {
+func (s Scaled[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+	if err := s.Of.Cross(ctx, dst, a, b); err != nil {
 		return err
 	}
-	scale(dst, T(s.Factor))
+	scale(ctx, dst, T(s.Factor))
 	return nil
 }
 
@@ -39,11 +40,11 @@ func (s Scaled[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
 func (s Scaled[T]) Dim(widths []int) int { return s.Of.Dim(widths) }
 
 // Features scales the features.
-func (s Scaled[T]) Features(dst matrix.Dense[T], rows []matrix.Dense[T]) error {
-	if err := s.Of.Features(dst, rows); err != nil {
+func (s Scaled[T]) Features(ctx context.Context, dst matrix.Dense[T], rows []matrix.Dense[T]) error {
+	if err := s.Of.Features(ctx, dst, rows); err != nil {
 		return err
 	}
-	scale(dst, s.root())
+	scale(ctx, dst, s.root())
 	return nil
 }
 

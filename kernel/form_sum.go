@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Sum is k_1 + … + k_n (paper, equation "sum_sketch"). Its features are those of
 // the terms, side by side.
@@ -16,13 +20,13 @@ func NewSum[T matrix.Float](terms ...Form[T]) *Sum[T] { return &Sum[T]{Terms: te
 func (s *Sum[T]) Parts() int { return countParts(s.Terms) }
 
 // Diag adds up the diagonals.
-func (s *Sum[T]) Diag(dst []T, rows []matrix.Dense[T]) error {
-	return foldDiag(add, s.Terms, dst, rows, &s.scratch)
+func (s *Sum[T]) Diag(ctx context.Context, dst []T, rows []matrix.Dense[T]) error {
+	return foldDiag(ctx, add, s.Terms, dst, rows, &s.scratch)
 }
 
 // Cross adds up the terms.
-func (s *Sum[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
-	return foldCross(add, s.Terms, dst, a, b, &s.scratch)
+func (s *Sum[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+	return foldCross(ctx, add, s.Terms, dst, a, b, &s.scratch)
 }
 
 // Dim adds up those of the terms.
@@ -40,12 +44,12 @@ func (s *Sum[T]) Dim(widths []int) int {
 }
 
 // Features writes those of the terms side by side.
-func (s *Sum[T]) Features(dst matrix.Dense[T], rows []matrix.Dense[T]) error {
+func (s *Sum[T]) Features(ctx context.Context, dst matrix.Dense[T], rows []matrix.Dense[T]) error {
 	from := 0
 	for _, f := range s.Terms {
 		own := rows[:f.Parts()]
 		to := from + f.Dim(partWidths(own))
-		if err := f.Features(dst.Block(0, dst.Rows, from, to), own); err != nil {
+		if err := f.Features(ctx, dst.Block(0, dst.Rows, from, to), own); err != nil {
 			return err
 		}
 		from, rows = to, rows[f.Parts():]

@@ -38,7 +38,7 @@ func trainAndPool(t testing.TB) (train, pool matrix.Dense[float64]) {
 func cross[T matrix.Float](t testing.TB, k kernel.Kernel[T], a, b matrix.Dense[T]) matrix.Dense[T] {
 	t.Helper()
 	dst := matrix.New[T](a.Rows, b.Rows)
-	if err := k.Cross(dst, a, b); err != nil {
+	if err := k.Cross(t.Context(), dst, a, b); err != nil {
 		t.Fatal(err)
 	}
 	return dst
@@ -47,7 +47,7 @@ func cross[T matrix.Float](t testing.TB, k kernel.Kernel[T], a, b matrix.Dense[T
 func diag[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense[T]) []T {
 	t.Helper()
 	dst := make([]T, rows.Rows)
-	if err := k.Diag(dst, rows); err != nil {
+	if err := k.Diag(t.Context(), dst, rows); err != nil {
 		t.Fatal(err)
 	}
 	return dst
@@ -77,7 +77,7 @@ func TestGoldenFactors(t *testing.T) {
 	train, _ := trainAndPool(t)
 	for _, act := range []string{"relu", "silu"} {
 		e, _ := kernel.Decompose(kernel.NewGrad(network(t, act)))
-		parts, err := e.Embed(train)
+		parts, err := e.Embed(t.Context(), train)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ package kernel
 // computes. The factor of the last layer's g is 1.
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -62,11 +63,11 @@ func (e *tapped[T]) Widths() []int {
 	return append(widths, sizes[last]+1, 1)
 }
 
-func (e *tapped[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
-	if err := CheckRows(rows, e.Inputs()); err != nil {
+func (e *tapped[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
+	if err := CheckRows(ctx, rows, e.Inputs()); err != nil {
 		return nil, err
 	}
-	in, grad := e.taps.Block(rows, e.first)
+	in, grad := e.taps.Block(ctx, rows, e.first)
 	var parts []matrix.Dense[T]
 	for i := range grad {
 		parts = append(parts, in[i], grad[i])

@@ -1,12 +1,18 @@
 package kernel
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Kernel is a symmetric positive semi-definite function k(x, x') of two rows of
 // inputs.
 //
-// A kernel keeps scratch and uses all threads of the process by itself: it
-// belongs to one goroutine at a time. Matrices belong to the caller, and no
+// A kernel keeps scratch and uses the threads that the context grants by itself:
+// it belongs to one goroutine at a time. The context of a call serves for that
+// alone, unless a kernel does long work of its own: the caller checks whether it
+// has ended once per block of rows. Matrices belong to the caller, and no
 // kernel keeps one after a call. How rows are cut into calls does not matter for
 // Diag and Cross, but for rounding: a Cross with a single row in a takes a
 // faster path, which may round differently. The number of threads never
@@ -15,9 +21,9 @@ type Kernel[T matrix.Float] interface {
 	// Inputs is the width of a row.
 	Inputs() int
 	// Diag writes k(x, x) of each row to dst.
-	Diag(dst []T, rows matrix.Dense[T]) error
+	Diag(ctx context.Context, dst []T, rows matrix.Dense[T]) error
 	// Cross writes k of row i of a and row j of b to element i, j of dst.
-	Cross(dst, a, b matrix.Dense[T]) error
+	Cross(ctx context.Context, dst, a, b matrix.Dense[T]) error
 }
 
 // FeatureMap is a Kernel with finitely many features:
@@ -30,5 +36,5 @@ type FeatureMap[T matrix.Float] interface {
 	// Features writes φ of row i to row i of dst, which has Dim columns. It
 	// works in blocks of rows, so that dst is the only large thing in memory.
 	// How rows are cut into calls does not matter, not even for rounding.
-	Features(dst, rows matrix.Dense[T]) error
+	Features(ctx context.Context, dst, rows matrix.Dense[T]) error
 }

@@ -5,6 +5,7 @@ package kernel
 // kernel 1, for equal rows.
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -28,16 +29,16 @@ type laplace[T matrix.Float] struct {
 
 func (k laplace[T]) Parts() int { return 1 }
 
-func (k laplace[T]) Diag(dst []T, _ []matrix.Dense[T]) error {
+func (k laplace[T]) Diag(ctx context.Context, dst []T, _ []matrix.Dense[T]) error {
 	for i := range dst {
 		dst[i] = 1
 	}
 	return nil
 }
 
-func (k laplace[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+func (k laplace[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
 	if b[0].Rows > 0 {
-		linalg.Run(dst.Rows, &laplaceJob[T]{dst, a[0], b[0], k.rate})
+		linalg.TeamOf(ctx).Run(dst.Rows, &laplaceJob[T]{dst, a[0], b[0], k.rate})
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Map computes features. NewFeatureMap makes a FeatureMap of it.
 type Map[T matrix.Float] interface {
@@ -9,7 +13,7 @@ type Map[T matrix.Float] interface {
 	Dim() int
 	// Features writes the features of a block of rows, at most BlockRows, to
 	// dst. Row numbers in errors count from the first of the block.
-	Features(dst, rows matrix.Dense[T]) error
+	Features(ctx context.Context, dst, rows matrix.Dense[T]) error
 }
 
 // NewFeatureMap returns the kernel ⟨φ(x), φ(x')⟩ of the features that m computes.
@@ -26,7 +30,7 @@ type mapped[T matrix.Float] struct {
 
 func (e *mapped[T]) Widths() []int { return []int{e.Dim()} }
 
-func (e *mapped[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
+func (e *mapped[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
 	dst := e.scratch.Matrix(rows.Rows, e.Dim())
-	return []matrix.Dense[T]{dst}, e.Features(dst, rows)
+	return []matrix.Dense[T]{dst}, e.Features(ctx, dst, rows)
 }

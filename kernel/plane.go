@@ -37,7 +37,7 @@ func PrincipalPlane[T matrix.Float](ctx context.Context, k Kernel[T], sample, ro
 	if err != nil {
 		return p, err
 	}
-	axes, err := newAxes(prepared, sets[0])
+	axes, err := newAxes(ctx, prepared, sets[0])
 	if err != nil {
 		return p, err
 	}
@@ -48,7 +48,7 @@ func PrincipalPlane[T matrix.Float](ctx context.Context, k Kernel[T], sample, ro
 			return ctx.Err()
 		}
 		block := scratch.Matrix(to-from, sample.Rows)
-		if err := prepared.Cross(block, sets[1].Slice(from, to), sets[0]); err != nil {
+		if err := prepared.Cross(ctx, block, sets[1].Slice(from, to), sets[0]); err != nil {
 			return err
 		}
 		for i := range block.Rows {
@@ -66,19 +66,19 @@ type axes struct {
 	share   [2]float64
 }
 
-func newAxes[T matrix.Float](k Kernel[T], sample matrix.Dense[T]) (*axes, error) {
-	gram, err := gramMatrix(k, sample, false)
+func newAxes[T matrix.Float](ctx context.Context, k Kernel[T], sample matrix.Dense[T]) (*axes, error) {
+	gram, err := gramMatrix(ctx, k, sample, false)
 	if err != nil {
 		return nil, err
 	}
 	a := &axes{means: make([]float64, gram.Cols)}
-	linalg.ColumnMeans(a.means, gram)
+	linalg.ColumnMeans(linalg.TeamOf(ctx), a.means, gram)
 	for _, m := range a.means {
 		a.mean += m / float64(len(a.means))
 	}
-	centreGram(gram)
+	centreGram(ctx, gram)
 	values, vectors := make([]float64, gram.Rows), matrix.New[float64](gram.Rows, gram.Rows)
-	if err := linalg.SymEigen(values, vectors, gram); err != nil {
+	if err := linalg.SymEigen(linalg.TeamOf(ctx), values, vectors, gram); err != nil {
 		return nil, err
 	}
 	total := 0.0

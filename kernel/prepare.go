@@ -23,10 +23,10 @@ func Prepare[T matrix.Float](ctx context.Context, k Kernel[T], sets ...matrix.De
 	_, dot := f.(Dot[T])
 	if own, asIs := e.(identity[T]); asIs && (dot || !few) {
 		own.checked = true
-		return Compose[T](own, f), sets, checkSets(sets, own.width, CheckRows[T])
+		return Compose[T](own, f), sets, checkSets(sets, func(rows matrix.Dense[T]) error { return CheckRows(ctx, rows, own.width) })
 	}
 	if own, done := e.(columns[T]); done && !few {
-		return k, sets, checkSets(sets, own.Inputs(), checkWidth[T])
+		return k, sets, checkSets(sets, func(rows matrix.Dense[T]) error { return checkWidth(rows, own.Inputs()) })
 	}
 	prepared := make([]matrix.Dense[T], len(sets))
 	for i, rows := range sets {
@@ -55,10 +55,10 @@ func FeatureMatrix[T matrix.Float](ctx context.Context, m FeatureMap[T], rows ma
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := m.Features(dst.Slice(from, to), rows.Slice(from, to)); err != nil {
+		if err := m.Features(ctx, dst.Slice(from, to), rows.Slice(from, to)); err != nil {
 			return err
 		}
-		return checkFinite("feature", dst.Slice(from, to))
+		return checkFinite(ctx, "feature", dst.Slice(from, to))
 	})
 }
 
@@ -70,21 +70,21 @@ func partMatrix[T matrix.Float](ctx context.Context, e Embedding[T], rows matrix
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		parts, err := e.Embed(rows.Slice(from, to))
+		parts, err := e.Embed(ctx, rows.Slice(from, to))
 		if err != nil {
 			return err
 		}
 		for i, place := range cutColumns(dst.Slice(from, to), widths) {
 			matrix.Copy(place, parts[i])
 		}
-		return checkFinite("factor", dst.Slice(from, to))
+		return checkFinite(ctx, "factor", dst.Slice(from, to))
 	})
 }
 
 // checkSets looks at every set of rows.
-func checkSets[T matrix.Float](sets []matrix.Dense[T], width int, check func(rows matrix.Dense[T], width int) error) error {
+func checkSets[T matrix.Float](sets []matrix.Dense[T], check func(rows matrix.Dense[T]) error) error {
 	for _, rows := range sets {
-		if err := check(rows, width); err != nil {
+		if err := check(rows); err != nil {
 			return err
 		}
 	}

@@ -75,7 +75,7 @@ func TestBorrow(t *testing.T) {
 		"gradient":   kernel.NewGrad(net),
 	} {
 		var scratch kernel.Scratch[float64]
-		got, err := kernel.Borrow(m, rows, &scratch)
+		got, err := kernel.Borrow(t.Context(), m, rows, &scratch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,9 +115,9 @@ func TestCountsOutOfRange(t *testing.T) {
 func TestWrongDestination(t *testing.T) {
 	k, rows := kernel.NewLinear[float64](3), someRows[float64](4, 3)
 	for name, f := range map[string]func() error{
-		"Diag":     func() error { return k.Diag(make([]float64, 3), rows) },
-		"Cross":    func() error { return k.Cross(matrix.New[float64](4, 3), rows, rows) },
-		"Features": func() error { return k.Features(matrix.New[float64](4, 2), rows) },
+		"Diag":     func() error { return k.Diag(t.Context(), make([]float64, 3), rows) },
+		"Cross":    func() error { return k.Cross(t.Context(), matrix.New[float64](4, 3), rows, rows) },
+		"Features": func() error { return k.Features(t.Context(), matrix.New[float64](4, 2), rows) },
 	} {
 		func() {
 			defer func() {

@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"context"
+
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -24,11 +26,11 @@ func OverBlocks(n int, f func(from, to int) error) error {
 
 // CheckRows returns a *WidthError unless the rows have width columns, or a
 // *RowError for the first number that is not finite.
-func CheckRows[T matrix.Float](rows matrix.Dense[T], width int) error {
+func CheckRows[T matrix.Float](ctx context.Context, rows matrix.Dense[T], width int) error {
 	if err := checkWidth(rows, width); err != nil {
 		return err
 	}
-	return checkFinite("input", rows)
+	return checkFinite(ctx, "input", rows)
 }
 
 func checkWidth[T matrix.Float](rows matrix.Dense[T], width int) error {
@@ -39,8 +41,8 @@ func checkWidth[T matrix.Float](rows matrix.Dense[T], width int) error {
 	return nil
 }
 
-func checkFinite[T matrix.Float](what string, rows matrix.Dense[T]) error {
-	if i, j, found := linalg.FirstNotFinite(rows); found {
+func checkFinite[T matrix.Float](ctx context.Context, what string, rows matrix.Dense[T]) error {
+	if i, j, found := linalg.FirstNotFinite(linalg.TeamOf(ctx), rows); found {
 		return &RowError{What: what, Row: i, Column: j, Value: float64(rows.At(i, j))}
 	}
 	return nil

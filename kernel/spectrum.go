@@ -9,6 +9,7 @@ package kernel
 // component analysis.
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -19,8 +20,8 @@ import (
 
 // EffectiveDimension returns d_eff of the rows, with features centred if wanted.
 // A kernel that is zero, or, centred, constant on all rows is an error.
-func EffectiveDimension[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centred bool) (float64, error) {
-	spectrum, err := Spectrum(k, rows, centred)
+func EffectiveDimension[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T], centred bool) (float64, error) {
+	spectrum, err := Spectrum(ctx, k, rows, centred)
 	if err != nil {
 		return 0, err
 	}
@@ -38,17 +39,17 @@ func EffectiveDimension[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centr
 // features centred if wanted. There are as many as features or as rows,
 // whichever are fewer; the others are zero. The work is cubic in that number:
 // for a kernel with many features take a sample of the rows.
-func Spectrum[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centred bool) ([]float64, error) {
+func Spectrum[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T], centred bool) ([]float64, error) {
 	symmetric := gramMatrix[T]
 	if m, ok := k.(FeatureMap[T]); ok && m.Dim() <= rows.Rows {
 		symmetric = covariance[T]
 	}
-	matrix, err := symmetric(k, rows, centred)
+	matrix, err := symmetric(ctx, k, rows, centred)
 	if err != nil {
 		return nil, err
 	}
 	values := make([]float64, matrix.Rows)
-	if err := linalg.SymEigen(values, matrix, matrix); err != nil {
+	if err := linalg.SymEigen(linalg.TeamOf(ctx), values, matrix, matrix); err != nil {
 		return nil, err
 	}
 	slices.Reverse(values)
@@ -57,21 +58,21 @@ func Spectrum[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centred bool) (
 
 // gramMatrix returns k(X, X). Centred it is H·k(X, X)·H, where H takes from
 // each vector its mean.
-func gramMatrix[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centred bool) (matrix.Dense[float64], error) {
+func gramMatrix[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T], centred bool) (matrix.Dense[float64], error) {
 	own := matrix.New[T](rows.Rows, rows.Rows)
-	if err := k.Cross(own, rows, rows); err != nil {
+	if err := k.Cross(ctx, own, rows, rows); err != nil {
 		return matrix.Dense[float64]{}, err
 	}
 	gram := matrix.Converted[float64](own)
 	if centred {
-		centreGram(gram)
+		centreGram(ctx, gram)
 	}
 	return gram, nil
 }
 
-func centreGram(gram matrix.Dense[float64]) {
+func centreGram(ctx context.Context, gram matrix.Dense[float64]) {
 	means, mean := make([]float64, gram.Cols), 0.0
-	linalg.ColumnMeans(means, gram)
+	linalg.ColumnMeans(linalg.TeamOf(ctx), means, gram)
 	for _, m := range means {
 		mean += m / float64(len(means))
 	}
@@ -84,22 +85,22 @@ func centreGram(gram matrix.Dense[float64]) {
 }
 
 // covariance returns φ(X)ᵀφ(X) from features in blocks.
-func covariance[T matrix.Float](k Kernel[T], rows matrix.Dense[T], centred bool) (matrix.Dense[float64], error) {
+func covariance[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T], centred bool) (matrix.Dense[float64], error) {
 	m := k.(FeatureMap[T])
 	c := moments{sum: matrix.New[float64](m.Dim(), m.Dim())}
 	var own Scratch[T]
 	var wide Scratch[float64]
 	err := OverBlocks(rows.Rows, func(from, to int) error {
 		block := own.Matrix(to-from, m.Dim())
-		if err := m.Features(block, rows.Slice(from, to)); err != nil {
+		if err := m.Features(ctx, block, rows.Slice(from, to)); err != nil {
 			return err
 		}
 		features := wide.Matrix(block.Rows, block.Cols)
-		convert(features, block)
+		convert(ctx, features, block)
 		if centred {
-			c.centre(features)
+			c.centre(ctx, features)
 		}
-		linalg.Syrk(c.sum, 1, features, linalg.Trans, 1)
+		linalg.Syrk(linalg.TeamOf(ctx), c.sum, 1, features, linalg.Trans, 1)
 		return nil
 	})
 	c.finish()
@@ -115,9 +116,9 @@ type moments struct {
 	n           int       // rows that were centred
 }
 
-func (c *moments) centre(features matrix.Dense[float64]) {
+func (c *moments) centre(ctx context.Context, features matrix.Dense[float64]) {
 	means := make([]float64, features.Cols)
-	linalg.ColumnMeans(means, features)
+	linalg.ColumnMeans(linalg.TeamOf(ctx), means, features)
 	if c.first == nil {
 		c.first, c.rest = means, make([]float64, features.Cols)
 	}

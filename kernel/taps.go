@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Taps is what the gradient kernels need of a network: what its layers saw and
 // what they passed back. Layers count from 0 to L−1.
@@ -17,5 +21,5 @@ type Taps[T matrix.Float] interface {
 	//	      layer, where it is 1
 	//
 	// They belong to the taps, which may write over them at the next call.
-	Block(rows matrix.Dense[T], first int) (in, grad []matrix.Dense[T])
+	Block(ctx context.Context, rows matrix.Dense[T], first int) (in, grad []matrix.Dense[T])
 }

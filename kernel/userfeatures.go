@@ -4,6 +4,7 @@ package kernel
 // that lie in a matrix already need no function: NewLinear is their kernel.
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -28,8 +29,8 @@ type funcMap[T matrix.Float] struct {
 func (m funcMap[T]) Inputs() int { return m.inputs }
 func (m funcMap[T]) Dim() int    { return m.dim }
 
-func (m funcMap[T]) Features(dst, rows matrix.Dense[T]) error {
-	if err := CheckRows(rows, m.inputs); err != nil {
+func (m funcMap[T]) Features(ctx context.Context, dst, rows matrix.Dense[T]) error {
+	if err := CheckRows(ctx, rows, m.inputs); err != nil {
 		return err
 	}
 	return m.f(dst, rows)

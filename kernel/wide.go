@@ -10,6 +10,7 @@ package kernel
 // zero and so takes σ_b = 0 (appendix "NNGP Kernel").
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -89,12 +90,12 @@ func (e *wideRows[T]) Widths() []int {
 	return []int{e.net.Inputs, 1 + (e.net.Layers-1)*e.dual.size()}
 }
 
-func (e *wideRows[T]) Embed(rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
-	if err := CheckRows(rows, e.net.Inputs); err != nil {
+func (e *wideRows[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
+	if err := CheckRows(ctx, rows, e.net.Inputs); err != nil {
 		return nil, err
 	}
 	states := e.scratch.Matrix(rows.Rows, e.Widths()[1])
-	linalg.Run(rows.Rows, &stateJob[T]{e, rows, states})
+	linalg.TeamOf(ctx).Run(rows.Rows, &stateJob[T]{e, rows, states})
 	return []matrix.Dense[T]{rows, states}, nil
 }
 
@@ -132,21 +133,21 @@ type wideForm[T matrix.Float] struct {
 
 func (f *wideForm[T]) Parts() int { return 2 }
 
-func (f *wideForm[T]) Diag(dst []T, rows []matrix.Dense[T]) error {
+func (f *wideForm[T]) Diag(ctx context.Context, dst []T, rows []matrix.Dense[T]) error {
 	for i := range dst {
 		dst[i] = rows[1].Row(i)[0]
 	}
 	if f.tangent {
-		linalg.Run(len(dst), &wideDiagJob[T]{f, dst, rows[0], rows[1]})
+		linalg.TeamOf(ctx).Run(len(dst), &wideDiagJob[T]{f, dst, rows[0], rows[1]})
 	}
 	return nil
 }
 
-func (f *wideForm[T]) Cross(dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
-	if err := (Dot[T]{}).Cross(dst, a[:1], b[:1]); err != nil {
+func (f *wideForm[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.Dense[T]) error {
+	if err := (Dot[T]{}).Cross(ctx, dst, a[:1], b[:1]); err != nil {
 		return err
 	}
-	linalg.Run((dst.Cols+chunkCols-1)/chunkCols, &wideCrossJob[T]{f, dst, a[1], b[1]})
+	linalg.TeamOf(ctx).Run((dst.Cols+chunkCols-1)/chunkCols, &wideCrossJob[T]{f, dst, a[1], b[1]})
 	return nil
 }
 

@@ -114,7 +114,7 @@ func randomNetwork(rows matrix.Dense[float64], w kernel.Wide, f kernel.Activatio
 	for l := range w.Layers {
 		// What the next layer computes has the covariance of x̃.
 		k := matrix.New[float64](rows.Rows, rows.Rows)
-		linalg.Gemm(k, w.SigmaW*w.SigmaW/float64(x.Cols), x, linalg.NoTrans, x, linalg.Trans, 0)
+		linalg.Gemm(nil, k, w.SigmaW*w.SigmaW/float64(x.Cols), x, linalg.NoTrans, x, linalg.Trans, 0)
 		for i := range k.Data {
 			k.Data[i] += w.SigmaB * w.SigmaB
 		}
@@ -132,7 +132,7 @@ func randomNetwork(rows matrix.Dense[float64], w kernel.Wide, f kernel.Activatio
 		weights := matrix.New[float64](x.Cols, width)
 		rng.FillNormal(stream, weights.Data)
 		z := matrix.New[float64](rows.Rows, width)
-		linalg.Gemm(z, w.SigmaW/math.Sqrt(float64(x.Cols)), x, linalg.NoTrans, weights, linalg.NoTrans, 0)
+		linalg.Gemm(nil, z, w.SigmaW/math.Sqrt(float64(x.Cols)), x, linalg.NoTrans, weights, linalg.NoTrans, 0)
 		slopes := matrix.New[float64](rows.Rows, width)
 		bias := make([]float64, width)
 		rng.FillNormal(stream, bias)
@@ -140,7 +140,7 @@ func randomNetwork(rows matrix.Dense[float64], w kernel.Wide, f kernel.Activatio
 			z.Data[i], slopes.Data[i] = f(z.Data[i] + w.SigmaB*bias[i%width])
 		}
 		s := matrix.New[float64](rows.Rows, rows.Rows)
-		linalg.Gemm(s, w.SigmaW*w.SigmaW/float64(width), slopes, linalg.NoTrans, slopes, linalg.Trans, 0)
+		linalg.Gemm(nil, s, w.SigmaW*w.SigmaW/float64(width), slopes, linalg.NoTrans, slopes, linalg.Trans, 0)
 		for i := range theta.Data {
 			theta.Data[i] *= s.Data[i]
 		}

@@ -6,7 +6,11 @@ package kernel
 // places only: where a network gives its factors, or where a feature map such as
 // a sketch gives its features.
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Widen returns the map that computes the features of m in float32 and hands
 // them on in float64.
@@ -22,14 +26,14 @@ type widened struct {
 func (w *widened) Inputs() int { return w.of.Inputs() }
 func (w *widened) Dim() int    { return w.of.Dim() }
 
-func (w *widened) Features(dst, rows matrix.Dense[float64]) error {
+func (w *widened) Features(ctx context.Context, dst, rows matrix.Dense[float64]) error {
 	narrow := w.rows.Matrix(rows.Rows, rows.Cols)
-	convert(narrow, rows)
-	features, err := Borrow(w.of, narrow, &w.features)
+	convert(ctx, narrow, rows)
+	features, err := Borrow(ctx, w.of, narrow, &w.features)
 	if err != nil {
 		return err
 	}
-	convert(dst, features)
+	convert(ctx, dst, features)
 	return nil
 }
 
@@ -46,21 +50,21 @@ type widenedTaps struct {
 
 func (w *widenedTaps) Sizes() []int { return w.of.Sizes() }
 
-func (w *widenedTaps) Block(rows matrix.Dense[float64], first int) (in, grad []matrix.Dense[float64]) {
+func (w *widenedTaps) Block(ctx context.Context, rows matrix.Dense[float64], first int) (in, grad []matrix.Dense[float64]) {
 	narrow := w.rows.Matrix(rows.Rows, rows.Cols)
-	convert(narrow, rows)
-	in32, grad32 := w.of.Block(narrow, first)
-	return widenAll(in32, &w.in), widenAll(grad32, &w.grad)
+	convert(ctx, narrow, rows)
+	in32, grad32 := w.of.Block(ctx, narrow, first)
+	return widenAll(ctx, in32, &w.in), widenAll(ctx, grad32, &w.grad)
 }
 
-func widenAll(from []matrix.Dense[float32], scratch *[]Scratch[float64]) []matrix.Dense[float64] {
+func widenAll(ctx context.Context, from []matrix.Dense[float32], scratch *[]Scratch[float64]) []matrix.Dense[float64] {
 	for len(*scratch) < len(from) {
 		*scratch = append(*scratch, Scratch[float64]{})
 	}
 	to := make([]matrix.Dense[float64], len(from))
 	for i, m := range from {
 		to[i] = (*scratch)[i].Matrix(m.Rows, m.Cols)
-		convert(to[i], m)
+		convert(ctx, to[i], m)
 	}
 	return to
 }

@@ -17,16 +17,16 @@ type Data[T matrix.Float] struct {
 }
 
 // check reports everything that is wrong with the data for so many outputs.
-func (d Data[T]) check(outputs int) error {
+func (d Data[T]) check(team *linalg.Team, outputs int) error {
 	var found complaints
 	found.unless(d.X.Rows > 0, "there are no rows to train on")
 	found.unless(d.ValidX.Rows == 0 || d.ValidX.Cols == d.X.Cols,
 		"validation inputs have %d columns, training inputs %d", d.ValidX.Cols, d.X.Cols)
 	return errors.Join(errors.Join(found...),
-		checkPart("training", d.X, d.Y, outputs), checkPart("validation", d.ValidX, d.ValidY, outputs))
+		checkPart(team, "training", d.X, d.Y, outputs), checkPart(team, "validation", d.ValidX, d.ValidY, outputs))
 }
 
-func checkPart[T matrix.Float](part string, x, y matrix.Dense[T], outputs int) error {
+func checkPart[T matrix.Float](team *linalg.Team, part string, x, y matrix.Dense[T], outputs int) error {
 	if x.Rows != y.Rows {
 		return fmt.Errorf("there are %d %s inputs and %d labels", x.Rows, part, y.Rows)
 	}
@@ -35,10 +35,10 @@ func checkPart[T matrix.Float](part string, x, y matrix.Dense[T], outputs int) e
 	}
 	var found complaints
 	found.unless(y.Cols == outputs, "%s labels have %d columns, the network has %d outputs", part, y.Cols, outputs)
-	if at := unusable(x); at != nil {
+	if at := unusable(team, x); at != nil {
 		found = append(found, fmt.Errorf("%s inputs: %w", part, at))
 	}
-	if at := unusable(y); at != nil {
+	if at := unusable(team, y); at != nil {
 		found = append(found, fmt.Errorf("%s labels: %w", part, at))
 	}
 	return errors.Join(found...)
@@ -55,8 +55,8 @@ func (e *ValueError) Error() string {
 }
 
 // unusable returns a ValueError for the first number that is not finite.
-func unusable[T matrix.Float](m matrix.Dense[T]) error {
-	if i, j, found := linalg.FirstNotFinite(m); found {
+func unusable[T matrix.Float](team *linalg.Team, m matrix.Dense[T]) error {
+	if i, j, found := linalg.FirstNotFinite(team, m); found {
 		return &ValueError{Row: i, Column: j, Value: float64(m.At(i, j))}
 	}
 	return nil

@@ -43,10 +43,10 @@ func TrainEnsemble[T matrix.Float](ctx context.Context, c Config, members int, d
 // Predict writes to row i of dst the outputs of member i for all rows of x, one
 // after the other: dst has a row for each member, and a column for each row of x
 // and output.
-func (e Ensemble[T]) Predict(dst, x matrix.Dense[T]) {
+func (e Ensemble[T]) Predict(ctx context.Context, dst, x matrix.Dense[T]) {
 	for i, net := range e {
 		matrix.MustMatch("network.Ensemble.Predict, destination", dst.Shape(),
 			matrix.Shape{Rows: len(e), Cols: x.Rows * net.Outputs()})
-		net.Predict(matrix.View(x.Rows, net.Outputs(), dst.Row(i)), x)
+		net.Predict(ctx, matrix.View(x.Rows, net.Outputs(), dst.Row(i)), x)
 	}
 }

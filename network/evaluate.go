@@ -2,6 +2,7 @@ package network
 
 import (
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -24,7 +25,7 @@ func (e *evaluation) mean() []float64 {
 }
 
 // evaluate scales rows and runs them through all members, block by block.
-func (f *fit[T]) evaluate(x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+func (f *fit[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
 	members := len(f.ensemble)
 	e := &evaluation{outputs: matrix.New[float64](members, x.Rows)}
 	if withVariances {
@@ -38,6 +39,7 @@ func (f *fit[T]) evaluate(x matrix.Dense[T], withVariances bool) (*evaluation, e
 	passes := make([]*pass[T], members)
 	for m, net := range f.ensemble {
 		passes[m] = newForward(net, block.Rows)
+		passes[m].team = team
 		features = matrix.New[float64](block.Rows, passes[m].features().Cols)
 	}
 	for from := 0; from < x.Rows; from += forwardBlock {
@@ -51,7 +53,7 @@ func (f *fit[T]) evaluate(x matrix.Dense[T], withVariances bool) (*evaluation, e
 				continue
 			}
 			matrix.Convert(features.Slice(0, p.n), p.features())
-			if err := f.posteriors[m].variance(e.variances.Row(m)[from:to], features.Slice(0, p.n)); err != nil {
+			if err := f.posteriors[m].variance(team, e.variances.Row(m)[from:to], features.Slice(0, p.n)); err != nil {
 				return nil, err
 			}
 		}

@@ -51,13 +51,13 @@ func saveAndLoad[T matrix.Float](t *testing.T) {
 		t.Errorf("%+v", back)
 	}
 	x, _ := raw[T](9, 40, 0)
-	predicted, _ := r.PredictStd(x)
-	got, err := back.PredictStd(x)
+	predicted, _ := r.PredictStd(t.Context(), x)
+	got, err := back.PredictStd(t.Context(), x)
 	if err != nil || !reflect.DeepEqual(got, predicted) {
 		t.Errorf("other predictions (%v)", err)
 	}
-	_, wantHigh, _ := r.PredictInterval(x, 0.8)
-	if _, high, err := back.PredictInterval(x, 0.8); err != nil || !slices.Equal(high, wantHigh) {
+	_, wantHigh, _ := r.PredictInterval(t.Context(), x, 0.8)
+	if _, high, err := back.PredictInterval(t.Context(), x, 0.8); err != nil || !slices.Equal(high, wantHigh) {
 		t.Errorf("other intervals (%v)", err)
 	}
 	first, _ := r.MarshalBinary()
@@ -222,7 +222,7 @@ func FuzzLoad(f *testing.F) {
 		if _, err := r.MarshalBinary(); err != nil {
 			t.Errorf("what was loaded cannot be saved: %v", err)
 		}
-		if _, err := r.PredictStd(matrix.New[float32](2, r.Ensemble()[0].Inputs())); err != nil {
+		if _, err := r.PredictStd(t.Context(), matrix.New[float32](2, r.Ensemble()[0].Inputs())); err != nil {
 			t.Logf("prediction: %v", err)
 		}
 	})

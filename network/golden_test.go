@@ -172,13 +172,13 @@ func TestGoldenForward(t *testing.T) {
 		for _, part := range []string{"train", "pool"} {
 			x := golden.Matrix(t, "X_"+part+".npy")
 			z := matrix.New[float64](x.Rows, 1)
-			net.Predict(z, x)
+			net.Predict(t.Context(), z, x)
 			golden.MustMatchVector(t, act+" "+part, z.Data, golden.Vector(t, act+"/forward_"+part+".npy"), 1e-10)
 		}
 		single := goldenNet[float32](t, act, 0)
 		x := matrix.Converted[float32](golden.Matrix(t, "X_pool.npy"))
 		z := matrix.New[float32](x.Rows, 1)
-		single.Predict(z, x)
+		single.Predict(t.Context(), z, x)
 		golden.MustMatchVector(t, act+" float32", matrix.Converted[float64](z).Data,
 			golden.Vector(t, act+"/forward_pool_f32.npy"), 1e-6)
 	}

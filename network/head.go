@@ -1,9 +1,6 @@
 package network
 
-import (
-	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/matrix"
-)
+import "github.com/nextbatch/nextbatch/matrix"
 
 // head is the last layer of a network with a single output in a step of
 // training, in one pass over the rows of the mini-batch while they are in the
@@ -39,7 +36,7 @@ func (h *head[T]) run(rows []int, adam *adam[T]) (loss float64) {
 	if last > 0 {
 		h.outer = outerProducts[T]{&p.bend, h.g, p.bendBelow(last).Data, p.net.scale(last)}
 	}
-	linalg.Run(ceilDiv(p.n, piece), h)
+	p.team.Run(ceilDiv(p.n, piece), h)
 	return h.finish(adam, last)
 }
 

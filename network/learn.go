@@ -34,17 +34,17 @@ func (n *learner[T]) learn(p *pass[T], l int) {
 	gradient, offset := p.net.layer(n.adam.gradient, l), p.net.offsets[l]
 	switch {
 	case gradient.Rows <= fewRows:
-		n.columns = learnColumns[T]{n.adam, offset, gradient, p.in[l].Slice(0, p.n), g}
-		linalg.Run(ceilDiv(gradient.Cols, columnPiece), &n.columns)
+		n.columns = learnColumns[T]{p.team, n.adam, offset, gradient, p.in[l].Slice(0, p.n), g}
+		p.team.Run(ceilDiv(gradient.Cols, columnPiece), &n.columns)
 	default:
 		// Adam after the product, not as its end: the moments would push the
 		// operands out of the cache, which costs more than reading the
 		// gradient again.
 		row, column := gradient.Rows-x.Cols, gradient.Cols-g.Cols
-		linalg.GemmSplit(gradient.Block(row, gradient.Rows, column, gradient.Cols), 1, x, linalg.Trans, g, linalg.NoTrans, 0, nil)
+		linalg.GemmSplit(p.team, gradient.Block(row, gradient.Rows, column, gradient.Cols), 1, x, linalg.Trans, g, linalg.NoTrans, 0, nil)
 		n.clear(gradient, &n.written[l], corner{row, column})
 		n.update = updateAll[T]{n.adam, offset, len(gradient.Data)}
-		linalg.Run(ceilDiv(len(gradient.Data), updatePiece), &n.update)
+		p.team.Run(ceilDiv(len(gradient.Data), updatePiece), &n.update)
 	}
 }
 
@@ -80,6 +80,7 @@ func (u *updateAll[T]) Do(part, _ int) {
 
 // learnColumns is gradient and step for a layer of few inputs, cut along its outputs.
 type learnColumns[T matrix.Float] struct {
+	team           *linalg.Team // that is at work here: products inside a part stay in their thread
 	adam           *adam[T]
 	offset         int
 	gradient, x, g matrix.Dense[T]
@@ -91,7 +92,7 @@ func (j *learnColumns[T]) Do(part, _ int) {
 	from := min(max(c0, skip), c1)
 	if from < c1 {
 		to, g := j.gradient.Block(0, j.gradient.Rows, from, c1), j.g.Block(0, j.g.Rows, from-skip, c1-skip)
-		linalg.Gemm(to, 1, j.x, linalg.Trans, g, linalg.NoTrans, 0)
+		linalg.Gemm(j.team, to, 1, j.x, linalg.Trans, g, linalg.NoTrans, 0)
 	}
 	for i := range j.gradient.Rows {
 		clear(j.gradient.Row(i)[c0:from])

@@ -98,7 +98,7 @@ func (s task) rmse(t *testing.T, rows []int, seed uint64) float64 {
 	}
 	x, y := s.rows(s.split.Test)
 	z := matrix.New[float32](x.Rows, 1)
-	net.Predict(z, x)
+	net.Predict(t.Context(), z, x)
 	return network.Measure(matrix.View(1, z.Rows, z.Data), y.Data).RMSE
 }
 

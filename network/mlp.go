@@ -1,10 +1,12 @@
 package network
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -99,7 +101,7 @@ func (m *MLP[T]) Bias(l int) []T { return m.layer(m.parameters, l).Row(m.sizes[l
 
 // Predict writes the outputs of the network for the rows of x to dst, which has
 // as many rows and a column for each output.
-func (m *MLP[T]) Predict(dst, x matrix.Dense[T]) {
+func (m *MLP[T]) Predict(ctx context.Context, dst, x matrix.Dense[T]) {
 	const op = "network.Predict"
 	x.MustBeValid(op + ", inputs")
 	dst.MustBeValid(op + ", destination")
@@ -109,6 +111,7 @@ func (m *MLP[T]) Predict(dst, x matrix.Dense[T]) {
 		return
 	}
 	p := newForward(m, min(forwardBlock, x.Rows))
+	p.team = linalg.TeamOf(ctx)
 	for from := 0; from < x.Rows; from += forwardBlock {
 		to := min(from+forwardBlock, x.Rows)
 		p.inputs(x.Slice(from, to), nil)

@@ -16,9 +16,10 @@ import (
 //
 // All work is cut along rows of the result, so no number depends on the threads.
 type pass[T matrix.Float] struct {
-	net *MLP[T]
-	set *simd.Set[T]
-	n   int // rows of the block in hand
+	net  *MLP[T]
+	team *linalg.Team // that does the work; whoever made the pass sets it
+	set  *simd.Set[T]
+	n    int // rows of the block in hand
 
 	in    []matrix.Dense[T] // x̃_l, one for each layer
 	out   matrix.Dense[T]   // z of the last layer
@@ -103,7 +104,7 @@ func (p *pass[T]) inputs(x matrix.Dense[T], rows []int) {
 		p.n = x.Rows
 	}
 	p.load = loadRows[T]{p.set, p.in[0].Slice(0, p.n), x, rows, p.net.scale(0)}
-	linalg.Run(ceilDiv(p.n, piece), &p.load)
+	p.team.Run(ceilDiv(p.n, piece), &p.load)
 }
 
 // countVoices makes the pass find out which columns of g_l are zero, if the
@@ -132,9 +133,9 @@ func (p *pass[T]) output() matrix.Dense[T] {
 	z := p.out.Slice(0, p.n)
 	if w.Cols == 1 {
 		p.product = rowProducts[T]{p.set, z.Data, x, w.Data}
-		linalg.Run(ceilDiv(p.n, piece), &p.product)
+		p.team.Run(ceilDiv(p.n, piece), &p.product)
 	} else {
-		linalg.GemmSplit(z, 1, x, linalg.NoTrans, w, linalg.NoTrans, 0, nil)
+		linalg.GemmSplit(p.team, z, 1, x, linalg.NoTrans, w, linalg.NoTrans, 0, nil)
 	}
 	return z
 }
@@ -167,7 +168,7 @@ func (p *pass[T]) hidden(l int) {
 	if p.voices != nil {
 		a.sums, a.used = p.voices.sums[l], p.voices.used[l]
 	}
-	linalg.GemmSplit(z, alpha, x, linalg.NoTrans, w, linalg.NoTrans, 0, a)
+	linalg.GemmSplit(p.team, z, alpha, x, linalg.NoTrans, w, linalg.NoTrans, 0, a)
 	if p.voices != nil {
 		p.silent[l] = p.voices.silent(l, p.set.TileCols())
 	}
@@ -178,10 +179,10 @@ func (p *pass[T]) backward(l int) {
 	g, w := p.gradient(l), p.bendBelow(l)
 	if w.Cols == 1 && w.Stride == 1 {
 		p.outer = outerProducts[T]{&p.bend, g, w.Data, p.net.scale(l)}
-		linalg.Run(ceilDiv(p.n, piece), &p.outer)
+		p.team.Run(ceilDiv(p.n, piece), &p.outer)
 		return
 	}
-	linalg.GemmSplit(p.bend.g, p.net.scale(l), g, linalg.NoTrans, w, linalg.Trans, 0, &p.bend)
+	linalg.GemmSplit(p.team, p.bend.g, p.net.scale(l), g, linalg.NoTrans, w, linalg.Trans, 0, &p.bend)
 }
 
 // bendBelow prepares the bend of g of layer l-1 and returns the weights of layer

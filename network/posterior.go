@@ -29,17 +29,18 @@ type posterior struct {
 }
 
 // fitPosterior computes the posterior given the training rows x; Unit is 1.
-func fitPosterior[T matrix.Float](net *MLP[T], x matrix.Dense[T], noise float64) (posterior, error) {
+func fitPosterior[T matrix.Float](team *linalg.Team, net *MLP[T], x matrix.Dense[T], noise float64) (posterior, error) {
 	d := net.sizes[net.Layers()-1] + 1
 	gram := matrix.New[float64](d, d)
 	features := matrix.New[float64](min(forwardBlock, x.Rows), d)
 	p := newForward(net, features.Rows)
+	p.team = team
 	for from := 0; from < x.Rows; from += forwardBlock {
 		p.inputs(x.Slice(from, min(from+forwardBlock, x.Rows)), nil)
 		p.forward()
 		block := features.Slice(0, p.n)
 		matrix.Convert(block, p.features())
-		linalg.Syrk(gram, 1, block, linalg.Trans, 1)
+		linalg.Syrk(team, gram, 1, block, linalg.Trans, 1)
 	}
 	q := posterior{Noise: noise, Unit: 1, factor: gram}
 	trace := 0.0
@@ -54,7 +55,7 @@ func fitPosterior[T matrix.Float](net *MLP[T], x matrix.Dense[T], noise float64)
 		}
 		row[i] += noise
 	}
-	rescue, err := linalg.CholeskyRescue(gram, gram.Clone())
+	rescue, err := linalg.CholeskyRescue(team, gram, gram.Clone())
 	if err != nil {
 		return q, fmt.Errorf("posterior of the last layer: %w", err)
 	}
@@ -64,11 +65,11 @@ func fitPosterior[T matrix.Float](net *MLP[T], x matrix.Dense[T], noise float64)
 
 // variance writes k(x, x) to dst for rows whose features are given. It
 // overwrites the features.
-func (q posterior) variance(dst []float64, features matrix.Dense[float64]) error {
-	if err := linalg.SolveLower(features, linalg.Right, q.factor, linalg.Trans); err != nil {
+func (q posterior) variance(team *linalg.Team, dst []float64, features matrix.Dense[float64]) error {
+	if err := linalg.SolveLower(team, features, linalg.Right, q.factor, linalg.Trans); err != nil {
 		return err
 	}
-	linalg.RowNorms(dst, features)
+	linalg.RowNorms(team, dst, features)
 	for i := range dst {
 		dst[i] *= q.Noise * q.Lambda * q.Lambda
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -119,8 +120,8 @@ func (r *Regressor[T]) FitValidated(ctx context.Context, x matrix.Dense[T], y []
 	if err := r.check(x, y, validX, validY); err != nil {
 		return err
 	}
-	f := &fit[T]{}
-	d, err := f.prepare(x, y, validX, validY, r.Unlabelled)
+	team, f := linalg.TeamOf(ctx), &fit[T]{}
+	d, err := f.prepare(team, x, y, validX, validY, r.Unlabelled)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (r *Regressor[T]) FitValidated(ctx context.Context, x matrix.Dense[T], y []
 	for _, h := range histories {
 		f.provenance.Best = append(f.provenance.Best, h.Best)
 	}
-	if err := f.judge(d, validX, cmp.Or(r.Noise, defaultNoise)); err != nil {
+	if err := f.judge(team, d, validX, cmp.Or(r.Noise, defaultNoise)); err != nil {
 		return errors.Join(diverged, err)
 	}
 	r.fit = f
@@ -156,12 +157,12 @@ func (r *Regressor[T]) check(x matrix.Dense[T], y []float64, validX matrix.Dense
 }
 
 // prepare learns the scaling and applies it to training and validation part.
-func (f *fit[T]) prepare(x matrix.Dense[T], y []float64, validX matrix.Dense[T], validY []float64, unlabelled matrix.Dense[T]) (d Data[T], err error) {
+func (f *fit[T]) prepare(team *linalg.Team, x matrix.Dense[T], y []float64, validX matrix.Dense[T], validY []float64, unlabelled matrix.Dense[T]) (d Data[T], err error) {
 	for _, set := range []struct {
 		name string
 		rows matrix.Dense[T]
 	}{{"training", x}, {"validation", validX}, {"unlabelled", unlabelled}} {
-		if err := unusable(set.rows); err != nil {
+		if err := unusable(team, set.rows); err != nil {
 			return d, fmt.Errorf("%s rows: %w", set.name, err)
 		}
 	}
@@ -190,16 +191,16 @@ func (f *fit[T]) scaledLabels(y []float64) matrix.Dense[T] {
 
 // judge computes the posteriors of the members and what the validation rows say
 // about errors.
-func (f *fit[T]) judge(d Data[T], validX matrix.Dense[T], noise float64) error {
+func (f *fit[T]) judge(team *linalg.Team, d Data[T], validX matrix.Dense[T], noise float64) error {
 	for _, net := range f.ensemble {
-		q, err := fitPosterior(net, d.X, noise)
+		q, err := fitPosterior(team, net, d.X, noise)
 		if err != nil {
 			return err
 		}
 		f.posteriors = append(f.posteriors, q)
 		f.provenance.Jitter = append(f.provenance.Jitter, q.Jitter)
 	}
-	e, err := f.evaluate(validX, true)
+	e, err := f.evaluate(team, validX, true)
 	if err != nil {
 		return err
 	}
@@ -223,8 +224,8 @@ func (f *fit[T]) judge(d Data[T], validX matrix.Dense[T], noise float64) error {
 }
 
 // Predict returns the predictions for the rows of x: the mean over the members.
-func (r *Regressor[T]) Predict(x matrix.Dense[T]) ([]float64, error) {
-	e, err := r.evaluate(x, false)
+func (r *Regressor[T]) Predict(ctx context.Context, x matrix.Dense[T]) ([]float64, error) {
+	e, err := r.evaluate(linalg.TeamOf(ctx), x, false)
 	if err != nil {
 		return nil, err
 	}
@@ -246,8 +247,8 @@ type Uncertain struct {
 // as a mixture of normal distributions (paper, appendix "Gaussian Process
 // Posterior Transformation"): its variance is the mean of their posterior
 // variances plus the variance of their predictions.
-func (r *Regressor[T]) PredictStd(x matrix.Dense[T]) (Uncertain, error) {
-	e, err := r.evaluate(x, true)
+func (r *Regressor[T]) PredictStd(ctx context.Context, x matrix.Dense[T]) (Uncertain, error) {
+	e, err := r.evaluate(linalg.TeamOf(ctx), x, true)
 	if err != nil {
 		return Uncertain{}, err
 	}
@@ -274,8 +275,8 @@ func (r *Regressor[T]) PredictStd(x matrix.Dense[T]) (Uncertain, error) {
 // rows. The guarantee supposes that new rows and validation rows are drawn
 // alike; as the validation rows chose the epoch too, it is slightly optimistic.
 // If there are too few of them for the coverage, the error is a *CoverageError.
-func (r *Regressor[T]) PredictInterval(x matrix.Dense[T], coverage float64) (low, high []float64, err error) {
-	mean, err := r.Predict(x)
+func (r *Regressor[T]) PredictInterval(ctx context.Context, x matrix.Dense[T], coverage float64) (low, high []float64, err error) {
+	mean, err := r.Predict(ctx, x)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -302,7 +303,7 @@ func (r *Regressor[T]) Ensemble() Ensemble[T] {
 
 // Inputs returns the rows of x as the networks see them.
 func (r *Regressor[T]) Inputs(x matrix.Dense[T]) (matrix.Dense[T], error) {
-	if err := r.usable(x); err != nil {
+	if err := r.usable(linalg.NewTeam(1), x); err != nil { // nobody grants more threads here
 		return matrix.Dense[T]{}, err
 	}
 	return r.fit.scaled(x), nil
@@ -322,19 +323,19 @@ func (r *Regressor[T]) Provenance() Provenance {
 var ErrNotFitted = errors.New("the regressor has not been fitted")
 
 // usable reports what is wrong with rows to predict.
-func (r *Regressor[T]) usable(x matrix.Dense[T]) error {
+func (r *Regressor[T]) usable(team *linalg.Team, x matrix.Dense[T]) error {
 	if r.fit == nil {
 		return ErrNotFitted
 	}
 	if want := len(r.fit.inputs.Mean); x.Cols != want {
 		return fmt.Errorf("rows have %d columns, the regressor was fitted to %d", x.Cols, want)
 	}
-	return unusable(x)
+	return unusable(team, x)
 }
 
-func (r *Regressor[T]) evaluate(x matrix.Dense[T], withVariances bool) (*evaluation, error) {
-	if err := r.usable(x); err != nil {
+func (r *Regressor[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+	if err := r.usable(team, x); err != nil {
 		return nil, err
 	}
-	return r.fit.evaluate(x, withVariances)
+	return r.fit.evaluate(team, x, withVariances)
 }

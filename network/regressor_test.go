@@ -54,7 +54,7 @@ func TestRegressorPredictsInTheUnitsOfTheLabels(t *testing.T) {
 	x, y := raw[float32](2, 500, 0.1)
 	for _, members := range []int{1, 3} {
 		r := fitted[float32](t, members)
-		got, err := r.Predict(x)
+		got, err := r.Predict(t.Context(), x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,8 +75,8 @@ func TestRegressorIsSeeded(t *testing.T) {
 	for i := range a.Ensemble() {
 		mustBeSame(t, "fitted twice", a.Ensemble()[i], b.Ensemble()[i])
 	}
-	first, _ := a.PredictStd(x)
-	second, _ := b.PredictStd(x)
+	first, _ := a.PredictStd(t.Context(), x)
+	second, _ := b.PredictStd(t.Context(), x)
 	if !slices.Equal(first.Std, second.Std) {
 		t.Error("other standard deviations")
 	}
@@ -91,9 +91,9 @@ func TestRegressorIsItsEnsemble(t *testing.T) {
 		t.Fatal(err)
 	}
 	each := matrix.New[float64](3, x.Rows)
-	r.Ensemble().Predict(each, inputs)
-	got, _ := r.Predict(x)
-	u, _ := r.PredictStd(x)
+	r.Ensemble().Predict(t.Context(), each, inputs)
+	got, _ := r.Predict(t.Context(), x)
+	u, _ := r.PredictStd(t.Context(), x)
 	for i := range x.Rows {
 		mean := (each.At(0, i) + each.At(1, i) + each.At(2, i)) / 3
 		spread := 0.0
@@ -113,16 +113,16 @@ func TestGoldenPosterior(t *testing.T) {
 		net := goldenNet[float64](t, act, 0)
 		x := golden.Matrix(t, "X_train.npy")
 		for _, noise := range []float64{1e-6, 1e-2} {
-			q, err := fitPosterior(net, x, noise)
+			q, err := fitPosterior(nil, net, x, noise)
 			if err != nil {
 				t.Fatal(err)
 			}
 			near(t, "λ", q.Lambda, golden.Scalar(t, act+"/ll/scale_factor_lambda"), 1e-12)
 			for part, suffix := range map[string]string{"pool": "pool_diag", "train": "train_diag"} {
 				rows := golden.Matrix(t, "X_"+part+".npy")
-				in, _ := NewTaps(net, rows.Rows, 0).Block(rows, net.Layers()-1)
+				in, _ := NewTaps(net, rows.Rows, 0).Block(t.Context(), rows, net.Layers()-1)
 				got := make([]float64, rows.Rows)
-				if err := q.variance(got, in[0].Clone()); err != nil {
+				if err := q.variance(nil, got, in[0].Clone()); err != nil {
 					t.Fatal(err)
 				}
 				name := fmt.Sprintf("%s/posterior/ll_s2_%s_%s.npy", act, map[float64]string{1e-6: "1e-06", 1e-2: "0.01"}[noise], suffix)
@@ -137,7 +137,7 @@ func TestGoldenPosterior(t *testing.T) {
 func TestStandardDeviationsAreCalibrated(t *testing.T) {
 	r := fitted[float32](t, 3)
 	x, y := raw[float32](2, 1000, 0.1)
-	u, err := r.PredictStd(x)
+	u, err := r.PredictStd(t.Context(), x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestStandardDeviationsAreCalibrated(t *testing.T) {
 		row := x.Row(i)
 		row[0], row[2] = row[0]+30, row[2]-30
 	}
-	far, err := r.PredictStd(x)
+	far, err := r.PredictStd(t.Context(), x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestIntervalsCover(t *testing.T) {
 				t.Fatal(err)
 			}
 			x, y = raw[float32](200+round, 1000, 0.3)
-			low, high, err := r.PredictInterval(x, coverage)
+			low, high, err := r.PredictInterval(t.Context(), x, coverage)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,23 +254,23 @@ func TestRegressorRefuses(t *testing.T) {
 			t.Errorf("%s: error %v does not say %q", name, test.err, test.word)
 		}
 	}
-	if _, err := r.Predict(x); !errors.Is(err, ErrNotFitted) {
+	if _, err := r.Predict(t.Context(), x); !errors.Is(err, ErrNotFitted) {
 		t.Errorf("not fitted: error %v", err)
 	}
 	if _, err := r.Inputs(x); !errors.Is(err, ErrNotFitted) || r.Ensemble() != nil || r.Provenance().Rows != 0 {
 		t.Errorf("not fitted: error %v", err)
 	}
 	r = fitted[float32](t, 1)
-	if _, err := r.Predict(x.Block(0, 40, 0, 2)); err == nil || !strings.Contains(err.Error(), "2 columns, the regressor was fitted to 3") {
+	if _, err := r.Predict(t.Context(), x.Block(0, 40, 0, 2)); err == nil || !strings.Contains(err.Error(), "2 columns, the regressor was fitted to 3") {
 		t.Errorf("columns: error %v", err)
 	}
-	if _, err := r.PredictStd(spoilt); err == nil || !strings.Contains(err.Error(), "row 3, column 1") {
+	if _, err := r.PredictStd(t.Context(), spoilt); err == nil || !strings.Contains(err.Error(), "row 3, column 1") {
 		t.Errorf("NaN: error %v", err)
 	}
-	if _, _, err := r.PredictInterval(x, 0.999); err == nil || !strings.Contains(err.Error(), "need 999 validation rows; there are 80") {
+	if _, _, err := r.PredictInterval(t.Context(), x, 0.999); err == nil || !strings.Contains(err.Error(), "need 999 validation rows; there are 80") {
 		t.Errorf("coverage: error %v", err)
 	}
-	if got, err := r.Predict(x.Slice(0, 0)); err != nil || len(got) != 0 {
+	if got, err := r.Predict(t.Context(), x.Slice(0, 0)); err != nil || len(got) != 0 {
 		t.Errorf("no rows: %v, %v", got, err)
 	}
 }
@@ -293,7 +293,7 @@ func TestRegressorAfterFailure(t *testing.T) {
 	if diverged := (*DivergedError)(nil); !errors.As(err, &diverged) {
 		t.Fatalf("error %v", err)
 	}
-	if got, err := r.Predict(x); err != nil || len(got) != 100 || !finite(got[0]) {
+	if got, err := r.Predict(t.Context(), x); err != nil || len(got) != 100 || !finite(got[0]) {
 		t.Errorf("after divergence: %v, %v", got, err)
 	}
 	if _, err := r.MarshalBinary(); err != nil {
@@ -320,7 +320,7 @@ func TestHoldout(t *testing.T) {
 	r := quick[float64](1)
 	if err := r.Fit(context.Background(), x, slices.Repeat([]float64{7}, 50)); err != nil {
 		t.Errorf("constant labels: %v", err)
-	} else if got, err := r.Predict(x); err != nil || math.Abs(got[0]-7) > 0.5 {
+	} else if got, err := r.Predict(t.Context(), x); err != nil || math.Abs(got[0]-7) > 0.5 {
 		t.Errorf("constant labels: %v, %v", got[0], err)
 	}
 }
@@ -355,7 +355,7 @@ func ExampleRegressor() {
 		fmt.Println(err)
 		return
 	}
-	u, err := r.PredictStd(matrix.FromRows([][]float32{{1.5, 2}, {2.5, 6}}))
+	u, err := r.PredictStd(context.Background(), matrix.FromRows([][]float32{{1.5, 2}, {2.5, 6}}))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -381,7 +381,7 @@ func ExampleTrain() {
 		return
 	}
 	z := matrix.New[float32](1, 1)
-	net.Predict(z, matrix.FromRows([][]float32{{0.3}}))
+	net.Predict(context.Background(), z, matrix.FromRows([][]float32{{0.3}}))
 	fmt.Printf("%.1f after %d epochs\n", z.At(0, 0), len(history.Epochs))
 	// Output: -0.3 after 256 epochs
 }

@@ -1,6 +1,11 @@
 package network
 
-import "github.com/nextbatch/nextbatch/matrix"
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+)
 
 // Taps runs blocks of rows through a network and gives what its layers saw and
 // what they pass back. The gradient of the output by the parameters of layer l,
@@ -48,7 +53,7 @@ func (t *Taps[T]) Sizes() []int { return t.pass.net.Sizes() }
 // output that was asked for. With first = L-1 nothing runs backward.
 //
 // The matrices are views of memory that the next call overwrites.
-func (t *Taps[T]) Block(x matrix.Dense[T], first int) (in, grad []matrix.Dense[T]) {
+func (t *Taps[T]) Block(ctx context.Context, x matrix.Dense[T], first int) (in, grad []matrix.Dense[T]) {
 	const op = "network.Taps"
 	x.MustBeValid(op)
 	p := t.pass
@@ -57,6 +62,7 @@ func (t *Taps[T]) Block(x matrix.Dense[T], first int) (in, grad []matrix.Dense[T
 	if first < 0 || first > last {
 		panic(matrix.IndexError{Op: op + ", first layer", Index: first, Limit: last + 1})
 	}
+	p.team = linalg.TeamOf(ctx)
 	p.inputs(x, nil)
 	p.forward()
 	t.start()

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -16,7 +17,7 @@ func TestGoldenTaps(t *testing.T) {
 	for _, act := range []string{"relu", "silu"} {
 		net := goldenNet[float64](t, act, 0)
 		x := golden.Matrix(t, "X_train.npy")
-		in, grad := NewTaps(net, x.Rows, 0).Block(x, 0)
+		in, grad := NewTaps(net, x.Rows, 0).Block(t.Context(), x, 0)
 		for l := range in {
 			what := fmt.Sprintf("%s, layer %d", act, l+1)
 			golden.MustMatch(t, what+", inputs", in[l], golden.Matrix(t, fmt.Sprintf("%s/grad_in%d_train.npy", act, l+1)), 1e-10)
@@ -26,7 +27,7 @@ func TestGoldenTaps(t *testing.T) {
 		}
 		full := fullGradient(in, append(grad, columnOf(x.Rows, 1, 0)))
 		golden.MustMatch(t, act+", full gradient", full, golden.Matrix(t, act+"/grad_full_train.npy"), 1e-10)
-		in, grad = NewTaps(net, 64, 0).Block(x, net.Layers()-1)
+		in, grad = NewTaps(net, 64, 0).Block(t.Context(), x, net.Layers()-1)
 		if len(in) != 1 || len(grad) != 0 {
 			t.Fatalf("%d inputs and %d gradients of the last layer", len(in), len(grad))
 		}
@@ -65,20 +66,20 @@ func TestGoldenGradientKernelInBlocks(t *testing.T) {
 	for _, act := range []string{"relu", "silu"} {
 		net := goldenNet[float64](t, act, 0)
 		x, pool := golden.Matrix(t, "X_train.npy"), golden.Matrix(t, "X_pool.npy")
-		in, grad := NewTaps(net, x.Rows, 0).Block(x, 0)
+		in, grad := NewTaps(net, x.Rows, 0).Block(t.Context(), x, 0)
 		kernel := matrix.New[float64](x.Rows, pool.Rows)
 		taps := NewTaps(net, block, 0)
 		for from := 0; from < pool.Rows; from += block {
 			to := min(from+block, pool.Rows)
-			poolIn, poolGrad := taps.Block(pool.Slice(from, to), 0)
+			poolIn, poolGrad := taps.Block(t.Context(), pool.Slice(from, to), 0)
 			for l := range in {
 				inner, outer := matrix.New[float64](x.Rows, to-from), matrix.New[float64](x.Rows, to-from)
-				linalg.Gemm(inner, 1, in[l], linalg.NoTrans, poolIn[l], linalg.Trans, 0)
+				linalg.Gemm(nil, inner, 1, in[l], linalg.NoTrans, poolIn[l], linalg.Trans, 0)
 				for i := range outer.Data {
 					outer.Data[i] = 1
 				}
 				if l < len(grad) {
-					linalg.Gemm(outer, 1, grad[l], linalg.NoTrans, poolGrad[l], linalg.Trans, 0)
+					linalg.Gemm(nil, outer, 1, grad[l], linalg.NoTrans, poolGrad[l], linalg.Trans, 0)
 				}
 				for i := range x.Rows {
 					for j := range to - from {
@@ -103,7 +104,7 @@ func TestTapsOfSeveralOutputs(t *testing.T) {
 		x, _ := waveRows[float64](4, rows, inputs, 1)
 		start := slices.Clone(net.parameters)
 		for output := range 3 {
-			in, grad := NewTaps(net, rows, output).Block(x, 0)
+			in, grad := NewTaps(net, rows, output).Block(t.Context(), x, 0)
 			full := fullGradient(in, append(grad, columnOf(rows, 3, output)))
 			column := 0
 			for l := range net.Layers() {
@@ -129,7 +130,7 @@ func TestTapsOfSeveralOutputs(t *testing.T) {
 
 func predict[T matrix.Float](net *MLP[T], x matrix.Dense[T]) matrix.Dense[T] {
 	z := matrix.New[T](x.Rows, net.Outputs())
-	net.Predict(z, x)
+	net.Predict(context.Background(), z, x)
 	return z
 }
 
@@ -137,8 +138,8 @@ func TestTapsAllocateNothing(t *testing.T) {
 	net := mustInit[float32](t, 6, small(SiLU))
 	x, _ := waveRows[float32](1, 100, 6, 1)
 	taps := NewTaps(net, 100, 0)
-	taps.Block(x, 0)
-	if n := testing.AllocsPerRun(10, func() { taps.Block(x, 0); taps.Block(x, 2) }); n != 0 {
+	taps.Block(t.Context(), x, 0)
+	if n := testing.AllocsPerRun(10, func() { taps.Block(t.Context(), x, 0); taps.Block(t.Context(), x, 2) }); n != 0 {
 		t.Errorf("%v allocations a block", n)
 	}
 }
@@ -149,17 +150,19 @@ func TestTapsRefuse(t *testing.T) {
 	mustPanic(t, matrix.ShapeError{Op: "network.NewTaps, block", Got: shape(0, 6), Want: shape(1, 6)}, func() { NewTaps(net, 0, 0) })
 	mustPanic(t, matrix.IndexError{Op: "network.NewTaps, output", Index: 1, Limit: 1}, func() { NewTaps(net, 8, 1) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Taps", Got: shape(9, 6), Want: shape(8, 6)},
-		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](9, 6), 0) })
+		func() { NewTaps(net, 8, 0).Block(t.Context(), matrix.New[float32](9, 6), 0) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Taps", Got: shape(8, 5), Want: shape(8, 6)},
-		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](8, 5), 0) })
+		func() { NewTaps(net, 8, 0).Block(t.Context(), matrix.New[float32](8, 5), 0) })
 	mustPanic(t, matrix.IndexError{Op: "network.Taps, first layer", Index: 3, Limit: 3},
-		func() { NewTaps(net, 8, 0).Block(matrix.New[float32](8, 6), 3) })
+		func() { NewTaps(net, 8, 0).Block(t.Context(), matrix.New[float32](8, 6), 3) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Predict, inputs", Got: shape(8, 5), Want: shape(8, 6)},
-		func() { net.Predict(matrix.New[float32](8, 1), matrix.New[float32](8, 5)) })
+		func() { net.Predict(t.Context(), matrix.New[float32](8, 1), matrix.New[float32](8, 5)) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Predict, destination", Got: shape(7, 1), Want: shape(8, 1)},
-		func() { net.Predict(matrix.New[float32](7, 1), matrix.New[float32](8, 6)) })
+		func() { net.Predict(t.Context(), matrix.New[float32](7, 1), matrix.New[float32](8, 6)) })
 	mustPanic(t, matrix.ShapeError{Op: "network.Ensemble.Predict, destination", Got: shape(2, 9), Want: shape(2, 8)},
-		func() { Ensemble[float32]{net, net}.Predict(matrix.New[float32](2, 9), matrix.New[float32](8, 6)) })
+		func() {
+			Ensemble[float32]{net, net}.Predict(t.Context(), matrix.New[float32](2, 9), matrix.New[float32](8, 6))
+		})
 }
 
 func mustPanic(t *testing.T, want any, f func()) {
@@ -186,6 +189,6 @@ func TestPredictInBlocks(t *testing.T) {
 				t.Errorf("row %d: %v alone, %v among others", i, one.Row(0), all.Row(i))
 			}
 		}
-		net.Predict(matrix.New[float32](0, outputs), x.Slice(0, 0))
+		net.Predict(t.Context(), matrix.New[float32](0, outputs), x.Slice(0, 0))
 	}
 }

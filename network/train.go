@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -27,7 +28,7 @@ func Train[T matrix.Float](ctx context.Context, c Config, d Data[T], progress fu
 
 func trainMember[T matrix.Float](ctx context.Context, c Config, member int, d Data[T], progress func(Epoch)) (*MLP[T], History, error) {
 	c = c.WithDefaults()
-	if err := errors.Join(c.Check(), d.check(c.Architecture.Outputs)); err != nil {
+	if err := errors.Join(c.Check(), d.check(linalg.TeamOf(ctx), c.Architecture.Outputs)); err != nil {
 		return nil, History{}, err
 	}
 	net, err := NewMLP[T](d.X.Cols, c.Architecture, c.Seed, member)

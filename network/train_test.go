@@ -236,7 +236,7 @@ func TestTheBestEpochIsKept(t *testing.T) {
 		t.Errorf("epoch %d was kept, the best of 12 is %d", history.Best, best+1)
 	}
 	z := matrix.New[float64](d.ValidX.Rows, 1)
-	net.Predict(z, d.ValidX)
+	net.Predict(t.Context(), z, d.ValidX)
 	if rmse := Measure(matrix.View(1, z.Rows, z.Data), d.ValidY.Data).RMSE; math.Abs(rmse/seen[best].ValidRMSE-1) > 1e-12 {
 		t.Errorf("the network's RMSE is %v, that of the kept epoch %v", rmse, seen[best].ValidRMSE)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -61,6 +62,10 @@ func newTrainer[T matrix.Float](net *MLP[T], training Training, d Data[T], order
 
 // run trains to the end and leaves the best parameters in the network.
 func (t *trainer[T]) run(ctx context.Context) (History, error) {
+	t.pass.team = linalg.TeamOf(ctx)
+	if t.validation != nil {
+		t.validation.team = t.pass.team
+	}
 	var err error
 	for e := 1; e <= t.training.Epochs && err == nil; e++ {
 		err = t.epoch(ctx, e)

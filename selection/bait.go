@@ -105,14 +105,14 @@ func secondMoments[T matrix.Float](s *Space[T], pool, train, target matrix.Dense
 	m, rows := allocMatrix[float64](s, pool.Cols, pool.Cols), pool.Rows
 	switch {
 	case target.Rows > 0:
-		linalg.Syrk(m, 1, target, linalg.Trans, 0)
+		linalg.Syrk(s.team, m, 1, target, linalg.Trans, 0)
 		rows = target.Rows
 	case s.weights != nil:
-		addWeighted(m, pool, s.weights)
+		addWeighted(s.team, m, pool, s.weights)
 	default:
-		linalg.Syrk(m, 1, pool, linalg.Trans, 0)
+		linalg.Syrk(s.team, m, 1, pool, linalg.Trans, 0)
 		if train.Rows > 0 {
-			linalg.Syrk(m, 1, train, linalg.Trans, 1)
+			linalg.Syrk(s.team, m, 1, train, linalg.Trans, 1)
 		}
 		rows += train.Rows
 	}
@@ -121,7 +121,7 @@ func secondMoments[T matrix.Float](s *Space[T], pool, train, target matrix.Dense
 }
 
 // addWeighted adds Σ w_i·φ_iφ_iᵀ to m, in blocks of rows times √w.
-func addWeighted(m, rows matrix.Dense[float64], weights []float64) {
+func addWeighted(team *linalg.Team, m, rows matrix.Dense[float64], weights []float64) {
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), rows.Cols)
 	for from := 0; from < rows.Rows; from += conditionedBlock {
 		part := scratch.Slice(0, min(conditionedBlock, rows.Rows-from))
@@ -129,7 +129,7 @@ func addWeighted(m, rows matrix.Dense[float64], weights []float64) {
 			copy(part.Row(i), rows.Row(from+i))
 			scale(part.Row(i), math.Sqrt(weights[from+i]))
 		}
-		linalg.Syrk(m, 1, part, linalg.Trans, 1)
+		linalg.Syrk(team, m, 1, part, linalg.Trans, 1)
 	}
 }
 
@@ -167,7 +167,7 @@ func (f *bait[T]) score(row int) float64 { return f.v[row] / (f.c[row] + f.offse
 // best returns the row of largest score, which is up to date then.
 func (f *bait[T]) best() (int, error) {
 	if f.bounds == nil || f.bounds.age == 0 || !f.bestByBounds() {
-		overPieces(len(f.scores), scanPiece, func(_, from, to int) {
+		overPieces(f.space.team, len(f.scores), scanPiece, func(_, from, to int) {
 			for i := from; i < to; i++ {
 				f.scores[i] = f.score(i)
 			}
@@ -175,7 +175,7 @@ func (f *bait[T]) best() (int, error) {
 		f.space.countPass(len(f.scores), 16)
 	}
 	f.space.countPass(len(f.scores), 16)
-	return bestOpen(f.scores, f.space.limits.open)
+	return bestOpen(f.space.team, f.scores, f.space.limits.open)
 }
 
 // Add conditions on many rows as matrix products, on few one by one.
@@ -225,14 +225,14 @@ func (f *bait[T]) inFeatures(x []float64) []float64 {
 		return x
 	}
 	f.countProduct()
-	linalg.MulVecT(f.psi, f.base.root, x)
+	linalg.MulVecT(f.space.team, f.psi, f.base.root, x)
 	return f.psi
 }
 
 // mulVec writes the product of a square matrix and a vector to dst.
 func (f *bait[T]) mulVec(dst []float64, a matrix.Dense[float64], x []float64) {
 	f.countProduct()
-	overPieces(a.Rows, 4*cachedRows, func(_, from, to int) {
+	overPieces(f.space.team, a.Rows, 4*cachedRows, func(_, from, to int) {
 		part := a.Slice(from, to)
 		simd.For[float64]().DotRows(dst[from:to], x, part.Data, part.Stride)
 	})
@@ -280,7 +280,7 @@ func (f *bait[T]) catchUpAll() {
 	for _, done := range f.done {
 		computed -= int64(done)
 	}
-	overPieces(f.pool.Rows, readPiece, func(_, from, to int) {
+	overPieces(f.space.team, f.pool.Rows, readPiece, func(_, from, to int) {
 		if lacking == 1 {
 			f.stepAll(from, to)
 			return
@@ -353,7 +353,7 @@ func (f *bait[T]) restart() {
 	f.cov.forget()
 	f.inner = f.moments
 	if f.base.root.Rows > 0 {
-		f.inner = congruence(f.base.root, f.moments)
+		f.inner = congruence(f.space.team, f.base.root, f.moments)
 		d := float64(f.pool.Cols)
 		f.space.work.Flops += 4 * d * d * d
 	}

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -41,6 +42,7 @@ const (
 )
 
 type baitBounds struct {
+	team      *linalg.Team
 	rows      *byteRows
 	w, p      *byteQuery
 	dots      sync.Pool // of *[2][readPiece]int32
@@ -61,7 +63,7 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 	if rows == nil {
 		return nil
 	}
-	b := &baitBounds{rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextRest: restSteps,
+	b := &baitBounds{team: s.team, rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextRest: restSteps,
 		high: alloc[float64](s, n), low: alloc[float64](s, n), tops: make([]pieceTop, pieces(n, readPiece)),
 		found: make([]int32, n), counts: make([]int, pieces(n, readPiece))}
 	s.bytes += int64(4 * n)
@@ -108,7 +110,7 @@ func (b *baitBounds) follow(w, p, c, v []float64) bool {
 	b.age++
 	b.w.set(w)
 	b.p.set(p)
-	overPieces(len(b.high), readPiece, func(_, from, to int) {
+	overPieces(b.team, len(b.high), readPiece, func(_, from, to int) {
 		if b.age == 1 {
 			copy(b.high[from:to], v[from:to])
 			copy(b.low[from:to], c[from:to])
@@ -178,7 +180,7 @@ func (b *baitBounds) pays(reaching int) bool {
 
 // boundAll computes all bounds, and the largest of each piece.
 func (f *bait[T]) boundAll() {
-	overPieces(len(f.scores), readPiece, func(piece, from, to int) {
+	overPieces(f.space.team, len(f.scores), readPiece, func(piece, from, to int) {
 		top := pieceTop{row: -1, c: math.Inf(-1)}
 		for i := from; i < to; i++ {
 			f.scores[i] = f.bounds.score(i, f.offset)
@@ -217,7 +219,7 @@ func rowsOfTops(tops []pieceTop) []int32 {
 func (f *bait[T]) reaching(score float64) []int32 {
 	b, open := f.bounds, f.space.limits.open
 	f.space.countPass(len(f.scores), 8)
-	overPieces(len(f.scores), readPiece, func(piece, from, to int) {
+	overPieces(f.space.team, len(f.scores), readPiece, func(piece, from, to int) {
 		found := b.found[from:from]
 		if !(b.tops[piece].c < score) {
 			for i, bound := range f.scores[from:to] {
@@ -265,7 +267,7 @@ func (f *bait[T]) settle(list []int32) float64 {
 	f.space.countPairs(0, int64(computed))
 	f.space.countSteps(len(list), f.pool.Cols, 2*int64(computed))
 	f.bounds.work += computed + rowWork*len(list)
-	overPieces(len(list), settledRows/4, func(_, from, to int) {
+	overPieces(f.space.team, len(list), settledRows/4, func(_, from, to int) {
 		for _, row := range list[from:to] {
 			f.catchUp(int(row))
 			f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(int(row))

@@ -10,7 +10,6 @@ import (
 // TestBAITMayWait compares picks and their scores with those of the version
 // that does each step for every row, to the last bit.
 func TestBAITMayWait(t *testing.T) {
-	defer linalg.SetThreads(0)
 	for name, f := range hardRows() {
 		p := Problem[float64]{Pool: hardMatrix[float64](f, 2100, 1), Train: hardMatrix[float64](f, 40, 2), Batch: 40}
 		for _, mode := range []Mode{P, TP} {
@@ -21,8 +20,7 @@ func TestBAITMayWait(t *testing.T) {
 				must(t, err)
 				p.Plain = false
 				for threads := range 2 {
-					linalg.SetThreads(threads)
-					got, err := Select(t.Context(), m, p)
+					got, err := Select(linalg.WithThreads(t.Context(), threads), m, p)
 					must(t, err)
 					if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Removed, want.Removed) {
 						t.Errorf("%s, %s-%s: %v, plain %v", name, m.Name(), mode, got.Rows(), want.Rows())

@@ -36,7 +36,7 @@ func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *
 	}
 	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
 	for first := 0; first < rows.Rows && !f.space.Cancelled(); first += varianceBlock {
-		overPieces(min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
+		overPieces(f.space.team, min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
 			s := scratch.Get().(*varianceScratch)
 			defer scratch.Put(s)
 			from += first
@@ -118,9 +118,9 @@ func halfOf(m matrix.Dense[float64]) matrix.Dense[float64] {
 }
 
 // congruence returns a·m·aᵀ.
-func congruence(a, m matrix.Dense[float64]) matrix.Dense[float64] {
+func congruence(team *linalg.Team, a, m matrix.Dense[float64]) matrix.Dense[float64] {
 	half, full := matrix.New[float64](a.Rows, m.Cols), matrix.New[float64](a.Rows, a.Rows)
-	linalg.Gemm(half, 1, a, linalg.NoTrans, m, linalg.NoTrans, 0)
-	linalg.Gemm(full, 1, half, linalg.NoTrans, a, linalg.Trans, 0)
+	linalg.Gemm(team, half, 1, a, linalg.NoTrans, m, linalg.NoTrans, 0)
+	linalg.Gemm(team, full, 1, half, linalg.NoTrans, a, linalg.Trans, 0)
 	return full
 }

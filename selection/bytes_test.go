@@ -30,7 +30,7 @@ func TestByteProducts(t *testing.T) {
 			}
 			q.set(w)
 			b.dots(ints, q, 0)
-			linalg.MulVec(products, rows, w)
+			linalg.MulVec(nil, products, rows, w)
 			for row, p := range products {
 				rough := b.step[row] * q.step * float64(ints[row])
 				if !(math.Abs(p-rough) <= b.off[row]*q.reach) {

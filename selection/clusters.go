@@ -114,7 +114,7 @@ func (c *clusters[T]) sumAll() []clusterSum {
 
 func (c *clusters[T]) overParts(rows int, work func(part, from, to int)) {
 	if rows > 0 {
-		overPieces(rows, pieces(rows, sumParts), work)
+		overPieces(c.space.team, rows, pieces(rows, sumParts), work)
 	}
 }
 

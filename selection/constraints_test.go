@@ -1,6 +1,7 @@
 package selection_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -289,8 +290,8 @@ func TestBadNumbersNameTheRow(t *testing.T) {
 // broken is a kernel that gives NaN for one pair of rows.
 type broken struct{ selectiontest.Laplace[float64] }
 
-func (k broken) Cross(dst, a, b matrix.Dense[float64]) error {
-	if err := k.Laplace.Cross(dst, a, b); err != nil {
+func (k broken) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) error {
+	if err := k.Laplace.Cross(ctx, dst, a, b); err != nil {
 		return err
 	}
 	if b.Rows > 50 {

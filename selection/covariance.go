@@ -26,6 +26,7 @@ import (
 // covariance is S. It starts from a base that was computed from many rows at
 // once and goes on with single ones.
 type covariance struct {
+	team   *linalg.Team
 	note   func(format string, args ...any)
 	work   *Work // counts what is read
 	dim    int
@@ -38,7 +39,7 @@ type covariance struct {
 }
 
 func newCovariance[T matrix.Float](s *Space[T], dim int, sigma2 float64) *covariance {
-	return &covariance{dim: dim, sigma2: sigma2, note: s.Note, work: &s.work}
+	return &covariance{team: s.team, dim: dim, sigma2: sigma2, note: s.Note, work: &s.work}
 }
 
 // observe computes S anew from all selected rows, in the cheaper of two ways.
@@ -54,13 +55,13 @@ func (s *covariance) observe(rows matrix.Dense[float64]) error {
 func (s *covariance) observeAsKernel(rows matrix.Dense[float64]) error {
 	s.forget()
 	m := matrix.New[float64](rows.Rows, rows.Rows)
-	linalg.Syrk(m, 1, rows, linalg.NoTrans, 0)
-	l, err := choleskyOf(m, s.sigma2, s.note)
+	linalg.Syrk(s.team, m, 1, rows, linalg.NoTrans, 0)
+	l, err := choleskyOf(s.team, m, s.sigma2, s.note)
 	if err != nil {
 		return err
 	}
 	s.less = rows.Clone()
-	return linalg.SolveLower(s.less, linalg.Left, l, linalg.NoTrans)
+	return linalg.SolveLower(s.team, s.less, linalg.Left, l, linalg.NoTrans)
 }
 
 // observeAsRoot works in feature space: root = σ·L⁻¹ with L·Lᵀ = ΦᵀΦ + σ²I.
@@ -73,12 +74,12 @@ func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) error {
 	d := float64(s.dim)
 	s.work.Flops += d*d*float64(rows.Rows) + 2*d*d*d/3 // half a product, a factor and its inverse
 	m := matrix.New[float64](s.dim, s.dim)
-	linalg.Syrk(m, 1, rows, linalg.Trans, 0)
-	l, err := choleskyOf(m, s.sigma2, s.note)
+	linalg.Syrk(s.team, m, 1, rows, linalg.Trans, 0)
+	l, err := choleskyOf(s.team, m, s.sigma2, s.note)
 	if err != nil {
 		return err
 	}
-	if err := linalg.InvertLower(l); err != nil {
+	if err := linalg.InvertLower(s.team, l); err != nil {
 		return err
 	}
 	scale(l.Data, math.Sqrt(s.sigma2))
@@ -141,8 +142,8 @@ func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
 	for from := 0; from < rows.Rows; from += conditionedBlock {
 		to := min(from+conditionedBlock, rows.Rows)
 		part, products := rows.Slice(from, to), scratch.Slice(0, to-from)
-		linalg.RowNorms(dst[from:to], part)
-		linalg.Gemm(products, 1, part, linalg.NoTrans, factor, linalg.Trans, 0)
+		linalg.RowNorms(s.team, dst[from:to], part)
+		linalg.Gemm(s.team, products, 1, part, linalg.NoTrans, factor, linalg.Trans, 0)
 		for i := range products.Rows {
 			norm := simd.For[float64]().SumSquares(products.Row(i))
 			if sign > 0 {
@@ -156,12 +157,12 @@ func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
 
 // choleskyOf returns the Cholesky factor of m + σ²I. It changes m. Help that the
 // matrix needed is noted.
-func choleskyOf(m matrix.Dense[float64], sigma2 float64, note func(string, ...any)) (matrix.Dense[float64], error) {
+func choleskyOf(team *linalg.Team, m matrix.Dense[float64], sigma2 float64, note func(string, ...any)) (matrix.Dense[float64], error) {
 	for i := range m.Rows {
 		m.Row(i)[i] += sigma2
 	}
 	l := matrix.New[float64](m.Rows, m.Rows)
-	rescue, err := linalg.CholeskyRescue(l, m)
+	rescue, err := linalg.CholeskyRescue(team, l, m)
 	if rescue.Tries > 0 {
 		note("a matrix of selected rows was positive definite only with %.3g added to its diagonal", rescue.Jitter)
 	}

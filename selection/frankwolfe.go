@@ -36,7 +36,7 @@ func (m FrankWolfe[T]) Init(s *Space[T]) (Forward, error) {
 // bestDirection returns the open row of largest score.
 func bestDirection[T matrix.Float](s *Space[T], scores []float64) (Choice, error) {
 	open := s.limits.open
-	row, err := bestOpen(scores, open)
+	row, err := bestOpen(s.team, scores, open)
 	if err != nil {
 		return Choice{}, err
 	}

@@ -108,7 +108,7 @@ func (b *frankWolfeBounds) learn(row int, product float64) {
 func (f *frankWolfeFeatures[T]) scoreByBounds() {
 	b := f.bounds
 	b.take(f.rest)
-	overPieces(f.pool.Rows, readPiece, f.boundPiece)
+	overPieces(f.space.team, f.pool.Rows, readPiece, f.boundPiece)
 	best := math.Inf(-1)
 	for _, t := range largestTops(b.tops) {
 		f.scoreListed(t.row, []int32{0})
@@ -117,7 +117,7 @@ func (f *frankWolfeFeatures[T]) scoreByBounds() {
 		}
 	}
 	var computed atomic.Int64
-	overPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
+	overPieces(f.space.team, f.pool.Rows, readPiece, func(piece, from, to int) {
 		if !(b.tops[piece].c < best) {
 			computed.Add(int64(f.scoreReaching(best, from, to)))
 		}

@@ -11,7 +11,6 @@ import (
 // TestFrankWolfeLeavesOut compares picks and their scores with those of the
 // version that computes all scores, to the last bit.
 func TestFrankWolfeLeavesOut(t *testing.T) {
-	defer linalg.SetThreads(0)
 	for name, f := range hardRows() {
 		p := Problem[float64]{Pool: hardMatrix[float64](f, 2100, 1), Train: hardMatrix[float64](f, 40, 2), Batch: 60}
 		clear(p.Pool.Row(5))
@@ -22,8 +21,7 @@ func TestFrankWolfeLeavesOut(t *testing.T) {
 			must(t, err)
 			p.Plain = false
 			for threads := range 2 {
-				linalg.SetThreads(threads)
-				got, err := Select(t.Context(), FrankWolfe[float64]{}, p)
+				got, err := Select(linalg.WithThreads(t.Context(), threads), FrankWolfe[float64]{}, p)
 				must(t, err)
 				if !slices.Equal(got.Picks, want.Picks) {
 					t.Errorf("%s, %s: %v, plain %v", name, mode, got.Rows(), want.Rows())
@@ -48,7 +46,7 @@ func TestFrankWolfeBoundsHold(t *testing.T) {
 			copy(f.rest, f.u)
 			simd.For[float64]().Axpy(f.rest, f.v, -1)
 			f.bounds.take(f.rest)
-			overPieces(len(f.c), readPiece, f.boundPiece)
+			overPieces(nil, len(f.c), readPiece, f.boundPiece)
 			for row, bound := range f.scores {
 				f.scoreListed(row, []int32{0})
 				if f.scores[row] > bound {

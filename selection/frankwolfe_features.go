@@ -56,7 +56,7 @@ func (f *frankWolfeFeatures[T]) survey(rows matrix.Dense[float64], c []float64, 
 		countCached[float64](&f.space.work, rows.Rows, rows.Cols, 6) // a row is rounded, and two norms are summed
 	}
 	sums := matrix.New[float64](pieces(rows.Rows, surveyed), rows.Cols)
-	overPieces(rows.Rows, surveyed, func(piece, from, to int) {
+	overPieces(f.space.team, rows.Rows, surveyed, func(piece, from, to int) {
 		for i := from; i < to; i++ {
 			c[i] = math.Sqrt(set.SumSquares(rows.Row(i)))
 			set.Axpy(sums.Row(piece), rows.Row(i), 1)
@@ -108,7 +108,7 @@ func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
 	if f.bounds.ready() {
 		f.scoreByBounds()
 	} else {
-		overPieces(f.pool.Rows, readPiece, func(_, from, to int) { f.scoreAll(from, to) })
+		overPieces(f.space.team, f.pool.Rows, readPiece, func(_, from, to int) { f.scoreAll(from, to) })
 		f.countScores(int64(f.pool.Rows))
 	}
 	f.space.countPass(f.pool.Rows, 16) // the scores, twice

@@ -74,9 +74,9 @@ func (f *frankWolfeKernel) addRowSums(u []float64, one, other *set[float64]) err
 
 func (f *frankWolfeKernel) cross(dst, a, b matrix.Dense[float64]) error {
 	if f.space.kernel != nil {
-		return f.space.kernel.Cross(dst, a, b)
+		return f.space.kernel.Cross(f.space.ctx, dst, a, b)
 	}
-	linalg.Gemm(dst, 1, a, linalg.NoTrans, b, linalg.Trans, 0)
+	linalg.Gemm(f.space.team, dst, 1, a, linalg.NoTrans, b, linalg.Trans, 0)
 	return nil
 }
 

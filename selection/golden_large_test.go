@@ -33,11 +33,11 @@ func TestGoldenLarge(t *testing.T) {
 	wide := selection.Problem[float64]{Pool: matrix.Converted[float64](pool), Train: matrix.Converted[float64](train), Batch: 256}
 	linear := kernel.NewLinear[float64](512)
 	draw := replay(golden.Matrix(t, "large/draw0_fw_p_acs-rf-hyper.npy").Data)
-	hyper, _, err := transform.ACSRandomFeaturesHyper(linear, wide.Train, golden.Vector(t, "large/y_train.npy"), 512, &draw, transform.Published)
+	hyper, _, err := transform.ACSRandomFeaturesHyper(t.Context(), linear, wide.Train, golden.Vector(t, "large/y_train.npy"), 512, &draw, transform.Published)
 	must(t, err)
 	checkLarge(t, "fw_p_acs-rf-hyper", selection.FrankWolfe[float64]{}, onFeatures(t, wide, hyper))
 
-	posterior, _, err := transform.Train(linear, wide.Train, sigma2)
+	posterior, _, err := transform.Train(t.Context(), linear, wide.Train, sigma2)
 	must(t, err)
 	post := onFeatures(t, wide, posterior)
 	checkLarge(t, "maxdiag_train", selection.MaxDiag[float64]{}, post)
@@ -155,7 +155,7 @@ func product(a matrix.Dense[float32], opA linalg.Op, b matrix.Dense[float32], op
 		cols = b.Rows
 	}
 	dst := matrix.New[float32](a.Rows, cols)
-	linalg.Gemm(dst, alpha, a, opA, b, opB, 0)
+	linalg.Gemm(nil, dst, alpha, a, opA, b, opB, 0)
 	return dst
 }
 

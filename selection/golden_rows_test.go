@@ -159,19 +159,19 @@ func (g *goldenKernels) apply(t *testing.T, k kernel.Kernel[float64], members []
 	var err error
 	switch name {
 	case "scale":
-		k, _, err = transform.Scale(k, g.train)
+		k, _, err = transform.Scale(t.Context(), k, g.train)
 	case "train":
-		k, _, err = transform.Train(k, g.train, sigma2)
+		k, _, err = transform.Train(t.Context(), k, g.train, sigma2)
 	case "ens":
 		k, err = transform.Ensemble(members...)
 	case "rp":
 		k, err = transform.Sketch(m, int(*given[0]), from, transform.Published)
 	case "acs-grad":
-		k, _, err = transform.ACSGrad(k, g.train, sigma2, transform.Published)
+		k, _, err = transform.ACSGrad(t.Context(), k, g.train, sigma2, transform.Published)
 	case "acs-rf":
-		k, _, err = transform.ACSRandomFeatures(m, g.train, int(*given[0]), sigma2, from, transform.Published)
+		k, _, err = transform.ACSRandomFeatures(t.Context(), m, g.train, int(*given[0]), sigma2, from, transform.Published)
 	case "acs-rf-hyper":
-		k, _, err = transform.ACSRandomFeaturesHyper(m, g.train, g.labels, int(*given[0]), from, transform.Published)
+		k, _, err = transform.ACSRandomFeaturesHyper(t.Context(), m, g.train, g.labels, int(*given[0]), from, transform.Published)
 	default:
 		t.Fatalf("no transformation %q", name)
 	}

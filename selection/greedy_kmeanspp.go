@@ -115,7 +115,7 @@ func (f *greedyKMeansPP[T]) gainsInBoxes(rows []int) matrix.Dense[float64] {
 		drawn[c], places[c] = row.Row(0), f.boxes.place(row.Row(0))
 	}
 	parts := matrix.New[float64](pieces(len(f.boxes.groups), boxPiece), 1+len(rows))
-	overPieces(len(f.boxes.groups), boxPiece, func(piece, from, to int) {
+	overPieces(f.space.team, len(f.boxes.groups), boxPiece, func(piece, from, to int) {
 		part, dist := parts.Row(piece), f.judged().dist
 		for group := from; group < to; group++ {
 			top := T(0)
@@ -158,7 +158,7 @@ func (f *greedyKMeansPP[T]) gainsByKernel(rows []int) (matrix.Dense[float64], er
 		}
 	}
 	parts := matrix.New[float64](pieces(len(of.dist), scanPiece), 1+len(rows))
-	overPieces(len(of.dist), scanPiece, func(piece, from, to int) {
+	overPieces(f.space.team, len(of.dist), scanPiece, func(piece, from, to int) {
 		part := parts.Row(piece)
 		for i := from; i < to; i++ {
 			part[0] += f.worth(i, float64(of.dist[i]))

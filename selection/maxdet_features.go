@@ -82,10 +82,10 @@ func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64)
 // largest bounds are brought up to date; then all those whose bound is above the
 // best of these.
 func (f *maxDetFeatures[T]) Next() (Choice, error) {
-	overPieces(f.pool.Rows, readPiece, func(piece, from, to int) { f.tops[piece] = f.largestBound(from, to) })
+	overPieces(f.space.team, f.pool.Rows, readPiece, func(piece, from, to int) { f.tops[piece] = f.largestBound(from, to) })
 	best := f.settle(largestTops(f.tops))
 	var scanned atomic.Int64
-	overPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
+	overPieces(f.space.team, f.pool.Rows, readPiece, func(piece, from, to int) {
 		bound := f.tops[piece]
 		f.tops[piece] = best
 		if bound.row < 0 || !best.mayYieldTo(from, bound.c) {
@@ -110,7 +110,7 @@ func (f *maxDetFeatures[T]) Next() (Choice, error) {
 
 // settle brings rows up to date and returns the best of them.
 func (f *maxDetFeatures[T]) settle(list []pieceTop) pieceTop {
-	overPieces(len(list), 1, func(i, _, _ int) {
+	overPieces(f.space.team, len(list), 1, func(i, _, _ int) {
 		f.catchUp(list[i].row)
 		list[i].c = f.c[list[i].row]
 	})
@@ -134,7 +134,7 @@ func (f *maxDetFeatures[T]) weigh(visited int64) {
 		return
 	}
 	if f.heavy {
-		overPieces(f.pool.Rows, readPiece, func(_, from, to int) {
+		overPieces(f.space.team, f.pool.Rows, readPiece, func(_, from, to int) {
 			for row := from; row < to; row++ {
 				f.catchUp(row)
 			}
@@ -232,7 +232,7 @@ func (f *maxDetFeatures[T]) catchUpAll() {
 	set := simd.For[float64]()
 	last := len(f.cov.sign)
 	w := f.cov.changed(last-1, last)
-	overPieces(f.pool.Rows, readPiece, func(_, from, to int) {
+	overPieces(f.space.team, f.pool.Rows, readPiece, func(_, from, to int) {
 		u := f.products.Get().(*[readPiece]float64)
 		defer f.products.Put(u)
 		part := f.pool.Slice(from, to)

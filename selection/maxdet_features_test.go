@@ -10,7 +10,6 @@ import (
 // TestMaxDetMayWait compares picks and their scores with those of the version
 // that does each step for every row, to the last bit.
 func TestMaxDetMayWait(t *testing.T) {
-	defer linalg.SetThreads(0)
 	for name, f := range hardRows() {
 		p := Problem[float64]{Pool: hardMatrix[float64](f, 1200, 1), Train: hardMatrix[float64](f, 40, 2), Batch: 100}
 		for _, mode := range []Mode{P, TP} {
@@ -20,8 +19,7 @@ func TestMaxDetMayWait(t *testing.T) {
 			must(t, err)
 			p.Plain = false
 			for threads := range 2 {
-				linalg.SetThreads(threads)
-				got, err := Select(t.Context(), MaxDet[float64]{}, p)
+				got, err := Select(linalg.WithThreads(t.Context(), threads), MaxDet[float64]{}, p)
 				must(t, err)
 				if !slices.Equal(got.Picks, want.Picks) {
 					t.Errorf("%s, %s: %v, plain %v", name, mode, got.Rows(), want.Rows())

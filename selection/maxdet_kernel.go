@@ -41,7 +41,7 @@ func newMaxDetKernel[T matrix.Float](s *Space[T], name string, sigma2 float64) (
 // Next returns the row of largest variance; its score is the variance without
 // the noise.
 func (f *maxDetKernel) Next() (Choice, error) {
-	row, err := bestOpen(f.c, f.space.limits.open)
+	row, err := bestOpen(f.space.team, f.c, f.space.limits.open)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -68,7 +68,7 @@ func (f *maxDetKernel) addTrain(candidates []int) error {
 	if err := f.cross(l, rows, rows); err != nil {
 		return err
 	}
-	l, err := choleskyOf(l, f.sigma2, f.space.Note)
+	l, err := choleskyOf(f.space.team, l, f.sigma2, f.space.Note)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (f *maxDetKernel) addTrain(candidates []int) error {
 	if err := f.cross(b, rows, f.space.pool.rows); err != nil {
 		return err
 	}
-	if err := linalg.SolveLower(b, linalg.Left, l, linalg.NoTrans); err != nil {
+	if err := linalg.SolveLower(f.space.team, b, linalg.Left, l, linalg.NoTrans); err != nil {
 		return err
 	}
 	for i := range b.Rows {
@@ -88,9 +88,9 @@ func (f *maxDetKernel) addTrain(candidates []int) error {
 // cross computes kernel values; without a kernel rows are features.
 func (f *maxDetKernel) cross(dst, a, b matrix.Dense[float64]) error {
 	if f.space.kernel != nil {
-		return f.space.kernel.Cross(dst, a, b)
+		return f.space.kernel.Cross(f.space.ctx, dst, a, b)
 	}
-	linalg.Gemm(dst, 1, a, linalg.NoTrans, b, linalg.Trans, 0)
+	linalg.Gemm(f.space.team, dst, 1, a, linalg.NoTrans, b, linalg.Trans, 0)
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (f *maxDetKernel) add(x int) error {
 	set := simd.For[float64]()
 	column := f.column(x)
 	scale := 1 / math.Sqrt(max(f.c[x], f.sigma2)) // below σ² it is rounding
-	overPieces(len(v), scanPiece, func(_, from, to int) {
+	overPieces(f.space.team, len(v), scanPiece, func(_, from, to int) {
 		part := v[from:to]
 		for j, b := range f.b {
 			set.Axpy(part, b[from:to], -column[j])
@@ -128,7 +128,7 @@ func (f *maxDetKernel) column(x int) []float64 {
 // extend adds a row to B and lowers c.
 func (f *maxDetKernel) extend(v []float64) {
 	f.b = append(f.b, v)
-	overPieces(len(v), scanPiece, func(_, from, to int) {
+	overPieces(f.space.team, len(v), scanPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			f.c[i] -= v[i] * v[i]
 		}

@@ -80,7 +80,7 @@ func (f *nearest[T]) addOne(candidate int, label int32) error {
 // lower takes distances from one row into account.
 func (f *nearest[T]) lower(fresh []T, label int32) {
 	set := simd.For[T]()
-	overPieces(len(fresh), scanPiece, func(_, from, to int) {
+	overPieces(f.space.team, len(fresh), scanPiece, func(_, from, to int) {
 		set.MinLabel(f.dist[from:to], f.label[from:to], fresh[from:to], label)
 	})
 }
@@ -95,7 +95,7 @@ func (f *nearest[T]) addKernel(candidates []int, first int) error {
 	for from := 0; from < rows.Rows && !f.space.Cancelled(); from += crossRows {
 		to := min(from+crossRows, rows.Rows)
 		part := values.Slice(0, to-from)
-		if err := f.space.kernel.Cross(part, rows.Slice(from, to), f.of.rows); err != nil {
+		if err := f.space.kernel.Cross(f.space.ctx, part, rows.Slice(from, to), f.of.rows); err != nil {
 			return inSet(err, f.of.name)
 		}
 		for i := range part.Rows {

@@ -55,7 +55,7 @@ func newCentreBlock[T matrix.Float](f *nearest[T], centres matrix.Dense[T], firs
 	block := min(blockRows, f.of.rows.Rows)
 	b.rows, b.rowNorms, b.products = matrix.New[T](block, d), make([]T, block), matrix.New[T](block, n)
 	b.centre(b.centred, centres)
-	linalg.RowNorms(b.norms, b.centred)
+	linalg.RowNorms(f.space.team, b.norms, b.centred)
 	for _, v := range b.norms {
 		b.farthest = max(b.farthest, math.Sqrt(float64(v)))
 	}
@@ -65,7 +65,7 @@ func newCentreBlock[T matrix.Float](f *nearest[T], centres matrix.Dense[T], firs
 // centre writes src less the mean to dst.
 func (b *centreBlock[T]) centre(dst, src matrix.Dense[T]) {
 	set := simd.For[T]()
-	overPieces(src.Rows, blockPiece, func(_, from, to int) {
+	overPieces(b.space.team, src.Rows, blockPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			copy(dst.Row(i), src.Row(i))
 			set.Axpy(dst.Row(i), b.mean, -1)
@@ -89,9 +89,9 @@ func (b *centreBlock[T]) addRange(from, to int) {
 func (b *centreBlock[T]) addRows(from, to int) {
 	rows, products := b.rows.Slice(0, to-from), b.products.Slice(0, to-from)
 	b.centre(rows, b.of.rows.Slice(from, to))
-	linalg.RowNorms(b.rowNorms[:rows.Rows], rows)
-	linalg.Gemm(products, -2, rows, linalg.NoTrans, b.centred, linalg.Trans, 0)
-	overPieces(rows.Rows, blockPiece, func(_, first, last int) {
+	linalg.RowNorms(b.space.team, b.rowNorms[:rows.Rows], rows)
+	linalg.Gemm(b.space.team, products, -2, rows, linalg.NoTrans, b.centred, linalg.Trans, 0)
+	overPieces(b.space.team, rows.Rows, blockPiece, func(_, first, last int) {
 		for i := first; i < last; i++ {
 			b.settle(from+i, products.Row(i), float64(b.rowNorms[i]))
 		}

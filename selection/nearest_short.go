@@ -50,7 +50,7 @@ func newShortNearest[T matrix.Float](f *nearest[T]) *shortNearest[T] {
 
 // refresh computes all limits.
 func (f *shortNearest[T]) refresh() {
-	overPieces(len(f.dist), scanPiece, func(_, from, to int) {
+	overPieces(f.space.team, len(f.dist), scanPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			f.limit[i] = f.maker.limit(f.dist[i], f.of.diag[i])
 		}
@@ -78,7 +78,7 @@ func (f *shortNearest[T]) addOne(candidate int, label int32) {
 	centre, _ := f.space.row(candidate)
 	coarse, fine := f.space.shortRow(candidate)
 	var listed, full atomic.Int64 // numbers of fine rows, and whole rows, that were read
-	overPieces(len(f.dist), shortPiece, func(_, from, to int) {
+	overPieces(f.space.team, len(f.dist), shortPiece, func(_, from, to int) {
 		scratch := f.scratch.Get().(*shortScratch)
 		defer f.scratch.Put(scratch)
 		left, looked := f.near(coarse, fine, from, to, scratch)

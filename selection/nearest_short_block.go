@@ -87,7 +87,7 @@ func newShortBlock[T matrix.Float](f *shortNearest[T], centres matrix.Dense[T], 
 // took little.
 func (b *shortBlockOf[T]) addRows(from, to int) bool {
 	var listed, full, gathered atomic.Int64
-	overPieces(to-from, groupedRows, func(_, first, last int) {
+	overPieces(b.space.team, to-from, groupedRows, func(_, first, last int) {
 		if b.space.Cancelled() {
 			return
 		}

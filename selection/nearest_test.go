@@ -79,12 +79,11 @@ func TestFewCentresAreLookedAt(t *testing.T) {
 }
 
 func TestThreadsDoNotMatterForMany(t *testing.T) {
-	defer linalg.SetThreads(0)
 	data := centreCases[float32]()["normal"]
 	var first *nearest[float32]
 	for _, threads := range []int{1, 2, 3} {
-		linalg.SetThreads(threads)
 		s := mustSpace(t, Problem[float32]{Pool: data[0], Train: data[1], Mode: TP, Batch: 1})
+		s.team = linalg.NewTeam(threads)
 		f := newNearest(s, &s.pool)
 		f.addFeatures(s.train.rows, 0)
 		if first == nil {

@@ -21,8 +21,8 @@ func (j *rowsJob) Do(piece, _ int) {
 
 // overPieces calls work for pieces of size rows, from several threads. The
 // pieces do not depend on the number of threads.
-func overPieces(n, size int, work func(piece, from, to int)) {
-	linalg.Run(pieces(n, size), &rowsJob{n, size, work})
+func overPieces(team *linalg.Team, n, size int, work func(piece, from, to int)) {
+	team.Run(pieces(n, size), &rowsJob{n, size, work})
 }
 
 func pieces(n, size int) int { return (n + size - 1) / size }
@@ -39,10 +39,10 @@ const scanPiece = 1 << 14
 
 // bestOpen returns the open row of largest score, the lowest of equal ones, and
 // -1 if no row is open. A score that is NaN is an error.
-func bestOpen[T matrix.Float](score []T, open []bool) (int, error) {
+func bestOpen[T matrix.Float](team *linalg.Team, score []T, open []bool) (int, error) {
 	type found struct{ best, nan int }
 	list := make([]found, pieces(len(score), scanPiece))
-	overPieces(len(score), scanPiece, func(piece, from, to int) {
+	overPieces(team, len(score), scanPiece, func(piece, from, to int) {
 		f := found{-1, -1}
 		if part := score[from:to]; finiteSum(part) {
 			if best := from + simd.For[T]().ArgMax(part); open[best] {

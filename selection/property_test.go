@@ -1,6 +1,7 @@
 package selection_test
 
 import (
+	"context"
 	"math"
 	"math/bits"
 	"slices"
@@ -33,7 +34,7 @@ func mustPickTheSame(t *testing.T, what string, a, b *selection.Result, oracle f
 // onPosterior is a problem with the posterior features on its training rows.
 func onPosterior(t *testing.T, p selection.Problem[float64], s2 float64) selection.Problem[float64] {
 	t.Helper()
-	k, _, err := transform.Posterior(kernel.NewLinear[float64](p.Pool.Cols), p.Train, s2)
+	k, _, err := transform.Posterior(t.Context(), kernel.NewLinear[float64](p.Pool.Cols), p.Train, s2)
 	must(t, err)
 	return onFeatures(t, p, k)
 }
@@ -74,8 +75,10 @@ func TestOneRowIsTheLargestDiagonal(t *testing.T) {
 // hidden is the linear kernel without its features.
 type hidden struct{ kernel.Kernel[float64] }
 
-func (h hidden) Inputs() int                                       { return h.Kernel.Inputs() }
-func (h hidden) Diag(dst []float64, a matrix.Dense[float64]) error { return h.Kernel.Diag(dst, a) }
+func (h hidden) Inputs() int { return h.Kernel.Inputs() }
+func (h hidden) Diag(ctx context.Context, dst []float64, a matrix.Dense[float64]) error {
+	return h.Kernel.Diag(ctx, dst, a)
+}
 
 func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 	methods := map[string]struct {
@@ -229,13 +232,13 @@ func totalVariance(t *testing.T, p selection.Problem[float64], rows []int, s2 fl
 	k := kernel.Kernel[float64](kernel.NewLinear[float64](p.Pool.Cols))
 	if len(rows) > 0 {
 		var err error
-		k, _, err = transform.Posterior(k, p.Pool.SelectRows(rows), s2)
+		k, _, err = transform.Posterior(t.Context(), k, p.Pool.SelectRows(rows), s2)
 		must(t, err)
 	}
 	sum := 0.0
 	for _, m := range []matrix.Dense[float64]{p.Train, p.Pool} {
 		diag := make([]float64, m.Rows)
-		must(t, k.Diag(diag, m))
+		must(t, k.Diag(t.Context(), diag, m))
 		for _, v := range diag {
 			sum += v
 		}

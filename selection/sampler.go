@@ -60,7 +60,7 @@ func (f *sampler[T]) weighByDistanceAlone() {
 	open := f.space.limits.open
 	clear(f.summed)
 	f.space.countPass(len(f.weights), bytesEach[T]()+1+8) // the weights are read to be summed
-	overPieces(len(f.weights), scanPiece, func(piece, from, to int) {
+	overPieces(f.space.team, len(f.weights), scanPiece, func(piece, from, to int) {
 		dist, weights, open := f.pool.dist[from:to], f.weights[from:to], open[from:to]
 		for i, d := range dist {
 			weights[i] = 0
@@ -100,7 +100,7 @@ func (f *sampler[T]) clusterScale() []float64 {
 func (f *sampler[T]) weigh(weight func(row int) float64) {
 	open := f.space.limits.open
 	clear(f.summed)
-	overPieces(len(f.weights), scanPiece, func(piece, from, to int) {
+	overPieces(f.space.team, len(f.weights), scanPiece, func(piece, from, to int) {
 		sum := 0.0
 		for row := from; row < to; row++ {
 			f.weights[row] = 0

@@ -62,6 +62,7 @@ var pays = struct {
 
 // shortener makes short rows.
 type shortener[T matrix.Float] struct {
+	team       *linalg.Team
 	fine       int             // directions
 	directions matrix.Dense[T] // Qᵀ
 	scale      float64         // s
@@ -87,7 +88,7 @@ func newShortener[T matrix.Float](s *Space[T]) *shortener[T] {
 	}
 	d := float64(s.pool.rows.Cols)
 	u, smallest := roundingOf[T]()
-	h := &shortener[T]{scale: 1 / (1.001 * reach), gamma: 2 * (d + 8) * u, underflow: d * smallest,
+	h := &shortener[T]{team: s.team, scale: 1 / (1.001 * reach), gamma: 2 * (d + 8) * u, underflow: d * smallest,
 		fine: middleCols}
 	if d >= 2*fineCols {
 		h.fine = fineCols
@@ -150,7 +151,7 @@ func (s *Space[T]) shortRows(of *set[T]) shortened {
 		h.shorten(rows.fine, of.rows)
 		s.countRead(n, of.rows.Cols, 2*h.fine)
 		countRead[float32](&s.work, n, coarseCols, 0) // to copy them
-		overPieces(n, scanPiece, func(_, from, to int) {
+		overPieces(s.team, n, scanPiece, func(_, from, to int) {
 			matrix.Copy(rows.coarse.Slice(from, to), rows.fine.Block(from, to, 0, coarseCols))
 		})
 		s.short.rows[of] = rows
@@ -187,11 +188,11 @@ func (h *shortener[T]) fit(rows matrix.Dense[float64]) {
 		simd.For[float64]().Axpy(rows.Row(i), mean, -1)
 	}
 	moments := matrix.New[float64](d, d)
-	linalg.Syrk(moments, 1, rows, linalg.Trans, 0)
+	linalg.Syrk(h.team, moments, 1, rows, linalg.Trans, 0)
 	q, next := matrix.New[float64](h.fine, d), matrix.New[float64](h.fine, d)
 	rng.FillNormal(rng.New(0, "selection directions"), q.Data)
 	for range directionFit {
-		linalg.Gemm(next, 1, q, linalg.NoTrans, moments, linalg.NoTrans, 0)
+		linalg.Gemm(h.team, next, 1, q, linalg.NoTrans, moments, linalg.NoTrans, 0)
 		orthonormalise(next)
 		q, next = next, q
 	}
@@ -233,14 +234,14 @@ func normalise(v []float64) {
 func (h *shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) {
 	scale := T(h.scale * (1 - math.Ldexp(1, -18)))
 	if same, ok := any(dst).(matrix.Dense[T]); ok {
-		linalg.Gemm(same, scale, rows, linalg.NoTrans, h.directions, linalg.NoTrans, 0)
+		linalg.Gemm(h.team, same, scale, rows, linalg.NoTrans, h.directions, linalg.NoTrans, 0)
 		return
 	}
 	products := matrix.New[T](min(shortBlock, rows.Rows), h.fine)
 	for from := 0; from < rows.Rows; from += shortBlock {
 		to := min(from+shortBlock, rows.Rows)
 		part := products.Slice(0, to-from)
-		linalg.Gemm(part, scale, rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
+		linalg.Gemm(h.team, part, scale, rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
 		matrix.Convert(dst.Slice(from, to), part)
 	}
 }
@@ -260,7 +261,7 @@ func (h *shortener[T]) reads(rows matrix.Dense[T], selections int) float64 {
 	h.shorten(short, rows)
 	shortSelected := short.SelectRows(centres)
 	read := make([]int, min(tried, rows.Rows))
-	overPieces(len(read), 1, func(i, _, _ int) {
+	overPieces(h.team, len(read), 1, func(i, _, _ int) {
 		row := i * rows.Rows / len(read)
 		read[i] = h.readsOf(rows.Row(row), selected, short.Row(row), shortSelected)
 	})

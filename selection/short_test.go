@@ -106,7 +106,6 @@ func shortRowsChangeNothing[T matrix.Float](t *testing.T, cols int) {
 // those of the plain version, on all threads and on one.
 func TestShortRowsPickTheSame(t *testing.T) {
 	alwaysShort(t)
-	defer linalg.SetThreads(0)
 	methods := []Method[float32]{LCMD[float32]{}, LCMD[float32]{Size: Count}, MaxDist[float32]{}, KMeansPP[float32]{}}
 	groups := make([]int, 2100)
 	for row := range groups {
@@ -123,8 +122,7 @@ func TestShortRowsPickTheSame(t *testing.T) {
 			must(t, err)
 			p.Plain = false
 			for threads := range 2 {
-				linalg.SetThreads(threads)
-				got, err := Select(t.Context(), m, p)
+				got, err := Select(linalg.WithThreads(t.Context(), threads), m, p)
 				must(t, err)
 				if !slices.Equal(got.Picks, want.Picks) {
 					t.Errorf("%s, %s, %s: %v, plain %v", name, m.Name(), p.Mode, got.Rows(), want.Rows())

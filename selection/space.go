@@ -18,6 +18,7 @@ import (
 // from 0, training rows from PoolSize.
 type Space[T matrix.Float] struct {
 	ctx                 context.Context // of the call of Select that the space lives for
+	team                *linalg.Team    // that the context carries
 	mode                Mode
 	batch               int
 	pool, train, target set[T]
@@ -44,7 +45,7 @@ type set[T matrix.Float] struct {
 // newSpace looks at all rows of a problem that has been checked. If free, features
 // may be in another unit than those of the problem.
 func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*Space[T], error) {
-	s := &Space[T]{ctx: ctx, mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
+	s := &Space[T]{ctx: ctx, team: linalg.TeamOf(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
 		limits: newLimits(p.Pool.Rows, p.Constraints)}
 	s.pool = set[T]{name: "pool", rows: p.Pool}
 	s.train = set[T]{name: "train", rows: p.Train}
@@ -89,7 +90,7 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 	one.diag = alloc[T](s, one.rows.Rows)
 	if s.kernel == nil {
 		s.measure(one)
-	} else if err := s.kernel.Diag(one.diag, one.rows); err != nil {
+	} else if err := s.kernel.Diag(s.ctx, one.diag, one.rows); err != nil {
 		return inSet(err, one.name)
 	}
 	return nil
@@ -98,7 +99,7 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 // measure computes the diagonal for features.
 func (s *Space[T]) measure(one *set[T]) {
 	s.countRead(one.rows.Rows, one.rows.Cols, 2)
-	linalg.RowNorms(one.diag, one.rows)
+	linalg.RowNorms(s.team, one.diag, one.rows)
 }
 
 // check finds the first row whose k(x, x) is no sensible number. A feature that
@@ -203,7 +204,7 @@ func (s *Space[T]) SqDist(dst []T, candidate int) error {
 // error.
 func (s *Space[T]) Best(score []T) (Choice, error) {
 	s.countPass(len(score), 2*bytesEach[T]())
-	row, err := bestOpen(score, s.limits.open)
+	row, err := bestOpen(s.team, score, s.limits.open)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -274,10 +275,10 @@ func (s *Space[T]) centre(candidate int) Centre {
 func (s *Space[T]) kernelColumn(dst []T, of *set[T], candidate int) error {
 	row, _ := s.row(candidate)
 	if s.kernel == nil {
-		linalg.MulVec(dst, of.rows, row.Row(0))
+		linalg.MulVec(s.team, dst, of.rows, row.Row(0))
 		return nil
 	}
-	if err := s.kernel.Cross(matrix.View(1, len(dst), dst), row, of.rows); err != nil {
+	if err := s.kernel.Cross(s.ctx, matrix.View(1, len(dst), dst), row, of.rows); err != nil {
 		return inSet(err, of.name)
 	}
 	return of.checkValues(dst)
@@ -286,7 +287,7 @@ func (s *Space[T]) kernelColumn(dst []T, of *set[T], candidate int) error {
 func (s *Space[T]) sqDist(dst []T, of *set[T], candidate int) error {
 	row, diag := s.row(candidate)
 	if s.kernel == nil {
-		linalg.SqDistTo(dst, of.rows, row.Row(0))
+		linalg.SqDistTo(s.team, dst, of.rows, row.Row(0))
 		return nil
 	}
 	if err := s.kernelColumn(dst, of, candidate); err != nil {

@@ -49,10 +49,10 @@ func (s *Space[T]) rescale() {
 	}
 	feature := 0.0
 	for _, one := range s.sets() {
-		if _, _, found := linalg.FirstNotFinite(one.rows); found {
+		if _, _, found := linalg.FirstNotFinite(s.team, one.rows); found {
 			return
 		}
-		feature = max(feature, float64(largestFeature(one.rows)))
+		feature = max(feature, float64(largestFeature(s.team, one.rows)))
 		s.countRead(2*one.rows.Rows, one.rows.Cols, 1)
 	}
 	if feature == 0 {
@@ -114,7 +114,7 @@ func (s *Space[T]) scaled(rows matrix.Dense[T]) matrix.Dense[T] {
 	by, again := T(math.Ldexp(1, first)), T(math.Ldexp(1, -s.exponent-first))
 	dst := allocMatrix[T](s, rows.Rows, rows.Cols)
 	s.countRead(rows.Rows, rows.Cols, 2)
-	overPieces(rows.Rows, readPiece, func(_, from, to int) {
+	overPieces(s.team, rows.Rows, readPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			to := dst.Row(i)
 			for j, v := range rows.Row(i) {
@@ -126,10 +126,10 @@ func (s *Space[T]) scaled(rows matrix.Dense[T]) matrix.Dense[T] {
 }
 
 // largestFeature returns the largest magnitude of finite features.
-func largestFeature[T matrix.Float](rows matrix.Dense[T]) T {
+func largestFeature[T matrix.Float](team *linalg.Team, rows matrix.Dense[T]) T {
 	parts := make([]T, pieces(rows.Rows, readPiece))
 	set := simd.For[T]()
-	overPieces(rows.Rows, readPiece, func(piece, from, to int) {
+	overPieces(team, rows.Rows, readPiece, func(piece, from, to int) {
 		for i := from; i < to; i++ {
 			row := rows.Row(i)
 			parts[piece] = max(parts[piece], row[set.ArgMax(row)], -set.Min(row))

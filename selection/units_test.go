@@ -1,6 +1,7 @@
 package selection_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -111,7 +112,7 @@ func TestFeaturesOfAnySizeAreTaken(t *testing.T) {
 // failing is a kernel whose values are not finite.
 type failing struct{ selectiontest.Laplace[float64] }
 
-func (failing) Diag(dst []float64, _ matrix.Dense[float64]) error {
+func (failing) Diag(_ context.Context, dst []float64, _ matrix.Dense[float64]) error {
 	for i := range dst {
 		dst[i] = math.Inf(1)
 	}

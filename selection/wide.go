@@ -33,7 +33,7 @@ func widened[T matrix.Float](s *Space[T], m matrix.Dense[T]) matrix.Dense[float6
 		return same
 	}
 	wide := allocMatrix[float64](s, m.Rows, m.Cols)
-	overPieces(m.Rows, 256, func(_, from, to int) { matrix.Convert(wide.Slice(from, to), m.Slice(from, to)) })
+	overPieces(s.team, m.Rows, 256, func(_, from, to int) { matrix.Convert(wide.Slice(from, to), m.Slice(from, to)) })
 	return wide
 }
 
@@ -43,7 +43,7 @@ func wideNorms[T matrix.Float](s *Space[T], pool matrix.Dense[float64]) []float6
 	if known, ok := any(s.pool.diag).([]float64); ok {
 		copy(norms, known)
 	} else {
-		linalg.RowNorms(norms, pool)
+		linalg.RowNorms(s.team, norms, pool)
 		countRead[float64](&s.work, pool.Rows, pool.Cols, 2)
 	}
 	return norms

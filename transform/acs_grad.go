@@ -6,6 +6,7 @@ package transform
 //	k_{→acs-grad}(x, x') = k_{→scale}(x, x')·k_{→train}(x, x')/σ⁴
 
 import (
+	"context"
 	"math"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -20,14 +21,14 @@ const acsGrad = "acs-grad"
 // In feature space the result is a kernel.FeatureMap with the square of the
 // features of k, which a Sketch takes factor by factor; see Posterior for the
 // choice.
-func ACSGrad(k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.Kernel[float64], Fit, error) {
+func ACSGrad(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.Kernel[float64], Fit, error) {
 	if m, ok := fewFeatures(k, train.Rows); ok {
-		return ACSGradFeatures(m, train, sigma2, v)
+		return ACSGradFeatures(ctx, m, train, sigma2, v)
 	}
 	if err := checkPosterior(acsGrad, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	p, fit, err := newKernelPosterior(acsGrad, k, train, sigma2, normalising)
+	p, fit, err := newKernelPosterior(ctx, acsGrad, k, train, sigma2, normalising)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -35,11 +36,11 @@ func ACSGrad(k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float
 }
 
 // ACSGradFeatures is ACSGrad in feature space, however many features m has.
-func ACSGradFeatures(m kernel.FeatureMap[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.FeatureMap[float64], Fit, error) {
+func ACSGradFeatures(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.FeatureMap[float64], Fit, error) {
 	if err := checkPosterior(acsGrad, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	p, fit, err := newFeaturePosterior(acsGrad, m, train, sigma2, normalising)
+	p, fit, err := newFeaturePosterior(ctx, acsGrad, m, train, sigma2, normalising)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -67,13 +68,13 @@ func (e *withPosterior) Inputs() int { return e.posterior.Inputs() }
 
 func (e *withPosterior) Widths() []int { return []int{e.posterior.Dim(), e.posterior.Dim()} }
 
-func (e *withPosterior) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
-	prior, err := kernel.Borrow(e.posterior.of, rows, &e.prior)
+func (e *withPosterior) Embed(ctx context.Context, rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
+	prior, err := kernel.Borrow(ctx, e.posterior.of, rows, &e.prior)
 	if err != nil {
 		return nil, err
 	}
 	after := e.after.Matrix(rows.Rows, e.posterior.Dim())
-	return []matrix.Dense[float64]{prior, after}, e.posterior.apply(after, prior, rows)
+	return []matrix.Dense[float64]{prior, after}, e.posterior.apply(ctx, after, prior, rows)
 }
 
 // fisher is the product in kernel space: of the prior k and of k less what is
@@ -87,12 +88,12 @@ type fisher struct {
 
 func (f *fisher) Parts() int { return f.prior.Parts() + 1 }
 
-func (f *fisher) Diag(dst []float64, rows []matrix.Dense[float64]) error {
-	if err := f.prior.Diag(dst, rows); err != nil {
+func (f *fisher) Diag(ctx context.Context, dst []float64, rows []matrix.Dense[float64]) error {
+	if err := f.prior.Diag(ctx, dst, rows); err != nil {
 		return err
 	}
 	explained := f.explained.Matrix(1, len(dst)).Row(0)
-	if err := (kernel.Dot[float64]{}).Diag(explained, rows[f.prior.Parts():]); err != nil {
+	if err := (kernel.Dot[float64]{}).Diag(ctx, explained, rows[f.prior.Parts():]); err != nil {
 		return err
 	}
 	for i, k := range dst {
@@ -101,13 +102,13 @@ func (f *fisher) Diag(dst []float64, rows []matrix.Dense[float64]) error {
 	return nil
 }
 
-func (f *fisher) Cross(dst matrix.Dense[float64], a, b []matrix.Dense[float64]) error {
-	if err := f.prior.Cross(dst, a, b); err != nil {
+func (f *fisher) Cross(ctx context.Context, dst matrix.Dense[float64], a, b []matrix.Dense[float64]) error {
+	if err := f.prior.Cross(ctx, dst, a, b); err != nil {
 		return err
 	}
 	n := f.prior.Parts()
 	explained := f.explained.Matrix(dst.Rows, dst.Cols)
-	if err := (kernel.Dot[float64]{}).Cross(explained, a[n:], b[n:]); err != nil {
+	if err := (kernel.Dot[float64]{}).Cross(ctx, explained, a[n:], b[n:]); err != nil {
 		return err
 	}
 	for i := range dst.Rows {

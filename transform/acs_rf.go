@@ -11,6 +11,7 @@ package transform
 // θ_j·φ_{→scale} = φ_{→train}·e_j and κ = |φ_{→train}|².
 
 import (
+	"context"
 	"math"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -23,7 +24,7 @@ import (
 // Published leaves the factor σ² out of the covariance of θ: it has κ/σ² in
 // place of κ and θ/σ in place of θ. It also divides by the root of the number of
 // features of m, not of p.
-func ACSRandomFeatures(m kernel.FeatureMap[float64], train matrix.Dense[float64], p int, sigma2 float64, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
+func ACSRandomFeatures(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], p int, sigma2 float64, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
 	const op = "acs-rf"
 	if err := checkCount(op, "the number of features p", p); err != nil {
 		return nil, Fit{}, err
@@ -31,7 +32,7 @@ func ACSRandomFeatures(m kernel.FeatureMap[float64], train matrix.Dense[float64]
 	if err := checkPosterior(op, train, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	posterior, fit, err := newFeaturePosterior(op, m, train, sigma2, normalising)
+	posterior, fit, err := newFeaturePosterior(ctx, op, m, train, sigma2, normalising)
 	if err != nil {
 		return nil, Fit{}, err
 	}

@@ -1,6 +1,8 @@
 package transform
 
 import (
+	"context"
+
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -37,15 +39,15 @@ func newRandomFeatures(posterior *featurePosterior, p int, from Normals, log log
 func (r *randomFeatures) Inputs() int { return r.posterior.Inputs() }
 func (r *randomFeatures) Dim() int    { return r.normals.Cols }
 
-func (r *randomFeatures) Features(dst, rows matrix.Dense[float64]) error {
+func (r *randomFeatures) Features(ctx context.Context, dst, rows matrix.Dense[float64]) error {
 	features := r.scratch.Matrix(rows.Rows, r.posterior.Dim())
-	if err := r.posterior.Features(features, rows); err != nil {
+	if err := r.posterior.Features(ctx, features, rows); err != nil {
 		return err
 	}
-	linalg.Gemm(dst, 1, features, linalg.NoTrans, r.normals, linalg.NoTrans, 0)
+	linalg.Gemm(linalg.TeamOf(ctx), dst, 1, features, linalg.NoTrans, r.normals, linalg.NoTrans, 0)
 	norms := r.norms[:rows.Rows]
-	linalg.RowNorms(norms, features)
-	linalg.Run(dst.Rows, &likelihoodJob{dst, norms, r.log})
+	linalg.RowNorms(linalg.TeamOf(ctx), norms, features)
+	linalg.TeamOf(ctx).Run(dst.Rows, &likelihoodJob{dst, norms, r.log})
 	return nil
 }
 

@@ -12,6 +12,7 @@ package transform
 // θ_j·φ = ψ·e_j and φᵀM^{-1}φ = |ψ|². μᵀMμ = |L^{-1}Φᵀy|² = |Ψᵀy|².
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -25,7 +26,7 @@ import (
 // a row for each feature of m and a column for each j.
 //
 // Published divides by the root of the number of features of m, not of p.
-func ACSRandomFeaturesHyper(m kernel.FeatureMap[float64], train matrix.Dense[float64], labels []float64, p int, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
+func ACSRandomFeaturesHyper(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], labels []float64, p int, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
 	const op = "acs-rf-hyper"
 	if err := checkCount(op, "the number of features p", p); err != nil {
 		return nil, Fit{}, err
@@ -33,11 +34,11 @@ func ACSRandomFeaturesHyper(m kernel.FeatureMap[float64], train matrix.Dense[flo
 	if err := checkLabels(op, labels, train.Rows); err != nil {
 		return nil, Fit{}, err
 	}
-	posterior, fit, err := newFeaturePosterior(op, m, train, 1, normalising)
+	posterior, fit, err := newFeaturePosterior(ctx, op, m, train, 1, normalising)
 	if err != nil {
 		return nil, Fit{}, err
 	}
-	noise, err := expectedNoise(posterior, train, labels)
+	noise, err := expectedNoise(ctx, posterior, train, labels)
 	if err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
@@ -49,10 +50,10 @@ func ACSRandomFeaturesHyper(m kernel.FeatureMap[float64], train matrix.Dense[flo
 }
 
 // expectedNoise returns b̃/ã.
-func expectedNoise(posterior *featurePosterior, train matrix.Dense[float64], labels []float64) (float64, error) {
+func expectedNoise(ctx context.Context, posterior *featurePosterior, train matrix.Dense[float64], labels []float64) (float64, error) {
 	set := simd.For[float64]()
 	explained := make([]float64, posterior.Dim())
-	err := eachBlock(kernel.NewFeatureMap[float64](posterior), train, func(first int, features matrix.Dense[float64]) {
+	err := eachBlock(ctx, kernel.NewFeatureMap[float64](posterior), train, func(first int, features matrix.Dense[float64]) {
 		for i := range features.Rows {
 			set.Axpy(explained, features.Row(i), labels[first+i])
 		}

@@ -30,14 +30,14 @@ func TestConformCompositions(t *testing.T) {
 	few, rows := train.Slice(0, 15), pool.Slice(0, 30)
 	const sigma2 = 1e-2
 	post := func(k kernel.Kernel[float64], rows matrix.Dense[float64]) kernel.Kernel[float64] {
-		k, _, err := transform.Posterior(k, rows, sigma2)
+		k, _, err := transform.Posterior(t.Context(), k, rows, sigma2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return k
 	}
 	acs := func(k kernel.Kernel[float64]) kernel.Kernel[float64] {
-		k, _, err := transform.ACSGrad(k, train, sigma2, transform.Paper)
+		k, _, err := transform.ACSGrad(t.Context(), k, train, sigma2, transform.Paper)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestConformCompositions(t *testing.T) {
 		return must(transform.Ensemble(members...))
 	}
 	rf := func(k kernel.Kernel[float64]) kernel.Kernel[float64] {
-		m, _, err := transform.ACSRandomFeatures(k.(kernel.FeatureMap[float64]), train, 20, sigma2, transform.Seeded(1, "acs"), transform.Paper)
+		m, _, err := transform.ACSRandomFeatures(t.Context(), k.(kernel.FeatureMap[float64]), train, 20, sigma2, transform.Seeded(1, "acs"), transform.Paper)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestConformCompositions(t *testing.T) {
 	}
 	hyper := func(k kernel.Kernel[float64]) kernel.Kernel[float64] {
 		labels := golden.Vector(t, "y_train.npy")
-		m, _, err := transform.ACSRandomFeaturesHyper(k.(kernel.FeatureMap[float64]), train, labels, 20, transform.Seeded(1, "acs"), transform.Paper)
+		m, _, err := transform.ACSRandomFeaturesHyper(t.Context(), k.(kernel.FeatureMap[float64]), train, labels, 20, transform.Seeded(1, "acs"), transform.Paper)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestConformCompositions(t *testing.T) {
 		"grad, nngp>ens":             sum(grad, nngp),
 		"grad>sketch>acs-rf":         rf(sketch(grad, 40)),
 		"grad>sketch>acs-rf-hyper":   hyper(sketch(grad, 40)),
-		"grad>scale(3)":              must(transform.ScaleBy(grad, 3)),
+		"grad>scale(t.Context(), 3)": must(transform.ScaleBy(grad, 3)),
 	} {
 		t.Run(name, func(t *testing.T) { kerneltest.Conform(t, k, rows, 1e-9) })
 	}
@@ -95,14 +95,14 @@ func TestTransformsOfOneKernelStayApart(t *testing.T) {
 	nngp := base(t, "relu", "nngp", 0)
 	three := must(transform.Ensemble(nngp, nngp, nngp))
 	post := func(n int) kernel.Kernel[float64] {
-		k, _, err := transform.Posterior(three, train.Slice(0, n), 1e-2)
+		k, _, err := transform.Posterior(t.Context(), three, train.Slice(0, n), 1e-2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return k
 	}
 	acs := func(n int) kernel.Kernel[float64] {
-		k, _, err := transform.ACSGrad(three, train.Slice(0, n), 1e-2, transform.Paper)
+		k, _, err := transform.ACSGrad(t.Context(), three, train.Slice(0, n), 1e-2, transform.Paper)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,14 +131,14 @@ func TestConform32(t *testing.T) {
 	rng.FillNormal(stream, rows.Data)
 	one := must(transform.Sketch(kernel.NewGrad(net), 33, transform.Seeded(1, "sketch"), transform.Paper))
 	kerneltest.Conform(t, must(transform.Ensemble[float32](one, one)), rows, 1e-5)
-	scaled, _, err := transform.Scale[float32](one, rows)
+	scaled, _, err := transform.Scale[float32](t.Context(), one, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
 	kerneltest.Conform(t, scaled, rows, 1e-5)
 	// The way to float64, and a posterior at the end of it.
 	wide := matrix.Converted[float64](rows)
-	after, _, err := transform.Train(kernel.Widen(one), wide, 1e-6)
+	after, _, err := transform.Train(t.Context(), kernel.Widen(one), wide, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}

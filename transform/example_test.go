@@ -1,6 +1,7 @@
 package transform_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -13,13 +14,13 @@ import (
 func ExamplePosterior() {
 	train := matrix.FromRows([][]float64{{1, 0}})
 	pool := matrix.FromRows([][]float64{{2, 0}, {1, 1}, {0, 1}})
-	after, _, err := transform.Posterior(kernel.NewLinear[float64](2), train, 0.01)
+	after, _, err := transform.Posterior(context.Background(), kernel.NewLinear[float64](2), train, 0.01)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	variance := make([]float64, 3)
-	if err := after.Diag(variance, pool); err != nil {
+	if err := after.Diag(context.Background(), variance, pool); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -39,7 +40,7 @@ func ExampleSketch() {
 		return
 	}
 	squared := make([]float32, 1)
-	if err := k.Diag(squared, long); err != nil {
+	if err := k.Diag(context.Background(), squared, long); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -49,9 +50,9 @@ func ExampleSketch() {
 
 func ExampleScale() {
 	train := matrix.FromRows([][]float64{{3, 4}, {5, 0}})
-	_, lambda, err := transform.Scale[float64](kernel.NewLinear[float64](2), train)
+	_, lambda, err := transform.Scale[float64](context.Background(), kernel.NewLinear[float64](2), train)
 	fmt.Println(lambda, err)
-	_, _, err = transform.Scale[float64](kernel.NewLinear[float64](2), matrix.New[float64](3, 2))
+	_, _, err = transform.Scale[float64](context.Background(), kernel.NewLinear[float64](2), matrix.New[float64](3, 2))
 	fmt.Println(err)
 	// Output:
 	// 0.2 <nil>
@@ -71,6 +72,6 @@ func ExampleEnsemble() {
 		return
 	}
 	diag := make([]float64, 1)
-	fmt.Println(both.Diag(diag, matrix.FromRows([][]float64{{3}})), diag)
+	fmt.Println(both.Diag(context.Background(), diag, matrix.FromRows([][]float64{{3}})), diag)
 	// Output: <nil> [10]
 }

@@ -107,7 +107,7 @@ func must[V any](v V, err error) V {
 func cross[T matrix.Float](t testing.TB, k kernel.Kernel[T], a, b matrix.Dense[T]) matrix.Dense[T] {
 	t.Helper()
 	dst := matrix.New[T](a.Rows, b.Rows)
-	if err := k.Cross(dst, a, b); err != nil {
+	if err := k.Cross(t.Context(), dst, a, b); err != nil {
 		t.Fatal(err)
 	}
 	return dst
@@ -116,7 +116,7 @@ func cross[T matrix.Float](t testing.TB, k kernel.Kernel[T], a, b matrix.Dense[T
 func diag[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense[T]) []T {
 	t.Helper()
 	dst := make([]T, rows.Rows)
-	if err := k.Diag(dst, rows); err != nil {
+	if err := k.Diag(t.Context(), dst, rows); err != nil {
 		t.Fatal(err)
 	}
 	return dst
@@ -138,7 +138,7 @@ func TestGoldenScale(t *testing.T) {
 			if act == "silu" && (name == "lin" || name == "nngp") {
 				continue
 			}
-			_, lambda, err := transform.Scale(base(t, act, name, 0), train)
+			_, lambda, err := transform.Scale(t.Context(), base(t, act, name, 0), train)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestGoldenPosterior(t *testing.T) {
 				continue
 			}
 			for text, sigma2 := range map[string]float64{"1e-06": 1e-6, "0.01": 0.01} {
-				k, fit, err := transform.Train(base(t, act, name, 0), train, sigma2)
+				k, fit, err := transform.Train(t.Context(), base(t, act, name, 0), train, sigma2)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -257,20 +257,20 @@ func apply(t testing.TB, k kernel.Kernel[float64], members []kernel.Kernel[float
 	var err error
 	switch name {
 	case "scale":
-		k, _, err = transform.Scale(k, train)
+		k, _, err = transform.Scale(t.Context(), k, train)
 	case "train":
-		k, _, err = transform.Train(k, train, parameters[0]*parameters[0])
+		k, _, err = transform.Train(t.Context(), k, train, parameters[0]*parameters[0])
 	case "ens":
 		k, err = transform.Ensemble(members...)
 	case "rp":
 		k, err = transform.Sketch(m, int(parameters[0]), draws, transform.Published)
 	case "acs-grad":
-		k, _, err = transform.ACSGrad(k, train, parameters[0]*parameters[0], transform.Published)
+		k, _, err = transform.ACSGrad(t.Context(), k, train, parameters[0]*parameters[0], transform.Published)
 	case "acs-rf":
-		k, _, err = transform.ACSRandomFeatures(m, train, int(parameters[0]), parameters[1]*parameters[1], draws, transform.Published)
+		k, _, err = transform.ACSRandomFeatures(t.Context(), m, train, int(parameters[0]), parameters[1]*parameters[1], draws, transform.Published)
 	case "acs-rf-hyper":
 		labels := golden.Vector(t, "y_train.npy")
-		k, _, err = transform.ACSRandomFeaturesHyper(m, train, labels, int(parameters[0]), draws, transform.Published)
+		k, _, err = transform.ACSRandomFeaturesHyper(t.Context(), m, train, labels, int(parameters[0]), draws, transform.Published)
 	default:
 		t.Fatalf("no transformation %q", name)
 	}
@@ -310,7 +310,7 @@ func TestGoldenRowKernels(t *testing.T) {
 			t.Fatalf("%d features expected", r.Features)
 		}
 		if finite && r.Features <= 64 {
-			dimensions := []float64{must(kernel.EffectiveDimension(k, pool, false)), must(kernel.EffectiveDimension(k, pool, true))}
+			dimensions := []float64{must(kernel.EffectiveDimension(t.Context(), k, pool, false)), must(kernel.EffectiveDimension(t.Context(), k, pool, true))}
 			golden.MustMatchVector(t, "effective dimension", dimensions, []float64{r.Uncentred, r.Centred}, tol)
 			golden.MustMatch(t, "features", features(t, k, some), golden.Matrix(t, folder+"/pool_features.npy"), tol)
 		}

@@ -10,6 +10,7 @@ package transform
 // in feature space (posterior_features.go).
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -21,31 +22,31 @@ import (
 // left after observing the rows. It works in feature space, with a
 // kernel.FeatureMap as result, if k has at most max(1024, 3·rows) features, as
 // the paper does; otherwise in kernel space.
-func Posterior(k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	return posterior("post", k, rows, sigma2, unscaled)
+func Posterior(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
+	return posterior(ctx, "post", k, rows, sigma2, unscaled)
 }
 
 // Train returns k_{→X}: Scale on the rows, then Posterior (paper, section
 // "Gaussian Process Posterior Transformation").
-func Train(k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	return posterior("train", k, rows, sigma2, normalising)
+func Train(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
+	return posterior(ctx, "train", k, rows, sigma2, normalising)
 }
 
 // Pool is Train on the rows of the pool: what would be left after observing all
 // of them.
-func Pool(k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	return posterior("pool", k, rows, sigma2, normalising)
+func Pool(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
+	return posterior(ctx, "pool", k, rows, sigma2, normalising)
 }
 
 // PosteriorFeatures is Posterior in feature space, however many features there
 // are: for what goes on with features.
-func PosteriorFeatures(m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
-	return posteriorFeatures("post", m, rows, sigma2, unscaled)
+func PosteriorFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
+	return posteriorFeatures(ctx, "post", m, rows, sigma2, unscaled)
 }
 
 // TrainFeatures is Train in feature space, however many features there are.
-func TrainFeatures(m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
-	return posteriorFeatures("train", m, rows, sigma2, normalising)
+func TrainFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
+	return posteriorFeatures(ctx, "train", m, rows, sigma2, normalising)
 }
 
 // scaling gives the λ that goes before a posterior, from the mean of k(x, x)
@@ -55,25 +56,25 @@ type scaling func(op string, mean float64) (lambda float64, err error)
 func unscaled(string, float64) (float64, error) { return 1, nil }
 
 // posterior returns the posterior of λ²·k.
-func posterior(op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.Kernel[float64], Fit, error) {
+func posterior(ctx context.Context, op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.Kernel[float64], Fit, error) {
 	if m, ok := fewFeatures(k, rows.Rows); ok {
-		return posteriorFeatures(op, m, rows, sigma2, s)
+		return posteriorFeatures(ctx, op, m, rows, sigma2, s)
 	}
 	if err := checkPosterior(op, rows, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	p, fit, err := newKernelPosterior(op, k, rows, sigma2, s)
+	p, fit, err := newKernelPosterior(ctx, op, k, rows, sigma2, s)
 	if err != nil {
 		return nil, Fit{}, err
 	}
 	return kernel.Compose[float64](p, kernel.NewLess[float64](p.prior, kernel.Dot[float64]{})), fit, nil
 }
 
-func posteriorFeatures(op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.FeatureMap[float64], Fit, error) {
+func posteriorFeatures(ctx context.Context, op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.FeatureMap[float64], Fit, error) {
 	if err := checkPosterior(op, rows, sigma2); err != nil {
 		return nil, Fit{}, err
 	}
-	p, fit, err := newFeaturePosterior(op, m, rows, sigma2, s)
+	p, fit, err := newFeaturePosterior(ctx, op, m, rows, sigma2, s)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -99,7 +100,7 @@ func fewFeatures(k kernel.Kernel[float64], rows int) (kernel.FeatureMap[float64]
 // factorise turns the gram matrix of features, or of a kernel, into the Cholesky
 // factor of λ²·gram + σ²I, in a matrix of its own, and says how that went. There
 // are n rows behind gram.
-func factorise(op string, gram matrix.Dense[float64], n int, sigma2 float64, s scaling) (matrix.Dense[float64], Fit, error) {
+func factorise(ctx context.Context, op string, gram matrix.Dense[float64], n int, sigma2 float64, s scaling) (matrix.Dense[float64], Fit, error) {
 	trace := 0.0
 	for i := range gram.Rows {
 		trace += gram.At(i, i)
@@ -116,7 +117,7 @@ func factorise(op string, gram matrix.Dense[float64], n int, sigma2 float64, s s
 		row[i] += sigma2
 	}
 	l := matrix.New[float64](gram.Rows, gram.Rows)
-	rescue, err := linalg.CholeskyRescue(l, gram)
+	rescue, err := linalg.CholeskyRescue(linalg.TeamOf(ctx), l, gram)
 	if err != nil {
 		return matrix.Dense[float64]{}, Fit{}, fmt.Errorf("%s: %w", op, err)
 	}

@@ -22,7 +22,7 @@ func BenchmarkTrain(b *testing.B) {
 	}
 	train, pool, features := random(trainRows), random(poolRows), matrix.New[float64](poolRows, dim)
 	k := kernel.NewLinear[float64](dim)
-	after, _, err := Train(k, train, 1e-6)
+	after, _, err := Train(b.Context(), k, train, 1e-6)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func BenchmarkTrain(b *testing.B) {
 	}
 	b.Run("fit", func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := Train(k, train, 1e-6); err != nil {
+			if _, _, err := Train(b.Context(), k, train, 1e-6); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -39,7 +39,7 @@ func BenchmarkTrain(b *testing.B) {
 	})
 	b.Run("features", func(b *testing.B) {
 		for b.Loop() {
-			if err := after.(kernel.FeatureMap[float64]).Features(features, pool); err != nil {
+			if err := after.(kernel.FeatureMap[float64]).Features(b.Context(), features, pool); err != nil {
 				b.Fatal(err)
 			}
 		}

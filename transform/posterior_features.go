@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -24,16 +25,16 @@ type featurePosterior struct {
 	scratch kernel.Scratch[float64]
 }
 
-func newFeaturePosterior(op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (*featurePosterior, Fit, error) {
-	gram, err := featureGram(m, rows)
+func newFeaturePosterior(ctx context.Context, op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (*featurePosterior, Fit, error) {
+	gram, err := featureGram(ctx, m, rows)
 	if err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
-	l, fit, err := factorise(op, gram, rows.Rows, sigma2, s)
+	l, fit, err := factorise(ctx, op, gram, rows.Rows, sigma2, s)
 	if err != nil {
 		return nil, Fit{}, err
 	}
-	if err := linalg.InvertLower(l); err != nil {
+	if err := linalg.InvertLower(linalg.TeamOf(ctx), l); err != nil {
 		return nil, Fit{}, fmt.Errorf("%s: %w", op, err)
 	}
 	fit.FeatureSpace = true
@@ -44,19 +45,19 @@ func newFeaturePosterior(op string, m kernel.FeatureMap[float64], rows matrix.De
 func (p *featurePosterior) Inputs() int { return p.of.Inputs() }
 func (p *featurePosterior) Dim() int    { return p.of.Dim() }
 
-func (p *featurePosterior) Features(dst, rows matrix.Dense[float64]) error {
-	features, err := kernel.Borrow(p.of, rows, &p.scratch)
+func (p *featurePosterior) Features(ctx context.Context, dst, rows matrix.Dense[float64]) error {
+	features, err := kernel.Borrow(ctx, p.of, rows, &p.scratch)
 	if err != nil {
 		return err
 	}
-	return p.apply(dst, features, rows)
+	return p.apply(ctx, dst, features, rows)
 }
 
 // apply writes the features of the posterior to dst, from those of the kernel on
 // the rows. All of a row's features enter its last one, so that a number that is
 // not finite shows there; looking for it in all rows would take longer.
-func (p *featurePosterior) apply(dst, features, rows matrix.Dense[float64]) error {
-	p.inverse.Mul(dst, p.factor, features)
+func (p *featurePosterior) apply(ctx context.Context, dst, features, rows matrix.Dense[float64]) error {
+	p.inverse.Mul(linalg.TeamOf(ctx), dst, p.factor, features)
 	sum := 0.0
 	for i := range dst.Rows {
 		for _, v := range dst.Row(i)[max(0, dst.Cols-1):] {
@@ -64,26 +65,26 @@ func (p *featurePosterior) apply(dst, features, rows matrix.Dense[float64]) erro
 		}
 	}
 	if sum != 0 {
-		return kernel.CheckRows(rows, p.Inputs())
+		return kernel.CheckRows(ctx, rows, p.Inputs())
 	}
 	return nil
 }
 
 // featureGram returns ΦᵀΦ, block by block.
-func featureGram(m kernel.FeatureMap[float64], rows matrix.Dense[float64]) (matrix.Dense[float64], error) {
+func featureGram(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64]) (matrix.Dense[float64], error) {
 	gram := matrix.New[float64](m.Dim(), m.Dim())
-	err := eachBlock(m, rows, func(_ int, features matrix.Dense[float64]) {
-		linalg.Syrk(gram, 1, features, linalg.Trans, 1)
+	err := eachBlock(ctx, m, rows, func(_ int, features matrix.Dense[float64]) {
+		linalg.Syrk(linalg.TeamOf(ctx), gram, 1, features, linalg.Trans, 1)
 	})
 	return gram, err
 }
 
 // eachBlock calls f with the features of one block of rows after the other, and
 // the number of the first.
-func eachBlock(m kernel.FeatureMap[float64], rows matrix.Dense[float64], f func(first int, features matrix.Dense[float64])) error {
+func eachBlock(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], f func(first int, features matrix.Dense[float64])) error {
 	var scratch kernel.Scratch[float64]
 	return kernel.OverBlocks(rows.Rows, func(from, to int) error {
-		features, err := kernel.Borrow(m, rows.Slice(from, to), &scratch)
+		features, err := kernel.Borrow(ctx, m, rows.Slice(from, to), &scratch)
 		if err != nil {
 			return err
 		}

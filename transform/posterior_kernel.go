@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"context"
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -22,17 +23,17 @@ type kernelPosterior struct {
 	explained kernel.Scratch[float64]
 }
 
-func newKernelPosterior(op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (*kernelPosterior, Fit, error) {
+func newKernelPosterior(ctx context.Context, op string, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (*kernelPosterior, Fit, error) {
 	e, f := kernel.Decompose(k)
 	p := &kernelPosterior{embedding: e}
-	if err := p.keepTrain(rows); err != nil {
+	if err := p.keepTrain(ctx, rows); err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
 	gram := matrix.New[float64](rows.Rows, rows.Rows)
-	if err := f.Cross(gram, p.train, p.train); err != nil {
+	if err := f.Cross(ctx, gram, p.train, p.train); err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
-	l, fit, err := factorise(op, gram, rows.Rows, sigma2, s)
+	l, fit, err := factorise(ctx, op, gram, rows.Rows, sigma2, s)
 	if err != nil {
 		return nil, Fit{}, err
 	}
@@ -44,12 +45,12 @@ func newKernelPosterior(op string, k kernel.Kernel[float64], rows matrix.Dense[f
 }
 
 // keepTrain embeds the training rows and keeps a copy of their parts.
-func (p *kernelPosterior) keepTrain(rows matrix.Dense[float64]) error {
+func (p *kernelPosterior) keepTrain(ctx context.Context, rows matrix.Dense[float64]) error {
 	for _, width := range p.embedding.Widths() {
 		p.train = append(p.train, matrix.New[float64](rows.Rows, width))
 	}
 	return kernel.OverBlocks(rows.Rows, func(from, to int) error {
-		parts, err := p.embedding.Embed(rows.Slice(from, to))
+		parts, err := p.embedding.Embed(ctx, rows.Slice(from, to))
 		if err != nil {
 			return err
 		}
@@ -66,16 +67,16 @@ func (p *kernelPosterior) Widths() []int {
 	return slices.Concat(p.embedding.Widths(), []int{p.l.Rows})
 }
 
-func (p *kernelPosterior) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
-	parts, err := p.embedding.Embed(rows)
+func (p *kernelPosterior) Embed(ctx context.Context, rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
+	parts, err := p.embedding.Embed(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
 	explained := p.explained.Matrix(rows.Rows, p.l.Rows)
-	if err := p.prior.Cross(explained, parts, p.train); err != nil {
+	if err := p.prior.Cross(ctx, explained, parts, p.train); err != nil {
 		return nil, err
 	}
-	if err := linalg.SolveLower(explained, linalg.Right, p.l, linalg.Trans); err != nil {
+	if err := linalg.SolveLower(linalg.TeamOf(ctx), explained, linalg.Right, p.l, linalg.Trans); err != nil {
 		return nil, err
 	}
 	return slices.Concat(parts, []matrix.Dense[float64]{explained}), nil

@@ -1,6 +1,7 @@
 package transform_test
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -16,13 +17,17 @@ import (
 // space.
 type hidden struct{ of kernel.Kernel[float64] }
 
-func (h hidden) Inputs() int                                       { return h.of.Inputs() }
-func (h hidden) Diag(dst []float64, x matrix.Dense[float64]) error { return h.of.Diag(dst, x) }
-func (h hidden) Cross(dst, a, b matrix.Dense[float64]) error       { return h.of.Cross(dst, a, b) }
+func (h hidden) Inputs() int { return h.of.Inputs() }
+func (h hidden) Diag(ctx context.Context, dst []float64, x matrix.Dense[float64]) error {
+	return h.of.Diag(ctx, dst, x)
+}
+func (h hidden) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) error {
+	return h.of.Cross(ctx, dst, a, b)
+}
 
 func posteriorOf(t testing.TB, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], transform.Fit) {
 	t.Helper()
-	after, fit, err := transform.Posterior(k, rows, sigma2)
+	after, fit, err := transform.Posterior(t.Context(), k, rows, sigma2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +45,11 @@ func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 		}
 		golden.MustMatch(t, name, cross(t, inKernel, pool, train), cross(t, inFeatures, pool, train), 1e-7)
 		golden.MustMatchVector(t, name, diag(t, inKernel, pool), diag(t, inFeatures, pool), 1e-7)
-		acs, _, err := transform.ACSGrad(k, train, 1e-4, transform.Paper)
+		acs, _, err := transform.ACSGrad(t.Context(), k, train, 1e-4, transform.Paper)
 		if err != nil {
 			t.Fatal(err)
 		}
-		hiddenACS, _, err := transform.ACSGrad(hidden{k}, train, 1e-4, transform.Paper)
+		hiddenACS, _, err := transform.ACSGrad(t.Context(), hidden{k}, train, 1e-4, transform.Paper)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,9 +88,9 @@ func TestFeaturesBeyondTheChoice(t *testing.T) {
 	in := func(k kernel.Kernel[float64], fit transform.Fit, err error) result { return result{k, fit, err} }
 	inFeatures := func(k kernel.FeatureMap[float64], fit transform.Fit, err error) result { return result{k, fit, err} }
 	for name, pair := range map[string][2]result{
-		"post":     {in(transform.Posterior(m, train, 1e-2)), inFeatures(transform.PosteriorFeatures(m, train, 1e-2))},
-		"train":    {in(transform.Train(m, train, 1e-2)), inFeatures(transform.TrainFeatures(m, train, 1e-2))},
-		"acs-grad": {in(transform.ACSGrad(m, train, 1e-2, transform.Paper)), inFeatures(transform.ACSGradFeatures(m, train, 1e-2, transform.Paper))},
+		"post":     {in(transform.Posterior(t.Context(), m, train, 1e-2)), inFeatures(transform.PosteriorFeatures(t.Context(), m, train, 1e-2))},
+		"train":    {in(transform.Train(t.Context(), m, train, 1e-2)), inFeatures(transform.TrainFeatures(t.Context(), m, train, 1e-2))},
+		"acs-grad": {in(transform.ACSGrad(t.Context(), m, train, 1e-2, transform.Paper)), inFeatures(transform.ACSGradFeatures(t.Context(), m, train, 1e-2, transform.Paper))},
 	} {
 		chosen, forced := pair[0], pair[1]
 		if chosen.err != nil || forced.err != nil || chosen.fit.FeatureSpace || !forced.fit.FeatureSpace {
@@ -116,7 +121,7 @@ func TestPosteriorInTwoSteps(t *testing.T) {
 func TestGreedyConditioningIsThePosterior(t *testing.T) {
 	train, pool := trainAndPool(t)
 	const sigma2 = 1e-3
-	k, _, err := transform.Scale(base(t, "relu", "grad", 0), train)
+	k, _, err := transform.Scale(t.Context(), base(t, "relu", "grad", 0), train)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,17 +146,17 @@ func TestTrainIsScaleThenPosterior(t *testing.T) {
 	train, pool := trainAndPool(t)
 	for _, name := range []string{"ll", "nngp"} {
 		k := base(t, "relu", name, 0)
-		scaled, lambda, err := transform.Scale(k, train)
+		scaled, lambda, err := transform.Scale(t.Context(), k, train)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want, _ := posteriorOf(t, scaled, train, 1e-4)
-		got, fit, err := transform.Train(k, train, 1e-4)
+		got, fit, err := transform.Train(t.Context(), k, train, 1e-4)
 		if err != nil || math.Abs(fit.Lambda-lambda) > 1e-12*lambda {
 			t.Fatalf("λ is %v, %v in two steps; error %v", fit.Lambda, lambda, err)
 		}
 		golden.MustMatch(t, name, cross(t, got, pool, pool), cross(t, want, pool, pool), 1e-7)
-		other, _, err := transform.Pool(k, train, 1e-4)
+		other, _, err := transform.Pool(t.Context(), k, train, 1e-4)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +171,7 @@ func TestSketchIsUnbiased(t *testing.T) {
 	const p, times = 16, 2500
 	_, pool := trainAndPool(t)
 	rows := pool.Slice(0, 6)
-	acs, _, err := transform.ACSGrad(base(t, "silu", "lin", 0), rows, 1, transform.Paper)
+	acs, _, err := transform.ACSGrad(t.Context(), base(t, "silu", "lin", 0), rows, 1, transform.Paper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +217,7 @@ func TestSketchIsUnbiased(t *testing.T) {
 // computed once: a plain network is slow.
 func embedded(t testing.TB, k kernel.Kernel[float64], rows matrix.Dense[float64]) kernel.FeatureMap[float64] {
 	e, f := kernel.Decompose(k)
-	parts, err := e.Embed(rows)
+	parts, err := e.Embed(t.Context(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +229,9 @@ type fixed struct {
 	parts []matrix.Dense[float64]
 }
 
-func (f fixed) Embed(matrix.Dense[float64]) ([]matrix.Dense[float64], error) { return f.parts, nil }
+func (f fixed) Embed(context.Context, matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
+	return f.parts, nil
+}
 
 // Paper, theorem "Variant of the Johnson-Lindenstrauss Lemma": with
 // p ≥ 8·log(n²/δ)/ε² a Gaussian sketch keeps all distances of n rows within ε,
@@ -238,7 +245,7 @@ func TestSketchKeepsDistances(t *testing.T) {
 	failures := 0
 	for i := range times {
 		s := must(transform.Sketch(k, p, transform.Seeded(1, "sketch", uint64(i)), transform.Paper))
-		e := must(kernel.CompareDistances[float64](s, k, rows))
+		e := must(kernel.CompareDistances[float64](t.Context(), s, k, rows))
 		if e.Max > epsilon {
 			failures++
 		}
@@ -268,7 +275,7 @@ func TestSketchByDefinition(t *testing.T) {
 	const p = 7
 	k := base(t, "relu", "grad", 0)
 	got := features[float64](t, must(transform.Sketch(k.(kernel.FeatureMap[float64]), p, transform.Seeded(3, "sketch"), transform.Paper)), train)
-	in, grad := goldenNet(t, "relu", 0).Block(train, 0)
+	in, grad := goldenNet(t, "relu", 0).Block(t.Context(), train, 0)
 	draws := transform.Seeded(3, "sketch")
 	want := matrix.New[float64](train.Rows, p)
 	project := func(x matrix.Dense[float64]) matrix.Dense[float64] {
@@ -277,7 +284,7 @@ func TestSketchByDefinition(t *testing.T) {
 			u.Data[i] = draws.NormFloat64() / math.Sqrt(p)
 		}
 		dst := matrix.New[float64](x.Rows, p)
-		linalg.Gemm(dst, 1, x, linalg.NoTrans, u, linalg.NoTrans, 0)
+		linalg.Gemm(nil, dst, 1, x, linalg.NoTrans, u, linalg.NoTrans, 0)
 		return dst
 	}
 	for l := range in {
@@ -301,11 +308,11 @@ func TestACSRandomFeaturesConverge(t *testing.T) {
 	train, pool := trainAndPool(t)
 	const sigma2, p = 0.5, 60000
 	k := base(t, "silu", "ll", 0).(kernel.FeatureMap[float64])
-	m, _, err := transform.ACSRandomFeatures(k, train, p, sigma2, transform.Seeded(1, "acs"), transform.Paper)
+	m, _, err := transform.ACSRandomFeatures(t.Context(), k, train, p, sigma2, transform.Seeded(1, "acs"), transform.Paper)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, _, err := transform.Train(k, train, sigma2)
+	after, _, err := transform.Train(t.Context(), k, train, sigma2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package transform_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"strings"
@@ -16,31 +17,31 @@ import (
 // fits lists the transformations that are fitted to rows.
 var fits = map[string]func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error{
 	"scale": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.Scale[float64](k, rows)
+		_, _, err := transform.Scale[float64](context.Background(), k, rows)
 		return err
 	},
 	"post": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.Posterior(k, rows, 1)
+		_, _, err := transform.Posterior(context.Background(), k, rows, 1)
 		return err
 	},
 	"train": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.Train(hidden{k}, rows, 1)
+		_, _, err := transform.Train(context.Background(), hidden{k}, rows, 1)
 		return err
 	},
 	"pool": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.Pool(k, rows, 1)
+		_, _, err := transform.Pool(context.Background(), k, rows, 1)
 		return err
 	},
 	"acs-grad": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.ACSGrad(k, rows, 1, transform.Paper)
+		_, _, err := transform.ACSGrad(context.Background(), k, rows, 1, transform.Paper)
 		return err
 	},
 	"acs-rf": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.ACSRandomFeatures(k, rows, 3, 1, transform.Seeded(1, "acs"), transform.Paper)
+		_, _, err := transform.ACSRandomFeatures(context.Background(), k, rows, 3, 1, transform.Seeded(1, "acs"), transform.Paper)
 		return err
 	},
 	"acs-rf-hyper": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.ACSRandomFeaturesHyper(k, rows, make([]float64, rows.Rows), 3, transform.Seeded(1, "acs"), transform.Paper)
+		_, _, err := transform.ACSRandomFeaturesHyper(context.Background(), k, rows, make([]float64, rows.Rows), 3, transform.Seeded(1, "acs"), transform.Paper)
 		return err
 	},
 }
@@ -79,8 +80,8 @@ func TestRowsThatCannotBeFitted(t *testing.T) {
 // Rows of the posterior of a linear kernel, whose numbers show only in its features.
 func TestRowsThatAreNotFinite(t *testing.T) {
 	k, train := kernel.NewLinear[float64](33), normalRows(40, 33)
-	post, _, err := transform.Posterior(k, train, 1)
-	grad, _, errGrad := transform.ACSGrad(k, train, 1, transform.Paper)
+	post, _, err := transform.Posterior(t.Context(), k, train, 1)
+	grad, _, errGrad := transform.ACSGrad(t.Context(), k, train, 1, transform.Paper)
 	if err != nil || errGrad != nil {
 		t.Fatal(err, errGrad)
 	}
@@ -90,7 +91,7 @@ func TestRowsThatAreNotFinite(t *testing.T) {
 				bad, dst := normalRows(kernel.BlockRows+9, 33), make([]float64, kernel.BlockRows+9)
 				bad.Set(kernel.BlockRows+5, column, value)
 				var row *kernel.RowError
-				if err := k.Diag(dst, bad); !errors.As(err, &row) || row.Row != kernel.BlockRows+5 || row.Column != column {
+				if err := k.Diag(t.Context(), dst, bad); !errors.As(err, &row) || row.Row != kernel.BlockRows+5 || row.Column != column {
 					t.Errorf("%s, %v in column %d: error %v", name, value, column, err)
 				}
 			}
@@ -138,15 +139,15 @@ func TestParametersOutOfRange(t *testing.T) {
 		}
 	}
 	for _, sigma2 := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		_, _, err := transform.Posterior(k, rows, sigma2)
+		_, _, err := transform.Posterior(t.Context(), k, rows, sigma2)
 		mustName("post", "σ²", sigma2, err)
-		_, _, err = transform.Train(k, rows, sigma2)
+		_, _, err = transform.Train(t.Context(), k, rows, sigma2)
 		mustName("train", "σ²", sigma2, err)
-		_, _, err = transform.Pool(k, rows, sigma2)
+		_, _, err = transform.Pool(t.Context(), k, rows, sigma2)
 		mustName("pool", "σ²", sigma2, err)
-		_, _, err = transform.ACSGrad(k, rows, sigma2, transform.Paper)
+		_, _, err = transform.ACSGrad(t.Context(), k, rows, sigma2, transform.Paper)
 		mustName("acs-grad", "σ²", sigma2, err)
-		_, _, err = transform.ACSRandomFeatures(k, rows, 3, sigma2, draws, transform.Paper)
+		_, _, err = transform.ACSRandomFeatures(t.Context(), k, rows, 3, sigma2, draws, transform.Paper)
 		mustName("acs-rf", "σ²", sigma2, err)
 		_, err = transform.ScaleBy[float64](k, sigma2)
 		mustName("scale", "factor", sigma2, err)
@@ -154,9 +155,9 @@ func TestParametersOutOfRange(t *testing.T) {
 	for _, p := range []int{0, -5} {
 		_, err := transform.Sketch(k, p, draws, transform.Paper)
 		mustName("sketch", "p", float64(p), err)
-		_, _, err = transform.ACSRandomFeatures(k, rows, p, 1, draws, transform.Paper)
+		_, _, err = transform.ACSRandomFeatures(t.Context(), k, rows, p, 1, draws, transform.Paper)
 		mustName("acs-rf", "p", float64(p), err)
-		_, _, err = transform.ACSRandomFeaturesHyper(k, rows, make([]float64, 8), p, draws, transform.Paper)
+		_, _, err = transform.ACSRandomFeaturesHyper(t.Context(), k, rows, make([]float64, 8), p, draws, transform.Paper)
 		mustName("acs-rf-hyper", "p", float64(p), err)
 	}
 	_, err := transform.Ensemble[float64]()
@@ -169,12 +170,12 @@ func TestMembersAndLabelsThatDoNotFit(t *testing.T) {
 		t.Errorf("members of different width: error %v", err)
 	}
 	k, rows, draws := kernel.NewLinear[float64](3), normalRows(8, 3), transform.Seeded(1, "draws")
-	if _, _, err := transform.ACSRandomFeaturesHyper(k, rows, make([]float64, 7), 3, draws, transform.Paper); err == nil || !strings.Contains(err.Error(), "7 labels for 8 training rows") {
+	if _, _, err := transform.ACSRandomFeaturesHyper(t.Context(), k, rows, make([]float64, 7), 3, draws, transform.Paper); err == nil || !strings.Contains(err.Error(), "7 labels for 8 training rows") {
 		t.Errorf("a label too few: error %v", err)
 	}
 	labels := make([]float64, 8)
 	labels[5] = math.Inf(-1)
-	if _, _, err := transform.ACSRandomFeaturesHyper(k, rows, labels, 3, draws, transform.Paper); err == nil || !strings.Contains(err.Error(), "label 5 is -Inf") {
+	if _, _, err := transform.ACSRandomFeaturesHyper(t.Context(), k, rows, labels, 3, draws, transform.Paper); err == nil || !strings.Contains(err.Error(), "label 5 is -Inf") {
 		t.Errorf("an infinite label: error %v", err)
 	}
 }
@@ -186,7 +187,7 @@ func TestRescueIsReported(t *testing.T) {
 	for i := range rows.Data {
 		rows.Data[i] *= 1e6
 	}
-	_, fit, err := transform.Posterior(hidden{kernel.NewLinear[float64](3)}, rows, 1e-9)
+	_, fit, err := transform.Posterior(t.Context(), hidden{kernel.NewLinear[float64](3)}, rows, 1e-9)
 	if err != nil {
 		t.Fatal(err)
 	}

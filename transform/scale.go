@@ -8,6 +8,7 @@ package transform
 // standardised labels is.
 
 import (
+	"context"
 	"math"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -17,13 +18,13 @@ import (
 // Scale returns λ²·k with the automatic λ, and λ. The result is a
 // kernel.FeatureMap if k is one. A kernel that is zero on all training rows is a
 // *DegenerateError.
-func Scale[T matrix.Float](k kernel.Kernel[T], train matrix.Dense[T]) (kernel.Kernel[T], float64, error) {
+func Scale[T matrix.Float](ctx context.Context, k kernel.Kernel[T], train matrix.Dense[T]) (kernel.Kernel[T], float64, error) {
 	const op = "scale"
 	if err := checkRows(op, train.Rows); err != nil {
 		return nil, 0, err
 	}
 	diag := make([]T, train.Rows)
-	if err := k.Diag(diag, train); err != nil {
+	if err := k.Diag(ctx, diag, train); err != nil {
 		return nil, 0, wrap(op, err)
 	}
 	sum := 0.0

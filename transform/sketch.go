@@ -12,6 +12,7 @@ package transform
 // sketched rows is their kernel. The product space is never entered.
 
 import (
+	"context"
 	"math"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -48,12 +49,12 @@ type sketch[T matrix.Float] struct {
 func (s *sketch[T]) Inputs() int { return s.embedding.Inputs() }
 func (s *sketch[T]) Dim() int    { return s.p }
 
-func (s *sketch[T]) Features(dst, rows matrix.Dense[T]) error {
-	parts, err := s.embedding.Embed(rows)
+func (s *sketch[T]) Features(ctx context.Context, dst, rows matrix.Dense[T]) error {
+	parts, err := s.embedding.Embed(ctx, rows)
 	if err != nil {
 		return err
 	}
-	return s.root.sketch(s, dst, parts, false, 0)
+	return s.root.sketch(ctx, s, dst, parts, false, 0)
 }
 
 // level is scratch for the factors of a product; products in products need one

@@ -1,6 +1,8 @@
 package transform
 
 import (
+	"context"
+
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -11,7 +13,7 @@ import (
 type node[T matrix.Float] interface {
 	// sketch writes the sketched features of the parts to dst, or adds them.
 	// depth counts the products around the node.
-	sketch(s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error
+	sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error
 }
 
 // child is a node and the number of parts that it reads; without a node the
@@ -24,8 +26,8 @@ type child[T matrix.Float] struct {
 // plain multiplies a part by a random matrix.
 type plain[T matrix.Float] struct{ matrix matrix.Dense[T] }
 
-func (n plain[T]) sketch(_ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, _ int) error {
-	linalg.GemmSplit(dst, 1, parts[0], linalg.NoTrans, n.matrix, linalg.NoTrans, keep[T](add), nil)
+func (n plain[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, _ int) error {
+	linalg.GemmSplit(linalg.TeamOf(ctx), dst, 1, parts[0], linalg.NoTrans, n.matrix, linalg.NoTrans, keep[T](add), nil)
 	return nil
 }
 
@@ -44,21 +46,21 @@ type expanded[T matrix.Float] struct {
 	features kernel.Scratch[T]
 }
 
-func (n *expanded[T]) sketch(_ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, _ int) error {
+func (n *expanded[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, _ int) error {
 	features := n.features.Matrix(dst.Rows, n.matrix.Rows)
-	if err := n.form.Features(features, parts); err != nil {
+	if err := n.form.Features(ctx, features, parts); err != nil {
 		return err
 	}
-	linalg.GemmSplit(dst, 1, features, linalg.NoTrans, n.matrix, linalg.NoTrans, keep[T](add), nil)
+	linalg.GemmSplit(linalg.TeamOf(ctx), dst, 1, features, linalg.NoTrans, n.matrix, linalg.NoTrans, keep[T](add), nil)
 	return nil
 }
 
 // sum adds up the sketches of its terms.
 type sum[T matrix.Float] struct{ terms []child[T] }
 
-func (n sum[T]) sketch(s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error {
+func (n sum[T]) sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error {
 	for _, c := range n.terms {
-		if err := c.node.sketch(s, dst, parts, add, depth); err != nil {
+		if err := c.node.sketch(ctx, s, dst, parts, add, depth); err != nil {
 			return err
 		}
 		parts, add = parts[c.parts:], true
@@ -72,7 +74,7 @@ type product[T matrix.Float] struct {
 	done    hadamard[T]
 }
 
-func (n *product[T]) sketch(s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error {
+func (n *product[T]) sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error {
 	last := n.last()
 	var left matrix.Dense[T]
 	for i, c := range n.factors[:last+1] {
@@ -81,18 +83,18 @@ func (n *product[T]) sketch(s *sketch[T], dst matrix.Dense[T], parts []matrix.De
 		switch {
 		case c.node == nil:
 		case last == 0:
-			return c.node.sketch(s, dst, own, add, depth)
+			return c.node.sketch(ctx, s, dst, own, add, depth)
 		case i == 0:
 			left = s.level(depth).left.Matrix(dst.Rows, dst.Cols)
-			if err := c.node.sketch(s, left, own, false, depth+1); err != nil {
+			if err := c.node.sketch(ctx, s, left, own, false, depth+1); err != nil {
 				return err
 			}
 		case i < last:
-			if err := n.multiply(s, left, left, c.node, own, false, depth); err != nil {
+			if err := n.multiply(ctx, s, left, left, c.node, own, false, depth); err != nil {
 				return err
 			}
 		default:
-			return n.multiply(s, dst, left, c.node, own, add, depth)
+			return n.multiply(ctx, s, dst, left, c.node, own, add, depth)
 		}
 	}
 	return nil
@@ -110,17 +112,17 @@ func (n *product[T]) last() int {
 // multiply writes the product of left and the sketch of a factor to dst, which
 // may be left, or adds it. The factor of a plain node is multiplied while its
 // numbers are still in the cache.
-func (n *product[T]) multiply(s *sketch[T], dst, left matrix.Dense[T], factor node[T], parts []matrix.Dense[T], add bool, depth int) error {
+func (n *product[T]) multiply(ctx context.Context, s *sketch[T], dst, left matrix.Dense[T], factor node[T], parts []matrix.Dense[T], add bool, depth int) error {
 	right := s.level(depth).right.Matrix(dst.Rows, dst.Cols)
 	n.done = hadamard[T]{simd.For[T](), dst, left, right, add}
 	if simple, ok := factor.(plain[T]); ok {
-		linalg.GemmSplit(right, 1, parts[0], linalg.NoTrans, simple.matrix, linalg.NoTrans, 0, &n.done)
+		linalg.GemmSplit(linalg.TeamOf(ctx), right, 1, parts[0], linalg.NoTrans, simple.matrix, linalg.NoTrans, 0, &n.done)
 		return nil
 	}
-	if err := factor.sketch(s, right, parts, false, depth+1); err != nil {
+	if err := factor.sketch(ctx, s, right, parts, false, depth+1); err != nil {
 		return err
 	}
-	linalg.Run(dst.Rows, &n.done)
+	linalg.TeamOf(ctx).Run(dst.Rows, &n.done)
 	return nil
 }
 

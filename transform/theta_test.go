@@ -19,8 +19,8 @@ func theta(t *testing.T, posterior *featurePosterior, fit Fit, normals string) m
 	for i := range one.Rows {
 		one.Set(i, i, 1)
 	}
-	posterior.inverse.Mul(root, posterior.factor/fit.Lambda, one)
-	linalg.Gemm(theta, 1, root, linalg.NoTrans, draws, linalg.NoTrans, 0)
+	posterior.inverse.Mul(nil, root, posterior.factor/fit.Lambda, one)
+	linalg.Gemm(nil, theta, 1, root, linalg.NoTrans, draws, linalg.NoTrans, 0)
 	return theta
 }
 
@@ -28,7 +28,7 @@ func TestGoldenTheta(t *testing.T) {
 	train := golden.Matrix(t, "sketch/grad_features_train.npy")
 	m := kernel.NewLinear[float64](train.Cols)
 	for text, sigma := range map[string]float64{"0.001": 0.001, "0.1": 0.1} {
-		posterior, fit, err := newFeaturePosterior("test", m, train, sigma*sigma, normalising)
+		posterior, fit, err := newFeaturePosterior(t.Context(), "test", m, train, sigma*sigma, normalising)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,12 +40,12 @@ func TestGoldenTheta(t *testing.T) {
 		}
 		golden.MustMatch(t, "published", got, golden.Matrix(t, folder+"acs_rf_theta_ref.npy"), 1e-7)
 	}
-	posterior, fit, err := newFeaturePosterior("test", m, train, 1, normalising)
+	posterior, fit, err := newFeaturePosterior(t.Context(), "test", m, train, 1, normalising)
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden.MustMatch(t, "hyper", theta(t, posterior, fit, "acs/hyper/E.npy"), golden.Matrix(t, "acs/hyper/theta.npy"), 1e-10)
-	noise, err := expectedNoise(posterior, train, golden.Vector(t, "y_train.npy"))
+	noise, err := expectedNoise(t.Context(), posterior, train, golden.Vector(t, "y_train.npy"))
 	if err != nil {
 		t.Fatal(err)
 	}

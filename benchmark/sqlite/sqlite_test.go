@@ -39,7 +39,7 @@ func open(t testing.TB, path string) *Store {
 // do does the runs in a file and returns the outcome of each round.
 func do(t testing.TB, path string, runs []benchmark.Run, jobs int) []string {
 	t.Helper()
-	return storetest.Do(t, open(t, path), runs, jobs)
+	return storetest.Do(t.Context(), t, open(t, path), runs, jobs)
 }
 
 // outcomes are those in a file.

@@ -86,11 +86,11 @@ func Join(t testing.TB, s benchmark.Store) (leave func() error) {
 }
 
 // Do does the runs and returns the outcome of each round.
-func Do(t testing.TB, s benchmark.Store, runs []benchmark.Run, jobs int) []string {
+func Do(ctx context.Context, t testing.TB, s benchmark.Store, runs []benchmark.Run, jobs int) []string {
 	t.Helper()
 	Join(t, s)
 	b := benchmark.Bench{Store: s, Settings: Settings(), Load: Waves, Jobs: jobs}
-	if summary, err := b.Run(context.Background(), runs); err != nil || summary.Done != len(runs) {
+	if summary, err := b.Run(ctx, runs); err != nil || summary.Done != len(runs) {
 		t.Fatalf("%+v of %d runs: %v", summary, len(runs), err)
 	}
 	return Outcomes(t, s)
@@ -427,7 +427,7 @@ func testResume(t *testing.T, open Opener) {
 	}
 	must(t, leave())
 	before := Outcomes(t, open(t))
-	after := Do(t, open(t), runs, 2)
+	after := Do(t.Context(), t, open(t), runs, 2)
 	if len(before) == 0 || len(after) != 4*len(runs) {
 		t.Fatalf("%d rounds, then %d", len(before), len(after))
 	}

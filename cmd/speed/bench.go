@@ -37,17 +37,16 @@ const (
 const budget = 120 * time.Millisecond
 
 // best returns the shortest time of body in seconds, on the given threads.
-func best(threads int, body func()) float64 { return bestAfter(threads, func() {}, body) }
+func best(threads int, body func(*linalg.Team)) float64 { return bestAfter(threads, func() {}, body) }
 
 // bestAfter is best for a body that writes over its input: prepare restores it,
 // off the clock.
-func bestAfter(threads int, prepare, body func()) float64 {
-	linalg.SetThreads(threads)
-	defer linalg.SetThreads(0)
+func bestAfter(threads int, prepare func(), body func(*linalg.Team)) float64 {
+	team := linalg.NewTeam(threads)
 	timed := func() float64 {
 		prepare()
 		begin := time.Now()
-		body()
+		body(team)
 		return time.Since(begin).Seconds()
 	}
 	shortest, rounds := timed(), 1
@@ -61,12 +60,12 @@ func bestAfter(threads int, prepare, body func()) float64 {
 }
 
 // rate reports work of the given amount (flops or bytes) as a share of a limit.
-func (b *bench) rate(op, shape, resource string, threads int, work float64, body func()) {
+func (b *bench) rate(op, shape, resource string, threads int, work float64, body func(*linalg.Team)) {
 	b.rateAfter(op, shape, resource, threads, work, func() {}, body)
 }
 
 // rateAfter is rate for a body whose input prepare restores, off the clock.
-func (b *bench) rateAfter(op, shape, resource string, threads int, work float64, prepare, body func()) {
+func (b *bench) rateAfter(op, shape, resource string, threads int, work float64, prepare func(), body func(*linalg.Team)) {
 	speed := work / bestAfter(threads, prepare, body) / 1e9
 	unit := "GFLOP/s"
 	if resource == memory || resource == cache {
@@ -77,7 +76,7 @@ func (b *bench) rateAfter(op, shape, resource string, threads int, work float64,
 
 // seconds reports work of the given amount by its time, and as a share of a
 // limit.
-func (b *bench) seconds(op, shape, resource string, threads int, work float64, body func()) {
+func (b *bench) seconds(op, shape, resource string, threads int, work float64, body func(*linalg.Team)) {
 	time := best(threads, body)
 	b.report(op, shape, resource, threads, time, "s", work/time/1e9)
 }
@@ -89,9 +88,11 @@ func (b *bench) report(op, shape, resource string, threads int, value float64, u
 	b.note = ""
 }
 
+func allThreads() int { return (*linalg.Team)(nil).Threads() }
+
 // threadCounts is one thread and all threads.
 func threadCounts() []int {
-	if all := linalg.Threads(); all > 1 {
+	if all := allThreads(); all > 1 {
 		return []int{1, all}
 	}
 	return []int{1}
@@ -128,7 +129,7 @@ func fmaCeiling[T matrix.Float](threads int) float64 {
 	const rounds = 100_000
 	flops := simd.For[T]().FMALoop(1) * rounds * threads
 	job := fmaJob[T]{rounds}
-	return float64(flops) / best(threads, func() { linalg.Run(threads, job) }) / 1e9
+	return float64(flops) / best(threads, func(team *linalg.Team) { team.Run(threads, job) }) / 1e9
 }
 
 // readJob reads pieces of an array, each several times over, as four rows at
@@ -159,7 +160,7 @@ func readCeiling(threads int, data []float32, piece, passes int) float64 {
 	for _, fourRows := range []bool{false, true} {
 		job := &readJob{data: data, piece: piece, passes: passes, fourRows: fourRows,
 			query: make([]float32, 4096), sums: make([]float32, len(data)/4096)}
-		seconds := best(threads, func() { linalg.Run(len(data)/piece, job) })
+		seconds := best(threads, func(team *linalg.Team) { team.Run(len(data)/piece, job) })
 		fastest = max(fastest, float64(4*len(data)*passes)/seconds/1e9)
 	}
 	return fastest

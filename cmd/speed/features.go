@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -47,8 +48,8 @@ func gradSketch(b *bench, taps *network.Taps[float32]) {
 	must(err)
 	pool := random[float32](poolRows, poolInputs)
 	features := matrix.New[float32](poolRows, sketched)
-	b.seconds(fmt.Sprintf("grad>sketch(%d)", sketched), size(features), fma32, linalg.Threads(),
-		poolRows*(forward+backward+sketch), func() { must(k.Features(features, pool)) })
+	b.seconds(fmt.Sprintf("grad>sketch(%d)", sketched), size(features), fma32, allThreads(),
+		poolRows*(forward+backward+sketch), func(*linalg.Team) { must(k.Features(context.Background(), features, pool)) })
 }
 
 // lastLayerTrain counts the forward products, which are in float32 and so count
@@ -59,16 +60,16 @@ func lastLayerTrain(b *bench, taps *network.Taps[float32]) {
 	k := kernel.Widen(ll)
 	train, pool := random[float64](trainRows, poolInputs), random[float64](poolRows, poolInputs)
 	features := matrix.New[float64](poolRows, k.Dim())
-	b.seconds("ll>train", size(features), fma64, linalg.Threads(),
-		(trainRows+poolRows)*forward/2+posteriorWork(k.Dim()), func() { trainAndApply(features, k, train, pool) })
+	b.seconds("ll>train", size(features), fma64, allThreads(),
+		(trainRows+poolRows)*forward/2+posteriorWork(k.Dim()), func(*linalg.Team) { trainAndApply(features, k, train, pool) })
 }
 
 func featuresTrain(b *bench) {
 	train, pool := random[float64](trainRows, sketched), random[float64](poolRows, sketched)
 	features := matrix.New[float64](poolRows, sketched)
 	k := kernel.NewLinear[float64](sketched)
-	b.seconds("features>train", size(features), fma64, linalg.Threads(),
-		posteriorWork(sketched), func() { trainAndApply(features, k, train, pool) })
+	b.seconds("features>train", size(features), fma64, allThreads(),
+		posteriorWork(sketched), func(*linalg.Team) { trainAndApply(features, k, train, pool) })
 }
 
 // posteriorWork counts half of the product ΦᵀΦ of the training features, which
@@ -80,9 +81,9 @@ func posteriorWork(dim int) float64 {
 }
 
 func trainAndApply(features matrix.Dense[float64], k kernel.Kernel[float64], train, pool matrix.Dense[float64]) {
-	after, _, err := transform.Train(k, train, noise)
+	after, _, err := transform.Train(context.Background(), k, train, noise)
 	must(err)
-	must(after.(kernel.FeatureMap[float64]).Features(features, pool))
+	must(after.(kernel.FeatureMap[float64]).Features(context.Background(), features, pool))
 }
 
 func size[T matrix.Float](m matrix.Dense[T]) string { return fmt.Sprintf("%dx%d", m.Rows, m.Cols) }

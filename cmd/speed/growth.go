@@ -148,7 +148,7 @@ func decaying[T matrix.Float](rows, cols int, seed uint64) matrix.Dense[T] {
 	for i := range base.Data {
 		base.Data[i] = T(r.NormFloat64() / (1 + float64(i%cols)/8))
 	}
-	linalg.Run((rows+drawn-1)/drawn, &combineJob[T]{base: base, to: m})
+	(*linalg.Team)(nil).Run((rows+drawn-1)/drawn, &combineJob[T]{base: base, to: m})
 	return m
 }
 

@@ -43,8 +43,8 @@ func gemm[T matrix.Float](b *bench, op string, m, k, n int, opA, opB linalg.Op, 
 	if op == "dgemm" {
 		resource = fma64
 	}
-	b.rate(op, fmt.Sprintf("%dx%dx%d", m, k, n), resource, threads, 2*float64(m*k*n), func() {
-		linalg.Gemm(c, 1, x, opA, y, opB, 0)
+	b.rate(op, fmt.Sprintf("%dx%dx%d", m, k, n), resource, threads, 2*float64(m*k*n), func(team *linalg.Team) {
+		linalg.Gemm(team, c, 1, x, opA, y, opB, 0)
 	})
 }
 
@@ -52,8 +52,8 @@ func gemm[T matrix.Float](b *bench, op string, m, k, n int, opA, opB linalg.Op, 
 // of multiply-adds, which it may exceed.
 func splitGemm(b *bench, m, k, n int) {
 	x, y, c := random[float32](m, k), random[float32](k, n), matrix.New[float32](m, n)
-	b.rate("sgemm-split", fmt.Sprintf("%dx%dx%d", m, k, n), fma32, linalg.Threads(), 2*float64(m*k*n), func() {
-		linalg.GemmSplit(c, 1, x, linalg.NoTrans, y, linalg.NoTrans, 0, nil)
+	b.rate("sgemm-split", fmt.Sprintf("%dx%dx%d", m, k, n), fma32, allThreads(), 2*float64(m*k*n), func(team *linalg.Team) {
+		linalg.GemmSplit(team, c, 1, x, linalg.NoTrans, y, linalg.NoTrans, 0, nil)
 	})
 }
 
@@ -64,8 +64,8 @@ func streams(b *bench) {
 	query, out := random[float32](1, cols).Row(0), make([]float32, rows)
 	shape, bytes := fmt.Sprintf("%dx%d", rows, cols), float64(4*rows*cols)
 	for _, threads := range threadCounts() {
-		b.rate("gemv", shape, memory, threads, bytes, func() { linalg.MulVec(out, pool, query) })
-		b.rate("sqdist", shape, memory, threads, bytes, func() { linalg.SqDistTo(out, pool, query) })
+		b.rate("gemv", shape, memory, threads, bytes, func(team *linalg.Team) { linalg.MulVec(team, out, pool, query) })
+		b.rate("sqdist", shape, memory, threads, bytes, func(team *linalg.Team) { linalg.SqDistTo(team, out, pool, query) })
 	}
 }
 
@@ -84,22 +84,22 @@ func cholesky(b *bench, n, threads int) {
 	a := positive(n)
 	work := matrix.New[float64](n, n)
 	b.rateAfter("cholesky", square(n), fma64, threads, cube(n)/3,
-		func() { matrix.Copy(work, a) }, func() { must(linalg.Cholesky(work)) })
+		func() { matrix.Copy(work, a) }, func(team *linalg.Team) { must(linalg.Cholesky(team, work)) })
 }
 
 func triangularInverse(b *bench, n, threads int) {
 	a := positive(n)
-	must(linalg.Cholesky(a))
+	must(linalg.Cholesky(nil, a))
 	work := matrix.New[float64](n, n)
 	b.rateAfter("triinv", square(n), fma64, threads, cube(n)/3,
-		func() { matrix.Copy(work, a) }, func() { must(linalg.InvertLower(work)) })
+		func() { matrix.Copy(work, a) }, func(team *linalg.Team) { must(linalg.InvertLower(team, work)) })
 }
 
 func eigen(b *bench, n, threads int) {
 	a := positive(n)
 	values, vectors := make([]float64, n), matrix.New[float64](n, n)
 	b.seconds("eigen", square(n), fma64, threads, 4*cube(n)/3,
-		func() { must(linalg.SymEigen(values, vectors, a)) })
+		func(team *linalg.Team) { must(linalg.SymEigen(team, values, vectors, a)) })
 }
 
 func square(n int) string { return fmt.Sprintf("%dx%d", n, n) }
@@ -108,7 +108,7 @@ func cube(n int) float64  { return float64(n) * float64(n) * float64(n) }
 // positive returns a positive definite matrix.
 func positive(n int) matrix.Dense[float64] {
 	x, a := random[float64](n, n), matrix.New[float64](n, n)
-	linalg.Syrk(a, 1/float64(n), x, linalg.NoTrans, 0)
+	linalg.Syrk(nil, a, 1/float64(n), x, linalg.NoTrans, 0)
 	for i := range n {
 		a.Set(i, i, a.At(i, i)+1)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -122,7 +121,7 @@ func selectOnce[T matrix.Float](m selection.Method[T], p selection.Problem[T]) m
 }
 
 func (b *bench) printSelection(r measured, note string) {
-	b.print(line{Section: b.section, Op: r.op, Shape: r.shape, Threads: linalg.Threads(),
+	b.print(line{Section: b.section, Op: r.op, Shape: r.shape, Threads: allThreads(),
 		Value: r.seconds, Unit: "s", Percent: 100 * r.Computed, Note: note})
 }
 
@@ -131,7 +130,7 @@ func (b *bench) printSelection(r measured, note string) {
 // the machine.
 func (b *bench) overLimit(r measured) string {
 	at := func(work float64, resource string) float64 {
-		return work / 1e9 / b.ceilings[ceiling{resource, linalg.Threads()}]
+		return work / 1e9 / b.ceilings[ceiling{resource, allThreads()}]
 	}
 	reads, cached, flops := at(r.Work.Bytes, memory), at(r.Work.Cached, cache), at(r.Work.Flops, r.fma)
 	return fmt.Sprintf("%.1fx of reads %.2g s + cache %.2g s + flops %.2g s at the limits",
@@ -159,8 +158,8 @@ func trainedFeatures() (pool, train matrix.Dense[float32]) {
 	must(err)
 	rows, _ := friedman(poolRows, 2)
 	pool, train = matrix.New[float32](poolRows, sketched), matrix.New[float32](labelledRows, sketched)
-	must(k.Features(pool, rows))
-	must(k.Features(train, x))
+	must(k.Features(context.Background(), pool, rows))
+	must(k.Features(context.Background(), train, x))
 	return pool, train
 }
 

@@ -19,13 +19,13 @@ import (
 // of m is read; the strict upper triangle is zero afterwards. If a pivot is not
 // positive, or not finite, it returns a *PivotError with the pivot, and m is
 // left half done.
-func Cholesky[T matrix.Float](m matrix.Dense[T]) error {
+func Cholesky[T matrix.Float](team *Team, m matrix.Dense[T]) error {
 	const op = "linalg.Cholesky"
 	mustBeSquare(op, m)
-	if p := factor(m); p.failed {
+	if p := factor(team, m); p.failed {
 		return p.err(op)
 	}
-	clearUpper(m)
+	clearUpper(team, m)
 	return nil
 }
 
@@ -47,7 +47,7 @@ const maxRescues = 15
 // and tries again, then twice as much on top of that and so on, 15 times at
 // most. A matrix that is indefinite even then, or that holds NaN or infinity, is
 // a *PivotError with the last pivot.
-func CholeskyRescue[T matrix.Float](dst, a matrix.Dense[T]) (Rescue, error) {
+func CholeskyRescue[T matrix.Float](team *Team, dst, a matrix.Dense[T]) (Rescue, error) {
 	const op = "linalg.CholeskyRescue"
 	mustBeSquare(op, a)
 	dst.MustBeValid(op + ", destination")
@@ -55,10 +55,10 @@ func CholeskyRescue[T matrix.Float](dst, a matrix.Dense[T]) (Rescue, error) {
 	var done Rescue
 	eps := 1e-5*trace(a)/float64(max(a.Rows, 1)) + 1e-30
 	for {
-		copyLower(dst, a, T(done.Jitter))
-		p := factor(dst)
+		copyLower(team, dst, a, T(done.Jitter))
+		p := factor(team, dst)
 		if !p.failed {
-			clearUpper(dst)
+			clearUpper(team, dst)
 			return done, nil
 		}
 		if done.Tries == maxRescues || !isFinite(p.value) {
@@ -86,19 +86,19 @@ const factorBase = 48
 
 // factor overwrites the lower triangle of m with L, and parts of the upper one
 // with anything.
-func factor[T matrix.Float](m matrix.Dense[T]) pivot {
+func factor[T matrix.Float](team *Team, m matrix.Dense[T]) pivot {
 	n := m.Rows
 	if n <= factorBase {
 		return factorSmall(m)
 	}
 	h := half(n)
 	m11, m21, m22 := m.Block(0, h, 0, h), m.Block(h, n, 0, h), m.Block(h, n, h, n)
-	if p := factor(m11); p.failed {
+	if p := factor(team, m11); p.failed {
 		return p
 	}
-	solve(m21, Right, m11, Trans)
-	multiply(m22, -1, m21, NoTrans, m21, Trans, 1, lowerOnly, nil)
-	p := factor(m22)
+	solve(team, m21, Right, m11, Trans)
+	multiply(team, m22, -1, m21, NoTrans, m21, Trans, 1, lowerOnly, nil)
+	p := factor(team, m22)
 	p.index += h
 	return p
 }

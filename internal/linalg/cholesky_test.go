@@ -73,7 +73,7 @@ func testCholesky[T matrix.Float](t *testing.T) {
 		what := fmt.Sprintf("n = %d", n)
 		m := a
 		m.Data = append([]T(nil), a.Data...)
-		if err := Cholesky(m); err != nil {
+		if err := Cholesky(nil, m); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		requireFactor(t, what, m, a, 0)
@@ -87,7 +87,7 @@ func TestCholeskyNearlySingular(t *testing.T) {
 	for _, n := range []int{2, 30, 100, 200} {
 		a := symmetric[float64](r, n, func(i int) float64 { return math.Pow(10, -10*float64(i)/float64(n)) })
 		m := a.Clone()
-		if err := Cholesky(m); err != nil {
+		if err := Cholesky(nil, m); err != nil {
 			t.Fatalf("n = %d: %v", n, err)
 		}
 		requireFactor(t, fmt.Sprintf("n = %d", n), m, a, 0)
@@ -105,7 +105,7 @@ func TestCholeskyReportsPivot(t *testing.T) {
 				}
 				return 1
 			})
-			err := Cholesky(a)
+			err := Cholesky(nil, a)
 			var pivot *PivotError
 			if !errors.As(err, &pivot) || pivot.Index != bad || math.Abs(pivot.Value+0.5) > 1e-9 {
 				t.Fatalf("n = %d, pivot %d of -0.5: error %v", n, bad, err)
@@ -123,12 +123,12 @@ func TestCholeskyNotFinite(t *testing.T) {
 				a := symmetric[float64](r, n, one)
 				a.Set(i, r.IntN(i+1), bad)
 				dst := matrix.New[float64](n, n)
-				rescue, err := CholeskyRescue(dst, a)
+				rescue, err := CholeskyRescue(nil, dst, a)
 				var pivot *PivotError
 				if !errors.As(err, &pivot) || pivot.Index != i || rescue != (Rescue{}) {
 					t.Fatalf("n = %d, %v in row %d: %+v, error %v", n, bad, i, rescue, err)
 				}
-				if err := Cholesky(a); !errors.As(err, &pivot) || pivot.Index != i {
+				if err := Cholesky(nil, a); !errors.As(err, &pivot) || pivot.Index != i {
 					t.Fatalf("n = %d, %v in row %d: error %v", n, bad, i, err)
 				}
 			}
@@ -139,7 +139,7 @@ func TestCholeskyNotFinite(t *testing.T) {
 func TestCholeskyRescueGolden(t *testing.T) {
 	a, want := golden.Matrix(t, "cholesky/indefinite.npy"), golden.Matrix(t, "cholesky/indefinite_L.npy")
 	l := matrix.New[float64](a.Rows, a.Cols)
-	rescue, err := CholeskyRescue(l, a)
+	rescue, err := CholeskyRescue(nil, l, a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func testCholeskyRescue[T matrix.Float](t *testing.T) {
 			}
 			l := strided[T](r, n, n)
 			padding := paddingOf(l)
-			rescue, err := CholeskyRescue(l, a)
+			rescue, err := CholeskyRescue(nil, l, a)
 			if err != nil || rescue.Tries != tries {
 				t.Fatalf("n = %d, element %v: %+v, %v; want %d tries", n, bad, rescue, err, tries)
 			}
@@ -196,7 +196,7 @@ func clearLower[T matrix.Float](a matrix.Dense[T]) {
 func TestCholeskyRescueFails(t *testing.T) {
 	a := matrix.FromRows([][]float64{{1, 0, 0}, {0, -3, 0}, {0, 0, 2.5}})
 	dst := matrix.New[float64](3, 3)
-	rescue, err := CholeskyRescue(dst, a)
+	rescue, err := CholeskyRescue(nil, dst, a)
 	var pivot *PivotError
 	if !errors.As(err, &pivot) || rescue.Tries != maxRescues || pivot.Index != 1 || pivot.Value != -3+rescue.Jitter {
 		t.Fatalf("%+v, error %v", rescue, err)
@@ -206,15 +206,15 @@ func TestCholeskyRescueFails(t *testing.T) {
 func TestCholeskyRescueSemidefinite(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 6))
 	g, a := strided[float64](r, 150, 20), matrix.New[float64](150, 150)
-	Syrk(a, 1, g, NoTrans, 0)
+	Syrk(nil, a, 1, g, NoTrans, 0)
 	l := matrix.New[float64](150, 150)
-	rescue, err := CholeskyRescue(l, a)
+	rescue, err := CholeskyRescue(nil, l, a)
 	if err != nil || rescue.Tries != 1 {
 		t.Fatalf("rank 20 of 150: %+v, %v", rescue, err)
 	}
 	requireFactor(t, "rank 20 of 150", l, a, rescue.Jitter)
 	zero := matrix.New[float64](4, 4)
-	if rescue, err = CholeskyRescue(l.Block(0, 4, 0, 4), zero); err != nil || rescue != (Rescue{1e-30, 1}) {
+	if rescue, err = CholeskyRescue(nil, l.Block(0, 4, 0, 4), zero); err != nil || rescue != (Rescue{1e-30, 1}) {
 		t.Fatalf("zero matrix: %+v, %v", rescue, err)
 	}
 }
@@ -224,7 +224,7 @@ func TestCholeskySameBits(t *testing.T) {
 	a := randomSPD(r, 500)
 	requireAnyThreads(t, "Cholesky", func() []float64 {
 		m := a.Clone()
-		if err := Cholesky(m); err != nil {
+		if err := Cholesky(nil, m); err != nil {
 			t.Fatal(err)
 		}
 		return m.Data
@@ -237,16 +237,16 @@ func TestCholeskyAllocatesNothing(t *testing.T) {
 	m := a.Clone()
 	requireNoAllocs(t, "Cholesky", func() {
 		matrix.Copy(m, a)
-		_ = Cholesky(m)
+		_ = Cholesky(nil, m)
 	})
 	a.Set(3, 3, 0)
-	requireNoAllocs(t, "CholeskyRescue", func() { _, _ = CholeskyRescue(m, a) })
+	requireNoAllocs(t, "CholeskyRescue", func() { _, _ = CholeskyRescue(nil, m, a) })
 }
 
 func TestCholeskyShapes(t *testing.T) {
 	a := matrix.New[float64](4, 5)
 	square := matrix.Shape{Rows: 4, Cols: 4}
-	requireShapeError(t, a.Shape(), square, func() { _ = Cholesky(a) })
-	requireShapeError(t, a.Shape(), square, func() { _, _ = CholeskyRescue(a, a) })
-	requireShapeError(t, a.Shape(), square, func() { _, _ = CholeskyRescue(a, a.Block(0, 4, 0, 4)) })
+	requireShapeError(t, a.Shape(), square, func() { _ = Cholesky(nil, a) })
+	requireShapeError(t, a.Shape(), square, func() { _, _ = CholeskyRescue(nil, a, a) })
+	requireShapeError(t, a.Shape(), square, func() { _, _ = CholeskyRescue(nil, a, a.Block(0, 4, 0, 4)) })
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // MulVecT writes the product aᵀ·x to dst.
-func MulVecT[T matrix.Float](dst []T, a matrix.Dense[T], x []T) {
+func MulVecT[T matrix.Float](team *Team, dst []T, a matrix.Dense[T], x []T) {
 	const op = "linalg.MulVecT"
 	a.MustBeValid(op)
 	matrix.MustMatch(op+", destination", matrix.Shape{Rows: len(dst), Cols: 1}, matrix.Shape{Rows: a.Cols, Cols: 1})
@@ -24,7 +24,7 @@ func MulVecT[T matrix.Float](dst []T, a matrix.Dense[T], x []T) {
 	j := list.get()
 	j.a, j.x = a, x
 	j.sums = scratchMatrix(j.sums, ceilDiv(a.Rows, rowPiece), a.Cols)
-	Run(j.sums.Rows, j)
+	team.Run(j.sums.Rows, j)
 	addRows(dst, j.sums)
 	j.a, j.x = matrix.Dense[T]{}, nil
 	list.put(j)
@@ -32,7 +32,7 @@ func MulVecT[T matrix.Float](dst []T, a matrix.Dense[T], x []T) {
 
 // ColumnMeans writes the mean of each column to dst. The sums are in float64
 // whatever the type of the elements. Without rows the means are NaN.
-func ColumnMeans[T matrix.Float](dst []float64, a matrix.Dense[T]) {
+func ColumnMeans[T matrix.Float](team *Team, dst []float64, a matrix.Dense[T]) {
 	const op = "linalg.ColumnMeans"
 	a.MustBeValid(op)
 	matrix.MustMatch(op+", destination", matrix.Shape{Rows: len(dst), Cols: 1}, matrix.Shape{Rows: a.Cols, Cols: 1})
@@ -40,7 +40,7 @@ func ColumnMeans[T matrix.Float](dst []float64, a matrix.Dense[T]) {
 	j := list.get()
 	j.a = a
 	j.sums = scratchMatrix(j.sums, ceilDiv(a.Rows, rowPiece), a.Cols)
-	Run(j.sums.Rows, j)
+	team.Run(j.sums.Rows, j)
 	addRows(dst, j.sums)
 	for i := range dst {
 		dst[i] /= float64(a.Rows)

@@ -18,12 +18,12 @@ import (
 // SqDistMatrix writes to dst the squared Euclidean distances of the rows of x
 // and the rows of y. If x and y are the same view, dst is exactly symmetric and
 // its diagonal is zero.
-func SqDistMatrix[T matrix.Float](dst, x, y matrix.Dense[T]) {
+func SqDistMatrix[T matrix.Float](team *Team, dst, x, y matrix.Dense[T]) {
 	const op = "linalg.SqDistMatrix"
 	dst.MustBeValid(op + ", destination")
 	mustPair(op, x, y)
 	matrix.MustMatch(op+", destination", dst.Shape(), matrix.Shape{Rows: x.Rows, Cols: y.Rows})
-	p := newPairs(SqDistances, x, y)
+	p := newPairs(team, SqDistances, x, y)
 	p.fill(dst, 0, 0)
 	p.release()
 }
@@ -49,9 +49,9 @@ const (
 // hold. It calls visit from the caller's goroutine with the block that begins at
 // the given row and column, in row-major order. visit may write to the block,
 // which is valid until it returns, and may use this package.
-func PairwiseBlocks[T matrix.Float](what Pairwise, x, y matrix.Dense[T], visit func(row, col int, block matrix.Dense[T])) {
+func PairwiseBlocks[T matrix.Float](team *Team, what Pairwise, x, y matrix.Dense[T], visit func(row, col int, block matrix.Dense[T])) {
 	mustPair("linalg.PairwiseBlocks", x, y)
-	p := newPairs(what, x, y)
+	p := newPairs(team, what, x, y)
 	p.block = grow(p.block, min(pairRows, x.Rows)*min(pairCols, y.Rows))
 	for r := 0; r < x.Rows; r += pairRows {
 		for c := 0; c < y.Rows; c += pairCols {
@@ -73,6 +73,7 @@ func mustPair[T matrix.Float](op string, x, y matrix.Dense[T]) {
 
 // pairs computes blocks of a matrix of all pairs.
 type pairs[T matrix.Float] struct {
+	team *Team
 	set  *simd.Set[T]
 	what Pairwise
 	x, y matrix.Dense[T]
@@ -88,16 +89,16 @@ type pairs[T matrix.Float] struct {
 }
 
 // newPairs returns a job for the rows of x and y; give it back with release.
-func newPairs[T matrix.Float](what Pairwise, x, y matrix.Dense[T]) *pairs[T] {
+func newPairs[T matrix.Float](team *Team, what Pairwise, x, y matrix.Dense[T]) *pairs[T] {
 	p := listOf[pairs[T]](&pairJobs).get()
-	p.set, p.what, p.x, p.y = simd.For[T](), what, x, y
+	p.team, p.set, p.what, p.x, p.y = team, simd.For[T](), what, x, y
 	p.same = unsafe.SliceData(x.Data) == unsafe.SliceData(y.Data) && x.Shape() == y.Shape() && x.Stride == y.Stride
 	if what == InnerProducts {
 		return p
 	}
 	p.normX, p.normY, p.ones = grow(p.normX, x.Rows), grow(p.normY, y.Rows), grow(p.ones, y.Rows)
-	RowNorms(p.normX, x)
-	RowNorms(p.normY, y)
+	RowNorms(team, p.normX, x)
+	RowNorms(team, p.normY, y)
 	for i := range p.ones {
 		p.ones[i] = 1
 	}
@@ -105,6 +106,7 @@ func newPairs[T matrix.Float](what Pairwise, x, y matrix.Dense[T]) *pairs[T] {
 }
 
 func (p *pairs[T]) release() {
+	p.team = nil
 	p.x, p.y, p.dst = matrix.Dense[T]{}, matrix.Dense[T]{}, matrix.Dense[T]{}
 	listOf[pairs[T]](&pairJobs).put(p)
 }
@@ -113,11 +115,11 @@ func (p *pairs[T]) release() {
 func (p *pairs[T]) fill(dst matrix.Dense[T], row, col int) {
 	x, y := p.x.Slice(row, row+dst.Rows), p.y.Slice(col, col+dst.Cols)
 	if p.what == InnerProducts {
-		multiply(dst, 1, x, NoTrans, y, Trans, 0, full, nil)
+		multiply(p.team, dst, 1, x, NoTrans, y, Trans, 0, full, nil)
 		return
 	}
 	p.dst, p.row, p.col = dst, row, col
-	multiply(dst, -2, x, NoTrans, y, Trans, 0, full, p)
+	multiply(p.team, dst, -2, x, NoTrans, y, Trans, 0, full, p)
 }
 
 // Finish turns products −2·x·y into distances. The norms are added up first, so

@@ -36,7 +36,7 @@ func testSqDistMatrix[T matrix.Float](t *testing.T) {
 		y := strided[T](r, r.IntN(limit), x.Cols)
 		dst := strided[T](r, x.Rows, y.Rows)
 		padding := paddingOf(dst)
-		SqDistMatrix(dst, x, y)
+		SqDistMatrix(nil, dst, x, y)
 		requirePadding(t, "distances", padding, dst)
 		requirePairs(t, SqDistances, dst, x, y)
 	}
@@ -69,7 +69,7 @@ func TestSqDistMatrixSelf(t *testing.T) {
 		x.Row(i)[0] += 1e-6
 	}
 	d := matrix.New[float32](150, 150)
-	SqDistMatrix(d, x, x)
+	SqDistMatrix(nil, d, x, x)
 	requirePairs(t, SqDistances, d, x, x)
 	for i := range 150 {
 		for k := range i + 1 {
@@ -85,7 +85,7 @@ func TestSqDistMatrixKeepsNaN(t *testing.T) {
 	x, y := strided[float64](r, 5, 3), strided[float64](r, 4, 3)
 	x.Set(2, 1, math.NaN())
 	d := matrix.New[float64](5, 4)
-	SqDistMatrix(d, x, y)
+	SqDistMatrix(nil, d, x, y)
 	for i := range 5 {
 		if math.IsNaN(d.At(i, 0)) != (i == 2) {
 			t.Fatalf("row %d: %v", i, d.Row(i))
@@ -100,7 +100,7 @@ func TestPairwiseBlocks(t *testing.T) {
 		for _, s := range shapes {
 			x, y := strided[float64](r, s[0], 5), strided[float64](r, s[1], 5)
 			all, seen := matrix.New[float64](s[0], s[1]), matrix.New[float64](s[0], s[1])
-			PairwiseBlocks(what, x, y, func(row, col int, block matrix.Dense[float64]) {
+			PairwiseBlocks(nil, what, x, y, func(row, col int, block matrix.Dense[float64]) {
 				matrix.Copy(all.Block(row, row+block.Rows, col, col+block.Cols), block)
 				for i := range block.Rows {
 					for k := range seen.Row(row + i)[col : col+block.Cols] {
@@ -124,8 +124,8 @@ func TestPairwiseBlocksAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(24, 5))
 	x := strided[float32](r, pairCols+70, 7)
 	whole := matrix.New[float32](x.Rows, x.Rows)
-	SqDistMatrix(whole, x, x)
-	PairwiseBlocks(SqDistances, x, x, func(row, col int, block matrix.Dense[float32]) {
+	SqDistMatrix(nil, whole, x, x)
+	PairwiseBlocks(nil, SqDistances, x, x, func(row, col int, block matrix.Dense[float32]) {
 		for i := range block.Rows {
 			requireSameBits(t, "block", whole.Row(row + i)[col:col+block.Cols], block.Row(i))
 		}
@@ -142,7 +142,7 @@ func testColumnMeans[T matrix.Float](t *testing.T) {
 	for _, rows := range []int{1, 2, 100, rowPiece, rowPiece + 1, 3*rowPiece - 1} {
 		for _, cols := range []int{0, 1, 3, 40} {
 			a, got := strided[T](r, rows, cols), make([]float64, cols)
-			ColumnMeans(got, a)
+			ColumnMeans(nil, got, a)
 			for k := range cols {
 				sum := 0.0
 				for i := range rows {
@@ -155,7 +155,7 @@ func testColumnMeans[T matrix.Float](t *testing.T) {
 		}
 	}
 	none := []float64{1}
-	if ColumnMeans(none, matrix.New[T](0, 1)); !math.IsNaN(none[0]) {
+	if ColumnMeans(nil, none, matrix.New[T](0, 1)); !math.IsNaN(none[0]) {
 		t.Fatalf("mean of nothing: %v", none)
 	}
 }
@@ -172,7 +172,7 @@ func testMulVecT[T matrix.Float](t *testing.T) {
 		for i := range x {
 			x[i] = T(r.NormFloat64())
 		}
-		MulVecT(got, a, x)
+		MulVecT(nil, got, a, x)
 		for k := range got {
 			sum, size := 0.0, 0.0
 			for i := range x {
@@ -192,24 +192,24 @@ func TestDistancesSameBits(t *testing.T) {
 	x, y := strided[float64](r, 3*rowPiece+5, 40), strided[float64](r, 300, 40)
 	requireAnyThreads(t, "SqDistMatrix", func() []float64 {
 		d := matrix.New[float64](x.Rows, y.Rows)
-		SqDistMatrix(d, x, y)
+		SqDistMatrix(nil, d, x, y)
 		return d.Data
 	})
 	requireAnyThreads(t, "PairwiseBlocks", func() []float64 {
 		var sums []float64
-		PairwiseBlocks(InnerProducts, y, x, func(row, col int, block matrix.Dense[float64]) {
+		PairwiseBlocks(nil, InnerProducts, y, x, func(row, col int, block matrix.Dense[float64]) {
 			sums = append(sums, block.Clone().Data...)
 		})
 		return sums
 	})
 	requireAnyThreads(t, "ColumnMeans", func() []float64 {
 		means := make([]float64, 40)
-		ColumnMeans(means, x)
+		ColumnMeans(nil, means, x)
 		return means
 	})
 	requireAnyThreads(t, "MulVecT", func() []float64 {
 		sums := make([]float64, 40)
-		MulVecT(sums, x, x.Data[:x.Rows])
+		MulVecT(nil, sums, x, x.Data[:x.Rows])
 		return sums
 	})
 }
@@ -218,22 +218,22 @@ func TestDistancesAllocateNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(24, 9))
 	x, y := strided[float32](r, 2*rowPiece, 20), strided[float32](r, 60, 20)
 	d, means, sums, vec := matrix.New[float32](x.Rows, 60), make([]float64, 20), make([]float32, 20), make([]float32, x.Rows)
-	requireNoAllocs(t, "SqDistMatrix", func() { SqDistMatrix(d, x, y) })
-	requireNoAllocs(t, "ColumnMeans", func() { ColumnMeans(means, x) })
-	requireNoAllocs(t, "MulVecT", func() { MulVecT(sums, x, vec) })
+	requireNoAllocs(t, "SqDistMatrix", func() { SqDistMatrix(nil, d, x, y) })
+	requireNoAllocs(t, "ColumnMeans", func() { ColumnMeans(nil, means, x) })
+	requireNoAllocs(t, "MulVecT", func() { MulVecT(nil, sums, x, vec) })
 	visit := func(int, int, matrix.Dense[float32]) {}
-	requireNoAllocs(t, "PairwiseBlocks", func() { PairwiseBlocks(SqDistances, x, y, visit) })
+	requireNoAllocs(t, "PairwiseBlocks", func() { PairwiseBlocks(nil, SqDistances, x, y, visit) })
 }
 
 func TestDistanceShapes(t *testing.T) {
 	x, y, d := matrix.New[float64](4, 3), matrix.New[float64](5, 2), matrix.New[float64](4, 5)
-	requireShapeError(t, y.Shape(), x.Shape(), func() { SqDistMatrix(d, x, y) })
-	requireShapeError(t, d.Shape(), matrix.Shape{Rows: 4, Cols: 4}, func() { SqDistMatrix(d, x, x) })
-	requireShapeError(t, y.Shape(), x.Shape(), func() { PairwiseBlocks(InnerProducts, x, y, nil) })
+	requireShapeError(t, y.Shape(), x.Shape(), func() { SqDistMatrix(nil, d, x, y) })
+	requireShapeError(t, d.Shape(), matrix.Shape{Rows: 4, Cols: 4}, func() { SqDistMatrix(nil, d, x, x) })
+	requireShapeError(t, y.Shape(), x.Shape(), func() { PairwiseBlocks(nil, InnerProducts, x, y, nil) })
 	two, three, four := matrix.Shape{Rows: 2, Cols: 1}, matrix.Shape{Rows: 3, Cols: 1}, matrix.Shape{Rows: 4, Cols: 1}
-	requireShapeError(t, two, three, func() { ColumnMeans(make([]float64, 2), x) })
-	requireShapeError(t, two, three, func() { MulVecT(make([]float64, 2), x, make([]float64, 4)) })
-	requireShapeError(t, two, four, func() { MulVecT(make([]float64, 3), x, make([]float64, 2)) })
+	requireShapeError(t, two, three, func() { ColumnMeans(nil, make([]float64, 2), x) })
+	requireShapeError(t, two, three, func() { MulVecT(nil, make([]float64, 2), x, make([]float64, 4)) })
+	requireShapeError(t, two, four, func() { MulVecT(nil, make([]float64, 3), x, make([]float64, 2)) })
 }
 
 func BenchmarkSqDistMatrix(b *testing.B) {
@@ -243,10 +243,9 @@ func BenchmarkSqDistMatrix(b *testing.B) {
 		d := matrix.New[float32](4096, 512)
 		for _, threads := range []int{1, 2} {
 			b.Run(fmt.Sprintf("4096x%dx512/threads=%d", cols, threads), func(b *testing.B) {
-				SetThreads(threads)
-				defer SetThreads(0)
+				team := NewTeam(threads)
 				for b.Loop() {
-					SqDistMatrix(d, x, y)
+					SqDistMatrix(team, d, x, y)
 				}
 			})
 		}

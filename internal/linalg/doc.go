@@ -8,7 +8,7 @@
 // matrix.LayoutError, before anything is written. Numerics that can fail return
 // an error that carries the number.
 //
-// Threads. All work runs on one pool for the process (pool.go). No result
+// Threads. The team that comes first does the work (pool.go). No result
 // depends on the number of threads: work is cut along rows and columns of the
 // result, never along a sum, or along a sum in blocks of fixed size that are
 // added up in their order.

@@ -47,7 +47,7 @@ func (e *ConvergenceError) Error() string {
 // An element that is not finite is a *NotFiniteError. The iteration converges
 // unless the arithmetic is broken; if not, the error is a *ConvergenceError. In
 // both cases the destinations are unchanged.
-func SymEigen[T matrix.Float](values []T, vectors, a matrix.Dense[T]) error {
+func SymEigen[T matrix.Float](team *Team, values []T, vectors, a matrix.Dense[T]) error {
 	const op = "linalg.SymEigen"
 	mustBeSquare(op, a)
 	vectors.MustBeValid(op + ", vectors")
@@ -59,7 +59,8 @@ func SymEigen[T matrix.Float](values []T, vectors, a matrix.Dense[T]) error {
 	}
 	list := listOf[eigenJob[T]](&eigenJobs)
 	j := list.get()
-	defer list.put(j)
+	j.team = team
+	defer j.release(list)
 	_, exponent := math.Frexp(largest)
 	j.load(a, exponent)
 	j.reduce()
@@ -70,6 +71,18 @@ func SymEigen[T matrix.Float](values []T, vectors, a matrix.Dense[T]) error {
 	j.unload(values, vectors, exponent)
 	return nil
 }
+
+// release gives the job back, unless its scratch is too large to keep: the time
+// of a large decomposition is far beyond that of its memory.
+func (j *eigenJob[T]) release(list *freeList[eigenJob[T]]) {
+	j.team = nil
+	if j.n <= keptOrder {
+		list.put(j)
+	}
+}
+
+// keptOrder is the largest order of a matrix whose scratch is kept.
+const keptOrder = 512
 
 // largestLower returns the largest magnitude in the lower triangle.
 func largestLower[T matrix.Float](op string, a matrix.Dense[T]) (float64, error) {
@@ -87,8 +100,9 @@ func largestLower[T matrix.Float](op string, a matrix.Dense[T]) (float64, error)
 
 // eigenJob is one decomposition.
 type eigenJob[T matrix.Float] struct {
-	set *simd.Set[T]
-	n   int
+	team *Team
+	set  *simd.Set[T]
+	n    int
 
 	m       matrix.Dense[T] // A, then the reflectors: row k holds vector k from column k+1 on
 	z       matrix.Dense[T] // Qᵀ, then the eigenvectors

@@ -187,7 +187,7 @@ func (j *eigenJob[T]) turn(x, y int, c, s float64) {
 // flush applies the rotations that have been collected.
 func (j *eigenJob[T]) flush() {
 	j.task = rotateTask
-	Run(ceilDiv(j.n, stripCols), j)
+	j.team.Run(ceilDiv(j.n, stripCols), j)
 	j.turns = j.turns[:0]
 }
 

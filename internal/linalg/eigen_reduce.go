@@ -101,7 +101,7 @@ func vanishing[T matrix.Float]() float64 {
 func (j *eigenJob[T]) multiplyRest(k0, k int, v []T) {
 	j.vector, j.task = v, multiplyTask
 	if parts := ceilDiv(len(v), productPiece); len(v) >= smallProduct {
-		Run(parts, j)
+		j.team.Run(parts, j)
 	} else {
 		for part := range parts {
 			j.Do(part, 0)
@@ -144,7 +144,7 @@ func (j *eigenJob[T]) updateRest(k0, k1 int) {
 		copy(j.stack.Row(2*count+i), v)
 	}
 	m := j.m.Block(k1, j.n, k1, j.n)
-	multiply(m, -1, j.stack.Slice(0, 2*count), Trans, j.stack.Slice(count, 3*count), NoTrans, 1, lowerOnly, nil)
+	multiply(j.team, m, -1, j.stack.Slice(0, 2*count), Trans, j.stack.Slice(count, 3*count), NoTrans, 1, lowerOnly, nil)
 	MirrorLower(m)
 }
 
@@ -183,9 +183,9 @@ func (j *eigenJob[T]) applyBlock(k0, k1 int) {
 	}
 	t := j.blockFactor(v, j.tau[k0:k1])
 	z := j.z.Block(k0+1, j.n, k0+1, j.n)
-	multiply(tv, 1, t, Trans, v, NoTrans, 0, full, nil)
-	multiply(zv, 1, z, NoTrans, v, Trans, 0, full, nil)
-	multiply(z, -1, zv, NoTrans, tv, NoTrans, 1, full, nil)
+	multiply(j.team, tv, 1, t, Trans, v, NoTrans, 0, full, nil)
+	multiply(j.team, zv, 1, z, NoTrans, v, Trans, 0, full, nil)
+	multiply(j.team, z, -1, zv, NoTrans, tv, NoTrans, 1, full, nil)
 }
 
 // blockFactor returns the T of a block of reflections, column by column:
@@ -195,7 +195,7 @@ func (j *eigenJob[T]) blockFactor(v matrix.Dense[T], tau []T) matrix.Dense[T] {
 	n := v.Rows
 	j.t, j.gram = grow(j.t, n*n), grow(j.gram, n*n)
 	t, gram := matrix.View(n, n, j.t), matrix.View(n, n, j.gram)
-	multiply(gram, 1, v, NoTrans, v, Trans, 0, lowerOnly, nil)
+	multiply(j.team, gram, 1, v, NoTrans, v, Trans, 0, lowerOnly, nil)
 	for i := range n {
 		clear(t.Row(i))
 		products := gram.Row(i)[:i]

@@ -13,17 +13,16 @@ import (
 // benchFactor times work of the given number of operations, each time on a
 // fresh copy of from, and reports the share of the arithmetic peak of the same
 // moment that the best run reached.
-func benchFactor(b *testing.B, name string, threads int, flops float64, from matrix.Dense[float64], work func(m matrix.Dense[float64])) {
+func benchFactor(b *testing.B, name string, threads int, flops float64, from matrix.Dense[float64], work func(team *Team, m matrix.Dense[float64])) {
 	b.Run(fmt.Sprintf("%s/n=%d/threads=%d", name, from.Rows, threads), func(b *testing.B) {
-		SetThreads(threads)
-		defer SetThreads(0)
+		team := NewTeam(threads)
 		m := from.Clone()
 		best, peak := time.Hour, 0.0
 		for b.Loop() {
 			matrix.Copy(m, from)
 			peak = max(peak, fmaPeak())
 			start := time.Now()
-			work(m)
+			work(team, m)
 			best = min(best, time.Since(start))
 		}
 		rate := flops / best.Seconds() / 1e9
@@ -42,7 +41,7 @@ func fmaPeak() float64 {
 
 func randomSPD(r *rand.Rand, n int) matrix.Dense[float64] {
 	g, a := strided[float64](r, n, n), matrix.New[float64](n, n)
-	Syrk(a, 1/float64(max(n, 1)), g, NoTrans, 0)
+	Syrk(nil, a, 1/float64(max(n, 1)), g, NoTrans, 0)
 	for i := range n {
 		a.Set(i, i, a.At(i, i)+1)
 	}
@@ -54,7 +53,7 @@ func BenchmarkUpper(b *testing.B) {
 		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
 		u, c := NewUpper(lowerOf(a, NoTrans), Trans), matrix.New[float64](n, n)
 		for _, threads := range []int{1, 2} {
-			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a, func(m matrix.Dense[float64]) { u.Mul(c, 1, m) })
+			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a, func(team *Team, m matrix.Dense[float64]) { u.Mul(team, c, 1, m) })
 		}
 	}
 }
@@ -64,7 +63,7 @@ func BenchmarkSyrk(b *testing.B) {
 		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
 		c := matrix.New[float64](n, n)
 		for _, threads := range []int{1, 2} {
-			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a, func(m matrix.Dense[float64]) { Syrk(c, 1, m, Trans, 0) })
+			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n), a, func(team *Team, m matrix.Dense[float64]) { Syrk(team, c, 1, m, Trans, 0) })
 		}
 	}
 }
@@ -73,8 +72,8 @@ func BenchmarkCholesky(b *testing.B) {
 	for _, n := range []int{64, 128, 512, 2048} {
 		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
 		for _, threads := range []int{1, 2} {
-			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n)/3, a, func(m matrix.Dense[float64]) {
-				if err := Cholesky(m); err != nil {
+			benchFactor(b, "float64", threads, float64(n)*float64(n)*float64(n)/3, a, func(team *Team, m matrix.Dense[float64]) {
+				if err := Cholesky(team, m); err != nil {
 					b.Fatal(err)
 				}
 			})
@@ -86,8 +85,8 @@ func BenchmarkInvertLower(b *testing.B) {
 	const n = 1024
 	l := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
 	for _, threads := range []int{1, 2} {
-		benchFactor(b, "float64", threads, n*n*n/3, l, func(m matrix.Dense[float64]) {
-			if err := InvertLower(m); err != nil {
+		benchFactor(b, "float64", threads, n*n*n/3, l, func(team *Team, m matrix.Dense[float64]) {
+			if err := InvertLower(team, m); err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -101,8 +100,8 @@ func BenchmarkSolveLower(b *testing.B) {
 	for _, side := range []Side{Left, Right} {
 		for _, op := range []Op{NoTrans, Trans} {
 			for _, threads := range []int{1, 2} {
-				benchFactor(b, fmt.Sprintf("right=%v/trans=%v", side, op), threads, n*n*n, rhs, func(m matrix.Dense[float64]) {
-					if err := SolveLower(m, side, l, op); err != nil {
+				benchFactor(b, fmt.Sprintf("right=%v/trans=%v", side, op), threads, n*n*n, rhs, func(team *Team, m matrix.Dense[float64]) {
+					if err := SolveLower(team, m, side, l, op); err != nil {
 						b.Fatal(err)
 					}
 				})
@@ -116,8 +115,8 @@ func BenchmarkSymEigen(b *testing.B) {
 		a := randomSPD(rand.New(rand.NewPCG(1, 2)), n)
 		values := make([]float64, n)
 		for _, threads := range []int{1, 2} {
-			benchFactor(b, "float64", threads, 9*float64(n)*float64(n)*float64(n), a, func(m matrix.Dense[float64]) {
-				if err := SymEigen(values, m, m); err != nil {
+			benchFactor(b, "float64", threads, 9*float64(n)*float64(n)*float64(n), a, func(team *Team, m matrix.Dense[float64]) {
+				if err := SymEigen(team, values, m, m); err != nil {
 					b.Fatal(err)
 				}
 			})

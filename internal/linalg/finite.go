@@ -10,13 +10,13 @@ import (
 
 // FirstNotFinite returns where the first number of m is that is NaN or infinite,
 // row by row; found is false if there is none.
-func FirstNotFinite[T matrix.Float](m matrix.Dense[T]) (row, col int, found bool) {
+func FirstNotFinite[T matrix.Float](team *Team, m matrix.Dense[T]) (row, col int, found bool) {
 	m.MustBeValid("linalg.FirstNotFinite")
 	list := listOf[finiteJob[T]](&finiteJobs)
 	j := list.get()
 	j.m = m
 	j.first.Store(math.MaxInt64)
-	Run(ceilDiv(m.Rows, finitePiece), j)
+	team.Run(ceilDiv(m.Rows, finitePiece), j)
 	j.m = matrix.Dense[T]{}
 	at := j.first.Load()
 	list.put(j)

@@ -27,8 +27,8 @@ func (op Op) shape(rows, cols int) matrix.Shape {
 
 // Gemm writes alpha·op(a)·op(b) + beta·dst to dst. With beta = 0, dst is not
 // read. dst must not overlap a or b.
-func Gemm[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T) {
-	GemmThen(dst, alpha, a, opA, b, opB, beta, nil)
+func Gemm[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T) {
+	GemmThen(team, dst, alpha, a, opA, b, opB, beta, nil)
 }
 
 // Epilogue is work on the elements of a product as soon as they are final and
@@ -41,9 +41,9 @@ type Epilogue interface {
 }
 
 // GemmThen is Gemm followed by an epilogue, which may be nil.
-func GemmThen[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
+func GemmThen[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
 	mustMultiply(dst, a, opA, b, opB)
-	multiply(dst, alpha, a, opA, b, opB, beta, full, then)
+	multiply(team, dst, alpha, a, opA, b, opB, beta, full, then)
 }
 
 // mustMultiply panics unless dst can hold op(a)·op(b).
@@ -60,12 +60,12 @@ func mustMultiply[T matrix.Float](dst, a matrix.Dense[T], opA Op, b matrix.Dense
 
 // Syrk writes alpha·op(a)·op(a)ᵀ + beta·dst to the symmetric dst, at half the
 // cost of Gemm. Only the lower triangle of dst is read; both are written.
-func Syrk[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], op Op, beta T) {
+func Syrk[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], op Op, beta T) {
 	dst.MustBeValid("linalg.Syrk, destination")
 	a.MustBeValid("linalg.Syrk, operand")
 	n := op.shape(a.Rows, a.Cols).Rows
 	matrix.MustMatch("linalg.Syrk, destination", dst.Shape(), matrix.Shape{Rows: n, Cols: n})
-	multiply(dst, alpha, a, op, a, !op, beta, lowerOnly, nil)
+	multiply(team, dst, alpha, a, op, a, !op, beta, lowerOnly, nil)
 	MirrorLower(dst)
 }
 
@@ -86,7 +86,7 @@ const (
 // packs for itself: a panel that another core has just written is slow to read,
 // and nobody waits for anybody. The left operand is read where it is, element
 // by element, so either form of it will do.
-func multiply[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, shape triangle, then Epilogue) {
+func multiply[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, shape triangle, then Epilogue) {
 	if dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
@@ -94,8 +94,8 @@ func multiply[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], o
 	g := list.get()
 	g.set, g.dst, g.a, g.b, g.opA, g.opB = simd.For[T](), dst, a, b, opA, opB
 	g.alpha, g.beta, g.shape, g.then = alpha, beta, shape, then
-	g.plan()
-	Run(g.rowParts*g.colParts, g)
+	g.plan(team.Threads())
+	team.Run(g.rowParts*g.colParts, g)
 	g.release()
 	list.put(g)
 }
@@ -138,7 +138,7 @@ const (
 	smallWork = 1 << 19
 )
 
-func (g *gemmJob[T]) plan() {
+func (g *gemmJob[T]) plan(threads int) {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
 	g.inner = g.opA.shape(g.a.Rows, g.a.Cols).Cols
@@ -153,7 +153,7 @@ func (g *gemmJob[T]) plan() {
 	// Rows whose addresses differ by a multiple of 4 KiB fall into the same
 	// few lines of the first-level cache.
 	g.copyLeft = g.a.Stride*size%4096 == 0
-	g.cut(Threads())
+	g.cut(threads)
 	for i := range g.scratch {
 		g.scratch[i].holds = -1
 	}

@@ -12,18 +12,18 @@ import (
 // bound. Whether they are depends on the right operand alone. So a row of a product
 // with a plain left operand does not depend on the rows around it, and no element on
 // the threads.
-func GemmSplit[T matrix.Float](dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
+func GemmSplit[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
 	set, right := simd.For[T](), opB.shape(b.Rows, b.Cols)
 	if !set.Splits() || right.Rows < leastInner || right.Cols < leastCols || dst.Rows == 0 {
-		GemmThen(dst, alpha, a, opA, b, opB, beta, then)
+		GemmThen(team, dst, alpha, a, opA, b, opB, beta, then)
 		return
 	}
 	mustMultiply(dst, a, opA, b, opB)
 	list := listOf[splitJob[T]](&splitJobs)
 	s := list.get()
 	s.set, s.dst, s.a, s.b, s.opA, s.opB, s.alpha, s.beta, s.then = set, dst, a, b, opA, opB, alpha, beta, then
-	s.plan(Threads())
-	Run(s.rowParts*s.colParts+s.lastParts, s)
+	s.plan(team.Threads())
+	team.Run(s.rowParts*s.colParts+s.lastParts, s)
 	s.release()
 	list.put(s)
 }

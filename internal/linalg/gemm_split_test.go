@@ -48,7 +48,7 @@ func testGemmSplit(t *testing.T, r *rand.Rand, shape [3]int, opA, opB Op) {
 		c.Set(m/2, n/2, float32(math.NaN())) // must not be read
 	}
 	seen := newWitness(c)
-	GemmSplit(c, alpha, a, opA, b, opB, beta, seen)
+	GemmSplit(nil, c, alpha, a, opA, b, opB, beta, seen)
 	what := fmt.Sprintf("%v, %v %v, alpha %v, beta %v", shape, opA, opB, alpha, beta)
 	seen.check(t, what)
 	bound := 1e-6 * (1 + math.Sqrt(float64(k)))
@@ -76,7 +76,7 @@ func TestGemmSplitSameBitsForAnyThreads(t *testing.T) {
 		b := strided[float32](r, opB.shape(k, n).Rows, opB.shape(k, n).Cols)
 		requireAnyThreads(t, fmt.Sprintf("GemmSplit %v %v", opA, opB), func() []float32 {
 			c := matrix.New[float32](m, n)
-			GemmSplit(c, 0.3, a, opA, b, opB, 0.7, nil)
+			GemmSplit(nil, c, 0.3, a, opA, b, opB, 0.7, nil)
 			return c.Data
 		})
 	}
@@ -87,10 +87,10 @@ func TestGemmSplitRowsAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	a, b := strided[float32](r, 90, 129), strided[float32](r, 129, 170)
 	all, some := matrix.New[float32](90, 170), matrix.New[float32](90, 170)
-	GemmSplit(all, 1, a, NoTrans, b, NoTrans, 0, nil)
+	GemmSplit(nil, all, 1, a, NoTrans, b, NoTrans, 0, nil)
 	for from := 0; from < a.Rows; {
 		to := min(from+1+r.IntN(40), a.Rows)
-		GemmSplit(some.Slice(from, to), 1, a.Slice(from, to), NoTrans, b, NoTrans, 0, nil)
+		GemmSplit(nil, some.Slice(from, to), 1, a.Slice(from, to), NoTrans, b, NoTrans, 0, nil)
 		from = to
 	}
 	requireSameBits(t, "some rows", all.Data, some.Data)
@@ -103,7 +103,7 @@ func TestGemmSplitSteadyStateAllocatesNothing(t *testing.T) {
 		a := strided[float32](r, opA.shape(129, 101).Rows, opA.shape(129, 101).Cols)
 		b := strided[float32](r, opB.shape(101, 164).Rows, opB.shape(101, 164).Cols)
 		c := matrix.New[float32](129, 164)
-		multiply := func() { GemmSplit(c, 1, a, opA, b, opB, 0, nil) }
+		multiply := func() { GemmSplit(nil, c, 1, a, opA, b, opB, 0, nil) }
 		multiply()
 		multiply()
 		if n := testing.AllocsPerRun(100, multiply); n != 0 {
@@ -126,9 +126,9 @@ func TestGemmSplitAtOnce(t *testing.T) {
 	for i := range n {
 		a[i], b[i] = strided[float32](r, 40+i, 97+i), strided[float32](r, 97+i, 130+7*i)
 		want[i], got[i] = matrix.New[float32](40+i, 130+7*i), matrix.New[float32](40+i, 130+7*i)
-		GemmSplit(want[i], 1, a[i], NoTrans, b[i], NoTrans, 0, nil)
+		GemmSplit(nil, want[i], 1, a[i], NoTrans, b[i], NoTrans, 0, nil)
 	}
-	multiply := func(i int) { GemmSplit(got[i], 1, a[i], NoTrans, b[i], NoTrans, 0, nil) }
+	multiply := func(i int) { GemmSplit(nil, got[i], 1, a[i], NoTrans, b[i], NoTrans, 0, nil) }
 	var group sync.WaitGroup
 	for i := range n / 2 {
 		group.Go(func() {
@@ -137,7 +137,7 @@ func TestGemmSplitAtOnce(t *testing.T) {
 			}
 		})
 	}
-	Run(n/2, manyProducts(func(part int) { multiply(n/2 + part) }))
+	everyone.Run(n/2, manyProducts(func(part int) { multiply(n/2 + part) }))
 	group.Wait()
 	for i := range n {
 		requireSameBits(t, fmt.Sprintf("product %d", i), want[i].Data, got[i].Data)

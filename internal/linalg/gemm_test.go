@@ -70,7 +70,7 @@ func testGemm[T matrix.Float](t *testing.T, tol float64) {
 		if beta == 0 && m*n > 0 {
 			c.Set(m/2, n/2, T(math.NaN())) // must not be read
 		}
-		Gemm(c, alpha, a, opA, b, opB, beta)
+		Gemm(nil, c, alpha, a, opA, b, opB, beta)
 		scale := 1 + math.Sqrt(float64(k))
 		for i := range m {
 			for j := range n {
@@ -106,7 +106,7 @@ func TestGemmBadStride(t *testing.T) {
 		a := full.Block(0, 100, 3, 103)
 		b, c := strided[float32](r, 100, 70), strided[float32](r, 100, 70)
 		want := plainGemm(c, 1, a, op, b, NoTrans, 0)
-		Gemm(c, 1, a, op, b, NoTrans, 0)
+		Gemm(nil, c, 1, a, op, b, NoTrans, 0)
 		for i := range c.Rows {
 			for j := range c.Cols {
 				if math.Abs(float64(c.At(i, j))-want.At(i, j)) > 1e-4 {
@@ -125,7 +125,7 @@ func TestSyrk(t *testing.T) {
 			c := strided[float64](r, n, n)
 			MirrorLower(c)
 			want := plainGemm(c, 0.5, a, op, a, !op, 2)
-			Syrk(c, 0.5, a, op, 2)
+			Syrk(nil, c, 0.5, a, op, 2)
 			for i := range n {
 				for j := range n {
 					if math.Abs(c.At(i, j)-want.At(i, j)) > 1e-12 {
@@ -155,13 +155,13 @@ func testSameBitsForAnyThreads[T matrix.Float](t *testing.T) {
 			b := strided[T](r, right.Rows, right.Cols)
 			requireAnyThreads(t, fmt.Sprintf("Gemm %v %v", opA, opB), func() []T {
 				c := matrix.New[T](m, n)
-				Gemm(c, 1, a, opA, b, opB, 0)
+				Gemm(nil, c, 1, a, opA, b, opB, 0)
 				return c.Data
 			})
 		}
 		requireAnyThreads(t, fmt.Sprintf("Syrk %v", opA), func() []T {
 			c := matrix.New[T](m, m)
-			Syrk(c, 1, a, opA, 0)
+			Syrk(nil, c, 1, a, opA, 0)
 			return c.Data
 		})
 	}
@@ -201,7 +201,7 @@ func requireSameBits[T matrix.Float](t *testing.T, what string, want, got []T) {
 func TestGemmSteadyStateAllocatesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	a, b, c := strided[float32](r, 256, 100), strided[float32](r, 100, 64), strided[float32](r, 256, 64)
-	multiply := func() { Gemm(c, 1, a, NoTrans, b, NoTrans, 0) }
+	multiply := func() { Gemm(nil, c, 1, a, NoTrans, b, NoTrans, 0) }
 	multiply()
 	if n := testing.AllocsPerRun(100, multiply); n != 0 {
 		t.Fatalf("%v allocations per product", n)
@@ -216,7 +216,7 @@ func TestGemmShapes(t *testing.T) {
 			t.Fatalf("recovered %#v", err)
 		}
 	}()
-	Gemm(matrix.New[float32](2, 5), 1, a, NoTrans, b, NoTrans, 0)
+	Gemm(nil, matrix.New[float32](2, 5), 1, a, NoTrans, b, NoTrans, 0)
 }
 
 // witness is an epilogue that writes down what it sees of a product.
@@ -255,7 +255,7 @@ func TestEpilogueSeesEachElementOnce(t *testing.T) {
 	for _, k := range []int{0, 5, 1500} {
 		a, b, c := strided[float64](r, 90, k), strided[float64](r, k, 70), strided[float64](r, 90, 70)
 		seen := newWitness(c)
-		GemmThen(c, 1, a, NoTrans, b, NoTrans, 0, seen)
+		GemmThen(nil, c, 1, a, NoTrans, b, NoTrans, 0, seen)
 		seen.check(t, fmt.Sprintf("k = %d", k))
 	}
 }

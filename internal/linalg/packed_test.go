@@ -25,7 +25,7 @@ func testPacked[T matrix.Float](t *testing.T) {
 					a, b := strided[T](r, rows, inner), strided[T](r, shape.Rows, shape.Cols)
 					got, want := strided[T](r, rows, cols), matrix.New[T](rows, cols)
 					Pack(b, op).Mul(got, -2, a)
-					Gemm(want, -2, a, NoTrans, b, op, 0)
+					Gemm(nil, want, -2, a, NoTrans, b, op, 0)
 					requireSameBits(t, fmt.Sprintf("%d rows, %d products, %d columns", rows, inner, cols), want.Data, got.Clone().Data)
 				}
 			}

@@ -16,42 +16,66 @@ type Job interface {
 	Do(part, slot int)
 }
 
+// Team is threads that work together: the goroutine that calls Run, and workers
+// that wait for its jobs. Teams do not know of one another, so those of several
+// callers share the processors as goroutines do. The nil team is one that all of
+// the process share, with as many threads as GOMAXPROCS.
+//
+// The workers of a team end some time after the last reference to it is gone.
+type Team struct {
+	limit   int // most threads; 0 means as many as GOMAXPROCS
+	workers *pool
+}
+
+// everyone is the nil team.
+var everyone = NewTeam(0)
+
+// NewTeam returns a team of at most n threads, but never more than GOMAXPROCS; 0
+// means as many as that. Workers start when the first job needs them.
+func NewTeam(n int) *Team {
+	p := &pool{wake: make(chan struct{}, maxThreads), quit: make(chan struct{})}
+	t := &Team{limit: max(n, 0), workers: p}
+	runtime.AddCleanup(t, func(quit chan struct{}) { close(quit) }, p.quit)
+	return t
+}
+
+// Threads returns the most threads that a Run uses.
+func (t *Team) Threads() int {
+	n := min(runtime.GOMAXPROCS(0), maxThreads)
+	if t != nil && t.limit > 0 {
+		n = min(n, t.limit)
+	}
+	return n
+}
+
 // Run does all parts of a job and returns when the last is done. Each thread
 // begins with its own share of the parts, a range of them that is the same in
 // every Run, so that what it wrote to its cache in one job is there for the
 // next; when it has done them it helps the others. So parts may be of unequal
 // size.
 //
-// If the pool is busy with another Run, in this goroutine or in another one,
+// If the team is busy with another Run, in this goroutine or in another one,
 // the parts run here, one after the other: nesting never blocks, and callers
 // that are parallel already do not fight over threads.
 //
 // If Do panics, no further parts begin, and Run panics once the parts that have
 // begun are done: with the same value if it happened in the calling goroutine,
 // and with a *WorkerPanic otherwise. If several parts panic, the first counts.
-// Whoever recovers may go on to use the pool.
-func Run(parts int, job Job) {
-	threads := min(parts, Threads())
-	if threads <= 1 || !workers.mu.TryLock() {
+// Whoever recovers may go on to use the team.
+func (t *Team) Run(parts int, job Job) {
+	threads := min(parts, t.Threads())
+	if t == nil {
+		t = everyone
+	}
+	if threads <= 1 || !t.workers.mu.TryLock() {
 		for part := range parts {
 			job.Do(part, 0)
 		}
 		return
 	}
-	defer workers.mu.Unlock()
-	workers.run(parts, threads, job)
-}
-
-// SetThreads limits the threads of a Run; 0 means as many as GOMAXPROCS.
-func SetThreads(n int) { threadLimit.Store(int64(max(n, 0))) }
-
-// Threads returns the most threads that a Run uses.
-func Threads() int {
-	n := runtime.GOMAXPROCS(0)
-	if limit := int(threadLimit.Load()); limit > 0 {
-		n = min(n, limit)
-	}
-	return min(n, maxThreads)
+	defer runtime.KeepAlive(t) // workers end with the team
+	defer t.workers.mu.Unlock()
+	t.workers.run(parts, threads, job)
 }
 
 // Slots is above every slot that Do is called with.
@@ -59,11 +83,6 @@ func Slots() int { return maxThreads }
 
 // maxThreads bounds the pool: beyond it the memory bus is full long since.
 const maxThreads = 64
-
-var (
-	threadLimit atomic.Int64
-	workers     pool
-)
 
 // pool is a set of goroutines that wait for parts to do. A worker that finds
 // nothing to do spins for a while, because the next product of a training step
@@ -87,6 +106,7 @@ type pool struct {
 
 	sleeping atomic.Int64
 	wake     chan struct{}
+	quit     chan struct{} // closed when the team is gone
 }
 
 // share is the parts from next to end-1, which nobody has taken yet.
@@ -148,9 +168,6 @@ func (p *pool) fail(w *WorkerPanic) {
 
 // start brings the pool up to n workers.
 func (p *pool) start(n int) {
-	if p.wake == nil {
-		p.wake = make(chan struct{}, maxThreads)
-	}
 	for p.started < n {
 		p.started++
 		go p.work(p.started, p.state.Load()/oneJob)
@@ -200,8 +217,11 @@ func (p *pool) close() {
 // work is the life of a worker. seen is the last job that it knows of.
 func (p *pool) work(slot int, seen uint64) {
 	for {
-		seen = p.await(seen)
-		if p.enter(seen) {
+		next, ok := p.await(seen)
+		if !ok {
+			return
+		}
+		if seen = next; p.enter(seen) {
 			p.help(slot, seen)
 		}
 	}
@@ -232,28 +252,37 @@ func (p *pool) caught(value any, slot int, epoch uint64) *WorkerPanic {
 	return &WorkerPanic{Value: value, Stack: debug.Stack()}
 }
 
-// await returns the number of a job after the one seen, once there is one.
-func (p *pool) await(seen uint64) uint64 {
+// await returns the number of a job after the one seen, once there is one; false
+// if there will be none.
+func (p *pool) await(seen uint64) (epoch uint64, ok bool) {
 	for {
 		for range spinning {
 			if epoch := p.state.Load() / oneJob; epoch != seen {
-				return epoch
+				return epoch, true
 			}
 			simd.Pause(1)
 		}
-		p.park(seen)
+		if !p.park(seen) {
+			return 0, false
+		}
 	}
 }
 
-// park sleeps until roused, unless a job came in the meantime.
-func (p *pool) park(seen uint64) {
+// park sleeps until roused, unless a job came in the meantime; false if the team
+// is gone.
+func (p *pool) park(seen uint64) bool {
 	p.sleeping.Add(1)
 	if p.state.Load()/oneJob != seen {
 		if s := p.sleeping.Load(); s > 0 && p.sleeping.CompareAndSwap(s, s-1) {
-			return
+			return true
 		}
 	}
-	<-p.wake
+	select {
+	case <-p.wake:
+		return true
+	case <-p.quit:
+		return false
+	}
 }
 
 // enter takes a place in the job, if it is still open.

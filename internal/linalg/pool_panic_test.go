@@ -57,12 +57,12 @@ func requirePoolWorks(t *testing.T) {
 	t.Helper()
 	for range 5 {
 		job := newCountJob(t, 50)
-		Run(50, job)
+		everyone.Run(50, job)
 		job.requireOnce()
 	}
 	job := &meetJob{}
 	job.missing.Store(3)
-	Run(3, job)
+	everyone.Run(3, job)
 }
 
 // meetJob has a part for each thread, and none ends before all have begun.
@@ -78,7 +78,7 @@ func (j *meetJob) Do(int, int) {
 func TestPanicOnCaller(t *testing.T) {
 	withProcs(t, 3, func() {
 		for range 5 {
-			value := panicOf(func() { Run(50, &badJob{fail: func() { panic(errBad) }}) })
+			value := panicOf(func() { everyone.Run(50, &badJob{fail: func() { panic(errBad) }}) })
 			if value != errBad {
 				t.Fatalf("got %v, want the value of the panic itself", value)
 			}
@@ -90,7 +90,7 @@ func TestPanicOnCaller(t *testing.T) {
 func TestPanicOnWorker(t *testing.T) {
 	withProcs(t, 3, func() {
 		for range 5 {
-			value := panicOf(func() { Run(50, &badJob{onWorker: true, fail: func() { panic(errBad) }}) })
+			value := panicOf(func() { everyone.Run(50, &badJob{onWorker: true, fail: func() { panic(errBad) }}) })
 			got, ok := value.(*WorkerPanic)
 			if !ok || got.Value != errBad || !errors.Is(got, errBad) {
 				t.Fatalf("got %v, want a *WorkerPanic of %v", value, errBad)
@@ -107,7 +107,7 @@ func TestPanicStopsTheJob(t *testing.T) {
 	withProcs(t, 3, func() {
 		for _, onWorker := range []bool{false, true} {
 			job := &badJob{onWorker: onWorker, fail: func() { panic(errBad) }}
-			panicOf(func() { Run(10_000, job) })
+			panicOf(func() { everyone.Run(10_000, job) })
 			if n := job.started.Load(); n == 10_000 {
 				t.Errorf("on a worker: %t: all %d parts began", onWorker, n)
 			}
@@ -119,8 +119,8 @@ func TestPanicStopsTheJob(t *testing.T) {
 func TestPanicWithin(t *testing.T) {
 	withProcs(t, 3, func() {
 		for _, onWorker := range []bool{false, true} {
-			inner := func() { Run(4, panicJob{}) }
-			value := panicOf(func() { Run(50, &badJob{onWorker: onWorker, fail: inner}) })
+			inner := func() { everyone.Run(4, panicJob{}) }
+			value := panicOf(func() { everyone.Run(50, &badJob{onWorker: onWorker, fail: inner}) })
 			if got, ok := value.(error); !ok || !errors.Is(got, errBad) {
 				t.Errorf("on a worker: %t: got %v", onWorker, value)
 			}
@@ -134,9 +134,9 @@ func TestRecoveredWithin(t *testing.T) {
 	withProcs(t, 3, func() {
 		for _, onWorker := range []bool{false, true} {
 			job := &badJob{onWorker: onWorker, fail: func() {
-				panicOf(func() { Run(4, panicJob{}) })
+				panicOf(func() { everyone.Run(4, panicJob{}) })
 			}}
-			Run(50, job)
+			everyone.Run(50, job)
 			if n := job.started.Load(); n != 50 {
 				t.Errorf("on a worker: %t: %d of 50 parts began", onWorker, n)
 			}
@@ -151,12 +151,12 @@ func TestGoexit(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			Run(50, &badJob{fail: runtime.Goexit})
+			everyone.Run(50, &badJob{fail: runtime.Goexit})
 			t.Error("Run returned although its goroutine was to end")
 		}()
 		<-ended
 		requirePoolWorks(t)
-		if _, ok := panicOf(func() { Run(50, &badJob{onWorker: true, fail: runtime.Goexit}) }).(*WorkerPanic); !ok {
+		if _, ok := panicOf(func() { everyone.Run(50, &badJob{onWorker: true, fail: runtime.Goexit}) }).(*WorkerPanic); !ok {
 			t.Error("a worker that ends must not go unnoticed")
 		}
 		requirePoolWorks(t)

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,7 +27,7 @@ func (j *countJob) Do(part, slot int) {
 	j.done[part].Add(1)
 	if j.within != nil {
 		inner := newCountJob(j.t, len(j.within.done))
-		Run(len(inner.done), inner)
+		everyone.Run(len(inner.done), inner)
 		inner.requireOnce()
 	}
 	j.busy[slot].Store(false)
@@ -46,7 +47,7 @@ func TestRunDoesEachPartOnce(t *testing.T) {
 		withProcs(t, procs, func() {
 			for parts := range 40 {
 				job := newCountJob(t, parts)
-				Run(parts, job)
+				everyone.Run(parts, job)
 				job.requireOnce()
 			}
 		})
@@ -59,7 +60,7 @@ func TestRunAfterParking(t *testing.T) {
 		for range 5 {
 			time.Sleep(5 * time.Millisecond)
 			job := newCountJob(t, 50)
-			Run(50, job)
+			everyone.Run(50, job)
 			job.requireOnce()
 		}
 	})
@@ -69,7 +70,7 @@ func TestRunWithinRun(t *testing.T) {
 	withProcs(t, 3, func() {
 		job := newCountJob(t, 20)
 		job.within = newCountJob(t, 9)
-		Run(20, job)
+		everyone.Run(20, job)
 		job.requireOnce()
 	})
 }
@@ -81,7 +82,7 @@ func TestRunsBesideEachOther(t *testing.T) {
 			all.Go(func() {
 				for parts := range 60 {
 					job := newCountJob(t, parts)
-					Run(parts, job)
+					everyone.Run(parts, job)
 					job.requireOnce()
 				}
 			})
@@ -107,19 +108,97 @@ func (j *slotJob) threads() (n int) {
 	return n
 }
 
-func TestSetThreads(t *testing.T) {
-	defer SetThreads(0)
+func TestThreads(t *testing.T) {
 	withProcs(t, 4, func() {
 		for limit, want := range map[int]int{0: 4, -3: 4, 1: 1, 2: 2, 9: 4} {
-			SetThreads(limit)
-			if got := Threads(); got != want {
+			team := NewTeam(limit)
+			if got := team.Threads(); got != want {
 				t.Errorf("limit %d: %d threads, want %d", limit, got, want)
 			}
 			job := &slotJob{}
-			Run(40, job)
+			team.Run(40, job)
 			if got := job.threads(); got > want {
 				t.Errorf("limit %d: %d threads took part", limit, got)
 			}
+		}
+		var none *Team
+		job := newCountJob(t, 40)
+		none.Run(40, job)
+		job.requireOnce()
+		if got := none.Threads(); got != 4 {
+			t.Errorf("without a team there are %d threads", got)
+		}
+	})
+}
+
+// TestTeamsBesideEachOther has two teams in a Run at the same time, each with all
+// of its threads.
+func TestTeamsBesideEachOther(t *testing.T) {
+	withProcs(t, 4, func() {
+		for range 10 {
+			job := &meetJob{}
+			job.missing.Store(4)
+			var both sync.WaitGroup
+			for range 2 {
+				team := NewTeam(2)
+				both.Go(func() { team.Run(2, job) })
+			}
+			both.Wait()
+		}
+	})
+}
+
+// TestPanicStaysInItsTeam lets one team panic again and again beside another one.
+func TestPanicStaysInItsTeam(t *testing.T) {
+	withProcs(t, 4, func() {
+		bad, good := NewTeam(2), NewTeam(2)
+		var both sync.WaitGroup
+		both.Go(func() {
+			for range 20 {
+				if panicOf(func() { bad.Run(20, &badJob{onWorker: true, fail: func() { panic(errBad) }}) }) == nil {
+					t.Error("the panic got lost")
+				}
+			}
+		})
+		both.Go(func() {
+			for range 20 {
+				job := newCountJob(t, 40)
+				good.Run(40, job)
+				job.requireOnce()
+			}
+		})
+		both.Wait()
+	})
+}
+
+// TestWorkersEnd waits for the workers of teams that nobody holds any more.
+func TestWorkersEnd(t *testing.T) {
+	withProcs(t, 4, func() {
+		before := runtime.NumGoroutine()
+		for range 50 {
+			job := &meetJob{}
+			job.missing.Store(4)
+			NewTeam(4).Run(4, job)
+		}
+		for runtime.NumGoroutine() > before+10 { // until the test times out
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+func TestTeamOfContext(t *testing.T) {
+	withProcs(t, 4, func() {
+		ctx := t.Context()
+		if team := TeamOf(ctx); team != nil {
+			t.Errorf("a bare context has the team %v", team)
+		}
+		ctx = WithThreads(ctx, 3)
+		if n := TeamOf(ctx).Threads(); n != 3 {
+			t.Errorf("%d threads, want 3", n)
+		}
+		if n := TeamOf(WithThreads(ctx, 2)).Threads(); n != 2 {
+			t.Errorf("%d threads within, want 2", n)
 		}
 	})
 }

@@ -3,13 +3,13 @@ package linalg
 import "github.com/nextbatch/nextbatch/matrix"
 
 // clearUpper sets the strict upper triangle of the square m to zero.
-func clearUpper[T matrix.Float](m matrix.Dense[T]) {
-	overTriangle(triangleJob[T]{dst: m})
+func clearUpper[T matrix.Float](team *Team, m matrix.Dense[T]) {
+	overTriangle(team, triangleJob[T]{dst: m})
 }
 
 // copyLower writes the lower triangle of a plus jitter·I to that of dst.
-func copyLower[T matrix.Float](dst, a matrix.Dense[T], jitter T) {
-	overTriangle(triangleJob[T]{dst: dst, src: a, jitter: jitter, copies: true})
+func copyLower[T matrix.Float](team *Team, dst, a matrix.Dense[T], jitter T) {
+	overTriangle(team, triangleJob[T]{dst: dst, src: a, jitter: jitter, copies: true})
 }
 
 // triangleJob passes over a triangle. Its parts are pieces of rows.
@@ -22,11 +22,11 @@ type triangleJob[T matrix.Float] struct {
 // trianglePiece is the number of rows that a thread takes at a time.
 const trianglePiece = 64
 
-func overTriangle[T matrix.Float](what triangleJob[T]) {
+func overTriangle[T matrix.Float](team *Team, what triangleJob[T]) {
 	list := listOf[triangleJob[T]](&triangleJobs)
 	j := list.get()
 	*j = what
-	Run(ceilDiv(j.dst.Rows, trianglePiece), j)
+	team.Run(ceilDiv(j.dst.Rows, trianglePiece), j)
 	*j = triangleJob[T]{}
 	list.put(j)
 }

@@ -29,7 +29,7 @@ const (
 // SolveLower overwrites b with the solution X of op(L)·X = b or X·op(L) = b.
 // Only the lower triangle of l is read. A pivot that is zero, not finite or so
 // small that its reciprocal overflows is a *PivotError; b is unchanged then.
-func SolveLower[T matrix.Float](b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) error {
+func SolveLower[T matrix.Float](team *Team, b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) error {
 	const name = "linalg.SolveLower"
 	b.MustBeValid(name + ", right-hand sides")
 	mustBeSquare(name, l)
@@ -41,7 +41,7 @@ func SolveLower[T matrix.Float](b matrix.Dense[T], side Side, l matrix.Dense[T],
 	if err := checkPivots(name, l); err != nil {
 		return err
 	}
-	solve(b, side, l, op)
+	solve(team, b, side, l, op)
 	return nil
 }
 
@@ -67,13 +67,13 @@ func checkPivots[T matrix.Float](op string, l matrix.Dense[T]) error {
 const solveBase = 128
 
 // solve is SolveLower on checked operands.
-func solve[T matrix.Float](b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
+func solve[T matrix.Float](team *Team, b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
 	n := l.Rows
 	if n == 0 || b.Rows == 0 || b.Cols == 0 {
 		return
 	}
 	if n <= solveBase {
-		substitute(b, side, l, op)
+		substitute(team, b, side, l, op)
 		return
 	}
 	h := half(n)
@@ -85,14 +85,14 @@ func solve[T matrix.Float](b matrix.Dense[T], side Side, l matrix.Dense[T], op O
 		b1, b2 = b.Block(0, b.Rows, 0, h), b.Block(0, b.Rows, h, n)
 	}
 	if forward(side, op) {
-		solve(b1, side, l11, op)
-		eliminate(b2, b1, side, l21, op)
-		solve(b2, side, l22, op)
+		solve(team, b1, side, l11, op)
+		eliminate(team, b2, b1, side, l21, op)
+		solve(team, b2, side, l22, op)
 		return
 	}
-	solve(b2, side, l22, op)
-	eliminate(b1, b2, side, l21, op)
-	solve(b1, side, l11, op)
+	solve(team, b2, side, l22, op)
+	eliminate(team, b1, b2, side, l21, op)
+	solve(team, b1, side, l11, op)
 }
 
 // forward tells whether the unknowns come out from the first to the last.
@@ -102,22 +102,22 @@ func forward(side Side, op Op) bool { return (side == Left) == (op == NoTrans) }
 func half(n int) int { return (n/2 + 15) &^ 15 }
 
 // eliminate takes from b what the solved x contribute to it.
-func eliminate[T matrix.Float](b, x matrix.Dense[T], side Side, l21 matrix.Dense[T], op Op) {
+func eliminate[T matrix.Float](team *Team, b, x matrix.Dense[T], side Side, l21 matrix.Dense[T], op Op) {
 	if side == Left {
-		multiply(b, -1, l21, op, x, NoTrans, 1, full, nil)
+		multiply(team, b, -1, l21, op, x, NoTrans, 1, full, nil)
 	} else {
-		multiply(b, -1, x, NoTrans, l21, op, 1, full, nil)
+		multiply(team, b, -1, x, NoTrans, l21, op, 1, full, nil)
 	}
 }
 
 // substitute solves with a small triangle. The right-hand sides are copied into
 // panels as wide as the micro-kernel, one vector a column whatever the side, and
 // solved there.
-func substitute[T matrix.Float](b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
+func substitute[T matrix.Float](team *Team, b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
 	list := listOf[solveJob[T]](&solveJobs)
 	j := list.get()
 	j.load(l)
-	j.run(b, side, forward(side, op))
+	j.run(team, b, side, forward(side, op))
 	list.put(j)
 }
 
@@ -147,14 +147,14 @@ func (j *solveJob[T]) load(l matrix.Dense[T]) {
 }
 
 // run solves for all panels of b.
-func (j *solveJob[T]) run(b matrix.Dense[T], side Side, forward bool) {
+func (j *solveJob[T]) run(team *Team, b matrix.Dense[T], side Side, forward bool) {
 	j.set, j.b, j.side, j.forward = simd.For[T](), b, side, forward
 	vectors := b.Cols
 	if side == Right {
 		vectors = b.Rows
 	}
 	if parts := ceilDiv(vectors, j.set.TileCols()); vectors*j.n*j.n >= smallWork {
-		Run(parts, j)
+		team.Run(parts, j)
 	} else {
 		for part := range parts {
 			j.Do(part, 0)

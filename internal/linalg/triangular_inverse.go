@@ -12,14 +12,14 @@ import "github.com/nextbatch/nextbatch/matrix"
 // triangle is read; the strict upper triangle is zero afterwards. A pivot that
 // is zero, not finite or so small that its reciprocal overflows is a
 // *PivotError; m is unchanged then.
-func InvertLower[T matrix.Float](m matrix.Dense[T]) error {
+func InvertLower[T matrix.Float](team *Team, m matrix.Dense[T]) error {
 	const op = "linalg.InvertLower"
 	mustBeSquare(op, m)
 	if err := checkPivots(op, m); err != nil {
 		return err
 	}
-	invert(m)
-	clearUpper(m)
+	invert(team, m)
+	clearUpper(team, m)
 	return nil
 }
 
@@ -28,24 +28,24 @@ const invertBase = 48
 
 // invert is InvertLower on a checked matrix. It writes anything to the upper
 // triangle.
-func invert[T matrix.Float](m matrix.Dense[T]) {
+func invert[T matrix.Float](team *Team, m matrix.Dense[T]) {
 	n := m.Rows
 	if n <= invertBase {
-		invertSmall(m)
+		invertSmall(team, m)
 		return
 	}
 	h := half(n)
 	m11, m21, m22 := m.Block(0, h, 0, h), m.Block(h, n, 0, h), m.Block(h, n, h, n)
-	solve(m21, Left, m22, NoTrans)
-	solve(m21, Right, m11, NoTrans)
+	solve(team, m21, Left, m22, NoTrans)
+	solve(team, m21, Right, m11, NoTrans)
 	for i := range m21.Rows {
 		scaleRow(m21.Row(i), -1)
 	}
-	invert(m11)
-	invert(m22)
+	invert(team, m11)
+	invert(team, m22)
 }
 
-func invertSmall[T matrix.Float](m matrix.Dense[T]) {
+func invertSmall[T matrix.Float](team *Team, m matrix.Dense[T]) {
 	if m.Rows == 0 {
 		return
 	}
@@ -57,6 +57,6 @@ func invertSmall[T matrix.Float](m matrix.Dense[T]) {
 		clear(row)
 		row[i] = 1
 	}
-	j.run(m, Left, true)
+	j.run(team, m, Left, true)
 	list.put(j)
 }

@@ -96,7 +96,7 @@ func testSolveLower[T matrix.Float](t *testing.T) {
 				what := fmt.Sprintf("n = %d, m = %d, right %v, op %v", n, m, side, op)
 				x, padding := b, paddingOf(b)
 				b = b.Clone()
-				if err := SolveLower(x, side, l, op); err != nil {
+				if err := SolveLower(nil, x, side, l, op); err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
 				requireSolved(t, what, x, b, side, l, op)
@@ -119,7 +119,7 @@ func TestSolveLowerGraded(t *testing.T) {
 			}
 			b := strided[float64](r, n, n)
 			x := b.Clone()
-			if err := SolveLower(x, side, l, op); err != nil {
+			if err := SolveLower(nil, x, side, l, op); err != nil {
 				t.Fatal(err)
 			}
 			requireSolved(t, "graded", x, b, side, l, op)
@@ -161,7 +161,7 @@ func testInvertLower[T matrix.Float](t *testing.T) {
 		what := fmt.Sprintf("n = %d", n)
 		m := l
 		m.Data = append([]T(nil), l.Data...)
-		if err := InvertLower(m); err != nil {
+		if err := InvertLower(nil, m); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		requirePadding(t, what, paddingOf(l), m)
@@ -197,7 +197,7 @@ func TestSingularTriangle(t *testing.T) {
 		l.Set(99, 99, 0)
 		before := append([]float64(nil), b.Data...)
 		m := l.Clone()
-		for _, err := range []error{SolveLower(b, Left, l, Trans), SolveLowerVec(x, l, NoTrans), InvertLower(m)} {
+		for _, err := range []error{SolveLower(nil, b, Left, l, Trans), SolveLowerVec(x, l, NoTrans), InvertLower(nil, m)} {
 			var pivot *PivotError
 			if !errors.As(err, &pivot) || pivot.Index != 77 || math.Float64bits(pivot.Value) != math.Float64bits(bad) {
 				t.Fatalf("pivot 77 of %v: error %v", bad, err)
@@ -212,7 +212,7 @@ func TestTriangularSameBits(t *testing.T) {
 	l, b := randomLower[float64](r, 400), strided[float64](r, 400, 300)
 	inverse := func() []float64 {
 		m := l.Clone()
-		if err := InvertLower(m); err != nil {
+		if err := InvertLower(nil, m); err != nil {
 			t.Fatal(err)
 		}
 		return m.Data
@@ -222,7 +222,7 @@ func TestTriangularSameBits(t *testing.T) {
 		if side == Right {
 			x = matrix.View(300, 400, x.Data)
 		}
-		if err := SolveLower(x, side, l, op); err != nil {
+		if err := SolveLower(nil, x, side, l, op); err != nil {
 			t.Fatal(err)
 		}
 		return x.Data
@@ -239,9 +239,9 @@ func TestTriangularAllocatesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 7))
 	l, b, x := randomLower[float64](r, 200), strided[float64](r, 200, 50), make([]float64, 200)
 	m := l.Clone()
-	requireNoAllocs(t, "SolveLower", func() { _ = SolveLower(b, Left, l, NoTrans) })
+	requireNoAllocs(t, "SolveLower", func() { _ = SolveLower(nil, b, Left, l, NoTrans) })
 	requireNoAllocs(t, "SolveLowerVec", func() { _ = SolveLowerVec(x, l, NoTrans) })
-	requireNoAllocs(t, "InvertLower", func() { _ = InvertLower(m) })
+	requireNoAllocs(t, "InvertLower", func() { _ = InvertLower(nil, m) })
 }
 
 func requireNoAllocs(t *testing.T, what string, work func()) {
@@ -254,10 +254,10 @@ func requireNoAllocs(t *testing.T, what string, work func()) {
 
 func TestTriangularShapes(t *testing.T) {
 	l, b := matrix.New[float64](3, 3), matrix.New[float64](4, 5)
-	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 3, Cols: 5}, func() { _ = SolveLower(b, Left, l, NoTrans) })
-	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 4, Cols: 3}, func() { _ = SolveLower(b, Right, l, NoTrans) })
-	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 4, Cols: 4}, func() { _ = SolveLower(l, Right, b, NoTrans) })
-	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 4, Cols: 4}, func() { _ = InvertLower(b) })
+	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 3, Cols: 5}, func() { _ = SolveLower(nil, b, Left, l, NoTrans) })
+	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 4, Cols: 3}, func() { _ = SolveLower(nil, b, Right, l, NoTrans) })
+	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 4, Cols: 4}, func() { _ = SolveLower(nil, l, Right, b, NoTrans) })
+	requireShapeError(t, b.Shape(), matrix.Shape{Rows: 4, Cols: 4}, func() { _ = InvertLower(nil, b) })
 	requireShapeError(t, matrix.Shape{Rows: 2, Cols: 1}, matrix.Shape{Rows: 3, Cols: 1}, func() { _ = SolveLowerVec(make([]float64, 2), l, NoTrans) })
 }
 

@@ -49,7 +49,7 @@ func (u *Upper[T]) before(p int) int {
 }
 
 // Mul writes alpha·a·u to dst, which must not overlap a.
-func (u *Upper[T]) Mul(dst matrix.Dense[T], alpha T, a matrix.Dense[T]) {
+func (u *Upper[T]) Mul(team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T]) {
 	dst.MustBeValid("linalg.Upper, destination")
 	a.MustBeValid("linalg.Upper, left operand")
 	matrix.MustMatch("linalg.Upper, left operand", a.Shape(), matrix.Shape{Rows: a.Rows, Cols: u.m.Rows})
@@ -57,7 +57,7 @@ func (u *Upper[T]) Mul(dst matrix.Dense[T], alpha T, a matrix.Dense[T]) {
 	j := u.jobs.get()
 	j.Upper, j.dst, j.a, j.alpha = u, dst, a, alpha
 	j.rowParts = ceilDiv(a.Rows, upperRows)
-	Run(j.rowParts*(len(u.blocks)-1), j)
+	team.Run(j.rowParts*(len(u.blocks)-1), j)
 	j.dst, j.a = matrix.Dense[T]{}, matrix.Dense[T]{}
 	u.jobs.put(j)
 }

@@ -32,7 +32,7 @@ func testUpper[T matrix.Float](t *testing.T, tol float64) {
 			what := fmt.Sprint(shape, op)
 			padding, u := paddingOf(c), NewUpper(m, op)
 			requireAnyThreads(t, what, func() []T {
-				u.Mul(c, -2, a)
+				u.Mul(nil, c, -2, a)
 				return c.Clone().Data
 			})
 			left, columns := widen(a, NoTrans), widen(m, !op)

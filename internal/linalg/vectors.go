@@ -10,18 +10,18 @@ import (
 const rowPiece = 1024
 
 // MulVec writes the product a·x to dst.
-func MulVec[T matrix.Float](dst []T, a matrix.Dense[T], x []T) {
-	overRows("linalg.MulVec", dotRows, dst, a, x)
+func MulVec[T matrix.Float](team *Team, dst []T, a matrix.Dense[T], x []T) {
+	overRows(team, "linalg.MulVec", dotRows, dst, a, x)
 }
 
 // SqDistTo writes to dst[i] the squared Euclidean distance of q and row i of a.
-func SqDistTo[T matrix.Float](dst []T, a matrix.Dense[T], q []T) {
-	overRows("linalg.SqDistTo", sqDistRows, dst, a, q)
+func SqDistTo[T matrix.Float](team *Team, dst []T, a matrix.Dense[T], q []T) {
+	overRows(team, "linalg.SqDistTo", sqDistRows, dst, a, q)
 }
 
 // RowNorms writes to dst[i] the squared Euclidean norm of row i of a.
-func RowNorms[T matrix.Float](dst []T, a matrix.Dense[T]) {
-	overRows("linalg.RowNorms", rowNorms, dst, a, nil)
+func RowNorms[T matrix.Float](team *Team, dst []T, a matrix.Dense[T]) {
+	overRows(team, "linalg.RowNorms", rowNorms, dst, a, nil)
 }
 
 // rowKind is what a rowJob computes of each row.
@@ -41,7 +41,7 @@ type rowJob[T matrix.Float] struct {
 	q    []T
 }
 
-func overRows[T matrix.Float](op string, kind rowKind, dst []T, a matrix.Dense[T], q []T) {
+func overRows[T matrix.Float](team *Team, op string, kind rowKind, dst []T, a matrix.Dense[T], q []T) {
 	a.MustBeValid(op)
 	mustMatch(op, "destination", matrix.Shape{Rows: len(dst), Cols: 1}, matrix.Shape{Rows: a.Rows, Cols: 1})
 	if kind != rowNorms {
@@ -50,7 +50,7 @@ func overRows[T matrix.Float](op string, kind rowKind, dst []T, a matrix.Dense[T
 	list := listOf[rowJob[T]](&rowJobs)
 	j := list.get()
 	*j = rowJob[T]{kind, dst, a, q}
-	Run(ceilDiv(a.Rows, rowPiece), j)
+	team.Run(ceilDiv(a.Rows, rowPiece), j)
 	*j = rowJob[T]{}
 	list.put(j)
 }

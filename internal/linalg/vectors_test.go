@@ -18,9 +18,9 @@ func testRowProducts[T matrix.Float](t *testing.T) {
 	for _, rows := range []int{0, 1, 7, rowPiece, 2*rowPiece + 3} {
 		a, q := strided[T](r, rows, 37), strided[T](r, 1, 37).Row(0)
 		inner, dist, norms := make([]T, rows), make([]T, rows), make([]T, rows)
-		MulVec(inner, a, q)
-		SqDistTo(dist, a, q)
-		RowNorms(norms, a)
+		MulVec(nil, inner, a, q)
+		SqDistTo(nil, dist, a, q)
+		RowNorms(nil, norms, a)
 		for i := range rows {
 			wantInner, wantDist, size := plainPair(a.Row(i), q)
 			wantNorm, _, _ := plainPair(a.Row(i), a.Row(i))
@@ -36,9 +36,9 @@ func TestRowProductsSameBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 2))
 	a, q := strided[float64](r, 4*rowPiece+7, 37), strided[float64](r, 1, 37).Row(0)
 	for _, op := range []func(dst []float64){
-		func(dst []float64) { MulVec(dst, a, q) },
-		func(dst []float64) { SqDistTo(dst, a, q) },
-		func(dst []float64) { RowNorms(dst, a) },
+		func(dst []float64) { MulVec(nil, dst, a, q) },
+		func(dst []float64) { SqDistTo(nil, dst, a, q) },
+		func(dst []float64) { RowNorms(nil, dst, a) },
 	} {
 		requireAnyThreads(t, "row products", func() []float64 {
 			dst := make([]float64, a.Rows)
@@ -52,6 +52,6 @@ func TestRowProductsSameBits(t *testing.T) {
 
 func TestRowProductShapes(t *testing.T) {
 	a := matrix.New[float64](4, 3)
-	requireShapeError(t, matrix.Shape{Rows: 3, Cols: 1}, matrix.Shape{Rows: 4, Cols: 1}, func() { RowNorms(make([]float64, 3), a) })
-	requireShapeError(t, matrix.Shape{Rows: 1, Cols: 4}, matrix.Shape{Rows: 1, Cols: 3}, func() { MulVec(make([]float64, 4), a, make([]float64, 4)) })
+	requireShapeError(t, matrix.Shape{Rows: 3, Cols: 1}, matrix.Shape{Rows: 4, Cols: 1}, func() { RowNorms(nil, make([]float64, 3), a) })
+	requireShapeError(t, matrix.Shape{Rows: 1, Cols: 4}, matrix.Shape{Rows: 1, Cols: 3}, func() { MulVec(nil, make([]float64, 4), a, make([]float64, 4)) })
 }

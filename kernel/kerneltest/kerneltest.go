@@ -24,7 +24,7 @@ import (
 // element.
 func Conform[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense[T], tol float64) {
 	t.Helper()
-	c := check[T]{t, k, rows, tol}
+	c := check[T]{context.Background(), t, k, rows, tol}
 	gram := c.cross(rows, rows)
 	c.symmetric(gram)
 	c.positive(gram)
@@ -41,6 +41,7 @@ func Conform[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense
 
 // check holds what the parts of Conform share.
 type check[T matrix.Float] struct {
+	ctx  context.Context // carries the threads
 	t    testing.TB
 	k    kernel.Kernel[T]
 	rows matrix.Dense[T]
@@ -57,14 +58,14 @@ func (c check[T]) must(err error) {
 func (c check[T]) cross(a, b matrix.Dense[T]) matrix.Dense[T] {
 	c.t.Helper()
 	dst := poisoned[T](a.Rows, b.Rows)
-	c.must(c.k.Cross(dst, a, b))
+	c.must(c.k.Cross(c.ctx, dst, a, b))
 	return dst
 }
 
 func (c check[T]) diag(rows matrix.Dense[T]) []T {
 	c.t.Helper()
 	dst := poisoned[T](1, rows.Rows).Row(0)
-	c.must(c.k.Diag(dst, rows))
+	c.must(c.k.Diag(c.ctx, dst, rows))
 	return dst
 }
 
@@ -97,7 +98,7 @@ func (c check[T]) positive(gram matrix.Dense[T]) {
 	for i := range lifted.Rows {
 		lifted.Row(i)[i] += max(lift, math.SmallestNonzeroFloat64)
 	}
-	if err := linalg.Cholesky(lifted); err != nil {
+	if err := linalg.Cholesky(linalg.TeamOf(c.ctx), lifted); err != nil {
 		c.t.Errorf("the kernel is not positive semi-definite: %v, after adding %.3g to the diagonal", err, lift)
 	}
 }
@@ -159,9 +160,8 @@ func (c check[T]) large(gram matrix.Dense[T]) {
 func (c check[T]) threads(gram matrix.Dense[T]) {
 	c.t.Helper()
 	diag := c.diag(c.rows)
-	defer linalg.SetThreads(0)
 	for threads := range 3 {
-		linalg.SetThreads(threads + 1)
+		c.ctx = linalg.WithThreads(context.Background(), threads+1)
 		c.same("Cross on another number of threads", c.cross(c.rows, c.rows), gram)
 		c.same("Diag on another number of threads", row(c.diag(c.rows)), row(diag))
 	}
@@ -170,10 +170,10 @@ func (c check[T]) threads(gram matrix.Dense[T]) {
 func (c check[T]) prepared(gram matrix.Dense[T]) {
 	c.t.Helper()
 	n := c.rows.Rows
-	k, sets, err := kernel.Prepare(context.Background(), c.k, c.rows.Slice(0, n/2), c.rows.Slice(n/2, n))
+	k, sets, err := kernel.Prepare(c.ctx, c.k, c.rows.Slice(0, n/2), c.rows.Slice(n/2, n))
 	c.must(err)
 	got := poisoned[T](n/2, n-n/2)
-	c.must(k.Cross(got, sets[0], sets[1]))
+	c.must(k.Cross(c.ctx, got, sets[0], sets[1]))
 	want := gram.Block(0, n/2, n/2, n).Clone()
 	c.near("prepared rows give another kernel", got.Data, want.Data)
 	if k.Inputs() != sets[0].Cols {
@@ -205,14 +205,14 @@ func Apart[T matrix.Float](t testing.TB, first, second kernel.Kernel[T], rows ma
 	}
 	var both []ready
 	for _, k := range []kernel.Kernel[T]{first, second} {
-		c := check[T]{t, k, rows, tol}
-		prepared, sets, err := kernel.Prepare(context.Background(), k, rows)
+		c := check[T]{context.Background(), t, k, rows, tol}
+		prepared, sets, err := kernel.Prepare(c.ctx, k, rows)
 		c.must(err)
 		both = append(both, ready{c, prepared, sets[0]})
 	}
 	for _, one := range both {
 		got := poisoned[T](rows.Rows, rows.Rows)
-		one.must(one.kernel.Cross(got, one.rows, one.rows))
+		one.must(one.kernel.Cross(one.ctx, got, one.rows, one.rows))
 		one.near("of two kernels made from one, prepared rows give another kernel", got.Data, one.cross(rows, rows).Data)
 	}
 }
@@ -222,10 +222,10 @@ func (c check[T]) badRows() {
 	c.t.Helper()
 	var width *kernel.WidthError
 	wrong := matrix.New[T](2, c.k.Inputs()+1)
-	if err := c.k.Diag(make([]T, 2), wrong); !errors.As(err, &width) || width.Got != wrong.Cols {
+	if err := c.k.Diag(c.ctx, make([]T, 2), wrong); !errors.As(err, &width) || width.Got != wrong.Cols {
 		c.t.Errorf("rows of another width: Diag says %v", err)
 	}
-	if err := c.k.Cross(matrix.New[T](2, 2), wrong, wrong); !errors.As(err, &width) {
+	if err := c.k.Cross(c.ctx, matrix.New[T](2, 2), wrong, wrong); !errors.As(err, &width) {
 		c.t.Errorf("rows of another width: Cross says %v", err)
 	}
 	index := make([]int, kernel.BlockRows+2)
@@ -236,9 +236,9 @@ func (c check[T]) badRows() {
 	} {
 		many := c.rows.SelectRows(index)
 		many.Set(bad, many.Cols-1, T(value))
-		c.names("Diag", bad, c.k.Diag(make([]T, many.Rows), many))
-		c.names("Cross, first set", bad, c.k.Cross(matrix.New[T](many.Rows, 2), many, c.rows.Slice(0, 2)))
-		c.names("Cross, second set", bad, c.k.Cross(matrix.New[T](2, many.Rows), c.rows.Slice(0, 2), many))
+		c.names("Diag", bad, c.k.Diag(c.ctx, make([]T, many.Rows), many))
+		c.names("Cross, first set", bad, c.k.Cross(c.ctx, matrix.New[T](many.Rows, 2), many, c.rows.Slice(0, 2)))
+		c.names("Cross, second set", bad, c.k.Cross(c.ctx, matrix.New[T](2, many.Rows), c.rows.Slice(0, 2), many))
 	}
 }
 
@@ -255,20 +255,19 @@ func (c check[T]) features(m kernel.FeatureMap[T], gram matrix.Dense[T]) {
 	n := c.rows.Rows
 	compute := func(rows matrix.Dense[T]) matrix.Dense[T] {
 		dst := poisoned[T](rows.Rows, m.Dim())
-		c.must(m.Features(dst, rows))
+		c.must(m.Features(c.ctx, dst, rows))
 		return dst
 	}
 	all := compute(c.rows)
 	got := matrix.New[T](n, n)
-	linalg.Gemm(got, 1, all, linalg.NoTrans, all, linalg.Trans, 0)
+	linalg.Gemm(linalg.TeamOf(c.ctx), got, 1, all, linalg.NoTrans, all, linalg.Trans, 0)
 	c.near("the inner products of features differ from the kernel", got.Data, gram.Data)
 	for _, cut := range []int{1, n / 3} {
 		c.same("features in blocks", compute(c.rows.Slice(0, cut)), all.Slice(0, cut))
 		c.same("features in blocks", compute(c.rows.Slice(cut, n)), all.Slice(cut, n))
 	}
-	defer linalg.SetThreads(0)
 	for threads := range 3 {
-		linalg.SetThreads(threads + 1)
+		c.ctx = linalg.WithThreads(context.Background(), threads+1)
 		c.same("features on another number of threads", compute(c.rows), all)
 	}
 }

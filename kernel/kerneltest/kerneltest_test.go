@@ -1,6 +1,7 @@
 package kerneltest_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -21,24 +22,24 @@ type wrong struct {
 	ignoreErrors  bool
 }
 
-func (w wrong) Cross(dst, a, b matrix.Dense[float64]) error {
-	err := w.FeatureMap.Cross(dst, a, b)
+func (w wrong) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) error {
+	err := w.FeatureMap.Cross(ctx, dst, a, b)
 	if w.spoilCross != nil && err == nil {
 		w.spoilCross(dst, a, b)
 	}
 	return w.filter(err)
 }
 
-func (w wrong) Diag(dst []float64, rows matrix.Dense[float64]) error {
-	err := w.FeatureMap.Diag(dst, rows)
+func (w wrong) Diag(ctx context.Context, dst []float64, rows matrix.Dense[float64]) error {
+	err := w.FeatureMap.Diag(ctx, dst, rows)
 	if w.spoilDiag != nil {
 		w.spoilDiag(dst)
 	}
 	return w.filter(err)
 }
 
-func (w wrong) Features(dst, rows matrix.Dense[float64]) error {
-	err := w.FeatureMap.Features(dst, rows)
+func (w wrong) Features(ctx context.Context, dst, rows matrix.Dense[float64]) error {
+	err := w.FeatureMap.Features(ctx, dst, rows)
 	if w.spoilFeatures != nil {
 		w.spoilFeatures(dst)
 	}
@@ -101,8 +102,8 @@ type roomy struct{ widths []int }
 func (e roomy) Inputs() int   { return e.widths[0] }
 func (e roomy) Widths() []int { return e.widths }
 
-func (e roomy) Embed(rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
-	return []matrix.Dense[float64]{rows}, kernel.CheckRows(rows, e.Inputs())
+func (e roomy) Embed(ctx context.Context, rows matrix.Dense[float64]) ([]matrix.Dense[float64], error) {
+	return []matrix.Dense[float64]{rows}, kernel.CheckRows(ctx, rows, e.Inputs())
 }
 
 func TestConformFindsSharedWidths(t *testing.T) {

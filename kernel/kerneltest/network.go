@@ -1,6 +1,7 @@
 package kerneltest
 
 import (
+	"context"
 	"math"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -39,7 +40,7 @@ func (n *Network[T]) Sizes() []int {
 }
 
 // Block runs the rows through the network.
-func (n *Network[T]) Block(rows matrix.Dense[T], first int) (in, grad []matrix.Dense[T]) {
+func (n *Network[T]) Block(ctx context.Context, rows matrix.Dense[T], first int) (in, grad []matrix.Dense[T]) {
 	last := len(n.Weights) - 1
 	x := rows
 	slopes := make([]matrix.Dense[T], last)

@@ -1,6 +1,7 @@
 package selectiontest
 
 import (
+	"context"
 	"math"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -26,7 +27,7 @@ func LaplaceOf(x, y []float64) float64 {
 func (k Laplace[T]) Inputs() int { return k.Width }
 
 // Diag writes ones.
-func (k Laplace[T]) Diag(dst []T, _ matrix.Dense[T]) error {
+func (k Laplace[T]) Diag(_ context.Context, dst []T, _ matrix.Dense[T]) error {
 	for i := range dst {
 		dst[i] = 1
 	}
@@ -34,7 +35,7 @@ func (k Laplace[T]) Diag(dst []T, _ matrix.Dense[T]) error {
 }
 
 // Cross writes the kernel of all pairs.
-func (k Laplace[T]) Cross(dst, a, b matrix.Dense[T]) error {
+func (k Laplace[T]) Cross(_ context.Context, dst, a, b matrix.Dense[T]) error {
 	for i := range a.Rows {
 		for j := range b.Rows {
 			dst.Set(i, j, T(LaplaceOf(widen(a.Row(i)), widen(b.Row(j)))))

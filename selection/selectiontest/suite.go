@@ -1,6 +1,7 @@
 package selectiontest
 
 import (
+	"context"
 	"math"
 	"reflect"
 	"slices"
@@ -80,7 +81,6 @@ func (s Suite[T]) valid(t *testing.T) {
 
 // threads checks that their number does not matter, to the last bit.
 func (s Suite[T]) threads(t *testing.T) {
-	defer linalg.SetThreads(0)
 	for _, mode := range modes {
 		p := LargeCase().Problem
 		if s.Quadratic {
@@ -89,8 +89,7 @@ func (s Suite[T]) threads(t *testing.T) {
 		p.Mode = mode
 		var first *selection.Result
 		for _, threads := range []int{1, 2, 3} {
-			linalg.SetThreads(threads)
-			r := s.mustSelect(t, "large", p)
+			r := s.mustSelectOn(linalg.WithThreads(t.Context(), threads), t, "large", p)
 			if first == nil {
 				first = r
 			} else if !reflect.DeepEqual(r.Picks, first.Picks) {
@@ -153,7 +152,12 @@ func (s Suite[T]) rounding() float64 {
 
 func (s Suite[T]) mustSelect(t *testing.T, name string, p selection.Problem[float64]) *selection.Result {
 	t.Helper()
-	r, err := selection.Select(t.Context(), s.Method, convert[T](p))
+	return s.mustSelectOn(t.Context(), t, name, p)
+}
+
+func (s Suite[T]) mustSelectOn(ctx context.Context, t *testing.T, name string, p selection.Problem[float64]) *selection.Result {
+	t.Helper()
+	r, err := selection.Select(ctx, s.Method, convert[T](p))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -75,11 +75,10 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	restore, err := useThreads(a.net.threads)
+	ctx, err = withThreads(ctx, a.net.threads)
 	if err != nil {
 		return err
 	}
-	defer restore()
 	defer a.columns.memory.begin()()
 	rows, err := a.read(ctx, path, q)
 	if err != nil {

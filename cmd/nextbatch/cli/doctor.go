@@ -67,7 +67,7 @@ Exits with code 1 if one of them is off.`,
 }
 
 func examine() health {
-	h := health{Build: thisBuild(), CPUs: runtime.NumCPU(), Threads: linalg.Threads(), Available: availableMemory(), OK: true}
+	h := health{Build: thisBuild(), CPUs: runtime.NumCPU(), Threads: (*linalg.Team)(nil).Threads(), Available: availableMemory(), OK: true}
 	for _, set := range simd.Available[float32]() {
 		h.SIMD = append(h.SIMD, set.Name())
 	}
@@ -110,12 +110,12 @@ func speedOfProducts() float64 {
 }
 
 func multiply[T matrix.Float](c, a, b matrix.Dense[T]) {
-	linalg.Gemm(c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0)
+	linalg.Gemm(nil, c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0)
 }
 
 // multiplySplit is how networks multiply.
 func multiplySplit(c, a, b matrix.Dense[float32]) {
-	linalg.GemmSplit(c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0, nil)
+	linalg.GemmSplit(nil, c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0, nil)
 }
 
 // productError compares a product with sums in float64.
@@ -140,9 +140,9 @@ func productError[T matrix.Float](multiply func(c, a, b matrix.Dense[T])) float6
 func choleskyError() float64 {
 	const n = 70
 	a, m := drawn[float64]("c", n, 2*n), matrix.New[float64](n, n)
-	linalg.Gemm(m, 1, a, linalg.NoTrans, a, linalg.Trans, 0)
+	linalg.Gemm(nil, m, 1, a, linalg.NoTrans, a, linalg.Trans, 0)
 	l := m.Clone()
-	if err := linalg.Cholesky(l); err != nil {
+	if err := linalg.Cholesky(nil, l); err != nil {
 		return math.Inf(1)
 	}
 	worst := 0.0

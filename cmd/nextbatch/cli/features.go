@@ -156,22 +156,21 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 			return err
 		}
 	}
-	restore, err := useThreads(s.net.threads)
+	ctx, err := withThreads(cmd.Context(), s.net.threads)
 	if err != nil {
 		return err
 	}
-	defer restore()
 	defer s.columns.memory.begin()()
-	if err := s.read(cmd.Context()); err != nil {
+	if err := s.read(ctx); err != nil {
 		return err
 	}
 	s.problem.Seed = s.net.seed
-	if err := s.prepare(cmd.Context()); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	s.problem.Progress = s.progress.selection()
 	defer s.progress.done()
-	return work(cmd.Context())
+	return work(ctx)
 }
 
 func (s *selecting) writeNumbers(ctx context.Context, path string, n nextbatch.Numbers) error {

@@ -81,11 +81,10 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err := checkOutput("--out", f.out, ".safetensors"); err != nil {
 		return err
 	}
-	restore, err := useThreads(f.net.threads)
+	ctx, err = withThreads(ctx, f.net.threads)
 	if err != nil {
 		return err
 	}
-	defer restore()
 	defer f.columns.memory.begin()()
 	table, err := f.columns.read(ctx, path, false)
 	if err != nil {

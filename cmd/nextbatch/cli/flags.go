@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
-	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/spf13/cobra"
 )
 
 // columnFlags say what the columns of a table are.
@@ -134,13 +132,12 @@ func (f *networkFlags) config() (network.Config, error) {
 	return c, nil
 }
 
-// useThreads limits the threads until the returned function is called.
-func useThreads(n int) (restore func(), err error) {
+// withThreads returns the context with the budget that --threads grants.
+func withThreads(ctx context.Context, n int) (context.Context, error) {
 	if n < 0 {
 		return nil, usagef("--threads must not be negative")
 	}
-	linalg.SetThreads(n)
-	return func() { linalg.SetThreads(0) }, nil
+	return nextbatch.WithThreads(ctx, n), nil
 }
 
 // train fits a regressor to the labelled rows, scaled by them and the candidates,

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/spf13/cobra"
 )
 
 // predicting is a run of predict.
@@ -60,11 +59,10 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	if err := errors.Join(p.columns.check(), checkOutput("--out", p.out, tableExtensions()...)); err != nil {
 		return err
 	}
-	restore, err := useThreads(p.threads)
+	ctx, err := withThreads(ctx, p.threads)
 	if err != nil {
 		return err
 	}
-	defer restore()
 	defer p.columns.memory.begin()()
 	r, err := loadModel(p.model)
 	if err != nil {
@@ -83,7 +81,7 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	for _, w := range rows.Warnings {
 		log.warn(w)
 	}
-	result, err := p.predict(r, table, rows, log)
+	result, err := p.predict(ctx, r, table, rows, log)
 	if err != nil {
 		return err
 	}
@@ -93,8 +91,8 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	return source.WriteFile(p.out, result)
 }
 
-func (p *predicting) predict(r *network.Regressor[float32], table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {
-	u, err := r.PredictStd(rows.Pool)
+func (p *predicting) predict(ctx context.Context, r *network.Regressor[float32], table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {
+	u, err := r.PredictStd(ctx, rows.Pool)
 	if err != nil {
 		return nil, dataError{err}
 	}
@@ -115,7 +113,7 @@ func (p *predicting) predict(r *network.Regressor[float32], table *dataset.Table
 	}
 	columns = append(columns, dataset.NewNumeric("prediction", u.Mean...), dataset.NewNumeric("deviation", u.Std...))
 	if p.coverage > 0 {
-		low, high, err := r.PredictInterval(rows.Pool, p.coverage)
+		low, high, err := r.PredictInterval(ctx, rows.Pool, p.coverage)
 		if few := (*network.CoverageError)(nil); errors.As(err, &few) {
 			log.warn(err.Error() + "; there are no intervals")
 		} else if err != nil {
@@ -189,11 +187,10 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	if err := e.columns.check(); err != nil {
 		return err
 	}
-	restore, err := useThreads(e.threads)
+	ctx, err := withThreads(ctx, e.threads)
 	if err != nil {
 		return err
 	}
-	defer restore()
 	defer e.columns.memory.begin()()
 	r, err := loadModel(e.model)
 	if err != nil {
@@ -215,13 +212,13 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	if rows.Train.Rows == 0 {
 		return dataError{errorf("%s: no row has a label", path)}
 	}
-	predicted, err := r.Predict(rows.Train)
+	predicted, err := r.Predict(ctx, rows.Train)
 	if err != nil {
 		return dataError{err}
 	}
 	m := network.Measure(matrix.View(1, len(predicted), predicted), rows.Labels)
 	result := evaluateResult{Rows: len(predicted), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE), Q95: number(m.Q95), Q99: number(m.Q99), Wanted: number(e.coverage)}
-	if low, high, err := r.PredictInterval(rows.Train, e.coverage); err != nil {
+	if low, high, err := r.PredictInterval(ctx, rows.Train, e.coverage); err != nil {
 		log.warn(err.Error())
 	} else {
 		held := 0

@@ -143,11 +143,10 @@ func (s *selecting) run(ctx context.Context, out io.Writer) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	restore, err := useThreads(s.net.threads)
+	ctx, err := withThreads(ctx, s.net.threads)
 	if err != nil {
 		return err
 	}
-	defer restore()
 	defer s.columns.memory.begin()()
 	if err := s.read(ctx); err != nil {
 		return err
@@ -382,7 +381,7 @@ func readMatrix[T matrix.Float](ctx context.Context, name string, most int64) (m
 	if err != nil {
 		return m, dataError{err}
 	}
-	if i, j, found := linalg.FirstNotFinite(m); found {
+	if i, j, found := linalg.FirstNotFinite(linalg.TeamOf(ctx), m); found {
 		return m, dataError{errorf("%s: row %d, column %d (from 0) is %v", name, i, j, m.At(i, j))}
 	}
 	return m, nil

@@ -43,7 +43,7 @@ func (s *selecting) writePage(ctx context.Context, batch *nextbatch.Batch, r sel
 		s.progress.warn("the page has no picture of the rows: " + err.Error())
 	}
 	if s.fitted != nil && s.rows != nil {
-		if err := s.predictedErrors(page, r, batch.Rows(), candidates); err != nil {
+		if err := s.predictedErrors(ctx, page, r, batch.Rows(), candidates); err != nil {
 			return err
 		}
 	}
@@ -147,15 +147,15 @@ func (s *selecting) inputNames() string {
 const intervalCoverage = 0.9
 
 // predictedErrors fills in what the networks say about errors.
-func (s *selecting) predictedErrors(page *report.Batch, r selectResult, picks, candidates []int) error {
-	u, err := s.fitted.PredictStd(s.rows.Pool.SelectRows(picks))
+func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r selectResult, picks, candidates []int) error {
+	u, err := s.fitted.PredictStd(ctx, s.rows.Pool.SelectRows(picks))
 	if err != nil {
 		return dataError{err}
 	}
 	for i := range page.Picks {
 		page.Picks[i].Prediction, page.Picks[i].Deviation = u.Mean[i], u.Std[i]
 	}
-	others, err := s.fitted.PredictStd(s.rows.Pool.SelectRows(candidates))
+	others, err := s.fitted.PredictStd(ctx, s.rows.Pool.SelectRows(candidates))
 	if err != nil {
 		return dataError{err}
 	}
@@ -168,7 +168,7 @@ func (s *selecting) predictedErrors(page *report.Batch, r selectResult, picks, c
 	if scale, err := dataset.FitLabelScaler(s.rows.Labels); err == nil {
 		page.Errors = append(page.Errors, report.Fact{Name: "deviation of the labels", Value: fmt.Sprintf("%.4g: the RMSE of a guess of their mean", scale.Deviation)})
 	}
-	if low, high, err := s.fitted.PredictInterval(s.rows.Pool.Slice(0, 1), intervalCoverage); err == nil {
+	if low, high, err := s.fitted.PredictInterval(ctx, s.rows.Pool.Slice(0, 1), intervalCoverage); err == nil {
 		page.Errors = append(page.Errors, report.Fact{Name: "interval", Value: fmt.Sprintf("a label is within %.4g of its prediction with probability %.0f %%", (high[0]-low[0])/2, 100*intervalCoverage)})
 	}
 	page.Errors = append(page.Errors, report.Fact{Name: "predicted deviation", Value: fmt.Sprintf("%.4g in the median of the candidates", page.Typical)})

@@ -1,0 +1,102 @@
+package nextbatch_test
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// budgetSpecs take every kernel, transformation and method once, and both kinds of
+// implementation where there are two.
+var budgetSpecs = []string{
+	"lcmd-tp:grad>sketch(24)", "bait-fb-p:ll>train", "bait-f-p:grad>sketch(24)>train", "maxdet-p:ntk>train", "maxdet-tp:grad>scale",
+	"maxdist-tp:laplace(0.5)", "kmeanspp-tp:nngp", "frankwolfe-p:ll>acs-rf-hyper(8)", "frankwolfe-p:ll>acs-grad>sketch(8)",
+	"lcmd-p:grad>train>ens(2)", "maxdiag:ll>acs-rf(8)", "random",
+}
+
+// largeProblem has so many rows that every job has parts for more threads than
+// other tests start.
+func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *network.Regressor[float32]) {
+	t.Helper()
+	stream := rng.New(5, "threads test")
+	x := matrix.New[float32](6000, 12)
+	rng.FillNormal(stream, x.Data)
+	y := make([]float64, 400)
+	for i := range y {
+		y[i] = float64(x.At(i, 0) * x.At(i, 1))
+	}
+	r := &network.Regressor[float32]{Members: 2, Unlabelled: x.Slice(400, 6000), Config: network.Config{
+		Architecture: network.Architecture{Hidden: []int{96, 96}, Activation: network.SiLU}, Training: network.Training{Epochs: 3}}}
+	if err := r.Fit(ctx, x.Slice(0, 400), y); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.PredictStd(ctx, x); err != nil {
+		t.Fatal(err)
+	}
+	return nextbatch.Problem{Networks: r.Ensemble(), Train: x.Slice(0, 100), Labels: y[:100], Pool: x.Slice(400, 6000), Batch: 8, Seed: 2}, r
+}
+
+// TestBudgetIsKept does with one thread what would start workers if it took the
+// threads that the process has.
+func TestBudgetIsKept(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(24))
+	before := runtime.NumGoroutine()
+	unchanged := func(after string) {
+		t.Helper()
+		if n := runtime.NumGoroutine(); n > before {
+			t.Fatalf("%s started %d goroutines", after, n-before)
+		}
+	}
+	ctx := nextbatch.WithThreads(t.Context(), 1)
+	p, _ := largeProblem(ctx, t)
+	unchanged("training")
+	for _, text := range budgetSpecs {
+		s := spec.MustParse(text)
+		if _, err := nextbatch.Select(ctx, s, p); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		unchanged("Select with " + text)
+		if s.Kernel == nil {
+			continue
+		}
+		if _, err := nextbatch.Gram(ctx, s, p, p.Pool.Slice(0, 200), p.Pool); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		unchanged("Gram with " + text)
+		if _, err := nextbatch.Plane(ctx, s, p, p.Pool.Slice(0, 60), p.Pool); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		unchanged("Plane with " + text)
+	}
+}
+
+// TestBudgetsSideBySide has several selections in one process, each with threads
+// of its own. They pick what they pick alone.
+func TestBudgetsSideBySide(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	p, _ := largeProblem(t.Context(), t)
+	for _, text := range []string{"lcmd-tp:grad>sketch(24)", "bait-f-p:ll>train"} {
+		alone, err := nextbatch.Select(t.Context(), spec.MustParse(text), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for threads := range 4 {
+			all.Go(func() {
+				batch, err := nextbatch.Select(nextbatch.WithThreads(t.Context(), threads), spec.MustParse(text), p)
+				if err != nil || !slices.Equal(batch.Rows(), alone.Rows()) {
+					t.Errorf("%s with %d threads beside others: %v, %v", text, threads, batch.Rows(), err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
