@@ -73,7 +73,7 @@ func mustBePlain[T matrix.Float](t *testing.T, z fuzzed) {
 
 // problemOf makes the problem.
 func problemOf[T matrix.Float](z fuzzed, entry Entry[T]) Problem[T] {
-	kinds := hardRows()
+	kinds := allHardRows()
 	names := slices.Sorted(maps.Keys(kinds))
 	kind := kinds[names[int(z.rows)%len(names)]]
 	p := Problem[T]{Pool: hardMatrixOf[T](kind, z.pool, z.cols, z.seed), Train: hardMatrixOf[T](kind, z.train, z.cols, z.seed+1),

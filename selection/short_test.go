@@ -14,7 +14,17 @@ import (
 // hardRows are rows that bounds may stumble over, each made by its number and
 // column.
 func hardRows() map[string]func(r *rand.Rand, i, j int) float64 {
-	rows := map[string]func(r *rand.Rand, i, j int) float64{
+	rows := allHardRows()
+	if testing.Short() {
+		maps.DeleteFunc(rows, func(name string, _ func(*rand.Rand, int, int) float64) bool {
+			return !slices.Contains([]string{"normal", "decaying", "duplicates", "equally far", "outlier"}, name)
+		})
+	}
+	return rows
+}
+
+func allHardRows() map[string]func(r *rand.Rand, i, j int) float64 {
+	return map[string]func(r *rand.Rand, i, j int) float64{
 		"normal":      func(r *rand.Rand, _, _ int) float64 { return r.NormFloat64() },
 		"decaying":    func(r *rand.Rand, _, j int) float64 { return r.NormFloat64() / float64(1+j*j) },
 		"far away":    func(r *rand.Rand, _, j int) float64 { return 1000 + r.NormFloat64()/float64(1+j) },
@@ -31,12 +41,6 @@ func hardRows() map[string]func(r *rand.Rand, i, j int) float64 {
 		},
 		"zero": func(*rand.Rand, int, int) float64 { return 0 },
 	}
-	if testing.Short() {
-		maps.DeleteFunc(rows, func(name string, _ func(*rand.Rand, int, int) float64) bool {
-			return !slices.Contains([]string{"normal", "decaying", "duplicates", "equally far", "outlier"}, name)
-		})
-	}
-	return rows
 }
 
 func hardMatrix[T matrix.Float](f func(r *rand.Rand, i, j int) float64, rows int, seed uint64) matrix.Dense[T] {
