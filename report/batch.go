@@ -8,43 +8,43 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Batch is what a page about a picked batch shows. The caller says everything in
-// the words of the reader: names of rows, units of labels.
+// Batch holds the contents of a page about one selected batch. The caller
+// supplies everything in the reader's terms: row names, units of the labels.
 type Batch struct {
 	Title    string
 	Intro    []string // paragraphs
-	Facts    []Fact   // what was done, with which rows and numbers
-	Errors   []Fact   // how far predictions are expected to be off
+	Facts    []Fact   // what was run, on which rows, with which settings
+	Errors   []Fact   // expected prediction errors
 	Warnings []string
 	Picks    []BatchPick // in pick order
-	Map      *BatchMap   // nil where there is no picture
+	Map      *BatchMap   // nil for no map
 
-	// Typical is the predicted deviation of a label among the candidates, as a
-	// line to compare those of the picks with; NaN where there is none.
+	// Typical is the predicted deviation of a typical candidate's label, drawn
+	// as a reference line for the picks; NaN if unknown.
 	Typical float64
 }
 
-// Fact is a line of a table.
+// Fact is a row of a two-column table.
 type Fact struct{ Name, Value string }
 
-// BatchPick is one row of the batch. Numbers that there are not are NaN.
+// BatchPick is one row of the batch. An unknown number is NaN.
 type BatchPick struct {
 	ID                    string
-	Row                   int // of the input
+	Row                   int // in the input
 	Score                 float64
 	Prediction, Deviation float64 // of the label
 	Reason                string
 }
 
-// BatchMap is where rows lie in the first two principal directions of the
-// kernel.
+// BatchMap holds the positions of rows along the first two principal directions
+// of the kernel.
 type BatchMap struct {
 	Candidates, Labelled, Picks [][2]float64
 	Share                       [2]float64 // of the variance
-	Note                        string     // what is shown, and on how many rows it rests
+	Note                        string     // what the map shows, and how many rows it is based on
 }
 
-// Page arranges the batch.
+// Page lays out the batch as a page.
 func (b *Batch) Page() *Page {
 	p := &Page{Title: b.Title, Intro: b.Intro}
 	run := Section{Title: "The run", Tables: []*Table{factTable("", b.Facts)}}
@@ -73,11 +73,11 @@ func factTable(title string, facts []Fact) *Table {
 	return t
 }
 
-// table has a line for each pick, and columns for what there is.
+// table has one row per pick, and only the columns for which there are numbers.
 func (b *Batch) table() *Table {
-	predicted := b.any(func(p BatchPick) float64 { return p.Prediction })
+	predicted := b.hasFinite(func(p BatchPick) float64 { return p.Prediction })
 	t := &Table{Columns: []Column{{Head: "pick"}, {Head: "id"}, {Head: "row"}, {Head: "score"}},
-		Note: "In pick order; rows count from 0 in the input. A click on a head sorts."}
+		Note: "In pick order; rows of the input are numbered from 0. Click a column heading to sort."}
 	if predicted {
 		t.Columns = append(t.Columns, Column{Head: "prediction"}, Column{Head: "deviation"})
 	}
@@ -92,7 +92,7 @@ func (b *Batch) table() *Table {
 	return t
 }
 
-// significant shows a number with four digits that matter.
+// significant shows a number with four significant digits.
 func significant(v float64) Cell {
 	size := math.Abs(v)
 	switch {
@@ -106,8 +106,8 @@ func significant(v float64) Cell {
 	return Number(v, max(0, 3-int(math.Floor(math.Log10(size)))))
 }
 
-// any tells whether a number is there for some pick.
-func (b *Batch) any(of func(BatchPick) float64) bool {
+// hasFinite reports whether this number is finite for at least one pick.
+func (b *Batch) hasFinite(of func(BatchPick) float64) bool {
 	for _, p := range b.Picks {
 		if v := of(p); !math.IsNaN(v) && !math.IsInf(v, 0) {
 			return true
@@ -116,19 +116,19 @@ func (b *Batch) any(of func(BatchPick) float64) bool {
 	return false
 }
 
-// figures are scores and predicted deviations by pick.
+// figures plots scores and predicted deviations by pick.
 func (b *Batch) figures() (list []*Figure) {
 	x, scores, deviations := make([]float64, len(b.Picks)), make([]float64, len(b.Picks)), make([]float64, len(b.Picks))
 	for i, p := range b.Picks {
 		x[i], scores[i], deviations[i] = float64(i+1), p.Score, p.Deviation
 	}
-	if b.any(func(p BatchPick) float64 { return p.Score }) {
+	if b.hasFinite(func(p BatchPick) float64 { return p.Score }) {
 		f := Curves("Score by pick", "pick", "score", []Curve{{Name: "score of the pick", X: x, Y: scores}})
-		f.Panels[0].Y = spread(scores)
-		f.Note = "What the method saw in each row when it picked it; a steep fall says that the first picks matter most."
+		f.Panels[0].Y = scaleFor(scores)
+		f.Note = "The score that the method gave each row when it picked it. A steep fall means that the first picks matter most."
 		list = append(list, f)
 	}
-	if b.any(func(p BatchPick) float64 { return p.Deviation }) {
+	if b.hasFinite(func(p BatchPick) float64 { return p.Deviation }) {
 		list = append(list, b.deviations(x, deviations))
 	}
 	return list
@@ -142,13 +142,14 @@ func (b *Batch) deviations(x, deviations []float64) *Figure {
 	if !math.IsNaN(b.Typical) {
 		f.Panels[0].Curves = []Curve{{Name: "median of the candidates", X: []float64{x[0], x[len(x)-1]}, Y: []float64{b.Typical, b.Typical}}}
 	}
-	f.fixed = map[string]style{"pick": {vermillion, solid, sized{draw.CircleGlyph{}, 0.7}}}
-	f.Note = "The standard deviation that the networks predict for the label of each pick, in units of the label."
+	f.fixed = map[string]style{"pick": {vermillion, solid, scaledGlyph{draw.CircleGlyph{}, 0.7}}}
+	f.Note = "The standard deviation that the networks predict for the label of each pick, in the label's units."
 	return f
 }
 
-// spread is a logarithmic scale for positive numbers of very different sizes.
-func spread(numbers []float64) Scale {
+// scaleFor chooses a logarithmic scale for positive numbers that differ by orders
+// of magnitude, and a linear one otherwise.
+func scaleFor(numbers []float64) Scale {
 	low, high := math.Inf(1), 0.0
 	for _, v := range numbers {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -177,20 +178,20 @@ func (m *BatchMap) figure() *Figure {
 	return &Figure{
 		Title: "Candidates, labelled rows and picks as the kernel sees them", Note: m.Note, Width: 470, Height: 380, Panels: []Panel{p},
 		fixed: map[string]style{
-			"candidate": {grey, solid, sized{draw.CircleGlyph{}, 0.45}},
-			"labelled":  {blue, solid, sized{draw.PlusGlyph{}, 0.9}},
-			"pick":      {vermillion, solid, sized{draw.CircleGlyph{}, 0.9}},
+			"candidate": {grey, solid, scaledGlyph{draw.CircleGlyph{}, 0.45}},
+			"labelled":  {blue, solid, scaledGlyph{draw.PlusGlyph{}, 0.9}},
+			"pick":      {vermillion, solid, scaledGlyph{draw.CircleGlyph{}, 0.9}},
 		},
 	}
 }
 
-// sized is a glyph that is larger or smaller than others.
-type sized struct {
+// scaledGlyph draws a glyph at factor times its usual size.
+type scaledGlyph struct {
 	draw.GlyphDrawer
-	times float64
+	factor float64
 }
 
-func (s sized) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	style.Radius *= vg.Length(s.times)
+func (s scaledGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	style.Radius *= vg.Length(s.factor)
 	s.GlyphDrawer.DrawGlyph(c, style, at)
 }

@@ -36,10 +36,10 @@ func batchPage(t *testing.T, b *Batch) string {
 func TestBatchPage(t *testing.T) {
 	page := batchPage(t, sampleBatch())
 	if strings.Count(page, "<script>") != 1 || strings.Contains(page, "<img") {
-		t.Error("what a table says has become part of the page")
+		t.Error("text from a table has become markup of the page")
 	}
 	if address := regexp.MustCompile(`(?i)(src|href|action)\s*=\s*"?[^"#]|url\(|@import`).FindString(regexp.MustCompile(`&[#a-z0-9]+;|src=x`).ReplaceAllString(page, "")); address != "" {
-		t.Errorf("the page loads something: %q", address)
+		t.Errorf("the page loads an external resource: %q", address)
 	}
 	for _, want := range []string{"Predicted errors", "Warnings", "12346", "13012", "1.000e-07", "60 % of the variance", "Score by pick", "median of the candidates", "required"} {
 		if !strings.Contains(page, want) {
@@ -47,12 +47,12 @@ func TestBatchPage(t *testing.T) {
 		}
 	}
 	if again := batchPage(t, sampleBatch()); again != page {
-		t.Error("the page differs from one time to the next")
+		t.Error("the page differs between two runs")
 	}
 }
 
-// TestBatchPageWithLittle: what there is not is left out.
-func TestBatchPageWithLittle(t *testing.T) {
+// TestMinimalBatchPage: sections without data are omitted.
+func TestMinimalBatchPage(t *testing.T) {
 	nan := math.NaN()
 	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Deviation: nan}}})
 	for _, no := range []string{"<figure>", "Warnings", "prediction", "Predicted"} {

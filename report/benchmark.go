@@ -8,12 +8,12 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Benchmark is the report on results of the benchmark: a section for each
-// setting, that is, activation function, batch size and number of batches; one
-// for the sizes of batches; and a picture of LCMD. With paper, our numbers stand
-// beside the paper's. What is missing of the planned runs is said, and shortens
-// tables and figures; without a plan, all methods, data sets and splits of the
-// results go together.
+// Benchmark builds the report on benchmark results: a section per setting (that
+// is, activation function, batch size and number of batches), one on batch sizes,
+// and a picture of LCMD. With paper, it sets our numbers beside the paper's.
+// Planned runs that are missing are listed, and tables and figures do without
+// them; without a plan, every combination of the methods, data sets and splits in
+// the results counts as planned.
 func Benchmark(results benchmark.Results, planned []benchmark.Run, paper bool) (*Page, error) {
 	if len(results) == 0 {
 		return nil, errors.New("there are no results yet")
@@ -31,7 +31,7 @@ func Benchmark(results benchmark.Results, planned []benchmark.Run, paper bool) (
 		page.Sections = append(page.Sections, Section{Title: "Batch sizes: " + g.title(), Figures: g.figures()})
 	}
 	page.Sections = append(page.Sections, Section{Title: "How LCMD picks", Figures: []*Figure{LCMDSteps()}})
-	page.Intro = []string{fmt.Sprintf("%s of %s.", plural(finished, "complete run", "complete runs"), plural(countRuns(results, planned), "run that was begun or planned", "runs that were begun or planned"))}
+	page.Intro = []string{fmt.Sprintf("%s of %s.", plural(finished, "complete run", "complete runs"), plural(countRuns(results, planned), "run started or planned", "runs started or planned"))}
 	return page, nil
 }
 
@@ -74,9 +74,9 @@ func studySection(v view, paper bool) Section {
 	return s
 }
 
-// addComparisons adds what compares with random rows.
+// addComparisons adds the tables and figures that compare with random selection.
 func (v view) addComparisons(s *Section, random string) {
-	if t := lessRandom(v, random); len(t.Rows) > 0 {
+	if t := minusRandom(v, random); len(t.Rows) > 0 {
 		s.Tables = append(s.Tables, t)
 	}
 	for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
@@ -92,7 +92,7 @@ func (v view) addComparisons(s *Section, random string) {
 func (s *Section) addPaper(v view) {
 	tables := paperTables(v)
 	if len(tables) == 0 {
-		s.Text = append(s.Text, "The paper has no numbers of this setting to compare with: its tables are of 16 batches of 256 rows, for its own methods and data sets.")
+		s.Text = append(s.Text, "The paper has no numbers for this setting: its tables cover 16 batches of 256 rows, with its own methods and data sets.")
 	}
 	s.Tables = append(s.Tables, tables...)
 }

@@ -25,8 +25,8 @@ type plan struct {
 	batch, rounds int
 }
 
-// results makes up learning curves: power laws that end near the paper's last
-// RMSE, with some noise.
+// results makes up learning curves: noisy power laws that end near the paper's
+// last RMSE.
 func (p plan) results() (results benchmark.Results) {
 	last, mean := map[[2]string]float64{}, map[[2]string]float64{}
 	for _, c := range benchmark.PaperRMSEs() {
@@ -80,7 +80,7 @@ func selectedSpecs() (specs []string) {
 	return specs
 }
 
-// goldenResults are the made-up results of golden/analysis, in the layout of the
+// goldenResults returns the made-up results of golden/analysis, in the layout of the
 // published code.
 func goldenResults(t *testing.T) (results benchmark.Results, order []string) {
 	t.Helper()
@@ -106,7 +106,7 @@ func goldenResults(t *testing.T) (results benchmark.Results, order []string) {
 						Spec: benchmark.WithoutCompat(spec.String()), BatchSize: 256, Rounds: 16, Split: split}
 					e := run.Errors
 					r.Test = network.Metrics{MAE: e["mae"][i], RMSE: e["rmse"][i], Q95: e["q95"][i], Q99: e["q99"][i], MaxE: e["maxe"][i]}
-					if i < 16 && split == 9 { // from which the published code takes the times
+					if i < 16 && split == 9 { // the published code takes the times from this split
 						r.Features, r.Selection = run.Stats[i].Kernel.Total, run.Stats[i].Selection.Total
 					}
 					results = append(results, r)
@@ -117,7 +117,7 @@ func goldenResults(t *testing.T) (results benchmark.Results, order []string) {
 	return results, order
 }
 
-// latexRows are the rows of a tabular environment, cells without space around.
+// latexRows returns the rows of a tabular environment, with trimmed cells.
 func latexRows(t *testing.T, text string, columns int) (rows [][]string) {
 	t.Helper()
 	_, body, _ := strings.Cut(text, "\n\\hline\n")
@@ -135,8 +135,9 @@ func latexRows(t *testing.T, text string, columns int) (rows [][]string) {
 	return rows
 }
 
-// TestTablesMatchThePublishedCode compares LaTeX tables, bold type included.
-// The time is left out, as ours is over all splits, and so are our own columns.
+// TestTablesMatchThePublishedCode compares LaTeX tables, bold type included. It
+// skips the time, which we average over all splits, and the columns that only we
+// have.
 func TestTablesMatchThePublishedCode(t *testing.T) {
 	results, _ := goldenResults(t)
 	v := newView(benchmark.NewStudies(results, nil)[0])
@@ -189,7 +190,7 @@ func TestReportOnTheWholeBenchmark(t *testing.T) {
 		for _, f := range s.Figures {
 			names = append(names, f.Name)
 			if f.Note == "" || !strings.Contains(f.Note, "runs") && !strings.Contains(f.Note, " run") {
-				t.Errorf("%s does not say how many runs stand behind it: %q", f.Name, f.Note)
+				t.Errorf("%s does not say how many runs it is based on: %q", f.Name, f.Note)
 			}
 		}
 	}
@@ -212,16 +213,16 @@ func TestReportOnTheWholeBenchmark(t *testing.T) {
 	mustParseXML(t, b.Bytes())
 }
 
-// checkTable makes sure that rows fit the heads, and that a table tells its runs.
+// checkTable checks that rows match the headings and that the table counts its runs.
 func checkTable(t *testing.T, table *Table) {
 	t.Helper()
 	for _, r := range table.Rows {
 		if len(r.Cells) != len(table.Columns) {
-			t.Errorf("%s: %d cells, %d heads", table.Name, len(r.Cells), len(table.Columns))
+			t.Errorf("%s: %d cells, %d headings", table.Name, len(r.Cells), len(table.Columns))
 		}
 	}
 	if last := table.Columns[len(table.Columns)-1].Head; last != "runs" && last != "of" {
-		t.Errorf("%s does not say how many runs stand behind it", table.Name)
+		t.Errorf("%s does not say how many runs it is based on", table.Name)
 	}
 }
 
@@ -234,13 +235,13 @@ func TestReportOnPartialResults(t *testing.T) {
 		results benchmark.Results
 		want    []string
 	}{
-		"one round":    {whole[:1], []string{"0 complete runs of 1 run that", "No run of this setting is complete yet", "What is missing"}},
-		"one run":      {whole[:17], []string{"1 complete run of 1 run", "1 method x 1 data set x 1 split: 1 run."}},
-		"a run begun":  {whole[:25], []string{"1 complete run of 2 runs", "1 run of this setting is not there"}},
-		"one set":      {whole[:6*17], []string{"2 methods x 1 data set x 3 splits: 6 runs.", "Too few data sets"}},
-		"a method off": {whole[:9*17], []string{"Means over fried; left out, for lack of runs of every method: query.", "3 runs of this setting are"}},
-		"a split off":  {whole[:11*17], []string{"2 methods x 2 data sets x 2 to 3 splits: 10 runs. Only splits that all methods have on a data set count: 1 complete run of another split is left out."}},
-		"NaN":          {nan, []string{"–", "2 methods x 2 data sets x 3 splits: 12 runs."}},
+		"one round":      {whole[:1], []string{"0 complete runs of 1 run started or planned", "No run of this setting is complete yet", "Missing runs"}},
+		"one run":        {whole[:17], []string{"1 complete run of 1 run", "1 method x 1 data set x 1 split: 1 run."}},
+		"a started run":  {whole[:25], []string{"1 complete run of 2 runs", "1 run of this setting is missing or incomplete"}},
+		"one set":        {whole[:6*17], []string{"2 methods x 1 data set x 3 splits: 6 runs.", "Too few data sets"}},
+		"method missing": {whole[:9*17], []string{"Means over fried. Left out, because some method has no runs there: query.", "3 runs of this setting are"}},
+		"split missing":  {whole[:11*17], []string{"2 methods x 2 data sets x 2 to 3 splits: 10 runs. Only splits that all methods share on a data set count: 1 complete run of another split is left out."}},
+		"NaN":            {nan, []string{"–", "2 methods x 2 data sets x 3 splits: 12 runs."}},
 	} {
 		page, err := Benchmark(c.results, nil, true)
 		if err != nil {
@@ -258,7 +259,7 @@ func TestReportOnPartialResults(t *testing.T) {
 		}
 	}
 	if _, err := Benchmark(nil, nil, false); err == nil {
-		t.Error("a report without results")
+		t.Error("a report without results was accepted")
 	}
 }
 
@@ -270,13 +271,13 @@ func TestNamesOfMethods(t *testing.T) {
 		"maxdist-tp:linear": "MaxDist-TP linear", "maxdist-tp:linear@compat": "MaxDist-TP linear, compat", "odd": "odd",
 	} {
 		if names[method] != want {
-			t.Errorf("%s is called %q", method, names[method])
+			t.Errorf("%s is named %q", method, names[method])
 		}
 	}
 	seen := map[string]bool{}
 	for _, n := range names {
 		if seen[n] {
-			t.Errorf("two methods are called %q", n)
+			t.Errorf("two methods are named %q", n)
 		}
 		seen[n] = true
 	}
@@ -286,7 +287,7 @@ func TestNamesOfMethods(t *testing.T) {
 	}
 }
 
-// TestLCMDStepsPickAsLCMD compares the picture with the real method.
+// TestLCMDStepsPickAsLCMD compares the figure with the real method.
 func TestLCMDStepsPickAsLCMD(t *testing.T) {
 	points, selected := lcmdPoints()
 	features := matrix.New[float32](len(points), 2)
@@ -304,7 +305,7 @@ func TestLCMDStepsPickAsLCMD(t *testing.T) {
 		t.Errorf("picks %d and %d, LCMD %v", first.pick, second.pick, rows)
 	}
 	if first.cluster != 0 || second.cluster == 0 {
-		t.Errorf("clusters %d and %d do not show what they should", first.cluster, second.cluster)
+		t.Errorf("clusters %d and %d: the figure should show two different cases", first.cluster, second.cluster)
 	}
 }
 

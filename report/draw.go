@@ -25,13 +25,13 @@ import (
 const (
 	margin    = vg.Length(8)
 	gap       = vg.Length(12) // between panels
-	thumb     = vg.Length(24) // a piece of the curve in the legend
+	thumb     = vg.Length(24) // the sample of a curve in the legend
 	rowSkip   = vg.Length(13)
 	noteSkip  = vg.Length(11)
 	titleSkip = titleSize + 4
 )
 
-// dotsPerInch is fine enough for print at the size of the figure.
+// dotsPerInch is fine enough to print the figure at its own size.
 const dotsPerInch = 200
 
 // Write writes the figure as "png", "svg" or "pdf".
@@ -46,7 +46,7 @@ func (f *Figure) Write(w io.Writer, format string) error {
 	case "pdf":
 		contents, err = f.PDF()
 	default:
-		return fmt.Errorf("report: a figure cannot be written as %q; png, svg and pdf are known", format)
+		return fmt.Errorf("report: cannot write a figure as %q; the formats are png, svg and pdf", format)
 	}
 	if err != nil {
 		return err
@@ -55,14 +55,14 @@ func (f *Figure) Write(w io.Writer, format string) error {
 	return err
 }
 
-// PNG returns the figure as pixels, 200 per inch.
+// PNG returns the figure as a bitmap of 200 pixels per inch.
 func (f *Figure) PNG() ([]byte, error) {
 	l := f.layout()
 	c := vgimg.NewWith(vgimg.UseWH(l.width, l.height), vgimg.UseDPI(dotsPerInch), vgimg.UseBackgroundColor(color.White))
 	return l.bytes(c, vgimg.PngCanvas{Canvas: c})
 }
 
-// SVG returns the figure as a document of its own.
+// SVG returns the figure as a standalone document.
 func (f *Figure) SVG() ([]byte, error) {
 	inline, err := f.inline()
 	if err != nil {
@@ -76,7 +76,7 @@ var (
 	svgStart   = regexp.MustCompile(`<svg [^>]*>`)
 )
 
-// inline is the figure as an SVG element for a page.
+// inline returns the figure as an SVG element for a page.
 func (f *Figure) inline() ([]byte, error) {
 	l := f.layout()
 	c := vgsvg.New(l.width, l.height)
@@ -86,7 +86,7 @@ func (f *Figure) inline() ([]byte, error) {
 	}
 	_, raw, _ = bytes.Cut(raw, []byte("?>\n"))
 	raw = svgComment.ReplaceAll(raw, nil)
-	// Fonts of the same widths, for readers that lack ours.
+	// Fallback fonts with the same metrics, for viewers that lack ours.
 	raw = bytes.ReplaceAll(raw, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
 	start := svgStart.FindIndex(raw)
 	title := "\n<title>" + html.EscapeString(clip(f.Title, longestText)) + "</title>"
@@ -95,8 +95,8 @@ func (f *Figure) inline() ([]byte, error) {
 
 var pdfDate = regexp.MustCompile(`/(CreationDate|ModDate) \(D:[^)]*\)`)
 
-// PDF returns the figure as a page of its size, fonts included. It bears no
-// date, so that the same figure gives the same bytes.
+// PDF returns the figure as a page of its own size, with embedded fonts. Its date
+// is fixed, so that the same figure gives the same bytes.
 func (f *Figure) PDF() ([]byte, error) {
 	l := f.layout()
 	c := pdfCanvas{vgpdf.New(l.width, l.height)}
@@ -104,21 +104,21 @@ func (f *Figure) PDF() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pdfDate.ReplaceAllFunc(raw, func(date []byte) []byte { // of the same length: places in the file count
+	return pdfDate.ReplaceAllFunc(raw, func(date []byte) []byte { // of the same length: the file refers to byte offsets
 		key, _, _ := bytes.Cut(date, []byte("("))
 		return append(key, []byte("(D:20000101000000"+strings.Repeat(" ", len(date)-len(key)-18)+")")...)
 	}), nil
 }
 
-// pdfCanvas writes text in the encoding that the fonts in the file have, and
-// colours as the file has them: not multiplied by their opacity.
+// pdfCanvas writes text in the encoding of the embedded fonts, and colours with
+// straight alpha, as PDF wants them.
 type pdfCanvas struct{ *vgpdf.Canvas }
 
 func (c pdfCanvas) SetColor(clr color.Color) {
 	c.Canvas.SetColor(straight(color.NRGBAModel.Convert(clr).(color.NRGBA)))
 }
 
-// straight is a colour whose RGBA has its parts as they are.
+// straight is a colour whose RGBA is not premultiplied by alpha.
 type straight color.NRGBA
 
 func (s straight) RGBA() (r, g, b, a uint32) {
@@ -137,19 +137,19 @@ func (c pdfCanvas) FillString(f font.Face, at vg.Point, s string) {
 	c.Canvas.FillString(f, at, string(encoded))
 }
 
-// layout is a figure with places for its parts.
+// layout is a figure with the positions of its parts.
 type layout struct {
 	figure        *Figure
 	width, height vg.Length
-	top, bottom   vg.Length // kept free for the title, and for legend and note
-	heading       vg.Length // over each panel, for its title
+	top, bottom   vg.Length // reserved for the title, and for legend and note
+	heading       vg.Length // reserved above each panel for its title
 	plots         [][]*plot.Plot
 
 	legend       []string
 	styles       map[string]style
-	lines        map[string]bool // names that are curves
+	lines        map[string]bool // names of curves
 	perRow, rows int             // of the legend
-	title, note  []string        // in lines
+	title, note  []string        // wrapped lines
 }
 
 func (f *Figure) layout() *layout {
@@ -199,7 +199,7 @@ func (f *Figure) panelSize() (width, height vg.Length) {
 	return width, height
 }
 
-// entryWidth is the room for one entry of the legend.
+// entryWidth is the width of one legend entry.
 func (l *layout) entryWidth() (width vg.Length) {
 	style := textStyle(labelSize, black)
 	for _, name := range l.legend {
@@ -214,29 +214,30 @@ func (l *layout) arrangeLegend() {
 	}
 	l.perRow = min(len(l.legend), max(1, int((l.width-2*margin)/l.entryWidth())))
 	l.rows = (len(l.legend) + l.perRow - 1) / l.perRow
-	l.perRow = (len(l.legend) + l.rows - 1) / l.rows // rows of the same length
+	l.perRow = (len(l.legend) + l.rows - 1) / l.rows // even rows
 	l.width = max(l.width, 2*margin+l.entryWidth())
 }
 
-// Most letters that are drawn, so that a name of a megabyte makes no figure a mile
-// wide: of a name in the legend, on an axis or beside a mark, and of a title or note.
+// The most characters to draw of a name (in the legend, on an axis, beside a
+// mark), and of a title or note. Without them, a megabyte of name would make a
+// figure a mile wide.
 const (
 	longestLabel = 80
 	longestText  = 4000
 )
 
-// clip cuts text after so many letters.
-func clip(s string, letters int) string {
+// clip cuts text after this many characters.
+func clip(s string, characters int) string {
 	count := 0
 	for at := range s {
-		if count++; count > letters {
+		if count++; count > characters {
 			return s[:at] + "…"
 		}
 	}
 	return s
 }
 
-// wrap breaks text into lines that fit.
+// wrap breaks text into lines that fit the width.
 func wrap(s string, style text.Style, width vg.Length) (lines []string) {
 	for _, word := range strings.Fields(clip(s, longestText)) {
 		word = clip(word, longestLabel)
@@ -250,7 +251,7 @@ func wrap(s string, style text.Style, width vg.Length) (lines []string) {
 	return lines
 }
 
-// shorten cuts text that is too wide.
+// shorten cuts text to the width.
 func shorten(s string, style text.Style, width vg.Length) string {
 	short := []rune(clip(s, longestLabel))
 	for len(short) > 0 && style.Width(string(short)) > width {
@@ -262,12 +263,12 @@ func shorten(s string, style text.Style, width vg.Length) string {
 	return string(short)
 }
 
-// bytes draws and encodes. The drawing library panics on what it cannot do, such
-// as a font that cannot be written to a temporary folder: that is an error here.
+// bytes draws and encodes the figure. The drawing library panics when it fails,
+// say to write a font to a temporary folder; bytes returns an error instead.
 func (l *layout) bytes(c vg.CanvasSizer, out io.WriterTo) (contents []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("report: the figure %q cannot be drawn: %v", l.figure.Title, r)
+			err = fmt.Errorf("report: cannot draw the figure %q: %v", l.figure.Title, r)
 		}
 	}()
 	l.draw(draw.New(c))

@@ -28,7 +28,7 @@ func ExampleTable() {
 
 func ExampleCurves() {
 	labels := []float64{256, 512, 1024, 2048}
-	f := report.Curves("RMSE on fresh rows", "labelled rows", "RMSE", []report.Curve{
+	f := report.Curves("RMSE on held-out rows", "labelled rows", "RMSE", []report.Curve{
 		{Name: "Random", X: labels, Y: []float64{1.51, 1.12, 0.85, 0.66}},
 		{Name: "LCMD-TP", X: labels, Y: []float64{1.51, 0.93, 0.57, 0.36}, Low: []float64{1.45, 0.88, 0.53, 0.33}, High: []float64{1.57, 0.98, 0.61, 0.39}},
 	})

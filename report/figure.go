@@ -8,26 +8,26 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Figure is one or more panels under a title, with one legend below them all, so
-// that it covers no curve, and a note, which says what stands behind the
-// numbers. The same figure always gives the same bytes.
+// Figure is one or more panels under a title. Below them, where they cover no
+// curve, are a shared legend and a note that says what the numbers are based on.
+// The same figure always gives the same bytes.
 type Figure struct {
-	Name  string // of its files, without extension
+	Name  string // of its files, without the extension
 	Title string
 	Note  string
-	// Order lists the names of curves and marks in the order in which they get
-	// their styles. Names that are not in it follow as they come. Figures with
-	// the same Order draw the same name alike.
+	// Order assigns styles to the names of curves and marks, in this order. Other
+	// names follow as they occur. Figures with the same Order draw a name in the
+	// same style.
 	Order   []string
-	Columns int       // of panels; 0 means that all stand in a row
+	Columns int       // of panels; 0 puts them all in one row
 	Width   vg.Length // of a panel; 0 means 396 points for one panel, 170 for several
 	Height  vg.Length // of a panel; 0 means two thirds of its width for one panel, 145 for several
 	Panels  []Panel
 
-	fixed map[string]style // of names that do not take the next style
+	fixed map[string]style // of names that do not take the next free style
 }
 
-// Panel is one system of axes.
+// Panel is one pair of axes.
 type Panel struct {
 	Title, XLabel, YLabel string
 	X, Y                  Scale
@@ -36,22 +36,22 @@ type Panel struct {
 
 	more   []plot.Plotter
 	bare   bool // no axes
-	blank  bool // an empty place
-	square bool // both axes show the same range, with the same marks
+	blank  bool // leaves its place empty
+	square bool // both axes have the same ticks
 }
 
-// Scale says how an axis is divided.
+// Scale is the scale of an axis.
 type Scale int
 
 const (
 	Linear Scale = iota
-	Log10        // logarithmic, labelled at powers of ten and parts of them
+	Log10        // logarithmic, labelled at powers of ten and digits between them
 	Log2         // logarithmic, labelled at powers of two
 )
 
-// Curve is a line through points, and a shaded band around it from Low to High;
-// either both are nil or each has a number for each point. A NaN leaves a gap. On
-// a logarithmic axis so does a number that is not positive.
+// Curve is a line through points, with a shaded band from Low to High; either
+// both are nil or both have a number per point. A NaN leaves a gap, and so does a
+// non-positive number on a logarithmic axis.
 type Curve struct {
 	Name      string // for the legend
 	X, Y      []float64
@@ -62,20 +62,20 @@ type Curve struct {
 type Mark struct {
 	Name     string // for the legend, or beside the mark
 	X, Y     float64
-	Labelled bool // the name stands beside the mark, not in the legend
+	Labelled bool // the name is written beside the mark, not in the legend
 }
 
-// Curves is a figure with one panel of curves, such as a learning curve. To make
+// Curves returns a figure with one panel of curves, such as learning curves. To make
 // an axis logarithmic, set Panels[0].X or .Y.
 func Curves(title, xlabel, ylabel string, curves []Curve) *Figure {
 	return &Figure{Title: title, Panels: []Panel{{XLabel: xlabel, YLabel: ylabel, Curves: curves}}}
 }
 
-// plot builds the panel.
+// plot builds the panel's plot.
 func (p Panel) plot(styles map[string]style, width vg.Length) *plot.Plot {
 	out := themed()
-	out.X.Tick.Marker = LinearTicks{Steps: min(6, max(3, int(width/45)))}                           // labels need room
-	out.X.Label.Text, out.Y.Label.Text = clip(p.XLabel, longestLabel), clip(p.YLabel, longestLabel) // the title stands over the axes, see drawPanels
+	out.X.Tick.Marker = LinearTicks{Steps: min(6, max(3, int(width/45)))}                           // labels need space
+	out.X.Label.Text, out.Y.Label.Text = clip(p.XLabel, longestLabel), clip(p.YLabel, longestLabel) // drawPanels writes the title above the axes
 	if p.square {
 		out.Y.Tick.Marker = out.X.Tick.Marker
 	}
@@ -112,28 +112,28 @@ func (s Scale) apply(axis *plot.Axis) {
 	}
 }
 
-// shows reports whether a number can be drawn.
+// shows reports whether a number can be drawn on this scale.
 func (s Scale) shows(v float64) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && (s == Linear || v > 0)
 }
 
-// frame makes room around the numbers, or makes up a range where there are none.
+// frame pads the range of the numbers, or makes up a range if there are none.
 func (s Scale) frame(axis *plot.Axis) {
-	const room = 0.03
+	const padding = 0.03
 	low, high := axis.Min, axis.Max
 	switch {
 	case low > high: // nothing was drawn
 		axis.Min, axis.Max = 1, 10
 	case s == Linear:
-		margin := (high - low) * room
-		if !canBeDivided(low, high) {
-			margin = math.Max(math.Abs(low), 1) * room
+		margin := (high - low) * padding
+		if !hasRoomForTicks(low, high) {
+			margin = math.Max(math.Abs(low), 1) * padding
 		}
 		axis.Min, axis.Max = low-margin, high+margin
 	default:
-		factor := math.Pow(high/low, room)
-		if !canBeDivided(low, high) {
-			factor = 1 + room
+		factor := math.Pow(high/low, padding)
+		if !hasRoomForTicks(low, high) {
+			factor = 1 + padding
 		}
 		axis.Min, axis.Max = low/factor, high*factor
 	}
@@ -146,8 +146,8 @@ func grid() *plotter.Grid {
 	return g
 }
 
-// names lists the curves and marks of the legend, each once, in the order of
-// their styles; styleMap has the style of every name.
+// names lists the names in the legend once each, in the order of their styles;
+// styleMap holds the style of every name, and lines has those of curves.
 func (f *Figure) names() (legend []string, styleMap map[string]style, lines map[string]bool) {
 	styleMap, lines = map[string]style{}, map[string]bool{}
 	used := map[string]bool{}

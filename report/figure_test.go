@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// sample has curves with bands, gaps, a single point and names that need
+// sample returns a figure with bands, gaps, a single point and names that need
 // escaping.
 func sample() *Figure {
 	nan := math.NaN()
@@ -32,7 +32,7 @@ func sample() *Figure {
 	return f
 }
 
-// mustParseXML reads a document to its end.
+// mustParseXML fails the test unless the whole document parses.
 func mustParseXML(t *testing.T, document []byte) {
 	t.Helper()
 	d := xml.NewDecoder(bytes.NewReader(document))
@@ -71,7 +71,7 @@ func TestFigureFormats(t *testing.T) {
 		t.Fatalf("%q…, %v", page[:10], err)
 	}
 	if err := f.Write(io.Discard, "gif"); err == nil {
-		t.Error("gif was written")
+		t.Error("a gif was written")
 	}
 }
 
@@ -115,7 +115,7 @@ func TestStylesDiffer(t *testing.T) {
 		s := styleOf(i)
 		key := fmt.Sprint(s.colour, s.dash)
 		if seen[key] {
-			t.Errorf("style %d has been there", i)
+			t.Errorf("style %d repeats an earlier one", i)
 		}
 		seen[key] = true
 	}
@@ -141,7 +141,7 @@ func TestFigureOfNearlyEqualNumbers(t *testing.T) {
 	}
 }
 
-// Names of a megabyte neither widen a figure nor fill it.
+// Megabyte-long names neither widen a figure nor fill it.
 func TestLongNamesAreCut(t *testing.T) {
 	long := func(letter string) string { return strings.Repeat(letter, 1<<20) }
 	f := Curves(long("a"), long("b"), long("c"), []Curve{

@@ -9,17 +9,17 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// LCMD in pictures (the paper's figure of two steps): points of the plane, the
-// kernel being their inner product. Every point belongs to the cluster of its
-// nearest selected point. The cluster with the largest sum of squared distances
-// is the one to pick from, and in it the point farthest from its centre.
+// LCMD in pictures (the paper's figure of two steps): points in the plane, with
+// their inner product as the kernel. Every point belongs to the cluster of its
+// nearest selected point. LCMD takes the cluster with the largest sum of squared
+// distances and picks its point farthest from the centre.
 
 // lcmdStep is one pick.
 type lcmdStep struct {
 	points   [][2]float64
 	selected []int // the centres
 	centre   []int // of each point: an index into selected
-	cluster  int   // that is picked from
+	cluster  int   // the one to pick from
 	pick     int
 }
 
@@ -51,23 +51,23 @@ func newLCMDStep(points [][2]float64, selected []int) lcmdStep {
 	return s
 }
 
-// LCMDSteps is a figure of two steps of LCMD on made-up points: a dense crowd on
-// the left, a few scattered ones on the right.
+// LCMDSteps draws two steps of LCMD on made-up points: a dense crowd on the left,
+// a few scattered points on the right.
 func LCMDSteps() *Figure {
 	points, selected := lcmdPoints()
 	first := newLCMDStep(points, selected)
 	second := newLCMDStep(points, append(append([]int{}, selected...), first.pick))
 	f := &Figure{Name: "lcmd-steps", Title: "Two picks of LCMD", Width: 230, Height: 230,
-		Note: "Made-up points in the plane; no runs. Black: selected. Lines lead from each other point to the nearest selected one. " +
-			"Orange: the cluster with the largest sum of squared distances. Red square: the point of this cluster that is farthest from its centre, the next pick."}
+		Note: "Made-up points in the plane; no runs. Black: selected points. Each line joins a point to the nearest selected one. " +
+			"Orange: the cluster with the largest sum of squared distances. Red square: the next pick, the point of this cluster farthest from its centre."}
 	for i, s := range []lcmdStep{first, second} {
 		f.Panels = append(f.Panels, Panel{Title: []string{"one pick", "the next"}[i], bare: true, more: []plot.Plotter{s}})
 	}
 	return f
 }
 
-// lcmdPoints are points on three spirals of sunflower seeds, and three selected
-// ones among them.
+// lcmdPoints returns points on three sunflower spirals, of which one each is
+// selected.
 func lcmdPoints() (points [][2]float64, selected []int) {
 	seeds := func(n int, x, y, radius float64) {
 		for i := range n {
@@ -100,5 +100,5 @@ func (s lcmdStep) Plot(canvas draw.Canvas, p *plot.Plot) {
 	canvas.DrawGlyph(draw.GlyphStyle{Color: vermillion, Radius: 3.2, Shape: draw.BoxGlyph{}}, at(s.pick))
 }
 
-// DataRange is the same in both directions, so that distances can be seen.
+// DataRange is the same in both directions, so that distances look right.
 func (lcmdStep) DataRange() (xmin, xmax, ymin, ymax float64) { return -2.1, 2.1, -2.1, 2.1 }

@@ -1,7 +1,7 @@
 package report
 
-// LearningCurves is a figure of errors over the number of labelled rows. Random
-// rows are drawn in black and broken lines; methods get colours in their order.
+// LearningCurves plots errors over the number of labelled rows. Random selection
+// is a black dashed line; the other methods get colours in their order.
 func LearningCurves(title, ylabel string, curves []Curve) *Figure {
 	f := Curves(title, "labelled rows", ylabel, curves)
 	f.Panels[0].Y = Log10

@@ -10,8 +10,8 @@ import (
 // literature is a method of the paper's table of existing methods.
 type literature struct{ name, spec string }
 
-// literatureMethods are the paper's methods from the literature, by the names
-// that they have there.
+// literatureMethods lists the paper's methods from the literature under their
+// original names.
 func literatureMethods() []literature {
 	list := []literature{{"Random", "random"}}
 	titles := map[string]string{"bald": "BALD", "batchbald": "BatchBALD", "bait": "BAIT", "acs-fw": "ACS-FW", "coreset": "Core-Set", "badge": "BADGE"}
@@ -23,8 +23,8 @@ func literatureMethods() []literature {
 	return append(list, literature{"LCMD-TP", spec.Default})
 }
 
-// literatureIn returns the methods from the literature that a study has runs of,
-// and their names; none if they are too few to compare.
+// literatureIn returns the methods from the literature with runs in the study,
+// and their names; nil if there are too few to compare.
 func literatureIn(s *benchmark.Study) (methods []string, names map[string]string) {
 	names = map[string]string{}
 	for _, l := range literatureMethods() {
@@ -51,7 +51,7 @@ func literatureTable(v view, methods []string, names map[string]string) *Table {
 		t.Rows = append(t.Rows, Row{Cells: append(cells, Number(mean.Value, 3), Number(mean.StdErr, 4), Count(mean.Runs))})
 	}
 	t.boldColumn(3)
-	t.Note = behindMean(fair, methods, sets) + uncounted(v.Study, fair, methods, sets)
+	t.Note = meanRunsNote(fair, methods, sets) + unusedRunsNote(v.Study, fair, methods, sets)
 	return t
 }
 

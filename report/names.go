@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// How methods are called in tables and figures: as in the paper, by selection
-// method and mode, with the kernel beside it where there is a column for it.
+// Names of methods in tables and figures follow the paper: selection method and
+// mode, and the kernel where it has a column.
 
 // titles are the paper's names of the selection methods.
 var titles = map[spec.Method]string{
@@ -28,16 +28,15 @@ var titles = map[spec.Method]string{
 	spec.LCMD:                "LCMD",
 }
 
-// families are selection methods that stand together in tables. Each has a
-// style of its own in figures.
+// families groups the selection methods in tables. In figures each family has its
+// own style.
 var families = [][]spec.Method{
 	{spec.Random}, {spec.MaxDiag}, {spec.MaxDet}, {spec.BAITForward, spec.BAITForwardBackward},
 	{spec.FrankWolfe}, {spec.MaxDist}, {spec.KMeansPP, spec.GreedyKMeansPP},
 	{spec.LCMD, spec.LCMDDistance, spec.LCMDCount},
 }
 
-// family returns the number of a method's family, or how many there are if it
-// belongs to none.
+// family returns the index of a method's family, or len(families) if it has none.
 func family(method string) int {
 	s, err := spec.Parse(method)
 	i := slices.IndexFunc(families, func(f []spec.Method) bool { return slices.Contains(f, s.Method) })
@@ -47,7 +46,7 @@ func family(method string) int {
 	return i
 }
 
-// methodTitle is the selection method and its mode.
+// methodTitle names the selection method and its mode.
 func methodTitle(method string) string {
 	name, mode := titleParts(method)
 	return name + mode
@@ -70,7 +69,7 @@ func titleParts(method string) (name, mode string) {
 	return name, mode
 }
 
-// kernelTitle is the kernel with its transformations.
+// kernelTitle names the kernel and its transformations.
 func kernelTitle(method string) string {
 	_, kernel, found := strings.Cut(benchmark.WithoutCompat(method), ":")
 	if !found {
@@ -79,7 +78,7 @@ func kernelTitle(method string) string {
 	return strings.ReplaceAll(kernel, ">", " > ")
 }
 
-// kernelLaTeX is the kernel as a formula.
+// kernelLaTeX writes the kernel as a formula.
 func kernelLaTeX(method string) string {
 	s, err := spec.Parse(method)
 	if err != nil || s.Kernel == nil {
@@ -108,8 +107,8 @@ func formula(font, call string) string {
 	return fmt.Sprintf(`\%s{%s}%s`, font, name, parameter)
 }
 
-// shortNames are names for a legend: the title where one method has it, with the
-// kernel where several do, and with compat where even these are alike.
+// shortNames returns names for a legend: the method's title if it is unique, else
+// with the kernel, and with compat if even that is ambiguous.
 func shortNames(methods []string) map[string]string {
 	names := map[string]string{}
 	for _, level := range []func(string) string{
@@ -141,12 +140,12 @@ func compatWord(method string) string {
 	return ", compat"
 }
 
-// styleOrder places names so that each gets the style of its family, where no
-// family comes twice.
+// styleOrder orders names so that each gets the style of its family, unless a
+// family occurs twice.
 func styleOrder(methods []string, names map[string]string) []string {
 	order := make([]string, len(families)+1)
 	for i := range order {
-		order[i] = fmt.Sprintf("style %d is free", i)
+		order[i] = fmt.Sprintf("style %d is unused", i)
 	}
 	taken := map[int]bool{}
 	for _, m := range methods {
@@ -167,7 +166,7 @@ func styleOrder(methods []string, names map[string]string) []string {
 	return order
 }
 
-// activationTitle is an activation function as it is written.
+// activationTitle spells an activation function as people do.
 func activationTitle(activation string) string {
 	switch activation {
 	case "relu":
@@ -178,11 +177,10 @@ func activationTitle(activation string) string {
 	return activation
 }
 
-// fileName makes a name for a file of any text: small letters and digits stand
-// for themselves, every other byte is an underscore and two hexadecimal digits,
-// and a long text ends in a hash. Different texts have different names, also
-// where a file system does not tell small letters from capitals, and no name
-// leads to another folder.
+// fileName turns any text into a file name: lower-case letters and digits stay,
+// every other byte becomes an underscore and two hexadecimal digits, and a long
+// text ends in a hash. Different texts get different names, even on a
+// case-insensitive file system, and no name leads to another folder.
 func fileName(text string) string {
 	const longest = 48
 	if text == "" {

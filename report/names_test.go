@@ -9,8 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// Names of files that come from a results file stay in their folder and differ
-// where the texts do.
+// File names built from the text of a results file stay in their folder, and
+// different texts give different names.
 func TestFileNames(t *testing.T) {
 	safe := regexp.MustCompile(`^[a-z0-9_]{1,100}$`)
 	seen := map[string]string{}
@@ -18,19 +18,19 @@ func TestFileNames(t *testing.T) {
 		strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20) + "y", strings.Repeat("/", 30), strings.Repeat("/", 31)} {
 		name := fileName(text)
 		if !safe.MatchString(name) {
-			t.Errorf("%.40q makes the file name %q", text, name)
+			t.Errorf("%.40q gives the file name %q", text, name)
 		}
 		if other, taken := seen[name]; taken {
-			t.Errorf("%.40q and %.40q both make %q", text, other, name)
+			t.Errorf("%.40q and %.40q both give %q", text, other, name)
 		}
 		seen[name] = text
 	}
 	if fileName("relu") != "relu" {
-		t.Error("relu has another name")
+		t.Error("the name relu has changed")
 	}
 }
 
-// Everything that a report names after its results has a safe file name.
+// Whatever the results contain, the files of a report get safe names.
 func TestReportsNameFilesSafely(t *testing.T) {
 	p := plan{sets: []string{"fried", "protein"}, specs: []string{"random", "lcmd-tp:grad>sketch(512)"}, splits: 2, batch: 256, rounds: 2}
 	results := p.results()
@@ -65,7 +65,7 @@ func TestReportsNameFilesSafely(t *testing.T) {
 	}
 }
 
-// A figure has room for so many data sets; it says how many there are.
+// A figure of too many data sets shows the first ones and says so.
 func TestFiguresOfManySets(t *testing.T) {
 	one := plan{sets: []string{"fried"}, specs: []string{"random", "lcmd-tp:grad>sketch(512)", "maxdet-p:grad>sketch(512)>train"}, splits: 1, batch: 256, rounds: 2}
 	two := one
@@ -87,7 +87,7 @@ func TestFiguresOfManySets(t *testing.T) {
 			if l := f.layout(); l.height > 6000 || len(l.legend) > 100 {
 				t.Errorf("%s is %v points high and has %d names", f.Name, l.height, len(l.legend))
 			}
-			if strings.Contains(f.Note, "Shown are the first 60 of 200 data sets.") {
+			if strings.Contains(f.Note, "Only the first 60 of 200 data sets are shown.") {
 				cut++
 			}
 		}

@@ -10,9 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Page is one HTML file that needs nothing beside itself: figures are inline
-// SVG, tables are sorted by a click on a head, and there is no address to load
-// anything from.
+// Page is a self-contained HTML file: figures are inline SVG, a click on a column
+// heading sorts a table, and nothing is loaded from elsewhere.
 type Page struct {
 	Title    string
 	Intro    []string // paragraphs
@@ -42,7 +41,7 @@ var (
 	}).Parse(pageHTML))
 )
 
-// pageSection is a section as the template takes it.
+// pageSection is a section in the form that the template expects.
 type pageSection struct {
 	Title   string
 	Text    []string
@@ -69,10 +68,10 @@ type pageRow struct {
 type pageCell struct {
 	Text          string
 	Numeric, Bold bool
-	Long          bool // may be broken into lines
+	Long          bool // may wrap
 }
 
-// longText is from where on a text is broken into lines.
+// longText is the number of characters beyond which a cell may wrap.
 const longText = 40
 
 // Write writes the page.
@@ -92,7 +91,7 @@ func (p *Page) Write(w io.Writer) error {
 			if err != nil {
 				return err
 			}
-			section.Figures = append(section.Figures, template.HTML(svg)) // its text is escaped already
+			section.Figures = append(section.Figures, template.HTML(svg)) // its text is already escaped
 		}
 		data.Sections = append(data.Sections, section)
 	}

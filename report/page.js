@@ -1,6 +1,6 @@
 "use strict";
-// Sorts a table by the column whose head is clicked; a second click turns the
-// order round. Rows without a number come last either way.
+// Sorts a table by the column whose heading is clicked; a second click reverses
+// the order. Rows without a number come last either way.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => head.firstElementChild.addEventListener("click", () => {

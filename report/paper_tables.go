@@ -8,12 +8,12 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// paperTables sets our numbers beside the paper's: one table for data sets, one
-// for all methods. What there is nothing to compare in is left out.
+// paperTables sets our numbers beside the paper's: one table by data set, one of
+// all methods. A table with nothing to compare is omitted.
 func paperTables(v view) (tables []*Table) {
-	sets := &Table{Name: v.name + "-paper-data-sets", Title: "RMSE against the paper's: " + settingTitle(v.Setting),
+	sets := &Table{Name: v.name + "-paper-data-sets", Title: "RMSE compared with the paper: " + settingTitle(v.Setting),
 		Columns: slices.Concat([]Column{{Head: "Number"}, {Head: "Data set"}}, paperColumns())}
-	all := &Table{Name: v.name + "-paper-all-methods", Title: "Mean log errors against the paper's: " + settingTitle(v.Setting),
+	all := &Table{Name: v.name + "-paper-all-methods", Title: "Mean log errors compared with the paper: " + settingTitle(v.Setting),
 		Columns: slices.Concat([]Column{{Head: "Number"}}, paperColumns())}
 	list := v.AgainstPaper()
 	for i, a := range list {
@@ -27,9 +27,9 @@ func paperTables(v view) (tables []*Table) {
 			Number(a.StdErr, 4), Number(100*a.Relative, 1), Count(a.Ours.Runs))
 		t.Rows = append(t.Rows, Row{Cells: cells, Rule: begins && len(t.Rows) > 0})
 	}
-	note := "Difference: ours less the paper's. Its standard error takes the paper's 20 splits to spread as ours do, and counts the rounding to three digits."
+	note := "Difference: ours minus the paper's. Its standard error assumes that the paper's 20 splits vary as much as ours do, and includes the rounding to three digits."
 	sets.Note = note + largestDifference(list)
-	all.Note = note + " In %, for the error itself, not its logarithm. The paper's maxdiag:ll>acs-rf(512) ran with other network parameters."
+	all.Note = note + " The percentage is that of the error itself, not of its logarithm. The paper ran maxdiag:ll>acs-rf(512) with other network parameters."
 	for _, t := range []*Table{sets, all} {
 		if len(t.Rows) > 0 {
 			tables = append(tables, t)
@@ -38,7 +38,7 @@ func paperTables(v view) (tables []*Table) {
 	return tables
 }
 
-// largestDifference says where a data set's number is farthest from the paper's.
+// largestDifference names the data set's number that is farthest from the paper's.
 func largestDifference(list []benchmark.Against) string {
 	worst := benchmark.Against{}
 	for _, a := range list {

@@ -18,7 +18,7 @@ type curvePlotter struct {
 	style style
 }
 
-// pieces cuts the curve at its gaps: ranges of points that can be drawn.
+// pieces splits the curve at its gaps into ranges of points that can be drawn.
 func (c *curvePlotter) pieces() (list []span) {
 	open := false
 	for i := range c.Y {
@@ -36,8 +36,8 @@ func (c *curvePlotter) pieces() (list []span) {
 
 type span struct{ from, to int }
 
-// band returns the ends of the band at point i, which are the curve itself where
-// the band has a gap.
+// band returns the ends of the band at point i; where the band has a gap, both are
+// the curve itself.
 func (c *curvePlotter) band(i int) (low, high float64) {
 	low, high = c.Y[i], c.Y[i]
 	if c.Low != nil && c.y.shows(c.Low[i]) && c.y.shows(c.High[i]) {
@@ -46,7 +46,7 @@ func (c *curvePlotter) band(i int) (low, high float64) {
 	return low, high
 }
 
-// Plot draws the line; a point between two gaps is a dot.
+// Plot draws the line; a point between two gaps becomes a dot.
 func (c *curvePlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&canvas)
 	for _, piece := range c.pieces() {
@@ -61,7 +61,7 @@ func (c *curvePlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// bandPlotter draws the band of a curve. It goes under the lines of all curves.
+// bandPlotter draws the band of a curve, below the lines of all curves.
 type bandPlotter struct{ *curvePlotter }
 
 func (b bandPlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
@@ -97,7 +97,7 @@ func (c *curvePlotter) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return xmin, xmax, ymin, ymax
 }
 
-// shade is the colour of a band: a quarter of the ink.
+// shade is the colour of a band: that of its curve at a quarter of the opacity.
 func shade(c color.RGBA) color.Color { return color.NRGBA{c.R, c.G, c.B, 64} }
 
 // marksPlotter draws the marks of a panel.
@@ -136,7 +136,7 @@ func (m *marksPlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// writeBeside writes a name beside a mark: right, left, above or below, where it
+// writeBeside writes a name beside a mark, in the first place around it where it
 // covers nothing, or else on the right. It returns the place.
 func writeBeside(canvas draw.Canvas, mark vg.Rectangle, name string, taken []vg.Rectangle) vg.Rectangle {
 	style := textStyle(tickSize, black)
@@ -152,7 +152,7 @@ func writeBeside(canvas draw.Canvas, mark vg.Rectangle, name string, taken []vg.
 		place := vg.Rectangle{Min: corner, Max: corner.Add(size)}
 		inside := canvas.Contains(place.Min) && canvas.Contains(place.Max)
 		if inside && !slices.ContainsFunc(taken, func(r vg.Rectangle) bool { return overlap(r, place) }) {
-			// White behind it, so that lines do not cross the letters.
+			// A white background keeps lines from crossing the letters.
 			canvas.FillPolygon(color.White, []vg.Point{place.Min, {X: place.Max.X, Y: place.Min.Y}, place.Max, {X: place.Min.X, Y: place.Max.Y}})
 			canvas.FillText(style, corner, name)
 			return place
@@ -193,14 +193,16 @@ func (r rule) Plot(canvas draw.Canvas, p *plot.Plot) {
 	canvas.StrokeLines(style, canvas.ClipLinesXY(line)...)
 }
 
-// room makes a panel show a range, the same in both directions.
-type room struct{ low, high float64 }
+// squareRange makes a panel show the same range in both directions.
+type squareRange struct{ low, high float64 }
 
-func (room) Plot(draw.Canvas, *plot.Plot) {}
+func (squareRange) Plot(draw.Canvas, *plot.Plot) {}
 
-func (r room) DataRange() (xmin, xmax, ymin, ymax float64) { return r.low, r.high, r.low, r.high }
+func (r squareRange) DataRange() (xmin, xmax, ymin, ymax float64) {
+	return r.low, r.high, r.low, r.high
+}
 
-// emptyPlotter says that a panel has nothing to show.
+// emptyPlotter marks a panel that has nothing to show.
 type emptyPlotter struct{}
 
 func (emptyPlotter) Plot(canvas draw.Canvas, _ *plot.Plot) {

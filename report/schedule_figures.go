@@ -8,23 +8,24 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// Figures over batch sizes: the same number of rows labelled in few large batches
-// or in many small ones. Random rows do not depend on the size of a batch; they
-// are a constant line, from one of the schedules.
+// Figures over batch sizes: the same number of rows labelled in a few large
+// batches or in many small ones. Random selection does not depend on the batch
+// size; it is a constant line, taken from one of the schedules.
 
-// schedules are studies that end with the same number of labelled rows, in the
+// schedules groups studies that end with the same number of labelled rows, in the
 // order of their batch sizes.
 type schedules struct {
 	studies []*benchmark.Study
-	methods []string // with runs in at least two of them
-	random  string   // or nothing
-	steady  *benchmark.Study
+	methods []string // with runs in at least two of the studies
 	names   map[string]string
 
-	uncounted int // complete runs of splits that others lack
+	random      string           // the method of random selection; may be empty
+	randomStudy *benchmark.Study // where its runs come from; may be nil
+
+	unused int // complete runs of splits that others lack
 }
 
-// newSchedules groups studies, and leaves out groups with a single batch size.
+// newSchedules groups studies and drops groups with a single batch size.
 func newSchedules(studies []*benchmark.Study) (list []schedules) {
 	type key struct {
 		activation string
@@ -48,8 +49,8 @@ func newSchedules(studies []*benchmark.Study) (list []schedules) {
 	return list
 }
 
-// choose finds the methods to show, and the schedule of random rows: with the
-// batch size of the paper's tables, or near it.
+// choose finds the methods to show, and takes random selection from the schedule
+// whose batch size is closest to that of the paper's tables.
 func (g *schedules) choose() {
 	count := map[string]int{}
 	var all []string
@@ -60,8 +61,8 @@ func (g *schedules) choose() {
 			}
 		}
 		random, ok := s.Find("random")
-		if ok && s.Runs(random, s.DataSets...) > 0 && (g.steady == nil || distance(s) < distance(g.steady)) {
-			g.random, g.steady = random, s
+		if ok && s.Runs(random, s.DataSets...) > 0 && (g.randomStudy == nil || distance(s) < distance(g.randomStudy)) {
+			g.random, g.randomStudy = random, s
 		}
 	}
 	g.methods = slices.DeleteFunc(all, func(m string) bool { return count[m] < 2 || m == g.random })
@@ -70,43 +71,44 @@ func (g *schedules) choose() {
 	g.restrict()
 }
 
-// restrict leaves the runs that can be compared: on each data set, the splits
-// that all methods have with all batch sizes.
+// restrict keeps the runs that can be compared: on each data set, the splits that
+// all methods have at all batch sizes.
 func (g *schedules) restrict() {
-	steady := slices.Index(g.studies, g.steady)
+	random := slices.Index(g.studies, g.randomStudy)
 	before := g.runs()
 	for i, s := range g.studies {
-		g.studies[i] = s.Together(g.in(s)...)
+		g.studies[i] = s.Together(g.methodsOf(s)...)
 	}
 	for i := range g.studies {
 		for _, other := range g.studies {
 			g.studies[i] = g.studies[i].Within(other)
 		}
 	}
-	if steady >= 0 {
-		g.steady = g.studies[steady]
+	if random >= 0 {
+		g.randomStudy = g.studies[random]
 	}
-	g.uncounted = before - g.runs()
+	g.unused = before - g.runs()
 }
 
-// runs counts those of the methods to show.
+// runs counts the runs of the methods to show.
 func (g *schedules) runs() (n int) {
 	for _, s := range g.studies {
-		for _, m := range g.in(s) {
+		for _, m := range g.methodsOf(s) {
 			n += s.Runs(m, s.DataSets...)
 		}
 	}
 	return n
 }
 
+// distance is how far a batch size is from that of the paper's tables.
 func distance(s *benchmark.Study) float64 {
 	return math.Abs(math.Log(float64(s.BatchSize) / float64(benchmark.PaperSetting("").BatchSize)))
 }
 
-// sets are those on which every method that a study has, has runs there.
+// sets lists the data sets on which, in every study, all of its methods have runs.
 func (g schedules) sets() (sets []string) {
 	for i, s := range g.studies {
-		common := s.Common(g.in(s)...)
+		common := s.Common(g.methodsOf(s)...)
 		if i == 0 {
 			sets = common
 		}
@@ -115,14 +117,14 @@ func (g schedules) sets() (sets []string) {
 	return sets
 }
 
-// in lists the methods that a study has runs of.
-func (g schedules) in(s *benchmark.Study) (methods []string) {
+// methodsOf lists the methods to show that have runs in a study.
+func (g schedules) methodsOf(s *benchmark.Study) (methods []string) {
 	for _, m := range g.methods {
 		if s.Runs(m, s.DataSets...) > 0 {
 			methods = append(methods, m)
 		}
 	}
-	if s == g.steady {
+	if s == g.randomStudy {
 		methods = append(methods, g.random)
 	}
 	return methods
@@ -133,10 +135,10 @@ func (g schedules) panel(m benchmark.Metric, sets ...string) Panel {
 	last := func(s *benchmark.Study, method string) benchmark.Mean {
 		return s.Mean(benchmark.LogAt(m, s.Rounds), method, sets...)
 	}
-	if g.steady != nil {
+	if g.randomStudy != nil {
 		c := Curve{Name: g.names[g.random]}
 		for _, s := range g.studies {
-			c.add(float64(s.BatchSize), last(g.steady, g.random))
+			c.add(float64(s.BatchSize), last(g.randomStudy, g.random))
 		}
 		p.Curves = append(p.Curves, c)
 	}
@@ -157,7 +159,7 @@ func (g schedules) title() string {
 
 func (g schedules) figure(name, title string) *Figure {
 	shown := g.methods
-	if g.steady != nil {
+	if g.randomStudy != nil {
 		shown = append([]string{g.random}, shown...)
 	}
 	s := g.studies[0]
@@ -165,34 +167,34 @@ func (g schedules) figure(name, title string) *Figure {
 		Columns: 3, Order: styleOrder(shown, g.names)}
 }
 
-// behind counts the runs.
-func (g schedules) behind(sets []string) string {
+// note says how many runs a figure is based on.
+func (g schedules) note(sets []string) string {
 	runs := 0
 	for _, s := range g.studies {
-		for _, m := range g.in(s) {
+		for _, m := range g.methodsOf(s) {
 			runs += s.Runs(m, sets...)
 		}
 	}
-	return fmt.Sprintf("%s on %s, %s. Random rows: the runs with batches of %s.",
-		plural(runs, "run", "runs"), plural(len(sets), "data set", "data sets"), plural(len(g.studies), "batch size", "batch sizes"), g.steadyText()) + g.leftOut() + shaded(g.studies[0].Splits)
+	return fmt.Sprintf("%s on %s, %s.", plural(runs, "run", "runs"), plural(len(sets), "data set", "data sets"),
+		plural(len(g.studies), "batch size", "batch sizes")) + g.randomNote() + g.unusedNote() + bandNote(g.studies[0].Splits)
 }
 
-func (g schedules) leftOut() string {
-	if g.uncounted == 0 {
+func (g schedules) unusedNote() string {
+	if g.unused == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Only splits that all have count: %s left out.", plural(g.uncounted, "complete run of another split is", "complete runs of other splits are"))
+	return fmt.Sprintf(" Only splits that all of them share count: %s left out.", plural(g.unused, "complete run of another split is", "complete runs of other splits are"))
 }
 
-func (g schedules) steadyText() string {
-	if g.steady == nil {
-		return "no size"
+func (g schedules) randomNote() string {
+	if g.randomStudy == nil {
+		return " There are no runs of random selection."
 	}
-	return fmt.Sprint(g.steady.BatchSize)
+	return fmt.Sprintf(" Random selection: the runs with batches of %d.", g.randomStudy.BatchSize)
 }
 
-// figures are those of all metrics, averaged over data sets, and of the RMSE on
-// each data set.
+// figures plots all metrics, averaged over data sets, and the RMSE on each data
+// set.
 func (g schedules) figures() []*Figure {
 	average, bySet := g.figure("batch-sizes", "Errors after the last batch"), g.figure("batch-sizes-sets-rmse", "RMSE after the last batch by data set")
 	sets := g.sets()
@@ -216,7 +218,7 @@ func (g schedules) figures() []*Figure {
 		p.Title = set
 		bySet.Panels = append(bySet.Panels, p)
 	}
-	average.Note, bySet.Note = g.behind(sets), g.behind(all)+note
+	average.Note, bySet.Note = g.note(sets), g.note(all)+note
 	bySet.Columns = setColumns(len(all))
 	return []*Figure{average, bySet}
 }

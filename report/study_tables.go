@@ -10,8 +10,8 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// methodCells are a method's name and kernel, with compat where the study has
-// methods of both kinds.
+// methodCells names a method and its kernel, marked compat if only some methods
+// of the study are.
 func (v view) methodCells(method string) []Cell {
 	kernel, formula := kernelTitle(method), kernelLaTeX(method)
 	if v.mixed {
@@ -46,11 +46,11 @@ func allMethods(v view) *Table {
 	for i := range benchmark.AllMetrics() {
 		t.boldColumn(2 + i)
 	}
-	t.Note = behindMean(v.Study, methods, sets) + uncounted(all, v.Study, methods, sets) + " Logarithms are averaged over rounds (the start is left out), splits and data sets; the time is that of a pick, features included."
+	t.Note = meanRunsNote(v.Study, methods, sets) + unusedRunsNote(all, v.Study, methods, sets) + " Logarithms are averaged over rounds (without the start), splits and data sets. The time is that of selecting one batch, including features."
 	return t
 }
 
-// sortByRMSE sorts methods by family, and in each by mean log RMSE.
+// sortByRMSE sorts methods by family, then by mean log RMSE.
 func (v view) sortByRMSE(methods, sets []string) {
 	rmse := map[string]float64{}
 	for _, m := range methods {
@@ -70,8 +70,7 @@ func (t *Table) boldColumn(column int) {
 	boldBest(cells)
 }
 
-// byDataSet is a table with a row for each data set and a column for each method
-// that is shown.
+// byDataSet is a table with one row per data set and one column per method shown.
 func byDataSet(v view, name, title string, of benchmark.Number) *Table {
 	t := &Table{Name: v.name + "-" + name, Title: title + ": " + settingTitle(v.Setting), Columns: []Column{{Head: "Data set"}}}
 	for _, m := range v.shown {
@@ -97,16 +96,16 @@ func byDataSet(v view, name, title string, of benchmark.Number) *Table {
 		row.Cells = append(row.Cells, Count(runs))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = behind(v.fair, v.shown, v.DataSets) + uncounted(v.Study, v.fair, v.shown, v.DataSets)
+	t.Note = runsNote(v.fair, v.shown, v.DataSets) + unusedRunsNote(v.Study, v.fair, v.shown, v.DataSets)
 	if len(v.shown) < len(v.Finished()) {
-		t.Note += fmt.Sprintf(" Shown are %d of %d methods.", len(v.shown), len(v.Finished()))
+		t.Note += fmt.Sprintf(" %d of %d methods are shown.", len(v.shown), len(v.Finished()))
 	}
 	return t
 }
 
-// lessRandom compares methods with random rows on the same splits.
-func lessRandom(v view, random string) *Table {
-	t := &Table{Name: v.name + "-less-random", Title: "Mean log error less that of random rows: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
+// minusRandom compares methods with random selection on the same splits.
+func minusRandom(v view, random string) *Table {
+	t := &Table{Name: v.name + "-less-random", Title: "Mean log error minus that of random selection: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
 	for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
 		t.Columns = append(t.Columns, Column{Head: m.String()}, Column{Head: "std. err."}, Column{Head: "better on"})
 	}
@@ -132,13 +131,13 @@ func lessRandom(v view, random string) *Table {
 		row.Cells = append(row.Cells, Count(len(sets)), Count(runs))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = "Differences on the same splits, over the data sets where both have some; runs counts pairs. -0.1 is an error about 10% smaller."
+	t.Note = "Differences on the same splits, over the data sets where both have runs; the runs column counts pairs. -0.1 means an error about 10% smaller."
 	return t
 }
 
-// costs says where the time of a run goes, and what else was measured.
+// costs shows where the time of a run goes, and what else was measured.
 func costs(v view) *Table {
-	t := &Table{Name: v.name + "-costs", Title: "Seconds of a run: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
+	t := &Table{Name: v.name + "-costs", Title: "Seconds per run: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
 	parts := []struct {
 		head string
 		of   func(benchmark.Round) float64
@@ -170,16 +169,16 @@ func costs(v view) *Table {
 			Count(v.Runs(m, sets...)))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = "Means over runs, each method on the data sets where it has some. The effective dimension is that of the kernel, over rounds; fill-ups are rows of a run that had to be drawn at random."
+	t.Note = "Means over runs, each method on the data sets where it has runs. The effective dimension is that of the kernel, averaged over rounds; random fill-ups counts the rows of a run for which the method fell back to random selection."
 	return t
 }
 
-// gapTable lists what is missing, or nil.
+// gapTable lists the missing runs; it is nil if there are none.
 func gapTable(v view) *Table {
 	if len(v.Gaps) == 0 {
 		return nil
 	}
-	t := &Table{Name: v.name + "-missing", Title: "What is missing: " + settingTitle(v.Setting),
+	t := &Table{Name: v.name + "-missing", Title: "Missing runs: " + settingTitle(v.Setting),
 		Columns: slices.Concat([]Column{{Head: "Data set"}}, methodColumns, []Column{{Head: "missing splits"}, {Head: "missing"}, {Head: "of"}})}
 	total := 0
 	for _, g := range v.Gaps {
@@ -187,11 +186,11 @@ func gapTable(v view) *Table {
 		t.Rows = append(t.Rows, Row{Cells: append(cells, Text(splitList(g.Splits)), Count(len(g.Splits)), Count(g.Planned))})
 		total += len(g.Splits)
 	}
-	t.Note = fmt.Sprintf("%s not there, or not complete. Runs that lack a round do not count anywhere.", plural(total, "run of this setting is", "runs of this setting are"))
+	t.Note = fmt.Sprintf("%s missing or incomplete. Runs that lack a round are ignored everywhere.", plural(total, "run of this setting is", "runs of this setting are"))
 	return t
 }
 
-// splitList writes numbers in ascending order, runs of them as first-last.
+// splitList writes ascending numbers, with ranges as first-last.
 func splitList(splits []int) string {
 	var parts []string
 	for i := 0; i < len(splits); {

@@ -10,44 +10,44 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a table with a title, and a note that says what stands behind the
-// numbers.
+// Table is a table with a title, and a note that says what the numbers are based
+// on.
 type Table struct {
-	Name        string // of its files, without extension
+	Name        string // of its files, without the extension
 	Title, Note string
 	Columns     []Column
 	Rows        []Row
 }
 
-// Column is the head of a column.
+// Column is the heading of a column.
 type Column struct {
 	Head  string
-	LaTeX string // the head in LaTeX; empty if it is Head
+	LaTeX string // the heading in LaTeX; empty means Head
 }
 
-// Row is a row of cells, one for each column; Rule draws a line above it.
+// Row is a row of cells, one per column; Rule draws a line above it.
 type Row struct {
 	Cells []Cell
 	Rule  bool
 }
 
-// Cell is a piece of text, or a number that is shown with some digits.
+// Cell is a text, or a number shown with a fixed number of digits.
 type Cell struct {
 	text   string
-	latex  string // empty if it is text
+	latex  string // empty means text
 	number bool
 	value  float64
 	bold   bool
 }
 
-// missing stands in a table where there is no number.
+// missing is shown where there is no number.
 const missing = "–"
 
 // Text is a cell of text.
 func Text(s string) Cell { return Cell{text: s} }
 
-// Number is a cell with a number, shown with digits after the point. NaN shows
-// that there is none.
+// Number is a cell with a number, shown with this many digits after the point; NaN
+// means that there is none.
 func Number(v float64, digits int) Cell {
 	c := Cell{number: true, value: v, text: strconv.FormatFloat(v, 'f', digits, 64)}
 	if math.IsNaN(v) {
@@ -67,7 +67,7 @@ func (c Cell) Bold() Cell {
 	return c
 }
 
-// Map returns the table with f applied to every text that WriteText prints.
+// Map returns the table with f applied to every text that WriteText writes.
 func (t *Table) Map(f func(string) string) *Table {
 	out := &Table{Name: t.Name, Title: f(t.Title), Note: f(t.Note)}
 	for _, c := range t.Columns {
@@ -84,10 +84,10 @@ func (t *Table) Map(f func(string) string) *Table {
 	return out
 }
 
-// typeset returns a cell with its own text in LaTeX.
+// typeset returns a cell with a separate text for LaTeX.
 func typeset(s, latex string) Cell { return Cell{text: s, latex: latex} }
 
-// boldBest makes the smallest numbers bold: all that show the same digits.
+// boldBest makes the smallest number bold, and all that show the same digits.
 func boldBest(cells []*Cell) {
 	best := math.Inf(1)
 	for _, c := range cells {
@@ -102,14 +102,14 @@ func boldBest(cells []*Cell) {
 	}
 }
 
-// roundAs rounds a number to the digits that the text has after its point.
+// roundAs rounds a number to as many digits after the point as the text has.
 func roundAs(v float64, like string) float64 {
 	_, digits, _ := strings.Cut(like, ".")
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', len(digits), 64), 64)
 	return r
 }
 
-// WriteText writes the table for a terminal. What is bold elsewhere has a star.
+// WriteText writes the table for a terminal, with a star for bold type.
 func (t *Table) WriteText(w io.Writer) error {
 	grid := t.textGrid()
 	var b strings.Builder
@@ -130,8 +130,8 @@ func (t *Table) WriteText(w io.Writer) error {
 	return err
 }
 
-// textGrid has the widths of the columns, and which of them hold numbers and
-// end, not begin, at the same place.
+// textGrid holds the widths of the columns, and which of them are numeric and
+// therefore right-aligned.
 type textGrid struct {
 	widths  []int
 	numeric []bool
@@ -173,7 +173,7 @@ func (g textGrid) line(b *strings.Builder, cells []Cell) {
 	b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
 }
 
-// head is the row of heads.
+// head is the row of headings.
 func head(columns []Column) (cells []Cell) {
 	for _, c := range columns {
 		cells = append(cells, typeset(c.Head, c.LaTeX))
@@ -181,7 +181,7 @@ func head(columns []Column) (cells []Cell) {
 	return cells
 }
 
-// WriteCSV writes heads and rows, numbers in full; a missing one is empty.
+// WriteCSV writes headings and rows, with all digits; a missing number is empty.
 func (t *Table) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	for _, r := range append([]Row{{Cells: head(t.Columns)}}, t.Rows...) {
@@ -197,7 +197,7 @@ func (t *Table) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// full is the cell with all digits.
+// full is the cell's text, with all digits of a number.
 func (c Cell) full() string {
 	switch {
 	case !c.number:
@@ -208,7 +208,7 @@ func (c Cell) full() string {
 	return strconv.FormatFloat(c.value, 'g', -1, 64)
 }
 
-// WriteLaTeX writes a tabular environment, and title and note as a comment.
+// WriteLaTeX writes a tabular environment, with title and note as a comment.
 func (t *Table) WriteLaTeX(w io.Writer) error {
 	var b strings.Builder
 	for _, s := range []string{t.Title, t.Note} {

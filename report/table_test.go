@@ -80,7 +80,7 @@ func TestBoldBest(t *testing.T) {
 	tie := []Cell{Number(0.1612, 3), Number(0.1614, 3)}
 	boldBest([]*Cell{&tie[0], &tie[1]})
 	if !tie[0].bold || !tie[1].bold {
-		t.Error("numbers that show the same digits are not alike")
+		t.Error("numbers that show the same digits are not both bold")
 	}
 }
 
@@ -94,7 +94,7 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if first != nil && !bytes.Equal(first, b.Bytes()) {
-			t.Error("the page differs from one time to the next")
+			t.Error("the page differs between two runs")
 		}
 		first = b.Bytes()
 	}

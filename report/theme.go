@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The theme: how all figures look. Sizes are for print at the size of the
-// figure; colours are those of Okabe and Ito, which stay apart for the colour
-// blind, with a grey in place of their yellow, which is too pale for a line on
-// white. Lines differ in their dashes as well, marks in their shape, so that a
-// copy in black and white can still be read.
+// The theme of all figures. Sizes suit a print at the figure's own size. Colours
+// are those of Okabe and Ito, which colour-blind readers can tell apart, with a
+// grey in place of their yellow, too pale for a line on white. Lines also differ
+// in their dashes and marks in their shape, so that a black-and-white copy stays
+// readable.
 
 var (
 	black      = color.RGBA{0, 0, 0, 255}
@@ -26,12 +26,12 @@ var (
 	purple     = color.RGBA{204, 121, 167, 255}
 	grey       = color.RGBA{128, 128, 128, 255}
 
-	faint = color.RGBA{225, 225, 225, 255} // lines of the grid
+	faint = color.RGBA{225, 225, 225, 255} // grid lines
 	pale  = color.RGBA{190, 190, 190, 255} // lines that lead to points
 	ink   = color.RGBA{90, 90, 90, 255}    // notes
 )
 
-// dashes are lengths of strokes and gaps.
+// dashes holds the lengths of strokes and gaps.
 var dashes = [][]vg.Length{solid: nil, dashed: {5, 2}, dotted: {1.5, 1.5}, dashDot: {6, 2, 1.5, 2}, long: {9, 3}}
 
 const (
@@ -42,15 +42,15 @@ const (
 	long
 )
 
-// style tells one curve or mark from the others.
+// style distinguishes a curve or mark from the others.
 type style struct {
 	colour color.RGBA
 	dash   int
 	shape  draw.GlyphDrawer
 }
 
-// styles are for the first eight curves of a figure. The first and the last
-// stand out: in the figures of the benchmark they are random selection and LCMD.
+// styles holds those of the first eight curves of a figure. The first and the
+// last stand out: in the benchmark's figures they are random selection and LCMD.
 var styles = []style{
 	{black, solid, draw.CircleGlyph{}},
 	{grey, dashDot, draw.SquareGlyph{}},
@@ -62,8 +62,8 @@ var styles = []style{
 	{vermillion, solid, draw.BoxGlyph{}},
 }
 
-// styleOf returns style number i. After the eighth the colours come again with
-// other dashes and shapes.
+// styleOf returns style number i. After the eighth, colours repeat with other
+// dashes and shapes.
 func styleOf(i int) style {
 	s, lap := styles[i%len(styles)], i/len(styles)
 	s.dash = (s.dash + lap) % len(dashes)
@@ -76,7 +76,7 @@ func (s style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.colour, Width: lineWidth, Dashes: dashes[s.dash]}
 }
 
-// mark is how a point of the style is drawn: darker than a line, as it is small.
+// mark is how a point of the style is drawn: darker than a line, because it is small.
 func (s style) mark() draw.GlyphStyle {
 	dark := func(part uint8) uint8 { return uint8(int(part) * 3 / 4) }
 	c := s.colour
@@ -91,8 +91,8 @@ const (
 	thin      = vg.Length(0.5)
 )
 
-// face is the font of figures. Liberation Sans has the widths of Arial and
-// Helvetica, one of which is there where an SVG is looked at.
+// face is the font of figures. Liberation Sans has the metrics of Arial and
+// Helvetica, one of which any SVG viewer has.
 func face(size vg.Length) font.Font {
 	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
@@ -101,7 +101,7 @@ func textStyle(size vg.Length, c color.Color) text.Style {
 	return text.Style{Color: c, Font: face(size), Handler: plot.DefaultTextHandler}
 }
 
-// themed returns an empty plot that looks as ours do.
+// themed returns an empty plot in our style.
 func themed() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil

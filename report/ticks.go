@@ -9,18 +9,18 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// LinearTicks marks a linear axis at round numbers: multiples of 1, 2 or 5 times
-// a power of ten, in about so many steps; zero means five.
+// LinearTicks puts ticks on a linear axis at round numbers, multiples of 1, 2 or 5
+// times a power of ten, in about this many steps; zero means five.
 type LinearTicks struct{ Steps int }
 
 func (t LinearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
-	if !canBeDivided(low, high) {
+	if !hasRoomForTicks(low, high) {
 		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
 	}
 	step := roundStep((high - low) / float64(cmp.Or(t.Steps, 5)))
 	for _, v := range multiples(step/2, low, high) {
 		tick := plot.Tick{Value: v}
-		if k := v / step; math.Abs(k-math.Round(k)) < 0.25 { // else between two labels
+		if k := v / step; math.Abs(k-math.Round(k)) < 0.25 { // otherwise it is halfway between two labels
 			tick.Label = fixedLabel(v, step)
 		}
 		ticks = append(ticks, tick)
@@ -28,19 +28,19 @@ func (t LinearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// canBeDivided tells whether there is room for marks from low to high. Steps
-// between numbers that agree in nearly all digits are lost in rounding, and those
-// of the tiniest numbers have no powers of ten.
-func canBeDivided(low, high float64) bool {
+// hasRoomForTicks reports whether ticks fit between low and high. Steps between
+// numbers that agree in nearly all digits are lost in rounding, and the tiniest
+// steps have no power of ten in float64.
+func hasRoomForTicks(low, high float64) bool {
 	length := high - low
 	return length > nearlyEqual*max(math.Abs(low), math.Abs(high)) && length > 1e-290 && !math.IsInf(length, 0)
 }
 
-// nearlyEqual is the part of two numbers by which they differ too little for an
+// nearlyEqual is the relative difference of two numbers that is too small for an
 // axis.
 const nearlyEqual = 1e-9
 
-// roundStep returns the round number nearest to a step, in ratio.
+// roundStep returns the round number whose ratio to the step is closest to one.
 func roundStep(step float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(step)))
 	switch part := step / unit; {
@@ -54,8 +54,8 @@ func roundStep(step float64) float64 {
 	return 10 * unit
 }
 
-// multiples lists those of step from low to high, ends included. There are none
-// where they would be too many to count or to draw.
+// multiples lists the multiples of step from low to high, ends included, or none
+// if there are too many to count or to draw.
 func multiples(step, low, high float64) (list []float64) {
 	const slack = 1e-9
 	first, last := math.Ceil(low/step-slack), math.Floor(high/step+slack)
@@ -68,15 +68,14 @@ func multiples(step, low, high float64) (list []float64) {
 	return list
 }
 
-// LogTicks marks a logarithmic axis of base 10 or 2; zero means 10. Base 2
-// labels powers of two. Base 10 labels powers of ten; where these are few, 2 and
-// 5 times them too. Where even those are few, there are round numbers at equal
-// steps.
+// LogTicks puts ticks on a logarithmic axis of base 10 or 2; zero means 10. Base 2
+// labels powers of two. Base 10 labels powers of ten and, on a short axis, some
+// multiples of them. On a very short axis, ticks are round numbers at equal steps.
 type LogTicks struct{ Base int }
 
 func (t LogTicks) Ticks(low, high float64) []plot.Tick {
 	switch {
-	case !(low > 0) || !canBeDivided(low, high):
+	case !(low > 0) || !hasRoomForTicks(low, high):
 		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
 	case high/low < 2 || t.Base == 2 && high/low < 3.9: // too few powers
 		return LinearTicks{}.Ticks(low, high)
@@ -92,12 +91,12 @@ func (t LogTicks) Ticks(low, high float64) []plot.Tick {
 	return oneToNine(low, high, "1")
 }
 
-// most is how many labels an axis has at most.
-const most = 8
+// maxLabels is the most labels that an axis gets.
+const maxLabels = 8
 
 func powersOfTwo(low, high float64) (ticks []plot.Tick) {
 	powers := multiples(1, math.Log2(low), math.Log2(high))
-	every := 1 + (len(powers)-1)/most
+	every := 1 + (len(powers)-1)/maxLabels
 	for i, k := range powers {
 		tick := plot.Tick{Value: math.Exp2(k)}
 		if i%every == 0 {
@@ -108,11 +107,11 @@ func powersOfTwo(low, high float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// oneToNine has a mark at 1 to 9 times each power of ten, and labels at those
-// whose first digit is among the labelled.
+// oneToNine puts a tick at 1 to 9 times each power of ten, and labels those whose
+// first digit is in labelled.
 func oneToNine(low, high float64, labelled string) (ticks []plot.Tick) {
 	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
-	every := 1 + (last-first)/most
+	every := 1 + (last-first)/maxLabels
 	for k := first; k <= last; k++ {
 		for digit := 1; digit <= 9; digit++ {
 			v := round(float64(digit) * math.Pow(10, float64(k)))
@@ -129,13 +128,13 @@ func oneToNine(low, high float64, labelled string) (ticks []plot.Tick) {
 	return ticks
 }
 
-// round takes away what the last bits of a power of ten add.
+// round removes the rounding errors of a power of ten.
 func round(v float64) float64 {
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
 	return r
 }
 
-// tickLabel writes a number in as few signs as it takes.
+// tickLabel writes a number in as few characters as possible.
 func tickLabel(v float64) string {
 	v = round(v)
 	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e6) {
@@ -147,8 +146,8 @@ func tickLabel(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// fixedLabel writes a multiple of step with the digits that the step has, so
-// that the labels of an axis are alike.
+// fixedLabel writes a multiple of step with as many decimals as the step has, so
+// that all labels of an axis have the same form.
 func fixedLabel(v, step float64) string {
 	if math.Abs(v) < step/2 {
 		v = 0

@@ -55,11 +55,11 @@ func TestTicksLieOnTheAxis(t *testing.T) {
 			for ratio := 1.0001; ratio < 1e9; ratio *= 1.7 {
 				ticks := ticker.Ticks(low, low*ratio)
 				if len(ticks) > 200 || labels(ticks) == "" && ratio > 2 {
-					t.Fatalf("%T from %v to %v: %d marks, labels %q", ticker, low, low*ratio, len(ticks), labels(ticks))
+					t.Fatalf("%T from %v to %v: %d ticks, labels %q", ticker, low, low*ratio, len(ticks), labels(ticks))
 				}
 				for _, tick := range ticks {
 					if tick.Value < low*(1-1e-6) || tick.Value > low*ratio*(1+1e-6) {
-						t.Fatalf("%T from %v to %v: a mark at %v", ticker, low, low*ratio, tick.Value)
+						t.Fatalf("%T from %v to %v: a tick at %v", ticker, low, low*ratio, tick.Value)
 					}
 				}
 			}
@@ -73,13 +73,13 @@ func TestTicksOfExtremes(t *testing.T) {
 			next := math.Nextafter(v, math.Inf(1))
 			for _, high := range []float64{next, math.Nextafter(next, math.Inf(1)), v + math.Abs(v)*1e-12} {
 				if n := len(ticker.Ticks(v, high)); n < 1 || n > 200 {
-					t.Errorf("%T from %v to %v: %d marks", ticker, v, high, n)
+					t.Errorf("%T from %v to %v: %d ticks", ticker, v, high, n)
 				}
 			}
 		}
 		for _, c := range [][2]float64{{-math.MaxFloat64, math.MaxFloat64}, {0, math.MaxFloat64}, {0, 5e-324}, {5e-324, math.MaxFloat64}, {math.NaN(), 1}, {1, 0}} {
 			if n := len(ticker.Ticks(c[0], c[1])); n < 1 || n > 20_000 {
-				t.Errorf("%T from %v to %v: %d marks", ticker, c[0], c[1], n)
+				t.Errorf("%T from %v to %v: %d ticks", ticker, c[0], c[1], n)
 			}
 		}
 	}

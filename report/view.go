@@ -9,16 +9,16 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// view is a study with the methods that its figures and its tables of data sets
-// show.
+// view is a study and the methods to show in its figures and in its tables by data
+// set.
 type view struct {
 	*benchmark.Study
 	fair  *benchmark.Study  // the runs of the shown methods that can be compared
 	shown []string          // methods
-	names map[string]string // of those, short
+	names map[string]string // short names of the shown methods
 	sets  []string          // on which all shown methods have splits in common
-	name  string            // begins the names of files
-	mixed bool              // some methods are compat, others are not
+	name  string            // the prefix of file names
+	mixed bool              // some methods are compat and others are not
 }
 
 func newView(s *benchmark.Study) view {
@@ -37,14 +37,14 @@ func newView(s *benchmark.Study) view {
 	return v
 }
 
-// most methods that a figure can show.
-const mostShown = 8
+// maxShown is the most methods that a figure can show.
+const maxShown = 8
 
-// shownMethods are all methods with runs, or, if they are too many, those that
+// shownMethods returns all methods with runs or, if there are too many, those that
 // the paper selected for its figures, or else the first ones.
 func shownMethods(s *benchmark.Study) []string {
 	all := s.Finished()
-	if len(all) <= mostShown {
+	if len(all) <= maxShown {
 		return all
 	}
 	selected := map[string]bool{}
@@ -54,19 +54,19 @@ func shownMethods(s *benchmark.Study) []string {
 		}
 	}
 	if len(selected) < 2 {
-		return all[:mostShown]
+		return all[:maxShown]
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(m string) bool { return !selected[m] })
 }
 
-// random is the study's method of random rows.
+// random returns the study's method of random selection, if it has runs.
 func (v view) random() (string, bool) {
 	method, ok := v.Find("random")
 	return method, ok && v.Runs(method, v.DataSets...) > 0
 }
 
-// behind says how many runs stand behind numbers of methods on data sets.
-func behind(s *benchmark.Study, methods, sets []string) string {
+// runsNote says how many runs the numbers of methods on data sets are based on.
+func runsNote(s *benchmark.Study, methods, sets []string) string {
 	total, low, high := 0, -1, 0 // per method and set
 	for _, m := range methods {
 		for _, set := range sets {
@@ -89,10 +89,10 @@ func behind(s *benchmark.Study, methods, sets []string) string {
 		plural(len(sets), "data set", "data sets"), splits, plural(total, "run", "runs"))
 }
 
-// behindMean is behind for means over data sets, which leave out those where a
+// meanRunsNote is runsNote for means over data sets, which leave out those where a
 // method has no runs.
-func behindMean(s *benchmark.Study, methods, sets []string) string {
-	text := behind(s, methods, sets)
+func meanRunsNote(s *benchmark.Study, methods, sets []string) string {
+	text := runsNote(s, methods, sets)
 	var out []string
 	for _, set := range s.DataSets {
 		if !slices.Contains(sets, set) {
@@ -100,16 +100,16 @@ func behindMean(s *benchmark.Study, methods, sets []string) string {
 		}
 	}
 	if len(out) > 0 && len(sets) > 0 {
-		text += fmt.Sprintf(" Means over %s; left out, for lack of runs of every method: %s.", strings.Join(sets, ", "), strings.Join(out, ", "))
+		text += fmt.Sprintf(" Means over %s. Left out, because some method has no runs there: %s.", strings.Join(sets, ", "), strings.Join(out, ", "))
 	} else if len(out) > 0 {
 		text = "No data set has runs of every method, so there is nothing to average."
 	}
 	return text
 }
 
-// uncounted says which complete runs do not count in a comparison of methods, as
-// others lack their splits.
-func uncounted(all, fair *benchmark.Study, methods, sets []string) (text string) {
+// unusedRunsNote says which complete runs do not count in a comparison of methods
+// because other methods lack their splits.
+func unusedRunsNote(all, fair *benchmark.Study, methods, sets []string) (text string) {
 	runs := 0
 	var out []string
 	for _, set := range sets {
@@ -122,17 +122,17 @@ func uncounted(all, fair *benchmark.Study, methods, sets []string) (text string)
 		}
 	}
 	if runs > 0 {
-		text = fmt.Sprintf(" Only splits that all methods have on a data set count: %s left out.",
+		text = fmt.Sprintf(" Only splits that all methods share on a data set count: %s left out.",
 			plural(runs, "complete run of another split is", "complete runs of other splits are"))
 	}
 	if len(out) > 0 {
-		text += " Without a split in common with the others: " + strings.Join(out, ", ") + "."
+		text += " No split in common with the others: " + strings.Join(out, ", ") + "."
 	}
 	return text
 }
 
-// shaded explains bands, for which there must be more than one split.
-func shaded(splits []int) string {
+// bandNote explains the bands, which take more than one split.
+func bandNote(splits []int) string {
 	if len(splits) < 2 {
 		return " With a single split there is no standard error."
 	}

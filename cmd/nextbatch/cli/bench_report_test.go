@@ -83,10 +83,10 @@ func appendRun(t testing.TB, store benchmark.Store, run benchmark.Run, rounds in
 func TestBenchReport(t *testing.T) {
 	results, dir := madeResults(t), filepath.Join(t.TempDir(), "a", "b")
 	out, log := must(t, exitOK, "bench", "report", results, "--out", dir, "--against", "paper")
-	if !strings.Contains(out, "RMSE against the paper's") || !strings.Contains(out, "mean RMSE  fried") || strings.Contains(out, "all methods") {
+	if !strings.Contains(out, "RMSE compared with the paper") || !strings.Contains(out, "mean RMSE  fried") || strings.Contains(out, "all methods") {
 		t.Error(out)
 	}
-	if !strings.Contains(log, "1 run of this setting is not there") || !strings.Contains(log, "files written to "+dir) ||
+	if !strings.Contains(log, "1 run of this setting is missing or incomplete") || !strings.Contains(log, "files written to "+dir) ||
 		!strings.Contains(log, "See "+filepath.Join(dir, "tables", "relu-256x16-missing.txt")) {
 		t.Error(log)
 	}
