@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -47,7 +47,7 @@ func Presets() []Preset {
 
 func paper(activation string, specs []spec.Spec, schedules []Schedule) Experiment {
 	g := Grid{Activations: []string{activation}, Compat: true, Schedules: schedules}
-	for _, s := range source.Sets() {
+	for _, s := range sets.All() {
 		g.Sets = append(g.Sets, s.Name)
 	}
 	for _, s := range specs {

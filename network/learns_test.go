@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -26,7 +26,7 @@ func TestLearnsAsInThePaper(t *testing.T) {
 	if *learnSplits == 0 {
 		t.Skip("pass -learn 5 to run it")
 	}
-	sets := []struct {
+	learnt := []struct {
 		name             string
 		paper, tolerance float64
 	}{
@@ -36,8 +36,8 @@ func TestLearnsAsInThePaper(t *testing.T) {
 		{"sgemm", 0.100, 0.03},
 	}
 	dir := golden.Data(t)
-	for _, set := range sets {
-		data, err := source.LoadSet(t.Context(), set.name, dir)
+	for _, set := range learnt {
+		data, err := sets.Load(t.Context(), set.name, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

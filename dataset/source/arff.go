@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/ctxio"
 )
 
 // ReadARFF reads a table from Weka's attribute-relation file format: numeric,
@@ -23,7 +24,7 @@ func ReadARFF(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, e
 }
 
 func readARFF(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
-	in, err := newInput(watched(ctx, r))
+	in, err := newInput(ctxio.Reader(ctx, r))
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +32,7 @@ func readARFF(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, e
 	in.allow = func(buffer int64) error { return opts.allowRows(&a.rows, buffer) }
 	a.missing["?"] = true
 	a.comma = ','
-	a.choice = opts.choice.restart()
+	a.choice = opts.Choice.restart()
 	if err := a.readHeader(); err != nil {
 		return nil, err
 	}

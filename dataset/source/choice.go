@@ -1,26 +1,31 @@
 package source
 
-import "slices"
+// Choice decides, while a text file is read, which of its rows stay: those that
+// are not wanted take no memory. Only complete rows can be wanted. Rows and columns
+// count from 0.
+type Choice struct {
+	// MayLack says whether a complete row may lack a value in the column; nil
+	// means that it may not.
+	MayLack func(column int, name string) bool
+	// Begin returns the function that says whether the next complete row stays.
+	// It is called when a pass over the file begins.
+	Begin func() func() bool
 
-// choice decides, while a text file is read, which of its rows stay: those that
-// are not wanted take no memory. Only complete rows can be wanted.
-type choice struct {
-	unused Columns            // may lack values
-	begin  func() func() bool // makes the function that says whether the next complete row stays
+	// What the last pass has found.
+	Seen     int   // rows of the file
+	Complete int   // those that are complete
+	Rows     []int // those that stay
 
-	wants    func() bool
-	counts   []bool // by column: whether it must not lack a value
-	seen     int    // rows of the file so far
-	complete int
-	rows     []int // those that stay, from 0
+	wants  func() bool
+	counts []bool // by column: whether it must not lack a value
 }
 
-// restart forgets what an earlier attempt to read the file has seen.
-func (c *choice) restart() *choice {
+// restart forgets what an earlier pass over the file has seen.
+func (c *Choice) restart() *Choice {
 	if c == nil {
 		return nil
 	}
-	*c = choice{unused: c.unused, begin: c.begin, wants: c.begin()}
+	*c = Choice{MayLack: c.MayLack, Begin: c.Begin, wants: c.Begin()}
 	return c
 }
 
@@ -35,12 +40,15 @@ func (r *rows) choose() {
 	}
 }
 
-func (c *choice) stays(r *rows) bool {
+func (c *Choice) stays(r *rows) bool {
 	if c.counts == nil {
-		c.counts = c.unused.others(r.names)
+		c.counts = make([]bool, len(r.names))
+		for j, name := range r.names {
+			c.counts[j] = c.MayLack == nil || !c.MayLack(j, name)
+		}
 	}
-	row := c.seen
-	c.seen++
+	row := c.Seen
+	c.Seen++
 	for j, s := range r.sinks {
 		if s == nil || !c.counts[j] {
 			continue
@@ -49,19 +57,10 @@ func (c *choice) stays(r *rows) bool {
 			return false
 		}
 	}
-	c.complete++
+	c.Complete++
 	if !c.wants() {
 		return false
 	}
-	c.rows = append(c.rows, row)
+	c.Rows = append(c.Rows, row)
 	return true
-}
-
-// others says which of the named columns are not among c.
-func (c Columns) others(names []string) []bool {
-	others := make([]bool, len(names))
-	for j, name := range names {
-		others[j] = !slices.Contains(c.Index, j) && !slices.Contains(c.Names, name)
-	}
-	return others
 }

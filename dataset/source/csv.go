@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/ctxio"
 )
 
 // ReadCSV reads a table from CSV text. Fields may be quoted with ", and then
@@ -28,13 +29,13 @@ func ReadCSV(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, er
 
 // readCSV takes the indices of columns that turned out not to be numeric.
 func readCSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
-	in, err := newInput(watched(ctx, r))
+	in, err := newInput(ctxio.Reader(ctx, r))
 	if err != nil {
 		return nil, err
 	}
 	c := &csvReader{in: in, opts: opts, missing: opts.missingSet(DefaultMissing())}
 	in.allow = func(buffer int64) error { return opts.allowRows(&c.rows, buffer) }
-	c.choice = opts.choice.restart()
+	c.choice = opts.Choice.restart()
 	if c.comma, err = opts.delimiter(); err != nil {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ func TestAnOpenQuoteDoesNotFillTheMemory(t *testing.T) {
 }
 
 func TestRecordsBeyondTheBuffer(t *testing.T) {
-	wide := strings.Repeat("1,", bufferSize) + "2\n"
+	wide := strings.Repeat("12345,", mostColumns-1) + "2\n" // thrice the buffer
 	long := `"` + strings.Repeat("x\n", bufferSize) + `"`
 	for name, text := range map[string]string{"many fields": wide + wide, "a long field": "a,b\n1," + long + "\n2," + long + "\n"} {
 		read, err := ReadCSV(t.Context(), strings.NewReader(text), Options{})

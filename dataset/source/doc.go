@@ -20,8 +20,4 @@
 // Everything that is wrong with a file is an *Error that says where (file, line
 // or row, column), what, and what to do about it. No input makes a reader panic,
 // and memory is taken for what is in a file, not for what its header promises.
-//
-// Sets lists the 15 data sets of the paper's benchmark. A Fetcher brings their raw
-// files into a folder, Set.Prepare prepares them there as the paper does, and
-// LoadSet reads them.
 package source

@@ -24,9 +24,8 @@ var (
 	ErrRange    = errors.New("the number does not fit")
 	ErrArray    = errors.New("there is no such array")
 	ErrID       = errors.New("the id does not name one row")
+	ErrColumns  = errors.New("there are too many columns")
 	ErrMemory   = errors.New("reading the file would take more memory than is allowed")
-	ErrChanged  = errors.New("the file has changed: its hash no longer fits")
-	ErrFetch    = errors.New("the file cannot be fetched")
 )
 
 // Error says where a file is wrong, how, and what to do.

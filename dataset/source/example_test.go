@@ -68,18 +68,6 @@ func ExampleWriteCSV() {
 	// "b, c",12
 }
 
-func ExampleLoadSet() {
-	_, err := source.LoadSet(context.Background(), "fried", "no such folder")
-	fmt.Println(errors.Is(err, os.ErrNotExist))
-	for _, set := range source.Sets()[:2] {
-		fmt.Println(set.Name, set.Files[0], set.Features)
-	}
-	// Output:
-	// true
-	// sgemm sgemm_product.csv 14
-	// wec_sydney Sydney_Data.csv 48
-}
-
 func ExampleWriteNPY() {
 	features := matrix.FromRows([][]float32{{1, 2}, {3, 4}, {5, 6}})
 	var file bytes.Buffer // numpy.load reads it too

@@ -12,7 +12,7 @@ const mostColumns = 1 << 17
 
 // tooManyColumns refuses a table with more columns than mostColumns.
 func tooManyColumns() *Error {
-	return &Error{Kind: ErrShape, Detail: fmt.Sprintf("it has more than %d columns", mostColumns),
+	return &Error{Kind: ErrColumns, Detail: fmt.Sprintf("more than %d", mostColumns),
 		Advice: "check the delimiter, transpose the table, or give the numbers as features in a .npy file"}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/ctxio"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -44,14 +45,14 @@ var matTypes = map[uint32]element{
 // numbers, which Options.Array names. Numbers are rounded to T; one that
 // is beyond its range is an error.
 func ReadMAT[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (matrix.Dense[T], error) {
-	_, m, err := readMAT[T](watched(ctx, r), sizeOf(r), arrayUse{Options: opts})
+	_, m, err := readMAT[T](ctxio.Reader(ctx, r), sizeOf(r), arrayUse{Options: opts})
 	return m, ended(ctx, err)
 }
 
 // ReadMATTable reads the variable that the options name as a table with the
 // columns c0, c1, …
 func ReadMATTable(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
-	a, m, err := readMAT[float64](watched(ctx, r), sizeOf(r), arrayUse{opts, true})
+	a, m, err := readMAT[float64](ctxio.Reader(ctx, r), sizeOf(r), arrayUse{opts, true})
 	if err != nil {
 		return nil, ended(ctx, err)
 	}

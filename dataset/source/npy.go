@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/ctxio"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -32,7 +33,7 @@ func ReadNPY[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (ma
 	if err := noName(opts.Array); err != nil {
 		return matrix.Dense[T]{}, err
 	}
-	_, m, err := readNPY[T](watched(ctx, r), sizeOf(r), arrayUse{Options: opts})
+	_, m, err := readNPY[T](ctxio.Reader(ctx, r), sizeOf(r), arrayUse{Options: opts})
 	return m, ended(ctx, err)
 }
 
@@ -43,7 +44,7 @@ func ReadNPYTable(ctx context.Context, r io.Reader, opts Options) (*dataset.Tabl
 	if err := noName(opts.Array); err != nil {
 		return nil, err
 	}
-	a, m, err := readNPY[float64](watched(ctx, r), sizeOf(r), arrayUse{opts, true})
+	a, m, err := readNPY[float64](ctxio.Reader(ctx, r), sizeOf(r), arrayUse{opts, true})
 	if err != nil {
 		return nil, ended(ctx, err)
 	}
@@ -63,6 +64,12 @@ func readNPY[T matrix.Float](r io.Reader, size int64, use arrayUse) (array, matr
 		return array{}, matrix.Dense[T]{}, err
 	}
 	return a, m, nil
+}
+
+// ReadNPYShape reads the header of an array, and nothing of its numbers.
+func ReadNPYShape(r io.Reader) (rows, cols int, err error) {
+	a, err := readNPYHeader(r)
+	return a.rows, a.cols, err
 }
 
 // sizeOf returns the number of bytes that r has in all, or -1.
@@ -311,6 +318,19 @@ func WriteNPY[T matrix.Float](w io.Writer, m matrix.Dense[T]) error {
 				raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(float64(v)))
 			}
 		}
+	}
+	_, err := w.Write(raw)
+	return err
+}
+
+// WriteNPYInts writes the numbers in NumPy's format, as one column of int64.
+func WriteNPYInts(w io.Writer, values []int) error {
+	if err := writeNPYHeader(w, "<i8", len(values), 1); err != nil {
+		return err
+	}
+	raw := make([]byte, 0, 8*len(values))
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
 	}
 	_, err := w.Write(raw)
 	return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -89,4 +90,14 @@ func oneOf(names []string, name string) error {
 		return &Error{Kind: ErrArray, Detail: fmt.Sprintf("it has %d, and none is named", len(names)), Advice: "name one of " + shortList(names)}
 	}
 	return &Error{Kind: ErrArray, Detail: name + " is the name of several", Advice: "rename all but one"}
+}
+
+// atMost is the number of bytes that an entry can have: what it claims, as far as
+// so many compressed bytes can become that many.
+func atMost(h *zip.FileHeader) int64 {
+	const deflateRatio = 1032
+	if h.CompressedSize64 > math.MaxInt64/deflateRatio {
+		return -1
+	}
+	return int64(min(h.UncompressedSize64, h.CompressedSize64*deflateRatio))
 }

@@ -30,8 +30,8 @@ type Options struct {
 	// Missing lists the spellings of a missing value, besides the empty one;
 	// nil means those of DefaultMissing, or ? in an ARFF file.
 	Missing []string
-	// choice takes rows back while a text file is read; nil keeps all.
-	choice *choice
+	// Choice drops rows of a text file while it is read; nil keeps all.
+	Choice *Choice
 	// Array names the one to read in a file that holds several. Empty means the
 	// only one.
 	Array string

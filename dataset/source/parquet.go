@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/ctxio"
 )
 
 // ReadParquet reads a table from a Parquet file. Booleans, integers, floats and
@@ -83,7 +84,7 @@ func randomAccess(ctx context.Context, r io.Reader, opts Options) (content sized
 	const growth = 3 // a buffer that grows is there twice, the new one up to twice as large
 	var all bytes.Buffer
 	for {
-		_, err := io.CopyN(&all, watched(ctx, r), bufferSize)
+		_, err := io.CopyN(&all, ctxio.Reader(ctx, r), bufferSize)
 		if err == io.EOF {
 			return bytes.NewReader(all.Bytes()), int64(all.Cap()), nil
 		}

@@ -13,7 +13,7 @@ type rows struct {
 	comma  byte
 	names  []string
 	sinks  []sink // nil where a column is ignored
-	choice *choice
+	choice *Choice
 	late   *Error // at the first value that shows a column not to be numeric, with all such columns
 }
 

@@ -2,27 +2,11 @@ package source
 
 import (
 	"context"
-	"io"
 	"os"
 	"time"
 )
 
-// watched is a reader that ends with the context, which is checked once per block.
-func watched(ctx context.Context, r io.Reader) io.Reader { return &contextReader{ctx, r} }
-
-type contextReader struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (r *contextReader) Read(to []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.from.Read(to)
-}
-
-// watchedAt is watched for content that is read at any place.
+// watchedAt is content that is read at any place until the context ends.
 type watchedAt struct {
 	sized
 	ctx context.Context

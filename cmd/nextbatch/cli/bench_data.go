@@ -9,19 +9,19 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
 // look looks at the data sets before anything is written: their names, the table
 // of the user, and whether a file only looks like that of the paper's set.
-func (b *benchRun) look(ctx context.Context, sets []string) error {
-	for _, name := range sets {
+func (b *benchRun) look(ctx context.Context, names []string) error {
+	for _, name := range names {
 		if name == benchmark.GeneratedSet || b.table != "" && name == tableName(b.table) {
 			continue
 		}
-		set, err := source.FindSet(name)
+		set, err := sets.Find(name)
 		if err != nil {
 			return usagef("%w, %s", err, benchmark.GeneratedSet)
 		}
@@ -71,7 +71,7 @@ func (b *benchRun) sizes(name string) nextbatch.Sizes {
 	case name == benchmark.GeneratedSet:
 		return nextbatch.Sizes{Pool: generatedRows, Inputs: demoInputs}
 	}
-	set, _ := source.FindSet(name) // look has found it
+	set, _ := sets.Find(name) // look has found it
 	return nextbatch.Sizes{Pool: set.Pool + set.Test, Inputs: set.Features}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/dataset/sets"
 )
 
 // benchRun is the command bench run: its flags.
@@ -215,7 +215,7 @@ func (b *benchRun) checkTable() error {
 	if b.table == "" {
 		return nil
 	}
-	if _, err := source.FindSet(tableName(b.table)); err == nil || tableName(b.table) == benchmark.GeneratedSet {
+	if _, err := sets.Find(tableName(b.table)); err == nil || tableName(b.table) == benchmark.GeneratedSet {
 		return usagef("--table %s: a data set of the benchmark is called so; rename the file", b.table)
 	}
 	return nil
@@ -313,7 +313,7 @@ func (b *benchRun) load(ctx context.Context, name string) (*dataset.Regression, 
 		x, y := friedman(0, "benchmark", generatedRows)
 		return &dataset.Regression{X: x, Y: y}, nil
 	}
-	data, err := source.LoadSet(ctx, name, b.data)
+	data, err := sets.Load(ctx, name, b.data)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errorf("%w; nextbatch data fetch %s brings it", err, name)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/dataset/sets"
 )
 
 func newData() *cobra.Command {
@@ -50,26 +50,26 @@ func (f *dataFlags) registerSets(c *cobra.Command) {
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 }
 
-// sets returns those that the arguments name.
-func (f *dataFlags) sets(names []string) ([]source.Set, error) {
+// named returns the sets that the arguments name.
+func (f *dataFlags) named(names []string) ([]sets.Set, error) {
 	if f.all {
 		if len(names) > 0 {
 			return nil, usagef("name data sets, or give --all")
 		}
-		return source.Sets(), nil
+		return sets.All(), nil
 	}
 	if len(names) == 0 {
 		return nil, usagef("name data sets, or give --all; nextbatch data list has them")
 	}
-	sets := make([]source.Set, len(names))
+	found := make([]sets.Set, len(names))
 	for i, name := range names {
-		s, err := source.FindSet(name)
+		s, err := sets.Find(name)
 		if err != nil {
 			return nil, usageError{err}
 		}
-		sets[i] = s
+		found[i] = s
 	}
-	return sets, nil
+	return found, nil
 }
 
 // someError says that not all data sets could be dealt with.
@@ -81,9 +81,9 @@ type someError struct {
 func (e someError) Unwrap() error { return e.error }
 
 // forEach does the work for each set. One that fails does not stop the others.
-func forEach(ctx context.Context, sets []source.Set, work func(source.Set) error) error {
+func forEach(ctx context.Context, asked []sets.Set, work func(sets.Set) error) error {
 	var failures []error
-	for _, s := range sets {
+	for _, s := range asked {
 		err := dataFailure(work(s))
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -93,8 +93,8 @@ func forEach(ctx context.Context, sets []source.Set, work func(source.Set) error
 		}
 	}
 	all := errors.Join(failures...)
-	if n := len(failures); n > 0 && n < len(sets) {
-		return someError{n, len(sets), errors.Join(errorf("%d of %d data sets failed:", n, len(sets)), all)}
+	if n := len(failures); n > 0 && n < len(asked) {
+		return someError{n, len(asked), errors.Join(errorf("%d of %d data sets failed:", n, len(asked)), all)}
 	}
 	return all
 }
@@ -103,7 +103,7 @@ func forEach(ctx context.Context, sets []source.Set, work func(source.Set) error
 // or the disk.
 func dataFailure(err error) error {
 	var disk *fs.PathError
-	if err == nil || errors.Is(err, source.ErrFetch) || errors.As(err, &disk) && !errors.Is(err, fs.ErrNotExist) {
+	if err == nil || errors.Is(err, sets.ErrFetch) || errors.As(err, &disk) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return dataError{err}
@@ -117,7 +117,7 @@ func newDataFetch() *cobra.Command {
 		Short:   "Bring the raw files of data sets into a folder",
 		Example: "  nextbatch data fetch sgemm protein\n  nextbatch data fetch --all --mirror /media/datasets",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sets, err := f.sets(args)
+			asked, err := f.named(args)
 			if err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func newDataFetch() *cobra.Command {
 			}
 			p := newProgress(cmd.ErrOrStderr(), f.quiet)
 			defer p.done()
-			return forEach(cmd.Context(), sets, func(s source.Set) error { return fetchSet(cmd.Context(), s, f.dir, mirror, p) })
+			return forEach(cmd.Context(), asked, func(s sets.Set) error { return fetchSet(cmd.Context(), s, f.dir, mirror, p) })
 		},
 		Long: `Downloads what is not there yet. A download that breaks off goes on where it
 stopped, at once or with the next fetch. Files that are there are compared with
@@ -148,10 +148,10 @@ func checkMirror(mirror string) error {
 	return nil
 }
 
-func fetchSet(ctx context.Context, s source.Set, dir, mirror string, p *progress) error {
+func fetchSet(ctx context.Context, s sets.Set, dir, mirror string, p *progress) error {
 	const kB = 1000
 	name := "kB of " + s.Name + " fetched"
-	f := source.Fetcher{Mirror: mirror, Progress: func(done, total int64) { p.step(name, int(done/kB), int(total/kB), "") }}
+	f := sets.Fetcher{Mirror: mirror, Progress: func(done, total int64) { p.step(name, int(done/kB), int(total/kB), "") }}
 	got, err := f.Fetch(ctx, s, dir)
 	p.done()
 	if err != nil {
@@ -179,12 +179,12 @@ func newDataPrepare() *cobra.Command {
 		Short:   "Prepare data sets as the paper does",
 		Example: "  nextbatch data prepare sgemm protein",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sets, err := f.sets(args)
+			asked, err := f.named(args)
 			if err != nil {
 				return err
 			}
 			p := newProgress(cmd.ErrOrStderr(), f.quiet)
-			return forEach(cmd.Context(), sets, func(s source.Set) error { return prepareSet(cmd.Context(), s, f.dir, p) })
+			return forEach(cmd.Context(), asked, func(s sets.Set) error { return prepareSet(cmd.Context(), s, f.dir, p) })
 		},
 		Long: `Rows with a missing value are dropped, then rows beyond 500000, chosen at random,
 then columns with a single value; categories become one-hot columns. A category
@@ -197,7 +197,7 @@ from there.`,
 	return c
 }
 
-func prepareSet(ctx context.Context, s source.Set, dir string, p *progress) error {
+func prepareSet(ctx context.Context, s sets.Set, dir string, p *progress) error {
 	got, err := s.Prepare(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errorf("%w; nextbatch data fetch %s brings it", err, s.Name)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/dataset/sets"
 )
 
 // dataCounts are what the paper's table of data set characteristics has.
@@ -20,7 +20,7 @@ type dataCounts struct {
 	Features int `json:"features"`
 }
 
-func paperCounts(s source.Set) dataCounts { return dataCounts{s.Pool, s.Test, s.Features} }
+func paperCounts(s sets.Set) dataCounts { return dataCounts{s.Pool, s.Test, s.Features} }
 
 // countsOf are those of a split of the rows as in the paper.
 func countsOf(rows, features int) dataCounts {
@@ -63,7 +63,7 @@ type preparedFile struct {
 
 // describe looks at a data set and its folder. What is wrong there is part of the
 // description.
-func describe(s source.Set, dir string) (dataEntry, error) {
+func describe(s sets.Set, dir string) (dataEntry, error) {
 	e := dataEntry{Name: s.Name, Title: s.Title, Source: s.Source.Page(), Licence: s.Licence, Citation: s.Citation,
 		Label: labelOf(s), Dropped: columnsOf(s.Drop), Paper: paperCounts(s), State: "missing"}
 	state, err := s.State(dir)
@@ -90,7 +90,7 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-func columnsOf(c source.Columns) []string {
+func columnsOf(c sets.Columns) []string {
 	columns := append([]string(nil), c.Names...)
 	for _, i := range c.Index {
 		columns = append(columns, fmt.Sprintf("column %d", i))
@@ -98,7 +98,7 @@ func columnsOf(c source.Columns) []string {
 	return columns
 }
 
-func labelOf(s source.Set) string {
+func labelOf(s sets.Set) string {
 	columns := columnsOf(s.Label)
 	label := strings.Join(columns, ", ")
 	if len(columns) > 1 {
@@ -119,7 +119,7 @@ func newDataList() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var entries []dataEntry
-			for _, s := range source.Sets() {
+			for _, s := range sets.All() {
 				e, _ := describe(s, f.dir) // the error is in the entry
 				entries = append(entries, e)
 			}
@@ -155,7 +155,7 @@ func newDataInfo() *cobra.Command {
 		Example: "  nextbatch data info sgemm --data data --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := source.FindSet(args[0])
+			s, err := sets.Find(args[0])
 			if err != nil {
 				return usageError{err}
 			}

@@ -1,4 +1,4 @@
-package source
+package sets
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/golden"
 )
 
@@ -29,13 +30,13 @@ var firstRows = map[string]struct {
 func TestSetsOfThePaper(t *testing.T) {
 	dir := golden.Data(t)
 	tested := 0
-	for _, set := range Sets() {
+	for _, set := range All() {
 		if _, err := set.find(dir); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		tested++
 		t.Run(set.Name, func(t *testing.T) {
-			r, err := LoadSet(t.Context(), set.Name, dir)
+			r, err := Load(t.Context(), set.Name, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +70,7 @@ func TestPokerLayout(t *testing.T) {
 	}
 	dir := t.TempDir()
 	writeFile(t, dir, "poker-hand-testing.data", []byte(text.String()))
-	r, err := LoadSet(t.Context(), "poker", dir)
+	r, err := Load(t.Context(), "poker", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,22 +95,22 @@ func count(row []float32, value float32) int {
 
 func TestLoadSetRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := LoadSet(t.Context(), "iris", dir); err == nil || !strings.Contains(err.Error(), "there are sgemm, wec_sydney, ct_slices") {
+	if _, err := Load(t.Context(), "iris", dir); err == nil || !strings.Contains(err.Error(), "there are sgemm, wec_sydney, ct_slices") {
 		t.Error(err)
 	}
-	if _, err := LoadSet(t.Context(), "fried", dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "fried.arff") {
+	if _, err := Load(t.Context(), "fried", dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "fried.arff") {
 		t.Error(err)
 	}
 	writeFile(t, dir, "sgemm_product.csv", []byte("a,b\n1,2\n"))
-	if _, err := LoadSet(t.Context(), "sgemm", dir); err == nil || !strings.Contains(err.Error(), "there is no column 14 (from 0) among 2") {
+	if _, err := Load(t.Context(), "sgemm", dir); err == nil || !strings.Contains(err.Error(), "there is no column 14 (from 0) among 2") {
 		t.Error(err)
 	}
 	writeFile(t, dir, "diamonds.csv", []byte("carat,cost\n1,2\n"))
-	if _, err := LoadSet(t.Context(), "diamonds", dir); !errors.As(err, new(*dataset.ColumnError)) {
+	if _, err := Load(t.Context(), "diamonds", dir); !errors.As(err, new(*dataset.ColumnError)) {
 		t.Error(err)
 	}
 	writeFile(t, dir, "CASP.csv", []byte("RMSD,F1\n1\n"))
-	if _, err := LoadSet(t.Context(), "protein", dir); !errors.Is(err, ErrRagged) {
+	if _, err := Load(t.Context(), "protein", dir); !errors.Is(err, source.ErrRagged) {
 		t.Error(err)
 	}
 }

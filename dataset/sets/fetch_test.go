@@ -1,4 +1,4 @@
-package source
+package sets
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func roadText() string {
 
 func road(t testing.TB) Set {
 	t.Helper()
-	s, err := FindSet("road")
+	s, err := Find("road")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestFetchAnother(t *testing.T) {
 }
 
 func TestFetchOpenMLRefuses(t *testing.T) {
-	s, err := FindSet("stock")
+	s, err := Find("stock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestFetchOpenMLRefuses(t *testing.T) {
 
 // TestFetchArchiveRefuses: an archive that is damaged, or has no such member.
 func TestFetchArchiveRefuses(t *testing.T) {
-	s, err := FindSet("wec_sydney")
+	s, err := Find("wec_sydney")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +352,7 @@ func TestFetchArchiveRefuses(t *testing.T) {
 func TestFetchFromFolder(t *testing.T) {
 	mirror, dir := t.TempDir(), t.TempDir()
 	f := Fetcher{Mirror: mirror}
-	wec, _ := FindSet("wec_sydney")
+	wec, _ := Find("wec_sydney")
 	if _, err := f.Fetch(t.Context(), wec, dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "Sydney_Data.csv or WECs_DataSet.zip") {
 		t.Error(err)
 	}
@@ -364,7 +364,7 @@ func TestFetchFromFolder(t *testing.T) {
 	if got, err := f.Fetch(t.Context(), road(t), dir); err != nil || filepath.Base(got.Path) != "3D_spatial_network.txt.gz" {
 		t.Errorf("%v, %+v", err, got)
 	}
-	if r, err := LoadSet(t.Context(), "road", dir); err != nil || r.X.Rows != 10_000 {
+	if r, err := Load(t.Context(), "road", dir); err != nil || r.X.Rows != 10_000 {
 		t.Error(err)
 	}
 	if len(folder(t, dir)) != 4 {
@@ -376,7 +376,7 @@ func TestFetchFromFolder(t *testing.T) {
 func TestFetchFromShared(t *testing.T) {
 	f, dir := Fetcher{Mirror: golden.Data(t)}, t.TempDir()
 	for _, name := range []string{"fried", "diamonds"} {
-		s, _ := FindSet(name)
+		s, _ := Find(name)
 		if _, err := f.Fetch(t.Context(), s, dir); err != nil {
 			t.Fatal(err)
 		}
@@ -384,11 +384,11 @@ func TestFetchFromShared(t *testing.T) {
 		if len(p.Features) != s.Features || p.Rows != s.Pool+s.Test+1280 {
 			t.Errorf("%s: %d rows, %d features", name, p.Rows, len(p.Features))
 		}
-		direct, err := LoadSet(t.Context(), name, f.Mirror)
+		direct, err := Load(t.Context(), name, f.Mirror)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := LoadSet(t.Context(), name, dir)
+		r, err := Load(t.Context(), name, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -411,7 +411,7 @@ func TestFetchToBadFolders(t *testing.T) {
 	if _, err := f.Fetch(t.Context(), road(t), dir); !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "no space left") {
 		t.Error(err)
 	}
-	fried, err := FindSet("fried")
+	fried, err := Find("fried")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -462,7 +462,7 @@ func TestFetchAtOnce(t *testing.T) {
 // TestFetchBoundsWhatComes: neither a download nor a member of an archive fills
 // the disk.
 func TestFetchBoundsWhatComes(t *testing.T) {
-	sgemm, err := FindSet("sgemm")
+	sgemm, err := Find("sgemm")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -476,7 +476,7 @@ func TestFetchBoundsWhatComes(t *testing.T) {
 		test.from.most = 1 << 18
 		dir := t.TempDir()
 		_, err := test.from.Fetch(t.Context(), test.set, dir)
-		if err == nil || !strings.Contains(err.Error(), "more than 256.0 KiB") {
+		if err == nil || !strings.Contains(err.Error(), "more than 262144 bytes") {
 			t.Errorf("%s: %v", test.set.Name, err)
 		}
 		for _, name := range folder(t, dir) {

@@ -1,4 +1,4 @@
-package source
+package sets
 
 import (
 	"cmp"
@@ -10,6 +10,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
 const (
@@ -74,7 +76,7 @@ func (d *download) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	e := &Error{File: d.url, Kind: ErrFetch, Cause: err, Advice: "check the connection, or give a mirror"}
+	e := &source.Error{File: d.url, Kind: ErrFetch, Cause: err, Advice: "check the connection, or give a mirror"}
 	if n := fileSize(d.part); n > 0 {
 		e.Advice = fmt.Sprintf("the %d bytes that came are kept in %s; fetch again to go on", n, d.part)
 	}
@@ -183,7 +185,7 @@ func (f *Fetcher) get(ctx context.Context, address string) ([]byte, error) {
 			return text, nil
 		}
 		if !passing(err) || failures == mostAttempts || !sleep(ctx, f.pauseAfter(failures)) {
-			return nil, &Error{File: address, Kind: ErrFetch, Cause: cmp.Or(ctx.Err(), err), Advice: "check the connection, or give a mirror"}
+			return nil, &source.Error{File: address, Kind: ErrFetch, Cause: cmp.Or(ctx.Err(), err), Advice: "check the connection, or give a mirror"}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package source
+package sets
 
 import (
 	"context"
@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/ctxio"
 )
 
 // The SHA-256 of a raw file is pinned when it is first seen: it is written to a
@@ -28,7 +30,7 @@ func hashFile(ctx context.Context, path string) (string, error) {
 	}
 	defer file.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, watched(ctx, file)); err != nil {
+	if _, err := io.Copy(h, ctxio.Reader(ctx, file)); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
@@ -45,7 +47,7 @@ func readPin(path string) (string, error) {
 	}
 	hash, name, ok := strings.Cut(strings.TrimRight(string(text), "\r\n"), "  ")
 	if raw, err := hex.DecodeString(hash); err != nil || len(raw) != sha256.Size || !ok || name != filepath.Base(path) {
-		return "", &Error{File: path + pinSuffix, Kind: ErrFormat, Detail: "it does not hold the hash of " + filepath.Base(path),
+		return "", &source.Error{File: path + pinSuffix, Kind: source.ErrFormat, Detail: "it does not hold the hash of " + filepath.Base(path),
 			Advice: "remove it, and the file is pinned as it is now"}
 	}
 	return strings.ToLower(hash), nil
@@ -91,5 +93,5 @@ func pin(path, hash string) error {
 
 // changed says that a file is not what it was.
 func changed(path, hash, want, record, advice string) error {
-	return &Error{File: path, Kind: ErrChanged, Detail: fmt.Sprintf("SHA-256 %s, where %s has %s", hash, record, want), Advice: advice}
+	return &source.Error{File: path, Kind: ErrChanged, Detail: fmt.Sprintf("SHA-256 %s, where %s has %s", hash, record, want), Advice: advice}
 }

@@ -1,4 +1,4 @@
-package source
+package sets
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
 // Set is a data set of the paper's benchmark: where it comes from, and how the
@@ -25,7 +26,7 @@ type Set struct {
 	Files       []string // names that the raw file goes by, .gz left out; it is fetched under the first
 	StandIn     string   // the one among them that only looks like it
 	Array       string   // variable of a MATLAB file
-	Header      Header
+	Header      source.Header
 	Label       Columns // several: their median in each row
 	Log         bool    // the label is the logarithm
 	Drop        Columns
@@ -46,11 +47,11 @@ type Columns struct {
 // subsampleSeed is the same for all: each split of a set divides the same rows.
 const subsampleSeed = 12345
 
-// Sets returns the 15 sets of the benchmark, in the order of the paper.
-func Sets() []Set { return slices.Clone(sets) }
+// All returns the 15 sets of the benchmark, in the order of the paper.
+func All() []Set { return slices.Clone(sets) }
 
-// FindSet returns the set with the name, or an error that lists the names.
-func FindSet(name string) (Set, error) {
+// Find returns the set with the name, or an error that lists the names.
+func Find(name string) (Set, error) {
 	names := make([]string, len(sets))
 	for i, s := range sets {
 		if s.Name == name {
@@ -61,7 +62,7 @@ func FindSet(name string) (Set, error) {
 	return Set{}, fmt.Errorf("there is no data set %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// LoadSet returns the named set as the paper prepares it. It reads what
+// Load returns the named set as the paper prepares it. It reads what
 // Set.Prepare left in the folder, or else finds the raw file there, by one of the
 // names that it goes by, compressed or not, and prepares it in memory. A raw file
 // that has changed since it was prepared, or since its hash was pinned, is an
@@ -69,8 +70,8 @@ func FindSet(name string) (Set, error) {
 //
 // The missing-value columns of the published code are there: the paper counts
 // them. A level that a file declares but no row has gives no feature.
-func LoadSet(ctx context.Context, name, dir string) (*dataset.Regression, error) {
-	s, err := FindSet(name)
+func Load(ctx context.Context, name, dir string) (*dataset.Regression, error) {
+	s, err := Find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func LoadSet(ctx context.Context, name, dir string) (*dataset.Regression, error)
 
 // IsStandIn says whether a raw file only looks like that of the source.
 func (s Set) IsStandIn(path string) bool {
-	return s.StandIn != "" && trimGzip(filepath.Base(path)) == s.StandIn
+	return s.StandIn != "" && strings.TrimSuffix(filepath.Base(path), ".gz") == s.StandIn
 }
 
 // find returns the path of the raw file in the folder.
@@ -124,26 +125,26 @@ func (s Set) find(dir string) (string, error) {
 // load reads a raw file and prepares it with at most the given number of rows.
 // It also returns the number of rows that the file has.
 func (s Set) load(ctx context.Context, path string, most int) (*dataset.Regression, int, error) {
-	c := &choice{unused: s.Drop, begin: upTo(most)}
+	c := &source.Choice{MayLack: s.Drop.has, Begin: upTo(most)}
 	t, err := s.read(ctx, path, c)
-	if total := c.complete; err == nil && total > most {
-		c.begin = func() func() bool { return dataset.NewSubsample(total, most, subsampleSeed).Next }
+	if total := c.Complete; err == nil && total > most {
+		c.Begin = func() func() bool { return dataset.NewSubsample(total, most, subsampleSeed).Next }
 		t, err = s.read(ctx, path, c)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	if c.seen > 0 && c.complete == 0 {
-		return nil, 0, fmt.Errorf("data set %s: %s: none of the %d rows is complete", s.Name, path, c.seen)
+	if c.Seen > 0 && c.Complete == 0 {
+		return nil, 0, fmt.Errorf("data set %s: %s: none of the %d rows is complete", s.Name, path, c.Seen)
 	}
 	r, err := s.prepare(t, most)
-	if c.seen > 0 { // the table has only the rows that were chosen
-		err = c.inFile(r, err)
+	if c.Seen > 0 { // the table has only the rows that were chosen
+		err = inFile(c.Rows, r, err)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("data set %s in %s: %w", s.Name, path, err)
 	}
-	return r, max(c.seen, t.Rows()), nil
+	return r, max(c.Seen, t.Rows()), nil
 }
 
 // upTo keeps as many complete rows as may stay. If there are more, the choice has
@@ -159,27 +160,27 @@ func upTo(most int) func() func() bool {
 }
 
 // inFile turns row numbers of the table into those of the file.
-func (c *choice) inFile(r *dataset.Regression, err error) error {
+func inFile(rows []int, r *dataset.Regression, err error) error {
 	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
-		at.Row = c.rows[at.Row]
+		at.Row = rows[at.Row]
 	}
 	if err == nil {
 		for i, row := range r.Rows {
-			r.Rows[i] = c.rows[row]
+			r.Rows[i] = rows[row]
 		}
 	}
 	return err
 }
 
-func (s Set) read(ctx context.Context, path string, c *choice) (*dataset.Table, error) {
-	opts := Options{Header: s.Header, Array: s.Array, choice: c}
+func (s Set) read(ctx context.Context, path string, c *source.Choice) (*dataset.Table, error) {
+	opts := source.Options{Header: s.Header, Array: s.Array, Choice: c}
 	if len(s.Numeric) > 0 {
 		opts.Kinds = map[string]dataset.Kind{}
 		for _, name := range s.Numeric {
 			opts.Kinds[name] = dataset.KindNumeric
 		}
 	}
-	return ReadFile(ctx, path, opts)
+	return source.ReadFile(ctx, path, opts)
 }
 
 func (s Set) prepare(t *dataset.Table, most int) (*dataset.Regression, error) {
@@ -211,6 +212,11 @@ func (s Set) withLevels(t *dataset.Table) (*dataset.Table, error) {
 		}
 	}
 	return dataset.NewTable(columns...)
+}
+
+// has says whether the column is among c.
+func (c Columns) has(column int, name string) bool {
+	return slices.Contains(c.Index, column) || slices.Contains(c.Names, name)
 }
 
 // in returns the names of the columns in the table, all of which must exist.

@@ -1,4 +1,8 @@
-package source
+package sets
+
+import (
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
 
 // sets are the data sets of the benchmark, in the order of the paper's tables of
 // data set characteristics and of sources, which give titles, citations and
@@ -9,7 +13,7 @@ var sets = []Set{
 		Citation: "Ballester-Ripoll, Paredes, Pajarola: Sobol tensor trains for global sensitivity analysis, 2019",
 		Licence:  uciLicence,
 		Source:   Source{URL: uci + "static/public/440/sgemm+gpu+kernel+performance.zip", Member: "sgemm_product.csv"},
-		Files:    []string{"sgemm_product.csv"}, Header: HeaderPresent,
+		Files:    []string{"sgemm_product.csv"}, Header: source.HeaderPresent,
 		Label: Columns{Index: []int{14, 15, 16, 17}}, Log: true,
 		Pool: 192000, Test: 48320, Features: 14,
 	},
@@ -18,7 +22,7 @@ var sets = []Set{
 		Citation: "Neshat, Alexander, Wagner, Xia: A detailed comparison of meta-heuristic methods for optimising wave energy converter placements, 2018",
 		Licence:  uciLicence,
 		Source:   Source{URL: uci + "ml/machine-learning-databases/00494/WECs_DataSet.zip", Member: "WECs_DataSet/Sydney_Data.csv"},
-		Files:    []string{"Sydney_Data.csv"}, Header: HeaderAbsent,
+		Files:    []string{"Sydney_Data.csv"}, Header: source.HeaderAbsent,
 		Label: Columns{Index: []int{48}},
 		Pool:  56320, Test: 14400, Features: 48,
 	},
@@ -27,7 +31,7 @@ var sets = []Set{
 		Citation: "Graf, Kriegel, Schubert, Pölsterl, Cavallaro: 2D image registration in CT images using radial image descriptors, 2011",
 		Licence:  uciLicence,
 		Source:   Source{URL: uci + "static/public/206/relative+location+of+ct+slices+on+axial+axis.zip", Member: "slice_localization_data.csv"},
-		Files:    []string{"slice_localization_data.csv"}, Header: HeaderPresent,
+		Files:    []string{"slice_localization_data.csv"}, Header: source.HeaderPresent,
 		Label: Columns{Index: []int{385}}, Drop: Columns{Index: []int{0}},
 		Pool: 41520, Test: 10700, Features: 379,
 	},
@@ -36,7 +40,7 @@ var sets = []Set{
 		Citation: "Shannon et al.: Cytoscape: a software environment for integrated models of biomolecular interaction networks, 2003",
 		Licence:  uciLicence,
 		Source:   Source{URL: uci + "static/public/221/kegg+metabolic+reaction+network+undirected.zip", Member: "Reaction Network (Undirected).data"},
-		Files:    []string{"Reaction Network (Undirected).data"}, Header: HeaderAbsent,
+		Files:    []string{"Reaction Network (Undirected).data"}, Header: source.HeaderAbsent,
 		Label: Columns{Index: []int{26}}, Drop: Columns{Index: []int{0}},
 		Numeric: []string{"column4"},
 		Pool:    50407, Test: 12921, Features: 27,
@@ -46,7 +50,7 @@ var sets = []Set{
 		Citation: "Deneke, Haile, Lafond, Lilius: Video transcoding time prediction for proactive load balancing, 2014",
 		Licence:  uciLicence,
 		Source:   Source{URL: uci + "ml/machine-learning-databases/00335/online_video_dataset.zip", Member: "transcoding_mesurment.tsv"},
-		Files:    []string{"transcoding_mesurment.tsv"}, Header: HeaderPresent,
+		Files:    []string{"transcoding_mesurment.tsv"}, Header: source.HeaderPresent,
 		Label: Columns{Index: []int{21}}, Drop: Columns{Index: []int{0, 20}},
 		Pool: 53748, Test: 13756, Features: 26,
 	},
@@ -55,7 +59,7 @@ var sets = []Set{
 		Citation: "Anagnostopoulos, Savva, Triantafillou: Scalable aggregation predictive analytics, 2018; Savva, Anagnostopoulos, Triantafillou: Explaining aggregates for exploratory analytics, 2018",
 		Licence:  uciLicence,
 		Source:   Source{URL: uci + "ml/machine-learning-databases/00493/datasets.zip", Member: "Datasets/Range-Queries-Aggregates.csv"},
-		Files:    []string{"Range-Queries-Aggregates.csv"}, Header: HeaderPresent,
+		Files:    []string{"Range-Queries-Aggregates.csv"}, Header: source.HeaderPresent,
 		Label: Columns{Index: []int{5}}, Drop: Columns{Index: []int{0, 6, 7}},
 		Pool: 158720, Test: 40000, Features: 4,
 	},
@@ -63,7 +67,7 @@ var sets = []Set{
 		Name: "poker", Title: "Poker Hand",
 		Licence: uciLicence,
 		Source:  Source{URL: uci + "ml/machine-learning-databases/poker/poker-hand-testing.data"},
-		Files:   []string{"poker-hand-testing.data", "poker_GENERATED_not_uci.data"}, Header: HeaderAbsent,
+		Files:   []string{"poker-hand-testing.data", "poker_GENERATED_not_uci.data"}, Header: source.HeaderAbsent,
 		StandIn: "poker_GENERATED_not_uci.data",
 		Label:   Columns{Index: []int{10}}, Categorical: Columns{Index: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
 		Pool: 198720, Test: 300000, Features: 95,
@@ -73,7 +77,7 @@ var sets = []Set{
 		Citation: "Kaul, Yang, Jensen: Building accurate 3D spatial networks to enable next generation intelligent transportation systems, 2013",
 		Licence:  uciLicence,
 		Source:   Source{URL: uci + "ml/machine-learning-databases/00246/3D_spatial_network.txt"},
-		Files:    []string{"3D_spatial_network.txt"}, Header: HeaderAbsent,
+		Files:    []string{"3D_spatial_network.txt"}, Header: source.HeaderAbsent,
 		Label: Columns{Index: []int{3}}, Drop: Columns{Index: []int{0}},
 		Pool: 198720, Test: 234874, Features: 2,
 	},
@@ -95,7 +99,7 @@ var sets = []Set{
 	{
 		Name: "diamonds", Title: "diamonds",
 		Source: Source{OpenML: 42225},
-		Files:  []string{"diamonds.arff", "diamonds.csv"}, Header: HeaderPresent,
+		Files:  []string{"diamonds.arff", "diamonds.csv"}, Header: source.HeaderPresent,
 		Label: Columns{Names: []string{"price"}},
 		Pool:  41872, Test: 10788, Features: 29,
 	},
@@ -117,7 +121,7 @@ var sets = []Set{
 	{
 		Name: "protein", Title: "physicochemical-protein",
 		Source: Source{OpenML: 42903},
-		Files:  []string{"protein.arff", "physicochemical-protein.arff", "CASP.csv"}, Header: HeaderPresent,
+		Files:  []string{"protein.arff", "physicochemical-protein.arff", "CASP.csv"}, Header: source.HeaderPresent,
 		Label: Columns{Names: []string{"RMSD"}},
 		Pool:  35304, Test: 9146, Features: 9,
 	},

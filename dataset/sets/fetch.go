@@ -1,4 +1,4 @@
-package source
+package sets
 
 import (
 	"archive/zip"
@@ -21,6 +21,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/ctxio"
 )
 
 // Source is where a raw file can be had.
@@ -116,7 +119,7 @@ func (f *Fetcher) fromFolder(ctx context.Context, s Set, dir string) (Fetched, e
 			return Fetched{}, err
 		}
 	}
-	return Fetched{}, &Error{File: f.Mirror, Kind: ErrFetch, Cause: fs.ErrNotExist,
+	return Fetched{}, &source.Error{File: f.Mirror, Kind: ErrFetch, Cause: fs.ErrNotExist,
 		Detail: "the mirror has no " + strings.Join(s.names(), " or "), Advice: "put it there, or fetch without a mirror"}
 }
 
@@ -157,7 +160,7 @@ type boundedReader struct {
 func (r *boundedReader) Read(to []byte) (int, error) {
 	n, err := r.from.Read(to)
 	if r.left -= int64(n); r.left < 0 {
-		return 0, fmt.Errorf("it has more than %s, which no raw file of the benchmark has", sizeText(r.most))
+		return 0, fmt.Errorf("it has more than %d bytes, which no raw file of the benchmark has", r.most)
 	}
 	return n, err
 }
@@ -169,7 +172,7 @@ func (f *Fetcher) openPart(part string, flags int) (*os.File, error) {
 		return f.open(part, flags)
 	}
 	if info, err := os.Lstat(part); err == nil && !info.Mode().IsRegular() {
-		return nil, &Error{File: part, Kind: ErrFetch, Detail: "it is no regular file, and would lead what is fetched elsewhere", Advice: "remove it"}
+		return nil, &source.Error{File: part, Kind: ErrFetch, Detail: "it is no regular file, and would lead what is fetched elsewhere", Advice: "remove it"}
 	}
 	return os.OpenFile(part, flags|noFollow, 0o644)
 }
@@ -180,7 +183,7 @@ func (f *Fetcher) save(ctx context.Context, to string, from io.Reader, size int6
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(file, f.bounded(f.counted(watched(ctx, from), 0, size), 0))
+	_, err = io.Copy(file, f.bounded(f.counted(ctxio.Reader(ctx, from), 0, size), 0))
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return errors.Join(err, os.Remove(to)) // to copy it again is quick
 	}
@@ -259,7 +262,7 @@ func (f *Fetcher) locate(ctx context.Context, s Source) (address, sum string, er
 		} `json:"data_set_description"`
 	}
 	if err := json.Unmarshal(text, &answer); err != nil || answer.Description.URL == "" {
-		return "", "", &Error{File: about, Kind: ErrFetch, Detail: "OpenML does not say where the file is", Cause: err,
+		return "", "", &source.Error{File: about, Kind: ErrFetch, Detail: "OpenML does not say where the file is", Cause: err,
 			Advice: "try again later, or put the file into the folder yourself"}
 	}
 	address, err = f.mirrored(answer.Description.URL)
@@ -270,7 +273,7 @@ func (f *Fetcher) locate(ctx context.Context, s Source) (address, sum string, er
 func (f *Fetcher) mirrored(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return "", &Error{File: address, Kind: ErrFetch, Detail: "it is no address", Cause: err}
+		return "", &source.Error{File: address, Kind: ErrFetch, Detail: "it is no address", Cause: err}
 	}
 	if f.Mirror == "" {
 		return address, nil
@@ -286,7 +289,7 @@ func checkDownload(address, part, sum string) error {
 		return err
 	}
 	defer file.Close()
-	e := &Error{File: address, Kind: ErrFetch, Advice: "try again later, or put the file into the folder yourself"}
+	e := &source.Error{File: address, Kind: ErrFetch, Advice: "try again later, or put the file into the folder yourself"}
 	start := make([]byte, 256)
 	n, _ := io.ReadFull(file, start)
 	start = bytes.ToLower(bytes.TrimSpace(start[:n]))
@@ -311,30 +314,30 @@ func checkDownload(address, part, sum string) error {
 func (f *Fetcher) extract(ctx context.Context, archive, member, to string) (Fetched, error) {
 	z, err := zip.OpenReader(archive)
 	if err != nil {
-		return Fetched{}, &Error{File: archive, Kind: ErrRead, Cause: err, Advice: "fetch it again"}
+		return Fetched{}, &source.Error{File: archive, Kind: source.ErrRead, Cause: err, Advice: "fetch it again"}
 	}
 	defer z.Close()
-	entry, err := findMember(&z.Reader, member)
+	entry, err := findMember(archive, &z.Reader, member)
 	if err != nil {
-		return Fetched{}, inFile(archive, err)
+		return Fetched{}, err
 	}
 	content, err := entry.Open()
 	if err != nil {
-		return Fetched{}, &Error{File: archive, Kind: ErrRead, Cause: err, Advice: "fetch it again"}
+		return Fetched{}, &source.Error{File: archive, Kind: source.ErrRead, Cause: err, Advice: "fetch it again"}
 	}
 	defer content.Close()
 	if err := f.save(ctx, to+partSuffix, content, int64(min(entry.UncompressedSize64, math.MaxInt64))); err != nil {
-		if at := (*Error)(nil); errors.As(err, &at) {
+		if at := (*source.Error)(nil); errors.As(err, &at) {
 			return Fetched{}, err
 		}
-		return Fetched{}, &Error{File: archive, Kind: ErrRead, Detail: "its member " + member, Cause: err, Advice: "look whether the disk is full, and fetch it again"}
+		return Fetched{}, &source.Error{File: archive, Kind: source.ErrRead, Detail: "its member " + member, Cause: err, Advice: "look whether the disk is full, and fetch it again"}
 	}
 	return accept(ctx, to)
 }
 
 // findMember looks for the path, and then for the only member with its last
 // element: folders in archives come and go.
-func findMember(z *zip.Reader, member string) (*zip.File, error) {
+func findMember(archive string, z *zip.Reader, member string) (*zip.File, error) {
 	var found *zip.File
 	var names []string
 	for _, entry := range z.File {
@@ -344,13 +347,13 @@ func findMember(z *zip.Reader, member string) (*zip.File, error) {
 		names = append(names, entry.Name)
 		if path.Base(entry.Name) == path.Base(member) {
 			if found != nil {
-				return nil, &Error{Kind: ErrArray, Detail: member + " could be " + found.Name + " or " + entry.Name}
+				return nil, &source.Error{File: archive, Kind: source.ErrArray, Detail: member + " could be " + found.Name + " or " + entry.Name}
 			}
 			found = entry
 		}
 	}
 	if found == nil {
-		return nil, &Error{Kind: ErrArray, Detail: member, Advice: "the archive has " + shortList(names)}
+		return nil, &source.Error{File: archive, Kind: source.ErrArray, Detail: member, Advice: "the archive has " + strings.Join(names[:min(len(names), 30)], ", ")}
 	}
 	return found, nil
 }

@@ -1,4 +1,4 @@
-package source
+package sets
 
 import (
 	"archive/zip"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -19,7 +20,7 @@ import (
 func stock(t testing.TB) (s Set, dir, raw string) {
 	t.Helper()
 	i := slices.IndexFunc(layouts, func(l layout) bool { return l.set == "stock" })
-	s, err := FindSet("stock")
+	s, err := Find("stock")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,14 +66,14 @@ func TestPrepareTwiceDoesNothing(t *testing.T) {
 func TestPreparedIsReadByNumpyAndAlone(t *testing.T) {
 	s, dir, raw := stock(t)
 	p := mustPrepare(t, s, dir)
-	x, err := ReadMatrix[float32](t.Context(), p.Path, Options{Array: "X"})
+	x, err := source.ReadMatrix[float32](t.Context(), p.Path, source.Options{Array: "X"})
 	if err != nil || x.Shape() != (matrix.Shape{Rows: 40, Cols: 9}) {
 		t.Errorf("%v, %v", x.Shape(), err)
 	}
 	if err := os.Remove(raw); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := LoadSet(t.Context(), "stock", dir); err != nil || r.X.Rows != 40 || r.Y[1] != 10 {
+	if r, err := Load(t.Context(), "stock", dir); err != nil || r.X.Rows != 40 || r.Y[1] != 10 {
 		t.Error(err)
 	}
 }
@@ -93,7 +94,7 @@ func TestChangedRawFile(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err = LoadSet(t.Context(), "stock", dir)
+	_, err = Load(t.Context(), "stock", dir)
 	refused("load", err)
 	_, err = s.Prepare(t.Context(), dir)
 	refused("prepare", err)
@@ -102,17 +103,17 @@ func TestChangedRawFile(t *testing.T) {
 	if err := os.Remove(s.preparedPath(dir)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = LoadSet(t.Context(), "stock", dir)
+	_, err = Load(t.Context(), "stock", dir)
 	refused("load without the prepared one", err)
 	if err := os.Remove(raw + pinSuffix); err != nil {
 		t.Fatal(err)
 	}
 	mustPrepare(t, s, dir)
-	if r, err := LoadSet(t.Context(), "stock", dir); err != nil || r.X.At(1, 1) != 3 {
+	if r, err := Load(t.Context(), "stock", dir); err != nil || r.X.At(1, 1) != 3 {
 		t.Error(err)
 	}
 	writeFile(t, dir, s.Files[0], old)
-	_, err = LoadSet(t.Context(), "stock", dir)
+	_, err = Load(t.Context(), "stock", dir)
 	refused("load the old one", err)
 }
 
@@ -120,13 +121,13 @@ func TestDamagedPin(t *testing.T) {
 	s, dir, raw := stock(t)
 	for _, text := range []string{"", "abc  stock.arff\n", strings.Repeat("0", 64) + "  other.arff\n", strings.Repeat("g", 64) + "  stock.arff\n"} {
 		writeFile(t, dir, s.Files[0]+pinSuffix, []byte(text))
-		if _, err := s.Prepare(t.Context(), dir); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), raw+pinSuffix) {
+		if _, err := s.Prepare(t.Context(), dir); !errors.Is(err, source.ErrFormat) || !strings.Contains(err.Error(), raw+pinSuffix) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
-// TestDamagedPrepared: LoadSet says what to do, and Prepare does it.
+// TestDamagedPrepared: Load says what to do, and Prepare does it.
 func TestDamagedPrepared(t *testing.T) {
 	s, dir, _ := stock(t)
 	path := mustPrepare(t, s, dir).Path
@@ -138,18 +139,18 @@ func TestDamagedPrepared(t *testing.T) {
 	flipped[bytes.Index(flipped, []byte("y.npy"))+40] ^= 1
 	for name, content := range map[string][]byte{"empty": {}, "cut": whole[:len(whole)/2], "flipped": flipped} {
 		writeFile(t, dir, filepath.Base(path), content)
-		if _, err := LoadSet(t.Context(), "stock", dir); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "prepare") {
+		if _, err := Load(t.Context(), "stock", dir); !errors.Is(err, source.ErrRead) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "prepare") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	writeFile(t, dir, filepath.Base(path), whole[:len(whole)/2])
 	mustPrepare(t, s, dir)
-	if _, err := LoadSet(t.Context(), "stock", dir); err != nil {
+	if _, err := Load(t.Context(), "stock", dir); err != nil {
 		t.Error(err)
 	}
 	other := Set{Name: "fried", Files: []string{"x"}}
 	writeFile(t, dir, "fried.prepared.npz", whole)
-	if _, err := other.openPrepared(dir); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(), `"stock"`) {
+	if _, err := other.openPrepared(dir); !errors.Is(err, source.ErrRead) || !strings.Contains(err.Error(), `"stock"`) {
 		t.Error(err)
 	}
 }
@@ -217,7 +218,7 @@ func FuzzReadPrepared(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r, err := readPrepared(t.Context(), z, h); err == nil && (len(r.Y) != r.X.Rows || len(r.Rows) != r.X.Rows || r.X.Cols != len(r.Encoder.Features())) {
+		if r, err := readPrepared(t.Context(), bytes.NewReader(file), h); err == nil && (len(r.Y) != r.X.Rows || len(r.Rows) != r.X.Rows || r.X.Cols != len(r.Encoder.Features())) {
 			t.Errorf("%v, %d labels, %d rows", r.X.Shape(), len(r.Y), len(r.Rows))
 		}
 	})

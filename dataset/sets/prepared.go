@@ -1,10 +1,9 @@
-package source
+package sets
 
 import (
 	"archive/zip"
 	"compress/flate"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -53,7 +53,7 @@ type Prepared struct {
 }
 
 // Prepare does the paper's preprocessing of the raw file in the folder and
-// leaves the result there, in NAME.prepared.npz, for LoadSet. Rows that are not
+// leaves the result there, in NAME.prepared.npz, for Load. Rows that are not
 // wanted are never in memory. The raw file must have the hash that is pinned; if
 // none is, its hash is pinned now.
 func (s Set) Prepare(ctx context.Context, dir string) (Prepared, error) {
@@ -102,9 +102,9 @@ func writePrepared(w io.Writer, h preparedHeader, r *dataset.Regression) error {
 		write func(io.Writer) error
 	}{
 		{headerEntry, func(w io.Writer) error { return json.NewEncoder(w).Encode(h) }},
-		{"X.npy", func(w io.Writer) error { return WriteNPY(w, r.X) }},
-		{"y.npy", func(w io.Writer) error { return WriteNPY(w, matrix.View(len(r.Y), 1, r.Y)) }},
-		{"rows.npy", func(w io.Writer) error { return writeNPYInts(w, r.Rows) }},
+		{"X.npy", func(w io.Writer) error { return source.WriteNPY(w, r.X) }},
+		{"y.npy", func(w io.Writer) error { return source.WriteNPY(w, matrix.View(len(r.Y), 1, r.Y)) }},
+		{"rows.npy", func(w io.Writer) error { return source.WriteNPYInts(w, r.Rows) }},
 	} {
 		to, err := z.CreateHeader(&zip.FileHeader{Name: entry.name, Method: zip.Deflate})
 		if err != nil {
@@ -117,22 +117,11 @@ func writePrepared(w io.Writer, h preparedHeader, r *dataset.Regression) error {
 	return z.Close()
 }
 
-func writeNPYInts(w io.Writer, values []int) error {
-	if err := writeNPYHeader(w, "<i8", len(values), 1); err != nil {
-		return err
-	}
-	raw := make([]byte, 0, 8*len(values))
-	for _, v := range values {
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
-	}
-	_, err := w.Write(raw)
-	return err
-}
-
 // preparedFile is one that is open, with its header read.
 type preparedFile struct {
 	path    string
 	file    *os.File
+	content *io.SectionReader
 	archive *zip.Reader
 	header  preparedHeader
 }
@@ -160,7 +149,8 @@ func (p *preparedFile) readHeader(set string) error {
 	if err != nil {
 		return err
 	}
-	if p.archive, err = zip.NewReader(p.file, info.Size()); err != nil {
+	p.content = io.NewSectionReader(p.file, 0, info.Size())
+	if p.archive, err = zip.NewReader(p.content, info.Size()); err != nil {
 		return err
 	}
 	p.header, err = readPreparedHeader(p.archive)
@@ -171,7 +161,7 @@ func (p *preparedFile) readHeader(set string) error {
 }
 
 func (p *preparedFile) unusable(err error) error {
-	return &Error{File: p.path, Kind: ErrRead, Cause: err, Advice: "remove it and prepare the data set again"}
+	return &source.Error{File: p.path, Kind: source.ErrRead, Cause: err, Advice: "remove it and prepare the data set again"}
 }
 
 func readPreparedHeader(z *zip.Reader) (h preparedHeader, err error) {
@@ -217,15 +207,15 @@ func (p *preparedFile) describe() (Prepared, error) {
 		return Prepared{}, p.unusable(err)
 	}
 	defer file.Close()
-	a, err := readNPYHeader(file)
+	rows, _, err := source.ReadNPYShape(file)
 	if err != nil {
 		return Prepared{}, p.unusable(err)
 	}
-	return p.header.describe(p.path, a.rows), nil
+	return p.header.describe(p.path, rows), nil
 }
 
 func (p *preparedFile) read(ctx context.Context) (*dataset.Regression, error) {
-	r, err := readPrepared(ctx, p.archive, p.header)
+	r, err := readPrepared(ctx, p.content, p.header)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -235,10 +225,10 @@ func (p *preparedFile) read(ctx context.Context) (*dataset.Regression, error) {
 	return r, nil
 }
 
-func readPrepared(ctx context.Context, z *zip.Reader, h preparedHeader) (*dataset.Regression, error) {
-	x, errX := readEntry[float32](ctx, z, "X.npy")
-	y, errY := readEntry[float64](ctx, z, "y.npy")
-	rows, errRows := readEntry[float64](ctx, z, "rows.npy")
+func readPrepared(ctx context.Context, archive io.Reader, h preparedHeader) (*dataset.Regression, error) {
+	x, errX := source.ReadNPZ[float32](ctx, archive, source.Options{Array: "X"})
+	y, errY := source.ReadNPZ[float64](ctx, archive, source.Options{Array: "y"})
+	rows, errRows := source.ReadNPZ[float64](ctx, archive, source.Options{Array: "rows"})
 	if err := errors.Join(errX, errY, errRows); err != nil {
 		return nil, err
 	}
@@ -254,32 +244,4 @@ func readPrepared(ctx context.Context, z *zip.Reader, h preparedHeader) (*datase
 		r.Rows[i] = int(row)
 	}
 	return r, nil
-}
-
-func readEntry[T matrix.Float](ctx context.Context, z *zip.Reader, name string) (matrix.Dense[T], error) {
-	file, err := z.Open(name)
-	if err != nil {
-		return matrix.Dense[T]{}, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return matrix.Dense[T]{}, err
-	}
-	size := int64(-1)
-	if h, ok := info.Sys().(*zip.FileHeader); ok { // a folder has none
-		size = atMost(h)
-	}
-	_, m, err := readNPY[T](watched(ctx, file), size, arrayUse{})
-	return m, err
-}
-
-// atMost is the number of bytes that an entry can have: what it claims, as far as
-// so many compressed bytes can become that many.
-func atMost(h *zip.FileHeader) int64 {
-	const deflateRatio = 1032
-	if h.CompressedSize64 > math.MaxInt64/deflateRatio {
-		return -1
-	}
-	return int64(min(h.UncompressedSize64, h.CompressedSize64*deflateRatio))
 }

@@ -1,4 +1,4 @@
-package source
+package sets
 
 import (
 	"archive/zip"
@@ -136,8 +136,26 @@ var layouts = []layout{
 			for k := range values {
 				values[k] = float64(k/n + k%n) // by columns
 			}
-			return string(matFile(binary.LittleEndian, variable{"sarcos_inv", mxDOUBLE, []int32{int32(n), 28}, 9, values, true}))
+			return matFile("sarcos_inv", n, 28, values)
 		}},
+}
+
+// matFile is a MATLAB file with one variable, by columns.
+func matFile(name string, rows, cols int, values []float64) string {
+	order := binary.LittleEndian
+	element := func(kind uint32, data any) []byte {
+		raw, err := binary.Append(nil, order, data)
+		if err != nil {
+			panic(err)
+		}
+		tag := order.AppendUint32(order.AppendUint32(nil, kind), uint32(len(raw)))
+		return append(append(tag, raw...), make([]byte, -len(raw)&7)...)
+	}
+	const double = 6 // the class of the variable
+	body := bytes.Join([][]byte{
+		element(6, []uint32{double, 0}), element(5, []int32{int32(rows), int32(cols)}), element(1, []byte(name)), element(9, values),
+	}, nil)
+	return fmt.Sprintf("%-124s\x00\x01IM", "MATLAB 5.0 MAT-file") + string(element(14, body))
 }
 
 // archived puts the raw file into an archive, with another one of its kind.
@@ -199,7 +217,7 @@ func TestLayouts(t *testing.T) {
 	for _, l := range layouts {
 		tested = append(tested, l.set)
 		t.Run(l.set, func(t *testing.T) {
-			s, err := FindSet(l.set)
+			s, err := Find(l.set)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +229,7 @@ func TestLayouts(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkContent(t, dir, s.Files[0], content)
-			direct, err := LoadSet(t.Context(), l.set, dir)
+			direct, err := Load(t.Context(), l.set, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +240,7 @@ func TestLayouts(t *testing.T) {
 			if p.RawRows != 40 || p.Rows != l.rows || p.Already {
 				t.Errorf("%+v", p)
 			}
-			r, err := LoadSet(t.Context(), l.set, dir)
+			r, err := Load(t.Context(), l.set, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +253,7 @@ func TestLayouts(t *testing.T) {
 			}
 		})
 	}
-	for _, s := range Sets() {
+	for _, s := range All() {
 		if !slices.Contains(tested, s.Name) {
 			t.Errorf("%s is not tested", s.Name)
 		}
