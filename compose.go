@@ -14,92 +14,80 @@ import (
 
 // composer makes the kernel that a spec describes: one kernel for each network
 // until ens adds them up. Kernels are in float32 until the first transformation
-// or method with σ² in it, and in float64 from there on.
+// or method that must compute in float64, and in float64 from there on.
 type composer struct {
 	ctx       context.Context // of the call that the composer lives for
 	spec      spec.Spec
 	problem   Problem
 	warnings  []string
 	embedding embedding // how far the rows are
-
-	train64 matrix.Dense[float64] // the labelled rows, once needed in float64
 }
 
 func newComposer(ctx context.Context, spec spec.Spec, p Problem) *composer {
 	return &composer{ctx: ctx, spec: spec, problem: p, embedding: embedding{tell: p.Progress}}
 }
 
-// kernel returns the kernel in float32 or, if the spec has σ² in it, in float64;
-// the other one is nil.
+// kernel returns the kernel in float32 or, if the spec computes in float64, in
+// float64; the other one is nil.
 func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], error) {
-	before, after := c.cut()
-	if len(after) == 0 && !c.spec.Method.Info().Noise && !c.keepsDigits() {
-		narrow, err := withoutNoise(c, c.base32, before)
+	if !c.spec.Double() && !c.keepsDigits() {
+		members, err := transformed(c, c.base32, makeSingle, len(c.spec.Transforms))
 		if err != nil {
 			return nil, nil, err
 		}
-		return narrow[0], nil, nil
+		return members[0], nil, nil
 	}
-	c.train64 = trainIn[float64](c.problem)
-	wide, err := c.widened(before)
-	for i, t := range after {
-		if err != nil {
-			break
-		}
-		step := len(before) + i
-		wide, err = forMembers(c, wide, t, func(k kernel.Kernel[float64], member uint64) (kernel.Kernel[float64], error) {
-			return c.withNoise(k, step, member)
-		})
-	}
+	members, err := c.inDouble()
 	if err != nil {
 		return nil, nil, err
 	}
-	return nil, wide[0], nil
+	return nil, members[0], nil
 }
 
 // keepsDigits says that the method computes in float64, and that the rows have
 // digits which float32 does not hold.
 func (c *composer) keepsDigits() bool {
-	return c.spec.Method == spec.FrankWolfe && c.problem.Exact.Pool.Rows > 0
+	return c.spec.Method.Info().PrefersDouble && c.problem.Exact.Pool.Rows > 0
 }
 
-// cut returns the transformations before the first one with σ² in it, and the
-// others.
-func (c *composer) cut() (before, after []spec.Transform) {
-	for i, t := range c.spec.Transforms {
-		switch t.(type) {
-		case spec.Posterior, spec.Train, spec.ACSGrad, spec.ACSRandomFeatures, spec.ACSRandomFeaturesHyper:
-			return c.spec.Transforms[:i], c.spec.Transforms[i:]
-		}
+// inDouble returns the kernels of the spec in float64. Features that a sketch
+// gives are computed in float32, as far as the spec allows; without one, the base
+// kernel itself is in float64.
+func (c *composer) inDouble() ([]kernel.Kernel[float64], error) {
+	all, narrow := len(c.spec.Transforms), c.spec.SinglePart()
+	needsFeatures := func(t spec.Transform) bool { return t.Info().Needs != spec.Values }
+	if !slices.ContainsFunc(c.spec.Transforms[:narrow], needsFeatures) {
+		return transformed(c, c.base64, makeDouble, all)
 	}
-	return c.spec.Transforms, nil
-}
-
-// widened returns the kernels after the given transformations in float64. A
-// sketch is computed in float32 and handed on; without one, the base kernel
-// itself is in float64.
-func (c *composer) widened(before []spec.Transform) ([]kernel.Kernel[float64], error) {
-	if !slices.ContainsFunc(before, isSketch) {
-		return withoutNoise(c, c.base64, before)
-	}
-	narrow, err := withoutNoise(c, c.base32, before)
+	members, err := transformed(c, c.base32, makeSingle, narrow)
 	if err != nil {
 		return nil, err
 	}
-	wide := make([]kernel.Kernel[float64], len(narrow))
-	for i, k := range narrow {
-		wide[i] = kernel.Widen(k.(kernel.FeatureMap[float32])) // a sketch has features
+	wide := make([]kernel.Kernel[float64], len(members))
+	for i, k := range members {
+		m, ok := k.(kernel.FeatureMap[float32])
+		if !ok {
+			return nil, fmt.Errorf("%v leaves a kernel without features, which cannot be continued in float64", c.spec.Transforms[narrow-1])
+		}
+		wide[i] = kernel.Widen(m)
 	}
-	return wide, nil
+	return apply(c, wide, makeDouble, narrow, all)
 }
 
-func isSketch(t spec.Transform) bool {
-	_, ok := t.(spec.Sketch)
-	return ok
+// maker is how a transformation is made in T.
+type maker[T matrix.Float] func(spec.TransformInfo) func(context.Context, spec.Step[T]) (kernel.Kernel[T], error)
+
+func makeSingle(t spec.TransformInfo) func(context.Context, spec.Step[float32]) (kernel.Kernel[float32], error) {
+	return t.Single
 }
 
-// withoutNoise applies transformations without σ² to the base kernels.
-func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Kernel[T], error), list []spec.Transform) ([]kernel.Kernel[T], error) {
+func makeDouble(t spec.TransformInfo) func(context.Context, spec.Step[float64]) (kernel.Kernel[float64], error) {
+	return t.Double
+}
+
+// transformed returns the base kernel of each member with the first so many
+// transformations.
+func transformed[T matrix.Float](c *composer, base func(member int) (kernel.Kernel[T], error), of maker[T], transforms int) ([]kernel.Kernel[T], error) {
 	members := make([]kernel.Kernel[T], c.spec.Members())
 	for i := range members {
 		k, err := base(i)
@@ -108,15 +96,32 @@ func withoutNoise[T matrix.Float](c *composer, base func(member int) (kernel.Ker
 		}
 		members[i] = k
 	}
+	return apply(c, members, of, 0, transforms)
+}
+
+// apply applies the transformations from one place in the spec to another, which
+// is excluded, to the kernel of each member. An ensemble leaves one kernel.
+func apply[T matrix.Float](c *composer, members []kernel.Kernel[T], of maker[T], from, to int) ([]kernel.Kernel[T], error) {
 	train := trainIn[T](c.problem)
-	for step, t := range list {
-		var err error
-		members, err = forMembers(c, members, t, func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error) {
-			return applyPlain(c, k, t, train, uint64(step), member)
-		})
-		if err != nil {
-			return nil, err
+	for place := from; place < to; place++ {
+		t := c.spec.Transforms[place]
+		todo := []kernel.Kernel[T]{nil} // an ensemble takes all members at once
+		if !t.Info().Ensemble {
+			todo = members
 		}
+		next := make([]kernel.Kernel[T], len(todo))
+		for i, k := range todo {
+			if c.ctx.Err() != nil {
+				return nil, c.ctx.Err()
+			}
+			step := stepAt(c, place, i, train)
+			step.Kernel, step.Members = k, members
+			var err error
+			if next[i], err = of(t.Info())(c.ctx, step); err != nil {
+				return nil, fmt.Errorf("%v: %w", t, err)
+			}
+		}
+		members = next
 	}
 	return members, nil
 }
@@ -129,164 +134,70 @@ func trainIn[T matrix.Float](p Problem) matrix.Dense[T] {
 	return matrix.Converted[T](p.Train)
 }
 
-// forMembers applies a transformation to the kernel of each member; ens leaves
-// their sum.
-func forMembers[T matrix.Float](c *composer, members []kernel.Kernel[T], t spec.Transform, apply func(k kernel.Kernel[T], member uint64) (kernel.Kernel[T], error)) ([]kernel.Kernel[T], error) {
-	if _, ok := t.(spec.Ensemble); ok {
-		sum, err := transform.Ensemble(members...)
-		return []kernel.Kernel[T]{sum}, err
+// stepAt is what a transformation of the spec is given for a member, but for
+// kernels. Its random numbers are the same for the same seed, place and member,
+// whatever comes before or after.
+func stepAt[T matrix.Float](c *composer, place, member int, train matrix.Dense[T]) spec.Step[T] {
+	t := c.spec.Transforms[place]
+	return spec.Step[T]{
+		Number: t.Value(), Train: train, Labels: c.problem.Labels, Sigma2: c.spec.NoiseVariance(), Compat: c.spec.Compat,
+		KeepFeatures: c.spec.KeepFeatures(place + 1),
+		Normals: func(purpose string) transform.Normals {
+			return transform.Seeded(c.problem.Seed, purpose, uint64(place), uint64(member))
+		},
+		Warn: func(format string, args ...any) {
+			c.warnings = append(c.warnings, t.String()+": "+fmt.Sprintf(format, args...))
+		},
 	}
-	applied := make([]kernel.Kernel[T], len(members))
-	for i, k := range members {
-		if c.ctx.Err() != nil {
-			return nil, c.ctx.Err()
-		}
-		var err error
-		if applied[i], err = apply(k, uint64(i)); err != nil {
-			return nil, err
-		}
-	}
-	return applied, nil
-}
-
-func applyPlain[T matrix.Float](c *composer, k kernel.Kernel[T], t spec.Transform, train matrix.Dense[T], step, member uint64) (kernel.Kernel[T], error) {
-	switch t := t.(type) {
-	case spec.Scale:
-		if t.Factor != 0 {
-			return transform.ScaleBy(k, t.Factor)
-		}
-		scaled, _, err := transform.Scale(c.ctx, k, train)
-		return scaled, err
-	case spec.Sketch:
-		features, err := finite(k, t)
-		if err != nil {
-			return nil, err
-		}
-		return transform.Sketch(features, t.P, c.normals("sketch", step, member), c.variant())
-	}
-	return nil, fmt.Errorf("%v cannot come here", t)
-}
-
-// withNoise applies the transformation at a step of the spec to a kernel in
-// float64.
-func (c *composer) withNoise(k kernel.Kernel[float64], step int, member uint64) (kernel.Kernel[float64], error) {
-	var fit transform.Fit
-	var err error
-	switch t := c.spec.Transforms[step].(type) {
-	case spec.Posterior, spec.Train, spec.ACSGrad:
-		k, fit, err = c.conditioned(k, step)
-	case spec.ACSRandomFeatures, spec.ACSRandomFeaturesHyper:
-		k, fit, err = c.randomFeatures(k, t, uint64(step), member)
-	default:
-		k, err = applyPlain(c, k, t, c.train64, uint64(step), member)
-	}
-	if fit.Jitter > 0 {
-		c.warnings = append(c.warnings, fmt.Sprintf(
-			"%v: rounding left a matrix indefinite; %.3g was added to its diagonal, as if the noise variance were higher by as much", c.spec.Transforms[step], fit.Jitter))
-	}
-	return k, err
-}
-
-// conditioned is the posterior at a step of the spec: in feature space if what
-// follows needs features, otherwise in the cheaper space.
-func (c *composer) conditioned(k kernel.Kernel[float64], step int) (kernel.Kernel[float64], transform.Fit, error) {
-	sigma2, m, finite := c.spec.NoiseVariance(), kernel.FeatureMap[float64](nil), false
-	if c.spec.Method.Info().Features || slices.ContainsFunc(c.spec.Transforms[step:], isSketch) {
-		m, finite = k.(kernel.FeatureMap[float64])
-	}
-	switch c.spec.Transforms[step].(type) {
-	case spec.Posterior:
-		if finite {
-			return transform.PosteriorFeatures(c.ctx, m, c.train64, sigma2)
-		}
-		return transform.Posterior(c.ctx, k, c.train64, sigma2)
-	case spec.Train:
-		if finite {
-			return transform.TrainFeatures(c.ctx, m, c.train64, sigma2)
-		}
-		return transform.Train(c.ctx, k, c.train64, sigma2)
-	default:
-		if finite {
-			return transform.ACSGradFeatures(c.ctx, m, c.train64, sigma2, c.variant())
-		}
-		return transform.ACSGrad(c.ctx, k, c.train64, sigma2, c.variant())
-	}
-}
-
-func (c *composer) randomFeatures(k kernel.Kernel[float64], t spec.Transform, step, member uint64) (kernel.Kernel[float64], transform.Fit, error) {
-	features, err := finite(k, t)
-	if err != nil {
-		return nil, transform.Fit{}, err
-	}
-	from := c.normals("acs-rf", step, member)
-	if hyper, ok := t.(spec.ACSRandomFeaturesHyper); ok {
-		return transform.ACSRandomFeaturesHyper(c.ctx, features, c.train64, c.problem.Labels, hyper.P, from, c.variant())
-	}
-	return transform.ACSRandomFeatures(c.ctx, features, c.train64, t.(spec.ACSRandomFeatures).P, c.spec.NoiseVariance(), from, c.variant())
-}
-
-// finite returns the kernel as a feature map, which t needs.
-func finite[T matrix.Float](k kernel.Kernel[T], t spec.Transform) (kernel.FeatureMap[T], error) {
-	if m, ok := k.(kernel.FeatureMap[T]); ok {
-		return m, nil
-	}
-	return nil, fmt.Errorf("%v needs features, and the kernel before it has none here", t)
-}
-
-func (c *composer) variant() transform.Variant {
-	if c.spec.Compat {
-		return transform.Published
-	}
-	return transform.Paper
-}
-
-// normals returns the random numbers for a step of the spec: the same for the
-// same seed, step and member, whatever comes before or after.
-func (c *composer) normals(purpose string, step, member uint64) transform.Normals {
-	return transform.Seeded(c.problem.Seed, purpose, step, member)
 }
 
 // base32 returns the base kernel of one member in float32.
 func (c *composer) base32(member int) (kernel.Kernel[float32], error) {
-	switch k := c.spec.Kernel.(type) {
-	case spec.Gradient:
-		return kernel.NewGrad(c.taps(member)), nil
-	case spec.LastLayer:
-		return kernel.NewLastLayers(c.taps(member), max(1, k.Layers))
+	s := sourceFor[float32](c, member)
+	if c.baseKernel().Networks == spec.TrainedNetwork {
+		s.Taps = c.taps(member)
 	}
-	return baseOnInputs[float32](c)
+	return c.baseKernel().Single(c.ctx, s)
 }
 
 // base64 is base32 in float64; the network itself still computes in float32.
 func (c *composer) base64(member int) (kernel.Kernel[float64], error) {
-	switch k := c.spec.Kernel.(type) {
-	case spec.Gradient:
-		return kernel.NewGrad(kernel.WidenTaps(c.taps(member))), nil
-	case spec.LastLayer:
-		return kernel.NewLastLayers(kernel.WidenTaps(c.taps(member)), max(1, k.Layers))
+	s := sourceFor[float64](c, member)
+	if c.baseKernel().Networks == spec.TrainedNetwork {
+		s.Taps = kernel.WidenTaps(c.taps(member))
 	}
-	return baseOnInputs[float64](c)
+	return c.baseKernel().Double(c.ctx, s)
+}
+
+// baseKernel describes the base kernel. A method that looks at no kernel gets the
+// rows as they are.
+func (c *composer) baseKernel() spec.KernelInfo {
+	if !c.spec.UsesKernel() {
+		return spec.Linear().Info()
+	}
+	return c.spec.Kernel.Info()
+}
+
+// sourceFor is what the base kernel of a member is made from, but for a trained
+// network.
+func sourceFor[T matrix.Float](c *composer, member int) spec.Source[T] {
+	s := spec.Source[T]{
+		Number: c.spec.Kernel.Value(), Inputs: c.problem.Pool.Cols,
+		Normals: func(purpose string) transform.Normals {
+			return transform.Seeded(c.problem.Seed, purpose, uint64(member))
+		},
+	}
+	if c.baseKernel().Train {
+		s.Train = trainIn[T](c.problem)
+	}
+	if c.baseKernel().Networks == spec.AnyNetwork {
+		s.Wide = c.wide(s.Inputs)
+	}
+	return s
 }
 
 func (c *composer) taps(member int) kernel.Taps[float32] {
 	return countedTaps{network.NewTaps(c.problem.Networks[member], kernel.BlockRows, 0), &c.embedding}
-}
-
-// baseOnInputs returns a base kernel that is computed from the rows themselves.
-func baseOnInputs[T matrix.Float](c *composer) (kernel.Kernel[T], error) {
-	inputs := c.problem.Pool.Cols
-	switch k := c.spec.Kernel.(type) {
-	case spec.Laplace:
-		if k.Scale == 0 {
-			k.Scale = 1
-		}
-		return kernel.NewLaplace[T](inputs, k.Scale)
-	case spec.NNGP:
-		return kernel.NewNNGP[T](c.wide(inputs))
-	case spec.NTK:
-		return kernel.NewNTK[T](c.wide(inputs))
-	}
-	return kernel.NewLinear[T](inputs), nil // linear, and the user's features
 }
 
 // wide is the network at hand, infinitely wide. Its biases start at zero. The

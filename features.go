@@ -42,7 +42,7 @@ func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, ro
 // where there is a choice.
 func forFeatures(s spec.Spec) spec.Spec {
 	s.Method, s.Mode = spec.LCMD, spec.P
-	if s.NoisyKernel() {
+	if s.DoubleKernel() {
 		s.Method = spec.BAITForward
 	}
 	return s
@@ -50,8 +50,8 @@ func forFeatures(s spec.Spec) spec.Spec {
 
 // kernelOf returns the kernel of a spec for so many rows.
 func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
-	if spec.Kernel == nil {
-		return nil, nil, errors.New("random looks at no kernel")
+	if !spec.UsesKernel() {
+		return nil, nil, fmt.Errorf("%v looks at no kernel", spec)
 	}
 	p.Batch, p.Constraints = 1, selection.Constraints{} // nothing is picked
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {

@@ -10,10 +10,10 @@ import (
 
 // Plane returns where the rows lie in the first two principal directions of the
 // spec's kernel, which are computed on the sample; its method does not matter.
-// Random, which has no kernel, is shown by the inputs themselves. The rows are
+// A method without a kernel is shown by the inputs themselves. The rows are
 // scaled as those of the problem. The context is looked at once a block of rows.
 func Plane(ctx context.Context, spec spec.Spec, p Problem, sample, rows matrix.Dense[float32]) (kernel.Plane, error) {
-	if spec.Kernel == nil {
+	if !spec.UsesKernel() {
 		return kernel.PrincipalPlane(ctx, kernel.NewLinear[float32](rows.Cols), sample, rows)
 	}
 	narrow, wide, err := kernelOf(ctx, spec, p, sample.Rows+rows.Rows)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/selection"
-	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Reason says in a line why pick i is in the batch. The function names a row of
@@ -22,7 +21,7 @@ func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) stri
 		if p.Cluster.Centre.Set != selection.NoSet {
 			parts = append(parts, fmt.Sprintf("%.3g from %s in a cluster of %d rows", p.Cluster.Distance,
 				named(name, p.Cluster.Centre.Set, p.Cluster.Centre.Row), p.Cluster.Rows))
-		} else if b.Spec.Method == spec.Random {
+		} else if method := b.Spec.Method.Info(); method.NoKernel && method.Draws {
 			parts = append(parts, "drawn at random")
 		} else {
 			parts = append(parts, fmt.Sprintf("%s score %.3g", b.Spec.Method, p.Score))

@@ -27,7 +27,7 @@ type Problem struct {
 	Train, Pool matrix.Dense[float32]
 	// Exact holds the rows of Train, Pool and Target.Rows in float64, where the
 	// caller has the user's own features so. What computes in float64 takes them
-	// from here, see ComputesInDouble. Empty, it takes Train, Pool and Target.Rows.
+	// from here, see spec.Spec.ComputesInDouble. Empty, it takes Train, Pool and Target.Rows.
 	Exact Exact
 	// Labels are those of Train, standardised. Only acs-rf-hyper looks at them.
 	Labels []float64
@@ -56,13 +56,6 @@ func (p Problem) WithFeatures(train, pool, target matrix.Dense[float64]) Problem
 	p.Exact = Exact{train, pool, target}
 	p.Train, p.Pool, p.Target.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool), matrix.Converted[float32](target)
 	return p
-}
-
-// ComputesInDouble says whether a selection by the spec computes in float64, and so
-// sees digits of Problem.Exact that float32 does not hold: with σ² in the spec, or by
-// FrankWolfe.
-func ComputesInDouble(s spec.Spec) bool {
-	return s.Method == spec.FrankWolfe || s.Method.Info().Noise || s.NoisyKernel()
 }
 
 // exact returns the rows of the problem in float64.
@@ -94,11 +87,12 @@ func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", spec, err)
 	}
+	method, settings := spec.Method.Info(), selection.Settings{Sigma2: spec.NoiseVariance(), Compat: spec.Compat}
 	if wide != nil {
 		rows := p.exact()
-		return pick(c, begin, wide, rows.Train, rows.Pool, selection.Target[float64]{Rows: rows.Target, Weights: p.Target.Weights})
+		return pick(c, begin, method.Double(settings), wide, rows.Train, rows.Pool, selection.Target[float64]{Rows: rows.Target, Weights: p.Target.Weights})
 	}
-	return pick(c, begin, narrow, p.Train, p.Pool, p.Target)
+	return pick(c, begin, method.Single(settings), narrow, p.Train, p.Pool, p.Target)
 }
 
 // check reports everything that is wrong with a problem for a spec.
@@ -125,20 +119,20 @@ func (p Problem) check(s spec.Spec) error {
 	for i, n := range p.Networks {
 		complain(needed > 0 && n.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, n.Inputs(), p.Pool.Cols)
 	}
+	complain(hasTarget(p.Target) && !s.Method.Info().Target, "%s represents no distribution, so there can be no target", s.Method)
+	complain(s.Kernel.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, and there are none", s.Kernel)
 	for _, t := range s.Transforms {
-		_, hyper := t.(spec.ACSRandomFeaturesHyper)
-		complain(hyper && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, there are %d", t, p.Train.Rows, len(p.Labels))
+		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, and there are none", t)
+		complain(t.Info().Labels && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, there are %d", t, p.Train.Rows, len(p.Labels))
 	}
 	return errors.Join(found...)
 }
 
+func hasTarget(t selection.Target[float32]) bool { return t.Rows.Rows > 0 || t.Weights != nil }
+
 // pick runs the selection method on rows in the kernel's own kind.
-func pick[T matrix.Float](c *composer, begin time.Time, k kernel.Kernel[T], train, pool matrix.Dense[T], target selection.Target[T]) (*Batch, error) {
+func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[T], k kernel.Kernel[T], train, pool matrix.Dense[T], target selection.Target[T]) (*Batch, error) {
 	s, p := c.spec, c.problem
-	method, err := selection.New[T](s.Method.String(), selection.Settings{Sigma2: s.NoiseVariance(), Compat: s.Compat})
-	if err != nil {
-		return nil, err
-	}
 	question := selection.Problem[T]{
 		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints,
 		Target: selection.Target[T]{Weights: target.Weights},

@@ -241,7 +241,7 @@ func place(method string) int {
 	if err != nil {
 		return math.MaxInt32
 	}
-	return int(s.Method)
+	return s.Method.Order()
 }
 
 // complete sorts the rounds of a run and reports whether all are there.

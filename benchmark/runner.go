@@ -154,7 +154,7 @@ func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensembl
 	}
 	rec.Warnings = slices.Concat(rec.Warnings, batch.Warnings, batch.Notes)
 	rec.Features, rec.Selection = batch.Kernel.Seconds(), batch.Timing.Total.Seconds()
-	if r.spec.Kernel == nil {
+	if !r.spec.UsesKernel() {
 		return nil
 	}
 	rec.EffectiveDimension, err = effectiveDimension(ctx, r.spec, p)

@@ -14,34 +14,26 @@ import (
 // Names of methods in tables and figures follow the paper: selection method and
 // mode, and the kernel where it has a column.
 
-// titles are the paper's names of the selection methods.
-var titles = map[spec.Method]string{
-	spec.Random:              "Random",
-	spec.MaxDiag:             "MaxDiag",
-	spec.MaxDet:              "MaxDet",
-	spec.BAITForward:         "Bait-F",
-	spec.BAITForwardBackward: "Bait-FB",
-	spec.FrankWolfe:          "FrankWolfe",
-	spec.MaxDist:             "MaxDist",
-	spec.KMeansPP:            "KMeansPP",
-	spec.GreedyKMeansPP:      "GreedyKMeansPP",
-	spec.LCMD:                "LCMD",
+// families lists the families of selection methods, which tables group. In figures
+// each family has its own style.
+func families() (names []string) {
+	for _, m := range spec.Methods() {
+		if name := familyOf(m); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
-// families groups the selection methods in tables. In figures each family has its
-// own style.
-var families = [][]spec.Method{
-	{spec.Random}, {spec.MaxDiag}, {spec.MaxDet}, {spec.BAITForward, spec.BAITForwardBackward},
-	{spec.FrankWolfe}, {spec.MaxDist}, {spec.KMeansPP, spec.GreedyKMeansPP},
-	{spec.LCMD, spec.LCMDDistance, spec.LCMDCount},
-}
+func familyOf(m spec.MethodInfo) string { return cmp.Or(m.Family, m.Name) }
 
-// family returns the index of a method's family, or len(families) if it has none.
+// family returns the index of a method's family, or len(families()) if it has none.
 func family(method string) int {
 	s, err := spec.Parse(method)
-	i := slices.IndexFunc(families, func(f []spec.Method) bool { return slices.Contains(f, s.Method) })
+	names := families()
+	i := slices.Index(names, familyOf(s.Method.Info()))
 	if err != nil || i < 0 {
-		return len(families)
+		return len(names)
 	}
 	return i
 }
@@ -62,7 +54,7 @@ func titleParts(method string) (name, mode string) {
 	if err != nil {
 		return method, ""
 	}
-	name = cmp.Or(titles[s.Method], s.Method.String())
+	name = cmp.Or(s.Method.Info().Title, string(s.Method))
 	if s.Mode != spec.NoMode {
 		mode = "-" + strings.ToUpper(s.Mode.String())
 	}
@@ -78,22 +70,21 @@ func kernelTitle(method string) string {
 	return strings.ReplaceAll(kernel, ">", " > ")
 }
 
+// formulas are the transformations that the paper writes with the training rows.
+var formulas = map[spec.Transform]string{
+	spec.Train(): `\mathcal{X}_{\operatorname{train}}`,
+	spec.Scale(): `\operatorname{scale}(\mathcal{X}_{\operatorname{train}})`,
+}
+
 // kernelLaTeX writes the kernel as a formula.
 func kernelLaTeX(method string) string {
 	s, err := spec.Parse(method)
-	if err != nil || s.Kernel == nil {
+	if err != nil || !s.UsesKernel() {
 		return "---"
 	}
 	parts := []string{formula("mathrm", strings.Replace(s.Kernel.String(), "linear", "lin", 1))}
 	for _, t := range s.Transforms {
-		switch t.(type) {
-		case spec.Train:
-			parts = append(parts, `\mathcal{X}_{\operatorname{train}}`)
-		case spec.Scale:
-			parts = append(parts, `\operatorname{scale}(\mathcal{X}_{\operatorname{train}})`)
-		default:
-			parts = append(parts, formula("operatorname", t.String()))
-		}
+		parts = append(parts, cmp.Or(formulas[t], formula("operatorname", t.String())))
 	}
 	return `$k_{` + strings.Join(parts, ` \to `) + `}$`
 }
@@ -143,7 +134,7 @@ func compatWord(method string) string {
 // styleOrder orders names so that each gets the style of its family, unless a
 // family occurs twice.
 func styleOrder(methods []string, names map[string]string) []string {
-	order := make([]string, len(families)+1)
+	order := make([]string, len(families())+1)
 	for i := range order {
 		order[i] = fmt.Sprintf("style %d is unused", i)
 	}

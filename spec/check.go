@@ -2,103 +2,79 @@ package spec
 
 import "fmt"
 
-// space is what is at hand of a kernel's feature space.
-type space int
-
-const (
-	explicit   space = iota // a row of features for each row of data
-	factored                // a sum of products of small feature maps: finite, but too wide to write down
-	kernelOnly              // the features of a factored kernel got lost, its values are left
-	infinite                // there are infinitely many features
-)
-
 // chain is a base kernel with the transforms so far, as far as it matters for
 // what may come next.
 type chain struct {
-	kernel      KernelInfo
-	space       space
-	conditioned string // the transform that took the training rows into account
-	acs         string // the acs transform: what follows it is no covariance
-	ensembled   bool
+	kernel       KernelInfo
+	space        Space
+	conditioned  string // the transform that took the training rows into account
+	noCovariance string // the transform after which the kernel is no covariance
+	ensembled    bool
+}
+
+// after returns the chain with one more transform at its end, or why that makes
+// no sense.
+func (c chain) after(t TransformInfo) (chain, string) {
+	checks := []func(TransformInfo) string{c.checkNeeds, c.checkEnsemble, c.checkConditions}
+	for _, check := range checks {
+		if why := check(t); why != "" {
+			return c, why
+		}
+	}
+	if t.Conditions {
+		c.conditioned = t.Name
+	}
+	if t.NoCovariance {
+		c.noCovariance = t.Name
+	}
+	c.ensembled = c.ensembled || t.Ensemble
+	c.space = t.space(c.space)
+	return c, ""
+}
+
+func (c chain) checkNeeds(t TransformInfo) string {
+	if t.Needs == Values || t.Needs == FiniteFeatures && c.space == Factored {
+		return ""
+	}
+	return c.lacksFeatures(t.Name)
 }
 
 func (c chain) lacksFeatures(what string) string {
 	switch c.space {
-	case factored:
+	case Factored:
 		return what + " needs features, and a product kernel has too many to write down: put sketch(p) before"
-	case kernelOnly:
+	case Lost:
 		return what + " needs features, and the posterior of a product kernel has none at hand: put sketch(p) before post, train or acs-grad"
-	case infinite:
+	case Infinite:
 		return fmt.Sprintf("%s needs features, and %s has infinitely many", what, c.kernel.Name)
 	}
 	return ""
 }
 
-func (Scale) after(c chain) (chain, string) { return c, "" }
-
-func (t Posterior) after(c chain) (chain, string) { return c.condition(t.Info().Name) }
-
-func (t Train) after(c chain) (chain, string) { return c.condition(t.Info().Name) }
-
-// condition is the posterior on the training rows. It keeps explicit features
-// explicit; a product is evaluated in kernel space from then on.
-func (c chain) condition(name string) (chain, string) {
-	if c.acs != "" {
-		return c, fmt.Sprintf("%s conditions a covariance on the training rows, and after %s the kernel is none", name, c.acs)
+func (c chain) checkEnsemble(t TransformInfo) string {
+	switch {
+	case !t.Ensemble:
+		return ""
+	case c.ensembled:
+		return t.Name + " comes second: the networks have been joined already, and there is one kernel left"
+	case c.kernel.Networks != TrainedNetwork:
+		return fmt.Sprintf("%s does not depend on the network: the members of an ensemble would be alike", c.kernel.Name)
 	}
-	if c.conditioned != "" {
-		return c, fmt.Sprintf("%s has taken the training rows into account already: %s would count them twice", c.conditioned, name)
-	}
-	c.conditioned = name
-	if c.space == factored {
-		c.space = kernelOnly
-	}
-	return c, ""
+	return ""
 }
 
-func (Sketch) after(c chain) (chain, string) {
-	// A sketch is what makes a product explicit.
-	if c.space == kernelOnly || c.space == infinite {
-		return c, c.lacksFeatures("sketch")
+// checkConditions: the training rows are taken into account once, and only in a
+// covariance.
+func (c chain) checkConditions(t TransformInfo) string {
+	switch {
+	case !t.Conditions:
+		return ""
+	case c.noCovariance != "":
+		return fmt.Sprintf("%s conditions a covariance on the training rows, and after %s the kernel is none", t.Name, c.noCovariance)
+	case c.conditioned != "":
+		return fmt.Sprintf("%s has taken the training rows into account already: %s would count them twice", c.conditioned, t.Name)
 	}
-	c.space = explicit
-	return c, ""
-}
-
-func (Ensemble) after(c chain) (chain, string) {
-	if c.ensembled {
-		return c, "ens stands in a spec once: it adds up the networks, after which there is one kernel"
-	}
-	if !c.kernel.Network {
-		return c, fmt.Sprintf("%s does not depend on the network: the members of an ensemble would be alike", c.kernel.Name)
-	}
-	c.ensembled = true
-	return c, ""
-}
-
-func (t ACSGrad) after(c chain) (chain, string) {
-	before := c.space
-	c, why := c.condition(t.Info().Name)
-	c.acs = t.Info().Name
-	if before == explicit {
-		c.space = factored // the product of two kernels
-	}
-	return c, why
-}
-
-func (t ACSRandomFeatures) after(c chain) (chain, string) { return c.drawFeatures(t.Info().Name) }
-
-func (t ACSRandomFeaturesHyper) after(c chain) (chain, string) { return c.drawFeatures(t.Info().Name) }
-
-// drawFeatures is a transform that draws weights for all features from the
-// posterior.
-func (c chain) drawFeatures(name string) (chain, string) {
-	if why := c.lacksFeatures(name); why != "" {
-		return c, why
-	}
-	c, why := c.condition(name)
-	c.acs = name
-	return c, why
+	return ""
 }
 
 // check returns what is wrong with the spec, whose parts stand at where in text.
@@ -106,8 +82,8 @@ func (s Spec) check(text string, where layout) *Error {
 	if err := s.checkMethod(text, where); err != nil {
 		return err
 	}
-	if s.Method == Random {
-		return s.checkRandom(text, where)
+	if !s.UsesKernel() {
+		return s.checkNoKernel(text, where)
 	}
 	if err := s.checkChain(text, where); err != nil {
 		return err
@@ -118,47 +94,46 @@ func (s Spec) check(text string, where layout) *Error {
 func (s Spec) checkMethod(text string, where layout) *Error {
 	info := s.Method.Info()
 	switch {
+	case s.Method == "":
+		return wrong(text, where.method, "a method is missing")
 	case info.Name == "":
-		return wrong(text, where.method, "there is no method number %d", int(s.Method))
+		return wrong(text, where.method, "there is no method %q", string(s.Method))
 	case s.Mode < NoMode || s.Mode > TP:
 		return wrong(text, where.method, "there is no mode number %d", int(s.Mode))
 	case info.Modes && s.Mode == NoMode:
 		return wrong(text, where.method, "%s needs a mode: %s selects among the pool alone, %s counts the training rows as selected",
 			info.Name, head(s.Method, P), head(s.Method, TP))
 	case !info.Modes && s.Mode != NoMode:
-		return wrong(text, where.method, "%s does not look at selected rows, so that there is no mode: write %s", info.Name, info.Name)
+		return wrong(text, where.method, "%s does not depend on the rows selected before, so there is no mode: write %s", info.Name, info.Name)
 	}
 	return nil
 }
 
-func (s Spec) checkRandom(text string, where layout) *Error {
+func (s Spec) checkNoKernel(text string, where layout) *Error {
 	switch {
-	case s.Kernel != nil:
-		return wrong(text, where.kernel, "random looks at no kernel: write random")
+	case s.Kernel != (Kernel{}):
+		return wrong(text, where.kernel, "%s looks at no kernel: write %s", s.Method, s.Method)
 	case len(s.Transforms) > 0:
-		return wrong(text, where.transforms[0], "random looks at no kernel: write random")
+		return wrong(text, where.transforms[0], "%s looks at no kernel: write %s", s.Method, s.Method)
 	}
 	return s.checkSigma2(text, where)
 }
 
 func (s Spec) checkChain(text string, where layout) *Error {
-	if s.Kernel == nil {
+	if s.Kernel == (Kernel{}) {
 		return wrong(text, span{where.method.to, where.method.to}, "a kernel is missing, as in %s:grad>sketch(512)", head(s.Method, s.Mode))
 	}
-	if why := s.Kernel.fault(); why != "" {
+	info := s.Kernel.Info()
+	if info.Name == "" {
+		return wrong(text, where.kernel, "there is no kernel %q", s.Kernel.Name)
+	}
+	if why := info.Parameter.fault(info.Name, s.Kernel.Number); why != "" {
 		return wrong(text, where.kernel, "%s", why)
 	}
-	info := s.Kernel.Info()
-	c := chain{kernel: info, space: info.space}
+	c := chain{kernel: info, space: info.space(s.Kernel.Number)}
 	for i, t := range s.Transforms {
-		if t == nil {
-			return wrong(text, where.transforms[i], "a transform is missing")
-		}
-		why := t.fault()
-		if why == "" {
-			c, why = t.after(c)
-		}
-		if why != "" {
+		var why string
+		if c, why = c.afterChecked(t); why != "" {
 			return wrong(text, where.transforms[i], "%s", why)
 		}
 	}
@@ -168,6 +143,21 @@ func (s Spec) checkChain(text string, where layout) *Error {
 		}
 	}
 	return nil
+}
+
+// afterChecked is after for a transform that may not exist.
+func (c chain) afterChecked(t Transform) (chain, string) {
+	info := t.Info()
+	switch {
+	case t.Name == "":
+		return c, "a transform is missing"
+	case info.Name == "":
+		return c, fmt.Sprintf("there is no transform %q", t.Name)
+	}
+	if why := info.Parameter.fault(t.Name, t.Number); why != "" {
+		return c, why
+	}
+	return c.after(info)
 }
 
 func (s Spec) checkSigma2(text string, where layout) *Error {

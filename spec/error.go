@@ -41,6 +41,9 @@ func (e *Error) Caret() string {
 // column is the number of characters before the offset.
 func (e *Error) column() int { return utf8.RuneCountInString(e.Text[:e.Offset]) }
 
+// span is a part of a spec's text: bytes from to to-1.
+type span struct{ from, to int }
+
 func wrong(text string, at span, format string, args ...any) *Error {
 	return &Error{Text: text, Offset: at.from, Length: at.to - at.from, Reason: fmt.Sprintf(format, args...)}
 }

@@ -26,8 +26,8 @@ func ExampleSpec() {
 	spec := spec.Spec{
 		Method:     spec.MaxDet,
 		Mode:       spec.P,
-		Kernel:     spec.LastLayer{},
-		Transforms: []spec.Transform{spec.Ensemble{Members: 3}, spec.Sketch{P: 512}, spec.Train{}},
+		Kernel:     spec.LastLayer(),
+		Transforms: []spec.Transform{spec.Ensemble(3), spec.Sketch(512), spec.Train()},
 	}
 	fmt.Println(spec, spec.Validate())
 	// Output: maxdet-p:ll>ens(3)>sketch(512)>train <nil>
@@ -48,7 +48,10 @@ func ExampleError() {
 
 func ExampleTransforms() {
 	for _, t := range spec.Transforms() {
-		fmt.Printf("%-21s %s\n", t.Syntax, t.Description)
+		if t.Section == "" {
+			continue // not in the paper
+		}
+		fmt.Printf("%-21s %s\n", t.Syntax(), t.Description)
 	}
 	// Output:
 	// scale, scale(factor)  features times a factor, by default such that the mean of k(x, x) on train is 1

@@ -1,159 +1,188 @@
 package spec
 
 import (
-	"fmt"
+	"context"
 	"slices"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/transform"
 )
 
-// Kernel is a base kernel: Linear, NNGP, NTK, Laplace, LastLayer, Gradient or
-// UserFeatures.
-type Kernel interface {
-	String() string // as in the text of a spec
-	Info() KernelInfo
-	fault() string // what is wrong with the parameter, or nothing
-}
+// Space is how much of a kernel's feature space is available.
+type Space int
 
-// Linear is k(x, x') = ⟨x, x'⟩ on the inputs.
-type Linear struct{}
+const (
+	Infinite Space = iota // no features: there are infinitely many, or they are unknown
+	Explicit              // a row of features for each row of data
+	Factored              // a sum of products of small feature maps: finite, but too wide to write down
+	Lost                  // a factored kernel whose features were lost, so that only its values are left
+)
 
-// NNGP is the covariance of an infinitely wide network at initialisation.
-type NNGP struct{}
+// Networks says what a kernel needs of networks.
+type Networks int
 
-// NTK is the neural tangent kernel of an infinitely wide network.
-type NTK struct{}
+const (
+	NoNetwork      Networks = iota
+	AnyNetwork              // the depth and the constants of one, trained or not
+	TrainedNetwork          // a trained one; with an ensemble, each of them
+)
 
-// Laplace is exp(−Scale·‖x − x'‖). Zero means 1.
-type Laplace struct{ Scale float64 }
-
-// LastLayer is the gradient by the parameters of the last layers. Zero means 1.
-type LastLayer struct{ Layers int }
-
-// Gradient is the gradient by all parameters of the trained network.
-type Gradient struct{}
-
-// UserFeatures is the linear kernel on features that the user brings along.
-type UserFeatures struct{}
-
-// KernelInfo describes a base kernel.
+// KernelInfo describes a base kernel: what it needs, and how it is made.
 type KernelInfo struct {
 	Name        string
-	Syntax      string // with its parameter, if there is one
-	Description string
-	Section     string // of the paper; empty for kernels that it does not treat
+	Parameter   Parameter
+	Description string // one line
+	Section     string // of the paper; empty if it does not treat the kernel
 
-	Network bool // it depends on the trained network
-	space   space
+	Networks    Networks
+	Space       Space // a kernel that is a kernel.FeatureMap has the space Explicit
+	Train       bool  // it cannot do without training rows
+	Draws       bool  // it draws random numbers
+	OwnFeatures bool  // the rows are features that the user supplies
+
+	// Width is how many numbers the kernel keeps for each row in memory. Nil
+	// means as many as a row has.
+	Width func(number float64, z Size) int
+
+	// Single and Double make the kernel in float32 and in float64. Single is nil
+	// for kernels that must be computed in float64.
+	Single func(context.Context, Source[float32]) (kernel.Kernel[float32], error)
+	Double func(context.Context, Source[float64]) (kernel.Kernel[float64], error)
+
+	spaceOf   func(number float64) Space // where Space depends on the number
+	published bool                       // published ids may have it
 }
 
-// Explicit tells whether the kernel has a row of features for each row of data.
-func (k KernelInfo) Explicit() bool { return k.space == explicit }
+// Source is what a kernel is made from.
+type Source[T matrix.Float] struct {
+	Number float64         // the number in parentheses, or its default
+	Inputs int             // columns of a row
+	Train  matrix.Dense[T] // for Train: the labelled rows, which belong to the caller
 
-func (Linear) Info() KernelInfo {
-	return KernelInfo{Name: "linear", Syntax: "linear", Section: "4.1 Linear Kernel",
-		Description: "the inputs themselves", space: explicit}
+	Taps kernel.Taps[T] // for TrainedNetwork: the network
+	Wide kernel.Wide    // for AnyNetwork: the network, infinitely wide
+
+	// Normals returns random numbers that depend on the seed, the purpose and
+	// the network alone.
+	Normals func(purpose string) transform.Normals
 }
 
-func (NNGP) Info() KernelInfo {
-	return KernelInfo{Name: "nngp", Syntax: "nngp", Section: "4.1 Infinite-width NNGP",
-		Description: "covariance of an infinitely wide network before training", space: infinite}
+// Size is what the memory of a kernel depends on.
+type Size struct {
+	Train  int   // labelled rows
+	Inputs int   // columns of a row
+	Hidden []int // widths of the network's layers
 }
 
-func (NTK) Info() KernelInfo {
-	return KernelInfo{Name: "ntk", Syntax: "ntk", Section: "4.1 Infinite-width NNGP",
-		Description: "neural tangent kernel of an infinitely wide network", space: infinite}
-}
+// Syntax is how the kernel is written, with its parameter.
+func (k KernelInfo) Syntax() string { return k.Parameter.syntax(k.Name) }
 
-func (Laplace) Info() KernelInfo {
-	return KernelInfo{Name: "laplace", Syntax: "laplace, laplace(scale)",
-		Description: "exp(-scale·distance of the inputs), scale 1", space: infinite}
-}
+func (k KernelInfo) name() string { return k.Name }
 
-func (k LastLayer) Info() KernelInfo {
-	i := KernelInfo{Name: "ll", Syntax: "ll, ll(layers)", Section: "4.1 Last-layer Kernel", Network: true,
-		Description: "gradient by the parameters of the last layer, or the last few", space: explicit}
-	if k.Layers > 1 {
-		i.space = factored // all layers but the last are products
+func (k KernelInfo) fault() string {
+	switch {
+	case k.Double == nil:
+		return "Double is missing, which makes the kernel in float64"
+	case k.Description == "" || strings.ContainsAny(k.Description, "\r\n"):
+		return "its description must be one line"
 	}
-	return i
+	return k.Parameter.check()
 }
 
-func (Gradient) Info() KernelInfo {
-	return KernelInfo{Name: "grad", Syntax: "grad", Section: "4.1 Full gradient Kernel", Network: true,
-		Description: "gradient by all parameters of the trained network", space: factored}
-}
-
-func (UserFeatures) Info() KernelInfo {
-	return KernelInfo{Name: "features", Syntax: "features",
-		Description: "features that you bring along", space: explicit}
-}
-
-func (k Linear) String() string       { return k.Info().Name }
-func (k NNGP) String() string         { return k.Info().Name }
-func (k NTK) String() string          { return k.Info().Name }
-func (k Laplace) String() string      { return call(k.Info().Name, k.Scale, 1) }
-func (k LastLayer) String() string    { return call(k.Info().Name, float64(k.Layers), 1) }
-func (k Gradient) String() string     { return k.Info().Name }
-func (k UserFeatures) String() string { return k.Info().Name }
-
-func (Linear) fault() string       { return "" }
-func (NNGP) fault() string         { return "" }
-func (NTK) fault() string          { return "" }
-func (Gradient) fault() string     { return "" }
-func (UserFeatures) fault() string { return "" }
-
-func (k Laplace) fault() string {
-	if k.Scale != 0 && !positive(k.Scale) {
-		return "the scale of laplace must be positive and finite"
+// space is how much of the features is available with the given number.
+func (k KernelInfo) space(number float64) Space {
+	if k.spaceOf != nil {
+		return k.spaceOf(k.Parameter.value(number))
 	}
-	return ""
+	return k.Space
+}
+
+// width is how many numbers one network's kernel keeps for each row.
+func (k KernelInfo) width(number float64, z Size) int {
+	if k.Width == nil {
+		return z.Inputs
+	}
+	return k.Width(k.Parameter.value(number), z)
 }
 
 // mostLayers is far beyond any network: a typing error, not a wish.
 const mostLayers = 1000
 
-func (k LastLayer) fault() string {
-	if k.Layers < 0 || k.Layers > mostLayers {
-		return fmt.Sprintf("ll takes a number of layers from 1 to %d", mostLayers)
-	}
-	return ""
+var kernels = newRegistry("kernel",
+	KernelInfo{Name: Linear().Name, Section: "4.1 Linear Kernel", Description: "the inputs themselves",
+		Space: Explicit, Single: linear[float32], Double: linear[float64], published: true},
+	KernelInfo{Name: NNGP().Name, Section: "4.1 Infinite-width NNGP", Description: "covariance of an infinitely wide network before training",
+		Networks: AnyNetwork, Width: wideWidth, Single: nngp[float32], Double: nngp[float64], published: true},
+	KernelInfo{Name: NTK().Name, Section: "4.1 Infinite-width NNGP", Description: "neural tangent kernel of an infinitely wide network",
+		Networks: AnyNetwork, Width: wideWidth, Single: ntk[float32], Double: ntk[float64], published: true},
+	KernelInfo{Name: Laplace(0).Name, Parameter: Parameter{Name: "scale", Optional: true, Default: 1}, Description: "exp(-scale·distance of the inputs), scale 1",
+		Single: laplace[float32], Double: laplace[float64], published: true},
+	KernelInfo{Name: LastLayer().Name, Parameter: Parameter{Name: "layers", Whole: true, Optional: true, Default: 1, Most: mostLayers},
+		Section: "4.1 Last-layer Kernel", Description: "gradient by the parameters of the last layer, or the last few",
+		Networks: TrainedNetwork, spaceOf: lastLayersSpace, Width: lastLayersWidth, Single: lastLayers[float32], Double: lastLayers[float64], published: true},
+	KernelInfo{Name: Gradient().Name, Section: "4.1 Full gradient Kernel", Description: "gradient by all parameters of the trained network",
+		Networks: TrainedNetwork, Space: Factored, Width: gradientWidth, Single: gradient[float32], Double: gradient[float64], published: true},
+	KernelInfo{Name: UserFeatures().Name, Description: "features that you bring along",
+		OwnFeatures: true, Space: Explicit, Single: linear[float32], Double: linear[float64], published: true},
+)
+
+func linear[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
+	return kernel.NewLinear[T](s.Inputs), nil
 }
 
-// kernels is the registry: how each name becomes a Kernel.
-var kernels = []struct {
-	zero      Kernel
-	parameter parameter
-	with      func(float64) Kernel
-}{
-	{Linear{}, none, nil},
-	{NNGP{}, none, nil},
-	{NTK{}, none, nil},
-	{Laplace{}, optionalReal, func(v float64) Kernel { return Laplace{Scale: standard(v, 1)} }},
-	{LastLayer{}, optionalCount, func(v float64) Kernel { return LastLayer{Layers: int(standard(v, 1))} }},
-	{Gradient{}, none, nil},
-	{UserFeatures{}, none, nil},
+func nngp[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
+	return kernel.NewNNGP[T](s.Wide)
 }
 
-// Kernels lists the base kernels.
-func Kernels() (list []KernelInfo) {
-	for _, k := range kernels {
-		list = append(list, k.zero.Info())
-	}
-	return list
+func ntk[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
+	return kernel.NewNTK[T](s.Wide)
 }
 
-func kernelNames() (names []string) {
-	for _, k := range kernels {
-		names = append(names, k.zero.Info().Name)
-	}
-	return names
+func wideWidth(_ float64, z Size) int { return z.Inputs + 1 }
+
+func laplace[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
+	return kernel.NewLaplace[T](s.Inputs, s.Number)
 }
 
-func kernelIndex(name string) int { return slices.Index(kernelNames(), name) }
+func lastLayers[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
+	return kernel.NewLastLayers(s.Taps, int(s.Number))
+}
 
-// standard writes a default as zero, so that one Spec has one form.
-func standard(v, byDefault float64) float64 {
-	if v == byDefault {
-		return 0
+// lastLayersSpace: all layers but the last are products.
+func lastLayersSpace(layers float64) Space {
+	if layers > 1 {
+		return Factored
 	}
-	return v
+	return Explicit
+}
+
+func lastLayersWidth(number float64, z Size) int {
+	width, layers := 1, slices.Concat([]int{z.Inputs}, z.Hidden)
+	for l := range min(int(number), len(layers)) {
+		width += layers[len(layers)-1-l] + l*layers[len(layers)-1-l]
+	}
+	return width
+}
+
+func gradient[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
+	return kernel.NewGrad(s.Taps), nil
+}
+
+func gradientWidth(_ float64, z Size) int {
+	width := z.Inputs + 1
+	for _, d := range z.Hidden {
+		width += 2*d + 1
+	}
+	return width
+}
+
+// Kernels lists the base kernels, those registered by the user last.
+func Kernels() []KernelInfo { return kernels.all() }
+
+// Info describes the kernel. A kernel that does not exist has no name.
+func (k Kernel) Info() KernelInfo {
+	info, _ := kernels.find(k.Name)
+	return info
 }

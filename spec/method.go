@@ -1,99 +1,183 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// Method is a selection method.
-type Method int
-
-const (
-	Random Method = iota
-	MaxDiag
-	MaxDet
-	BAITForward
-	BAITForwardBackward
-	FrankWolfe
-	MaxDist
-	KMeansPP
-	GreedyKMeansPP
-	LCMD
-	LCMDDistance
-	LCMDCount
-)
-
-// MethodInfo describes a selection method.
+// MethodInfo describes a selection method: what it needs, and how it is made.
 type MethodInfo struct {
-	Method      Method
 	Name        string
-	Description string
-	Section     string // of the paper
+	Title       string // in tables and figures; the name if empty
+	Family      string // methods of a family stand together in tables; the name if empty
+	Description string // one line
+	Section     string // of the paper; empty if it does not treat the method
 
+	NoKernel bool // it looks at no kernel: its spec is the name alone
 	Modes    bool // P and TP differ
-	Features bool // it needs features, a kernel alone will not do
-	Noise    bool // σ² is in it
+	Features bool // it needs finitely many features; a kernel alone will not do
+	Noise    bool // the noise variance σ² is in it
+	Target   bool // it can represent another distribution than the pool's
+	Draws    bool // it draws random numbers
+
+	// Single and Double return the method for rows in float32 and in float64.
+	// Single is nil for methods that must compute in float64.
+	Single func(selection.Settings) selection.Method[float32]
+	Double func(selection.Settings) selection.Method[float64]
+
+	// PrefersDouble says that the method computes in float64 even on rows in
+	// float32, and so gains from rows in float64 where the caller has them.
+	PrefersDouble bool
+
+	// Memory is how many bytes the method keeps beside the rows. Nil means as
+	// many as methods by distance keep.
+	Memory func(Load) int64
 
 	published string // its name in published ids; empty if there is none
 }
 
-// methods is the registry, in the order of the constants: what package selection
-// says of its methods, and what specs make of it.
-var methods = describe([]MethodInfo{
-	Random:              {published: "random"},
-	MaxDiag:             {published: "maxdiag"},
-	MaxDet:              {published: "maxdet", Noise: true},
-	BAITForward:         {published: "bait-f", Noise: true, Features: true},
-	BAITForwardBackward: {published: "bait-fb", Noise: true, Features: true},
-	// In kernel space its time is quadratic in the pool: no way to go.
-	FrankWolfe:     {published: "fw", Features: true},
-	MaxDist:        {published: "maxdist"},
-	KMeansPP:       {published: "kmeanspp"},
-	GreedyKMeansPP: {},
-	LCMD:           {published: "lcmd"},
-	LCMDDistance:   {},
-	LCMDCount:      {},
-})
-
-func describe(list []MethodInfo) []MethodInfo {
-	for i, entry := range selection.Methods[float64]() {
-		m := &list[i]
-		m.Method, m.Name, m.Description, m.Section, m.Modes = Method(i), entry.Name, entry.Description, entry.Section, entry.Modes
-	}
-	return list
+// Load is what the memory of a method depends on.
+type Load struct {
+	Pool, Batch int  // rows
+	Width       int  // numbers that the kernel keeps for each row
+	Explicit    bool // these are features
 }
 
-// Methods lists the selection methods.
-func Methods() []MethodInfo { return slices.Clone(methods) }
+// Bytes forecasts how many bytes the method keeps beside the rows.
+func (m MethodInfo) Bytes(l Load) int64 {
+	if m.Memory == nil {
+		return distanceMemory(l)
+	}
+	return m.Memory(l)
+}
+
+// perCandidate is what every method keeps for each candidate, in bytes.
+const perCandidate = 64
+
+// distanceMemory: of each candidate, the coordinates of its short row.
+func distanceMemory(l Load) int64 {
+	const short = 112
+	return int64(l.Pool) * (4*int64(min(l.Width, short)) + perCandidate)
+}
+
+// byteMemory: of each candidate, one byte for a feature.
+func byteMemory(l Load) int64 { return int64(l.Pool) * (int64(l.Width) + perCandidate) }
+
+// maxDetMemory: in feature space a few square matrices, otherwise a number for
+// each candidate and step.
+func maxDetMemory(l Load) int64 {
+	if l.Explicit {
+		return int64(l.Pool)*perCandidate + squares(l)
+	}
+	return int64(l.Pool) * (8*int64(l.Batch) + perCandidate)
+}
+
+func baitMemory(l Load) int64 { return byteMemory(l) + squares(l) }
+
+// squares are the matrices of methods with a covariance in feature space.
+func squares(l Load) int64 { return 4 * 8 * int64(l.Width) * int64(l.Width) }
+
+func (m MethodInfo) name() string { return m.Name }
+
+func (m MethodInfo) fault() string {
+	switch base, mode := cutMode(m.Name); {
+	case mode != NoMode:
+		return fmt.Sprintf("-%v at the end of a name is the mode; call it %s and set Modes", mode, base)
+	case m.Double == nil:
+		return "Double is missing, the method on rows in float64"
+	case m.Description == "" || strings.ContainsAny(m.Description, "\r\n"):
+		return "its description must be one line"
+	case m.NoKernel && (m.Modes || m.Features):
+		return "a method without a kernel has neither modes nor features"
+	}
+	return ""
+}
+
+// methods holds what package selection says of its methods, and what specs make
+// of it.
+var methods = newRegistry("method",
+	described(MethodInfo{Name: string(Random), Title: "Random", NoKernel: true, published: "random"}),
+	described(MethodInfo{Name: string(MaxDiag), Title: "MaxDiag", published: "maxdiag"}),
+	inDouble(described(MethodInfo{Name: string(MaxDet), Title: "MaxDet", Noise: true, Memory: maxDetMemory, published: "maxdet"})),
+	inDouble(described(MethodInfo{Name: string(BAITForward), Title: "Bait-F", Family: "bait", Noise: true, Memory: baitMemory, published: "bait-f"})),
+	inDouble(described(MethodInfo{Name: string(BAITForwardBackward), Title: "Bait-FB", Family: "bait", Noise: true, Memory: baitMemory, published: "bait-fb"})),
+	// In kernel space its time is quadratic in the pool, so specs ask for features.
+	described(MethodInfo{Name: string(FrankWolfe), Title: "FrankWolfe", Features: true, PrefersDouble: true, Memory: byteMemory, published: "fw"}),
+	described(MethodInfo{Name: string(MaxDist), Title: "MaxDist", published: "maxdist"}),
+	described(MethodInfo{Name: string(KMeansPP), Title: "KMeansPP", Family: "kmeanspp", published: "kmeanspp"}),
+	described(MethodInfo{Name: string(GreedyKMeansPP), Title: "GreedyKMeansPP", Family: "kmeanspp"}),
+	described(MethodInfo{Name: string(LCMD), Title: "LCMD", Family: "lcmd", published: "lcmd"}),
+	described(MethodInfo{Name: string(LCMDDistance), Family: "lcmd"}),
+	described(MethodInfo{Name: string(LCMDCount), Family: "lcmd"}),
+)
+
+// described fills in what package selection says of a method.
+func described(m MethodInfo) MethodInfo {
+	single, double := selectionEntry[float32](m.Name), selectionEntry[float64](m.Name)
+	m.Description, m.Section = double.Description, double.Section
+	m.Modes, m.Target, m.Draws = double.Modes, double.Target, double.Random
+	m.Features = m.Features || double.Features
+	m.Single, m.Double = single.New, double.New
+	return m
+}
+
+// inDouble is for methods with σ² in them.
+func inDouble(m MethodInfo) MethodInfo {
+	m.Single = nil
+	return m
+}
+
+// selectionEntry is the entry of package selection with a name; without one, the
+// zero value, which the registry refuses.
+func selectionEntry[T matrix.Float](name string) selection.Entry[T] {
+	list := selection.Methods[T]()
+	if i := slices.IndexFunc(list, func(e selection.Entry[T]) bool { return e.Name == name }); i >= 0 {
+		return list[i]
+	}
+	return selection.Entry[T]{}
+}
+
+// Methods lists the selection methods, those registered by the user last.
+func Methods() []MethodInfo { return methods.all() }
 
 // Info describes the method. A method that does not exist has no name.
 func (m Method) Info() MethodInfo {
-	if m < 0 || int(m) >= len(methods) {
-		return MethodInfo{Method: m}
-	}
-	return methods[m]
+	info, _ := methods.find(string(m))
+	return info
 }
 
-func (m Method) String() string { return m.Info().Name }
+// Order is the place of the method in Methods; methods that do not exist come
+// after all others.
+func (m Method) Order() int { return methods.order(string(m)) }
 
-func methodNamed(name string) (MethodInfo, bool) {
-	return findMethod(func(m MethodInfo) bool { return m.Name == name })
+// head is a method with its mode.
+func head(m Method, mode Mode) string {
+	if mode == NoMode {
+		return string(m)
+	}
+	return string(m) + "-" + mode.String()
 }
 
-func findMethod(match func(MethodInfo) bool) (MethodInfo, bool) {
-	i := slices.IndexFunc(methods, match)
-	if i < 0 {
-		return MethodInfo{}, false
+// cutMode splits the mode off a method's name.
+func cutMode(written string) (string, Mode) {
+	if base, ok := strings.CutSuffix(written, "-tp"); ok {
+		return base, TP
 	}
-	return methods[i], true
+	if base, ok := strings.CutSuffix(written, "-p"); ok {
+		return base, P
+	}
+	return written, NoMode
 }
 
 // heads are the methods with their modes, as they are written.
 func heads() (list []string) {
-	for _, m := range methods {
+	for _, m := range Methods() {
 		if m.Modes {
-			list = append(list, head(m.Method, P), head(m.Method, TP))
+			list = append(list, head(Method(m.Name), P), head(Method(m.Name), TP))
 		} else {
 			list = append(list, m.Name)
 		}

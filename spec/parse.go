@@ -8,7 +8,7 @@ import (
 
 // Parse reads a spec: its text as described at Spec, the name of a preset
 // with or without options, or the id of a published configuration. The error is
-// a *Error.
+// an *Error.
 func Parse(text string) (Spec, error) {
 	p := parser{text: text}
 	p.parse()
@@ -21,6 +21,16 @@ func Parse(text string) (Spec, error) {
 	return p.spec, nil
 }
 
+// UnmarshalText parses what Parse parses.
+func (s *Spec) UnmarshalText(text []byte) error {
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*s = parsed
+	return nil
+}
+
 // MustParse is Parse for texts that are part of the program: it panics
 // on an error.
 func MustParse(text string) Spec {
@@ -30,16 +40,6 @@ func MustParse(text string) Spec {
 	}
 	return s
 }
-
-// parameter says what stands in parentheses behind a name.
-type parameter int
-
-const (
-	none parameter = iota
-	count
-	optionalCount
-	optionalReal
-)
 
 // parser reads from left to right and stops at the first error.
 type parser struct {
@@ -62,7 +62,10 @@ func (p *parser) parse() {
 		return
 	}
 	if strings.HasPrefix(p.text[name.from:], publishedPrefix) {
-		p.published(name)
+		var err *Error
+		if p.spec, p.where, err = readPublished(p.text, name); err != nil {
+			p.fail(err)
+		}
 	} else {
 		p.head(name)
 		if p.err == nil && p.take(':') {
@@ -85,22 +88,10 @@ func (p *parser) head(name span) {
 		return
 	}
 	base, mode := cutMode(written)
-	info, ok := methodNamed(base)
-	if !ok {
+	if Method(base).Info().Name == "" {
 		p.fail(unknown(p.text, name, "method", append(heads(), presetNames()...)))
 	}
-	p.spec.Method, p.spec.Mode = info.Method, mode
-}
-
-// cutMode splits the mode off a method's name.
-func cutMode(written string) (string, Mode) {
-	if base, ok := strings.CutSuffix(written, "-tp"); ok {
-		return base, TP
-	}
-	if base, ok := strings.CutSuffix(written, "-p"); ok {
-		return base, P
-	}
-	return written, NoMode
+	p.spec.Method, p.spec.Mode = Method(base), mode
 }
 
 // chain reads a kernel and its transforms.
@@ -116,15 +107,12 @@ func (p *parser) kernel() {
 	if p.err != nil {
 		return
 	}
-	i := kernelIndex(p.text[name.from:name.to])
-	if i < 0 {
-		p.fail(unknown(p.text, name, "kernel", kernelNames()))
+	info, ok := kernels.find(p.text[name.from:name.to])
+	if !ok {
+		p.fail(unknown(p.text, name, "kernel", kernels.names()))
 		return
 	}
-	p.spec.Kernel = kernels[i].zero
-	if v, given := p.argument(name, kernels[i].parameter, kernels[i].zero.Info().Syntax); given {
-		p.spec.Kernel = kernels[i].with(v)
-	}
+	p.spec.Kernel = Kernel{Name: info.Name, Number: p.argument(name, info.Parameter)}
 	p.where.kernel = span{name.from, p.at}
 }
 
@@ -133,15 +121,12 @@ func (p *parser) transform() {
 	if p.err != nil {
 		return
 	}
-	i := transformIndex(p.text[name.from:name.to])
-	if i < 0 {
-		p.fail(unknown(p.text, name, "transform", transformNames()))
+	info, ok := transforms.find(p.text[name.from:name.to])
+	if !ok {
+		p.fail(unknown(p.text, name, "transform", transforms.names()))
 		return
 	}
-	t := transforms[i].zero
-	if v, given := p.argument(name, transforms[i].parameter, t.Info().Syntax); given {
-		t = transforms[i].with(v)
-	}
+	t := Transform{Name: info.Name, Number: p.argument(name, info.Parameter)}
 	p.spec.Transforms = append(p.spec.Transforms, t)
 	p.where.transforms = append(p.where.transforms, span{name.from, p.at})
 }
@@ -177,35 +162,33 @@ func (p *parser) once(name span, seen *span) {
 }
 
 func (p *parser) sigma2(name span) {
-	v, given := p.argument(name, optionalReal, "sigma2(variance)")
-	if p.err == nil && !given {
-		p.fail(wrong(p.text, span{name.to, name.to}, "a number is missing: sigma2(variance)"))
-	}
-	p.spec.Sigma2 = standard(v, DefaultSigma2)
+	variance := Parameter{Name: "variance"}
+	p.spec.Sigma2 = Parameter{Default: DefaultSigma2}.canonical(p.argument(name, variance))
 }
 
-// argument reads a number in parentheses, if there is one. The parameter of a
-// zero is refused here, because zero stands for the default elsewhere.
-func (p *parser) argument(name span, want parameter, syntax string) (v float64, given bool) {
-	open := p.at
-	switch given = p.peek() == '('; {
-	case !given && want == count:
+// argument reads a number in parentheses; zero if there is none, or if it is the
+// default. A zero that is written is refused, because it stands for the default.
+func (p *parser) argument(name span, want Parameter) float64 {
+	open, syntax := p.at, want.syntax(p.text[name.from:name.to])
+	given := p.peek() == '('
+	switch {
+	case !given && want.Name != "" && !want.Optional:
 		p.fail(wrong(p.text, span{name.to, name.to}, "a number is missing: %s", syntax))
-	case given && want == none:
+	case given && want.Name == "":
 		p.fail(wrong(p.text, span{p.at, p.at + 1}, "%s takes no number", syntax))
 	}
 	if !given || p.err != nil {
-		return 0, false
+		return 0
 	}
 	p.at++
-	v = p.number(want, syntax)
+	v := p.number(want.Whole, syntax)
 	if p.err == nil && !p.take(')') {
 		p.fail(wrong(p.text, span{open, open + 1}, "the parenthesis is not closed"))
 	}
-	return v, p.err == nil
+	return want.canonical(v)
 }
 
-func (p *parser) number(want parameter, syntax string) float64 {
+func (p *parser) number(whole bool, syntax string) float64 {
 	p.skip()
 	from := p.at
 	for p.at < len(p.text) && strings.IndexByte("0123456789.eE+-", p.text[p.at]) >= 0 {
@@ -213,7 +196,6 @@ func (p *parser) number(want parameter, syntax string) float64 {
 	}
 	at := span{from, p.at}
 	v, err := strconv.ParseFloat(p.text[from:p.at], 64)
-	whole := want == count || want == optionalCount
 	switch {
 	case from == p.at:
 		p.fail(wrong(p.text, at, "a number is missing: %s", syntax))

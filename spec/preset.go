@@ -16,21 +16,21 @@ const existing = "6.1 Comparison to Existing Methods"
 // table of existing methods, with the adjustments for regression that its text
 // lists (a last-layer Gaussian process, a scaled kernel, 512 random features).
 var presets = []Preset{
-	{"default", plain(LCMD, TP, Gradient{}, Sketch{512}),
+	{"default", plain(LCMD, TP, Gradient(), Sketch(512)),
 		"the combination that the paper proposes", existing},
-	{"bald", plain(MaxDiag, NoMode, LastLayer{}, Train{}),
+	{"bald", plain(MaxDiag, NoMode, LastLayer(), Train()),
 		"BALD (Houlsby et al., 2011) with a last-layer Gaussian process", existing},
-	{"batchbald", plain(MaxDet, P, LastLayer{}, Train{}),
+	{"batchbald", plain(MaxDet, P, LastLayer(), Train()),
 		"BatchBALD (Kirsch et al., 2019) with a last-layer Gaussian process", existing},
-	{"bait", plain(BAITForwardBackward, P, LastLayer{}, Train{}),
+	{"bait", plain(BAITForwardBackward, P, LastLayer(), Train()),
 		"BAIT (Ash et al., 2021)", existing},
-	{"acs-fw", plain(FrankWolfe, P, LastLayer{}, ACSRandomFeaturesHyper{512}),
+	{"acs-fw", plain(FrankWolfe, P, LastLayer(), ACSRandomFeaturesHyper(512)),
 		"ACS-FW (Pinsler et al., 2019)", existing},
-	{"coreset", plain(MaxDist, TP, LastLayer{}),
+	{"coreset", plain(MaxDist, TP, LastLayer()),
 		"Core-Set (Sener and Savarese, 2018), k-center-greedy", existing},
-	{"ff-active", plain(MaxDist, TP, LastLayer{}),
+	{"ff-active", plain(MaxDist, TP, LastLayer()),
 		"FF-Active (Geifman and El-Yaniv, 2017); the same as coreset", existing},
-	{"badge", plain(KMeansPP, P, LastLayer{}, Train{}),
+	{"badge", plain(KMeansPP, P, LastLayer(), Train()),
 		"BADGE (Ash et al., 2019) with last-layer Gaussian process uncertainty", existing},
 }
 

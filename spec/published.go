@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,76 +10,87 @@ import (
 // NN_lcmd-tp_grad_rp-512.
 const publishedPrefix = "NN_"
 
-// published reads an id. Its parts stand between underscores; a transform's
-// number follows its name after a hyphen.
-func (p *parser) published(id span) {
-	p.spec.Compat = true
-	p.where.compat = id
+// readPublished reads the id that stands in a text. Its parts are between
+// underscores; a transform's number follows its name after a hyphen.
+func readPublished(text string, id span) (s Spec, where layout, err *Error) {
+	s.Compat, where.compat = true, id
 	at := id.from + len(publishedPrefix)
-	for i, part := range strings.Split(p.text[at:id.to], "_") {
-		where := span{at, at + len(part)}
+	for i, part := range strings.Split(text[at:id.to], "_") {
+		here := span{at, at + len(part)}
 		switch i {
 		case 0:
-			p.publishedHead(part, where)
+			where.method = here
+			s.Method, s.Mode, err = publishedHead(text, here)
 		case 1:
-			p.publishedKernel(part, where)
+			where.kernel = here
+			s.Kernel, err = publishedKernel(text, here)
 		default:
-			p.publishedTransform(part, where)
+			var t Transform
+			t, err = publishedTransform(text, here)
+			s.Transforms, where.transforms = append(s.Transforms, t), append(where.transforms, here)
 		}
-		at = where.to + 1
+		if err != nil {
+			return Spec{}, layout{}, err
+		}
+		at = here.to + 1
 	}
+	return s, where, nil
 }
 
-func (p *parser) publishedHead(part string, at span) {
+func publishedHead(text string, at span) (Method, Mode, *Error) {
+	part := text[at.from:at.to]
 	base, mode := cutMode(part)
-	info, ok := findMethod(func(m MethodInfo) bool { return m.published == base && base != "" })
-	if !ok {
-		p.fail(wrong(p.text, at, "%q is no method of a published id, such as fw-p or lcmd-tp", part))
+	for _, m := range Methods() {
+		if m.published == base && base != "" {
+			return Method(m.Name), mode, nil
+		}
 	}
-	p.spec.Method, p.spec.Mode = info.Method, mode
-	p.where.method = at
+	return "", NoMode, wrong(text, at, "%q is no method of a published id, such as fw-p or lcmd-tp", part)
 }
 
-func (p *parser) publishedKernel(part string, at span) {
-	i := kernelIndex(part)
-	if i < 0 {
-		p.fail(unknown(p.text, at, "kernel", kernelNames()))
-		return
+func publishedKernel(text string, at span) (Kernel, *Error) {
+	var known []string
+	for _, k := range Kernels() {
+		if k.published {
+			known = append(known, k.Name)
+		}
 	}
-	p.spec.Kernel, p.where.kernel = kernels[i].zero, at
+	name := text[at.from:at.to]
+	if !slices.Contains(known, name) {
+		return Kernel{}, unknown(text, at, "kernel", known)
+	}
+	return Kernel{Name: name}, nil
 }
 
-func (p *parser) publishedTransform(part string, at span) {
-	t, ok := publishedTransformNamed(part)
-	if !ok {
-		p.fail(wrong(p.text, at, "%q is no transform of a published id, such as rp-512, ens-3 or train", part))
-		return
-	}
-	p.spec.Transforms = append(p.spec.Transforms, t)
-	p.where.transforms = append(p.where.transforms, at)
-}
-
-// publishedTransformNamed finds the transform whose published form is part.
-func publishedTransformNamed(part string) (Transform, bool) {
+func publishedTransform(text string, at span) (Transform, *Error) {
+	part := text[at.from:at.to]
 	name, n := part, 0
 	if cut := strings.LastIndexByte(part, '-'); cut >= 0 {
 		if v, err := strconv.Atoi(part[cut+1:]); err == nil {
 			name, n = part[:cut], v
 		}
 	}
-	if name == "rp" { // random projection
-		name = Sketch{}.Info().Name
+	for _, info := range Transforms() {
+		t := Transform{Name: info.Name, Number: float64(n)}
+		if form, ok := publishedForm(t); ok && info.published == name && form == part { // which refuses rp-0512
+			return t, nil
+		}
 	}
-	i := transformIndex(name)
-	if i < 0 {
-		return nil, false
+	return Transform{}, wrong(text, at, "%q is no transform of a published id, such as rp-512, ens-3 or train", part)
+}
+
+// publishedForm is a transform as it stands in a published id: a number is there
+// if and only if it must be.
+func publishedForm(t Transform) (string, bool) {
+	info := t.canonical().Info()
+	number := info.Parameter.Name != "" && !info.Parameter.Optional
+	if info.published == "" || number != (t.Number != 0) || info.Parameter.fault(t.Name, t.Number) != "" {
+		return "", false
 	}
-	t := transforms[i].zero
-	if transforms[i].parameter == count {
-		t = transforms[i].with(float64(n))
+	if !number {
+		return info.published, true
 	}
-	form, ok := publishedForm(t)
-	return t, ok && form == part // which refuses rp-0512, post and scale(2)
+	return info.published + "-" + strconv.Itoa(int(t.Number)), true
 }
 
 // PublishedID returns the id under which the published benchmark knows the spec.
@@ -91,17 +101,17 @@ func (s Spec) PublishedID() (id string, ok bool) {
 	if method == "" || !s.Compat || s.NoiseVariance() != DefaultSigma2 || s.Validate() != nil {
 		return "", false
 	}
-	if s.Method == Random {
+	if !s.UsesKernel() {
 		return publishedPrefix + method, true
 	}
 	if s.Mode != NoMode {
 		method += "-" + s.Mode.String()
 	}
-	kernel := s.Kernel.String()
-	if kernelIndex(kernel) < 0 { // it has a parameter
+	kernel := s.Kernel.canonical()
+	if !kernel.Info().published || kernel.Number != 0 {
 		return "", false
 	}
-	parts := []string{method, kernel}
+	parts := []string{method, kernel.Name}
 	for _, t := range s.Transforms {
 		form, ok := publishedForm(t)
 		if !ok {
@@ -110,27 +120,6 @@ func (s Spec) PublishedID() (id string, ok bool) {
 		parts = append(parts, form)
 	}
 	return publishedPrefix + strings.Join(parts, "_"), true
-}
-
-// publishedForm is a transform as it stands in a published id.
-func publishedForm(t Transform) (string, bool) {
-	switch t := t.(type) {
-	case Scale:
-		return "scale", t.Factor == 0
-	case Train:
-		return "train", true
-	case ACSGrad:
-		return "acs-grad", true
-	case Sketch:
-		return fmt.Sprintf("rp-%d", t.P), t.fault() == ""
-	case Ensemble:
-		return fmt.Sprintf("ens-%d", t.Members), t.fault() == ""
-	case ACSRandomFeatures:
-		return fmt.Sprintf("acs-rf-%d", t.P), t.fault() == ""
-	case ACSRandomFeaturesHyper:
-		return fmt.Sprintf("acs-rf-hyper-%d", t.P), t.fault() == ""
-	}
-	return "", false
 }
 
 // The published experiments ran every selection method on these kernels; see the
@@ -167,14 +156,14 @@ func Published() []Spec {
 	add("fw-p", posteriors...)
 	add("fw-p", "ll_acs-grad_rp-512", "grad_rp-512_acs-grad_rp-512", "ll_acs-rf-512", "grad_rp-512_acs-rf-512",
 		"ll_acs-rf-hyper-512", "grad_rp-512_acs-rf-hyper-512")
-	return parsePublished(ids)
+	return readAll(ids)
 }
 
 // Selected returns the configuration of each selection method that the
 // paper shows in its figures (its table of selected kernels and modes), with
 // Compat set; random first.
 func Selected() []Spec {
-	return parsePublished([]string{
+	return readAll([]string{
 		"random",
 		"maxdiag_grad_rp-512_acs-rf-512",
 		"maxdet-p_grad_rp-512_train",
@@ -186,10 +175,15 @@ func Selected() []Spec {
 	})
 }
 
-func parsePublished(ids []string) []Spec {
+func readAll(ids []string) []Spec {
 	specs := make([]Spec, len(ids))
 	for i, id := range ids {
-		specs[i] = MustParse(publishedPrefix + id)
+		text := publishedPrefix + id
+		s, _, err := readPublished(text, span{0, len(text)})
+		if err != nil {
+			panic(err) // the lists above are part of the program
+		}
+		specs[i] = s
 	}
 	return specs
 }

@@ -1,11 +1,15 @@
 // Package spec is the text of a method, such as lcmd-tp:grad>sketch(512): it
 // parses and prints it, checks it, and knows what each selection method, kernel
-// and transformation needs.
+// and transformation needs and how it is made.
+//
+// The files build on each other in this order, and none uses a later one: error
+// and text (names and numbers), parameter, registry, method, kernel and
+// transform (what each name needs), spec and check (a whole method), preset and
+// published (methods that have names of their own), register, parse.
 package spec
 
 import (
-	"math"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +24,8 @@ import (
 //
 // Methods without a mode (random, maxdiag) are written without one; random looks
 // at no kernel and is written alone. Methods, Kernels, Transforms and Presets
-// list what there is. Options:
+// list what there is, and RegisterMethod, RegisterKernel and RegisterTransform
+// add to it. Options:
 //
 //	@compat         follow the published code where it differs from the paper
 //	@sigma2(1e-4)   the noise variance σ², 1e-6 by default
@@ -57,47 +62,79 @@ func (s Spec) NoiseVariance() float64 {
 	return s.Sigma2
 }
 
-// Members returns how many networks the kernel is made of: 1 without Ensemble.
+// Members returns how many networks the kernel is made of: 1 without an ensemble.
 func (s Spec) Members() int {
 	for _, t := range s.Transforms {
-		if e, ok := t.(Ensemble); ok {
-			return e.Members
+		if t.Info().Ensemble {
+			return int(t.Number)
 		}
 	}
 	return 1
 }
 
-// TrainedNetworks returns how many trained networks the kernel needs: 0 if it
-// depends on none.
-func (s Spec) TrainedNetworks() int {
-	if s.Kernel == nil || !s.Kernel.Info().Network {
-		return 0
-	}
-	return s.Members()
-}
-
-// Networks returns how many networks the kernel needs, trained or not: nngp and
-// ntk take their depth and constants from one.
+// Networks returns how many networks the kernel needs, trained or not.
 func (s Spec) Networks() int {
-	switch s.Kernel.(type) {
-	case NNGP, NTK:
+	if s.Kernel.Info().Networks == AnyNetwork {
 		return 1
 	}
 	return s.TrainedNetworks()
 }
 
-// NoisyKernel tells whether a transformation works with a noise variance, and
-// hence in float64.
-func (s Spec) NoisyKernel() bool {
-	for _, t := range s.Transforms {
-		if t.Info().Noise {
-			return true
-		}
-		if _, hyper := t.(ACSRandomFeaturesHyper); hyper {
-			return true
+// TrainedNetworks returns how many trained networks the kernel needs.
+func (s Spec) TrainedNetworks() int {
+	if s.Kernel.Info().Networks != TrainedNetwork {
+		return 0
+	}
+	return s.Members()
+}
+
+// SinglePart returns how many of the transformations can be computed in float32:
+// the first one that cannot, and all after it, are computed in float64.
+func (s Spec) SinglePart() int {
+	if s.Kernel.Info().Single == nil {
+		return 0
+	}
+	for i, t := range s.Transforms {
+		if t.Info().Single == nil {
+			return i
 		}
 	}
-	return false
+	return len(s.Transforms)
+}
+
+// DoubleKernel tells whether the spec's kernel is in float64, whatever the
+// method.
+func (s Spec) DoubleKernel() bool {
+	return s.UsesKernel() && (s.Kernel.Info().Single == nil || s.SinglePart() < len(s.Transforms))
+}
+
+// Double tells whether the method is computed in float64.
+func (s Spec) Double() bool { return s.DoubleKernel() || s.Method.Info().Single == nil }
+
+// ComputesInDouble tells whether a selection by the spec computes in float64 where
+// the rows are in float64, and so depends on digits that float32 does not hold.
+func (s Spec) ComputesInDouble() bool { return s.Double() || s.Method.Info().PrefersDouble }
+
+// UsesKernel tells whether the method looks at a kernel.
+func (s Spec) UsesKernel() bool { return !s.Method.Info().NoKernel }
+
+// KeepFeatures tells whether what follows the first so many transformations
+// needs features.
+func (s Spec) KeepFeatures(done int) bool {
+	needs := func(t Transform) bool { return t.Info().Needs != Values }
+	return s.Method.Info().Features || slices.ContainsFunc(s.Transforms[done:], needs)
+}
+
+// Width returns how many numbers the kernel keeps for each row in memory, and
+// whether these are features.
+func (s Spec) Width(z Size) (width int, explicit bool) {
+	width = s.Kernel.Info().width(s.Kernel.Number, z) * s.Members()
+	space := s.Kernel.Info().space(s.Kernel.Number)
+	for _, t := range s.Transforms {
+		info := t.Info()
+		width, space = info.width(t.Number, width, space, z), info.space(space)
+	}
+	return width, space == Explicit
 }
 
 // String returns the canonical text.
@@ -109,7 +146,7 @@ func (s Spec) String() string {
 // Equal reports whether both specs mean the same, that is, have the same text.
 func (s Spec) Equal(other Spec) bool { return s.String() == other.String() }
 
-// Validate returns nil or a *Error that points into the canonical text.
+// Validate returns nil or an *Error that points into the canonical text.
 func (s Spec) Validate() error {
 	text, where := s.print()
 	if err := s.check(text, where); err != nil {
@@ -125,38 +162,6 @@ func (s Spec) MarshalText() ([]byte, error) {
 	}
 	return []byte(s.String()), nil
 }
-
-// UnmarshalText parses what Parse parses.
-func (s *Spec) UnmarshalText(text []byte) error {
-	parsed, err := Parse(string(text))
-	if err != nil {
-		return err
-	}
-	*s = parsed
-	return nil
-}
-
-// Mode says which rows count as selected from the start.
-type Mode int
-
-const (
-	NoMode Mode = iota // the method looks at no selected rows
-	P                  // the pool alone
-	TP                 // the training rows too
-)
-
-func (m Mode) String() string {
-	switch m {
-	case P:
-		return "p"
-	case TP:
-		return "tp"
-	}
-	return ""
-}
-
-// span is a part of a spec's text: bytes from to to-1.
-type span struct{ from, to int }
 
 // layout says where the parts of a spec stand in its text.
 type layout struct {
@@ -174,13 +179,13 @@ func (s Spec) print() (string, layout) {
 		return span{from, b.Len()}
 	}
 	where.method = put(head(s.Method, s.Mode))
-	if s.Kernel != nil {
+	if s.Kernel != (Kernel{}) {
 		put(":")
-		where.kernel = put(s.Kernel.String())
+		where.kernel = put(s.Kernel.canonical().String())
 	}
 	for _, t := range s.Transforms {
 		put(">")
-		where.transforms = append(where.transforms, put(text(t)))
+		where.transforms = append(where.transforms, put(t.canonical().String()))
 	}
 	if s.Compat {
 		where.compat = put("@compat")
@@ -191,30 +196,20 @@ func (s Spec) print() (string, layout) {
 	return b.String(), where
 }
 
-// head is a method with its mode.
-func head(m Method, mode Mode) string {
-	if mode == NoMode {
-		return m.String()
-	}
-	return m.String() + "-" + mode.String()
+// Value is the number that the kernel is made with: Number, or its default.
+func (k Kernel) Value() float64 { return k.Info().Parameter.value(k.Number) }
+
+// Value is the number that the transformation is made with: Number, or its
+// default.
+func (t Transform) Value() float64 { return t.Info().Parameter.value(t.Number) }
+
+// canonical leaves out the number that is the default.
+func (k Kernel) canonical() Kernel {
+	k.Number = k.Info().Parameter.canonical(k.Number)
+	return k
 }
 
-// text is a transform's text; a nil one shows as an empty place.
-func text(t Transform) string {
-	if t == nil {
-		return ""
-	}
-	return t.String()
+func (t Transform) canonical() Transform {
+	t.Number = t.Info().Parameter.canonical(t.Number)
+	return t
 }
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// call is a name with a parameter, or the name alone for the default.
-func call(name string, parameter, standard float64) string {
-	if parameter == 0 || parameter == standard {
-		return name
-	}
-	return name + "(" + number(parameter) + ")"
-}
-
-func positive(v float64) bool { return v > 0 && !math.IsInf(v, 1) }

@@ -3,11 +3,13 @@ package spec
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/selection"
 )
 
 // goodSpecs are texts in canonical form, one or more for every part of the
@@ -54,6 +56,9 @@ func TestSpacesAndDefaultsVanish(t *testing.T) {
 		{"maxdet-p:ll(1)>train@sigma2(1e-6)", "maxdet-p:ll>train"},
 		{"maxdet-p:ll>train@sigma2(1E-4)@compat", "maxdet-p:ll>train@compat@sigma2(0.0001)"},
 		{"maxdist-p:laplace(1)", "maxdist-p:laplace"},
+		{"maxdist-p:linear>scale(1e7)", "maxdist-p:linear>scale(10000000)"},
+		{"maxdet-p:ll>train@sigma2(1e-9)", "maxdet-p:ll>train@sigma2(1e-09)"},
+		{"lcmd-p:grad>sketch(1048576)", "lcmd-p:grad>sketch(1048576)"},
 		{"lcmd-p:grad>sketch(5.12e2)", "lcmd-p:grad>sketch(512)"},
 		{"random@compat", "random@compat"},
 		{"badge", "kmeanspp-p:ll>train"},
@@ -140,7 +145,7 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 		{"maxdet-p:ll>train>post", 18, "count them twice", ""},
 		{"maxdet-p:ll>train>acs-rf(64)", 18, "count them twice", ""},
 		{"maxdet-p:ll>acs-rf(64)>train", 23, "after acs-rf the kernel is none", ""},
-		{"maxdet-p:ll>ens(3)>ens(3)", 19, "once", ""},
+		{"maxdet-p:ll>ens(3)>ens(3)", 19, "joined already", ""},
 		{"maxdet-p:linear>ens(3)", 16, "does not depend on the network", ""},
 		{"NN_lcmd-tp_grad_rp-0512", 16, "no transform of a published id", ""},
 		{"NN_lcmd-tp_grad_post", 16, "no transform of a published id", ""},
@@ -169,19 +174,24 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 
 func TestValidateSeesWhatTheParserSees(t *testing.T) {
 	bad := []Spec{
-		{Method: 99},
-		{Method: -1},
-		{Method: LCMD, Mode: 7, Kernel: Gradient{}},
+		{},
+		{Method: "lcmdd", Mode: TP, Kernel: Gradient()},
+		{Method: LCMD, Mode: 7, Kernel: Gradient()},
 		{Method: LCMD, Mode: TP},
-		{Method: LCMD, Kernel: Gradient{}},
-		{Method: Random, Transforms: []Transform{Train{}}},
-		{Method: LCMD, Mode: TP, Kernel: Gradient{}, Transforms: []Transform{nil}},
-		{Method: LCMD, Mode: TP, Kernel: Gradient{}, Transforms: []Transform{Sketch{}}},
-		{Method: LCMD, Mode: TP, Kernel: LastLayer{Layers: -1}},
-		{Method: LCMD, Mode: TP, Kernel: Laplace{Scale: -1}},
-		{Method: LCMD, Mode: TP, Kernel: NNGP{}, Transforms: []Transform{Scale{Factor: -1}}},
-		{Method: MaxDet, Mode: P, Kernel: NNGP{}, Sigma2: -1},
-		{Method: BAITForward, Mode: P, Kernel: NNGP{}},
+		{Method: LCMD, Kernel: Gradient()},
+		{Method: LCMD, Mode: TP, Kernel: Kernel{Name: "gard"}},
+		{Method: LCMD, Mode: TP, Kernel: Kernel{Name: "grad", Number: 2}},
+		{Method: Random, Transforms: []Transform{Train()}},
+		{Method: LCMD, Mode: TP, Kernel: Gradient(), Transforms: []Transform{{}}},
+		{Method: LCMD, Mode: TP, Kernel: Gradient(), Transforms: []Transform{{Name: "skech", Number: 3}}},
+		{Method: LCMD, Mode: TP, Kernel: Gradient(), Transforms: []Transform{Sketch(0)}},
+		{Method: LCMD, Mode: TP, Kernel: Gradient(), Transforms: []Transform{{Name: "sketch", Number: 2.5}}},
+		{Method: LCMD, Mode: TP, Kernel: LastLayers(-1)},
+		{Method: LCMD, Mode: TP, Kernel: Laplace(-1)},
+		{Method: LCMD, Mode: TP, Kernel: Laplace(math.NaN())},
+		{Method: LCMD, Mode: TP, Kernel: NNGP(), Transforms: []Transform{ScaleBy(-1)}},
+		{Method: MaxDet, Mode: P, Kernel: NNGP(), Sigma2: -1},
+		{Method: BAITForward, Mode: P, Kernel: NNGP()},
 	}
 	for _, s := range bad {
 		var e *Error
@@ -219,32 +229,32 @@ func TestPresetsAreThePapersTable(t *testing.T) {
 }
 
 func TestMethodsAreThoseOfSelection(t *testing.T) {
-	names := []string{"random", "maxdiag", "maxdet", "bait-f", "bait-fb", "frankwolfe", "maxdist", "kmeanspp",
-		"greedy-kmeanspp", "lcmd", "lcmd-dist", "lcmd-count"}
-	for i, name := range names {
-		if Method(i).String() != name {
-			t.Errorf("method %d is %s, want %s", i, Method(i), name)
+	single, double := selection.Methods[float32](), selection.Methods[float64]()
+	settings := selection.Settings{Sigma2: 0.5, Compat: true}
+	for i, want := range double {
+		got := Method(want.Name).Info()
+		if got.Name != want.Name || got.Description != want.Description || got.Section != want.Section ||
+			got.Modes != want.Modes || got.Target != want.Target || got.Draws != want.Random || want.Features && !got.Features {
+			t.Errorf("%s is described as %+v", want.Name, got)
 		}
-	}
-	if len(methods) != len(names) {
-		t.Errorf("there are %d methods", len(methods))
+		if got.Double(settings) != want.New(settings) || got.Single != nil && got.Single(settings) != single[i].New(settings) {
+			t.Errorf("%s makes another method", want.Name)
+		}
+		if got.Noise != (got.Single == nil) {
+			t.Errorf("%s: the noise variance needs float64", want.Name)
+		}
 	}
 }
 
 func TestRegistriesAreComplete(t *testing.T) {
 	for i, m := range Methods() {
-		if m.Method != Method(i) || m.Name == "" || m.Description == "" || m.Section == "" {
+		if builtIn := i < len(selection.Methods[float64]()); Method(m.Name).Order() != i || builtIn && m.Section == "" {
 			t.Errorf("method %d: %+v", i, m)
 		}
 	}
-	for _, k := range Kernels() {
-		if k.Name == "" || k.Syntax == "" || k.Description == "" {
-			t.Errorf("kernel %+v", k)
-		}
-	}
 	for _, tr := range Transforms() {
-		if tr.Name == "" || tr.Syntax == "" || tr.Description == "" || tr.Section == "" {
-			t.Errorf("transform %+v", tr)
+		if tr.Noise && tr.Single != nil {
+			t.Errorf("transform %s: the noise variance needs float64", tr.Name)
 		}
 	}
 }
@@ -323,7 +333,7 @@ func mustMean(t *testing.T, s Spec, c goldenConfig) {
 	}
 	method := map[Method]string{BAITForward: "bait", BAITForwardBackward: "bait", FrankWolfe: "fw"}[s.Method]
 	if method == "" {
-		method = s.Method.String()
+		method = string(s.Method)
 	}
 	if method != c.Method || (c.Over == 2) != (s.Method == BAITForwardBackward) {
 		t.Errorf("%s: method %s, want %s", c.Name, s.Method, c.Method)
@@ -331,7 +341,7 @@ func mustMean(t *testing.T, s Spec, c goldenConfig) {
 	if c.WithTrain != nil && *c.WithTrain != (s.Mode == TP) {
 		t.Errorf("%s: mode %s", c.Name, s.Mode)
 	}
-	if s.Kernel != nil && s.Kernel.String() != c.Kernel {
+	if s.UsesKernel() && s.Kernel.String() != c.Kernel {
 		t.Errorf("%s: kernel %s", c.Name, s.Kernel)
 	}
 	if len(s.Transforms) != len(c.Transforms) {

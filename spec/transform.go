@@ -1,107 +1,134 @@
 package spec
 
 import (
-	"fmt"
-	"slices"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/transform"
 )
 
-// Transform is a kernel transformation: Scale, Posterior, Train, Sketch,
-// Ensemble, ACSGrad, ACSRandomFeatures or ACSRandomFeaturesHyper.
-type Transform interface {
-	String() string // as in the text of a spec
-	Info() TransformInfo
-	fault() string // what is wrong with the parameter, or nothing
+// Need is what a transformation needs of the kernel before it.
+type Need int
 
-	// after returns the chain with this transform at its end, or why that
-	// makes no sense.
-	after(chain) (chain, string)
-}
+const (
+	Values           Need = iota // its values
+	FiniteFeatures               // a finite feature map, Explicit or Factored
+	ExplicitFeatures             // a row of features for each row of data
+)
 
-// Scale multiplies the features by Factor; zero means 1/√(mean of k(x, x) over
-// the training rows).
-type Scale struct{ Factor float64 }
-
-// Posterior is the Gaussian process posterior after observing the training rows.
-type Posterior struct{}
-
-// Train is Scale, then Posterior.
-type Train struct{}
-
-// Sketch is a random projection to P features.
-type Sketch struct{ P int }
-
-// Ensemble adds up the kernels of several networks.
-type Ensemble struct{ Members int }
-
-// ACSGrad is the weighted Fisher inner product of ACS-FW.
-type ACSGrad struct{}
-
-// ACSRandomFeatures has P random features of the ACS-FW kernel.
-type ACSRandomFeatures struct{ P int }
-
-// ACSRandomFeaturesHyper is ACSRandomFeatures with a hyperprior on the noise.
-type ACSRandomFeaturesHyper struct{ P int }
-
-// TransformInfo describes a kernel transformation.
+// TransformInfo describes a kernel transformation: what it needs, and how it is
+// made.
 type TransformInfo struct {
 	Name        string
-	Syntax      string // with its parameter, if there is one
-	Description string
-	Section     string // of the paper
+	Parameter   Parameter
+	Description string // one line
+	Section     string // of the paper; empty if it does not treat the transformation
 
-	Noise bool // σ² is in it
+	Needs    Need
+	Noise    bool // the noise variance σ² is in it
+	Train    bool // it cannot do without training rows
+	Labels   bool // it cannot do without their labels
+	Draws    bool // it draws random numbers
+	Projects bool // it gives as many features as its number says
+	Ensemble bool // it turns the kernels of as many networks as its number says into one
+
+	Conditions   bool // it takes the training rows into account as observed, which may happen once
+	NoCovariance bool // what it gives is no covariance, so that nothing after it may condition
+
+	// Space is how much of the features is left after the transformation. Nil
+	// means as much as before.
+	Space func(before Space) Space
+	// Width is how many numbers are kept for each row in memory, which were
+	// width before. Nil means as many as before, or the number of features if
+	// the transformation projects.
+	Width func(width int, before Space, z Size) int
+
+	// Single and Double apply the transformation in float32 and in float64.
+	// Single is nil for transformations that must be computed in float64; what
+	// follows them is then in float64, too.
+	Single func(context.Context, Step[float32]) (kernel.Kernel[float32], error)
+	Double func(context.Context, Step[float64]) (kernel.Kernel[float64], error)
+
+	published string // its name in published ids; empty if there is none
 }
 
-func (Scale) Info() TransformInfo {
-	return TransformInfo{Name: "scale", Syntax: "scale, scale(factor)", Section: "4.2 Scaling",
-		Description: "features times a factor, by default such that the mean of k(x, x) on train is 1"}
+// Step is what a transformation is applied to.
+type Step[T matrix.Float] struct {
+	Number  float64            // the number in parentheses, or its default
+	Kernel  kernel.Kernel[T]   // of one network
+	Members []kernel.Kernel[T] // for Ensemble: of all networks
+	Train   matrix.Dense[T]    // the labelled rows; they belong to the caller
+	Labels  []float64          // of Train, standardised; may be missing unless Labels is set
+	Sigma2  float64            // the noise variance σ²
+	Compat  bool               // follow the published code where it differs from the paper
+
+	// KeepFeatures says that what follows needs features: a transformation that
+	// could do without them gives a kernel.FeatureMap for one.
+	KeepFeatures bool
+	// Normals returns random numbers that depend on the seed, the purpose, the
+	// place in the spec and the network alone.
+	Normals func(purpose string) transform.Normals
+	// Warn adds a line to the warnings of the batch.
+	Warn func(format string, args ...any)
 }
 
-func (Posterior) Info() TransformInfo {
-	return TransformInfo{Name: "post", Syntax: "post", Section: "4.2 Gaussian Process Posterior Transformation", Noise: true,
-		Description: "covariance that is left after observing the training rows"}
+// FeatureMap returns the kernel as a feature map. An error says that it is none.
+func (s Step[T]) FeatureMap() (kernel.FeatureMap[T], error) {
+	if m, ok := s.Kernel.(kernel.FeatureMap[T]); ok {
+		return m, nil
+	}
+	return nil, errors.New("it needs features, and the kernel before it has none here")
 }
 
-func (Train) Info() TransformInfo {
-	return TransformInfo{Name: "train", Syntax: "train", Section: "4.2 Gaussian Process Posterior Transformation", Noise: true,
-		Description: "short for scale>post"}
+func (s Step[T]) variant() transform.Variant {
+	if s.Compat {
+		return transform.Published
+	}
+	return transform.Paper
 }
 
-func (Sketch) Info() TransformInfo {
-	return TransformInfo{Name: "sketch", Syntax: "sketch(p)", Section: "4.2 Sketching",
-		Description: "random projection to p features"}
+// Syntax is how the transformation is written, with its parameter.
+func (t TransformInfo) Syntax() string { return t.Parameter.syntax(t.Name) }
+
+func (t TransformInfo) name() string { return t.Name }
+
+func (t TransformInfo) fault() string {
+	required := t.Parameter.Name != "" && t.Parameter.Whole && !t.Parameter.Optional
+	switch {
+	case t.Double == nil:
+		return "Double is missing, which applies the transformation in float64"
+	case t.Description == "" || strings.ContainsAny(t.Description, "\r\n"):
+		return "its description must be one line"
+	case (t.Ensemble || t.Projects) && !required:
+		return "Ensemble and Projects need a whole number that must not be left out"
+	case t.Ensemble && t.Single == nil:
+		return "an ensemble works in both precisions: Single is missing"
+	}
+	return t.Parameter.check()
 }
 
-func (Ensemble) Info() TransformInfo {
-	return TransformInfo{Name: "ens", Syntax: "ens(n)", Section: "4.2 Ensembling",
-		Description: "sum of the kernels of n networks"}
+func (t TransformInfo) space(before Space) Space {
+	switch {
+	case t.Space != nil:
+		return t.Space(before)
+	case t.Projects:
+		return Explicit
+	}
+	return before
 }
 
-func (ACSGrad) Info() TransformInfo {
-	return TransformInfo{Name: "acs-grad", Syntax: "acs-grad", Section: "4.2 ACS Gradient Transformation", Noise: true,
-		Description: "weighted Fisher inner product: scaled kernel times its posterior"}
+func (t TransformInfo) width(number float64, width int, before Space, z Size) int {
+	switch {
+	case t.Width != nil:
+		return t.Width(width, before, z)
+	case t.Projects:
+		return int(number)
+	}
+	return width
 }
-
-func (ACSRandomFeatures) Info() TransformInfo {
-	return TransformInfo{Name: "acs-rf", Syntax: "acs-rf(p)", Section: "4.2 ACS Random Features Transformation", Noise: true,
-		Description: "p random features of the expected log-likelihood, drawn from the posterior"}
-}
-
-func (ACSRandomFeaturesHyper) Info() TransformInfo {
-	return TransformInfo{Name: "acs-rf-hyper", Syntax: "acs-rf-hyper(p)", Section: "4.2 ACS Random Features Transformation",
-		Description: "acs-rf with a hyperprior on the noise variance"}
-}
-
-func (t Scale) String() string                  { return call(t.Info().Name, t.Factor, 0) }
-func (t Posterior) String() string              { return t.Info().Name }
-func (t Train) String() string                  { return t.Info().Name }
-func (t Sketch) String() string                 { return counted(t.Info().Name, t.P) }
-func (t Ensemble) String() string               { return counted(t.Info().Name, t.Members) }
-func (t ACSGrad) String() string                { return t.Info().Name }
-func (t ACSRandomFeatures) String() string      { return counted(t.Info().Name, t.P) }
-func (t ACSRandomFeaturesHyper) String() string { return counted(t.Info().Name, t.P) }
-
-func counted(name string, n int) string { return fmt.Sprintf("%s(%d)", name, n) }
 
 // What is beyond these is a typing error, not a wish.
 const (
@@ -109,63 +136,154 @@ const (
 	mostMembers  = 1000
 )
 
-func (Posterior) fault() string                { return "" }
-func (Train) fault() string                    { return "" }
-func (ACSGrad) fault() string                  { return "" }
-func (t Sketch) fault() string                 { return featureFault(t.P) }
-func (t ACSRandomFeatures) fault() string      { return featureFault(t.P) }
-func (t ACSRandomFeaturesHyper) fault() string { return featureFault(t.P) }
+var (
+	features = Parameter{Name: "p", Whole: true, Most: mostFeatures}
+	members  = Parameter{Name: "n", Whole: true, Most: mostMembers}
+)
 
-func (t Scale) fault() string {
-	if t.Factor != 0 && !positive(t.Factor) {
-		return "the factor of scale must be positive and finite"
+var transforms = newRegistry("transform",
+	TransformInfo{Name: Scale().Name, Parameter: Parameter{Name: "factor", Optional: true}, Section: "4.2 Scaling",
+		Description: "features times a factor, by default such that the mean of k(x, x) on train is 1",
+		Single:      scale[float32], Double: scale[float64], published: "scale"},
+	TransformInfo{Name: Posterior().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true, Train: true, Conditions: true,
+		Description: "covariance that is left after observing the training rows",
+		Space:       conditionedSpace, Width: conditionedWidth, Double: posterior},
+	TransformInfo{Name: Train().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true, Train: true, Conditions: true,
+		Description: "short for scale>post",
+		Space:       conditionedSpace, Width: conditionedWidth, Double: train, published: "train"},
+	TransformInfo{Name: Sketch(0).Name, Parameter: features, Section: "4.2 Sketching", Needs: FiniteFeatures, Draws: true, Projects: true,
+		Description: "random projection to p features",
+		Single:      sketch[float32], Double: sketch[float64], published: "rp"},
+	TransformInfo{Name: Ensemble(0).Name, Parameter: members, Section: "4.2 Ensembling", Ensemble: true,
+		Description: "sum of the kernels of n networks",
+		Single:      ensemble[float32], Double: ensemble[float64], published: "ens"},
+	TransformInfo{Name: ACSGrad().Name, Section: "4.2 ACS Gradient Transformation", Noise: true, Train: true, Conditions: true, NoCovariance: true,
+		Description: "weighted Fisher inner product: scaled kernel times its posterior",
+		Space:       acsGradSpace, Width: acsGradWidth, Double: acsGrad, published: "acs-grad"},
+	TransformInfo{Name: ACSRandomFeatures(0).Name, Parameter: features, Section: "4.2 ACS Random Features Transformation",
+		Needs: ExplicitFeatures, Noise: true, Train: true, Draws: true, Projects: true, Conditions: true, NoCovariance: true,
+		Description: "p random features of the expected log-likelihood, drawn from the posterior",
+		Double:      acsRandomFeatures, published: "acs-rf"},
+	TransformInfo{Name: ACSRandomFeaturesHyper(0).Name, Parameter: features, Section: "4.2 ACS Random Features Transformation",
+		Needs: ExplicitFeatures, Train: true, Labels: true, Draws: true, Projects: true, Conditions: true, NoCovariance: true,
+		Description: "acs-rf with a hyperprior on the noise variance",
+		Double:      acsRandomFeaturesHyper, published: "acs-rf-hyper"},
+)
+
+func scale[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T], error) {
+	if s.Number != 0 {
+		return transform.ScaleBy(s.Kernel, s.Number)
 	}
-	return ""
+	scaled, _, err := transform.Scale(ctx, s.Kernel, s.Train)
+	return scaled, err
 }
 
-func (t Ensemble) fault() string {
-	if t.Members < 1 || t.Members > mostMembers {
-		return fmt.Sprintf("ens takes a number of networks from 1 to %d", mostMembers)
+func sketch[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T], error) {
+	m, err := s.FeatureMap()
+	if err != nil {
+		return nil, err
 	}
-	return ""
+	return transform.Sketch(m, int(s.Number), s.Normals("sketch"), s.variant())
 }
 
-func featureFault(p int) string {
-	if p < 1 || p > mostFeatures {
-		return fmt.Sprintf("the number of features must be from 1 to %d", mostFeatures)
+func ensemble[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T], error) {
+	return transform.Ensemble(s.Members...)
+}
+
+// A conditioner takes the posterior in kernel space, a featureConditioner in
+// feature space.
+type (
+	conditioner        func(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], transform.Fit, error)
+	featureConditioner func(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], transform.Fit, error)
+)
+
+func posterior(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
+	return conditioned(ctx, s, transform.Posterior, transform.PosteriorFeatures)
+}
+
+func train(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
+	return conditioned(ctx, s, transform.Train, transform.TrainFeatures)
+}
+
+func acsGrad(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
+	return conditioned(ctx, s,
+		func(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], transform.Fit, error) {
+			return transform.ACSGrad(ctx, k, train, sigma2, s.variant())
+		},
+		func(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], transform.Fit, error) {
+			return transform.ACSGradFeatures(ctx, m, train, sigma2, s.variant())
+		})
+}
+
+// conditioned is a posterior in feature space if what follows needs features,
+// otherwise in the cheaper space.
+func conditioned(ctx context.Context, s Step[float64], inKernel conditioner, inFeatures featureConditioner) (kernel.Kernel[float64], error) {
+	if m, ok := s.Kernel.(kernel.FeatureMap[float64]); ok && s.KeepFeatures {
+		k, fit, err := inFeatures(ctx, m, s.Train, s.Sigma2)
+		return k, s.tell(fit, err)
 	}
-	return ""
+	k, fit, err := inKernel(ctx, s.Kernel, s.Train, s.Sigma2)
+	return k, s.tell(fit, err)
 }
 
-// transforms is the registry: how each name becomes a Transform.
-var transforms = []struct {
-	zero      Transform
-	parameter parameter
-	with      func(float64) Transform
-}{
-	{Scale{}, optionalReal, func(v float64) Transform { return Scale{Factor: v} }},
-	{Posterior{}, none, nil},
-	{Train{}, none, nil},
-	{Sketch{}, count, func(v float64) Transform { return Sketch{P: int(v)} }},
-	{Ensemble{}, count, func(v float64) Transform { return Ensemble{Members: int(v)} }},
-	{ACSGrad{}, none, nil},
-	{ACSRandomFeatures{}, count, func(v float64) Transform { return ACSRandomFeatures{P: int(v)} }},
-	{ACSRandomFeaturesHyper{}, count, func(v float64) Transform { return ACSRandomFeaturesHyper{P: int(v)} }},
-}
-
-// Transforms lists the kernel transformations.
-func Transforms() (list []TransformInfo) {
-	for _, t := range transforms {
-		list = append(list, t.zero.Info())
+// tell warns if a fit needed help, and hands the error on.
+func (s Step[T]) tell(fit transform.Fit, err error) error {
+	if fit.Jitter > 0 {
+		s.Warn("rounding left a matrix indefinite; %.3g was added to its diagonal, as if the noise variance were higher by as much", fit.Jitter)
 	}
-	return list
+	return err
 }
 
-func transformNames() (names []string) {
-	for _, t := range transforms {
-		names = append(names, t.zero.Info().Name)
+// conditionedSpace: explicit features stay explicit; a product is evaluated in
+// kernel space from then on.
+func conditionedSpace(before Space) Space {
+	if before == Factored {
+		return Lost
 	}
-	return names
+	return before
 }
 
-func transformIndex(name string) int { return slices.Index(transformNames(), name) }
+func conditionedWidth(width int, before Space, z Size) int {
+	if before != Explicit && width > z.Train {
+		return width + z.Train
+	}
+	return width
+}
+
+// acsGradSpace: the product of two kernels.
+func acsGradSpace(before Space) Space {
+	if before == Explicit {
+		return Factored
+	}
+	return conditionedSpace(before)
+}
+
+func acsGradWidth(width int, _ Space, _ Size) int { return 2 * width }
+
+func acsRandomFeatures(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
+	m, err := s.FeatureMap()
+	if err != nil {
+		return nil, err
+	}
+	k, fit, err := transform.ACSRandomFeatures(ctx, m, s.Train, int(s.Number), s.Sigma2, s.Normals("acs-rf"), s.variant())
+	return k, s.tell(fit, err)
+}
+
+func acsRandomFeaturesHyper(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
+	m, err := s.FeatureMap()
+	if err != nil {
+		return nil, err
+	}
+	k, fit, err := transform.ACSRandomFeaturesHyper(ctx, m, s.Train, s.Labels, int(s.Number), s.Normals("acs-rf"), s.variant())
+	return k, s.tell(fit, err)
+}
+
+// Transforms lists the kernel transformations, those registered by the user
+// last.
+func Transforms() []TransformInfo { return transforms.all() }
+
+// Info describes the transformation. One that does not exist has no name.
+func (t Transform) Info() TransformInfo {
+	info, _ := transforms.find(t.Name)
+	return info
+}

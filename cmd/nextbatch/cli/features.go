@@ -145,7 +145,7 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 	if err != nil {
 		return err
 	}
-	if s.spec.Kernel == nil {
+	if !s.spec.UsesKernel() {
 		return usagef("%v looks at no kernel", s.spec)
 	}
 	if err := checkDistinct(s.inputFiles(), outputs); err != nil {

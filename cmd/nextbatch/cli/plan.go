@@ -9,7 +9,6 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/spec"
 )
 
 // plan is what a run is going to do.
@@ -98,12 +97,13 @@ func (s *selecting) admit(z nextbatch.Sizes) error {
 func (s *selecting) smaller() (list []string) {
 	sketch := 0 // the smallest of the spec
 	for _, t := range s.spec.Transforms {
-		if k, ok := t.(spec.Sketch); ok && (sketch == 0 || k.P < sketch) {
-			sketch = k.P
+		info, p := t.Info(), int(t.Number)
+		if info.Projects && info.Single != nil && (sketch == 0 || p < sketch) {
+			sketch = p
 		}
 	}
 	switch {
-	case s.spec.Method == spec.Random:
+	case !s.spec.UsesKernel():
 	case sketch == 0:
 		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
 	case sketch > 32: // fewer features say little

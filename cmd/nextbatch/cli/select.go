@@ -214,8 +214,8 @@ func (s *selecting) check() error {
 	if s.spec, err = spec.Parse(s.method); err != nil {
 		return err
 	}
-	_, features := s.spec.Kernel.(spec.UserFeatures)
-	if byFeatures != features && s.spec.Method != spec.Random {
+	features := s.spec.Kernel.Info().OwnFeatures
+	if byFeatures != features && s.spec.UsesKernel() {
 		if features {
 			return usagef("the kernel features needs --pool-features; with a table write ll, grad or linear")
 		}
@@ -323,7 +323,7 @@ func (s *selecting) read(ctx context.Context) error {
 }
 
 func (s *selecting) readFeatures(ctx context.Context) error {
-	if nextbatch.ComputesInDouble(s.spec) {
+	if s.spec.ComputesInDouble() {
 		train, pool, target, err := readSets[float64](ctx, s)
 		if err != nil {
 			return err

@@ -88,7 +88,7 @@ func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int
 	}
 	m.Note = fmt.Sprintf("%s of %d candidates, %s of %d labelled rows and all picks; the directions are those of %d of the rows.",
 		all(len(candidates), p.Pool.Rows), p.Pool.Rows, all(len(labelled), p.Train.Rows), p.Train.Rows, sample.Rows)
-	if s.spec.Kernel == nil {
+	if !s.spec.UsesKernel() {
 		m.Note = "Random looks at no kernel: the picture shows the inputs. " + m.Note
 	}
 	return m, nil

@@ -28,10 +28,10 @@ func specEntries() (list []specEntry) {
 		list = append(list, specEntry{Kind: "method", Name: name, Description: m.Description, Section: m.Section})
 	}
 	for _, k := range spec.Kernels() {
-		list = append(list, specEntry{Kind: "kernel", Name: k.Syntax, Description: k.Description, Section: k.Section})
+		list = append(list, specEntry{Kind: "kernel", Name: k.Syntax(), Description: k.Description, Section: k.Section})
 	}
 	for _, t := range spec.Transforms() {
-		list = append(list, specEntry{Kind: "transform", Name: t.Syntax, Description: t.Description, Section: t.Section})
+		list = append(list, specEntry{Kind: "transform", Name: t.Syntax(), Description: t.Description, Section: t.Section})
 	}
 	for _, p := range spec.Presets() {
 		list = append(list, specEntry{Kind: "preset", Name: p.Name, Description: p.Description, Section: p.Section, Spec: p.Spec.String()})

@@ -1,0 +1,101 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// The registry knows every method, kernel and transformation by its name: what
+// it needs, and how it is made. Everything else that depends on one of them asks
+// here.
+
+// entry is a MethodInfo, a KernelInfo or a TransformInfo.
+type entry interface {
+	name() string
+	fault() string // what is wrong with the entry, or nothing
+}
+
+// registry holds entries in the order in which they came. It may be used from
+// several goroutines.
+type registry[E entry] struct {
+	kind  string
+	mutex sync.RWMutex
+	list  []E
+	place map[string]int
+}
+
+func newRegistry[E entry](kind string, list ...E) *registry[E] {
+	r := &registry[E]{kind: kind, place: map[string]int{}}
+	for _, e := range list {
+		r.add(e)
+	}
+	return r
+}
+
+// add panics with a *RegistrationError if the entry is not well-formed or its name is
+// taken.
+func (r *registry[E]) add(e E) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	name := e.name()
+	if !wellFormed(name) {
+		r.refuse(name, "the name must be lower-case letters, digits and single hyphens, begin with a letter, and have at most %d characters", longestName)
+	}
+	if _, taken := r.place[name]; taken {
+		r.refuse(name, "the name is taken")
+	}
+	if why := e.fault(); why != "" {
+		r.refuse(name, "%s", why)
+	}
+	r.place[name] = len(r.list)
+	r.list = append(r.list, e)
+}
+
+func (r *registry[E]) refuse(name, format string, args ...any) {
+	panic(&RegistrationError{Kind: r.kind, Name: name, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (r *registry[E]) find(name string) (e E, ok bool) {
+	r.mutex.RLock()
+	defer r.mutex.RUnlock()
+	i, ok := r.place[name]
+	if !ok {
+		return e, false
+	}
+	return r.list[i], true
+}
+
+// order is the place of a name in the list, or the length of the list.
+func (r *registry[E]) order(name string) int {
+	r.mutex.RLock()
+	defer r.mutex.RUnlock()
+	if i, ok := r.place[name]; ok {
+		return i
+	}
+	return len(r.list)
+}
+
+func (r *registry[E]) all() []E {
+	r.mutex.RLock()
+	defer r.mutex.RUnlock()
+	return slices.Clone(r.list)
+}
+
+func (r *registry[E]) names() (names []string) {
+	for _, e := range r.all() {
+		names = append(names, e.name())
+	}
+	return names
+}
+
+// RegistrationError is what the Register functions panic with.
+type RegistrationError struct {
+	Kind   string // method, kernel or transform
+	Name   string
+	Reason string
+}
+
+func (e *RegistrationError) Error() string {
+	return fmt.Sprintf("spec: the %s %q cannot be registered: %s", e.Kind, e.Name, e.Reason)
+}

@@ -1,0 +1,151 @@
+package spec
+
+import (
+	"math"
+	"strconv"
+)
+
+// Method is a selection method, by the name that it has in specs. Methods lists
+// them.
+type Method string
+
+// The selection methods of the paper, and variants of them.
+const (
+	Random              Method = "random"
+	MaxDiag             Method = "maxdiag"
+	MaxDet              Method = "maxdet"
+	BAITForward         Method = "bait-f"
+	BAITForwardBackward Method = "bait-fb"
+	FrankWolfe          Method = "frankwolfe"
+	MaxDist             Method = "maxdist"
+	KMeansPP            Method = "kmeanspp"
+	GreedyKMeansPP      Method = "greedy-kmeanspp"
+	LCMD                Method = "lcmd"
+	LCMDDistance        Method = "lcmd-dist"
+	LCMDCount           Method = "lcmd-count"
+)
+
+// Mode says which rows count as selected from the start.
+type Mode int
+
+const (
+	NoMode Mode = iota // the method does not depend on the selected rows
+	P                  // the pool alone
+	TP                 // the training rows too
+)
+
+func (m Mode) String() string {
+	switch m {
+	case P:
+		return "p"
+	case TP:
+		return "tp"
+	}
+	return ""
+}
+
+// Kernel is a base kernel as it stands in a spec: its name, and the number in
+// parentheses behind it. Zero stands for no number, that is, for the default.
+// Kernels lists the names.
+type Kernel struct {
+	Name   string
+	Number float64
+}
+
+func (k Kernel) String() string { return call(k.Name, k.Number) }
+
+// Linear is k(x, x') = ⟨x, x'⟩ on the inputs.
+func Linear() Kernel { return Kernel{Name: "linear"} }
+
+// NNGP is the covariance of an infinitely wide network at initialisation.
+func NNGP() Kernel { return Kernel{Name: "nngp"} }
+
+// NTK is the neural tangent kernel of an infinitely wide network.
+func NTK() Kernel { return Kernel{Name: "ntk"} }
+
+// Laplace is exp(−scale·‖x − x'‖).
+func Laplace(scale float64) Kernel { return Kernel{Name: "laplace", Number: scale} }
+
+// LastLayer is the gradient by the parameters of the last layer.
+func LastLayer() Kernel { return Kernel{Name: "ll"} }
+
+// LastLayers is the gradient by the parameters of the last few layers.
+func LastLayers(layers int) Kernel { return Kernel{Name: "ll", Number: float64(layers)} }
+
+// Gradient is the gradient by all parameters of the trained network.
+func Gradient() Kernel { return Kernel{Name: "grad"} }
+
+// UserFeatures is the linear kernel on features that the user supplies.
+func UserFeatures() Kernel { return Kernel{Name: "features"} }
+
+// Transform is a kernel transformation as it stands in a spec: its name, and the
+// number in parentheses behind it. Zero stands for no number, that is, for the
+// default. Transforms lists the names.
+type Transform struct {
+	Name   string
+	Number float64
+}
+
+func (t Transform) String() string { return call(t.Name, t.Number) }
+
+// Scale multiplies the features by 1/√(mean of k(x, x) over the training rows).
+func Scale() Transform { return Transform{Name: "scale"} }
+
+// ScaleBy multiplies the features by a factor.
+func ScaleBy(factor float64) Transform { return Transform{Name: "scale", Number: factor} }
+
+// Posterior is the Gaussian process posterior after observing the training rows.
+func Posterior() Transform { return Transform{Name: "post"} }
+
+// Train is Scale, then Posterior.
+func Train() Transform { return Transform{Name: "train"} }
+
+// Sketch is a random projection to p features.
+func Sketch(p int) Transform { return Transform{Name: "sketch", Number: float64(p)} }
+
+// Ensemble adds up the kernels of several networks.
+func Ensemble(networks int) Transform { return Transform{Name: "ens", Number: float64(networks)} }
+
+// ACSGrad is the weighted Fisher inner product of ACS-FW.
+func ACSGrad() Transform { return Transform{Name: "acs-grad"} }
+
+// ACSRandomFeatures has p random features of the ACS-FW kernel.
+func ACSRandomFeatures(p int) Transform { return Transform{Name: "acs-rf", Number: float64(p)} }
+
+// ACSRandomFeaturesHyper is ACSRandomFeatures with a hyperprior on the noise.
+func ACSRandomFeaturesHyper(p int) Transform {
+	return Transform{Name: "acs-rf-hyper", Number: float64(p)}
+}
+
+// number writes whole numbers as people do, without an exponent.
+func number(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// call is a name with a number, or the name alone for zero.
+func call(name string, v float64) string {
+	if v == 0 {
+		return name
+	}
+	return name + "(" + number(v) + ")"
+}
+
+// wellFormed tells whether a name can stand in a spec: hyphens separate groups of
+// lower-case letters and digits, and a letter comes first.
+func wellFormed(name string) bool {
+	if name == "" || len(name) > longestName || name[0] < 'a' || name[0] > 'z' {
+		return false
+	}
+	previous := byte('-')
+	for _, c := range []byte(name) {
+		letter := 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+		if !letter && (c != '-' || previous == '-') {
+			return false
+		}
+		previous = c
+	}
+	return previous != '-'
+}
