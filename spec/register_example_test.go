@@ -90,7 +90,7 @@ func ExampleRegisterKernel() {
 	}
 	// Output:
 	// maxdist-tp:angles(0.5) [2 0]
-	// bait-f-p:angles [2 0]
+	// bait-f-p:angles [1 2]
 }
 
 // onSphere divides features by their length.
