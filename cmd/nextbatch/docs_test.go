@@ -232,7 +232,7 @@ func TestDocsLinks(t *testing.T) {
 func TestDocsWarnings(t *testing.T) {
 	text := pages(t)[filepath.Join(root, "docs", "warnings.md")]
 	count := 0
-	for _, dir := range []string{".", "selection", "transform", filepath.Join("cmd", "nextbatch", "cli")} {
+	for _, dir := range []string{".", "selection", "spec", "transform", filepath.Join("cmd", "nextbatch", "cli")} {
 		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
