@@ -64,7 +64,7 @@ func TestBudgetIsKept(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		unchanged("Select with " + text)
-		if s.Kernel == nil {
+		if !s.UsesKernel() {
 			continue
 		}
 		if _, err := nextbatch.Gram(ctx, s, p, p.Pool.Slice(0, 200), p.Pool); err != nil {
