@@ -7,8 +7,9 @@ import "unsafe"
 const hugeFrom = 8 << 20
 
 // Alloc returns n zeroed elements from the Go heap. Large slices are marked for
-// huge pages (2 MiB) where the system has them: a stream over a matrix of many
-// megabytes otherwise loses a quarter of its speed to address translation.
+// huge pages (2 MiB) where the system has them, until the collector frees them: a
+// stream over a matrix of many megabytes otherwise loses a quarter of its speed to
+// address translation.
 func Alloc[T Float](n int) []T {
 	data := make([]T, n)
 	var zero T

@@ -1,6 +1,14 @@
 package matrix
 
-import "testing"
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
 
 func TestWholePages(t *testing.T) {
 	const page = uintptr(hugePage)
@@ -22,5 +30,59 @@ func TestWholePages(t *testing.T) {
 			t.Errorf("%#x + %#x: skip %#x, length %#x, want %#x and %#x",
 				test.start, test.size, skip, length, test.skip, test.length)
 		}
+	}
+}
+
+// advisedBytes is the size of the mappings of this process that carry the advice.
+func advisedBytes(t *testing.T) (sum int) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	size := 0
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		switch {
+		case fields[0] == "Size:":
+			size, _ = strconv.Atoi(fields[1])
+		case fields[0] == "VmFlags:" && slices.Contains(fields, "hg"):
+			sum += size << 10
+		}
+	}
+	return sum
+}
+
+// TestAdviceIsWithdrawn waits until the collector has freed a large allocation.
+// With advice that stays, a few small objects in its place would take up all of
+// its memory again.
+func TestAdviceIsWithdrawn(t *testing.T) {
+	before := advisedBytes(t)
+	const size = 256 << 20
+	data := Alloc[float32](size / 4)
+	if advisedBytes(t) < before+size/2 {
+		t.Skip("the system takes no advice")
+	}
+	runtime.KeepAlive(data)
+	for advisedBytes(t) > before { // until the test times out
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestAdviceOfASuccessorStays allocates again and again where memory was freed.
+func TestAdviceOfASuccessorStays(t *testing.T) {
+	if Alloc[float32](64 << 20); advisedBytes(t) == 0 {
+		t.Skip("the system takes no advice")
+	}
+	for range 10 {
+		const size = 64 << 20
+		data := Alloc[float32](size / 4)
+		runtime.GC()
+		time.Sleep(time.Millisecond) // in which the advice of what was freed is withdrawn
+		if got := advisedBytes(t); got < size-2*hugePage {
+			t.Fatalf("%d bytes carry the advice, want %d", got, size)
+		}
+		runtime.KeepAlive(data)
 	}
 }

@@ -6,16 +6,16 @@ import "github.com/nextbatch/nextbatch/matrix"
 // handed to a vector loop, which is called through a variable, escapes.
 type buffer[T matrix.Float] struct{ data []T }
 
-var buffers freeLists[buffer[float32], buffer[float64]]
+var buffers = newFreeLists[buffer[float32], buffer[float64]]()
 
 // borrow returns a buffer with n undefined elements; give it back with giveBack.
 func borrow[T matrix.Float](n int) *buffer[T] {
-	b := listOf[buffer[T]](&buffers).get()
+	b := listOf[buffer[T]](buffers).get()
 	b.data = grow(b.data, n)
 	return b
 }
 
-func giveBack[T matrix.Float](b *buffer[T]) { listOf[buffer[T]](&buffers).put(b) }
+func giveBack[T matrix.Float](b *buffer[T]) { listOf[buffer[T]](buffers).put(b) }
 
 // scratchMatrix returns a matrix in the memory of m, or in new memory if that is
 // too small, with undefined elements. Its rows are no multiple of 4 KiB apart,

@@ -20,7 +20,7 @@ func MulVecT[T matrix.Float](team *Team, dst []T, a matrix.Dense[T], x []T) {
 	a.MustBeValid(op)
 	matrix.MustMatch(op+", destination", matrix.Shape{Rows: len(dst), Cols: 1}, matrix.Shape{Rows: a.Cols, Cols: 1})
 	matrix.MustMatch(op+", vector", matrix.Shape{Rows: len(x), Cols: 1}, matrix.Shape{Rows: a.Rows, Cols: 1})
-	list := listOf[columnJob[T]](&columnJobs)
+	list := listOf[columnJob[T]](columnJobs)
 	j := list.get()
 	j.a, j.x = a, x
 	j.sums = scratchMatrix(j.sums, ceilDiv(a.Rows, rowPiece), a.Cols)
@@ -36,7 +36,7 @@ func ColumnMeans[T matrix.Float](team *Team, dst []float64, a matrix.Dense[T]) {
 	const op = "linalg.ColumnMeans"
 	a.MustBeValid(op)
 	matrix.MustMatch(op+", destination", matrix.Shape{Rows: len(dst), Cols: 1}, matrix.Shape{Rows: a.Cols, Cols: 1})
-	list := listOf[meanJob[T]](&meanJobs)
+	list := listOf[meanJob[T]](meanJobs)
 	j := list.get()
 	j.a = a
 	j.sums = scratchMatrix(j.sums, ceilDiv(a.Rows, rowPiece), a.Cols)
@@ -102,6 +102,6 @@ func addWide[T matrix.Float](sum []float64, row []T) {
 }
 
 var (
-	columnJobs freeLists[columnJob[float32], columnJob[float64]]
-	meanJobs   freeLists[meanJob[float32], meanJob[float64]]
+	columnJobs = newFreeLists[columnJob[float32], columnJob[float64]]()
+	meanJobs   = newFreeLists[meanJob[float32], meanJob[float64]]()
 )

@@ -90,7 +90,7 @@ type pairs[T matrix.Float] struct {
 
 // newPairs returns a job for the rows of x and y; give it back with release.
 func newPairs[T matrix.Float](team *Team, what Pairwise, x, y matrix.Dense[T]) *pairs[T] {
-	p := listOf[pairs[T]](&pairJobs).get()
+	p := listOf[pairs[T]](pairJobs).get()
 	p.team, p.set, p.what, p.x, p.y = team, simd.For[T](), what, x, y
 	p.same = unsafe.SliceData(x.Data) == unsafe.SliceData(y.Data) && x.Shape() == y.Shape() && x.Stride == y.Stride
 	if what == InnerProducts {
@@ -108,7 +108,7 @@ func newPairs[T matrix.Float](team *Team, what Pairwise, x, y matrix.Dense[T]) *
 func (p *pairs[T]) release() {
 	p.team = nil
 	p.x, p.y, p.dst = matrix.Dense[T]{}, matrix.Dense[T]{}, matrix.Dense[T]{}
-	listOf[pairs[T]](&pairJobs).put(p)
+	listOf[pairs[T]](pairJobs).put(p)
 }
 
 // fill computes the block dst that begins at the given row and column.
@@ -139,4 +139,4 @@ func (p *pairs[T]) Finish(r0, r1, c0, c1, slot int) {
 	}
 }
 
-var pairJobs freeLists[pairs[float32], pairs[float64]]
+var pairJobs = newFreeLists[pairs[float32], pairs[float64]]()

@@ -14,5 +14,5 @@
 // added up in their order.
 //
 // Memory. Scratch is kept and used again, so that a steady state allocates
-// nothing.
+// nothing. What nobody has used from one garbage collection to the next is dropped.
 package linalg

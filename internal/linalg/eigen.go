@@ -57,7 +57,7 @@ func SymEigen[T matrix.Float](team *Team, values []T, vectors, a matrix.Dense[T]
 	if err != nil {
 		return err
 	}
-	list := listOf[eigenJob[T]](&eigenJobs)
+	list := listOf[eigenJob[T]](eigenJobs)
 	j := list.get()
 	j.team = team
 	defer j.release(list)
@@ -185,4 +185,4 @@ func largestAt[T matrix.Float](v []T) int {
 	return at
 }
 
-var eigenJobs freeLists[eigenJob[float32], eigenJob[float64]]
+var eigenJobs = newFreeLists[eigenJob[float32], eigenJob[float64]]()

@@ -12,7 +12,7 @@ import (
 // row by row; found is false if there is none.
 func FirstNotFinite[T matrix.Float](team *Team, m matrix.Dense[T]) (row, col int, found bool) {
 	m.MustBeValid("linalg.FirstNotFinite")
-	list := listOf[finiteJob[T]](&finiteJobs)
+	list := listOf[finiteJob[T]](finiteJobs)
 	j := list.get()
 	j.m = m
 	j.first.Store(math.MaxInt64)
@@ -63,4 +63,4 @@ func (j *finiteJob[T]) lower(at int64) {
 	}
 }
 
-var finiteJobs freeLists[finiteJob[float32], finiteJob[float64]]
+var finiteJobs = newFreeLists[finiteJob[float32], finiteJob[float64]]()

@@ -90,7 +90,7 @@ func multiply[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix
 	if dst.Rows == 0 || dst.Cols == 0 {
 		return
 	}
-	list := listOf[gemmJob[T]](&gemmJobs)
+	list := listOf[gemmJob[T]](gemmJobs)
 	g := list.get()
 	g.set, g.dst, g.a, g.b, g.opA, g.opB = simd.For[T](), dst, a, b, opA, opB
 	g.alpha, g.beta, g.shape, g.then = alpha, beta, shape, then
@@ -364,6 +364,6 @@ func (g *gemmJob[T]) release() {
 	g.then = nil
 }
 
-var gemmJobs freeLists[gemmJob[float32], gemmJob[float64]]
+var gemmJobs = newFreeLists[gemmJob[float32], gemmJob[float64]]()
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -19,7 +19,7 @@ func GemmSplit[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matri
 		return
 	}
 	mustMultiply(dst, a, opA, b, opB)
-	list := listOf[splitJob[T]](&splitJobs)
+	list := listOf[splitJob[T]](splitJobs)
 	s := list.get()
 	s.set, s.dst, s.a, s.b, s.opA, s.opB, s.alpha, s.beta, s.then = set, dst, a, b, opA, opB, alpha, beta, then
 	s.plan(team.Threads())
@@ -283,4 +283,4 @@ func growWords(buf []uint32, n int) []uint32 {
 	return make([]uint32, n)
 }
 
-var splitJobs freeLists[splitJob[float32], splitJob[float64]]
+var splitJobs = newFreeLists[splitJob[float32], splitJob[float64]]()

@@ -23,7 +23,7 @@ type triangleJob[T matrix.Float] struct {
 const trianglePiece = 64
 
 func overTriangle[T matrix.Float](team *Team, what triangleJob[T]) {
-	list := listOf[triangleJob[T]](&triangleJobs)
+	list := listOf[triangleJob[T]](triangleJobs)
 	j := list.get()
 	*j = what
 	team.Run(ceilDiv(j.dst.Rows, trianglePiece), j)
@@ -44,4 +44,4 @@ func (j *triangleJob[T]) Do(part, _ int) {
 	}
 }
 
-var triangleJobs freeLists[triangleJob[float32], triangleJob[float64]]
+var triangleJobs = newFreeLists[triangleJob[float32], triangleJob[float64]]()

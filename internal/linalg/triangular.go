@@ -114,7 +114,7 @@ func eliminate[T matrix.Float](team *Team, b, x matrix.Dense[T], side Side, l21 
 // panels as wide as the micro-kernel, one vector a column whatever the side, and
 // solved there.
 func substitute[T matrix.Float](team *Team, b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
-	list := listOf[solveJob[T]](&solveJobs)
+	list := listOf[solveJob[T]](solveJobs)
 	j := list.get()
 	j.load(l)
 	j.run(team, b, side, forward(side, op))
@@ -270,4 +270,4 @@ func scaleRow[T matrix.Float](row []T, a T) {
 	}
 }
 
-var solveJobs freeLists[solveJob[float32], solveJob[float64]]
+var solveJobs = newFreeLists[solveJob[float32], solveJob[float64]]()

@@ -49,7 +49,7 @@ func invertSmall[T matrix.Float](team *Team, m matrix.Dense[T]) {
 	if m.Rows == 0 {
 		return
 	}
-	list := listOf[solveJob[T]](&solveJobs)
+	list := listOf[solveJob[T]](solveJobs)
 	j := list.get()
 	j.load(m)
 	for i := range m.Rows {

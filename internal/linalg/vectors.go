@@ -47,7 +47,7 @@ func overRows[T matrix.Float](team *Team, op string, kind rowKind, dst []T, a ma
 	if kind != rowNorms {
 		mustMatch(op, "vector", matrix.Shape{Rows: 1, Cols: len(q)}, matrix.Shape{Rows: 1, Cols: a.Cols})
 	}
-	list := listOf[rowJob[T]](&rowJobs)
+	list := listOf[rowJob[T]](rowJobs)
 	j := list.get()
 	*j = rowJob[T]{kind, dst, a, q}
 	team.Run(ceilDiv(a.Rows, rowPiece), j)
@@ -73,4 +73,4 @@ func (j *rowJob[T]) Do(part, _ int) {
 	}
 }
 
-var rowJobs freeLists[rowJob[float32], rowJob[float64]]
+var rowJobs = newFreeLists[rowJob[float32], rowJob[float64]]()
