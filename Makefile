@@ -39,16 +39,11 @@ lint: ## gofmt, go vet and staticcheck.
 	go tool staticcheck ./...
 	cd $(GENERATOR) && go vet ./... && "$$(go -C '$(CURDIR)' tool -n staticcheck)" ./...
 
-# Minimising an input that merely covers new code takes a minute of some targets'
-# time, so it is limited to one execution.
 FUZZTIME ?= 1m
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each (one minute by default).
-	@set -e; git grep -oE '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | sed -E 's#^(([^:]*)/)?[^/:]*:func (Fuzz.*)#./\2 \3#' | \
-	while read -r package target; do \
-		go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=1x "$$package"; \
-	done
+	.ci/fuzz $(FUZZTIME)
 
 .PHONY: generate
 generate: ## Write the generated files again: the assembly of internal/simd.
