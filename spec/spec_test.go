@@ -375,6 +375,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(id)
 	}
 	f.Add("badge@compat")
+	f.Add("test-own-tp:test-rbf(0.5)>train@sigma2(0.5)") // registered by tests
+	f.Add("test-own-p:linear>test-power(3)")
 	f.Add("lcmd-tp : grad→sketch( 5e2 )")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse(text)
