@@ -69,7 +69,7 @@ func (c *composer) inDouble() ([]kernel.Kernel[float64], error) {
 		if !ok {
 			return nil, fmt.Errorf("%v leaves a kernel without features, which cannot be continued in float64", c.spec.Transforms[narrow-1])
 		}
-		wide[i] = kernel.Widen(m)
+		wide[i] = kernel.ToFloat64(m)
 	}
 	return apply(c, wide, makeDouble, narrow, all)
 }
@@ -164,7 +164,7 @@ func (c *composer) base32(member int) (kernel.Kernel[float32], error) {
 func (c *composer) base64(member int) (kernel.Kernel[float64], error) {
 	s := sourceFor[float64](c, member)
 	if c.baseKernel().Networks == spec.TrainedNetwork {
-		s.Taps = kernel.WidenTaps(c.taps(member))
+		s.Taps = kernel.TapsToFloat64(c.taps(member))
 	}
 	return c.baseKernel().Double(c.ctx, s)
 }
@@ -191,7 +191,7 @@ func sourceFor[T matrix.Float](c *composer, member int) spec.Source[T] {
 		s.Train = trainIn[T](c.problem)
 	}
 	if c.baseKernel().Networks == spec.AnyNetwork {
-		s.Wide = c.wide(s.Inputs)
+		s.Infinite = c.infiniteNetwork(s.Inputs)
 	}
 	return s
 }
@@ -200,12 +200,12 @@ func (c *composer) taps(member int) kernel.Taps[float32] {
 	return countedTaps{network.NewTaps(c.problem.Networks[member], kernel.BlockRows, 0), &c.embedding}
 }
 
-// wide is the network at hand, infinitely wide. Its biases start at zero. The
+// infiniteNetwork is the infinite-width limit of the network at hand. Its biases start at zero. The
 // published code takes the formula of ReLU for every activation.
-func (c *composer) wide(inputs int) kernel.Wide {
+func (c *composer) infiniteNetwork(inputs int) kernel.InfiniteNetwork {
 	net := c.problem.Networks[0]
 	a := net.Architecture()
-	w := kernel.Wide{Inputs: inputs, Layers: net.Layers(), SigmaW: a.SigmaW}
+	w := kernel.InfiniteNetwork{Inputs: inputs, Layers: net.Layers(), SigmaW: a.SigmaW}
 	if a.Activation != network.ReLU && !c.spec.Compat {
 		w.Activation = a.Activation.At
 	}

@@ -11,9 +11,9 @@ type arcCosine struct{}
 
 func (arcCosine) size() int { return 1 }
 
-// prepare returns a/2 by the formula for two rows: rounded as there, so that a
-// row and itself stay equal, with u = 1, in every layer. Just below 1 the
-// arccosine would magnify the last bit of u to the seventh digit.
+// prepare computes a/2 by the formula for two rows. It then rounds as that
+// formula does, so that u of a row and itself is 1 in every layer. Just below 1,
+// the arccosine would magnify the last bit of u to the seventh digit.
 func (c arcCosine) prepare(state []float64, a float64) float64 {
 	state[0] = a
 	value, _ := c.expect(state, state, a)
@@ -28,8 +28,8 @@ func (arcCosine) expect(x, y []float64, b float64) (value, slope float64) {
 	return value, angle / (2 * math.Pi)
 }
 
-// correlation returns b/norm, which rounding must not take beyond ±1. Where one
-// of the two numbers is always zero it is zero.
+// correlation returns b/norm, which rounding must not take beyond ±1. It is zero
+// where one of the two numbers has variance zero.
 func correlation(b, norm float64) float64 {
 	if norm == 0 {
 		return 0

@@ -6,10 +6,10 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Borrow returns the features of a block of at most BlockRows rows, to be read
-// only, until m is used again. They lie in the scratch, or, without a copy, where
-// the embedding of m has them already: in the rows themselves for the linear
-// kernel, in the network for the last-layer kernel.
+// Borrow returns the features of a block of at most BlockRows rows. They are
+// read-only and valid until m is used again. They lie in scratch, or, without a
+// copy, where the embedding of m already holds them: in the rows themselves for
+// the linear kernel, in the network for the last-layer kernel.
 func Borrow[T matrix.Float](ctx context.Context, m FeatureMap[T], rows matrix.Dense[T], scratch *Scratch[T]) (matrix.Dense[T], error) {
 	if c, ok := m.(*composedMap[T]); ok && isFirstPart(c.form) {
 		parts, err := c.embedding.Embed(ctx, rows)
@@ -22,7 +22,7 @@ func Borrow[T matrix.Float](ctx context.Context, m FeatureMap[T], rows matrix.De
 	return dst, m.Features(ctx, dst, rows)
 }
 
-// isFirstPart says whether the features of a form are the first part.
+// isFirstPart reports whether the features of a form are its first part.
 func isFirstPart[T matrix.Float](f Form[T]) bool {
 	switch f := f.(type) {
 	case Dot[T]:

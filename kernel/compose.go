@@ -6,8 +6,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Compose returns the kernel of an embedding and a form, a FeatureMap if the
-// form has finitely many features.
+// Compose returns the kernel of an embedding and a form. It is a FeatureMap if
+// the form has finitely many features.
 func Compose[T matrix.Float](e Embedding[T], f Form[T]) Kernel[T] {
 	c := &composed[T]{embedding: e, form: f}
 	if dim := f.Dim(e.Widths()); dim != Infinite {
@@ -16,9 +16,9 @@ func Compose[T matrix.Float](e Embedding[T], f Form[T]) Kernel[T] {
 	return c
 }
 
-// Decompose returns the two steps of a kernel. Those of a kernel that was not
-// made by Compose are its features and their inner product; without features,
-// the rows as they are and the kernel itself.
+// Decompose returns the two steps of a kernel. If Compose did not make the
+// kernel, they are its features and their inner product or, without features,
+// the rows themselves and the whole kernel.
 func Decompose[T matrix.Float](k Kernel[T]) (Embedding[T], Form[T]) {
 	switch k := k.(type) {
 	case interface {
@@ -68,7 +68,7 @@ func (c *composed[T]) Cross(ctx context.Context, dst, a, b matrix.Dense[T]) erro
 	return nil
 }
 
-// crossBlock is Cross for a block of a that is embedded already.
+// crossBlock is Cross for a block of a that has already been embedded.
 func (c *composed[T]) crossBlock(ctx context.Context, dst matrix.Dense[T], a []matrix.Dense[T], b matrix.Dense[T]) error {
 	return OverBlocks(b.Rows, func(from, to int) error {
 		parts, err := c.embedding.Embed(ctx, b.Slice(from, to))
@@ -79,7 +79,7 @@ func (c *composed[T]) crossBlock(ctx context.Context, dst matrix.Dense[T], a []m
 	})
 }
 
-// keep copies parts to where the next Embed does not write over them.
+// keep copies parts to where the next Embed does not overwrite them.
 func (c *composed[T]) keep(parts []matrix.Dense[T]) []matrix.Dense[T] {
 	if c.left == nil {
 		c.left = make([]Scratch[T], len(parts))
@@ -107,8 +107,8 @@ func (c *composedMap[T]) Features(ctx context.Context, dst, rows matrix.Dense[T]
 	})
 }
 
-// writeFeatures writes the features of a block of rows. Features that an
-// explicit map computes need no detour over its scratch.
+// writeFeatures writes the features of a block of rows. An explicit map writes
+// them straight to dst, without a detour through its scratch memory.
 func writeFeatures[T matrix.Float](ctx context.Context, dst matrix.Dense[T], e Embedding[T], f Form[T], rows matrix.Dense[T]) error {
 	if m, explicit := e.(*mapped[T]); explicit {
 		switch f := f.(type) {

@@ -42,10 +42,10 @@ func conform[T matrix.Float](t *testing.T, tol float64) {
 	const width = 5
 	rows := someRows[T](31, width)
 	net := someNetwork[T](kerneltest.SiLU, width, 12, 9, 1)
-	deep := kernel.Wide{Inputs: width, Layers: 4, SigmaW: 1.1, SigmaB: 0.3}
+	deep := kernel.InfiniteNetwork{Inputs: width, Layers: 4, SigmaW: 1.1, SigmaB: 0.3}
 	smooth := deep
 	smooth.Activation = tanh
-	shallow := kernel.Wide{Inputs: width, Layers: 1, SigmaW: 1}
+	shallow := kernel.InfiniteNetwork{Inputs: width, Layers: 1, SigmaW: 1}
 	squares := must(kernel.NewFunc(width, 2*width, func(dst, rows matrix.Dense[T]) error {
 		for i := range rows.Rows {
 			for j, v := range rows.Row(i) {
@@ -67,12 +67,12 @@ func conform[T matrix.Float](t *testing.T, tol float64) {
 		"nngp, tanh":      must(kernel.NewNNGP[T](smooth)),
 		"ntk, tanh":       must(kernel.NewNTK[T](smooth)),
 		"ntk, one layer":  must(kernel.NewNTK[T](shallow)),
-		"user's":          squares,
+		"user-defined":    squares,
 	} {
 		t.Run(name, func(t *testing.T) {
 			bound := tol
 			if strings.HasPrefix(name, "ntk") {
-				bound = math.Sqrt(tol) // the arccosine near 1
+				bound = math.Sqrt(tol) // the arccosine magnifies rounding errors near 1
 			}
 			kerneltest.Conform(t, k, rows, bound)
 		})
@@ -82,9 +82,9 @@ func conform[T matrix.Float](t *testing.T, tol float64) {
 func TestConform64(t *testing.T) { conform[float64](t, 1e-14) }
 func TestConform32(t *testing.T) { conform[float32](t, 3e-6) }
 
-func TestConformWidened(t *testing.T) {
+func TestConformToFloat64(t *testing.T) {
 	rows := matrix.Converted[float64](someRows[float32](20, 5))
 	net := someNetwork[float32](kerneltest.ReLU, 5, 8, 7, 1)
-	kerneltest.Conform[float64](t, kernel.Widen(lastLayers[float32](t, net, 1)), rows, 1e-12)
-	kerneltest.Conform[float64](t, kernel.NewGrad(kernel.WidenTaps(net)), rows, 1e-12)
+	kerneltest.Conform[float64](t, kernel.ToFloat64(lastLayers[float32](t, net, 1)), rows, 1e-12)
+	kerneltest.Conform[float64](t, kernel.NewGrad(kernel.TapsToFloat64(net)), rows, 1e-12)
 }

@@ -28,7 +28,7 @@ func TestGoldenEffectiveDimension(t *testing.T) {
 }
 
 // The eigenvalues of the covariance of the features are those of the kernel
-// matrix; rows that are there n times have n times the eigenvalues.
+// matrix, and repeating all rows n times multiplies them by n.
 func TestSpectrumInBothSpaces(t *testing.T) {
 	const times = 30
 	rows := someRows[float64](40, 7)
@@ -57,7 +57,7 @@ func TestSpectrumInBothSpaces(t *testing.T) {
 	}
 }
 
-// opaque hides the features of a kernel, and everything else.
+// opaque hides the features of a kernel, and everything else that it is made of.
 type opaque struct{ of kernel.Kernel[float64] }
 
 func (o opaque) Inputs() int { return o.of.Inputs() }
@@ -84,7 +84,7 @@ func TestCompareDistances(t *testing.T) {
 	rows := someRows[float64](12, 4) // the last repeats the first
 	k := kernel.NewLinear[float64](4)
 	if e := must(kernel.CompareDistances[float64](t.Context(), k, k, rows)); e != (kernel.DistanceError{Pairs: 65}) {
-		t.Errorf("a kernel and itself: %+v", e)
+		t.Errorf("a kernel compared with itself: %+v", e)
 	}
 	doubled := must(kernel.NewFunc(4, 4, func(dst, rows matrix.Dense[float64]) error {
 		matrix.Copy(dst, rows)
@@ -104,7 +104,7 @@ func TestCompareDistances(t *testing.T) {
 		t.Errorf("equal rows: error %v", err)
 	}
 	if _, err := kernel.CompareDistances[float64](t.Context(), k, k, someRows[float64](3, 5)); err == nil {
-		t.Error("rows of another width pass")
+		t.Error("rows of the wrong width are accepted")
 	}
 }
 

@@ -8,21 +8,21 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// DistanceError says how far the distances of one kernel,
+// DistanceError measures how far the distances of one kernel,
 //
 //	d(x, x') = √(k(x, x) + k(x', x') − 2·k(x, x')),
 //
 // are from those of another (paper, equations "kernel_distance" and
 // "eps_isometry"), over pairs of rows.
 type DistanceError struct {
-	Pairs          int     // pairs of rows that are not alike
-	Mean, RMS, Max float64 // of |d̂/d − 1|: the mean, the root of the mean square, the largest
+	Pairs          int     // pairs of rows at a positive distance
+	Mean, RMS, Max float64 // mean, root mean square and maximum of |d̂/d − 1|
 }
 
-// CompareDistances measures the distances of all pairs of the rows, which are a
-// sample, under an approximate kernel such as a sketch. Pairs that the exact
-// kernel cannot tell apart from equal rows are left out; if no others are there
-// it is an error.
+// CompareDistances measures how well an approximate kernel, such as a sketch,
+// preserves the distances between all pairs of the given rows, a sample. It
+// leaves out pairs that the exact kernel cannot distinguish from equal rows; if
+// there are no others, it returns an error.
 func CompareDistances[T matrix.Float](ctx context.Context, approximate, exact Kernel[T], rows matrix.Dense[T]) (DistanceError, error) {
 	near, err := squaredDistances(ctx, approximate, rows)
 	if err != nil {
@@ -46,15 +46,15 @@ func CompareDistances[T matrix.Float](ctx context.Context, approximate, exact Ke
 		}
 	}
 	if e.Pairs == 0 {
-		return DistanceError{}, fmt.Errorf("no two of the %d rows have a distance", rows.Rows)
+		return DistanceError{}, fmt.Errorf("no two of the %d rows differ under the exact kernel", rows.Rows)
 	}
 	e.Mean /= float64(e.Pairs)
 	e.RMS = math.Sqrt(e.RMS / float64(e.Pairs))
 	return e, nil
 }
 
-// squaredDistances returns d² of all pairs, and 0 where rounding leaves nothing
-// of it.
+// squaredDistances returns d² of all pairs, and 0 where it is no larger than
+// rounding errors.
 func squaredDistances[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T]) (matrix.Dense[float64], error) {
 	diag := make([]T, rows.Rows)
 	if err := k.Diag(ctx, diag, rows); err != nil {
@@ -78,7 +78,7 @@ func squaredDistances[T matrix.Float](ctx context.Context, k Kernel[T], rows mat
 	return squared, nil
 }
 
-// epsilon is the distance from 1 to the next number.
+// epsilon is the distance from 1 to the next larger number.
 func epsilon[T matrix.Float]() float64 {
 	one := T(1)
 	if one+T(1e-10) == one {

@@ -7,26 +7,27 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Embedding is the part of a kernel that depends on one row alone. It takes a
-// row to a list of parts: a vector for each factor of the kernel.
+// Embedding is the part of a kernel that depends on one row alone. It maps a row
+// to a list of parts: one vector for each factor of the kernel.
 type Embedding[T matrix.Float] interface {
 	// Inputs is the width of a row.
 	Inputs() int
 	// Widths are the lengths of the parts. The list belongs to the embedding:
-	// the caller only reads it, and a longer one is a copy.
+	// the caller must not write to it, and appending to it makes a copy.
 	Widths() []int
-	// Embed returns the parts of a block of rows, each a matrix with a row for
-	// each of them. They and their list belong to the embedding, which may write
-	// over them at the next call; the caller only reads. A block has at most BlockRows rows.
-	// Row numbers in errors count from the first of the block.
+	// Embed returns the parts of a block of at most BlockRows rows, each part a
+	// matrix with one row per row of the block. The parts and their list belong
+	// to the embedding, which may overwrite them in the next call; the caller
+	// must not write to them. Row numbers in errors count from the start of the
+	// block.
 	Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.Dense[T], error)
 }
 
-// identity is the embedding of kernels that are computed from the rows
+// identity is the embedding of a kernel that is computed from the rows
 // themselves.
 type identity[T matrix.Float] struct {
 	width   int
-	checked bool // somebody has looked at the numbers before
+	checked bool // the caller has made sure that all numbers are finite
 }
 
 func (e identity[T]) Inputs() int   { return e.width }
@@ -39,7 +40,7 @@ func (e identity[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.
 	return []matrix.Dense[T]{rows}, CheckRows(ctx, rows, e.width)
 }
 
-// columns is the embedding of rows that hold their parts side by side.
+// columns is the embedding of rows that already hold their parts side by side.
 type columns[T matrix.Float] struct{ widths []int }
 
 func (e columns[T]) Inputs() int   { return total(e.widths) }
@@ -52,7 +53,7 @@ func (e columns[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.D
 	return cutColumns(rows, e.widths), nil
 }
 
-// cutColumns returns blocks of columns of the given widths as views.
+// cutColumns returns views of consecutive column blocks of the given widths.
 func cutColumns[T matrix.Float](m matrix.Dense[T], widths []int) []matrix.Dense[T] {
 	parts, from := make([]matrix.Dense[T], len(widths)), 0
 	for i, width := range widths {
@@ -62,14 +63,14 @@ func cutColumns[T matrix.Float](m matrix.Dense[T], widths []int) []matrix.Dense[
 	return parts
 }
 
-// joined lists the parts of several embeddings one after the other.
+// joined concatenates the parts of several embeddings.
 type joined[T matrix.Float] struct {
 	of     []Embedding[T]
 	widths []int
 }
 
-// Join returns the embedding that has the parts of all given ones, which take
-// rows of the same width; a *WidthError if they do not.
+// Join returns the embedding that has the parts of all the given ones. If these
+// do not take rows of the same width, it returns a *WidthError.
 func Join[T matrix.Float](of ...Embedding[T]) (Embedding[T], error) {
 	j := joined[T]{of: of}
 	for _, e := range of {

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// WidthError says that rows do not have the width that a kernel takes.
+// WidthError reports rows that do not have the width that a kernel takes.
 type WidthError struct{ Got, Want int }
 
 func (e *WidthError) Error() string {
-	return fmt.Sprintf("the rows have %d columns, the kernel takes %d", e.Got, e.Want)
+	return fmt.Sprintf("the rows have %d columns, but the kernel takes %d", e.Got, e.Want)
 }
 
-// RowError names a number that is not finite. Row and Column count from 0.
+// RowError reports a number that is not finite. Row and Column count from 0.
 type RowError struct {
-	What        string // whose number it is: "input", "feature"
+	What        string // what the number is: "input", "feature"
 	Row, Column int
 	Value       float64
 }
@@ -23,7 +23,8 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("row %d, %s %d is %v", e.Row, e.What, e.Column, e.Value)
 }
 
-// shifted adds the first row of a block to the row that an error names.
+// shifted adds the index of the first row of a block to the row that an error
+// names.
 func shifted(err error, first int) error {
 	var row *RowError
 	if errors.As(err, &row) {

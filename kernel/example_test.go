@@ -21,7 +21,7 @@ func ExampleNewLinear() {
 	// Output: [3 7]
 }
 
-// Features of your own.
+// Use features of your own.
 func ExampleNewFunc() {
 	angles, err := kernel.NewFunc(1, 2, func(dst, rows matrix.Dense[float64]) error {
 		for i := range rows.Rows {
@@ -40,7 +40,7 @@ func ExampleNewFunc() {
 	// Output: [0 1 1 0] <nil>
 }
 
-// Numbers that are not finite are found where they are.
+// The error for a number that is not finite names its row and column.
 func ExampleRowError() {
 	k := kernel.NewLinear[float64](2)
 	rows := matrix.FromRows([][]float64{{1, 2}, {3, math.NaN()}})
@@ -48,9 +48,10 @@ func ExampleRowError() {
 	// Output: row 1, input 1 is NaN
 }
 
-// Many calls on the same rows: do what depends on one row alone only once.
+// Before many calls on the same rows, do the work that depends on one row alone
+// only once.
 func ExamplePrepare() {
-	k, err := kernel.NewNNGP[float64](kernel.Wide{Inputs: 2, Layers: 3, SigmaW: 1})
+	k, err := kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: 2, Layers: 3, SigmaW: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

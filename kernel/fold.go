@@ -32,7 +32,8 @@ func combine[T matrix.Float](set *simd.Set[T], op operation, dst, x []T, factor 
 	}
 }
 
-// combineJob combines matrices element by element. Its parts are pieces of rows.
+// combineJob combines matrices element by element. Each of its parts is a piece
+// of pieceRows rows.
 type combineJob[T matrix.Float] struct {
 	op     operation
 	dst, x matrix.Dense[T]
@@ -62,8 +63,8 @@ func scale[T matrix.Float](ctx context.Context, dst matrix.Dense[T], factor T) {
 	(&combineJob[T]{op: times, dst: dst, factor: factor}).run(ctx)
 }
 
-// foldCross writes f_1 ∘ … ∘ f_n to dst. Each form takes its own parts, one
-// after the other.
+// foldCross writes f_1 ∘ … ∘ f_n to dst. Each form takes its own parts, in
+// order.
 func foldCross[T matrix.Float](ctx context.Context, op operation, forms []Form[T], dst matrix.Dense[T], a, b []matrix.Dense[T], scratch *Scratch[T]) error {
 	for i, f := range forms {
 		n := f.Parts()
@@ -123,7 +124,7 @@ func partWidths[T matrix.Float](parts []matrix.Dense[T]) []int {
 	return widths
 }
 
-// convertJob converts matrices. Its parts are pieces of rows.
+// convertJob converts matrices. Each of its parts is a piece of pieceRows rows.
 type convertJob[To, From matrix.Float] struct {
 	dst matrix.Dense[To]
 	src matrix.Dense[From]
@@ -135,7 +136,7 @@ func (j *convertJob[To, From]) Do(part, _ int) {
 	matrix.Convert(j.dst.Slice(from, to), j.src.Slice(from, to))
 }
 
-// convert is matrix.Convert on all threads.
+// convert is matrix.Convert on all threads of the context.
 func convert[To, From matrix.Float](ctx context.Context, dst matrix.Dense[To], src matrix.Dense[From]) {
 	linalg.TeamOf(ctx).Run((dst.Rows+pieceRows-1)/pieceRows, &convertJob[To, From]{dst, src})
 }

@@ -38,8 +38,8 @@ func (Dot[T]) Features(ctx context.Context, dst matrix.Dense[T], rows []matrix.D
 	return nil
 }
 
-// One is a Dot whose part has a single column of ones: the kernel is 1. In a
-// product it stands for a factor that a sketch may leave out.
+// One is a Dot whose part is a single column of ones: the kernel is 1. In a
+// product it marks a factor that a sketch may leave out.
 type One[T matrix.Float] struct{ Dot[T] }
 
 func isOne[T matrix.Float](f Form[T]) bool {

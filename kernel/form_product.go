@@ -21,7 +21,7 @@ func NewProduct[T matrix.Float](factors ...Form[T]) *Product[T] {
 	return &Product[T]{Factors: factors}
 }
 
-// Parts counts those of all factors.
+// Parts counts the parts of all factors.
 func (p *Product[T]) Parts() int { return countParts(p.Factors) }
 
 // Diag multiplies the diagonals.
@@ -34,7 +34,7 @@ func (p *Product[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matr
 	return foldCross(ctx, multiply, p.Factors, dst, a, b, &p.scratch)
 }
 
-// Dim multiplies those of the factors.
+// Dim multiplies the dimensions of the factors.
 func (p *Product[T]) Dim(widths []int) int {
 	product := 1
 	for _, f := range p.Factors {
@@ -66,7 +66,7 @@ func (p *Product[T]) Features(ctx context.Context, dst matrix.Dense[T], rows []m
 	return nil
 }
 
-// restIsOne says that only the first factor matters.
+// restIsOne reports whether only the first factor matters.
 func (p *Product[T]) restIsOne() bool {
 	for _, f := range p.Factors[1:] {
 		if !isOne(f) {
@@ -82,9 +82,9 @@ type tensorJob[T matrix.Float] struct {
 	factors []matrix.Dense[T]
 }
 
-// Do builds a product from its last factor to the first, at the end of the
-// destination. A step writes the old product, scaled, before itself, once for
-// each element of the factor, and scales it in place last.
+// Do builds a product from its last factor to its first, at the end of the
+// destination. For each element of the next factor, a step writes a scaled copy
+// of the product so far in front of it, and finally scales it in place.
 func (j *tensorJob[T]) Do(row, _ int) {
 	set := simd.For[T]()
 	dst, last := j.dst.Row(row), len(j.factors)-1

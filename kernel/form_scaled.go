@@ -13,7 +13,7 @@ type Scaled[T matrix.Float] struct {
 	Factor float64 // c
 }
 
-// Parts are those of the kernel.
+// Parts counts the parts of the unscaled kernel.
 func (s Scaled[T]) Parts() int { return s.Of.Parts() }
 
 // Diag scales the diagonal.
@@ -36,7 +36,7 @@ func (s Scaled[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix
 	return nil
 }
 
-// Dim is that of the kernel.
+// Dim is the dimension of the unscaled kernel.
 func (s Scaled[T]) Dim(widths []int) int { return s.Of.Dim(widths) }
 
 // Features scales the features.

@@ -7,7 +7,7 @@ import (
 )
 
 // Sum is k_1 + … + k_n (paper, equation "sum_sketch"). Its features are those of
-// the terms, side by side.
+// the terms side by side.
 type Sum[T matrix.Float] struct {
 	Terms   []Form[T]
 	scratch Scratch[T]
@@ -16,7 +16,7 @@ type Sum[T matrix.Float] struct {
 // NewSum returns the sum of the terms.
 func NewSum[T matrix.Float](terms ...Form[T]) *Sum[T] { return &Sum[T]{Terms: terms} }
 
-// Parts counts those of all terms.
+// Parts counts the parts of all terms.
 func (s *Sum[T]) Parts() int { return countParts(s.Terms) }
 
 // Diag adds up the diagonals.
@@ -29,7 +29,7 @@ func (s *Sum[T]) Cross(ctx context.Context, dst matrix.Dense[T], a, b []matrix.D
 	return foldCross(ctx, add, s.Terms, dst, a, b, &s.scratch)
 }
 
-// Dim adds up those of the terms.
+// Dim adds up the dimensions of the terms.
 func (s *Sum[T]) Dim(widths []int) int {
 	sum := 0
 	for _, f := range s.Terms {
@@ -43,7 +43,7 @@ func (s *Sum[T]) Dim(widths []int) int {
 	return sum
 }
 
-// Features writes those of the terms side by side.
+// Features writes the features of the terms side by side.
 func (s *Sum[T]) Features(ctx context.Context, dst matrix.Dense[T], rows []matrix.Dense[T]) error {
 	from := 0
 	for _, f := range s.Terms {

@@ -105,10 +105,10 @@ func lastLayers[T matrix.Float](t testing.TB, taps kernel.Taps[T], n int) kernel
 	return k
 }
 
-func TestGoldenWideAndLaplace(t *testing.T) {
+func TestGoldenInfiniteNetworksAndLaplace(t *testing.T) {
 	train, pool := trainAndPool(t)
-	plain := kernel.Wide{Inputs: 6, Layers: 3, SigmaW: 0.2}
-	biased := kernel.Wide{Inputs: 6, Layers: 3, SigmaW: 1.3, SigmaB: 0.4}
+	plain := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 0.2}
+	biased := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 1.3, SigmaB: 0.4}
 	for name, k := range map[string]kernel.Kernel[float64]{
 		"nngp":         must(kernel.NewNNGP[float64](plain)),
 		"ntk":          must(kernel.NewNTK[float64](plain)),
@@ -135,18 +135,18 @@ func TestGoldenWideAndLaplace(t *testing.T) {
 }
 
 // lastBit bounds the error of a cross matrix where a row meets itself. There the
-// correlation is 1; where rounding makes it the number before 1, the arccosine
-// of the tangent kernel, and the root of the published Laplace kernel, magnify
+// correlation is 1; if rounding makes it the number just below 1, the arccosine
+// of the tangent kernel and the root in the published Laplace kernel magnify
 // that to the seventh digit.
 const lastBit = 1e-7
 
-// The diagonal has no such error.
+// Diag has no such error.
 func TestTangentKernelOfOneRow(t *testing.T) {
 	_, pool := trainAndPool(t)
-	k := must(kernel.NewNTK[float64](kernel.Wide{Inputs: 6, Layers: 3, SigmaW: 0.2}))
+	k := must(kernel.NewNTK[float64](kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 0.2}))
 	want := diag(t, kernel.NewLinear[float64](6), pool)
 	for i, norm := range want {
-		// Half of the power passes ReLU: k_3 = σ_w⁶·|x|²/(4d), and Θ_3 three times that.
+		// ReLU halves the second moment: k_3 = σ_w⁶·|x|²/(4d), and Θ_3 is three times that.
 		want[i] = 0.75 * math.Pow(0.2, 6) / 6 * norm
 	}
 	golden.MustMatchVector(t, "NTK, diagonal", diag(t, k, pool), want, 1e-14)

@@ -5,8 +5,8 @@ package kernel
 //
 //	k_grad(x, x') = Σ_l ⟨x̃_l, x̃'_l⟩ · ⟨g_l, g'_l⟩,   φ_grad(x) = (x̃_1 ⊗ g_1, …, x̃_L ⊗ g_L)
 //
-// x̃_l is the input of layer l, g_l the gradient of the output by what the layer
-// computes. The factor of the last layer's g is 1.
+// x̃_l is the input of layer l, and g_l the gradient of the network's output with
+// respect to the layer's output. For the last layer, g is 1.
 
 import (
 	"context"
@@ -15,7 +15,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// NewGrad returns the kernel of the gradients by all parameters of a network.
+// NewGrad returns the kernel of the gradients with respect to all parameters of
+// a network.
 func NewGrad[T matrix.Float](taps Taps[T]) FeatureMap[T] {
 	k, err := NewLastLayers(taps, len(taps.Sizes())-1)
 	if err != nil {
@@ -24,13 +25,13 @@ func NewGrad[T matrix.Float](taps Taps[T]) FeatureMap[T] {
 	return k
 }
 
-// NewLastLayers returns the kernel of the gradients by the parameters of the
-// last n layers. With n = 1 that is the paper's last-layer kernel, whose
-// features are the inputs of the last layer.
+// NewLastLayers returns the kernel of the gradients with respect to the
+// parameters of the last n layers. With n = 1 this is the paper's last-layer
+// kernel, whose features are the inputs of the last layer.
 func NewLastLayers[T matrix.Float](taps Taps[T], n int) (FeatureMap[T], error) {
 	layers := len(taps.Sizes()) - 1
 	if n < 1 || n > layers {
-		return nil, fmt.Errorf("the last %d layers of a network that has %d", n, layers)
+		return nil, fmt.Errorf("cannot use the last %d layers of a network that has %d: use 1 to %d", n, layers, layers)
 	}
 	e := &tapped[T]{taps: taps, first: layers - n}
 	terms := make([]Form[T], n)
@@ -44,7 +45,7 @@ func NewLastLayers[T matrix.Float](taps Taps[T], n int) (FeatureMap[T], error) {
 	return Compose[T](e, NewSum(terms...)).(FeatureMap[T]), nil
 }
 
-// tapped is the embedding with a network: two parts for each layer.
+// tapped is the embedding by a network: two parts for each layer.
 type tapped[T matrix.Float] struct {
 	taps  Taps[T]
 	first int
@@ -75,7 +76,7 @@ func (e *tapped[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.D
 	return append(parts, in[len(grad)], e.onesOf(rows.Rows)), nil
 }
 
-// onesOf returns a column of ones.
+// onesOf returns a column of ones, one per row.
 func (e *tapped[T]) onesOf(rows int) matrix.Dense[T] {
 	if e.ones.Rows < rows {
 		e.ones = matrix.New[T](rows, 1)

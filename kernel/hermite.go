@@ -12,8 +12,8 @@ import "math"
 
 // hermiteRule returns the rule with n nodes, from the lowest to the highest.
 func hermiteRule(n int) (nodes, weights []float64) {
-	// The roots lie within ±2√n, at least π/√(4n+2) apart: a walk in smaller
-	// steps sees every change of sign.
+	// The roots lie within ±2√n and at least π/√(4n+2) apart, so a search in
+	// smaller steps finds every change of sign.
 	edge := 2*math.Sqrt(float64(n)) + 1
 	step := math.Pi / math.Sqrt(float64(4*n+2)) / 3
 	for z := -edge; z < edge; z += step {

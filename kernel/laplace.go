@@ -1,8 +1,8 @@
 package kernel
 
 // Laplace kernel: k(x, x') = exp(−γ·‖x − x'‖). It has infinitely many features.
-// The distance is computed from differences, so that it is exactly 0, and the
-// kernel 1, for equal rows.
+// The distance is computed from differences, so that for equal rows it is
+// exactly 0 and the kernel exactly 1.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // NewLaplace returns the Laplace kernel with rate γ on rows of the given width.
 func NewLaplace[T matrix.Float](inputs int, rate float64) (Kernel[T], error) {
 	if !(rate > 0) || math.IsInf(rate, 1) {
-		return nil, fmt.Errorf("the rate of the Laplace kernel is %v, which is not positive", rate)
+		return nil, fmt.Errorf("the rate of the Laplace kernel is %v, but must be positive and finite", rate)
 	}
 	return Compose[T](identity[T]{width: inputs}, laplace[T]{rate: T(rate)}), nil
 }

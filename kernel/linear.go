@@ -6,13 +6,13 @@ package kernel
 import "github.com/nextbatch/nextbatch/matrix"
 
 // NewLinear returns the linear kernel on rows of the given width. It is also the
-// kernel of features that lie in a matrix already: of the rows of that matrix.
+// kernel of precomputed features: of the rows of the matrix that holds them.
 func NewLinear[T matrix.Float](inputs int) FeatureMap[T] {
 	return Compose[T](identity[T]{width: inputs}, Dot[T]{}).(FeatureMap[T])
 }
 
-// IsLinear says whether k is the inner product of the rows themselves, so that
-// these are its features.
+// IsLinear reports whether k is the inner product of the rows themselves, which
+// are then its features.
 func IsLinear[T matrix.Float](k Kernel[T]) bool {
 	e, f := Decompose(k)
 	_, asIs := e.(identity[T])
@@ -20,8 +20,8 @@ func IsLinear[T matrix.Float](k Kernel[T]) bool {
 	return asIs && dot
 }
 
-// Unchecked returns m without the search for numbers that are not finite, if it is
-// linear: for callers that find them in what they compute.
+// Unchecked returns m without its check for numbers that are not finite, if m is
+// linear. It is for callers that find such numbers in their own results.
 func Unchecked[T matrix.Float](m FeatureMap[T]) FeatureMap[T] {
 	if !IsLinear[T](m) {
 		return m

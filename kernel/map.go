@@ -6,13 +6,13 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Map computes features. NewFeatureMap makes a FeatureMap of it.
+// Map computes features. NewFeatureMap turns it into a FeatureMap.
 type Map[T matrix.Float] interface {
 	// Inputs is the width of a row, Dim the number of features.
 	Inputs() int
 	Dim() int
 	// Features writes the features of a block of rows, at most BlockRows, to
-	// dst. Row numbers in errors count from the first of the block.
+	// dst. Row numbers in errors count from the start of the block.
 	Features(ctx context.Context, dst, rows matrix.Dense[T]) error
 }
 
@@ -21,7 +21,7 @@ func NewFeatureMap[T matrix.Float](m Map[T]) FeatureMap[T] {
 	return Compose[T](&mapped[T]{Map: m}, Dot[T]{}).(FeatureMap[T])
 }
 
-// mapped is the embedding of an explicit feature map: the features are its only
+// mapped is the embedding of an explicit feature map. The features are its only
 // part.
 type mapped[T matrix.Float] struct {
 	Map[T]

@@ -18,16 +18,16 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Plane is where rows lie: a row of At has two coordinates. Share is the part of
-// the sample's variance that each of them has.
+// Plane places rows in two dimensions: row i of At holds the two coordinates of
+// row i. Share is the fraction of the sample's variance along each coordinate.
 type Plane struct {
 	At    matrix.Dense[float64]
 	Share [2]float64
 }
 
-// PrincipalPlane computes the plane of the sample and where the rows lie in it.
-// A direction in which nothing varies has zeros. The work is cubic in the size
-// of the sample. The context is looked at once a block of rows.
+// PrincipalPlane computes the principal plane of the sample and the coordinates
+// of the rows in it. A direction without variance has zeros. The work is cubic
+// in the size of the sample. The context is checked once per block of rows.
 func PrincipalPlane[T matrix.Float](ctx context.Context, k Kernel[T], sample, rows matrix.Dense[T]) (Plane, error) {
 	p := Plane{At: matrix.New[float64](rows.Rows, 2)}
 	if sample.Rows == 0 {
@@ -58,7 +58,7 @@ func PrincipalPlane[T matrix.Float](ctx context.Context, k Kernel[T], sample, ro
 	})
 }
 
-// axes are the two directions in terms of the sample.
+// axes are the two directions, expressed in the sample.
 type axes struct {
 	means   []float64 // m(s_i)
 	mean    float64   // m
@@ -98,7 +98,7 @@ func newAxes[T matrix.Float](ctx context.Context, k Kernel[T], sample matrix.Den
 }
 
 // place computes the coordinates of a row from its kernel values with the
-// sample, which it centres.
+// sample, and centres those values in place.
 func (a *axes) place(at, values []float64) {
 	own := 0.0
 	for _, v := range values {

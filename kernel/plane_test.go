@@ -31,7 +31,7 @@ func TestPrincipalPlaneOfPointsInAPlane(t *testing.T) {
 	}
 	for i := 1; i < x.Rows; i++ {
 		if want, got := distance(x.Row(i), x.Row(0)), distance(p.At.Row(i), p.At.Row(0)); math.Abs(got-want) > 1e-8 {
-			t.Fatalf("row %d is %v from row 0 in the plane, %v in truth", i, got, want)
+			t.Fatalf("row %d is at distance %v from row 0 in the plane, want %v", i, got, want)
 		}
 	}
 }
@@ -43,8 +43,8 @@ func distance(a, b []float64) (d float64) {
 	return d
 }
 
-// TestPrincipalPlaneWithoutFeatures: a kernel of infinitely many features has a
-// plane, too, and rows that are all alike lie at one place.
+// TestPrincipalPlaneWithoutFeatures: a kernel with infinitely many features has a
+// plane, too, and a sample of equal rows places every row at the origin.
 func TestPrincipalPlaneWithoutFeatures(t *testing.T) {
 	k, err := kernel.NewLaplace[float32](1, 1)
 	if err != nil {

@@ -6,15 +6,14 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Prepare does once what a kernel does to each row alone, so that many calls on
-// the same rows do not do it again. It returns a kernel on rows of another kind,
-// and for each given set of rows the same rows in that kind: their features,
-// after which IsLinear holds, or, where these are too many, the factors that
-// they are made of.
+// Prepare embeds rows once, so that many kernel calls on the same rows need not
+// embed them again. It returns a kernel on embedded rows and, for each given
+// set, the embedded rows: their features, in which case IsLinear holds, or, if
+// there are too many of these, the factors that they are made of.
 //
-// Prepare reports numbers that are not finite; the kernel that it returns looks
-// for none. Rows that are prepared already stay where they are. The context is
-// looked at once a block of rows.
+// Prepare reports numbers that are not finite; the kernel that it returns does
+// not look for them. Rows that are already prepared are not copied. The context
+// is checked once per block of rows.
 func Prepare[T matrix.Float](ctx context.Context, k Kernel[T], sets ...matrix.Dense[T]) (Kernel[T], []matrix.Dense[T], error) {
 	e, f := Decompose(k)
 	widths := e.Widths()
@@ -46,9 +45,9 @@ func Prepare[T matrix.Float](ctx context.Context, k Kernel[T], sets ...matrix.De
 	return Compose[T](columns[T]{widths}, f), prepared, nil
 }
 
-// FeatureMatrix returns the features of all rows, computed in one pass in
-// blocks. A feature that is not finite is a *RowError. The context is looked at
-// once a block.
+// FeatureMatrix returns the features of all rows, computed block by block in one
+// pass. A feature that is not finite is a *RowError. The context is checked once
+// per block.
 func FeatureMatrix[T matrix.Float](ctx context.Context, m FeatureMap[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	dst := matrix.New[T](rows.Rows, m.Dim())
 	return dst, OverBlocks(rows.Rows, func(from, to int) error {
@@ -81,7 +80,7 @@ func partMatrix[T matrix.Float](ctx context.Context, e Embedding[T], rows matrix
 	})
 }
 
-// checkSets looks at every set of rows.
+// checkSets applies check to every set of rows.
 func checkSets[T matrix.Float](sets []matrix.Dense[T], check func(rows matrix.Dense[T]) error) error {
 	for _, rows := range sets {
 		if err := check(rows); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Rows are prepared as features where these are no more than the factors.
+// Prepare returns features unless they take more numbers than the factors.
 func TestPreparedAs(t *testing.T) {
 	net := someNetwork[float32](kerneltest.ReLU, 5, 8, 7, 1)
 	rows := someRows[float32](10, 5)
@@ -40,7 +40,7 @@ func TestPreparedAs(t *testing.T) {
 		}
 	}
 	if kernel.IsLinear[float32](lastLayers[float32](t, net, 1)) {
-		t.Error("the last-layer kernel is taken for the linear one")
+		t.Error("IsLinear holds for the last-layer kernel")
 	}
 }
 
@@ -65,7 +65,7 @@ func TestPrepareNamesTheRow(t *testing.T) {
 	}
 }
 
-// Features that an embedding holds already are not copied.
+// Features that an embedding already holds are not copied.
 func TestBorrow(t *testing.T) {
 	net := someNetwork[float64](kerneltest.ReLU, 5, 8, 1)
 	rows := someRows[float64](10, 5)
@@ -104,14 +104,14 @@ func TestCountsOutOfRange(t *testing.T) {
 		}
 	}
 	if _, err := kernel.NewFunc[float64](0, 1, nil); err == nil {
-		t.Error("a map without inputs passes")
+		t.Error("a map without inputs is accepted")
 	}
 	if _, err := kernel.NewFunc[float64](1, 0, nil); err == nil {
-		t.Error("a map without features passes")
+		t.Error("a map without features is accepted")
 	}
 }
 
-// A destination of the wrong shape is a mistake in the program.
+// A destination of the wrong shape is a bug in the calling program, and panics.
 func TestWrongDestination(t *testing.T) {
 	k, rows := kernel.NewLinear[float64](3), someRows[float64](4, 3)
 	for name, f := range map[string]func() error{

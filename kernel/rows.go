@@ -7,14 +7,15 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// BlockRows is the most rows that an Embedding or a Map is called with: enough
-// for matrix products at full speed, few enough that a block of every factor is
-// small beside the features of a pool.
+// BlockRows is the largest number of rows that an Embedding or a Map is called
+// with: enough for matrix products at full speed, few enough that a block of
+// every factor is small compared with the features of a pool.
 const BlockRows = 1024
 
-// OverBlocks calls f for the rows from to to-1 of n, a block of at most BlockRows
-// after the other. A *RowError of f, whose row counts from the first of the
-// block, comes back counting from the first of all rows.
+// OverBlocks calls f for consecutive blocks [from, to) of n rows, each of at most
+// BlockRows rows. If f returns a *RowError, whose row counts from the start of
+// the block, OverBlocks returns it with the row counted from the start of all
+// rows.
 func OverBlocks(n int, f func(from, to int) error) error {
 	for from := 0; from < n; from += BlockRows {
 		if err := f(from, min(from+BlockRows, n)); err != nil {
@@ -24,7 +25,7 @@ func OverBlocks(n int, f func(from, to int) error) error {
 	return nil
 }
 
-// CheckRows returns a *WidthError unless the rows have width columns, or a
+// CheckRows returns a *WidthError if the rows do not have width columns, or a
 // *RowError for the first number that is not finite.
 func CheckRows[T matrix.Float](ctx context.Context, rows matrix.Dense[T], width int) error {
 	if err := checkWidth(rows, width); err != nil {

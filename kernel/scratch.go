@@ -6,11 +6,12 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Scratch is memory that is used again and again. The zero value is ready.
+// Scratch is memory that is reused from call to call. The zero value is ready to
+// use.
 type Scratch[T matrix.Float] struct{ data []T }
 
-// Matrix returns a matrix of the given shape, its contents undefined. The next
-// call takes it back.
+// Matrix returns a matrix of the given shape with undefined contents. It is valid
+// until the next call.
 func (s *Scratch[T]) Matrix(rows, cols int) matrix.Dense[T] {
 	stride := paddedStride[T](cols)
 	if n := rows * stride; n > len(s.data) {
@@ -19,8 +20,9 @@ func (s *Scratch[T]) Matrix(rows, cols int) matrix.Dense[T] {
 	return matrix.Dense[T]{Rows: rows, Cols: cols, Stride: stride, Data: s.data}
 }
 
-// paddedStride makes rows start at whole cache lines, and not at distances of
-// 4 KiB: those would all fall into the same few lines of the first-level cache.
+// paddedStride makes rows start at whole cache lines, but not a multiple of 4 KiB
+// apart: such rows would all compete for the same few lines of the first-level
+// cache.
 func paddedStride[T matrix.Float](cols int) int {
 	var zero T
 	size := int(unsafe.Sizeof(zero))

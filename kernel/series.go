@@ -14,9 +14,9 @@ import (
 //	E[φ(u)φ(v)] = Σ_k u^k·c_k(a)·c_k(c)
 //
 // and likewise for φ' with its own coefficients. Each term is positive
-// semi-definite, so the kernel is, wherever the sum is cut. A quadrature per
-// pair of rows would cost thousands of evaluations of φ; this takes a
-// multiplication for each term.
+// semi-definite, so the kernel is too, wherever the sum is truncated. A
+// quadrature for every pair of rows would cost thousands of evaluations of φ;
+// this costs one multiplication per term.
 type series struct {
 	activation Activation
 	tangent    bool
@@ -27,14 +27,15 @@ const (
 	seriesNodes = 192
 )
 
-// seriesRule is the quadrature: nodes, and for each node the polynomials there
-// times its weight.
+// seriesRule is the quadrature: its nodes and, for each node, the values of the
+// polynomials there times its weight.
 type seriesRule struct {
 	nodes []float64
 	terms [][]float64
 }
 
-// theSeriesRule takes some milliseconds to find, so it waits for a first use.
+// theSeriesRule takes a few milliseconds to compute, so it is computed on first
+// use.
 var theSeriesRule = sync.OnceValue(newSeriesRule)
 
 func newSeriesRule() seriesRule {
@@ -55,8 +56,8 @@ func newSeriesRule() seriesRule {
 
 func newSeries(activation Activation, tangent bool) series { return series{activation, tangent} }
 
-// size is the variance, and the coefficients of φ and, where they are needed, of
-// φ'.
+// size counts the variance, the coefficients of φ and, where they are needed,
+// those of φ'.
 func (s series) size() int {
 	if s.tangent {
 		return 1 + 2*seriesTerms
@@ -94,8 +95,8 @@ func (s series) expect(x, y []float64, b float64) (value, slope float64) {
 	return value, slope
 }
 
-// power returns Σ_k u^k·p_k·q_k. Four sums in powers of u⁴ wait for each other
-// less than one.
+// power returns Σ_k u^k·p_k·q_k. Four independent sums in powers of u⁴ hide the
+// latency that a single one would wait for.
 func power(p, q []float64, u float64) float64 {
 	var s0, s1, s2, s3 float64
 	fourth := u * u * u * u

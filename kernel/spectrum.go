@@ -18,8 +18,9 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// EffectiveDimension returns d_eff of the rows, with features centred if wanted.
-// A kernel that is zero, or, centred, constant on all rows is an error.
+// EffectiveDimension returns d_eff of the rows, with centred features on
+// request. A kernel that is zero on all rows, or, if centred, constant, is an
+// error.
 func EffectiveDimension[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T], centred bool) (float64, error) {
 	spectrum, err := Spectrum(ctx, k, rows, centred)
 	if err != nil {
@@ -35,10 +36,10 @@ func EffectiveDimension[T matrix.Float](ctx context.Context, k Kernel[T], rows m
 	return sum / spectrum[0], nil
 }
 
-// Spectrum returns the eigenvalues of φ(X)ᵀφ(X), the largest first, with
-// features centred if wanted. There are as many as features or as rows,
-// whichever are fewer; the others are zero. The work is cubic in that number:
-// for a kernel with many features take a sample of the rows.
+// Spectrum returns the eigenvalues of φ(X)ᵀφ(X), the largest first, with centred
+// features on request. There are as many as features or as rows, whichever are
+// fewer; the others are zero. The work is cubic in that number, so pass a sample
+// of the rows for a kernel with many features.
 func Spectrum[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T], centred bool) ([]float64, error) {
 	symmetric := gramMatrix[T]
 	if m, ok := k.(FeatureMap[T]); ok && m.Dim() <= rows.Rows {
@@ -56,7 +57,7 @@ func Spectrum[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dens
 	return values, nil
 }
 
-// gramMatrix returns k(X, X). Centred it is H·k(X, X)·H, where H takes from
+// gramMatrix returns k(X, X) or, if centred, H·k(X, X)·H, where H subtracts from
 // each vector its mean.
 func gramMatrix[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T], centred bool) (matrix.Dense[float64], error) {
 	own := matrix.New[T](rows.Rows, rows.Rows)
@@ -84,18 +85,18 @@ func centreGram(ctx context.Context, gram matrix.Dense[float64]) {
 	}
 }
 
-// covariance returns φ(X)ᵀφ(X) from features in blocks.
+// covariance returns φ(X)ᵀφ(X), accumulated over blocks of features.
 func covariance[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T], centred bool) (matrix.Dense[float64], error) {
 	m := k.(FeatureMap[T])
 	c := moments{sum: matrix.New[float64](m.Dim(), m.Dim())}
 	var own Scratch[T]
-	var wide Scratch[float64]
+	var double Scratch[float64]
 	err := OverBlocks(rows.Rows, func(from, to int) error {
 		block := own.Matrix(to-from, m.Dim())
 		if err := m.Features(ctx, block, rows.Slice(from, to)); err != nil {
 			return err
 		}
-		features := wide.Matrix(block.Rows, block.Cols)
+		features := double.Matrix(block.Rows, block.Cols)
 		convert(ctx, features, block)
 		if centred {
 			c.centre(ctx, features)
@@ -107,32 +108,32 @@ func covariance[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.De
 	return c.sum, err
 }
 
-// moments sums up products of features, block by block. Centring goes in two
-// steps: first by the means of the first block, which keeps digits, at the end
-// by the means of what is left.
+// moments sums up products of features, block by block. It centres in two steps:
+// it first subtracts the means of the first block, which avoids cancellation, and
+// at the end corrects by the means of the residuals.
 type moments struct {
-	sum         matrix.Dense[float64]
-	first, rest []float64 // means of the first block; sums of what is left
-	n           int       // rows that were centred
+	sum             matrix.Dense[float64]
+	first, residual []float64 // means of the first block; sums of the residuals
+	n               int       // rows that were centred
 }
 
 func (c *moments) centre(ctx context.Context, features matrix.Dense[float64]) {
 	means := make([]float64, features.Cols)
 	linalg.ColumnMeans(linalg.TeamOf(ctx), means, features)
 	if c.first == nil {
-		c.first, c.rest = means, make([]float64, features.Cols)
+		c.first, c.residual = means, make([]float64, features.Cols)
 	}
 	set := simd.For[float64]()
 	for i := range features.Rows {
 		set.Axpy(features.Row(i), c.first, -1)
-		set.Axpy(c.rest, features.Row(i), 1)
+		set.Axpy(c.residual, features.Row(i), 1)
 	}
 	c.n += features.Rows
 }
 
 func (c *moments) finish() {
 	set := simd.For[float64]()
-	for i, r := range c.rest {
-		set.Axpy(c.sum.Row(i), c.rest, -r/float64(c.n))
+	for i, r := range c.residual {
+		set.Axpy(c.sum.Row(i), c.residual, -r/float64(c.n))
 	}
 }

@@ -1,7 +1,7 @@
 package kernel
 
-// Features of the user: k(x, x') = ⟨φ(x), φ(x')⟩ for any function φ. Features
-// that lie in a matrix already need no function: NewLinear is their kernel.
+// User-defined features: k(x, x') = ⟨φ(x), φ(x')⟩ for any function φ. Features
+// that are already in a matrix need no function: NewLinear is their kernel.
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 
 // NewFunc returns the kernel of the features that f computes: dim numbers for
 // each row of the given width. f writes the features of a block of at most
-// BlockRows rows to dst, which has a row for each of them; row numbers in errors
-// count from the first of the block.
+// BlockRows rows to dst, one row each. Row numbers in errors count from the start
+// of the block.
 func NewFunc[T matrix.Float](inputs, dim int, f func(dst, rows matrix.Dense[T]) error) (FeatureMap[T], error) {
 	if inputs < 1 || dim < 1 {
-		return nil, fmt.Errorf("a feature map from %d inputs to %d features", inputs, dim)
+		return nil, fmt.Errorf("a feature map from %d inputs to %d features: both numbers must be positive", inputs, dim)
 	}
 	return NewFeatureMap[T](funcMap[T]{inputs, dim, f}), nil
 }

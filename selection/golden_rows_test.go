@@ -144,7 +144,7 @@ func (g *goldenKernels) base(t *testing.T, name string, model int) kernel.Kernel
 	case "linear":
 		return kernel.NewLinear[float64](g.train.Cols)
 	}
-	k, err := kernel.NewNNGP[float64](kernel.Wide{Inputs: g.train.Cols, Layers: 3, SigmaW: g.nets[0].SigmaW})
+	k, err := kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: g.train.Cols, Layers: 3, SigmaW: g.nets[0].SigmaW})
 	must(t, err)
 	return k
 }

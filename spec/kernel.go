@@ -61,8 +61,8 @@ type Source[T matrix.Float] struct {
 	Inputs int             // columns of a row
 	Train  matrix.Dense[T] // for Train: the labelled rows, which belong to the caller
 
-	Taps kernel.Taps[T] // for TrainedNetwork: the network
-	Wide kernel.Wide    // for AnyNetwork: the network, infinitely wide
+	Taps     kernel.Taps[T]         // for TrainedNetwork: the network
+	Infinite kernel.InfiniteNetwork // for AnyNetwork: the infinite-width limit of the network
 
 	// Normals returns random numbers that depend on the seed, the purpose and
 	// the network alone.
@@ -133,11 +133,11 @@ func linear[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], e
 }
 
 func nngp[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
-	return kernel.NewNNGP[T](s.Wide)
+	return kernel.NewNNGP[T](s.Infinite)
 }
 
 func ntk[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
-	return kernel.NewNTK[T](s.Wide)
+	return kernel.NewNTK[T](s.Infinite)
 }
 
 func wideWidth(_ float64, z Size) int { return z.Inputs + 1 }

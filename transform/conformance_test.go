@@ -138,7 +138,7 @@ func TestConform32(t *testing.T) {
 	kerneltest.Conform(t, scaled, rows, 1e-5)
 	// The way to float64, and a posterior at the end of it.
 	wide := matrix.Converted[float64](rows)
-	after, _, err := transform.Train(t.Context(), kernel.Widen(one), wide, 1e-6)
+	after, _, err := transform.Train(t.Context(), kernel.ToFloat64(one), wide, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@
 // where a posterior is involved, if the posterior was computed in feature space.
 //
 // Everything with the noise variance σ² in it takes and gives float64:
-// kernel.Widen and kernel.WidenTaps are the way there from a network in float32.
+// kernel.ToFloat64 and kernel.TapsToFloat64 are the way there from a network in float32.
 // The others are for both types.
 //
 // Random numbers come from a Normals, in a fixed order, so that recorded draws

@@ -91,7 +91,7 @@ func base(t testing.TB, act, name string, model int) kernel.Kernel[float64] {
 		return kernel.NewLinear[float64](6)
 	case "nngp":
 		// The formula for ReLU, for every network.
-		return must(kernel.NewNNGP[float64](kernel.Wide{Inputs: 6, Layers: 3, SigmaW: goldenNet(t, act, 0).SigmaW}))
+		return must(kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: goldenNet(t, act, 0).SigmaW}))
 	}
 	t.Fatalf("no base kernel %q", name)
 	return nil

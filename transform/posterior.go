@@ -67,7 +67,7 @@ func posterior(ctx context.Context, op string, k kernel.Kernel[float64], rows ma
 	if err != nil {
 		return nil, Fit{}, err
 	}
-	return kernel.Compose[float64](p, kernel.NewLess[float64](p.prior, kernel.Dot[float64]{})), fit, nil
+	return kernel.Compose[float64](p, kernel.NewDifference[float64](p.prior, kernel.Dot[float64]{})), fit, nil
 }
 
 func posteriorFeatures(ctx context.Context, op string, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64, s scaling) (kernel.FeatureMap[float64], Fit, error) {

@@ -57,7 +57,7 @@ func gradSketch(b *bench, taps *network.Taps[float32]) {
 func lastLayerTrain(b *bench, taps *network.Taps[float32]) {
 	ll, err := kernel.NewLastLayers(taps, 1)
 	must(err)
-	k := kernel.Widen(ll)
+	k := kernel.ToFloat64(ll)
 	train, pool := random[float64](trainRows, poolInputs), random[float64](poolRows, poolInputs)
 	features := matrix.New[float64](poolRows, k.Dim())
 	b.seconds("ll>train", size(features), fma64, allThreads(),

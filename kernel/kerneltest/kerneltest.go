@@ -1,5 +1,5 @@
-// Package kerneltest holds the tests that every kernel passes, whatever it is
-// made of: Conform. It is for test files only.
+// Package kerneltest holds the tests that every kernel must pass, whatever it is
+// made of: see Conform. It is for test files only.
 package kerneltest
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Conform checks that k is what kernel.Kernel promises, on the given rows, of
-// which there should be a few dozen: symmetric, positive semi-definite, the
-// diagonal that of the cross matrix, the features (of a kernel.FeatureMap) those
-// of the kernel, the same numbers in blocks of any size and the same bits on any
-// number of threads; rows of another width and numbers that are not finite are
-// errors that name them; prepared rows give the same kernel; the widths of its parts
-// are safe to append to. tol bounds differences by rounding, relative to the largest
-// element.
+// Conform checks that k keeps the promises of kernel.Kernel on the given rows, of
+// which there should be a few dozen: it is symmetric and positive semi-definite;
+// its diagonal is that of the cross matrix; the features of a kernel.FeatureMap
+// are those of the kernel; results do not depend on the size of blocks and are
+// the same to the bit on any number of threads; rows of the wrong width and
+// numbers that are not finite are errors that name them; prepared rows give the
+// same kernel; the widths of its parts are safe to append to. tol bounds rounding
+// differences, relative to the largest element.
 func Conform[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense[T], tol float64) {
 	t.Helper()
 	c := check[T]{context.Background(), t, k, rows, tol}
@@ -39,7 +39,7 @@ func Conform[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dense
 	}
 }
 
-// check holds what the parts of Conform share.
+// check holds what the steps of Conform share.
 type check[T matrix.Float] struct {
 	ctx  context.Context // carries the threads
 	t    testing.TB
@@ -69,8 +69,8 @@ func (c check[T]) diag(rows matrix.Dense[T]) []T {
 	return dst
 }
 
-// poisoned returns a matrix of NaN: whoever reads a destination, or leaves a
-// part of it, shows.
+// poisoned returns a matrix of NaN, which exposes code that reads a destination
+// or does not write all of it.
 func poisoned[T matrix.Float](rows, cols int) matrix.Dense[T] {
 	m := matrix.New[T](rows, cols)
 	for i := range m.Data {
@@ -90,8 +90,8 @@ func (c check[T]) symmetric(gram matrix.Dense[T]) {
 	c.near("the kernel is not symmetric", transposed.Data, gram.Data)
 }
 
-// positive tries a Cholesky factorisation of the kernel matrix and as much of
-// the identity as rounding may need.
+// positive tries a Cholesky factorisation of the kernel matrix plus as much of
+// the identity as rounding may require.
 func (c check[T]) positive(gram matrix.Dense[T]) {
 	c.t.Helper()
 	lifted, lift := matrix.Converted[float64](gram), c.tol*largest(gram.Data)*float64(gram.Rows)
@@ -112,8 +112,8 @@ func (c check[T]) diagonal(gram matrix.Dense[T]) {
 	c.near("the diagonal differs from that of the cross matrix", c.diag(c.rows), want)
 }
 
-// blocks compares calls on all rows with calls on some. A single row may round
-// differently, two or more may not.
+// blocks compares calls on all rows with calls on some. Calls on a single row may
+// round differently, calls on two or more may not.
 func (c check[T]) blocks(gram matrix.Dense[T]) {
 	c.t.Helper()
 	n := c.rows.Rows
@@ -133,7 +133,7 @@ func (c check[T]) blocks(gram matrix.Dense[T]) {
 	c.large(gram)
 }
 
-// large repeats the rows beyond the size of a block.
+// large repeats the rows until they exceed a block.
 func (c check[T]) large(gram matrix.Dense[T]) {
 	c.t.Helper()
 	n := c.rows.Rows
@@ -146,11 +146,11 @@ func (c check[T]) large(gram matrix.Dense[T]) {
 	diag, all := c.diag(c.rows), c.diag(many)
 	for j, i := range index {
 		if all[j] != diag[i] {
-			c.t.Fatalf("Diag of row %d among many is %v, %v among few", j, all[j], diag[i])
+			c.t.Fatalf("Diag of row %d is %v among many rows, %v among few", j, all[j], diag[i])
 		}
 		for r := range n {
 			if got.At(r, j) != gram.At(r, i) {
-				c.t.Fatalf("Cross of rows %d and %d among many is %v, %v among few", r, j, got.At(r, j), gram.At(r, i))
+				c.t.Fatalf("Cross of rows %d and %d is %v among many rows, %v among few", r, j, got.At(r, j), gram.At(r, i))
 			}
 		}
 	}
@@ -175,27 +175,28 @@ func (c check[T]) prepared(gram matrix.Dense[T]) {
 	got := poisoned[T](n/2, n-n/2)
 	c.must(k.Cross(c.ctx, got, sets[0], sets[1]))
 	want := gram.Block(0, n/2, n/2, n).Clone()
-	c.near("prepared rows give another kernel", got.Data, want.Data)
+	c.near("prepared rows give a different kernel", got.Data, want.Data)
 	if k.Inputs() != sets[0].Cols {
-		c.t.Errorf("prepared rows have %d columns, their kernel takes %d", sets[0].Cols, k.Inputs())
+		c.t.Errorf("prepared rows have %d columns, but their kernel takes %d", sets[0].Cols, k.Inputs())
 	}
 }
 
-// widths appends to the list of widths, as a transformation with parts of its own
-// does, for two transformations of the kernel.
+// widths appends to the list of widths twice, as two transformations of the
+// kernel with parts of their own do.
 func (c check[T]) widths() {
 	c.t.Helper()
 	e, _ := kernel.Decompose(c.k)
 	first := append(e.Widths(), 1)
 	second := append(e.Widths(), 2)
 	if first[len(first)-1] == second[len(second)-1] {
-		c.t.Errorf("Widths returns a list with room at its end, which two callers that append to it share")
+		c.t.Errorf("Widths returns a list with spare capacity, which two callers that append to it share")
 	}
 }
 
 // Apart checks that two kernels made from one, such as two posteriors of one
-// ensemble, do not disturb each other: both are prepared before either is used, and
-// each is still the kernel that it was. The arguments are those of Conform.
+// ensemble, do not interfere with each other: it prepares both before it uses
+// either, and expects each to be the same kernel as before. The arguments are
+// those of Conform.
 func Apart[T matrix.Float](t testing.TB, first, second kernel.Kernel[T], rows matrix.Dense[T], tol float64) {
 	t.Helper()
 	type ready struct {
@@ -213,20 +214,21 @@ func Apart[T matrix.Float](t testing.TB, first, second kernel.Kernel[T], rows ma
 	for _, one := range both {
 		got := poisoned[T](rows.Rows, rows.Rows)
 		one.must(one.kernel.Cross(one.ctx, got, one.rows, one.rows))
-		one.near("of two kernels made from one, prepared rows give another kernel", got.Data, one.cross(rows, rows).Data)
+		one.near("of two kernels made from one, prepared rows give a different kernel", got.Data, one.cross(rows, rows).Data)
 	}
 }
 
-// badRows puts numbers that are not finite where a block begins and ends.
+// badRows passes rows of the wrong width, and numbers that are not finite at the
+// start and the end of a block.
 func (c check[T]) badRows() {
 	c.t.Helper()
 	var width *kernel.WidthError
 	wrong := matrix.New[T](2, c.k.Inputs()+1)
 	if err := c.k.Diag(c.ctx, make([]T, 2), wrong); !errors.As(err, &width) || width.Got != wrong.Cols {
-		c.t.Errorf("rows of another width: Diag says %v", err)
+		c.t.Errorf("rows of the wrong width: Diag returns error %v", err)
 	}
 	if err := c.k.Cross(c.ctx, matrix.New[T](2, 2), wrong, wrong); !errors.As(err, &width) {
-		c.t.Errorf("rows of another width: Cross says %v", err)
+		c.t.Errorf("rows of the wrong width: Cross returns error %v", err)
 	}
 	index := make([]int, kernel.BlockRows+2)
 	for bad, value := range map[int]float64{
@@ -246,7 +248,7 @@ func (c check[T]) names(op string, row int, err error) {
 	c.t.Helper()
 	var found *kernel.RowError
 	if !errors.As(err, &found) || found.Row != row || found.Column != c.rows.Cols-1 {
-		c.t.Errorf("a number in row %d, column %d is not finite: %s says %v", row, c.rows.Cols-1, op, err)
+		c.t.Errorf("a number in row %d, column %d is not finite: %s returns error %v", row, c.rows.Cols-1, op, err)
 	}
 }
 
@@ -272,18 +274,18 @@ func (c check[T]) features(m kernel.FeatureMap[T], gram matrix.Dense[T]) {
 	}
 }
 
-// same demands equal bits.
+// same requires equal bits.
 func (c check[T]) same(what string, got, want matrix.Dense[T]) {
 	c.t.Helper()
 	for i := range want.Rows {
 		if !slices.Equal(got.Row(i), want.Row(i)) {
-			c.t.Errorf("%s: row %d has other bits", what, i)
+			c.t.Errorf("%s: row %d differs", what, i)
 			return
 		}
 	}
 }
 
-// near demands agreement within the tolerance.
+// near requires agreement within the tolerance.
 func (c check[T]) near(what string, got, want []T) {
 	c.t.Helper()
 	bound := c.tol * largest(want)

@@ -13,7 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// wrong is the linear kernel with something that is not right.
+// wrong is the linear kernel with a deliberate fault.
 type wrong struct {
 	kernel.FeatureMap[float64]
 	spoilCross    func(dst, a, b matrix.Dense[float64])
@@ -86,7 +86,7 @@ func TestConformFinds(t *testing.T) {
 		"features in blocks":                           {spoilFeatures: func(dst matrix.Dense[float64]) { last(dst, more) }},
 		"a number in row 0, column 2 is not finite":    {ignoreErrors: true},
 		"a number in row 1025, column 2 is not finite": {ignoreErrors: true},
-		"rows of another width: Diag says":             {ignoreErrors: true},
+		"rows of the wrong width: Diag returns error":  {ignoreErrors: true},
 	} {
 		k.FeatureMap = kernel.NewLinear[float64](3)
 		found := complaints(func(t testing.TB) { kerneltest.Conform[float64](t, k, rows, 1e-12) })
@@ -96,7 +96,7 @@ func TestConformFinds(t *testing.T) {
 	}
 }
 
-// roomy is an embedding that returns a list with room at its end.
+// roomy is an embedding that returns a list with spare capacity.
 type roomy struct{ widths []int }
 
 func (e roomy) Inputs() int   { return e.widths[0] }
@@ -143,7 +143,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 
 func (r *recorder) Fatal(args ...any) { r.Fatalf("%s", fmt.Sprint(args...)) }
 
-// complaints runs f in a goroutine of its own, which a failure ends.
+// complaints runs f in its own goroutine, which ends at the first fatal failure.
 func complaints(f func(t testing.TB)) []string {
 	r := &recorder{}
 	done := make(chan struct{})

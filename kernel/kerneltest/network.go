@@ -7,10 +7,11 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Network is a fully-connected network in plain loops, with the taps that the
-// gradient kernels need: kernel.Taps. It is slow, and there to be right.
+// Network is a fully connected network in plain loops that implements
+// kernel.Taps for the gradient kernels. It is slow, and written to be obviously
+// right.
 type Network[T matrix.Float] struct {
-	Weights        []matrix.Dense[T] // of each layer: inputs down, outputs across
+	Weights        []matrix.Dense[T] // per layer: a row for each input, a column for each output
 	Biases         [][]T
 	SigmaW, SigmaB float64
 	Activation     func(z float64) (value, slope float64)
@@ -103,7 +104,7 @@ func (n *Network[T]) activate(z matrix.Dense[T]) (value, slope matrix.Dense[T]) 
 	return value, slope
 }
 
-// back returns the gradient by what the layer before l computes.
+// back returns the gradient with respect to the output of the layer before l.
 func (n *Network[T]) back(above, slope matrix.Dense[T], l int) matrix.Dense[T] {
 	w := n.Weights[l]
 	grad := matrix.New[T](above.Rows, w.Rows)

@@ -18,10 +18,10 @@ func gelu(z float64) (value, slope float64) {
 	return z * below, below + z*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi)
 }
 
-// Quadrature of ReLU, which has a kink, against its closed form.
+// Compare the quadrature of ReLU, which has a kink, with its closed form.
 func TestQuadratureOfReLU(t *testing.T) {
 	rows := someRows[float64](20, 6)
-	closed := kernel.Wide{Inputs: 6, Layers: 3, SigmaW: 1.3, SigmaB: 0.2}
+	closed := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 1.3, SigmaB: 0.2}
 	numeric := closed
 	numeric.Activation = kerneltest.ReLU
 	golden.MustMatch(t, "NNGP", cross(t, must(kernel.NewNNGP[float64](numeric)), rows, rows),
@@ -30,11 +30,11 @@ func TestQuadratureOfReLU(t *testing.T) {
 		cross(t, must(kernel.NewNTK[float64](closed)), rows, rows), 0.05)
 }
 
-// A linear function is a polynomial: the quadrature has no error, and the kernel
-// of L layers is that of one, L times scaled.
+// A linear function is a polynomial: its quadrature is exact, and the kernel of L
+// layers is that of one layer, scaled L times.
 func TestQuadratureOfALine(t *testing.T) {
 	rows := someRows[float64](20, 6)
-	w := kernel.Wide{Inputs: 6, Layers: 3, SigmaW: 0.5, Activation: func(z float64) (float64, float64) { return z, 1 }}
+	w := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 0.5, Activation: func(z float64) (float64, float64) { return z, 1 }}
 	want := cross(t, kernel.NewLinear[float64](6), rows, rows)
 	for i := range want.Data {
 		want.Data[i] *= math.Pow(0.25, 3) / 6
@@ -46,12 +46,12 @@ func TestQuadratureOfALine(t *testing.T) {
 	golden.MustMatch(t, "NTK", cross(t, must(kernel.NewNTK[float64](w)), rows, rows), want, 1e-13)
 }
 
-// The double integral, by brute force, for one layer.
+// Compare with the double integral, computed by brute force, for one layer.
 func TestQuadratureOfSmoothFunctions(t *testing.T) {
 	rows := someRows[float64](4, 3)
 	for name, activation := range map[string]kernel.Activation{"silu": kerneltest.SiLU, "gelu": gelu, "tanh": tanh} {
-		w := kernel.Wide{Inputs: 3, Layers: 2, SigmaW: 1, SigmaB: 0.5, Activation: activation}
-		first := cross(t, must(kernel.NewNNGP[float64](kernel.Wide{Inputs: 3, Layers: 1, SigmaW: 1, SigmaB: 0.5})), rows, rows)
+		w := kernel.InfiniteNetwork{Inputs: 3, Layers: 2, SigmaW: 1, SigmaB: 0.5, Activation: activation}
+		first := cross(t, must(kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: 3, Layers: 1, SigmaW: 1, SigmaB: 0.5})), rows, rows)
 		nngp, ntk := matrix.New[float64](4, 4), matrix.New[float64](4, 4)
 		for i := range 4 {
 			for j := range 4 {
@@ -82,13 +82,13 @@ func plainExpectation(f kernel.Activation, a, b, c float64) (value, slope float6
 	return value, slope
 }
 
-// Wide networks with random weights: the mean over neurons comes close to the
-// expectation.
-func TestWideRandomNetworks(t *testing.T) {
+// In networks of large finite width with random weights, the mean over neurons is
+// close to the expectation.
+func TestRandomNetworksOfLargeWidth(t *testing.T) {
 	const width, inputs, networks = 384, 4, 128
 	rows := someRows[float64](6, inputs)
 	for name, activation := range map[string]kernel.Activation{"relu": kerneltest.ReLU, "silu": kerneltest.SiLU} {
-		w := kernel.Wide{Inputs: inputs, Layers: 3, SigmaW: 1.2, SigmaB: 0.3, Activation: activation}
+		w := kernel.InfiniteNetwork{Inputs: inputs, Layers: 3, SigmaW: 1.2, SigmaB: 0.3, Activation: activation}
 		if name == "relu" {
 			w.Activation = nil
 		}
@@ -105,14 +105,14 @@ func TestWideRandomNetworks(t *testing.T) {
 	}
 }
 
-// randomNetwork returns the two kernels of one random network with two wide
-// hidden layers, as means over the neurons of each.
-func randomNetwork(rows matrix.Dense[float64], w kernel.Wide, f kernel.Activation, width, index int) (nngp, ntk matrix.Dense[float64]) {
+// randomNetwork returns the two kernels of one random network with two hidden
+// layers of the given width, as means over the neurons of each layer.
+func randomNetwork(rows matrix.Dense[float64], w kernel.InfiniteNetwork, f kernel.Activation, width, index int) (nngp, ntk matrix.Dense[float64]) {
 	stream := rng.New(3, "network", uint64(index))
 	x := rows
 	var theta matrix.Dense[float64]
 	for l := range w.Layers {
-		// What the next layer computes has the covariance of x̃.
+		// The output of the next layer has the covariance of x̃.
 		k := matrix.New[float64](rows.Rows, rows.Rows)
 		linalg.Gemm(nil, k, w.SigmaW*w.SigmaW/float64(x.Cols), x, linalg.NoTrans, x, linalg.Trans, 0)
 		for i := range k.Data {
@@ -149,14 +149,14 @@ func randomNetwork(rows matrix.Dense[float64], w kernel.Wide, f kernel.Activatio
 	panic("unreachable")
 }
 
-func TestWideRefuses(t *testing.T) {
-	good := kernel.Wide{Inputs: 2, Layers: 2, SigmaW: 1}
-	for word, spoil := range map[string]func(*kernel.Wide){
-		"0 inputs":  func(w *kernel.Wide) { w.Inputs = 0 },
-		"0 layers":  func(w *kernel.Wide) { w.Layers = 0 },
-		"σ_w is 0":  func(w *kernel.Wide) { w.SigmaW = 0 },
-		"σ_b is -1": func(w *kernel.Wide) { w.SigmaB = -1 },
-		"σ_b is N":  func(w *kernel.Wide) { w.SigmaB = math.NaN() },
+func TestInfiniteNetworkRefuses(t *testing.T) {
+	good := kernel.InfiniteNetwork{Inputs: 2, Layers: 2, SigmaW: 1}
+	for word, spoil := range map[string]func(*kernel.InfiniteNetwork){
+		"0 inputs":  func(w *kernel.InfiniteNetwork) { w.Inputs = 0 },
+		"0 layers":  func(w *kernel.InfiniteNetwork) { w.Layers = 0 },
+		"σ_w is 0":  func(w *kernel.InfiniteNetwork) { w.SigmaW = 0 },
+		"σ_b is -1": func(w *kernel.InfiniteNetwork) { w.SigmaB = -1 },
+		"σ_b is N":  func(w *kernel.InfiniteNetwork) { w.SigmaB = math.NaN() },
 	} {
 		bad := good
 		spoil(&bad)
