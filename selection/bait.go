@@ -23,7 +23,9 @@ package selection
 //
 // v falls by many orders of magnitude while rounding errors stay what they are.
 // Before these take over, and after many steps, c and v are computed anew from all
-// selected rows.
+// selected rows. If the exact scores of a few rows show that float64 has too few
+// digits for A, it is computed with twice as many (accuracy.go), and AMAᵀ as the sum of
+// ψψᵀ, since M has lost them.
 
 import (
 	"math"
@@ -60,7 +62,7 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 		return nil, err
 	}
 	n, d := pool.Rows, pool.Cols
-	f := &bait[T]{space: s, pool: pool, train: train, sigma2: sigma2, offset: sigma2,
+	f := &bait[T]{space: s, name: m.Name(), pool: pool, train: train, target: target, sigma2: sigma2, offset: sigma2,
 		base: newCovariance(s, d, sigma2), cov: newCovariance(s, d, sigma2),
 		c: alloc[float64](s, n), v: alloc[float64](s, n), scores: alloc[float64](s, n), done: make([]int32, n),
 		w: make([]float64, d), mw: make([]float64, d), q: make([]float64, d), psi: make([]float64, d)}
@@ -69,7 +71,7 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 		f.offset += 1e-8
 	}
 	f.dots.New = func() any { return new([2 * cachedRows]float64) }
-	f.moments = secondMoments(s, pool, train, target)
+	f.moments = f.secondMoments()
 	f.bounds = newBAITBounds(s, n, d)
 	f.stale = true // in mode TP the training rows come before the first score
 	if m.Backward {
@@ -80,12 +82,15 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 
 type bait[T matrix.Float] struct {
 	space       *Space[T]
+	name        string
 	pool, train matrix.Dense[float64]
+	target      matrix.Dense[float64]
 	moments     matrix.Dense[float64] // M
 	sigma2      float64
 	offset      float64 // what is added to c in the score
 	selected    []int
 	base        *covariance           // AᵀA
+	precise     bool                  // base has been computed with twice as many digits
 	inner       matrix.Dense[float64] // AMAᵀ
 	cov         *covariance           // S
 	c, v        []float64             // of each row, after as many steps as done says
@@ -101,23 +106,33 @@ type bait[T matrix.Float] struct {
 }
 
 // secondMoments returns M = Σ w(x̃)·φ(x̃)φ(x̃)ᵀ.
-func secondMoments[T matrix.Float](s *Space[T], pool, train, target matrix.Dense[float64]) matrix.Dense[float64] {
-	m, rows := allocMatrix[float64](s, pool.Cols, pool.Cols), pool.Rows
-	switch {
-	case target.Rows > 0:
-		linalg.Syrk(s.team, m, 1, target, linalg.Trans, 0)
-		rows = target.Rows
-	case s.weights != nil:
-		addWeighted(s.team, m, pool, s.weights)
-	default:
-		linalg.Syrk(s.team, m, 1, pool, linalg.Trans, 0)
-		if train.Rows > 0 {
-			linalg.Syrk(s.team, m, 1, train, linalg.Trans, 1)
+func (f *bait[T]) secondMoments() matrix.Dense[float64] {
+	m := allocMatrix[float64](f.space, f.pool.Cols, f.pool.Cols)
+	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
+		if weights != nil {
+			addWeighted(f.space.team, m, rows, weights)
+		} else {
+			linalg.Syrk(f.space.team, m, 1, rows, linalg.Trans, 1)
 		}
-		rows += train.Rows
-	}
-	countRead[float64](&s.work, rows, pool.Cols, pool.Cols) // half of a symmetric product
+		countRead[float64](&f.space.work, rows.Rows, rows.Cols, rows.Cols) // half of a symmetric product
+	})
 	return m
+}
+
+// eachTarget visits the rows whose variances are summed up, and their weights: nil
+// for 1.
+func (f *bait[T]) eachTarget(visit func(rows matrix.Dense[float64], weights []float64)) {
+	switch {
+	case f.target.Rows > 0:
+		visit(f.target, nil)
+	case f.space.weights != nil:
+		visit(f.pool, f.space.weights)
+	default:
+		visit(f.pool, nil)
+		if f.train.Rows > 0 {
+			visit(f.train, nil)
+		}
+	}
 }
 
 // addWeighted adds Σ w_i·φ_iφ_iᵀ to m, in blocks of rows times √w.
@@ -330,31 +345,106 @@ func (f *bait[T]) stepAll(from, to int) {
 
 // renew computes A, c and v from all selected rows.
 func (f *bait[T]) renew() error {
-	if err := f.base.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
-		return err
-	}
 	learning := f.bounds
 	if learning != nil && !learning.renew(len(f.cov.sign)) {
 		learning = nil
 	}
-	f.restart()
-	f.variances(f.c, f.v, f.pool, learning)
-	f.forgetSteps()
-	f.start = 0
-	for _, v := range f.v {
-		f.start = max(f.start, v)
+	if err := f.rebase(f.c, f.v, f.pool, f.accurate, learning); err != nil {
+		return err
 	}
+	f.forgetSteps()
+	f.start = largestOf(f.v)
 	f.stale = false
 	return nil
 }
 
-// restart takes A for what has been selected: S = I.
-func (f *bait[T]) restart() {
-	f.cov.forget()
-	f.inner = f.moments
-	if f.base.root.Rows > 0 {
-		f.inner = congruence(f.space.team, f.base.root, f.moments)
-		d := float64(f.pool.Cols)
-		f.space.work.Flops += 4 * d * d * d
+// rebase takes A for what has been selected, and computes c and v of rows, with more
+// digits if they are not accurate.
+func (f *bait[T]) rebase(c, v []float64, rows matrix.Dense[float64], accurate func(selected matrix.Dense[float64]) bool, learning *baitBounds) error {
+	selected := rowsOf(f.pool, f.train, f.selected)
+	compute := func() bool {
+		f.cov.forget()
+		f.inner = f.innerMoments()
+		f.variances(c, v, rows, learning)
+		return selected.Rows == 0 || accurate(selected)
 	}
+	f.precise = false
+	if f.base.observeAsRoot(selected) && compute() {
+		return nil
+	}
+	f.precise = true
+	if f.base.observePrecisely(selected) && compute() || f.space.Cancelled() {
+		return nil
+	}
+	return f.refusal()
+}
+
+func (f *bait[T]) refusal() error {
+	return &PrecisionError{Method: f.name, Largest: largestOf(wideNorms(f.space, f.pool))}
+}
+
+// innerMoments returns AMAᵀ.
+func (f *bait[T]) innerMoments() matrix.Dense[float64] {
+	d := float64(f.pool.Cols)
+	switch {
+	case f.base.root.Rows == 0:
+		return f.moments
+	case !f.precise:
+		f.space.work.Flops += 4 * d * d * d
+		return congruence(f.space.team, f.base.root, f.moments)
+	}
+	m := matrix.New[float64](f.pool.Cols, f.pool.Cols)
+	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
+		countRead[float64](&f.space.work, rows.Rows, rows.Cols, 3*rows.Cols)
+		for from := 0; from < rows.Rows && !f.space.Cancelled(); from += conditionedBlock {
+			part := rows.Slice(from, min(from+conditionedBlock, rows.Rows))
+			psi := matrix.New[float64](part.Rows, part.Cols)
+			linalg.Gemm(f.space.team, psi, 1, part, linalg.NoTrans, f.base.root, linalg.Trans, 0)
+			if weights != nil {
+				addWeighted(f.space.team, m, psi, weights[from:])
+			} else {
+				linalg.Syrk(f.space.team, m, 1, psi, linalg.Trans, 1)
+			}
+		}
+	})
+	return m
+}
+
+// accurate compares the scores of some rows with exact ones.
+func (f *bait[T]) accurate(selected matrix.Dense[float64]) bool {
+	open := f.space.limits.open
+	at := -1
+	for i := range f.c {
+		if open[i] && (at < 0 || f.score(i) > f.score(at)) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return true
+	}
+	for _, i := range sampleOf(at, open) {
+		product, variance := f.base.exact(f.pool.Row(i), selected)
+		off := math.Abs(f.score(i) - f.summed(product)/(variance+f.offset))
+		if !(sampleMargin*off <= tolerance*f.score(at)) {
+			return false
+		}
+	}
+	return true
+}
+
+// summed returns Σ w(x̃)·⟨φ(x̃), x⟩².
+func (f *bait[T]) summed(x []float64) float64 {
+	sum := 0.0
+	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
+		dots := make([]float64, rows.Rows)
+		linalg.MulVec(f.space.team, dots, rows, x)
+		countRead[float64](&f.space.work, rows.Rows, rows.Cols, 2)
+		for i, dot := range dots {
+			if weights != nil {
+				dot *= math.Sqrt(weights[i])
+			}
+			sum += dot * dot
+		}
+	})
+	return sum
 }

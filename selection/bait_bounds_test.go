@@ -1,6 +1,8 @@
 package selection
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -17,7 +19,13 @@ func TestBAITMayWait(t *testing.T) {
 				p.Mode, p.Plain = mode, true
 				p.Constraints = Constraints{Exclude: []int{1, 700}, Require: []int{4, 2}}
 				want, err := Select(t.Context(), m, p)
-				must(t, err)
+				if refused(t, name, err) {
+					p.Plain = false
+					if _, again := Select(t.Context(), m, p); fmt.Sprint(again) != err.Error() {
+						t.Errorf("%s, %s-%s: %v, plain %v", name, m.Name(), mode, again, err)
+					}
+					continue
+				}
 				p.Plain = false
 				for threads := range 2 {
 					got, err := Select(linalg.WithThreads(t.Context(), threads), m, p)
@@ -44,7 +52,9 @@ func TestBAITBoundsHold(t *testing.T) {
 			must(t, err)
 			b := state.(*bait[float64])
 			if mode == TP {
-				must(t, b.Add(trainRows(s)))
+				if refused(t, name, b.Add(trainRows(s))) {
+					continue
+				}
 			}
 			must(t, b.renew())
 			for step := range 20 {
@@ -60,6 +70,18 @@ func TestBAITBoundsHold(t *testing.T) {
 			}
 		}
 	}
+}
+
+// refused says whether float64 has too few digits, which it may for large rows alone.
+func refused(t *testing.T, name string, err error) bool {
+	t.Helper()
+	var precision *PrecisionError
+	if errors.As(err, &precision) && precision.Largest > 1e8 {
+		t.Logf("%s: %v", name, err)
+		return true
+	}
+	must(t, err)
+	return false
 }
 
 func trainRows(s *Space[float64]) (list []int) {

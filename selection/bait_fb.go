@@ -9,9 +9,14 @@ package selection
 //
 // with u = Ψw, r = Ψq. Only rows of the batch can be removed, so only theirs are
 // kept up to date, and their posterior features at the start are at hand.
+//
+// σ² − c is a small difference for a row that nothing else explains. When it has lost
+// its digits, because rows were removed that had explained others, all is computed from
+// the rows that are left; where that does not help, the selection ends.
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -22,10 +27,16 @@ type baitFB[T matrix.Float] struct {
 	batch []int                 // the rows that c and v below are for; nil before the backward step
 	rows  matrix.Dense[float64] // ψ
 	c, v  []float64
+	first []float64 // σ² − c when these were last computed from scratch
 }
 
 // leastVariance is what σ² − c, which is positive but for rounding, is at least.
 const leastVariance = 1e-15
+
+// differenceTolerance is the share of a score by which rounding may move it in the
+// backward step, and the share of its first value that σ² − c may fall to before all is
+// computed anew.
+const differenceTolerance = 1e-3
 
 // Extra returns N_extra.
 func (f *baitFB[T]) Extra(batch, room int) int { return min(batch, room) }
@@ -37,20 +48,45 @@ func (f *baitFB[T]) NextBackward(batch []int, removable func(row int) bool) (Cho
 			return Choice{}, err
 		}
 	}
-	best := Choice{Row: -1}
+	at, err := f.least(removable)
+	if err == nil && f.remaining(at) < differenceTolerance*f.first[at] {
+		if err = f.enter(f.left()); err == nil {
+			at, err = f.least(removable)
+		}
+	}
+	if err != nil {
+		return Choice{}, err
+	}
+	choice := Choice{Row: f.batch[at], Score: f.backwardScore(at)}
+	if f.remaining(at) <= leastVariance {
+		return Choice{}, f.refusal()
+	}
+	return choice, nil
+}
+
+func (f *baitFB[T]) backwardScore(i int) float64 { return f.v[i] / f.remaining(i) }
+
+// least returns the number of the removable row of least score.
+func (f *baitFB[T]) least(removable func(row int) bool) (int, error) {
+	at, least := -1, 0.0
 	for i, row := range f.batch {
 		if row < 0 || !removable(row) {
 			continue
 		}
-		score := f.v[i] / f.remaining(i)
+		score := f.backwardScore(i)
 		if math.IsNaN(score) {
-			return Choice{}, &RowError{Set: "pool", Row: row, What: "score", Value: score}
+			return 0, &RowError{Set: "pool", Row: row, What: "score", Value: score}
 		}
-		if best.Row < 0 || score < best.Score || score == best.Score && row < best.Row {
-			best = Choice{Row: row, Score: score}
+		if at < 0 || score < least || score == least && row < f.batch[at] {
+			at, least = i, score
 		}
 	}
-	return best, nil
+	return at, nil
+}
+
+// left returns the rows that have not been removed.
+func (f *baitFB[T]) left() []int {
+	return slices.DeleteFunc(slices.Clone(f.batch), func(row int) bool { return row < 0 })
 }
 
 // remaining is σ² − c.
@@ -61,15 +97,34 @@ func (f *baitFB[T]) enter(batch []int) error {
 	f.batch = append([]int{}, batch...)
 	f.rows = rowsOf(f.pool, f.train, batch)
 	f.c, f.v = make([]float64, len(batch)), make([]float64, len(batch))
-	if err := f.base.observeAsRoot(rowsOf(f.pool, f.train, f.selected)); err != nil {
+	if err := f.rebase(f.c, f.v, f.rows, f.backwardAccurate, nil); err != nil {
 		return err
 	}
-	f.restart()
-	f.variances(f.c, f.v, f.rows, nil)
+	f.first = make([]float64, len(batch))
 	for i := range batch {
+		f.first[i] = f.remaining(i)
 		copy(f.rows.Row(i), f.conditioned(f.rows.Row(i)))
 	}
 	return nil
+}
+
+// backwardAccurate compares the least score with the exact one, and makes sure that
+// some other rows have no lower one.
+func (f *baitFB[T]) backwardAccurate(selected matrix.Dense[float64]) bool {
+	all := func(int) bool { return true }
+	at, err := f.least(all)
+	if err != nil {
+		return false
+	}
+	least := f.backwardScore(at)
+	for _, i := range sampleOf(at, slices.Repeat([]bool{true}, len(f.batch))) {
+		product, variance := f.base.exact(f.rows.Row(i), selected)
+		score := f.summed(product) / max(f.sigma2-variance, leastVariance)
+		if !(score >= (1-differenceTolerance)*least) || i == at && !(score <= (1+differenceTolerance)*least) {
+			return false
+		}
+	}
+	return true
 }
 
 // Remove takes a row back. The scores of the pool are computed anew if they are

@@ -27,23 +27,24 @@ import (
 // once and goes on with single ones.
 type covariance struct {
 	team   *linalg.Team
-	note   func(format string, args ...any)
 	work   *Work // counts what is read
 	dim    int
 	sigma2 float64
 	root   matrix.Dense[float64] // base = rootᵀ·root, if it has rows
 	less   matrix.Dense[float64] // base = I − lessᵀ·less, if it has rows
+	factor matrix.Dense[float64] // less = factor⁻¹·Φ
 	change []float64             // w, divided by the root of its denominator, one after the other
 	sign   []float64             // −1 for a row more, +1 for a row less
 	dots   []float64             // scratch
 }
 
 func newCovariance[T matrix.Float](s *Space[T], dim int, sigma2 float64) *covariance {
-	return &covariance{team: s.team, dim: dim, sigma2: sigma2, note: s.Note, work: &s.work}
+	return &covariance{team: s.team, dim: dim, sigma2: sigma2, work: &s.work}
 }
 
-// observe computes S anew from all selected rows, in the cheaper of two ways.
-func (s *covariance) observe(rows matrix.Dense[float64]) error {
+// observe computes S anew from all selected rows, in the cheaper of two ways, and
+// returns false if rounding leaves nothing of it.
+func (s *covariance) observe(rows matrix.Dense[float64]) bool {
 	if rows.Rows < s.dim {
 		return s.observeAsKernel(rows)
 	}
@@ -52,45 +53,89 @@ func (s *covariance) observe(rows matrix.Dense[float64]) error {
 
 // observeAsKernel works with the kernel matrix of the rows: less = L⁻¹Φ with
 // L·Lᵀ = ΦΦᵀ + σ²I.
-func (s *covariance) observeAsKernel(rows matrix.Dense[float64]) error {
+func (s *covariance) observeAsKernel(rows matrix.Dense[float64]) bool {
 	s.forget()
-	m := matrix.New[float64](rows.Rows, rows.Rows)
-	linalg.Syrk(s.team, m, 1, rows, linalg.NoTrans, 0)
-	l, err := choleskyOf(s.team, m, s.sigma2, s.note)
-	if err != nil {
-		return err
+	l := matrix.New[float64](rows.Rows, rows.Rows)
+	linalg.Syrk(s.team, l, 1, rows, linalg.NoTrans, 0)
+	if !choleskyOf(s.team, l, s.sigma2) {
+		return false
 	}
-	s.less = rows.Clone()
-	return linalg.SolveLower(s.team, s.less, linalg.Left, l, linalg.NoTrans)
+	s.less, s.factor = rows.Clone(), l
+	return linalg.SolveLower(s.team, s.less, linalg.Left, l, linalg.NoTrans) == nil
 }
 
 // observeAsRoot works in feature space: root = σ·L⁻¹ with L·Lᵀ = ΦᵀΦ + σ²I.
 // Without rows there is no root, and S = I.
-func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) error {
+func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) bool {
 	s.forget()
 	if rows.Rows == 0 {
-		return nil
+		return true
 	}
-	d := float64(s.dim)
-	s.work.Flops += d*d*float64(rows.Rows) + 2*d*d*d/3 // half a product, a factor and its inverse
-	m := matrix.New[float64](s.dim, s.dim)
-	linalg.Syrk(s.team, m, 1, rows, linalg.Trans, 0)
-	l, err := choleskyOf(s.team, m, s.sigma2, s.note)
-	if err != nil {
-		return err
-	}
-	if err := linalg.InvertLower(s.team, l); err != nil {
-		return err
+	s.countFactor(rows.Rows)
+	l := matrix.New[float64](s.dim, s.dim)
+	linalg.Syrk(s.team, l, 1, rows, linalg.Trans, 0)
+	if !choleskyOf(s.team, l, s.sigma2) || linalg.InvertLower(s.team, l) != nil {
+		return false
 	}
 	scale(l.Data, math.Sqrt(s.sigma2))
 	s.root = l
-	return nil
+	return true
+}
+
+// observePrecisely is observeAsRoot with twice as many digits until the root is
+// there.
+func (s *covariance) observePrecisely(rows matrix.Dense[float64]) bool {
+	s.forget()
+	s.countFactor(rows.Rows)
+	m := newTriangle(s.dim)
+	overPieces(s.team, s.dim, trianglePiece, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			m[i].hi[i] = s.sigma2
+		}
+		for r := range rows.Rows {
+			row := rows.Row(r)
+			for i := from; i < to; i++ {
+				for j, v := range row[:i+1] {
+					m[i].set(j, m[i].at(j).addProduct(row[i], v))
+				}
+			}
+		}
+	})
+	if !m.factor(s.team) {
+		return false
+	}
+	root, sigma := matrix.New[float64](s.dim, s.dim), double{hi: s.sigma2}.root()
+	m.inverse(s.team, func(i, j int, x double) { root.Row(i)[j] = x.over(double{hi: 1}.over(sigma)).value() })
+	s.root = root
+	return true
+}
+
+// countFactor counts half a product, a factor and its inverse.
+func (s *covariance) countFactor(rows int) {
+	d := float64(s.dim)
+	s.work.Flops += d*d*float64(rows) + 2*d*d*d/3
+}
+
+// reach is the largest norm of a row after the base, if nothing in it cancels: what
+// rounding errors of posterior features are a share of. scales holds the largest
+// number of each feature.
+func (s *covariance) reach(scales []float64) float64 {
+	sum := 0.0
+	for i := range s.root.Rows {
+		for j, v := range s.root.Row(i)[:i+1] {
+			sum += float64(v*scales[j]) * float64(v*scales[j])
+		}
+	}
+	if s.root.Rows == 0 {
+		return math.Sqrt(simd.For[float64]().SumSquares(scales))
+	}
+	return math.Sqrt(sum)
 }
 
 // forget goes back to S = I.
 func (s *covariance) forget() {
 	s.change, s.sign = nil, nil
-	s.root, s.less = matrix.Dense[float64]{}, matrix.Dense[float64]{}
+	s.root, s.less, s.factor = matrix.Dense[float64]{}, matrix.Dense[float64]{}, matrix.Dense[float64]{}
 }
 
 // apply writes S·x to dst.
@@ -137,6 +182,10 @@ func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
 	if s.root.Rows > 0 {
 		factor, sign = s.root, 1
 	}
+	if factor.Rows == 0 {
+		linalg.RowNorms(s.team, dst, rows)
+		return
+	}
 	countRead[float64](s.work, rows.Rows, rows.Cols, 2*factor.Rows)
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), factor.Rows)
 	for from := 0; from < rows.Rows; from += conditionedBlock {
@@ -155,18 +204,13 @@ func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
 	}
 }
 
-// choleskyOf returns the Cholesky factor of m + σ²I. It changes m. Help that the
-// matrix needed is noted.
-func choleskyOf(team *linalg.Team, m matrix.Dense[float64], sigma2 float64, note func(string, ...any)) (matrix.Dense[float64], error) {
+// choleskyOf overwrites m with the Cholesky factor of m + σ²I, and returns false if
+// that is not positive definite in float64.
+func choleskyOf(team *linalg.Team, m matrix.Dense[float64], sigma2 float64) bool {
 	for i := range m.Rows {
 		m.Row(i)[i] += sigma2
 	}
-	l := matrix.New[float64](m.Rows, m.Rows)
-	rescue, err := linalg.CholeskyRescue(team, l, m)
-	if rescue.Tries > 0 {
-		note("a matrix of selected rows was positive definite only with %.3g added to its diagonal", rescue.Jitter)
-	}
-	return l, err
+	return linalg.Cholesky(team, m) == nil
 }
 
 func scale(v []float64, a float64) {

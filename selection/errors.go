@@ -31,3 +31,15 @@ func (e *MethodError) Error() string { return "selection: " + e.Method + ": " + 
 type Stuck struct{ Reason string }
 
 func (e *Stuck) Error() string { return e.Reason }
+
+// PrecisionError says that float64 cannot tell the best row from others: what is
+// left of the variances is lost beside k(x, x). It comes before a wrong pick.
+type PrecisionError struct {
+	Method  string
+	Largest float64 // the largest k(x, x)
+}
+
+func (e *PrecisionError) Error() string {
+	return fmt.Sprintf("selection: %s: the variances that are left are lost to rounding beside k(x, x) = %.3g; "+
+		"scale the features: standardise their columns, or write >scale after the kernel in the spec", e.Method, e.Largest)
+}

@@ -14,6 +14,8 @@ package selection
 // steps are then one product of the features with the vectors w of these steps,
 // and the same numbers come out as when each step is done for every row. That is
 // what happens for some steps after two that had to bring many rows up to date.
+// When rounding may decide, c is computed from all selected rows (accuracy.go), at
+// the same step in either case.
 
 import (
 	"math"
@@ -38,6 +40,11 @@ type maxDetFeatures[T matrix.Float] struct {
 	computed    atomic.Int64 // products of these visits
 	heavy       bool         // the latest step that passed over rows had to bring many up to date
 	eager       int          // steps that are to be done for every row, all of which are up to date
+	name        string
+	largest     float64   // the largest k(x, x)
+	scales      []float64 // the largest number of each feature
+	best        float64   // the largest variance, as far as known
+	accuracy    accuracy
 }
 
 const (
@@ -73,15 +80,30 @@ func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64)
 	s.bytes += int64(4 * pool.Rows)
 	f := &maxDetFeatures[T]{space: s, pool: pool, train: train, cov: newCovariance(s, pool.Cols, sigma2),
 		c: wideNorms(s, pool), done: make([]int32, pool.Rows), w: make([]float64, pool.Cols),
-		tops: make([]pieceTop, pieces(pool.Rows, readPiece))}
+		tops: make([]pieceTop, pieces(pool.Rows, readPiece)), name: name}
+	f.largest = largestOf(f.c)
+	f.best = f.largest
+	f.accuracy = accuracy{start: roundingsEach * unitRoundoff * f.largest, each: roundingsEach * unitRoundoff * f.largest}
 	f.products.New = func() any { return new([readPiece]float64) }
 	return f, nil
 }
 
-// Next returns the row of largest variance, which is its score. The rows of the
-// largest bounds are brought up to date; then all those whose bound is above the
-// best of these.
+// Next returns the row of largest variance, which is its score.
 func (f *maxDetFeatures[T]) Next() (Choice, error) {
+	best, err := f.top()
+	if err == nil && f.accuracy.lost(best.c) {
+		if err := f.renew(); err != nil {
+			return Choice{}, err
+		}
+		best, err = f.top()
+	}
+	f.best = best.c
+	return Choice{Row: best.row, Score: best.c, Tied: best.c == 0}, err
+}
+
+// top returns the row of largest variance. The rows of the largest bounds are
+// brought up to date; then all those whose bound is above the best of these.
+func (f *maxDetFeatures[T]) top() (pieceTop, error) {
 	overPieces(f.space.team, f.pool.Rows, readPiece, func(piece, from, to int) { f.tops[piece] = f.largestBound(from, to) })
 	best := f.settle(largestTops(f.tops))
 	var scanned atomic.Int64
@@ -103,9 +125,56 @@ func (f *maxDetFeatures[T]) Next() (Choice, error) {
 	f.weigh(f.count())
 	best = bestOf(f.tops)
 	if math.IsNaN(best.c) {
-		return Choice{}, &RowError{Set: "pool", Row: best.row, What: "score", Value: best.c}
+		return best, &RowError{Set: "pool", Row: best.row, What: "score", Value: best.c}
 	}
-	return Choice{Row: best.row, Score: best.c, Tied: best.c == 0}, nil
+	return best, nil
+}
+
+// renew computes all variances from all selected rows, with more digits where
+// float64 has too few.
+func (f *maxDetFeatures[T]) renew() error {
+	rows := rowsOf(f.pool, f.train, f.selected)
+	if f.cov.observe(rows) && f.recompute(rows) {
+		return nil
+	}
+	if f.cov.observePrecisely(rows) && f.recompute(rows) || f.space.Cancelled() {
+		return nil
+	}
+	return &PrecisionError{Method: f.name, Largest: f.largest}
+}
+
+// recompute computes the variances from the base, and says whether they are
+// accurate.
+func (f *maxDetFeatures[T]) recompute(rows matrix.Dense[float64]) bool {
+	f.cov.diag(f.c, f.pool)
+	clear(f.done)
+	f.eager = 0
+	best, err := f.top()
+	if err != nil || best.row < 0 {
+		return err == nil
+	}
+	f.best = best.c
+	off := 0.0
+	for _, row := range sampleOf(best.row, f.space.limits.open) {
+		off = max(off, math.Abs(f.c[row]-f.cov.variance(f.pool.Row(row), rows)))
+	}
+	if f.scales == nil {
+		f.scales = largestNumbers(f.pool)
+	}
+	f.accuracy = accuracy{start: sampleMargin * off,
+		each: 2 * roundingsEach * unitRoundoff * f.cov.reach(f.scales) * math.Sqrt(best.c)}
+	return !f.accuracy.lost(best.c)
+}
+
+// largestNumbers returns the largest number of each feature.
+func largestNumbers(rows matrix.Dense[float64]) []float64 {
+	scales := make([]float64, rows.Cols)
+	for i := range rows.Rows {
+		for j, v := range rows.Row(i) {
+			scales[j] = max(scales[j], math.Abs(v))
+		}
+	}
+	return scales
 }
 
 // settle brings rows up to date and returns the best of them.
@@ -199,13 +268,7 @@ func (f *maxDetFeatures[T]) catchUp(row int) {
 func (f *maxDetFeatures[T]) Add(candidates []int) error {
 	f.selected = append(f.selected, candidates...)
 	if len(candidates) >= manyRows {
-		if err := f.cov.observe(rowsOf(f.pool, f.train, f.selected)); err != nil {
-			return err
-		}
-		f.cov.diag(f.c, f.pool)
-		clear(f.done)
-		f.eager = 0
-		return nil
+		return f.renew()
 	}
 	for _, x := range candidates {
 		f.add(rowOf(f.pool, f.train, x))
@@ -220,6 +283,7 @@ func (f *maxDetFeatures[T]) add(phi []float64) {
 	f.cov.apply(f.w, phi)
 	gamma2 := f.cov.sigma2 + max(simd.For[float64]().Dot(phi, f.w), 0)
 	f.cov.update(f.w, -1, gamma2)
+	f.accuracy.step(f.best, gamma2)
 	f.space.countPairs(int64(f.pool.Rows), 0)
 	if f.space.plain || f.eager > 0 {
 		f.catchUpAll()

@@ -10,6 +10,11 @@ package selection
 //
 // Training rows are never looked at again, so B has columns for the pool alone:
 // many rows X at once give B = L⁻¹k(X, pool) with L·Lᵀ = k(X, X) + σ²I.
+//
+// When rounding may decide, B and c are computed from all selected rows with twice
+// as many digits, and so are all further steps. Values of the kernel are taken for
+// what they are, up to where their own rounding would decide. Where rows are
+// features, these tell more than products of them do, and feature space takes over.
 
 import (
 	"math"
@@ -20,10 +25,17 @@ import (
 )
 
 type maxDetKernel struct {
-	space  *Space[float64]
-	sigma2 float64
-	b      [][]float64 // rows of B
-	c      []float64
+	space    *Space[float64]
+	name     string
+	sigma2   float64
+	selected []int
+	b        [][]float64 // rows of B
+	c        []float64
+	largest  float64 // the largest k(x, x)
+	best     float64 // the largest variance, as far as known
+	accuracy accuracy
+	precise  *preciseKernel // in place of b, once there is one
+	features Forward        // in place of all, once there is one
 }
 
 func newMaxDetKernel[T matrix.Float](s *Space[T], name string, sigma2 float64) (Forward, error) {
@@ -31,27 +43,88 @@ func newMaxDetKernel[T matrix.Float](s *Space[T], name string, sigma2 float64) (
 	if !ok {
 		return nil, &MethodError{name, "σ² is lost beside float32: in kernel space it needs a kernel in float64"}
 	}
-	c := alloc[float64](wide, wide.PoolSize())
+	f := &maxDetKernel{space: wide, name: name, sigma2: sigma2, c: alloc[float64](wide, wide.PoolSize())}
 	for i, v := range wide.Diag() {
-		c[i] = v + sigma2
+		f.c[i] = v + sigma2
 	}
-	return &maxDetKernel{space: wide, sigma2: sigma2, c: c}, nil
+	f.largest = largestOf(wide.Diag())
+	f.best = f.largest
+	// The variance is what c has beyond σ², so errors of both count.
+	off := roundingsEach * unitRoundoff * (f.largest + sigma2)
+	f.accuracy = accuracy{start: off, each: off}
+	return f, nil
 }
 
 // Next returns the row of largest variance; its score is the variance without
 // the noise.
 func (f *maxDetKernel) Next() (Choice, error) {
+	if f.features != nil {
+		return f.features.Next()
+	}
+	if f.precise != nil {
+		return f.nextPrecisely()
+	}
 	row, err := bestOpen(f.space.team, f.c, f.space.limits.open)
 	if err != nil {
 		return Choice{}, err
 	}
-	score := max(f.c[row]-f.sigma2, 0)
-	return Choice{Row: row, Score: score, Tied: score == 0}, nil
+	f.best = max(f.c[row]-f.sigma2, 0)
+	if f.accuracy.lost(f.best) {
+		if err := f.renew(); err != nil {
+			return Choice{}, err
+		}
+		return f.Next()
+	}
+	return Choice{Row: row, Score: f.best, Tied: f.best == 0}, nil
+}
+
+func (f *maxDetKernel) nextPrecisely() (Choice, error) {
+	f.precise.variances(f.c)
+	row, err := bestOpen(f.space.team, f.c, f.space.limits.open)
+	if err != nil {
+		return Choice{}, err
+	}
+	f.best = f.c[row]
+	if unitRoundoff*f.largest > tolerance*f.best {
+		return Choice{}, f.refusal()
+	}
+	return Choice{Row: row, Score: f.best, Tied: f.best == 0}, nil
+}
+
+func (f *maxDetKernel) refusal() error {
+	return &PrecisionError{Method: f.name, Largest: f.largest}
+}
+
+// renew begins anew, with all selected rows, with more digits.
+func (f *maxDetKernel) renew() (err error) {
+	f.b = nil
+	if f.space.kernel == nil {
+		if f.features, err = newMaxDetFeatures(f.space, f.name, f.sigma2); err != nil {
+			return err
+		}
+		return f.features.Add(f.selected)
+	}
+	f.precise = newPreciseKernel(f.space, f.sigma2)
+	return f.addPrecisely(f.selected)
+}
+
+func (f *maxDetKernel) addPrecisely(candidates []int) error {
+	done, err := f.precise.add(candidates)
+	if err == nil && !done {
+		err = f.refusal()
+	}
+	return err
 }
 
 // Add takes the training rows, which come first, as one block.
 func (f *maxDetKernel) Add(candidates []int) error {
-	if len(candidates) > 0 && candidates[0] >= f.space.PoolSize() {
+	f.selected = append(f.selected, candidates...)
+	switch {
+	case f.features != nil:
+		return f.features.Add(candidates)
+	case f.precise != nil:
+		return f.addPrecisely(candidates)
+	case len(candidates) > 0 && candidates[0] >= f.space.PoolSize():
 		return f.addTrain(candidates)
 	}
 	for _, x := range candidates {
@@ -65,32 +138,32 @@ func (f *maxDetKernel) Add(candidates []int) error {
 func (f *maxDetKernel) addTrain(candidates []int) error {
 	rows := f.space.gather(candidates)
 	l := matrix.New[float64](rows.Rows, rows.Rows)
-	if err := f.cross(l, rows, rows); err != nil {
+	if err := f.space.cross(l, rows, rows); err != nil {
 		return err
 	}
-	l, err := choleskyOf(f.space.team, l, f.sigma2, f.space.Note)
-	if err != nil {
-		return err
+	if !choleskyOf(f.space.team, l, f.sigma2) {
+		return f.renew()
 	}
 	b := allocMatrix[float64](f.space, rows.Rows, f.space.PoolSize())
-	if err := f.cross(b, rows, f.space.pool.rows); err != nil {
+	if err := f.space.cross(b, rows, f.space.pool.rows); err != nil {
 		return err
 	}
 	if err := linalg.SolveLower(f.space.team, b, linalg.Left, l, linalg.NoTrans); err != nil {
 		return err
 	}
 	for i := range b.Rows {
+		f.accuracy.step(f.best, l.At(i, i)*l.At(i, i))
 		f.extend(b.Row(i))
 	}
 	return nil
 }
 
 // cross computes kernel values; without a kernel rows are features.
-func (f *maxDetKernel) cross(dst, a, b matrix.Dense[float64]) error {
-	if f.space.kernel != nil {
-		return f.space.kernel.Cross(f.space.ctx, dst, a, b)
+func (s *Space[T]) cross(dst, a, b matrix.Dense[T]) error {
+	if s.kernel != nil {
+		return s.kernel.Cross(s.ctx, dst, a, b)
 	}
-	linalg.Gemm(f.space.team, dst, 1, a, linalg.NoTrans, b, linalg.Trans, 0)
+	linalg.Gemm(s.team, dst, 1, a, linalg.NoTrans, b, linalg.Trans, 0)
 	return nil
 }
 
@@ -102,7 +175,9 @@ func (f *maxDetKernel) add(x int) error {
 	v[x] += f.sigma2
 	set := simd.For[float64]()
 	column := f.column(x)
-	scale := 1 / math.Sqrt(max(f.c[x], f.sigma2)) // below σ² it is rounding
+	gamma2 := max(f.c[x], f.sigma2) // below σ² it is rounding
+	f.accuracy.step(f.best, gamma2)
+	scale := 1 / math.Sqrt(gamma2)
 	overPieces(f.space.team, len(v), scanPiece, func(_, from, to int) {
 		part := v[from:to]
 		for j, b := range f.b {
