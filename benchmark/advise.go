@@ -12,39 +12,39 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Question asks whether active learning is worth it on a table. Advise replays
-// it on the rows that have a label: some stay apart to measure errors on, few are
-// labelled at the start, and methods ask for the labels of the others. Zero
-// fields mean what stands beside them.
+// Question asks whether active learning is worth it on a table. Advise replays it
+// on the labelled rows: some are held out to measure errors, a few are labelled
+// at the start, and methods request the labels of the others. The defaults of
+// zero fields are given beside them.
 type Question struct {
 	Data       *dataset.Regression // the labelled rows
 	Specs      []string            // methods to try; nil means AdviseSpecs
-	Activation string              // of the networks; "" means relu
+	Activation string              // of the networks; empty means relu
 	Hidden     []int               // widths of their layers; nil means 512, 512
 	Epochs     int                 // 0 means 256
-	Rounds     int                 // batches that a method asks for; 0 means 3
+	Rounds     int                 // batches that a method requests; 0 means 3
 	Repeats    int                 // splits; 0 means 6
 	Seed       uint64
 
 	// Progress is called after each training, from the same goroutine.
-	Progress func(done, of int, what Record)
+	Progress func(done, total int, latest Record)
 }
 
-// AdviseSpecs are the two best methods of the paper's table of selection methods
-// that need one network.
+// AdviseSpecs returns the two best single-network methods of the paper's table of
+// selection methods.
 func AdviseSpecs() []string {
 	return []string{spec.Default, "bait-f-p:grad>sketch(512)>train"}
 }
 
-// Confidence is that of all intervals of an Advice.
+// Confidence is the confidence level of all intervals of an Advice.
 const Confidence = 0.95
 
 // Verdict is the answer.
 type Verdict uint8
 
 const (
-	TooFew Verdict = iota // the labels do not suffice to tell
-	AsGood                // random rows are as good
+	TooFew Verdict = iota // there are too few labels to decide
+	AsGood                // random selection is as good
 	Worth                 // a method saves labels
 )
 
@@ -58,47 +58,47 @@ func (v Verdict) String() string {
 	return "too few labels to tell"
 }
 
-// Advice is the answer with what it rests on.
+// Advice is the answer, with the evidence for it.
 type Advice struct {
 	Verdict Verdict
-	Because string // why, in a sentence
-	Spec    string // the method to take
+	Because string // the reason, in a sentence
+	Spec    string // the method to use
 	Batch   int    // rows to label at once
 	BatchBy string // where the batch size comes from
 
-	// Variation compares the errors of a network that was trained on all
-	// labelled rows but those for validation and test, on the latter.
+	// Variation compares the test errors of a network trained on all labelled
+	// rows that are not held out.
 	Variation Variation
 
-	Savings *Savings // nil where there are too few rows to replay
+	Savings *Savings // nil if there are too few rows for a replay
 	Results Results  // of the replay: its learning curves
 	Sizes   ReplaySizes
 }
 
-// ReplaySizes are how a replay divides the labelled rows.
+// ReplaySizes is how a replay divides the labelled rows.
 type ReplaySizes struct {
-	Rows, Test, Valid int // in all, to measure errors on, to choose the epoch with
-	Start, Batch      int // labelled at the start, asked for in each round
+	Rows, Test, Valid int // in total, to measure errors, to choose the epoch
+	Start, Batch      int // labelled at the start, requested per round
 	Rounds, Repeats   int
 }
 
 // Limits of a replay. The last round has a third of the rows that are not held
-// out, so that methods have a choice until the end, but no more than keeps a
+// out, so that methods have a choice until the end, but few enough to keep a
 // replay short.
 const (
-	fewestRows  = 120
-	mostRows    = 20_000
-	mostAtEnd   = 768
-	mostValid   = 512
-	mostTrained = 4096 // for the ratio of errors
+	minRows    = 120
+	maxRows    = 20_000
+	maxAtEnd   = 768
+	maxValid   = 512
+	maxTrained = 4096 // for the ratio of errors
 )
 
-// worthwhile is the part of the labels that a method has to save to be worth a
-// thought: where as much is ruled out, random is as good.
+// worthwhile is the share of the labels that a method must save to be worth
+// considering: if such a saving is ruled out, random selection is as good.
 const worthwhile = 0.25
 
 // Advise answers the question. The same question and seed give the same advice.
-// If the context ends, the error is its.
+// If the context ends, Advise returns its error.
 func (q Question) Advise(ctx context.Context) (*Advice, error) {
 	q = q.withDefaults()
 	if err := q.check(); err != nil {
@@ -106,7 +106,7 @@ func (q Question) Advise(ctx context.Context) (*Advice, error) {
 	}
 	data := subset(q.Data, q.Seed)
 	n := len(data.Y)
-	if n < fewestRows {
+	if n < minRows {
 		return tooFewRows(n), nil
 	}
 	r := &replay{Question: q, data: data, sizes: replaySizes(n, q.Rounds, q.Repeats)}
@@ -126,12 +126,12 @@ func (q Question) check() error {
 	var found []error
 	for _, text := range q.Specs {
 		if text == randomSpec {
-			found = append(found, errors.New("random is what the methods are compared with; name others"))
+			found = append(found, errors.New("random is the baseline that methods are compared with; name others"))
 		}
 		found = append(found, Run{DataSet: "table", Activation: q.Activation, Spec: text, BatchSize: 1}.Check())
 	}
 	if q.Rounds < 1 || q.Repeats < 2 {
-		found = append(found, fmt.Errorf("%d rounds and %d repeats: there must be one round and two repeats at least", q.Rounds, q.Repeats))
+		found = append(found, fmt.Errorf("%d rounds and %d repeats: a replay needs at least one round and two repeats", q.Rounds, q.Repeats))
 	}
 	if len(q.Data.Y) > 0 && slices.Min(q.Data.Y) == slices.Max(q.Data.Y) {
 		found = append(found, errors.New("all labels are equal: there is nothing to learn"))
@@ -139,12 +139,12 @@ func (q Question) check() error {
 	return errors.Join(found...)
 }
 
-// subset draws rows where there are more than a replay needs.
+// subset draws rows if there are more than a replay needs.
 func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
-	if len(data.Y) <= mostRows {
+	if len(data.Y) <= maxRows {
 		return data
 	}
-	split, _ := dataset.NewSplit(len(data.Y), dataset.Sizes{Train: mostRows}, seed, 0)
+	split, _ := dataset.NewSplit(len(data.Y), dataset.Sizes{Train: maxRows}, seed, 0)
 	rows := split.Train
 	slices.Sort(rows)
 	part := &dataset.Regression{X: data.X.SelectRows(rows), Encoder: data.Encoder}
@@ -156,7 +156,7 @@ func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
 
 func tooFewRows(n int) *Advice {
 	a := &Advice{
-		Because:   fmt.Sprintf("%d rows have a label, and a replay needs %d at least", n, fewestRows),
+		Because:   fmt.Sprintf("%d rows have a label, and a replay needs at least %d", n, minRows),
 		Variation: Variation{Ratio: math.NaN(), Expected: math.NaN()},
 	}
 	a.Spec, a.Batch, a.BatchBy = undecided(n)
@@ -164,8 +164,8 @@ func tooFewRows(n int) *Advice {
 }
 
 func replaySizes(n, rounds, repeats int) ReplaySizes {
-	s := ReplaySizes{Rows: n, Test: dataset.PaperSizes(n).Test, Valid: min(n/8, mostValid), Rounds: rounds, Repeats: repeats}
-	last := min((n-s.Test-s.Valid)/3, mostAtEnd)
+	s := ReplaySizes{Rows: n, Test: dataset.PaperSizes(n).Test, Valid: min(n/8, maxValid), Rounds: rounds, Repeats: repeats}
+	last := min((n-s.Test-s.Valid)/3, maxAtEnd)
 	s.Start = max(last/4, 2)
 	s.Batch = max((last-s.Start)/rounds, 1)
 	return s
@@ -198,7 +198,7 @@ func (r *replay) advise(ctx context.Context) (*Advice, error) {
 	a.decide(best)
 	switch a.Verdict {
 	case AsGood:
-		a.Spec, a.BatchBy = randomSpec, "of random rows any number will do"
+		a.Spec, a.BatchBy = randomSpec, "random selection works with any batch size"
 	case TooFew:
 		a.Spec, a.Batch, a.BatchBy = undecided(len(r.Data.Y))
 	case Worth:
@@ -213,13 +213,14 @@ func (r *replay) advise(ctx context.Context) (*Advice, error) {
 	return a, nil
 }
 
-// undecided is what to do where the labels do not tell: the best method of the
-// paper, which was nowhere much worse than random rows, and twice the labels.
+// undecided is what to do if the labels do not decide: use the paper's best
+// method, which was nowhere much worse than random selection, and double the
+// labels.
 func undecided(labelled int) (method string, batch int, by string) {
-	return spec.Default, min(max(labelled, 8), mostInBatch), fmt.Sprintf("as many rows as have a label, at most %d", mostInBatch)
+	return spec.Default, min(max(labelled, 8), maxBatch), fmt.Sprintf("as many rows as are labelled, at most %d", maxBatch)
 }
 
-// runs are those of the methods on all splits, split by split.
+// runs lists the runs of the methods, split by split.
 func (r *replay) runs(specs []string, rounds, batch int) (runs []Run) {
 	for split := range r.sizes.Repeats {
 		for _, spec := range specs {
@@ -239,11 +240,11 @@ func (r *replay) run(ctx context.Context, runs []Run) (Results, error) {
 	})
 }
 
-// variation trains on all rows that are not held out, which is a run that asks
-// for the whole pool at once.
+// variation trains on all rows that are not held out: a run that requests the
+// whole pool at once.
 func (r *replay) variation(ctx context.Context) (Variation, error) {
 	pool := r.sizes.Rows - r.sizes.Test - r.sizes.Valid - r.sizes.Start
-	run := r.runs([]string{randomSpec}, 1, min(pool, mostTrained))[:1]
+	run := r.runs([]string{randomSpec}, 1, min(pool, maxTrained))[:1]
 	results, err := r.run(ctx, run)
 	if err != nil {
 		return Variation{}, err
@@ -252,36 +253,37 @@ func (r *replay) variation(ctx context.Context) (Variation, error) {
 	return NewVariation(last.Test.RMSE, last.Test.MAE, last.Labels), nil
 }
 
-// decide says what the savings of the best method mean. That it is ahead at all
-// is seen in the errors themselves; labels are what that is worth.
+// decide turns the savings of the best method into a verdict. Whether it is ahead
+// at all shows in the errors themselves; the labels show what that is worth.
 func (a *Advice) decide(best Saving) {
-	labels := fmt.Sprintf("%s saves between %s and %s of the labels that random rows take", best.Spec, percent(best.Share.Low), percent(best.Share.High))
+	labels := fmt.Sprintf("%s saves between %s and %s of the labels that random selection needs", best.Spec, percent(best.Share.Low), percent(best.Share.High))
 	switch {
 	case !(a.Savings.Slope.Low > 0):
-		a.Verdict, a.Because = TooFew, "the error of random rows does not clearly fall with more labels, so that none can be saved or lost"
+		a.Verdict, a.Because = TooFew, "the error of random selection does not clearly fall with more labels, so there are no labels to save"
 	case best.Gain.Low > 0:
 		a.Verdict = Worth
-		a.Because = fmt.Sprintf("the error of %s is lower by %s to %s on average over the rounds, which saves about %s of the labels that random rows take",
+		a.Because = fmt.Sprintf("the error of %s is %s to %s lower on average over the rounds, which saves about %s of the labels that random selection needs",
 			best.Spec, percent(-math.Expm1(-best.Gain.Low)), percent(-math.Expm1(-best.Gain.High)), percent(best.Share.Value))
 	case best.Share.High < worthwhile:
-		a.Verdict, a.Because = AsGood, fmt.Sprintf("%s; %s or more are ruled out", labels, percent(worthwhile))
+		a.Verdict, a.Because = AsGood, fmt.Sprintf("%s; a saving of %s or more is ruled out", labels, percent(worthwhile))
 	default:
-		a.Verdict, a.Because = TooFew, labels+", which leaves both open"
+		a.Verdict, a.Because = TooFew, labels+", which leaves the question open"
 	}
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-// enough is the part of the gain that one large batch may lose against several
-// smaller ones and still be preferred: it takes fewer rounds in the laboratory.
-const enough = 0.25
+// tolerableLoss is the share of the gain that one large batch may lose against
+// several smaller ones and still be preferred: it takes fewer rounds of lab work.
+const tolerableLoss = 0.25
 
-// mostInBatch is the batch size up to which the methods of the paper lost almost
-// nothing (section "Comparison of Selection Methods").
-const mostInBatch = 1024
+// maxBatch is the batch size up to which the paper's methods lost almost nothing
+// (section "Comparison of Selection Methods").
+const maxBatch = 1024
 
-// chooseBatch compares one batch with several of the same rows in all. What it
-// finds is a multiple of the rows that had a label, and is carried over to all.
+// chooseBatch compares one large batch with several small ones of the same total.
+// The result is a multiple of the rows labelled at the start, applied to all
+// labelled rows.
 func (a *Advice) chooseBatch(labelled int, once Results) {
 	mean := func(results Results, spec string, round int) (sum float64) {
 		for _, r := range results {
@@ -292,11 +294,11 @@ func (a *Advice) chooseBatch(labelled int, once Results) {
 		return sum
 	}
 	several, random := mean(a.Results, a.Spec, a.Sizes.Rounds), mean(a.Results, randomSpec, a.Sizes.Rounds)
-	size, found := a.Sizes.Batch, "several batches did better than one large"
-	if mean(once, a.Spec, 1)-several <= enough*math.Max(0, random-several) {
+	size, found := a.Sizes.Batch, "several batches did better than one large one"
+	if mean(once, a.Spec, 1)-several <= tolerableLoss*math.Max(0, random-several) {
 		size, found = a.Sizes.Batch*a.Sizes.Rounds, "one large batch did about as well as several"
 	}
 	times := float64(size) / float64(a.Sizes.Start)
-	a.Batch = min(max(int(times*float64(labelled)), 8), mostInBatch)
-	a.BatchBy = fmt.Sprintf("%s: %.2g times the labelled rows, at most %d", found, times, mostInBatch)
+	a.Batch = min(max(int(times*float64(labelled)), 8), maxBatch)
+	a.BatchBy = fmt.Sprintf("%s: %.2g times the labelled rows, at most %d", found, times, maxBatch)
 }

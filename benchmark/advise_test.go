@@ -13,8 +13,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// question asks about n rows with a smooth label, and of networks so small that
-// the answer comes at once.
+// question asks about n rows with a smooth label, with networks so small that the
+// answer is immediate.
 func question(n int) Question {
 	stream := rng.New(1, "advise test")
 	data := &dataset.Regression{X: matrix.New[float32](n, 2), Y: make([]float64, n)}
@@ -48,7 +48,7 @@ func TestAdvise(t *testing.T) {
 	}
 	again, err := q.withoutProgress().Advise(linalg.WithThreads(t.Context(), 1))
 	if err != nil || again.Savings.Methods[0].Gain != a.Savings.Methods[0].Gain || again.Variation != a.Variation || again.Batch != a.Batch {
-		t.Errorf("another time, with one thread: %+v and %+v, %v", a, again, err)
+		t.Errorf("a second time, with one thread: %+v and %+v, %v", a, again, err)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestAdviseRefuses(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := question(200).Advise(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("a context that has ended: %v", err)
+		t.Errorf("a cancelled context: %v", err)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestChooseBatch: one large batch is taken where it loses little.
+// TestChooseBatch: one large batch is preferred if it loses little.
 func TestChooseBatch(t *testing.T) {
 	several := powerResults(2, map[string]float64{"lcmd-tp:linear": 2, "maxdist-p:linear": 1}, 0)
 	for factor, want := range map[float64]int{1.9: 600, 1.2: 200} {

@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/spec"
 )
 
-// What the paper's tables and figures say, as functions of the results. All
-// numbers are means: of a number for each run, over the splits of each data set,
-// then over data sets (appendix "Results"):
+// The numbers of the paper's tables and figures, computed from results. Each is a
+// mean of one number per run, over the splits of each data set and then over data
+// sets (appendix "Results"):
 //
 //	X_ij   the number of split i on data set j, such as the mean log RMSE over rounds 1 … 16
 //	μ_j    the mean of X_ij over the n_j splits
@@ -19,7 +18,7 @@ import (
 //	μ      the mean of μ_j over the J data sets
 //	σ      its standard error, √(Σ_j s_j²/n_j) / J
 //
-// The paper's text leaves out the division by n_j; its figures have it.
+// The paper's text omits the division by n_j; its figures include it.
 
 // Metric is one of the errors that a round measures.
 type Metric int
@@ -41,18 +40,18 @@ func (m Metric) of(errors network.Metrics) float64 {
 	return []float64{errors.MAE, errors.RMSE, errors.Q95, errors.Q99, errors.MaxE}[m]
 }
 
-// Number is a number of a run, whose rounds are all there.
-type Number func(rounds []Round) float64
+// Statistic computes a number from all rounds of a complete run.
+type Statistic func(rounds []Round) float64
 
 // MeanLog is the mean of the metric's logarithm over all rounds but the start.
-func MeanLog(m Metric) Number {
+func MeanLog(m Metric) Statistic {
 	return meanOver(func(r Round) float64 { return math.Log(m.of(r.Test)) })
 }
 
 // MeanOf is the mean of the metric over all rounds but the start.
-func MeanOf(m Metric) Number { return meanOver(func(r Round) float64 { return m.of(r.Test) }) }
+func MeanOf(m Metric) Statistic { return meanOver(func(r Round) float64 { return m.of(r.Test) }) }
 
-func meanOver(of func(Round) float64) Number {
+func meanOver(of func(Round) float64) Statistic {
 	return func(rounds []Round) float64 {
 		sum := 0.0
 		for _, r := range rounds[1:] {
@@ -62,18 +61,18 @@ func meanOver(of func(Round) float64) Number {
 	}
 }
 
-// LogAt is the metric's logarithm in a round.
-func LogAt(m Metric, round int) Number {
+// LogAt is the logarithm of the metric in a round.
+func LogAt(m Metric, round int) Statistic {
 	return func(rounds []Round) float64 { return math.Log(m.of(rounds[round].Test)) }
 }
 
 // Last is the metric in the last round.
-func Last(m Metric) Number {
+func Last(m Metric) Statistic {
 	return func(rounds []Round) float64 { return m.of(rounds[len(rounds)-1].Test) }
 }
 
-// PickSeconds is the mean time that the pick of a batch took, features included.
-func PickSeconds() Number {
+// PickSeconds is the mean time to select a batch, including features.
+func PickSeconds() Statistic {
 	return func(rounds []Round) float64 {
 		sum := 0.0
 		for _, r := range rounds[:len(rounds)-1] {
@@ -84,7 +83,7 @@ func PickSeconds() Number {
 }
 
 // SumOf is the sum of a number over all rounds.
-func SumOf(of func(Round) float64) Number {
+func SumOf(of func(Round) float64) Statistic {
 	return func(rounds []Round) (sum float64) {
 		for _, r := range rounds {
 			sum += of(r)
@@ -93,9 +92,9 @@ func SumOf(of func(Round) float64) Number {
 	}
 }
 
-// EffectiveDimension is its mean over the rounds that have one; NaN where none
-// has.
-func EffectiveDimension() Number {
+// EffectiveDimension is the mean effective dimension over the rounds that have
+// one; NaN if none has.
+func EffectiveDimension() Statistic {
 	return func(rounds []Round) float64 {
 		var known []float64
 		for _, r := range rounds {
@@ -108,50 +107,50 @@ func EffectiveDimension() Number {
 	}
 }
 
-// Setting is what runs share that can be compared with each other.
+// Setting is what runs must share to be comparable.
 type Setting struct {
 	Activation string
 	BatchSize  int
 	Rounds     int
 }
 
-// Study holds the runs of one setting. Runs that lack a round do not count.
+// Study holds the runs of one setting. Incomplete runs are ignored.
 type Study struct {
 	Setting
-	Methods  []string // canonical texts, with @compat where it applies, in the order of the paper's selection methods
+	Methods  []string // canonical texts, with @compat if it applies, in the order of the paper's selection methods
 	DataSets []string // with a complete run, in alphabetical order
-	Splits   []int    // that any run has
+	Splits   []int    // of any run
 	Labels   []int    // of each round
-	Gaps     []Gap    // what is missing
+	Gaps     []Gap    // missing runs
 
-	runs    map[cell]map[int][]Round // by split
-	planned map[cell]map[int]bool
+	runs map[cell]map[int][]Round // by split
 }
 
 type cell struct{ method, set string }
 
-// Gap says which splits a method has not finished on a data set.
+// Gap lists the splits that a method has not finished on a data set.
 type Gap struct {
 	Method, DataSet string
 	Splits          []int
-	Planned         int // splits in all
+	Planned         int // splits in total
 }
 
-// NewStudies sorts results into studies, in the order in which they come. Planned
-// are the runs that there should be; without any, every method should have every
-// split on every data set of its study.
+// NewStudies groups results into studies, in the order in which they occur. If
+// planned is nil, every method is expected to have every split on every data set
+// of its study.
 func NewStudies(results Results, planned []Run) (studies []*Study) {
-	index, texts := map[Setting]*Study{}, map[Run]string{}
-	locate := func(r Run) (*Study, cell) {
+	groups, texts := map[Setting]*studyBuilder{}, map[Run]string{}
+	var order []*studyBuilder
+	locate := func(r Run) (*studyBuilder, cell) {
 		if _, known := texts[r]; !known {
 			texts[r] = methodText(r)
 		}
 		setting := Setting{r.Activation, r.BatchSize, r.Rounds}
-		if index[setting] == nil {
-			index[setting] = &Study{Setting: setting, runs: map[cell]map[int][]Round{}, planned: map[cell]map[int]bool{}}
-			studies = append(studies, index[setting])
+		if groups[setting] == nil {
+			groups[setting] = newStudyBuilder(setting)
+			order = append(order, groups[setting])
 		}
-		return index[setting], cell{texts[r], r.DataSet}
+		return groups[setting], cell{texts[r], r.DataSet}
 	}
 	for _, r := range results {
 		s, at := locate(r.Run)
@@ -163,105 +162,20 @@ func NewStudies(results Results, planned []Run) (studies []*Study) {
 		s.enter(at, r.Split)
 		s.planned[at][r.Split] = true
 	}
-	for _, s := range studies {
-		s.finish(planned == nil)
+	for _, s := range order {
+		studies = append(studies, s.finish(planned == nil))
 	}
 	return studies
 }
 
-// enter makes room for a run.
-func (s *Study) enter(at cell, split int) {
-	s.Methods = appendNew(s.Methods, at.method)
-	s.DataSets = appendNew(s.DataSets, at.set)
-	s.Splits = appendNew(s.Splits, split)
-	if s.runs[at] == nil {
-		s.runs[at], s.planned[at] = map[int][]Round{}, map[int]bool{}
-	}
-}
-
-func appendNew[T comparable](list []T, v T) []T {
-	if slices.Contains(list, v) {
-		return list
-	}
-	return append(list, v)
-}
-
-// methodText is the canonical text of a run's method. A text that does not parse
-// stands for itself.
+// methodText is the canonical text of a run's method, or the text itself if it
+// does not parse.
 func methodText(r Run) string {
 	spec, err := r.Method()
 	if err != nil {
 		return r.Spec
 	}
 	return spec.String()
-}
-
-// finish puts lists in order and leaves out runs that are not complete. With all,
-// every run of the grid was to be.
-func (s *Study) finish(all bool) {
-	slices.SortStableFunc(s.Methods, func(a, b string) int { return place(a) - place(b) })
-	slices.Sort(s.DataSets)
-	slices.Sort(s.Splits)
-	for _, method := range s.Methods {
-		for _, set := range s.DataSets {
-			if gap := s.sift(cell{method, set}, all); gap.Splits != nil {
-				s.Gaps = append(s.Gaps, gap)
-			}
-		}
-	}
-	s.DataSets = slices.DeleteFunc(s.DataSets, func(set string) bool {
-		return !slices.ContainsFunc(s.Methods, func(m string) bool { return s.Runs(m, set) > 0 })
-	})
-}
-
-// sift leaves out the runs of a method on a data set that are not complete, and
-// says which are missing.
-func (s *Study) sift(at cell, all bool) Gap {
-	gap := Gap{Method: at.method, DataSet: at.set}
-	for _, split := range s.Splits {
-		rounds, wanted := s.runs[at][split], all || s.planned[at][split]
-		if wanted {
-			gap.Planned++
-		}
-		if s.complete(rounds) {
-			s.labels(rounds)
-			continue
-		}
-		delete(s.runs[at], split)
-		if wanted {
-			gap.Splits = append(gap.Splits, split)
-		}
-	}
-	return gap
-}
-
-// place is where a method's text stands among the selection methods.
-func place(method string) int {
-	s, err := spec.Parse(method)
-	if err != nil {
-		return math.MaxInt32
-	}
-	return s.Method.Order()
-}
-
-// complete sorts the rounds of a run and reports whether all are there.
-func (s *Study) complete(rounds []Round) bool {
-	slices.SortFunc(rounds, func(a, b Round) int { return a.Round - b.Round })
-	for i, r := range rounds {
-		if r.Round != i {
-			return false
-		}
-	}
-	return len(rounds) == s.Rounds+1 && s.Rounds > 0
-}
-
-func (s *Study) labels(rounds []Round) {
-	if s.Labels != nil {
-		return
-	}
-	for _, r := range rounds {
-		s.Labels = append(s.Labels, r.Labels)
-	}
 }
 
 // Runs counts the complete runs of a method on data sets.
@@ -272,8 +186,8 @@ func (s *Study) Runs(method string, sets ...string) (n int) {
 	return n
 }
 
-// Common lists the data sets on which each of the methods has complete runs.
-// Means over these can be compared.
+// Common lists the data sets on which every one of the methods has complete runs,
+// so that means over them can be compared.
 func (s *Study) Common(methods ...string) (sets []string) {
 	for _, set := range s.DataSets {
 		if !slices.ContainsFunc(methods, func(m string) bool { return s.Runs(m, set) == 0 }) {
@@ -295,15 +209,15 @@ func (s *Study) Finished() (methods []string) {
 
 // Mean is a mean over splits and data sets.
 type Mean struct {
-	Value  float64 // NaN without runs, or where a run has NaN
-	StdErr float64 // NaN where a data set has fewer than two runs
+	Value  float64 // NaN without runs, or if a run has NaN
+	StdErr float64 // NaN if a data set has fewer than two runs
 	Runs   int
 	Sets   int
 }
 
-// Mean returns the mean of a number over the runs of a method on data sets. It
-// is NaN if there are none on one of them.
-func (s *Study) Mean(of Number, method string, sets ...string) Mean {
+// Mean returns the mean of a statistic over the runs of a method on data sets. It
+// is NaN if one of them has no runs.
+func (s *Study) Mean(of Statistic, method string, sets ...string) Mean {
 	return meanOfSets(sets, func(set string) (values []float64) {
 		runs := s.runs[cell{method, set}]
 		for _, split := range s.Splits {
@@ -315,10 +229,10 @@ func (s *Study) Mean(of Number, method string, sets ...string) Mean {
 	})
 }
 
-// Difference returns the mean of a number of one method less that of another,
-// over the splits that both have. They start alike on a split, so that this
-// tells more than two means do.
-func (s *Study) Difference(of Number, method, other string, sets ...string) Mean {
+// Difference returns the mean of a statistic of one method minus that of another,
+// over the splits that both have. Methods start alike on a split, so the paired
+// difference says more than two means do.
+func (s *Study) Difference(of Statistic, method, other string, sets ...string) Mean {
 	return meanOfSets(sets, func(set string) (values []float64) {
 		a, b := s.runs[cell{method, set}], s.runs[cell{other, set}]
 		for _, split := range s.Splits {
@@ -330,7 +244,7 @@ func (s *Study) Difference(of Number, method, other string, sets ...string) Mean
 	})
 }
 
-// meanOfSets is the mean over data sets of the mean of each one's values.
+// meanOfSets averages over data sets the mean of each one's values.
 func meanOfSets(sets []string, values func(set string) []float64) Mean {
 	m := Mean{Sets: len(sets)}
 	variance := 0.0
@@ -346,8 +260,8 @@ func meanOfSets(sets []string, values func(set string) []float64) Mean {
 	return m
 }
 
-// meanAndDeviation returns the mean and the sample deviation, NaN where there
-// are too few values for it.
+// meanAndDeviation returns the mean and the sample deviation, each NaN if there are
+// too few values for it.
 func meanAndDeviation(x []float64) (mean, deviation float64) {
 	n := float64(len(x))
 	for _, v := range x {
@@ -371,8 +285,8 @@ func (s *Study) Curve(m Metric, method string, sets ...string) (curve []Mean) {
 	return curve
 }
 
-// Find returns the study's method of that text, whether compat or not: compat
-// comes first, as it is what the published numbers were made with.
+// Find returns the study's method with this text, whether compat or not. It
+// prefers compat, which the published numbers were made with.
 func (s *Study) Find(spec string) (method string, ok bool) {
 	for _, text := range []string{spec + compatOption, spec} {
 		if slices.Contains(s.Methods, text) {
@@ -384,5 +298,5 @@ func (s *Study) Find(spec string) (method string, ok bool) {
 
 const compatOption = "@compat"
 
-// WithoutCompat is a method's text less the option.
+// WithoutCompat removes the option from a method's text.
 func WithoutCompat(method string) string { return strings.Replace(method, compatOption, "", 1) }

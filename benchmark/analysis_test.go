@@ -12,8 +12,8 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// goldenAnalysis is analysis.json: made-up results in the layout of the
-// published code, and what that code makes of them.
+// goldenAnalysis is analysis.json: made-up results in the layout of the published
+// code, and what that code computes from them.
 type goldenAnalysis struct {
 	Results map[string]map[string][]struct {
 		Errors map[string][]float64
@@ -75,13 +75,13 @@ func TestAnalysisMatchesThePublishedCode(t *testing.T) {
 		name := map[benchmark.Metric]string{benchmark.MAE: "mae", benchmark.RMSE: "rmse", benchmark.Q95: "q95",
 			benchmark.Q99: "q99", benchmark.MaxE: "maxe"}[m]
 		if len(g.Expected[name]) != 6 {
-			t.Fatalf("no numbers of %s", name)
+			t.Fatalf("no numbers for %s", name)
 		}
 		for id, want := range g.Expected[name] {
 			method, what := spec.MustParse(id).String(), id+" "+name
 			mean := s.Mean(benchmark.MeanLog(m), method, s.DataSets...)
 			closeTo(t, what, mean.Value, want.MeanLog)
-			// What that code prints is the deviation over n, not over n − 1.
+			// That code prints the deviation with divisor n, not n − 1.
 			closeTo(t, what+" error", mean.StdErr*math.Sqrt(11.0/12), want.Printed)
 			if mean.Runs != 48 || mean.Sets != 4 {
 				t.Errorf("%s: %d runs, %d sets", what, mean.Runs, mean.Sets)
@@ -108,8 +108,8 @@ func TestAnalysisMatchesThePublishedCode(t *testing.T) {
 	}
 }
 
-// made makes a run whose RMSE is start·fall^round, and whose MAE is half of it.
-func made(set, spec string, split int, start, fall float64) (rounds benchmark.Results) {
+// makeRun makes a run whose RMSE is start·fall^round, and whose MAE is half of it.
+func makeRun(set, spec string, split int, start, fall float64) (rounds benchmark.Results) {
 	for i := range 5 {
 		r := benchmark.Round{Round: i, Labels: 256 + 1024*i}
 		r.Run = benchmark.Run{DataSet: set, Activation: "relu", Spec: spec, BatchSize: 1024, Rounds: 4, Split: split}
@@ -123,11 +123,11 @@ func made(set, spec string, split int, start, fall float64) (rounds benchmark.Re
 
 func TestStudyWithGaps(t *testing.T) {
 	var all benchmark.Results
-	all = append(all, made("b", "lcmd-tp:grad", 0, 1, 0.5)...)
-	all = append(all, made("b", "random", 0, 1, 0.8)...)
-	all = append(all, made("b", "random", 2, 1.1, 0.8)...)
-	all = append(all, made("a", "random", 0, 1, 0.9)...)
-	all = append(all, made("a", "lcmd-tp:grad", 0, 1, 0.9)[:3]...) // stopped
+	all = append(all, makeRun("b", "lcmd-tp:grad", 0, 1, 0.5)...)
+	all = append(all, makeRun("b", "random", 0, 1, 0.8)...)
+	all = append(all, makeRun("b", "random", 2, 1.1, 0.8)...)
+	all = append(all, makeRun("a", "random", 0, 1, 0.9)...)
+	all = append(all, makeRun("a", "lcmd-tp:grad", 0, 1, 0.9)[:3]...) // stopped
 	s := benchmark.NewStudies(all, nil)[0]
 	if got := strings.Join(s.Methods, " "); got != "random lcmd-tp:grad" {
 		t.Error(got)
@@ -146,7 +146,7 @@ func TestStudyWithGaps(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	d := s.Difference(benchmark.MeanLog(benchmark.RMSE), "lcmd-tp:grad", "random", "b")
-	closeTo(t, "difference", d.Value, 2.5*math.Log(0.5/0.8)) // rounds 1 to 4, of split 0 alone
+	closeTo(t, "difference", d.Value, 2.5*math.Log(0.5/0.8)) // rounds 1 to 4, of split 0 only
 	if d.Runs != 1 {
 		t.Errorf("%+v", d)
 	}
@@ -155,27 +155,27 @@ func TestStudyWithGaps(t *testing.T) {
 	}
 }
 
-func TestTogether(t *testing.T) {
+func TestOnCommonSplits(t *testing.T) {
 	var all benchmark.Results
 	for split := range 3 {
-		all = append(all, made("a", "random", split, float64(1+split), 0.9)...)
+		all = append(all, makeRun("a", "random", split, float64(1+split), 0.9)...)
 	}
-	all = append(all, made("a", "lcmd-tp:grad", 1, 2, 0.5)...)
-	all = append(all, made("b", "random", 0, 1, 0.9)...)
-	all = append(all, made("b", "random", 1, 1, 0.9)...)
-	all = append(all, made("b", "lcmd-tp:grad", 2, 1, 0.5)...)
+	all = append(all, makeRun("a", "lcmd-tp:grad", 1, 2, 0.5)...)
+	all = append(all, makeRun("b", "random", 0, 1, 0.9)...)
+	all = append(all, makeRun("b", "random", 1, 1, 0.9)...)
+	all = append(all, makeRun("b", "lcmd-tp:grad", 2, 1, 0.5)...)
 	s := benchmark.NewStudies(all, nil)[0]
-	both := s.Together("random", "lcmd-tp:grad")
+	both := s.OnCommonSplits("random", "lcmd-tp:grad")
 	if m := both.Mean(benchmark.LogAt(benchmark.RMSE, 0), "random", "a"); m.Runs != 1 || m.Value != math.Log(2) {
-		t.Errorf("not split 1 alone: %+v", m)
+		t.Errorf("more than split 1: %+v", m)
 	}
 	if both.Runs("random", "b") != 2 || both.Runs("lcmd-tp:grad", "b") != 0 {
-		t.Error("without a split in common, the method with fewer runs goes")
+		t.Error("without a common split, the method with fewer runs should be dropped")
 	}
-	if s.Runs("random", "a") != 3 || s.Together("random").Runs("random", "a", "b") != 5 {
-		t.Error("runs are lost")
+	if s.Runs("random", "a") != 3 || s.OnCommonSplits("random").Runs("random", "a", "b") != 5 {
+		t.Error("runs were lost")
 	}
-	if w := s.Together("random").Within(both); w.Runs("random", "a") != 1 || w.Runs("random", "b") != 2 || len(w.Splits) != 2 {
+	if w := s.OnCommonSplits("random").OnSplitsOf(both); w.Runs("random", "a") != 1 || w.Runs("random", "b") != 2 || len(w.Splits) != 2 {
 		t.Errorf("within: %d and %d runs, splits %v", w.Runs("random", "a"), w.Runs("random", "b"), w.Splits)
 	}
 	v := s.ErrorVariation("lcmd-tp:grad", "random")
@@ -188,11 +188,11 @@ func TestStudyWithPlan(t *testing.T) {
 	var planned []benchmark.Run
 	for _, set := range []string{"a", "b"} {
 		for split := range 3 {
-			planned = append(planned, made(set, "random", split, 1, 1)[0].Run)
+			planned = append(planned, makeRun(set, "random", split, 1, 1)[0].Run)
 		}
 	}
-	planned = append(planned, made("b", "lcmd-tp:grad", 0, 1, 1)[0].Run)
-	all := append(made("a", "random", 0, 1, 0.9), made("a", "random", 2, 1, 0.9)[:2]...)
+	planned = append(planned, makeRun("b", "lcmd-tp:grad", 0, 1, 1)[0].Run)
+	all := append(makeRun("a", "random", 0, 1, 0.9), makeRun("a", "random", 2, 1, 0.9)[:2]...)
 	s := benchmark.NewStudies(all, planned)[0]
 	if got := fmt.Sprint(s.Gaps); got != "[{random a [1 2] 3} {random b [0 1 2] 3} {lcmd-tp:grad b [0] 1}]" {
 		t.Error(got)
@@ -202,21 +202,42 @@ func TestStudyWithPlan(t *testing.T) {
 	}
 }
 
-func TestSettingsUnlikeThePaper(t *testing.T) {
-	if got := (benchmark.Settings{Seed: 3, Start: 256}).UnlikePaper(); got != nil {
+// A results file may have as many data sets and splits as runs; a study of it must
+// not take time quadratic in their number, in which this test would take minutes.
+func TestStudyOfManySetsAndSplits(t *testing.T) {
+	const n = 50_000
+	var all benchmark.Results
+	var planned []benchmark.Run
+	for i := range n {
+		run := makeRun(fmt.Sprintf("set %06d", i), "random", i, 1, 0.9)
+		all = append(all, run...)
+		planned = append(planned, run[0].Run)
+	}
+	s := benchmark.NewStudies(all[:len(all)-1], planned)[0] // the last run lacks a round
+	if len(s.DataSets) != n-1 || len(s.Splits) != n || len(s.Gaps) != 1 || s.Gaps[0].Splits[0] != n-1 {
+		t.Errorf("%d data sets, %d splits, gaps %+v", len(s.DataSets), len(s.Splits), s.Gaps)
+	}
+	both := s.OnCommonSplits("random").OnSplitsOf(s)
+	if len(both.Splits) != n-1 || both.Runs("random", s.DataSets...) != n-1 {
+		t.Errorf("%d splits in common", len(both.Splits))
+	}
+}
+
+func TestSettingsThatDifferFromThePaper(t *testing.T) {
+	if got := (benchmark.Settings{Seed: 3, Start: 256}).DifferencesFromPaper(); got != nil {
 		t.Error(got)
 	}
-	got := benchmark.Settings{Epochs: 8, Hidden: []int{64}}.UnlikePaper()
+	got := benchmark.Settings{Epochs: 8, Hidden: []int{64}}.DifferencesFromPaper()
 	if len(got) != 2 || got[0] != "8 epochs, not 256" || got[1] != "[64] neurons in hidden layers, not [512 512]" {
 		t.Error(got)
 	}
 }
 
-func TestStudyWithNothing(t *testing.T) {
+func TestStudyWithoutRuns(t *testing.T) {
 	if got := benchmark.NewStudies(nil, nil); got != nil {
 		t.Error(got)
 	}
-	s := benchmark.NewStudies(made("a", "no spec at all", 0, 1, 0.9)[:2], nil)[0]
+	s := benchmark.NewStudies(makeRun("a", "no spec at all", 0, 1, 0.9)[:2], nil)[0]
 	if len(s.Gaps) != 1 || s.Labels != nil || len(s.Finished()) != 0 || s.Curve(benchmark.RMSE, "no spec at all", "a") != nil {
 		t.Errorf("%+v", s)
 	}
@@ -226,7 +247,7 @@ func TestStudyWithNothing(t *testing.T) {
 }
 
 func TestNaNStays(t *testing.T) {
-	all := append(made("a", "random", 0, 1, 0.9), made("a", "random", 1, 1, 0.9)...)
+	all := append(makeRun("a", "random", 0, 1, 0.9), makeRun("a", "random", 1, 1, 0.9)...)
 	all[3].Test.RMSE = math.NaN()
 	s := benchmark.NewStudies(all, nil)[0]
 	if m := s.Mean(benchmark.MeanLog(benchmark.RMSE), "random", "a"); !math.IsNaN(m.Value) {
@@ -240,7 +261,7 @@ func TestNaNStays(t *testing.T) {
 func TestErrorVariation(t *testing.T) {
 	var all benchmark.Results
 	for i, set := range []string{"a", "b", "c"} {
-		random, lcmd := made(set, "random", 0, 1, 0.9), made(set, "lcmd-tp:grad", 0, 1, math.Pow(0.9, 1+float64(i)))
+		random, lcmd := makeRun(set, "random", 0, 1, 0.9), makeRun(set, "lcmd-tp:grad", 0, 1, math.Pow(0.9, 1+float64(i)))
 		random[0].Test.MAE = math.Exp(-float64(i)) // x = i, and y = i
 		all = append(append(all, random...), lcmd...)
 	}
@@ -266,7 +287,7 @@ func TestPaperTables(t *testing.T) {
 	for _, m := range benchmark.PaperMethods() {
 		count[m.Activation]++
 		if !known[m.Spec] {
-			t.Errorf("%s is no published method", m.Spec)
+			t.Errorf("%s is not a published method", m.Spec)
 		}
 		for metric, v := range m.Log {
 			if v < -3 || v > 2 || (metric == benchmark.MaxE) != (v > 0.3) {
@@ -287,11 +308,11 @@ func TestPaperTables(t *testing.T) {
 	for _, s := range spec.Selected() {
 		s.Compat = false
 		if selected[s.String()] != 15 {
-			t.Errorf("%s is there for %d data sets", s, selected[s.String()])
+			t.Errorf("%s has numbers for %d data sets", s, selected[s.String()])
 		}
 	}
-	// The table of data sets has the mean of the tables of all methods, but for
-	// the logarithm.
+	// The tables of data sets average to the numbers in the table of all methods,
+	// except that the logarithm is taken after the mean over rounds.
 	for _, c := range []struct {
 		spec string
 		want float64
@@ -308,9 +329,9 @@ func TestPaperTables(t *testing.T) {
 	}
 }
 
-func TestAgainstPaper(t *testing.T) {
+func TestCompareWithPaper(t *testing.T) {
 	paper := func(set, spec string, split int, rmse float64) benchmark.Results {
-		rounds := made(set, spec, split, rmse, 1)
+		rounds := makeRun(set, spec, split, rmse, 1)
 		for i := 5; i <= 16; i++ {
 			rounds = append(rounds, rounds[0])
 		}
@@ -321,7 +342,7 @@ func TestAgainstPaper(t *testing.T) {
 	}
 	all := append(paper("fried", "random", 0, 0.24), paper("fried", "random", 1, 0.26)...)
 	all = append(all, paper("own", "random", 0, 1)...)
-	list := benchmark.NewStudies(all, nil)[0].AgainstPaper()
+	list := benchmark.NewStudies(all, nil)[0].CompareWithPaper()
 	if len(list) != 2 {
 		t.Fatalf("%+v", list)
 	}
@@ -332,7 +353,7 @@ func TestAgainstPaper(t *testing.T) {
 	closeTo(t, "difference", a.Difference, 0.25-0.23)
 	closeTo(t, "relative", a.Relative, 0.02/0.23)
 	closeTo(t, "error", a.StdErr, math.Sqrt(0.01*0.01*1.1+1e-6/12))
-	if got := benchmark.NewStudies(made("fried", "random", 0, 1, 1), nil)[0].AgainstPaper(); got != nil {
+	if got := benchmark.NewStudies(makeRun("fried", "random", 0, 1, 1), nil)[0].CompareWithPaper(); got != nil {
 		t.Errorf("another setting: %+v", got)
 	}
 	var whole benchmark.Results
@@ -341,7 +362,7 @@ func TestAgainstPaper(t *testing.T) {
 			whole = append(whole, paper(p.DataSet, "random", 0, 1)...)
 		}
 	}
-	list = benchmark.NewStudies(whole, nil)[0].AgainstPaper()
+	list = benchmark.NewStudies(whole, nil)[0].CompareWithPaper()
 	last := list[len(list)-1]
 	if len(list) != 15+15+5 || last.DataSet != "" || last.What != "mean log MAXE" || last.Paper != 1.107 || !last.Logarithmic {
 		t.Errorf("%d, %+v", len(list), last)

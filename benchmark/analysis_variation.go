@@ -2,9 +2,9 @@ package benchmark
 
 import "gonum.org/v1/gonum/stat"
 
-// ErrorVariation sets, for each data set, what a method gains over random rows
-// against how unevenly the errors are spread at the start (the paper's figure in
-// "When should BMDAL be Applied?"):
+// ErrorVariation relates, for each data set, the gain of a method over random
+// selection to how unevenly the errors are spread at the start (the paper's figure
+// in "When should BMDAL be Applied?"):
 //
 //	x  mean log RMSE − mean log MAE before the first batch
 //	y  (mean log RMSE(method) − mean log RMSE(random)) / (mean log RMSE(random) − mean log RMSE before the first batch)
@@ -19,10 +19,10 @@ type ErrorVariation struct {
 	Intercept, Slope, R float64
 }
 
-// ErrorVariation compares a method with random rows, on the data sets and splits
-// where both have runs.
+// ErrorVariation compares a method with random selection, on the data sets and
+// splits where both have runs.
 func (s *Study) ErrorVariation(method, random string) ErrorVariation {
-	s = s.Together(method, random)
+	s = s.OnCommonSplits(method, random)
 	v := ErrorVariation{Method: method, DataSets: s.Common(method, random)}
 	for _, set := range v.DataSets {
 		start := s.Mean(LogAt(RMSE, 0), random, set).Value

@@ -13,43 +13,42 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 )
 
-// Bench does the runs of a grid and writes each round to a store as it
-// comes. Runs that are there already are left alone; one that was stopped goes on
-// after its last round, with the same results as if it had not been.
+// Bench performs the runs of a grid and writes each round to a store as soon as it
+// is done. Finished runs are skipped; an interrupted one resumes after its last
+// round, with the same results as if it had never stopped.
 type Bench struct {
 	Store    Store
 	Settings Settings // those that the store was joined with
 
-	// Load returns a data set by its name. It is called from one goroutine at
-	// a time for each name, and what it returns is only read.
+	// Load returns a data set by name. It is called from one goroutine at a time
+	// per name, and its result is only read.
 	Load func(name string) (*dataset.Regression, error)
 
-	// Jobs is how many runs are under way at the same time. While there are
-	// several, each has one thread; a run that is alone has those that the
-	// context of Run grants.
+	// Jobs is how many runs proceed at the same time. While there are several,
+	// each has one thread; a single run has those that the context of Run grants.
 	Jobs int
 
-	// Watch, unless nil, is told of what happens, by one goroutine at a time.
+	// Watch, unless nil, is notified of events, by one goroutine at a time.
 	Watch func(Event)
 }
 
 // Event is something that happened to a run.
 type Event struct {
 	Run    Run
-	Record *Record // a round that was done; nil for the other events
-	Failed error   // why the run cannot go on
-	Others []Run   // that are given up with it, as they need the same data set
+	Record *Record // a round that was finished; nil for other events
+	Failed error   // why the run failed
+	Others []Run   // abandoned with it, because they need the same data set
 }
 
-// Summary counts what became of the runs.
+// Summary counts the outcomes of the runs.
 type Summary struct {
 	Done   int // finished now or before
-	Failed int // could not go on, or their data set cannot be had
-	Taken  int // other processes are at work on them
+	Failed int // failed, or their data set could not be loaded
+	Taken  int // claimed by other processes
 }
 
-// workshop is a Bench at work.
-type workshop struct {
+// scheduler hands the runs of a Bench to its workers.
+type scheduler struct {
 	*Bench
 	cancel context.CancelCauseFunc
 	sets   shared[string, *dataset.Regression]
@@ -67,8 +66,8 @@ type taskKey struct {
 	compat bool
 }
 
-// Run does the runs, in their order as far as they are free, and returns when
-// none is left to claim. A run that fails is reported, and the others go on; an
+// Run performs the runs that are free, in their order, and returns when none is
+// left to claim. It reports a run that fails and continues with the others; an
 // error of the store ends everything.
 func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 	if err := checkRuns(runs); err != nil {
@@ -83,7 +82,7 @@ func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := &workshop{Bench: b, cancel: cancel}
+	w := &scheduler{Bench: b, cancel: cancel}
 	for _, r := range runs {
 		if done[r] > r.Rounds {
 			w.summary.Done++
@@ -100,8 +99,8 @@ func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 	return w.summary, context.Cause(ctx)
 }
 
-// work does one run after the other.
-func (w *workshop) work(ctx context.Context) {
+// work performs one run after another.
+func (w *scheduler) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		claim, err := w.claim()
 		if err != nil {
@@ -112,12 +111,12 @@ func (w *workshop) work(ctx context.Context) {
 			return
 		}
 		err = w.do(ctx, claim)
-		w.settle(ctx, claim, err)
+		w.finish(ctx, claim, err)
 	}
 }
 
-// claim returns the first waiting run that is free, nil if there is none.
-func (w *workshop) claim() (*Claim, error) {
+// claim returns the first waiting run that is free, or nil if there is none.
+func (w *scheduler) claim() (*Claim, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := 0; i < len(w.waiting); {
@@ -140,9 +139,9 @@ func (w *workshop) claim() (*Claim, error) {
 	return nil, nil
 }
 
-// budget returns the context for a round: with one thread beside other runs, with
-// the threads of the caller otherwise.
-func (w *workshop) budget(ctx context.Context) context.Context {
+// budget returns the context for a round: with one thread if other runs are under
+// way, and otherwise with the caller's threads.
+func (w *scheduler) budget(ctx context.Context) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy > 1 {
@@ -151,17 +150,17 @@ func (w *workshop) budget(ctx context.Context) context.Context {
 	return ctx
 }
 
-// settle gives a claim back and counts its run.
-func (w *workshop) settle(ctx context.Context, claim *Claim, err error) {
+// finish releases a claim and counts its run.
+func (w *scheduler) finish(ctx context.Context, claim *Claim, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy--
 	var broken *StoreError
 	switch {
 	case ctx.Err() != nil:
-		return // claims are given back when the process leaves
+		return // leaving the store releases the claims
 	case errors.Is(err, ErrTaken):
-		w.waiting = append(w.waiting, claim.Run) // somebody else does it, or leaves it to us again
+		w.waiting = append(w.waiting, claim.Run) // another process finishes it, or leaves it to us again
 		return
 	case errors.As(err, &broken):
 		w.cancel(err)
@@ -176,9 +175,9 @@ func (w *workshop) settle(ctx context.Context, claim *Claim, err error) {
 	}
 }
 
-// fail counts a run that cannot go on, and gives up the others on its data set if
-// this cannot be had.
-func (w *workshop) fail(run Run, err error) {
+// fail counts a failed run. If its data set could not be loaded, the others on it
+// are abandoned too.
+func (w *scheduler) fail(run Run, err error) {
 	e := Event{Run: run, Failed: err}
 	if errors.As(err, new(*SetError)) {
 		e.Others = w.drop(run.DataSet)
@@ -187,11 +186,11 @@ func (w *workshop) fail(run Run, err error) {
 		}
 	}
 	w.summary.Failed += 1 + len(e.Others)
-	w.tell(e)
+	w.notify(e)
 }
 
-// drop takes the runs on a data set from those that wait.
-func (w *workshop) drop(set string) (dropped []Run) {
+// drop removes the runs on a data set from the waiting ones.
+func (w *scheduler) drop(set string) (dropped []Run) {
 	w.waiting = slices.DeleteFunc(w.waiting, func(r Run) bool {
 		if r.DataSet == set {
 			dropped = append(dropped, r)
@@ -201,14 +200,14 @@ func (w *workshop) drop(set string) (dropped []Run) {
 	return dropped
 }
 
-func (w *workshop) tell(e Event) {
+func (w *scheduler) notify(e Event) {
 	if w.Watch != nil {
 		w.Watch(e)
 	}
 }
 
-// do does what is left of a run.
-func (w *workshop) do(ctx context.Context, claim *Claim) error {
+// do performs the remaining rounds of a run.
+func (w *scheduler) do(ctx context.Context, claim *Claim) error {
 	begin := time.Now()
 	key := taskKey{claim.Run.DataSet, claim.Run.Split, claim.Run.Compat}
 	t, err := w.tasks.get(key, func() (*task, error) { return w.task(key) })
@@ -220,7 +219,7 @@ func (w *workshop) do(ctx context.Context, claim *Claim) error {
 	if err != nil {
 		return err
 	}
-	r.clock = begin // the data set belongs to the first round
+	r.clock = begin // loading the data set counts towards the first round
 	for !r.finished() {
 		record, err := r.round(w.budget(ctx))
 		if err != nil {
@@ -230,7 +229,7 @@ func (w *workshop) do(ctx context.Context, claim *Claim) error {
 			return err
 		}
 		w.mu.Lock()
-		w.tell(Event{Run: claim.Run, Record: &record})
+		w.notify(Event{Run: claim.Run, Record: &record})
 		w.mu.Unlock()
 		if err := r.label(record.Picked); err != nil {
 			return err
@@ -239,7 +238,7 @@ func (w *workshop) do(ctx context.Context, claim *Claim) error {
 	return nil
 }
 
-func (w *workshop) task(key taskKey) (*task, error) {
+func (w *scheduler) task(key taskKey) (*task, error) {
 	data, err := w.sets.get(key.set, func() (*dataset.Regression, error) { return w.load(key.set) })
 	defer w.sets.release(key.set)
 	if err != nil {
@@ -252,7 +251,7 @@ func (w *workshop) task(key taskKey) (*task, error) {
 	return t, nil
 }
 
-// SetError says why there are no runs on a data set.
+// SetError is why a data set cannot be used for runs.
 type SetError struct {
 	Set   string
 	Cause error
@@ -260,13 +259,13 @@ type SetError struct {
 
 func (e *SetError) Error() string {
 	name := fmt.Sprintf("data set %s: ", e.Set)
-	return name + strings.TrimPrefix(e.Cause.Error(), name) // which may say so itself
+	return name + strings.TrimPrefix(e.Cause.Error(), name) // the cause may name the data set itself
 }
 
 func (e *SetError) Unwrap() error { return e.Cause }
 
-// load loads a data set, which must be the one that the results are about.
-func (w *workshop) load(name string) (*dataset.Regression, error) {
+// load loads a data set and checks that it is the one that the results are about.
+func (w *scheduler) load(name string) (*dataset.Regression, error) {
 	data, err := w.Load(name)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func open(t testing.TB, path string) benchmark.Store {
 	return s
 }
 
-// do does the runs in a file and returns the outcome of each round.
+// do performs the runs in a file and returns the outcome of each round.
 func do(t testing.TB, path string, runs []benchmark.Run, jobs int) []string {
 	t.Helper()
 	return storetest.Do(t.Context(), t, open(t, path), runs, jobs)
@@ -106,7 +106,7 @@ func TestPicksOfARun(t *testing.T) {
 		}
 		for _, row := range r.Picked {
 			if seen[r.Run][row] || !slices.Contains(pool, row) {
-				t.Errorf("%v, round %d: row %d is not in the pool any more", r.Run, r.Round.Round, row)
+				t.Errorf("%v, round %d: row %d is no longer in the pool", r.Run, r.Round.Round, row)
 			}
 			seen[r.Run][row] = true
 		}
@@ -120,11 +120,11 @@ func TestPicksOfARun(t *testing.T) {
 		}
 	}
 	if slices.Equal(random[0], random[1]) {
-		t.Error("random selection draws the same in two splits")
+		t.Error("random selection draws the same rows in two splits")
 	}
 }
 
-func TestAnInterruptedRunGoesOn(t *testing.T) {
+func TestInterruptedRunResumes(t *testing.T) {
 	runs := storetest.Runs(t, 0)
 	want := do(t, newPath(t), runs, 1)
 	path := newPath(t)
@@ -150,9 +150,9 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 	storetest.MustBeSame(t, "resumed", storetest.Outcomes(t, s), want)
 }
 
-func TestARunThatFails(t *testing.T) {
+func TestFailingRun(t *testing.T) {
 	runs := storetest.Runs(t, 0)
-	runs[1].Rounds, runs[1].BatchSize = 2, 1000 // more than there are
+	runs[1].Rounds, runs[1].BatchSize = 2, 1000 // more rows than there are
 	path := newPath(t)
 	s := open(t, path)
 	storetest.Join(t, s)
@@ -168,8 +168,8 @@ func TestARunThatFails(t *testing.T) {
 	}
 }
 
-// A data set that cannot be had is told once, and the others go on.
-func TestASetThatIsNotThere(t *testing.T) {
+// A data set that cannot be loaded is reported once, and the others go on.
+func TestMissingSet(t *testing.T) {
 	runs := storetest.Runs(t, 0)
 	for _, r := range storetest.Runs(t, 0, 1) {
 		r.DataSet = "nowhere"
@@ -191,7 +191,7 @@ func TestASetThatIsNotThere(t *testing.T) {
 	}}
 	summary, err := b.Run(context.Background(), runs)
 	if err != nil || summary != (benchmark.Summary{Done: 5, Failed: 10}) || failures > 2 || givenUp != 10 {
-		t.Fatalf("%+v, told %d times of %d runs, error %v", summary, failures, givenUp, err)
+		t.Fatalf("%+v, %d reports about %d runs, error %v", summary, failures, givenUp, err)
 	}
 	status, err := s.Status()
 	if err != nil {

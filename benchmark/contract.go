@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// Reader is results to look at, also while processes work on them.
+// Reader gives read access to results, even while processes work on them.
 //
-// All methods may be called from several goroutines. What they return belongs to
-// the caller. Every run and round that they return passes Run.CheckSize and
-// Round.Check; a store that holds others is damaged and says so. Errors of the
-// store itself are a *StoreError.
+// All methods may be called from several goroutines. The caller owns what they
+// return. Every run and round that they return passes Run.CheckSize and
+// Round.Check; a store that holds others reports that it is damaged. Errors of
+// the store itself are a *StoreError.
 type Reader interface {
 	// Settings returns what all runs have in common: the zero value before the
 	// first process has joined.
@@ -19,56 +19,55 @@ type Reader interface {
 	Sets() ([]Set, error)
 	// Status returns how far each planned run is, in the order of Run.Compare.
 	Status() ([]RunStatus, error)
-	// Records returns all rounds, in the order of their runs and in each by number.
+	// Records returns all rounds, in the order of Run.Compare, then by number.
 	Records() ([]Record, error)
-	// Close gives up what the store holds of this machine. Nothing else is called
-	// afterwards.
+	// Close frees the store's resources on this machine. No other method may be
+	// called afterwards.
 	Close() error
 }
 
-// Store keeps results, and shares runs out among the processes that work on them.
+// Store keeps results, and distributes runs among the processes that work on them.
 //
-// A Bench calls it from one goroutine for each run under way; other processes may
-// call theirs at any time. Each call is done as a whole or not at all, and when it
-// returns without an error, what it changed is durable: it survives a kill of the
-// process and the loss of power. The suite storetest holds stores to all of this.
+// A Bench calls it from one goroutine per run under way; other processes may call
+// theirs at any time. Each call is atomic, and once it returns without an error
+// its changes are durable: they survive a kill of the process and a loss of power.
+// The suite storetest holds stores to all of this.
 type Store interface {
 	Reader
 
-	// Join makes this process known, with settings that must equal those of the
-	// store, unless it has none yet. It comes before the methods below. From then
-	// on the store tells others by itself that the process is alive, until leave
-	// is called, which gives all its claims back. The claims of a process that
-	// died are free once the store can know that, at the latest after a minute.
+	// Join registers this process, with settings that must equal those of the
+	// store, unless it has none yet. It must precede the methods below. From then
+	// on the store itself signals to others that the process is alive, until leave
+	// is called, which releases all its claims. The claims of a process that died
+	// become free once the store can know that, after a minute at the latest.
 	Join(Process, Settings) (leave func() error, err error)
 
-	// Plan makes runs known to all who look. Those that are known already stay as
-	// they are.
+	// Plan announces runs to all readers. Those that are planned already are left
+	// unchanged.
 	Plan(runs []Run) error
 
-	// CheckSet keeps a data set, or fails if one of this name has other numbers.
+	// CheckSet records a data set, or fails if one of this name has other numbers.
 	CheckSet(Set) error
 
-	// Claim takes a planned run that nobody else is at work on, and returns it
-	// with its rounds so far: ErrFinished and ErrTaken say that there is nothing to
-	// do. A process may claim its own runs again.
+	// Claim takes a planned run that no other process is working on, and returns
+	// it with its rounds so far. ErrFinished and ErrTaken mean that there is
+	// nothing to do. A process may claim its own runs again.
 	Claim(Run) (*Claim, error)
 
-	// Append keeps the next round of a claimed run, who computed it and when. It is
-	// ErrTaken if another process has taken the run over, and an error if the store
-	// has this round, or if Round.Check refuses it.
+	// Append stores the next round of a claimed run, with who computed it and when.
+	// It returns ErrTaken if another process has taken over the run, and an error
+	// if the store already has this round or Round.Check rejects it.
 	Append(*Claim, Record) error
 
-	// Release gives a claim back. A failure, unless it is nil, is kept until the run
-	// is claimed again. Nothing happens if the claim was lost.
+	// Release gives up a claim. A failure, unless nil, is kept until the run is
+	// claimed again. If the claim was lost, nothing happens.
 	Release(c *Claim, failure error) error
 
-	// Fail keeps why runs cannot be done that nobody has claimed, until somebody
-	// does.
+	// Fail records why unclaimed runs cannot be performed, until they are claimed.
 	Fail(runs []Run, failure error) error
 }
 
-// Process is who works on a store: where results come from.
+// Process describes a process that works on a store: where results come from.
 type Process struct {
 	Version  string // of the program
 	Revision string // of its source
@@ -77,7 +76,7 @@ type Process struct {
 	SIMD     string // the instruction set in use
 }
 
-// Set is a data set as a store knows it.
+// Set describes a data set in a store.
 type Set struct {
 	Name           string
 	Rows, Features int
@@ -86,27 +85,27 @@ type Set struct {
 
 // Claim is the right to work on a run, until it is lost to another process.
 type Claim struct {
-	Key  int64 // the store's own
+	Key  int64 // for the store's own use
 	Run  Run
 	Done []Record // its rounds so far
 }
 
-// Why a run cannot be claimed or written.
+// Reasons why a run cannot be claimed or written.
 var (
 	ErrFinished = errors.New("the run is finished")
-	ErrTaken    = errors.New("another process is at work on the run")
+	ErrTaken    = errors.New("another process is working on the run")
 )
 
-// RunStatus is how far a run is.
+// RunStatus is the progress of a run.
 type RunStatus struct {
 	Run     Run
-	Done    int     // rounds, of Rounds+1
-	Working bool    // a process is at work on it
-	Failure string  // why it could not go on, when it was last tried
+	Done    int     // rounds, out of Rounds+1
+	Working bool    // a process is working on it
+	Failure string  // why the last attempt failed
 	Seconds float64 // spent on it
 }
 
-// Finished tells that nothing is left to do.
+// Finished reports whether all rounds are done.
 func (s RunStatus) Finished() bool { return s.Done > s.Run.Rounds }
 
 // RoundsDone returns how many rounds of each run a store has.
@@ -119,7 +118,7 @@ func RoundsDone(r Reader) (map[Run]int, error) {
 	return done, err
 }
 
-// ReadResults returns all rounds of a store, without what only a resumed run needs.
+// ReadResults returns all rounds of a store, without what only resuming a run needs.
 func ReadResults(r Reader) (Results, error) {
 	records, err := r.Records()
 	results := make(Results, len(records))
@@ -129,12 +128,12 @@ func ReadResults(r Reader) (Results, error) {
 	return results, err
 }
 
-// StoreError says why a store cannot be used.
+// StoreError is why a store cannot be used.
 type StoreError struct {
 	Store  string // its kind and name, such as "results file results.db"
 	Reason string
 	Advice string
-	Full   bool // there is no room to write
+	Full   bool // there is no space left to write
 	Cause  error
 }
 

@@ -4,9 +4,9 @@ package benchmark
 //
 //	d_eff = tr K / ‖K‖₂,  K = k(X, X),
 //
-// for a sample X of the pool: the whole would cost more than the pick itself.
+// for a sample X of the pool: all of it would cost more than the selection itself.
 // The published code, which compat follows, centres the features first: H·K·H in
-// place of K, where H takes from each vector its mean.
+// place of K, where H subtracts from each vector its mean.
 
 import (
 	"context"
@@ -29,11 +29,11 @@ func effectiveDimension(ctx context.Context, spec spec.Spec, p nextbatch.Problem
 	if err != nil {
 		return math.NaN(), err
 	}
-	wide := gram.Double
-	if wide.Rows == 0 {
-		wide = matrix.Converted[float64](gram.Single)
+	k := gram.Double
+	if k.Rows == 0 {
+		k = matrix.Converted[float64](gram.Single)
 	}
-	d := dimension(wide, spec.Compat)
+	d := dimension(k, spec.Compat)
 	if math.IsNaN(d) {
 		return d, errors.New("the kernel is the same for all rows of a sample of the pool")
 	}
@@ -60,13 +60,13 @@ func dimension(gram matrix.Dense[float64], centred bool) float64 {
 	return trace / top
 }
 
-// largestEigenvalue is found by power iteration: the estimate rises from step to
-// step, and is good when it no longer does.
+// largestEigenvalue uses power iteration: the estimate rises with every step, and
+// has converged when it no longer does.
 func largestEigenvalue(gram matrix.Dense[float64], centred bool) float64 {
-	const steps, enough = 1000, 1e-9
+	const steps, tolerance = 1000, 1e-9
 	set := simd.For[float64]()
 	v, next := make([]float64, gram.Rows), make([]float64, gram.Rows)
-	copy(v, gram.Row(0)) // at a right angle to the eigenvector only if the first row is
+	copy(v, gram.Row(0)) // orthogonal to the eigenvector only if the first row is
 	value := 0.0
 	for range steps {
 		if centred {
@@ -84,7 +84,7 @@ func largestEigenvalue(gram matrix.Dense[float64], centred bool) float64 {
 		}
 		estimate := set.Dot(v, next)
 		v, next = next, v
-		if estimate <= value*(1+enough) {
+		if estimate <= value*(1+tolerance) {
 			return max(estimate, value)
 		}
 		value = estimate

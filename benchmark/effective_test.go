@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// For the linear kernel on rows with independent columns of deviation s and mean
-// m the eigenvalues are known up to the chance of the sample.
+// For the linear kernel on rows with independent columns of known mean and
+// deviation, the eigenvalues are known up to sampling error.
 func TestEffectiveDimension(t *testing.T) {
 	rows := matrix.New[float32](4000, 3)
 	rng.FillNormal(rng.New(1, "rows"), rows.Data)
@@ -30,7 +30,7 @@ func TestEffectiveDimension(t *testing.T) {
 		}
 	}
 	if d := dimension(matrix.New[float64](3, 3), false); !math.IsNaN(d) {
-		t.Errorf("no kernel at all has dimension %v", d)
+		t.Errorf("a zero kernel has dimension %v", d)
 	}
 	if d := dimension(matrix.FromRows([][]float64{{2, 0}, {0, 1}}), false); math.Abs(d-1.5) > 1e-6 {
 		t.Errorf("diagonal: %v", d)

@@ -14,7 +14,7 @@ type Experiment struct {
 	Settings Settings `toml:"settings"`
 }
 
-// Preset is an experiment that goes by a name.
+// Preset is an experiment with a name.
 type Preset struct {
 	Name, Description string
 	Experiment        Experiment
@@ -26,10 +26,10 @@ const GeneratedSet = "friedman"
 
 // Presets lists the experiments of the paper, and a small one.
 //
-// The paper's numbers of maxdiag:ll>acs-rf(512) come from a network with other
-// constants (σ_w 0.25, σ_b 0.1, learning rate 0.3) than its text says, for both
-// activations; here it has the same network as all others, so that its row is
-// not to be compared with the paper's.
+// The paper's numbers for maxdiag:ll>acs-rf(512) come from a network with other
+// constants (σ_w 0.25, σ_b 0.1, learning rate 0.3) than its text states, for both
+// activations. Here it has the same network as all others, so its row cannot be
+// compared with the paper's.
 func Presets() []Preset {
 	all, selected := spec.Published(), spec.Selected()
 	one := []Schedule{{Rounds: 16, Batch: 256}}
@@ -40,7 +40,7 @@ func Presets() []Preset {
 	return []Preset{
 		{"paper-relu", "15 data sets, 76 methods, 20 splits, ReLU, 16 rounds of 256 rows", paper("relu", all, one)},
 		{"paper-silu", "the same with SiLU", paper("silu", all, one)},
-		{"paper-batch-sizes", "15 data sets, the selected methods, 20 splits, ReLU, 1 to 64 rounds, 4096 rows in all", paper("relu", selected, halved)},
+		{"paper-batch-sizes", "15 data sets, the selected methods, 20 splits, ReLU, 1 to 64 rounds, 4096 rows in total", paper("relu", selected, halved)},
 		{"quick", "generated data, 3 methods, 3 splits, 6 rounds of 128 rows; about two minutes on two cores", quick()},
 	}
 }
@@ -70,7 +70,7 @@ func quick() Experiment {
 	}
 }
 
-// FindPreset returns the preset of the given name.
+// FindPreset returns the preset with the given name.
 func FindPreset(name string) (Preset, error) {
 	var names []string
 	for _, p := range Presets() {
@@ -79,5 +79,5 @@ func FindPreset(name string) (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, fmt.Errorf("there is no preset %q; there are %s", name, strings.Join(names, ", "))
+	return Preset{}, fmt.Errorf("there is no preset %q; the presets are %s", name, strings.Join(names, ", "))
 }

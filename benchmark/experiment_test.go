@@ -34,7 +34,7 @@ func TestGridRefuses(t *testing.T) {
 	_, err := Grid{Specs: []string{"lcmd-tp:grad>sketch(512)", "nonsense"}, Activations: []string{"relux"}, Splits: []int{-1}, Sets: []string{"x"}, Schedules: []Schedule{{}}}.Runs()
 	for _, want := range []string{"nonsense", "relux", "split -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %q: %v", want, err)
+			t.Errorf("the error does not mention %q: %v", want, err)
 		}
 	}
 	long := strings.Repeat("x", 1<<20)
@@ -49,8 +49,8 @@ func TestGridRefuses(t *testing.T) {
 	}
 }
 
-// A forecast from some rounds fits the rest, if rounds take as long as they
-// should.
+// A forecast from some rounds predicts the others exactly if their times follow
+// the model.
 func TestForecast(t *testing.T) {
 	runs, err := Grid{Sets: []string{"waves"}, Activations: []string{"relu"}, Splits: []int{0, 1}, Schedules: []Schedule{{Rounds: 3, Batch: 8}},
 		Specs: []string{"random", "lcmd-tp:grad>sketch(16)", "bait-f-p:grad>sketch(16)>train", "kmeanspp-p:grad>sketch(16)", "maxdet-p:ll>ens(2)>sketch(16)>train"}}.Runs()
@@ -59,7 +59,7 @@ func TestForecast(t *testing.T) {
 	}
 	f := NewForecast(tiny, 2, runs, map[Run]int{runs[0]: 4})
 	if _, known := f.Left(); known {
-		t.Error("a forecast out of nothing")
+		t.Error("a forecast without any round")
 	}
 	if done, of := f.Rounds(); done != 4 || of != 40 {
 		t.Errorf("%d of %d rounds", done, of)
@@ -90,7 +90,7 @@ func TestForecast(t *testing.T) {
 	}
 	f.GiveUp(runs[2:]...)
 	if done, of := f.Rounds(); done != 5 || of != 8 {
-		t.Errorf("%d of %d rounds, but for what was given up", done, of)
+		t.Errorf("%d of %d rounds, without the abandoned ones", done, of)
 	}
 	if len(runs) != 10 || runs[9].Split != 1 {
 		t.Error("the caller's runs have changed")

@@ -8,7 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// exported are the columns of an exported table.
+// exported lists the columns of an exported table.
 var exported = []struct {
 	name   string
 	number func(Record) float64
@@ -45,7 +45,7 @@ var exported = []struct {
 	{name: "finished", text: func(r Record) string { return r.Finished.UTC().Format(time.RFC3339) }},
 }
 
-// Table returns records as a table, a row for each round.
+// Table returns records as a table with one row per round.
 func Table(records []Record, seed uint64) (*dataset.Table, error) {
 	columns := []dataset.Column{}
 	for _, e := range exported {

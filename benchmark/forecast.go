@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Forecast tells how long a grid will take, from the rounds that were done. The
-// training of a round is forecast by its floating-point operations, the rest of
-// it, features and selection above all, by what other rounds of the same method
-// on the same data set took, or else by those of other data sets, or methods.
+// Forecast predicts how long a grid will take from the rounds done so far. The
+// training time of a round is predicted from its floating-point operations. The
+// overhead, mostly features and selection, is that of other rounds of the same
+// method on the same data set, or else of other data sets, or of other methods.
 type Forecast struct {
 	settings Settings
 	jobs     int
@@ -17,75 +17,77 @@ type Forecast struct {
 	members  map[string]int // networks that a spec needs
 	works    map[workKey]float64
 
-	training mean // seconds for each operation
-	rest     [3]map[restKey]*mean
+	training mean // seconds per operation
+	overhead [3]map[overheadKey]*mean
 }
 
-// mean is a sum of seconds over a sum of what they were spent on.
+// mean is a sum of seconds divided by the amount of work that they were spent on.
 type mean struct{ seconds, units float64 }
 
 func (m *mean) add(seconds, units float64) { m.seconds, m.units = m.seconds+seconds, m.units+units }
 
-// restKey is what rounds have in common; empty fields stand for all.
-type restKey struct{ set, spec string }
+// overheadKey is what rounds have in common; an empty field matches everything.
+type overheadKey struct{ set, spec string }
 
-func restKeys(r Run) [3]restKey {
-	return [3]restKey{{r.DataSet, r.Spec}, {"", r.Spec}, {"", ""}}
+// overheadKeys lists the keys of a run, from the most specific on.
+func overheadKeys(r Run) [3]overheadKey {
+	return [3]overheadKey{{r.DataSet, r.Spec}, {"", r.Spec}, {"", ""}}
 }
 
-// NewForecast returns a forecast for runs of which so many rounds are done.
+// NewForecast returns a forecast for runs; done counts their finished rounds.
 func NewForecast(s Settings, jobs int, runs []Run, done map[Run]int) *Forecast {
 	f := &Forecast{settings: s.withDefaults(), jobs: max(1, jobs), runs: slices.Clone(runs), done: map[Run]int{}, members: map[string]int{}, works: map[workKey]float64{}}
 	for _, r := range runs {
 		if f.members[r.Spec] == 0 {
-			spec, _ := r.Method() // was checked with the run
+			spec, _ := r.Method() // checked with the run
 			f.members[r.Spec] = spec.Members()
 		}
 	}
-	for i := range f.rest {
-		f.rest[i] = map[restKey]*mean{}
+	for i := range f.overhead {
+		f.overhead[i] = map[overheadKey]*mean{}
 	}
 	f.Update(done)
 	return f
 }
 
-// Update tells how many rounds of each run are done, by any process.
+// Update records how many rounds of each run are done, by any process.
 func (f *Forecast) Update(done map[Run]int) {
 	for _, r := range f.runs {
 		f.done[r] = max(f.done[r], done[r])
 	}
 }
 
-// GiveUp leaves runs out that will not be done.
+// GiveUp removes runs that will not be performed.
 func (f *Forecast) GiveUp(runs ...Run) {
 	f.runs = slices.DeleteFunc(f.runs, func(r Run) bool { return slices.Contains(runs, r) })
 }
 
-// Add takes a round into account.
+// Add learns from a finished round.
 func (f *Forecast) Add(r Record) {
 	f.done[r.Run] = max(f.done[r.Run], r.Round.Round+1)
 	f.training.add(r.Training, f.work(r.Run, r.Round.Round))
 	if r.Round.Round == r.Rounds {
-		return // it picks nothing: nearly all of it is training
+		return // it selects nothing: nearly all of it is training
 	}
-	for i, key := range restKeys(r.Run) {
-		if f.rest[i][key] == nil {
-			f.rest[i][key] = &mean{}
+	for i, key := range overheadKeys(r.Run) {
+		if f.overhead[i][key] == nil {
+			f.overhead[i][key] = &mean{}
 		}
-		f.rest[i][key].add(r.Elapsed-r.Training, 1)
+		f.overhead[i][key].add(r.Elapsed-r.Training, 1)
 	}
 }
 
-// inputs of a network do not matter much beside its hidden layers.
+// forecastInputs stands in for the number of inputs, which matters little beside
+// the hidden layers.
 const forecastInputs = 16
 
-// workKey is what the operations of a training depend on.
+// workKey is what the number of operations of a training run depends on.
 type workKey struct {
 	activation string
 	rows       int
 }
 
-// work counts the operations of the training in a round.
+// work counts the training operations of a round.
 func (f *Forecast) work(r Run, round int) float64 {
 	key := workKey{r.Activation, f.settings.Start + round*r.BatchSize}
 	if f.works[key] == 0 {
@@ -94,17 +96,17 @@ func (f *Forecast) work(r Run, round int) float64 {
 	return float64(f.members[r.Spec]) * f.works[key]
 }
 
-// Rounds returns how many rounds are done, of how many.
-func (f *Forecast) Rounds() (done, of int) {
+// Rounds returns how many rounds are done, out of how many.
+func (f *Forecast) Rounds() (done, total int) {
 	for _, r := range f.runs {
 		done += min(f.done[r], r.Rounds+1)
-		of += r.Rounds + 1
+		total += r.Rounds + 1
 	}
-	return done, of
+	return done, total
 }
 
-// Left is how long the rest will take, if this process does it alone. It is not
-// known before a round has been done.
+// Left is how long the remaining rounds will take this process alone. It is
+// unknown until a round is done.
 func (f *Forecast) Left() (left time.Duration, known bool) {
 	if f.training.units == 0 {
 		return 0, false
@@ -112,20 +114,20 @@ func (f *Forecast) Left() (left time.Duration, known bool) {
 	rate := f.training.seconds / f.training.units
 	seconds := 0.0
 	for _, r := range f.runs {
-		rest := f.restOf(r)
+		overhead := f.overheadOf(r)
 		for round := f.done[r]; round <= r.Rounds; round++ {
 			seconds += rate * f.work(r, round)
 			if round < r.Rounds {
-				seconds += rest
+				seconds += overhead
 			}
 		}
 	}
 	return time.Duration(seconds / float64(f.jobs) * float64(time.Second)), true
 }
 
-func (f *Forecast) restOf(r Run) float64 {
-	for i, key := range restKeys(r) {
-		if m := f.rest[i][key]; m != nil {
+func (f *Forecast) overheadOf(r Run) float64 {
+	for i, key := range overheadKeys(r) {
+		if m := f.overhead[i][key]; m != nil {
 			return m.seconds / m.units
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Grid is runs that belong together: all combinations of its lists.
+// Grid is a set of runs: all combinations of its lists.
 type Grid struct {
 	Sets        []string   `toml:"sets"`
 	Activations []string   `toml:"activations"`
@@ -17,14 +17,14 @@ type Grid struct {
 	Schedules   []Schedule `toml:"schedules"`
 }
 
-// Schedule is how rows are labelled: so many rounds of so many rows.
+// Schedule is how rows are labelled: the number of rounds and the batch size.
 type Schedule struct {
 	Rounds int `toml:"rounds"`
 	Batch  int `toml:"batch"`
 }
 
-// Runs returns the runs of the grid: set by set, and in a set split by split, so
-// that methods can be compared early. The error lists all that is wrong.
+// Runs returns the runs of the grid: set by set, then split by split, so that
+// methods can be compared early. The error lists everything that is wrong.
 func (g Grid) Runs() ([]Run, error) {
 	specs, err := g.methods()
 	found := []error{err}
@@ -39,8 +39,8 @@ func (g Grid) Runs() ([]Run, error) {
 			found = append(found, fmt.Errorf("the grid has no %s", list.name))
 		}
 	}
-	if size := g.size(); size > mostRuns {
-		return nil, errors.Join(append(found, fmt.Errorf("the grid has %.3g runs; at most %d can be planned at once", size, mostRuns))...)
+	if size := g.size(); size > maxRuns {
+		return nil, errors.Join(append(found, fmt.Errorf("the grid has %.3g runs; at most %d can be planned at once", size, maxRuns))...)
 	}
 	var runs []Run
 	seen := map[Run]bool{}
@@ -68,15 +68,15 @@ func (g Grid) Runs() ([]Run, error) {
 	return runs, nil
 }
 
-// mostRuns of a grid: many times those of the paper.
-const mostRuns = 1 << 20
+// maxRuns is the most runs of a grid: many times those of the paper.
+const maxRuns = 1 << 20
 
-// size counts the combinations, as a float64 since a short file can list many.
+// size counts the combinations, as a float64 because a short file can list many.
 func (g Grid) size() float64 {
 	return float64(len(g.Sets)) * float64(len(g.Splits)) * float64(len(g.Activations)) * float64(len(g.Schedules)) * float64(len(g.Specs))
 }
 
-// methods parses the specs. Those that ask for compat themselves have it.
+// methods parses the specs. A spec may request compat itself.
 func (g Grid) methods() ([]spec.Spec, error) {
 	var found []error
 	specs := make([]spec.Spec, len(g.Specs))

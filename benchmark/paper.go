@@ -27,14 +27,15 @@ const (
 // PaperSetting is the setting of the paper's tables.
 func PaperSetting(activation string) Setting { return Setting{activation, 256, 16} }
 
-// UnlikePaper lists what settings have that the paper's experiments had not.
-func (s Settings) UnlikePaper() (differences []string) {
+// DifferencesFromPaper lists the settings that differ from the paper's
+// experiments.
+func (s Settings) DifferencesFromPaper() (differences []string) {
 	ours, paper := s.withDefaults(), Settings{}.withDefaults()
 	for _, d := range []struct {
 		what        string
 		ours, paper any
 	}{
-		{"labelled rows to start with", ours.Start, paper.Start}, {"rows for validation", ours.Valid, paper.Valid},
+		{"labelled rows to start with", ours.Start, paper.Start}, {"validation rows", ours.Valid, paper.Valid},
 		{"epochs", ours.Epochs, paper.Epochs}, {"neurons in hidden layers", ours.Hidden, paper.Hidden},
 	} {
 		if fmt.Sprint(d.ours) != fmt.Sprint(d.paper) {
@@ -45,7 +46,7 @@ func (s Settings) UnlikePaper() (differences []string) {
 }
 
 // PaperMethod is a row of the tables of all methods: mean log metrics and mean
-// seconds of a pick, over the 15 data sets.
+// seconds to select a batch, over the 15 data sets.
 type PaperMethod struct {
 	Activation string
 	Spec       string
@@ -65,8 +66,8 @@ func PaperMethods() (list []PaperMethod) {
 	return list
 }
 
-// PaperRMSE is a cell of the tables of data sets, ReLU: the RMSE over the rounds
-// and in the last one.
+// PaperRMSE is a cell of the tables of data sets (ReLU): the mean RMSE over the
+// rounds and the last one.
 type PaperRMSE struct {
 	DataSet, Spec string
 	Mean, Last    float64
@@ -80,8 +81,8 @@ func PaperRMSEs() (list []PaperRMSE) {
 	return list
 }
 
-// paperRows reads a table without its heads. The tables are part of the program,
-// so what is wrong with them is a bug.
+// paperRows reads a table without its header. The tables are part of the program,
+// so an error in them is a bug.
 func paperRows(text string) [][]string {
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
@@ -98,40 +99,40 @@ func paperNumber(s string) float64 {
 	return v
 }
 
-// Against is a number of ours beside the paper's.
-type Against struct {
-	DataSet     string // empty for all
+// PaperComparison sets a number of ours beside the paper's.
+type PaperComparison struct {
+	DataSet     string // empty for all data sets
 	Method      string
 	What        string
 	Ours        Mean
 	Paper       float64
 	Difference  float64
-	Relative    float64 // Difference over Paper; for logarithms exp(Difference) − 1
+	Relative    float64 // Difference / Paper; for logarithms, exp(Difference) − 1
 	StdErr      float64 // of the difference
 	Logarithmic bool
 }
 
-// AgainstPaper compares a study with the paper's tables, as far as it has the
-// same setting, methods and data sets. The tables of all methods are means over
-// 15 data sets, so they count only for methods that have runs on all of these.
+// CompareWithPaper compares a study with the paper's tables wherever setting,
+// methods and data sets agree. The tables of all methods are means over 15 data
+// sets, so only methods with runs on all of them are compared there.
 //
-// The paper tells no standard error for a number. That of the difference is
-// computed as if its 20 splits spread as ours do, √(σ² + σ²·n/20) for n splits
-// of ours, with what the rounding to three digits adds.
-func (s *Study) AgainstPaper() (list []Against) {
+// The paper states no standard error for a number. That of the difference assumes
+// that the paper's 20 splits vary as much as ours do, √(σ² + σ²·n/20) for n splits
+// of ours, and includes the rounding to three digits.
+func (s *Study) CompareWithPaper() (list []PaperComparison) {
 	if s.Setting != PaperSetting(s.Activation) {
 		return nil
 	}
 	if s.Activation == "relu" {
-		list = s.againstSets()
+		list = s.compareSets()
 	}
-	return append(list, s.againstMethods()...)
+	return append(list, s.compareMethods()...)
 }
 
-func (s *Study) againstSets() (list []Against) {
+func (s *Study) compareSets() (list []PaperComparison) {
 	numbers := []struct {
 		what string
-		of   Number
+		of   Statistic
 		get  func(PaperRMSE) float64
 	}{
 		{"mean RMSE", MeanOf(RMSE), func(p PaperRMSE) float64 { return p.Mean }},
@@ -141,17 +142,19 @@ func (s *Study) againstSets() (list []Against) {
 		for _, p := range PaperRMSEs() {
 			method, ok := s.Find(p.Spec)
 			if ok && s.Runs(method, p.DataSet) > 0 {
-				list = append(list, against(p.DataSet, method, n.what, s.Mean(n.of, method, p.DataSet), n.get(p), false))
+				list = append(list, compare(p.DataSet, method, n.what, s.Mean(n.of, method, p.DataSet), n.get(p), false))
 			}
 		}
 	}
 	return list
 }
 
-func (s *Study) againstMethods() (list []Against) {
+func (s *Study) compareMethods() (list []PaperComparison) {
 	var sets []string
 	for _, p := range PaperRMSEs() {
-		sets = appendNew(sets, p.DataSet)
+		if !slices.Contains(sets, p.DataSet) {
+			sets = append(sets, p.DataSet)
+		}
 	}
 	for _, p := range PaperMethods() {
 		method, ok := s.Find(p.Spec)
@@ -159,14 +162,14 @@ func (s *Study) againstMethods() (list []Against) {
 			continue
 		}
 		for _, m := range AllMetrics() {
-			list = append(list, against("", method, "mean log "+m.String(), s.Mean(MeanLog(m), method, sets...), p.Log[m], true))
+			list = append(list, compare("", method, "mean log "+m.String(), s.Mean(MeanLog(m), method, sets...), p.Log[m], true))
 		}
 	}
 	return list
 }
 
-func against(set, method, what string, ours Mean, paper float64, logarithmic bool) Against {
-	a := Against{DataSet: set, Method: method, What: what, Ours: ours, Paper: paper, Logarithmic: logarithmic}
+func compare(set, method, what string, ours Mean, paper float64, logarithmic bool) PaperComparison {
+	a := PaperComparison{DataSet: set, Method: method, What: what, Ours: ours, Paper: paper, Logarithmic: logarithmic}
 	a.Difference = ours.Value - paper
 	a.Relative = a.Difference / paper
 	if logarithmic {

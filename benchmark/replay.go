@@ -7,11 +7,11 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// Replay does runs on a data set in memory, one after the other, and keeps no
-// file: the labels are all known, and the runs ask for them as if they were not.
-// The names of data sets in the runs do not matter. After each round progress is
-// called from the same goroutine, unless it is nil. If the context ends, the
-// rounds so far come with its error.
+// Replay performs runs on a data set in memory, one after another, without a
+// results file: all labels are known, and the runs request them as if they were
+// not. The names of data sets in the runs are ignored. Unless progress is nil, it
+// is called after each round, from the same goroutine. If the context ends, Replay
+// returns the rounds so far with the context's error.
 func Replay(ctx context.Context, data *dataset.Regression, s Settings, runs []Run, progress func(Record)) (Results, error) {
 	s = s.withDefaults()
 	var results Results

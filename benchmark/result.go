@@ -1,7 +1,7 @@
 // Package benchmark repeats the paper's experiments (section "Experiments" and
 // appendix "Details on Experiments"): for each data set, method and split, start
-// from few labelled rows, then round after round train anew, measure, and let
-// the method pick the next batch.
+// from a few labelled rows; then, in each round, train from scratch, measure, and
+// let the method select the next batch.
 package benchmark
 
 import "github.com/nextbatch/nextbatch/network"
@@ -12,14 +12,14 @@ type Run struct {
 	DataSet    string
 	Activation string // of the network: "relu" or "silu"
 	Spec       string // canonical text of the method, without @compat
-	Compat     bool   // follows the published code where it differs from the paper
-	BatchSize  int    // rows picked in each round
-	Rounds     int    // rounds of picking; there are Rounds+1 measurements
+	Compat     bool   // follow the published code where it differs from the paper
+	BatchSize  int    // rows picked per round
+	Rounds     int    // rounds that pick a batch; there are Rounds+1 measurements
 	Split      int
 }
 
-// Round is one row of the results: what the networks trained on Labels rows do
-// on the test set, and how the next batch was picked.
+// Round is one row of the results: how the networks trained on Labels rows perform
+// on the test set, and how the next batch was selected.
 type Round struct {
 	Run
 	Round  int // 0 is the start
@@ -27,14 +27,14 @@ type Round struct {
 
 	Test network.Metrics // on standardised labels
 
-	// Seconds. Features and Selection are of the pick that follows; the last
-	// round has none.
+	// Seconds. Features and Selection are those of selecting the next batch; the
+	// last round has none.
 	Training, Features, Selection, Testing float64
-	Elapsed                                float64 // those four and everything else
+	Elapsed                                float64 // these four and everything else
 
-	EffectiveDimension float64 // of the kernel that picked, on a sample of the pool; NaN where there is none
-	Fallbacks          int     // rows of the batch that came from the random fill-up
+	EffectiveDimension float64 // of the kernel, on a sample of the pool; NaN if there is none
+	Fallbacks          int     // rows of the batch for which the method fell back to random selection
 }
 
-// Results are rounds in the order of their runs, and of the rounds in each.
+// Results holds rounds in the order of their runs, then by number.
 type Results []Round

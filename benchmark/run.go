@@ -9,14 +9,14 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Method returns the spec that the run picks with.
+// Method returns the spec of the run's method.
 func (r Run) Method() (spec.Spec, error) {
 	s, err := spec.Parse(r.Spec)
 	s.Compat = r.Compat
 	return s, err
 }
 
-// String names the run in a line.
+// String describes the run in one line.
 func (r Run) String() string {
 	compat := ""
 	if r.Compat {
@@ -46,15 +46,15 @@ func (r Run) Check() error {
 	return errors.Join(append(found, r.CheckSize())...)
 }
 
-// Limits of what a run may be called and how large its numbers may be, so that
-// whoever prints, draws or adds them up need not expect everything.
+// Limits on the names and numbers of a run, so that code that prints, draws or
+// sums them need not expect everything.
 const (
 	longestName   = 1 << 10 // bytes
 	largestNumber = 1 << 31
 )
 
-// CheckSize reports names and numbers of a run beyond those limits. It says nothing
-// about activations and methods that this program does not know.
+// CheckSize reports names and numbers of a run that exceed the limits. It accepts
+// activations and methods that this program does not know.
 func (r Run) CheckSize() error {
 	var found []error
 	for _, name := range []struct{ what, text string }{{"data set", r.DataSet}, {"activation", r.Activation}, {"method", r.Spec}} {
@@ -63,13 +63,13 @@ func (r Run) CheckSize() error {
 		}
 	}
 	if r.BatchSize < 1 || r.Rounds < 0 || r.Split < 0 || max(r.BatchSize, r.Rounds, r.Split) > largestNumber {
-		found = append(found, fmt.Errorf("%d rounds of %d rows, split %d: there are no such runs", r.Rounds, r.BatchSize, r.Split))
+		found = append(found, fmt.Errorf("%d rounds of %d rows, split %d: no run can have these numbers", r.Rounds, r.BatchSize, r.Split))
 	}
 	return errors.Join(found...)
 }
 
-// Compare is the order of runs in a store: by data set, activation, method and so
-// on, texts by their bytes.
+// Compare orders runs in a store: by data set, activation, method and so on, with
+// texts in byte order.
 func (r Run) Compare(other Run) int {
 	compat := func(r Run) int {
 		if r.Compat {
@@ -81,12 +81,12 @@ func (r Run) Compare(other Run) int {
 		cmp.Compare(compat(r), compat(other)), cmp.Compare(r.BatchSize, other.BatchSize), cmp.Compare(r.Rounds, other.Rounds), cmp.Compare(r.Split, other.Split))
 }
 
-// Check reports numbers of a round that no run has. Errors on the test set may be
-// infinite, times may not.
+// Check reports numbers that no round can have. Test errors may be infinite, times
+// may not.
 func (r Round) Check() error {
 	var found []error
 	if r.Round < 0 || r.Labels < 0 || r.Fallbacks < 0 || max(r.Round, r.Labels, r.Fallbacks) > largestNumber {
-		found = append(found, fmt.Errorf("round %d has %d labels and %d rows at random", r.Round, r.Labels, r.Fallbacks))
+		found = append(found, fmt.Errorf("round %d has %d labels and %d random rows: no round can have these numbers", r.Round, r.Labels, r.Fallbacks))
 	}
 	for _, seconds := range []float64{r.Training, r.Features, r.Selection, r.Testing, r.Elapsed} {
 		found = append(found, checkSeconds(seconds))
@@ -94,8 +94,8 @@ func (r Round) Check() error {
 	return errors.Join(found...)
 }
 
-// checkSeconds refuses times that are not finite, or beyond any run, so that sums
-// of them are finite, too.
+// checkSeconds rejects times that are not finite, or longer than any run, so that
+// their sums are finite too.
 func checkSeconds(seconds float64) error {
 	if !(seconds >= 0 && seconds < 1e12) {
 		return fmt.Errorf("a round took %v seconds", seconds)
@@ -103,14 +103,14 @@ func checkSeconds(seconds float64) error {
 	return nil
 }
 
-// specText is the canonical text without @compat, which a Run has a field for.
+// specText is the canonical text without @compat, for which Run has a field.
 func specText(s spec.Spec) string {
 	s.Compat = false
 	return s.String()
 }
 
-// checkRuns reports what is wrong with runs, once for those that differ only in
-// data set and split.
+// checkRuns reports what is wrong with runs, once for all that differ only in data
+// set and split.
 func checkRuns(runs []Run) error {
 	var found []error
 	seen := map[Run]bool{}

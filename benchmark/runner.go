@@ -15,37 +15,37 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Record is a round as the results file keeps it.
+// Record is a round as a store keeps it.
 type Record struct {
 	Round
-	Picked   []int    // rows of the data set, in the order of the picks; none in the last round
-	Warnings []string // what went otherwise than it should
-	Threads  int      // that the engine could use
+	Picked   []int    // rows of the data set, in pick order; none in the last round
+	Warnings []string // of training and selection
+	Threads  int      // available to the round
 
-	By       Process // who computed it, and when: known of records that are read
+	By       Process // who computed it, and when; set in records read from a store
 	Finished time.Time
 }
 
-// runner is a run in progress: which rows are labelled, and which are left.
+// runner is a run in progress: which rows are labelled, and which are still in the pool.
 type runner struct {
 	run      Run
 	spec     spec.Spec
 	settings Settings
 	task     *task
-	labelled []int     // rows of the data set, in the order in which they came
+	labelled []int     // rows of the data set, in the order of labelling
 	pool     []int     // rows of the data set, in the order of the split
-	next     int       // the round that comes next
-	clock    time.Time // when the round began
+	next     int       // the next round
+	clock    time.Time // when the round started
 }
 
-// newRunner puts a run where its rounds so far have left it.
+// newRunner resumes a run after the given rounds.
 func newRunner(run Run, s Settings, t *task, done []Record) (*runner, error) {
 	spec, err := run.Method()
 	if err != nil {
 		return nil, err
 	}
 	if need := run.Rounds * run.BatchSize; need > len(t.split.Pool) {
-		return nil, fmt.Errorf("%d rounds of %d rows need a pool of %d, there are %d", run.Rounds, run.BatchSize, need, len(t.split.Pool))
+		return nil, fmt.Errorf("%d rounds of %d rows need a pool of %d rows; it has %d", run.Rounds, run.BatchSize, need, len(t.split.Pool))
 	}
 	r := &runner{
 		run: run, spec: spec, settings: s, task: t, clock: time.Now(),
@@ -53,7 +53,7 @@ func newRunner(run Run, s Settings, t *task, done []Record) (*runner, error) {
 	}
 	for i, record := range done {
 		if record.Round.Round != i || record.Labels != len(r.labelled) {
-			return nil, fmt.Errorf("round %d of the results, on %d rows, does not follow from those before", record.Round.Round, record.Labels)
+			return nil, fmt.Errorf("round %d of the results, with %d labels, does not follow from the rounds before it", record.Round.Round, record.Labels)
 		}
 		if err := r.label(record.Picked); err != nil {
 			return nil, err
@@ -64,8 +64,8 @@ func newRunner(run Run, s Settings, t *task, done []Record) (*runner, error) {
 
 func (r *runner) finished() bool { return r.next > r.run.Rounds }
 
-// label moves rows from the pool to the labelled ones, in the order of the pool,
-// and goes on to the next round.
+// label moves rows from the pool to the labelled ones, in pool order, and advances
+// to the next round.
 func (r *runner) label(picked []int) error {
 	chosen := make(map[int]bool, len(picked))
 	for _, row := range picked {
@@ -88,8 +88,8 @@ func (r *runner) label(picked []int) error {
 	return nil
 }
 
-// round does the next round: train, measure, and pick unless it is the last. The
-// caller stores the record, then calls label.
+// round performs the next round: train, measure, and select a batch unless it is
+// the last. The caller stores the record, then calls label.
 func (r *runner) round(ctx context.Context) (Record, error) {
 	rec := Record{Round: Round{Run: r.run, Round: r.next, Labels: len(r.labelled), EffectiveDimension: math.NaN()}, Threads: linalg.TeamOf(ctx).Threads()}
 	x, y := r.task.rows(r.labelled)
@@ -108,8 +108,8 @@ func (r *runner) round(ctx context.Context) (Record, error) {
 	return rec, nil
 }
 
-// train trains the networks of a round from scratch. One that diverges is kept
-// with its best parameters, as in the published code, and noted.
+// train trains the networks of a round from scratch. If one diverges, its best
+// parameters are kept, as in the published code, with a warning.
 func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float32]) (network.Ensemble[float32], error) {
 	d := network.Data[float32]{X: x, Y: y, ValidX: r.task.validX, ValidY: r.task.validY}
 	c := r.settings.network(r.run.Activation, r.run.Split, r.next)
@@ -143,7 +143,7 @@ func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensembl
 		return err
 	}
 	if batch.Missing > 0 {
-		return fmt.Errorf("the batch is short of %d rows: %s", batch.Missing, batch.Short)
+		return fmt.Errorf("the batch lacks %d rows: %s", batch.Missing, batch.Short)
 	}
 	for _, row := range batch.Rows() {
 		rec.Picked = append(rec.Picked, r.pool[row])
@@ -164,7 +164,7 @@ func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensembl
 	return ctx.Err()
 }
 
-// seconds is how long a call took.
+// seconds measures how long a call takes.
 func seconds(do func()) float64 {
 	begin := time.Now()
 	do()

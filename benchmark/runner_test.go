@@ -32,9 +32,9 @@ func tinyData() *dataset.Regression {
 	return d
 }
 
-// The labelled rows of a resumed run stand in the order in which they came, and
-// in a round in the order of the pool: that order decides about mini-batches.
-func TestNewRowsComeInPoolOrder(t *testing.T) {
+// Labelled rows are ordered by round and, within a round, by pool order: a resumed
+// run needs the same order, which decides the mini-batches.
+func TestLabelledRowsKeepPoolOrder(t *testing.T) {
 	data := tinyData()
 	task, err := newTask(data, tiny, 0, false)
 	if err != nil {

@@ -10,40 +10,38 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Interval is a number with the limits that it lies between at some confidence.
-// The limits are NaN where one run is all that there is.
+// Interval is a number with confidence limits, which are NaN for a single split.
 type Interval struct{ Value, Low, High float64 }
 
-// Saving is what a method saves of the labels that random rows take:
+// Saving is how many of the labels that random selection needs a method saves:
 //
 //	gain    mean over rounds and splits of log RMSE(random) − log RMSE(method)
-//	needed  the labels with which the method reaches the last error of random rows
-//	share   1 − needed/last, where last is the labels that random rows have then
+//	needed  the labels with which the method reaches the last error of random selection
+//	share   1 − needed/last, where last is the number of labels of random selection then
 //
-// needed is read off the mean learning curve of the method, which is straight
-// over log labels between rounds. Where it does not get so low it goes on with
-// the slope of random's curve.
+// needed is read off the mean learning curve of the method, linear in log labels
+// between rounds. If the curve does not get that low, it is extended with the
+// slope of random selection's curve.
 type Saving struct {
 	Spec    string
 	Gain    Interval
-	Share   Interval // NaN where the curve of random rows does not fall
+	Share   Interval // NaN if the curve of random selection does not fall
 	Reached bool     // within the rounds
 }
 
-// Savings compares methods with random rows.
+// Savings compares methods with random selection.
 type Savings struct {
 	Labels  []int    // of each round
-	Slope   Interval // by which log RMSE of random rows falls with each unit of log labels, by least squares
+	Slope   Interval // by which log RMSE of random selection falls per unit of log labels, by least squares
 	Methods []Saving // in the order of the results
 	Splits  int
 }
 
-// Compare computes the savings of all methods in the results, which must hold
-// random, too, and differ in method and split alone. The limits are those of the
-// jackknife over splits: the splits are left out one at a time, and Student's t
-// with as many degrees of freedom as there are splits less one is taken at the
-// given confidence, divided among the methods (Bonferroni). They cover the luck
-// of splits and networks, not that of another table.
+// Compare computes the savings of all methods in the results, which must include
+// random and differ only in method and split. The limits come from the jackknife
+// over splits, with Student's t for one degree of freedom fewer than splits; the
+// error probability is divided among the methods (Bonferroni). They cover the
+// chance of splits and networks, not that of another table.
 func Compare(results Results, confidence float64) (*Savings, error) {
 	c, err := newCurves(results)
 	if err != nil {
@@ -59,10 +57,10 @@ func Compare(results Results, confidence float64) (*Savings, error) {
 	return s, nil
 }
 
-// randomSpec is the method that the others are compared with.
+// randomSpec is the baseline that methods are compared with.
 const randomSpec = "random"
 
-// curves are learning curves: log RMSE by method, split and round.
+// curves holds learning curves: log RMSE by method, split and round.
 type curves struct {
 	specs   []string
 	labels  []int
@@ -91,7 +89,7 @@ func newCurves(results Results) (*curves, error) {
 	}
 	random := c.logRMSE[randomSpec]
 	if len(random) == 0 || len(c.labels) < 2 {
-		return nil, errors.New("there is no run of random rows with a round to compare with")
+		return nil, errors.New("there is no run of random with a round to compare with")
 	}
 	c.splits = len(random)
 	return c, c.check()
@@ -122,7 +120,7 @@ func (c *curves) saving(spec string, confidence float64) Saving {
 	return s
 }
 
-// gain is over the given splits. In round 0 all methods are the same.
+// gain is the gain over the given splits. In round 0 all methods are the same.
 func (c *curves) gain(spec string, splits []int) float64 {
 	method, random := c.mean(spec, splits), c.mean(randomSpec, splits)
 	sum := 0.0
@@ -132,7 +130,7 @@ func (c *curves) gain(spec string, splits []int) float64 {
 	return sum / float64(len(c.labels)-1)
 }
 
-// slope is over the given splits.
+// slope is the slope over the given splits.
 func (c *curves) slope(splits []int) float64 {
 	y := c.mean(randomSpec, splits)
 	x := make([]float64, len(y))
@@ -154,7 +152,7 @@ func (c *curves) mean(spec string, splits []int) []float64 {
 	return mean
 }
 
-// needed is how many labels a method needs for the last error of random rows.
+// needed is how many labels a method needs to reach the last error of random selection.
 func (c *curves) needed(spec string, splits []int) float64 {
 	last := len(c.labels) - 1
 	goal, y := c.mean(randomSpec, splits)[last], c.mean(spec, splits)
@@ -175,7 +173,7 @@ func (c *curves) needed(spec string, splits []int) float64 {
 	return float64(c.labels[last]) * math.Exp((y[last]-goal)/b)
 }
 
-// jackknife returns a function of the splits with its limits.
+// jackknife returns the value of a function of the splits, with its limits.
 func (c *curves) jackknife(confidence float64, of func(splits []int) float64) Interval {
 	all := upTo(c.splits)
 	at := Interval{Value: of(all), Low: math.NaN(), High: math.NaN()}

@@ -7,9 +7,8 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// powerResults are learning curves RMSE = a·labels^−b, where a method is where
-// random rows are with ahead times the labels, but for wobble from split to
-// split.
+// powerResults makes learning curves RMSE = labels^−b. A method is as good as
+// random selection with ahead times the labels, up to some wobble between splits.
 func powerResults(splits int, ahead map[string]float64, wobble float64) (results Results) {
 	const b = 0.5
 	for split := range splits {
@@ -51,8 +50,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareIntervals: the jackknife of a mean is Student's interval of it, at
-// the confidence that is left for each of two methods.
+// TestCompareIntervals: the jackknife of a mean gives Student's interval, at the
+// confidence level for each of two methods.
 func TestCompareIntervals(t *testing.T) {
 	s, err := Compare(powerResults(6, map[string]float64{"lcmd-tp:linear": 2, "maxdist-p:linear": 1}, 0.3), 0.95)
 	if err != nil {
@@ -65,7 +64,7 @@ func TestCompareIntervals(t *testing.T) {
 		t.Errorf("gain %+v, want ± %v", got, want)
 	}
 	if share := s.Methods[1].Share; !(share.Low < 0 && share.High > 0) {
-		t.Errorf("a method that is like random saves %+v", share)
+		t.Errorf("a method as good as random saves %+v", share)
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// Settings are what all runs of a results file have in common. Zero fields mean
-// the paper's values.
+// Settings holds what all runs of a store have in common. Zero fields mean the
+// paper's values.
 type Settings struct {
-	Seed   uint64 `json:"seed" toml:"seed"`     // of everything but the splits, which are those of the published code
+	Seed   uint64 `json:"seed" toml:"seed"`     // of everything except the splits, which are those of the published code
 	Start  int    `json:"start" toml:"start"`   // labelled rows of the first round; 0 means 256
-	Valid  int    `json:"valid" toml:"valid"`   // rows for validation; 0 means 1024
+	Valid  int    `json:"valid" toml:"valid"`   // validation rows; 0 means 1024
 	Hidden []int  `json:"hidden" toml:"hidden"` // widths of the network's layers; nil means 512, 512
 	Epochs int    `json:"epochs" toml:"epochs"` // of each training; 0 means 256
 }
@@ -33,18 +33,18 @@ func (s Settings) Check() error {
 	s = s.withDefaults()
 	var found error
 	if s.Start < 2 {
-		found = fmt.Errorf("%d labelled rows to start with are too few", s.Start)
+		found = fmt.Errorf("%d labelled rows to start with are too few; there must be at least 2", s.Start)
 	}
 	if s.Valid < 1 {
-		found = errors.Join(found, fmt.Errorf("%d rows for validation", s.Valid))
+		found = errors.Join(found, fmt.Errorf("%d validation rows are too few; there must be at least 1", s.Valid))
 	}
 	return errors.Join(found, s.network("relu", 0, 0).Check())
 }
 
-// network returns the configuration of the networks of a round. Its seed does
-// not depend on the method: in the first round all methods have the same network.
+// network returns the configuration of the networks of a round. The seed does not
+// depend on the method, so in the first round all methods have the same network.
 func (s Settings) network(activation string, split, round int) network.Config {
-	a, _ := network.ParseActivation(activation) // was checked with the run
+	a, _ := network.ParseActivation(activation) // checked with the run
 	return network.Config{
 		Architecture: network.Architecture{Hidden: s.Hidden, Activation: a},
 		Training:     network.Training{Epochs: s.Epochs},
@@ -52,13 +52,13 @@ func (s Settings) network(activation string, split, round int) network.Config {
 	}
 }
 
-// methodSeed is the seed of what a method draws in a round.
+// methodSeed is the seed of a method's random draws in a round.
 func (s Settings) methodSeed(spec string, split, round int) uint64 {
 	return rng.New(s.Seed, "benchmark method "+spec, uint64(split), uint64(round)).Uint64()
 }
 
-// Text is the settings as a store keeps and compares them: JSON, with the paper's
-// values in the place of zeros.
+// Text is the form in which a store keeps and compares settings: JSON, with the
+// paper's values in place of zeros.
 func (s Settings) Text() string {
 	raw, err := json.Marshal(s.withDefaults())
 	if err != nil {

@@ -2,13 +2,13 @@ package benchmark
 
 import "sync"
 
-// shared holds values that several runs read at once. A value is made when it is
-// first asked for, and dropped when nobody uses it any more, but for the last
-// one: the next run often wants it again.
+// shared holds values that several runs read at once. A value is made on first
+// use, and dropped when nobody uses it any more, except for the most recent one:
+// the next run often needs it again.
 type shared[K comparable, V any] struct {
 	mu      sync.Mutex
 	entries map[K]*entry[V]
-	last    K // the value that was released last
+	last    K // the key that was released last
 }
 
 type entry[V any] struct {
@@ -18,8 +18,8 @@ type entry[V any] struct {
 	err   error
 }
 
-// get returns the value for the key, made by the function if there is none. Each
-// get is followed by a release.
+// get returns the value for the key, and makes it if there is none. Each get must
+// be followed by a release.
 func (s *shared[K, V]) get(key K, make func() (V, error)) (V, error) {
 	s.mu.Lock()
 	if s.entries == nil {

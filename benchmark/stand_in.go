@@ -2,14 +2,13 @@ package benchmark
 
 import "slices"
 
-// standIns are fingerprints of data that only look like a data set of the paper,
-// prepared as that one is.
+// standIns lists fingerprints of prepared data that only look like a data set of
+// the paper.
 var standIns = []string{
-	"4f924de044e1ea577c8c5e58b56a914a", // poker: generated hands with the rule of the set
+	"4f924de044e1ea577c8c5e58b56a914a", // poker: generated hands, labelled by the rule of the data set
 }
 
-// StandIns names the data sets that are known to be stand-ins for those of the
-// paper.
+// StandIns names the data sets that are known stand-ins for those of the paper.
 func StandIns(sets []Set) (names []string) {
 	for _, s := range sets {
 		if slices.Contains(standIns, s.Fingerprint) {

@@ -12,8 +12,8 @@ import (
 )
 
 // task is a data set as the runs of one split see it (paper, appendix "Details
-// on Experiments"): inputs scaled over train and pool, labels over all rows. Runs
-// that are under way at the same time share it, and only read.
+// on Experiments"): inputs scaled over train and pool, labels over all rows.
+// Concurrent runs share it and only read it.
 type task struct {
 	split          dataset.Split
 	x              matrix.Dense[float32]
@@ -22,7 +22,7 @@ type task struct {
 	testX, testY   matrix.Dense[float32]
 }
 
-// newTask divides and scales a data set. The published code, which compat
+// newTask splits and scales a data set. The published code, which compat
 // follows, divides the sum of squared deviations by n−1.
 func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*task, error) {
 	s = s.withDefaults()
@@ -54,13 +54,13 @@ func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*tas
 	return t, nil
 }
 
-// rows returns inputs and labels of the given rows of the data set.
+// rows returns the inputs and labels of the given rows of the data set.
 func (t *task) rows(index []int) (x, y matrix.Dense[float32]) {
 	return t.x.SelectRows(index), t.y.SelectRows(index)
 }
 
-// Fingerprint is a hash of all numbers of a data set. A results file keeps it, so
-// that runs never go on with other data.
+// Fingerprint is a hash of all numbers of a data set. A store keeps it, so that
+// runs never resume with other data.
 func Fingerprint(data *dataset.Regression) string {
 	hash := sha256.New()
 	fmt.Fprintln(hash, data.X.Rows, data.X.Cols)

@@ -10,20 +10,20 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Variation is how unevenly errors are spread: the ratio RMSE/MAE is 1 if all
-// are of one size, and large if few rows have most of the error. The paper
-// (section "When should BMDAL be Applied?") finds that its logarithm goes along
-// with what LCMD gains over random rows.
+// Variation is how unevenly errors are spread: the ratio RMSE/MAE is 1 if all are
+// the same size, and large if a few rows have most of the error. The paper
+// (section "When should BMDAL be Applied?") finds that its logarithm correlates
+// with the gain of LCMD over random selection.
 type Variation struct {
-	RMSE, MAE float64 // labels having deviation 1
+	RMSE, MAE float64 // for labels with deviation 1
 	Ratio     float64
-	Labels    int // that the network was trained on
+	Labels    int // of the network's training rows
 	// Expected is the improvement in sample efficiency that ExpectedImprovement
-	// reads off the ratio.
+	// derives from the ratio.
 	Expected float64
 }
 
-// NewVariation compares the errors of a network on rows that it has not seen.
+// NewVariation compares the errors of a network on held-out rows.
 func NewVariation(rmse, mae float64, labels int) Variation {
 	v := Variation{RMSE: rmse, MAE: mae, Ratio: rmse / mae, Labels: labels}
 	v.Expected = ExpectedImprovement(v.Ratio)
@@ -37,33 +37,33 @@ const (
 )
 
 // ExpectedImprovement returns the improvement in sample efficiency that a line
-// through the paper's data sets expects at a ratio RMSE/MAE. The paper's figure
-// defines it as
+// through the paper's data sets predicts from the ratio RMSE/MAE. The paper's
+// figure defines it as
 //
 //	(mean log RMSE(LCMD-TP) − mean log RMSE(random)) / (mean log RMSE(random) − log RMSE at the start)
 //
-// so that 0 says as good as random, and 0.5 that the logarithm of the error falls
+// so that 0 means as good as random, and 0.5 that the logarithm of the error falls
 // by half as much again. The correlation in the paper is 0.88.
 func ExpectedImprovement(ratio float64) float64 { return lineIntercept + lineSlope*math.Log(ratio) }
 
 // The paper prints the figure, but not its numbers. measured holds what its
-// tables lack, for the data sets that were at hand: over ten of the published
+// tables lack, for the data sets that were available: over ten of the published
 // splits with 256 labels, the mean RMSE of the paper's network on the test rows
 // and its variation, mean log RMSE − mean log MAE; and the mean variation on one
 // split with 1024, 2304 and 4352 random rows.
 var measured = map[string]struct{ start, variation, later float64 }{
 	"diamonds": {0.2293, 0.6212, 0.6326},
 	"fried":    {0.3470, 0.2567, 0.2264},
-	"poker":    {1.0062, 0.2339, 0.4160}, // generated hands with the rule of the set
+	"poker":    {1.0062, 0.2339, 0.4160}, // generated hands, labelled by the rule of the data set
 	"protein":  {0.8517, 0.2158, 0.2833},
 	"sgemm":    {0.4271, 0.2755, 0.2827},
 }
 
-// improvementLine fits the line by least squares to the paper's tables: one
-// point for each measured set, and one for the mean of the others, which has
-// their number as its weight. The variation of the others is what the measured
-// ones leave of the mean over all sets and steps, which the paper prints, taken
-// back to the start as it is for the measured ones.
+// improvementLine fits the line to the paper's tables by least squares: one point
+// per measured set, and one for the mean of the others, weighted by their number.
+// The paper prints the mean variation over all sets and steps; subtracting the
+// measured sets gives that of the others, which is then shifted to the start by
+// as much as for the measured sets.
 func improvementLine() (slope, intercept float64) {
 	var x, y, weight []float64
 	improvements := paperImprovements()
@@ -85,7 +85,7 @@ func improvementLine() (slope, intercept float64) {
 	return slope, intercept
 }
 
-// paperVariation is mean log RMSE − mean log MAE of random rows over all data
+// paperVariation is mean log RMSE − mean log MAE of random selection over all data
 // sets and steps.
 func paperVariation() float64 {
 	methods := PaperMethods()
@@ -94,9 +94,9 @@ func paperVariation() float64 {
 }
 
 // paperImprovements returns the improvement in sample efficiency on each data
-// set, with logarithms of the mean RMSEs that the paper prints. A start that was
-// not measured is taken from the power law in the number of labels that has the
-// mean and the last RMSE of random rows.
+// set, with logarithms of the mean RMSEs that the paper prints. An unmeasured
+// start comes from the power law in the number of labels that matches the mean and
+// the last RMSE of random selection.
 func paperImprovements() map[string]float64 {
 	random, lcmd := map[string]PaperRMSE{}, map[string]PaperRMSE{}
 	for _, r := range PaperRMSEs() {
@@ -118,11 +118,11 @@ func paperImprovements() map[string]float64 {
 	return improvements
 }
 
-// paperSteps of 256 rows are taken, from 256 labels on.
+// paperSteps is the number of batches of 256 rows, from 256 labels on.
 const paperSteps = 16
 
 // powerLaw finds by bisection the b for which (n/17)^−b has the given mean over
-// n = 2 … 17: that of mean RMSE over last RMSE.
+// n = 2 … 17, namely mean RMSE / last RMSE.
 func powerLaw(ratio float64) float64 {
 	low, high := 0.0, 4.0
 	for range 60 {

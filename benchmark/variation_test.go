@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestImprovementLine: the line is what the paper's tables and the measured
-// numbers give.
+// TestImprovementLine: the constants of the line follow from the paper's tables and
+// the measured numbers.
 func TestImprovementLine(t *testing.T) {
 	slope, intercept := improvementLine()
 	if math.Abs(slope-lineSlope) > 5e-4 || math.Abs(intercept-lineIntercept) > 5e-4 {

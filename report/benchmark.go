@@ -84,7 +84,7 @@ func (v view) addComparisons(s *Section, random string) {
 			s.Figures = append(s.Figures, f)
 		}
 	}
-	if method, ok := v.Find(spec.Default); ok && len(v.Together(method, random).Common(method, random)) > 0 {
+	if method, ok := v.Find(spec.Default); ok && len(v.OnCommonSplits(method, random).Common(method, random)) > 0 {
 		s.Figures = append(s.Figures, errorVariation(v, method, random))
 	}
 }

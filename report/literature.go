@@ -41,7 +41,7 @@ func literatureIn(s *benchmark.Study) (methods []string, names map[string]string
 
 // literatureTable is the paper's comparison with existing methods.
 func literatureTable(v view, methods []string, names map[string]string) *Table {
-	fair := v.Together(methods...)
+	fair := v.OnCommonSplits(methods...)
 	sets := fair.Common(methods...)
 	t := &Table{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
 		Columns: slices.Concat([]Column{{Head: "Method"}}, methodColumns, []Column{{Head: "mean log RMSE"}, {Head: "std. err."}, {Head: "runs"}})}
@@ -58,7 +58,7 @@ func literatureTable(v view, methods []string, names map[string]string) *Table {
 // literatureCurve compares with methods from the literature, as the paper's
 // first figure does.
 func literatureCurve(v view, methods []string, names map[string]string) *Figure {
-	fair := v.Together(methods...)
+	fair := v.OnCommonSplits(methods...)
 	sets := fair.Common(methods...)
 	f := &Figure{Name: v.name + "-literature", Title: "Methods from the literature: " + settingTitle(v.Setting),
 		Order: styleOrder(methods, names), Note: v.meanNote(fair, methods, sets)}

@@ -15,7 +15,7 @@ func paperTables(v view) (tables []*Table) {
 		Columns: slices.Concat([]Column{{Head: "Number"}, {Head: "Data set"}}, paperColumns())}
 	all := &Table{Name: v.name + "-paper-all-methods", Title: "Mean log errors compared with the paper: " + settingTitle(v.Setting),
 		Columns: slices.Concat([]Column{{Head: "Number"}}, paperColumns())}
-	list := v.AgainstPaper()
+	list := v.CompareWithPaper()
 	for i, a := range list {
 		t, cells := all, []Cell{Text(a.What)}
 		begins := i > 0 && a.Method != list[i-1].Method
@@ -39,8 +39,8 @@ func paperTables(v view) (tables []*Table) {
 }
 
 // largestDifference names the data set's number that is farthest from the paper's.
-func largestDifference(list []benchmark.Against) string {
-	worst := benchmark.Against{}
+func largestDifference(list []benchmark.PaperComparison) string {
+	worst := benchmark.PaperComparison{}
 	for _, a := range list {
 		if a.DataSet != "" && math.Abs(a.Relative) > math.Abs(worst.Relative) {
 			worst = a

@@ -77,11 +77,11 @@ func (g *schedules) restrict() {
 	random := slices.Index(g.studies, g.randomStudy)
 	before := g.runs()
 	for i, s := range g.studies {
-		g.studies[i] = s.Together(g.methodsOf(s)...)
+		g.studies[i] = s.OnCommonSplits(g.methodsOf(s)...)
 	}
 	for i := range g.studies {
 		for _, other := range g.studies {
-			g.studies[i] = g.studies[i].Within(other)
+			g.studies[i] = g.studies[i].OnSplitsOf(other)
 		}
 	}
 	if random >= 0 {

@@ -128,7 +128,7 @@ func correlation(v view, random string, m benchmark.Metric) *Figure {
 	}
 	compared := append(slices.Clone(methods), random)
 	all := v.Study
-	v.Study = all.Together(compared...)
+	v.Study = all.OnCommonSplits(compared...)
 	sets := v.Common(compared...)
 	if len(methods) < 2 || len(sets) == 0 {
 		return nil

@@ -26,7 +26,7 @@ var methodColumns = []Column{{Head: "Selection method"}, {Head: "Kernel"}}
 func allMethods(v view) *Table {
 	methods := v.Finished()
 	all := v.Study
-	v.Study = all.Together(methods...)
+	v.Study = all.OnCommonSplits(methods...)
 	sets := v.Common(methods...)
 	t := &Table{Name: v.name + "-all-methods", Title: "Mean log errors of all methods: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
 	for _, m := range benchmark.AllMetrics() {
@@ -71,7 +71,7 @@ func (t *Table) boldColumn(column int) {
 }
 
 // byDataSet is a table with one row per data set and one column per method shown.
-func byDataSet(v view, name, title string, of benchmark.Number) *Table {
+func byDataSet(v view, name, title string, of benchmark.Statistic) *Table {
 	t := &Table{Name: v.name + "-" + name, Title: title + ": " + settingTitle(v.Setting), Columns: []Column{{Head: "Data set"}}}
 	for _, m := range v.shown {
 		head := Column{Head: v.names[m]}
@@ -111,7 +111,7 @@ func minusRandom(v view, random string) *Table {
 	}
 	t.Columns = append(t.Columns, Column{Head: "data sets"}, Column{Head: "runs"})
 	for _, method := range v.Finished() {
-		sets := v.Together(method, random).Common(method, random)
+		sets := v.OnCommonSplits(method, random).Common(method, random)
 		if method == random || len(sets) == 0 {
 			continue
 		}

@@ -24,7 +24,7 @@ type view struct {
 func newView(s *benchmark.Study) view {
 	v := view{Study: s, shown: shownMethods(s)}
 	v.names = shortNames(v.shown)
-	v.fair = s.Together(v.shown...)
+	v.fair = s.OnCommonSplits(v.shown...)
 	v.sets = v.fair.Common(v.shown...)
 	v.name = fmt.Sprintf("%s-%dx%d", fileName(s.Activation), s.BatchSize, s.Rounds)
 	compat := 0

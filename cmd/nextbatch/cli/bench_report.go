@@ -98,7 +98,7 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if unlike := file.settings.UnlikePaper(); len(unlike) > 0 {
+	if unlike := file.settings.DifferencesFromPaper(); len(unlike) > 0 {
 		page.Intro = append(page.Intro, "These runs differ from the paper's experiments: "+strings.Join(unlike, "; ")+".")
 	}
 	file.markStandIns(page)
