@@ -13,23 +13,23 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// A process tells every few seconds that it is alive. One that has not done so
-// for the time of a lease has lost its claims.
+// A process signals every few seconds that it is alive. One that has not done so
+// for the length of a lease loses its claims.
 const (
 	heartbeat = 10 * time.Second
 	lease     = 60 * time.Second
 )
 
-// Join makes this process known, with settings that must be those of the file. It
-// keeps telling that the process is alive until the returned function is called,
-// which gives all claims back.
+// Join registers this process, with settings that must equal those of the file. It
+// keeps signalling that the process is alive until leave is called, which releases
+// all claims.
 func (s *Store) Join(p benchmark.Process, settings benchmark.Settings) (leave func() error, err error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
 	}
 	err = s.write(func(tx *sql.Tx) error {
-		if err := s.agree(tx, settings.Text()); err != nil {
+		if err := s.checkSettings(tx, settings.Text()); err != nil {
 			return err
 		}
 		row, err := tx.Exec(`INSERT INTO processes (host, pid, version, revision, platform, cpu, simd, started, seen)
@@ -53,13 +53,13 @@ func (s *Store) Join(p benchmark.Process, settings benchmark.Settings) (leave fu
 			_, err := tx.Exec("UPDATE runs SET owner = NULL WHERE owner = ?", s.process)
 			return err
 		})
-		return errors.Join(err, s.settle())
+		return errors.Join(err, s.checkpoint())
 	}, nil
 }
 
-// settle moves the last rounds from the log beside the file into it. While others
-// are at work this is left to them.
-func (s *Store) settle() error {
+// checkpoint moves the last rounds from the write-ahead log into the file. While
+// other processes are working, it leaves this to them.
+func (s *Store) checkpoint() error {
 	var busy, pages, moved int
 	err := s.db.QueryRow("PRAGMA wal_checkpoint(truncate)").Scan(&busy, &pages, &moved)
 	if err = s.explain(err); err == nil {
@@ -67,13 +67,13 @@ func (s *Store) settle() error {
 	}
 	at := (*benchmark.StoreError)(nil)
 	if errors.As(err, &at) {
-		at.Advice = fmt.Sprintf("the last rounds lie in %s-wal, which belongs to it: keep both, make room, and run the command again", s.path)
+		at.Advice = fmt.Sprintf("the last rounds are in %s-wal, which belongs to it: keep both, free some disk space, and run the command again", s.path)
 	}
 	return err
 }
 
-// agree writes the settings, or compares them with those that are there.
-func (s *Store) agree(tx *sql.Tx, ours string) error {
+// checkSettings writes the settings, or compares them with those of the file.
+func (s *Store) checkSettings(tx *sql.Tx, ours string) error {
 	if _, err := tx.Exec("INSERT INTO settings VALUES (1, ?) ON CONFLICT DO NOTHING", ours); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *Store) agree(tx *sql.Tx, ours string) error {
 		return err
 	}
 	if theirs != ours {
-		return &benchmark.StoreError{Store: storeName(s.path), Reason: "its runs have the settings " + theirs + ", not " + ours, Advice: "use these or another file"}
+		return &benchmark.StoreError{Store: storeName(s.path), Reason: "its runs have the settings " + theirs + ", not " + ours, Advice: "use its settings or another file"}
 	}
 	return nil
 }
@@ -96,15 +96,15 @@ func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			// A beat that fails may be followed by one that does not; and if
-			// not, the next result cannot be written either.
+			// After a failed beat the next may succeed; if none does, the next
+			// result cannot be written either.
 			_, _ = s.db.Exec("UPDATE processes SET seen = ? WHERE id = ?", now(), s.process)
 		}
 	}
 }
 
-// CheckSet keeps size and fingerprint of a data set, or compares them with those
-// that are there.
+// CheckSet records the size and fingerprint of a data set, or compares the
+// fingerprint with that of the file.
 func (s *Store) CheckSet(set benchmark.Set) error {
 	return s.write(func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT INTO sets VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", set.Name, set.Rows, set.Features, set.Fingerprint)
@@ -116,13 +116,13 @@ func (s *Store) CheckSet(set benchmark.Set) error {
 			return err
 		}
 		if theirs != set.Fingerprint {
-			return fmt.Errorf("it has changed: its runs in %s saw other numbers; bring the old file back, or use another results file", s.path)
+			return fmt.Errorf("it has changed: its runs in %s saw other numbers; restore the old data, or use another results file", s.path)
 		}
 		return nil
 	})
 }
 
-// Plan makes the runs known to all who look at the file.
+// Plan announces the runs to all readers of the file.
 func (s *Store) Plan(runs []benchmark.Run) error {
 	for _, r := range runs {
 		if err := r.CheckSize(); err != nil {
@@ -144,8 +144,9 @@ func (s *Store) Plan(runs []benchmark.Run) error {
 	})
 }
 
-// Claim takes a planned run that nobody else is at work on: benchmark.ErrFinished and
-// benchmark.ErrTaken say that there is nothing to do. A process may take its own claims again.
+// Claim takes a planned run that no other process is working on.
+// benchmark.ErrFinished and benchmark.ErrTaken mean that there is nothing to do. A
+// process may claim its own runs again.
 func (s *Store) Claim(run benchmark.Run) (*benchmark.Claim, error) {
 	c := &benchmark.Claim{Run: run}
 	err := s.write(func(tx *sql.Tx) error {
@@ -178,7 +179,7 @@ func (s *Store) Claim(run benchmark.Run) (*benchmark.Claim, error) {
 	return c, err
 }
 
-// held tells whether another process can still be at work.
+// held reports whether another process may still be working.
 func (s *Store) held(tx *sql.Tx, process int64) (bool, error) {
 	if process == s.process {
 		return false, nil
@@ -188,15 +189,15 @@ func (s *Store) held(tx *sql.Tx, process int64) (bool, error) {
 	return err == nil && p.working(), err
 }
 
-// presence is where a process is, and when it was last seen there.
+// presence is where a process runs, and when it was last seen alive.
 type presence struct {
 	host string
 	pid  int
 	seen int64
 }
 
-// working tells whether the process can still be at work. One of this machine is
-// known to be gone at once, another only after a while.
+// working reports whether the process may still be working. A dead process on this
+// machine is noticed at once, one elsewhere only when its lease ends.
 func (p presence) working() bool {
 	if here, err := os.Hostname(); err == nil && here == p.host && !alive(p.pid) {
 		return false
@@ -204,7 +205,7 @@ func (p presence) working() bool {
 	return time.Duration(now()-p.seen)*time.Millisecond < lease
 }
 
-// alive tells whether a process of this machine exists.
+// alive reports whether a process exists on this machine.
 func alive(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -214,8 +215,8 @@ func alive(pid int) bool {
 	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// own fails with benchmark.ErrTaken unless the claim is still ours.
-func (s *Store) own(tx *sql.Tx, c *benchmark.Claim) error {
+// checkOwner fails with benchmark.ErrTaken unless the claim is still ours.
+func (s *Store) checkOwner(tx *sql.Tx, c *benchmark.Claim) error {
 	var owner sql.NullInt64
 	if err := tx.QueryRow("SELECT owner FROM runs WHERE id = ?", c.Key).Scan(&owner); err != nil {
 		return err
@@ -226,8 +227,7 @@ func (s *Store) own(tx *sql.Tx, c *benchmark.Claim) error {
 	return nil
 }
 
-// Release gives a claim back; what went wrong with the run, if anything, is kept
-// until it is claimed again.
+// Release gives up a claim; a failure of the run is kept until it is claimed again.
 func (s *Store) Release(c *benchmark.Claim, failure error) error {
 	var text sql.NullString
 	if failure != nil {
@@ -239,7 +239,7 @@ func (s *Store) Release(c *benchmark.Claim, failure error) error {
 	})
 }
 
-// Fail keeps what went wrong with runs that nobody has claimed, until they are.
+// Fail records why unclaimed runs failed, until they are claimed.
 func (s *Store) Fail(runs []benchmark.Run, failure error) error {
 	return s.write(func(tx *sql.Tx) error {
 		update, err := tx.Prepare(`UPDATE runs SET error = ? WHERE owner IS NULL

@@ -18,12 +18,12 @@ import (
 // helperFile names the results file in the environment of a helper process.
 const helperFile = "NEXTBATCH_TEST_RESULTS"
 
-// TestHelperProcess is no test: other tests start it as a process of its own,
-// which does the runs and prints a line for each round that it has computed.
+// TestHelperProcess is not a test: other tests start it as a separate process that
+// performs the runs and prints a line per round.
 func TestHelperProcess(t *testing.T) {
 	path := os.Getenv(helperFile)
 	if path == "" {
-		t.Skip("for other tests")
+		t.Skip("only other tests start it")
 	}
 	s := open(t, path)
 	storetest.Join(t, s)
@@ -40,8 +40,8 @@ func helper(path string) *exec.Cmd {
 	return c
 }
 
-// TestKilled kills processes at work, with no chance to tidy up, until 20 have
-// died; the results are those of a process that was left alone.
+// TestKilled kills processes while they work, without a chance to clean up, until
+// 20 have died; the results are those of an undisturbed process.
 func TestKilled(t *testing.T) {
 	runs := storetest.Runs(t, 0, 1)
 	want := do(t, newPath(t), runs, 1)
@@ -56,8 +56,8 @@ func TestKilled(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Somewhere in the opening of the file, or after some rounds, which come
-		// every few milliseconds.
+		// Kill it while it opens the file, or after some rounds, which take a few
+		// milliseconds each.
 		lines, rounds := bufio.NewScanner(out), draw.IntN(7)
 		for i := 0; i < rounds && lines.Scan(); i++ {
 			atWork++
@@ -89,20 +89,20 @@ func TestProcessesShareTheWork(t *testing.T) {
 	want := do(t, newPath(t), runs, 1)
 	path := newPath(t)
 	first, second := helper(path), helper(path)
-	var said [2]strings.Builder
-	first.Stdout, second.Stdout = &said[0], &said[1]
+	var printed [2]strings.Builder
+	first.Stdout, second.Stdout = &printed[0], &printed[1]
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if err := second.Run(); err != nil {
-		t.Errorf("second: %v\n%s", err, &said[1])
+		t.Errorf("second: %v\n%s", err, &printed[1])
 	}
 	if err := first.Wait(); err != nil {
-		t.Errorf("first: %v\n%s", err, &said[0])
+		t.Errorf("first: %v\n%s", err, &printed[0])
 	}
 	storetest.MustBeSame(t, "two processes", outcomes(t, path), want)
-	rounds := [2]int{strings.Count(said[0].String(), "round\n"), strings.Count(said[1].String(), "round\n")}
+	rounds := [2]int{strings.Count(printed[0].String(), "round\n"), strings.Count(printed[1].String(), "round\n")}
 	if rounds[0]+rounds[1] != len(want) {
-		t.Errorf("%d and %d rounds were computed, there are %d", rounds[0], rounds[1], len(want))
+		t.Errorf("%d and %d rounds were computed, want %d", rounds[0], rounds[1], len(want))
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// Append writes the next round of a claimed run. It is ErrTaken if another
-// process has taken the run over.
+// Append writes the next round of a claimed run. It returns ErrTaken if another
+// process has taken over the run.
 func (s *Store) Append(c *benchmark.Claim, r benchmark.Record) error {
 	if err := r.Round.Check(); err != nil {
 		return fmt.Errorf("%v: %w", c.Run, err)
@@ -24,7 +24,7 @@ func (s *Store) Append(c *benchmark.Claim, r benchmark.Record) error {
 		return err
 	}
 	return s.write(func(tx *sql.Tx) error {
-		if err := s.own(tx, c); err != nil {
+		if err := s.checkOwner(tx, c); err != nil {
 			return err
 		}
 		_, err := tx.Exec(`INSERT INTO rounds (run, round, labels, mae, rmse, maxe, q95, q99,
@@ -38,7 +38,7 @@ func (s *Store) Append(c *benchmark.Claim, r benchmark.Record) error {
 	})
 }
 
-// orNull is a number for a column where NULL stands for NaN.
+// orNull prepares a number for a column in which NULL means NaN.
 func orNull(v float64) sql.NullFloat64 { return sql.NullFloat64{Float64: v, Valid: !math.IsNaN(v)} }
 
 func orNaN(v sql.NullFloat64) float64 {
@@ -58,7 +58,7 @@ func packRows(rows []int) []byte {
 
 func unpackRows(packed []byte) ([]int, error) {
 	if len(packed)%4 != 0 {
-		return nil, fmt.Errorf("%d bytes are no list of rows", len(packed))
+		return nil, fmt.Errorf("%d bytes are not a list of rows", len(packed))
 	}
 	rows := make([]int, len(packed)/4)
 	for i := range rows {
@@ -67,13 +67,13 @@ func unpackRows(packed []byte) ([]int, error) {
 	return rows, nil
 }
 
-// storedRound is a row of the table of rounds, whose keys are still to be looked up.
+// storedRound is a row of the table rounds, with keys that are not resolved yet.
 type storedRound struct {
 	run, process int64
 	benchmark.Record
 }
 
-// rounds returns those of one run, or of all.
+// rounds returns the rounds of one run, or of all.
 func (s *Store) rounds(where string, args ...any) (list []storedRound, err error) {
 	err = s.each(`SELECT run, process, round, labels, mae, rmse, maxe, q95, q99,
 		training, features, selection, testing, elapsed,
@@ -106,7 +106,7 @@ func scanRound(row *sql.Rows) (r storedRound, err error) {
 	return r, r.Round.Check()
 }
 
-// records puts the runs and the processes of rounds in the place of their keys.
+// records replaces the keys of rounds by their runs and processes.
 func (s *Store) records(rounds []storedRound, runs map[int64]storedRun) ([]benchmark.Record, error) {
 	processes, err := s.processes()
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Store) Records() ([]benchmark.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.runs() // after the rounds: a run is there before its rounds
+	runs, err := s.runs() // after the rounds, because a run is written before its rounds
 	if err != nil {
 		return nil, err
 	}

@@ -2,14 +2,14 @@ package sqlite
 
 // The results file is an SQLite database that other programs may read:
 //
-//	settings   what all runs have in common, as JSON
+//	settings   the settings that all runs share, as JSON
 //	sets       the data sets that were used, and a hash of their numbers
-//	processes  who worked on it: program, machine, and when last seen alive
-//	runs       the grid; owner is the process that is at work on a run
+//	processes  the processes that worked on it: program, machine, and when last seen alive
+//	runs       the grid; owner is the process that is working on a run
 //	rounds     the results; picked holds rows of the data set, 4 bytes each,
-//	           little-endian, in the order of the picks
+//	           little-endian, in pick order
 //
-// A run is done when its round number "rounds" is there. NULL stands for NaN.
+// A run is done when it has its round number "rounds". NULL means NaN.
 // Times are milliseconds since 1970.
 const schema = `
 CREATE TABLE settings (
@@ -72,8 +72,8 @@ CREATE TABLE rounds (
 ) STRICT, WITHOUT ROWID;
 `
 
-// applicationID marks a database as a results file, in a field of its header that
-// is there for that; schemaVersion counts changes of the schema.
+// applicationID marks a database as a results file, in the header field meant for
+// that; schemaVersion counts changes of the schema.
 const (
 	applicationID = 0x4e425253
 	schemaVersion = 1

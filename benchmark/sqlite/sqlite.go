@@ -1,5 +1,5 @@
-// Package sqlite keeps the results of the benchmark in a file, an SQLite database.
-// Several processes of one machine may work on one file.
+// Package sqlite keeps benchmark results in a file, an SQLite database. Several
+// processes on one machine may work on the same file.
 package sqlite
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// Store is a results file, a benchmark.Store. Several processes may work on one at the same time,
-// on one machine; a Store may be used from several goroutines.
+// Store is a results file that implements benchmark.Store. It may be used from
+// several goroutines.
 type Store struct {
 	path    string
 	db      *sql.DB
@@ -31,9 +31,9 @@ type Store struct {
 
 var _ benchmark.Store = (*Store)(nil)
 
-// Open opens a results file to work on. One that does not exist is made; one that
-// is damaged, or no results file, is an error and stays as it is: before anything
-// is written to a file, all of it is checked.
+// Open opens a results file for work, and creates it if it does not exist. A file
+// that is damaged, or not a results file, is an error and is left unchanged: all
+// of a file is checked before anything is written to it.
 func Open(path string) (*Store, error) {
 	fresh, err := inspect(path, true)
 	if err != nil {
@@ -52,8 +52,9 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens a results file to read, also while others work on it. Damage
-// is reported where it is met: opening reads no more than the names of tables.
+// OpenReadOnly opens a results file for reading, even while others work on it.
+// Opening reads only the names of tables; damage elsewhere is reported when it is
+// read.
 func OpenReadOnly(path string) (*Store, error) {
 	fresh, err := inspect(path, false)
 	if err != nil {
@@ -68,8 +69,8 @@ func OpenReadOnly(path string) (*Store, error) {
 // Close closes the file.
 func (s *Store) Close() error { return s.db.Close() }
 
-// inspect tells whether a results file is still to be made, and refuses one that
-// cannot be used, without writing to it. With whole, it reads every page.
+// inspect reports whether a results file has yet to be created, and rejects one
+// that cannot be used, without writing to it. With whole, it reads every page.
 func inspect(path string, whole bool) (fresh bool, err error) {
 	header := make([]byte, 100)
 	file, err := os.Open(path)
@@ -87,7 +88,7 @@ func inspect(path string, whole bool) (fresh bool, err error) {
 	case err != nil && err != io.ErrUnexpectedEOF:
 		return false, err
 	case n < len(header) || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
-		return false, &benchmark.StoreError{Store: storeName(path), Reason: "it is no results file"}
+		return false, &benchmark.StoreError{Store: storeName(path), Reason: "it is not a results file"}
 	}
 	s, err := connectToRead(path)
 	if err != nil {
@@ -100,8 +101,8 @@ func inspect(path string, whole bool) (fresh bool, err error) {
 	return fresh, errors.Join(err, s.Close())
 }
 
-// check refuses a file that is not ours. A database without any table is one whose
-// maker was stopped before the schema was there.
+// check rejects a file that is not ours. If a database has no tables, its creator
+// was stopped before it could write the schema.
 func (s *Store) check() (fresh bool, err error) {
 	var tables, application, version int
 	err = errors.Join(
@@ -116,13 +117,13 @@ func (s *Store) check() (fresh bool, err error) {
 	case application != applicationID:
 		return false, s.fail("it is a database of another program", nil)
 	case version != schemaVersion:
-		return false, s.fail(fmt.Sprintf("it has version %d, this program works with version %d", version, schemaVersion), nil)
+		return false, s.fail(fmt.Sprintf("it has version %d; this program needs version %d", version, schemaVersion), nil)
 	}
 	return false, s.checkSchema()
 }
 
-// checkSchema refuses a file with other tables than ours, or with triggers, views
-// or indexes: these are programs, which a hostile file could have us run.
+// checkSchema rejects a file with tables other than ours, or with triggers, views
+// or indexes: these are code that a hostile file could make us run.
 func (s *Store) checkSchema() error {
 	missing := map[string]string{} // by name
 	for statement := range strings.SplitSeq(strings.TrimSpace(schema), ";") {
@@ -136,7 +137,7 @@ func (s *Store) checkSchema() error {
 			return err
 		}
 		if want, ours := missing[name]; !ours || text != want {
-			return fmt.Errorf("%.80q in it is not of this program", name)
+			return fmt.Errorf("it contains %.80q, which is not part of a results file", name)
 		}
 		delete(missing, name)
 		return nil
@@ -147,7 +148,7 @@ func (s *Store) checkSchema() error {
 	return err
 }
 
-// checkPages reads the whole file and refuses one that is damaged.
+// checkPages reads the whole file and rejects it if it is damaged.
 func (s *Store) checkPages() error {
 	var verdict string
 	if err := s.db.QueryRow("PRAGMA quick_check(1)").Scan(&verdict); err != nil {
@@ -159,9 +160,9 @@ func (s *Store) checkPages() error {
 	return nil
 }
 
-// connectToRead opens the database to look at. SQLite needs files beside it that
-// tell what others write to it; where these are not there and cannot be made, as
-// the folder cannot be written, nobody writes, and it is read without them.
+// connectToRead opens the database for reading. SQLite needs files beside it to
+// coordinate with writers; if they do not exist and cannot be created because the
+// folder is read-only, there are no writers, and it is read without them.
 func connectToRead(path string) (*Store, error) {
 	s, err := connect(path, "ro", false)
 	if err != nil {
@@ -184,8 +185,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// connect opens the database. One connection is enough: a row takes a millisecond
-// to write, and minutes to compute.
+// connect opens the database. One connection suffices: a row takes a millisecond
+// to write and minutes to compute.
 func connect(path, mode string, immutable bool) (*Store, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -208,7 +209,7 @@ func connect(path, mode string, immutable bool) (*Store, error) {
 	return &Store{path: path, db: db}, nil
 }
 
-// create makes the tables, unless another process was faster.
+// create creates the tables, unless another process was faster.
 func (s *Store) create() error {
 	if _, err := s.db.Exec("PRAGMA journal_mode = wal"); err != nil {
 		return err
@@ -223,22 +224,21 @@ func (s *Store) create() error {
 	})
 }
 
-// write does all of a change, or nothing of it.
+// write applies a change atomically.
 func (s *Store) write(change func(*sql.Tx) error) error {
 	tx, err := s.db.BeginTx(context.Background(), nil)
 	if err != nil {
 		return s.explain(err)
 	}
 	if err := change(tx); err != nil {
-		_ = tx.Rollback() // after some errors the database has done so itself
+		_ = tx.Rollback() // after some errors the database has already done so
 		return s.explain(err)
 	}
 	return s.explain(tx.Commit())
 }
 
 // each calls a function for every row of a plain query. The pages of a hostile
-// file can lead in circles, so it ends where there are more rows than the file has
-// room for.
+// file can form a cycle, so it stops after more rows than the file has space for.
 func (s *Store) each(query string, row func(*sql.Rows) error, args ...any) error {
 	var bytes int64
 	if err := s.db.QueryRow("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&bytes); err != nil {
@@ -249,19 +249,19 @@ func (s *Store) each(query string, row func(*sql.Rows) error, args ...any) error
 		return s.explain(err)
 	}
 	defer rows.Close()
-	const smallest = 8 // bytes of a row, at least
-	for most := bytes / smallest; rows.Next(); most-- {
+	const minRowBytes = 8
+	for left := bytes / minRowBytes; rows.Next(); left-- {
 		if err := row(rows); err != nil {
 			return s.fail("it is damaged: "+inPlainWords(err), err)
 		}
-		if most <= 0 {
-			return s.fail("it is damaged: its pages lead in circles", nil)
+		if left <= 0 {
+			return s.fail("it is damaged: its pages form a cycle", nil)
 		}
 	}
 	return s.explain(rows.Err())
 }
 
-// inPlainWords is the error of a row, without the words of the driver.
+// inPlainWords is the error of a row without the driver's jargon.
 func inPlainWords(err error) string {
 	if _, column, found := strings.Cut(err.Error(), "sql: Scan error on column index "); found {
 		_, column, _ = strings.Cut(column, "name ")
@@ -270,14 +270,14 @@ func inPlainWords(err error) string {
 	return err.Error()
 }
 
-// fail is an error of the file.
+// fail returns an error about the file.
 func (s *Store) fail(reason string, cause error) error {
 	return &benchmark.StoreError{Store: storeName(s.path), Reason: reason, Cause: cause}
 }
 
 func storeName(path string) string { return "results file " + path }
 
-// explain says in plain words what SQLite complains about.
+// explain turns an error of SQLite into plain words.
 func (s *Store) explain(err error) error {
 	at := (*sqlite.Error)(nil)
 	if !errors.As(err, &at) {
@@ -286,16 +286,16 @@ func (s *Store) explain(err error) error {
 	e := &benchmark.StoreError{Store: storeName(s.path), Reason: at.Error(), Cause: err}
 	switch at.Code() & 0xff { // the rest is detail
 	case sqlite3.SQLITE_FULL:
-		e.Full, e.Reason = true, "there is no room left to write"
-		e.Advice = "rounds that were written are safe; make room and run the command again"
+		e.Full, e.Reason = true, "there is no space left to write"
+		e.Advice = "the rounds written so far are safe; free some disk space and run the command again"
 	case sqlite3.SQLITE_IOERR:
-		e.Reason, e.Advice = "the disk cannot be read or written: "+at.Error(), "see whether it is full"
+		e.Reason, e.Advice = "the disk cannot be read or written: "+at.Error(), "check whether it is full"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		e.Reason, e.Advice = "it is damaged: "+at.Error(), "go back to a copy, or begin another results file"
+		e.Reason, e.Advice = "it is damaged: "+at.Error(), "restore a copy, or start another results file"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		e.Reason = "it cannot be opened or written: " + at.Error()
 	case sqlite3.SQLITE_BUSY:
-		e.Reason, e.Advice = "another process holds it for too long", "run the command again"
+		e.Reason, e.Advice = "another process has locked it for too long", "run the command again"
 	}
 	return e
 }

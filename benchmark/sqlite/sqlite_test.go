@@ -36,13 +36,13 @@ func open(t testing.TB, path string) *Store {
 	return s
 }
 
-// do does the runs in a file and returns the outcome of each round.
+// do performs the runs in a file and returns the outcome of each round.
 func do(t testing.TB, path string, runs []benchmark.Run, jobs int) []string {
 	t.Helper()
 	return storetest.Do(t.Context(), t, open(t, path), runs, jobs)
 }
 
-// outcomes are those in a file.
+// outcomes returns the outcomes in a file.
 func outcomes(t testing.TB, path string) []string {
 	t.Helper()
 	s, err := OpenReadOnly(path)
@@ -53,7 +53,7 @@ func outcomes(t testing.TB, path string) []string {
 	return storetest.Outcomes(t, s)
 }
 
-// TestLostClaims lets a process look dead, here and on another machine.
+// TestLostClaims makes a process look dead, on this and on another machine.
 func TestLostClaims(t *testing.T) {
 	runs := storetest.Runs(t, 0)
 	path := newPath(t)
@@ -70,14 +70,14 @@ func TestLostClaims(t *testing.T) {
 	if _, err := b.Claim(runs[0]); err != benchmark.ErrTaken {
 		t.Errorf("a run with an owner: %v", err)
 	}
-	// The owner's machine is another one, and it was just seen; then long ago.
+	// The owner is on another machine; it was seen just now, then long ago.
 	exec1(t, a, "UPDATE processes SET host = 'elsewhere', pid = 1 WHERE id = ?", a.process)
 	if _, err := b.Claim(runs[0]); err != benchmark.ErrTaken {
 		t.Errorf("a run with an owner elsewhere: %v", err)
 	}
 	exec1(t, a, "UPDATE processes SET seen = seen - ? WHERE id = ?", 2*lease.Milliseconds(), a.process)
 	if _, err := b.Claim(runs[0]); err != nil {
-		t.Errorf("a run whose owner was not seen for long: %v", err)
+		t.Errorf("a run whose owner was last seen long ago: %v", err)
 	}
 	if err := a.Append(claim, benchmark.Record{}); err != benchmark.ErrTaken {
 		t.Errorf("a round of a run that was lost: %v", err)
@@ -86,7 +86,7 @@ func TestLostClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := a.Claim(runs[0]); err != benchmark.ErrTaken {
-		t.Errorf("a loser gave the winner's claim back: %v", err)
+		t.Errorf("a process that lost its claim released the new owner's: %v", err)
 	}
 }
 
@@ -97,7 +97,7 @@ func exec1(t testing.TB, s *Store, text string, args ...any) {
 	}
 }
 
-func TestDataMustBeThoseOfTheFile(t *testing.T) {
+func TestChangedDataIsRejected(t *testing.T) {
 	path := newPath(t)
 	do(t, path, storetest.Runs(t, 0)[:1], 1)
 	s := open(t, path)
@@ -108,19 +108,19 @@ func TestDataMustBeThoseOfTheFile(t *testing.T) {
 		return d, err
 	}}
 	before := outcomes(t, path)
-	var told []string
-	b.Watch = func(e benchmark.Event) { told = append(told, fmt.Sprint(e.Failed)) }
+	var reported []string
+	b.Watch = func(e benchmark.Event) { reported = append(reported, fmt.Sprint(e.Failed)) }
 	summary, err := b.Run(context.Background(), storetest.Runs(t, 1))
-	if err != nil || summary != (benchmark.Summary{Failed: 5}) || len(told) != 1 || !strings.Contains(told[0], "data set waves: it has changed") {
-		t.Errorf("other data: %+v, %q, error %v", summary, told, err)
+	if err != nil || summary != (benchmark.Summary{Failed: 5}) || len(reported) != 1 || !strings.Contains(reported[0], "data set waves: it has changed") {
+		t.Errorf("other data: %+v, %q, error %v", summary, reported, err)
 	}
-	storetest.MustBeSame(t, "after a refusal", outcomes(t, path), before)
+	storetest.MustBeSame(t, "after a rejection", outcomes(t, path), before)
 }
 
-// A folder that cannot be written has no room for the files that SQLite wants.
+// A read-only folder cannot hold the extra files that SQLite creates.
 func TestReadOnlyFolder(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("every folder can be written")
+		t.Skip("root can write to every folder")
 	}
 	path := newPath(t)
 	do(t, path, storetest.Runs(t, 0)[:1], 1)
@@ -152,9 +152,9 @@ func madeFile(t testing.TB, runs []benchmark.Run) []byte {
 	return raw
 }
 
-func TestDamagedFilesStayAsTheyAre(t *testing.T) {
+func TestDamagedFilesAreLeftUnchanged(t *testing.T) {
 	raw := madeFile(t, storetest.Runs(t, 0))
-	spoilt := func(from, to int) []byte {
+	damaged := func(from, to int) []byte {
 		b := bytes.Clone(raw)
 		for i := from; i < to; i++ {
 			b[i] ^= 0xa5
@@ -165,9 +165,9 @@ func TestDamagedFilesStayAsTheyAre(t *testing.T) {
 		"text":      []byte("data set, method, RMSE\n" + strings.Repeat("fried, random, 0.2\n", 50)),
 		"short":     raw[:60],
 		"truncated": raw[:len(raw)/2],
-		"header":    spoilt(16, 100),
-		"middle":    spoilt(len(raw)/2, len(raw)/2+6000),
-		"tables":    spoilt(100, 200),
+		"header":    damaged(16, 100),
+		"middle":    damaged(len(raw)/2, len(raw)/2+6000),
+		"tables":    damaged(100, 200),
 		"foreign":   foreign(t),
 	} {
 		path := newPath(t)
@@ -192,9 +192,9 @@ func TestDamagedFilesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// To look at a file does not mean to read all of it first: what is not damaged can
-// be read.
-func TestOpeningReadsNotTheWholeFile(t *testing.T) {
+// Opening a file for reading does not read all of it: its undamaged parts can be
+// read.
+func TestOpeningDoesNotReadTheWholeFile(t *testing.T) {
 	path, raw := newPath(t), madeFile(t, storetest.Runs(t, 0))
 	for i := len(raw) - 4096; i < len(raw); i++ { // the last page, which holds rounds
 		raw[i] ^= 0xa5
@@ -214,11 +214,11 @@ func TestOpeningReadsNotTheWholeFile(t *testing.T) {
 		t.Errorf("the rounds: %v", err)
 	}
 	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("opened to write: %v", err)
+		t.Errorf("opened for writing: %v", err)
 	}
 }
 
-// A file that somebody has tampered with is refused in plain words.
+// A file that was tampered with is rejected in plain words.
 func TestHostileFiles(t *testing.T) {
 	raw := madeFile(t, storetest.Runs(t, 0)[:1])
 	for change, want := range map[string]string{
@@ -229,8 +229,8 @@ func TestHostileFiles(t *testing.T) {
 		"UPDATE rounds SET picked = x'00'":               "list of rows",
 		"UPDATE rounds SET warnings = '{'":               "warnings",
 		"UPDATE runs SET compat = 5":                     "compat",
-		"UPDATE runs SET batch = 1 << 40":                "no such runs",
-		"UPDATE runs SET rounds = 9223372036854775807":   "no such runs",
+		"UPDATE runs SET batch = 1 << 40":                "no run can have these numbers",
+		"UPDATE runs SET rounds = 9223372036854775807":   "no run can have these numbers",
 		"UPDATE runs SET dataset = hex(zeroblob(1<<19))": "1048576 bytes",
 		"UPDATE runs SET id = 77":                        "belongs to no run",
 		"UPDATE settings SET value = '[]'":               "settings cannot be read",
@@ -250,7 +250,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// readAll reads everything that a results file has.
+// readAll reads everything in a results file.
 func readAll(path string) error {
 	s, err := OpenReadOnly(path)
 	if err != nil {
@@ -276,11 +276,11 @@ func tamper(t testing.TB, path, change string) {
 	}
 }
 
-// Pages that lead in circles have no end.
-func TestReadingHasAnEnd(t *testing.T) {
+// Reading ends even if the pages form a cycle.
+func TestReadingEnds(t *testing.T) {
 	s := open(t, newPath(t))
 	err := s.each("WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c", func(*sql.Rows) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "circles") {
+	if err == nil || !strings.Contains(err.Error(), "cycle") {
 		t.Error(err)
 	}
 }
@@ -304,8 +304,8 @@ func foreign(t *testing.T) []byte {
 	return raw
 }
 
-// A file that may not grow any more behaves as one on a full disk.
-func TestNoRoomLeft(t *testing.T) {
+// A file that may not grow behaves like one on a full disk.
+func TestNoSpaceLeft(t *testing.T) {
 	runs := storetest.Runs(t, 0, 1)
 	want := do(t, newPath(t), runs, 1)
 	path := newPath(t)
@@ -336,19 +336,19 @@ func TestNoRoomLeft(t *testing.T) {
 	if _, err := b.Run(context.Background(), runs); err != nil {
 		t.Fatal(err)
 	}
-	storetest.MustBeSame(t, "with room again", outcomes(t, path), want)
+	storetest.MustBeSame(t, "with space again", outcomes(t, path), want)
 }
 
 func mustBeFull(t *testing.T, err error) {
 	t.Helper()
-	if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !at.Full || !strings.Contains(err.Error(), "no room") {
+	if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !at.Full || !strings.Contains(err.Error(), "no space") {
 		t.Fatalf("a full disk: %v", err)
 	}
 }
 
-// Where the disk has no room to move the last rounds from the log into the file,
-// the end of the work says so; with room, the log is gone.
-func TestRoundsDoNotStayInTheLog(t *testing.T) {
+// If the disk has no space to move the last rounds from the log into the file,
+// leaving says so; once there is space, leaving empties the log.
+func TestLeavingEmptiesTheLog(t *testing.T) {
 	disk := smallDisk(t)
 	path := filepath.Join(disk, "results.db")
 	s := open(t, path)
@@ -360,14 +360,14 @@ func TestRoundsDoNotStayInTheLog(t *testing.T) {
 	if _, err := b.Run(context.Background(), storetest.Runs(t, 0)[:1]); err != nil {
 		t.Fatal(err)
 	}
-	stuffing := filepath.Join(disk, "stuffing")
-	if err := os.WriteFile(stuffing, make([]byte, 1<<20), 0o666); err == nil {
+	filler := filepath.Join(disk, "filler")
+	if err := os.WriteFile(filler, make([]byte, 1<<20), 0o666); err == nil {
 		t.Fatal("the disk is larger than it should be")
 	}
 	if err := leave(); err == nil || !strings.Contains(err.Error(), path+"-wal") {
-		t.Errorf("without room: %v", err)
+		t.Errorf("without space: %v", err)
 	}
-	if err := os.Remove(stuffing); err != nil {
+	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
 	if leave, err = s.Join(benchmark.Process{}, storetest.Settings()); err != nil {
@@ -381,34 +381,34 @@ func TestRoundsDoNotStayInTheLog(t *testing.T) {
 	}
 }
 
-// A full disk says so also when there is no file yet.
-func TestNoRoomForAFile(t *testing.T) {
+// A full disk is reported even if there is no file yet.
+func TestNoSpaceForAFile(t *testing.T) {
 	disk := smallDisk(t)
-	if err := os.WriteFile(filepath.Join(disk, "stuffing"), make([]byte, 1<<20), 0o666); err == nil {
+	if err := os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 1<<20), 0o666); err == nil {
 		t.Fatal("the disk is larger than it should be")
 	}
 	s, err := Open(filepath.Join(disk, "results.db"))
 	if err == nil {
 		_ = s.Close()
-		t.Fatal("it was made")
+		t.Fatal("it was created")
 	}
-	if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), "room") && !strings.Contains(err.Error(), "full") {
+	if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), "space") && !strings.Contains(err.Error(), "full") {
 		t.Error(err)
 	}
 }
 
-// smallDisk is a disk of its own, where the machine allows to mount one.
+// smallDisk mounts a small disk, where the machine allows it.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	disk := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", disk).CombinedOutput(); err != nil {
-		t.Skipf("no disk to fill: %v %s", err, out)
+		t.Skipf("cannot mount a disk to fill: %v %s", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", disk).Run() })
 	return disk
 }
 
-// TestFullDisk has a disk of its own, where the machine allows to mount one.
+// TestFullDisk fills a small disk, where the machine allows mounting one.
 func TestFullDisk(t *testing.T) {
 	disk := smallDisk(t)
 	runs := storetest.Runs(t, 0)
@@ -420,18 +420,18 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := outcomes(t, path)
-	stuffing := filepath.Join(disk, "stuffing")
-	if err := os.WriteFile(stuffing, make([]byte, 1<<20), 0o666); err == nil {
+	filler := filepath.Join(disk, "filler")
+	if err := os.WriteFile(filler, make([]byte, 1<<20), 0o666); err == nil {
 		t.Fatal("the disk is larger than it should be")
 	}
 	_, err := b.Run(context.Background(), runs)
 	mustBeFull(t, err)
-	if err := os.Remove(stuffing); err != nil {
+	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
 	storetest.MustBeSame(t, "after", outcomes(t, path)[:len(before)], before)
 	if _, err := b.Run(context.Background(), runs); err != nil {
 		t.Fatal(err)
 	}
-	storetest.MustBeSame(t, "with room again", outcomes(t, path), do(t, newPath(t), runs, 1))
+	storetest.MustBeSame(t, "with space again", outcomes(t, path), do(t, newPath(t), runs, 1))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// Status returns how far each planned run is, in the order of Records.
+// Status returns the progress of each planned run, in the order of Run.Compare.
 func (s *Store) Status() ([]benchmark.RunStatus, error) {
 	done, seconds := map[int64]int{}, map[int64]float64{}
 	err := s.each("SELECT run, elapsed FROM rounds", func(row *sql.Rows) error {
@@ -42,14 +42,14 @@ func (s *Store) Status() ([]benchmark.RunStatus, error) {
 	return list, nil
 }
 
-// storedRun is a row of the table of runs.
+// storedRun is a row of the table runs.
 type storedRun struct {
 	benchmark.Run
 	owner   sql.NullInt64 // process
 	failure string
 }
 
-// runs returns the planned runs by their key.
+// runs returns the planned runs by key.
 func (s *Store) runs() (map[int64]storedRun, error) {
 	runs := map[int64]storedRun{}
 	err := s.each("SELECT id, dataset, activation, spec, compat, batch, rounds, split, owner, ifnull(error, '') FROM runs", func(row *sql.Rows) error {
@@ -64,13 +64,13 @@ func (s *Store) runs() (map[int64]storedRun, error) {
 	return runs, err
 }
 
-// storedProcess is a row of the table of processes.
+// storedProcess is a row of the table processes.
 type storedProcess struct {
 	benchmark.Process
 	presence
 }
 
-// processes returns those that ever worked on the file, by their key.
+// processes returns all processes that ever worked on the file, by key.
 func (s *Store) processes() (map[int64]storedProcess, error) {
 	processes := map[int64]storedProcess{}
 	err := s.each("SELECT id, host, pid, seen, version, revision, platform, cpu, simd FROM processes", func(row *sql.Rows) error {
@@ -83,11 +83,11 @@ func (s *Store) processes() (map[int64]storedProcess, error) {
 	return processes, err
 }
 
-// Settings returns what all runs of the file have in common.
+// Settings returns the settings that all runs of the file share.
 func (s *Store) Settings() (settings benchmark.Settings, err error) {
 	var text []byte
 	if err := s.db.QueryRow("SELECT value FROM settings").Scan(&text); err == sql.ErrNoRows {
-		return settings, nil // nobody has joined yet
+		return settings, nil // no process has joined yet
 	} else if err != nil {
 		return settings, s.explain(err)
 	}

@@ -1,5 +1,5 @@
-// Package storetest has the tests that every store of results passes, and small
-// runs to try one with.
+// Package storetest provides the tests that every store of results must pass, and
+// small runs to try one with.
 package storetest
 
 import (
@@ -19,37 +19,37 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Opener opens one and the same store, each time as another process would.
+// Opener opens the same store each time, as another process would.
 type Opener func(t testing.TB) benchmark.Store
 
-// Test holds a store to the contract of benchmark.Store. The function makes a new,
-// empty store with each call.
+// Test holds a store to the contract of benchmark.Store. Each call of fresh makes a
+// new, empty store.
 func Test(t *testing.T, fresh func(t testing.TB) Opener) {
 	for name, test := range map[string]func(*testing.T, Opener){
 		"claims are exclusive":             testClaims,
-		"records come back":                testRecords,
+		"records are kept":                 testRecords,
 		"order":                            testOrder,
-		"names come back":                  testNames,
-		"what is out of bounds is refused": testBounds,
+		"names are kept":                   testNames,
+		"out-of-bounds values are refused": testBounds,
 		"settings must agree":              testSettings,
 		"sets must agree":                  testSets,
 		"failures":                         testFailures,
 		"status":                           testStatus,
 		"goroutines":                       testGoroutines,
 		"two benches share the runs":       testBenches,
-		"a stopped bench goes on":          testResume,
+		"a stopped bench resumes":          testResume,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, fresh(t)) })
 	}
 }
 
-// Settings are such that a round takes milliseconds.
+// Settings returns settings with which a round takes milliseconds.
 func Settings() benchmark.Settings {
 	return benchmark.Settings{Seed: 3, Start: 12, Valid: 20, Hidden: []int{24, 16}, Epochs: 20}
 }
 
-// Runs has methods of each kind: random, with and without σ², with an ensemble,
-// and one that draws.
+// Runs returns runs of methods of each kind: random, with and without σ², with an
+// ensemble, and one that draws at random.
 func Runs(t testing.TB, splits ...int) []benchmark.Run {
 	t.Helper()
 	runs, err := benchmark.Grid{
@@ -64,7 +64,7 @@ func Runs(t testing.TB, splits ...int) []benchmark.Run {
 	return runs
 }
 
-// Waves is a data set to learn.
+// Waves returns a data set to learn.
 func Waves(string) (*dataset.Regression, error) {
 	d := &dataset.Regression{X: matrix.New[float32](400, 3), Y: make([]float64, 400)}
 	rng.FillNormal(rng.New(1, "waves"), d.X.Data)
@@ -75,7 +75,7 @@ func Waves(string) (*dataset.Regression, error) {
 	return d, nil
 }
 
-// Join joins a store until the end of the test.
+// Join joins a store until the test ends.
 func Join(t testing.TB, s benchmark.Store) (leave func() error) {
 	t.Helper()
 	leave, err := s.Join(benchmark.Process{Version: "test"}, Settings())
@@ -85,7 +85,7 @@ func Join(t testing.TB, s benchmark.Store) (leave func() error) {
 	return once
 }
 
-// Do does the runs and returns the outcome of each round.
+// Do performs the runs and returns the outcome of each round.
 func Do(ctx context.Context, t testing.TB, s benchmark.Store, runs []benchmark.Run, jobs int) []string {
 	t.Helper()
 	Join(t, s)
@@ -96,8 +96,8 @@ func Do(ctx context.Context, t testing.TB, s benchmark.Store, runs []benchmark.R
 	return Outcomes(t, s)
 }
 
-// Outcomes returns all rounds as texts, without what differs from time to time:
-// numbers are printed so that they read back to the same bits.
+// Outcomes returns all rounds as texts, without what varies between repetitions;
+// numbers are printed so that they parse to the same bits.
 func Outcomes(t testing.TB, r benchmark.Reader) []string {
 	t.Helper()
 	records, err := r.Records()
@@ -165,18 +165,18 @@ func testClaims(t *testing.T, open Opener) {
 	if err := a.Append(claim, round(runs[0], 0)); !errors.Is(err, benchmark.ErrTaken) {
 		t.Errorf("a round of a run that was lost: %v", err)
 	}
-	must(t, a.Release(claim, errors.New("mine no more")))
+	must(t, a.Release(claim, errors.New("no longer mine")))
 	must(t, b.Append(theirs, round(runs[0], 0)))
 	must(t, leave())
 	if c := claimed(t, a, runs[0]); len(c.Done) != 1 {
 		t.Errorf("%d rounds after the other has left", len(c.Done))
 	}
 	if _, err := a.Claim(Runs(t, 7)[0]); err == nil {
-		t.Error("a run that nobody planned was claimed")
+		t.Error("an unplanned run was claimed")
 	}
 }
 
-// What is written comes back, also numbers that SQL has no word for.
+// Records are read back as they were written, including numbers that SQL lacks.
 func testRecords(t *testing.T, open Opener) {
 	run := Runs(t, 4)[2]
 	s := planned(t, open, run, run)
@@ -236,7 +236,7 @@ func testOrder(t *testing.T, open Opener) {
 	}
 }
 
-// A store changes no name.
+// A store does not alter names.
 func testNames(t *testing.T, open Opener) {
 	run := Runs(t, 0)[0]
 	run.DataSet = `a'b"c; DROP TABLE runs; -- % _ \ ` + "\x1b[2J\t\nß" + strings.Repeat("x", 900)
@@ -277,7 +277,7 @@ func testBounds(t *testing.T, open Opener) {
 func testSettings(t *testing.T, open Opener) {
 	s := open(t)
 	if none, err := s.Settings(); err != nil || none.Text() != (benchmark.Settings{}).Text() {
-		t.Errorf("before anybody has joined: %+v, %v", none, err)
+		t.Errorf("before any process has joined: %+v, %v", none, err)
 	}
 	Join(t, s)
 	if got, err := open(t).Settings(); err != nil || got.Text() != Settings().Text() {
@@ -325,7 +325,7 @@ func testFailures(t *testing.T, open Opener) {
 	}
 	claimed(t, s, runs[1])
 	if got := failed(); len(got) != 1 {
-		t.Errorf("%q after another try", got)
+		t.Errorf("%q after another attempt", got)
 	}
 }
 
@@ -349,14 +349,14 @@ func testStatus(t *testing.T, open Opener) {
 	}
 	must(t, s.Release(claim, nil))
 	if status().Working {
-		t.Error("nobody is at work on it any more")
+		t.Error("a released run is still marked as being worked on")
 	}
 	if _, err := s.Claim(run); !errors.Is(err, benchmark.ErrFinished) {
 		t.Errorf("a finished run: %v", err)
 	}
 }
 
-// Many goroutines, through two doors: each run is claimed once.
+// With many goroutines on two handles, each run is claimed once.
 func testGoroutines(t *testing.T, open Opener) {
 	runs := Runs(t, 0, 1, 2)
 	stores := []benchmark.Store{planned(t, open, runs...), open(t)}
@@ -368,7 +368,7 @@ func testGoroutines(t *testing.T, open Opener) {
 			s := stores[i%2]
 			for j := range runs {
 				run := runs[(j+7*i)%len(runs)]
-				if i >= 2 { // the second two only read
+				if i >= 2 { // the last two only read
 					if _, err := s.Status(); err != nil {
 						t.Error(err)
 					}
@@ -412,7 +412,7 @@ func testBenches(t *testing.T, open Opener) {
 	}
 	workers.Wait()
 	if got := Outcomes(t, open(t)); len(got) != 4*len(runs) || int(rounds.Load()) != len(got) {
-		t.Errorf("%d rounds were computed, %d are there", rounds.Load(), len(got))
+		t.Errorf("%d rounds were computed, %d are stored", rounds.Load(), len(got))
 	}
 }
 
@@ -433,7 +433,7 @@ func testResume(t *testing.T, open Opener) {
 	}
 	for _, round := range before {
 		if !slices.Contains(after, round) {
-			t.Errorf("it is gone: %s", round)
+			t.Errorf("a round was lost: %s", round)
 		}
 	}
 }

@@ -228,10 +228,10 @@ func TestBenchReportRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"does not exist":   {filepath.Join(t.TempDir(), "absent.db")},
-		"holds no results": {empty},
-		"--sets and":       {results, "--sets", "sgemm"},
-		"no results file":  {write(t, "x.db", strings.Repeat("no database", 20))},
+		"does not exist":     {filepath.Join(t.TempDir(), "absent.db")},
+		"holds no results":   {empty},
+		"--sets and":         {results, "--sets", "sgemm"},
+		"not a results file": {write(t, "x.db", strings.Repeat("no database", 20))},
 	} {
 		if _, log := must(t, exitData, append([]string{"bench", "report"}, args...)...); !strings.Contains(log, want) {
 			t.Errorf("%q: %s", args, log)

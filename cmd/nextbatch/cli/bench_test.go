@@ -97,8 +97,8 @@ func TestBenchUsage(t *testing.T) {
 		{exitData, "bench run makes it", []string{"status", results}},
 		{exitData, "bench run makes it", []string{"export", results, "--out", filepath.Join(t.TempDir(), "x.csv")}},
 		{exitUsage, "--jobs", []string{"run", "--preset", "quick", "--jobs", "0", "--results", results}},
-		{exitData, "no results file", []string{"run", "--preset", "quick", "--results", text}},
-		{exitData, "no results file", []string{"status", text}},
+		{exitData, "not a results file", []string{"run", "--preset", "quick", "--results", text}},
+		{exitData, "not a results file", []string{"status", text}},
 		{exitUsage, "--out", []string{"export", text, "--out", "x.doc"}},
 		{exitData, "no runs on it: data set fried: file does not exist", []string{"run", "--sets", "fried", "--data", t.TempDir(), "--specs", "random", "--results", results}},
 	} {
