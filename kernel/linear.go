@@ -19,12 +19,3 @@ func IsLinear[T matrix.Float](k Kernel[T]) bool {
 	_, dot := f.(Dot[T])
 	return asIs && dot
 }
-
-// Unchecked returns m without its check for numbers that are not finite, if m is
-// linear. It is for callers that find such numbers in their own results.
-func Unchecked[T matrix.Float](m FeatureMap[T]) FeatureMap[T] {
-	if !IsLinear[T](m) {
-		return m
-	}
-	return Compose[T](identity[T]{width: m.Inputs(), checked: true}, Dot[T]{}).(FeatureMap[T])
-}

@@ -17,7 +17,7 @@ func sketched(t testing.TB) kernel.FeatureMap[float64] {
 	}
 	draws := record(t, arrays...)
 	for i := range draws.left {
-		draws.left[i] *= 8 // √p, by which the recorded matrices are divided
+		draws.left[i] *= 8 // √p: the recorded matrices are divided by it
 	}
 	return must(transform.Sketch(base(t, "relu", "grad", 0).(kernel.FeatureMap[float64]), 64, draws, transform.Published))
 }

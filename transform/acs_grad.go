@@ -15,12 +15,12 @@ import (
 
 const acsGrad = "acs-grad"
 
-// ACSGrad returns the product of the scaled kernel and its posterior over σ⁴.
-// Published divides by σ⁸, which only MaxDet can tell.
+// ACSGrad returns the product of the scaled kernel and its posterior, divided by
+// σ⁴. Published divides by σ⁸, which changes only what MaxDet picks.
 //
-// In feature space the result is a kernel.FeatureMap with the square of the
-// features of k, which a Sketch takes factor by factor; see Posterior for the
-// choice.
+// In feature space the result is a kernel.FeatureMap whose number of features is
+// the square of that of k; a Sketch takes it factor by factor. See Posterior for
+// when that is.
 func ACSGrad(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64, v Variant) (kernel.Kernel[float64], Fit, error) {
 	if m, ok := fewFeatures(k, train.Rows); ok {
 		return ACSGradFeatures(ctx, m, train, sigma2, v)
@@ -49,7 +49,7 @@ func ACSGradFeatures(ctx context.Context, m kernel.FeatureMap[float64], train ma
 	return kernel.Compose[float64](&withPosterior{posterior: p}, product).(kernel.FeatureMap[float64]), fit, nil
 }
 
-// fisherFactor is what the product of the two kernels is multiplied by.
+// fisherFactor is the factor of the product of the two kernels.
 func fisherFactor(sigma2 float64, v Variant) float64 {
 	if v == Published {
 		return math.Pow(sigma2, -4)
@@ -57,8 +57,8 @@ func fisherFactor(sigma2 float64, v Variant) float64 {
 	return 1 / (sigma2 * sigma2)
 }
 
-// withPosterior is an embedding with two parts: features, and those of their
-// posterior.
+// withPosterior is an embedding with two parts: the features, and the features of
+// their posterior.
 type withPosterior struct {
 	posterior    *featurePosterior
 	prior, after kernel.Scratch[float64]
@@ -77,8 +77,8 @@ func (e *withPosterior) Embed(ctx context.Context, rows matrix.Dense[float64]) (
 	return []matrix.Dense[float64]{prior, after}, e.posterior.apply(ctx, after, prior, rows)
 }
 
-// fisher is the product in kernel space: of the prior k and of k less what is
-// explained, which both read the same parts.
+// fisher is the product in kernel space of the prior k and of k minus what the
+// training rows explain. Both read the same parts.
 type fisher struct {
 	kernel.NoFeatures[float64]
 	prior     kernel.Form[float64]

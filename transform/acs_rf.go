@@ -21,9 +21,9 @@ import (
 // ACSRandomFeatures returns the map of p random features. The numbers e_j are
 // drawn as a matrix with a row for each feature of m and a column for each j.
 //
-// Published leaves the factor σ² out of the covariance of θ: it has κ/σ² in
-// place of κ and θ/σ in place of θ. It also divides by the root of the number of
-// features of m, not of p.
+// Published leaves the factor σ² out of the covariance of θ: it uses κ/σ² instead
+// of κ and θ/σ instead of θ. It also divides by the root of the number of
+// features of m instead of √p.
 func ACSRandomFeatures(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], p int, sigma2 float64, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
 	const op = "acs-rf"
 	if err := checkCount(op, "the number of features p", p); err != nil {
@@ -36,7 +36,7 @@ func ACSRandomFeatures(ctx context.Context, m kernel.FeatureMap[float64], train 
 	if err != nil {
 		return nil, Fit{}, err
 	}
-	unit := 1.0 // of κ; that of θ is its root
+	unit := 1.0 // the factor of κ; the factor of θ is its root
 	if v == Published {
 		unit = 1 / sigma2
 	}
@@ -48,7 +48,7 @@ func ACSRandomFeatures(ctx context.Context, m kernel.FeatureMap[float64], train 
 	return newRandomFeatures(posterior, p, from, log), fit, nil
 }
 
-// denominator is the number whose root the random features are divided by.
+// denominator returns the number by whose root the random features are divided.
 func denominator(p, dim int, v Variant) int {
 	if v == Published {
 		return dim

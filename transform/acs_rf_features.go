@@ -21,7 +21,7 @@ type randomFeatures struct {
 	norms     []float64
 }
 
-// logLikelihood says how a feature depends on κ.
+// logLikelihood defines how a feature depends on κ.
 type logLikelihood struct {
 	of   func(kappa float64) (constant, slope float64)
 	over float64
@@ -51,7 +51,8 @@ func (r *randomFeatures) Features(ctx context.Context, dst, rows matrix.Dense[fl
 	return nil
 }
 
-// likelihoodJob turns projections into log-likelihoods. Its parts are rows.
+// likelihoodJob turns projections into log-likelihoods. Each of its parts is one
+// row.
 type likelihoodJob struct {
 	dst   matrix.Dense[float64]
 	norms []float64

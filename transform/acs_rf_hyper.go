@@ -21,11 +21,11 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// ACSRandomFeaturesHyper returns the map of p random features. labels are those
-// of the training rows, standardised. The numbers e_j are drawn as a matrix with
-// a row for each feature of m and a column for each j.
+// ACSRandomFeaturesHyper returns the map of p random features. labels are the
+// standardised labels of the training rows. The numbers e_j are drawn as a matrix
+// with a row for each feature of m and a column for each j.
 //
-// Published divides by the root of the number of features of m, not of p.
+// Published divides by the root of the number of features of m instead of √p.
 func ACSRandomFeaturesHyper(ctx context.Context, m kernel.FeatureMap[float64], train matrix.Dense[float64], labels []float64, p int, from Normals, v Variant) (kernel.FeatureMap[float64], Fit, error) {
 	const op = "acs-rf-hyper"
 	if err := checkCount(op, "the number of features p", p); err != nil {

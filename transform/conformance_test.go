@@ -11,7 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// Every kernel of the paper's tables that is deterministic given the draws.
+// Check every kernel of the paper's tables that is deterministic given the draws.
 func TestConformRowKernels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -23,8 +23,8 @@ func TestConformRowKernels(t *testing.T) {
 	})
 }
 
-// Compositions that the golden numbers do not have: in the paper's variant, in
-// kernel space, in several steps.
+// Check compositions that the golden numbers do not cover: in the paper's variant,
+// in kernel space, in several steps.
 func TestConformCompositions(t *testing.T) {
 	train, pool := trainAndPool(t)
 	few, rows := train.Slice(0, 15), pool.Slice(0, 30)
@@ -88,7 +88,7 @@ func TestConformCompositions(t *testing.T) {
 	}
 }
 
-// Two transformations of one ensemble, whose list of widths both make longer.
+// Two transformations of one ensemble both append to its list of widths.
 func TestTransformsOfOneKernelStayApart(t *testing.T) {
 	train, pool := trainAndPool(t)
 	rows := pool.Slice(0, 30)
@@ -117,7 +117,7 @@ func TestTransformsOfOneKernelStayApart(t *testing.T) {
 	}
 }
 
-// In float32, as for selection by distances.
+// Check kernels in float32, as selection by distances uses them.
 func TestConform32(t *testing.T) {
 	net := &kerneltest.Network[float32]{SigmaW: 1, SigmaB: 0.3, Activation: kerneltest.SiLU}
 	stream := rng.New(1, "network")
@@ -136,11 +136,11 @@ func TestConform32(t *testing.T) {
 		t.Fatal(err)
 	}
 	kerneltest.Conform(t, scaled, rows, 1e-5)
-	// The way to float64, and a posterior at the end of it.
-	wide := matrix.Converted[float64](rows)
-	after, _, err := transform.Train(t.Context(), kernel.ToFloat64(one), wide, 1e-6)
+	// Convert to float64, then compute a posterior.
+	double := matrix.Converted[float64](rows)
+	after, _, err := transform.Train(t.Context(), kernel.ToFloat64(one), double, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kerneltest.Conform(t, after, wide, 1e-8)
+	kerneltest.Conform(t, after, double, 1e-8)
 }

@@ -1,16 +1,16 @@
 // Package transform turns kernels into other kernels (paper, section "Kernel
-// Transformations"), one transformation a file.
+// Transformations"), one transformation per file.
 //
-// A transformation is fitted once, on the training rows where it needs any, and
-// gives a kernel that is applied to any rows. The result is a kernel.FeatureMap
-// where a feature map is known: always for Sketch and the acs-rf
-// transformations, for the others if the kernel that they were given is one and,
-// where a posterior is involved, if the posterior was computed in feature space.
+// A transformation is fitted once, to the training rows if it needs any, and
+// returns a kernel for any rows. The result is a kernel.FeatureMap whenever a
+// feature map is known: always for Sketch and the acs-rf transformations; for the
+// others, if the given kernel is one and the posterior, if there is one, was
+// computed in feature space.
 //
-// Everything with the noise variance σ² in it takes and gives float64:
-// kernel.ToFloat64 and kernel.TapsToFloat64 are the way there from a network in float32.
-// The others are for both types.
+// Transformations that involve the noise variance σ² take and return float64;
+// kernel.ToFloat64 and kernel.TapsToFloat64 convert what a network computes in
+// float32. The others work in both types.
 //
 // Random numbers come from a Normals, in a fixed order, so that recorded draws
-// can take the place of a seed.
+// can replace a seed.
 package transform

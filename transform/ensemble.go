@@ -7,13 +7,13 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Ensemble returns the sum of the kernels of the members, no average (paper,
-// section "Ensembling"):
+// Ensemble returns the sum, not the average, of the kernels of the members
+// (paper, section "Ensembling"):
 //
 //	k_{→ens(n)} = k_1 + … + k_n
 //
-// The result is a kernel.FeatureMap if all members are; its features are theirs
-// side by side. A sketch of it is the sum of their sketches.
+// The result is a kernel.FeatureMap if all members are; its features are those of
+// the members side by side. A sketch of it is the sum of their sketches.
 func Ensemble[T matrix.Float](members ...kernel.Kernel[T]) (kernel.Kernel[T], error) {
 	const op = "ensemble"
 	if err := checkCount(op, "the number of members", len(members)); err != nil {

@@ -5,32 +5,32 @@ import (
 	"math"
 )
 
-// ParameterError names a parameter that a transformation cannot work with.
+// ParameterError reports a parameter that a transformation cannot work with.
 type ParameterError struct {
 	Op, Name string
 	Value    float64
-	Want     string // what it should be
+	Want     string // what it must be
 }
 
 func (e *ParameterError) Error() string {
-	return fmt.Sprintf("%s: %s is %v, which is not %s", e.Op, e.Name, e.Value, e.Want)
+	return fmt.Sprintf("%s: %s is %v, but must be %s", e.Op, e.Name, e.Value, e.Want)
 }
 
-// EmptyError says that there are no rows to fit a transformation to.
+// EmptyError reports that there are no rows to fit a transformation to.
 type EmptyError struct{ Op string }
 
-func (e *EmptyError) Error() string { return e.Op + ": the set of rows to fit to is empty" }
+func (e *EmptyError) Error() string { return e.Op + ": there are no rows to fit to" }
 
-// DegenerateError says that a kernel is zero, or not a number, on all rows that
-// a transformation is fitted to, as that of a network whose neurons are all
-// dead. There is nothing to divide by.
+// DegenerateError reports that a kernel is zero, or not a number, on all rows
+// that a transformation is fitted to, so that it cannot be scaled: for example
+// the kernel of a network whose units are all dead.
 type DegenerateError struct {
 	Op   string
 	Mean float64 // of k(x, x)
 }
 
 func (e *DegenerateError) Error() string {
-	return fmt.Sprintf("%s: the kernel is degenerate, the mean of k(x, x) is %v", e.Op, e.Mean)
+	return fmt.Sprintf("%s: the kernel is degenerate: the mean of k(x, x) is %v", e.Op, e.Mean)
 }
 
 func checkRows(op string, n int) error {

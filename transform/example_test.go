@@ -9,8 +9,9 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// How uncertain is a linear model about three rows, after it has seen a row
-// along the first axis? Nearly certain along that axis, as before across it.
+// How uncertain is a linear model about three rows after it has seen a row along
+// the first axis? It is nearly certain along that axis, and as uncertain as
+// before across it.
 func ExamplePosterior() {
 	train := matrix.FromRows([][]float64{{1, 0}})
 	pool := matrix.FromRows([][]float64{{2, 0}, {1, 1}, {0, 1}})
@@ -28,7 +29,7 @@ func ExamplePosterior() {
 	// Output: [0.040 1.010 1.000]
 }
 
-// A sketch keeps inner products nearly, in far fewer dimensions.
+// A sketch approximately preserves inner products, in far fewer dimensions.
 func ExampleSketch() {
 	long := matrix.New[float32](1, 10_000)
 	for i := range long.Data {
@@ -56,10 +57,10 @@ func ExampleScale() {
 	fmt.Println(err)
 	// Output:
 	// 0.2 <nil>
-	// scale: the kernel is degenerate, the mean of k(x, x) is 0
+	// scale: the kernel is degenerate: the mean of k(x, x) is 0
 }
 
-// The sum of the kernels of two models.
+// Add up the kernels of two models.
 func ExampleEnsemble() {
 	one, err := kernel.NewLaplace[float64](1, 1)
 	if err != nil {

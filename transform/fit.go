@@ -1,14 +1,14 @@
 package transform
 
-// Fit says how a transformation came out on the rows that it was fitted to.
+// Fit describes the outcome of fitting a transformation to rows.
 type Fit struct {
-	// Lambda is the factor of the features, 1 without a scale.
+	// Lambda is the factor of the features, 1 if they are not scaled.
 	Lambda float64
-	// FeatureSpace says that the posterior was computed from features, not from
-	// the kernel matrix of the rows.
+	// FeatureSpace reports that the posterior was computed from features, not
+	// from the kernel matrix of the rows.
 	FeatureSpace bool
-	// Jitter is what had to be added to the diagonal of a matrix that rounding
-	// had left without a Cholesky factorisation; usually 0. The posterior is
-	// then that of a noise variance higher by as much.
+	// Jitter was added to the diagonal of a matrix that rounding errors had left
+	// without a Cholesky factorisation; usually it is 0. It raises the noise
+	// variance of the posterior by that amount.
 	Jitter float64
 }

@@ -17,7 +17,7 @@ import (
 // Tolerances, relative to the largest entry.
 const (
 	exact     = 1e-10
-	withNoise = 1e-7 // where σ² = 1e-6 is taken from numbers of the size of 1
+	withNoise = 1e-7 // where σ² = 1e-6 is subtracted from numbers of about 1
 )
 
 // recorded plays back normal numbers.
@@ -35,7 +35,7 @@ func (r *recorded) NormFloat64() float64 {
 	return v
 }
 
-// done fails the test if numbers were recorded that nobody drew.
+// done fails the test if some recorded numbers were not drawn.
 func (r *recorded) done() {
 	r.t.Helper()
 	if len(r.left) > 0 {
@@ -51,7 +51,7 @@ func record(t testing.TB, arrays ...string) *recorded {
 	return r
 }
 
-// networks holds what goldenNet has read: the manifest is long.
+// networks caches what goldenNet has read, because the manifest is long.
 var networks = map[string]*kerneltest.Network[float64]{}
 
 // goldenNet returns member number model of the golden networks "relu" or "silu".
@@ -90,7 +90,7 @@ func base(t testing.TB, act, name string, model int) kernel.Kernel[float64] {
 	case "lin", "linear":
 		return kernel.NewLinear[float64](6)
 	case "nngp":
-		// The formula for ReLU, for every network.
+		// The formula for ReLU, whatever the network's activation.
 		return must(kernel.NewNNGP[float64](kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: goldenNet(t, act, 0).SigmaW}))
 	}
 	t.Fatalf("no base kernel %q", name)

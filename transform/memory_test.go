@@ -11,9 +11,9 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// The features of a pool are the only large thing in memory: all that is
-// allocated on the way, the sketch and the network's blocks among it, is within
-// 15 % of them.
+// The features of a pool are the only large thing in memory: everything that is
+// allocated along with them, including the sketch and the network's blocks, adds
+// at most 15 %.
 func TestMemoryOfASketchedPool(t *testing.T) {
 	const rows, inputs, p = 40_000, 10, 256
 	net, err := network.NewMLP[float32](inputs, network.Architecture{Hidden: []int{128, 128}}, 1, 0)

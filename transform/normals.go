@@ -6,18 +6,18 @@ import (
 )
 
 // Normals is a source of independent standard normal numbers. A transformation
-// draws from it while it is made, and never again. Nil is refused with the panic
-// that a nil random stream causes.
+// draws from it only while it is constructed. A nil source panics with the same
+// value as a nil random stream.
 type Normals interface{ NormFloat64() float64 }
 
-// Seeded returns the source with a name: the seed, what the numbers are for, and
-// which one of several it is. The same name gives the same numbers, other names
-// independent ones.
+// Seeded returns a source that is named by the seed, the purpose of the numbers,
+// and which of several sources it is. The same name gives the same numbers,
+// different names give independent ones.
 func Seeded(seed uint64, purpose string, index ...uint64) Normals {
 	return rng.New(seed, purpose, index...)
 }
 
-// draw returns a matrix of normal numbers times a factor, drawn row by row.
+// draw returns a matrix of normal numbers, drawn row by row, times a factor.
 func draw[T matrix.Float](from Normals, rows, cols int, factor float64) matrix.Dense[T] {
 	if from == nil {
 		panic(rng.NilError{Op: "transform"})

@@ -18,10 +18,10 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Posterior returns the covariance of a Gaussian process with kernel k that is
-// left after observing the rows. It works in feature space, with a
-// kernel.FeatureMap as result, if k has at most max(1024, 3·rows) features, as
-// the paper does; otherwise in kernel space.
+// Posterior returns the covariance of a Gaussian process with prior kernel k
+// after observing the rows. Like the paper, it works in feature space and returns
+// a kernel.FeatureMap if k has at most max(1024, 3·rows) features, and works in
+// kernel space otherwise.
 func Posterior(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
 	return posterior(ctx, "post", k, rows, sigma2, unscaled)
 }
@@ -32,14 +32,14 @@ func Train(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[floa
 	return posterior(ctx, "train", k, rows, sigma2, normalising)
 }
 
-// Pool is Train on the rows of the pool: what would be left after observing all
-// of them.
+// Pool is Train on the rows of the pool: the covariance after observing all of
+// them.
 func Pool(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
 	return posterior(ctx, "pool", k, rows, sigma2, normalising)
 }
 
 // PosteriorFeatures is Posterior in feature space, however many features there
-// are: for what goes on with features.
+// are: for callers that need features.
 func PosteriorFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {
 	return posteriorFeatures(ctx, "post", m, rows, sigma2, unscaled)
 }
@@ -49,8 +49,8 @@ func TrainFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matri
 	return posteriorFeatures(ctx, "train", m, rows, sigma2, normalising)
 }
 
-// scaling gives the λ that goes before a posterior, from the mean of k(x, x)
-// over the rows: normalising or unscaled.
+// scaling returns the λ by which features are scaled before the posterior, from
+// the mean of k(x, x) over the rows: normalising or unscaled.
 type scaling func(op string, mean float64) (lambda float64, err error)
 
 func unscaled(string, float64) (float64, error) { return 1, nil }
@@ -88,7 +88,7 @@ func checkPosterior(op string, rows matrix.Dense[float64], sigma2 float64) error
 	return checkRows(op, rows.Rows)
 }
 
-// fewFeatures is the paper's choice of the feature space.
+// fewFeatures is the paper's rule for working in feature space.
 func fewFeatures(k kernel.Kernel[float64], rows int) (kernel.FeatureMap[float64], bool) {
 	m, finite := k.(kernel.FeatureMap[float64])
 	if !finite || m.Dim() > max(1024, 3*rows) {
@@ -97,9 +97,9 @@ func fewFeatures(k kernel.Kernel[float64], rows int) (kernel.FeatureMap[float64]
 	return m, true
 }
 
-// factorise turns the gram matrix of features, or of a kernel, into the Cholesky
-// factor of λ²·gram + σ²I, in a matrix of its own, and says how that went. There
-// are n rows behind gram.
+// factorise computes the Cholesky factor of λ²·gram + σ²I in a new matrix, where
+// gram is the Gram matrix of features or of a kernel on n rows. It overwrites
+// gram.
 func factorise(ctx context.Context, op string, gram matrix.Dense[float64], n int, sigma2 float64, s scaling) (matrix.Dense[float64], Fit, error) {
 	trace := 0.0
 	for i := range gram.Rows {
@@ -124,5 +124,5 @@ func factorise(ctx context.Context, op string, gram matrix.Dense[float64], n int
 	return l, Fit{Lambda: lambda, Jitter: rescue.Jitter}, nil
 }
 
-// wrap says in which transformation the rows to fit to went wrong.
+// wrap names the transformation in an error about the rows that it is fitted to.
 func wrap(op string, err error) error { return fmt.Errorf("%s: training rows: %w", op, err) }

@@ -15,9 +15,9 @@ import (
 //	φ_{→post}(x) = σλ·φ(x)·L^{-T},   L·Lᵀ = λ²·φ(X)ᵀφ(X) + σ²I
 //
 // The paper takes the symmetric root of the inverse instead of L^{-T}; the two
-// differ by a rotation of the features, so the kernel is the same. The inverse
-// is formed: a product with it is faster than a solve with L, and the error is
-// small beside the result as well, since L^{-1}·L is 1 up to rounding.
+// differ by a rotation of the features, so the kernel is the same. The inverse is
+// formed explicitly: a product with it is faster than a solve with L, and just as
+// accurate relative to the result, since L^{-1}·L is the identity up to rounding.
 type featurePosterior struct {
 	of      kernel.FeatureMap[float64]
 	inverse *linalg.Upper[float64] // L^{-T}
@@ -38,8 +38,25 @@ func newFeaturePosterior(ctx context.Context, op string, m kernel.FeatureMap[flo
 		return nil, Fit{}, fmt.Errorf("%s: %w", op, err)
 	}
 	fit.FeatureSpace = true
+	of, err := unchecked(ctx, m)
+	if err != nil {
+		return nil, Fit{}, wrap(op, err)
+	}
 	factor := math.Sqrt(sigma2) * fit.Lambda
-	return &featurePosterior{of: kernel.Unchecked(m), inverse: linalg.NewUpper(l, linalg.Trans), factor: factor}, fit, nil
+	return &featurePosterior{of: of, inverse: linalg.NewUpper(l, linalg.Trans), factor: factor}, fit, nil
+}
+
+// unchecked returns m without its check for numbers that are not finite, if m is
+// linear: apply finds such numbers in its results.
+func unchecked(ctx context.Context, m kernel.FeatureMap[float64]) (kernel.FeatureMap[float64], error) {
+	if !kernel.IsLinear[float64](m) {
+		return m, nil
+	}
+	prepared, _, err := kernel.Prepare[float64](ctx, m) // which takes rows as checked
+	if err != nil {
+		return nil, err
+	}
+	return prepared.(kernel.FeatureMap[float64]), nil
 }
 
 func (p *featurePosterior) Inputs() int { return p.of.Inputs() }
@@ -53,15 +70,16 @@ func (p *featurePosterior) Features(ctx context.Context, dst, rows matrix.Dense[
 	return p.apply(ctx, dst, features, rows)
 }
 
-// apply writes the features of the posterior to dst, from those of the kernel on
-// the rows. All of a row's features enter its last one, so that a number that is
-// not finite shows there; looking for it in all rows would take longer.
+// apply writes the features of the posterior to dst, given those of the kernel on
+// the rows. The last feature of a row depends on all features that it was given,
+// so a number that is not finite shows up there; checking every number of every
+// row would take longer.
 func (p *featurePosterior) apply(ctx context.Context, dst, features, rows matrix.Dense[float64]) error {
 	p.inverse.Mul(linalg.TeamOf(ctx), dst, p.factor, features)
 	sum := 0.0
 	for i := range dst.Rows {
 		for _, v := range dst.Row(i)[max(0, dst.Cols-1):] {
-			sum += v - v // 0, or NaN
+			sum += v - v // 0 if v is finite, otherwise NaN
 		}
 	}
 	if sum != 0 {
@@ -70,7 +88,7 @@ func (p *featurePosterior) apply(ctx context.Context, dst, features, rows matrix
 	return nil
 }
 
-// featureGram returns ΦᵀΦ, block by block.
+// featureGram returns ΦᵀΦ, accumulated block by block.
 func featureGram(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64]) (matrix.Dense[float64], error) {
 	gram := matrix.New[float64](m.Dim(), m.Dim())
 	err := eachBlock(ctx, m, rows, func(_ int, features matrix.Dense[float64]) {
@@ -79,8 +97,8 @@ func featureGram(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.
 	return gram, err
 }
 
-// eachBlock calls f with the features of one block of rows after the other, and
-// the number of the first.
+// eachBlock calls f for one block of rows after another, with the index of its
+// first row and its features.
 func eachBlock(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], f func(first int, features matrix.Dense[float64])) error {
 	var scratch kernel.Scratch[float64]
 	return kernel.OverBlocks(rows.Rows, func(from, to int) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// kernelPosterior is the posterior in kernel space, of λ²·k. It adds to the
-// parts of a row what the training rows X explain of it,
+// kernelPosterior is the posterior of λ²·k in kernel space. It adds to the parts
+// of a row what the training rows X explain of it,
 //
 //	v(x) = λ²·k(x, X)·L^{-T},   L·Lᵀ = λ²·k(X, X) + σ²I,
 //

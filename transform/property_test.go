@@ -13,8 +13,8 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// hidden hides the features of a kernel, so that a posterior goes through kernel
-// space.
+// hidden hides the features of a kernel, so that its posterior is computed in
+// kernel space.
 type hidden struct{ of kernel.Kernel[float64] }
 
 func (h hidden) Inputs() int { return h.of.Inputs() }
@@ -75,7 +75,7 @@ func TestChoiceOfSpace(t *testing.T) {
 	}
 }
 
-// What goes on with features can have them beyond that bound, too.
+// Callers that need features can have them beyond that bound, too.
 func TestFeaturesBeyondTheChoice(t *testing.T) {
 	rows := matrix.New[float64](12, 1100)
 	rng.FillNormal(rng.New(1, "wide rows"), rows.Data)
@@ -113,11 +113,11 @@ func TestPosteriorInTwoSteps(t *testing.T) {
 	}
 }
 
-// MaxDet conditions on one row after the other by the rank-1 step
+// MaxDet conditions on one row after another by the rank-1 step
 //
 //	k ← k − k(·, x)·k(x, ·)/(k(x, x) + σ²),
 //
-// and with the training rows first; then its kernel is the posterior.
+// and on the training rows first, after which its kernel is the posterior.
 func TestGreedyConditioningIsThePosterior(t *testing.T) {
 	train, pool := trainAndPool(t)
 	const sigma2 = 1e-3
@@ -141,7 +141,7 @@ func TestGreedyConditioningIsThePosterior(t *testing.T) {
 	golden.MustMatch(t, "posterior", left, cross(t, want, all, all), 1e-9)
 }
 
-// Train is scale, then posterior; pool is the same on other rows.
+// Train is scale, then posterior; pool is the same on the rows of the pool.
 func TestTrainIsScaleThenPosterior(t *testing.T) {
 	train, pool := trainAndPool(t)
 	for _, name := range []string{"ll", "nngp"} {
@@ -164,9 +164,9 @@ func TestTrainIsScaleThenPosterior(t *testing.T) {
 	}
 }
 
-// The mean over many sketches comes close to the kernel, with an error that the
-// spread of the sketches explains; so do the mean and the variance of a squared
-// norm.
+// The mean over many sketches is close to the kernel, with an error that the
+// spread of the sketches explains. The same holds for the mean and the variance
+// of a squared norm.
 func TestSketchIsUnbiased(t *testing.T) {
 	const p, times = 16, 2500
 	_, pool := trainAndPool(t)
@@ -213,8 +213,8 @@ func TestSketchIsUnbiased(t *testing.T) {
 	}
 }
 
-// embedded returns the kernel as one whose embedding of the given rows is
-// computed once: a plain network is slow.
+// embedded returns a kernel equal to k that embeds the given rows only once,
+// because a plain network is slow.
 func embedded(t testing.TB, k kernel.Kernel[float64], rows matrix.Dense[float64]) kernel.FeatureMap[float64] {
 	e, f := kernel.Decompose(k)
 	parts, err := e.Embed(t.Context(), rows)
@@ -234,8 +234,8 @@ func (f fixed) Embed(context.Context, matrix.Dense[float64]) ([]matrix.Dense[flo
 }
 
 // Paper, theorem "Variant of the Johnson-Lindenstrauss Lemma": with
-// p ≥ 8·log(n²/δ)/ε² a Gaussian sketch keeps all distances of n rows within ε,
-// with probability 1 − δ.
+// p ≥ 8·log(n²/δ)/ε² a Gaussian sketch preserves all distances between n rows up
+// to a factor 1 ± ε, with probability 1 − δ.
 func TestSketchKeepsDistances(t *testing.T) {
 	const n, epsilon, delta, times = 40, 0.5, 0.05, 100
 	rows := matrix.New[float64](n, 300)
@@ -269,7 +269,7 @@ func TestSketchOfASumOfPlainMaps(t *testing.T) {
 	golden.MustMatch(t, "sketch", features[float64](t, one, pool), features[float64](t, two, all), 1e-13)
 }
 
-// A sketch of the gradient is that of its definition: Σ_l √p·(x̃A)⊙(gB).
+// A sketch of the gradient follows its definition: Σ_l √p·(x̃A)⊙(gB).
 func TestSketchByDefinition(t *testing.T) {
 	train, _ := trainAndPool(t)
 	const p = 7
@@ -302,8 +302,9 @@ func TestSketchByDefinition(t *testing.T) {
 	golden.MustMatch(t, "sketch", got, want, 1e-13)
 }
 
-// The paper's expectation, equation "acs_kernel": many random features come close
-// to k_{→acs}, here in closed form through the moments of a normal variable.
+// The inner products of many random features approach the paper's expectation
+// k_{→acs} (equation "acs_kernel"), here in closed form through the moments of a
+// normal variable.
 func TestACSRandomFeaturesConverge(t *testing.T) {
 	train, pool := trainAndPool(t)
 	const sigma2, p = 0.5, 60000

@@ -66,7 +66,7 @@ func TestRowsThatCannotBeFitted(t *testing.T) {
 		}
 		var width *kernel.WidthError
 		if err := fit(k, normalRows(8, 4)); !errors.As(err, &width) || !strings.HasPrefix(err.Error(), name) {
-			t.Errorf("%s of rows of another width: error %v", name, err)
+			t.Errorf("%s of rows of the wrong width: error %v", name, err)
 		}
 		bad := normalRows(kernel.BlockRows+9, 3)
 		bad.Set(kernel.BlockRows+5, 2, math.NaN())
@@ -77,7 +77,8 @@ func TestRowsThatCannotBeFitted(t *testing.T) {
 	}
 }
 
-// Rows of the posterior of a linear kernel, whose numbers show only in its features.
+// The posterior of a linear kernel does not check its rows, but finds numbers that
+// are not finite in its features.
 func TestRowsThatAreNotFinite(t *testing.T) {
 	k, train := kernel.NewLinear[float64](33), normalRows(40, 33)
 	post, _, err := transform.Posterior(t.Context(), k, train, 1)
@@ -99,7 +100,7 @@ func TestRowsThatAreNotFinite(t *testing.T) {
 	}
 }
 
-// A network without biases whose neurons are all dead.
+// A network without biases whose units are all dead.
 func TestDegenerateKernel(t *testing.T) {
 	dead := &kerneltest.Network[float64]{SigmaW: 1, Activation: kerneltest.ReLU, Biases: [][]float64{make([]float64, 4), {0}}}
 	w := matrix.New[float64](3, 4)
@@ -114,7 +115,7 @@ func TestDegenerateKernel(t *testing.T) {
 	for _, k := range []kernel.FeatureMap[float64]{kernel.NewGrad(dead), must(kernel.NewLastLayers(dead, 1))} {
 		for name, fit := range fits {
 			err := fit(k, rows)
-			if name == "post" { // it divides by nothing but σ²
+			if name == "post" { // it divides only by σ²
 				if err != nil {
 					t.Errorf("post: %v", err)
 				}
@@ -180,8 +181,8 @@ func TestMembersAndLabelsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// Where rounding leaves a matrix without a Cholesky factorisation, the fit says
-// what was added.
+// If rounding leaves a matrix without a Cholesky factorisation, Fit reports the
+// jitter that was added.
 func TestRescueIsReported(t *testing.T) {
 	rows := normalRows(40, 3)
 	for i := range rows.Data {
@@ -196,7 +197,7 @@ func TestRescueIsReported(t *testing.T) {
 	}
 }
 
-// A weight so large that features overflow.
+// A weight is so large that features overflow.
 func TestFeaturesThatOverflow(t *testing.T) {
 	net := &kerneltest.Network[float32]{SigmaW: 1, Activation: kerneltest.ReLU, Biases: [][]float32{{0}, {0}},
 		Weights: []matrix.Dense[float32]{matrix.View(1, 1, []float32{3e38}), matrix.View(1, 1, []float32{1})}}

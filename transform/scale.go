@@ -4,8 +4,8 @@ package transform
 //
 //	k_{→scale}(x, x') = λ²·k(x, x'),   λ = (mean of k(x, x) over the training rows)^{-1/2}
 //
-// so that the prior variance of a training row is 1 on average, as that of the
-// standardised labels is.
+// so that the mean prior variance of the training rows is 1, like the variance of
+// the standardised labels.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Scale returns λ²·k with the automatic λ, and λ. The result is a
+// Scale returns λ²·k and the λ that it computed. The result is a
 // kernel.FeatureMap if k is one. A kernel that is zero on all training rows is a
 // *DegenerateError.
 func Scale[T matrix.Float](ctx context.Context, k kernel.Kernel[T], train matrix.Dense[T]) (kernel.Kernel[T], float64, error) {

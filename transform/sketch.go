@@ -8,8 +8,8 @@ package transform
 //	a product of n    √p^{n−1} times the element-wise product of the sketches
 //	                  of its factors
 //
-// Each is an unbiased estimate: the expectation of the inner product of two
-// sketched rows is their kernel. The product space is never entered.
+// Each is an unbiased estimate: the expected inner product of two sketched rows
+// is their kernel. The features of a product are never formed.
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Sketch returns a feature map of p random features whose kernel is close to
-// that of m. Numbers are drawn factor by factor, from the first to the last, a
-// matrix with a row for each dimension of the factor and p columns.
+// Sketch returns a map of p random features whose kernel is close to that of m.
+// Numbers are drawn factor by factor, from the first to the last: for each
+// factor, a matrix with a row for each of its dimensions and p columns.
 //
-// The factor 1 of the last layer of a gradient kernel is left out, as the
-// paper's footnote allows. Published sketches it as well, which raises the
-// relative variance of a squared norm from 2/p to 8/p for the last-layer kernel.
+// The factor 1 of the last layer of a gradient kernel is left out, as the paper's
+// footnote allows. Published sketches that factor, too, which raises the relative
+// variance of a squared norm from 2/p to 8/p for the last-layer kernel.
 func Sketch[T matrix.Float](m kernel.FeatureMap[T], p int, from Normals, v Variant) (kernel.FeatureMap[T], error) {
 	if err := checkCount("sketch", "the number of features p", p); err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func Sketch[T matrix.Float](m kernel.FeatureMap[T], p int, from Normals, v Varia
 	return kernel.NewFeatureMap[T](s), nil
 }
 
-// sketch is the map; its embedding gives the factors, root says what to do with
-// them.
+// sketch is the feature map: its embedding computes the factors, and root
+// sketches and combines them.
 type sketch[T matrix.Float] struct {
 	embedding kernel.Embedding[T]
 	p         int
@@ -57,8 +57,8 @@ func (s *sketch[T]) Features(ctx context.Context, dst, rows matrix.Dense[T]) err
 	return s.root.sketch(ctx, s, dst, parts, false, 0)
 }
 
-// level is scratch for the factors of a product; products in products need one
-// more.
+// level is scratch memory for the factors of a product. Every level of nested
+// products has its own.
 type level[T matrix.Float] struct{ left, right kernel.Scratch[T] }
 
 func (s *sketch[T]) level(depth int) *level[T] {
@@ -68,15 +68,15 @@ func (s *sketch[T]) level(depth int) *level[T] {
 	return &s.levels[depth]
 }
 
-// drawing makes the nodes of a sketch.
+// drawing draws the matrices of a sketch and builds its nodes.
 type drawing[T matrix.Float] struct {
 	p       int
 	from    Normals
 	variant Variant
 }
 
-// of returns the node for a form on parts of the given widths. The features are
-// to be multiplied by factor, which goes into one of the matrices.
+// of returns the node for a form on parts of the given widths. It multiplies one
+// of the matrices by factor, and thereby the features.
 func (d drawing[T]) of(f kernel.Form[T], widths []int, factor float64) node[T] {
 	switch f := f.(type) {
 	case kernel.Scaled[T]:
@@ -126,7 +126,8 @@ func (d drawing[T]) product(factors []kernel.Form[T], widths []int, factor float
 	return &p
 }
 
-// keeps says whether factor i of a product is sketched; something must be left.
+// keeps reports whether factor i of a product is sketched. The first always is,
+// so that at least one is left.
 func (d drawing[T]) keeps(f kernel.Form[T], i int) bool {
 	_, one := f.(kernel.One[T])
 	return !one || d.variant == Published || i == 0

@@ -11,13 +11,13 @@ import (
 
 // node is a step of a sketch.
 type node[T matrix.Float] interface {
-	// sketch writes the sketched features of the parts to dst, or adds them.
-	// depth counts the products around the node.
+	// sketch writes the sketched features of the parts to dst, or adds them to
+	// it. depth counts the products around the node.
 	sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error
 }
 
-// child is a node and the number of parts that it reads; without a node the
-// parts are passed over.
+// child is a node and the number of parts that it reads. If the node is nil, the
+// parts are skipped.
 type child[T matrix.Float] struct {
 	parts int
 	node  node[T]
@@ -31,7 +31,7 @@ func (n plain[T]) sketch(ctx context.Context, _ *sketch[T], dst matrix.Dense[T],
 	return nil
 }
 
-// keep is the factor of what a destination holds already.
+// keep is the factor of what a destination already holds.
 func keep[T matrix.Float](add bool) T {
 	if add {
 		return 1
@@ -39,7 +39,7 @@ func keep[T matrix.Float](add bool) T {
 	return 0
 }
 
-// expanded multiplies the features of a form of another kind by a random matrix.
+// expanded multiplies the features of any other form by a random matrix.
 type expanded[T matrix.Float] struct {
 	form     kernel.Form[T]
 	matrix   matrix.Dense[T]
@@ -110,8 +110,8 @@ func (n *product[T]) last() int {
 }
 
 // multiply writes the product of left and the sketch of a factor to dst, which
-// may be left, or adds it. The factor of a plain node is multiplied while its
-// numbers are still in the cache.
+// may be left, or adds it to dst. It multiplies the sketch of a plain node while
+// it is still in the cache.
 func (n *product[T]) multiply(ctx context.Context, s *sketch[T], dst, left matrix.Dense[T], factor node[T], parts []matrix.Dense[T], add bool, depth int) error {
 	right := s.level(depth).right.Matrix(dst.Rows, dst.Cols)
 	n.done = hadamard[T]{simd.For[T](), dst, left, right, add}
@@ -126,8 +126,9 @@ func (n *product[T]) multiply(ctx context.Context, s *sketch[T], dst, left matri
 	return nil
 }
 
-// hadamard writes the element-wise product of left and right to dst, or adds it;
-// right is lost. It is the end of a product, or a job whose parts are rows.
+// hadamard writes the element-wise product of left and right to dst, or adds it
+// to dst, and overwrites right. It is the epilogue of a matrix product, or a job
+// whose parts are rows.
 type hadamard[T matrix.Float] struct {
 	set              *simd.Set[T]
 	dst, left, right matrix.Dense[T]

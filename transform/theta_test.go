@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// theta returns the draws of weights that are never formed otherwise:
+// theta returns the draws of weights, which only this test forms:
 // θ = σ·L^{-T}·E.
 func theta(t *testing.T, posterior *featurePosterior, fit Fit, normals string) matrix.Dense[float64] {
 	draws := golden.Matrix(t, normals)
