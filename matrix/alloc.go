@@ -2,14 +2,14 @@ package matrix
 
 import "unsafe"
 
-// hugeFrom is the size in bytes from which an allocation asks for huge pages:
-// below it the aligned inside holds too few of them to matter.
+// hugeFrom is the size in bytes from which an allocation asks for huge pages. A
+// smaller one contains too few aligned huge pages to matter.
 const hugeFrom = 8 << 20
 
 // Alloc returns n zeroed elements from the Go heap. Large slices are marked for
-// huge pages (2 MiB) where the system has them, until the collector frees them: a
-// stream over a matrix of many megabytes otherwise loses a quarter of its speed to
-// address translation.
+// huge pages (2 MiB) where the system has them, until the garbage collector frees
+// them: without these, streaming over a matrix of many megabytes loses a quarter
+// of its speed to address translation.
 func Alloc[T Float](n int) []T {
 	data := make([]T, n)
 	var zero T

@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// Advice to the Linux kernel, the same on every architecture that Go has.
+// Advice to the Linux kernel, the same on every architecture that Go supports.
 const (
 	hugePage     = 2 << 20
 	adviceHuge   = 14 // MADV_HUGEPAGE
 	adviceNoHuge = 15 // MADV_NOHUGEPAGE
 )
 
-// adviseHuge marks the whole huge pages inside the allocation until the collector
-// frees it. Advice that stayed would cost memory: the heap uses the addresses again
-// for small objects, and each of them would bring a huge page back.
+// adviseHuge marks the whole huge pages inside the allocation until the garbage
+// collector frees it. Advice left in place would cost memory: the heap reuses the
+// addresses for small objects, and each of them would bring back a huge page.
 func adviseHuge(start unsafe.Pointer, size uintptr) {
 	skip, length := wholePages(uintptr(start), size)
 	if length == 0 {
@@ -27,11 +27,12 @@ func adviseHuge(start unsafe.Pointer, size uintptr) {
 	runtime.AddCleanup((*byte)(start), hugeRange.withdraw, r)
 }
 
-// hugeRange is addresses of whole huge pages.
+// hugeRange is an address range of whole huge pages.
 type hugeRange struct{ start, length uintptr }
 
-// advised counts the allocations that want the advice for a page. By the time that
-// the advice of a freed one is withdrawn, there may be another one in its place.
+// advised counts, per page, the allocations that asked for the advice. By the time
+// the advice for a freed allocation is withdrawn, another may have taken its
+// place.
 var advised = struct {
 	sync.Mutex
 	count map[uintptr]int
@@ -49,7 +50,7 @@ func (r hugeRange) advise() {
 func (r hugeRange) withdraw() {
 	advised.Lock()
 	defer advised.Unlock()
-	free := hugeRange{start: r.start} // pages in a row that nobody wants the advice for
+	free := hugeRange{start: r.start} // a run of pages that no allocation wants the advice for
 	for page := r.start; page < r.start+r.length; page += hugePage {
 		if advised.count[page]--; advised.count[page] == 0 {
 			delete(advised.count, page)
@@ -62,16 +63,16 @@ func (r hugeRange) withdraw() {
 	free.tell(adviceNoHuge)
 }
 
-// tell gives advice. A kernel that refuses changes nothing but speed, so its answer
-// is ignored.
+// tell gives the advice. If the Linux kernel refuses it, only speed suffers, so
+// the result is ignored.
 func (r hugeRange) tell(advice uintptr) {
 	if r.length > 0 {
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, r.start, r.length, advice)
 	}
 }
 
-// wholePages returns where the aligned huge pages inside an address range begin,
-// counted from its start, and how many bytes they take.
+// wholePages returns the offset of the first aligned huge page inside an address
+// range, and how many bytes the aligned huge pages take.
 func wholePages(start, size uintptr) (skip, length uintptr) {
 	const mask = hugePage - 1
 	skip = -start & mask

@@ -53,9 +53,9 @@ func advisedBytes(t *testing.T) (sum int) {
 	return sum
 }
 
-// TestAdviceIsWithdrawn waits until the collector has freed a large allocation.
-// With advice that stays, a few small objects in its place would take up all of
-// its memory again.
+// TestAdviceIsWithdrawn waits until the garbage collector has freed a large
+// allocation. If the advice stayed in place, a few small objects there would take
+// up all of its memory again.
 func TestAdviceIsWithdrawn(t *testing.T) {
 	before := advisedBytes(t)
 	const size = 256 << 20
@@ -79,7 +79,7 @@ func TestAdviceOfASuccessorStays(t *testing.T) {
 		const size = 64 << 20
 		data := Alloc[float32](size / 4)
 		runtime.GC()
-		time.Sleep(time.Millisecond) // in which the advice of what was freed is withdrawn
+		time.Sleep(time.Millisecond) // meanwhile the advice for freed memory is withdrawn
 		if got := advisedBytes(t); got < size-2*hugePage {
 			t.Fatalf("%d bytes carry the advice, want %d", got, size)
 		}

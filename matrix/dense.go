@@ -1,8 +1,8 @@
-// Package matrix holds Dense, the row-major matrix that all packages share.
+// Package matrix defines Dense, the row-major matrix that all packages share.
 //
 // A Dense is a view: copying the struct copies the description, never the
-// numbers. Functions that write take the destination first. A destination may
-// be the very same view as a source only where the function says so; partly
+// numbers. Functions that write take the destination first. A destination may be
+// the same view as a source only where the function's comment allows it; partly
 // overlapping views are never allowed.
 package matrix
 
@@ -22,8 +22,8 @@ type Dense[T Float] struct {
 	Data               []T
 }
 
-// New returns a zeroed rows x cols matrix without padding. Large matrices ask
-// the operating system for huge pages, which streams through them need.
+// New returns a zeroed rows x cols matrix without padding. A large matrix asks
+// the operating system for huge pages, which streaming over it needs.
 func New[T Float](rows, cols int) Dense[T] {
 	d := Dense[T]{Rows: rows, Cols: cols, Stride: cols}
 	d.mustFit("matrix.New", math.MaxInt)
@@ -31,7 +31,8 @@ func New[T Float](rows, cols int) Dense[T] {
 	return d
 }
 
-// View wraps data, of length at least rows·cols, as a matrix without padding.
+// View wraps data as a matrix without padding. The length of data is at least
+// rows·cols.
 func View[T Float](rows, cols int, data []T) Dense[T] {
 	d := Dense[T]{Rows: rows, Cols: cols, Stride: cols, Data: data}
 	d.MustBeValid("matrix.View")
@@ -79,10 +80,10 @@ func (d Dense[T]) element(op string, i, j int) *T {
 	return &d.Data[i*d.Stride+j]
 }
 
-// Slice returns rows from to to-1 as a view.
+// Slice returns a view of rows from to to-1.
 func (d Dense[T]) Slice(from, to int) Dense[T] { return d.Block(from, to, 0, d.Cols) }
 
-// Block returns rows r0 to r1-1 and columns c0 to c1-1 as a view.
+// Block returns a view of rows r0 to r1-1 and columns c0 to c1-1.
 func (d Dense[T]) Block(r0, r1, c0, c1 int) Dense[T] {
 	if r0 < 0 || r1 < r0 || r1 > d.Rows || c0 < 0 || c1 < c0 || c1 > d.Cols {
 		panic(ShapeError{Op: fmt.Sprintf("matrix.Block [%d:%d, %d:%d]", r0, r1, c0, c1),
@@ -122,7 +123,7 @@ func Stack[T Float](parts ...Dense[T]) Dense[T] {
 	return d
 }
 
-// SelectRows returns a copy of the named rows, in the order of index.
+// SelectRows returns a copy of the rows in index, in that order.
 func (d Dense[T]) SelectRows(index []int) Dense[T] {
 	s := New[T](len(index), d.Cols)
 	for i, r := range index {
@@ -157,11 +158,11 @@ func Converted[To, From Float](src Dense[From]) Dense[To] {
 	return dst
 }
 
-// MustBeValid panics with a LayoutError unless the view lies within its data.
+// MustBeValid panics with a LayoutError if the view extends beyond its data.
 func (d Dense[T]) MustBeValid(op string) { d.mustFit(op, len(d.Data)) }
 
-// mustFit panics with a LayoutError unless the view fits into n elements. The
-// product is taken at double width: an overflow must not look like a fit.
+// mustFit panics with a LayoutError unless the view fits into n elements. It
+// multiplies to 128 bits, so that an overflow does not look like a fit.
 func (d Dense[T]) mustFit(op string, n int) {
 	fits := d.Rows >= 0 && d.Cols >= 0 && d.Stride >= d.Cols
 	if fits && d.Rows > 0 && d.Cols > 0 {
@@ -173,8 +174,8 @@ func (d Dense[T]) mustFit(op string, n int) {
 	}
 }
 
-// extent is the number of elements from the first to the last, padding between
-// rows included.
+// extent is the number of elements from the first to the last, including the
+// padding between rows.
 func (d Dense[T]) extent() int {
 	if d.Rows == 0 || d.Cols == 0 {
 		return 0

@@ -308,10 +308,10 @@ func TestMessages(t *testing.T) {
 	for want, err := range map[string]error{
 		"op: shape 2x3 does not fit 4x5":                              matrix.ShapeError{Op: "op", Got: a, Want: b},
 		"op: 2x3 with stride 4 does not fit into 6 elements":          matrix.LayoutError{Op: "op", Shape: a, Stride: 4, Len: 6},
-		"op: index -1 is not from zero up and below 3":                matrix.IndexError{Op: "op", Index: -1, Limit: 3},
+		"op: index -1 is out of range [0, 3)":                         matrix.IndexError{Op: "op", Index: -1, Limit: 3},
 		"matrix.Copy: shape 2x3 does not fit 4x5":                     caught(func() { matrix.MustMatch("matrix.Copy", a, b) }).(error),
-		"matrix.Row: index 0 is not from zero up and below 0":         caught(func() { matrix.New[float32](0, 2).Row(0) }).(error),
-		"matrix.At: index 2 is not from zero up and below 2":          caught(func() { matrix.New[float32](1, 2).At(0, 2) }).(error),
+		"matrix.Row: index 0 is out of range [0, 0)":                  caught(func() { matrix.New[float32](0, 2).Row(0) }).(error),
+		"matrix.At: index 2 is out of range [0, 2)":                   caught(func() { matrix.New[float32](1, 2).At(0, 2) }).(error),
 		"matrix.View: 1x1 with stride 1 does not fit into 0 elements": caught(func() { matrix.View[float32](1, 1, nil) }).(error),
 	} {
 		if err.Error() != want {
@@ -321,7 +321,7 @@ func TestMessages(t *testing.T) {
 	matrix.MustMatch("op", a, a)
 }
 
-// TestAlloc covers sizes around the one from which huge pages are asked for.
+// TestAlloc covers sizes around the one from which Alloc asks for huge pages.
 func TestAlloc(t *testing.T) {
 	for _, n := range []int{0, 1, 1<<20 - 1, 1 << 20, 1<<20 + 1, 3<<20 + 12345} {
 		data := matrix.Alloc[float64](n)

@@ -7,9 +7,9 @@ type Shape struct{ Rows, Cols int }
 
 func (s Shape) String() string { return fmt.Sprintf("%dx%d", s.Rows, s.Cols) }
 
-// ShapeError is the value of the panic that mismatched shapes cause.
+// ShapeError is the panic value for mismatched shapes.
 type ShapeError struct {
-	Op        string // the operation that was asked for
+	Op        string // the operation that was called
 	Got, Want Shape
 }
 
@@ -17,7 +17,7 @@ func (e ShapeError) Error() string {
 	return fmt.Sprintf("%s: shape %v does not fit %v", e.Op, e.Got, e.Want)
 }
 
-// LayoutError is the value of the panic that a view beyond its data causes.
+// LayoutError is the panic value for a view that extends beyond its data.
 type LayoutError struct {
 	Op          string
 	Shape       Shape
@@ -28,15 +28,14 @@ func (e LayoutError) Error() string {
 	return fmt.Sprintf("%s: %v with stride %d does not fit into %d elements", e.Op, e.Shape, e.Stride, e.Len)
 }
 
-// IndexError is the value of the panic that a row or column beyond the matrix
-// causes.
+// IndexError is the panic value for a row or column outside the matrix.
 type IndexError struct {
 	Op           string
 	Index, Limit int
 }
 
 func (e IndexError) Error() string {
-	return fmt.Sprintf("%s: index %d is not from zero up and below %d", e.Op, e.Index, e.Limit)
+	return fmt.Sprintf("%s: index %d is out of range [0, %d)", e.Op, e.Index, e.Limit)
 }
 
 // MustMatch panics with a ShapeError unless got equals want.

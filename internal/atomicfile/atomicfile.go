@@ -1,4 +1,4 @@
-// Package atomicfile writes files that are there whole or not at all.
+// Package atomicfile writes files that exist either completely or not at all.
 package atomicfile
 
 import (
@@ -11,15 +11,15 @@ import (
 	"path/filepath"
 )
 
-// Write lets the function write the contents of a file, and puts them under the
-// path only when they are complete and on the disk: until then, and if anything
-// fails, the path keeps what it had. The contents wait in a temporary file in
-// the same folder, called .NAME.*.tmp, which is removed on failure. A file that
-// is replaced passes on its permissions; a symbolic link is
-// followed, also to a file that is yet to be made.
+// Write lets the function write the contents of a file, and moves them to the
+// path only when they are complete and on disk: until then, and if anything
+// fails, the path keeps its old contents. The new contents wait in a temporary
+// file in the same folder, called .NAME.*.tmp, which is removed on failure. A new
+// file takes over the permissions of the file that it replaces. Symbolic links
+// are followed, even to a file that does not exist yet.
 //
-// What is no regular file, such as a pipe or /dev/stdout, cannot be replaced, and
-// is written as the contents come.
+// Anything but a regular file, such as a pipe or /dev/stdout, cannot be replaced
+// and is written directly.
 func Write(path string, write func(w io.Writer) error) error {
 	mode := fs.FileMode(0o644)
 	info, err := os.Stat(path)
@@ -41,11 +41,11 @@ func Write(path string, write func(w io.Writer) error) error {
 	return replace(path, mode, write)
 }
 
-// behindLinks returns the path to which links lead that end at no file: it is made,
-// and the links stay.
+// behindLinks follows links that do not lead to a file, and returns the path at
+// their end: the file is created there, and the links stay.
 func behindLinks(path string) (string, error) {
-	const most = 40 // of which one leads to the next, as on Linux
-	for range most {
+	const limit = 40 // links in a chain, as on Linux
+	for range limit {
 		info, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return path, nil
@@ -64,14 +64,14 @@ func behindLinks(path string) (string, error) {
 			to = filepath.Join(filepath.Dir(path), to)
 		}
 		if _, err := os.Stat(filepath.Dir(to)); err != nil {
-			return "", &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("it is a link to %s, of which the folder does not exist: %w", to, err)}
+			return "", &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("it is a link to %s, whose folder does not exist: %w", to, err)}
 		}
 		path = to
 	}
-	return "", &fs.PathError{Op: "write", Path: path, Err: errors.New("links lead in a circle")}
+	return "", &fs.PathError{Op: "write", Path: path, Err: errors.New("too many links: they may form a loop")}
 }
 
-// through writes to what is there.
+// through writes directly to what exists at the path.
 func through(path string, write func(w io.Writer) error) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -101,7 +101,7 @@ func replace(path string, mode fs.FileMode, write func(w io.Writer) error) error
 // put writes the temporary file and renames it, or removes it if anything fails.
 func put(temporary *os.File, mode fs.FileMode, write func(w io.Writer) error, rename func() error, remove func()) error {
 	done := false
-	defer func() { // also if write panics
+	defer func() { // cleans up even if write panics
 		if !done {
 			_ = temporary.Close()
 			remove()
@@ -134,8 +134,8 @@ func buffered(file io.Writer, write func(w io.Writer) error) error {
 	return w.Flush()
 }
 
-// syncDir brings the new name to the disk. The contents are there already, and
-// not every system lets a folder be synced, so a failure is none of the file's.
+// syncDir writes the new name to disk. The contents are already there, and not
+// every system can sync a folder, so its errors are ignored.
 func syncDir(dir string) {
 	if folder, err := os.Open(dir); err == nil {
 		_ = folder.Sync()

@@ -19,8 +19,8 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// checkFolder makes sure that the file has the contents, and the folder no other
-// file.
+// checkFolder checks that the file has the contents, and that the folder has no
+// other file.
 func checkFolder(t *testing.T, path, want string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -127,7 +127,7 @@ func TestDanglingLink(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFileIsWrittenThrough(t *testing.T) {
+func TestDevicesAreWrittenDirectly(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs /dev/null")
 	}

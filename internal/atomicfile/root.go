@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// WriteIn is Write for a file below a folder, by its name there. No name leads
-// out of the folder, whether by .., as an absolute path or through a symbolic
-// link. A link or a pipe under the name itself is replaced.
+// WriteIn is Write for a file in root, by its name there. No name leads out of
+// the folder, whether by .., as an absolute path or through a symbolic link. If
+// the name itself is a link or a pipe, it is replaced.
 func WriteIn(root *os.Root, name string, write func(w io.Writer) error) error {
 	mode := fs.FileMode(0o644)
 	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {

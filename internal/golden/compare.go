@@ -9,8 +9,8 @@ import (
 
 // MaxRelDiff returns the largest |got[i] - want[i]| over the largest finite
 // |want[i]|. NaN equals NaN and an infinity equals itself; any other difference
-// that involves them, or a difference where want is zero throughout, is
-// infinite. Both slices have the same length.
+// that involves them, or any difference if want is all zeros, is infinite. Both
+// slices have the same length.
 func MaxRelDiff[T matrix.Float](got, want []T) float64 {
 	matrix.MustMatch("golden.MaxRelDiff", matrix.Shape{Rows: 1, Cols: len(got)}, matrix.Shape{Rows: 1, Cols: len(want)})
 	_, worst := worstDiff(got, want)

@@ -1,11 +1,11 @@
-// Package golden gives tests the reference numbers that lie beside the
-// checkout, in ../shared/golden as seen from the module's root. Only test files
+// Package golden gives tests access to the reference numbers that lie beside the
+// checkout, in ../shared/golden relative to the module's root. Only test files
 // import it.
 //
-// The folder is optional: without it a test that asks for it is skipped. With
+// The folder is optional: without it, a test that asks for it is skipped. With
 // NEXTBATCH_REQUIRE_SHARED=1 the test fails instead, so that a run that must
-// compare with the reference cannot pass by skipping. Everything else that is
-// wrong (a missing file, another element type, a damaged header) fails the test.
+// compare with the reference cannot pass by skipping. Any other problem (a missing
+// file, an unexpected element type, a damaged header) fails the test.
 //
 // Names of arrays are paths below the golden folder, such as
 // "cholesky/indefinite.npy".
@@ -38,14 +38,14 @@ func Data(t testing.TB) string {
 	return shared(t, "data")
 }
 
-// Shape returns the shape of the named array; a scalar has the empty one.
+// Shape returns the shape of the named array; that of a scalar is empty.
 func Shape(t testing.TB, name string) []int {
 	t.Helper()
 	return load(t, name).shape
 }
 
-// Matrix returns the named array of floats; n numbers in one dimension become
-// the row 1 x n. float32 files widen, which is exact.
+// Matrix returns the named array of floats; n numbers in one dimension become a
+// 1 x n matrix. Numbers in float32 are converted to float64, which is exact.
 func Matrix(t testing.TB, name string) matrix.Dense[float64] {
 	t.Helper()
 	a := loadFloats(t, name)
@@ -55,7 +55,7 @@ func Matrix(t testing.TB, name string) matrix.Dense[float64] {
 	case 2:
 		return matrix.View(a.shape[0], a.shape[1], a.floats)
 	}
-	t.Fatalf("golden: %s has shape %v, which is no matrix", name, a.shape)
+	t.Fatalf("golden: %s has shape %v and is not a matrix", name, a.shape)
 	panic("unreachable")
 }
 
@@ -64,7 +64,7 @@ func Vector(t testing.TB, name string) []float64 {
 	t.Helper()
 	a := loadFloats(t, name)
 	if len(a.shape) != 1 {
-		t.Fatalf("golden: %s has shape %v, which is no vector", name, a.shape)
+		t.Fatalf("golden: %s has shape %v and is not a vector", name, a.shape)
 	}
 	return a.floats
 }
@@ -139,7 +139,7 @@ func read(t testing.TB, name string) []byte {
 	return raw
 }
 
-// errAbsent says that the folder beside the checkout is not there: the one
+// errAbsent reports that there is no such folder beside the checkout: the only
 // failure that is a reason to skip.
 var errAbsent = errors.New("the folder beside the checkout is absent")
 
@@ -155,8 +155,8 @@ func shared(t testing.TB, part string) string {
 	return dir
 }
 
-// locate returns the folder part of ../shared, seen from the module that holds
-// the folder start.
+// locate returns the folder part of ../shared, relative to the module that
+// contains the folder start.
 func locate(start, part string) (string, error) {
 	root, err := moduleRoot(start)
 	if err != nil {

@@ -144,8 +144,8 @@ func TestFailures(t *testing.T) {
 		{"not floats", func(t testing.TB) { Matrix(t, "ints.npy") }},
 		{"not floats", func(t testing.TB) { Vector(t, "ints.npy") }},
 		{"not integers", func(t testing.TB) { Ints(t, "floats.npy") }},
-		{"no matrix", func(t testing.TB) { Matrix(t, "cube.npy") }},
-		{"no vector", func(t testing.TB) { Vector(t, "floats.npy") }},
+		{"not a matrix", func(t testing.TB) { Matrix(t, "cube.npy") }},
+		{"not a vector", func(t testing.TB) { Vector(t, "floats.npy") }},
 		{`no scalar "three"`, func(t testing.TB) { Scalar(t, "three") }},
 		{`scalar "word"`, func(t testing.TB) { Scalar(t, "word") }},
 		{"ints.npy", func(t testing.TB) { JSON(t, "ints.npy", new(any)) }},
@@ -192,7 +192,7 @@ func TestMustMatch(t *testing.T) {
 		t.Errorf("%s with %q", r.what, r.text)
 	}
 	if r := record(func(t testing.TB) { MustMatchVector(t, "numbers", []float32{1}, nil, 1) }); r.what != "fail" {
-		t.Errorf("another length: %s with %q", r.what, r.text)
+		t.Errorf("wrong length: %s with %q", r.what, r.text)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestEveryArrayReads holds each array of the manifest against its file.
+// TestEveryArrayReads compares each array of the manifest with its file.
 func TestEveryArrayReads(t *testing.T) {
 	var manifest struct {
 		Arrays map[string]struct {
@@ -254,7 +254,7 @@ func (r *recorder) end(what, format string, args []any) {
 	runtime.Goexit()
 }
 
-// record runs f in a goroutine of its own, which a skip or a failure ends.
+// record runs f in its own goroutine, which a skip or a failure ends.
 func record(f func(t testing.TB)) outcome {
 	r := &recorder{outcome: outcome{what: "pass"}}
 	done := make(chan struct{})

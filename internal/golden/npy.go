@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// array is the content of an NPY file. One of floats and ints is not nil, by
-// the element type.
+// array is the content of an NPY file. Depending on the element type, either
+// floats or ints is set.
 type array struct {
 	dtype  string
 	shape  []int
@@ -20,7 +20,7 @@ type array struct {
 	ints   []int
 }
 
-// elementSize holds the element types that are read, with their sizes in bytes.
+// elementSize lists the supported element types with their sizes in bytes.
 var elementSize = map[string]int{"<f8": 8, "<f4": 4, "<i8": 8, "<i4": 4, "|b1": 1}
 
 // The header is a Python dictionary with exactly these three keys; NumPy writes
@@ -33,15 +33,15 @@ const (
 	npyHeaderFrom = len(npyMagic) + 2
 )
 
-// parseNPY reads NPY version 1.0, little-endian, in C order: all that the golden
-// folder holds. It reads no more than it was given, whatever the header claims.
+// parseNPY reads NPY version 1.0, little-endian, in C order, which covers the
+// golden folder. It never reads beyond raw, whatever the header claims.
 func parseNPY(raw []byte) (array, error) {
 	if !bytes.HasPrefix(raw, []byte(npyMagic)) || len(raw) < npyHeaderFrom {
 		return array{}, errors.New("not an NPY file of version 1.0")
 	}
 	body := npyHeaderFrom + int(binary.LittleEndian.Uint16(raw[len(npyMagic):]))
 	if body > len(raw) {
-		return array{}, fmt.Errorf("the header ends at byte %d, the file at %d", body, len(raw))
+		return array{}, fmt.Errorf("the header ends at byte %d, but the file at byte %d", body, len(raw))
 	}
 	a, err := parseHeader(string(raw[npyHeaderFrom:body]))
 	if err != nil {
@@ -56,10 +56,10 @@ func parseHeader(header string) (array, error) {
 		return array{}, fmt.Errorf("cannot read the header %q", header)
 	}
 	if elementSize[found[1]] == 0 {
-		return array{}, fmt.Errorf("element type %q is not read", found[1])
+		return array{}, fmt.Errorf("element type %q is not supported", found[1])
 	}
 	if found[2] == "True" {
-		return array{}, errors.New("arrays in Fortran order are not read")
+		return array{}, errors.New("arrays in Fortran order are not supported")
 	}
 	shape, err := parseShape(found[3])
 	return array{dtype: found[1], shape: shape}, err
@@ -80,8 +80,8 @@ func parseShape(text string) ([]int, error) {
 	return shape, nil
 }
 
-// decode fills floats or ints from the bytes behind the header, which must be
-// exactly as many as the shape needs.
+// decode fills floats or ints from the bytes after the header, of which there must
+// be exactly as many as the shape needs.
 func (a *array) decode(body []byte) error {
 	size := elementSize[a.dtype]
 	count := len(body) / size
@@ -99,8 +99,8 @@ func (a *array) decode(body []byte) error {
 	return nil
 }
 
-// holds says whether the shape has count elements, without a product that could
-// overflow.
+// holds reports whether the shape has count elements, without computing a product
+// that could overflow.
 func (a *array) holds(count int) bool {
 	left := count
 	for _, n := range a.shape {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// draws is what one pass over every method takes from a stream, in this order.
+// draws is what one pass over all methods draws from a stream, in this order.
 type draws struct {
 	bits     [2]uint64
 	ints     [2]int // below 10 and below 2^40
@@ -15,13 +15,13 @@ type draws struct {
 	perm     []int // of 6
 	weighted int   // from the weights 1, 2, 3, 0, 4
 	filled   [2]float32
-	last     uint64 // tells how much the methods before it have taken
+	last     uint64 // shows how much the methods before it have consumed
 }
 
-// frozen holds the names, their keys and the numbers that they give. The keys
-// were computed apart from this package, with Python's hashlib. A test that fails
-// here says that results of earlier versions can no longer be reproduced: do not
-// change the table, change the code back.
+// frozen holds names, their keys and the numbers that they give. The keys were
+// computed independently of this package, with Python's hashlib. If a test fails
+// here, results of earlier versions can no longer be reproduced: do not change the
+// table, change the code back.
 var frozen = []struct {
 	seed    uint64
 	purpose string

@@ -1,19 +1,19 @@
 // Package rng derives independent random streams from a seed and a name.
 //
 // A stream is named by (seed, purpose, index): the user's seed, what the numbers
-// are for ("network init", "sketch"), and which one of several it is (the
-// ensemble member, the step). Streams of different names are independent, so a
-// part of the program that draws more or fewer numbers never changes what
-// another part draws, and parts may run in any order or at once.
+// are for ("network init", "sketch"), and which of several streams it is (the
+// ensemble member, the step). Streams with different names are independent, so a
+// part of the program that draws more or fewer numbers never changes what another
+// part draws, and parts may run in any order or concurrently.
 //
 // The same name gives the same numbers in every version of the program: the
 // derivation and each method's use of the stream are frozen by tests. Integers
 // agree on every platform. Normal variates may differ in the last bit between
 // processor architectures, because their tail takes a logarithm.
 //
-// There is no global stream and no default seed. A *Stream is an argument of
-// whatever draws; a nil one is refused. It is not safe for concurrent use:
-// goroutines that draw take a stream each.
+// There is no global stream and no default seed. Functions that draw take a
+// *Stream as an argument, and panic if it is nil. A stream is not safe for
+// concurrent use: each goroutine that draws needs its own.
 package rng
 
 import (
@@ -22,18 +22,19 @@ import (
 	"math/rand/v2"
 )
 
-// Stream is a sequence of random numbers. New makes one; the zero value is
-// refused like nil.
+// Stream is a sequence of random numbers, made by New. The zero value panics like
+// nil.
 type Stream struct{ source *rand.Rand }
 
-// New returns the start of the stream with the given name. The number of
-// indices is part of the name: no index is another stream than index 0.
+// New returns the stream with the given name, at its start. The number of indices
+// is part of the name: without an index it is a different stream than with index
+// 0.
 func New(seed uint64, purpose string, index ...uint64) *Stream {
 	return &Stream{rand.New(rand.NewChaCha8(key(seed, purpose, index)))}
 }
 
-// key hashes the name. The lengths stand before what they count, so that no two
-// names give the same bytes.
+// key hashes the name. Each list is preceded by its length, so that no two names
+// have the same bytes.
 func key(seed uint64, purpose string, index []uint64) [32]byte {
 	name := binary.LittleEndian.AppendUint64(nil, seed)
 	name = binary.LittleEndian.AppendUint64(name, uint64(len(purpose)))
@@ -45,8 +46,8 @@ func key(seed uint64, purpose string, index []uint64) [32]byte {
 	return sha256.Sum256(name)
 }
 
-// Must panics with a NilError if s is nil or the zero Stream. Functions that
-// take a stream call it first, so that misuse shows before any work is done.
+// Must panics with a NilError if s is nil or the zero Stream. Functions that take
+// a stream call it first, so that misuse shows before any work is done.
 func Must(op string, s *Stream) {
 	if s == nil || s.source == nil {
 		panic(NilError{Op: op})
@@ -59,8 +60,8 @@ func (s *Stream) Uint64() uint64 {
 	return s.source.Uint64()
 }
 
-// IntN returns a number from 0 to n-1, each with the same probability. It
-// panics with a CountError unless n is positive.
+// IntN returns a uniformly distributed number from 0 to n-1. It panics with a
+// CountError unless n is positive.
 func (s *Stream) IntN(n int) int {
 	Must("rng.IntN", s)
 	if n <= 0 {
@@ -69,8 +70,7 @@ func (s *Stream) IntN(n int) int {
 	return s.source.IntN(n)
 }
 
-// Float64 returns a number from 0 (included) to 1 (excluded), a multiple of
-// 2^-53.
+// Float64 returns a number in [0, 1), a multiple of 2^-53.
 func (s *Stream) Float64() float64 {
 	Must("rng.Float64", s)
 	return s.source.Float64()
@@ -82,8 +82,8 @@ func (s *Stream) NormFloat64() float64 {
 	return s.source.NormFloat64()
 }
 
-// Perm returns a random order of 0 to n-1. It panics with a CountError if n is
-// negative.
+// Perm returns a random permutation of 0 to n-1. It panics with a CountError if n
+// is negative.
 func (s *Stream) Perm(n int) []int {
 	Must("rng.Perm", s)
 	if n < 0 {
@@ -94,7 +94,7 @@ func (s *Stream) Perm(n int) []int {
 	return order
 }
 
-// Permute writes a random order of 0 to len(dst)-1 to dst: the one that Perm
+// Permute writes a random permutation of 0 to len(dst)-1 to dst: the one that Perm
 // would return.
 func (s *Stream) Permute(dst []int) {
 	Must("rng.Permute", s)
@@ -104,8 +104,8 @@ func (s *Stream) Permute(dst []int) {
 	s.source.Shuffle(len(dst), func(i, j int) { dst[i], dst[j] = dst[j], dst[i] })
 }
 
-// FillNormal writes independent standard normal variates to dst, in order. In
-// float32 they are those of float64, rounded.
+// FillNormal writes independent standard normal variates to dst, in order. The
+// float32 variates are the float64 ones, rounded.
 func FillNormal[T float32 | float64](s *Stream, dst []T) {
 	Must("rng.FillNormal", s)
 	for i := range dst {

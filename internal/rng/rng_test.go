@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The statistical tests have fixed seeds, so they pass or fail for good. Their
-// limits lie at a probability of about one in a thousand.
+// The statistical tests have fixed seeds, so their outcome never changes. Their
+// limits correspond to a false alarm in about one of a thousand seeds.
 
 func TestNamesThatLookAlikeAreDifferentStreams(t *testing.T) {
 	names := map[string]*Stream{
@@ -43,7 +43,7 @@ func TestNamesThatLookAlikeAreDifferentStreams(t *testing.T) {
 
 func TestSameNameSameStream(t *testing.T) {
 	a, b := New(7, "batches", 3, 1), New(7, "batches", 3, 1)
-	New(7, "other").Uint64() // must leave a and b alone
+	New(7, "other").Uint64() // must not affect a and b
 	for range 1000 {
 		if x, y := a.Uint64(), b.Uint64(); x != y {
 			t.Fatalf("%#x and %#x", x, y)
@@ -51,8 +51,8 @@ func TestSameNameSameStream(t *testing.T) {
 	}
 }
 
-// TestIndicesAreIndependent takes neighbouring streams, as ensemble members do,
-// and looks for bits that agree more or less often than half of the time.
+// TestIndicesAreIndependent uses neighbouring streams, as ensemble members do, and
+// looks for bits that agree more or less often than half the time.
 func TestIndicesAreIndependent(t *testing.T) {
 	const streams, words = 16, 512
 	for i := range uint64(streams) {
@@ -100,7 +100,7 @@ func TestFloat64IsUniform(t *testing.T) {
 	expectChiSquare(t, "Float64", counts, slices.Repeat([]float64{1}, 50))
 }
 
-// TestNormal compares the distribution function (Kolmogorov and Smirnov).
+// TestNormal compares distribution functions (Kolmogorov–Smirnov test).
 func TestNormal(t *testing.T) {
 	const n = 100000
 	sample := make([]float64, n)
@@ -117,13 +117,13 @@ func TestNormal(t *testing.T) {
 }
 
 func TestFillNormalRoundsTheSameVariates(t *testing.T) {
-	wide, narrow := make([]float64, 1000), make([]float32, 1000)
+	double, single := make([]float64, 1000), make([]float32, 1000)
 	one := New(8, "fill")
-	FillNormal(New(8, "fill"), wide)
-	FillNormal(New(8, "fill"), narrow)
-	for i := range wide {
-		if v := one.NormFloat64(); wide[i] != v || narrow[i] != float32(v) {
-			t.Fatalf("number %d: %v, %v and %v", i, v, wide[i], narrow[i])
+	FillNormal(New(8, "fill"), double)
+	FillNormal(New(8, "fill"), single)
+	for i := range double {
+		if v := one.NormFloat64(); double[i] != v || single[i] != float32(v) {
+			t.Fatalf("number %d: %v, %v and %v", i, v, double[i], single[i])
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestPermIsUniform(t *testing.T) {
 	var seen []int
 	for order, n := range counts {
 		if !isPermutation(order[:]) {
-			t.Fatalf("%v is no permutation", order)
+			t.Fatalf("%v is not a permutation", order)
 		}
 		seen = append(seen, n)
 	}
@@ -212,7 +212,7 @@ func TestWeightedRefuses(t *testing.T) {
 		{[]float64{1, -0.5, 2}, WeightError{Index: 1, Weight: -0.5}, "weight -0.5 at index 1"},
 		{[]float64{1, 2, inf}, WeightError{Index: 2, Weight: inf}, "weight +Inf at index 2"},
 		{[]float64{-inf}, WeightError{Index: 0, Weight: -inf}, "weight -Inf at index 0"},
-		{[]float64{math.MaxFloat64, math.MaxFloat64}, WeightError{Index: 1, Weight: math.MaxFloat64, Overflow: true}, "beyond float64 at index 1"},
+		{[]float64{math.MaxFloat64, math.MaxFloat64}, WeightError{Index: 1, Weight: math.MaxFloat64, Overflow: true}, "overflows float64 at index 1"},
 	}
 	for _, test := range tests {
 		s := New(14, "refused")
@@ -268,7 +268,7 @@ func TestNothingAllocatesWhileDrawing(t *testing.T) {
 		_, _ = s.Weighted(w)
 	})
 	if n != 0 {
-		t.Errorf("%v allocations a round", n)
+		t.Errorf("%v allocations per round", n)
 	}
 }
 
@@ -287,7 +287,7 @@ func mustDraw(t *testing.T, s *Stream, w []float64) int {
 	return i
 }
 
-// expectChiSquare compares counts with the shares that the weights ask for. The
+// expectChiSquare compares counts with the shares that the weights call for. The
 // limit is the normal approximation to the chi-square distribution (Wilson and
 // Hilferty) at one in a thousand.
 func expectChiSquare(t *testing.T, what string, counts []int, weights []float64) {
@@ -321,7 +321,8 @@ func chiSquareLimit(freedom int) float64 {
 	return k * math.Pow(1-2/(9*k)+3.09*math.Sqrt(2/(9*k)), 3)
 }
 
-// TestCumulatedIsWeighted draws from running sums what Weighted draws from weights.
+// TestCumulatedIsWeighted checks that Cumulated draws from running sums what
+// Weighted draws from weights.
 func TestCumulatedIsWeighted(t *testing.T) {
 	weights := map[string][]float64{
 		"one": {3}, "zeros around": {0, 0, 2, 0, 0.5, 1e-300, 0}, "subnormal": {0, 5e-324, 0, 5e-324, 0}, "many": make([]float64, 1000),

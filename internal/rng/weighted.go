@@ -6,16 +6,16 @@ import (
 	"sort"
 )
 
-// ErrNoWeight says that a weighted draw has nothing to draw from: there are no
+// ErrNoWeight reports that a weighted draw has nothing to draw from: there are no
 // weights, or all are zero.
 var ErrNoWeight = errors.New("no positive weight to draw from")
 
 // Weighted returns an index i with probability w[i] / (w[0] + w[1] + …); an
 // index of weight zero is never returned. It draws one number from the stream.
 //
-// The error is a WeightError for a weight that is negative, infinite or NaN,
-// or for a sum beyond the range of float64; it is ErrNoWeight where no weight is
-// positive. On an error nothing is drawn.
+// The error is a WeightError if a weight is negative, infinite or NaN, or if the
+// sum overflows float64; it is ErrNoWeight if no weight is positive. On an error
+// nothing is drawn.
 func (s *Stream) Weighted(w []float64) (int, error) {
 	Must("rng.Weighted", s)
 	total, err := sum(w)
@@ -25,15 +25,15 @@ func (s *Stream) Weighted(w []float64) (int, error) {
 	return find(w, s.source.Float64()*total), nil
 }
 
-// Cumulate writes the running sums of weights to dst, for Cumulated. The errors are
-// those of Weighted.
+// Cumulate writes the running sums of weights to dst, for Cumulated. It returns
+// the same errors as Weighted.
 func Cumulate(dst, w []float64) error {
 	_, err := cumulate(dst[:len(w)], w)
 	return err
 }
 
-// Cumulated returns the index that Weighted would, from the running sums of the
-// weights: many draws take little more time than one.
+// Cumulated returns the index that Weighted would return, from the running sums of
+// the weights, so that many draws take little more time than one.
 func (s *Stream) Cumulated(sums []float64) int {
 	Must("rng.Cumulated", s)
 	total := sums[len(sums)-1]
@@ -46,8 +46,8 @@ func (s *Stream) Cumulated(sums []float64) int {
 
 func sum(w []float64) (float64, error) { return cumulate(nil, w) }
 
-// cumulate returns the sum of weights, and writes the running sums to dst unless it
-// is nil.
+// cumulate returns the sum of the weights, and writes the running sums to dst
+// unless dst is nil.
 func cumulate(dst, w []float64) (float64, error) {
 	total := 0.0
 	for i, v := range w {
@@ -67,8 +67,8 @@ func cumulate(dst, w []float64) (float64, error) {
 	return total, nil
 }
 
-// find returns the index in whose share of the line 0 … total the point lies.
-// A point may round up to the total where that is subnormal: it belongs to the
+// find returns the index whose share of the interval 0 … total contains the point.
+// If the total is subnormal, a point may round up to it: it then belongs to the
 // last share that is not empty.
 func find(w []float64, point float64) int {
 	reached, last := 0.0, 0

@@ -1,11 +1,11 @@
-// Package gonummat joins matrix.Dense and gonum's mat.Matrix, in both
-// directions. It stands apart from package matrix so that only those who use
+// Package gonummat converts between matrix.Dense and gonum's mat.Matrix, in both
+// directions. It is separate from package matrix so that only those who use
 // gonum depend on it.
 //
 //	Of    Dense[float32 | float64] as a mat.Matrix to read; shares memory
 //	Share Dense[float64] as a *mat.Dense to read and write; shares memory
 //	From  any mat.Matrix as a new Dense[float32 | float64]; copies
-//	Copy  the same into a Dense that is there already
+//	Copy  any mat.Matrix into an existing Dense
 package gonummat
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// View is a Dense seen as a mat.Matrix. Like every mat.Matrix it panics with
-// gonum's errors where an index is out of range.
+// View presents a Dense as a mat.Matrix. Like every mat.Matrix, it panics with
+// gonum's errors if an index is out of range.
 type View[T matrix.Float] struct{ dense matrix.Dense[T] }
 
-// Of returns d as a mat.Matrix without copying: later changes of d show. Gonum
-// reads it element by element; Share is faster for float64.
+// Of returns d as a mat.Matrix without copying, so later changes of d are visible
+// in it. Gonum reads it element by element; Share is faster for float64.
 func Of[T matrix.Float](d matrix.Dense[T]) View[T] {
 	d.MustBeValid("gonummat.Of")
 	return View[T]{d}
@@ -43,9 +43,9 @@ func (v View[T]) At(i, j int) float64 {
 // T returns the transpose, without copying.
 func (v View[T]) T() mat.Matrix { return mat.Transpose{Matrix: v} }
 
-// Share returns d as a *mat.Dense over the same memory, stride included: what
-// one writes the other shows. Gonum knows no matrix with rows but no columns, or
-// the reverse: Share panics with mat.ErrZeroLength for one.
+// Share returns d as a *mat.Dense over the same memory, with the same stride:
+// writes to one are visible in the other. Gonum has no matrix with rows but no
+// columns, or the reverse: Share panics with mat.ErrZeroLength for one.
 func Share(d matrix.Dense[float64]) *mat.Dense {
 	d.MustBeValid("gonummat.Share")
 	shared := new(mat.Dense)
@@ -55,7 +55,7 @@ func Share(d matrix.Dense[float64]) *mat.Dense {
 	if d.Rows == 0 || d.Cols == 0 {
 		panic(mat.ErrZeroLength)
 	}
-	whole := d.Slice(0, d.Rows) // cuts off what lies behind the last element
+	whole := d.Slice(0, d.Rows) // cuts off the data after the last element
 	shared.SetRawMatrix(blas64.General{Rows: d.Rows, Cols: d.Cols, Stride: d.Stride, Data: whole.Data})
 	return shared
 }

@@ -83,7 +83,7 @@ func TestGonumCalculatesWithViews(t *testing.T) {
 
 func TestShareIsTheSameMemory(t *testing.T) {
 	d := strided[float64]()
-	outside := d.Data[4] // behind the first row, before the second
+	outside := d.Data[4] // after the first row, before the second
 	s := gonummat.Share(d)
 	if !mat.Equal(s, gonummat.Of(d)) {
 		t.Errorf("%v", mat.Formatted(s))
