@@ -109,11 +109,7 @@ type bait[T matrix.Float] struct {
 func (f *bait[T]) secondMoments() matrix.Dense[float64] {
 	m := allocMatrix[float64](f.space, f.pool.Cols, f.pool.Cols)
 	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
-		if weights != nil {
-			addWeighted(f.space.team, m, rows, weights)
-		} else {
-			linalg.Syrk(f.space.team, m, 1, rows, linalg.Trans, 1)
-		}
+		addMoments(f.space, m, rows, weights, matrix.Dense[float64]{})
 		countRead[float64](&f.space.work, rows.Rows, rows.Cols, rows.Cols) // half of a symmetric product
 	})
 	return m
@@ -135,16 +131,41 @@ func (f *bait[T]) eachTarget(visit func(rows matrix.Dense[float64], weights []fl
 	}
 }
 
-// addWeighted adds Σ w_i·φ_iφ_iᵀ to m, in blocks of rows times √w.
-func addWeighted(team *linalg.Team, m, rows matrix.Dense[float64], weights []float64) {
+// addMoments adds Σ w_i·ψ_iψ_iᵀ to m, with ψ_i = Aφ_i, block by block. Without weights
+// these are 1, and without A it is the identity.
+func addMoments[T matrix.Float](s *Space[T], m, rows matrix.Dense[float64], weights []float64, a matrix.Dense[float64]) {
+	block := matrix.New[float64](m.Rows, m.Cols)
+	eachBlock(rows.Rows, func(from, to int) {
+		if s.Cancelled() {
+			return
+		}
+		if weights == nil && a.Rows == 0 {
+			linalg.Syrk(s.team, block, 1, rows.Slice(from, to), linalg.Trans, 0)
+		} else {
+			clear(block.Data)
+			addBlockMoments(s.team, block, rows.Slice(from, to), weights, from, a)
+		}
+		simd.For[float64]().Axpy(m.Data, block.Data, 1)
+	})
+}
+
+// addBlockMoments is addMoments for the rows of a block, whose weights begin at first.
+func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights []float64, first int, a matrix.Dense[float64]) {
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), rows.Cols)
 	for from := 0; from < rows.Rows; from += conditionedBlock {
-		part := scratch.Slice(0, min(conditionedBlock, rows.Rows-from))
-		for i := range part.Rows {
-			copy(part.Row(i), rows.Row(from+i))
-			scale(part.Row(i), math.Sqrt(weights[from+i]))
+		part := rows.Slice(from, min(from+conditionedBlock, rows.Rows))
+		psi := scratch.Slice(0, part.Rows)
+		if a.Rows > 0 {
+			linalg.Gemm(team, psi, 1, part, linalg.NoTrans, a, linalg.Trans, 0)
+		} else {
+			matrix.Copy(psi, part)
 		}
-		linalg.Syrk(team, m, 1, part, linalg.Trans, 1)
+		if weights != nil {
+			for i := range psi.Rows {
+				scale(psi.Row(i), math.Sqrt(weights[first+from+i]))
+			}
+		}
+		linalg.Syrk(team, m, 1, psi, linalg.Trans, 1)
 	}
 }
 
@@ -396,16 +417,7 @@ func (f *bait[T]) innerMoments() matrix.Dense[float64] {
 	m := matrix.New[float64](f.pool.Cols, f.pool.Cols)
 	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
 		countRead[float64](&f.space.work, rows.Rows, rows.Cols, 3*rows.Cols)
-		for from := 0; from < rows.Rows && !f.space.Cancelled(); from += conditionedBlock {
-			part := rows.Slice(from, min(from+conditionedBlock, rows.Rows))
-			psi := matrix.New[float64](part.Rows, part.Cols)
-			linalg.Gemm(f.space.team, psi, 1, part, linalg.NoTrans, f.base.root, linalg.Trans, 0)
-			if weights != nil {
-				addWeighted(f.space.team, m, psi, weights[from:])
-			} else {
-				linalg.Syrk(f.space.team, m, 1, psi, linalg.Trans, 1)
-			}
-		}
+		addMoments(f.space, m, rows, weights, f.base.root)
 	})
 	return m
 }
@@ -443,8 +455,9 @@ func (f *bait[T]) summed(x []float64) float64 {
 			if weights != nil {
 				dot *= math.Sqrt(weights[i])
 			}
-			sum += dot * dot
+			dots[i] = dot * dot
 		}
+		sum = addSum(sum, dots)
 	})
 	return sum
 }

@@ -10,6 +10,7 @@ package selection
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -85,37 +86,41 @@ type clusterSum struct {
 	top  int // the open row that is farthest from the centre; -1: none is open
 }
 
-// sumParts is into how many parts the rows are cut for sums: a fixed number, so
-// that sums do not depend on the threads, and a small one, since each has a
-// place for every cluster.
-const sumParts = 8
+// noRows is the sum of a cluster over no rows.
+var noRows = clusterSum{top: -1}
 
 // sumAll computes all clusters where other rows are the target.
 func (c *clusters[T]) sumAll() []clusterSum {
-	n := len(c.centres)
-	parts := make([]clusterSum, (sumParts+1)*n)
-	for i := range parts {
-		parts[i].top = -1
-	}
-	sums, parts := parts[:n], parts[n:]
-	c.overParts(c.space.PoolSize(), func(part, from, to int) {
-		for row := from; row < to; row++ {
-			c.count(&parts[part*n+int(c.pool.label[row])], row)
-		}
-	})
-	c.overParts(len(c.target.dist), func(part, from, to int) { c.sumTarget(parts[part*n:(part+1)*n], from, to) })
-	for i := range sums {
-		for part := range sumParts {
-			c.merge(&sums[i], parts[part*n+i])
-		}
+	sums := c.sumClusters(c.space.PoolSize(), func(sums []clusterSum, row int) { c.count(&sums[c.pool.label[row]], row) })
+	for i, s := range c.sumTarget(c.size) {
+		sums[i].size = s.size
 	}
 	return sums
 }
 
-func (c *clusters[T]) overParts(rows int, work func(part, from, to int)) {
-	if rows > 0 {
-		overPieces(c.space.team, rows, pieces(rows, sumParts), work)
-	}
+// sumTarget computes the sizes of all clusters on the target rows.
+func (c *clusters[T]) sumTarget(size Size) []clusterSum {
+	return c.sumClusters(len(c.target.dist), func(sums []clusterSum, row int) {
+		sums[c.target.label[row]].size += size.of(float64(c.target.dist[row]))
+	})
+}
+
+// sumClusters sums over rows, each of which count adds to its cluster.
+func (c *clusters[T]) sumClusters(rows int, count func(sums []clusterSum, row int)) []clusterSum {
+	empty := func() []clusterSum { return slices.Repeat([]clusterSum{noRows}, len(c.centres)) }
+	sums := empty()
+	sumBlocks(c.space.team, rows, func(from, to int) []clusterSum {
+		part := empty()
+		for row := from; row < to; row++ {
+			count(part, row)
+		}
+		return part
+	}, func(part []clusterSum) {
+		for i := range sums {
+			c.merge(&sums[i], part[i])
+		}
+	})
+	return sums
 }
 
 // count adds a row of the pool to its cluster.
@@ -134,12 +139,7 @@ func (c *clusters[T]) count(s *clusterSum, row int) {
 	}
 }
 
-func (c *clusters[T]) sumTarget(sums []clusterSum, from, to int) {
-	for row := from; row < to; row++ {
-		sums[c.target.label[row]].size += c.size.of(float64(c.target.dist[row]))
-	}
-}
-
+// merge adds the sum of a later block.
 func (c *clusters[T]) merge(a *clusterSum, b clusterSum) {
 	a.size += b.size
 	a.rows += b.rows
@@ -166,22 +166,21 @@ func (c *clusters[T]) clusterOf(row int) Cluster {
 
 // sumOne computes one cluster of the pool.
 func (c *clusters[T]) sumOne(label int32) clusterSum {
-	var parts [sumParts]clusterSum
-	selected := c.space.limits.selected
+	selected, sum := c.space.limits.selected, clusterSum{}
 	c.space.countPass(c.space.PoolSize(), 4)
-	c.overParts(c.space.PoolSize(), func(part, from, to int) {
+	sumBlocks(c.space.team, c.space.PoolSize(), func(from, to int) (part clusterSum) {
 		for row := from; row < to; row++ {
 			if c.pool.label[row] == label && !selected[row] {
-				parts[part].rows++
-				parts[part].size += c.weight(row) * c.size.of(float64(c.pool.dist[row]))
+				part.rows++
+				part.size += c.weight(row) * c.size.of(float64(c.pool.dist[row]))
 			}
 		}
+		return part
+	}, func(part clusterSum) {
+		sum.rows += part.rows
+		sum.size += part.size
 	})
-	for _, p := range parts[1:] {
-		parts[0].rows += p.rows
-		parts[0].size += p.size
-	}
-	return parts[0]
+	return sum
 }
 
 // firstByDiag is the first pick when nothing is selected: the open row of

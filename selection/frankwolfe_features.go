@@ -44,8 +44,9 @@ func newFrankWolfeFeatures[T matrix.Float](s *Space[T], name string) (Forward, e
 	return f, nil
 }
 
-// surveyed is the number of rows that are summed up one after the other.
-const surveyed = 2048
+// surveyed is the number of rows that a thread sums up at a time: a block of sums
+// has several such pieces.
+const surveyed = sumBlock / 8
 
 // survey writes the norms of rows to c and adds rows to u and norms to r. bounds,
 // if there are any, learn the rows.
@@ -65,12 +66,11 @@ func (f *frankWolfeFeatures[T]) survey(rows matrix.Dense[float64], c []float64, 
 			}
 		}
 	})
-	for piece := range sums.Rows {
-		set.Axpy(f.u, sums.Row(piece), 1)
+	blocks := sumRuns(sums, sumBlock/surveyed)
+	for block := range blocks.Rows {
+		set.Axpy(f.u, blocks.Row(block), 1)
 	}
-	for _, v := range c {
-		f.r += v
-	}
+	f.r = addSum(f.r, c)
 }
 
 // Add moves v towards each of the rows.

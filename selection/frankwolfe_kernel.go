@@ -41,8 +41,8 @@ func newFrankWolfeKernel[T matrix.Float](s *Space[T], name string) (Forward, err
 		c, u := alloc[float64](wide, len(one.diag)), alloc[float64](wide, len(one.diag))
 		for i, v := range one.diag {
 			c[i] = math.Sqrt(v)
-			f.r += c[i]
 		}
+		f.r = addSum(f.r, c)
 		for _, other := range f.sets {
 			if err := f.addRowSums(u, one, other); err != nil {
 				return nil, err
@@ -66,7 +66,7 @@ func (f *frankWolfeKernel) addRowSums(u []float64, one, other *set[float64]) err
 			if err := other.checkValues(part.Row(i)); err != nil {
 				return err
 			}
-			u[from+i] += simd.For[float64]().Sum(part.Row(i))
+			u[from+i] = addSum(u[from+i], part.Row(i))
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ func (m GreedyKMeansPP[T]) Init(s *Space[T]) (Forward, error) {
 	}
 	of := f.judged().of
 	if s.kernel == nil {
-		f.boxes = newBoxes(of.rows)
+		eachBlock(of.rows.Rows, func(from, to int) { f.boxes = append(f.boxes, newBoxes(of.rows.Slice(from, to))) })
 	} else {
 		f.fresh = allocMatrix[T](s, f.candidates, of.rows.Rows)
 	}
@@ -48,7 +48,7 @@ func (GreedyKMeansPP[T]) scaleFree() {}
 type greedyKMeansPP[T matrix.Float] struct {
 	*sampler[T]
 	candidates int
-	boxes      *boxes[T]       // of the judged rows; nil without features
+	boxes      []*boxes[T]     // of each block of the judged rows; nil without features
 	fresh      matrix.Dense[T] // squared distances from each candidate, without features
 }
 
@@ -91,44 +91,39 @@ func (f *greedyKMeansPP[T]) Next() (Choice, error) {
 // gains returns the sum of squared distances, and what each of several rows would
 // take from it.
 func (f *greedyKMeansPP[T]) gains(rows []int) (total float64, gains []float64, err error) {
-	var parts matrix.Dense[float64] // total and gains of each piece
+	var blocks matrix.Dense[float64] // total and gains of each block
 	if f.boxes != nil {
-		parts = f.gainsInBoxes(rows)
-	} else if parts, err = f.gainsByKernel(rows); err != nil {
+		blocks = sumRuns(f.gainsInBoxes(rows), sumBlock/(boxRows*boxPiece))
+	} else if blocks, err = f.gainsByKernel(rows); err != nil {
 		return 0, nil, err
 	}
-	gains = make([]float64, len(rows))
-	for piece := range parts.Rows {
-		part := parts.Row(piece)
-		total += part[0]
-		for c, v := range part[1:] {
-			gains[c] += v
-		}
-	}
-	return total, gains, nil
+	sums := sumRuns(blocks, max(1, blocks.Rows)).Row(0)
+	return sums[0], sums[1:], nil
 }
 
 func (f *greedyKMeansPP[T]) gainsInBoxes(rows []int) matrix.Dense[float64] {
-	drawn, places := make([][]T, len(rows)), make([][]float64, len(rows))
+	const groupsOfBlock = sumBlock / boxRows // exactly: 2¹⁴ rows are halved until 64 are left
+	drawn, places := make([][]T, len(rows)), make([][][]float64, len(rows))
 	for c, x := range rows {
 		row, _ := f.space.row(x)
-		drawn[c], places[c] = row.Row(0), f.boxes.place(row.Row(0))
+		drawn[c] = row.Row(0)
+		for _, b := range f.boxes {
+			places[c] = append(places[c], b.place(drawn[c]))
+		}
 	}
-	parts := matrix.New[float64](pieces(len(f.boxes.groups), boxPiece), 1+len(rows))
-	overPieces(f.space.team, len(f.boxes.groups), boxPiece, func(piece, from, to int) {
-		part, dist := parts.Row(piece), f.judged().dist
-		for group := from; group < to; group++ {
-			top := T(0)
-			for _, i := range f.boxes.groups[group] {
-				top = max(top, dist[i])
-				part[0] += f.worth(int(i), float64(dist[i]))
-			}
-			if top == 0 {
-				continue
-			}
+	last := len(f.boxes) - 1
+	groups := last*groupsOfBlock + len(f.boxes[last].groups)
+	parts := matrix.New[float64](pieces(groups, boxPiece), 1+len(rows))
+	overPieces(f.space.team, groups, boxPiece, func(piece, from, to int) {
+		part, block := parts.Row(piece), from/groupsOfBlock
+		boxes, first := f.boxes[block], block*sumBlock
+		for number := from; number < to; number++ {
+			group := boxes.groups[number-block*groupsOfBlock]
+			sum, top := f.present(first, group)
+			part[0] += sum
 			for c, row := range drawn {
-				if f.space.plain || !f.boxes.beyond(places[c], group, top) {
-					part[1+c] += f.gain(row, f.boxes.groups[group])
+				if top > 0 && (f.space.plain || !boxes.beyond(places[c][block], number-block*groupsOfBlock, top)) {
+					part[1+c] += f.gain(row, first, group)
 				}
 			}
 		}
@@ -136,18 +131,39 @@ func (f *greedyKMeansPP[T]) gainsInBoxes(rows []int) matrix.Dense[float64] {
 	return parts
 }
 
+// present returns the sum of the squared distances of a group, and the largest.
+// The rows of the group are numbered from first on.
+func (f *greedyKMeansPP[T]) present(first int, group []int32) (sum float64, top T) {
+	for _, i := range group {
+		d := f.judged().dist[first+int(i)]
+		top = max(top, d)
+		sum += f.worth(first+int(i), float64(d))
+	}
+	return sum, top
+}
+
 // gain is what a row takes from the distances of a group.
-func (f *greedyKMeansPP[T]) gain(row []T, group []int32) float64 {
+func (f *greedyKMeansPP[T]) gain(row []T, first int, group []int32) float64 {
 	of := f.judged()
 	var fresh [boxRows]T
-	simd.For[T]().SqDistListed(fresh[:len(group)], row, of.of.rows.Data, of.of.rows.Stride, group)
+	block := of.of.rows.Slice(first, min(first+sumBlock, of.of.rows.Rows))
+	simd.For[T]().SqDistListed(fresh[:len(group)], row, block.Data, block.Stride, group)
 	sum := 0.0
 	for k, i := range group {
-		if d := of.dist[i]; fresh[k] < d {
-			sum += f.worth(int(i), float64(d)-float64(fresh[k]))
+		if d := of.dist[first+int(i)]; fresh[k] < d {
+			sum += f.worth(first+int(i), float64(d)-float64(fresh[k]))
 		}
 	}
 	return sum
+}
+
+// sumRuns adds up runs of so many rows.
+func sumRuns(parts matrix.Dense[float64], run int) matrix.Dense[float64] {
+	sums := matrix.New[float64](pieces(parts.Rows, run), parts.Cols)
+	for i := range parts.Rows {
+		simd.For[float64]().Axpy(sums.Row(i/run), parts.Row(i), 1)
+	}
+	return sums
 }
 
 func (f *greedyKMeansPP[T]) gainsByKernel(rows []int) (matrix.Dense[float64], error) {
@@ -157,9 +173,9 @@ func (f *greedyKMeansPP[T]) gainsByKernel(rows []int) (matrix.Dense[float64], er
 			return matrix.Dense[float64]{}, err
 		}
 	}
-	parts := matrix.New[float64](pieces(len(of.dist), scanPiece), 1+len(rows))
-	overPieces(f.space.team, len(of.dist), scanPiece, func(piece, from, to int) {
-		part := parts.Row(piece)
+	parts := matrix.New[float64](pieces(len(of.dist), sumBlock), 1+len(rows))
+	overPieces(f.space.team, len(of.dist), sumBlock, func(block, from, to int) {
+		part := parts.Row(block)
 		for i := from; i < to; i++ {
 			part[0] += f.worth(i, float64(of.dist[i]))
 			for c := range rows {

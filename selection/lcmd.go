@@ -64,13 +64,14 @@ func (f *lcmd[T]) Add(candidates []int) error {
 }
 
 // joined lists the rows whose centre has at least the label first.
-func (f *lcmd[T]) joined(first int) (lists [sumParts][]int32) {
+func (f *lcmd[T]) joined(first int) [][]int32 {
 	label := f.pool.label
+	lists := make([][]int32, pieces(len(label), scanPiece))
 	f.space.countPass(len(label), 4)
-	f.overParts(len(label), func(part, from, to int) {
+	overPieces(f.space.team, len(label), scanPiece, func(piece, from, to int) {
 		for row := from; row < to; row++ {
 			if int(label[row]) >= first {
-				lists[part] = append(lists[part], int32(row))
+				lists[piece] = append(lists[piece], int32(row))
 			}
 		}
 	})
@@ -79,14 +80,20 @@ func (f *lcmd[T]) joined(first int) (lists [sumParts][]int32) {
 
 // sumMembers computes one cluster, and forgets the rows that have left it.
 func (f *lcmd[T]) sumMembers(i int) clusterSum {
-	kept, sum := f.members[i][:0], clusterSum{top: -1}
+	kept, sum, block, end := f.members[i][:0], noRows, noRows, 0
 	f.space.countPass(len(f.members[i]), 4+4+bytesEach[T]()+2)
 	for _, row := range f.members[i] {
-		if int(f.pool.label[row]) == i {
-			kept = append(kept, row)
-			f.count(&sum, int(row))
+		if int(f.pool.label[row]) != i {
+			continue
 		}
+		if int(row) >= end {
+			f.merge(&sum, block)
+			block, end = noRows, (int(row)/sumBlock+1)*sumBlock
+		}
+		kept = append(kept, row)
+		f.count(&block, int(row))
 	}
+	f.merge(&sum, block)
 	f.members[i], f.sums[i] = kept, sum
 	return sum
 }

@@ -14,16 +14,16 @@ type sampler[T matrix.Float] struct {
 	*clusters[T]
 	stream  *rng.Stream
 	weights []float64 // of all rows, for the draw at hand
-	pieces  []float64 // their sums over pieces of rows
-	sums    []float64 // their running sums in each piece
-	summed  []bool    // pieces whose running sums are there
+	blocks  []float64 // their sums over blocks of rows
+	sums    []float64 // their running sums in each block
+	summed  []bool    // blocks whose running sums are there
 }
 
 func newSampler[T matrix.Float](s *Space[T]) *sampler[T] {
 	n := s.PoolSize()
 	return &sampler[T]{clusters: newClusters(s, SquaredDistance), stream: s.Stream("k-means++"),
-		weights: alloc[float64](s, n), pieces: make([]float64, pieces(n, scanPiece)),
-		sums: alloc[float64](s, n), summed: make([]bool, pieces(n, scanPiece))}
+		weights: alloc[float64](s, n), blocks: make([]float64, pieces(n, sumBlock)),
+		sums: alloc[float64](s, n), summed: make([]bool, pieces(n, sumBlock))}
 }
 
 // first draws when nothing is selected: uniformly, or by the target weights.
@@ -60,7 +60,7 @@ func (f *sampler[T]) weighByDistanceAlone() {
 	open := f.space.limits.open
 	clear(f.summed)
 	f.space.countPass(len(f.weights), bytesEach[T]()+1+8) // the weights are read to be summed
-	overPieces(f.space.team, len(f.weights), scanPiece, func(piece, from, to int) {
+	overPieces(f.space.team, len(f.weights), sumBlock, func(block, from, to int) {
 		dist, weights, open := f.pool.dist[from:to], f.weights[from:to], open[from:to]
 		for i, d := range dist {
 			weights[i] = 0
@@ -68,7 +68,7 @@ func (f *sampler[T]) weighByDistanceAlone() {
 				weights[i] = float64(d)
 			}
 		}
-		f.pieces[piece] = simd.For[float64]().Sum(weights)
+		f.blocks[block] = simd.For[float64]().Sum(weights)
 	})
 }
 
@@ -79,18 +79,18 @@ func (f *sampler[T]) clusterScale() []float64 {
 	if f.target == nil {
 		return nil
 	}
-	scale, inPool := make([]float64, len(f.centres)), make([]float64, len(f.centres))
-	for row, open := range f.space.limits.open {
-		if open {
-			inPool[f.pool.label[row]] += float64(f.pool.dist[row])
+	open, scale := f.space.limits.open, make([]float64, len(f.centres))
+	for c, s := range f.sumTarget(SquaredDistance) {
+		scale[c] = s.size
+	}
+	inPool := f.sumClusters(len(open), func(sums []clusterSum, row int) {
+		if open[row] {
+			sums[f.pool.label[row]].size += float64(f.pool.dist[row])
 		}
-	}
-	for row, d := range f.target.dist {
-		scale[f.target.label[row]] += float64(d)
-	}
-	for c, sum := range inPool {
-		if sum > 0 {
-			scale[c] /= sum
+	})
+	for c, s := range inPool {
+		if s.size > 0 {
+			scale[c] /= s.size
 		}
 	}
 	return scale
@@ -100,7 +100,7 @@ func (f *sampler[T]) clusterScale() []float64 {
 func (f *sampler[T]) weigh(weight func(row int) float64) {
 	open := f.space.limits.open
 	clear(f.summed)
-	overPieces(f.space.team, len(f.weights), scanPiece, func(piece, from, to int) {
+	overPieces(f.space.team, len(f.weights), sumBlock, func(block, from, to int) {
 		sum := 0.0
 		for row := from; row < to; row++ {
 			f.weights[row] = 0
@@ -109,26 +109,26 @@ func (f *sampler[T]) weigh(weight func(row int) float64) {
 				sum += f.weights[row]
 			}
 		}
-		f.pieces[piece] = sum
+		f.blocks[block] = sum
 	})
 }
 
-// pick draws a piece by its sum, then a row of the piece.
+// pick draws a block by its sum, then a row of the block.
 func (f *sampler[T]) pick() (int, error) {
-	piece, err := f.stream.Weighted(f.pieces)
+	block, err := f.stream.Weighted(f.blocks)
 	if errors.Is(err, rng.ErrNoWeight) {
 		return 0, &Stuck{Reason: "every row that may be picked lies on a selected one, or has no weight"}
 	}
 	if err != nil {
 		return 0, err
 	}
-	from := piece * scanPiece
-	to := min(from+scanPiece, len(f.weights))
-	if !f.summed[piece] {
+	from := block * sumBlock
+	to := min(from+sumBlock, len(f.weights))
+	if !f.summed[block] {
 		if err := rng.Cumulate(f.sums[from:to], f.weights[from:to]); err != nil {
 			return 0, err
 		}
-		f.summed[piece] = true
+		f.summed[block] = true
 	}
 	return from + f.stream.Cumulated(f.sums[from:to]), nil
 }
