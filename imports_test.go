@@ -30,7 +30,7 @@ const root = "."
 // imports from floors below its own.
 var floors = [][]string{
 	{"matrix"},
-	{"matrix/gonummat", "internal/simd", "internal/rng", "internal/golden", "internal/atomicfile", "internal/ctxio"},
+	{"matrix/gonummat", "internal/simd", "internal/rng", "internal/golden", "internal/atomicfile", "internal/ctxio", "internal/tally"},
 	{"internal/linalg"},
 	{"dataset", "kernel"},
 	{"network", "transform", "selection", "dataset/source", "kernel/kerneltest"},
@@ -68,6 +68,7 @@ var table = map[string]rule{
 	"internal/golden":         {may: []string{"matrix"}, stdOnly: true},
 	"internal/atomicfile":     {stdOnly: true},
 	"internal/ctxio":          {stdOnly: true},
+	"internal/tally":          {stdOnly: true},
 	"internal/linalg":         {may: []string{"matrix", "internal/simd"}},
 	"dataset":                 {may: with(engine, "matrix")},
 	"dataset/source":          {may: []string{"matrix", "dataset", "internal/atomicfile", "internal/ctxio"}},
@@ -76,7 +77,7 @@ var table = map[string]rule{
 	"kernel":                  {may: with(engine, "matrix")},
 	"kernel/kerneltest":       {may: with(engine, "matrix", "kernel")},
 	"transform":               {may: with(engine, "matrix", "kernel")},
-	"selection":               {may: with(engine, "matrix", "kernel")},
+	"selection":               {may: with(engine, "matrix", "kernel", "internal/tally")},
 	"selection/selectiontest": {may: with(engine, "matrix", "kernel", "selection")},
 	"spec":                    {may: []string{"matrix", "kernel", "transform", "selection"}},
 	root:                      {may: []string{"matrix", "dataset", "network", "kernel", "transform", "selection", "spec", "internal/linalg"}},

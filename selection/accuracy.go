@@ -129,6 +129,5 @@ func (s *covariance) residual(phi, t []float64, selected matrix.Dense[float64]) 
 		}
 		r[j] = sum.value()
 	}
-	countCached[float64](s.work, selected.Rows, s.dim, 4)
 	return r
 }

@@ -33,6 +33,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -64,9 +65,8 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	n, d := pool.Rows, pool.Cols
 	f := &bait[T]{space: s, name: m.Name(), pool: pool, train: train, target: target, sigma2: sigma2, offset: sigma2,
 		base: newCovariance(s, d, sigma2), cov: newCovariance(s, d, sigma2),
-		c: alloc[float64](s, n), v: alloc[float64](s, n), scores: alloc[float64](s, n), done: make([]int32, n),
+		c: matrix.Alloc[float64](n), v: matrix.Alloc[float64](n), scores: matrix.Alloc[float64](n), done: make([]int32, n),
 		w: make([]float64, d), mw: make([]float64, d), q: make([]float64, d), psi: make([]float64, d)}
-	s.bytes += int64(4 * n)
 	if m.Compat {
 		f.offset += 1e-8
 	}
@@ -107,10 +107,10 @@ type bait[T matrix.Float] struct {
 
 // secondMoments returns M = Σ w(x̃)·φ(x̃)φ(x̃)ᵀ.
 func (f *bait[T]) secondMoments() matrix.Dense[float64] {
-	m := allocMatrix[float64](f.space, f.pool.Cols, f.pool.Cols)
+	m := matrix.New[float64](f.pool.Cols, f.pool.Cols)
 	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
 		addMoments(f.space, m, rows, weights, matrix.Dense[float64]{})
-		countRead[float64](&f.space.work, rows.Rows, rows.Cols, rows.Cols) // half of a symmetric product
+		tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
 	})
 	return m
 }
@@ -208,9 +208,7 @@ func (f *bait[T]) best() (int, error) {
 				f.scores[i] = f.score(i)
 			}
 		})
-		f.space.countPass(len(f.scores), 16)
 	}
-	f.space.countPass(len(f.scores), 16)
 	return bestOpen(f.space.team, f.scores, f.space.limits.open)
 }
 
@@ -238,12 +236,12 @@ func (f *bait[T]) add(phi []float64) {
 	p := f.q
 	simd.For[float64]().ScaleAdd(p, w, -2/math.Sqrt(gamma2), moment/gamma2)
 	f.steps = append(append(f.steps, f.inFeatures(w)...), f.inFeatures(p)...)
-	f.space.countPairs(int64(f.pool.Rows), 0)
+	f.space.tally.Pairs(int64(f.pool.Rows), 0)
 	if f.bounds == nil || !f.bounds.follow(w, p, f.c, f.v) {
 		f.catchUpAll()
 		return
 	}
-	f.bounds.rows.count(&f.space.work, followed)
+	f.space.tally.Read(f.bounds.rows.bytes())
 }
 
 // conditioned returns ψ = Aφ, which is valid until the next call.
@@ -260,22 +258,17 @@ func (f *bait[T]) inFeatures(x []float64) []float64 {
 	if f.base.root.Rows == 0 {
 		return x
 	}
-	f.countProduct()
 	linalg.MulVecT(f.space.team, f.psi, f.base.root, x)
 	return f.psi
 }
 
 // mulVec writes the product of a square matrix and a vector to dst.
 func (f *bait[T]) mulVec(dst []float64, a matrix.Dense[float64], x []float64) {
-	f.countProduct()
 	overPieces(f.space.team, a.Rows, 4*cachedRows, func(_, from, to int) {
 		part := a.Slice(from, to)
 		simd.For[float64]().DotRows(dst[from:to], x, part.Data, part.Stride)
 	})
 }
-
-// countProduct counts a product of a vector with a square of the features' size.
-func (f *bait[T]) countProduct() { countCached[float64](&f.space.work, f.pool.Cols, f.pool.Cols, 2) }
 
 // direction computes w = Sψ, AMAᵀw and q = S·AMAᵀw, and returns ⟨w, AMAᵀw⟩.
 func (f *bait[T]) direction(psi []float64) float64 {
@@ -325,13 +318,8 @@ func (f *bait[T]) catchUpAll() {
 			f.catchUp(row)
 		}
 	})
-	f.space.countPairs(0, computed)
-	if lacking == 1 {
-		countRead[float64](&f.space.work, f.pool.Rows, f.pool.Cols, 2)
-		countCached[float64](&f.space.work, f.pool.Rows, f.pool.Cols, 2)
-	} else {
-		f.space.countSteps(f.pool.Rows, f.pool.Cols, 2*computed)
-	}
+	f.space.tally.Pairs(0, computed)
+	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
 	f.forgetSteps()
 }
 
@@ -406,17 +394,15 @@ func (f *bait[T]) refusal() error {
 
 // innerMoments returns AMAᵀ.
 func (f *bait[T]) innerMoments() matrix.Dense[float64] {
-	d := float64(f.pool.Cols)
 	switch {
 	case f.base.root.Rows == 0:
 		return f.moments
 	case !f.precise:
-		f.space.work.Flops += 4 * d * d * d
 		return congruence(f.space.team, f.base.root, f.moments)
 	}
 	m := matrix.New[float64](f.pool.Cols, f.pool.Cols)
 	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
-		countRead[float64](&f.space.work, rows.Rows, rows.Cols, 3*rows.Cols)
+		tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
 		addMoments(f.space, m, rows, weights, f.base.root)
 	})
 	return m
@@ -450,7 +436,7 @@ func (f *bait[T]) summed(x []float64) float64 {
 	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
 		dots := make([]float64, rows.Rows)
 		linalg.MulVec(f.space.team, dots, rows, x)
-		countRead[float64](&f.space.work, rows.Rows, rows.Cols, 2)
+		tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
 		for i, dot := range dots {
 			if weights != nil {
 				dot *= math.Sqrt(weights[i])

@@ -23,6 +23,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -35,10 +36,6 @@ const (
 	// done for all rows, for restSteps steps at first, and longer each time.
 	shortLife = 8
 	restSteps = 16
-	// What is read of each row beside its bytes when its bounds follow a step, and
-	// when they are compared.
-	followed     = 4 * 8
-	boundedBytes = 2*8 + 1
 )
 
 type baitBounds struct {
@@ -64,9 +61,8 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 		return nil
 	}
 	b := &baitBounds{team: s.team, rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextRest: restSteps,
-		high: alloc[float64](s, n), low: alloc[float64](s, n), tops: make([]pieceTop, pieces(n, readPiece)),
+		high: matrix.Alloc[float64](n), low: matrix.Alloc[float64](n), tops: make([]pieceTop, pieces(n, readPiece)),
 		found: make([]int32, n), counts: make([]int, pieces(n, readPiece))}
-	s.bytes += int64(4 * n)
 	b.dots.New = func() any { return new([2][readPiece]int32) }
 	return b
 }
@@ -155,7 +151,6 @@ func (b *baitBounds) score(row int, offset float64) float64 {
 // date then.
 func (f *bait[T]) bestByBounds() bool {
 	f.boundAll()
-	f.space.countPass(len(f.scores), boundedBytes)
 	best := f.settle(rowsOfTops(largestTops(f.bounds.tops)))
 	list := f.reaching(best)
 	for len(list) > 0 {
@@ -218,7 +213,6 @@ func rowsOfTops(tops []pieceTop) []int32 {
 // reaching returns the open rows whose bound is not below a score.
 func (f *bait[T]) reaching(score float64) []int32 {
 	b, open := f.bounds, f.space.limits.open
-	f.space.countPass(len(f.scores), 8)
 	overPieces(f.space.team, len(f.scores), readPiece, func(piece, from, to int) {
 		found := b.found[from:from]
 		if !(b.tops[piece].c < score) {
@@ -264,8 +258,8 @@ func (f *bait[T]) settle(list []int32) float64 {
 	for _, row := range list {
 		computed += f.behind(int(row))
 	}
-	f.space.countPairs(0, int64(computed))
-	f.space.countSteps(len(list), f.pool.Cols, 2*int64(computed))
+	f.space.tally.Pairs(0, int64(computed))
+	tally.Rows[float64](f.space.tally, len(list), f.pool.Cols)
 	f.bounds.work += computed + rowWork*len(list)
 	overPieces(f.space.team, len(list), settledRows/4, func(_, from, to int) {
 		for _, row := range list[from:to] {

@@ -18,23 +18,23 @@ func TestBAITMayWait(t *testing.T) {
 			for _, m := range []Method[float64]{BAIT[float64]{}, BAIT[float64]{Backward: true, Sigma2: 1e-3}} {
 				p.Mode, p.Plain = mode, true
 				p.Constraints = Constraints{Exclude: []int{1, 700}, Require: []int{4, 2}}
-				want, err := Select(t.Context(), m, p)
+				want, err := selectCounted(t.Context(), m, p)
 				if refused(t, name, err) {
 					p.Plain = false
-					if _, again := Select(t.Context(), m, p); fmt.Sprint(again) != err.Error() {
+					if _, again := selectCounted(t.Context(), m, p); fmt.Sprint(again) != err.Error() {
 						t.Errorf("%s, %s-%s: %v, plain %v", name, m.Name(), mode, again, err)
 					}
 					continue
 				}
 				p.Plain = false
 				for threads := range 2 {
-					got, err := Select(linalg.WithThreads(t.Context(), threads), m, p)
+					got, err := selectCounted(linalg.WithThreads(t.Context(), threads), m, p)
 					must(t, err)
 					if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Removed, want.Removed) {
 						t.Errorf("%s, %s-%s: %v, plain %v", name, m.Name(), mode, got.Rows(), want.Rows())
 					}
-					if got.Computed > want.Computed {
-						t.Errorf("%s, %s-%s: a share of %v was computed", name, m.Name(), mode, got.Computed)
+					if got.Computed() > want.Computed() {
+						t.Errorf("%s, %s-%s: a share of %v was computed", name, m.Name(), mode, got.Computed())
 					}
 				}
 			}

@@ -139,7 +139,6 @@ func (f *baitFB[T]) Remove(row int) error {
 	}
 	vx := f.direction(f.rows.Row(at))
 	gamma2 := f.remaining(at)
-	countCached[float64](&f.space.work, 2*len(f.batch), f.rows.Cols, 2)
 	for i := range f.batch {
 		u, r := set.Dot(f.rows.Row(i), f.w), set.Dot(f.rows.Row(i), f.q)
 		f.v[i] += 2/gamma2*u*r + vx/(gamma2*gamma2)*u*u

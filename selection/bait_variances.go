@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -27,12 +28,10 @@ const (
 // rows.
 func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *baitBounds) {
 	toPsi, form := packUpper(transposed(f.base.root)), packUpper(halfOf(f.inner))
-	countRead[float64](&f.space.work, rows.Rows, rows.Cols, f.inner.Rows+f.base.root.Rows) // a triangle: half a product
-	countCached[float64](&f.space.work, 4*rows.Rows, rows.Cols, 1)                         // ψ twice and its product; c and v
+	tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
 	var rounding float64
 	if bounds != nil {
 		rounding = rootRounding(f.base.root)
-		countCached[float64](&f.space.work, rows.Rows, rows.Cols, 6)
 	}
 	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
 	for first := 0; first < rows.Rows && !f.space.Cancelled(); first += varianceBlock {

@@ -55,9 +55,8 @@ func newByteRows[T matrix.Float](s *Space[T], rows, cols int) *byteRows {
 		return nil
 	}
 	width := (cols + simd.ByteBlock - 1) / simd.ByteBlock * simd.ByteBlock
-	s.bytes += int64(rows) * int64(width)
 	return &byteRows{cols: cols, width: width, k: allocBytes(rows * width),
-		step: alloc[float64](s, rows), off: alloc[float64](s, rows)}
+		step: matrix.Alloc[float64](rows), off: matrix.Alloc[float64](rows)}
 }
 
 // allocBytes returns n bytes, a multiple of four, on huge pages.
@@ -154,10 +153,8 @@ func (q *byteQuery) set(w []float64) {
 	q.reach = math.Sqrt(norm)*(1+1.0/65536) + q.rough
 }
 
-// count counts a pass that reads all bytes, and so many beside them for each row.
-func (b *byteRows) count(w *Work, beside int) {
-	w.Bytes += float64(len(b.k)) + float64(beside*len(b.step))
-}
+// bytes is how many bytes a pass over all rows reads, with step and off of each.
+func (b *byteRows) bytes() int { return len(b.k) + 16*len(b.step) }
 
 // dots writes ⟨k, m⟩ of the rows from from on to dst.
 func (b *byteRows) dots(dst []int32, q *byteQuery, from int) {

@@ -167,7 +167,6 @@ func (c *clusters[T]) clusterOf(row int) Cluster {
 // sumOne computes one cluster of the pool.
 func (c *clusters[T]) sumOne(label int32) clusterSum {
 	selected, sum := c.space.limits.selected, clusterSum{}
-	c.space.countPass(c.space.PoolSize(), 4)
 	sumBlocks(c.space.team, c.space.PoolSize(), func(from, to int) (part clusterSum) {
 		for row := from; row < to; row++ {
 			if c.pool.label[row] == label && !selected[row] {

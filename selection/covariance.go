@@ -20,6 +20,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -27,7 +28,7 @@ import (
 // once and goes on with single ones.
 type covariance struct {
 	team   *linalg.Team
-	work   *Work // counts what is read
+	tally  *tally.Counter
 	dim    int
 	sigma2 float64
 	root   matrix.Dense[float64] // base = rootᵀ·root, if it has rows
@@ -39,7 +40,7 @@ type covariance struct {
 }
 
 func newCovariance[T matrix.Float](s *Space[T], dim int, sigma2 float64) *covariance {
-	return &covariance{team: s.team, dim: dim, sigma2: sigma2, work: &s.work}
+	return &covariance{team: s.team, dim: dim, sigma2: sigma2, tally: s.tally}
 }
 
 // observe computes S anew from all selected rows, in the cheaper of two ways, and
@@ -71,7 +72,6 @@ func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) bool {
 	if rows.Rows == 0 {
 		return true
 	}
-	s.countFactor(rows.Rows)
 	l := matrix.New[float64](s.dim, s.dim)
 	linalg.Syrk(s.team, l, 1, rows, linalg.Trans, 0)
 	if !choleskyOf(s.team, l, s.sigma2) || linalg.InvertLower(s.team, l) != nil {
@@ -86,7 +86,6 @@ func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) bool {
 // there.
 func (s *covariance) observePrecisely(rows matrix.Dense[float64]) bool {
 	s.forget()
-	s.countFactor(rows.Rows)
 	m := newTriangle(s.dim)
 	overPieces(s.team, s.dim, trianglePiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
@@ -108,12 +107,6 @@ func (s *covariance) observePrecisely(rows matrix.Dense[float64]) bool {
 	m.inverse(s.team, func(i, j int, x double) { root.Row(i)[j] = x.over(double{hi: 1}.over(sigma)).value() })
 	s.root = root
 	return true
-}
-
-// countFactor counts half a product, a factor and its inverse.
-func (s *covariance) countFactor(rows int) {
-	d := float64(s.dim)
-	s.work.Flops += d*d*float64(rows) + 2*d*d*d/3
 }
 
 // reach is the largest norm of a row after the base, if nothing in it cancels: what
@@ -141,7 +134,6 @@ func (s *covariance) forget() {
 // apply writes S·x to dst.
 func (s *covariance) apply(dst, x []float64) {
 	set := simd.For[float64]()
-	countCached[float64](s.work, s.root.Rows+2*(s.less.Rows+len(s.sign)), s.dim, 2) // a triangle has half the numbers
 	switch {
 	case s.root.Rows > 0:
 		clear(dst)
@@ -186,7 +178,7 @@ func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
 		linalg.RowNorms(s.team, dst, rows)
 		return
 	}
-	countRead[float64](s.work, rows.Rows, rows.Cols, 2*factor.Rows)
+	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), factor.Rows)
 	for from := 0; from < rows.Rows; from += conditionedBlock {
 		to := min(from+conditionedBlock, rows.Rows)

@@ -26,10 +26,6 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// boundBytes is what is read of each row beside its bytes: step, off, g₀ and the
-// number of its r₀, norm, and whether it is open.
-const boundBytes = 4*8 + 4 + 1
-
 type frankWolfeBounds struct {
 	rows *byteRows
 	now  *byteQuery // r
@@ -57,9 +53,8 @@ func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool matrix.Dense[float64]
 		return nil
 	}
 	n := pool.Rows
-	s.bytes += int64(8 * n)
 	return &frankWolfeBounds{rows: rows, now: rows.newQuery(), dots: make([]int32, n), tops: make([]pieceTop, pieces(n, readPiece)),
-		miss: alloc[float64](s, n), when: make([]int32, n), nextRest: restSteps}
+		miss: matrix.Alloc[float64](n), when: make([]int32, n), nextRest: restSteps}
 }
 
 // ready says whether bounds are to be used in this step.
@@ -122,7 +117,7 @@ func (f *frankWolfeFeatures[T]) scoreByBounds() {
 			computed.Add(int64(f.scoreReaching(best, from, to)))
 		}
 	})
-	b.rows.count(&f.space.work, boundBytes)
+	f.space.tally.Read(b.rows.bytes())
 	f.countScores(computed.Load())
 	if computed.Load() > int64(f.pool.Rows/fullShare) {
 		b.rest, b.nextRest = b.nextRest, 2*b.nextRest

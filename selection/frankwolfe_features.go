@@ -14,6 +14,7 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -34,8 +35,8 @@ func newFrankWolfeFeatures[T matrix.Float](s *Space[T], name string) (Forward, e
 		return nil, err
 	}
 	d := pool.Cols
-	f := &frankWolfeFeatures[T]{space: s, pool: pool, train: train, c: alloc[float64](s, pool.Rows),
-		u: make([]float64, d), v: make([]float64, d), rest: make([]float64, d), scores: alloc[float64](s, pool.Rows)}
+	f := &frankWolfeFeatures[T]{space: s, pool: pool, train: train, c: matrix.Alloc[float64](pool.Rows),
+		u: make([]float64, d), v: make([]float64, d), rest: make([]float64, d), scores: matrix.Alloc[float64](pool.Rows)}
 	f.bounds = newFrankWolfeBounds(s, pool)
 	f.survey(pool, f.c, f.bounds)
 	if s.Mode() == TP {
@@ -52,9 +53,8 @@ const surveyed = sumBlock / 8
 // if there are any, learn the rows.
 func (f *frankWolfeFeatures[T]) survey(rows matrix.Dense[float64], c []float64, bounds *frankWolfeBounds) {
 	set := simd.For[float64]()
-	countRead[float64](&f.space.work, rows.Rows, rows.Cols, 3)
+	tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
 	if bounds != nil {
-		countCached[float64](&f.space.work, rows.Rows, rows.Cols, 6) // a row is rounded, and two norms are summed
 	}
 	sums := matrix.New[float64](pieces(rows.Rows, surveyed), rows.Cols)
 	overPieces(f.space.team, rows.Rows, surveyed, func(piece, from, to int) {
@@ -104,20 +104,19 @@ func (f *frankWolfeFeatures[T]) add(phi []float64) {
 func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
 	copy(f.rest, f.u)
 	simd.For[float64]().Axpy(f.rest, f.v, -1)
-	f.space.countPairs(int64(f.pool.Rows), 0)
+	f.space.tally.Pairs(int64(f.pool.Rows), 0)
 	if f.bounds.ready() {
 		f.scoreByBounds()
 	} else {
 		overPieces(f.space.team, f.pool.Rows, readPiece, func(_, from, to int) { f.scoreAll(from, to) })
 		f.countScores(int64(f.pool.Rows))
 	}
-	f.space.countPass(f.pool.Rows, 16) // the scores, twice
 	return bestDirection(f.space, f.scores)
 }
 
 func (f *frankWolfeFeatures[T]) countScores(rows int64) {
-	f.space.countPairs(0, rows)
-	countRead[float64](&f.space.work, int(rows), f.pool.Cols, 2)
+	f.space.tally.Pairs(0, rows)
+	tally.Rows[float64](f.space.tally, int(rows), f.pool.Cols)
 }
 
 // scoreAll computes the scores of the rows from from to to-1.

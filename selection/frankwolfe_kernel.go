@@ -33,12 +33,12 @@ func newFrankWolfeKernel[T matrix.Float](s *Space[T], name string) (Forward, err
 	if !ok {
 		return nil, &MethodError{name, "in kernel space it needs a kernel in float64"}
 	}
-	f := &frankWolfeKernel{space: wide, sets: []*set[float64]{&wide.pool}, scores: alloc[float64](wide, wide.PoolSize())}
+	f := &frankWolfeKernel{space: wide, sets: []*set[float64]{&wide.pool}, scores: matrix.Alloc[float64](wide.PoolSize())}
 	if s.Mode() == TP {
 		f.sets = append(f.sets, &wide.train)
 	}
 	for _, one := range f.sets {
-		c, u := alloc[float64](wide, len(one.diag)), alloc[float64](wide, len(one.diag))
+		c, u := matrix.Alloc[float64](len(one.diag)), matrix.Alloc[float64](len(one.diag))
 		for i, v := range one.diag {
 			c[i] = math.Sqrt(v)
 		}
@@ -48,7 +48,7 @@ func newFrankWolfeKernel[T matrix.Float](s *Space[T], name string) (Forward, err
 				return nil, err
 			}
 		}
-		f.c, f.u, f.v = append(f.c, c), append(f.u, u), append(f.v, alloc[float64](wide, len(u)))
+		f.c, f.u, f.v = append(f.c, c), append(f.u, u), append(f.v, matrix.Alloc[float64](len(u)))
 	}
 	return f, nil
 }

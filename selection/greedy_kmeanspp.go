@@ -38,7 +38,7 @@ func (m GreedyKMeansPP[T]) Init(s *Space[T]) (Forward, error) {
 	if s.kernel == nil {
 		eachBlock(of.rows.Rows, func(from, to int) { f.boxes = append(f.boxes, newBoxes(of.rows.Slice(from, to))) })
 	} else {
-		f.fresh = allocMatrix[T](s, f.candidates, of.rows.Rows)
+		f.fresh = matrix.New[T](f.candidates, of.rows.Rows)
 	}
 	return f, nil
 }

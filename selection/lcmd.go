@@ -67,7 +67,6 @@ func (f *lcmd[T]) Add(candidates []int) error {
 func (f *lcmd[T]) joined(first int) [][]int32 {
 	label := f.pool.label
 	lists := make([][]int32, pieces(len(label), scanPiece))
-	f.space.countPass(len(label), 4)
 	overPieces(f.space.team, len(label), scanPiece, func(piece, from, to int) {
 		for row := from; row < to; row++ {
 			if int(label[row]) >= first {
@@ -81,7 +80,6 @@ func (f *lcmd[T]) joined(first int) [][]int32 {
 // sumMembers computes one cluster, and forgets the rows that have left it.
 func (f *lcmd[T]) sumMembers(i int) clusterSum {
 	kept, sum, block, end := f.members[i][:0], noRows, noRows, 0
-	f.space.countPass(len(f.members[i]), 4+4+bytesEach[T]()+2)
 	for _, row := range f.members[i] {
 		if int(f.pool.label[row]) != i {
 			continue

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -77,7 +78,6 @@ func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64)
 	if err != nil {
 		return nil, err
 	}
-	s.bytes += int64(4 * pool.Rows)
 	f := &maxDetFeatures[T]{space: s, pool: pool, train: train, cov: newCovariance(s, pool.Cols, sigma2),
 		c: wideNorms(s, pool), done: make([]int32, pool.Rows), w: make([]float64, pool.Cols),
 		tops: make([]pieceTop, pieces(pool.Rows, readPiece)), name: name}
@@ -121,7 +121,6 @@ func (f *maxDetFeatures[T]) top() (pieceTop, error) {
 			}
 		}
 	})
-	f.space.countPass(f.pool.Rows+int(scanned.Load()), 8)
 	f.weigh(f.count())
 	best = bestOf(f.tops)
 	if math.IsNaN(best.c) {
@@ -190,8 +189,8 @@ func (f *maxDetFeatures[T]) settle(list []pieceTop) pieceTop {
 // returns how many they were.
 func (f *maxDetFeatures[T]) count() int64 {
 	visits, computed := f.visits.Swap(0), f.computed.Swap(0)
-	f.space.countPairs(0, computed)
-	f.space.countSteps(int(visits), f.pool.Cols, computed)
+	f.space.tally.Pairs(0, computed)
+	tally.Rows[float64](f.space.tally, int(visits), f.pool.Cols)
 	return visits
 }
 
@@ -284,7 +283,7 @@ func (f *maxDetFeatures[T]) add(phi []float64) {
 	gamma2 := f.cov.sigma2 + max(simd.For[float64]().Dot(phi, f.w), 0)
 	f.cov.update(f.w, -1, gamma2)
 	f.accuracy.step(f.best, gamma2)
-	f.space.countPairs(int64(f.pool.Rows), 0)
+	f.space.tally.Pairs(int64(f.pool.Rows), 0)
 	if f.space.plain || f.eager > 0 {
 		f.catchUpAll()
 		f.eager = max(0, f.eager-1)
@@ -306,8 +305,8 @@ func (f *maxDetFeatures[T]) catchUpAll() {
 			f.done[from+i] = int32(last)
 		}
 	})
-	f.space.countPairs(0, int64(f.pool.Rows))
-	countRead[float64](&f.space.work, f.pool.Rows, f.pool.Cols, 2)
+	f.space.tally.Pairs(0, int64(f.pool.Rows))
+	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
 }
 
 // rowOf returns the features of a candidate.

@@ -43,7 +43,7 @@ func newMaxDetKernel[T matrix.Float](s *Space[T], name string, sigma2 float64) (
 	if !ok {
 		return nil, &MethodError{name, "σ² is lost beside float32: in kernel space it needs a kernel in float64"}
 	}
-	f := &maxDetKernel{space: wide, name: name, sigma2: sigma2, c: alloc[float64](wide, wide.PoolSize())}
+	f := &maxDetKernel{space: wide, name: name, sigma2: sigma2, c: matrix.Alloc[float64](wide.PoolSize())}
 	for i, v := range wide.Diag() {
 		f.c[i] = v + sigma2
 	}
@@ -144,7 +144,7 @@ func (f *maxDetKernel) addTrain(candidates []int) error {
 	if !choleskyOf(f.space.team, l, f.sigma2) {
 		return f.renew()
 	}
-	b := allocMatrix[float64](f.space, rows.Rows, f.space.PoolSize())
+	b := matrix.New[float64](rows.Rows, f.space.PoolSize())
 	if err := f.space.cross(b, rows, f.space.pool.rows); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *Space[T]) cross(dst, a, b matrix.Dense[T]) error {
 }
 
 func (f *maxDetKernel) add(x int) error {
-	v := alloc[float64](f.space, f.space.PoolSize())
+	v := matrix.Alloc[float64](f.space.PoolSize())
 	if err := f.space.Kernel(v, x); err != nil {
 		return err
 	}

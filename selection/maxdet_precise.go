@@ -15,7 +15,6 @@ type preciseKernel struct {
 func newPreciseKernel(s *Space[float64], sigma2 float64) *preciseKernel {
 	p := &preciseKernel{space: s, sigma2: sigma2, c: newDoubles(s.PoolSize())}
 	copy(p.c.hi, s.Diag())
-	s.bytes += int64(16 * s.PoolSize())
 	return p
 }
 
@@ -78,7 +77,6 @@ func (p *preciseKernel) addTrain(candidates []int) (bool, error) {
 // would matter for x alone, which is selected.
 func (p *preciseKernel) extend(x int, column doubles, pivot double) error {
 	v := newDoubles(p.space.PoolSize())
-	p.space.bytes += int64(16 * len(v.hi))
 	if err := p.space.Kernel(v.hi, x); err != nil {
 		return err
 	}

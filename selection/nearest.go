@@ -13,6 +13,7 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -29,8 +30,7 @@ type nearest[T matrix.Float] struct {
 
 func newNearest[T matrix.Float](s *Space[T], of *set[T]) *nearest[T] {
 	n := of.rows.Rows
-	f := &nearest[T]{space: s, of: of, dist: alloc[T](s, n), label: make([]int32, n), fresh: alloc[T](s, n)}
-	s.bytes += int64(4 * n)
+	f := &nearest[T]{space: s, of: of, dist: matrix.Alloc[T](n), label: make([]int32, n), fresh: matrix.Alloc[T](n)}
 	for i := range f.dist {
 		f.dist[i] = T(math.Inf(1))
 	}
@@ -71,9 +71,8 @@ func (f *nearest[T]) addOne(candidate int, label int32) error {
 		return err
 	}
 	f.lower(f.fresh, label)
-	f.space.countPairs(int64(len(f.dist)), int64(len(f.dist)))
-	f.space.countRead(len(f.dist), f.of.rows.Cols, 3)
-	f.space.countPass(len(f.dist), 2*bytesEach[T]()) // old and new distances
+	f.space.tally.Pairs(int64(len(f.dist)), int64(len(f.dist)))
+	tally.Rows[T](f.space.tally, len(f.dist), f.of.rows.Cols)
 	return nil
 }
 

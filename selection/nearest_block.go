@@ -15,6 +15,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -79,10 +80,8 @@ func (b *centreBlock[T]) addRange(from, to int) {
 		b.addRows(first, min(first+blockRows, to))
 	}
 	pairs := int64(to-from) * int64(b.centres.Rows)
-	b.space.countPairs(pairs, pairs)
-	b.space.countRead(to-from, b.centres.Cols, 2*b.centres.Rows)
-	b.space.countCached(to-from, b.centres.Cols, 3)     // norms and nearest
-	b.space.countCached(3*(to-from), b.centres.Rows, 1) // the products
+	b.space.tally.Pairs(pairs, pairs)
+	tally.Rows[T](b.space.tally, to-from, b.centres.Cols)
 }
 
 // addRows finds the nearest of the block for at most blockRows rows.

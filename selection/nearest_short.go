@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -42,7 +43,7 @@ func newShortNearest[T matrix.Float](f *nearest[T]) *shortNearest[T] {
 	if h == nil {
 		return nil
 	}
-	n := &shortNearest[T]{nearest: f, maker: h, rows: f.space.shortRows(f.of), limit: alloc[float32](f.space, len(f.dist))}
+	n := &shortNearest[T]{nearest: f, maker: h, rows: f.space.shortRows(f.of), limit: matrix.Alloc[float32](len(f.dist))}
 	n.scratch.New = func() any { return new(shortScratch) }
 	n.refresh()
 	return n
@@ -98,11 +99,10 @@ func (f *shortNearest[T]) addOne(candidate int, label int32) {
 		}
 		full.Add(int64(len(left)))
 	})
-	f.space.countPairs(int64(len(f.dist)), full.Load())
-	f.space.countPass(len(f.dist), 4*coarseCols+4) // with the limits
-	f.space.work.Flops += 3 * coarseCols * float64(len(f.dist))
-	countRead[float32](&f.space.work, int(listed.Load()), 1, 3)
-	f.space.countRead(int(full.Load()), f.of.rows.Cols, 3)
+	f.space.tally.Pairs(int64(len(f.dist)), full.Load())
+	tally.Rows[float32](f.space.tally, len(f.dist), coarseCols)
+	tally.Rows[float32](f.space.tally, int(listed.Load()), 1)
+	tally.Rows[T](f.space.tally, int(full.Load()), f.of.rows.Cols)
 	if full.Load() > int64(len(f.dist)/fullShare) {
 		f.rest = rests
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -100,14 +101,9 @@ func (b *shortBlockOf[T]) addRows(from, to int) bool {
 	})
 	rows, n, cols := to-from, b.centres.Rows, b.centres.Cols
 	pairs := int64(rows) * int64(n)
-	b.space.countPairs(pairs, full.Load())
-	work := &b.space.work
-	countRead[float32](work, rows, b.maker.fine, 0)
-	work.Flops += 2 * productCols * float64(pairs)
-	countCached[float32](work, 3*rows, n, 0) // the products
-	countCached[float32](work, int(listed.Load()), b.maker.fine-productCols, 3)
-	b.space.countRead(rows+int(gathered.Load()), cols, 0)
-	b.space.countCached(int(full.Load()), cols, 3)
+	b.space.tally.Pairs(pairs, full.Load())
+	tally.Rows[float32](b.space.tally, rows, b.maker.fine)
+	tally.Rows[T](b.space.tally, rows+int(gathered.Load()), cols)
 	took := full.Load()*int64(cols) + listed.Load()*int64(b.maker.fine)
 	return took <= pairs*int64(cols)/plainShare
 }

@@ -18,21 +18,6 @@ type Result struct {
 
 	Notes  []string // what else is worth knowing, such as a matrix that needed help
 	Timing Timing
-	Bytes  int64 // memory that the method asked for, the problem's own not counted
-
-	Work Work
-
-	// Computed is the share of distances, of pool rows and selected rows, that
-	// had to be computed: 1 if none could be ruled out by bounds.
-	Computed float64
-}
-
-// Work is what a selection has read and computed: features, what stands for them
-// where bounds rule out rows, and what is kept for each row beside its features.
-type Work struct {
-	Bytes  float64 // read from memory, or from a cache that all cores share
-	Cached float64 // read from a core's own cache: what is used again soon, and passes over little
-	Flops  float64 // floating-point operations
 }
 
 // Rows returns the pool rows of the batch, in the order in which they were

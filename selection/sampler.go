@@ -22,8 +22,8 @@ type sampler[T matrix.Float] struct {
 func newSampler[T matrix.Float](s *Space[T]) *sampler[T] {
 	n := s.PoolSize()
 	return &sampler[T]{clusters: newClusters(s, SquaredDistance), stream: s.Stream("k-means++"),
-		weights: alloc[float64](s, n), blocks: make([]float64, pieces(n, sumBlock)),
-		sums: alloc[float64](s, n), summed: make([]bool, pieces(n, sumBlock))}
+		weights: matrix.Alloc[float64](n), blocks: make([]float64, pieces(n, sumBlock)),
+		sums: matrix.Alloc[float64](n), summed: make([]bool, pieces(n, sumBlock))}
 }
 
 // first draws when nothing is selected: uniformly, or by the target weights.
@@ -59,7 +59,6 @@ func (f *sampler[T]) weighByDistance() {
 func (f *sampler[T]) weighByDistanceAlone() {
 	open := f.space.limits.open
 	clear(f.summed)
-	f.space.countPass(len(f.weights), bytesEach[T]()+1+8) // the weights are read to be summed
 	overPieces(f.space.team, len(f.weights), sumBlock, func(block, from, to int) {
 		dist, weights, open := f.pool.dist[from:to], f.weights[from:to], open[from:to]
 		for i, d := range dist {

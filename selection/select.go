@@ -94,9 +94,6 @@ func (d *driver[T]) run(require []int) error {
 	}
 	err := d.timed(&d.result.Timing.Report, d.report)
 	d.result.Notes = d.space.notes
-	d.result.Bytes = d.space.bytes
-	d.result.Work = d.space.work
-	d.result.Computed = d.space.computedShare()
 	return err
 }
 
@@ -300,7 +297,6 @@ func (d *driver[T]) report() error {
 		if err := d.space.sqDist(dist, train, pick.Row); err != nil {
 			return err
 		}
-		d.space.countCached(len(dist), train.rows.Cols, 3)
 		for j, v := range dist {
 			if pick.Labelled < 0 || v < dist[pick.Labelled] {
 				pick.Labelled = j

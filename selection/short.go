@@ -37,6 +37,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -95,8 +96,6 @@ func newShortener[T matrix.Float](s *Space[T]) *shortener[T] {
 	}
 	h.share = math.Sqrt(float64(h.fine)) * (1.1*(d+4)*u + 3*math.Ldexp(1, -24))
 	rows := sample(s.pool.rows)
-	s.countCached(rows.Rows, rows.Cols, rows.Cols)                      // half of a symmetric product
-	s.countCached(directionFit*h.fine, rows.Cols, 2*rows.Cols+4*h.fine) // products, and Gram and Schmidt's
 	h.fit(matrix.Converted[float64](rows))
 	if h.reads(rows, s.selections()) > pays.reads {
 		return nil
@@ -147,10 +146,10 @@ func (s *Space[T]) shortRows(of *set[T]) shortened {
 	if !made {
 		n := of.rows.Rows
 		h := s.shortener()
-		rows = shortened{allocMatrix[float32](s, n, coarseCols), allocMatrix[float32](s, n, h.fine)}
+		rows = shortened{matrix.New[float32](n, coarseCols), matrix.New[float32](n, h.fine)}
 		h.shorten(rows.fine, of.rows)
-		s.countRead(n, of.rows.Cols, 2*h.fine)
-		countRead[float32](&s.work, n, coarseCols, 0) // to copy them
+		tally.Rows[T](s.tally, n, of.rows.Cols)
+		tally.Rows[float32](s.tally, n, coarseCols)
 		overPieces(s.team, n, scanPiece, func(_, from, to int) {
 			matrix.Copy(rows.coarse.Slice(from, to), rows.fine.Block(from, to, 0, coarseCols))
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -29,9 +30,7 @@ type Space[T matrix.Float] struct {
 	seed                uint64
 	plain               bool
 	short               shortRows[T]
-	pairs, computed     int64
-	work                Work
-	bytes               int64
+	tally               *tally.Counter
 	notes               []string
 }
 
@@ -45,7 +44,7 @@ type set[T matrix.Float] struct {
 // newSpace looks at all rows of a problem that has been checked. If free, features
 // may be in another unit than those of the problem.
 func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*Space[T], error) {
-	s := &Space[T]{ctx: ctx, team: linalg.TeamOf(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
+	s := &Space[T]{ctx: ctx, team: linalg.TeamOf(ctx), tally: tally.Of(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
 		limits: newLimits(p.Pool.Rows, p.Constraints)}
 	s.pool = set[T]{name: "pool", rows: p.Pool}
 	s.train = set[T]{name: "train", rows: p.Train}
@@ -79,15 +78,12 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 		if err != nil {
 			return inSet(err, one.name)
 		}
-		if rows[0].Cols != one.rows.Cols || &rows[0].Data[0] != &one.rows.Data[0] {
-			s.count(rows[0])
-		}
 		one.rows = rows[0]
 		if !kernel.IsLinear(ready) {
 			s.kernel = ready
 		}
 	}
-	one.diag = alloc[T](s, one.rows.Rows)
+	one.diag = matrix.Alloc[T](one.rows.Rows)
 	if s.kernel == nil {
 		s.measure(one)
 	} else if err := s.kernel.Diag(s.ctx, one.diag, one.rows); err != nil {
@@ -98,7 +94,7 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 
 // measure computes the diagonal for features.
 func (s *Space[T]) measure(one *set[T]) {
-	s.countRead(one.rows.Rows, one.rows.Cols, 2)
+	tally.Rows[T](s.tally, one.rows.Rows, one.rows.Cols)
 	linalg.RowNorms(s.team, one.diag, one.rows)
 }
 
@@ -144,23 +140,6 @@ func inSet(err error, name string) error {
 	return fmt.Errorf("selection: %s rows: %w", name, err)
 }
 
-// alloc returns memory that counts as the method's.
-func alloc[U matrix.Float, T matrix.Float](s *Space[T], n int) []U {
-	var zero U
-	s.bytes += int64(n) * int64(unsafe.Sizeof(zero))
-	return matrix.Alloc[U](n)
-}
-
-func allocMatrix[U matrix.Float, T matrix.Float](s *Space[T], rows, cols int) matrix.Dense[U] {
-	return matrix.View(rows, cols, alloc[U](s, rows*cols))
-}
-
-// count adds the memory of a matrix.
-func (s *Space[T]) count(m matrix.Dense[T]) {
-	var zero T
-	s.bytes += int64(m.Rows) * int64(m.Cols) * int64(unsafe.Sizeof(zero))
-}
-
 // PoolSize is the number of pool rows.
 func (s *Space[T]) PoolSize() int { return s.pool.rows.Rows }
 
@@ -203,7 +182,6 @@ func (s *Space[T]) SqDist(dst []T, candidate int) error {
 // not negative: if the largest is 0, the choice is tied. A score that is NaN is an
 // error.
 func (s *Space[T]) Best(score []T) (Choice, error) {
-	s.countPass(len(score), 2*bytesEach[T]())
 	row, err := bestOpen(s.team, score, s.limits.open)
 	if err != nil {
 		return Choice{}, err
@@ -244,7 +222,7 @@ func (s *Space[T]) gather(candidates []int) matrix.Dense[T] {
 	if s.areTrain(candidates) {
 		return s.train.rows
 	}
-	rows := allocMatrix[T](s, len(candidates), s.pool.rows.Cols)
+	rows := matrix.New[T](len(candidates), s.pool.rows.Cols)
 	for i, x := range candidates {
 		row, _ := s.row(x)
 		copy(rows.Row(i), row.Row(0))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -53,7 +54,7 @@ func (s *Space[T]) rescale() {
 			return
 		}
 		feature = max(feature, float64(largestFeature(s.team, one.rows)))
-		s.countRead(2*one.rows.Rows, one.rows.Cols, 1)
+		tally.Rows[T](s.tally, 2*one.rows.Rows, one.rows.Cols)
 	}
 	if feature == 0 {
 		return
@@ -63,7 +64,7 @@ func (s *Space[T]) rescale() {
 	was := *s
 	s.exponent = exponent + root - safe.norm
 	for _, one := range s.sets() {
-		one.rows, one.diag = s.scaled(one.rows), alloc[T](s, one.rows.Rows)
+		one.rows, one.diag = s.scaled(one.rows), matrix.Alloc[T](one.rows.Rows)
 		s.measure(one)
 	}
 	if norm > largest[T]()/16 && s.losesRows(&was, T(safe.digits)) {
@@ -112,8 +113,8 @@ func (s *Space[T]) sets() (list []*set[T]) {
 func (s *Space[T]) scaled(rows matrix.Dense[T]) matrix.Dense[T] {
 	first := -s.exponent / 2
 	by, again := T(math.Ldexp(1, first)), T(math.Ldexp(1, -s.exponent-first))
-	dst := allocMatrix[T](s, rows.Rows, rows.Cols)
-	s.countRead(rows.Rows, rows.Cols, 2)
+	dst := matrix.New[T](rows.Rows, rows.Cols)
+	tally.Rows[T](s.tally, rows.Rows, rows.Cols)
 	overPieces(s.team, rows.Rows, readPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			to := dst.Row(i)

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -32,19 +33,19 @@ func widened[T matrix.Float](s *Space[T], m matrix.Dense[T]) matrix.Dense[float6
 	if same, ok := any(m).(matrix.Dense[float64]); ok {
 		return same
 	}
-	wide := allocMatrix[float64](s, m.Rows, m.Cols)
+	wide := matrix.New[float64](m.Rows, m.Cols)
 	overPieces(s.team, m.Rows, 256, func(_, from, to int) { matrix.Convert(wide.Slice(from, to), m.Slice(from, to)) })
 	return wide
 }
 
 // wideNorms returns the squared norms of the pool's features.
 func wideNorms[T matrix.Float](s *Space[T], pool matrix.Dense[float64]) []float64 {
-	norms := alloc[float64](s, pool.Rows)
+	norms := matrix.Alloc[float64](pool.Rows)
 	if known, ok := any(s.pool.diag).([]float64); ok {
 		copy(norms, known)
 	} else {
 		linalg.RowNorms(s.team, norms, pool)
-		countRead[float64](&s.work, pool.Rows, pool.Cols, 2)
+		tally.Rows[float64](s.tally, pool.Rows, pool.Cols)
 	}
 	return norms
 }

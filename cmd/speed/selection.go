@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -51,13 +52,13 @@ func selectionSection(b *bench) {
 }
 
 // measureWork measures a method and its plain version, and notes what share of
-// the plain version's work is left.
+// the plain version's reads is left.
 func measureWork[T matrix.Float](b *bench, m selection.Method[T], p selection.Problem[T]) {
 	shipped := selectBest(m, p)
 	p.Plain = true
 	plain := selectOnce(m, p)
-	b.printSelection(shipped, fmt.Sprintf("reads %.2g %%, flops %.2g %% of the plain version's; %s%s",
-		100*shipped.Work.Bytes/plain.Work.Bytes, 100*shipped.Work.Flops/plain.Work.Flops, b.overLimit(shipped), compared(shipped, plain)))
+	b.printSelection(shipped, fmt.Sprintf("reads %.2g %% of the plain version's; %s%s",
+		100*shipped.work.Bytes()/plain.work.Bytes(), b.overLimit(shipped), compared(shipped, plain)))
 	b.printSelection(plain, b.overLimit(plain))
 }
 
@@ -87,7 +88,7 @@ func compared(shipped, plain measured) string {
 type measured struct {
 	*selection.Result
 	op, shape string
-	fma       string // the limit of its operations
+	work      *tally.Counter
 	seconds   float64
 }
 
@@ -106,35 +107,29 @@ func selectBest[T matrix.Float](m selection.Method[T], p selection.Problem[T]) m
 
 func selectOnce[T matrix.Float](m selection.Method[T], p selection.Problem[T]) measured {
 	p.Batch, p.Seed = batchRows, 1
-	r := measured{op: m.Name() + "-" + p.Mode.String(), shape: size(p.Pool), fma: fma32}
+	r := measured{op: m.Name() + "-" + p.Mode.String(), shape: size(p.Pool)}
 	if p.Plain {
 		r.op += " plain"
 	}
-	if _, double := any(p).(selection.Problem[float64]); double {
-		r.fma = fma64
-	}
+	ctx, work := tally.With(context.Background())
 	start := time.Now()
-	result, err := selection.Select(context.Background(), m, p)
+	result, err := selection.Select(ctx, m, p)
 	must(err)
-	r.Result, r.seconds = result, time.Since(start).Seconds()
+	r.Result, r.work, r.seconds = result, work, time.Since(start).Seconds()
 	return r
 }
 
 func (b *bench) printSelection(r measured, note string) {
 	b.print(line{Section: b.section, Op: r.op, Shape: r.shape, Threads: allThreads(),
-		Value: r.seconds, Unit: "s", Percent: 100 * r.Computed, Note: note})
+		Value: r.seconds, Unit: "s", Percent: 100 * r.work.Computed(), Note: note})
 }
 
-// overLimit says how much longer a selection takes than its reads, from memory and
-// from the cores' caches, and its operations, one after the other, at the limits of
-// the machine.
+// overLimit says how much longer a selection takes than reading what it reads of the
+// rows at the limit of the memory. Operations, and what is kept for each row beside its
+// features, are not counted.
 func (b *bench) overLimit(r measured) string {
-	at := func(work float64, resource string) float64 {
-		return work / 1e9 / b.ceilings[ceiling{resource, allThreads()}]
-	}
-	reads, cached, flops := at(r.Work.Bytes, memory), at(r.Work.Cached, cache), at(r.Work.Flops, r.fma)
-	return fmt.Sprintf("%.1fx of reads %.2g s + cache %.2g s + flops %.2g s at the limits",
-		r.seconds/(reads+cached+flops), reads, cached, flops)
+	reads := r.work.Bytes() / 1e9 / b.ceilings[ceiling{memory, allThreads()}]
+	return fmt.Sprintf("%.1fx of reads %.2g s at the limit of the memory", r.seconds/reads, reads)
 }
 
 // posteriorOf returns the features of the pool after scaling and conditioning on
