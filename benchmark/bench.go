@@ -76,7 +76,7 @@ func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 	if err := b.Store.Plan(runs); err != nil {
 		return Summary{}, err
 	}
-	done, err := RoundsDone(b.Store)
+	done, err := RoundsDone(ctx, b.Store)
 	if err != nil {
 		return Summary{}, err
 	}

@@ -20,7 +20,7 @@ func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "results.d
 
 func open(t testing.TB, path string) benchmark.Store {
 	t.Helper()
-	s, err := sqlite.Open(path)
+	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestJobsAndThreadsDoNotMatter(t *testing.T) {
 func TestMethodsShareTheSplitAndTheFirstNetwork(t *testing.T) {
 	s := open(t, newPath(t))
 	storetest.Do(t.Context(), t, s, storetest.Runs(t, 0, 1), 2)
-	results, err := benchmark.ReadResults(s)
+	results, err := benchmark.ReadResults(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestMethodsShareTheSplitAndTheFirstNetwork(t *testing.T) {
 func TestPicksOfARun(t *testing.T) {
 	path := newPath(t)
 	do(t, path, storetest.Runs(t, 0, 1), 1)
-	records, err := open(t, path).Records()
+	records, err := open(t, path).Records(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestMissingSet(t *testing.T) {
 	if err != nil || summary != (benchmark.Summary{Done: 5, Failed: 10}) || failures > 2 || givenUp != 10 {
 		t.Fatalf("%+v, %d reports about %d runs, error %v", summary, failures, givenUp, err)
 	}
-	status, err := s.Status()
+	status, err := s.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

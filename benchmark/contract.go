@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -10,17 +11,18 @@ import (
 // All methods may be called from several goroutines. The caller owns what they
 // return. Every run and round that they return passes Run.CheckSize and
 // Round.Check; a store that holds others reports that it is damaged. Errors of
-// the store itself are a *StoreError.
+// the store itself are a *StoreError. If the context ends while a method reads, it
+// returns the context's error.
 type Reader interface {
 	// Settings returns what all runs have in common: the zero value before the
 	// first process has joined.
-	Settings() (Settings, error)
+	Settings(ctx context.Context) (Settings, error)
 	// Sets returns the data sets that were used, by name.
-	Sets() ([]Set, error)
+	Sets(ctx context.Context) ([]Set, error)
 	// Status returns how far each planned run is, in the order of Run.Compare.
-	Status() ([]RunStatus, error)
+	Status(ctx context.Context) ([]RunStatus, error)
 	// Records returns all rounds, in the order of Run.Compare, then by number.
-	Records() ([]Record, error)
+	Records(ctx context.Context) ([]Record, error)
 	// Close frees the store's resources on this machine. No other method may be
 	// called afterwards.
 	Close() error
@@ -109,8 +111,8 @@ type RunStatus struct {
 func (s RunStatus) Finished() bool { return s.Done > s.Run.Rounds }
 
 // RoundsDone returns how many rounds of each run a store has.
-func RoundsDone(r Reader) (map[Run]int, error) {
-	list, err := r.Status()
+func RoundsDone(ctx context.Context, r Reader) (map[Run]int, error) {
+	list, err := r.Status(ctx)
 	done := map[Run]int{}
 	for _, s := range list {
 		done[s.Run] = s.Done
@@ -119,8 +121,8 @@ func RoundsDone(r Reader) (map[Run]int, error) {
 }
 
 // ReadResults returns all rounds of a store, without what only resuming a run needs.
-func ReadResults(r Reader) (Results, error) {
-	records, err := r.Records()
+func ReadResults(ctx context.Context, r Reader) (Results, error) {
+	records, err := r.Records(ctx)
 	results := make(Results, len(records))
 	for i, record := range records {
 		results[i] = record.Round

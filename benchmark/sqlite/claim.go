@@ -171,11 +171,11 @@ func (s *Store) Claim(run benchmark.Run) (*benchmark.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	rounds, err := s.rounds("WHERE run = ?", c.Key)
+	rounds, err := s.rounds(context.Background(), "WHERE run = ?", c.Key)
 	if err != nil {
 		return nil, err
 	}
-	c.Done, err = s.records(rounds, map[int64]storedRun{c.Key: {Run: run}})
+	c.Done, err = s.records(context.Background(), rounds, map[int64]storedRun{c.Key: {Run: run}})
 	return c, err
 }
 

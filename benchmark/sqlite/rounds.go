@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
@@ -74,8 +75,8 @@ type storedRound struct {
 }
 
 // rounds returns the rounds of one run, or of all.
-func (s *Store) rounds(where string, args ...any) (list []storedRound, err error) {
-	err = s.each(`SELECT run, process, round, labels, mae, rmse, maxe, q95, q99,
+func (s *Store) rounds(ctx context.Context, where string, args ...any) (list []storedRound, err error) {
+	err = s.each(ctx, `SELECT run, process, round, labels, mae, rmse, maxe, q95, q99,
 		training, features, selection, testing, elapsed,
 		effective_dimension, fallbacks, picked, warnings, threads, finished FROM rounds `+where, func(row *sql.Rows) error {
 		r, err := scanRound(row)
@@ -107,8 +108,8 @@ func scanRound(row *sql.Rows) (r storedRound, err error) {
 }
 
 // records replaces the keys of rounds by their runs and processes.
-func (s *Store) records(rounds []storedRound, runs map[int64]storedRun) ([]benchmark.Record, error) {
-	processes, err := s.processes()
+func (s *Store) records(ctx context.Context, rounds []storedRound, runs map[int64]storedRun) ([]benchmark.Record, error) {
+	processes, err := s.processes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +129,14 @@ func (s *Store) records(rounds []storedRound, runs map[int64]storedRun) ([]bench
 }
 
 // Records returns all rounds in the file, ordered by run and round.
-func (s *Store) Records() ([]benchmark.Record, error) {
-	rounds, err := s.rounds("")
+func (s *Store) Records(ctx context.Context) ([]benchmark.Record, error) {
+	rounds, err := s.rounds(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.runs() // after the rounds, because a run is written before its rounds
+	runs, err := s.runs(ctx) // after the rounds, because a run is written before its rounds
 	if err != nil {
 		return nil, err
 	}
-	return s.records(rounds, runs)
+	return s.records(ctx, rounds, runs)
 }

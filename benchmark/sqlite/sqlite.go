@@ -34,8 +34,8 @@ var _ benchmark.Store = (*Store)(nil)
 // Open opens a results file for work, and creates it if it does not exist. A file
 // that is damaged, or not a results file, is an error and is left unchanged: all
 // of a file is checked before anything is written to it.
-func Open(path string) (*Store, error) {
-	fresh, err := inspect(path, true)
+func Open(ctx context.Context, path string) (*Store, error) {
+	fresh, err := inspect(ctx, path, true)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func Open(path string) (*Store, error) {
 		return nil, err
 	}
 	if fresh {
-		err = s.create()
+		err = s.create(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(s.explain(err), s.Close())
@@ -55,15 +55,15 @@ func Open(path string) (*Store, error) {
 // OpenReadOnly opens a results file for reading, even while others work on it.
 // Opening reads only the names of tables; damage elsewhere is reported when it is
 // read.
-func OpenReadOnly(path string) (*Store, error) {
-	fresh, err := inspect(path, false)
+func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
+	fresh, err := inspect(ctx, path, false)
 	if err != nil {
 		return nil, err
 	}
 	if fresh {
 		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
 	}
-	return connectToRead(path)
+	return connectToRead(ctx, path)
 }
 
 // Close closes the file.
@@ -71,7 +71,7 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // inspect reports whether a results file has yet to be created, and rejects one
 // that cannot be used, without writing to it. With whole, it reads every page.
-func inspect(path string, whole bool) (fresh bool, err error) {
+func inspect(ctx context.Context, path string, whole bool) (fresh bool, err error) {
 	header := make([]byte, 100)
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,25 +90,25 @@ func inspect(path string, whole bool) (fresh bool, err error) {
 	case n < len(header) || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
 		return false, &benchmark.StoreError{Store: storeName(path), Reason: "it is not a results file"}
 	}
-	s, err := connectToRead(path)
+	s, err := connectToRead(ctx, path)
 	if err != nil {
 		return false, err
 	}
-	fresh, err = s.check()
+	fresh, err = s.check(ctx)
 	if err == nil && whole {
-		err = s.checkPages()
+		err = s.checkPages(ctx)
 	}
 	return fresh, errors.Join(err, s.Close())
 }
 
 // check rejects a file that is not ours. If a database has no tables, its creator
 // was stopped before it could write the schema.
-func (s *Store) check() (fresh bool, err error) {
+func (s *Store) check(ctx context.Context) (fresh bool, err error) {
 	var tables, application, version int
 	err = errors.Join(
-		s.db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables),
-		s.db.QueryRow("PRAGMA application_id").Scan(&application),
-		s.db.QueryRow("PRAGMA user_version").Scan(&version))
+		s.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables),
+		s.db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application),
+		s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version))
 	switch {
 	case err != nil:
 		return false, s.explain(err)
@@ -119,19 +119,19 @@ func (s *Store) check() (fresh bool, err error) {
 	case version != schemaVersion:
 		return false, s.fail(fmt.Sprintf("it has version %d; this program needs version %d", version, schemaVersion), nil)
 	}
-	return false, s.checkSchema()
+	return false, s.checkSchema(ctx)
 }
 
 // checkSchema rejects a file with tables other than ours, or with triggers, views
 // or indexes: these are code that a hostile file could make us run.
-func (s *Store) checkSchema() error {
+func (s *Store) checkSchema(ctx context.Context) error {
 	missing := map[string]string{} // by name
 	for statement := range strings.SplitSeq(strings.TrimSpace(schema), ";") {
 		if words := strings.Fields(statement); len(words) > 0 {
 			missing[words[2]] = strings.TrimSpace(statement)
 		}
 	}
-	err := s.each("SELECT name, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'", func(row *sql.Rows) error {
+	err := s.each(ctx, "SELECT name, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'", func(row *sql.Rows) error {
 		var name, text string
 		if err := row.Scan(&name, &text); err != nil {
 			return err
@@ -149,9 +149,9 @@ func (s *Store) checkSchema() error {
 }
 
 // checkPages reads the whole file and rejects it if it is damaged.
-func (s *Store) checkPages() error {
+func (s *Store) checkPages(ctx context.Context) error {
 	var verdict string
-	if err := s.db.QueryRow("PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+	if err := s.db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
 		return s.explain(err)
 	}
 	if verdict != "ok" {
@@ -163,14 +163,14 @@ func (s *Store) checkPages() error {
 // connectToRead opens the database for reading. SQLite needs files beside it to
 // coordinate with writers; if they do not exist and cannot be created because the
 // folder is read-only, there are no writers, and it is read without them.
-func connectToRead(path string) (*Store, error) {
+func connectToRead(ctx context.Context, path string) (*Store, error) {
 	s, err := connect(path, "ro", false)
 	if err != nil {
 		return nil, err
 	}
 	var version int
 	at := (*sqlite.Error)(nil)
-	if errors.As(s.db.QueryRow("PRAGMA schema_version").Scan(&version), &at) && !exists(path+"-wal") {
+	if errors.As(s.db.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&version), &at) && !exists(path+"-wal") {
 		switch at.Code() & 0xff {
 		case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 			_ = s.Close()
@@ -210,8 +210,8 @@ func connect(path, mode string, immutable bool) (*Store, error) {
 }
 
 // create creates the tables, unless another process was faster.
-func (s *Store) create() error {
-	if _, err := s.db.Exec("PRAGMA journal_mode = wal"); err != nil {
+func (s *Store) create(ctx context.Context) error {
+	if _, err := s.db.ExecContext(ctx, "PRAGMA journal_mode = wal"); err != nil {
 		return err
 	}
 	return s.write(func(tx *sql.Tx) error {
@@ -239,12 +239,12 @@ func (s *Store) write(change func(*sql.Tx) error) error {
 
 // each calls a function for every row of a plain query. The pages of a hostile
 // file can form a cycle, so it stops after more rows than the file has space for.
-func (s *Store) each(query string, row func(*sql.Rows) error, args ...any) error {
+func (s *Store) each(ctx context.Context, query string, row func(*sql.Rows) error, args ...any) error {
 	var bytes int64
-	if err := s.db.QueryRow("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&bytes); err != nil {
+	if err := s.db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&bytes); err != nil {
 		return s.explain(err)
 	}
-	rows, err := s.db.Query(query, args...)
+	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return s.explain(err)
 	}
@@ -252,6 +252,9 @@ func (s *Store) each(query string, row func(*sql.Rows) error, args ...any) error
 	const minRowBytes = 8
 	for left := bytes / minRowBytes; rows.Next(); left-- {
 		if err := row(rows); err != nil {
+			if ctx.Err() != nil { // the end of the context closes the rows
+				return ctx.Err()
+			}
 			return s.fail("it is damaged: "+inPlainWords(err), err)
 		}
 		if left <= 0 {

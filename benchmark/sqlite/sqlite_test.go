@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/benchmark/storetest"
@@ -28,7 +29,7 @@ func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "results.d
 
 func open(t testing.TB, path string) *Store {
 	t.Helper()
-	s, err := Open(path)
+	s, err := Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func do(t testing.TB, path string, runs []benchmark.Run, jobs int) []string {
 // outcomes returns the outcomes in a file.
 func outcomes(t testing.TB, path string) []string {
 	t.Helper()
-	s, err := OpenReadOnly(path)
+	s, err := OpenReadOnly(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,12 +129,12 @@ func TestReadOnlyFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(filepath.Dir(path), 0o755)
-	s, err := OpenReadOnly(path)
+	s, err := OpenReadOnly(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if list, err := s.Status(); err != nil || len(list) != 1 || !list[0].Finished() {
+	if list, err := s.Status(t.Context()); err != nil || len(list) != 1 || !list[0].Finished() {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -174,20 +175,20 @@ func TestDamagedFilesAreLeftUnchanged(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Open(path); err == nil {
+		if s, err := Open(t.Context(), path); err == nil {
 			t.Errorf("%s: opened", name)
 			_ = s.Close()
 		} else if !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", name, err)
 		}
-		if err := readAll(path); err == nil || !strings.Contains(err.Error(), path) {
+		if err := readAll(t.Context(), path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: reading it gives the error %v", name, err)
 		}
 		if after, _ := os.ReadFile(path); !bytes.Equal(after, content) {
 			t.Errorf("%s: the file has changed", name)
 		}
 	}
-	if _, err := OpenReadOnly(newPath(t)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := OpenReadOnly(t.Context(), newPath(t)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }
@@ -202,18 +203,18 @@ func TestOpeningDoesNotReadTheWholeFile(t *testing.T) {
 	if err := os.WriteFile(path, raw, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenReadOnly(path)
+	s, err := OpenReadOnly(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if settings, err := s.Settings(); err != nil || settings.Epochs != storetest.Settings().Epochs {
+	if settings, err := s.Settings(t.Context()); err != nil || settings.Epochs != storetest.Settings().Epochs {
 		t.Errorf("%+v, %v", settings, err)
 	}
-	if _, err := s.Records(); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := s.Records(t.Context()); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("the rounds: %v", err)
 	}
-	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("opened for writing: %v", err)
 	}
 }
@@ -243,7 +244,7 @@ func TestHostileFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		tamper(t, path, change)
-		err := readAll(path)
+		err := readAll(t.Context(), path)
 		if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "sql:") {
 			t.Errorf("%s: %v", change, err)
 		}
@@ -251,15 +252,15 @@ func TestHostileFiles(t *testing.T) {
 }
 
 // readAll reads everything in a results file.
-func readAll(path string) error {
-	s, err := OpenReadOnly(path)
+func readAll(ctx context.Context, path string) error {
+	s, err := OpenReadOnly(ctx, path)
 	if err != nil {
 		return err
 	}
-	_, err1 := s.Status()
-	_, err2 := s.Records()
-	_, err3 := s.Settings()
-	_, err4 := s.Sets()
+	_, err1 := s.Status(ctx)
+	_, err2 := s.Records(ctx)
+	_, err3 := s.Settings(ctx)
+	_, err4 := s.Sets(ctx)
 	return errors.Join(err1, err2, err3, err4, s.Close())
 }
 
@@ -279,9 +280,34 @@ func tamper(t testing.TB, path, change string) {
 // Reading ends even if the pages form a cycle.
 func TestReadingEnds(t *testing.T) {
 	s := open(t, newPath(t))
-	err := s.each("WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c", func(*sql.Rows) error { return nil })
+	err := s.each(t.Context(), "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c", func(*sql.Rows) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "cycle") {
 		t.Error(err)
+	}
+}
+
+// Cancelling ends a query that is still looking for its first row, and one whose
+// rows are being read: neither is reported as damage.
+func TestReadingEndsWithTheContext(t *testing.T) {
+	s := open(t, newPath(t))
+	const numbers = "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c"
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if err := s.each(ctx, numbers+" WHERE x < 0", func(*sql.Rows) error { return nil }); err != context.Canceled {
+		t.Errorf("without rows: %v", err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	err := s.each(ctx, numbers, func(row *sql.Rows) error {
+		cancel()
+		var x int
+		for {
+			if err := row.Scan(&x); err != nil { // once the rows are closed
+				return err
+			}
+		}
+	})
+	if err != context.Canceled {
+		t.Errorf("with rows: %v", err)
 	}
 }
 
@@ -387,7 +413,7 @@ func TestNoSpaceForAFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 1<<20), 0o666); err == nil {
 		t.Fatal("the disk is larger than it should be")
 	}
-	s, err := Open(filepath.Join(disk, "results.db"))
+	s, err := Open(t.Context(), filepath.Join(disk, "results.db"))
 	if err == nil {
 		_ = s.Close()
 		t.Fatal("it was created")

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"slices"
@@ -10,9 +11,9 @@ import (
 )
 
 // Status returns the progress of each planned run, in the order of Run.Compare.
-func (s *Store) Status() ([]benchmark.RunStatus, error) {
+func (s *Store) Status(ctx context.Context) ([]benchmark.RunStatus, error) {
 	done, seconds := map[int64]int{}, map[int64]float64{}
-	err := s.each("SELECT run, elapsed FROM rounds", func(row *sql.Rows) error {
+	err := s.each(ctx, "SELECT run, elapsed FROM rounds", func(row *sql.Rows) error {
 		var run int64
 		var elapsed float64
 		if err := row.Scan(&run, &elapsed); err != nil {
@@ -25,11 +26,11 @@ func (s *Store) Status() ([]benchmark.RunStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.runs()
+	runs, err := s.runs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	processes, err := s.processes()
+	processes, err := s.processes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +51,9 @@ type storedRun struct {
 }
 
 // runs returns the planned runs by key.
-func (s *Store) runs() (map[int64]storedRun, error) {
+func (s *Store) runs(ctx context.Context) (map[int64]storedRun, error) {
 	runs := map[int64]storedRun{}
-	err := s.each("SELECT id, dataset, activation, spec, compat, batch, rounds, split, owner, ifnull(error, '') FROM runs", func(row *sql.Rows) error {
+	err := s.each(ctx, "SELECT id, dataset, activation, spec, compat, batch, rounds, split, owner, ifnull(error, '') FROM runs", func(row *sql.Rows) error {
 		var id int64
 		var r storedRun
 		if err := row.Scan(&id, &r.DataSet, &r.Activation, &r.Spec, &r.Compat, &r.BatchSize, &r.Rounds, &r.Split, &r.owner, &r.failure); err != nil {
@@ -71,9 +72,9 @@ type storedProcess struct {
 }
 
 // processes returns all processes that ever worked on the file, by key.
-func (s *Store) processes() (map[int64]storedProcess, error) {
+func (s *Store) processes(ctx context.Context) (map[int64]storedProcess, error) {
 	processes := map[int64]storedProcess{}
-	err := s.each("SELECT id, host, pid, seen, version, revision, platform, cpu, simd FROM processes", func(row *sql.Rows) error {
+	err := s.each(ctx, "SELECT id, host, pid, seen, version, revision, platform, cpu, simd FROM processes", func(row *sql.Rows) error {
 		var id int64
 		var p storedProcess
 		err := row.Scan(&id, &p.host, &p.pid, &p.seen, &p.Version, &p.Revision, &p.Platform, &p.CPU, &p.SIMD)
@@ -84,9 +85,9 @@ func (s *Store) processes() (map[int64]storedProcess, error) {
 }
 
 // Settings returns the settings that all runs of the file share.
-func (s *Store) Settings() (settings benchmark.Settings, err error) {
+func (s *Store) Settings(ctx context.Context) (settings benchmark.Settings, err error) {
 	var text []byte
-	if err := s.db.QueryRow("SELECT value FROM settings").Scan(&text); err == sql.ErrNoRows {
+	if err := s.db.QueryRowContext(ctx, "SELECT value FROM settings").Scan(&text); err == sql.ErrNoRows {
 		return settings, nil // no process has joined yet
 	} else if err != nil {
 		return settings, s.explain(err)
@@ -98,8 +99,8 @@ func (s *Store) Settings() (settings benchmark.Settings, err error) {
 }
 
 // Sets returns the data sets that were used.
-func (s *Store) Sets() (sets []benchmark.Set, err error) {
-	err = s.each("SELECT name, rows, features, fingerprint FROM sets", func(row *sql.Rows) error {
+func (s *Store) Sets(ctx context.Context) (sets []benchmark.Set, err error) {
+	err = s.each(ctx, "SELECT name, rows, features, fingerprint FROM sets", func(row *sql.Rows) error {
 		var set benchmark.Set
 		err := row.Scan(&set.Name, &set.Rows, &set.Features, &set.Fingerprint)
 		sets = append(sets, set)

@@ -37,6 +37,7 @@ func Test(t *testing.T, fresh func(t testing.TB) Opener) {
 		"status":                           testStatus,
 		"goroutines":                       testGoroutines,
 		"two benches share the runs":       testBenches,
+		"reading takes a context":          testContext,
 		"a stopped bench resumes":          testResume,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, fresh(t)) })
@@ -100,7 +101,7 @@ func Do(ctx context.Context, t testing.TB, s benchmark.Store, runs []benchmark.R
 // numbers are printed so that they parse to the same bits.
 func Outcomes(t testing.TB, r benchmark.Reader) []string {
 	t.Helper()
-	records, err := r.Records()
+	records, err := r.Records(t.Context())
 	must(t, err)
 	texts := make([]string, len(records))
 	for i, r := range records {
@@ -188,7 +189,7 @@ func testRecords(t *testing.T, open Opener) {
 	if err := s.Append(claim, r); err == nil {
 		t.Error("a round was written twice")
 	}
-	back, err := open(t).Records() // durable: as another process sees it
+	back, err := open(t).Records(t.Context()) // durable: as another process sees it
 	if err != nil || len(back) != 1 {
 		t.Fatalf("%d rounds, %v", len(back), err)
 	}
@@ -222,9 +223,9 @@ func testOrder(t *testing.T, open Opener) {
 	}
 	want := slices.Clone(runs)
 	slices.SortFunc(want, benchmark.Run.Compare)
-	status, err := s.Status()
+	status, err := s.Status(t.Context())
 	must(t, err)
-	records, err := s.Records()
+	records, err := s.Records(t.Context())
 	must(t, err)
 	for i, run := range want {
 		if status[i].Run != run || status[i].Done != 2 {
@@ -243,7 +244,7 @@ func testNames(t *testing.T, open Opener) {
 	s := planned(t, open, run)
 	failure := "x'\x1b\n"
 	must(t, s.Release(claimed(t, s, run), errors.New(failure)))
-	status, err := s.Status()
+	status, err := s.Status(t.Context())
 	if err != nil || len(status) != 1 || status[0].Run != run || status[0].Failure != failure {
 		t.Errorf("%+v, %v", status, err)
 	}
@@ -269,18 +270,18 @@ func testBounds(t *testing.T, open Opener) {
 			t.Errorf("%v seconds: %v", seconds, err)
 		}
 	}
-	if status, err := s.Status(); err != nil || len(status) != 1 || status[0].Done != 0 {
+	if status, err := s.Status(t.Context()); err != nil || len(status) != 1 || status[0].Done != 0 {
 		t.Errorf("%+v, %v", status, err)
 	}
 }
 
 func testSettings(t *testing.T, open Opener) {
 	s := open(t)
-	if none, err := s.Settings(); err != nil || none.Text() != (benchmark.Settings{}).Text() {
+	if none, err := s.Settings(t.Context()); err != nil || none.Text() != (benchmark.Settings{}).Text() {
 		t.Errorf("before any process has joined: %+v, %v", none, err)
 	}
 	Join(t, s)
-	if got, err := open(t).Settings(); err != nil || got.Text() != Settings().Text() {
+	if got, err := open(t).Settings(t.Context()); err != nil || got.Text() != Settings().Text() {
 		t.Errorf("%+v, %v", got, err)
 	}
 	other := Settings()
@@ -298,7 +299,7 @@ func testSets(t *testing.T, open Opener) {
 	if err := open(t).CheckSet(benchmark.Set{Name: "a", Rows: 400, Features: 3, Fingerprint: "z"}); err == nil || !strings.Contains(err.Error(), "changed") {
 		t.Errorf("other numbers: %v", err)
 	}
-	if got, err := s.Sets(); err != nil || !slices.Equal(got, want) {
+	if got, err := s.Sets(t.Context()); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -307,7 +308,7 @@ func testFailures(t *testing.T, open Opener) {
 	runs := Runs(t, 0)
 	s := planned(t, open, runs...)
 	failed := func() (texts []string) {
-		status, err := s.Status()
+		status, err := s.Status(t.Context())
 		must(t, err)
 		for _, r := range status {
 			if r.Failure != "" {
@@ -333,7 +334,7 @@ func testStatus(t *testing.T, open Opener) {
 	run := Runs(t, 0)[0]
 	s := planned(t, open, run)
 	status := func() benchmark.RunStatus {
-		list, err := s.Status()
+		list, err := s.Status(t.Context())
 		must(t, err)
 		return list[0]
 	}
@@ -369,7 +370,7 @@ func testGoroutines(t *testing.T, open Opener) {
 			for j := range runs {
 				run := runs[(j+7*i)%len(runs)]
 				if i >= 2 { // the last two only read
-					if _, err := s.Status(); err != nil {
+					if _, err := s.Status(t.Context()); err != nil {
 						t.Error(err)
 					}
 					continue
@@ -390,9 +391,24 @@ func testGoroutines(t *testing.T, open Opener) {
 		})
 	}
 	workers.Wait()
-	records, err := stores[0].Records()
+	records, err := stores[0].Records(t.Context())
 	if err != nil || len(records) != len(runs) || int(claims.Load()) != len(runs) {
 		t.Errorf("%d claims and %d rounds of %d runs, %v", claims.Load(), len(records), len(runs), err)
+	}
+}
+
+func testContext(t *testing.T, open Opener) {
+	s := planned(t, open, Runs(t, 0)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, settings := s.Settings(ctx)
+	_, sets := s.Sets(ctx)
+	_, status := s.Status(ctx)
+	_, records := s.Records(ctx)
+	for name, err := range map[string]error{"Settings": settings, "Sets": sets, "Status": status, "Records": records} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s with a cancelled context: %v", name, err)
+		}
 	}
 }
 
