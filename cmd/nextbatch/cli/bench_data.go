@@ -14,9 +14,9 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// look looks at the data sets before anything is written: their names, the table
-// of the user, and whether a file only looks like that of the paper's set.
-func (b *benchRun) look(ctx context.Context, names []string) error {
+// inspect checks the data sets before anything is written: their names, the user's
+// table, and whether a file is only a stand-in for that of the paper.
+func (b *benchRun) inspect(ctx context.Context, names []string) error {
 	for _, name := range names {
 		if name == benchmark.GeneratedSet || b.table != "" && name == tableName(b.table) {
 			continue
@@ -25,9 +25,9 @@ func (b *benchRun) look(ctx context.Context, names []string) error {
 		if err != nil {
 			return usagef("%w, %s", err, benchmark.GeneratedSet)
 		}
-		// What is wrong with the files is said when they are loaded.
+		// Problems with the files are reported when they are loaded.
 		if state, _ := set.State(b.data); set.IsStandIn(state.Raw) {
-			b.warnings = append(b.warnings, fmt.Sprintf("%s: %s%s; its errors are not to be compared with the paper's", name, state.Raw, standIn))
+			b.warnings = append(b.warnings, fmt.Sprintf("%s: %s%s; its errors cannot be compared with the paper's", name, state.Raw, standIn))
 		}
 	}
 	if b.table == "" {
@@ -36,7 +36,7 @@ func (b *benchRun) look(ctx context.Context, names []string) error {
 	return b.readOwn(ctx)
 }
 
-// admit refuses runs that would need more memory than there is.
+// admit rejects runs that would need more memory than there is.
 func (b *benchRun) admit(settings benchmark.Settings, runs []benchmark.Run) error {
 	c := network.Config{Architecture: network.Architecture{Hidden: settings.Hidden}}
 	checked := map[benchmark.Run]bool{}
@@ -62,8 +62,7 @@ func (b *benchRun) admit(settings benchmark.Settings, runs []benchmark.Run) erro
 	return nil
 }
 
-// sizes are the rows and inputs of a data set, as far as they are known before it
-// is loaded.
+// sizes returns the rows and inputs of a data set, as known before it is loaded.
 func (b *benchRun) sizes(name string) nextbatch.Sizes {
 	switch {
 	case b.table != "" && name == tableName(b.table):
@@ -71,14 +70,14 @@ func (b *benchRun) sizes(name string) nextbatch.Sizes {
 	case name == benchmark.GeneratedSet:
 		return nextbatch.Sizes{Pool: generatedRows, Inputs: demoInputs}
 	}
-	set, _ := sets.Find(name) // look has found it
+	set, _ := sets.Find(name) // inspect has found it
 	return nextbatch.Sizes{Pool: set.Pool + set.Test, Inputs: set.Features}
 }
 
-// generatedRows are those of the generated data set.
+// generatedRows is the size of the generated data set.
 const generatedRows = 20_000
 
-// readOwn prepares the table of the user.
+// readOwn reads and prepares the user's table.
 func (b *benchRun) readOwn(ctx context.Context) error {
 	t, err := b.columns.read(ctx, b.table, false)
 	if _, unknown := unknownColumn(err); unknown {
@@ -100,7 +99,7 @@ func (b *benchRun) readOwn(ctx context.Context) error {
 	return nil
 }
 
-// incomplete warns of rows that lack a value, which do not count, or refuses them.
+// incomplete warns about rows that lack a value and are ignored, or rejects them.
 func (b *benchRun) incomplete(t *dataset.Table) error {
 	rows, lack := 0, map[string]bool{}
 	var columns []string
@@ -131,7 +130,7 @@ func (b *benchRun) incomplete(t *dataset.Table) error {
 	return nil
 }
 
-// plural is a number with the word that fits it.
+// plural is a number with its noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// FuzzGrid reads any text as a grid: there is a grid or an error, never a panic,
-// and never more runs than a machine can hold.
+// FuzzGrid reads any text as a grid: the result is a grid or an error, never a
+// panic, and never more runs than a machine can hold.
 func FuzzGrid(f *testing.F) {
 	f.Add("sets = [\"fried\"]\nactivations = [\"relu\"]\nspecs = [\"random\", \"default\"]\nsplits = [0, 1]\nschedules = [{rounds = 2, batch = 5}]\n[settings]\nhidden = [7]\n")
 	f.Add("splits = [0, x]")
@@ -40,8 +40,8 @@ func FuzzGrid(f *testing.F) {
 	})
 }
 
-// FuzzDamagedResults overwrites a part of a results file, or cuts it off: there
-// is a report or an error, and nothing is written beside the report.
+// FuzzDamagedResults overwrites a part of a results file, or truncates it: the
+// result is a report or an error, and nothing but the report is written.
 func FuzzDamagedResults(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "results.db")
 	writeRuns(f, path, smallRun("fried", "relu", "random"), smallRun("fried", "relu", "lcmd-tp:grad>sketch(512)"))
@@ -67,7 +67,7 @@ func FuzzDamagedResults(f *testing.F) {
 	})
 }
 
-// FuzzHostileResults fills a results file with any names and numbers.
+// FuzzHostileResults fills a results file with arbitrary names and numbers.
 func FuzzHostileResults(f *testing.F) {
 	f.Add("fried", "relu", "random", int64(256), int64(2), int64(0), 1.0, 0.5, []byte{1, 0, 0, 0}, "[]")
 	f.Add("../../../set", "../../../pwn", "../x:y>z", int64(1), int64(1), int64(9), math.Inf(1), math.Inf(1), []byte{1}, "{")
@@ -106,8 +106,8 @@ func smallRun(set, activation, spec string) benchmark.Run {
 	return benchmark.Run{DataSet: set, Activation: activation, Spec: spec, BatchSize: 8, Rounds: 9}
 }
 
-// mustSurvive reads a results file with every command. Each ends, without a panic,
-// and writes to its own folder only.
+// mustSurvive reads a results file with every command. Each must end without a
+// panic and write only to its own folder.
 func mustSurvive(t *testing.T, dir, results string) {
 	t.Helper()
 	for _, args := range [][]string{
@@ -133,7 +133,7 @@ func mustSurvive(t *testing.T, dir, results string) {
 		entries, _ := os.ReadDir(filepath.Join(dir, folder))
 		for _, e := range entries {
 			if e.IsDir() && e.Name() != "tables" && e.Name() != "figures" {
-				t.Errorf("the folder %q was made", e.Name())
+				t.Errorf("the folder %q was created", e.Name())
 			}
 		}
 	}

@@ -20,7 +20,7 @@ import (
 //	splits = [0, 1, 2, 3, 4]
 //	schedules = [{rounds = 16, batch = 256}]
 //
-//	[settings] # all may be left out
+//	[settings] # all are optional
 //	seed = 0
 //	start = 256
 //	valid = 1024
@@ -49,7 +49,7 @@ func readExperiment(path string) (benchmark.Experiment, error) {
 	return e, nil
 }
 
-// gridProblem is what is wrong with a value, without the names of Go's types.
+// gridProblem describes what is wrong with a value, without naming Go types.
 func gridProblem(err *toml.DecodeError) string {
 	if key := strings.Join(err.Key(), "."); strings.Contains(err.Error(), "cannot decode") {
 		return fmt.Sprintf("%s has a value of the wrong kind", key)

@@ -41,7 +41,7 @@ hidden = [7]
 		if err != nil || len(runs) != 6 || e.Settings.Hidden[0] != 7 {
 			t.Fatalf("%+v, %v", runs, err)
 		}
-		// Without and with compat, which published ids have.
+		// Without compat, and with it, which published ids imply.
 		if runs[1].Spec != runs[2].Spec || runs[1].Compat || !runs[2].Compat {
 			t.Errorf("%v and %v", runs[1], runs[2])
 		}

@@ -10,49 +10,50 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// benchProgress tells how far a benchmark is: a line for each run that is done,
-// and how long the rest will take, as a bar or in a line now and then.
+// benchProgress reports the progress of a benchmark: a line per finished run, and
+// how long the others will take, as a bar or in an occasional line.
 type benchProgress struct {
 	*progress
-	store    benchmark.Reader
-	forecast *benchmark.Forecast
-	seconds  map[benchmark.Run]*benchSeconds // of the runs under way
-	last     time.Time                       // when a line last told how much is left
-	asked    time.Time                       // when others were last asked how far they are
+	roundsDone func() (map[benchmark.Run]int, error) // by all processes
+	forecast   *benchmark.Forecast
+	seconds    map[benchmark.Run]*benchSeconds // of the runs under way
+	printed    time.Time                       // when a line last said how much is left
+	updated    time.Time                       // when roundsDone was last called
 }
 
-// benchSeconds adds up what the rounds of a run took.
+// benchSeconds sums the times of the rounds of a run.
 type benchSeconds struct{ training, features, selection, testing, elapsed float64 }
 
-// How often a line tells how much is left, and other processes are asked.
+// benchEvery is how often a line says how much is left, and how often the progress
+// of other processes is read.
 const benchEvery = 30 * time.Second
 
-func newBenchProgress(log io.Writer, quiet bool, store benchmark.Reader, f *benchmark.Forecast) *benchProgress {
-	return &benchProgress{progress: newProgress(log, quiet), store: store, forecast: f, seconds: map[benchmark.Run]*benchSeconds{}}
+func newBenchProgress(log io.Writer, quiet bool, f *benchmark.Forecast, roundsDone func() (map[benchmark.Run]int, error)) *benchProgress {
+	return &benchProgress{progress: newProgress(log, quiet), forecast: f, roundsDone: roundsDone, seconds: map[benchmark.Run]*benchSeconds{}}
 }
 
 func (p *benchProgress) watch(e benchmark.Event) {
 	if e.Failed != nil {
 		p.forecast.GiveUp(slices.Concat(e.Others, []benchmark.Run{e.Run})...)
 		if at := (*benchmark.SetError)(nil); errors.As(e.Failed, &at) {
-			p.warn(fmt.Sprintf("no runs on it: %v", e.Failed))
+			p.warn(fmt.Sprintf("%v; its runs are skipped", e.Failed))
 		} else {
 			p.warn(fmt.Sprintf("%v: %v", e.Run, e.Failed))
 		}
 		return
 	}
 	p.forecast.Add(*e.Record)
-	if time.Since(p.asked) > benchEvery {
-		p.asked = time.Now()
-		if done, err := benchmark.RoundsDone(p.store); err == nil { // if not, the next write will say
+	if time.Since(p.updated) > benchEvery {
+		p.updated = time.Now()
+		if done, err := p.roundsDone(); err == nil { // otherwise the next write reports it
 			p.forecast.Update(done)
 		}
 	}
 	p.add(e.Record)
-	p.rest()
+	p.remaining()
 }
 
-// add counts a round, and prints a line after the last of a run.
+// add counts a round, and prints a line after the last round of a run.
 func (p *benchProgress) add(r *benchmark.Record) {
 	s := p.seconds[r.Run]
 	if s == nil {
@@ -76,23 +77,23 @@ func (p *benchProgress) add(r *benchmark.Record) {
 		r.Run, r.Test.RMSE, r.Labels, s.elapsed, s.training, s.features, s.selection, s.testing, other)
 }
 
-// rest says how many rounds are done, and how long the rest will take.
-func (p *benchProgress) rest() {
-	done, of := p.forecast.Rounds()
+// remaining shows how many rounds are done, and how long the others will take.
+func (p *benchProgress) remaining() {
+	done, total := p.forecast.Rounds()
 	left := ""
-	if t, known := p.forecast.Left(); known && done < of {
+	if t, known := p.forecast.Left(); known && done < total {
 		left = "about " + roughly(t) + " left"
 	}
 	switch {
 	case p.terminal:
-		p.step("rounds", done, of, left)
-	case time.Since(p.last) >= benchEvery && done < of:
-		p.last = time.Now()
-		p.say("%d of %d rounds are done%s", done, of, after(left))
+		p.step("rounds", done, total, left)
+	case time.Since(p.printed) >= benchEvery && done < total:
+		p.printed = time.Now()
+		p.say("%d of %d rounds are done%s", done, total, after(left))
 	}
 }
 
-// roughly is a duration as one says it.
+// roughly is a duration as people say it.
 func roughly(t time.Duration) string {
 	switch {
 	case t < 90*time.Second:

@@ -39,20 +39,20 @@ func newBenchReport() *cobra.Command {
 			b.results = args[0]
 			return b.run(cmd)
 		},
-		Long: `Reads a results file, also while runs are still written to it, and prints the
-tables as text, or writes tables, figures and a page index.html to a folder.
+		Long: `Reads a results file, even while runs are still being written to it, and prints
+the tables as text, or writes tables, figures and a page index.html to a folder.
 
-Means are over rounds, splits and data sets, as in the paper. Runs that are not
-complete do not count. Methods are compared on the splits that all of them have;
-a mean over data sets is over those where there is such a split. A table says what
-is missing, and each table and figure how many runs stand behind it.`,
+Means are over rounds, splits and data sets, as in the paper. Incomplete runs are
+ignored. Methods are compared on the splits that all of them have; a mean over data
+sets is over those with such a split. A table lists the missing runs, and each
+table and figure says how many runs it is based on.`,
 	}
 	flags := c.Flags()
-	flags.StringVar(&b.out, "out", "", "folder to write to; without it, tables are printed")
-	flags.StringSliceVar(&b.formats, "format", reportFormats(), "what to write: png, svg, pdf for figures, csv, latex, text for tables, html for a page with both")
+	flags.StringVar(&b.out, "out", "", "folder to write to; without it, the tables are printed")
+	flags.StringSliceVar(&b.formats, "format", reportFormats(), "what to write: png, svg, pdf for figures; csv, latex, text for tables; html for a page with both")
 	flags.StringVar(&b.against, "against", "", "numbers to compare with: paper")
 	flags.StringSliceVar(&b.sets, "sets", nil, "only these data sets")
-	flags.StringArrayVar(&b.specs, "specs", nil, "only these methods, separated by semicolons; may be repeated")
+	flags.StringArrayVar(&b.specs, "specs", nil, "only these methods, separated by semicolons; can be repeated")
 	flags.BoolVarP(&b.quiet, "quiet", "q", false, "print no progress")
 	return c
 }
@@ -67,11 +67,11 @@ var (
 func (b *benchReport) check(cmd *cobra.Command) error {
 	for _, f := range b.formats {
 		if !slices.Contains(reportFormats(), f) {
-			return usagef("--format %s: there are %s", f, strings.Join(reportFormats(), ", "))
+			return usagef("--format %s: the formats are %s", f, strings.Join(reportFormats(), ", "))
 		}
 	}
 	if b.against != "" && b.against != "paper" {
-		return usagef("--against %s: there is only paper to compare with", b.against)
+		return usagef("--against %s: only paper can be compared with", b.against)
 	}
 	if b.out == "" && cmd.Flags().Changed("format") {
 		return usagef("--format needs --out, the folder to write to")
@@ -87,7 +87,7 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	file, err := readResults(b.results)
+	file, err := readResults(cmd.Context(), b.results)
 	if err != nil {
 		return dataError{err}
 	}
@@ -98,21 +98,21 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if unlike := file.settings.DifferencesFromPaper(); len(unlike) > 0 {
-		page.Intro = append(page.Intro, "These runs differ from the paper's experiments: "+strings.Join(unlike, "; ")+".")
+	if differences := file.settings.DifferencesFromPaper(); len(differences) > 0 {
+		page.Intro = append(page.Intro, "These runs differ from the paper's experiments: "+strings.Join(differences, "; ")+".")
 	}
 	file.markStandIns(page)
-	return b.tell(cmd, page)
+	return b.output(cmd, page)
 }
 
-// markStandIns says, also beside the paper's numbers, which data sets are not
-// those of the paper.
+// markStandIns says which data sets are not those of the paper, also beside the
+// paper's numbers.
 func (f *resultsFile) markStandIns(page *report.Page) {
 	for _, name := range f.standIns {
 		if !slices.ContainsFunc(f.results, func(r benchmark.Round) bool { return r.DataSet == name }) {
 			continue
 		}
-		text := name + " is a stand-in for the data set of the paper; its errors are not to be compared with the paper's."
+		text := name + " is a stand-in for the paper's data set; its errors cannot be compared with the paper's."
 		page.Intro = append(page.Intro, text)
 		for _, t := range pageTables(page) {
 			if isComparison(t) {
@@ -122,11 +122,11 @@ func (f *resultsFile) markStandIns(page *report.Page) {
 	}
 }
 
-// isComparison tells whether a table has the paper's numbers.
+// isComparison reports whether a table has the paper's numbers.
 func isComparison(t *report.Table) bool { return strings.Contains(t.Name, "-paper-") }
 
-// tell prints or writes the page.
-func (b *benchReport) tell(cmd *cobra.Command, page *report.Page) error {
+// output prints or writes the page.
+func (b *benchReport) output(cmd *cobra.Command, page *report.Page) error {
 	p := newProgress(cmd.ErrOrStderr(), b.quiet)
 	for _, text := range page.Intro {
 		p.say("%s", text)
@@ -155,7 +155,7 @@ func (b *benchReport) tell(cmd *cobra.Command, page *report.Page) error {
 	return printTables(cmd.OutOrStdout(), compared)
 }
 
-// fileOf is a file that has the table.
+// fileOf is a file that contains the table.
 func (b *benchReport) fileOf(t *report.Table) string {
 	for _, f := range []struct{ format, extension string }{{"text", ".txt"}, {"csv", ".csv"}, {"latex", ".tex"}} {
 		if slices.Contains(b.formats, f.format) {
@@ -165,16 +165,16 @@ func (b *benchReport) fileOf(t *report.Table) string {
 	return filepath.Join(b.out, "index.html")
 }
 
-// openResults opens a results file to look at.
-func openResults(path string) (benchmark.Reader, error) {
-	store, err := sqlite.OpenReadOnly(path)
+// openResults opens a results file for reading.
+func openResults(ctx context.Context, path string) (benchmark.Reader, error) {
+	store, err := sqlite.OpenReadOnly(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s does not exist; nextbatch bench run makes it", path)
+		return nil, fmt.Errorf("%s does not exist; nextbatch bench run creates it", path)
 	}
 	return store, err
 }
 
-// resultsFile is what a report takes from a results file.
+// resultsFile is what a report needs from a results file.
 type resultsFile struct {
 	results  benchmark.Results
 	planned  []benchmark.Run
@@ -182,8 +182,8 @@ type resultsFile struct {
 	standIns []string // data sets
 }
 
-func readResults(path string) (file resultsFile, err error) {
-	store, err := openResults(path)
+func readResults(ctx context.Context, path string) (file resultsFile, err error) {
+	store, err := openResults(ctx, path)
 	if err != nil {
 		return file, err
 	}
@@ -191,10 +191,10 @@ func readResults(path string) (file resultsFile, err error) {
 	var status []benchmark.RunStatus
 	var sets []benchmark.Set
 	var failures [4]error
-	file.results, failures[0] = benchmark.ReadResults(store)
-	status, failures[1] = store.Status()
-	file.settings, failures[2] = store.Settings()
-	sets, failures[3] = store.Sets()
+	file.results, failures[0] = benchmark.ReadResults(ctx, store)
+	status, failures[1] = store.Status(ctx)
+	file.settings, failures[2] = store.Settings(ctx)
+	sets, failures[3] = store.Sets(ctx)
 	file.standIns = benchmark.StandIns(sets)
 	for _, s := range status {
 		file.planned = append(file.planned, s.Run)
@@ -202,10 +202,10 @@ func readResults(path string) (file resultsFile, err error) {
 	return file, errors.Join(failures[:]...)
 }
 
-// choose keeps data sets and methods that were asked for; none means all.
+// choose keeps the requested data sets and methods; an empty list means all.
 func (f *resultsFile) choose(sets, specs []string) error {
 	if len(f.results) == 0 {
-		return errors.New("holds no results yet; nextbatch bench run brings them")
+		return errors.New("holds no results yet; nextbatch bench run computes them")
 	}
 	unwanted := func(r benchmark.Run) bool {
 		return len(sets) > 0 && !slices.Contains(sets, r.DataSet) || len(specs) > 0 && !slices.Contains(specs, r.Spec)
@@ -213,12 +213,12 @@ func (f *resultsFile) choose(sets, specs []string) error {
 	f.results = slices.DeleteFunc(f.results, func(r benchmark.Round) bool { return unwanted(r.Run) })
 	f.planned = slices.DeleteFunc(f.planned, unwanted)
 	if len(f.results) == 0 {
-		return errors.New("holds no results of the data sets and methods that --sets and --specs name")
+		return errors.New("holds no results for the data sets and methods that --sets and --specs name")
 	}
 	return nil
 }
 
-// methods are the specs asked for, as results have them.
+// methods returns the requested specs in the form that results have.
 func (b *benchReport) methods() (texts []string, err error) {
 	for _, list := range b.specs {
 		for text := range strings.SplitSeq(list, ";") {
@@ -251,8 +251,8 @@ func printTables(out io.Writer, tables []*report.Table) error {
 	return nil
 }
 
-// write writes everything to the folder: index.html, tables and figures. Names of
-// files come from the results, so nothing is opened but below the folder.
+// write writes everything to the folder: index.html, tables and figures. File names
+// come from the results, so nothing outside the folder may be opened.
 func (b *benchReport) write(ctx context.Context, page *report.Page, p *progress) error {
 	if err := os.MkdirAll(b.out, 0o755); err != nil {
 		return fmt.Errorf("--out: %w", err)

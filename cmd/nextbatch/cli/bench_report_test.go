@@ -17,8 +17,8 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// madeResults writes a results file with learning curves of random rows and LCMD
-// on two data sets, of which the last run stops early.
+// madeResults writes a results file with learning curves of random selection and
+// LCMD on two data sets; the last run is incomplete.
 func madeResults(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "results.db")
@@ -34,11 +34,11 @@ func madeResults(t *testing.T) string {
 	return path
 }
 
-// writeRuns writes a results file with the runs. If there are several, the last
+// writeRuns writes a results file with the runs. If there are several, the last one
 // lacks eight rounds.
 func writeRuns(t testing.TB, path string, runs ...benchmark.Run) {
 	t.Helper()
-	store, err := sqlite.Open(path)
+	store, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestBenchReport(t *testing.T) {
 	}
 }
 
-// A results file may name anything: nothing is written outside the folder.
+// Whatever names a results file contains, nothing is written outside the folder.
 func TestBenchReportStaysInItsFolder(t *testing.T) {
 	dir := t.TempDir()
 	results, out := filepath.Join(t.TempDir(), "results.db"), filepath.Join(dir, "a", "b", "out")
@@ -121,7 +121,7 @@ func TestBenchReportStaysInItsFolder(t *testing.T) {
 	mustHold(t, out, "figures", "tables")
 }
 
-// mustHold checks what a folder has in it.
+// mustHold checks the contents of a folder.
 func mustHold(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -137,7 +137,7 @@ func mustHold(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// A name of a megabyte is refused, not printed and drawn.
+// A megabyte-long name is rejected, not printed and drawn.
 func TestBenchReportRefusesEndlessNames(t *testing.T) {
 	results := madeResults(t)
 	db, err := sql.Open("sqlite", results)
@@ -172,7 +172,7 @@ func TestBenchStatusRefusesEndlessTimes(t *testing.T) {
 
 func TestBenchReportStandIn(t *testing.T) {
 	results := madeResults(t)
-	store, err := sqlite.Open(results)
+	store, err := sqlite.Open(t.Context(), results)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestBenchReportRefuses(t *testing.T) {
 		must(t, exitUsage, append([]string{"bench", "report"}, args...)...)
 	}
 	empty := filepath.Join(t.TempDir(), "empty.db")
-	store, err := sqlite.Open(empty)
+	store, err := sqlite.Open(t.Context(), empty)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,21 +36,20 @@ func newBenchRun() *cobra.Command {
 	b := &benchRun{}
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "Do the runs of a grid of data sets, methods and splits",
+		Short: "Perform the runs of a grid of data sets, methods and splits",
 		Example: `  nextbatch bench run --preset quick --results quick.db
   nextbatch bench run --sets fried --specs 'random; lcmd-tp:grad>sketch(512)' --splits 0-4 --compat --results results.db
   nextbatch bench run --table table.csv --target y --specs 'random; default' --results results.db`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
-		Long: `For each data set, method and split: starts from 256 labelled rows, and in each
+		Long: `For each data set, method and split: starts with 256 labelled rows, and in each
 round trains a network from scratch, measures it on the test rows, and lets the
-method pick the rows that are labelled next.
+method pick the rows to label next.
 
-The grid comes from a preset or a TOML file; flags that are given replace what
-stands there. Presets:
+The grid comes from a preset or a TOML file; flags override its values. Presets:
 
 ` + presetList() + `
-A grid in TOML, of which settings may be left out:
+A grid in TOML, in which the settings are optional:
 
   sets = ["fried", "diamonds"]
   activations = ["relu"]
@@ -60,9 +59,9 @@ A grid in TOML, of which settings may be left out:
   schedules = [{rounds = 16, batch = 256}]
   settings = {seed = 0, start = 256, valid = 1024, hidden = [512, 512], epochs = 256}
 
-Each round is written to the results file as it comes. The same command goes on
-where it was stopped, with the same results as if it had not been; several
-processes on one machine may share a file.`,
+Each round is written to the results file as soon as it is done. After an
+interruption, the same command resumes, with the same results as if it had never
+stopped; several processes on one machine can share a file.`,
 	}
 	b.register(c)
 	return c
@@ -78,24 +77,24 @@ func presetList() string {
 
 func (b *benchRun) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&b.results, "results", "", "results file; made if it does not exist")
-	flags.StringVar(&b.preset, "preset", "", "grid by name")
+	flags.StringVar(&b.results, "results", "", "results file; created if it does not exist")
+	flags.StringVar(&b.preset, "preset", "", "name of a preset grid")
 	flags.StringVar(&b.config, "grid", "", "TOML file with the grid")
-	flags.StringVar(&b.data, "data", "data", "folder with the files of the data sets")
-	flags.StringSliceVar(&b.sets, "sets", nil, "data sets; nextbatch data list has them")
+	flags.StringVar(&b.data, "data", "data", "folder with the data files")
+	flags.StringSliceVar(&b.sets, "sets", nil, "data sets, as listed by nextbatch data list")
 	flags.StringVar(&b.table, "table", "", "a table of your own as a data set")
-	flags.StringVar(&b.columns.target, "target", "", "column of the labels of the table")
-	flags.StringArrayVar(&b.specs, "specs", nil, "methods, separated by semicolons; may be repeated")
-	flags.StringSliceVar(&b.splits, "splits", []string{"0-19"}, "numbers of the splits, such as 0-4,7")
+	flags.StringVar(&b.columns.target, "target", "", "column of the table that holds the labels")
+	flags.StringArrayVar(&b.specs, "specs", nil, "methods, separated by semicolons; can be repeated")
+	flags.StringSliceVar(&b.splits, "splits", []string{"0-19"}, "split numbers, such as 0-4,7")
 	flags.StringSliceVar(&b.activations, "activation", []string{"relu"}, "activation functions of the networks")
-	flags.IntVar(&b.rounds, "rounds", 16, "rounds of picking")
-	flags.IntVarP(&b.batch, "batch", "n", 256, "rows to pick in a round")
+	flags.IntVar(&b.rounds, "rounds", 16, "rounds, each of which picks a batch")
+	flags.IntVarP(&b.batch, "batch", "n", 256, "rows to pick per round")
 	flags.BoolVar(&b.compat, "compat", false, "follow the published code where it differs from the paper")
-	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time; each has one thread, a single one has all")
+	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time; each gets one thread, a single one gets all")
 	flags.Uint64Var(&b.settings.Seed, "seed", 0, "seed of networks and methods")
 	flags.IntVar(&b.settings.Start, "start", 256, "labelled rows to start with")
-	flags.IntVar(&b.settings.Valid, "valid", 1024, "rows for validation")
-	flags.IntVar(&b.settings.Epochs, "epochs", 256, "epochs of each training")
+	flags.IntVar(&b.settings.Valid, "valid", 1024, "validation rows")
+	flags.IntVar(&b.settings.Epochs, "epochs", 256, "epochs per training")
 	flags.IntSliceVar(&b.settings.Hidden, "hidden", []int{512, 512}, "widths of the network's hidden layers")
 	flags.BoolVarP(&b.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 	b.columns.register(c)
@@ -120,13 +119,13 @@ func (b *benchRun) run(cmd *cobra.Command) error {
 		return usagef("--jobs must be at least 1")
 	}
 	defer b.columns.memory.begin()()
-	if err := b.look(cmd.Context(), e.Sets); err != nil {
+	if err := b.inspect(cmd.Context(), e.Sets); err != nil {
 		return err
 	}
 	if err := b.admit(e.Settings, runs); err != nil {
 		return err
 	}
-	store, err := sqlite.Open(b.results)
+	store, err := sqlite.Open(cmd.Context(), b.results)
 	if err != nil {
 		return dataError{err}
 	}
@@ -134,8 +133,8 @@ func (b *benchRun) run(cmd *cobra.Command) error {
 	return errors.Join(err, store.Close())
 }
 
-// experiment is what the flags ask for: a preset or a file, with what was given
-// on the command line in its place.
+// experiment is what the flags request: a preset or a file, overridden by what the
+// command line gives.
 func (b *benchRun) experiment(given func(flag string) bool) (benchmark.Experiment, error) {
 	e, err := b.basis()
 	if err != nil {
@@ -164,7 +163,7 @@ func (b *benchRun) experiment(given func(flag string) bool) (benchmark.Experimen
 	if given("compat") {
 		e.Compat = b.compat
 	}
-	b.overlay(&e.Settings, given)
+	b.override(&e.Settings, given)
 	return e, b.checkTable()
 }
 
@@ -188,9 +187,9 @@ func (b *benchRun) basis() (benchmark.Experiment, error) {
 	return benchmark.Experiment{}, nil
 }
 
-// overlay puts settings that were given on the command line in the place of
-// those of a preset or file.
-func (b *benchRun) overlay(s *benchmark.Settings, given func(string) bool) {
+// override replaces settings of a preset or file by those given on the command
+// line.
+func (b *benchRun) override(s *benchmark.Settings, given func(string) bool) {
 	if given("seed") {
 		s.Seed = b.settings.Seed
 	}
@@ -216,12 +215,12 @@ func (b *benchRun) checkTable() error {
 		return nil
 	}
 	if _, err := sets.Find(tableName(b.table)); err == nil || tableName(b.table) == benchmark.GeneratedSet {
-		return usagef("--table %s: a data set of the benchmark is called so; rename the file", b.table)
+		return usagef("--table %s: a data set of the benchmark has this name; rename the file", b.table)
 	}
 	return nil
 }
 
-// tableName is what a table is called in the results.
+// tableName is the name of a table in the results.
 func tableName(path string) string {
 	name := filepath.Base(path)
 	for _, extension := range []string{".gz", filepath.Ext(strings.TrimSuffix(name, ".gz"))} {
@@ -252,7 +251,7 @@ func parseNumbers(texts []string) (numbers []int, err error) {
 		low, err1 := strconv.Atoi(strings.TrimSpace(from))
 		high, err2 := strconv.Atoi(strings.TrimSpace(to))
 		if err := errors.Join(err1, err2); err != nil || low < 0 || high < low || high > 1<<20 {
-			return nil, errorf("%q is no list of numbers such as 0-4,7", text)
+			return nil, errorf("%q is not a list of numbers such as 0-4,7", text)
 		}
 		for n := low; n <= high; n++ {
 			numbers = append(numbers, n)
@@ -266,7 +265,8 @@ func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benc
 	if err != nil {
 		return dataError{err}
 	}
-	progress := newBenchProgress(cmd.ErrOrStderr(), b.quiet, store, benchmark.NewForecast(settings, b.jobs, runs, nil))
+	progress := newBenchProgress(cmd.ErrOrStderr(), b.quiet, benchmark.NewForecast(settings, b.jobs, runs, nil),
+		func() (map[benchmark.Run]int, error) { return benchmark.RoundsDone(cmd.Context(), store) })
 	bench := benchmark.Bench{Store: store, Settings: settings, Jobs: b.jobs, Watch: progress.watch,
 		Load: func(name string) (*dataset.Regression, error) { return b.load(cmd.Context(), name) }}
 	for _, w := range b.warnings {
@@ -274,7 +274,7 @@ func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benc
 	}
 	summary, err := bench.Run(cmd.Context(), runs)
 	progress.done()
-	// What ended the work says more than that the claims could not be given back.
+	// The reason why the work ended matters more than a failure to release claims.
 	if left := leave(); err == nil {
 		err = left
 	}
@@ -286,25 +286,25 @@ func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benc
 	}
 	progress.say("%d of %d runs are done", summary.Done, len(runs))
 	if summary.Taken > 0 {
-		progress.say("%s in the hands of other processes", plural(summary.Taken, "run is", "runs are"))
+		progress.say("other processes are working on %s", plural(summary.Taken, "run", "runs"))
 	}
 	if summary.Failed == len(runs) {
-		return dataError{errorf("no run could be done; they are tried again with the next bench run")}
+		return dataError{errorf("all runs failed; the next bench run tries them again")}
 	}
 	if summary.Failed > 0 {
-		return someError{summary.Failed, len(runs), errorf("%d of %d runs failed; they are tried again with the next bench run", summary.Failed, len(runs))}
+		return someError{summary.Failed, len(runs), errorf("%d of %d runs failed; the next bench run tries them again", summary.Failed, len(runs))}
 	}
 	return nil
 }
 
-// benchStopped says that Ctrl-C has ended the work.
+// benchStopped means that Ctrl-C ended the work.
 type benchStopped struct{}
 
-func (benchStopped) Error() string { return "stopped; the same command goes on from here" }
+func (benchStopped) Error() string { return "stopped; the same command resumes from here" }
 
 func (benchStopped) Unwrap() error { return context.Canceled }
 
-// load returns a data set: the table of the user, generated, or of the paper.
+// load returns a data set: the user's table, a generated one, or one of the paper.
 func (b *benchRun) load(ctx context.Context, name string) (*dataset.Regression, error) {
 	switch {
 	case b.table != "" && name == tableName(b.table):
@@ -315,12 +315,12 @@ func (b *benchRun) load(ctx context.Context, name string) (*dataset.Regression, 
 	}
 	data, err := sets.Load(ctx, name, b.data)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errorf("%w; nextbatch data fetch %s brings it", err, name)
+		err = errorf("%w; run nextbatch data fetch %s first", err, name)
 	}
 	return data, err
 }
 
-// thisProcess says where results come from.
+// thisProcess describes where results come from.
 func thisProcess() benchmark.Process {
 	b := thisBuild()
 	revision := b.Revision
@@ -330,7 +330,7 @@ func thisProcess() benchmark.Process {
 	return benchmark.Process{Version: b.Version, Revision: revision, Platform: b.Platform + " " + b.Go, CPU: cpuModel(), SIMD: b.SIMD}
 }
 
-// cpuModel is the processor's name, where the system tells.
+// cpuModel is the name of the processor, if the system provides it.
 func cpuModel() string {
 	raw, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

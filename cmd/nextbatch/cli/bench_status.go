@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,11 +17,11 @@ func newBenchStatus() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
 		Use:     "status RESULTS",
-		Short:   "Tell how far the runs of a results file are",
+		Short:   "Show the progress of the runs in a results file",
 		Example: "  nextbatch bench status results.db --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := benchStatusOf(args[0])
+			list, err := benchStatusOf(cmd.Context(), args[0])
 			if err != nil {
 				return dataError{err}
 			}
@@ -39,12 +40,12 @@ type benchStatus struct {
 	Settings benchmark.Settings `json:"settings"`
 	Runs     int                `json:"runs"`
 	Done     int                `json:"done"`
-	Working  int                `json:"working"` // runs that a process is at work on
+	Working  int                `json:"working"` // runs that a process is working on
 	Methods  []methodStatus     `json:"methods"`
 	Failures []runFailure       `json:"failures"`
 }
 
-// methodStatus is the runs of a method on a data set, one for each split.
+// methodStatus counts the runs of a method on a data set, one per split.
 type methodStatus struct {
 	DataSet    string `json:"dataset"`
 	Activation string `json:"activation"`
@@ -64,13 +65,13 @@ type runFailure struct {
 	Error string `json:"error"`
 }
 
-func benchStatusOf(path string) (benchStatus, error) {
-	s, err := openResults(path)
+func benchStatusOf(ctx context.Context, path string) (benchStatus, error) {
+	s, err := openResults(ctx, path)
 	if err != nil {
 		return benchStatus{}, err
 	}
-	runs, err := s.Status()
-	settings, errSettings := s.Settings()
+	runs, err := s.Status(ctx)
+	settings, errSettings := s.Settings(ctx)
 	all := benchStatus{Settings: settings, Runs: len(runs), Methods: []methodStatus{}, Failures: []runFailure{}}
 	for _, r := range runs {
 		all.add(r)
@@ -81,7 +82,7 @@ func benchStatusOf(path string) (benchStatus, error) {
 	return all, errors.Join(err, errSettings, s.Close())
 }
 
-// add counts a run. Those of one method follow each other.
+// add counts a run. The runs of a method are consecutive.
 func (a *benchStatus) add(r benchmark.RunStatus) {
 	m := methodStatus{
 		DataSet: r.Run.DataSet, Activation: r.Run.Activation, Spec: r.Run.Spec, Compat: r.Run.Compat,
@@ -106,7 +107,7 @@ func (a *benchStatus) add(r benchmark.RunStatus) {
 	}
 }
 
-// same tells whether two have the same method and data set.
+// same reports whether two have the same method and data set.
 func (m methodStatus) same(other methodStatus) bool {
 	m.Runs, m.Done, m.Working, m.Failed, m.Seconds = 0, 0, 0, 0, 0
 	return m == other
@@ -115,7 +116,7 @@ func (m methodStatus) same(other methodStatus) bool {
 func printBenchStatus(out io.Writer, s benchStatus) error {
 	fmt.Fprintf(out, "%d of %d runs are done, %d under way\n\n", s.Done, s.Runs, s.Working)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "data set\tactivation\tmethod\trounds\tdone\tunder way\tfailed\tseconds a run")
+	fmt.Fprintln(w, "data set\tactivation\tmethod\trounds\tdone\tunder way\tfailed\tseconds per run")
 	for _, m := range s.Methods {
 		compat := ""
 		if m.Compat {
@@ -131,7 +132,7 @@ func printBenchStatus(out io.Writer, s benchStatus) error {
 	return nil
 }
 
-// printFailures tells each reason once.
+// printFailures prints each reason once.
 func printFailures(out io.Writer, failures []runFailure) {
 	count := map[string]int{}
 	for _, f := range failures {
@@ -155,7 +156,7 @@ func newBenchExport() *cobra.Command {
 	out := ""
 	c := &cobra.Command{
 		Use:     "export RESULTS --out FILE",
-		Short:   "Write results as a table, a row for each round",
+		Short:   "Write results as a table with one row per round",
 		Example: "  nextbatch bench export results.db --out results.parquet",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -165,20 +166,20 @@ func newBenchExport() *cobra.Command {
 			if err := checkOutput("--out", out, tableExtensions()...); err != nil {
 				return err
 			}
-			return benchExport(args[0], out)
+			return benchExport(cmd.Context(), args[0], out)
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "file to write: .csv, .tsv, .jsonl or .parquet; .gz may follow")
 	return c
 }
 
-func benchExport(results, out string) error {
-	s, err := openResults(results)
+func benchExport(ctx context.Context, results, out string) error {
+	s, err := openResults(ctx, results)
 	if err != nil {
 		return dataError{err}
 	}
-	records, err := s.Records()
-	settings, errSettings := s.Settings()
+	records, err := s.Records(ctx)
+	settings, errSettings := s.Settings(ctx)
 	if err := errors.Join(err, errSettings, s.Close()); err != nil {
 		return dataError{err}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
-// bench runs a command and returns what it printed and said.
+// bench runs a command and returns its output and log.
 func bench(t *testing.T, want int, args ...string) (string, string) {
 	t.Helper()
 	var out, log bytes.Buffer
@@ -46,7 +46,7 @@ func TestBenchOnATable(t *testing.T) {
 		t.Errorf("says %q", log)
 	}
 	if _, log = bench(t, exitOK, run...); strings.Contains(log, "RMSE") {
-		t.Errorf("did it again: %q", log)
+		t.Errorf("finished runs were repeated: %q", log)
 	}
 	if _, log = bench(t, exitData, append(run, "--epochs", "4")...); !strings.Contains(log, `"epochs":3`) {
 		t.Errorf("other settings: %q", log)
@@ -94,13 +94,13 @@ func TestBenchUsage(t *testing.T) {
 		{exitUsage, "there are sgemm", []string{"run", "--sets", "freid", "--specs", "random", "--results", results}},
 		{exitUsage, "the columns are", []string{"run", "--table", smallTable(t), "--target", "z", "--specs", "random", "--results", results}},
 		{exitUsage, "at least 1", []string{"run", "--preset", "quick", "--rounds", "0", "--results", results}},
-		{exitData, "bench run makes it", []string{"status", results}},
-		{exitData, "bench run makes it", []string{"export", results, "--out", filepath.Join(t.TempDir(), "x.csv")}},
+		{exitData, "bench run creates it", []string{"status", results}},
+		{exitData, "bench run creates it", []string{"export", results, "--out", filepath.Join(t.TempDir(), "x.csv")}},
 		{exitUsage, "--jobs", []string{"run", "--preset", "quick", "--jobs", "0", "--results", results}},
 		{exitData, "not a results file", []string{"run", "--preset", "quick", "--results", text}},
 		{exitData, "not a results file", []string{"status", text}},
 		{exitUsage, "--out", []string{"export", text, "--out", "x.doc"}},
-		{exitData, "no runs on it: data set fried: file does not exist", []string{"run", "--sets", "fried", "--data", t.TempDir(), "--specs", "random", "--results", results}},
+		{exitData, "; run nextbatch data fetch fried first; its runs are skipped", []string{"run", "--sets", "fried", "--data", t.TempDir(), "--specs", "random", "--results", results}},
 	} {
 		if _, log := bench(t, c.code, c.args...); !strings.Contains(log, c.want) {
 			t.Errorf("%v: says %q, not %q", c.args, log, c.want)
@@ -132,14 +132,14 @@ func TestBenchMissingValues(t *testing.T) {
 		t.Errorf("says %q", log)
 	}
 	if _, err := os.Stat(results); err == nil {
-		t.Error("there is a results file")
+		t.Error("a results file was created")
 	}
 	if _, log := bench(t, exitOK, run...); !strings.Contains(log, "warning: "+table+": 2 rows lack") {
 		t.Errorf("says %q", log)
 	}
 }
 
-// The runs on a data set that has changed are given up; the others go on.
+// Runs on a data set that has changed are abandoned; the others go on.
 func TestBenchChangedSet(t *testing.T) {
 	table, results := smallTable(t), filepath.Join(t.TempDir(), "results.db")
 	run := []string{"run", "--table", table, "--target", "y", "--id", "name", "--specs", "random", "--rounds", "1", "--batch", "4",
@@ -174,7 +174,7 @@ func TestBenchStandIn(t *testing.T) {
 func TestTableName(t *testing.T) {
 	for path, want := range map[string]string{"a/b.csv": "b", "b.csv.gz": "b", "b.c.parquet": "b.c", "b": "b"} {
 		if got := tableName(path); got != want {
-			t.Errorf("%s is called %s, want %s", path, got, want)
+			t.Errorf("the table %s is named %s, want %s", path, got, want)
 		}
 	}
 }

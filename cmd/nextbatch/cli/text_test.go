@@ -136,7 +136,7 @@ func TestHostileNames(t *testing.T) {
 func hostileResults(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, hostile+".db")
-	s, err := sqlite.Open(path)
+	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
