@@ -381,9 +381,15 @@ func (f *bait[T]) rebase(c, v []float64, rows matrix.Dense[float64], accurate fu
 	if f.base.observeAsRoot(selected) && compute() {
 		return nil
 	}
+	if f.space.Cancelled() { // numbers that were never computed are not accurate
+		return f.space.ctx.Err()
+	}
 	f.precise = true
-	if f.base.observePrecisely(selected) && compute() || f.space.Cancelled() {
+	if f.base.observePrecisely(selected) && compute() {
 		return nil
+	}
+	if f.space.Cancelled() {
+		return f.space.ctx.Err()
 	}
 	return f.refusal()
 }
