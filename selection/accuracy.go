@@ -105,8 +105,8 @@ func (s *covariance) exact(phi []float64, selected matrix.Dense[float64]) (produ
 
 // residual returns φ − (ΦᵀΦ + σ²I)t/σ², computed with twice as many digits.
 func (s *covariance) residual(phi, t []float64, selected matrix.Dense[float64]) []float64 {
-	parts := make([]doubles, pieces(selected.Rows, readPiece))
-	overPieces(s.team, selected.Rows, readPiece, func(piece, from, to int) {
+	parts := make([]doubles, linalg.Pieces(selected.Rows, readPiece))
+	s.team.OverPieces(selected.Rows, readPiece, func(piece, from, to int) {
 		sum := newDoubles(s.dim)
 		for i := from; i < to; i++ {
 			row := selected.Row(i)

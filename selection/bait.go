@@ -203,7 +203,7 @@ func (f *bait[T]) score(row int) float64 { return f.v[row] / (f.c[row] + f.offse
 // best returns the row of largest score, which is up to date then.
 func (f *bait[T]) best() (int, error) {
 	if f.bounds == nil || f.bounds.age == 0 || !f.bestByBounds() {
-		overPieces(f.space.team, len(f.scores), scanPiece, func(_, from, to int) {
+		f.space.team.OverPieces(len(f.scores), scanPiece, func(_, from, to int) {
 			for i := from; i < to; i++ {
 				f.scores[i] = f.score(i)
 			}
@@ -264,7 +264,7 @@ func (f *bait[T]) inFeatures(x []float64) []float64 {
 
 // mulVec writes the product of a square matrix and a vector to dst.
 func (f *bait[T]) mulVec(dst []float64, a matrix.Dense[float64], x []float64) {
-	overPieces(f.space.team, a.Rows, 4*cachedRows, func(_, from, to int) {
+	f.space.team.OverPieces(a.Rows, 4*cachedRows, func(_, from, to int) {
 		part := a.Slice(from, to)
 		simd.For[float64]().DotRows(dst[from:to], x, part.Data, part.Stride)
 	})
@@ -309,7 +309,7 @@ func (f *bait[T]) catchUpAll() {
 	for _, done := range f.done {
 		computed -= int64(done)
 	}
-	overPieces(f.space.team, f.pool.Rows, readPiece, func(_, from, to int) {
+	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
 		if lacking == 1 {
 			f.stepAll(from, to)
 			return

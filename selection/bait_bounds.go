@@ -61,8 +61,8 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 		return nil
 	}
 	b := &baitBounds{team: s.team, rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextRest: restSteps,
-		high: matrix.Alloc[float64](n), low: matrix.Alloc[float64](n), tops: make([]pieceTop, pieces(n, readPiece)),
-		found: make([]int32, n), counts: make([]int, pieces(n, readPiece))}
+		high: matrix.Alloc[float64](n), low: matrix.Alloc[float64](n), tops: make([]pieceTop, linalg.Pieces(n, readPiece)),
+		found: make([]int32, n), counts: make([]int, linalg.Pieces(n, readPiece))}
 	b.dots.New = func() any { return new([2][readPiece]int32) }
 	return b
 }
@@ -106,7 +106,7 @@ func (b *baitBounds) follow(w, p, c, v []float64) bool {
 	b.age++
 	b.w.set(w)
 	b.p.set(p)
-	overPieces(b.team, len(b.high), readPiece, func(_, from, to int) {
+	b.team.OverPieces(len(b.high), readPiece, func(_, from, to int) {
 		if b.age == 1 {
 			copy(b.high[from:to], v[from:to])
 			copy(b.low[from:to], c[from:to])
@@ -175,7 +175,7 @@ func (b *baitBounds) pays(reaching int) bool {
 
 // boundAll computes all bounds, and the largest of each piece.
 func (f *bait[T]) boundAll() {
-	overPieces(f.space.team, len(f.scores), readPiece, func(piece, from, to int) {
+	f.space.team.OverPieces(len(f.scores), readPiece, func(piece, from, to int) {
 		top := pieceTop{row: -1, c: math.Inf(-1)}
 		for i := from; i < to; i++ {
 			f.scores[i] = f.bounds.score(i, f.offset)
@@ -213,7 +213,7 @@ func rowsOfTops(tops []pieceTop) []int32 {
 // reaching returns the open rows whose bound is not below a score.
 func (f *bait[T]) reaching(score float64) []int32 {
 	b, open := f.bounds, f.space.limits.open
-	overPieces(f.space.team, len(f.scores), readPiece, func(piece, from, to int) {
+	f.space.team.OverPieces(len(f.scores), readPiece, func(piece, from, to int) {
 		found := b.found[from:from]
 		if !(b.tops[piece].c < score) {
 			for i, bound := range f.scores[from:to] {
@@ -261,7 +261,7 @@ func (f *bait[T]) settle(list []int32) float64 {
 	f.space.tally.Pairs(0, int64(computed))
 	tally.Rows[float64](f.space.tally, len(list), f.pool.Cols)
 	f.bounds.work += computed + rowWork*len(list)
-	overPieces(f.space.team, len(list), settledRows/4, func(_, from, to int) {
+	f.space.team.OverPieces(len(list), settledRows/4, func(_, from, to int) {
 		for _, row := range list[from:to] {
 			f.catchUp(int(row))
 			f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(int(row))

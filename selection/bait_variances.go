@@ -35,7 +35,7 @@ func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *
 	}
 	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
 	for first := 0; first < rows.Rows && !f.space.Cancelled(); first += varianceBlock {
-		overPieces(f.space.team, min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
+		f.space.team.OverPieces(min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
 			s := scratch.Get().(*varianceScratch)
 			defer scratch.Put(s)
 			from += first

@@ -25,8 +25,8 @@ func sumBlocks[S any](team *linalg.Team, n int, partial func(from, to int) S, ad
 	var sums [together]S
 	for first := 0; first < n; first += together * sumBlock {
 		rows := min(together*sumBlock, n-first)
-		overPieces(team, rows, sumBlock, func(block, from, to int) { sums[block] = partial(first+from, first+to) })
-		for _, s := range sums[:pieces(rows, sumBlock)] {
+		team.OverPieces(rows, sumBlock, func(block, from, to int) { sums[block] = partial(first+from, first+to) })
+		for _, s := range sums[:linalg.Pieces(rows, sumBlock)] {
 			add(s)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 type clusters[T matrix.Float] struct {
 	space   *Space[T]
 	centres []int // candidates
-	pool    *nearest[T]
-	target  *nearest[T] // nil: the pool is the target
+	pool    *nearestRows[T]
+	target  *nearestRows[T] // nil: the pool is the target
 	size    Size
 }
 
@@ -49,9 +49,9 @@ func (s Size) of(sq float64) float64 {
 func (s Size) power() int { return [...]int{2, 1, 0}[s] }
 
 func newClusters[T matrix.Float](s *Space[T], size Size) *clusters[T] {
-	c := &clusters[T]{space: s, size: size, pool: newNearest(s, &s.pool)}
+	c := &clusters[T]{space: s, size: size, pool: newNearestRows(s, &s.pool)}
 	if s.target.rows.Rows > 0 {
-		c.target = newNearest(s, &s.target)
+		c.target = newNearestRows(s, &s.target)
 	}
 	return c
 }
@@ -91,7 +91,7 @@ var noRows = clusterSum{top: -1}
 
 // sumAll computes all clusters where other rows are the target.
 func (c *clusters[T]) sumAll() []clusterSum {
-	sums := c.sumClusters(c.space.PoolSize(), func(sums []clusterSum, row int) { c.count(&sums[c.pool.label[row]], row) })
+	sums := c.sumClusters(c.space.PoolSize(), func(sums []clusterSum, row int) { c.count(&sums[c.pool.Label[row]], row) })
 	for i, s := range c.sumTarget(c.size) {
 		sums[i].size = s.size
 	}
@@ -100,8 +100,8 @@ func (c *clusters[T]) sumAll() []clusterSum {
 
 // sumTarget computes the sizes of all clusters on the target rows.
 func (c *clusters[T]) sumTarget(size Size) []clusterSum {
-	return c.sumClusters(len(c.target.dist), func(sums []clusterSum, row int) {
-		sums[c.target.label[row]].size += size.of(float64(c.target.dist[row]))
+	return c.sumClusters(len(c.target.Dist), func(sums []clusterSum, row int) {
+		sums[c.target.Label[row]].size += size.of(float64(c.target.Dist[row]))
 	})
 }
 
@@ -129,12 +129,12 @@ func (c *clusters[T]) count(s *clusterSum, row int) {
 	if !open && c.space.limits.selected[row] {
 		return
 	}
-	d := c.pool.dist[row]
+	d := c.pool.Dist[row]
 	s.rows++
 	if c.target == nil {
 		s.size += c.weight(row) * c.size.of(float64(d))
 	}
-	if open && (s.top < 0 || d > c.pool.dist[s.top]) {
+	if open && (s.top < 0 || d > c.pool.Dist[s.top]) {
 		s.top = row
 	}
 }
@@ -143,7 +143,7 @@ func (c *clusters[T]) count(s *clusterSum, row int) {
 func (c *clusters[T]) merge(a *clusterSum, b clusterSum) {
 	a.size += b.size
 	a.rows += b.rows
-	if b.top >= 0 && (a.top < 0 || c.pool.dist[b.top] > c.pool.dist[a.top]) {
+	if b.top >= 0 && (a.top < 0 || c.pool.Dist[b.top] > c.pool.Dist[a.top]) {
 		a.top = b.top
 	}
 }
@@ -151,17 +151,17 @@ func (c *clusters[T]) merge(a *clusterSum, b clusterSum) {
 // describe returns the cluster of a row, for the result.
 func (c *clusters[T]) describe(row int, sum clusterSum) Cluster {
 	return Cluster{
-		Centre:   c.space.centre(c.centres[c.pool.label[row]]),
+		Centre:   c.space.centre(c.centres[c.pool.Label[row]]),
 		Size:     c.space.inUnits(sum.size, c.size.power()),
 		Rows:     sum.rows,
-		Distance: c.space.inUnits(math.Sqrt(float64(c.pool.dist[row])), 1),
+		Distance: c.space.inUnits(math.Sqrt(float64(c.pool.Dist[row])), 1),
 	}
 }
 
 // clusterOf returns the cluster of a row, for methods that do not need the sums of
 // all clusters.
 func (c *clusters[T]) clusterOf(row int) Cluster {
-	return c.describe(row, c.sumOne(c.pool.label[row]))
+	return c.describe(row, c.sumOne(c.pool.Label[row]))
 }
 
 // sumOne computes one cluster of the pool.
@@ -169,9 +169,9 @@ func (c *clusters[T]) sumOne(label int32) clusterSum {
 	selected, sum := c.space.limits.selected, clusterSum{}
 	sumBlocks(c.space.team, c.space.PoolSize(), func(from, to int) (part clusterSum) {
 		for row := from; row < to; row++ {
-			if c.pool.label[row] == label && !selected[row] {
+			if c.pool.Label[row] == label && !selected[row] {
 				part.rows++
-				part.size += c.weight(row) * c.size.of(float64(c.pool.dist[row]))
+				part.size += c.weight(row) * c.size.of(float64(c.pool.Dist[row]))
 			}
 		}
 		return part

@@ -87,7 +87,7 @@ func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) bool {
 func (s *covariance) observePrecisely(rows matrix.Dense[float64]) bool {
 	s.forget()
 	m := newTriangle(s.dim)
-	overPieces(s.team, s.dim, trianglePiece, func(_, from, to int) {
+	s.team.OverPieces(s.dim, trianglePiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			m[i].hi[i] = s.sigma2
 		}

@@ -101,7 +101,7 @@ func (t triangle) factor(team *linalg.Team) bool {
 		}
 		pivot := d.root()
 		t[j].set(j, pivot)
-		overPieces(team, len(t)-j-1, trianglePiece, func(_, from, to int) {
+		team.OverPieces(len(t)-j-1, trianglePiece, func(_, from, to int) {
 			for _, row := range t[j+1:][from:to] {
 				row.set(j, row.at(j).subDot(row.part(0, j), t[j].part(0, j)).over(pivot))
 			}
@@ -113,7 +113,7 @@ func (t triangle) factor(team *linalg.Team) bool {
 // inverse calls set with each number of the inverse of a triangle, from several
 // threads, a column in each.
 func (t triangle) inverse(team *linalg.Team, set func(i, j int, x double)) {
-	overPieces(team, len(t), trianglePiece, func(_, from, to int) {
+	team.OverPieces(len(t), trianglePiece, func(_, from, to int) {
 		x := newDoubles(len(t))
 		for j := from; j < to; j++ {
 			x.set(j, double{hi: 1}.over(t[j].at(j)))

@@ -9,14 +9,16 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
+	"github.com/nextbatch/nextbatch/selection/internal/nearest"
 )
 
 // forceFast has every bound used, whether it pays or not. Pieces of rows have fixed
 // sizes; problems of more than 1024 rows have several of each but the largest kind.
 func forceFast(t testing.TB) {
-	wasPays, wasRows := pays, leastByteRows
-	pays.work, pays.reads, leastByteRows = 0, math.Inf(1), 0
-	t.Cleanup(func() { pays, leastByteRows = wasPays, wasRows })
+	wasPays, wasRows := nearest.Pays, leastByteRows
+	nearest.Pays.Work, nearest.Pays.Reads, leastByteRows = 0, math.Inf(1), 0
+	t.Cleanup(func() { nearest.Pays, leastByteRows = wasPays, wasRows })
 }
 
 // fuzzed is a problem as bytes describe it.
@@ -73,10 +75,10 @@ func mustBePlain[T matrix.Float](t *testing.T, z fuzzed) {
 
 // problemOf makes the problem.
 func problemOf[T matrix.Float](z fuzzed, entry Entry[T]) Problem[T] {
-	kinds := allHardRows()
+	kinds := hardrows.All()
 	names := slices.Sorted(maps.Keys(kinds))
 	kind := kinds[names[int(z.rows)%len(names)]]
-	p := Problem[T]{Pool: hardMatrixOf[T](kind, z.pool, z.cols, z.seed), Train: hardMatrixOf[T](kind, z.train, z.cols, z.seed+1),
+	p := Problem[T]{Pool: hardrows.Matrix[T](kind, z.pool, z.cols, z.seed), Train: hardrows.Matrix[T](kind, z.train, z.cols, z.seed+1),
 		Batch: z.batch, Seed: z.seed}
 	for i, b := range z.data {
 		if i < len(p.Pool.Data) {
@@ -94,7 +96,7 @@ func problemOf[T matrix.Float](z fuzzed, entry Entry[T]) Problem[T] {
 				p.Target.Weights[i] = float64(1 + i%3)
 			}
 		case 2:
-			p.Target.Rows = hardMatrixOf[T](kind, 1+z.train, z.cols, z.seed+2)
+			p.Target.Rows = hardrows.Matrix[T](kind, 1+z.train, z.cols, z.seed+2)
 		}
 	}
 	if z.limits {

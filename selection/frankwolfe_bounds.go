@@ -22,9 +22,14 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
+
+// fullShare is the share of the rows of a piece, one in so many, from which on all
+// of it is read: one row after the other is faster.
+const fullShare = 4
 
 type frankWolfeBounds struct {
 	rows *byteRows
@@ -53,7 +58,7 @@ func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool matrix.Dense[float64]
 		return nil
 	}
 	n := pool.Rows
-	return &frankWolfeBounds{rows: rows, now: rows.newQuery(), dots: make([]int32, n), tops: make([]pieceTop, pieces(n, readPiece)),
+	return &frankWolfeBounds{rows: rows, now: rows.newQuery(), dots: make([]int32, n), tops: make([]pieceTop, linalg.Pieces(n, readPiece)),
 		miss: matrix.Alloc[float64](n), when: make([]int32, n), nextRest: restSteps}
 }
 
@@ -103,7 +108,7 @@ func (b *frankWolfeBounds) learn(row int, product float64) {
 func (f *frankWolfeFeatures[T]) scoreByBounds() {
 	b := f.bounds
 	b.take(f.rest)
-	overPieces(f.space.team, f.pool.Rows, readPiece, f.boundPiece)
+	f.space.team.OverPieces(f.pool.Rows, readPiece, f.boundPiece)
 	best := math.Inf(-1)
 	for _, t := range largestTops(b.tops) {
 		f.scoreListed(t.row, []int32{0})
@@ -112,7 +117,7 @@ func (f *frankWolfeFeatures[T]) scoreByBounds() {
 		}
 	}
 	var computed atomic.Int64
-	overPieces(f.space.team, f.pool.Rows, readPiece, func(piece, from, to int) {
+	f.space.team.OverPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
 		if !(b.tops[piece].c < best) {
 			computed.Add(int64(f.scoreReaching(best, from, to)))
 		}

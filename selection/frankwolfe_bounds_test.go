@@ -46,7 +46,7 @@ func TestFrankWolfeBoundsHold(t *testing.T) {
 			copy(f.rest, f.u)
 			simd.For[float64]().Axpy(f.rest, f.v, -1)
 			f.bounds.take(f.rest)
-			overPieces(nil, len(f.c), readPiece, f.boundPiece)
+			(*linalg.Team)(nil).OverPieces(len(f.c), readPiece, f.boundPiece)
 			for row, bound := range f.scores {
 				f.scoreListed(row, []int32{0})
 				if f.scores[row] > bound {

@@ -13,6 +13,7 @@ package selection
 import (
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -56,8 +57,8 @@ func (f *frankWolfeFeatures[T]) survey(rows matrix.Dense[float64], c []float64, 
 	tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
 	if bounds != nil {
 	}
-	sums := matrix.New[float64](pieces(rows.Rows, surveyed), rows.Cols)
-	overPieces(f.space.team, rows.Rows, surveyed, func(piece, from, to int) {
+	sums := matrix.New[float64](linalg.Pieces(rows.Rows, surveyed), rows.Cols)
+	f.space.team.OverPieces(rows.Rows, surveyed, func(piece, from, to int) {
 		for i := from; i < to; i++ {
 			c[i] = math.Sqrt(set.SumSquares(rows.Row(i)))
 			set.Axpy(sums.Row(piece), rows.Row(i), 1)
@@ -108,7 +109,7 @@ func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
 	if f.bounds.ready() {
 		f.scoreByBounds()
 	} else {
-		overPieces(f.space.team, f.pool.Rows, readPiece, func(_, from, to int) { f.scoreAll(from, to) })
+		f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) { f.scoreAll(from, to) })
 		f.countScores(int64(f.pool.Rows))
 	}
 	return bestDirection(f.space, f.scores)

@@ -13,9 +13,14 @@ package selection
 import (
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/nearest"
 )
+
+// boxPiece is the number of boxes that a thread takes at a time.
+const boxPiece = 16
 
 // GreedyKMeansPP draws several rows a step and keeps the best.
 type GreedyKMeansPP[T matrix.Float] struct {
@@ -36,7 +41,7 @@ func (m GreedyKMeansPP[T]) Init(s *Space[T]) (Forward, error) {
 	}
 	of := f.judged().of
 	if s.kernel == nil {
-		eachBlock(of.rows.Rows, func(from, to int) { f.boxes = append(f.boxes, newBoxes(of.rows.Slice(from, to))) })
+		eachBlock(of.rows.Rows, func(from, to int) { f.boxes = append(f.boxes, nearest.NewBoxes(of.rows.Slice(from, to))) })
 	} else {
 		f.fresh = matrix.New[T](f.candidates, of.rows.Rows)
 	}
@@ -48,12 +53,12 @@ func (GreedyKMeansPP[T]) scaleFree() {}
 type greedyKMeansPP[T matrix.Float] struct {
 	*sampler[T]
 	candidates int
-	boxes      []*boxes[T]     // of each block of the judged rows; nil without features
-	fresh      matrix.Dense[T] // squared distances from each candidate, without features
+	boxes      []*nearest.Boxes[T] // of each block of the judged rows; nil without features
+	fresh      matrix.Dense[T]     // squared distances from each candidate, without features
 }
 
 // judged is the set whose distances are to become small.
-func (f *greedyKMeansPP[T]) judged() *nearest[T] {
+func (f *greedyKMeansPP[T]) judged() *nearestRows[T] {
 	if f.target != nil {
 		return f.target
 	}
@@ -93,7 +98,7 @@ func (f *greedyKMeansPP[T]) Next() (Choice, error) {
 func (f *greedyKMeansPP[T]) gains(rows []int) (total float64, gains []float64, err error) {
 	var blocks matrix.Dense[float64] // total and gains of each block
 	if f.boxes != nil {
-		blocks = sumRuns(f.gainsInBoxes(rows), sumBlock/(boxRows*boxPiece))
+		blocks = sumRuns(f.gainsInBoxes(rows), sumBlock/(nearest.BoxRows*boxPiece))
 	} else if blocks, err = f.gainsByKernel(rows); err != nil {
 		return 0, nil, err
 	}
@@ -102,27 +107,27 @@ func (f *greedyKMeansPP[T]) gains(rows []int) (total float64, gains []float64, e
 }
 
 func (f *greedyKMeansPP[T]) gainsInBoxes(rows []int) matrix.Dense[float64] {
-	const groupsOfBlock = sumBlock / boxRows // exactly: 2¹⁴ rows are halved until 64 are left
+	const groupsOfBlock = sumBlock / nearest.BoxRows // exactly: 2¹⁴ rows are halved until 64 are left
 	drawn, places := make([][]T, len(rows)), make([][][]float64, len(rows))
 	for c, x := range rows {
 		row, _ := f.space.row(x)
 		drawn[c] = row.Row(0)
 		for _, b := range f.boxes {
-			places[c] = append(places[c], b.place(drawn[c]))
+			places[c] = append(places[c], b.Place(drawn[c]))
 		}
 	}
 	last := len(f.boxes) - 1
-	groups := last*groupsOfBlock + len(f.boxes[last].groups)
-	parts := matrix.New[float64](pieces(groups, boxPiece), 1+len(rows))
-	overPieces(f.space.team, groups, boxPiece, func(piece, from, to int) {
+	groups := last*groupsOfBlock + len(f.boxes[last].Groups)
+	parts := matrix.New[float64](linalg.Pieces(groups, boxPiece), 1+len(rows))
+	f.space.team.OverPieces(groups, boxPiece, func(piece, from, to int) {
 		part, block := parts.Row(piece), from/groupsOfBlock
 		boxes, first := f.boxes[block], block*sumBlock
 		for number := from; number < to; number++ {
-			group := boxes.groups[number-block*groupsOfBlock]
+			group := boxes.Groups[number-block*groupsOfBlock]
 			sum, top := f.present(first, group)
 			part[0] += sum
 			for c, row := range drawn {
-				if top > 0 && (f.space.plain || !boxes.beyond(places[c][block], number-block*groupsOfBlock, top)) {
+				if top > 0 && (f.space.plain || !boxes.Beyond(places[c][block], number-block*groupsOfBlock, top)) {
 					part[1+c] += f.gain(row, first, group)
 				}
 			}
@@ -135,7 +140,7 @@ func (f *greedyKMeansPP[T]) gainsInBoxes(rows []int) matrix.Dense[float64] {
 // The rows of the group are numbered from first on.
 func (f *greedyKMeansPP[T]) present(first int, group []int32) (sum float64, top T) {
 	for _, i := range group {
-		d := f.judged().dist[first+int(i)]
+		d := f.judged().Dist[first+int(i)]
 		top = max(top, d)
 		sum += f.worth(first+int(i), float64(d))
 	}
@@ -145,12 +150,12 @@ func (f *greedyKMeansPP[T]) present(first int, group []int32) (sum float64, top 
 // gain is what a row takes from the distances of a group.
 func (f *greedyKMeansPP[T]) gain(row []T, first int, group []int32) float64 {
 	of := f.judged()
-	var fresh [boxRows]T
+	var fresh [nearest.BoxRows]T
 	block := of.of.rows.Slice(first, min(first+sumBlock, of.of.rows.Rows))
 	simd.For[T]().SqDistListed(fresh[:len(group)], row, block.Data, block.Stride, group)
 	sum := 0.0
 	for k, i := range group {
-		if d := of.dist[first+int(i)]; fresh[k] < d {
+		if d := of.Dist[first+int(i)]; fresh[k] < d {
 			sum += f.worth(first+int(i), float64(d)-float64(fresh[k]))
 		}
 	}
@@ -159,7 +164,7 @@ func (f *greedyKMeansPP[T]) gain(row []T, first int, group []int32) float64 {
 
 // sumRuns adds up runs of so many rows.
 func sumRuns(parts matrix.Dense[float64], run int) matrix.Dense[float64] {
-	sums := matrix.New[float64](pieces(parts.Rows, run), parts.Cols)
+	sums := matrix.New[float64](linalg.Pieces(parts.Rows, run), parts.Cols)
 	for i := range parts.Rows {
 		simd.For[float64]().Axpy(sums.Row(i/run), parts.Row(i), 1)
 	}
@@ -173,13 +178,13 @@ func (f *greedyKMeansPP[T]) gainsByKernel(rows []int) (matrix.Dense[float64], er
 			return matrix.Dense[float64]{}, err
 		}
 	}
-	parts := matrix.New[float64](pieces(len(of.dist), sumBlock), 1+len(rows))
-	overPieces(f.space.team, len(of.dist), sumBlock, func(block, from, to int) {
+	parts := matrix.New[float64](linalg.Pieces(len(of.Dist), sumBlock), 1+len(rows))
+	f.space.team.OverPieces(len(of.Dist), sumBlock, func(block, from, to int) {
 		part := parts.Row(block)
 		for i := from; i < to; i++ {
-			part[0] += f.worth(i, float64(of.dist[i]))
+			part[0] += f.worth(i, float64(of.Dist[i]))
 			for c := range rows {
-				part[1+c] += f.worth(i, float64(of.dist[i])-float64(min(f.fresh.Row(c)[i], of.dist[i])))
+				part[1+c] += f.worth(i, float64(of.Dist[i])-float64(min(f.fresh.Row(c)[i], of.Dist[i])))
 			}
 		}
 	})

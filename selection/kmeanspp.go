@@ -37,5 +37,5 @@ func (f *kmeansPP[T]) Next() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Row: row, Score: f.space.inUnits(float64(f.pool.dist[row]), 2), Cluster: f.clusterOf(row)}, nil
+	return Choice{Row: row, Score: f.space.inUnits(float64(f.pool.Dist[row]), 2), Cluster: f.clusterOf(row)}, nil
 }

@@ -13,6 +13,7 @@ package selection
 import (
 	"math"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -53,7 +54,7 @@ func (f *lcmd[T]) Add(candidates []int) error {
 	f.sums = append(f.sums, make([]clusterSum, len(candidates))...)
 	for _, rows := range f.joined(first) {
 		for _, row := range rows {
-			label := f.pool.label[row]
+			label := f.pool.Label[row]
 			f.members[label] = append(f.members[label], row)
 		}
 	}
@@ -65,9 +66,9 @@ func (f *lcmd[T]) Add(candidates []int) error {
 
 // joined lists the rows whose centre has at least the label first.
 func (f *lcmd[T]) joined(first int) [][]int32 {
-	label := f.pool.label
-	lists := make([][]int32, pieces(len(label), scanPiece))
-	overPieces(f.space.team, len(label), scanPiece, func(piece, from, to int) {
+	label := f.pool.Label
+	lists := make([][]int32, linalg.Pieces(len(label), scanPiece))
+	f.space.team.OverPieces(len(label), scanPiece, func(piece, from, to int) {
 		for row := from; row < to; row++ {
 			if int(label[row]) >= first {
 				lists[piece] = append(lists[piece], int32(row))
@@ -81,7 +82,7 @@ func (f *lcmd[T]) joined(first int) [][]int32 {
 func (f *lcmd[T]) sumMembers(i int) clusterSum {
 	kept, sum, block, end := f.members[i][:0], noRows, noRows, 0
 	for _, row := range f.members[i] {
-		if int(f.pool.label[row]) != i {
+		if int(f.pool.Label[row]) != i {
 			continue
 		}
 		if int(row) >= end {
@@ -115,8 +116,8 @@ func (f *lcmd[T]) Next() (Choice, error) {
 			best = s.top
 		}
 	}
-	d := float64(f.pool.dist[best])
-	return Choice{Row: best, Score: f.space.inUnits(d, 2), Tied: d == 0, Cluster: f.describe(best, sums[f.pool.label[best]])}, nil
+	d := float64(f.pool.Dist[best])
+	return Choice{Row: best, Score: f.space.inUnits(d, 2), Tied: d == 0, Cluster: f.describe(best, sums[f.pool.Label[best]])}, nil
 }
 
 // sumLargest computes all clusters that can be the largest, and returns all; the
@@ -170,6 +171,6 @@ func largestOpen(sums []clusterSum) float64 {
 
 // farther orders rows by distance, then by number.
 func (f *lcmd[T]) farther(a, b int) bool {
-	da, db := f.pool.dist[a], f.pool.dist[b]
+	da, db := f.pool.Dist[a], f.pool.Dist[b]
 	return da > db || da == db && a < b
 }

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -55,6 +56,9 @@ const (
 	eagerSteps  = 16 // that are done so before rows are passed over again
 )
 
+// manyRows is from how many rows on a matrix product pays.
+const manyRows = 16
+
 // pieceTop is the best of some rows: -1 if there is none.
 type pieceTop struct {
 	row int
@@ -80,7 +84,7 @@ func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64)
 	}
 	f := &maxDetFeatures[T]{space: s, pool: pool, train: train, cov: newCovariance(s, pool.Cols, sigma2),
 		c: wideNorms(s, pool), done: make([]int32, pool.Rows), w: make([]float64, pool.Cols),
-		tops: make([]pieceTop, pieces(pool.Rows, readPiece)), name: name}
+		tops: make([]pieceTop, linalg.Pieces(pool.Rows, readPiece)), name: name}
 	f.largest = largestOf(f.c)
 	f.best = f.largest
 	f.accuracy = accuracy{start: roundingsEach * unitRoundoff * f.largest, each: roundingsEach * unitRoundoff * f.largest}
@@ -104,10 +108,10 @@ func (f *maxDetFeatures[T]) Next() (Choice, error) {
 // top returns the row of largest variance. The rows of the largest bounds are
 // brought up to date; then all those whose bound is above the best of these.
 func (f *maxDetFeatures[T]) top() (pieceTop, error) {
-	overPieces(f.space.team, f.pool.Rows, readPiece, func(piece, from, to int) { f.tops[piece] = f.largestBound(from, to) })
+	f.space.team.OverPieces(f.pool.Rows, readPiece, func(piece, from, to int) { f.tops[piece] = f.largestBound(from, to) })
 	best := f.settle(largestTops(f.tops))
 	var scanned atomic.Int64
-	overPieces(f.space.team, f.pool.Rows, readPiece, func(piece, from, to int) {
+	f.space.team.OverPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
 		bound := f.tops[piece]
 		f.tops[piece] = best
 		if bound.row < 0 || !best.mayYieldTo(from, bound.c) {
@@ -178,7 +182,7 @@ func largestNumbers(rows matrix.Dense[float64]) []float64 {
 
 // settle brings rows up to date and returns the best of them.
 func (f *maxDetFeatures[T]) settle(list []pieceTop) pieceTop {
-	overPieces(f.space.team, len(list), 1, func(i, _, _ int) {
+	f.space.team.OverPieces(len(list), 1, func(i, _, _ int) {
 		f.catchUp(list[i].row)
 		list[i].c = f.c[list[i].row]
 	})
@@ -202,7 +206,7 @@ func (f *maxDetFeatures[T]) weigh(visited int64) {
 		return
 	}
 	if f.heavy {
-		overPieces(f.space.team, f.pool.Rows, readPiece, func(_, from, to int) {
+		f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
 			for row := from; row < to; row++ {
 				f.catchUp(row)
 			}
@@ -295,7 +299,7 @@ func (f *maxDetFeatures[T]) catchUpAll() {
 	set := simd.For[float64]()
 	last := len(f.cov.sign)
 	w := f.cov.changed(last-1, last)
-	overPieces(f.space.team, f.pool.Rows, readPiece, func(_, from, to int) {
+	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
 		u := f.products.Get().(*[readPiece]float64)
 		defer f.products.Put(u)
 		part := f.pool.Slice(from, to)

@@ -178,7 +178,7 @@ func (f *maxDetKernel) add(x int) error {
 	gamma2 := max(f.c[x], f.sigma2) // below σ² it is rounding
 	f.accuracy.step(f.best, gamma2)
 	scale := 1 / math.Sqrt(gamma2)
-	overPieces(f.space.team, len(v), scanPiece, func(_, from, to int) {
+	f.space.team.OverPieces(len(v), scanPiece, func(_, from, to int) {
 		part := v[from:to]
 		for j, b := range f.b {
 			set.Axpy(part, b[from:to], -column[j])
@@ -203,7 +203,7 @@ func (f *maxDetKernel) column(x int) []float64 {
 // extend adds a row to B and lowers c.
 func (f *maxDetKernel) extend(v []float64) {
 	f.b = append(f.b, v)
-	overPieces(f.space.team, len(v), scanPiece, func(_, from, to int) {
+	f.space.team.OverPieces(len(v), scanPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			f.c[i] -= v[i] * v[i]
 		}

@@ -80,7 +80,7 @@ func (p *preciseKernel) extend(x int, column doubles, pivot double) error {
 	if err := p.space.Kernel(v.hi, x); err != nil {
 		return err
 	}
-	overPieces(p.space.team, len(v.hi), readPiece, func(_, from, to int) {
+	p.space.team.OverPieces(len(v.hi), readPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			at := v.at(i)
 			for j, b := range p.b {

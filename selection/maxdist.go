@@ -31,7 +31,7 @@ func (f *maxDist[T]) Next() (Choice, error) {
 	if f.empty() {
 		return f.firstByDiag()
 	}
-	c, err := f.farthest(f.pool.dist)
+	c, err := f.farthest(f.pool.Dist)
 	if err != nil {
 		return c, err
 	}

@@ -8,25 +8,6 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// rowsJob is work on rows that has been cut into pieces of fixed size.
-type rowsJob struct {
-	n, size int
-	work    func(piece, from, to int)
-}
-
-func (j *rowsJob) Do(piece, _ int) {
-	from := piece * j.size
-	j.work(piece, from, min(from+j.size, j.n))
-}
-
-// overPieces calls work for pieces of size rows, from several threads. The
-// pieces do not depend on the number of threads.
-func overPieces(team *linalg.Team, n, size int, work func(piece, from, to int)) {
-	team.Run(pieces(n, size), &rowsJob{n, size, work})
-}
-
-func pieces(n, size int) int { return (n + size - 1) / size }
-
 // cachedRows is how many rows of features stay in the cache while several
 // vectors are multiplied with them.
 const cachedRows = 32
@@ -41,8 +22,8 @@ const scanPiece = 1 << 14
 // -1 if no row is open. A score that is NaN is an error.
 func bestOpen[T matrix.Float](team *linalg.Team, score []T, open []bool) (int, error) {
 	type found struct{ best, nan int }
-	list := make([]found, pieces(len(score), scanPiece))
-	overPieces(team, len(score), scanPiece, func(piece, from, to int) {
+	list := make([]found, linalg.Pieces(len(score), scanPiece))
+	team.OverPieces(len(score), scanPiece, func(piece, from, to int) {
 		f := found{-1, -1}
 		if part := score[from:to]; finiteSum(part) {
 			if best := from + simd.For[T]().ArgMax(part); open[best] {

@@ -3,6 +3,7 @@ package selection
 import (
 	"errors"
 
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -22,8 +23,8 @@ type sampler[T matrix.Float] struct {
 func newSampler[T matrix.Float](s *Space[T]) *sampler[T] {
 	n := s.PoolSize()
 	return &sampler[T]{clusters: newClusters(s, SquaredDistance), stream: s.Stream("k-means++"),
-		weights: matrix.Alloc[float64](n), blocks: make([]float64, pieces(n, sumBlock)),
-		sums: matrix.Alloc[float64](n), summed: make([]bool, pieces(n, sumBlock))}
+		weights: matrix.Alloc[float64](n), blocks: make([]float64, linalg.Pieces(n, sumBlock)),
+		sums: matrix.Alloc[float64](n), summed: make([]bool, linalg.Pieces(n, sumBlock))}
 }
 
 // first draws when nothing is selected: uniformly, or by the target weights.
@@ -47,9 +48,9 @@ func (f *sampler[T]) weighByDistance() {
 		return
 	}
 	f.weigh(func(row int) float64 {
-		w := f.weight(row) * float64(f.pool.dist[row])
+		w := f.weight(row) * float64(f.pool.Dist[row])
 		if scale != nil {
-			w *= scale[f.pool.label[row]]
+			w *= scale[f.pool.Label[row]]
 		}
 		return w
 	})
@@ -59,8 +60,8 @@ func (f *sampler[T]) weighByDistance() {
 func (f *sampler[T]) weighByDistanceAlone() {
 	open := f.space.limits.open
 	clear(f.summed)
-	overPieces(f.space.team, len(f.weights), sumBlock, func(block, from, to int) {
-		dist, weights, open := f.pool.dist[from:to], f.weights[from:to], open[from:to]
+	f.space.team.OverPieces(len(f.weights), sumBlock, func(block, from, to int) {
+		dist, weights, open := f.pool.Dist[from:to], f.weights[from:to], open[from:to]
 		for i, d := range dist {
 			weights[i] = 0
 			if open[i] {
@@ -84,7 +85,7 @@ func (f *sampler[T]) clusterScale() []float64 {
 	}
 	inPool := f.sumClusters(len(open), func(sums []clusterSum, row int) {
 		if open[row] {
-			sums[f.pool.label[row]].size += float64(f.pool.dist[row])
+			sums[f.pool.Label[row]].size += float64(f.pool.Dist[row])
 		}
 	})
 	for c, s := range inPool {
@@ -99,7 +100,7 @@ func (f *sampler[T]) clusterScale() []float64 {
 func (f *sampler[T]) weigh(weight func(row int) float64) {
 	open := f.space.limits.open
 	clear(f.summed)
-	overPieces(f.space.team, len(f.weights), sumBlock, func(block, from, to int) {
+	f.space.team.OverPieces(len(f.weights), sumBlock, func(block, from, to int) {
 		sum := 0.0
 		for row := from; row < to; row++ {
 			f.weights[row] = 0

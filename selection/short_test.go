@@ -1,109 +1,27 @@
 package selection
 
 import (
-	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
+	"github.com/nextbatch/nextbatch/selection/internal/nearest"
 )
 
-// hardRows are rows that bounds may stumble over, each made by its number and
-// column.
-func hardRows() map[string]func(r *rand.Rand, i, j int) float64 {
-	rows := allHardRows()
-	if testing.Short() {
-		maps.DeleteFunc(rows, func(name string, _ func(*rand.Rand, int, int) float64) bool {
-			return !slices.Contains([]string{"normal", "decaying", "duplicates", "equally far", "outlier"}, name)
-		})
-	}
-	return rows
-}
+func hardRows() map[string]hardrows.Kind { return hardrows.Some() }
 
-func allHardRows() map[string]func(r *rand.Rand, i, j int) float64 {
-	return map[string]func(r *rand.Rand, i, j int) float64{
-		"normal":      func(r *rand.Rand, _, _ int) float64 { return r.NormFloat64() },
-		"decaying":    func(r *rand.Rand, _, j int) float64 { return r.NormFloat64() / float64(1+j*j) },
-		"far away":    func(r *rand.Rand, _, j int) float64 { return 1000 + r.NormFloat64()/float64(1+j) },
-		"duplicates":  func(_ *rand.Rand, i, j int) float64 { return math.Sin(float64((i%50)*(j+1))) / float64(1+j) },
-		"equally far": func(_ *rand.Rand, i, j int) float64 { return map[bool]float64{true: 1}[i%150 == j] },
-		"grid":        func(r *rand.Rand, _, j int) float64 { return map[bool]float64{true: float64(r.IntN(3))}[j < 4] },
-		"clustered":   func(r *rand.Rand, i, j int) float64 { return math.Cos(float64((i%9)*(j+3))) + 1e-4*r.NormFloat64() },
-		"low rank":    func(_ *rand.Rand, i, j int) float64 { return math.Sin(float64(i)) * math.Cos(float64(j)) },
-		"other sizes": func(r *rand.Rand, i, _ int) float64 { return r.NormFloat64() * math.Pow(10, float64(i%12-6)) },
-		"tiny":        func(r *rand.Rand, _, j int) float64 { return 3e-21 * r.NormFloat64() / float64(1+j) },
-		"huge":        func(r *rand.Rand, _, j int) float64 { return 1e17 * r.NormFloat64() / float64(1+j) },
-		"outlier": func(r *rand.Rand, i, j int) float64 {
-			return r.NormFloat64() * (1 + 1e6*float64(1/(1+i))) / float64(1+j)
-		},
-		"zero": func(*rand.Rand, int, int) float64 { return 0 },
-	}
-}
-
-func hardMatrix[T matrix.Float](f func(r *rand.Rand, i, j int) float64, rows int, seed uint64) matrix.Dense[T] {
-	return hardMatrixOf[T](f, rows, 150, seed)
-}
-
-func hardMatrixOf[T matrix.Float](f func(r *rand.Rand, i, j int) float64, rows, cols int, seed uint64) matrix.Dense[T] {
-	r := rand.New(rand.NewPCG(seed, 1))
-	m := matrix.New[T](rows, cols)
-	for i := range rows {
-		for j := range cols {
-			m.Row(i)[j] = T(f(r, i, j))
-		}
-	}
-	return m
+func hardMatrix[T matrix.Float](f hardrows.Kind, rows int, seed uint64) matrix.Dense[T] {
+	return hardrows.Matrix[T](f, rows, 150, seed)
 }
 
 // alwaysShort has short rows made for the rest of a test, whether they pay or not.
 func alwaysShort(t *testing.T) {
-	was := pays
-	pays.work, pays.reads = 0, math.Inf(1)
-	t.Cleanup(func() { pays = was })
-}
-
-// TestShortRowsChangeNothing compares distances and nearest rows with those of
-// the plain version, to the last bit, after many rows and after single ones.
-func TestShortRowsChangeNothing(t *testing.T) {
-	// Few features and many are compared in two stages and in three.
-	t.Run("float32", func(t *testing.T) { shortRowsChangeNothing[float32](t, 200) })
-	t.Run("float64", func(t *testing.T) { shortRowsChangeNothing[float64](t, 64) })
-}
-
-func shortRowsChangeNothing[T matrix.Float](t *testing.T, cols int) {
-	alwaysShort(t)
-	for name, f := range hardRows() {
-		p := Problem[T]{Pool: hardMatrixOf[T](f, 2100, cols, 1), Train: hardMatrixOf[T](f, 300, cols, 2), Mode: TP, Batch: 40, Plain: true}
-		plain := mustSpace(t, p)
-		p.Plain = false
-		short := mustSpace(t, p)
-		want, got := newNearest(plain, &plain.pool), newNearest(short, &short.pool)
-		if name == "decaying" && got.short == nil || want.short != nil {
-			t.Fatalf("%s: short rows: %v, plain: %v", name, got.short != nil, want.short != nil)
-		}
-		train := make([]int, 300)
-		for i := range train {
-			train[i] = 2100 + i
-		}
-		steps := [][]int{train, {7}, {2099, 7, 13}, {0}, {1000, 1001}}
-		for i := range 12 {
-			steps = append(steps, []int{i * 71})
-		}
-		first := 0
-		for _, step := range steps {
-			must(t, want.add(step, first))
-			must(t, got.add(step, first))
-			first += len(step)
-			for i := range want.dist {
-				if got.dist[i] != want.dist[i] || got.label[i] != want.label[i] {
-					t.Fatalf("%s: row %d is %v from %d, plain %v from %d", name, i, got.dist[i], got.label[i], want.dist[i], want.label[i])
-				}
-			}
-		}
-	}
+	was := nearest.Pays
+	nearest.Pays.Work, nearest.Pays.Reads = 0, math.Inf(1)
+	t.Cleanup(func() { nearest.Pays = was })
 }
 
 // TestShortRowsPickTheSame compares whole selections, reports included, with

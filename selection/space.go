@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -12,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/nearest"
 )
 
 // Space is the pool and the training rows as a method sees them: rows in a
@@ -29,7 +31,7 @@ type Space[T matrix.Float] struct {
 	limits              *limits
 	seed                uint64
 	plain               bool
-	short               shortRows[T]
+	shortener           func() *nearest.Shortener[T] // made by the first who asks
 	tally               *tally.Counter
 	notes               []string
 }
@@ -46,6 +48,7 @@ type set[T matrix.Float] struct {
 func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*Space[T], error) {
 	s := &Space[T]{ctx: ctx, team: linalg.TeamOf(ctx), tally: tally.Of(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
 		limits: newLimits(p.Pool.Rows, p.Constraints)}
+	s.shortener = sync.OnceValue(s.newShortener)
 	s.pool = set[T]{name: "pool", rows: p.Pool}
 	s.train = set[T]{name: "train", rows: p.Train}
 	s.target = set[T]{name: "target", rows: p.Target.Rows}

@@ -115,7 +115,7 @@ func (s *Space[T]) scaled(rows matrix.Dense[T]) matrix.Dense[T] {
 	by, again := T(math.Ldexp(1, first)), T(math.Ldexp(1, -s.exponent-first))
 	dst := matrix.New[T](rows.Rows, rows.Cols)
 	tally.Rows[T](s.tally, rows.Rows, rows.Cols)
-	overPieces(s.team, rows.Rows, readPiece, func(_, from, to int) {
+	s.team.OverPieces(rows.Rows, readPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			to := dst.Row(i)
 			for j, v := range rows.Row(i) {
@@ -128,9 +128,9 @@ func (s *Space[T]) scaled(rows matrix.Dense[T]) matrix.Dense[T] {
 
 // largestFeature returns the largest magnitude of finite features.
 func largestFeature[T matrix.Float](team *linalg.Team, rows matrix.Dense[T]) T {
-	parts := make([]T, pieces(rows.Rows, readPiece))
+	parts := make([]T, linalg.Pieces(rows.Rows, readPiece))
 	set := simd.For[T]()
-	overPieces(team, rows.Rows, readPiece, func(piece, from, to int) {
+	team.OverPieces(rows.Rows, readPiece, func(piece, from, to int) {
 		for i := from; i < to; i++ {
 			row := rows.Row(i)
 			parts[piece] = max(parts[piece], row[set.ArgMax(row)], -set.Min(row))

@@ -34,7 +34,7 @@ func widened[T matrix.Float](s *Space[T], m matrix.Dense[T]) matrix.Dense[float6
 		return same
 	}
 	wide := matrix.New[float64](m.Rows, m.Cols)
-	overPieces(s.team, m.Rows, 256, func(_, from, to int) { matrix.Convert(wide.Slice(from, to), m.Slice(from, to)) })
+	s.team.OverPieces(m.Rows, 256, func(_, from, to int) { matrix.Convert(wide.Slice(from, to), m.Slice(from, to)) })
 	return wide
 }
 

@@ -1,6 +1,6 @@
-package selection
+package nearest
 
-// Distances to many selected rows at once where short rows (short.go) rule out
+// Distances to many centres at once where short rows (short.go) rule out
 // most: a product of short rows, as in nearest_block.go, then what it leaves.
 
 import (
@@ -27,14 +27,11 @@ const (
 	stretchRows = 1 << 15
 )
 
-// addMany counts candidates as selected. Where short rows leave too many pairs,
-// the plain version takes over for some blocks.
-func (f *shortNearest[T]) addMany(candidates []int, first int) {
-	centres, short := f.space.gather(candidates), matrix.New[float32](len(candidates), f.maker.fine)
-	for i, x := range candidates {
-		_, fine := f.space.shortRow(x)
-		copy(short.Row(i), fine)
-	}
+// addMany adds centres. Where short rows leave too many pairs, the plain version
+// takes over for some blocks.
+func (f *shortSearch[T]) addMany(centres matrix.Dense[T], first int) {
+	short := matrix.New[float32](centres.Rows, f.maker.fine)
+	f.maker.shorten(short, centres)
 	for from := 0; from < centres.Rows; from += blockCentres {
 		to := min(from+blockCentres, centres.Rows)
 		f.addBlock(newShortBlock(f, centres.Slice(from, to), short.Slice(from, to), first+from))
@@ -42,25 +39,25 @@ func (f *shortNearest[T]) addMany(candidates []int, first int) {
 	f.refresh()
 }
 
-func (f *shortNearest[T]) addBlock(b *shortBlockOf[T]) {
+func (f *shortSearch[T]) addBlock(b *shortBlockOf[T]) {
 	var plain *centreBlock[T]
-	for from := 0; from < len(f.dist) && !f.space.Cancelled(); from += stretchRows {
-		to := min(from+stretchRows, len(f.dist))
+	for from := 0; from < len(f.Dist) && !f.Cancelled(); from += stretchRows {
+		to := min(from+stretchRows, len(f.Dist))
 		rest := min(from+trialRows, to)
 		if b.addRows(from, rest) {
 			b.addRows(rest, to)
 			continue
 		}
 		if plain == nil {
-			plain = newCentreBlock(f.nearest, b.centres, b.first)
+			plain = newCentreBlock(f.Search, b.centres, b.first)
 		}
 		plain.addRange(rest, to)
 	}
 }
 
-// shortBlockOf is a block of selected rows, and their short rows.
+// shortBlockOf is a block of centres, and their short rows.
 type shortBlockOf[T matrix.Float] struct {
-	*shortNearest[T]
+	*shortSearch[T]
 	centres  matrix.Dense[T]
 	short    matrix.Dense[float32]
 	packed   *linalg.Packed[float32] // their leading directions C, and −½‖C‖²
@@ -69,8 +66,8 @@ type shortBlockOf[T matrix.Float] struct {
 	scratch  sync.Pool // of *settleScratch
 }
 
-func newShortBlock[T matrix.Float](f *shortNearest[T], centres matrix.Dense[T], short matrix.Dense[float32], first int) *shortBlockOf[T] {
-	b := &shortBlockOf[T]{shortNearest: f, centres: centres, short: short, first: first}
+func newShortBlock[T matrix.Float](f *shortSearch[T], centres matrix.Dense[T], short matrix.Dense[float32], first int) *shortBlockOf[T] {
+	b := &shortBlockOf[T]{shortSearch: f, centres: centres, short: short, first: first}
 	leading := matrix.New[float32](short.Rows, productCols+1)
 	for i := range short.Rows {
 		row := leading.Row(i)
@@ -88,8 +85,8 @@ func newShortBlock[T matrix.Float](f *shortNearest[T], centres matrix.Dense[T], 
 // took little.
 func (b *shortBlockOf[T]) addRows(from, to int) bool {
 	var listed, full, gathered atomic.Int64
-	overPieces(b.space.team, to-from, groupedRows, func(_, first, last int) {
-		if b.space.Cancelled() {
+	b.Team.OverPieces(to-from, groupedRows, func(_, first, last int) {
+		if b.Cancelled() {
 			return
 		}
 		scratch := b.scratch.Get().(*settleScratch)
@@ -101,14 +98,14 @@ func (b *shortBlockOf[T]) addRows(from, to int) bool {
 	})
 	rows, n, cols := to-from, b.centres.Rows, b.centres.Cols
 	pairs := int64(rows) * int64(n)
-	b.space.tally.Pairs(pairs, full.Load())
-	tally.Rows[float32](b.space.tally, rows, b.maker.fine)
-	tally.Rows[T](b.space.tally, rows+int(gathered.Load()), cols)
+	b.Tally.Pairs(pairs, full.Load())
+	tally.Rows[float32](b.Tally, rows, b.maker.fine)
+	tally.Rows[T](b.Tally, rows+int(gathered.Load()), cols)
 	took := full.Load()*int64(cols) + listed.Load()*int64(b.maker.fine)
 	return took <= pairs*int64(cols)/plainShare
 }
 
-// settleScratch holds the pairs of some rows and selected rows that are left.
+// settleScratch holds the pairs of some rows and centres that are left.
 type settleScratch struct {
 	rows     matrix.Dense[float32] // leading directions of rows, and 1
 	products matrix.Dense[float32]
@@ -117,10 +114,10 @@ type settleScratch struct {
 	near     [blockCentres]int32   // the numbers of some on the list
 	listed   int                   // pairs of which the fine short rows were compared
 	compared int                   // pairs of which the distances were computed
-	gathered int                   // selected rows that belong to pairs that are left
+	gathered int                   // centres that belong to pairs that are left
 	pairs    []pair
-	end      [blockCentres]int32 // of each selected row, where its pairs end in byCentre
-	byCentre []int32             // the rows of the pairs, by selected row
+	end      [blockCentres]int32 // of each centre, where its pairs end in byCentre
+	byCentre []int32             // the rows of the pairs, by centre
 }
 
 type pair struct{ row, centre int32 }
@@ -133,13 +130,13 @@ func newSettleScratch(centres int) *settleScratch {
 	return s
 }
 
-// settle finds the nearest selected row of the rows from from to to-1.
+// settle finds the nearest centre of the rows from from to to-1.
 func (b *shortBlockOf[T]) settle(from, to int, scratch *settleScratch) {
 	scratch.pairs, scratch.listed, scratch.compared = scratch.pairs[:0], 0, 0
 	for first := from; first < to; first += productRows {
 		last := min(first+productRows, to)
 		rows, products := scratch.rows.Slice(0, last-first), scratch.products.Slice(0, last-first)
-		matrix.Copy(rows.Block(0, rows.Rows, 0, productCols), b.rows.fine.Block(first, last, 0, productCols))
+		matrix.Copy(rows.Block(0, rows.Rows, 0, productCols), b.fine.Block(first, last, 0, productCols))
 		b.packed.Mul(products, -2, rows)
 		for row := first; row < last; row++ {
 			for _, centre := range b.left(row, products.Row(row-first), scratch) {
@@ -150,7 +147,7 @@ func (b *shortBlockOf[T]) settle(from, to int, scratch *settleScratch) {
 	b.compareLeft(from, to, scratch)
 }
 
-// left compares a row with the selected row whose leading directions are nearest,
+// left compares a row with the centre whose leading directions are nearest,
 // and with the one whose fine short row is; and returns those that may be nearer
 // still. products are ‖C‖² − 2⟨X, C⟩: what further directions add is added to them.
 func (b *shortBlockOf[T]) left(row int, products []float32, scratch *settleScratch) []int32 {
@@ -163,7 +160,7 @@ func (b *shortBlockOf[T]) left(row int, products []float32, scratch *settleScrat
 	list := scratch.list[:set.AtMost(scratch.list[:], products, b.bound(row, gap))]
 	low := scratch.low[:len(list)]
 	scratch.listed += len(list)
-	set.SqDistListed(low, b.rows.fine.Row(row)[productCols:], b.short.Data[productCols:], b.short.Stride, list)
+	set.SqDistListed(low, b.fine.Row(row)[productCols:], b.short.Data[productCols:], b.short.Stride, list)
 	for i, centre := range list {
 		low[i] += products[centre]
 	}
@@ -195,17 +192,17 @@ func (b *shortBlockOf[T]) bound(row int, gap float64) float32 {
 // centreBlock.rounding: of the two sums that it is for only one is there, so there is
 // room for the few roundings that come after.
 func (b *shortBlockOf[T]) gap(row int) float64 {
-	norm := float64(simd.For[float32]().SumSquares(b.rows.fine.Row(row)[:productCols]))
+	norm := float64(simd.For[float32]().SumSquares(b.fine.Row(row)[:productCols]))
 	reach := math.Sqrt(norm) + b.farthest
 	return 3*(productCols+8)*math.Ldexp(1, -24)*reach*reach - norm
 }
 
-// compareLeft computes the distances of the pairs that are left, selected row
-// after selected row: all of these do not fit into the cache.
+// compareLeft computes the distances of the pairs that are left, centre
+// after centre: all of these do not fit into the cache.
 func (b *shortBlockOf[T]) compareLeft(from, to int, scratch *settleScratch) {
 	scratch.sort(b.centres.Rows)
 	scratch.gathered = 0
-	all, start := b.of.rows.Slice(from, to), int32(0)
+	all, start := b.rows.Slice(from, to), int32(0)
 	for centre, end := range scratch.end[:b.centres.Rows] {
 		list := scratch.byCentre[start:end]
 		if len(list) == 0 {
@@ -221,7 +218,7 @@ func (b *shortBlockOf[T]) compareLeft(from, to int, scratch *settleScratch) {
 	}
 }
 
-// sort puts the rows of the pairs into the order of the selected rows.
+// sort puts the rows of the pairs into the order of the centres.
 func (s *settleScratch) sort(centres int) {
 	end := s.end[:centres]
 	clear(end)
@@ -240,18 +237,18 @@ func (s *settleScratch) sort(centres int) {
 	}
 }
 
-// compare computes the distance of one row and one selected row.
+// compare computes the distance of one row and one centre.
 func (b *shortBlockOf[T]) compare(row int, centre int32) {
 	dist := b.fresh[row : row+1]
-	simd.For[T]().SqDistRows(dist, b.centres.Row(int(centre)), b.of.rows.Row(row), b.centres.Cols)
+	simd.For[T]().SqDistRows(dist, b.centres.Row(int(centre)), b.rows.Row(row), b.centres.Cols)
 	b.lowerTo(row, dist[0], centre)
 }
 
-// lowerTo takes a distance into account. Of equal ones the earliest selected row
+// lowerTo takes a distance into account. Of equal ones the earliest centre
 // is the nearest.
 func (b *shortBlockOf[T]) lowerTo(row int, dist T, centre int32) {
 	label := int32(b.first) + centre
-	if dist < b.dist[row] || dist == b.dist[row] && label < b.label[row] {
-		b.dist[row], b.label[row], b.limit[row] = dist, label, b.maker.limit(dist, b.of.diag[row])
+	if dist < b.Dist[row] || dist == b.Dist[row] && label < b.Label[row] {
+		b.Dist[row], b.Label[row], b.limit[row] = dist, label, b.maker.limit(dist, b.norms[row])
 	}
 }

@@ -1,12 +1,12 @@
-package selection
+package nearest
 
 // Boxes: rows in groups that lie together, each in a box along a few columns. The
 // squared distance of a row x from a box is at most that of x and any row y in it,
 //
 //	‖x − y‖² ≥ Σ_j max(low_j − x_j, x_j − high_j, 0)²,
 //
-// so a whole group can be passed over if that exceeds the largest squared distance
-// in it that matters. That is safe under rounding: the computed squared distance is
+// so a whole group can be pruned if that exceeds the largest squared distance in it
+// that matters. That is safe under rounding: the computed squared distance is
 // at least (1 − 2(d+8)u) of the exact one less what underflows, see short.go.
 
 import (
@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	boxRows  = 64 // rows of a group at most
-	boxCols  = 16 // columns that a box is made in at most: those where rows differ most
-	boxPiece = 16 // boxes that a thread takes at a time
+	BoxRows = 64 // rows of a group at most
+	boxCols = 16 // columns that a box is made in at most: those where rows differ most
 )
 
-// boxes are the groups of a set of rows.
-type boxes[T matrix.Float] struct {
+// Boxes are the groups of a set of rows.
+type Boxes[T matrix.Float] struct {
 	cols      []int
-	groups    [][]int32
+	Groups    [][]int32             // rows
 	low, high matrix.Dense[float64] // a row for each group, with a number for each of cols
 	share     float64               // of a squared distance that rounding leaves at least
 	underflow float64
 }
 
-func newBoxes[T matrix.Float](rows matrix.Dense[T]) *boxes[T] {
+// NewBoxes puts rows into groups.
+func NewBoxes[T matrix.Float](rows matrix.Dense[T]) *Boxes[T] {
 	u, smallest := roundingOf[T]()
 	d := float64(rows.Cols)
-	b := &boxes[T]{cols: widestCols(rows), share: 1 - 2*(d+8)*u - 1e-9, underflow: d * smallest}
+	b := &Boxes[T]{cols: widestCols(rows), share: 1 - 2*(d+8)*u - 1e-9, underflow: d * smallest}
 	all := make([]int32, rows.Rows)
 	for i := range all {
 		all[i] = int32(i)
 	}
 	b.split(rows, all)
-	b.low, b.high = matrix.New[float64](len(b.groups), len(b.cols)), matrix.New[float64](len(b.groups), len(b.cols))
-	for i, group := range b.groups {
+	b.low, b.high = matrix.New[float64](len(b.Groups), len(b.cols)), matrix.New[float64](len(b.Groups), len(b.cols))
+	for i, group := range b.Groups {
 		for j, col := range b.cols {
 			low, high := extent(rows, group, col)
 			b.low.Row(i)[j], b.high.Row(i)[j] = float64(low), float64(high)
@@ -69,9 +69,9 @@ func widestCols[T matrix.Float](rows matrix.Dense[T]) []int {
 
 // split halves rows along the column where they lie farthest apart, until a group
 // is small.
-func (b *boxes[T]) split(rows matrix.Dense[T], list []int32) {
-	if len(list) <= boxRows {
-		b.groups = append(b.groups, list)
+func (b *Boxes[T]) split(rows matrix.Dense[T], list []int32) {
+	if len(list) <= BoxRows {
+		b.Groups = append(b.Groups, list)
 		return
 	}
 	widest, width := 0, T(-1)
@@ -97,8 +97,8 @@ func extent[T matrix.Float](rows matrix.Dense[T], list []int32, col int) (low, h
 	return low, high
 }
 
-// place returns what boxes need of a row.
-func (b *boxes[T]) place(row []T) []float64 {
+// Place returns what boxes need of a row.
+func (b *Boxes[T]) Place(row []T) []float64 {
 	at := make([]float64, len(b.cols))
 	for j, col := range b.cols {
 		at[j] = float64(row[col])
@@ -106,9 +106,9 @@ func (b *boxes[T]) place(row []T) []float64 {
 	return at
 }
 
-// beyond says that no squared distance of a row, by its place, and those of a group is
+// Beyond says that no squared distance of a row, by its place, and those of a group is
 // computed as less than most.
-func (b *boxes[T]) beyond(at []float64, group int, most T) bool {
+func (b *Boxes[T]) Beyond(at []float64, group int, most T) bool {
 	low, high := b.low.Row(group)[:len(at)], b.high.Row(group)[:len(at)]
 	sum := 0.0
 	for j, x := range at {

@@ -1,4 +1,4 @@
-package selection
+package nearest
 
 // Short rows: a lower bound of distances that reads a small part of what the
 // rows take. With Q an orthonormal set of directions along which the rows differ
@@ -6,7 +6,7 @@ package selection
 //
 //	s‖x − y‖ ≥ ‖X − Y‖,
 //
-// for the leading directions alone as well. So a selected row y can be passed
+// for the leading directions alone as well. So a centre y can be passed
 // over for x if ‖X − Y‖² is above the limit of x, which follows from the
 // distance that x has already.
 //
@@ -43,7 +43,7 @@ import (
 
 const (
 	coarseCols   = 16   // directions of the rows that a step reads: one cache line
-	middleCols   = 48   // directions for what is left then
+	middleCols   = 48   // directions for the survivors
 	fineCols     = 96   // and then, if there are twice as many features
 	leastCols    = 64   // features from which on short rows pay
 	sampledRows  = 1024 // rows that the directions are made for
@@ -55,15 +55,15 @@ const (
 	leastReach = 1e-12
 )
 
-// pays says when short rows do; tests change it.
-var pays = struct {
-	work  int     // of the plain version, in features read: much more than finding out takes
-	reads float64 // the largest share of them that may be read with short rows
+// Pays says when short rows do; tests change it.
+var Pays = struct {
+	Work  int     // of the plain version, in features read: much more than finding out takes
+	Reads float64 // the largest share of them that may be read with short rows
 }{1 << 31, 0.75}
 
-// shortener makes short rows.
-type shortener[T matrix.Float] struct {
-	team       *linalg.Team
+// Shortener makes short rows, for all sets of rows and centres that belong together.
+type Shortener[T matrix.Float] struct {
+	Env
 	fine       int             // directions
 	directions matrix.Dense[T] // Qᵀ
 	scale      float64         // s
@@ -72,101 +72,58 @@ type shortener[T matrix.Float] struct {
 	underflow  float64
 }
 
-// newShortener returns nil if short rows would not pay, or if the caller wants
-// none.
-func newShortener[T matrix.Float](s *Space[T]) *shortener[T] {
-	if s.plain || s.kernel != nil || !worthALook(s) {
+// NewShortener makes directions for rows, or returns nil if short rows would not pay.
+// No row or centre has a squared norm above largest. Of the centres, single ones are
+// added one by one, and the others as a product.
+func NewShortener[T matrix.Float](env Env, rows matrix.Dense[T], largest T, single, centres int) *Shortener[T] {
+	reach := math.Sqrt(float64(largest))
+	if !mayPay(rows, single, centres) || !(reach >= leastReach) {
 		return nil
 	}
-	reach := 0.0
-	for _, one := range []*set[T]{&s.pool, &s.train, &s.target} {
-		for _, v := range one.diag {
-			reach = max(reach, math.Sqrt(float64(v)))
-		}
-	}
-	if reach < leastReach {
-		return nil
-	}
-	d := float64(s.pool.rows.Cols)
+	d := float64(rows.Cols)
 	u, smallest := roundingOf[T]()
-	h := &shortener[T]{team: s.team, scale: 1 / (1.001 * reach), gamma: 2 * (d + 8) * u, underflow: d * smallest,
-		fine: middleCols}
+	h := &Shortener[T]{Env: env, scale: 1 / (1.001 * reach), gamma: 2 * (d + 8) * u, underflow: d * smallest, fine: middleCols}
 	if d >= 2*fineCols {
 		h.fine = fineCols
 	}
 	h.share = math.Sqrt(float64(h.fine)) * (1.1*(d+4)*u + 3*math.Ldexp(1, -24))
-	rows := sample(s.pool.rows)
-	h.fit(matrix.Converted[float64](rows))
-	if h.reads(rows, s.selections()) > pays.reads {
+	some := sample(rows)
+	h.fit(matrix.Converted[float64](some))
+	if h.reads(some, centres) > Pays.Reads {
 		return nil
 	}
 	return h
 }
 
-// selections is the number of rows that will count as selected.
-func (s *Space[T]) selections() int {
-	if s.mode == TP {
-		return s.batch + s.TrainSize()
+// mayPay says whether the plain version would take long. A product takes about an
+// eighth of the time per centre.
+func mayPay[T matrix.Float](rows matrix.Dense[T], single, centres int) bool {
+	return rows.Cols >= leastCols && rows.Rows*rows.Cols*(single+(centres-single)/8) >= Pays.Work
+}
+
+// rows returns the short rows of rows; the coarse ones are the front of the fine ones.
+func (h *Shortener[T]) rows(rows matrix.Dense[T]) (coarse, fine matrix.Dense[float32]) {
+	coarse, fine = matrix.New[float32](rows.Rows, coarseCols), matrix.New[float32](rows.Rows, h.fine)
+	h.shorten(fine, rows)
+	tally.Rows[T](h.Tally, rows.Rows, rows.Cols)
+	h.Team.OverPieces(rows.Rows, scanPiece, func(_, from, to int) {
+		matrix.Copy(coarse.Slice(from, to), fine.Block(from, to, 0, coarseCols))
+	})
+	return coarse, fine
+}
+
+// row returns the fine short row of one row.
+func (h *Shortener[T]) row(x []T) []float32 {
+	products, short := make([]T, h.fine), make([]float32, h.fine)
+	linalg.MulVecT(h.Team, products, h.directions, x)
+	for i, v := range products {
+		short[i] = float32(v * h.factor())
 	}
-	return s.batch
+	return short
 }
 
-// worthALook says whether the plain version would take long. Training rows are
-// added as a product, which takes about an eighth of the time.
-func worthALook[T matrix.Float](s *Space[T]) bool {
-	d, steps := s.pool.rows.Cols, s.batch
-	if s.mode == TP {
-		steps += s.TrainSize() / 8
-	}
-	return d >= leastCols && s.PoolSize()*d*steps >= pays.work
-}
-
-// shortRows is what a space keeps of short rows, made when it is needed.
-type shortRows[T matrix.Float] struct {
-	looked bool
-	maker  *shortener[T]
-	rows   map[*set[T]]shortened
-}
-
-// shortened holds the short rows of a set; the coarse ones are the front of the
-// fine ones.
-type shortened struct{ coarse, fine matrix.Dense[float32] }
-
-// shortener returns nil if short rows do not pay.
-func (s *Space[T]) shortener() *shortener[T] {
-	if !s.short.looked {
-		s.short = shortRows[T]{looked: true, maker: newShortener(s), rows: map[*set[T]]shortened{}}
-	}
-	return s.short.maker
-}
-
-// shortRows returns the short rows of a set.
-func (s *Space[T]) shortRows(of *set[T]) shortened {
-	rows, made := s.short.rows[of]
-	if !made {
-		n := of.rows.Rows
-		h := s.shortener()
-		rows = shortened{matrix.New[float32](n, coarseCols), matrix.New[float32](n, h.fine)}
-		h.shorten(rows.fine, of.rows)
-		tally.Rows[T](s.tally, n, of.rows.Cols)
-		tally.Rows[float32](s.tally, n, coarseCols)
-		overPieces(s.team, n, scanPiece, func(_, from, to int) {
-			matrix.Copy(rows.coarse.Slice(from, to), rows.fine.Block(from, to, 0, coarseCols))
-		})
-		s.short.rows[of] = rows
-	}
-	return rows
-}
-
-// shortRow returns the short rows of a candidate.
-func (s *Space[T]) shortRow(candidate int) (coarse, fine []float32) {
-	of := &s.pool
-	if candidate >= s.PoolSize() {
-		of, candidate = &s.train, candidate-s.PoolSize()
-	}
-	rows := s.shortRows(of)
-	return rows.coarse.Row(candidate), rows.fine.Row(candidate)
-}
+// factor is what products with directions are multiplied with.
+func (h *Shortener[T]) factor() T { return T(h.scale * (1 - math.Ldexp(1, -18))) }
 
 // sample returns rows that are spread evenly over all.
 func sample[T matrix.Float](rows matrix.Dense[T]) matrix.Dense[T] {
@@ -180,18 +137,18 @@ func sample[T matrix.Float](rows matrix.Dense[T]) matrix.Dense[T] {
 // fit computes directions for the rows, which it changes: some steps of subspace
 // iteration, which need not converge, since every orthonormal set will do. The
 // first directions are those along which the rows differ most.
-func (h *shortener[T]) fit(rows matrix.Dense[float64]) {
+func (h *Shortener[T]) fit(rows matrix.Dense[float64]) {
 	d := rows.Cols
 	mean := columnMeans(rows)
 	for i := range rows.Rows {
 		simd.For[float64]().Axpy(rows.Row(i), mean, -1)
 	}
 	moments := matrix.New[float64](d, d)
-	linalg.Syrk(h.team, moments, 1, rows, linalg.Trans, 0)
+	linalg.Syrk(h.Team, moments, 1, rows, linalg.Trans, 0)
 	q, next := matrix.New[float64](h.fine, d), matrix.New[float64](h.fine, d)
 	rng.FillNormal(rng.New(0, "selection directions"), q.Data)
 	for range directionFit {
-		linalg.Gemm(h.team, next, 1, q, linalg.NoTrans, moments, linalg.NoTrans, 0)
+		linalg.Gemm(h.Team, next, 1, q, linalg.NoTrans, moments, linalg.NoTrans, 0)
 		orthonormalise(next)
 		q, next = next, q
 	}
@@ -225,32 +182,34 @@ func orthonormalise(m matrix.Dense[float64]) {
 
 func normalise(v []float64) {
 	if norm := math.Sqrt(simd.For[float64]().SumSquares(v)); norm > 0 {
-		scale(v, 1/norm)
+		for i := range v {
+			v[i] /= norm
+		}
 	}
 }
 
 // shorten writes short rows.
-func (h *shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) {
-	scale := T(h.scale * (1 - math.Ldexp(1, -18)))
+func (h *Shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) {
+	scale := h.factor()
 	if same, ok := any(dst).(matrix.Dense[T]); ok {
-		linalg.Gemm(h.team, same, scale, rows, linalg.NoTrans, h.directions, linalg.NoTrans, 0)
+		linalg.Gemm(h.Team, same, scale, rows, linalg.NoTrans, h.directions, linalg.NoTrans, 0)
 		return
 	}
 	products := matrix.New[T](min(shortBlock, rows.Rows), h.fine)
 	for from := 0; from < rows.Rows; from += shortBlock {
 		to := min(from+shortBlock, rows.Rows)
 		part := products.Slice(0, to-from)
-		linalg.Gemm(h.team, part, scale, rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
+		linalg.Gemm(h.Team, part, scale, rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
 		matrix.Convert(dst.Slice(from, to), part)
 	}
 }
 
 // reads estimates the share of the features of all pairs that is read with short
-// rows if so many rows are selected, from pairs of the rows. What is read here and
-// there counts twice.
-func (h *shortener[T]) reads(rows matrix.Dense[T], selections int) float64 {
+// rows if there are so many centres, from pairs of the rows. Scattered reads count
+// twice.
+func (h *Shortener[T]) reads(rows matrix.Dense[T], count int) float64 {
 	const tried = 32
-	step := max(1, rows.Rows/max(1, selections))
+	step := max(1, rows.Rows/max(1, count))
 	centres := make([]int, 0, rows.Rows)
 	for i := 0; i < rows.Rows; i += step {
 		centres = append(centres, i)
@@ -260,7 +219,7 @@ func (h *shortener[T]) reads(rows matrix.Dense[T], selections int) float64 {
 	h.shorten(short, rows)
 	shortSelected := short.SelectRows(centres)
 	read := make([]int, min(tried, rows.Rows))
-	overPieces(h.team, len(read), 1, func(i, _, _ int) {
+	h.Team.OverPieces(len(read), 1, func(i, _, _ int) {
 		row := i * rows.Rows / len(read)
 		read[i] = h.readsOf(rows.Row(row), selected, short.Row(row), shortSelected)
 	})
@@ -272,7 +231,7 @@ func (h *shortener[T]) reads(rows matrix.Dense[T], selections int) float64 {
 }
 
 // readsOf is reads for one row, which may be one of the selected ones.
-func (h *shortener[T]) readsOf(row []T, selected matrix.Dense[T], short []float32, shortSelected matrix.Dense[float32]) int {
+func (h *Shortener[T]) readsOf(row []T, selected matrix.Dense[T], short []float32, shortSelected matrix.Dense[float32]) int {
 	dist, low := make([]T, selected.Rows), make([]float32, selected.Rows)
 	simd.For[T]().SqDistRows(dist, row, selected.Data, selected.Stride)
 	nearest := T(math.Inf(1))
@@ -294,9 +253,9 @@ func (h *shortener[T]) readsOf(row []T, selected matrix.Dense[T], short []float3
 	return coarseCols*len(low) + 2*(h.fine-coarseCols)*left(coarseCols) + 2*len(row)*left(h.fine)
 }
 
-// limit is the squared distance of short rows beyond which a selected row is
+// limit is the squared distance of short rows beyond which a centre is
 // farther from a row of the given squared norm than the squared distance dist.
-func (h *shortener[T]) limit(dist, norm T) float32 {
+func (h *Shortener[T]) limit(dist, norm T) float32 {
 	r := h.scale * math.Sqrt((float64(dist)+h.underflow)*(1+h.gamma))
 	r += h.share*(2.02*h.scale*math.Sqrt(float64(norm))+r) + math.Ldexp(1, -60)
 	return float32(r * r * (1 + math.Ldexp(1, -16)))

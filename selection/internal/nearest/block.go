@@ -1,17 +1,18 @@
-package selection
+package nearest
 
-// Distances to many selected rows at once, as a matrix product:
+// Distances to many centres at once, as a matrix product:
 //
 //	‖x − c‖² = ‖x̂‖² + ‖ĉ‖² − 2⟨x̂, ĉ⟩,  x̂ = x − μ, ĉ = c − μ
 //
-// with μ the mean of the selected rows. The product is fast but rounds to a
-// share of ‖x̂‖² + ‖ĉ‖², so it is only used to rule out selected rows that
+// with μ the mean of the centres. The product is fast but rounds to a
+// share of ‖x̂‖² + ‖ĉ‖², so it is only used to rule out centres that
 // cannot be the nearest. What is left, mostly one, is computed as
 // Σ (x_i − c_i)². The result is the one of adding the rows one by one, to the
 // last bit.
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
@@ -21,22 +22,22 @@ import (
 
 const (
 	blockRows    = 1024 // rows of the pool in one product
-	blockCentres = 2048 // selected rows in one product
+	blockCentres = 2048 // centres in one product
 	blockPiece   = 32   // rows of a block that a thread takes at a time
 	minChunk     = 64   // products that share a minimum, so that few are looked at singly
 )
 
-// addFeatures adds selected rows; first is the label of the first of them.
-func (f *nearest[T]) addFeatures(centres matrix.Dense[T], first int) {
+// addMany adds centres; first is the label of the first of them.
+func (f *Search[T]) addMany(centres matrix.Dense[T], first int) {
 	for from := 0; from < centres.Rows; from += blockCentres {
 		to := min(from+blockCentres, centres.Rows)
-		newCentreBlock(f, centres.Slice(from, to), first+from).addRange(0, f.of.rows.Rows)
+		newCentreBlock(f, centres.Slice(from, to), first+from).addRange(0, f.rows.Rows)
 	}
 }
 
-// centreBlock is a block of selected rows.
+// centreBlock is a block of centres.
 type centreBlock[T matrix.Float] struct {
-	*nearest[T]
+	*Search[T]
 	centres  matrix.Dense[T]
 	first    int
 	mean     []T
@@ -49,14 +50,14 @@ type centreBlock[T matrix.Float] struct {
 	products matrix.Dense[T]
 }
 
-func newCentreBlock[T matrix.Float](f *nearest[T], centres matrix.Dense[T], first int) *centreBlock[T] {
+func newCentreBlock[T matrix.Float](f *Search[T], centres matrix.Dense[T], first int) *centreBlock[T] {
 	n, d := centres.Rows, centres.Cols
-	b := &centreBlock[T]{nearest: f, centres: centres, first: first, mean: columnMeans(centres),
+	b := &centreBlock[T]{Search: f, centres: centres, first: first, mean: columnMeans(centres),
 		centred: matrix.New[T](n, d), norms: make([]T, n)}
-	block := min(blockRows, f.of.rows.Rows)
+	block := min(blockRows, f.rows.Rows)
 	b.rows, b.rowNorms, b.products = matrix.New[T](block, d), make([]T, block), matrix.New[T](block, n)
 	b.centre(b.centred, centres)
-	linalg.RowNorms(f.space.team, b.norms, b.centred)
+	linalg.RowNorms(f.Team, b.norms, b.centred)
 	for _, v := range b.norms {
 		b.farthest = max(b.farthest, math.Sqrt(float64(v)))
 	}
@@ -66,7 +67,7 @@ func newCentreBlock[T matrix.Float](f *nearest[T], centres matrix.Dense[T], firs
 // centre writes src less the mean to dst.
 func (b *centreBlock[T]) centre(dst, src matrix.Dense[T]) {
 	set := simd.For[T]()
-	overPieces(b.space.team, src.Rows, blockPiece, func(_, from, to int) {
+	b.Team.OverPieces(src.Rows, blockPiece, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			copy(dst.Row(i), src.Row(i))
 			set.Axpy(dst.Row(i), b.mean, -1)
@@ -76,28 +77,28 @@ func (b *centreBlock[T]) centre(dst, src matrix.Dense[T]) {
 
 // addRange finds the nearest of the block for the rows from from to to-1.
 func (b *centreBlock[T]) addRange(from, to int) {
-	for first := from; first < to && !b.space.Cancelled(); first += blockRows {
+	for first := from; first < to && !b.Cancelled(); first += blockRows {
 		b.addRows(first, min(first+blockRows, to))
 	}
 	pairs := int64(to-from) * int64(b.centres.Rows)
-	b.space.tally.Pairs(pairs, pairs)
-	tally.Rows[T](b.space.tally, to-from, b.centres.Cols)
+	b.Tally.Pairs(pairs, pairs)
+	tally.Rows[T](b.Tally, to-from, b.centres.Cols)
 }
 
 // addRows finds the nearest of the block for at most blockRows rows.
 func (b *centreBlock[T]) addRows(from, to int) {
 	rows, products := b.rows.Slice(0, to-from), b.products.Slice(0, to-from)
-	b.centre(rows, b.of.rows.Slice(from, to))
-	linalg.RowNorms(b.space.team, b.rowNorms[:rows.Rows], rows)
-	linalg.Gemm(b.space.team, products, -2, rows, linalg.NoTrans, b.centred, linalg.Trans, 0)
-	overPieces(b.space.team, rows.Rows, blockPiece, func(_, first, last int) {
+	b.centre(rows, b.Search.rows.Slice(from, to))
+	linalg.RowNorms(b.Team, b.rowNorms[:rows.Rows], rows)
+	linalg.Gemm(b.Team, products, -2, rows, linalg.NoTrans, b.centred, linalg.Trans, 0)
+	b.Team.OverPieces(rows.Rows, blockPiece, func(_, first, last int) {
 		for i := first; i < last; i++ {
 			b.settle(from+i, products.Row(i), float64(b.rowNorms[i]))
 		}
 	})
 }
 
-// settle finds the nearest selected row of one row. products become the squared
+// settle finds the nearest centre of one row. products become the squared
 // distances less the row's own squared norm, up to rounding.
 func (b *centreBlock[T]) settle(row int, products []T, norm float64) {
 	simd.For[T]().Axpy(products, b.norms, 1)
@@ -106,7 +107,7 @@ func (b *centreBlock[T]) settle(row int, products []T, norm float64) {
 	lowest := chunkMins(mins[:], products)
 	// The nearest is at most this far; no other one can be nearer if it is
 	// farther by more than the rounding of both.
-	bound := min(float64(b.dist[row]), float64(lowest)+norm+slack) + slack - norm
+	bound := min(float64(b.Dist[row]), float64(lowest)+norm+slack) + slack - norm
 	for chunk, from := 0, 0; from < len(products); chunk, from = chunk+1, from+minChunk {
 		if float64(mins[chunk]) > bound {
 			continue
@@ -119,12 +120,12 @@ func (b *centreBlock[T]) settle(row int, products []T, norm float64) {
 	}
 }
 
-// compare is the step of the plain algorithm for one row and one selected row.
+// compare is the step of the plain algorithm for one row and one centre.
 func (b *centreBlock[T]) compare(row, centre int) {
 	var dist [1]T
-	simd.For[T]().SqDistRows(dist[:], b.centres.Row(centre), b.of.rows.Row(row), b.centres.Cols)
-	if dist[0] < b.dist[row] {
-		b.dist[row], b.label[row] = dist[0], int32(b.first+centre)
+	simd.For[T]().SqDistRows(dist[:], b.centres.Row(centre), b.Search.rows.Row(row), b.centres.Cols)
+	if dist[0] < b.Dist[row] {
+		b.Dist[row], b.Label[row] = dist[0], int32(b.first+centre)
 	}
 }
 
@@ -142,7 +143,8 @@ func (b *centreBlock[T]) rounding(reach float64) float64 {
 // roundingOf returns the rounding of one operation, and the number below which
 // results lose digits.
 func roundingOf[T matrix.Float]() (u, smallest float64) {
-	if isFloat32[T]() {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
 		return math.Ldexp(1, -24), math.Ldexp(1, -126)
 	}
 	return math.Ldexp(1, -53), math.Ldexp(1, -1022)
