@@ -17,8 +17,8 @@ import (
 
 // Cholesky overwrites the symmetric m with its factor L. Only the lower triangle
 // of m is read; the strict upper triangle is zero afterwards. If a pivot is not
-// positive, or not finite, it returns a *PivotError with the pivot, and m is
-// left half done.
+// positive or not finite, Cholesky returns a *PivotError with the pivot and leaves
+// m partly factorised.
 func Cholesky[T matrix.Float](team *Team, m matrix.Dense[T]) error {
 	const op = "linalg.Cholesky"
 	mustBeSquare(op, m)
@@ -29,24 +29,24 @@ func Cholesky[T matrix.Float](team *Team, m matrix.Dense[T]) error {
 	return nil
 }
 
-// Rescue says what CholeskyRescue did to a matrix.
+// Rescue reports what CholeskyRescue did to a matrix.
 type Rescue struct {
-	Jitter float64 // added to each diagonal element, in total
-	Tries  int     // how many times jitter was added; 0: the matrix was fine
+	Jitter float64 // total added to each diagonal element
+	Tries  int     // how many times jitter was added; 0 if the matrix needed none
 }
 
 const maxRescues = 15
 
-// CholeskyRescue writes the Cholesky factor of the symmetric a to dst, its
-// strict upper triangle zero. Only the lower triangle of a is read.
+// CholeskyRescue writes the Cholesky factor of the symmetric a to dst, with zeros
+// in the strict upper triangle. Only the lower triangle of a is read.
 //
 // If a is not positive definite in floating point, it adds
 //
 //	eps·I,  eps = 1e-5·tr(a)/n + 1e-30
 //
-// and tries again, then twice as much on top of that and so on, 15 times at
-// most. A matrix that is indefinite even then, or that holds NaN or infinity, is
-// a *PivotError with the last pivot.
+// and tries again, then adds twice as much on top of that and so on, at most 15
+// times. A matrix that is still indefinite, or that contains NaN or infinity, is a
+// *PivotError with the last pivot.
 func CholeskyRescue[T matrix.Float](team *Team, dst, a matrix.Dense[T]) (Rescue, error) {
 	const op = "linalg.CholeskyRescue"
 	mustBeSquare(op, a)
@@ -81,11 +81,11 @@ func (p pivot) err(op string) error {
 	return &PivotError{Op: op, Index: p.index, Value: p.value}
 }
 
-// factorBase is the size up to which factor works row by row.
+// factorBase is the size up to which factor works column by column.
 const factorBase = 48
 
-// factor overwrites the lower triangle of m with L, and parts of the upper one
-// with anything.
+// factor overwrites the lower triangle of m with L, and parts of the upper
+// triangle with undefined values.
 func factor[T matrix.Float](team *Team, m matrix.Dense[T]) pivot {
 	n := m.Rows
 	if n <= factorBase {
@@ -103,7 +103,7 @@ func factor[T matrix.Float](team *Team, m matrix.Dense[T]) pivot {
 	return p
 }
 
-// factorSmall makes one column of L after the other final:
+// factorSmall computes one column of L after another:
 //
 //	l[j][j] = √(a[j][j] − Σ_k l[j][k]²)
 //	l[i][j] = (a[i][j] − Σ_k l[i][k]·l[j][k]) / l[j][j]

@@ -37,11 +37,11 @@ func symmetric[T matrix.Float](r *rand.Rand, n int, d func(i int) float64) matri
 
 func one(int) float64 { return 1 }
 
-// requireFactor holds L·Lᵀ against A with the bound that Cholesky keeps:
+// requireFactor compares L·Lᵀ with A, within the error bound of Cholesky:
 // n·u·Σ|l|·|l|.
 func requireFactor[T matrix.Float](t *testing.T, what string, l, a matrix.Dense[T], jitter float64) {
 	t.Helper()
-	n, wide := a.Rows, widen(l, NoTrans)
+	n, double := a.Rows, toFloat64(l, NoTrans)
 	for i := range n {
 		for j := i + 1; j < n; j++ {
 			if l.At(i, j) != 0 {
@@ -49,7 +49,7 @@ func requireFactor[T matrix.Float](t *testing.T, what string, l, a matrix.Dense[
 			}
 		}
 		for j := range i + 1 {
-			sum, size := dotAbs(wide.Row(i), wide.Row(j))
+			sum, size := dotAbs(double.Row(i), double.Row(j))
 			want := float64(a.At(i, j))
 			if i == j {
 				want += jitter
@@ -155,8 +155,8 @@ func TestCholeskyRescue(t *testing.T) {
 	t.Run("float64", testCholeskyRescue[float64])
 }
 
-// testCholeskyRescue takes a diagonal matrix, where the tries that are needed can
-// be counted: the element -x needs 1+2+4+… = 2^tries - 1 times eps to exceed x.
+// testCholeskyRescue uses a diagonal matrix, for which the number of tries is
+// known: the element -x needs 1+2+4+… = 2^tries - 1 times eps to exceed x.
 func testCholeskyRescue[T matrix.Float](t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 5))
 	for _, n := range []int{2, 12, 100} {
@@ -185,7 +185,7 @@ func testCholeskyRescue[T matrix.Float](t *testing.T) {
 	}
 }
 
-// clearLower leaves the identity in the lower triangle.
+// clearLower turns the lower triangle into that of the identity.
 func clearLower[T matrix.Float](a matrix.Dense[T]) {
 	for i := range a.Rows {
 		clear(a.Row(i)[:i])

@@ -5,9 +5,9 @@ package linalg
 //	MulVecT:      dst[j] = Σ_i a[i][j]·x[i]
 //	ColumnMeans:  dst[j] = Σ_i a[i][j] / rows
 //
-// Pieces of a fixed number of rows are summed up each for itself, then the
-// pieces in their order: so the result does not depend on the threads, and long
-// sums lose fewer digits.
+// Pieces of a fixed number of rows are summed separately, and their sums are added
+// in order. So the result does not depend on the number of threads, and long sums
+// lose fewer digits.
 
 import (
 	"github.com/nextbatch/nextbatch/internal/simd"
@@ -30,8 +30,8 @@ func MulVecT[T matrix.Float](team *Team, dst []T, a matrix.Dense[T], x []T) {
 	list.put(j)
 }
 
-// ColumnMeans writes the mean of each column to dst. The sums are in float64
-// whatever the type of the elements. Without rows the means are NaN.
+// ColumnMeans writes the mean of each column to dst. It sums in float64, whatever
+// the type of the elements. Without rows the means are NaN.
 func ColumnMeans[T matrix.Float](team *Team, dst []float64, a matrix.Dense[T]) {
 	const op = "linalg.ColumnMeans"
 	a.MustBeValid(op)
@@ -58,7 +58,7 @@ func addRows[T matrix.Float](dst []T, m matrix.Dense[T]) {
 	}
 }
 
-// columnJob sums up multiples of rows. Its parts are pieces of rows.
+// columnJob sums multiples of rows. Each of its parts is a piece of rows.
 type columnJob[T matrix.Float] struct {
 	a    matrix.Dense[T]
 	x    []T
@@ -74,7 +74,7 @@ func (j *columnJob[T]) Do(part, _ int) {
 	}
 }
 
-// meanJob sums up rows in float64. Its parts are pieces of rows.
+// meanJob sums rows in float64. Each of its parts is a piece of rows.
 type meanJob[T matrix.Float] struct {
 	a    matrix.Dense[T]
 	sums matrix.Dense[float64] // a row for each piece
@@ -85,12 +85,12 @@ func (j *meanJob[T]) Do(part, _ int) {
 	sum := j.sums.Row(part)
 	clear(sum)
 	for i := part * rowPiece; i < min((part+1)*rowPiece, j.a.Rows); i++ {
-		addWide(sum, j.a.Row(i))
+		addInFloat64(sum, j.a.Row(i))
 	}
 }
 
-// addWide adds row to sum.
-func addWide[T matrix.Float](sum []float64, row []T) {
+// addInFloat64 adds row to sum.
+func addInFloat64[T matrix.Float](sum []float64, row []T) {
 	if same, ok := any(row).([]float64); ok {
 		simd.For[float64]().Axpy(sum, same, 1)
 		return

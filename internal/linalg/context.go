@@ -10,7 +10,7 @@ func WithThreads(ctx context.Context, n int) context.Context {
 	return context.WithValue(ctx, teamKey{}, NewTeam(n))
 }
 
-// TeamOf returns the team that the context carries, nil if there is none.
+// TeamOf returns the team that the context carries, or nil if there is none.
 func TeamOf(ctx context.Context) *Team {
 	team, _ := ctx.Value(teamKey{}).(*Team)
 	return team

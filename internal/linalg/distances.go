@@ -1,12 +1,12 @@
 package linalg
 
-// Inner products and squared distances of all pairs of rows,
+// Inner products of and squared distances between all pairs of rows,
 //
 //	G[i][j] = x[i]·y[j]
 //	D[i][j] = |x[i] − y[j]|² = |x[i]|² + |y[j]|² − 2·x[i]·y[j], at least 0
 //
-// through matrix products. Where two rows are close the last form cancels: its
-// error is about the rounding of the norms, however small the distance is.
+// through matrix products. If two rows are close, the last form cancels: its error
+// is about the rounding error of the norms, however small the distance is.
 
 import (
 	"unsafe"
@@ -15,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// SqDistMatrix writes to dst the squared Euclidean distances of the rows of x
+// SqDistMatrix writes to dst the squared Euclidean distances between the rows of x
 // and the rows of y. If x and y are the same view, dst is exactly symmetric and
 // its diagonal is zero.
 func SqDistMatrix[T matrix.Float](team *Team, dst, x, y matrix.Dense[T]) {
@@ -28,27 +28,27 @@ func SqDistMatrix[T matrix.Float](team *Team, dst, x, y matrix.Dense[T]) {
 	p.release()
 }
 
-// Pairwise says what is computed of a pair of rows.
+// Pairwise selects what is computed for each pair of rows.
 type Pairwise int
 
-// What there is.
+// The choices of Pairwise.
 const (
 	InnerProducts Pairwise = iota
 	SqDistances
 )
 
 // The size of the blocks of PairwiseBlocks: large enough for a fast product,
-// small enough to be still in the cache when it is visited.
+// small enough to still be in the cache when it is visited.
 const (
 	pairRows = 256
 	pairCols = 1024
 )
 
-// PairwiseBlocks computes inner products or squared distances of the rows of x
-// and the rows of y, a block at a time: the whole matrix may be too large to
-// hold. It calls visit from the caller's goroutine with the block that begins at
-// the given row and column, in row-major order. visit may write to the block,
-// which is valid until it returns, and may use this package.
+// PairwiseBlocks computes the inner products or squared distances of all rows of x
+// and y one block at a time, for when the whole matrix is too large for memory. It
+// calls visit from the caller's goroutine with each block and the row and column
+// at which it begins, in row-major order. visit may write to the block, which is
+// valid until it returns, and may use this package.
 func PairwiseBlocks[T matrix.Float](team *Team, what Pairwise, x, y matrix.Dense[T], visit func(row, col int, block matrix.Dense[T])) {
 	mustPair("linalg.PairwiseBlocks", x, y)
 	p := newPairs(team, what, x, y)
@@ -88,7 +88,7 @@ type pairs[T matrix.Float] struct {
 	block        []T
 }
 
-// newPairs returns a job for the rows of x and y; give it back with release.
+// newPairs returns a job for the rows of x and y; return it with release.
 func newPairs[T matrix.Float](team *Team, what Pairwise, x, y matrix.Dense[T]) *pairs[T] {
 	p := listOf[pairs[T]](pairJobs).get()
 	p.team, p.set, p.what, p.x, p.y = team, simd.For[T](), what, x, y
@@ -122,8 +122,8 @@ func (p *pairs[T]) fill(dst matrix.Dense[T], row, col int) {
 	multiply(p.team, dst, -2, x, NoTrans, y, Trans, 0, full, p)
 }
 
-// Finish turns products −2·x·y into distances. The norms are added up first, so
-// that the distance of y and x has the same bits as that of x and y.
+// Finish turns products −2·x·y into distances. It adds the two norms first, so
+// that the distance from y to x has the same bits as that from x to y.
 func (p *pairs[T]) Finish(r0, r1, c0, c1, slot int) {
 	p.sums[slot] = grow(p.sums[slot], c1-c0)
 	sum := p.sums[slot]

@@ -118,8 +118,8 @@ func TestPairwiseBlocks(t *testing.T) {
 	}
 }
 
-// TestPairwiseBlocksAgree compares with the whole matrix, the zero diagonal
-// included.
+// TestPairwiseBlocksAgree compares with the whole matrix, including the zero
+// diagonal.
 func TestPairwiseBlocksAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(24, 5))
 	x := strided[float32](r, pairCols+70, 7)

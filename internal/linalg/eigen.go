@@ -5,7 +5,7 @@ package linalg
 //	A = Σ_k λ[k]·v[k]·v[k]ᵀ,  v[i]·v[k] = 1 if i = k, else 0.
 //
 // A = Q·T·Qᵀ with T tridiagonal (eigen_reduce.go), then T = S·Λ·Sᵀ (eigen_ql.go).
-// The vectors are kept as rows throughout, so that every inner loop runs along
+// The vectors are rows throughout, so that every inner loop reads contiguous
 // memory.
 
 import (
@@ -29,10 +29,10 @@ func (e *NotFiniteError) Error() string {
 	return fmt.Sprintf("%s: element [%d,%d] is %v", e.Op, e.Row, e.Col, e.Value)
 }
 
-// ConvergenceError reports an iteration that was given up.
+// ConvergenceError reports an iteration that did not converge.
 type ConvergenceError struct {
 	Op    string
-	Index int // of the number that did not settle
+	Index int // of the eigenvalue that did not converge
 }
 
 func (e *ConvergenceError) Error() string {
@@ -40,13 +40,13 @@ func (e *ConvergenceError) Error() string {
 }
 
 // SymEigen writes the eigenvalues of the symmetric a to values, in ascending
-// order, and the eigenvector of values[k], of length 1, to row k of vectors. The
-// element of a vector that is largest in magnitude, the first of equals, is
+// order, and the eigenvector of values[k], with norm 1, to row k of vectors. The
+// element of a vector with the largest magnitude, the first in case of a tie, is
 // positive. Only the lower triangle of a is read. vectors may be a itself.
 //
 // An element that is not finite is a *NotFiniteError. The iteration converges
-// unless the arithmetic is broken; if not, the error is a *ConvergenceError. In
-// both cases the destinations are unchanged.
+// unless the arithmetic is broken; in that case the error is a *ConvergenceError.
+// After either error the destinations are unchanged.
 func SymEigen[T matrix.Float](team *Team, values []T, vectors, a matrix.Dense[T]) error {
 	const op = "linalg.SymEigen"
 	mustBeSquare(op, a)
@@ -72,8 +72,8 @@ func SymEigen[T matrix.Float](team *Team, values []T, vectors, a matrix.Dense[T]
 	return nil
 }
 
-// release gives the job back, unless its scratch is too large to keep: the time
-// of a large decomposition is far beyond that of its memory.
+// release returns the job to the list, unless its scratch is too large to keep: a
+// large decomposition takes far longer than allocating its memory.
 func (j *eigenJob[T]) release(list *freeList[eigenJob[T]]) {
 	j.team = nil
 	if j.n <= keptOrder {
@@ -110,7 +110,7 @@ type eigenJob[T matrix.Float] struct {
 	stack   matrix.Dense[T] // operands of products, stacked
 	tau     []T
 	t, gram []T // small squares of accumulate
-	product []T // of the trailing matrix and a reflector
+	product []T // the trailing matrix times a reflector
 	vector  []T // the reflector
 	dots    []T
 
@@ -121,7 +121,7 @@ type eigenJob[T matrix.Float] struct {
 	task eigenTask
 }
 
-// eigenTask says what the parts of an eigenJob do.
+// eigenTask selects what the parts of an eigenJob do.
 type eigenTask int
 
 const (
@@ -138,8 +138,8 @@ func (j *eigenJob[T]) Do(part, _ int) {
 	}
 }
 
-// load takes a symmetric matrix, scaled by a power of two so that its largest
-// element is about 1: squares then neither overflow nor vanish unless they are
+// load copies a symmetric matrix, scaled by a power of two so that its largest
+// element is about 1: squares then do not overflow, and underflow only if they are
 // negligible.
 func (j *eigenJob[T]) load(a matrix.Dense[T], exponent int) {
 	n := a.Rows
@@ -174,7 +174,8 @@ func (j *eigenJob[T]) unload(values []T, vectors matrix.Dense[T], exponent int) 
 	}
 }
 
-// largestAt returns the first index of the largest magnitude.
+// largestAt returns the index of the largest magnitude, the first in case of a
+// tie.
 func largestAt[T matrix.Float](v []T) int {
 	at := 0
 	for i := range v {

@@ -1,14 +1,14 @@
 package linalg
 
-// The implicit QL and QR iterations on a symmetric tridiagonal matrix T: T is
-// rotated into S·T·Sᵀ, S orthogonal, until what is off the diagonal vanishes;
-// the same rotations turn the rows of Qᵀ into the eigenvectors. Which end of T
-// is deflated first (QL: the first, QR: the last) follows from where its small
-// elements are, which matters for graded matrices.
+// The implicit QL and QR iterations on a symmetric tridiagonal matrix T: they
+// rotate T into S·T·Sᵀ, S orthogonal, until the off-diagonal elements vanish; the
+// same rotations turn the rows of Qᵀ into the eigenvectors. Which end of T is
+// deflated first (QL: the first, QR: the last) depends on where its small elements
+// are, which matters for graded matrices.
 //
-// The numbers of T are few and are kept in float64. The rotations of the rows
-// are collected and then applied to one strip of columns after the other, which
-// stays in the cache for many sweeps.
+// T has few numbers, which are kept in float64. The rotations of the rows are
+// collected and then applied to one strip of columns after another; a strip stays
+// in the cache for many sweeps.
 
 import (
 	"math"
@@ -23,16 +23,17 @@ type turn[T matrix.Float] struct {
 }
 
 const (
-	// maxTurns is the number of rotations that are collected.
+	// maxTurns is the number of rotations that are collected before they are
+	// applied.
 	maxTurns = 8192
 	// stripCols is the number of columns that they are applied to at a time.
 	stripCols = 128
-	// maxSweeps bounds the iteration, for each eigenvalue on average.
+	// maxSweeps bounds the average number of sweeps per eigenvalue.
 	maxSweeps = 30
 )
 
 // iterate makes T diagonal. It returns the index of an eigenvalue that does not
-// converge, -1 if all do.
+// converge, or -1 if all converge.
 func (j *eigenJob[T]) iterate() int {
 	if cap(j.turns) < maxTurns {
 		j.turns = make([]turn[T], 0, maxTurns)
@@ -53,19 +54,20 @@ func (j *eigenJob[T]) iterate() int {
 	return -1
 }
 
-// negligible tells whether e[i] is too small to matter to its neighbours, and
-// sets it to zero then.
+// negligible reports whether e[i] is too small to affect its neighbours, and if so
+// sets it to zero.
 func (j *eigenJob[T]) negligible(i int) bool {
 	const ulp, tiny = 0x1p-53, 0x1p-1022
 	e := math.Abs(j.e[i])
 	if !(e*e <= (ulp*math.Abs(j.d[i]))*(ulp*math.Abs(j.d[i+1]))+tiny) {
-		return false // also if a number is NaN: then the sweeps run out
+		return false // even if a number is NaN: the limit on sweeps ends the iteration
 	}
 	j.e[i] = 0
 	return true
 }
 
-// iterateBlock makes rows first to last, which no zero splits, diagonal.
+// iterateBlock diagonalises rows first to last, whose off-diagonal elements are all
+// nonzero.
 func (j *eigenJob[T]) iterateBlock(first, last int, sweeps *int) int {
 	if math.Abs(j.d[last]) < math.Abs(j.d[first]) {
 		return j.iterateUp(first, last, sweeps)
@@ -111,8 +113,8 @@ func (j *eigenJob[T]) iterateUp(first, last int, sweeps *int) int {
 	return -1
 }
 
-// shifted returns d less Wilkinson's shift, the eigenvalue of
-// [end e; e next] that is nearer to end.
+// shifted returns d minus Wilkinson's shift, the eigenvalue of [end e; e next]
+// that is closer to end.
 func shifted(d, end, e, next float64) float64 {
 	g := (next - end) / (2 * e)
 	return d - end + e/(g+math.Copysign(math.Hypot(g, 1), g))
@@ -170,13 +172,13 @@ func rotation(g, f float64) (c, s, r float64) {
 		return 1, 0, g
 	}
 	r = math.Sqrt(g*g + f*f)
-	if r < 1e-140 { // the squares have lost digits
+	if r < 1e-140 { // the squares lost digits to underflow
 		r = math.Hypot(g, f)
 	}
 	return g / r, f / r, r
 }
 
-// turn collects a rotation of rows x and y.
+// turn adds a rotation of rows x and y to those to be applied.
 func (j *eigenJob[T]) turn(x, y int, c, s float64) {
 	if len(j.turns) == maxTurns {
 		j.flush()
@@ -184,14 +186,14 @@ func (j *eigenJob[T]) turn(x, y int, c, s float64) {
 	j.turns = append(j.turns, turn[T]{T(c), T(s), int32(x), int32(y)})
 }
 
-// flush applies the rotations that have been collected.
+// flush applies the collected rotations.
 func (j *eigenJob[T]) flush() {
 	j.task = rotateTask
 	j.team.Run(ceilDiv(j.n, stripCols), j)
 	j.turns = j.turns[:0]
 }
 
-// rotateStrip applies them to one strip of columns.
+// rotateStrip applies the collected rotations to one strip of columns.
 func (j *eigenJob[T]) rotateStrip(part int) {
 	from := part * stripCols
 	to := min(from+stripCols, j.n)

@@ -4,15 +4,15 @@ package linalg
 //
 //	A = Q·T·Qᵀ,  Q = H[0]·H[1]⋯,  H[k] = I − tau[k]·v[k]·v[k]ᵀ,
 //
-// where v[k] is zero up to element k and one at k+1. One reflection changes the
-// rest of the matrix to A − v·wᵀ − w·vᵀ with
+// where v[k] is zero up to element k and one at k+1. One reflection turns the
+// trailing matrix into A − v·wᵀ − w·vᵀ with
 //
 //	w = tau·p − (tau²/2)·(p·v)·v,  p = A·v.
 //
-// The rest is brought up to date only after a block of reflections, by one
-// product; in between, p is corrected for what is outstanding. So half of the
-// arithmetic is in products, the other half reads the rest of the matrix once
-// per reflection.
+// The trailing matrix is updated only after a block of reflections, by one
+// product; in between, p is corrected for the pending updates. So half of the
+// arithmetic is in products, and the other half reads the trailing matrix once per
+// reflection.
 
 import (
 	"math"
@@ -25,7 +25,7 @@ const (
 	reduceBlock = 32
 	// productPiece is the number of rows that a thread multiplies at a time.
 	productPiece = 64
-	// smallProduct is the number of rows below which threads do not pay.
+	// smallProduct is the number of rows below which threads do not pay off.
 	smallProduct = 192
 )
 
@@ -72,7 +72,7 @@ func (j *eigenJob[T]) reduceColumn(k0, k int) {
 	j.set.ScaleAdd(w, v, tau, -half)
 }
 
-// reflector overwrites x with the vector v of a reflection that takes x to a
+// reflector overwrites x with the vector v of a reflection that maps x to a
 // multiple of the first unit vector, and returns its tau and that multiple. rest
 // is the sum of squares of all elements but the first.
 func reflector[T matrix.Float](rest T, x []T) (tau T, multiple float64) {
@@ -87,8 +87,8 @@ func reflector[T matrix.Float](rest T, x []T) (tau T, multiple float64) {
 	return T((multiple - first) / multiple), multiple
 }
 
-// vanishing is the sum of squares below which it has lost digits. The matrix is
-// scaled to 1, so a row of that size is as good as zero.
+// vanishing is the bound below which a sum of squares has lost digits. The matrix
+// is scaled to 1, so a row that small is as good as zero.
 func vanishing[T matrix.Float]() float64 {
 	if sum := math.SmallestNonzeroFloat64; T(sum) == 0 {
 		return 0x1p-100 // float32
@@ -96,8 +96,8 @@ func vanishing[T matrix.Float]() float64 {
 	return 0x1p-900
 }
 
-// multiplyRest writes p = A·v to product, for the rest of the matrix below k as
-// it stands after the reflections k0 to k-1.
+// multiplyRest writes p = A·v to product, for the trailing matrix below k after
+// the reflections k0 to k-1.
 func (j *eigenJob[T]) multiplyRest(k0, k int, v []T) {
 	j.vector, j.task = v, multiplyTask
 	if parts := ceilDiv(len(v), productPiece); len(v) >= smallProduct {
@@ -123,7 +123,7 @@ func (j *eigenJob[T]) multiplyRest(k0, k int, v []T) {
 	}
 }
 
-// multiplyPiece multiplies one piece of the last rows of m with the reflector.
+// multiplyPiece multiplies one piece of the trailing rows of m by the reflector.
 func (j *eigenJob[T]) multiplyPiece(part int) {
 	first := j.n - len(j.vector)
 	from := part * productPiece
@@ -132,8 +132,8 @@ func (j *eigenJob[T]) multiplyPiece(part int) {
 	j.set.DotRows(j.product[from:to], j.vector, rows.Data, rows.Stride)
 }
 
-// updateRest takes v·wᵀ + w·vᵀ of all reflections of a block from the rest of
-// the matrix: with the vectors as rows of V and W, [V; W]ᵀ·[W; V].
+// updateRest subtracts v·wᵀ + w·vᵀ for all reflections of a block from the
+// trailing matrix: with the vectors as rows of V and W, [V; W]ᵀ·[W; V].
 func (j *eigenJob[T]) updateRest(k0, k1 int) {
 	count, rest := k1-k0, j.n-k1
 	j.stack = scratchMatrix(j.stack, 3*count, rest)
@@ -148,7 +148,7 @@ func (j *eigenJob[T]) updateRest(k0, k1 int) {
 	MirrorLower(m)
 }
 
-// accumulateBlock is the number of reflections that are multiplied at once.
+// accumulateBlock is the number of reflections that are applied at once.
 const accumulateBlock = 64
 
 // accumulate writes Qᵀ to z. A block of reflections is a product
@@ -170,7 +170,7 @@ func (j *eigenJob[T]) accumulate() {
 	}
 }
 
-// applyBlock overwrites z with z·(I − Vᵀ·Tᵀ·V), where it differs.
+// applyBlock overwrites z with z·(I − Vᵀ·Tᵀ·V), where that changes it.
 func (j *eigenJob[T]) applyBlock(k0, k1 int) {
 	count, rest := k1-k0, j.n-k0-1
 	j.stack = scratchMatrix(j.stack, 2*count+rest, max(rest, count))

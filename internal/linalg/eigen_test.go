@@ -42,13 +42,13 @@ func decompose[T matrix.Float](t *testing.T, what string, a matrix.Dense[T]) ([]
 func requireOrthonormal[T matrix.Float](t *testing.T, what string, v matrix.Dense[T]) {
 	t.Helper()
 	tol := roundoff[T]() * 4 * (8 + math.Sqrt(float64(v.Rows)))
-	wide := widen(v, NoTrans)
+	double := toFloat64(v, NoTrans)
 	for i := range v.Rows {
 		if row := v.Row(i); row[largestAt(row)] < 0 {
 			t.Fatalf("%s: the largest element of vector %d is negative", what, i)
 		}
 		for k := range i + 1 {
-			sum, _ := dotAbs(wide.Row(i), wide.Row(k))
+			sum, _ := dotAbs(double.Row(i), double.Row(k))
 			if i == k {
 				sum--
 			}
@@ -59,17 +59,17 @@ func requireOrthonormal[T matrix.Float](t *testing.T, what string, v matrix.Dens
 	}
 }
 
-// requireEigenvectors holds |A·v − λ·v| against the norm of A, and the trace
-// against the sum of the eigenvalues.
+// requireEigenvectors compares |A·v − λ·v| with the norm of A, and the trace with
+// the sum of the eigenvalues.
 func requireEigenvectors[T matrix.Float](t *testing.T, what string, values []T, v, a matrix.Dense[T]) {
 	t.Helper()
 	n, norm, diagonal, sum := a.Rows, 0.0, 0.0, 0.0
-	wide, wideV := lowerOf(a, NoTrans), widen(v, NoTrans)
-	MirrorLower(wide)
+	double, doubleV := lowerOf(a, NoTrans), toFloat64(v, NoTrans)
+	MirrorLower(double)
 	for i := range n {
-		_, squares := dotAbs(wide.Row(i), wide.Row(i))
+		_, squares := dotAbs(double.Row(i), double.Row(i))
 		norm += squares
-		diagonal += wide.At(i, i)
+		diagonal += double.At(i, i)
 		sum += float64(values[i])
 	}
 	norm = math.Sqrt(norm)
@@ -79,8 +79,8 @@ func requireEigenvectors[T matrix.Float](t *testing.T, what string, values []T, 
 	}
 	for k := range n {
 		for i := range n {
-			residual, _ := dotAbs(wide.Row(i), wideV.Row(k))
-			residual -= float64(values[k]) * wideV.At(k, i)
+			residual, _ := dotAbs(double.Row(i), doubleV.Row(k))
+			residual -= float64(values[k]) * doubleV.At(k, i)
 			if !(math.Abs(residual) <= tol) {
 				t.Fatalf("%s: residual of vector %d is %v in element %d, the matrix is of norm %v", what, k, residual, i, norm)
 			}
@@ -196,7 +196,7 @@ func TestSymEigenSpecial(t *testing.T) {
 	}
 }
 
-// TestSymEigenScale has elements whose squares overflow or vanish.
+// TestSymEigenScale has elements whose squares overflow or underflow.
 func TestSymEigenScale(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 3))
 	a := randomSymmetric[float64](r, 50)

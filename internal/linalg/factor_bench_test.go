@@ -10,9 +10,9 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// benchFactor times work of the given number of operations, each time on a
-// fresh copy of from, and reports the share of the arithmetic peak of the same
-// moment that the best run reached.
+// benchFactor times work of the given number of operations, each time on a fresh
+// copy of from, and reports which share of the arithmetic peak, measured at the
+// same moment, the best run reached.
 func benchFactor(b *testing.B, name string, threads int, flops float64, from matrix.Dense[float64], work func(team *Team, m matrix.Dense[float64])) {
 	b.Run(fmt.Sprintf("%s/n=%d/threads=%d", name, from.Rows, threads), func(b *testing.B) {
 		team := NewTeam(threads)

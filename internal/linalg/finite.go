@@ -8,8 +8,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// FirstNotFinite returns where the first number of m is that is NaN or infinite,
-// row by row; found is false if there is none.
+// FirstNotFinite returns the position of the first number of m, row by row, that
+// is NaN or infinite; found is false if there is none.
 func FirstNotFinite[T matrix.Float](team *Team, m matrix.Dense[T]) (row, col int, found bool) {
 	m.MustBeValid("linalg.FirstNotFinite")
 	list := listOf[finiteJob[T]](finiteJobs)
@@ -26,21 +26,22 @@ func FirstNotFinite[T matrix.Float](team *Team, m matrix.Dense[T]) (row, col int
 	return int(at) / m.Cols, int(at) % m.Cols, true
 }
 
-// finitePiece is the number of rows that a thread looks at together.
+// finitePiece is the number of rows that a thread takes at a time.
 const finitePiece = 128
 
-// finiteJob looks for numbers that are not finite. Its parts are pieces of rows.
+// finiteJob looks for numbers that are not finite. Each of its parts is a piece of
+// rows.
 type finiteJob[T matrix.Float] struct {
 	m     matrix.Dense[T]
-	first atomic.Int64 // the number of the first, counted row by row without padding
+	first atomic.Int64 // the index of the first, counted row by row without padding
 }
 
-// Do looks at one piece of rows.
+// Do checks one piece of rows.
 func (j *finiteJob[T]) Do(part, _ int) {
 	set := simd.For[T]()
 	for i := part * finitePiece; i < min((part+1)*finitePiece, j.m.Rows); i++ {
 		row := j.m.Row(i)
-		// A sum of finite numbers may overflow: then none of them is found below.
+		// A sum of finite numbers may overflow; the loop below then finds nothing.
 		if sum := set.Sum(row); sum-sum == 0 {
 			continue
 		}
@@ -53,7 +54,7 @@ func (j *finiteJob[T]) Do(part, _ int) {
 	}
 }
 
-// lower makes first the smaller of itself and at.
+// lower sets first to at if at is smaller.
 func (j *finiteJob[T]) lower(at int64) {
 	for {
 		old := j.first.Load()

@@ -8,13 +8,13 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// freeList keeps values for another use. Unlike sync.Pool it keeps them for every
-// thread alike, and in the order of their use: it holds as many as were in use at
-// the same time, and the one whose memory is in the cache comes first.
+// freeList keeps values for reuse. Unlike sync.Pool, it serves all threads from
+// one list, and the value used last comes first, whose memory is still in the
+// cache. It holds as many values as were in use at the same time.
 type freeList[V any] struct {
 	mu    sync.Mutex
 	idle  []*V
-	spare int // the fewest that were idle at any time since the last trim
+	spare int // the smallest number of idle values since the last trim
 }
 
 func (l *freeList[V]) get() *V {
@@ -37,7 +37,7 @@ func (l *freeList[V]) put(v *V) {
 	l.idle = append(l.idle, v)
 }
 
-// trim drops what nobody has used since the trim before.
+// trim drops the values that have not been used since the previous trim.
 func (l *freeList[V]) trim() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *freeList[V]) trim() {
 	l.spare = len(l.idle)
 }
 
-// freeLists is a free list for each element type, of values that depend on it.
+// freeLists is one free list per element type.
 type freeLists[V32, V64 any] struct {
 	f32 freeList[V32]
 	f64 freeList[V64]
@@ -56,18 +56,18 @@ func (l *freeLists[V32, V64]) trim() {
 	l.f64.trim()
 }
 
-// newFreeLists returns lists that are trimmed after each garbage collection: what
-// serves now stays, and a process that has gone idle gives its scratch back.
+// newFreeLists returns lists that are trimmed after each garbage collection: values
+// in regular use stay, and an idle process releases its scratch memory.
 func newFreeLists[V32, V64 any]() *freeLists[V32, V64] {
 	l := &freeLists[V32, V64]{}
 	trimAfterCollection(l)
 	return l
 }
 
-// trimAfterCollection trims when an object that nobody refers to is collected, and
-// then waits for the next one.
+// trimAfterCollection trims the lists when an unreferenced object is collected,
+// and then sets up the next such object.
 func trimAfterCollection(l interface{ trim() }) {
-	type marker struct{ _ *marker } // with a pointer, so that it shares its memory with nothing
+	type marker struct{ _ *marker } // with a pointer, so that it is not batched with other tiny objects
 	runtime.AddCleanup(&marker{}, func(l interface{ trim() }) {
 		l.trim()
 		trimAfterCollection(l)
@@ -82,8 +82,8 @@ func listOf[V, V32, V64 any](l *freeLists[V32, V64]) *freeList[V] {
 	return any(&l.f64).(*freeList[V])
 }
 
-// grow returns a slice of length n, the given one if it is long enough. The
-// contents are undefined.
+// grow returns a slice of length n with undefined contents. It reuses the given
+// one if that is long enough.
 func grow[T matrix.Float](buf []T, n int) []T {
 	if cap(buf) >= n {
 		return buf[:n]

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestTrimDropsWhatNobodyUses(t *testing.T) {
+func TestTrimDropsUnusedValues(t *testing.T) {
 	var l freeList[int]
 	three := []*int{l.get(), l.get(), l.get()}
 	for _, v := range three {
@@ -38,7 +38,8 @@ func TestCollectionsTrim(t *testing.T) {
 	}
 }
 
-// TestLargeEigenScratchIsNotKept looks for scratch of the order of a large matrix.
+// TestLargeEigenScratchIsNotKept looks for scratch memory as large as a large
+// matrix.
 func TestLargeEigenScratchIsNotKept(t *testing.T) {
 	for _, n := range []int{keptOrder + 88, 40} {
 		a := randomSPD(rand.New(rand.NewPCG(3, 4)), n)

@@ -8,7 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Op says whether an operand enters a product as it is or transposed.
+// Op selects whether an operand enters a product plain or transposed.
 type Op bool
 
 // The two forms of an operand.
@@ -31,12 +31,12 @@ func Gemm[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Den
 	GemmThen(team, dst, alpha, a, opA, b, opB, beta, nil)
 }
 
-// Epilogue is work on the elements of a product as soon as they are final and
-// while they are still in the cache: a bias, an activation function.
+// Epilogue processes the elements of a product as soon as they are final, while
+// they are still in the cache: a bias, an activation function.
 type Epilogue interface {
-	// Finish is called once for each block that rows r0 to r1-1 and columns c0
-	// to c1-1 of the product make; the blocks do not overlap and cover all of
-	// it. Calls come from several threads at once, told apart by slot.
+	// Finish is called once for each block of the product, with rows r0 to r1-1
+	// and columns c0 to c1-1. The blocks do not overlap and cover the product.
+	// Several threads call it concurrently, each with a slot of its own.
 	Finish(r0, r1, c0, c1, slot int)
 }
 
@@ -69,7 +69,7 @@ func Syrk[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Den
 	MirrorLower(dst)
 }
 
-// triangle says which elements of a product matter.
+// triangle selects which elements of a product matter.
 type triangle bool
 
 const (
@@ -77,15 +77,15 @@ const (
 	lowerOnly triangle = true // those on and below the diagonal
 )
 
-// multiply is Gemm on checked operands. With lowerOnly, only the elements
-// on and below the diagonal of dst are promised; some above are written too.
+// multiply is Gemm on checked operands. With lowerOnly, only the elements on and
+// below the diagonal of dst are defined; some above are overwritten, too.
 //
-// dst is cut into parts, a grid of rows and columns. A part copies its columns
-// of the right operand into panels, the order in which the micro-kernel reads
-// them, a block at a time that stays in the second-level cache. Every thread
-// packs for itself: a panel that another core has just written is slow to read,
-// and nobody waits for anybody. The left operand is read where it is, element
-// by element, so either form of it will do.
+// dst is split into a grid of parts. A part copies its columns of the right
+// operand into panels, the order in which the micro-kernel reads them, one block
+// at a time that stays in the second-level cache. Every thread packs for itself: a
+// panel that another core has just written is slow to read, and no thread waits
+// for another. The left operand is read in place, element by element, so it may be
+// plain or transposed.
 func multiply[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, shape triangle, then Epilogue) {
 	if dst.Rows == 0 || dst.Cols == 0 {
 		return
@@ -109,32 +109,32 @@ type gemmJob[T matrix.Float] struct {
 	shape       triangle
 	then        Epilogue
 
-	inner, steps       int // products per element, and the blocks that they are summed in
-	panels, maxPanels  int // panels of dst, and the most in a block
+	inner, steps       int // products per element, and the blocks in which they are summed
+	panels, maxPanels  int // panels of dst, and the largest number of them in a block
 	rowParts, colParts int // the grid of parts
 	copyLeft           bool
 
 	scratch [maxThreads]gemmScratch[T]
 }
 
-// gemmScratch is what one thread writes to.
+// gemmScratch is the scratch memory of one thread.
 type gemmScratch[T matrix.Float] struct {
 	panels []T
-	holds  int // the part of the columns whose panels are there whole, -1 for none
-	left   []T // rows of the left operand, copied where its stride is bad
+	holds  int // the column part whose panels are all packed, -1 for none
+	left   []T // rows of the left operand, copied if its stride is bad
 }
 
 const (
-	// maxInnerBytes bounds the block of a sum so that the rows of a tile stay
-	// in the first-level cache. A transposed operand takes up a cache line for
-	// each step, often more than it needs, so its blocks are shorter.
+	// maxInnerBytes bounds the block of a sum so that the rows of a tile stay in
+	// the first-level cache. A transposed operand occupies a cache line per step,
+	// often more than it needs, so its blocks are shorter.
 	maxInnerBytes      = 2304
 	maxInnerBytesTrans = 1536
-	// blockBytes bounds a block of panels: about half of the second-level
-	// cache of the CPUs of today, the other half is for the rest.
+	// blockBytes bounds a block of panels to about half of the second-level
+	// cache of today's CPUs; the other half is for everything else.
 	blockBytes = 9 << 17
-	// smallWork is the number of multiplications below which threads do not
-	// pay.
+	// smallWork is the number of multiplications below which threads do not pay
+	// off.
 	smallWork = 1 << 19
 )
 
@@ -150,8 +150,8 @@ func (g *gemmJob[T]) plan(threads int) {
 	g.panels = ceilDiv(g.dst.Cols, g.set.TileCols())
 	depth := max(1, ceilDiv(g.inner, g.steps))
 	g.maxPanels = max(1, blockBytes/(depth*g.set.TileCols()*size))
-	// Rows whose addresses differ by a multiple of 4 KiB fall into the same
-	// few lines of the first-level cache.
+	// Rows whose addresses differ by a multiple of 4 KiB compete for the same few
+	// lines of the first-level cache.
 	g.copyLeft = g.a.Stride*size%4096 == 0
 	g.cut(threads)
 	for i := range g.scratch {
@@ -159,16 +159,17 @@ func (g *gemmJob[T]) plan(threads int) {
 	}
 }
 
-// cut chooses the grid of parts. Columns come first, since parts of the same
-// rows share no packing; a part of few rows packs much for little work.
+// cut chooses the grid of parts. It splits the columns first, because parts with
+// the same columns pack the same panels; a part of few rows packs much for little
+// work.
 func (g *gemmJob[T]) cut(threads int) {
 	const partsPerThread, panelsPerPart, rowsPerPart = 4, 4, 256
 	g.rowParts, g.colParts = 1, 1
 	if threads == 1 || g.dst.Rows*g.dst.Cols*g.inner < smallWork {
 		return
 	}
-	// Columns of a triangle are of unequal work, and rows that must be copied
-	// are copied for each part of the columns.
+	// The columns of a triangle take unequal work, and rows that must be copied
+	// are copied once per column part.
 	if g.shape == full && !g.copyLeft {
 		g.colParts = min(threads, ceilDiv(g.panels, panelsPerPart))
 	}
@@ -179,8 +180,8 @@ func (g *gemmJob[T]) cut(threads int) {
 	}
 }
 
-// rowsBefore is the number of rows before a part of them. The first rows of a
-// lower triangle are short, so there a part has more of them.
+// rowsBefore is the number of rows before a row part. The first rows of a lower
+// triangle are short, so a part at the top has more of them.
 func (g *gemmJob[T]) rowsBefore(part int) int {
 	if g.shape == lowerOnly {
 		return int(float64(g.dst.Rows) * math.Sqrt(float64(part)/float64(g.rowParts)))
@@ -198,8 +199,8 @@ func (g *gemmJob[T]) Do(part, slot int) {
 	}
 	blocks := ceilDiv(p1-p0, g.maxPanels)
 	scratch := &g.scratch[slot]
-	// A thread goes down the rows of the same columns: what it has packed for
-	// the rows above serves again, if it is all there.
+	// A thread works down the rows of the same columns: it reuses the panels that
+	// it packed for the rows above, if all of them fit.
 	whole := blocks == 1 && g.steps == 1 && g.shape == full
 	reuse := whole && scratch.holds == col
 	scratch.holds = -1
@@ -217,7 +218,7 @@ func (g *gemmJob[T]) Do(part, slot int) {
 type gemmBlock[T matrix.Float] struct {
 	*gemmJob[T]
 	scratch        *gemmScratch[T]
-	packed         bool // the panels are in the scratch
+	packed         bool // the panels are in the scratch memory
 	r0, r1         int  // rows
 	panel0, panel1 int  // panels of columns
 	k0, k1         int  // the products that are being summed
@@ -244,8 +245,8 @@ func (b *gemmBlock[T]) run(slot int) {
 
 func (b *gemmBlock[T]) panelLen() int { return (b.k1 - b.k0) * b.set.TileCols() }
 
-// packAll copies the panels of the block from the right operand: some rows of it
-// for all panels, then the next, so that its pages are gone through once.
+// packAll copies the panels of the block from the right operand: a few rows for
+// all panels, then the next few, so that each page is visited once.
 func (b *gemmBlock[T]) packAll() {
 	b.scratch.panels = grow(b.scratch.panels, (b.panel1-b.panel0)*b.panelLen())
 	rows := 64
@@ -294,8 +295,8 @@ func (b *gemmBlock[T]) multiplyRows(r0, r1 int) {
 	b.set.MulTiles(c, b.dst.Stride, r1-r0, end-first, b.alpha, left, rowStride, stepStride, b.scratch.panels, b.k1-b.k0, beta, b.ahead(r1))
 }
 
-// leftRows returns rows r0 to r1-1 of op(a), columns k0 to k1-1, with the distance
-// from row to row and from column to column.
+// leftRows returns rows r0 to r1-1 and columns k0 to k1-1 of op(a), with the
+// distances between rows and between columns.
 func (b *gemmBlock[T]) leftRows(r0, r1 int) (data []T, rowStride, stepStride int) {
 	switch {
 	case b.k0 == b.k1:
@@ -311,9 +312,9 @@ func (b *gemmBlock[T]) leftRows(r0, r1 int) (data []T, rowStride, stepStride int
 	}
 }
 
-// ahead names what the next row of tiles, which begins at row r, will read of the
-// left operand: from end to end, spread over the panels; or of a transposed
-// operand, with each panel, one row in AheadEvery.
+// ahead describes what the next row of tiles, which begins at row r, will read of
+// the left operand, to be prefetched: all of it, spread over the panels; or, for a
+// transposed operand, one row in AheadEvery with each panel.
 func (b *gemmBlock[T]) ahead(r int) simd.Ahead {
 	k, next := b.k1-b.k0, min(r+b.set.TileRows(), b.r1)
 	rounds := k / simd.AheadEvery
@@ -327,13 +328,13 @@ func (b *gemmBlock[T]) ahead(r int) simd.Ahead {
 		step := min(lineBytes, ceilDiv((next-r)*row, rounds*(b.panel1-b.panel0)))
 		return simd.Ahead{Start: addressOf(b.a.Row(r)[b.k0:]), Step: step}
 	}
-	step := simd.AheadEvery * row // the first element of a row may be in the cache already
+	step := simd.AheadEvery * row // the first element of a row may already be in the cache
 	return simd.Ahead{Start: addressOf(b.a.Row(b.k0)[next-1:]), Step: step, Turn: row - rounds*step}
 }
 
 func addressOf[T matrix.Float](x []T) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(x))) }
 
-// copyRows copies rows of a to where their distance is no multiple of 4 KiB.
+// copyRows copies rows of a so that they are not a multiple of 4 KiB apart.
 func (b *gemmBlock[T]) copyRows(r0, r1 int) (data []T, rowStride, stepStride int) {
 	stride := b.k1 - b.k0 + 16
 	to := b.growLeft(stride)
@@ -343,7 +344,7 @@ func (b *gemmBlock[T]) copyRows(r0, r1 int) (data []T, rowStride, stepStride int
 	return to, stride, 1
 }
 
-// copySteps does the same for a transposed operand.
+// copySteps is copyRows for a transposed operand.
 func (b *gemmBlock[T]) copySteps(r0, r1 int) (data []T, rowStride, stepStride int) {
 	to, stride := b.growLeft(b.k1-b.k0), r1-r0
 	for k := b.k0; k < b.k1; k++ {
@@ -352,13 +353,13 @@ func (b *gemmBlock[T]) copySteps(r0, r1 int) (data []T, rowStride, stepStride in
 	return to, 1, stride
 }
 
-// growLeft returns scratch for a tile's rows of the given length.
+// growLeft returns scratch memory for the rows of a tile, of the given length.
 func (b *gemmBlock[T]) growLeft(length int) []T {
 	b.scratch.left = grow(b.scratch.left, b.set.TileRows()*length)
 	return b.scratch.left
 }
 
-// release lets go of the operands, but keeps the scratch.
+// release drops the operands, but keeps the scratch memory.
 func (g *gemmJob[T]) release() {
 	g.dst, g.a, g.b = matrix.Dense[T]{}, matrix.Dense[T]{}, matrix.Dense[T]{}
 	g.then = nil

@@ -5,13 +5,13 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// GemmSplit is GemmThen for large float32 products whose terms need not be
-// summed in order: where the CPU has tiles for it (AMX), numbers are split into
-// parts of 8 digits and multiplied as internal/simd/split.go says, in about half
-// of the time for layers of some hundred neurons, and with an error within the same
-// bound. Whether they are depends on the right operand alone. So a row of a product
-// with a plain left operand does not depend on the rows around it, and no element on
-// the threads.
+// GemmSplit is GemmThen for large float32 products whose terms need not be summed
+// in order: where the CPU has tiles (AMX), it splits numbers into parts of 8
+// binary digits and multiplies them as internal/simd/split.go describes. For
+// layers of a few hundred neurons this takes about half the time, and the error
+// has the same bound. Whether it splits depends on the right operand alone. So a
+// row of a product with a plain left operand does not depend on the rows around
+// it, and no element depends on the number of threads.
 func GemmSplit[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
 	set, right := simd.For[T](), opB.shape(b.Rows, b.Cols)
 	if !set.Splits() || right.Rows < leastInner || right.Cols < leastCols || dst.Rows == 0 {
@@ -28,9 +28,10 @@ func GemmSplit[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matri
 	list.put(s)
 }
 
-// splitJob is one product of split numbers. dst is cut into a grid of parts, and
-// each splits what it needs of both operands: its panels of the right one, which
-// stay in the second-level cache, and its rows of the left one, a block at a time.
+// splitJob is one product of split numbers. dst is divided into a grid of parts,
+// and each part splits what it needs of both operands: its panels of the right
+// one, which stay in the second-level cache, and its rows of the left one, one
+// block at a time.
 type splitJob[T matrix.Float] struct {
 	set         *simd.Set[T]
 	dst, a, b   matrix.Dense[T]
@@ -38,8 +39,8 @@ type splitJob[T matrix.Float] struct {
 	alpha, beta T
 	then        Epilogue
 
-	inner, blocks, tail  int // products per element, in blocks and without
-	rows                 int // of dst in blocks; the last few may not be worth one
+	inner, blocks, tail  int // products per element, blocks of them, products in no block
+	rows                 int // of dst that are in blocks; the last few may not be worth one
 	rowBlocks, colBlocks int // of dst
 	rowParts, colParts   int
 	lastParts            int // of the columns of the last few rows
@@ -47,7 +48,7 @@ type splitJob[T matrix.Float] struct {
 	scratch [maxThreads]splitScratch[T]
 }
 
-// splitScratch is what one thread writes to.
+// splitScratch is the scratch memory of one thread.
 type splitScratch[T matrix.Float] struct {
 	panels, left        []uint32
 	tailLeft, tailRight []T
@@ -55,11 +56,11 @@ type splitScratch[T matrix.Float] struct {
 }
 
 const (
-	// leastInner products of leastCols columns pay for splitting them.
+	// From leastInner products and leastCols columns on, splitting pays off.
 	leastInner = 2 * simd.BlockSide
 	leastCols  = 4 * simd.BlockSide
-	// maxTail products, or rows of a transposed operand, are done without a
-	// block: layers have a bias.
+	// Up to maxTail products, or rows of a transposed operand, are computed
+	// outside blocks: layers have a bias.
 	maxTail = 4
 	// maxBlocks bounds the products of a step, and heldBlocks those of all its
 	// panels, 768 KiB, so that they stay in the second-level cache.
@@ -83,7 +84,8 @@ func (s *splitJob[T]) plan(threads int) {
 	s.cut(threads)
 }
 
-// cut chooses the grid, as many parts as threads, that splits the least.
+// cut chooses the grid with as many parts as threads that splits the fewest
+// numbers.
 func (s *splitJob[T]) cut(threads int) {
 	if s.dst.Rows*s.dst.Cols*s.inner < smallWork {
 		threads = 1
@@ -99,7 +101,7 @@ func (s *splitJob[T]) cut(threads int) {
 	}
 }
 
-// groups returns the number of groups that so many panels are done in.
+// groups returns the number of groups in which so many panels are computed.
 func (s *splitJob[T]) groups(panels int) int {
 	return ceilDiv(panels, max(1, heldBlocks/min(s.blocks, maxBlocks)))
 }
@@ -154,7 +156,7 @@ func (p *splitPart[T]) run() {
 	}
 }
 
-// multiply works on rows r0 to r1-1, in the last step with the tail.
+// multiply computes rows r0 to r1-1; the last step includes the tail.
 func (p *splitPart[T]) multiply(r0, r1 int, last bool) {
 	p.splitLeft(r0, r1)
 	beta, tail := p.beta, 0
@@ -169,7 +171,7 @@ func (p *splitPart[T]) multiply(r0, r1 int, last bool) {
 	p.set.MulBlocks(c, p.dst.Stride, r1-r0, p.c1-p.c0, p.alpha, p.left, p.panels, p.tailLeft, p.tailRight, tail, p.width(), beta, p.work)
 }
 
-// width is that of the panels.
+// width is the total width of the panels.
 func (p *splitPart[T]) width() int { return ceilDiv(p.c1-p.c0, simd.BlockSide) * simd.BlockSide }
 
 // splitLeft splits rows r0 to r1-1 of the left operand.
@@ -205,7 +207,7 @@ func (p *splitPart[T]) splitRight() {
 	}
 }
 
-// eachBlock calls f with the place of each block of the sums and its products.
+// eachBlock calls f with the position of each block of the sums and its products.
 func (p *splitPart[T]) eachBlock(f func(at, k0, k1 int)) {
 	for k := p.k0; k < p.k1; k += simd.BlockSide {
 		f((k-p.k0)/simd.BlockSide*simd.BlockWords, k, min(k+simd.BlockSide, p.k1))
@@ -269,7 +271,7 @@ func (s *splitJob[T]) lastRows(c0, slot int) {
 	}
 }
 
-// release lets go of the operands, but keeps the scratch.
+// release drops the operands, but keeps the scratch memory.
 func (s *splitJob[T]) release() {
 	s.dst, s.a, s.b = matrix.Dense[T]{}, matrix.Dense[T]{}, matrix.Dense[T]{}
 	s.then = nil

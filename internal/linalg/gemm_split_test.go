@@ -18,15 +18,15 @@ func requireSplits(t *testing.T) {
 	}
 }
 
-// splitShapes are rows, products and columns at and around the ends of blocks,
-// of steps and of groups of panels.
+// splitShapes are numbers of rows, products and columns at and around the ends of
+// blocks, of steps and of groups of panels.
 var splitShapes = [][3]int{
 	{1, 64, 128}, {5, 65, 129}, {32, 68, 130}, {33, 69, 159}, {64, 96, 160}, {40, 100, 200},
 	{65, 130, 128}, {34, 513, 129}, {8, 700, 130}, {2, 1025, 1100}, {3, 64, 700},
 }
 
-// TestGemmSplit holds all forms against the float64 triple loop. It runs on all
-// CPUs: where nothing is split, it is Gemm.
+// TestGemmSplit compares all forms with the float64 triple loop. It runs on every
+// CPU: where nothing is split, it tests Gemm.
 func TestGemmSplit(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	for _, shape := range splitShapes {
@@ -117,9 +117,9 @@ type manyProducts func(part int)
 
 func (f manyProducts) Do(part, _ int) { f(part) }
 
-// TestGemmSplitAtOnce multiplies from several goroutines, and within a Run: none
-// may use what another one writes to.
-func TestGemmSplitAtOnce(t *testing.T) {
+// TestGemmSplitConcurrently multiplies from several goroutines, and within a Run:
+// none may use scratch memory that another writes to.
+func TestGemmSplitConcurrently(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 30))
 	const n = 12
 	var a, b, want, got [n]matrix.Dense[float32]

@@ -27,7 +27,7 @@ func at[T matrix.Float](m matrix.Dense[T], op Op, i, j int) float64 {
 	return float64(m.At(i, j))
 }
 
-// plainGemm is the float64 triple loop that Gemm is held against.
+// plainGemm is the float64 triple loop with which Gemm is compared.
 func plainGemm[T matrix.Float](c matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T) matrix.Dense[float64] {
 	want := matrix.New[float64](c.Rows, c.Cols)
 	inner := opA.shape(a.Rows, a.Cols).Cols
@@ -97,7 +97,7 @@ func paddingOf[T matrix.Float](m matrix.Dense[T]) []T {
 	return p
 }
 
-// TestGemmBadStride covers the copies made where rows lie 4 KiB apart.
+// TestGemmBadStride covers the copies that are made of rows that lie 4 KiB apart.
 func TestGemmBadStride(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, op := range []Op{NoTrans, Trans} {
@@ -219,7 +219,7 @@ func TestGemmShapes(t *testing.T) {
 	Gemm(nil, matrix.New[float32](2, 5), 1, a, NoTrans, b, NoTrans, 0)
 }
 
-// witness is an epilogue that writes down what it sees of a product.
+// witness is an epilogue that records what it sees of a product.
 type witness[T matrix.Float] struct {
 	product, saw matrix.Dense[T]
 	times        []int32

@@ -8,8 +8,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// TestViewsBeyondTheirData hands each function one operand whose rows overlap or
-// lie outside of its data: a typed panic, and nothing is written.
+// TestViewsBeyondTheirData passes each function one operand whose rows overlap or
+// lie outside its data: the function panics with a typed value and writes nothing.
 func TestViewsBeyondTheirData(t *testing.T) {
 	const n = 4
 	vector := func() []float64 { return make([]float64, n) }

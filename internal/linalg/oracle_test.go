@@ -7,8 +7,8 @@ import (
 )
 
 // dotAbs returns Σ x[i]·y[i] and Σ |x[i]·y[i]|: a result and the scale of its
-// rounding errors. Most of the time of the tests is spent here, with the race
-// detector ten times more if it looked.
+// rounding errors. The tests spend most of their time here, and the race detector
+// would make it ten times as long.
 //
 //go:norace
 func dotAbs(x, y []float64) (sum, size float64) {
@@ -20,8 +20,8 @@ func dotAbs(x, y []float64) (sum, size float64) {
 	return sum, size
 }
 
-// widen returns op(m) in float64.
-func widen[T matrix.Float](m matrix.Dense[T], op Op) matrix.Dense[float64] {
+// toFloat64 returns op(m) in float64.
+func toFloat64[T matrix.Float](m matrix.Dense[T], op Op) matrix.Dense[float64] {
 	s := op.shape(m.Rows, m.Cols)
 	w := matrix.New[float64](s.Rows, s.Cols)
 	for i := range m.Rows {
@@ -42,5 +42,5 @@ func lowerOf[T matrix.Float](m matrix.Dense[T], op Op) matrix.Dense[float64] {
 	for i := range m.Rows {
 		clear(m.Row(i)[i+1:])
 	}
-	return widen(m, op)
+	return toFloat64(m, op)
 }

@@ -7,16 +7,17 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Packed is the right operand of many products with few rows each: it is brought
-// into the order of the micro-kernel once, and any number of threads may use it.
+// Packed is the right operand of many products with few rows each. It is packed
+// once, in the order in which the micro-kernel reads it, and any number of threads
+// may use it.
 type Packed[T matrix.Float] struct {
 	set         *simd.Set[T]
 	inner, cols int
-	steps       int // blocks that a sum is cut into
-	panels      []T // block after block, and in each panel after panel
+	steps       int // blocks into which a sum is split
+	panels      []T // block by block, and within a block panel by panel
 }
 
-// Pack copies op(b).
+// Pack returns a packed copy of op(b).
 func Pack[T matrix.Float](b matrix.Dense[T], op Op) *Packed[T] {
 	b.MustBeValid("linalg.Pack")
 	shape := op.shape(b.Rows, b.Cols)
@@ -43,7 +44,7 @@ func Pack[T matrix.Float](b matrix.Dense[T], op Op) *Packed[T] {
 	return p
 }
 
-// block returns which products are in a block of the sums.
+// block returns the range of products in a block of the sums.
 func (p *Packed[T]) block(step int) (k0, k1 int) {
 	return step * p.inner / p.steps, (step + 1) * p.inner / p.steps
 }
@@ -61,7 +62,7 @@ func (p *Packed[T]) Mul(dst matrix.Dense[T], alpha T, a matrix.Dense[T]) {
 	}
 }
 
-// mulRows is Mul for at most as many rows as a tile has.
+// mulRows is Mul for at most one tile of rows.
 func (p *Packed[T]) mulRows(dst matrix.Dense[T], alpha T, a matrix.Dense[T]) {
 	at, beta := p.panels, T(0)
 	for step := range p.steps {

@@ -8,8 +8,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// TestPacked demands of products with a packed operand the bits of Gemm: all shapes, both
-// forms, sums of one block and of several.
+// TestPacked requires products with a packed operand to have the bits of Gemm: all
+// shapes, both forms, sums of one block and of several.
 func TestPacked(t *testing.T) {
 	t.Run("float32", testPacked[float32])
 	t.Run("float64", testPacked[float64])

@@ -9,21 +9,21 @@ import (
 	"github.com/nextbatch/nextbatch/internal/simd"
 )
 
-// Job is work that has been cut into parts. Do is called once for each part,
-// from any thread and in any order; slot tells the threads of one Run apart, so
-// that a job can keep scratch for each of them: 0 ≤ slot < Slots().
+// Job is work that is split into parts. Do is called once for each part, from any
+// thread and in any order. slot identifies the thread within one Run, so that a
+// job can keep scratch memory for each of them: 0 ≤ slot < Slots().
 type Job interface {
 	Do(part, slot int)
 }
 
-// Team is threads that work together: the goroutine that calls Run, and workers
-// that wait for its jobs. Teams do not know of one another, so those of several
-// callers share the processors as goroutines do. The nil team is one that all of
-// the process share, with as many threads as GOMAXPROCS.
+// Team is a group of threads that work together: the goroutine that calls Run, and
+// workers that wait for its jobs. Teams are independent, so those of several
+// callers share the processors as goroutines do. The nil team is shared by the
+// whole process and has as many threads as GOMAXPROCS.
 //
 // The workers of a team end some time after the last reference to it is gone.
 type Team struct {
-	limit   int // most threads; 0 means as many as GOMAXPROCS
+	limit   int // on the number of threads; 0 means GOMAXPROCS
 	workers *pool
 }
 
@@ -31,7 +31,7 @@ type Team struct {
 var everyone = NewTeam(0)
 
 // NewTeam returns a team of at most n threads, but never more than GOMAXPROCS; 0
-// means as many as that. Workers start when the first job needs them.
+// means GOMAXPROCS. Workers start when the first job needs them.
 func NewTeam(n int) *Team {
 	p := &pool{wake: make(chan struct{}, maxThreads), quit: make(chan struct{})}
 	t := &Team{limit: max(n, 0), workers: p}
@@ -39,7 +39,7 @@ func NewTeam(n int) *Team {
 	return t
 }
 
-// Threads returns the most threads that a Run uses.
+// Threads returns the largest number of threads that a Run uses.
 func (t *Team) Threads() int {
 	n := min(runtime.GOMAXPROCS(0), maxThreads)
 	if t != nil && t.limit > 0 {
@@ -48,20 +48,19 @@ func (t *Team) Threads() int {
 	return n
 }
 
-// Run does all parts of a job and returns when the last is done. Each thread
-// begins with its own share of the parts, a range of them that is the same in
-// every Run, so that what it wrote to its cache in one job is there for the
-// next; when it has done them it helps the others. So parts may be of unequal
-// size.
+// Run does all parts of a job and returns when the last one is done. Each thread
+// begins with its own share, a range of parts that is the same in every Run, so
+// that its cache still holds what it wrote in the previous job. Then it helps the
+// others, so parts may be of unequal size.
 //
-// If the team is busy with another Run, in this goroutine or in another one,
-// the parts run here, one after the other: nesting never blocks, and callers
-// that are parallel already do not fight over threads.
+// If the team is busy with another Run, in this goroutine or in another, the parts
+// run one after another in the calling goroutine: nesting never blocks, and
+// callers that already run in parallel do not compete for threads.
 //
 // If Do panics, no further parts begin, and Run panics once the parts that have
-// begun are done: with the same value if it happened in the calling goroutine,
-// and with a *WorkerPanic otherwise. If several parts panic, the first counts.
-// Whoever recovers may go on to use the team.
+// begun are done: with the same value if the panic happened in the calling
+// goroutine, and with a *WorkerPanic otherwise. If several parts panic, the first
+// counts. A caller that recovers may continue to use the team.
 func (t *Team) Run(parts int, job Job) {
 	threads := min(parts, t.Threads())
 	if t == nil {
@@ -78,25 +77,24 @@ func (t *Team) Run(parts int, job Job) {
 	t.workers.run(parts, threads, job)
 }
 
-// Slots is above every slot that Do is called with.
+// Slots returns a number greater than every slot that Do is called with.
 func Slots() int { return maxThreads }
 
-// maxThreads bounds the pool: beyond it the memory bus is full long since.
+// maxThreads bounds the pool: far fewer threads already saturate the memory bus.
 const maxThreads = 64
 
-// pool is a set of goroutines that wait for parts to do. A worker that finds
-// nothing to do spins for a while, because the next product of a training step
-// comes within microseconds and waking a sleeper costs more than that; then it
-// parks.
+// pool is a set of goroutines that wait for parts to do. An idle worker spins for
+// a while, because the next product of a training step comes within microseconds
+// and waking a parked worker takes longer than that; then it parks.
 type pool struct {
 	mu      sync.Mutex // held by the Run in progress
 	started int
 
-	// state holds, from the low end, 16 bits of workers inside the job, 16
-	// bits of places that are still free, and 32 bits that count jobs. A
-	// worker enters by taking a place; the caller ends the job by taking the
-	// places back and waiting for those inside. So a worker that comes late,
-	// or not at all, is never waited for.
+	// state holds, from the low end, 16 bits for the number of workers inside
+	// the job, 16 bits for the number of free places, and 32 bits that count
+	// jobs. A worker enters by taking a place; the caller ends the job by taking
+	// back the free places and waiting for the workers inside. So the caller
+	// never waits for a worker that comes late or not at all.
 	state atomic.Uint64
 
 	job     Job
@@ -109,11 +107,11 @@ type pool struct {
 	quit     chan struct{} // closed when the team is gone
 }
 
-// share is the parts from next to end-1, which nobody has taken yet.
+// share is the range of parts from next to end-1 that no thread has taken yet.
 type share struct {
 	next atomic.Int64
 	end  int64
-	_    [48]byte // a cache line of its own
+	_    [48]byte // pads the share to a cache line
 }
 
 const (
@@ -152,12 +150,12 @@ func (p *pool) finish(completed bool) {
 	}
 }
 
-// callersPanic stands for a panic in the calling goroutine, which goes on by
+// callersPanic stands for a panic in the calling goroutine, which propagates by
 // itself.
 var callersPanic = &WorkerPanic{}
 
-// fail remembers the first failure of a job and takes away the parts that nobody
-// has begun.
+// fail records the first failure of a job and cancels the parts that have not
+// begun.
 func (p *pool) fail(w *WorkerPanic) {
 	p.failure.CompareAndSwap(nil, w)
 	for i := range p.threads {
@@ -166,7 +164,7 @@ func (p *pool) fail(w *WorkerPanic) {
 	}
 }
 
-// start brings the pool up to n workers.
+// start starts workers until the pool has n.
 func (p *pool) start(n int) {
 	for p.started < n {
 		p.started++
@@ -174,7 +172,7 @@ func (p *pool) start(n int) {
 	}
 }
 
-// rouse wakes up to n sleepers.
+// rouse wakes up to n parked workers.
 func (p *pool) rouse(n int) {
 	for n > 0 {
 		s := p.sleeping.Load()
@@ -188,7 +186,7 @@ func (p *pool) rouse(n int) {
 	}
 }
 
-// drain does parts until none is left: those of the own share first.
+// drain does parts until none is left, starting with the thread's own share.
 func (p *pool) drain(slot int) {
 	for i := range p.threads {
 		s := &p.shares[(slot+i)%p.threads]
@@ -202,7 +200,7 @@ func (p *pool) drain(slot int) {
 	}
 }
 
-// close takes the free places back and waits for the workers inside.
+// close takes back the free places and waits for the workers inside.
 func (p *pool) close() {
 	p.state.And(^uint64(placeBits))
 	for spins := 0; p.state.Load()&insideBit != 0; spins++ {
@@ -214,7 +212,7 @@ func (p *pool) close() {
 	}
 }
 
-// work is the life of a worker. seen is the last job that it knows of.
+// work is the main loop of a worker. seen is the last job that it knows of.
 func (p *pool) work(slot int, seen uint64) {
 	for {
 		next, ok := p.await(seen)
@@ -227,8 +225,8 @@ func (p *pool) work(slot int, seen uint64) {
 	}
 }
 
-// help does parts of the job that the worker has entered, and leaves it, whatever
-// happens in a part.
+// help does parts of the job that the worker has entered, and leaves the job
+// whatever happens in a part.
 func (p *pool) help(slot int, epoch uint64) {
 	completed := false
 	defer func() {
@@ -241,9 +239,9 @@ func (p *pool) help(slot int, epoch uint64) {
 	completed = true
 }
 
-// caught describes what a part did to a worker: it panicked with a value, or, if
-// that is nil, called runtime.Goexit. Then the worker ends, and another one takes
-// its slot.
+// caught describes how a part ended a worker: it panicked with a value, or, if
+// that is nil, called runtime.Goexit. In that case the worker's goroutine ends,
+// and another takes over its slot.
 func (p *pool) caught(value any, slot int, epoch uint64) *WorkerPanic {
 	if value == nil {
 		value = errGoexit
@@ -252,8 +250,8 @@ func (p *pool) caught(value any, slot int, epoch uint64) *WorkerPanic {
 	return &WorkerPanic{Value: value, Stack: debug.Stack()}
 }
 
-// await returns the number of a job after the one seen, once there is one; false
-// if there will be none.
+// await waits for a job after the one seen and returns its number, or false if the
+// team is gone.
 func (p *pool) await(seen uint64) (epoch uint64, ok bool) {
 	for {
 		for range spinning {
@@ -268,8 +266,8 @@ func (p *pool) await(seen uint64) (epoch uint64, ok bool) {
 	}
 }
 
-// park sleeps until roused, unless a job came in the meantime; false if the team
-// is gone.
+// park sleeps until roused, unless a job has come in the meantime. It returns
+// false if the team is gone.
 func (p *pool) park(seen uint64) bool {
 	p.sleeping.Add(1)
 	if p.state.Load()/oneJob != seen {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// badJob fails in its first part on one kind of thread, the caller's or a
-// worker, once another thread has begun a part, too, which waits for that.
+// badJob fails in its first part on one kind of thread, the caller's or a worker,
+// once another thread has begun a part, too, which waits for the failure.
 type badJob struct {
 	onWorker bool
 	fail     func()
@@ -30,7 +30,7 @@ func (j *badJob) Do(_, slot int) {
 	for !j.failed.Load() {
 		runtime.Gosched()
 	}
-	time.Sleep(100 * time.Microsecond) // time to learn of the failure
+	time.Sleep(100 * time.Microsecond) // time for the failure to spread
 }
 
 // panicJob panics in every part.
@@ -38,7 +38,7 @@ type panicJob struct{}
 
 func (panicJob) Do(int, int) { panic(errBad) }
 
-// failHere has a name that the stack shows.
+// failHere has a name to look for in the stack.
 //
 //go:noinline
 func failHere(fail func()) { fail() }
@@ -52,7 +52,7 @@ func panicOf(f func()) (value any) {
 
 var errBad = errors.New("bad part")
 
-// requirePoolWorks does jobs that need all threads at once.
+// requirePoolWorks runs jobs that need all threads at once.
 func requirePoolWorks(t *testing.T) {
 	t.Helper()
 	for range 5 {
@@ -129,7 +129,7 @@ func TestPanicWithin(t *testing.T) {
 	})
 }
 
-// TestRecoveredWithin recovers inside a part: the job is none the wiser.
+// TestRecoveredWithin recovers inside a part: the job does not notice.
 func TestRecoveredWithin(t *testing.T) {
 	withProcs(t, 3, func() {
 		for _, onWorker := range []bool{false, true} {

@@ -75,7 +75,7 @@ func TestRunWithinRun(t *testing.T) {
 	})
 }
 
-func TestRunsBesideEachOther(t *testing.T) {
+func TestConcurrentRuns(t *testing.T) {
 	withProcs(t, 4, func() {
 		var all sync.WaitGroup
 		for range 6 {
@@ -91,7 +91,7 @@ func TestRunsBesideEachOther(t *testing.T) {
 	})
 }
 
-// slotJob notes the slots that it was called with.
+// slotJob records the slots that it was called with.
 type slotJob struct{ used [maxThreads]atomic.Bool }
 
 func (j *slotJob) Do(_, slot int) {
@@ -131,9 +131,9 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// TestTeamsBesideEachOther has two teams in a Run at the same time, each with all
+// TestTeamsRunConcurrently has two teams in a Run at the same time, each with all
 // of its threads.
-func TestTeamsBesideEachOther(t *testing.T) {
+func TestTeamsRunConcurrently(t *testing.T) {
 	withProcs(t, 4, func() {
 		for range 10 {
 			job := &meetJob{}
@@ -148,7 +148,7 @@ func TestTeamsBesideEachOther(t *testing.T) {
 	})
 }
 
-// TestPanicStaysInItsTeam lets one team panic again and again beside another one.
+// TestPanicStaysInItsTeam lets one team panic repeatedly while another works.
 func TestPanicStaysInItsTeam(t *testing.T) {
 	withProcs(t, 4, func() {
 		bad, good := NewTeam(2), NewTeam(2)
@@ -171,7 +171,8 @@ func TestPanicStaysInItsTeam(t *testing.T) {
 	})
 }
 
-// TestWorkersEnd waits for the workers of teams that nobody holds any more.
+// TestWorkersEnd waits for the workers of teams that are no longer referenced to
+// end.
 func TestWorkersEnd(t *testing.T) {
 	withProcs(t, 4, func() {
 		before := runtime.NumGoroutine()

@@ -7,12 +7,13 @@ func clearUpper[T matrix.Float](team *Team, m matrix.Dense[T]) {
 	overTriangle(team, triangleJob[T]{dst: m})
 }
 
-// copyLower writes the lower triangle of a plus jitter·I to that of dst.
+// copyLower writes the lower triangle of a + jitter·I to that of dst.
 func copyLower[T matrix.Float](team *Team, dst, a matrix.Dense[T], jitter T) {
 	overTriangle(team, triangleJob[T]{dst: dst, src: a, jitter: jitter, copies: true})
 }
 
-// triangleJob passes over a triangle. Its parts are pieces of rows.
+// triangleJob writes one triangle of a matrix. Each of its parts is a piece of
+// rows.
 type triangleJob[T matrix.Float] struct {
 	dst, src matrix.Dense[T]
 	jitter   T

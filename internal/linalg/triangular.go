@@ -8,16 +8,16 @@ package linalg
 //	Right  NoTrans   X·L = b
 //	Right  Trans     X·Lᵀ = b
 //
-// Cut in two, L = [L11 0; L21 L22], a solve becomes a solve with L11, a product
-// with L21 and a solve with L22, or the other way round: nearly all of the work
-// is in products. Small triangles are solved by substitution.
+// With L split in two, L = [L11 0; L21 L22], a solve becomes a solve with L11, a
+// product with L21 and a solve with L22, or the reverse: nearly all of the work is
+// in products. Small triangles are solved by substitution.
 
 import (
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Side says on which side of the unknown the triangular matrix stands.
+// Side is the side of the unknown on which the triangular matrix stands.
 type Side bool
 
 // The two sides.
@@ -28,7 +28,7 @@ const (
 
 // SolveLower overwrites b with the solution X of op(L)·X = b or X·op(L) = b.
 // Only the lower triangle of l is read. A pivot that is zero, not finite or so
-// small that its reciprocal overflows is a *PivotError; b is unchanged then.
+// small that its reciprocal overflows is a *PivotError and leaves b unchanged.
 func SolveLower[T matrix.Float](team *Team, b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) error {
 	const name = "linalg.SolveLower"
 	b.MustBeValid(name + ", right-hand sides")
@@ -61,9 +61,9 @@ func checkPivots[T matrix.Float](op string, l matrix.Dense[T]) error {
 	return nil
 }
 
-// solveBase is the size up to which triangles are solved by substitution: a
-// panel of right-hand sides then fits the first-level cache, the triangle the
-// second.
+// solveBase is the size up to which triangles are solved by substitution: a panel
+// of right-hand sides then fits into the first-level cache, and the triangle into
+// the second-level cache.
 const solveBase = 128
 
 // solve is SolveLower on checked operands.
@@ -95,13 +95,13 @@ func solve[T matrix.Float](team *Team, b matrix.Dense[T], side Side, l matrix.De
 	solve(team, b1, side, l11, op)
 }
 
-// forward tells whether the unknowns come out from the first to the last.
+// forward reports whether the unknowns are found from the first to the last.
 func forward(side Side, op Op) bool { return (side == Left) == (op == NoTrans) }
 
-// half cuts a triangle in two. Whole panels make the better products.
+// half is where a triangle is split in two: at whole panels, for fast products.
 func half(n int) int { return (n/2 + 15) &^ 15 }
 
-// eliminate takes from b what the solved x contribute to it.
+// eliminate subtracts from b what the solved x contributes to it.
 func eliminate[T matrix.Float](team *Team, b, x matrix.Dense[T], side Side, l21 matrix.Dense[T], op Op) {
 	if side == Left {
 		multiply(team, b, -1, l21, op, x, NoTrans, 1, full, nil)
@@ -110,9 +110,9 @@ func eliminate[T matrix.Float](team *Team, b, x matrix.Dense[T], side Side, l21 
 	}
 }
 
-// substitute solves with a small triangle. The right-hand sides are copied into
-// panels as wide as the micro-kernel, one vector a column whatever the side, and
-// solved there.
+// substitute solves with a small triangle. It copies the right-hand sides into
+// panels of the micro-kernel's width, one vector per column whatever the side, and
+// solves them there.
 func substitute[T matrix.Float](team *Team, b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
 	list := listOf[solveJob[T]](solveJobs)
 	j := list.get()
@@ -121,7 +121,7 @@ func substitute[T matrix.Float](team *Team, b matrix.Dense[T], side Side, l matr
 	list.put(j)
 }
 
-// solveJob solves with one small triangle. Its parts are panels.
+// solveJob solves with one small triangle. Each of its parts is a panel.
 type solveJob[T matrix.Float] struct {
 	set     *simd.Set[T]
 	b       matrix.Dense[T]
@@ -135,7 +135,7 @@ type solveJob[T matrix.Float] struct {
 	corners [maxThreads][]T // a square of a panel, transposed
 }
 
-// load copies the triangle to where its rows lie close together.
+// load copies the triangle so that its rows are contiguous.
 func (j *solveJob[T]) load(l matrix.Dense[T]) {
 	j.n = l.Rows
 	j.l = grow(j.l, j.n*j.n)
@@ -183,7 +183,7 @@ func (j *solveJob[T]) Do(part, slot int) {
 	j.unpackT(block, panel, slot)
 }
 
-// unpackT writes a panel to the rows of block, a square at a time.
+// unpackT writes a panel to the rows of block, one square at a time.
 func (j *solveJob[T]) unpackT(block matrix.Dense[T], panel []T, slot int) {
 	width := j.set.TileCols()
 	j.corners[slot] = grow(j.corners[slot], width*width)
@@ -200,8 +200,8 @@ func (j *solveJob[T]) unpackT(block matrix.Dense[T], panel []T, slot int) {
 // stepRows is the number of rows of a panel that are solved between products.
 const stepRows = 4
 
-// solve makes the rows of a panel final, group by group. A group is as many rows
-// as the micro-kernel takes at once, in whole steps.
+// solve solves for the rows of a panel, group by group. A group is as many rows as
+// the micro-kernel takes at once, in whole steps.
 func (j *solveJob[T]) solve(panel []T) {
 	group := j.set.TileRows() / stepRows * stepRows
 	if j.forward {
@@ -215,7 +215,7 @@ func (j *solveJob[T]) solve(panel []T) {
 	}
 }
 
-// solveDown makes the group of rows i0 to i1-1 final, from those above.
+// solveDown solves for the group of rows i0 to i1-1, from those above.
 func (j *solveJob[T]) solveDown(panel []T, i0, i1 int) {
 	n, width := j.n, j.set.TileCols()
 	j.reduceDown(panel, i0, i1, 0, i0)
@@ -232,7 +232,7 @@ func (j *solveJob[T]) solveDown(panel []T, i0, i1 int) {
 	}
 }
 
-// solveUp makes the group of rows i0 to i1-1 final, from those below.
+// solveUp solves for the group of rows i0 to i1-1, from those below.
 func (j *solveJob[T]) solveUp(panel []T, i0, i1 int) {
 	n, width := j.n, j.set.TileCols()
 	j.reduceUp(panel, i0, i1, i1, n)
@@ -249,7 +249,7 @@ func (j *solveJob[T]) solveUp(panel []T, i0, i1 int) {
 	}
 }
 
-// reduceDown takes from rows i0 to i1-1 what the final rows k0 to k1-1 above
+// reduceDown subtracts from rows i0 to i1-1 what the solved rows k0 to k1-1 above
 // contribute to them.
 func (j *solveJob[T]) reduceDown(panel []T, i0, i1, k0, k1 int) {
 	if n, width := j.n, j.set.TileCols(); k0 < k1 {
@@ -257,7 +257,7 @@ func (j *solveJob[T]) reduceDown(panel []T, i0, i1, k0, k1 int) {
 	}
 }
 
-// reduceUp does the same with final rows below.
+// reduceUp does the same with solved rows below.
 func (j *solveJob[T]) reduceUp(panel []T, i0, i1, k0, k1 int) {
 	if n, width := j.n, j.set.TileCols(); k0 < k1 {
 		j.set.MulTiles(panel[i0*width:], width, i1-i0, width, -1, j.l[k0*n+i0:], 1, n, panel[k0*width:], k1-k0, 1, simd.Ahead{})

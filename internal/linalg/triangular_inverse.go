@@ -1,6 +1,6 @@
 package linalg
 
-// The inverse of a lower triangular matrix. Cut in two,
+// The inverse of a lower triangular matrix, split in two:
 //
 //	[L11 0; L21 L22]^-1 = [L11^-1 0; −L22^-1·L21·L11^-1 L22^-1]
 //
@@ -9,9 +9,9 @@ package linalg
 import "github.com/nextbatch/nextbatch/matrix"
 
 // InvertLower overwrites the lower triangular m with its inverse. Only the lower
-// triangle is read; the strict upper triangle is zero afterwards. A pivot that
-// is zero, not finite or so small that its reciprocal overflows is a
-// *PivotError; m is unchanged then.
+// triangle is read; the strict upper triangle is zero afterwards. A pivot that is
+// zero, not finite or so small that its reciprocal overflows is a *PivotError and
+// leaves m unchanged.
 func InvertLower[T matrix.Float](team *Team, m matrix.Dense[T]) error {
 	const op = "linalg.InvertLower"
 	mustBeSquare(op, m)
@@ -26,8 +26,8 @@ func InvertLower[T matrix.Float](team *Team, m matrix.Dense[T]) error {
 // invertBase is the size up to which the inverse is the solution of L·X = I.
 const invertBase = 48
 
-// invert is InvertLower on a checked matrix. It writes anything to the upper
-// triangle.
+// invert is InvertLower on a checked matrix. It leaves the upper triangle
+// undefined.
 func invert[T matrix.Float](team *Team, m matrix.Dense[T]) {
 	n := m.Rows
 	if n <= invertBase {

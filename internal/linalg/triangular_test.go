@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// roundoff returns the unit of the type's last place at 1.
+// roundoff returns the unit in the last place of the type at 1.
 func roundoff[T matrix.Float]() float64 {
 	var zero T
 	if _, ok := any(zero).(float32); ok {
@@ -19,8 +19,8 @@ func roundoff[T matrix.Float]() float64 {
 	return 0x1p-52
 }
 
-// randomLower returns a lower triangular matrix that is easy to solve with, with
-// NaN above the diagonal: nothing may read those.
+// randomLower returns a well-conditioned lower triangular matrix, with NaN above
+// the diagonal, which nothing may read.
 func randomLower[T matrix.Float](r *rand.Rand, n int) matrix.Dense[T] {
 	l := strided[T](r, n, n)
 	for i := range n {
@@ -40,13 +40,13 @@ func fillNaN[T matrix.Float](s []T) {
 	}
 }
 
-// requireSolved holds the residual of op(L)·x = b or x·op(L) = b against the
-// bound that substitution keeps, element by element: n·u·Σ|l|·|x|.
+// requireSolved compares the residual of op(L)·x = b or x·op(L) = b with the error
+// bound of substitution, element by element: n·u·Σ|l|·|x|.
 func requireSolved[T matrix.Float](t *testing.T, what string, x, b matrix.Dense[T], side Side, l matrix.Dense[T], op Op) {
 	t.Helper()
-	left, right := lowerOf(l, op), widen(x, Trans)
+	left, right := lowerOf(l, op), toFloat64(x, Trans)
 	if side == Right {
-		left, right = widen(x, NoTrans), lowerOf(l, !op)
+		left, right = toFloat64(x, NoTrans), lowerOf(l, !op)
 	}
 	for i := range x.Rows {
 		for j := range x.Cols {
@@ -69,7 +69,7 @@ func requirePadding[T matrix.Float](t *testing.T, what string, before []T, m mat
 	}
 }
 
-// triangularSizes are all small sizes and some that are cut several times.
+// triangularSizes are all small sizes and some that are split several times.
 func triangularSizes(small int, large ...int) []int {
 	var sizes []int
 	for n := range small + 1 {
@@ -106,8 +106,8 @@ func testSolveLower[T matrix.Float](t *testing.T) {
 	}
 }
 
-// TestSolveLowerGraded solves with rows scaled from 1 down to 1e-12: the residual
-// must not suffer.
+// TestSolveLowerGraded solves with rows scaled from 1 down to 1e-12, which must not
+// increase the residual.
 func TestSolveLowerGraded(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 2))
 	const n = 190
@@ -169,10 +169,10 @@ func testInvertLower[T matrix.Float](t *testing.T) {
 	}
 }
 
-// requireInverse holds x·L against I, and x to be lower triangular.
+// requireInverse compares x·L with I, and requires x to be lower triangular.
 func requireInverse[T matrix.Float](t *testing.T, what string, x, l matrix.Dense[T]) {
 	t.Helper()
-	left, right := widen(x, NoTrans), lowerOf(l, Trans)
+	left, right := toFloat64(x, NoTrans), lowerOf(l, Trans)
 	for i := range x.Rows {
 		for j := range x.Rows {
 			if j > i && x.At(i, j) != 0 {

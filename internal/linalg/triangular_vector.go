@@ -15,7 +15,7 @@ import (
 
 // SolveLowerVec overwrites x with the solution of op(L)·y = x. Only the lower
 // triangle of l is read. A pivot that is zero, not finite or so small that its
-// reciprocal overflows is a *PivotError; x is unchanged then.
+// reciprocal overflows is a *PivotError and leaves x unchanged.
 func SolveLowerVec[T matrix.Float](x []T, l matrix.Dense[T], op Op) error {
 	const name = "linalg.SolveLowerVec"
 	mustBeSquare(name, l)

@@ -11,8 +11,8 @@ import (
 )
 
 // Upper is a matrix that is zero below its diagonal, the right operand of many
-// products. Several goroutines may use it at once. What a thread has packed for
-// one product is there for the next.
+// products. Several goroutines may use it concurrently. Panels that a thread has
+// packed for one product serve it in the next.
 type Upper[T matrix.Float] struct {
 	set    *simd.Set[T]
 	m      matrix.Dense[T]
@@ -21,8 +21,8 @@ type Upper[T matrix.Float] struct {
 	jobs   freeList[upperJob[T]]
 }
 
-// NewUpper returns op(m), for a square m that op makes zero below the diagonal.
-// It does not copy m, which must not change from then on.
+// NewUpper returns op(m), for a square m such that op(m) is zero below the
+// diagonal. It does not copy m, which must not change afterwards.
 func NewUpper[T matrix.Float](m matrix.Dense[T], op Op) *Upper[T] {
 	mustBeSquare("linalg.NewUpper", m)
 	u := &Upper[T]{set: simd.For[T](), m: m, op: op}
@@ -41,8 +41,8 @@ func NewUpper[T matrix.Float](m matrix.Dense[T], op Op) *Upper[T] {
 // depth is the number of rows of panel p.
 func (u *Upper[T]) depth(p int) int { return min((p+1)*u.set.TileCols(), u.m.Rows) }
 
-// before is the number of elements in the panels before p, the last one, too,
-// taken as full.
+// before is the number of elements in the panels before p, where the last panel
+// counts as full, too.
 func (u *Upper[T]) before(p int) int {
 	width := u.set.TileCols()
 	return width * width * p * (p + 1) / 2
@@ -62,13 +62,13 @@ func (u *Upper[T]) Mul(team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[
 	u.jobs.put(j)
 }
 
-// upperRows is the most rows of a part.
+// upperRows is the largest number of rows in a part.
 const upperRows = 64
 
-// upperJob is one product. Its parts are pieces of rows of the first block of
-// panels, then of the next: what a thread packs serves it for some parts, and for
-// all that follow if there is one block only. Threads do not share what they
-// pack: lines that are in the cache of another core are slow to read.
+// upperJob is one product. Its parts are pieces of rows, first for one block of
+// panels, then for the next: what a thread packs serves it for several parts, and
+// for all later ones if there is only one block. Threads do not share what they
+// pack, because lines in the cache of another core are slow to read.
 type upperJob[T matrix.Float] struct {
 	*Upper[T]
 	dst, a   matrix.Dense[T]
@@ -111,8 +111,8 @@ func (j *upperJob[T]) pack(to []T, p int) {
 	}
 }
 
-// multiplyRows works on rows r0 to r1-1 of dst, at most TileRows. Meanwhile it
-// fetches the rows that come next.
+// multiplyRows computes rows r0 to r1-1 of dst, at most TileRows, and meanwhile
+// prefetches the rows that come next.
 func (j *upperJob[T]) multiplyRows(r0, r1, p0, p1 int, panels []T) {
 	const lineBytes = 64
 	var zero T

@@ -10,8 +10,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// TestUpper multiplies with triangles of one block and of several, each time with
-// the same triangle again.
+// TestUpper multiplies by triangles of one block and of several, and reuses each
+// triangle.
 func TestUpper(t *testing.T) {
 	t.Run("float32", func(t *testing.T) { testUpper[float32](t, 1e-6) })
 	t.Run("float64", func(t *testing.T) { testUpper[float64](t, 1e-14) })
@@ -35,7 +35,7 @@ func testUpper[T matrix.Float](t *testing.T, tol float64) {
 				u.Mul(nil, c, -2, a)
 				return c.Clone().Data
 			})
-			left, columns := widen(a, NoTrans), widen(m, !op)
+			left, columns := toFloat64(a, NoTrans), toFloat64(m, !op)
 			for i := range c.Rows {
 				for j, v := range c.Row(i) {
 					if want, size := dotAbs(left.Row(i), columns.Row(j)); !(math.Abs(float64(v)+2*want) <= tol*size) {

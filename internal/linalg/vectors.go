@@ -5,8 +5,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// rowPiece is the number of rows that a thread takes at a time. Assembly cannot
-// be interrupted, so a piece also bounds how long the collector may wait.
+// rowPiece is the number of rows that a thread takes at a time. Assembly cannot be
+// interrupted, so a piece also bounds how long the garbage collector may wait.
 const rowPiece = 1024
 
 // MulVec writes the product a·x to dst.
@@ -14,7 +14,8 @@ func MulVec[T matrix.Float](team *Team, dst []T, a matrix.Dense[T], x []T) {
 	overRows(team, "linalg.MulVec", dotRows, dst, a, x)
 }
 
-// SqDistTo writes to dst[i] the squared Euclidean distance of q and row i of a.
+// SqDistTo writes to dst[i] the squared Euclidean distance between q and row i of
+// a.
 func SqDistTo[T matrix.Float](team *Team, dst []T, a matrix.Dense[T], q []T) {
 	overRows(team, "linalg.SqDistTo", sqDistRows, dst, a, q)
 }
@@ -24,7 +25,7 @@ func RowNorms[T matrix.Float](team *Team, dst []T, a matrix.Dense[T]) {
 	overRows(team, "linalg.RowNorms", rowNorms, dst, a, nil)
 }
 
-// rowKind is what a rowJob computes of each row.
+// rowKind is what a rowJob computes for each row.
 type rowKind int
 
 const (
@@ -33,7 +34,7 @@ const (
 	rowNorms
 )
 
-// rowJob computes one number per row. Its parts are pieces of rows.
+// rowJob computes one number per row. Each of its parts is a piece of rows.
 type rowJob[T matrix.Float] struct {
 	kind rowKind
 	dst  []T
