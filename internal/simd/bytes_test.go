@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDotBytes demands the integers of the Go loop, also where they wrap around.
+// TestDotBytes requires the integers of the Go loop, even where they wrap around.
 func TestDotBytes(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	for _, s := range Available[float32]() {

@@ -13,12 +13,12 @@ var (
 	active32, active64, overrideError = choose(os.Getenv(Override))
 )
 
-// OverrideError reports that NEXTBATCH_SIMD names a set that this build on this
-// CPU does not have; the best set is in use then. A program says so before it
-// prints results; a library caller may ignore it.
+// OverrideError reports that NEXTBATCH_SIMD names a set that this build does not
+// have on this CPU, so that the best set is in use instead. A program should report
+// it before it prints results; a library caller may ignore it.
 func OverrideError() error { return overrideError }
 
-// choose returns the named sets, the best ones if name is empty or unknown.
+// choose returns the named sets, or the best ones if name is empty or unknown.
 func choose(name string) (*Set[float32], *Set[float64], error) {
 	var names []string
 	for i, s := range available32 {
@@ -30,7 +30,7 @@ func choose(name string) (*Set[float32], *Set[float64], error) {
 	last := len(available32) - 1
 	var err error
 	if name != "" {
-		err = fmt.Errorf("%s=%s: there is no such set here, only %v", Override, name, names)
+		err = fmt.Errorf("%s=%s: there is no such set on this machine; choose one of %v", Override, name, names)
 	}
 	return available32[last], available64[last], err
 }

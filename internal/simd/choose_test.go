@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// answer is the environment variable that makes TestOverride of another process
-// print what it chose.
+// answer is the environment variable that makes TestOverride, in another process,
+// print which sets were chosen.
 const answer = "NEXTBATCH_SIMD_TEST_ANSWER"
 
-// TestOverride starts this test again with each set forced, and with one that
-// does not exist.
+// TestOverride runs this test again with each set forced, and with one that does
+// not exist.
 func TestOverride(t *testing.T) {
 	if os.Getenv(answer) != "" {
 		t.Logf("chose %s and %s, error %v", For[float32]().Name(), For[float64]().Name(), OverrideError())
@@ -24,7 +24,7 @@ func TestOverride(t *testing.T) {
 		checkOverride(t, s.Name(), "chose "+s.Name()+" and "+s.Name()+", error <nil>")
 	}
 	checkOverride(t, "", "chose "+best+" and "+best+", error <nil>")
-	checkOverride(t, "mmx", "chose "+best+" and "+best+", error NEXTBATCH_SIMD=mmx: there is no such set here")
+	checkOverride(t, "mmx", "chose "+best+" and "+best+", error NEXTBATCH_SIMD=mmx: there is no such set on this machine")
 }
 
 func checkOverride(t *testing.T, name, want string) {

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// TestPageEdges puts every slice next to a page that must not be touched, at
-// its end and at its start: a read outside ends the test program.
+// TestPageEdges puts every slice next to an inaccessible page, at its end and at
+// its start: a read outside the slice crashes the test program.
 func TestPageEdges(t *testing.T) {
 	t.Run("float32", testPageEdges[float32])
 	t.Run("float64", testPageEdges[float64])
@@ -45,8 +45,8 @@ func testPageEdges[T Float](t *testing.T) {
 	}
 }
 
-// rowsAtEdge runs the row primitives on rows that lie apart; the last one ends
-// with its slice.
+// rowsAtEdge runs the row primitives on rows with gaps between them; the last row
+// ends with its slice.
 func rowsAtEdge[T Float](s *Set[T], r *rand.Rand, width int, place func(i int, x []T) []T) {
 	n, stride := 1+r.IntN(9), width+3
 	for _, f := range rowFuncs[T]() {
@@ -86,7 +86,7 @@ func blocksAtEdge[T Float](s *Set[T], r *rand.Rand, n int, place func(i int, x [
 	s.MulBlocks(place(1, make([]T, rows*cols)), cols, rows, cols, 1, left, right, tailA, tailB, tail, BlockSide, 1, work)
 }
 
-// page is memory between two pages that cannot be touched.
+// page is memory between two inaccessible pages.
 type page[E any] struct{ all []E }
 
 func newPage[E any](t *testing.T) page[E] {

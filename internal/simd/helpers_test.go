@@ -13,7 +13,7 @@ func random[T Float](r *rand.Rand, n int) []T {
 	return x
 }
 
-// guard surrounds a buffer with values that nothing may change.
+// guard surrounds a buffer with values that must not change.
 type guard[T Float] struct{ all, body []T }
 
 const (

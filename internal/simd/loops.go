@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// The plain loops. Each defines its primitive; the assembly is tested against
-// it. They are also what runs on CPUs that no assembly was written for.
+// The plain loops. Each defines its primitive, and the assembly is tested against
+// it. They also run on CPUs for which there is no assembly.
 
 func goSet[T Float]() *Set[T] {
 	return &Set[T]{
@@ -152,7 +152,7 @@ func minLabelLoop[T Float](dst []T, label []int32, x []T, id int32) {
 func atMostLoop[T Float](list []int32, x []T, bound T) int {
 	n := 0
 	for i, v := range x {
-		list[n] = int32(i) // stays if it counts: no branch
+		list[n] = int32(i) // kept only if n advances: no branch
 		if v <= bound {
 			n++
 		}
@@ -207,8 +207,8 @@ func adamLoop[T Float](w, m, v, g []T, s *AdamStep[T]) {
 	}
 }
 
-// goTile is the tile size of the Go micro-kernel: sixteen running sums are
-// what the registers of most CPUs hold.
+// goTile is the tile size of the Go micro-kernel: sixteen running sums fit into
+// the registers of most CPUs.
 const goTile = 4
 
 func goTiles[T Float]() []tileFunc[T] {
@@ -234,6 +234,6 @@ func fmaLoopLoop[T Float](n int) int {
 		a, b = a*0.5+1, b*0.5+1
 		c, d = c*0.5+1, d*0.5+1
 	}
-	runtime.KeepAlive(a + b + c + d) // or the compiler drops the loop
+	runtime.KeepAlive(a + b + c + d) // otherwise the compiler drops the loop
 	return 8 * n
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestAccuracy holds the element-wise maths against package math in float64,
-// over dense grids. Errors are in units of the last digit of the true result
-// or, where a formula cancels, of its terms.
+// TestAccuracy compares the element-wise maths with package math in float64, over
+// dense grids. Errors are in units in the last place of the true result or, where a
+// formula cancels, of its terms.
 func TestAccuracy(t *testing.T) {
 	t.Run("float32", testAccuracy[float32])
 	t.Run("float64", testAccuracy[float64])
@@ -28,15 +28,15 @@ func testAccuracy[T Float](t *testing.T) {
 	}
 }
 
-// accuracyCase is a function, the true one with the size that its error is
-// measured by, and the error allowed.
+// accuracyCase is a function, its true values with the scale of their errors, and
+// the allowed error.
 type accuracyCase[T Float] struct {
 	from, to, limit float64
 	f               func(dst, x []T)
 	truth           func(x float64) (y, size float64)
 }
 
-// accuracyCases allows for an error of about one unit in package math too.
+// accuracyCases also allows for an error of about one unit in package math.
 func accuracyCases[T Float](s *Set[T]) map[string]accuracyCase[T] {
 	// From 709.44 on math.Exp is infinite on some processors.
 	least, most := -745.2, 709.4
@@ -100,7 +100,7 @@ func units[T Float](got, want, size float64) float64 {
 	return math.Abs(got-want) / math.Ldexp(epsilon[T](), exponent-1)
 }
 
-// smallestNormal is the smallest positive number with all digits.
+// smallestNormal is the smallest positive number with full precision.
 func smallestNormal[T Float]() float64 {
 	if epsilon[T]() == 0x1p-23 {
 		return 0x1p-126
@@ -108,7 +108,7 @@ func smallestNormal[T Float]() float64 {
 	return 0x1p-1022
 }
 
-// TestMathsLimits checks what the functions do at the ends of their range.
+// TestMathsLimits checks the functions at the ends of their range.
 func TestMathsLimits(t *testing.T) {
 	t.Run("float32", func(t *testing.T) {
 		testMathsLimits(t, floatRange[float32]{0x1p-149, 0x1p-126, math.MaxFloat32, 88.7228, -103.2})
@@ -118,7 +118,7 @@ func TestMathsLimits(t *testing.T) {
 	})
 }
 
-// floatRange is the smallest number, the smallest with all digits, the largest,
+// floatRange is the smallest number, the smallest with full precision, the largest,
 // one whose exponential is almost too large, and one whose exponential is tiny.
 type floatRange[T Float] struct{ tiny, normal, huge, largest, lowest T }
 
@@ -158,7 +158,7 @@ func sameClass[T Float](t *testing.T, name string, x, got, want []T) {
 	}
 }
 
-// TestOddTanh demands tanh(-x) = -tanh(x) to the last bit.
+// TestOddTanh requires tanh(-x) = -tanh(x) to the last bit.
 func TestOddTanh(t *testing.T) {
 	for _, s := range Available[float32]() {
 		for x := float32(1e-6); x < 20; x *= 1.01 {
@@ -171,8 +171,8 @@ func TestOddTanh(t *testing.T) {
 	}
 }
 
-// TestExpBeforeOverflow checks the last finite numbers, where math.Exp is
-// infinite already on some processors.
+// TestExpBeforeOverflow checks the last finite results, where math.Exp is already
+// infinite on some processors.
 func TestExpBeforeOverflow(t *testing.T) {
 	for _, s := range Available[float64]()[1:] {
 		for _, x := range []float64{709.45, 709.6, 709.78, 709.782712893} {

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// BenchmarkStream measures the read bandwidth of memory: a sum over 1 GiB, and
-// the row primitives over matrices that no cache holds.
+// BenchmarkStream measures the read bandwidth of memory: a sum over 1 GiB, and the
+// row primitives over matrices that fit into no cache.
 func BenchmarkStream(b *testing.B) {
 	data := hugeSlice(b, 1<<28)
 	for _, s := range Available[float32]() {
@@ -33,8 +33,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// hugeSlice returns n numbers on huge pages, which a stream needs for full
-// speed.
+// hugeSlice returns n numbers on huge pages, which streaming needs for full speed.
 func hugeSlice(b *testing.B, n int) []float32 {
 	const adviceHuge = 14
 	raw, err := syscall.Mmap(-1, 0, n*4, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)

@@ -27,7 +27,8 @@ func inTurn[T Float](f listedFunc[T]) rowFunc[T] {
 	}
 }
 
-// TestListedRows demands the bits of all rows for rows in any order.
+// TestListedRows requires rows listed in any order to have the bits that they have
+// among all rows.
 func TestListedRows(t *testing.T) {
 	t.Run("float32", testListedRows[float32])
 	t.Run("float64", testListedRows[float64])
@@ -62,7 +63,7 @@ func compareListed[T Float](t *testing.T, listed listedFunc[T], inTurn rowFunc[T
 	}
 }
 
-// TestRows holds the row primitives against their loops, for all lengths, for
+// TestRows compares the row primitives with their loops, for all lengths, for
 // strides beyond the length, and for rows that end with their slice.
 func TestRows(t *testing.T) {
 	t.Run("float32", testRows[float32])
@@ -102,7 +103,7 @@ func testRowShape[T Float](t *testing.T, s *Set[T], f rowFunc[T], r *rand.Rand, 
 	if n == 0 || width == 0 {
 		return
 	}
-	// One row, or all of them, through a number that is not finite.
+	// A number that is not finite affects one row, or all of them.
 	special := []T{T(math.NaN()), T(math.Inf(1)), T(math.Inf(-1))}
 	for _, x := range []guard[T]{rows, q} {
 		at := r.IntN(len(x.body))
@@ -124,8 +125,8 @@ func compareRows[T Float](t *testing.T, s *Set[T], f rowFunc[T], q, rows guard[T
 		got.body, want, float64(width+8)*epsilon[T]())
 }
 
-// TestRowGrouping demands the bits of a row whichever rows it is computed
-// with, so that threads may divide the rows as they like.
+// TestRowGrouping requires a row to have the same bits whichever rows it is
+// computed with, so that threads may divide the rows as they like.
 func TestRowGrouping(t *testing.T) {
 	t.Run("float32", testRowGrouping[float32])
 	t.Run("float64", testRowGrouping[float64])
@@ -146,7 +147,7 @@ func testRowGrouping[T Float](t *testing.T) {
 						f(s, part, q, rows[from*width:], width)
 						for i, v := range part {
 							if math.Float64bits(float64(v)) != math.Float64bits(float64(all[from+i])) {
-								t.Fatalf("%s of %s, width %d: row %d has other bits within %d..%d",
+								t.Fatalf("%s of %s, width %d: row %d has different bits within %d..%d",
 									name, s.Name(), width, from+i, from, to)
 							}
 						}
@@ -157,7 +158,7 @@ func testRowGrouping[T Float](t *testing.T) {
 	}
 }
 
-// TestRowsOutside hands over strides under which rows overlap or leave their
+// TestRowsOutside passes strides with which rows overlap or extend beyond their
 // slice, some of them only if the product does not overflow.
 func TestRowsOutside(t *testing.T) {
 	t.Run("float32", testRowsOutside[float32])

@@ -2,7 +2,7 @@
 
 package simd
 
-// sets returns the implementations that this CPU can run, worst first.
+// sets returns the implementations that this CPU can run, the slowest first.
 func sets() ([]*Set[float32], []*Set[float64]) {
 	f32 := []*Set[float32]{goSet[float32]()}
 	f64 := []*Set[float64]{goSet[float64]()}
@@ -19,9 +19,9 @@ func sets() ([]*Set[float32], []*Set[float64]) {
 	return f32, f64
 }
 
-// features tells whether the CPU has all of AVX2, FMA and BMI2, and all of the
-// parts of AVX-512 that the assembly uses (F, DQ, BW, VL), with an operating
-// system that saves their registers.
+// features reports whether the CPU has all of AVX2, FMA and BMI2, and all parts of
+// AVX-512 that the assembly uses (F, DQ, BW, VL), and whether the operating system
+// saves their registers.
 func features() (hasAVX2, hasAVX512 bool) {
 	const (
 		fma, osxsave, avx         = 1 << 12, 1 << 27, 1 << 28 // leaf 1, ecx
@@ -45,8 +45,8 @@ func features() (hasAVX2, hasAVX512 bool) {
 	return hasAVX2, hasAVX512
 }
 
-// hasAMX tells whether the CPU has tile registers and multiplies bfloat16 with
-// them, with an operating system that saves them.
+// hasAMX reports whether the CPU has tile registers and multiplies bfloat16 with
+// them, and whether the operating system saves them.
 func hasAMX() bool {
 	const bf16, tile = 1 << 22, 1 << 24 // leaf 7, edx
 	const tileState uint32 = 0x60000    // XCR0
@@ -112,5 +112,6 @@ func amxF64() *Set[float64] {
 	return s
 }
 
-// Pause executes n spin-wait hints, a few nanoseconds to some tens each.
+// Pause executes n spin-wait hints, each of which takes a few to a few dozen
+// nanoseconds.
 func Pause(n int) { pause(n) }

@@ -1,22 +1,22 @@
-// Package simd holds the vector loops that everything else is built from.
+// Package simd provides the vector loops from which everything else is built.
 //
 // A Set is one implementation of every primitive for one element type: "go",
 // the plain loops of loops.go, which define what each primitive means; "avx2"
 // (AVX2 with FMA), "avx512", and "amx", which is avx512 with products of split
 // numbers (see split.go), generated assembly. The best set that the CPU can run
 // is chosen once, when the program starts. NEXTBATCH_SIMD=go, avx2, avx512 or amx
-// forces another one; the build tag noasm leaves only the Go loops.
+// forces another; the build tag noasm leaves only the Go loops.
 //
-// Sets round differently, so results agree between sets up to a tolerance. One
-// set gives the same bits for the same input, whatever the alignment.
+// Sets round differently, so results agree between sets only up to a tolerance.
+// One set gives the same bits for the same input, whatever the alignment.
 //
-// The methods check lengths before assembly runs: a slice that is too short
-// panics as an index out of range does, and no primitive reads or writes
-// outside its slices. Element-wise methods may write over their own input
-// (dst == x); other overlap is not allowed.
+// The methods check lengths before assembly runs: a slice that is too short panics
+// like an index out of range, and no primitive reads or writes outside its slices.
+// Element-wise methods may overwrite their own input (dst == x); no other overlap
+// is allowed.
 //
 // Assembly cannot be interrupted, and the garbage collector waits for it: callers
-// cut passes over more than some megabytes into pieces.
+// split passes over more than a few megabytes into pieces.
 //
 //go:generate go run -C gen . ..
 package simd
@@ -130,7 +130,7 @@ func (s *Set[T]) DotRows(dst, q, rows []T, stride int) {
 	s.dotRows(dst, q, rows, stride)
 }
 
-// SqDistRows writes to dst[i] the squared Euclidean distance of q and row i,
+// SqDistRows writes to dst[i] the squared Euclidean distance between q and row i,
 // with rows as in DotRows.
 func (s *Set[T]) SqDistRows(dst, q, rows []T, stride int) {
 	if len(q) == 0 {
@@ -142,13 +142,14 @@ func (s *Set[T]) SqDistRows(dst, q, rows []T, stride int) {
 }
 
 // DotListed writes to dst[i] the product of q with row list[i], with rows as in
-// DotRows. It has the bits that DotRows gives.
+// DotRows. The results have the same bits as those of DotRows.
 func (s *Set[T]) DotListed(dst, q, rows []T, stride int, list []int32) {
 	s.listed(s.dotListed, dst, q, rows, stride, list)
 }
 
-// SqDistListed writes to dst[i] the squared Euclidean distance of q and row
-// list[i], with rows as in DotRows. It has the bits that SqDistRows gives.
+// SqDistListed writes to dst[i] the squared Euclidean distance between q and row
+// list[i], with rows as in DotRows. The results have the same bits as those of
+// SqDistRows.
 func (s *Set[T]) SqDistListed(dst, q, rows []T, stride int, list []int32) {
 	s.listed(s.sqDistListed, dst, q, rows, stride, list)
 }
@@ -162,7 +163,7 @@ func (s *Set[T]) listed(loop func(dst, q, rows []T, stride int, list []int32), d
 	last := 0
 	for _, i := range list {
 		if i < 0 {
-			panic("simd: a row before the first is listed")
+			panic("simd: the list has a negative row number")
 		}
 		last = max(last, int(i))
 	}
@@ -172,13 +173,13 @@ func (s *Set[T]) listed(loop func(dst, q, rows []T, stride int, list []int32), d
 	}
 }
 
-// ByteBlock is what the length of a row of bytes is a multiple of.
+// ByteBlock divides the length of every row of bytes.
 const ByteBlock = 64
 
 // DotBytes writes to dst[i] the product of q with row i, which is
-// rows[i*len(q) : (i+1)*len(q)]. The length of q is a multiple of ByteBlock; fill
-// up with zeros. Sums are those of 32-bit integers: they wrap around, and all
-// sets have the same.
+// rows[i*len(q) : (i+1)*len(q)]. The length of q is a multiple of ByteBlock; pad
+// with zeros. Sums are 32-bit integers, which wrap around and are the same in all
+// sets.
 func (s *Set[T]) DotBytes(dst []int32, q []int16, rows []int8) {
 	if holdByteRows(dst, q, rows) {
 		s.dotBytes(dst, q, rows)
@@ -199,7 +200,7 @@ func (s *Set[T]) DotBytesPair(dstQ, dstP []int32, q, p []int16, rows []int8) {
 // false.
 func holdByteRows(dst []int32, q []int16, rows []int8) bool {
 	if len(q)%ByteBlock != 0 {
-		panic("simd: the length of rows of bytes is no multiple of ByteBlock")
+		panic("simd: the length of rows of bytes is not a multiple of ByteBlock")
 	}
 	if len(q) == 0 {
 		clear(dst)
@@ -209,11 +210,11 @@ func holdByteRows(dst []int32, q []int16, rows []int8) bool {
 	return true
 }
 
-// Min returns the smallest element, +Inf if there is none. NaN is passed over.
+// Min returns the smallest element, +Inf if there is none. It ignores NaN.
 func (s *Set[T]) Min(x []T) T { return s.min(x) }
 
-// ArgMax returns the lowest index of the largest element, -1 if there is none.
-// NaN is passed over.
+// ArgMax returns the lowest index of the largest element, -1 if there is none. It
+// ignores NaN.
 func (s *Set[T]) ArgMax(x []T) int { return s.argMax(x) }
 
 // MinLabel lowers dst to x: where x[i] < dst[i], dst[i] becomes x[i] and
@@ -222,15 +223,15 @@ func (s *Set[T]) MinLabel(dst []T, label []int32, x []T, id int32) {
 	s.minLabel(dst, label[:len(dst)], x[:len(dst)], id)
 }
 
-// AtMost writes the indices of the elements that are at most bound to the front
-// of list, in ascending order, and returns their number. list is as long as x;
-// what lies behind is undefined.
+// AtMost writes the indices of the elements that are at most bound to the front of
+// list, in ascending order, and returns their number. list is as long as x; the
+// rest of it is undefined.
 func (s *Set[T]) AtMost(list []int32, x []T, bound T) int { return s.atMost(list[:len(x)], x, bound) }
 
 // ReLU writes max(x, 0) to dst; NaN stays NaN.
 func (s *Set[T]) ReLU(dst, x []T) { s.relu(dst, x[:len(dst)]) }
 
-// ReLUMask writes g to dst where y > 0, zero elsewhere. y is the input or the
+// ReLUMask writes g to dst where y > 0 and zero elsewhere. y is the input or the
 // output of ReLU.
 func (s *Set[T]) ReLUMask(dst, g, y []T) { s.reluMask(dst, g[:len(dst)], y[:len(dst)]) }
 
@@ -250,8 +251,8 @@ func (s *Set[T]) Exp(dst, x []T) { s.exp(dst, x[:len(dst)]) }
 //	v ← Beta2·v + Gain2·g²
 //	w ← Keep·w − Rate·m/(Root·√v + Eps)
 //
-// with Gain = 1−Beta, Rate = lr/(1−β1^t), Root = 1/√(1−β2^t), and Keep = 1
-// less the decoupled weight decay.
+// with Gain = 1−Beta, Rate = lr/(1−β1^t), Root = 1/√(1−β2^t), and Keep = 1 minus
+// the decoupled weight decay.
 type AdamStep[T Float] struct {
 	Beta1, Gain1, Beta2, Gain2, Keep, Rate, Root, Eps T
 }
@@ -262,22 +263,22 @@ func (s *Set[T]) Adam(w, m, v, g []T, step *AdamStep[T]) {
 	s.adam(w, m[:n], v[:n], g[:n], step)
 }
 
-// TileRows is the most rows of a tile of MulTiles.
+// TileRows is the largest number of rows in a tile of MulTiles.
 func (s *Set[T]) TileRows() int { return s.mr }
 
-// TileCols is the width of a packed panel and the most columns of a tile.
+// TileCols is the width of a packed panel and the largest number of columns in a
+// tile.
 func (s *Set[T]) TileCols() int { return s.nr }
 
-// MulTiles is the micro-kernel of matrix multiplication: a row of tiles. b
-// holds as many panels as cols needs, one after the other, each of k rows of
-// TileCols numbers. For i < rows ≤ TileRows and j < cols, with panel
-// q = j/TileCols:
+// MulTiles is the micro-kernel of matrix multiplication: a row of tiles. b holds
+// as many consecutive panels as cols needs, each of k rows of TileCols numbers. For
+// i < rows ≤ TileRows and j < cols, with panel q = j/TileCols:
 //
 //	c[i*ldc+j] = alpha·Σ_p a[i*rs+p*ks]·b[(q*k+p)*TileCols+j%TileCols] + beta·c[i*ldc+j]
 //
-// summed over p = 0..k-1 in that order, so that an element does not depend on
-// the tile that it lies in. With beta = 0, c is not read. The memory that ahead
-// describes is fetched into the cache meanwhile.
+// summed over p = 0..k-1 in that order, so that an element does not depend on the
+// tile that contains it. With beta = 0, c is not read. Meanwhile the memory that
+// ahead describes is prefetched into the cache.
 func (s *Set[T]) MulTiles(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int, b []T, k int, beta T, ahead Ahead) {
 	if rows <= 0 || cols <= 0 {
 		return
@@ -299,17 +300,17 @@ func (s *Set[T]) MulTiles(c []T, ldc, rows, cols int, alpha T, a []T, rs, ks int
 	s.tiles[rows](k, &a[0], rs, ks, &b[0], &c[0], ldc, cols, alpha, beta, ahead.Start, ahead.Step, ahead.Turn)
 }
 
-// Ahead names memory that will be needed soon, in bytes: a cache line for every
-// AheadEvery products of a sum, at Start and each Step further on. At the end of
-// a panel it goes on by Turn. It is only hinted at, so any address will do; the
-// zero value names nothing.
+// Ahead describes memory to prefetch, in bytes: one cache line for every AheadEvery
+// products of a sum, from Start on, each Step after the last. At the end of a panel
+// it advances by Turn. A prefetch is only a hint, so any address is allowed; the
+// zero value prefetches nothing.
 type Ahead struct {
 	Start      uintptr
 	Step, Turn int
 }
 
-// AheadEvery is the number of products for which Ahead names one line: fetching
-// more at once would keep the panels waiting.
+// AheadEvery is the number of products per prefetched line: fetching more at once
+// would delay the panels.
 const AheadEvery = 4
 
 func scaleRows[T Float](c []T, ldc, rows, cols int, beta T) {
@@ -359,8 +360,8 @@ func (s *Set[T]) PackPanelT(dst, src []T, ld, k, cols int) {
 	}
 }
 
-// FMALoop runs n rounds of independent multiply-adds in registers and returns
-// the floating-point operations done: the arithmetic ceiling of one core.
+// FMALoop runs n rounds of independent multiply-adds in registers, the arithmetic
+// ceiling of one core, and returns the number of floating-point operations.
 func (s *Set[T]) FMALoop(n int) int { return s.fmaLoop(n) }
 
 // mustHoldRows panics unless a slice of the given length holds n rows of width
@@ -370,17 +371,17 @@ func mustHoldRows(length, n, width, stride int) {
 		return
 	}
 	if stride < width || n < 0 || width < 0 {
-		panic("simd: rows overlap, or are negative in number")
+		panic("simd: rows overlap, or their number is negative")
 	}
 	mustReach(length, n-1, stride, width-1, 1)
 }
 
-// mustReach panics unless a slice of the given length has the index
-// i·step + j·stride, none of them negative. An overflow must not look like a fit.
+// mustReach panics unless the numbers are not negative and a slice of the given
+// length has the index i·step + j·stride. An overflow must not look like a fit.
 func mustReach(length, i, step, j, stride int) {
 	high1, low1 := bits.Mul(uint(i), uint(step))
 	high2, low2 := bits.Mul(uint(j), uint(stride))
 	if high1|high2 != 0 || low1 >= uint(length) || low2 >= uint(length)-low1 {
-		panic("simd: rows reach beyond their slice")
+		panic("simd: rows extend beyond their slice")
 	}
 }

@@ -1,19 +1,20 @@
 package simd
 
-// Products of split numbers. Some CPUs multiply matrices of numbers of 8 digits
-// many times faster than vectors of 24. There, a float32 is split into three
-// such numbers, and the product of two numbers into the six products of parts
-// that matter. Operands come in blocks of 32 by 32, zero where there is nothing.
+// Products of split numbers. Some CPUs multiply matrices of numbers with 8 binary
+// digits many times faster than vectors of numbers with 24. There, a float32 is
+// split into three such numbers, and the product of two numbers into the six
+// products of parts that matter. Operands come in blocks of 32 by 32, padded with
+// zeros.
 //
-// The sum of k ≥ 32 products has a smaller error bound than one after the other
-// would give: with u = 2^-24, (20 + 6·⌈k/32⌉)·u times the sum of their absolute
-// values. The parts left out are at most u of a product. In a block, 16 products of
-// parts are summed one after the other, twice; the two sums are added, and that to
+// The sum of k ≥ 32 products has a smaller error bound than a sequential sum: with
+// u = 2^-24, (20 + 6·⌈k/32⌉)·u times the sum of their absolute values. The omitted
+// products of parts are at most u of a product. In a block, 16 products of parts
+// are summed sequentially, twice; the two sums are added to each other and then to
 // the result, six times.
 //
 // Parts, and sums of products of parts, below 2^-126 count as zero, so numbers below
 // 2^-103, and products that small, lose digits. A number that is not finite, or
-// 2^127·(2 - 2^-8) or more, makes the sums that it is in NaN.
+// at least 2^127·(2 - 2^-8), turns every sum that contains it into NaN.
 const (
 	// BlockSide is the number of rows and columns of a block.
 	BlockSide = 32
@@ -23,23 +24,23 @@ const (
 	BlockWork = BlockSide * BlockSide
 )
 
-// splitLoops are the loops behind products of split numbers; nil where the CPU
-// has no use for them.
+// splitLoops are the loops behind products of split numbers; nil if the CPU does
+// not have tiles.
 type splitLoops[T Float] struct {
 	rows, cols splitLoop[T]
 	turn       func(tiles *uint32, n int)
 	mul        func(c *T, ldc, rows, cols int, alpha, beta T, a, b *uint32, blocks int, tailA, tailB *T, tail, tailWidth int, work *T)
 }
 
-// splitLoop splits whole blocks that stand side by side, to places step bytes
+// splitLoop splits whole blocks that lie side by side, and writes them step bytes
 // apart.
 type splitLoop[T Float] func(dst *uint32, src *T, ld, blocks, step int)
 
-// Splits tells whether the set multiplies split numbers.
+// Splits reports whether the set multiplies split numbers.
 func (s *Set[T]) Splits() bool { return s.split != nil }
 
-// SplitRows splits a left operand, at most BlockSide rows, into as many blocks
-// as cols needs, one after the other. Row i begins at src[i*ld].
+// SplitRows splits a left operand, at most BlockSide rows, into as many consecutive
+// blocks as cols needs. Row i begins at src[i*ld].
 func (s *Set[T]) SplitRows(dst []uint32, src []T, ld, rows, cols int, work []T) {
 	s.split.rows.run(dst, BlockWords, src, ld, rows, cols, work)
 }
@@ -50,10 +51,10 @@ func (s *Set[T]) SplitCols(dst []uint32, step int, src []T, ld, rows, cols int, 
 	s.split.cols.run(dst, step, src, ld, rows, cols, work)
 }
 
-// run splits all blocks: those that are not whole from a copy.
+// run splits all blocks, incomplete ones from a padded copy.
 func (f splitLoop[T]) run(dst []uint32, step int, src []T, ld, rows, cols int, work []T) {
 	if rows <= 0 || cols <= 0 || rows > BlockSide || step < BlockWords {
-		panic("simd: no block to split, or blocks that overlap")
+		panic("simd: there is no block to split, or blocks overlap")
 	}
 	mustHoldRows(len(src), rows, cols, ld)
 	blocks, whole := (cols+BlockSide-1)/BlockSide, 0
@@ -70,7 +71,7 @@ func (f splitLoop[T]) run(dst []uint32, step int, src []T, ld, rows, cols int, w
 	}
 }
 
-// fillBlock copies rows to the work space, a whole block, with zeros around.
+// fillBlock copies rows to the work space and pads them with zeros to a block.
 func fillBlock[T Float](work, src []T, ld, rows, cols int) {
 	work = work[:BlockWork]
 	for i := range BlockSide {
@@ -83,8 +84,8 @@ func fillBlock[T Float](work, src []T, ld, rows, cols int) {
 	}
 }
 
-// TurnBlocks transposes blocks: what SplitRows has made of a matrix becomes what
-// SplitCols makes of its transpose, and the other way round.
+// TurnBlocks transposes blocks: the result of SplitRows for a matrix becomes the
+// result of SplitCols for its transpose, and vice versa.
 func (s *Set[T]) TurnBlocks(blocks []uint32) {
 	if n := len(blocks) / (BlockWords / 6); n > 0 {
 		s.split.turn(&blocks[0], n)
@@ -95,10 +96,11 @@ func (s *Set[T]) TurnBlocks(blocks []uint32) {
 //
 //	alpha·(A·B + tailA·tailB) + beta·c
 //
-// where A is a row of blocks of SplitRows, and B has as many panels as cols needs,
-// each a column of blocks of SplitCols. The tail are products that are not worth
-// a block: tailA holds tail numbers for each row, tailB tail rows of tailWidth
-// numbers, at least as many as the panels are wide. With beta = 0, c is not read.
+// where A is a row of blocks from SplitRows, and B has as many panels as cols
+// needs, each a column of blocks from SplitCols. The tail consists of products that
+// are not worth a block: tailA holds tail numbers for each row, tailB tail rows of
+// tailWidth numbers, at least the width of the panels. With beta = 0, c is not
+// read.
 func (s *Set[T]) MulBlocks(c []T, ldc, rows, cols int, alpha T, a, b []uint32, tailA, tailB []T, tail, tailWidth int, beta T, work []T) {
 	if rows <= 0 || cols <= 0 {
 		return

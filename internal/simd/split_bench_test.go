@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkMulBlocks is the ceiling of products of split numbers: operands that
-// are split already and stay in the second-level cache.
+// BenchmarkMulBlocks measures the ceiling of products of split numbers: the
+// operands are already split and stay in the second-level cache.
 func BenchmarkMulBlocks(b *testing.B) {
 	s := For[float32]()
 	if !s.Splits() {
@@ -26,7 +26,7 @@ func BenchmarkMulBlocks(b *testing.B) {
 	}
 }
 
-// BenchmarkSplit splits a left operand of 32 x 512, and turns it.
+// BenchmarkSplit splits a left operand of 32 x 512 and transposes it.
 func BenchmarkSplit(b *testing.B) {
 	s := For[float32]()
 	if !s.Splits() {

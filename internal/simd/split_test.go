@@ -32,8 +32,7 @@ func parts(block []uint32, i, k int) (sum float64) {
 	return sum
 }
 
-// TestSplitRows: the parts sum to the number, all of its digits, and there are
-// zeros around.
+// TestSplitRows: the parts sum exactly to the number, and the padding is zero.
 func TestSplitRows(t *testing.T) {
 	s := splitSet(t)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -68,8 +67,8 @@ func TestSplitRows(t *testing.T) {
 	}
 }
 
-// TestTurnBlocks: splitting the columns of a matrix is splitting the rows of its
-// transpose and turning that.
+// TestTurnBlocks: splitting the columns of a matrix equals splitting the rows of
+// its transpose and transposing the blocks.
 func TestTurnBlocks(t *testing.T) {
 	s := splitSet(t)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -94,8 +93,8 @@ func TestTurnBlocks(t *testing.T) {
 	}
 }
 
-// TestMulBlocks holds the product against float64, with guards around c and
-// garbage where c must not be read; the error is as small as split.go says.
+// TestMulBlocks compares the product with float64, with guards around c and garbage
+// where c must not be read; the error stays within the bound in split.go.
 func TestMulBlocks(t *testing.T) {
 	s := splitSet(t)
 	r := rand.New(rand.NewPCG(7, 8))
@@ -183,8 +182,8 @@ func ones() []float32 {
 	return x
 }
 
-// multiplyBlocks returns the product of two blocks, the right one transposed if
-// wanted.
+// multiplyBlocks returns the product of two blocks, with the right one transposed
+// on request.
 func multiplyBlocks(s *Set[float32], a, b []float32, transposed bool) []float32 {
 	work, c := make([]float32, BlockWork), make([]float32, BlockWork)
 	left, right := make([]uint32, BlockWords), make([]uint32, BlockWords)

@@ -27,7 +27,7 @@ func TestGenerated(t *testing.T) {
 			t.Fatalf("%s has no checksums: %s", f, regenerate)
 		}
 		if got := string(text[m[2]:m[3]]); got != sources {
-			t.Errorf("%s comes from other sources: %s", f, regenerate)
+			t.Errorf("%s was generated from other sources: %s", f, regenerate)
 		}
 		if got := string(text[m[4]:m[5]]); got != checksum(text[:m[0]]) {
 			t.Errorf("%s was edited: %s", f, regenerate)
@@ -55,8 +55,8 @@ func generatedFiles(t *testing.T) []string {
 	return files
 }
 
-// generatorSum repeats sourceSum of the generator, which is a module of its own
-// and may have dependencies that are not at hand.
+// generatorSum duplicates sourceSum of the generator, which is a separate module
+// whose dependencies may be unavailable.
 func generatorSum(t *testing.T) string {
 	files, err := filepath.Glob("gen/*.go")
 	if err != nil {
@@ -86,8 +86,8 @@ func read(t *testing.T, file string) []byte {
 	return text
 }
 
-// TestAVX2Registers looks for registers that only AVX-512 has: the assembler
-// would take them in the AVX2 files without a word.
+// TestAVX2Registers looks for registers that only AVX-512 has, because the
+// assembler would silently accept them in the AVX2 files.
 func TestAVX2Registers(t *testing.T) {
 	beyond := regexp.MustCompile(`\b([XY](1[6-9]|2[0-9]|3[01])|Z[0-9]+|K[0-7])\b`)
 	files, err := filepath.Glob("*_avx2_amd64.s")

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestMulTiles holds every micro-kernel of every set against a float64 triple
-// loop, for all row and column counts, both element orders of A, and guard
-// values around C.
+// TestMulTiles compares every micro-kernel of every set with a float64 triple loop,
+// for all row and column counts and both element orders of A, with guard values
+// around C.
 func TestMulTiles(t *testing.T) {
 	t.Run("float32", func(t *testing.T) { testMulTiles[float32](t, 1e-5) })
 	t.Run("float64", func(t *testing.T) { testMulTiles[float64](t, 1e-13) })
@@ -122,7 +122,7 @@ func testMulTilesNotFinite[T Float](t *testing.T) {
 
 func finite[T Float](v T) bool { return v-v == 0 }
 
-// TestMulTilesOutside hands over strides that leave their slices, some of them
+// TestMulTilesOutside passes strides that lead outside the slices, some of them
 // only if the product does not overflow.
 func TestMulTilesOutside(t *testing.T) {
 	for _, s := range Available[float64]() {
@@ -148,7 +148,7 @@ func TestMulTilesOutside(t *testing.T) {
 	}
 }
 
-// TestPackPanel holds both ways of packing against their definition.
+// TestPackPanel compares both ways of packing with their definitions.
 func TestPackPanel(t *testing.T) {
 	t.Run("float32", testPackPanel[float32])
 	t.Run("float64", testPackPanel[float64])

@@ -2,5 +2,5 @@
 
 package simd
 
-// requestTiles says no: it is not known how to ask.
+// requestTiles reports false: we know of no way to ask this system.
 func requestTiles() bool { return false }

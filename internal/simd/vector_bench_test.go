@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// benchBytes is the size of a slice: all of a primitive stay in the
+// benchBytes is the size of a slice. All slices of a primitive fit into the
 // second-level cache.
 const benchBytes = 128 << 10
 

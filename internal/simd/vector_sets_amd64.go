@@ -52,7 +52,7 @@ func vectorAVX512F64(s *Set[float64]) {
 	s.adam = adamOf(adamF64AVX512)
 }
 
-// adamOf wraps an assembly loop, which knows AdamStep as an array of numbers.
+// adamOf wraps an assembly loop, which reads AdamStep as an array of numbers.
 func adamOf[T Float](loop func(w, m, v, g []T, step *T)) func(w, m, v, g []T, s *AdamStep[T]) {
 	return func(w, m, v, g []T, s *AdamStep[T]) { loop(w, m, v, g, &s.Beta1) }
 }

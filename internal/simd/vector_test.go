@@ -13,7 +13,7 @@ type primitive[T Float] struct {
 	name    string
 	slices  int
 	reduces bool // the error grows with the length
-	inPlace bool // the first slice is only written, and may be another one
+	inPlace bool // the first slice is only written, and may be one of the others
 	run     func(s *Set[T], a [][]T) []T
 }
 
@@ -51,8 +51,8 @@ func primitives[T Float]() []primitive[T] {
 	}
 }
 
-// runMinLabel returns the labels as numbers, with labels beyond the end, which
-// must stay.
+// runMinLabel returns the labels as numbers, including labels beyond the end, which
+// must not change.
 func runMinLabel[T Float](s *Set[T], a [][]T) []T {
 	label := make([]int32, len(a[0])+guardLen)
 	for i := range label {
@@ -66,7 +66,7 @@ func runMinLabel[T Float](s *Set[T], a [][]T) []T {
 	return numbers
 }
 
-// runAtMost returns the list as numbers, with its end, which must stay.
+// runAtMost returns the list as numbers, including the end, which must not change.
 func runAtMost[T Float](s *Set[T], a [][]T) []T {
 	list := make([]int32, len(a[0])+guardLen)
 	n := s.AtMost(list[:len(a[0])], a[0], 0.1)
@@ -77,7 +77,7 @@ func runAtMost[T Float](s *Set[T], a [][]T) []T {
 	return numbers
 }
 
-// TestPrimitives holds every primitive of every set against the Go loop that
+// TestPrimitives compares every primitive of every set with the Go loop that
 // defines it.
 func TestPrimitives(t *testing.T) {
 	t.Run("float32", testPrimitives[float32])
@@ -108,7 +108,7 @@ func testPrimitives[T Float](t *testing.T) {
 	}
 }
 
-// testLengths is 0 to 67 and some random longer ones.
+// testLengths is 0 to 67 and some random greater lengths.
 func testLengths(r *rand.Rand) []int {
 	var lengths []int
 	for n := range 68 {
@@ -128,7 +128,7 @@ func (p primitive[T]) randomArgs(r *rand.Rand, n int) [][]T {
 	return args
 }
 
-// compareWith replaces one element of one slice after the other.
+// compareWith replaces one element of one slice after another.
 func (p primitive[T]) compareWith(t *testing.T, s *Set[T], args [][]T, v T, at int) {
 	t.Helper()
 	for _, a := range args {
@@ -169,7 +169,7 @@ func (p primitive[T]) tolerance(n int) float64 {
 	return 16 * epsilon[T]()
 }
 
-// epsilon is the distance of 1 and the next larger number.
+// epsilon is the distance from 1 to the next larger number.
 func epsilon[T Float]() float64 {
 	if T(1)+1e-10 == 1 {
 		return 0x1p-23
@@ -196,7 +196,7 @@ func near(got, want, tol float64) bool {
 	return math.Abs(got-want) <= tol*(1+math.Abs(want))
 }
 
-// TestAlignment demands the same bits wherever the slices start.
+// TestAlignment requires the same bits wherever the slices start.
 func TestAlignment(t *testing.T) {
 	t.Run("float32", testAlignment[float32])
 	t.Run("float64", testAlignment[float64])
@@ -212,7 +212,7 @@ func testAlignment[T Float](t *testing.T) {
 				got := p.bitsAt(s, args, offset)
 				for i := range want {
 					if got[i] != want[i] {
-						t.Fatalf("%s of %s: other bits at offset %d", p.name, s.Name(), offset)
+						t.Fatalf("%s of %s: different bits at offset %d", p.name, s.Name(), offset)
 					}
 				}
 			}
@@ -238,7 +238,7 @@ func (p primitive[T]) bitsAt(s *Set[T], args [][]T, offset int) []uint64 {
 	return bits
 }
 
-// TestInPlace lets the element-wise primitives write over their input.
+// TestInPlace lets the element-wise primitives overwrite their input.
 func TestInPlace(t *testing.T) {
 	t.Run("float32", testInPlace[float32])
 	t.Run("float64", testInPlace[float64])
