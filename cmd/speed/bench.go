@@ -9,16 +9,17 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// bench measures, and knows the limits of the machine once they are measured.
+// bench takes measurements, and holds the limits of the machine once it has
+// measured them.
 type bench struct {
 	print    func(line)
 	section  string
 	note     string // for the next line
-	alone    bool   // one section: it may take its time
+	alone    bool   // only one section runs, so it may take longer
 	ceilings map[ceiling]float64
 }
 
-// ceiling names a limit: a resource on a number of threads.
+// ceiling identifies a limit: a resource on a number of threads.
 type ceiling struct {
 	resource string
 	threads  int
@@ -32,15 +33,15 @@ const (
 	memory = "read-memory" // reads of 1 GiB, GB/s
 )
 
-// budget is how long one measurement repeats: the machine may be shared, and
-// the best of many is what it can do when it is left alone.
+// budget is how long one measurement is repeated. The machine may be shared, and
+// the best of many runs shows what it can do undisturbed.
 const budget = 120 * time.Millisecond
 
-// best returns the shortest time of body in seconds, on the given threads.
+// best returns the shortest time of body in seconds, on so many threads.
 func best(threads int, body func(*linalg.Team)) float64 { return bestAfter(threads, func() {}, body) }
 
-// bestAfter is best for a body that writes over its input: prepare restores it,
-// off the clock.
+// bestAfter is best for a body that overwrites its input. prepare restores the
+// input and is not timed.
 func bestAfter(threads int, prepare func(), body func(*linalg.Team)) float64 {
 	team := linalg.NewTeam(threads)
 	timed := func() float64 {
@@ -51,7 +52,7 @@ func bestAfter(threads int, prepare func(), body func(*linalg.Team)) float64 {
 	}
 	shortest, rounds := timed(), 1
 	if shortest < budget.Seconds() {
-		shortest, rounds = math.Inf(1), 0 // that warmed caches and scratch
+		shortest, rounds = math.Inf(1), 0 // the first round warmed up caches and scratch memory
 	}
 	for start := time.Now(); rounds < 2 || time.Since(start) < budget; rounds++ {
 		shortest = min(shortest, timed())
@@ -64,7 +65,7 @@ func (b *bench) rate(op, shape, resource string, threads int, work float64, body
 	b.rateAfter(op, shape, resource, threads, work, func() {}, body)
 }
 
-// rateAfter is rate for a body whose input prepare restores, off the clock.
+// rateAfter is rate for a body whose input prepare restores, which is not timed.
 func (b *bench) rateAfter(op, shape, resource string, threads int, work float64, prepare func(), body func(*linalg.Team)) {
 	speed := work / bestAfter(threads, prepare, body) / 1e9
 	unit := "GFLOP/s"
@@ -132,8 +133,8 @@ func fmaCeiling[T matrix.Float](threads int) float64 {
 	return float64(flops) / best(threads, func(team *linalg.Team) { team.Run(threads, job) }) / 1e9
 }
 
-// readJob reads pieces of an array, each several times over, as four rows at
-// once or in one sequence: the faster of the two is what the memory can do.
+// readJob reads pieces of an array, each several times, as four rows at once or as
+// one sequence: the faster of the two is the limit of the memory.
 type readJob struct {
 	data          []float32
 	piece, passes int

@@ -34,13 +34,13 @@ func featuresSection(b *bench) {
 	featuresTrain(b)
 }
 
-// forward counts the operations of the two hidden layers on a row; the output is
-// not needed.
+// forward counts the operations of the two hidden layers per row; the output is not
+// needed.
 const forward = 2 * ((poolInputs+1)*hidden + (hidden+1)*hidden)
 
-// gradSketch counts, besides those, one product backward, and for each layer the
-// two sketch products, of its inputs and of its gradients; the gradient of the
-// last layer is 1.
+// gradSketch counts, in addition to forward, one backward product, and for each
+// layer the two sketch products, of its inputs and of its gradients; the gradient
+// of the last layer is 1.
 func gradSketch(b *bench, taps *network.Taps[float32]) {
 	const backward = 2 * hidden * hidden
 	const sketch = 2 * sketched * ((poolInputs + 1) + hidden + (hidden + 1) + hidden + (hidden + 1))
@@ -52,8 +52,8 @@ func gradSketch(b *bench, taps *network.Taps[float32]) {
 		poolRows*(forward+backward+sketch), func(*linalg.Team) { must(k.Features(context.Background(), features, pool)) })
 }
 
-// lastLayerTrain counts the forward products, which are in float32 and so count
-// half against the limit of float64, and what posteriorWork counts.
+// lastLayerTrain counts the forward products, which are in float32 and therefore
+// count half against the limit of float64, and what posteriorWork counts.
 func lastLayerTrain(b *bench, taps *network.Taps[float32]) {
 	ll, err := kernel.NewLastLayers(taps, 1)
 	must(err)
@@ -72,9 +72,9 @@ func featuresTrain(b *bench) {
 		posteriorWork(sketched), func(*linalg.Team) { trainAndApply(features, k, train, pool) })
 }
 
-// posteriorWork counts half of the product ΦᵀΦ of the training features, which
-// is symmetric, its Cholesky factorisation, and a product with a triangle for
-// each row of the pool.
+// posteriorWork counts half of the product ΦᵀΦ of the training features, which is
+// symmetric, its Cholesky factorisation, and a product with a triangle per row of
+// the pool.
 func posteriorWork(dim int) float64 {
 	d := float64(dim)
 	return trainRows*d*d + d*d*d/3 + poolRows*d*d
@@ -88,7 +88,7 @@ func trainAndApply(features matrix.Dense[float64], k kernel.Kernel[float64], tra
 
 func size[T matrix.Float](m matrix.Dense[T]) string { return fmt.Sprintf("%dx%d", m.Rows, m.Cols) }
 
-// must ends a measurement that cannot go on: its inputs are all made here.
+// must panics on an error, which is a bug: all inputs are made here.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -19,21 +19,21 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// growthCase is one selection whose time and memory are measured in a process of
-// its own.
+// growthCase is one selection, whose time and memory are measured in a separate
+// process.
 type growthCase struct {
 	Method           string
 	Pool, Train, Dim int
 }
 
-// grown is what was measured.
+// grown is the result of a measurement.
 type grown struct {
 	Seconds float64
-	Peak    float64 // memory of the process at its most, in GiB; 0 where the system does not tell
-	Data    float64 // of that, features
+	Peak    float64 // peak memory of the process in GiB; 0 if the system does not report it
+	Data    float64 // GiB of features
 }
 
-// growthMethods are the methods of the table, by their names with the mode.
+// growthMethods are the methods of the table, by name and mode.
 var growthMethods = map[string]func(c growthCase) grown{
 	"lcmd-tp":      distanceGrowth(selection.LCMD[float32]{}),
 	"maxdist-tp":   distanceGrowth(selection.MaxDist[float32]{}),
@@ -43,7 +43,8 @@ var growthMethods = map[string]func(c growthCase) grown{
 	"frankwolfe-p": varianceGrowth(selection.FrankWolfe[float64]{}),
 }
 
-// growthCases are rising pools, then, where these count, rising training sets.
+// growthCases are growing pools, then, if the method uses training rows, growing
+// training sets.
 func growthCases(method string) []growthCase {
 	trains := []int{256, 1024, 4096}
 	if strings.HasSuffix(method, "-p") {
@@ -62,7 +63,7 @@ func growthCases(method string) []growthCase {
 	return list
 }
 
-// growth prints the table of the given methods, of all if none is given.
+// growth prints the table for the given methods, or for all if none is given.
 func growth(out io.Writer, methods []string) error {
 	if len(methods) == 0 {
 		methods = []string{"lcmd-tp", "maxdist-tp", "kmeanspp-tp", "maxdet-p", "bait-f-p", "frankwolfe-p"}
@@ -70,7 +71,7 @@ func growth(out io.Writer, methods []string) error {
 	fmt.Fprintf(out, "%-14s %9s %6s %4s %9s %9s %9s\n", "method", "pool", "train", "dim", "seconds", "peak GiB", "data GiB")
 	for _, m := range methods {
 		if growthMethods[m] == nil {
-			return fmt.Errorf("-growth %s: there is no such method in the table", m)
+			return fmt.Errorf("-growth %s: the table has no such method", m)
 		}
 		for _, c := range growthCases(m) {
 			g, err := inOwnProcess(c)
@@ -83,8 +84,8 @@ func growth(out io.Writer, methods []string) error {
 	return nil
 }
 
-// inOwnProcess runs this program again, so that the peak of its memory is that of
-// one selection.
+// inOwnProcess runs this program again, so that its peak memory is that of one
+// selection.
 func inOwnProcess(c growthCase) (grown, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -104,7 +105,7 @@ func inOwnProcess(c growthCase) (grown, error) {
 	return g, json.Unmarshal(result, &g)
 }
 
-// growthChild measures the case that the text holds.
+// growthChild measures the case that the text describes.
 func growthChild(out io.Writer, text string) error {
 	var c growthCase
 	if err := json.Unmarshal([]byte(text), &c); err != nil || growthMethods[c.Method] == nil {
@@ -121,8 +122,8 @@ func distanceGrowth(m selection.Method[float32]) func(growthCase) grown {
 	}
 }
 
-// varianceGrowth leaves training rows out: in mode P they come in before, through
-// the posterior.
+// varianceGrowth omits training rows: in mode P they enter earlier, through the
+// posterior.
 func varianceGrowth(m selection.Method[float64]) func(growthCase) grown {
 	return func(c growthCase) grown {
 		return timeSelection(m, selection.Problem[float64]{Pool: decaying[float64](c.Pool, c.Dim, 1), Mode: selection.P}, 8)
@@ -138,9 +139,9 @@ func timeSelection[T matrix.Float](m selection.Method[T], p selection.Problem[T]
 		Data: float64((len(p.Pool.Data)+len(p.Train.Data))*size) / (1 << 30)}
 }
 
-// decaying returns rows whose features have deviations 1/(1 + j/8), as those of a
-// sketched network fall off: each is a combination of two of some normal rows,
-// which is quicker than to draw all of them.
+// decaying returns rows whose features have standard deviations 1/(1 + j/8), which
+// fall off like those of a sketched network. Each row combines two of a few normal
+// rows, which is faster than drawing them all.
 func decaying[T matrix.Float](rows, cols int, seed uint64) matrix.Dense[T] {
 	const drawn = 4096
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -152,7 +153,7 @@ func decaying[T matrix.Float](rows, cols int, seed uint64) matrix.Dense[T] {
 	return m
 }
 
-// combineJob combines rows in blocks of as many as there are to combine.
+// combineJob combines rows, in blocks of as many rows as there are to combine.
 type combineJob[T matrix.Float] struct{ base, to matrix.Dense[T] }
 
 func (j *combineJob[T]) Do(part, _ int) {
@@ -165,7 +166,7 @@ func (j *combineJob[T]) Do(part, _ int) {
 	}
 }
 
-// peakMemory reads the most memory that this process has had, in GiB.
+// peakMemory returns the peak memory of this process in GiB.
 func peakMemory() float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

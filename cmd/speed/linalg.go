@@ -9,8 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// linalgSection measures the products, factorisations and streams that all
-// else is made of.
+// linalgSection measures the products, factorisations and streams on which
+// everything else is built.
 func linalgSection(b *bench) {
 	for _, threads := range threadCounts() {
 		gemm[float32](b, "sgemm", 4096, 513, 512, linalg.NoTrans, linalg.NoTrans, threads)
@@ -48,8 +48,8 @@ func gemm[T matrix.Float](b *bench, op string, m, k, n int, opA, opB linalg.Op, 
 	})
 }
 
-// splitGemm measures a product of split numbers, on all threads, against the limit
-// of multiply-adds, which it may exceed.
+// splitGemm measures a product of split numbers on all threads, relative to the
+// limit of multiply-adds, which it may exceed.
 func splitGemm(b *bench, m, k, n int) {
 	x, y, c := random[float32](m, k), random[float32](k, n), matrix.New[float32](m, n)
 	b.rate("sgemm-split", fmt.Sprintf("%dx%dx%d", m, k, n), fma32, allThreads(), 2*float64(m*k*n), func(team *linalg.Team) {
@@ -57,7 +57,7 @@ func splitGemm(b *bench, m, k, n int) {
 	})
 }
 
-// streams measures what reads a large matrix once.
+// streams measures operations that read a large matrix once.
 func streams(b *bench) {
 	const rows, cols = 100_000, 512
 	pool := random[float32](rows, cols)
@@ -69,9 +69,9 @@ func streams(b *bench) {
 	}
 }
 
-// factorisations measures what a posterior needs. n³/3 operations are counted
-// for the Cholesky factor and for the inverse of a triangle, 4n³/3 for the
-// reduction of an eigenproblem, whose other parts vary.
+// factorisations measures what a posterior needs. It counts n³/3 operations for the
+// Cholesky factor and for the inverse of a triangle, and 4n³/3 for the reduction of
+// an eigenproblem, whose other parts vary.
 func factorisations(b *bench) {
 	for _, threads := range threadCounts() {
 		cholesky(b, 2048, threads)

@@ -6,7 +6,7 @@
 //
 //	go run ./cmd/speed [-json] [-section NAME]
 //
-// With -growth it measures instead how time and memory of selections grow with
+// With -growth it instead measures how the time and memory of selections grow with
 // the pool and with the training rows:
 //
 //	go run ./cmd/speed -growth [METHOD...]
@@ -52,8 +52,8 @@ func run(args []string, out, log io.Writer) error {
 	flags.SetOutput(log)
 	asJSON := flags.Bool("json", false, "print JSON lines")
 	section := flags.String("section", "", "measure only this `section`: "+sectionNames())
-	grow := flags.Bool("growth", false, "measure how selections grow, with all methods or those that follow")
-	growCase := flags.String("growth-case", "", "what -growth calls itself with: one `case`")
+	grow := flags.Bool("growth", false, "measure how time and memory of selections grow, for all methods or those listed")
+	growCase := flags.String("growth-case", "", "for internal use by -growth: measure one `case`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func run(args []string, out, log io.Writer) error {
 		return growthChild(out, *growCase)
 	}
 	if *section != "" && !known(*section) {
-		return fmt.Errorf("-section %s: there is no such section, only %s", *section, sectionNames())
+		return fmt.Errorf("-section %s: there is no such section; choose one of %s", *section, sectionNames())
 	}
 	if err := simd.OverrideError(); err != nil {
 		return err
@@ -112,7 +112,7 @@ type line struct {
 	Value   float64 `json:"value"`
 	Unit    string  `json:"unit"`
 	Percent float64 `json:"percent"`        // of the limit measured in this run
-	Note    string  `json:"note,omitempty"` // what else was measured
+	Note    string  `json:"note,omitempty"` // further measurements
 }
 
 func textPrinter(w io.Writer) func(line) {
@@ -130,5 +130,5 @@ func textPrinter(w io.Writer) func(line) {
 func jsonPrinter(w io.Writer) func(line) {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)                  // ops are named as in specs, with >
-	return func(l line) { _ = encoder.Encode(l) } // a closed pipe ends the program by itself
+	return func(l line) { _ = encoder.Encode(l) } // a closed pipe ends the program anyway
 }

@@ -18,7 +18,7 @@ func TestUnknownSection(t *testing.T) {
 	}
 }
 
-// TestReport holds the lines that machines read against what they promise.
+// TestReport checks the machine-readable lines.
 func TestReport(t *testing.T) {
 	var out bytes.Buffer
 	b := &bench{print: jsonPrinter(&out), section: "features", ceilings: map[ceiling]float64{{fma32, 2}: 300}}
@@ -66,14 +66,14 @@ func TestGrowth(t *testing.T) {
 		}
 	}
 	if err := growthChild(io.Discard, `{"Method": "none"}`); err == nil {
-		t.Error("a method that is not there was measured")
+		t.Error("a nonexistent method was measured")
 	}
 	if err := growth(io.Discard, []string{"none"}); err == nil {
-		t.Error("a method that is not there is in the table")
+		t.Error("a nonexistent method is in the table")
 	}
 }
 
-// TestMeasure runs one product and one factorisation through the clock.
+// TestMeasure times one product and one factorisation.
 func TestMeasure(t *testing.T) {
 	var lines []line
 	b := &bench{print: func(l line) { lines = append(lines, l) }, section: "linalg",

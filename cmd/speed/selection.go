@@ -16,8 +16,8 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// The shapes of the selection section. Plain versions that take long are measured
-// on part of the pool, unless the section runs alone.
+// The shapes of the selection section. Slow plain versions are measured on part of
+// the pool, unless the section runs alone.
 const (
 	labelledRows = 2048
 	partRows     = 10_000
@@ -68,7 +68,7 @@ func measure[T matrix.Float](b *bench, m selection.Method[T], p selection.Proble
 	b.printSelection(r, b.overLimit(r))
 }
 
-// otherRows begins what a line says if the picks are not those of the plain
+// otherRows begins the note of a line if the picks differ from those of the plain
 // version.
 const otherRows = " PICKS OTHER ROWS"
 
@@ -124,9 +124,9 @@ func (b *bench) printSelection(r measured, note string) {
 		Value: r.seconds, Unit: "s", Percent: 100 * r.work.Computed(), Note: note})
 }
 
-// overLimit says how much longer a selection takes than reading what it reads of the
-// rows at the limit of the memory. Operations, and what is kept for each row beside its
-// features, are not counted.
+// overLimit reports how much longer a selection takes than its reads of the rows
+// would take at the limit of the memory. It counts neither operations nor what is
+// kept per row besides its features.
 func (b *bench) overLimit(r measured) string {
 	reads := r.work.Bytes() / 1e9 / b.ceilings[ceiling{memory, allThreads()}]
 	return fmt.Sprintf("%.1fx of reads %.2g s at the limit of the memory", r.seconds/reads, reads)
@@ -158,8 +158,8 @@ func trainedFeatures() (pool, train matrix.Dense[float32]) {
 	return pool, train
 }
 
-// friedman draws rows with ten inputs of variance 1 and the labels of Friedman's
-// function, with its noise, in units of their deviation.
+// friedman draws rows with ten inputs of variance 1, and noisy labels of Friedman's
+// function in units of their standard deviation.
 func friedman(rows int, seed uint64) (x, y matrix.Dense[float32]) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	x, y = matrix.New[float32](rows, poolInputs), matrix.New[float32](rows, 1)

@@ -10,9 +10,9 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// trainingSection measures whole trainings of the paper's networks, validation
-// on 1024 rows after each epoch included, on all threads. The operations of the
-// matrix products count, as network.Config.Work says.
+// trainingSection measures complete trainings of the paper's networks on all
+// threads, including validation on 1024 rows after each epoch. Only the operations
+// of matrix products count; see network.Config.Work.
 func trainingSection(b *bench) {
 	for _, preset := range []network.Config{network.ReLUPreset(), network.SiLUPreset()} {
 		for _, inputs := range []int{10, 379} {
@@ -23,8 +23,8 @@ func trainingSection(b *bench) {
 	}
 }
 
-// train measures a training of so many epochs that it takes part of a second:
-// the speed does not depend on their number.
+// train measures a training with few enough epochs that it takes a fraction of a
+// second: the speed does not depend on their number.
 func train(b *bench, c network.Config, rows, inputs int) {
 	const validRows, steps = 1024, 32
 	c.Training.Epochs = max(4, steps*256/rows)
@@ -40,13 +40,14 @@ func train(b *bench, c network.Config, rows, inputs int) {
 	})
 }
 
-// bytesPerStep is what a training of more epochs allocates more, less its longer
-// history of epochs, for each step. One mini-batch of rows will do.
+// bytesPerStep is how much more a training with more epochs allocates per
+// additional step, not counting its longer history of epochs. One mini-batch of
+// rows suffices.
 func bytesPerStep(c network.Config, d network.Data[float32]) float64 {
 	d.X, d.Y = d.X.Slice(0, c.Training.Batch), d.Y.Slice(0, c.Training.Batch)
 	few, many := c, c
-	few.Training.Epochs, many.Training.Epochs = 8, 16 // of a step each
-	allocated(few, d)                                 // scratch that all products share
+	few.Training.Epochs, many.Training.Epochs = 8, 16 // one step each
+	allocated(few, d)                                 // allocates the scratch memory that all products share
 	more := allocated(many, d) - allocated(few, d) - 8*float64(unsafe.Sizeof(network.Epoch{}))
 	return max(0, more) / 8
 }
