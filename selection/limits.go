@@ -134,7 +134,25 @@ func (l *limits) pays(row int) bool {
 
 // within says whether a sum of costs keeps to a multiple of the budget.
 func (l *limits) within(sum float64, slack int) bool {
-	return sum <= l.constraints.Budget*float64(slack)*(1+0x1p-50)
+	return l.constraints.within(sum, slack)
+}
+
+func (c *Constraints) within(sum float64, slack int) bool {
+	return sum <= c.Budget*float64(slack)*(1+0x1p-50)
+}
+
+// Affordable returns how many of the rows, taken in order, the budget pays for.
+func (c *Constraints) Affordable(rows []int) int {
+	if c.Cost == nil {
+		return len(rows)
+	}
+	var spent costs
+	for i, row := range rows {
+		if spent.add(c.Cost[row]); !c.within(spent.sum(), 1) {
+			return i
+		}
+	}
+	return len(rows)
 }
 
 // add puts a row into the batch, which closes rows and opens none.

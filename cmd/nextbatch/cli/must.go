@@ -57,13 +57,15 @@ func (s *selecting) missingLabel(row int) bool {
 // groups together.
 func (s *selecting) checkMust(names []string) error {
 	c := &s.problem.Constraints
-	cost, inGroup := 0.0, map[int]int{}
-	for i, row := range c.Require {
-		if c.Cost != nil {
-			if cost += c.Cost[row]; cost > c.Budget {
-				return usagef("--must: with row %q the rows cost %.6g, and --budget is %.6g", names[i], cost, c.Budget)
-			}
+	if n := c.Affordable(c.Require); n < len(c.Require) {
+		cost := 0.0
+		for _, row := range c.Require[:n+1] {
+			cost += c.Cost[row]
 		}
+		return usagef("--must: with row %q the rows cost %.12g, and --budget is %.12g", names[n], cost, c.Budget)
+	}
+	inGroup := map[int]int{}
+	for i, row := range c.Require {
 		if c.Group != nil {
 			group := c.Group[row]
 			if inGroup[group]++; inGroup[group] > c.PerGroup {

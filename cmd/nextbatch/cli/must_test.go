@@ -6,6 +6,25 @@ import (
 	"testing"
 )
 
+// TestMustBudgetIsDecimal: three times 0.1 is 0.3, though not in binary.
+func TestMustBudgetIsDecimal(t *testing.T) {
+	text := strings.ReplaceAll(sampleText(func(i int) bool { return i%3 == 0 }), ",hours", ",hours,fee")
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines[1:] {
+		at := strings.LastIndexByte(line, ',')
+		lines[i+1] = line[:at] + ",0.1" + line[at:]
+	}
+	path := write(t, "fees.csv", strings.Join(lines, "\n"))
+	args := []string{path, "--target", "y", "--id", "id", "-n", "3", "--cost", "fee", "--must", "r001,r002,r004", "--budget"}
+	if r := selectJSON(t, append(args, "0.3")...); len(r.Indices) != 3 {
+		t.Errorf("%+v", r)
+	}
+	_, log := must(t, exitUsage, slices.Concat([]string{"select"}, args, []string{"0.29999999"}, quick)...)
+	if want := `with row "r004" the rows cost 0.3, and --budget is 0.29999999`; !strings.Contains(log, want) {
+		t.Error(log)
+	}
+}
+
 // TestMustSaysWhy: a row that cannot be in the batch is named as the user knows
 // it, with the reason and the flags.
 func TestMustSaysWhy(t *testing.T) {
