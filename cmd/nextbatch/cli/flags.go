@@ -51,7 +51,7 @@ func (f *columnFlags) check() error {
 // does not have are passed over if optional is set.
 func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*dataset.Table, error) {
 	path, array := splitArray(path)
-	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore), Array: array, MaxMemory: f.memory.bytes}
+	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore), Array: array, MaxMemory: f.memory.left()}
 	for _, name := range f.categorical {
 		opts.Kinds[name] = dataset.KindCategorical
 	}
@@ -67,6 +67,7 @@ func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*da
 	for {
 		t, err := source.ReadFile(ctx, path, opts)
 		if err == nil {
+			f.memory.held += t.Bytes()
 			return t, nil
 		}
 		name, unknown := unknownColumn(err)

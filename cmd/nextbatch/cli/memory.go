@@ -23,6 +23,15 @@ import (
 type memory struct {
 	text  string // of the flag
 	bytes int64  // 0: not known
+	held  int64  // by the files that were read
+}
+
+// left is what the next file may take; 0 if that is not known.
+func (m *memory) left() int64 {
+	if m.bytes == 0 {
+		return 0
+	}
+	return max(1, m.bytes-m.held)
 }
 
 func (m *memory) register(c *cobra.Command) {

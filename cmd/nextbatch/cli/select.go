@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/spf13/cobra"
 
@@ -352,7 +353,7 @@ func (s *selecting) readFeatures(ctx context.Context) error {
 // readSets reads the files of features in the kind of numbers that the method
 // computes in.
 func readSets[T matrix.Float](ctx context.Context, s *selecting) (train, pool, target matrix.Dense[T], err error) {
-	if pool, err = readMatrix[T](ctx, s.poolFeatures, s.columns.memory.bytes); err != nil {
+	if pool, err = readMatrix[T](ctx, s.poolFeatures, &s.columns.memory); err != nil {
 		return train, pool, target, err
 	}
 	for _, set := range []struct {
@@ -362,7 +363,7 @@ func readSets[T matrix.Float](ctx context.Context, s *selecting) (train, pool, t
 		if set.path == "" {
 			continue
 		}
-		if *set.into, err = readMatrix[T](ctx, set.path, s.columns.memory.bytes); err != nil {
+		if *set.into, err = readMatrix[T](ctx, set.path, &s.columns.memory); err != nil {
 			return train, pool, target, err
 		}
 		if m := *set.into; m.Cols != pool.Cols && m.Rows > 0 && pool.Rows > 0 {
@@ -373,14 +374,15 @@ func readSets[T matrix.Float](ctx context.Context, s *selecting) (train, pool, t
 }
 
 // readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays. A
-// number that is not finite is an error, and so is one that takes more than most
-// bytes.
-func readMatrix[T matrix.Float](ctx context.Context, name string, most int64) (matrix.Dense[T], error) {
+// number that is not finite is an error, and so is an array that takes more memory
+// than is left.
+func readMatrix[T matrix.Float](ctx context.Context, name string, mem *memory) (matrix.Dense[T], error) {
 	path, array := splitArray(name)
-	m, err := source.ReadMatrix[T](ctx, path, source.Options{Array: array, MaxMemory: most})
+	m, err := source.ReadMatrix[T](ctx, path, source.Options{Array: array, MaxMemory: mem.left()})
 	if err != nil {
 		return m, dataError{err}
 	}
+	mem.held += int64(len(m.Data)) * int64(unsafe.Sizeof(T(0)))
 	if i, j, found := linalg.FirstNotFinite(linalg.TeamOf(ctx), m); found {
 		return m, dataError{errorf("%s: row %d, column %d (from 0) is %v", name, i, j, m.At(i, j))}
 	}

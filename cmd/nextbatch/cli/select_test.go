@@ -192,6 +192,22 @@ func TestSelectFeatures(t *testing.T) {
 	must(t, exitData, "select", "--pool-features", sample(t), "-n", "5")
 }
 
+// TestSelectFilesShareMemory: a file may take what those before it have left of
+// --max-memory, and is refused before it is read.
+func TestSelectFilesShareMemory(t *testing.T) {
+	pool, train := npy(t, "pool.npy", matrix.New[float32](1000, 10)), npy(t, "train.npy", matrix.New[float32](1000, 10))
+	_, log := must(t, exitMemory, "select", "--pool-features", pool, "--train-features", train, "-n", "5", "--max-memory", "60KB")
+	if !strings.Contains(log, train+": reading the file would take more memory") {
+		t.Error(log)
+	}
+	table := "x,z,y\n" + strings.Repeat("0.1,0.2,0.3\n0.3,0.2,0.1\n", 50_000) // 2.4 MB as numbers
+	one, two := write(t, "one.csv", table), write(t, "two.csv", table)
+	_, log = must(t, exitMemory, "select", "--pool", one, "--train", two, "--target", "y", "-n", "5", "--max-memory", "4MB")
+	if !strings.Contains(log, two+": reading the file would take more memory") {
+		t.Error(log)
+	}
+}
+
 // TestSelectFeaturesKeepsDigits has features whose digits beyond float32 decide. They
 // reach FrankWolfe, which computes in float64, and the dry run of it.
 func TestSelectFeaturesKeepsDigits(t *testing.T) {
