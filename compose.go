@@ -7,7 +7,6 @@ import (
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/transform"
 )
@@ -191,23 +190,21 @@ func sourceFor[T matrix.Float](c *composer, member int) spec.Source[T] {
 		s.Train = trainIn[T](c.problem)
 	}
 	if c.baseKernel().Networks == spec.AnyNetwork {
-		s.Infinite = c.infiniteNetwork(s.Inputs)
+		s.Infinite = c.infinite()
 	}
 	return s
 }
 
 func (c *composer) taps(member int) kernel.Taps[float32] {
-	return countedTaps{network.NewTaps(c.problem.Networks[member], kernel.BlockRows, 0), &c.embedding}
+	return countedTaps{c.problem.Models[member].Taps(), &c.embedding}
 }
 
-// infiniteNetwork is the infinite-width limit of the network at hand. Its biases start at zero. The
-// published code takes the formula of ReLU for every activation.
-func (c *composer) infiniteNetwork(inputs int) kernel.InfiniteNetwork {
-	net := c.problem.Networks[0]
-	a := net.Architecture()
-	w := kernel.InfiniteNetwork{Inputs: inputs, Layers: net.Layers(), SigmaW: a.SigmaW}
-	if a.Activation != network.ReLU && !c.spec.Compat {
-		w.Activation = a.Activation.At
+// infinite is the first model at infinite width. The published code takes the
+// formula of ReLU for every activation.
+func (c *composer) infinite() kernel.InfiniteNetwork {
+	w := c.problem.Models[0].Infinite()
+	if c.spec.Compat {
+		w.Activation = nil
 	}
 	return w
 }

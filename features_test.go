@@ -1,7 +1,6 @@
 package nextbatch
 
 import (
-	"context"
 	"math"
 	"testing"
 
@@ -17,11 +16,12 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
-	r := &network.Regressor[float32]{Config: config, Unlabelled: rows.Pool}
-	if err := r.Fit(context.Background(), rows.Train, rows.Labels); err != nil {
+	sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}
+	model, err := network.Fit(t.Context(), sample, network.Options[float32]{Config: config})
+	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := rows.Problem(r, config.Architecture)
+	p, err := rows.Problem(model, config.Architecture)
 	if err != nil {
 		t.Fatal(err)
 	}

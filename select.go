@@ -8,7 +8,6 @@ import (
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -16,14 +15,14 @@ import (
 // Problem is what Select picks from. Its matrices belong to the caller; Select
 // only reads them.
 type Problem struct {
-	// Networks were trained on Train: one, or as many as the ens(n) of the spec
-	// asks for. Kernels that do not look at a network need none, but nngp and
-	// ntk take their depth and constants from the first.
-	Networks network.Ensemble[float32]
+	// Models were trained on Train: one, or as many as the ens(n) of the spec asks
+	// for. Kernels of the rows themselves need none; nngp and ntk take depth and
+	// constants from the first.
+	Models []Model
 
 	// Train and Pool hold the labelled rows and the candidates, scaled as the
-	// networks saw them (see network.Regressor.Inputs); with the kernel
-	// "features", the user's own features.
+	// models saw them (see network.Model.Inputs); with the kernel "features", the
+	// user's own features.
 	Train, Pool matrix.Dense[float32]
 	// Exact holds the rows of Train, Pool and Target.Rows in float64, where the
 	// caller has the user's own features so. What computes in float64 takes them
@@ -115,9 +114,9 @@ func (p Problem) check(s spec.Spec) error {
 			"the rows in float64 have other shapes than those in float32")
 	}
 	needed := s.Networks()
-	complain(len(p.Networks) < needed, "%v needs %d trained networks, there are %d", s, needed, len(p.Networks))
-	for i, n := range p.Networks {
-		complain(needed > 0 && n.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, n.Inputs(), p.Pool.Cols)
+	complain(len(p.Models) < needed, "%v needs %d trained networks, there are %d", s, needed, len(p.Models))
+	for i, m := range p.Models {
+		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, m.Inputs(), p.Pool.Cols)
 	}
 	complain(hasTarget(p.Target) && !s.Method.Info().Target, "%s represents no distribution, so there can be no target", s.Method)
 	complain(s.Kernel.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, and there are none", s.Kernel)

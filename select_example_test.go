@@ -30,26 +30,27 @@ func ExampleSelect() {
 		labels[i] = math.Sin(6 * float64(labelled.At(i, 0)))
 	}
 
-	regressor := &network.Regressor[float32]{Config: network.Config{
+	sample := network.Sample[float32]{X: labelled, Y: labels, Unlabelled: candidates} // all count for the scaling of inputs
+	model, err := network.Fit(context.Background(), sample, network.Options[float32]{Config: network.Config{
 		Architecture: network.Architecture{Hidden: []int{32}},
 		Training:     network.Training{Epochs: 30},
-	}, Unlabelled: candidates} // inputs are scaled by labelled rows and candidates
-	if err := regressor.Fit(context.Background(), labelled, labels); err != nil {
-		fmt.Println(err)
-		return
-	}
-	train, err := regressor.Inputs(labelled)
+	}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	pool, err := regressor.Inputs(candidates)
+	train, err := model.Inputs(labelled)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pool, err := model.Inputs(candidates)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	batch, err := nextbatch.Select(context.Background(), spec.MustParse(spec.Default), nextbatch.Problem{
-		Networks: regressor.Ensemble(), Train: train, Pool: pool, Batch: 8, Seed: 1,
+		Models: nextbatch.Models(model.Ensemble()), Train: train, Pool: pool, Batch: 8, Seed: 1,
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
@@ -34,11 +35,11 @@ func smallProblem(t testing.TB) nextbatch.Problem {
 		p.Labels = append(p.Labels, v)
 	}
 	c := network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 20, Batch: 20}}
-	nets, _, err := network.TrainEnsemble(context.Background(), c, 3, network.Data[float32]{X: p.Train, Y: y}, nil)
+	nets, _, err := network.CPU[float32]{}.Train(context.Background(), c, 3, network.Data[float32]{X: p.Train, Y: y}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Networks = nets
+	p.Models = nextbatch.Models(nets)
 	return p
 }
 
@@ -136,9 +137,9 @@ func TestEnsembleOfPosteriors(t *testing.T) {
 	p := smallProblem(t)
 	p.Batch = p.Pool.Rows
 	want := make([]float64, p.Pool.Rows)
-	for i := range p.Networks {
+	for i := range p.Models {
 		one := p
-		one.Networks = p.Networks[i : i+1]
+		one.Models = p.Models[i : i+1]
 		addScores(t, want, "maxdiag:ll>train", one)
 	}
 	got := make([]float64, p.Pool.Rows)
@@ -159,7 +160,7 @@ func TestCompatReachesEveryPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	ofSmooth := p
-	ofSmooth.Networks = network.Ensemble[float32]{smooth}
+	ofSmooth.Models = nextbatch.Models(network.Ensemble[float32]{smooth})
 	for _, c := range []struct {
 		spec    string
 		problem nextbatch.Problem
@@ -190,7 +191,7 @@ func TestCompatReachesEveryPart(t *testing.T) {
 // not, so that their sum is not twice the first.
 func TestDrawsOfMembersDiffer(t *testing.T) {
 	p := smallProblem(t)
-	p.Networks[1] = p.Networks[0]
+	p.Models[1] = p.Models[0]
 	p.Batch = p.Pool.Rows
 	for _, chain := range []string{"ll>sketch(8)", "ll>acs-rf(8)"} {
 		one, two := make([]float64, p.Pool.Rows), make([]float64, p.Pool.Rows)
@@ -292,6 +293,47 @@ func TestFeaturesKeepTheirDigits(t *testing.T) {
 		p.Exact = nextbatch.Exact{Pool: pool}
 		if _, err := nextbatch.Select(t.Context(), spec.MustParse(text), p); err == nil {
 			t.Errorf("%s: rows are missing in float64, and nobody minds", text)
+		}
+	}
+}
+
+// identity is a model from elsewhere, which knows nothing but features: the rows
+// themselves and a constant.
+type identity struct{ inputs int }
+
+func (m identity) Inputs() int                      { return m.inputs }
+func (m identity) Taps() kernel.Taps[float32]       { return m }
+func (m identity) Infinite() kernel.InfiniteNetwork { return kernel.InfiniteNetwork{} }
+func (m identity) Sizes() []int                     { return []int{m.inputs, 1} }
+
+func (m identity) Block(_ context.Context, rows matrix.Dense[float32], _ int) (in, grad []matrix.Dense[float32]) {
+	return []matrix.Dense[float32]{withOnes(rows)}, nil
+}
+
+func withOnes(rows matrix.Dense[float32]) matrix.Dense[float32] {
+	x := matrix.New[float32](rows.Rows, rows.Cols+1)
+	for i := range rows.Rows {
+		copy(x.Row(i), rows.Row(i))
+		x.Set(i, rows.Cols, 1)
+	}
+	return x
+}
+
+// TestModelsFromElsewhere: Select needs nothing of a model but its taps. One that
+// hands out features picks what these features pick.
+func TestModelsFromElsewhere(t *testing.T) {
+	p := smallProblem(t)
+	own := p
+	own.Train, own.Pool = withOnes(p.Train), withOnes(p.Pool)
+	p.Models = []nextbatch.Model{identity{p.Pool.Cols}}
+	for _, method := range []string{"lcmd-tp:", "bait-f-p:", "maxdet-p:"} {
+		want, err := nextbatch.Select(t.Context(), spec.MustParse(method+"features"), own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := nextbatch.Select(t.Context(), spec.MustParse(method+"ll"), p)
+		if err != nil || !slices.Equal(got.Rows(), want.Rows()) {
+			t.Errorf("%s: %v, want %v (%v)", method, got.Rows(), want.Rows(), err)
 		}
 	}
 }

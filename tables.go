@@ -369,11 +369,12 @@ func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table,
 	return err
 }
 
-// Problem returns the rows as a problem to select from: scaled as the fitted
-// regressor saw them, which should have had the pool as its Unlabelled; without one, by mean and deviation of labelled rows and
-// pool. In the latter case nngp and ntk get a network with the depth and the
-// constants of the given architecture; its widths do not matter to them.
-func (r *Rows) Problem(fitted *network.Regressor[float32], a network.Architecture) (Problem, error) {
+// Problem returns the rows as a problem to select from. They are scaled as the
+// fitted model sees them, which should have had the pool as its unlabelled rows;
+// without a model, by mean and deviation of labelled rows and pool. In the latter
+// case nngp and ntk get a network with the depth and the constants of the given
+// architecture; its widths do not matter to them.
+func (r *Rows) Problem(fitted *network.Model[float32], a network.Architecture) (Problem, error) {
 	p := Problem{Train: r.Train, Pool: r.Pool}
 	p.Target.Rows = r.Aims
 	sets := []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Target.Rows}
@@ -390,7 +391,7 @@ func (r *Rows) Problem(fitted *network.Regressor[float32], a network.Architectur
 		}
 	}
 	if fitted != nil {
-		p.Networks = fitted.Ensemble()
+		p.Models = Models(fitted.Ensemble())
 	} else {
 		a = network.Config{Architecture: a}.WithDefaults().Architecture
 		a.Hidden = slices.Repeat([]int{1}, len(a.Hidden))
@@ -398,7 +399,7 @@ func (r *Rows) Problem(fitted *network.Regressor[float32], a network.Architectur
 		if err != nil {
 			return p, err
 		}
-		p.Networks = network.Ensemble[float32]{untrained}
+		p.Models = Models(network.Ensemble[float32]{untrained})
 	}
 	if len(r.Labels) > 0 {
 		labels, err := dataset.FitLabelScaler(r.Labels)
@@ -411,11 +412,11 @@ func (r *Rows) Problem(fitted *network.Regressor[float32], a network.Architectur
 	return p, nil
 }
 
-func (r *Rows) scaling(fitted *network.Regressor[float32]) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {
+func (r *Rows) scaling(fitted *network.Model[float32]) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {
 	if fitted != nil {
 		return fitted.Inputs, nil
 	}
-	scaler, err := dataset.FitScaler(matrix.Stack(r.Train, r.Pool), dataset.Population)
+	scaler, err := dataset.FitScalerAll(dataset.Population, r.Train, r.Pool)
 	if err != nil {
 		return nil, err
 	}

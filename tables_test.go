@@ -1,7 +1,6 @@
 package nextbatch
 
 import (
-	"context"
 	"errors"
 	"math"
 	"slices"
@@ -121,10 +120,11 @@ func TestRowsToBatch(t *testing.T) {
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
 	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "lcmd-tp:linear", "maxdet-p:ntk>train", "random", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
 		spec := spec.MustParse(text)
-		var fitted *network.Regressor[float32]
+		var fitted *network.Model[float32]
 		if spec.TrainedNetworks() > 0 {
-			fitted = &network.Regressor[float32]{Config: config, Unlabelled: rows.Pool}
-			if err := fitted.Fit(context.Background(), rows.Train, rows.Labels); err != nil {
+			var err error
+			sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}
+			if fitted, err = network.Fit(t.Context(), sample, network.Options[float32]{Config: config}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -24,7 +24,7 @@ var budgetSpecs = []string{
 
 // largeProblem has so many rows that every job has parts for more threads than
 // other tests start.
-func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *network.Regressor[float32]) {
+func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *network.Model[float32]) {
 	t.Helper()
 	stream := rng.New(5, "threads test")
 	x := matrix.New[float32](6000, 12)
@@ -33,15 +33,16 @@ func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *networ
 	for i := range y {
 		y[i] = float64(x.At(i, 0) * x.At(i, 1))
 	}
-	r := &network.Regressor[float32]{Members: 2, Unlabelled: x.Slice(400, 6000), Config: network.Config{
-		Architecture: network.Architecture{Hidden: []int{96, 96}, Activation: network.SiLU}, Training: network.Training{Epochs: 3}}}
-	if err := r.Fit(ctx, x.Slice(0, 400), y); err != nil {
+	r, err := network.Fit(ctx, network.Sample[float32]{X: x.Slice(0, 400), Y: y, Unlabelled: x.Slice(400, 6000)}, network.Options[float32]{
+		Members: 2, Config: network.Config{
+			Architecture: network.Architecture{Hidden: []int{96, 96}, Activation: network.SiLU}, Training: network.Training{Epochs: 3}}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.PredictStd(ctx, x); err != nil {
 		t.Fatal(err)
 	}
-	return nextbatch.Problem{Networks: r.Ensemble(), Train: x.Slice(0, 100), Labels: y[:100], Pool: x.Slice(400, 6000), Batch: 8, Seed: 2}, r
+	return nextbatch.Problem{Models: nextbatch.Models(r.Ensemble()), Train: x.Slice(0, 100), Labels: y[:100], Pool: x.Slice(400, 6000), Batch: 8, Seed: 2}, r
 }
 
 // TestBudgetIsKept does with one thread what would start workers if it took the

@@ -48,7 +48,7 @@ func newRunner(run Run, s Settings, t *task, done []Record) (*runner, error) {
 		return nil, fmt.Errorf("%d rounds of %d rows need a pool of %d rows; it has %d", run.Rounds, run.BatchSize, need, len(t.split.Pool))
 	}
 	r := &runner{
-		run: run, spec: spec, settings: s, task: t, clock: time.Now(),
+		run: run, spec: spec, settings: s.withDefaults(), task: t, clock: time.Now(),
 		labelled: slices.Clone(t.split.Train), pool: slices.Clone(t.split.Pool),
 	}
 	for i, record := range done {
@@ -115,7 +115,7 @@ func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float
 	c := r.settings.network(r.run.Activation, r.run.Split, r.next)
 	var networks network.Ensemble[float32]
 	var err error
-	rec.Training = seconds(func() { networks, _, err = network.TrainEnsemble(ctx, c, r.spec.Members(), d, nil) })
+	rec.Training = seconds(func() { networks, _, err = r.settings.Trainer.Train(ctx, c, r.spec.Members(), d, nil) })
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -135,7 +135,7 @@ func (r *runner) measure(ctx context.Context, networks network.Ensemble[float32]
 
 func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensemble[float32], x, y matrix.Dense[float32]) error {
 	p := nextbatch.Problem{
-		Networks: networks, Train: x, Pool: r.task.x.SelectRows(r.pool), Labels: matrix.Converted[float64](y).Data,
+		Models: nextbatch.Models(networks), Train: x, Pool: r.task.x.SelectRows(r.pool), Labels: matrix.Converted[float64](y).Data,
 		Batch: r.run.BatchSize, Seed: r.settings.methodSeed(r.run.Spec, r.run.Split, r.next),
 	}
 	batch, err := nextbatch.Select(ctx, r.spec, p)

@@ -18,12 +18,18 @@ type Settings struct {
 	Valid  int    `json:"valid" toml:"valid"`   // validation rows; 0 means 1024
 	Hidden []int  `json:"hidden" toml:"hidden"` // widths of the network's layers; nil means 512, 512
 	Epochs int    `json:"epochs" toml:"epochs"` // of each training; 0 means 256
+
+	// Trainer trains the networks; nil means network.CPU. Stores do not keep it.
+	Trainer network.Trainer[float32] `json:"-" toml:"-"`
 }
 
 func (s Settings) withDefaults() Settings {
 	s.Start, s.Valid, s.Epochs = cmp.Or(s.Start, 256), cmp.Or(s.Valid, 1024), cmp.Or(s.Epochs, 256)
 	if s.Hidden == nil {
 		s.Hidden = []int{512, 512}
+	}
+	if s.Trainer == nil {
+		s.Trainer = network.CPU[float32]{}
 	}
 	return s
 }

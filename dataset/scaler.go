@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -35,23 +36,18 @@ type Scaler struct {
 // and pool: FitScaler(x, Population, split.Train, split.Pool). A number that is
 // not finite, or too large to be squared, is a *RangeError.
 func FitScaler[T matrix.Float](x matrix.Dense[T], divisor Divisor, rows ...[]int) (Scaler, error) {
-	part := selection[T]{x, rows}
-	n := part.len()
-	if n == 0 {
-		return Scaler{}, errors.New("no rows to scale by")
+	return selection[T]{[]matrix.Dense[T]{x}, rows}.fit(divisor)
+}
+
+// FitScalerAll is FitScaler over all rows of several matrices, one below the
+// other, without stacking them. Those without rows are left out; the others have
+// the same columns.
+func FitScalerAll[T matrix.Float](divisor Divisor, sets ...matrix.Dense[T]) (Scaler, error) {
+	sets = slices.DeleteFunc(slices.Clone(sets), func(x matrix.Dense[T]) bool { return x.Rows == 0 })
+	for _, x := range sets {
+		matrix.MustMatch("dataset.FitScalerAll", x.Shape(), matrix.Shape{Rows: x.Rows, Cols: sets[0].Cols})
 	}
-	mean := part.mean()
-	squares, constant := part.squares(mean)
-	s := Scaler{Mean: mean, Deviation: make([]float64, x.Cols)}
-	for j, sum := range squares {
-		if sum-sum != 0 { // NaN or infinite
-			return Scaler{}, part.rangeError(j)
-		}
-		if !constant[j] {
-			s.Deviation[j] = deviation(sum, n, divisor)
-		}
-	}
-	return s, nil
+	return selection[T]{sets: sets}.fit(divisor)
 }
 
 func deviation(sumOfSquares float64, n int, divisor Divisor) float64 {
@@ -80,44 +76,73 @@ func (s Scaler) scale(column int, v float64) float64 {
 	return softClip * math.Tanh((v-s.Mean[column])/(softClip*s.Deviation[column]))
 }
 
-// selection is the rows of x that lists name, or all where there is no list.
+// selection is the rows of one set that lists name, or all rows of all sets where
+// there is no list.
 type selection[T matrix.Float] struct {
-	x     matrix.Dense[T]
+	sets  []matrix.Dense[T]
 	lists [][]int
 }
 
-func (s selection[T]) len() int {
-	if len(s.lists) == 0 {
-		return s.x.Rows
+func (s selection[T]) fit(divisor Divisor) (Scaler, error) {
+	n := s.len()
+	if n == 0 {
+		return Scaler{}, errors.New("no rows to scale by")
 	}
-	n := 0
+	mean := s.mean()
+	squares, constant := s.squares(mean)
+	fitted := Scaler{Mean: mean, Deviation: make([]float64, len(mean))}
+	for j, sum := range squares {
+		if sum-sum != 0 { // NaN or infinite
+			return Scaler{}, s.rangeError(j)
+		}
+		if !constant[j] {
+			fitted.Deviation[j] = deviation(sum, n, divisor)
+		}
+	}
+	return fitted, nil
+}
+
+func (s selection[T]) len() (n int) {
 	for _, list := range s.lists {
 		n += len(list)
+	}
+	if len(s.lists) > 0 {
+		return n
+	}
+	for _, x := range s.sets {
+		n += x.Rows
 	}
 	return n
 }
 
+// rows are those of the selection with their numbers; the rows of all sets are
+// counted through.
 func (s selection[T]) rows() iter.Seq2[int, []T] {
 	return func(yield func(int, []T) bool) {
-		if len(s.lists) == 0 {
-			for i := range s.x.Rows {
-				if !yield(i, s.x.Row(i)) {
+		for _, list := range s.lists {
+			for _, i := range list {
+				if !yield(i, s.sets[0].Row(i)) {
 					return
 				}
 			}
 		}
-		for _, list := range s.lists {
-			for _, i := range list {
-				if !yield(i, s.x.Row(i)) {
+		if len(s.lists) > 0 {
+			return
+		}
+		before := 0
+		for _, x := range s.sets {
+			for i := range x.Rows {
+				if !yield(before+i, x.Row(i)) {
 					return
 				}
 			}
+			before += x.Rows
 		}
 	}
 }
 
 func (s selection[T]) mean() []float64 {
-	mean := make([]float64, s.x.Cols)
+	mean := make([]float64, s.sets[0].Cols)
 	for _, row := range s.rows() {
 		for j, v := range row {
 			mean[j] += float64(v)
@@ -133,8 +158,8 @@ func (s selection[T]) mean() []float64 {
 // columns are constant: there the mean may be an ulp off, so that the sum is
 // not zero.
 func (s selection[T]) squares(mean []float64) (sum []float64, constant []bool) {
-	sum = make([]float64, s.x.Cols)
-	constant = make([]bool, s.x.Cols)
+	sum = make([]float64, s.sets[0].Cols)
+	constant = make([]bool, s.sets[0].Cols)
 	var first []T
 	for _, row := range s.rows() {
 		if first == nil {

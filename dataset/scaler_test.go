@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/golden"
@@ -77,5 +78,29 @@ func TestScalerRefuses(t *testing.T) {
 	}
 	if _, err := FitScaler(matrix.New[float32](3, 2), Population, nil); err == nil {
 		t.Error("fitted on no rows")
+	}
+}
+
+// TestFitScalerAll: several matrices give the scaler of their stack, bit for bit.
+func TestFitScalerAll(t *testing.T) {
+	x := matrix.New[float32](50, 3)
+	for i := range x.Data {
+		x.Data[i] = float32(math.Sin(float64(i*i))) * float32(math.Pow(10, float64(i%3)))
+	}
+	want, err := FitScaler(x, Population)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := FitScalerAll(Population, x.Slice(0, 7), matrix.Dense[float32]{}, x.Slice(7, 49), x.Slice(49, 50))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v (%v)", got, want, err)
+	}
+	if _, err := FitScalerAll(Population, matrix.Dense[float32]{}); err == nil {
+		t.Error("no rows have a scaler")
+	}
+	x.Set(30, 1, float32(math.Inf(1)))
+	at := (*RangeError)(nil)
+	if _, err := FitScalerAll(Population, x.Slice(0, 20), x.Slice(20, 50)); !errors.As(err, &at) || at.Row != 30 || at.Column != 1 {
+		t.Errorf("%v", err)
 	}
 }

@@ -35,11 +35,11 @@ func newAdam[T matrix.Float](parameters []T, t Training) *adam[T] {
 // begin prepares the next step, with the given learning rate.
 func (a *adam[T]) begin(rate float64) {
 	a.taken++
-	t := a.training
-	left1, left2 := 1-math.Pow(t.Beta1, float64(a.taken)), 1-math.Pow(t.Beta2, float64(a.taken))
+	t, beta1, beta2 := a.training, *a.training.Beta1, *a.training.Beta2
+	left1, left2 := 1-math.Pow(beta1, float64(a.taken)), 1-math.Pow(beta2, float64(a.taken))
 	a.step = simd.AdamStep[T]{
-		Beta1: T(t.Beta1), Gain1: T(1 - t.Beta1),
-		Beta2: T(t.Beta2), Gain2: T(1 - t.Beta2),
+		Beta1: T(beta1), Gain1: T(1 - beta1),
+		Beta2: T(beta2), Gain2: T(1 - beta2),
 		Keep: T(1 - rate*t.Decay),
 		Rate: T(rate / left1), Root: T(1 / math.Sqrt(left2)), Eps: T(t.Eps),
 	}
@@ -53,11 +53,11 @@ func (a *adam[T]) update(from, to int) {
 	}
 }
 
-// Neurons that have become silent leave first moments that shrink by β1 a step,
-// into the subnormal numbers, where arithmetic is many times slower, and stay
-// there: half of all parameters after a thousand steps of the paper's ReLU
-// network. Far above that, where divided by eps they cannot move a parameter any
-// more, they are set to zero.
+// The first moments of dead units shrink by β1 per step into the subnormal
+// numbers, where arithmetic is many times slower, and stay there: half of all
+// parameters after a thousand steps of the paper's ReLU network. They are set to
+// zero long before that, once they are too small, even divided by eps, to move a
+// parameter.
 const (
 	flushSteps = 64 // 0.9^64 is 2^-10
 	negligible = 0x1p-100

@@ -54,7 +54,7 @@ func BenchmarkStep(b *testing.B) {
 			b.Run(fmt.Sprintf("%v/%d", a, inputs), func(b *testing.B) {
 				c := Config{Architecture: Architecture{Activation: a}}.WithDefaults()
 				d := wave[float32](1, 1024, 0, inputs, 1)
-				tr := newTrainer(mustInit[float32](b, inputs, c), c.Training, d, rng.New(1, "order"))
+				tr := newTraining(mustInit[float32](b, inputs, c), c.Training, d, rng.New(1, "order"))
 				tr.order.Permute(tr.rows)
 				tr.take(tr.rows[:tr.batch])
 				tr.steps = b.N + 2

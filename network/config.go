@@ -8,23 +8,26 @@ import (
 	"slices"
 )
 
-// Config is all that decides about a network but the data. Zero fields mean the
-// paper's values (appendix "Neural Network Configuration"), so the zero Config
-// is ReLUPreset.
+// Config is everything that determines a network except the data. Fields that
+// are not set take the paper's values (appendix "Neural Network Configuration"),
+// so the zero Config is ReLUPreset.
+//
+// A number that may well be zero is a pointer, and nil means that it is not set:
+// SigmaB: new(0.0) trains without biases. Elsewhere zero means not set.
 type Config struct {
 	Architecture Architecture `json:"architecture"`
 	Training     Training     `json:"training"`
 	Seed         uint64       `json:"seed"` // of the initial weights and the order of the rows
 }
 
-// Architecture is the shape of a network, but for the number of its inputs, and
-// its constants.
+// Architecture is the shape of a network, except for the number of its inputs,
+// and its constants.
 type Architecture struct {
 	Hidden     []int      `json:"hidden"`     // widths; nil means 512, 512, an empty slice a linear model
 	Outputs    int        `json:"outputs"`    // 0 means 1
 	Activation Activation `json:"activation"` // of the hidden layers; the output is linear
 	SigmaW     float64    `json:"sigma_w"`    // σ_w; 0 means 0.2, for smooth activations 0.5
-	SigmaB     float64    `json:"sigma_b"`    // σ_b; 0 means 0.2, for smooth activations 1
+	SigmaB     *float64   `json:"sigma_b"`    // σ_b; nil means 0.2, for smooth activations 1
 }
 
 // Training says how the loss is minimised: Adam on mini-batches.
@@ -33,9 +36,9 @@ type Training struct {
 	Batch    int      `json:"batch"`    // rows of a mini-batch, at most all; 0 means 256
 	Rate     float64  `json:"rate"`     // the highest learning rate; 0 means 0.375, for smooth activations 0.15
 	Schedule Schedule `json:"schedule"` // its course
-	Decay    float64  `json:"decay"`    // decoupled weight decay (AdamW): parameters shrink by rate·Decay a step
-	Beta1    float64  `json:"beta1"`    // 0 means 0.9
-	Beta2    float64  `json:"beta2"`    // 0 means 0.999
+	Decay    float64  `json:"decay"`    // decoupled weight decay (AdamW): parameters shrink by rate·Decay per step
+	Beta1    *float64 `json:"beta1"`    // nil means 0.9
+	Beta2    *float64 `json:"beta2"`    // nil means 0.999
 	Eps      float64  `json:"eps"`      // 0 means 1e-8
 }
 
@@ -47,15 +50,15 @@ func SiLUPreset() Config {
 	return Config{Architecture: Architecture{Activation: SiLU}}.WithDefaults()
 }
 
-// WithDefaults returns the configuration with all zero fields filled in.
+// WithDefaults returns the configuration with every field set.
 func (c Config) WithDefaults() Config {
 	a, t := &c.Architecture, &c.Training
 	*a = a.withDefaults()
 	t.Epochs = cmp.Or(t.Epochs, 256)
 	t.Batch = cmp.Or(t.Batch, 256)
 	t.Rate = cmp.Or(t.Rate, a.Activation.choose(0.375, 0.15))
-	t.Beta1 = cmp.Or(t.Beta1, 0.9)
-	t.Beta2 = cmp.Or(t.Beta2, 0.999)
+	t.Beta1 = cmp.Or(t.Beta1, new(0.9))
+	t.Beta2 = cmp.Or(t.Beta2, new(0.999))
 	t.Eps = cmp.Or(t.Eps, 1e-8)
 	return c
 }
@@ -66,7 +69,13 @@ func (a Architecture) withDefaults() Architecture {
 	}
 	a.Outputs = cmp.Or(a.Outputs, 1)
 	a.SigmaW = cmp.Or(a.SigmaW, a.Activation.choose(0.2, 0.5))
-	a.SigmaB = cmp.Or(a.SigmaB, a.Activation.choose(0.2, 1))
+	a.SigmaB = cmp.Or(a.SigmaB, new(a.Activation.choose(0.2, 1)))
+	return a
+}
+
+// clone returns a copy that shares nothing with a, whose fields are all set.
+func (a Architecture) clone() Architecture {
+	a.Hidden, a.SigmaB = slices.Clone(a.Hidden), new(*a.SigmaB)
 	return a
 }
 
@@ -78,8 +87,8 @@ func (a Activation) choose(relu, silu float64) float64 {
 	return relu
 }
 
-// Check reports everything that is wrong with the configuration, once its zero
-// fields are filled in.
+// Check reports everything that is wrong with the configuration, with fields that
+// are not set at their defaults.
 func (c Config) Check() error {
 	c = c.WithDefaults()
 	return errors.Join(c.Architecture.check(), c.Training.check())
@@ -101,7 +110,7 @@ func (a Architecture) check() error {
 	found.unless(a.Outputs > 0 && a.Outputs <= maxWidth, "the network has %d outputs", a.Outputs)
 	found.unless(a.Activation.known(), "there is no activation %d", uint8(a.Activation))
 	found.unless(positive(a.SigmaW), "σ_w is %v, which is not positive", a.SigmaW)
-	found.unless(positive(a.SigmaB), "σ_b is %v, which is not positive", a.SigmaB)
+	found.unless(*a.SigmaB == 0 || positive(*a.SigmaB), "σ_b is %v, which is negative or not finite", *a.SigmaB)
 	return errors.Join(found...)
 }
 
@@ -111,8 +120,8 @@ func (t Training) check() error {
 	found.unless(t.Batch > 0, "%d rows in a mini-batch", t.Batch)
 	found.unless(positive(t.Rate), "the learning rate is %v, which is not positive", t.Rate)
 	found.unless(t.Decay >= 0 && t.Rate*t.Decay < 1, "the decay is %v, which does not shrink the parameters", t.Decay)
-	found.unless(t.Beta1 > 0 && t.Beta1 < 1, "Beta1 is %v, which is not between 0 and 1", t.Beta1)
-	found.unless(t.Beta2 > 0 && t.Beta2 < 1, "Beta2 is %v, which is not between 0 and 1", t.Beta2)
+	found.unless(*t.Beta1 >= 0 && *t.Beta1 < 1, "Beta1 is %v, which is not from 0 up and below 1", *t.Beta1)
+	found.unless(*t.Beta2 >= 0 && *t.Beta2 < 1, "Beta2 is %v, which is not from 0 up and below 1", *t.Beta2)
 	found.unless(positive(t.Eps), "Eps is %v, which is not positive", t.Eps)
 	if err := t.Schedule.check(); err != nil {
 		found = append(found, err)

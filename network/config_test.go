@@ -10,13 +10,13 @@ import (
 func TestPresetsAreThePapers(t *testing.T) {
 	relu, silu := ReLUPreset(), SiLUPreset()
 	want := Config{
-		Architecture: Architecture{Hidden: []int{512, 512}, Outputs: 1, Activation: ReLU, SigmaW: 0.2, SigmaB: 0.2},
-		Training:     Training{Epochs: 256, Batch: 256, Rate: 0.375, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8},
+		Architecture: Architecture{Hidden: []int{512, 512}, Outputs: 1, Activation: ReLU, SigmaW: 0.2, SigmaB: new(0.2)},
+		Training:     Training{Epochs: 256, Batch: 256, Rate: 0.375, Beta1: new(0.9), Beta2: new(0.999), Eps: 1e-8},
 	}
 	if !reflect.DeepEqual(relu, want) {
 		t.Errorf("%+v", relu)
 	}
-	want.Architecture.Activation, want.Architecture.SigmaW, want.Architecture.SigmaB = SiLU, 0.5, 1
+	want.Architecture.Activation, want.Architecture.SigmaW, want.Architecture.SigmaB = SiLU, 0.5, new(1.0)
 	want.Training.Rate = 0.15
 	if !reflect.DeepEqual(silu, want) {
 		t.Errorf("%+v", silu)
@@ -24,8 +24,8 @@ func TestPresetsAreThePapers(t *testing.T) {
 }
 
 func TestDefaultsKeepWhatIsGiven(t *testing.T) {
-	c := Config{Architecture: Architecture{Hidden: []int{}, Activation: GELU, SigmaB: 0.3}, Training: Training{Epochs: 3}}.WithDefaults()
-	if len(c.Architecture.Hidden) != 0 || c.Architecture.SigmaB != 0.3 || c.Architecture.SigmaW != 0.5 ||
+	c := Config{Architecture: Architecture{Hidden: []int{}, Activation: GELU, SigmaB: new(0.0)}, Training: Training{Epochs: 3}}.WithDefaults()
+	if len(c.Architecture.Hidden) != 0 || *c.Architecture.SigmaB != 0 || c.Architecture.SigmaW != 0.5 ||
 		c.Training.Epochs != 3 || c.Training.Rate != 0.15 {
 		t.Errorf("%+v", c)
 	}

@@ -2,18 +2,18 @@
 // parametrization (paper, section "Regression with Fully-Connected Neural
 // Networks"), how they are trained, and what is read out of them.
 //
-// A Regressor is the whole of it for raw tables: Fit scales inputs and labels,
-// trains, and Predict answers in the units of the labels, with a standard
-// deviation or an interval if wanted. Below it, Train and TrainEnsemble take
-// inputs that are scaled already and return the networks, Measure gives the
-// error metrics of the benchmark, and Taps gives layer inputs and gradients, the
-// factors of the gradient kernel.
+// Fit is the whole of it for raw tables: it scales inputs and labels, trains, and
+// returns a Model, which predicts in the units of the labels, with a standard
+// deviation or an interval if wanted. Below it, a Trainer takes inputs that are
+// scaled already and returns the networks, Measure computes the error metrics of the
+// benchmark, and Taps returns layer inputs and gradients, the factors of the gradient
+// kernel.
 //
 // Everything is generic over the element type. float32 is for use; float64 is
 // the same code at the precision that tests need.
 //
 // The same configuration, seed and data give the same bits whatever the number
 // of threads. The functions of this package may be called from several
-// goroutines at once, as long as nobody writes what another one reads; a Taps
+// goroutines at once, as long as none writes what another one reads; a Taps
 // belongs to one goroutine at a time.
 package network

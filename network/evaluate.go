@@ -6,8 +6,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// evaluation is what the members of an ensemble say about rows: a row for each
-// member, a column for each row of the input, in scaled labels.
+// evaluation is the outputs of the members of an ensemble: a row for each member,
+// a column for each row of the input, in scaled labels.
 type evaluation struct {
 	outputs   matrix.Dense[float64]
 	variances matrix.Dense[float64] // k(x, x) of the posterior; empty if not asked for
@@ -25,8 +25,8 @@ func (e *evaluation) mean() []float64 {
 }
 
 // evaluate scales rows and runs them through all members, block by block.
-func (f *fit[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
-	members := len(f.ensemble)
+func (m *Model[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+	members := len(m.ensemble)
 	e := &evaluation{outputs: matrix.New[float64](members, x.Rows)}
 	if withVariances {
 		e.variances = matrix.New[float64](members, x.Rows)
@@ -37,23 +37,23 @@ func (f *fit[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances bo
 	block := matrix.New[T](min(forwardBlock, x.Rows), x.Cols)
 	var features matrix.Dense[float64]
 	passes := make([]*pass[T], members)
-	for m, net := range f.ensemble {
-		passes[m] = newForward(net, block.Rows)
-		passes[m].team = team
-		features = matrix.New[float64](block.Rows, passes[m].features().Cols)
+	for i, net := range m.ensemble {
+		passes[i] = newForward(net, block.Rows)
+		passes[i].team = team
+		features = matrix.New[float64](block.Rows, passes[i].features().Cols)
 	}
 	for from := 0; from < x.Rows; from += forwardBlock {
 		to := min(from+forwardBlock, x.Rows)
 		rows := block.Slice(0, to-from)
-		dataset.Scale(rows, x.Slice(from, to), f.inputs)
-		for m, p := range passes {
+		dataset.Scale(rows, x.Slice(from, to), m.inputs)
+		for i, p := range passes {
 			p.inputs(rows, nil)
-			matrix.Convert(matrix.View(to-from, 1, e.outputs.Row(m)[from:to]), p.forward())
+			matrix.Convert(matrix.View(to-from, 1, e.outputs.Row(i)[from:to]), p.forward())
 			if !withVariances {
 				continue
 			}
 			matrix.Convert(features.Slice(0, p.n), p.features())
-			if err := f.posteriors[m].variance(team, e.variances.Row(m)[from:to], features.Slice(0, p.n)); err != nil {
+			if err := m.posteriors[i].variance(team, e.variances.Row(i)[from:to], features.Slice(0, p.n)); err != nil {
 				return nil, err
 			}
 		}

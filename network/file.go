@@ -14,7 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// A saved regressor is a safetensors file with these tensors; in its metadata,
+// A saved model is a safetensors file with these tensors; in its metadata,
 // all but the first are JSON:
 //
 //	members.I.layers.L.weight   inputs of layer L down, outputs across
@@ -41,8 +41,8 @@ type fileArchitecture struct {
 
 type fileTraining struct {
 	Training
-	Seed    uint64  `json:"seed"`
-	Holdout float64 `json:"holdout"`
+	Seed    uint64   `json:"seed"`
+	Holdout *float64 `json:"holdout"` // as given to Fit; in files of before 0.1 zero for the default
 }
 
 type filePreprocessing struct {
@@ -52,10 +52,10 @@ type filePreprocessing struct {
 
 const inputScaling = "5·tanh((x - mean)/(5·deviation))"
 
-// Save writes the regressor to a file, which appears under its name only when
-// it is complete.
-func (r *Regressor[T]) Save(path string) error {
-	raw, err := r.MarshalBinary()
+// Save writes the model to a file, which appears under its name only when it is
+// complete.
+func (m *Model[T]) Save(path string) error {
+	raw, err := m.MarshalBinary()
 	if err != nil {
 		return err
 	}
@@ -65,39 +65,36 @@ func (r *Regressor[T]) Save(path string) error {
 	})
 }
 
-// LoadRegressor reads a file that Save wrote. The element type must be that of
-// the saved regressor.
-func LoadRegressor[T matrix.Float](path string) (*Regressor[T], error) {
+// Load reads a file that Save wrote. The element type must be that of the saved
+// model.
+func Load[T matrix.Float](path string) (*Model[T], error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Regressor[T]{}
-	if err := r.UnmarshalBinary(raw); err != nil {
+	m := &Model[T]{}
+	if err := m.UnmarshalBinary(raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return r, nil
+	return m, nil
 }
 
 // MarshalBinary returns the contents of the file that Save writes.
-func (r *Regressor[T]) MarshalBinary() ([]byte, error) {
-	if r.fit == nil {
+func (m *Model[T]) MarshalBinary() ([]byte, error) {
+	if m.ensemble == nil {
 		return nil, ErrNotFitted
 	}
 	f := &tensorFile{metadata: map[string]string{"format": fileFormat}, tensors: map[string]tensor{}}
-	config, inputs := r.fit.config, len(r.fit.inputs.Mean)
+	inputs := len(m.inputs.Mean)
 	parts := map[string]any{
-		"architecture":  fileArchitecture{config.Architecture, inputs, len(r.fit.ensemble)},
-		"training":      fileTraining{config.Training, config.Seed, r.fit.holdout},
-		"preprocessing": filePreprocessing{inputScaling, r.fit.labels},
-		"uncertainty":   r.fit.posteriors,
-		"provenance":    r.fit.provenance,
+		"architecture":  fileArchitecture{m.config.Architecture, inputs, len(m.ensemble)},
+		"training":      fileTraining{m.config.Training, m.config.Seed, m.holdout},
+		"preprocessing": filePreprocessing{inputScaling, m.labels},
+		"uncertainty":   m.posteriors,
+		"provenance":    m.provenance,
 	}
-	if err := checkColumns(r.Columns, inputs); err != nil {
-		return nil, err
-	}
-	if r.Columns != nil {
-		parts["columns"] = r.Columns
+	if m.columns != nil {
+		parts["columns"] = m.columns
 	}
 	for name, part := range parts {
 		text, err := json.Marshal(part)
@@ -106,33 +103,33 @@ func (r *Regressor[T]) MarshalBinary() ([]byte, error) {
 		}
 		f.metadata[name] = string(text)
 	}
-	r.fit.put(f)
+	m.put(f)
 	return f.encode()
 }
 
 // put adds the tensors.
-func (t *fit[T]) put(f *tensorFile) {
-	for i, net := range t.ensemble {
+func (m *Model[T]) put(f *tensorFile) {
+	for i, net := range m.ensemble {
 		for l := range net.Layers() {
 			w := net.Weights(l)
 			putTensor(f, weightName(i, l), w.Data, w.Rows, w.Cols)
 			putTensor(f, biasName(i, l), net.Bias(l), w.Cols)
 		}
-		q := t.posteriors[i].factor
+		q := m.posteriors[i].factor
 		putTensor(f, posteriorName(i), q.Data, q.Rows, q.Cols)
 	}
-	putTensor(f, "inputs.mean", t.inputs.Mean, len(t.inputs.Mean))
-	putTensor(f, "inputs.deviation", t.inputs.Deviation, len(t.inputs.Deviation))
-	putTensor(f, "validation.errors", t.errors, len(t.errors))
+	putTensor(f, "inputs.mean", m.inputs.Mean, len(m.inputs.Mean))
+	putTensor(f, "inputs.deviation", m.inputs.Deviation, len(m.inputs.Deviation))
+	putTensor(f, "validation.errors", m.errors, len(m.errors))
 }
 
 func weightName(member, l int) string { return fmt.Sprintf("members.%d.layers.%d.weight", member, l) }
 func biasName(member, l int) string   { return fmt.Sprintf("members.%d.layers.%d.bias", member, l) }
 func posteriorName(member int) string { return fmt.Sprintf("members.%d.posterior", member) }
 
-// UnmarshalBinary reads what MarshalBinary returned. On an error the regressor
-// stays as it was.
-func (r *Regressor[T]) UnmarshalBinary(raw []byte) error {
+// UnmarshalBinary reads what MarshalBinary returned. On an error the model stays as
+// it was.
+func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 	f, err := decodeTensors(raw)
 	if err != nil {
 		return err
@@ -153,25 +150,22 @@ func (r *Regressor[T]) UnmarshalBinary(raw []byte) error {
 		}
 	}
 	c := Config{a.Architecture, t.Training, t.Seed}
-	n := &fit[T]{config: c, holdout: t.Holdout, labels: p.Labels, posteriors: u, provenance: s}
-	loaded := Regressor[T]{Config: c, Members: a.Members, Holdout: t.Holdout, Source: s.Source, fit: n}
 	if err := checkFile(c, a, p, u); err != nil {
 		return fmt.Errorf("metadata: %w", err)
 	}
+	loaded := Model[T]{config: c, holdout: t.Holdout, labels: p.Labels, posteriors: u, provenance: s}
 	if text, ok := f.metadata["columns"]; ok {
-		if err := json.Unmarshal([]byte(text), &loaded.Columns); err != nil {
+		if err := json.Unmarshal([]byte(text), &loaded.columns); err != nil {
 			return fmt.Errorf("metadata, columns: %w", err)
 		}
-		if err := checkColumns(loaded.Columns, a.Inputs); err != nil {
+		if err := checkColumns(loaded.columns, a.Inputs); err != nil {
 			return fmt.Errorf("metadata: %w", err)
 		}
 	}
-	loaded.Noise = u[0].Noise
-	if err := n.take(f, a); err != nil {
+	if err := loaded.take(f, a); err != nil {
 		return err
 	}
-	loaded.Progress = r.Progress
-	*r = loaded
+	*m = loaded
 	return nil
 }
 
@@ -183,7 +177,7 @@ func checkColumns(columns *dataset.Encoder, inputs int) error {
 	return fmt.Errorf("the columns give %d inputs, the networks take %d", len(columns.Features()), inputs)
 }
 
-// checkFile reports metadata that no saved regressor has.
+// checkFile reports metadata that no saved model has.
 func checkFile(c Config, a fileArchitecture, p filePreprocessing, u []posterior) error {
 	var found complaints
 	found.unless(c.Architecture.Outputs == 1, "the networks have %d outputs", c.Architecture.Outputs)
@@ -199,7 +193,7 @@ func checkFile(c Config, a fileArchitecture, p filePreprocessing, u []posterior)
 
 // take reads the tensors. Memory for a network is allocated only when its
 // tensors are known to be there.
-func (t *fit[T]) take(f *tensorFile, a fileArchitecture) error {
+func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 	sizes := a.sizes(a.Inputs)
 	layers := len(sizes) - 1
 	if want := a.Members*(2*layers+1) + 3; len(f.tensors) != want {
@@ -212,30 +206,30 @@ func (t *fit[T]) take(f *tensorFile, a fileArchitecture) error {
 				return fmt.Errorf("the file does not fit its architecture %v: %w", sizes, err)
 			}
 		}
-		if err := t.takeMember(f, i, a); err != nil {
+		if err := m.takeMember(f, i, a); err != nil {
 			return err
 		}
 	}
-	t.inputs = dataset.Scaler{Mean: make([]float64, a.Inputs), Deviation: make([]float64, a.Inputs)}
-	t.errors = make([]float64, len(f.tensors["validation.errors"].data)/8)
+	m.inputs = dataset.Scaler{Mean: make([]float64, a.Inputs), Deviation: make([]float64, a.Inputs)}
+	m.errors = make([]float64, len(f.tensors["validation.errors"].data)/8)
 	err := errors.Join(
-		takeTensor(f, t.inputs.Mean, "inputs.mean", a.Inputs),
-		takeTensor(f, t.inputs.Deviation, "inputs.deviation", a.Inputs),
-		takeTensor(f, t.errors, "validation.errors", len(t.errors)),
+		takeTensor(f, m.inputs.Mean, "inputs.mean", a.Inputs),
+		takeTensor(f, m.inputs.Deviation, "inputs.deviation", a.Inputs),
+		takeTensor(f, m.errors, "validation.errors", len(m.errors)),
 	)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(t.inputs.Deviation, func(d float64) bool { return d < 0 }) {
+	if slices.ContainsFunc(m.inputs.Deviation, func(d float64) bool { return d < 0 }) {
 		return errors.New("an input has a negative deviation")
 	}
-	if !slices.IsSorted(t.errors) || len(t.errors) > 0 && t.errors[0] < 0 {
+	if !slices.IsSorted(m.errors) || len(m.errors) > 0 && m.errors[0] < 0 {
 		return errors.New("validation errors are negative or not sorted")
 	}
 	return nil
 }
 
-func (t *fit[T]) takeMember(f *tensorFile, member int, a fileArchitecture) error {
+func (m *Model[T]) takeMember(f *tensorFile, member int, a fileArchitecture) error {
 	width := a.sizes(a.Inputs)[len(a.Hidden)] + 1
 	if err := checkTensor[float64](f, posteriorName(member), width, width); err != nil {
 		return err
@@ -257,7 +251,7 @@ func (t *fit[T]) takeMember(f *tensorFile, member int, a fileArchitecture) error
 			break
 		}
 	}
-	t.ensemble = append(t.ensemble, net)
-	t.posteriors[member].factor = factor
+	m.ensemble = append(m.ensemble, net)
+	m.posteriors[member].factor = factor
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -27,11 +28,10 @@ func saveAndLoad[T matrix.Float](t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model.safetensors")
-	r := fitted[T](t, 2)
-	r.Columns = &dataset.Encoder{Numeric: []string{"a", "b", "c"}}
-	want := r.Config.WithDefaults()
-	r.Source, r.Holdout = "other than at the time of Fit", 0.9 // a file tells how the networks were made
-	r.Config = SiLUPreset()
+	x, y := raw[T](1, 400, 0.1)
+	o := quick[T](2)
+	o.Columns, o.Source = &dataset.Encoder{Numeric: []string{"a", "b", "c"}}, "a test"
+	r := mustFit(t, x, y, o)
 	for range 2 { // the second time over an old file
 		if err := r.Save(path); err != nil {
 			t.Fatal(err)
@@ -40,17 +40,17 @@ func saveAndLoad[T matrix.Float](t *testing.T) {
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("%d files are left behind", len(files))
 	}
-	back, err := LoadRegressor[T](path)
+	back, err := Load[T](path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(back.Config, want) || back.Holdout != 0 || !reflect.DeepEqual(back.Columns, r.Columns) {
-		t.Errorf("configuration %+v, want %+v; holdout %v, columns %+v", back.Config, want, back.Holdout, back.Columns)
+	if want := o.Config.WithDefaults(); !reflect.DeepEqual(back.config, want) || back.holdout != nil || !reflect.DeepEqual(back.Columns(), o.Columns) {
+		t.Errorf("configuration %+v, want %+v; holdout %v, columns %+v", back.config, want, back.holdout, back.Columns())
 	}
-	if !reflect.DeepEqual(back.Provenance(), r.Provenance()) || back.Members != 2 || back.Noise != defaultNoise {
+	if !reflect.DeepEqual(back.Provenance(), r.Provenance()) || len(back.Ensemble()) != 2 || back.posteriors[0].Noise != defaultNoise {
 		t.Errorf("%+v", back)
 	}
-	x, _ := raw[T](9, 40, 0)
+	x, _ = raw[T](9, 40, 0)
 	predicted, _ := r.PredictStd(t.Context(), x)
 	got, err := back.PredictStd(t.Context(), x)
 	if err != nil || !reflect.DeepEqual(got, predicted) {
@@ -68,18 +68,13 @@ func saveAndLoad[T matrix.Float](t *testing.T) {
 }
 
 func TestSaveRefuses(t *testing.T) {
-	if err := quick[float32](1).Save(filepath.Join(t.TempDir(), "x")); !errors.Is(err, ErrNotFitted) {
-		t.Errorf("error %v", err)
-	}
-	r := fitted[float32](t, 1)
-	r.Columns = &dataset.Encoder{Numeric: []string{"a", "b"}}
-	if _, err := r.MarshalBinary(); err == nil || !strings.Contains(err.Error(), "the columns give 2 inputs, the networks take 3") {
+	if err := new(Model[float32]).Save(filepath.Join(t.TempDir(), "x")); !errors.Is(err, ErrNotFitted) {
 		t.Errorf("error %v", err)
 	}
 	if err := fitted[float32](t, 1).Save(filepath.Join(t.TempDir(), "no", "such", "folder")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := LoadRegressor[float32](filepath.Join(t.TempDir(), "x")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Load[float32](filepath.Join(t.TempDir(), "x")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -177,16 +172,16 @@ func TestLoadRefuses(t *testing.T) {
 		"no JSON in header": {header(`{"a"}`), "header"},
 	}
 	for name, test := range tests {
-		var r Regressor[float32]
+		var r Model[float32]
 		err := r.UnmarshalBinary(test.raw)
 		if err == nil || !strings.Contains(err.Error(), test.word) {
 			t.Errorf("%s: error %v does not say %q", name, err, test.word)
 		}
-		if r.fit != nil {
-			t.Errorf("%s: the regressor changed", name)
+		if r.ensemble != nil {
+			t.Errorf("%s: the model changed", name)
 		}
 	}
-	var wide Regressor[float64]
+	var wide Model[float64]
 	if err := wide.UnmarshalBinary(good); err == nil || !strings.Contains(err.Error(), "is of type F32, not F64") {
 		t.Errorf("other element type: %v", err)
 	}
@@ -195,11 +190,8 @@ func TestLoadRefuses(t *testing.T) {
 // tiny returns a file of a few hundred bytes, to start fuzzing from.
 func tiny(t testing.TB) []byte {
 	t.Helper()
-	r := Regressor[float32]{Config: Config{Architecture: Architecture{Hidden: []int{2}}, Training: Training{Epochs: 1}}}
 	x, y := raw[float32](1, 6, 0)
-	if err := r.Fit(t.Context(), x, y); err != nil {
-		t.Fatal(err)
-	}
+	r := mustFit(t, x, y, Options[float32]{Config: Config{Architecture: Architecture{Hidden: []int{2}}, Training: Training{Epochs: 1}}})
 	file, err := r.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +199,7 @@ func tiny(t testing.TB) []byte {
 	return file
 }
 
-// FuzzLoad reads any bytes: an error or a regressor that works, never a panic.
+// FuzzLoad reads any bytes: an error or a model that works, never a panic.
 func FuzzLoad(f *testing.F) {
 	good := tiny(f)
 	f.Add(good)
@@ -215,7 +207,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(rebuilt(f, good, edit("architecture", "[2]", "[2,2]")))
 	f.Add(rebuilt(f, good, field("inputs.mean", "shape", []int{1, 3})))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		var r Regressor[float32]
+		var r Model[float32]
 		if r.UnmarshalBinary(file) != nil {
 			return
 		}
@@ -226,4 +218,22 @@ func FuzzLoad(f *testing.F) {
 			t.Logf("prediction: %v", err)
 		}
 	})
+}
+
+// TestLoadsFilesOfBefore: a file that was saved before holdout and σ_b could be zero
+// still loads, and predicts what it predicted then.
+func TestLoadsFilesOfBefore(t *testing.T) {
+	m, err := Load[float32](filepath.Join("testdata", "before_0.1.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Columns() == nil || *m.config.Architecture.SigmaB != 0.2 || m.Provenance().ValidRows != 20 {
+		t.Errorf("%+v", m)
+	}
+	u, err := m.PredictStd(t.Context(), matrix.FromRows([][]float32{{0, 1, 1}, {0.8414709848078965, -0.9899924966004454, 0}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.MustMatchVector(t, "means", u.Mean, []float64{0.5478114731897546, 0.47287579533161606}, 1e-5)
+	golden.MustMatchVector(t, "deviations", u.Std, []float64{0.865388658184722, 1.4981150366002953}, 1e-5)
 }

@@ -31,7 +31,7 @@ type goldenRun struct {
 func (r goldenRun) architecture() Architecture {
 	last := len(r.Sizes) - 1
 	return Architecture{Hidden: r.Sizes[1:last], Outputs: r.Sizes[last],
-		Activation: r.Act, SigmaW: r.SigmaW, SigmaB: r.SigmaB}
+		Activation: r.Act, SigmaW: r.SigmaW, SigmaB: &r.SigmaB}
 }
 
 // recorded hands out the orders of a recorded training, one for each epoch.
@@ -42,8 +42,8 @@ func (r *recorded) Permute(dst []int) {
 	r.orders = r.orders[len(dst):]
 }
 
-// goldenTrainer returns the trainer of a recorded run, before its first step.
-func goldenTrainer[T matrix.Float](t *testing.T, name string) (*trainer[T], goldenRun) {
+// goldenTraining returns the training of a recorded run, before its first step.
+func goldenTraining[T matrix.Float](t *testing.T, name string) (*training[T], goldenRun) {
 	t.Helper()
 	var run goldenRun
 	golden.Entry(t, "train/"+name, &run)
@@ -59,12 +59,12 @@ func goldenTrainer[T matrix.Float](t *testing.T, name string) (*trainer[T], gold
 	labels := golden.Vector(t, dir+"y.npy")
 	y := matrix.Converted[T](matrix.View(len(labels), 1, labels))
 	training := Training{Epochs: run.Epochs, Batch: run.Batch, Rate: run.Rate,
-		Beta1: run.Betas[0], Beta2: run.Betas[1], Eps: run.EpsAdam}
+		Beta1: &run.Betas[0], Beta2: &run.Betas[1], Eps: run.EpsAdam}
 	data := Data[T]{
 		X: x.Slice(0, run.Train), Y: y.Slice(0, run.Train),
 		ValidX: x.Slice(run.Train, x.Rows), ValidY: y.Slice(run.Train, x.Rows),
 	}
-	return newTrainer(net, training, data, &recorded{golden.Ints(t, dir+"perms.npy")}), run
+	return newTraining(net, training, data, &recorded{golden.Ints(t, dir+"perms.npy")}), run
 }
 
 func mustMatchWeights[T matrix.Float](t *testing.T, net *MLP[T], name, when string, tol float64) {
@@ -95,7 +95,7 @@ func TestGoldenTrainingFloat32(t *testing.T) {
 // stepThrough compares every step of a recorded training.
 func stepThrough[T matrix.Float](t *testing.T, name string, tol, weightTol float64) {
 	t.Helper()
-	tr, run := goldenTrainer[T](t, name)
+	tr, run := goldenTraining[T](t, name)
 	dir := "train/" + name + "/"
 	losses, rates := golden.Vector(t, dir+"losses.npy"), golden.Vector(t, dir+"lrs.npy")
 	norms := golden.Vector(t, dir+"gradnorms.npy")
@@ -121,7 +121,7 @@ func stepThrough[T matrix.Float](t *testing.T, name string, tol, weightTol float
 // runThrough compares the loop around the steps: validation and what is kept.
 func runThrough[T matrix.Float](t *testing.T, name string, tol, weightTol float64) {
 	t.Helper()
-	tr, run := goldenTrainer[T](t, name)
+	tr, run := goldenTraining[T](t, name)
 	history, err := tr.run(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func goldenNet[T matrix.Float](t *testing.T, act string, model int) *MLP[T] {
 	}
 	last := len(sizes) - 1
 	net, err := newZero[T](sizes[0], Architecture{Hidden: sizes[1:last], Activation: a,
-		SigmaW: golden.Scalar(t, act+"/sigma_w"), SigmaB: golden.Scalar(t, act+"/sigma_b")})
+		SigmaW: golden.Scalar(t, act+"/sigma_w"), SigmaB: new(golden.Scalar(t, act+"/sigma_b"))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,9 @@
 package network
 
-// Memory forecasts, in bytes, what a Regressor[float32] with this configuration and
-// so many members needs beside the rows that it is given: at the peak of Fit, and
-// for what it keeps. Unlabelled are the rows that only the scaling of the inputs is
-// learnt from.
-func (c Config) Memory(inputs, labelled, unlabelled, members int) (fit, kept int64) {
+// Memory forecasts, in bytes, what Fit needs in float32 with this configuration and
+// so many members, in addition to the rows that it is given: at its peak, and for
+// the model that it returns.
+func (c Config) Memory(inputs, labelled, members int) (fit, kept int64) {
 	const single, double = 4, 8
 	sizes := c.Architecture.withDefaults().sizes(inputs)
 	parameters, width := int64(0), int64(0)
@@ -17,15 +16,13 @@ func (c Config) Memory(inputs, labelled, unlabelled, members int) (fit, kept int
 	kept = int64(members) * (parameters + factor)
 
 	// Two copies of the labelled rows, as they are and scaled, live through the
-	// training; the stack of all rows that the scaling is learnt from, before it.
-	rows := int64(inputs) * single
-	copies := 2 * int64(labelled) * rows
-	stack := (int64(labelled)/2 + int64(labelled) + int64(unlabelled)) * rows
+	// training.
+	copies := 2 * int64(labelled) * int64(inputs) * single
 	batch := int64(min(c.WithDefaults().Training.Batch, labelled))
-	// The parameters, their gradient, two moments, the best until now, and a spare;
-	// the blocks of rows that run forward and backward.
+	// The parameters, their gradient, two moments, the best so far, and scratch; the
+	// blocks of rows that run forward and backward.
 	training := 5*parameters + 3*batch*width + int64(min(forwardBlock, labelled))*width
 	// The posteriors come last, with a block of rows for each member.
 	judging := 2*factor + int64(min(forwardBlock, labelled))*(int64(members)*width+last*double)
-	return max(stack+copies/2, copies+kept+max(training, judging)), kept
+	return copies + kept + max(training, judging), kept
 }

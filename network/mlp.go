@@ -58,7 +58,7 @@ func newZero[T matrix.Float](inputs int, a Architecture) (*MLP[T], error) {
 	if inputs <= 0 || inputs > maxWidth {
 		return nil, fmt.Errorf("the network has %d inputs", inputs)
 	}
-	a.Hidden = slices.Clone(a.Hidden)
+	a = a.clone()
 	m := &MLP[T]{architecture: a, sizes: a.sizes(inputs), offsets: []int{0}}
 	end := 0
 	for l := range m.Layers() {
@@ -73,9 +73,7 @@ func roundUp(n int) int { return (n + alignment - 1) / alignment * alignment }
 
 // Architecture returns the shape and the constants of the network.
 func (m *MLP[T]) Architecture() Architecture {
-	a := m.architecture
-	a.Hidden = slices.Clone(a.Hidden)
-	return a
+	return m.architecture.clone()
 }
 
 // Inputs returns the length of an input row.

@@ -17,7 +17,7 @@ import (
 // All work is cut along rows of the result, so no number depends on the threads.
 type pass[T matrix.Float] struct {
 	net  *MLP[T]
-	team *linalg.Team // that does the work; whoever made the pass sets it
+	team *linalg.Team // that does the work; the caller of newPass sets it
 	set  *simd.Set[T]
 	n    int // rows of the block in hand
 
@@ -26,10 +26,10 @@ type pass[T matrix.Float] struct {
 	slope []matrix.Dense[T] // φ'(z_l) of the hidden layers; scratch rows if never needed again
 	grad  []matrix.Dense[T] // g_l, one for each layer; nil in a pass that only runs forward
 
-	// silent is the number of leading columns of g_l, and of x̃_{l+1}, that are
-	// known to be zero; none are if voices are not counted: nil.
-	silent []int
-	voices *voices[T]
+	// dead is the number of leading columns of g_l, and of x̃_{l+1}, that are
+	// known to be zero: none if the activity is not tracked (nil).
+	dead     []int
+	activity *activity[T]
 
 	activate activate[T]
 	bend     bend[T]
@@ -73,11 +73,11 @@ func newBackward[T matrix.Float](net *MLP[T], rows int) *pass[T] {
 }
 
 func newPass[T matrix.Float](net *MLP[T], rows int) *pass[T] {
-	p := &pass[T]{net: net, set: simd.For[T](), slope: make([]matrix.Dense[T], net.Layers()-1), silent: make([]int, net.Layers())}
+	p := &pass[T]{net: net, set: simd.For[T](), slope: make([]matrix.Dense[T], net.Layers()-1), dead: make([]int, net.Layers())}
 	for l := range net.Layers() {
 		in := padded[T](rows, net.sizes[l]+1)
 		for i := range rows {
-			in.Set(i, net.sizes[l], T(net.architecture.SigmaB))
+			in.Set(i, net.sizes[l], T(*net.architecture.SigmaB))
 		}
 		p.in = append(p.in, in)
 	}
@@ -107,11 +107,11 @@ func (p *pass[T]) inputs(x matrix.Dense[T], rows []int) {
 	p.team.Run(ceilDiv(p.n, piece), &p.load)
 }
 
-// countVoices makes the pass find out which columns of g_l are zero, if the
+// trackActivity makes the pass record which columns of g_l are zero, if the
 // activation is one for which they often are.
-func (p *pass[T]) countVoices() {
+func (p *pass[T]) trackActivity() {
 	if p.net.architecture.Activation.slopeFromOutput() {
-		p.voices = newVoices[T](p.net.sizes, linalg.Slots())
+		p.activity = newActivity[T](p.net.sizes, linalg.Slots())
 	}
 }
 
@@ -150,7 +150,7 @@ func (p *pass[T]) operands(l int) (x, w matrix.Dense[T]) {
 	if l == 0 {
 		return x, w
 	}
-	skip := p.silent[l-1]
+	skip := p.dead[l-1]
 	return x.Block(0, p.n, skip, x.Cols), w.Slice(skip, w.Rows)
 }
 
@@ -165,12 +165,12 @@ func (p *pass[T]) hidden(l int) {
 	if a.function == ReLU { // relu(c·z) = c·relu(z): the product scales for free
 		alpha, a.scale = a.scale, 1
 	}
-	if p.voices != nil {
-		a.sums, a.used = p.voices.sums[l], p.voices.used[l]
+	if p.activity != nil {
+		a.sums, a.used = p.activity.sums[l], p.activity.used[l]
 	}
 	linalg.GemmSplit(p.team, z, alpha, x, linalg.NoTrans, w, linalg.NoTrans, 0, a)
-	if p.voices != nil {
-		p.silent[l] = p.voices.silent(l, p.set.TileCols())
+	if p.activity != nil {
+		p.dead[l] = p.activity.dead(l, p.set.TileCols())
 	}
 }
 
@@ -188,18 +188,18 @@ func (p *pass[T]) backward(l int) {
 // bendBelow prepares the bend of g of layer l-1 and returns the weights of layer
 // l that it is made with.
 func (p *pass[T]) bendBelow(l int) (w matrix.Dense[T]) {
-	skip, width := p.silent[l-1], p.net.sizes[l]
+	skip, width := p.dead[l-1], p.net.sizes[l]
 	p.bend = bend[T]{set: p.set, g: p.gradient(l - 1)}
 	if p.net.architecture.Activation.slopeFromOutput() {
 		p.bend.output = p.in[l].Block(0, p.n, skip, width)
 	} else {
 		p.bend.slope = p.slope[l-1].Block(0, p.n, skip, width)
 	}
-	return p.net.Weights(l).Block(skip, width, p.silent[l], p.net.sizes[l+1])
+	return p.net.Weights(l).Block(skip, width, p.dead[l], p.net.sizes[l+1])
 }
 
 // gradient returns g_l for the block in hand, without leading columns that are
 // zero.
 func (p *pass[T]) gradient(l int) matrix.Dense[T] {
-	return p.grad[l].Block(0, p.n, p.silent[l], p.grad[l].Cols)
+	return p.grad[l].Block(0, p.n, p.dead[l], p.grad[l].Cols)
 }

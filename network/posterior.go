@@ -42,12 +42,14 @@ func fitPosterior[T matrix.Float](team *linalg.Team, net *MLP[T], x matrix.Dense
 		matrix.Convert(block, p.features())
 		linalg.Syrk(team, gram, 1, block, linalg.Trans, 1)
 	}
-	q := posterior{Noise: noise, Unit: 1, factor: gram}
+	q := posterior{Lambda: 1, Noise: noise, Unit: 1, factor: gram}
 	trace := 0.0
 	for i := range d {
 		trace += gram.At(i, i)
 	}
-	q.Lambda = math.Sqrt(float64(x.Rows) / trace) // the trace is positive: σ_b is a feature
+	if trace > 0 { // without a bias, a network whose units are all dead has no features
+		q.Lambda = math.Sqrt(float64(x.Rows) / trace)
+	}
 	for i := range d {
 		row := gram.Row(i)
 		for j := range row {

@@ -96,7 +96,7 @@ func TestGoldenGradientKernelInBlocks(t *testing.T) {
 func TestTapsOfSeveralOutputs(t *testing.T) {
 	const inputs, rows, h = 5, 6, 1e-6
 	everyActivation(t, func(t *testing.T, a Activation) {
-		arch := Architecture{Hidden: []int{12, 9}, Outputs: 3, Activation: a, SigmaW: 1.2, SigmaB: 0.6}
+		arch := Architecture{Hidden: []int{12, 9}, Outputs: 3, Activation: a, SigmaW: 1.2, SigmaB: new(0.6)}
 		net, err := NewMLP[float64](inputs, arch, 5, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -3,25 +3,80 @@ package network
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Train trains a network as the paper does (section "Regression with
+// Trainer trains ensembles. CPU is the one that this package has; others may
+// train elsewhere, such as on a GPU. Whoever trains takes a Trainer: Options, a
+// benchmark, a request for a batch.
+//
+// Train trains so many members with the configuration, each from its own initial
+// weights and in its own order of mini-batches, both of which follow from the seed
+// and the number of the member. Its contract:
+//
+//   - The configuration need not have its defaults filled in. What is wrong with
+//     it or with the data is an error, and then there is no ensemble.
+//   - The same call returns the same bits again, whatever runs beside it.
+//     Trainers may differ from one another by rounding.
+//   - The data belong to the caller, who leaves them alone until Train returns.
+//     Train only reads them and keeps nothing of them. The networks that it returns
+//     hold all their parameters in main memory and belong to the caller.
+//   - There is a history for each network.
+//   - progress, unless nil, is called after each epoch, by one goroutine at a time
+//     and never after Train has returned.
+//   - A member that diverges is kept with its best parameters, and the others are
+//     still trained; the error then joins a *DivergedError for each.
+//   - If the context ends, the members so far are returned, the last of them with
+//     its best parameters, and the error holds a *StoppedError.
+//
+// Train may be called from several goroutines.
+type Trainer[T matrix.Float] interface {
+	Train(ctx context.Context, c Config, members int, d Data[T], progress func(Epoch)) (Ensemble[T], []History, error)
+}
+
+// CPU trains one member after the other, each as the function Train does, on the
+// threads that the context grants. Member 0 is the network that Train returns.
+type CPU[T matrix.Float] struct{}
+
+// Train implements Trainer. It calls progress from the goroutine of the caller.
+func (CPU[T]) Train(ctx context.Context, c Config, members int, d Data[T], progress func(Epoch)) (Ensemble[T], []History, error) {
+	if members <= 0 {
+		return nil, nil, fmt.Errorf("an ensemble has %d members", members)
+	}
+	var ensemble Ensemble[T]
+	var histories []History
+	var found error
+	for i := range members {
+		net, history, err := trainMember(ctx, c, i, d, progress)
+		found = errors.Join(found, err)
+		if net == nil {
+			return nil, nil, found
+		}
+		ensemble, histories = append(ensemble, net), append(histories, history)
+		if stopped := (*StoppedError)(nil); errors.As(err, &stopped) {
+			break
+		}
+	}
+	return ensemble, histories, found
+}
+
+// Train trains a single network as the paper does (section "Regression with
 // Fully-Connected Neural Networks", appendix "Neural Network Configuration"):
-// the mean squared error over mini-batches is minimised with Adam, over a fresh
-// random order of the rows in each epoch; the incomplete last mini-batch is left
-// out. With rows for validation, the parameters at the end of the epoch with the
-// lowest validation RMSE are kept, the first of equal ones; without, those of
-// the last epoch.
+// Adam minimises the mean squared error over mini-batches, with a fresh random
+// order of the rows in each epoch; the incomplete last mini-batch is left out.
+// With validation rows, the parameters at the end of the epoch with the lowest
+// validation RMSE are kept, the first of equal ones; without, those of the last
+// epoch.
 //
 // After each epoch progress is called from the same goroutine, unless it is nil.
 //
 // If training diverges, which is a *DivergedError, or the context ends, which is
-// a *StoppedError, the network is returned beside the error, with the best
-// parameters until then. On any other error it is nil.
+// a *StoppedError, the network is returned with the error and has the best
+// parameters so far. On any other error it is nil.
 func Train[T matrix.Float](ctx context.Context, c Config, d Data[T], progress func(Epoch)) (*MLP[T], History, error) {
 	return trainMember(ctx, c, 0, d, progress)
 }
@@ -35,7 +90,7 @@ func trainMember[T matrix.Float](ctx context.Context, c Config, member int, d Da
 	if err != nil {
 		return nil, History{}, err
 	}
-	t := newTrainer(net, c.Training, d, rng.New(c.Seed, "network batches", uint64(member)))
+	t := newTraining(net, c.Training, d, rng.New(c.Seed, "network batches", uint64(member)))
 	t.member, t.progress = member, progress
 	history, err := t.run(ctx)
 	return net, history, err

@@ -52,7 +52,7 @@ func TestGradientsAgainstCentralDifferences(t *testing.T) {
 	everyActivation(t, func(t *testing.T, a Activation) {
 		for _, outputs := range []int{1, 3} {
 			for _, hidden := range [][]int{{}, {9}, {70, 8}, {8, 70, 9}} {
-				checkGradient(t, Architecture{Hidden: hidden, Outputs: outputs, Activation: a, SigmaW: 1.3, SigmaB: 0.7})
+				checkGradient(t, Architecture{Hidden: hidden, Outputs: outputs, Activation: a, SigmaW: 1.3, SigmaB: new(0.7)})
 			}
 		}
 	})
@@ -69,7 +69,7 @@ func checkGradient(t *testing.T, a Architecture) {
 	rng.FillNormal(rng.New(2, "biases"), net.parameters) // no zero biases
 	start := slices.Clone(net.parameters)
 	c := Config{Architecture: a}.WithDefaults()
-	tr := newTrainer(net, c.Training, d, rng.New(1, "order"))
+	tr := newTraining(net, c.Training, d, rng.New(1, "order"))
 	rows := rng.New(4, "rows").Perm(batch)
 	loss := func() float64 {
 		tr.pass.inputs(d.X, rows)
@@ -169,7 +169,7 @@ func TestSeedAndMemberMakeTheNetwork(t *testing.T) {
 	if slices.Equal(a.parameters, b.parameters) {
 		t.Error("two seeds give one network")
 	}
-	ensemble, histories, err := TrainEnsemble(context.Background(), c, 3, d, nil)
+	ensemble, histories, err := CPU[float32]{}.Train(context.Background(), c, 3, d, nil)
 	if err != nil || len(ensemble) != 3 || len(histories) != 3 {
 		t.Fatalf("%d members, %d histories, %v", len(ensemble), len(histories), err)
 	}
@@ -260,7 +260,7 @@ func TestWithoutValidationTheLastEpochIsKept(t *testing.T) {
 	if history.Best != 12 || !math.IsNaN(history.Epochs[3].ValidRMSE) {
 		t.Errorf("epoch %d was kept, validation RMSE %v", history.Best, history.Epochs[3].ValidRMSE)
 	}
-	tr := newTrainer(mustInit[float64](t, 4, c), c.WithDefaults().Training, d, rng.New(c.Seed, "network batches", 0))
+	tr := newTraining(mustInit[float64](t, 4, c), c.WithDefaults().Training, d, rng.New(c.Seed, "network batches", 0))
 	for range 12 {
 		tr.order.Permute(tr.rows)
 		tr.take(tr.rows[:32])
@@ -314,7 +314,7 @@ func TestCancellation(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	mustBeSame(t, "stopped at once", net, mustInit[float64](t, 4, c))
-	members, _, err := TrainEnsemble(before, c, 3, d, nil)
+	members, _, err := CPU[float64]{}.Train(before, c, 3, d, nil)
 	if !errors.Is(err, context.Canceled) || len(members) != 1 {
 		t.Errorf("%d members, error %v", len(members), err)
 	}
@@ -339,7 +339,7 @@ func TestDivergence(t *testing.T) {
 		if net == nil || !net.finite() {
 			t.Error("no finite parameters were kept")
 		}
-		members, histories, err := TrainEnsemble(context.Background(), c, 2, d, nil)
+		members, histories, err := CPU[float32]{}.Train(context.Background(), c, 2, d, nil)
 		if !errors.As(err, &diverged) || len(members) != 2 || len(histories) != 2 || !strings.Contains(err.Error(), "network 1 (from 0) diverged") {
 			t.Errorf("%d members, error %v", len(members), err)
 		}
@@ -350,7 +350,7 @@ func TestDivergence(t *testing.T) {
 func TestDivergenceKeepsTheBestEpoch(t *testing.T) {
 	d := wave[float64](3, 64, 40, 4, 1)
 	c := small(ReLU)
-	tr := newTrainer(mustInit[float64](t, 4, c), c.WithDefaults().Training, d, rng.New(1, "order"))
+	tr := newTraining(mustInit[float64](t, 4, c), c.WithDefaults().Training, d, rng.New(1, "order"))
 	var best []float64
 	tr.progress = func(e Epoch) {
 		best = slices.Clone(tr.best)
@@ -382,8 +382,8 @@ func TestTrainRefuses(t *testing.T) {
 		"NaN":          {func(_ *Config, d *Data[float64]) { d.X.Set(7, 2, math.NaN()) }, []string{"training inputs: row 7, column 2 (from 0) is NaN"}},
 		"infinite":     {func(_ *Config, d *Data[float64]) { d.ValidY.Set(3, 0, math.Inf(-1)) }, []string{"validation labels: row 3", "-Inf"}},
 		"config": {func(c *Config, _ *Data[float64]) {
-			c.Training = Training{Epochs: -1, Batch: -1, Rate: -1, Decay: -1, Beta1: 1, Beta2: -1, Eps: math.Inf(1), Schedule: Schedule{1}}
-			c.Architecture = Architecture{Hidden: []int{5, 0}, Outputs: -1, Activation: 77, SigmaW: math.NaN(), SigmaB: -1}
+			c.Training = Training{Epochs: -1, Batch: -1, Rate: -1, Decay: -1, Beta1: new(1.0), Beta2: new(-1.0), Eps: math.Inf(1), Schedule: Schedule{1}}
+			c.Architecture = Architecture{Hidden: []int{5, 0}, Outputs: -1, Activation: 77, SigmaW: math.NaN(), SigmaB: new(-1.0)}
 		}, []string{"epochs", "mini-batch", "learning rate", "decay", "Beta1", "Beta2", "Eps", "peak", "hidden layer 2", "outputs", "activation 77", "σ_w", "σ_b"}},
 	}
 	for name, test := range tests {
@@ -401,7 +401,7 @@ func TestTrainRefuses(t *testing.T) {
 		}
 	}
 	c, d := good()
-	if _, _, err := TrainEnsemble(context.Background(), c, 0, d, nil); err == nil {
+	if _, _, err := (CPU[float64]{}).Train(context.Background(), c, 0, d, nil); err == nil {
 		t.Error("an ensemble without members")
 	}
 	if _, err := NewMLP[float32](0, c.Architecture, 0, 0); err == nil {
@@ -414,7 +414,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 		{Architecture: Architecture{Hidden: []int{130, 140}, Outputs: 3}, Training: Training{Batch: 64, Epochs: 1000}}} {
 		c = c.WithDefaults()
 		d := wave[float32](3, 128, 64, 80, c.Architecture.Outputs)
-		tr := newTrainer(mustInit[float32](t, 80, c), c.Training, d, rng.New(1, "order"))
+		tr := newTraining(mustInit[float32](t, 80, c), c.Training, d, rng.New(1, "order"))
 		work := func() {
 			tr.order.Permute(tr.rows)
 			tr.take(tr.rows[:tr.batch])

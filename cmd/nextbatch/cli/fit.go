@@ -12,6 +12,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 // fitting is a run of fit.
@@ -106,17 +107,15 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 		p.warn(w)
 	}
 	p.say("%d labelled rows, %d inputs", rows.Train.Rows, rows.Train.Cols)
-	r, err := train(ctx, config, members, rows, p)
+	model, err := train(ctx, network.Options[float32]{Config: config, Members: members, Columns: &rows.Encoder}, rows, p)
 	if err != nil {
 		return err
 	}
-	encoder := rows.Encoder
-	r.Columns = &encoder
-	if err := r.Save(f.out); err != nil {
+	if err := model.Save(f.out); err != nil {
 		return err
 	}
-	how := r.Provenance()
-	result := fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: encoder.Features(), Best: how.Best,
+	how := model.Provenance()
+	result := fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best,
 		ValidRMSE: []number{}, Warnings: append([]string{}, p.warnings...), Seconds: time.Since(begin).Seconds(), Version: thisBuild().Version}
 	for _, v := range how.ValidRMSE {
 		result.ValidRMSE = append(result.ValidRMSE, number(v))

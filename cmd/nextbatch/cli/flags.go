@@ -141,16 +141,16 @@ func withThreads(ctx context.Context, n int) (context.Context, error) {
 	return nextbatch.WithThreads(ctx, n), nil
 }
 
-// train fits a regressor to the labelled rows, scaled by them and the candidates,
-// and tells how far it is.
-func train(ctx context.Context, c network.Config, members int, rows *nextbatch.Rows, p *progress) (*network.Regressor[float32], error) {
-	r := &network.Regressor[float32]{Config: c, Members: members, Unlabelled: rows.Pool, Progress: p.epoch(members)}
+// train fits a model to the labelled rows, scaled by them and the candidates, and
+// shows its progress.
+func train(ctx context.Context, o network.Options[float32], rows *nextbatch.Rows, p *progress) (*network.Model[float32], error) {
 	if n := rows.Train.Rows; n < 2 {
 		return nil, dataError{errorf("%d rows have a label; training needs two at least", n)}
 	}
-	err := r.Fit(ctx, rows.Train, rows.Labels)
+	o.Progress = p.epoch(o.Members)
+	model, err := network.Fit(ctx, network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}, o)
 	p.done()
-	if r.Ensemble() == nil {
+	if model == nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -161,7 +161,7 @@ func train(ctx context.Context, c network.Config, members int, rows *nextbatch.R
 			p.warn(line)
 		}
 	}
-	return r, nil
+	return model, nil
 }
 
 // list is the value of a flag that names rows: names, or @file with one a line.

@@ -79,7 +79,7 @@ func (s *selecting) measureTraining(ctx context.Context, p plan) (number, error)
 	c.Training.Epochs = min(sampleEpochs, c.Training.Epochs)
 	var warm time.Time
 	perEpoch := math.NaN()
-	r := &network.Regressor[float32]{Config: c, Unlabelled: s.rows.Pool, Progress: func(e network.Epoch) {
+	o := network.Options[float32]{Config: c, Progress: func(e network.Epoch) {
 		if e.Number <= min(warmEpochs, c.Training.Epochs-1) {
 			warm = time.Now()
 		} else if !warm.IsZero() {
@@ -87,18 +87,18 @@ func (s *selecting) measureTraining(ctx context.Context, p plan) (number, error)
 		}
 	}}
 	begin := time.Now()
-	if err := r.Fit(ctx, s.rows.Train, s.rows.Labels); err != nil && r.Ensemble() == nil {
+	model, err := network.Fit(ctx, network.Sample[float32]{X: s.rows.Train, Y: s.rows.Labels, Unlabelled: s.rows.Pool}, o)
+	if model == nil {
 		return 0, err
 	}
 	taken := time.Since(begin).Seconds()
 	if left := s.config.Training.Epochs - c.Training.Epochs; left > 0 {
 		taken += perEpoch * float64(left)
 	}
-	s.fitted = r
+	s.fitted = model
 	if p.Networks > 1 {
 		c.Training.Epochs = 1
-		var err error
-		if s.fitted, err = train(ctx, c, p.Networks, s.rows, silent()); err != nil {
+		if s.fitted, err = train(ctx, network.Options[float32]{Config: c, Members: p.Networks}, s.rows, silent()); err != nil {
 			return 0, err
 		}
 	}

@@ -100,16 +100,16 @@ func withGarbage(inUse int64) int64 { return processMemory + inUse + inUse/8 }
 
 // trainingNeed forecasts the memory of a training on the rows of a table.
 func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members int) int64 {
-	fit, _ := c.Memory(z.Inputs, z.Train, z.Pool, members)
+	fit, _ := c.Memory(z.Inputs, z.Train, members)
 	return withGarbage(table.Bytes() + rowBytes(z) + fit)
 }
 
 // predictionNeed forecasts the memory of predictions for the rows of a table, with
 // deviations and intervals.
-func predictionNeed(table *dataset.Table, z nextbatch.Sizes, r *network.Regressor[float32]) int64 {
-	members := len(r.Ensemble())
-	c := network.Config{Architecture: r.Ensemble()[0].Architecture()}
-	block, _ := c.Memory(z.Inputs, forwardRows, 0, members) // more than the networks and a block of rows
+func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model[float32]) int64 {
+	members := len(m.Ensemble())
+	c := network.Config{Architecture: m.Ensemble()[0].Architecture()}
+	block, _ := c.Memory(z.Inputs, forwardRows, members) // more than the networks and a block of rows
 	numbers := 8 * int64(z.Train+z.Pool) * int64(2*members+8)
 	return withGarbage(table.Bytes() + rowBytes(z) + block + numbers)
 }
@@ -120,7 +120,7 @@ func replayNeed(table int64, z nextbatch.Sizes, c network.Config, specs []spec.S
 	most := int64(0)
 	z.Hidden = c.WithDefaults().Architecture.Hidden
 	for _, method := range specs {
-		fit, kept := c.Memory(z.Inputs, z.Train, 0, method.Members())
+		fit, kept := c.Memory(z.Inputs, z.Train, method.Members())
 		most = max(most, fit, kept+nextbatch.Memory(method, z))
 	}
 	return withGarbage(table + rowBytes(z) + int64(jobs)*(rowBytes(z)+most))

@@ -67,7 +67,7 @@ func (s *selecting) need(z nextbatch.Sizes) int64 {
 	if s.fitted != nil {
 		config.Architecture, members = s.fitted.Ensemble()[0].Architecture(), len(s.fitted.Ensemble())
 	}
-	fit, kept := config.Memory(z.Inputs, z.Train, z.Pool, members)
+	fit, kept := config.Memory(z.Inputs, z.Train, members)
 	if s.fitted != nil || members == 0 {
 		fit = 0
 	}

@@ -72,7 +72,7 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{Pool: table, Names: map[*dataset.Table]string{table: path}, Encoder: r.Columns, Strict: p.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
+	rows, err := nextbatch.Tables{Pool: table, Names: map[*dataset.Table]string{table: path}, Encoder: r.Columns(), Strict: p.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
 		return p.columns.memory.admit("predicting", predictionNeed(table, z, r), "fewer rows at a time")
 	}}.Rows()
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	return source.WriteFile(p.out, result)
 }
 
-func (p *predicting) predict(ctx context.Context, r *network.Regressor[float32], table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {
+func (p *predicting) predict(ctx context.Context, r *network.Model[float32], table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {
 	u, err := r.PredictStd(ctx, rows.Pool)
 	if err != nil {
 		return nil, dataError{err}
@@ -200,7 +200,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: e.columns.target, Encoder: r.Columns, Strict: e.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
+	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: e.columns.target, Encoder: r.Columns(), Strict: e.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
 		return e.columns.memory.admit("evaluating", predictionNeed(table, z, r), "fewer rows")
 	}}.Rows()
 	if err != nil {

@@ -46,7 +46,7 @@ type selecting struct {
 	progress *progress
 	spec     spec.Spec
 	config   network.Config
-	fitted   *network.Regressor[float32]
+	fitted   *network.Model[float32]
 	rows     *nextbatch.Rows // nil with features
 	problem  nextbatch.Problem
 	trainT   *dataset.Table              // that of the labelled rows, nil with features
@@ -300,7 +300,7 @@ func (s *selecting) read(ctx context.Context) error {
 		if s.fitted, err = loadModel(s.model); err != nil {
 			return err
 		}
-		t.Encoder = s.fitted.Columns
+		t.Encoder = s.fitted.Columns()
 		if n := len(s.fitted.Ensemble()); n < s.spec.TrainedNetworks() {
 			return usagef("%v looks at %d networks, %s holds %d", s.spec, s.spec.TrainedNetworks(), s.model, n)
 		}
@@ -401,15 +401,15 @@ func splitArray(name string) (path, array string) {
 	return name, ""
 }
 
-func loadModel(path string) (*network.Regressor[float32], error) {
-	r, err := network.LoadRegressor[float32](path)
+func loadModel(path string) (*network.Model[float32], error) {
+	m, err := network.Load[float32](path)
 	if err != nil {
 		return nil, dataError{err}
 	}
-	if r.Columns == nil {
+	if m.Columns() == nil {
 		return nil, dataError{errorf("%s does not say which columns it takes; save it with 'nextbatch fit'", path)}
 	}
-	return r, nil
+	return m, nil
 }
 
 // constrain fills in what batches have to keep to.
@@ -508,7 +508,7 @@ func (s *selecting) prepare(ctx context.Context) error {
 	if n := max(s.spec.TrainedNetworks(), s.net.ensemble); s.fitted == nil && s.spec.TrainedNetworks() > 0 {
 		begin := time.Now()
 		var err error
-		if s.fitted, err = train(ctx, s.config, n, s.rows, s.progress); err != nil {
+		if s.fitted, err = train(ctx, network.Options[float32]{Config: s.config, Members: n}, s.rows, s.progress); err != nil {
 			return err
 		}
 		s.timings.Train = time.Since(begin).Seconds()
@@ -517,7 +517,7 @@ func (s *selecting) prepare(ctx context.Context) error {
 	if err != nil {
 		return dataError{err}
 	}
-	s.problem.Networks, s.problem.Labels = scaled.Networks, scaled.Labels
+	s.problem.Models, s.problem.Labels = scaled.Models, scaled.Labels
 	s.problem.Train, s.problem.Pool, s.problem.Target.Rows = scaled.Train, scaled.Pool, scaled.Target.Rows
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// trainer is a training in progress and all memory that it needs: a step
-// allocates nothing.
-type trainer[T matrix.Float] struct {
+// training is one in progress, with all the memory that it needs: a step allocates
+// nothing.
+type training[T matrix.Float] struct {
 	net      *MLP[T]
-	training Training
+	how      Training
 	data     Data[T]
 	member   int
 	progress func(Epoch)
@@ -30,44 +30,44 @@ type trainer[T matrix.Float] struct {
 	adam    *adam[T]
 
 	validation *pass[T] // nil without rows for it
-	neurons    arrangement
+	units      arrangement
 	regrouping regrouping[T]
-	best       []T // parameters, of neurons in this order:
+	best       []T // parameters, of units in this order:
 	bestOrder  arrangement
 	bestRMSE   float64
 	history    History
 }
 
-func newTrainer[T matrix.Float](net *MLP[T], training Training, d Data[T], order interface{ Permute(dst []int) }) *trainer[T] {
-	t := &trainer[T]{
-		net: net, training: training, data: d, order: order,
-		rows: make([]int, d.X.Rows), batch: min(training.Batch, d.X.Rows),
-		adam: newAdam(net.parameters, training),
+func newTraining[T matrix.Float](net *MLP[T], how Training, d Data[T], order interface{ Permute(dst []int) }) *training[T] {
+	t := &training[T]{
+		net: net, how: how, data: d, order: order,
+		rows: make([]int, d.X.Rows), batch: min(how.Batch, d.X.Rows),
+		adam: newAdam(net.parameters, how),
 		best: make([]T, len(net.parameters)), bestRMSE: math.Inf(1),
 	}
-	t.steps = training.Epochs * (d.X.Rows / t.batch)
+	t.steps = how.Epochs * (d.X.Rows / t.batch)
 	t.pass = newBackward(net, t.batch)
-	t.pass.countVoices()
+	t.pass.trackActivity()
 	t.head = newHead(t.pass, d.Y, t.batch)
 	t.learner = learner[T]{adam: t.adam, written: make([]corner, net.Layers())}
 	t.regrouping = newRegrouping(net)
-	t.neurons, t.bestOrder = newArrangement(net.sizes), newArrangement(net.sizes)
+	t.units, t.bestOrder = newArrangement(net.sizes), newArrangement(net.sizes)
 	if d.ValidX.Rows > 0 {
 		t.validation = newForward(net, min(forwardBlock, d.ValidX.Rows))
 	}
-	t.history.Epochs = make([]Epoch, 0, min(training.Epochs, 1<<12))
+	t.history.Epochs = make([]Epoch, 0, min(how.Epochs, 1<<12))
 	copy(t.best, net.parameters)
 	return t
 }
 
 // run trains to the end and leaves the best parameters in the network.
-func (t *trainer[T]) run(ctx context.Context) (History, error) {
+func (t *training[T]) run(ctx context.Context) (History, error) {
 	t.pass.team = linalg.TeamOf(ctx)
 	if t.validation != nil {
 		t.validation.team = t.pass.team
 	}
 	var err error
-	for e := 1; e <= t.training.Epochs && err == nil; e++ {
+	for e := 1; e <= t.how.Epochs && err == nil; e++ {
 		err = t.epoch(ctx, e)
 	}
 	copy(t.net.parameters, t.best)
@@ -76,9 +76,9 @@ func (t *trainer[T]) run(ctx context.Context) (History, error) {
 }
 
 // epoch takes one step for each whole mini-batch, then validates.
-func (t *trainer[T]) epoch(ctx context.Context, number int) error {
+func (t *training[T]) epoch(ctx context.Context, number int) error {
 	t.order.Permute(t.rows)
-	now := Epoch{Member: t.member, Number: number, Of: t.training.Epochs, ValidRMSE: math.NaN()}
+	now := Epoch{Member: t.member, Number: number, Of: t.how.Epochs, ValidRMSE: math.NaN()}
 	batches := len(t.rows) / t.batch
 	for b := range batches {
 		if ctx.Err() != nil {
@@ -101,7 +101,7 @@ func (t *trainer[T]) epoch(ctx context.Context, number int) error {
 }
 
 // keep records an epoch, and its parameters if they are the best so far.
-func (t *trainer[T]) keep(now Epoch) {
+func (t *training[T]) keep(now Epoch) {
 	t.history.Epochs = append(t.history.Epochs, now)
 	if t.validation != nil {
 		if !(now.ValidRMSE < t.bestRMSE) {
@@ -111,13 +111,13 @@ func (t *trainer[T]) keep(now Epoch) {
 	}
 	t.history.Best = now.Number
 	copy(t.best, t.net.parameters)
-	t.bestOrder.set(t.neurons)
+	t.bestOrder.set(t.units)
 }
 
 func finite(v float64) bool { return v-v == 0 }
 
 // take makes one step on a mini-batch and returns the loss before it.
-func (t *trainer[T]) take(rows []int) (loss float64) {
+func (t *training[T]) take(rows []int) (loss float64) {
 	p := t.pass
 	p.inputs(t.data.X, rows)
 	p.allHidden()
@@ -135,7 +135,7 @@ func (t *trainer[T]) take(rows []int) (loss float64) {
 
 // learnLast is the step of the last layer: it returns the loss before it and
 // leaves g of the layer below.
-func (t *trainer[T]) learnLast(rows []int) (loss float64) {
+func (t *training[T]) learnLast(rows []int) (loss float64) {
 	if t.net.Outputs() == 1 {
 		return t.head.run(rows, t.adam)
 	}
@@ -149,13 +149,13 @@ func (t *trainer[T]) learnLast(rows []int) (loss float64) {
 }
 
 // rate is the learning rate of the step to come.
-func (t *trainer[T]) rate() float64 {
-	return t.training.Rate * t.training.Schedule.factor(t.step, t.steps)
+func (t *training[T]) rate() float64 {
+	return t.how.Rate * t.how.Schedule.factor(t.step, t.steps)
 }
 
 // residuals returns the mean squared error of outputs z for the given rows and
 // writes its gradient, 2·(z - y)/n, to where the backward pass starts.
-func (t *trainer[T]) residuals(z matrix.Dense[T], rows []int) float64 {
+func (t *training[T]) residuals(z matrix.Dense[T], rows []int) float64 {
 	g := t.pass.grad[t.net.Layers()-1]
 	n := float64(z.Rows * z.Cols)
 	factor, sum := T(2/n), 0.0
@@ -171,7 +171,7 @@ func (t *trainer[T]) residuals(z matrix.Dense[T], rows []int) float64 {
 }
 
 // validate returns the RMSE on the rows for validation.
-func (t *trainer[T]) validate() float64 {
+func (t *training[T]) validate() float64 {
 	sum := 0.0
 	x, y := t.data.ValidX, t.data.ValidY
 	for from := 0; from < x.Rows; from += forwardBlock {

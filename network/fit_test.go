@@ -29,8 +29,8 @@ func raw[T matrix.Float](seed uint64, rows int, noise float64) (matrix.Dense[T],
 	return x, y
 }
 
-func quick[T matrix.Float](members int) *Regressor[T] {
-	return &Regressor[T]{
+func quick[T matrix.Float](members int) Options[T] {
+	return Options[T]{
 		Config: Config{
 			Architecture: Architecture{Hidden: []int{40, 40}},
 			Training:     Training{Epochs: 60, Batch: 64},
@@ -40,17 +40,22 @@ func quick[T matrix.Float](members int) *Regressor[T] {
 	}
 }
 
-func fitted[T matrix.Float](t testing.TB, members int) *Regressor[T] {
+func fitted[T matrix.Float](t testing.TB, members int) *Model[T] {
 	t.Helper()
-	r := quick[T](members)
 	x, y := raw[T](1, 400, 0.1)
-	if err := r.Fit(context.Background(), x, y); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return mustFit(t, x, y, quick[T](members))
 }
 
-func TestRegressorPredictsInTheUnitsOfTheLabels(t *testing.T) {
+func mustFit[T matrix.Float](t testing.TB, x matrix.Dense[T], y []float64, o Options[T]) *Model[T] {
+	t.Helper()
+	m, err := Fit(context.Background(), Sample[T]{X: x, Y: y}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestModelPredictsInTheUnitsOfTheLabels(t *testing.T) {
 	x, y := raw[float32](2, 500, 0.1)
 	for _, members := range []int{1, 3} {
 		r := fitted[float32](t, members)
@@ -69,7 +74,7 @@ func TestRegressorPredictsInTheUnitsOfTheLabels(t *testing.T) {
 	}
 }
 
-func TestRegressorIsSeeded(t *testing.T) {
+func TestFitIsSeeded(t *testing.T) {
 	x, _ := raw[float32](2, 50, 0.1)
 	a, b := fitted[float32](t, 2), fitted[float32](t, 2)
 	for i := range a.Ensemble() {
@@ -82,8 +87,8 @@ func TestRegressorIsSeeded(t *testing.T) {
 	}
 }
 
-// The mean over the members, by hand, from what the regressor shows.
-func TestRegressorIsItsEnsemble(t *testing.T) {
+// The mean over the members, by hand, from what the model shows.
+func TestModelIsItsEnsemble(t *testing.T) {
 	r := fitted[float64](t, 3)
 	x, _ := raw[float64](2, 30, 0.1)
 	inputs, err := r.Inputs(x)
@@ -100,7 +105,7 @@ func TestRegressorIsItsEnsemble(t *testing.T) {
 		for m := range 3 {
 			spread += math.Pow(each.At(m, i)-mean, 2) / 3
 		}
-		scale := r.fit.labels
+		scale := r.labels
 		near(t, "mean", got[i], mean*scale.Deviation+scale.Mean, 1e-12)
 		near(t, "mean", u.Mean[i], got[i], 1e-15)
 		near(t, "spread", u.Spread[i], math.Sqrt(spread)*scale.Deviation, 1e-9)
@@ -171,11 +176,9 @@ func TestIntervalsCover(t *testing.T) {
 		inside, n := 0, 0
 		for round := range uint64(rounds) {
 			x, y := raw[float32](100+round, 300, 0.3)
-			r := quick[float32](1)
-			r.Config.Training.Epochs = 30
-			if err := r.Fit(context.Background(), x, y); err != nil {
-				t.Fatal(err)
-			}
+			o := quick[float32](1)
+			o.Config.Training.Epochs = 30
+			r := mustFit(t, x, y, o)
 			x, y = raw[float32](200+round, 1000, 0.3)
 			low, high, err := r.PredictInterval(t.Context(), x, coverage)
 			if err != nil {
@@ -219,49 +222,63 @@ func TestRadius(t *testing.T) {
 	}
 }
 
-func TestRegressorRefuses(t *testing.T) {
+func TestFitRefuses(t *testing.T) {
 	ctx := context.Background()
 	x, y := raw[float32](1, 40, 0)
 	spoilt := x.Clone()
 	spoilt.Set(3, 1, float32(math.NaN()))
 	badLabels := slices.Clone(y)
 	badLabels[2] = math.Inf(1)
-	r := quick[float32](1)
 	two := quick[float32](1)
 	two.Config.Architecture.Outputs = 2
+	fit := func(x matrix.Dense[float32], y []float64, o Options[float32]) error {
+		_, err := Fit(ctx, Sample[float32]{X: x, Y: y}, o)
+		return err
+	}
+	validated := func(validX matrix.Dense[float32], validY []float64) error {
+		_, err := Fit(ctx, Sample[float32]{X: x, Y: y, ValidX: validX, ValidY: validY}, quick[float32](1))
+		return err
+	}
+	unlabelled := func(rows matrix.Dense[float32]) error {
+		_, err := Fit(ctx, Sample[float32]{X: x, Y: y, Unlabelled: rows}, quick[float32](1))
+		return err
+	}
 	tests := map[string]struct {
 		err  error
 		word string
 	}{
-		"labels":       {r.Fit(ctx, x, y[:39]), "40 rows and 39 labels"},
-		"one row":      {r.Fit(ctx, x.Slice(0, 1), y[:1]), "1 rows"},
-		"no rows":      {r.Fit(ctx, x.Slice(0, 0), nil), "0 rows"},
-		"NaN":          {r.Fit(ctx, spoilt, y), "NaN"},
-		"valid NaN":    {r.FitValidated(ctx, x, y, spoilt, y), "row 3, column 1 (from 0) is NaN"},
-		"infinite":     {r.Fit(ctx, x, badLabels), "Inf"},
-		"valid labels": {r.FitValidated(ctx, x, y, x, badLabels), "Inf"},
-		"no valid":     {r.FitValidated(ctx, x, y, x.Slice(0, 0), nil), "0 for validation"},
-		"columns":      {r.FitValidated(ctx, x, y, x.Block(0, 40, 0, 2), y), "2 columns"},
-		"unlabelled":   {(&Regressor[float32]{Unlabelled: x.Block(0, 40, 0, 2)}).Fit(ctx, x, y), "unlabelled rows have 2 columns"},
-		"unlabelled x": {(&Regressor[float32]{Unlabelled: spoilt}).Fit(ctx, x, y), "unlabelled rows: row 3"},
-		"outputs":      {two.Fit(ctx, x, y), "one output"},
-		"holdout":      {(&Regressor[float32]{Holdout: 1}).Fit(ctx, x, y), "hold out is 1"},
-		"members":      {quick[float32](-1).Fit(ctx, x, y), "-1 members"},
-		"noise":        {(&Regressor[float32]{Noise: -1}).Fit(ctx, x, y), "σ²"},
+		"labels":       {fit(x, y[:39], quick[float32](1)), "40 rows and 39 labels"},
+		"one row":      {fit(x.Slice(0, 1), y[:1], quick[float32](1)), "1 rows"},
+		"no rows":      {fit(x.Slice(0, 0), nil, quick[float32](1)), "no rows"},
+		"NaN":          {fit(spoilt, y, quick[float32](1)), "NaN"},
+		"valid NaN":    {validated(spoilt, y), "row 3, column 1 (from 0) is NaN"},
+		"infinite":     {fit(x, badLabels, quick[float32](1)), "Inf"},
+		"valid labels": {validated(x, badLabels), "Inf"},
+		"valid rows":   {validated(x.Slice(0, 0), y), "0 validation rows and 40 labels"},
+		"columns":      {validated(x.Block(0, 40, 0, 2), y), "2 columns"},
+		"unlabelled":   {unlabelled(x.Block(0, 40, 0, 2)), "unlabelled rows have 2 columns"},
+		"unlabelled x": {unlabelled(spoilt), "unlabelled rows: row 3"},
+		"outputs":      {fit(x, y, two), "one output"},
+		"holdout":      {fit(x, y, Options[float32]{Holdout: new(1.0)}), "hold out is 1"},
+		"members":      {fit(x, y, quick[float32](-1)), "-1 members"},
+		"noise":        {fit(x, y, Options[float32]{Noise: -1}), "σ²"},
+		"table":        {fit(x, y, Options[float32]{Columns: &dataset.Encoder{Numeric: []string{"a", "b"}}}), "the columns give 2 inputs, the networks take 3"},
 	}
 	for name, test := range tests {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.word) {
 			t.Errorf("%s: error %v does not say %q", name, test.err, test.word)
 		}
 	}
-	if _, err := r.Predict(t.Context(), x); !errors.Is(err, ErrNotFitted) {
-		t.Errorf("not fitted: error %v", err)
+	for _, r := range []*Model[float32]{nil, {}} {
+		if _, err := r.Predict(t.Context(), x); !errors.Is(err, ErrNotFitted) {
+			t.Errorf("not fitted: error %v", err)
+		}
+		if _, err := r.Inputs(x); !errors.Is(err, ErrNotFitted) {
+			t.Errorf("not fitted: error %v", err)
+		}
 	}
-	if _, err := r.Inputs(x); !errors.Is(err, ErrNotFitted) || r.Ensemble() != nil || r.Provenance().Rows != 0 {
-		t.Errorf("not fitted: error %v", err)
-	}
-	r = fitted[float32](t, 1)
-	if _, err := r.Predict(t.Context(), x.Block(0, 40, 0, 2)); err == nil || !strings.Contains(err.Error(), "2 columns, the regressor was fitted to 3") {
+	r := fitted[float32](t, 1)
+	if _, err := r.Predict(t.Context(), x.Block(0, 40, 0, 2)); err == nil || !strings.Contains(err.Error(), "2 columns, the model was fitted to 3") {
 		t.Errorf("columns: error %v", err)
 	}
 	if _, err := r.PredictStd(t.Context(), spoilt); err == nil || !strings.Contains(err.Error(), "row 3, column 1") {
@@ -275,73 +292,121 @@ func TestRegressorRefuses(t *testing.T) {
 	}
 }
 
-func TestRegressorAfterFailure(t *testing.T) {
+func TestFitAfterFailure(t *testing.T) {
 	x, y := raw[float32](1, 100, 0)
-	r := quick[float32](2)
+	o := quick[float32](2)
 	stop, cancel := context.WithCancel(context.Background())
-	r.Progress = func(e Epoch) {
+	o.Progress = func(e Epoch) {
 		if e.Member == 1 {
 			cancel()
 		}
 	}
-	if err := r.Fit(stop, x, y); !errors.Is(err, context.Canceled) || r.Ensemble() != nil {
-		t.Errorf("stopped: error %v, fitted %v", err, r.Ensemble() != nil)
+	if m, err := Fit(stop, Sample[float32]{X: x, Y: y}, o); !errors.Is(err, context.Canceled) || m != nil {
+		t.Errorf("stopped: error %v, model %v", err, m != nil)
 	}
-	r = quick[float32](2)
-	r.Config.Training.Rate = 1e30
-	err := r.Fit(context.Background(), x, y)
+	o = quick[float32](2)
+	o.Config.Training.Rate = 1e30
+	m, err := Fit(context.Background(), Sample[float32]{X: x, Y: y}, o)
 	if diverged := (*DivergedError)(nil); !errors.As(err, &diverged) {
 		t.Fatalf("error %v", err)
 	}
-	if got, err := r.Predict(t.Context(), x); err != nil || len(got) != 100 || !finite(got[0]) {
+	if got, err := m.Predict(t.Context(), x); err != nil || len(got) != 100 || !finite(got[0]) {
 		t.Errorf("after divergence: %v, %v", got, err)
 	}
-	if _, err := r.MarshalBinary(); err != nil {
+	if _, err := m.MarshalBinary(); err != nil {
 		t.Errorf("after divergence: %v", err)
 	}
 }
 
 func TestHoldout(t *testing.T) {
 	x, y := raw[float64](1, 50, 0)
-	for holdout, valid := range map[float64]int{0: 10, 0.5: 25, 0.001: 1, 0.999: 49} {
-		r := quick[float64](1)
-		r.Config.Training.Epochs, r.Holdout = 1, holdout
-		if err := r.Fit(context.Background(), x, y); err != nil {
-			t.Fatal(err)
-		}
-		if p := r.Provenance(); p.ValidRows != valid || p.Rows != 50-valid {
-			t.Errorf("holdout %v: %+v", holdout, p)
+	for _, c := range []struct {
+		holdout *float64
+		valid   int
+	}{{nil, 10}, {new(0.5), 25}, {new(0.001), 1}, {new(0.999), 49}, {new(0.0), 0}} {
+		o := quick[float64](1)
+		o.Config.Training.Epochs, o.Holdout = 1, c.holdout
+		if p := mustFit(t, x, y, o).Provenance(); p.ValidRows != c.valid || p.Rows != 50-c.valid {
+			t.Errorf("%d rows to hold out: %+v", c.valid, p)
 		}
 	}
 	want, err := dataset.FitLabelScaler([]float64{1, 1, 1})
 	if err != nil || want.Deviation != 1 {
 		t.Errorf("%+v, %v", want, err)
 	}
-	r := quick[float64](1)
-	if err := r.Fit(context.Background(), x, slices.Repeat([]float64{7}, 50)); err != nil {
-		t.Errorf("constant labels: %v", err)
-	} else if got, err := r.Predict(t.Context(), x); err != nil || math.Abs(got[0]-7) > 0.5 {
+	r := mustFit(t, x, slices.Repeat([]float64{7}, 50), quick[float64](1))
+	if got, err := r.Predict(t.Context(), x); err != nil || math.Abs(got[0]-7) > 0.5 {
 		t.Errorf("constant labels: %v, %v", got[0], err)
 	}
 }
 
-// With far too small a σ² the posterior takes jitter, and the regressor says so.
+// TestNothingHeldOut: zero is a share, too. The last epoch is kept, there are
+// standard deviations but no intervals, and the model survives a file.
+func TestNothingHeldOut(t *testing.T) {
+	x, y := raw[float32](1, 50, 0.1)
+	o := quick[float32](1)
+	o.Holdout = new(0.0)
+	r := mustFit(t, x, y, o)
+	if p := r.Provenance(); !slices.Equal(p.Best, []int{60}) || len(p.ValidRMSE) != 0 {
+		t.Errorf("%+v", p)
+	}
+	raw, err := r.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Model[float32]
+	if err := back.UnmarshalBinary(raw); err != nil {
+		t.Fatal(err)
+	}
+	u, err := back.PredictStd(t.Context(), x)
+	if err != nil || !(slices.Min(u.Std) > 0) {
+		t.Errorf("%v, %v", u.Std, err)
+	}
+	few := (*CoverageError)(nil)
+	if _, _, err := back.PredictInterval(t.Context(), x, 0.5); !errors.As(err, &few) {
+		t.Errorf("interval: %v", err)
+	}
+}
+
+// TestWithoutBias: σ_b = 0 is a setting of its own, not the default. Even a network
+// whose units are all dead, which then has no features at all, can be fitted.
+func TestWithoutBias(t *testing.T) {
+	x, y := raw[float64](1, 50, 0.1)
+	o := quick[float64](1)
+	o.Config.Architecture.SigmaB = new(0.0)
+	r := mustFit(t, x, y, o)
+	net := r.Ensemble()[0]
+	if *net.Architecture().SigmaB != 0 {
+		t.Error("the network has a bias")
+	}
+	zero := matrix.New[float64](1, 3)
+	out := matrix.New[float64](1, 1)
+	if net.Predict(t.Context(), out, zero); out.At(0, 0) != 0 {
+		t.Errorf("without a bias, zero becomes %v", out.At(0, 0))
+	}
+	for l := range net.Layers() {
+		clear(net.Weights(l).Data)
+	}
+	q, err := fitPosterior(nil, net, x, defaultNoise)
+	if err != nil || !positive(q.Lambda) {
+		t.Errorf("no features: %+v, %v", q.Lambda, err)
+	}
+}
+
+// With far too small a σ² the posterior takes jitter, and the model says so.
 func TestJitterIsReported(t *testing.T) {
 	x, y := raw[float32](1, 30, 0.1) // fewer rows than features
 	for noise, wanted := range map[float64]bool{0: false, 1e-300: true} {
-		r := quick[float32](6)
-		r.Config.Training.Epochs, r.Noise = 2, noise
-		if err := r.Fit(context.Background(), x, y); err != nil {
-			t.Fatal(err)
-		}
-		jitter := r.Provenance().Jitter
+		o := quick[float32](6)
+		o.Config.Training.Epochs, o.Noise = 2, noise
+		jitter := mustFit(t, x, y, o).Provenance().Jitter
 		if len(jitter) != 6 || (slices.Max(jitter) > 0) != wanted {
 			t.Errorf("noise %v: jitter %v", noise, jitter)
 		}
 	}
 }
 
-func ExampleRegressor() {
+func ExampleFit() {
 	// The price of a thing is 20 a kilogram and 5 for each colour.
 	var rows [][]float32
 	var prices []float64
@@ -350,12 +415,14 @@ func ExampleRegressor() {
 		rows = append(rows, []float32{weight, colours})
 		prices = append(prices, 20*float64(weight)+5*float64(colours))
 	}
-	r := Regressor[float32]{Config: Config{Architecture: Architecture{Hidden: []int{32, 32}}, Training: Training{Batch: 32}}}
-	if err := r.Fit(context.Background(), matrix.FromRows(rows), prices); err != nil {
+	model, err := Fit(context.Background(), Sample[float32]{X: matrix.FromRows(rows), Y: prices}, Options[float32]{
+		Config: Config{Architecture: Architecture{Hidden: []int{32, 32}}, Training: Training{Batch: 32}},
+	})
+	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	u, err := r.PredictStd(context.Background(), matrix.FromRows([][]float32{{1.5, 2}, {2.5, 6}}))
+	u, err := model.PredictStd(context.Background(), matrix.FromRows([][]float32{{1.5, 2}, {2.5, 6}}))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -386,42 +453,62 @@ func ExampleTrain() {
 	// Output: -0.3 after 256 epochs
 }
 
-// TestRegressorScalesByUnlabelledRows: a column that varies only among the
-// candidates still reaches the networks, also from a saved file.
-func TestRegressorScalesByUnlabelledRows(t *testing.T) {
+// TestModelScalesByUnlabelledRows: a column that varies only among the candidates
+// still reaches the networks, also from a saved file.
+func TestModelScalesByUnlabelledRows(t *testing.T) {
 	x, y := raw[float32](4, 40, 0.1)
 	pool, _ := raw[float32](5, 60, 0.1)
 	for i := range x.Rows {
 		x.Set(i, 1, 1000)
 	}
-	constant := func(r *Regressor[float32]) bool {
+	constant := func(r *Model[float32]) bool {
 		in, err := r.Inputs(pool)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return in.At(0, 1) == in.At(1, 1)
 	}
-	r := quick[float32](1)
-	r.Config.Training.Epochs = 2
-	if err := r.Fit(t.Context(), x, y); err != nil {
-		t.Fatal(err)
+	o := quick[float32](1)
+	o.Config.Training.Epochs = 2
+	if !constant(mustFit(t, x, y, o)) {
+		t.Error("a column that is constant among the labelled rows is not lost")
 	}
-	if !constant(r) {
-		t.Error("a column that the labelled rows do not tell about is not lost")
-	}
-	r.Unlabelled = pool
-	if err := r.Fit(t.Context(), x, y); err != nil {
+	r, err := Fit(t.Context(), Sample[float32]{X: x, Y: y, Unlabelled: pool}, o)
+	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "net.safetensors")
 	if err := r.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	back, err := LoadRegressor[float32](path)
+	back, err := Load[float32](path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if constant(r) || constant(back) {
 		t.Error("a column that varies among the unlabelled rows is lost")
 	}
+}
+
+// counting is a trainer that notes its calls.
+type counting struct {
+	CPU[float32]
+	calls, members int
+}
+
+func (c *counting) Train(ctx context.Context, config Config, members int, d Data[float32], progress func(Epoch)) (Ensemble[float32], []History, error) {
+	c.calls, c.members = c.calls+1, members
+	return c.CPU.Train(ctx, config, members, d, progress)
+}
+
+// TestFitTrainsByItsTrainer: every network comes from the trainer of the options.
+func TestFitTrainsByItsTrainer(t *testing.T) {
+	x, y := raw[float32](1, 400, 0.1)
+	o, c := quick[float32](2), &counting{}
+	o.Trainer = c
+	r, want := mustFit(t, x, y, o), fitted[float32](t, 2)
+	if c.calls != 1 || c.members != 2 {
+		t.Errorf("%d calls for %d members", c.calls, c.members)
+	}
+	mustBeSame(t, "by another trainer", r.Ensemble()[1], want.Ensemble()[1])
 }

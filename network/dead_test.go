@@ -13,9 +13,9 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// hushed returns a trainer for a network many of whose neurons are silent, and
-// stand in no particular order.
-func hushed[T matrix.Float](t *testing.T, outputs, epochs int) *trainer[T] {
+// withDeadUnits returns a training of a network with many dead units, in no
+// particular order.
+func withDeadUnits[T matrix.Float](t *testing.T, outputs, epochs int) *training[T] {
 	t.Helper()
 	c := Config{
 		Architecture: Architecture{Hidden: []int{150, 170, 40}, Outputs: outputs},
@@ -29,15 +29,15 @@ func hushed[T matrix.Float](t *testing.T, outputs, epochs int) *trainer[T] {
 			net.Bias(l)[j] = -100
 		}
 	}
-	return newTrainer(net, c.Training, d, rng.New(1, "order"))
+	return newTraining(net, c.Training, d, rng.New(1, "order"))
 }
 
-func TestSilentNeuronsAreLeftOutExactly(t *testing.T) {
+func TestDeadUnitsAreLeftOutExactly(t *testing.T) {
 	for _, outputs := range []int{1, 2} {
-		fast, plain := hushed[float64](t, outputs, 6), hushed[float64](t, outputs, 6)
-		plain.pass.voices = nil
-		var silent []int
-		fast.progress = func(Epoch) { silent = slices.Clone(fast.pass.silent) }
+		fast, plain := withDeadUnits[float64](t, outputs, 6), withDeadUnits[float64](t, outputs, 6)
+		plain.pass.activity = nil
+		var dead []int
+		fast.progress = func(Epoch) { dead = slices.Clone(fast.pass.dead) }
 		history, err := fast.run(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -47,8 +47,8 @@ func TestSilentNeuronsAreLeftOutExactly(t *testing.T) {
 			t.Fatal(err)
 		}
 		panel := fast.pass.set.TileCols()
-		if silent[0] < 90/panel*panel || silent[1] < 70/panel*panel {
-			t.Errorf("%d outputs: only %v leading columns were left out", outputs, silent)
+		if dead[0] < 90/panel*panel || dead[1] < 70/panel*panel {
+			t.Errorf("%d outputs: only %v leading columns were left out", outputs, dead)
 		}
 		if history.Best != wantHistory.Best {
 			t.Errorf("%d outputs: epoch %d was kept, want %d", outputs, history.Best, wantHistory.Best)
@@ -59,43 +59,43 @@ func TestSilentNeuronsAreLeftOutExactly(t *testing.T) {
 }
 
 // In float32 the products of wide layers run on other code.
-func TestSilentNeuronsAreLeftOutInFloat32(t *testing.T) {
-	fast, plain := hushed[float32](t, 1, 3), hushed[float32](t, 1, 3)
-	plain.pass.voices = nil
-	for _, trainer := range []*trainer[float32]{fast, plain} {
-		if _, err := trainer.run(context.Background()); err != nil {
+func TestDeadUnitsAreLeftOutInFloat32(t *testing.T) {
+	fast, plain := withDeadUnits[float32](t, 1, 3), withDeadUnits[float32](t, 1, 3)
+	plain.pass.activity = nil
+	for _, tr := range []*training[float32]{fast, plain} {
+		if _, err := tr.run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, w := range plain.net.parameters {
 		if g := fast.net.parameters[i]; math.Abs(float64(g-w)) > 1e-3 {
-			t.Fatalf("parameter %d is %v, with silent neurons %v", i, g, w)
+			t.Fatalf("parameter %d is %v, with dead units %v", i, g, w)
 		}
 	}
 }
 
-// norms returns what does not depend on the order of the neurons: the norm of the
+// norms returns what does not depend on the order of the units: the norm of the
 // last gradient of each layer.
-func norms(t *trainer[float64]) (out []float64) {
+func norms(t *training[float64]) (out []float64) {
 	for l := range t.net.Layers() {
 		out = append(out, math.Sqrt(t.pass.set.SumSquares(t.net.layer(t.adam.gradient, l).Data)))
 	}
 	return out
 }
 
-// Neurons that fall silent, or speak again, after they were put in order.
-func TestSilenceComesAndGoes(t *testing.T) {
-	fast, plain := hushed[float64](t, 1, 8), hushed[float64](t, 1, 8)
-	plain.pass.voices = nil
-	for _, tr := range []*trainer[float64]{fast, plain} {
+// Units that die, or come back to life, after they were reordered.
+func TestUnitsDieAndRevive(t *testing.T) {
+	fast, plain := withDeadUnits[float64](t, 1, 8), withDeadUnits[float64](t, 1, 8)
+	plain.pass.activity = nil
+	for _, tr := range []*training[float64]{fast, plain} {
 		tr.progress = func(e Epoch) {
-			for l, order := range tr.neurons {
+			for l, order := range tr.units {
 				bias := tr.net.Bias(l)
-				for j, neuron := range order {
+				for j, unit := range order {
 					switch {
-					case e.Number == 3 && neuron < 20:
+					case e.Number == 3 && unit < 20:
 						bias[j] = 1
-					case e.Number == 5 && neuron >= 30 && neuron < 90:
+					case e.Number == 5 && unit >= 30 && unit < 90:
 						bias[j] = -100
 					}
 				}
@@ -106,33 +106,33 @@ func TestSilenceComesAndGoes(t *testing.T) {
 		}
 	}
 	golden.MustMatchVector(t, "parameters", fast.net.parameters, plain.net.parameters, 1e-9)
-	if order := fast.neurons[0]; slices.IsSorted(order) {
-		t.Error("the neurons were never put in order")
+	if order := fast.units[0]; slices.IsSorted(order) {
+		t.Error("the units were never reordered")
 	}
 }
 
-// The order of the neurons, and what is left out, do not depend on the threads.
-func TestSilenceIsTheSameForAnyNumberOfThreads(t *testing.T) {
+// The order of the units, and what is left out, do not depend on the threads.
+func TestDeadUnitsAreTheSameForAnyNumberOfThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	var want *trainer[float32]
+	var want *training[float32]
 	for _, threads := range []int{1, 2, 3, 7} {
 		runtime.GOMAXPROCS(threads)
-		got := hushed[float32](t, 1, 6)
+		got := withDeadUnits[float32](t, 1, 6)
 		if _, err := got.run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if want == nil {
 			want = got
 		}
-		if slices.IsSorted(got.neurons[0]) || !slices.Equal(got.pass.silent, want.pass.silent) {
-			t.Errorf("%d threads: %v leading columns were left out, %v with one", threads, got.pass.silent, want.pass.silent)
+		if slices.IsSorted(got.units[0]) || !slices.Equal(got.pass.dead, want.pass.dead) {
+			t.Errorf("%d threads: %v leading columns were left out, %v with one", threads, got.pass.dead, want.pass.dead)
 		}
 		mustBeSame(t, fmt.Sprintf("%d threads", threads), got.net, want.net)
 	}
 }
 
-// A layer of which nothing is left, but for its bias.
-func TestWholeLayersFallSilent(t *testing.T) {
+// A layer of which only the bias is left.
+func TestWholeLayersDie(t *testing.T) {
 	for _, hidden := range [][]int{{64}, {64, 64}, {64, 33, 64}} {
 		for dead := range hidden {
 			for _, outputs := range []int{1, 2} {
@@ -146,9 +146,9 @@ func TestWholeLayersFallSilent(t *testing.T) {
 					for j := range net.Bias(dead) {
 						net.Bias(dead)[j] = -1000
 					}
-					tr := newTrainer(net, c.Training, wave[float64](3, 100, 50, 80, outputs), rng.New(1, "order"))
+					tr := newTraining(net, c.Training, wave[float64](3, 100, 50, 80, outputs), rng.New(1, "order"))
 					if i == 1 {
-						tr.pass.voices = nil
+						tr.pass.activity = nil
 					}
 					if _, err := tr.run(context.Background()); err != nil {
 						t.Fatal(err)

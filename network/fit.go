@@ -1,0 +1,233 @@
+package network
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Options say how Fit trains. The zero value trains the paper's network.
+type Options[T matrix.Float] struct {
+	Config  Config
+	Members int // of the ensemble, whose mean is the prediction; 0 means 1
+
+	// Holdout is the share of the rows that Fit holds out for validation. Nil
+	// means 0.2, but at most 1024 rows; zero holds none out, and then the last
+	// epoch is kept, the standard deviations are not calibrated and there are no
+	// intervals. Validation rows of the caller's replace it.
+	Holdout *float64
+
+	Noise float64 // σ² of the last-layer posterior, for labels of variance 1; 0 means 1e-6
+
+	Trainer  Trainer[T]  // nil means CPU
+	Progress func(Epoch) // called after each epoch, unless nil
+
+	// Source and Columns are a record for saved models: where the rows come from,
+	// and how a table became the rows (nil where there was no table). Neither
+	// changes what is learnt.
+	Source  string
+	Columns *dataset.Encoder
+}
+
+// Sample is the rows that a model is fitted to, as raw numbers. Fit only reads
+// them and keeps none.
+type Sample[T matrix.Float] struct {
+	X matrix.Dense[T]
+	Y []float64 // the label of each row of X
+
+	// ValidX and ValidY are validation rows of the caller's. If there are any, Fit
+	// holds out no rows of X.
+	ValidX matrix.Dense[T]
+	ValidY []float64
+
+	// Unlabelled are rows without a label, such as candidates. The scaling of the
+	// inputs is learnt from them, too; without them, a column that does not vary
+	// among the labelled rows is lost.
+	Unlabelled matrix.Dense[T]
+}
+
+const (
+	defaultHoldout = 0.2
+	mostHeldOut    = 1024 // as in the paper
+	defaultNoise   = 1e-6
+)
+
+// Fit trains an ensemble on the rows of the sample and returns it as a model. It
+// does the paper's preprocessing (inputs: standardise, then 5·tanh(x/5); labels:
+// standardise) and, unless the sample has validation rows, holds a random part of
+// the rows out for validation: the choice of the epoch, the scale of PredictStd and
+// the intervals of PredictInterval rest on them.
+//
+// The scaling of the inputs is learnt from all rows at hand, as in the paper, which
+// takes training rows and pool; that of the labels from the training part alone.
+//
+// If members diverge, the error joins a *DivergedError for each, and the model has
+// their best parameters so far. On any other error there is no model.
+func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model[T], error) {
+	if err := errors.Join(s.check(), o.check(len(s.ValidY) > 0), checkColumns(o.Columns, s.X.Cols)); err != nil {
+		return nil, err
+	}
+	if s.ValidX.Rows == 0 {
+		var err error
+		if s, err = s.heldOut(o); err != nil {
+			return nil, err
+		}
+	}
+	team, m := linalg.TeamOf(ctx), &Model[T]{holdout: o.Holdout}
+	if o.Columns != nil {
+		m.columns = new(*o.Columns)
+	}
+	d, err := m.prepare(team, s)
+	if err != nil {
+		return nil, err
+	}
+	if o.Trainer == nil {
+		o.Trainer = CPU[T]{}
+	}
+	ensemble, histories, diverged := o.Trainer.Train(ctx, o.Config, max(o.Members, 1), d, o.Progress)
+	if stopped := (*StoppedError)(nil); ensemble == nil || errors.As(diverged, &stopped) {
+		return nil, diverged
+	}
+	m.ensemble, m.config = ensemble, o.Config.WithDefaults()
+	m.config.Architecture = ensemble[0].Architecture()
+	m.provenance = Provenance{Source: o.Source, Rows: s.X.Rows, ValidRows: s.ValidX.Rows}
+	for _, h := range histories {
+		m.provenance.Best = append(m.provenance.Best, h.Best)
+	}
+	if err := m.judge(team, d, s.ValidX, cmp.Or(o.Noise, defaultNoise)); err != nil {
+		return nil, errors.Join(diverged, err)
+	}
+	return m, diverged
+}
+
+func (o Options[T]) check(validated bool) error {
+	var found complaints
+	found.unless(o.Config.WithDefaults().Architecture.Outputs == 1, "a model's network has one output")
+	found.unless(o.Members >= 0, "the ensemble has %d members", o.Members)
+	found.unless(o.Noise >= 0 && !math.IsInf(o.Noise, 1), "σ² is %v, which is not positive", o.Noise)
+	if o.Holdout != nil {
+		found.unless(validated || *o.Holdout >= 0 && *o.Holdout < 1, "the share to hold out is %v, which is not from 0 up and below 1", *o.Holdout)
+	}
+	return errors.Join(append(found, o.Config.Check())...)
+}
+
+func (s Sample[T]) check() error {
+	var found complaints
+	found.unless(s.X.Rows == len(s.Y), "there are %d rows and %d labels", s.X.Rows, len(s.Y))
+	found.unless(s.X.Rows > 0, "there are no rows to train on")
+	found.unless(s.ValidX.Rows == len(s.ValidY), "there are %d validation rows and %d labels", s.ValidX.Rows, len(s.ValidY))
+	found.unless(s.ValidX.Rows == 0 || s.ValidX.Cols == s.X.Cols, "validation rows have %d columns, the others %d", s.ValidX.Cols, s.X.Cols)
+	found.unless(s.Unlabelled.Rows == 0 || s.Unlabelled.Cols == s.X.Cols, "unlabelled rows have %d columns, the others %d", s.Unlabelled.Cols, s.X.Cols)
+	return errors.Join(found...)
+}
+
+// heldOut moves a random part of the rows to the validation rows.
+func (s Sample[T]) heldOut(o Options[T]) (Sample[T], error) {
+	share, most := defaultHoldout, mostHeldOut
+	if o.Holdout != nil {
+		share, most = *o.Holdout, s.X.Rows
+	}
+	if share == 0 {
+		return s, nil
+	}
+	if s.X.Rows < 2 {
+		return s, fmt.Errorf("there are %d rows, but one is needed for training and one for validation", s.X.Rows)
+	}
+	held := min(max(1, int(share*float64(s.X.Rows))), s.X.Rows-1, most)
+	order := rng.New(o.Config.Seed, "network holdout").Perm(s.X.Rows)
+	valid, train := order[:held], order[held:]
+	slices.Sort(train)
+	slices.Sort(valid)
+	return Sample[T]{
+		X: s.X.SelectRows(train), Y: choose(s.Y, train),
+		ValidX: s.X.SelectRows(valid), ValidY: choose(s.Y, valid), Unlabelled: s.Unlabelled,
+	}, nil
+}
+
+func choose(y []float64, rows []int) []float64 {
+	chosen := make([]float64, len(rows))
+	for i, row := range rows {
+		chosen[i] = y[row]
+	}
+	return chosen
+}
+
+// prepare learns the scaling and applies it to the training and the validation rows.
+func (m *Model[T]) prepare(team *linalg.Team, s Sample[T]) (d Data[T], err error) {
+	for _, set := range []struct {
+		name string
+		rows matrix.Dense[T]
+	}{{"training", s.X}, {"validation", s.ValidX}, {"unlabelled", s.Unlabelled}} {
+		if err := unusable(team, set.rows); err != nil {
+			return d, fmt.Errorf("%s rows: %w", set.name, err)
+		}
+	}
+	if m.inputs, err = dataset.FitScalerAll(dataset.Population, s.X, s.ValidX, s.Unlabelled); err != nil {
+		return d, err
+	}
+	if m.labels, err = dataset.FitLabelScaler(s.Y); err != nil {
+		return d, err
+	}
+	d.X, d.Y = m.scaled(s.X), m.scaledLabels(s.Y)
+	if s.ValidX.Rows > 0 {
+		d.ValidX, d.ValidY = m.scaled(s.ValidX), m.scaledLabels(s.ValidY)
+	}
+	return d, nil
+}
+
+func (m *Model[T]) scaled(x matrix.Dense[T]) matrix.Dense[T] {
+	s := matrix.New[T](x.Rows, x.Cols)
+	dataset.Scale(s, x, m.inputs)
+	return s
+}
+
+func (m *Model[T]) scaledLabels(y []float64) matrix.Dense[T] {
+	s := make([]float64, len(y))
+	dataset.ScaleLabels(s, y, m.labels)
+	return matrix.Converted[T](matrix.View(len(s), 1, s))
+}
+
+// judge computes the posteriors of the members and, from the validation rows, the
+// errors that the model makes.
+func (m *Model[T]) judge(team *linalg.Team, d Data[T], validX matrix.Dense[T], noise float64) error {
+	for _, net := range m.ensemble {
+		q, err := fitPosterior(team, net, d.X, noise)
+		if err != nil {
+			return err
+		}
+		m.posteriors = append(m.posteriors, q)
+		m.provenance.Jitter = append(m.provenance.Jitter, q.Jitter)
+	}
+	if validX.Rows == 0 {
+		return nil
+	}
+	e, err := m.evaluate(team, validX, true)
+	if err != nil {
+		return err
+	}
+	off := make([]float64, validX.Rows)
+	for i := range m.posteriors {
+		squares := 0.0
+		for j, z := range e.outputs.Row(i) {
+			off[j] = z - float64(d.ValidY.At(j, 0))
+			squares += off[j] * off[j]
+		}
+		m.posteriors[i].calibrate(off, e.variances.Row(i))
+		rmse := math.Sqrt(squares/float64(len(off))) * m.labels.Deviation
+		m.provenance.ValidRMSE = append(m.provenance.ValidRMSE, rmse)
+	}
+	m.errors = e.mean()
+	for i, mean := range m.errors {
+		m.errors[i] = math.Abs(mean-float64(d.ValidY.At(i, 0))) * m.labels.Deviation
+	}
+	slices.Sort(m.errors)
+	return nil
+}

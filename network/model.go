@@ -1,0 +1,154 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Model predicts one number from rows of raw numbers, in the units of the labels
+// that it was fitted to. It comes from Fit or Load and does not change: its methods
+// may be called from several goroutines. The zero value answers ErrNotFitted.
+type Model[T matrix.Float] struct {
+	config     Config // that the networks were trained with
+	holdout    *float64
+	ensemble   Ensemble[T]
+	inputs     dataset.Scaler
+	labels     dataset.LabelScaler
+	posteriors []posterior // one for each member, in scaled labels
+	errors     []float64   // of the mean prediction on the validation rows: absolute, sorted, in units of the labels
+	provenance Provenance
+	columns    *dataset.Encoder
+}
+
+// Provenance is how a model came to be.
+type Provenance struct {
+	Source    string    `json:"source"`     // as given to Fit
+	Rows      int       `json:"rows"`       // that it was trained on
+	ValidRows int       `json:"valid_rows"` // that were held out
+	Best      []int     `json:"best"`       // epoch that each member was taken from; 0 for the initial parameters
+	ValidRMSE []float64 `json:"valid_rmse"` // of each member on the validation rows, in the units of the labels; empty without such rows
+
+	// Jitter is what had to be added to σ² to compute the last-layer posterior of
+	// each member: zero as a rule. Where it is not, σ² is too small for float64,
+	// and the standard deviations of PredictStd are larger than asked for.
+	Jitter []float64 `json:"jitter"`
+}
+
+// ErrNotFitted says that a model that was neither fitted nor loaded was used.
+var ErrNotFitted = errors.New("the model has not been fitted")
+
+// Predict returns the predictions for the rows of x: the mean over the members.
+func (m *Model[T]) Predict(ctx context.Context, x matrix.Dense[T]) ([]float64, error) {
+	e, err := m.checked(linalg.TeamOf(ctx), x, false)
+	if err != nil {
+		return nil, err
+	}
+	mean := e.mean()
+	dataset.UnscaleLabels(mean, mean, m.labels)
+	return mean, nil
+}
+
+// Uncertain is predictions with their standard deviations, all in the units of
+// the labels.
+type Uncertain struct {
+	Mean      []float64
+	Posterior []float64 // from the last-layer posteriors: what a single member leaves open
+	Spread    []float64 // of the members' predictions around their mean
+	Std       []float64 // of the label: both together
+}
+
+// PredictStd returns predictions with standard deviations. The members are taken
+// as a mixture of normal distributions (paper, appendix "Gaussian Process
+// Posterior Transformation"): its variance is the mean of their posterior
+// variances plus the variance of their predictions.
+func (m *Model[T]) PredictStd(ctx context.Context, x matrix.Dense[T]) (Uncertain, error) {
+	e, err := m.checked(linalg.TeamOf(ctx), x, true)
+	if err != nil {
+		return Uncertain{}, err
+	}
+	u := Uncertain{Mean: e.mean(), Posterior: make([]float64, x.Rows), Spread: make([]float64, x.Rows), Std: make([]float64, x.Rows)}
+	n := float64(len(m.ensemble))
+	for i, mean := range u.Mean {
+		inner, outer := 0.0, 0.0
+		for j, q := range m.posteriors {
+			off := e.outputs.At(j, i) - mean
+			inner += q.Unit * (e.variances.At(j, i) + q.Noise) / n
+			outer += off * off / n
+		}
+		u.Posterior[i] = math.Sqrt(inner) * m.labels.Deviation
+		u.Spread[i] = math.Sqrt(outer) * m.labels.Deviation
+		u.Std[i] = math.Sqrt(inner+outer) * m.labels.Deviation
+	}
+	dataset.UnscaleLabels(u.Mean, u.Mean, m.labels)
+	return u, nil
+}
+
+// PredictInterval returns intervals that hold the label of a new row with at
+// least the given probability, by split-conformal prediction with the validation
+// rows. The guarantee supposes that new rows and validation rows are drawn
+// alike; as the validation rows chose the epoch, too, it is slightly optimistic.
+// If there are too few of them for the coverage, the error is a *CoverageError.
+func (m *Model[T]) PredictInterval(ctx context.Context, x matrix.Dense[T], coverage float64) (low, high []float64, err error) {
+	mean, err := m.Predict(ctx, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	half, err := radius(m.errors, coverage)
+	if err != nil {
+		return nil, nil, err
+	}
+	low, high = mean, slices.Clone(mean)
+	for i := range low {
+		low[i] -= half
+		high[i] += half
+	}
+	return low, high, nil
+}
+
+// Ensemble returns the trained networks. They take inputs from Inputs and return
+// labels of mean 0 and variance 1.
+func (m *Model[T]) Ensemble() Ensemble[T] { return slices.Clone(m.ensemble) }
+
+// Inputs returns the rows of x as the networks see them.
+func (m *Model[T]) Inputs(x matrix.Dense[T]) (matrix.Dense[T], error) {
+	if err := m.usable(linalg.NewTeam(1), x); err != nil { // there is no context to grant more threads
+		return matrix.Dense[T]{}, err
+	}
+	return m.scaled(x), nil
+}
+
+// Provenance returns how the model came to be.
+func (m *Model[T]) Provenance() Provenance {
+	p := m.provenance
+	p.Best, p.ValidRMSE, p.Jitter = slices.Clone(p.Best), slices.Clone(p.ValidRMSE), slices.Clone(p.Jitter)
+	return p
+}
+
+// Columns returns how a table becomes rows for the model, as given to Fit: nil
+// where there was no table.
+func (m *Model[T]) Columns() *dataset.Encoder { return m.columns }
+
+// usable reports what is wrong with rows to predict.
+func (m *Model[T]) usable(team *linalg.Team, x matrix.Dense[T]) error {
+	if m == nil || m.ensemble == nil {
+		return ErrNotFitted
+	}
+	if want := len(m.inputs.Mean); x.Cols != want {
+		return fmt.Errorf("rows have %d columns, the model was fitted to %d", x.Cols, want)
+	}
+	return unusable(team, x)
+}
+
+func (m *Model[T]) checked(team *linalg.Team, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+	if err := m.usable(team, x); err != nil {
+		return nil, err
+	}
+	return m.evaluate(team, x, withVariances)
+}
