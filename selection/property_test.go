@@ -2,6 +2,7 @@ package selection_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/bits"
 	"slices"
@@ -97,7 +98,15 @@ func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 				p.Mode = mode
 				withFeatures := mustSelect(t, method.m, p)
 				p.Kernel = hidden{kernel.NewLinear[float64](p.Pool.Cols)}
-				mustPickTheSame(t, name+", "+c.Name, withFeatures, mustSelect(t, method.m, p), method.o, p)
+				withKernel, err := selection.Select(t.Context(), method.m, p)
+				// Kernel values are rounded, so beside large ones a variance of the size of σ² is lost.
+				if lost := (*selection.PrecisionError)(nil); errors.As(err, &lost) && name == "maxdet" && lost.Largest > 1e9*sigma2 {
+					continue
+				}
+				if err != nil {
+					t.Fatalf("%s, %s, %s: %v", name, c.Name, mode, err)
+				}
+				mustPickTheSame(t, name+", "+c.Name, withFeatures, withKernel, method.o, p)
 			}
 		}
 	}
