@@ -188,18 +188,25 @@ func readResults(ctx context.Context, path string) (file resultsFile, err error)
 		return file, err
 	}
 	defer store.Close()
-	var status []benchmark.RunStatus
-	var sets []benchmark.Set
-	var failures [4]error
-	file.results, failures[0] = benchmark.ReadResults(ctx, store)
-	status, failures[1] = store.Status(ctx)
-	file.settings, failures[2] = store.Settings(ctx)
-	sets, failures[3] = store.Sets(ctx)
+	if file.results, err = benchmark.ReadResults(ctx, store); err != nil {
+		return file, err
+	}
+	status, err := store.Status(ctx)
+	if err != nil {
+		return file, err
+	}
+	if file.settings, err = store.Settings(ctx); err != nil {
+		return file, err
+	}
+	sets, err := store.Sets(ctx)
+	if err != nil {
+		return file, err
+	}
 	file.standIns = benchmark.StandIns(sets)
 	for _, s := range status {
 		file.planned = append(file.planned, s.Run)
 	}
-	return file, errors.Join(failures[:]...)
+	return file, nil
 }
 
 // choose keeps the requested data sets and methods; an empty list means all.
