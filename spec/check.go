@@ -2,18 +2,18 @@ package spec
 
 import "fmt"
 
-// chain is a base kernel with the transforms so far, as far as it matters for
-// what may come next.
+// chain is a base kernel with the transforms so far, reduced to what decides
+// which transform may come next.
 type chain struct {
 	kernel       KernelInfo
 	space        Space
-	conditioned  string // the transform that took the training rows into account
-	noCovariance string // the transform after which the kernel is no covariance
+	conditioned  string // the transform that conditioned on the training rows
+	noCovariance string // the transform after which the kernel is no longer a covariance
 	ensembled    bool
 }
 
-// after returns the chain with one more transform at its end, or why that makes
-// no sense.
+// after returns the chain with one more transform at its end, or the reason why
+// that makes no sense.
 func (c chain) after(t TransformInfo) (chain, string) {
 	checks := []func(TransformInfo) string{c.checkNeeds, c.checkEnsemble, c.checkConditions}
 	for _, check := range checks {
@@ -42,9 +42,9 @@ func (c chain) checkNeeds(t TransformInfo) string {
 func (c chain) lacksFeatures(what string) string {
 	switch c.space {
 	case Factored:
-		return what + " needs features, and a product kernel has too many to write down: put sketch(p) before"
+		return what + " needs features, and a product kernel has too many to write down: put sketch(p) before it"
 	case Lost:
-		return what + " needs features, and the posterior of a product kernel has none at hand: put sketch(p) before post, train or acs-grad"
+		return what + " needs features, and the posterior of a product kernel no longer has any: put sketch(p) before post, train or acs-grad"
 	case Infinite:
 		return fmt.Sprintf("%s needs features, and %s has infinitely many", what, c.kernel.Name)
 	}
@@ -56,28 +56,28 @@ func (c chain) checkEnsemble(t TransformInfo) string {
 	case !t.Ensemble:
 		return ""
 	case c.ensembled:
-		return t.Name + " comes second: the networks have been joined already, and there is one kernel left"
+		return t.Name + " appears twice: the networks have already been combined into one kernel"
 	case c.kernel.Networks != TrainedNetwork:
-		return fmt.Sprintf("%s does not depend on the network: the members of an ensemble would be alike", c.kernel.Name)
+		return fmt.Sprintf("%s does not depend on the network: all members of an ensemble would be identical", c.kernel.Name)
 	}
 	return ""
 }
 
-// checkConditions: the training rows are taken into account once, and only in a
-// covariance.
+// checkConditions: a chain conditions on the training rows at most once, and
+// only while the kernel is a covariance.
 func (c chain) checkConditions(t TransformInfo) string {
 	switch {
 	case !t.Conditions:
 		return ""
 	case c.noCovariance != "":
-		return fmt.Sprintf("%s conditions a covariance on the training rows, and after %s the kernel is none", t.Name, c.noCovariance)
+		return fmt.Sprintf("%s conditions a covariance on the training rows, and after %s the kernel is no longer one", t.Name, c.noCovariance)
 	case c.conditioned != "":
-		return fmt.Sprintf("%s has taken the training rows into account already: %s would count them twice", c.conditioned, t.Name)
+		return fmt.Sprintf("%s has already conditioned on the training rows: %s would count them twice", c.conditioned, t.Name)
 	}
 	return ""
 }
 
-// check returns what is wrong with the spec, whose parts stand at where in text.
+// check returns the first fault of the spec, whose parts are at where in text.
 func (s Spec) check(text string, where layout) *Error {
 	if err := s.checkMethod(text, where); err != nil {
 		return err
@@ -101,10 +101,10 @@ func (s Spec) checkMethod(text string, where layout) *Error {
 	case s.Mode < NoMode || s.Mode > TP:
 		return wrong(text, where.method, "there is no mode number %d", int(s.Mode))
 	case info.Modes && s.Mode == NoMode:
-		return wrong(text, where.method, "%s needs a mode: %s selects among the pool alone, %s counts the training rows as selected",
+		return wrong(text, where.method, "%s needs a mode: %s selects from the pool alone, %s counts the training rows as selected",
 			info.Name, head(s.Method, P), head(s.Method, TP))
 	case !info.Modes && s.Mode != NoMode:
-		return wrong(text, where.method, "%s does not depend on the rows selected before, so there is no mode: write %s", info.Name, info.Name)
+		return wrong(text, where.method, "%s does not depend on the rows selected before, so it has no mode: write %s", info.Name, info.Name)
 	}
 	return nil
 }
@@ -112,9 +112,9 @@ func (s Spec) checkMethod(text string, where layout) *Error {
 func (s Spec) checkNoKernel(text string, where layout) *Error {
 	switch {
 	case s.Kernel != (Kernel{}):
-		return wrong(text, where.kernel, "%s looks at no kernel: write %s", s.Method, s.Method)
+		return wrong(text, where.kernel, "%s uses no kernel: write %s", s.Method, s.Method)
 	case len(s.Transforms) > 0:
-		return wrong(text, where.transforms[0], "%s looks at no kernel: write %s", s.Method, s.Method)
+		return wrong(text, where.transforms[0], "%s uses no kernel: write %s", s.Method, s.Method)
 	}
 	return s.checkSigma2(text, where)
 }
@@ -172,7 +172,7 @@ func (s Spec) checkSigma2(text string, where layout) *Error {
 		noise = noise || t.Info().Noise
 	}
 	if !noise {
-		return wrong(text, where.sigma2, "nothing in this spec has a noise variance σ²")
+		return wrong(text, where.sigma2, "nothing in this spec uses a noise variance σ²")
 	}
 	return nil
 }

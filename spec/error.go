@@ -10,10 +10,10 @@ import (
 // Error says what is wrong with the text of a spec, and where.
 type Error struct {
 	Text    string // the whole text
-	Offset  int    // the byte at which the trouble starts
+	Offset  int    // the byte where the fault starts
 	Length  int    // the bytes that it spans; 0 where something is missing
 	Reason  string // what is wrong
-	Suggest string // what may have been meant, or empty
+	Suggest string // the likely intended text, or empty
 }
 
 // Error is one line. The position counts characters from 1.
@@ -48,29 +48,29 @@ func wrong(text string, at span, format string, args ...any) *Error {
 	return &Error{Text: text, Offset: at.from, Length: at.to - at.from, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unknown complains about a name that is not among the known ones.
+// unknown reports a name that is not among the known ones.
 func unknown(text string, at span, what string, known []string) *Error {
 	name := text[at.from:at.to]
 	err := wrong(text, at, "%s %q is unknown", what, name)
 	err.Suggest = nearest(name, known)
 	if err.Suggest == "" {
-		err.Reason += "; there are " + strings.Join(known, ", ")
+		err.Reason += "; choose from " + strings.Join(known, ", ")
 	}
 	return err
 }
 
-// otherNames are names under which people know ours.
+// otherNames are other common names for ours.
 var otherNames = map[string]string{
 	"rp": "sketch", "random-projection": "sketch", "fw": "frankwolfe", "frank-wolfe": "frankwolfe",
 	"kmeans++": "kmeanspp", "k-means++": "kmeanspp", "posterior": "post", "ensemble": "ens",
 	"lin": "linear", "gradient": "grad", "last-layer": "ll", "core-set": "coreset",
 }
 
-// longestName is well beyond all names: what is longer resembles none.
+// longestName is far longer than any known name, so a longer one resembles none.
 const longestName = 40
 
-// nearest returns the known name that needs the fewest edits, if a third of the
-// letters or fewer; the first of several.
+// nearest returns the first of the known names that needs the fewest edits,
+// provided that those are at most a third of the letters.
 func nearest(name string, known []string) string {
 	if len(name) > longestName {
 		return ""

@@ -54,8 +54,8 @@ func ExampleTransforms() {
 		fmt.Printf("%-21s %s\n", t.Syntax(), t.Description)
 	}
 	// Output:
-	// scale, scale(factor)  features times a factor, by default such that the mean of k(x, x) on train is 1
-	// post                  covariance that is left after observing the training rows
+	// scale, scale(factor)  features times a factor, by default one that makes the mean of k(x, x) on train 1
+	// post                  posterior covariance given the training rows
 	// train                 short for scale>post
 	// sketch(p)             random projection to p features
 	// ens(n)                sum of the kernels of n networks

@@ -14,48 +14,48 @@ import (
 type Space int
 
 const (
-	Infinite Space = iota // no features: there are infinitely many, or they are unknown
+	Infinite Space = iota // no usable features: infinitely many, or unknown
 	Explicit              // a row of features for each row of data
 	Factored              // a sum of products of small feature maps: finite, but too wide to write down
-	Lost                  // a factored kernel whose features were lost, so that only its values are left
+	Lost                  // a factored kernel whose features were lost: only its values remain
 )
 
-// Networks says what a kernel needs of networks.
+// Networks says which networks a kernel needs.
 type Networks int
 
 const (
 	NoNetwork      Networks = iota
 	AnyNetwork              // the depth and the constants of one, trained or not
-	TrainedNetwork          // a trained one; with an ensemble, each of them
+	TrainedNetwork          // a trained one; with an ensemble, every member
 )
 
-// KernelInfo describes a base kernel: what it needs, and how it is made.
+// KernelInfo describes a base kernel: what it needs, and how to construct it.
 type KernelInfo struct {
 	Name        string
 	Parameter   Parameter
 	Description string // one line
-	Section     string // of the paper; empty if it does not treat the kernel
+	Section     string // of the paper; empty if the paper does not cover the kernel
 
 	Networks    Networks
 	Space       Space // a kernel that is a kernel.FeatureMap has the space Explicit
-	Train       bool  // it cannot do without training rows
+	Train       bool  // it requires training rows
 	Draws       bool  // it draws random numbers
 	OwnFeatures bool  // the rows are features that the user supplies
 
-	// Width is how many numbers the kernel keeps for each row in memory. Nil
-	// means as many as a row has.
+	// Width is how many numbers the kernel keeps in memory per row. Nil means
+	// as many as a row has.
 	Width func(number float64, z Size) int
 
-	// Single and Double make the kernel in float32 and in float64. Single is nil
+	// Single and Double construct the kernel in float32 and in float64. Single is nil
 	// for kernels that must be computed in float64.
 	Single func(context.Context, Source[float32]) (kernel.Kernel[float32], error)
 	Double func(context.Context, Source[float64]) (kernel.Kernel[float64], error)
 
-	spaceOf   func(number float64) Space // where Space depends on the number
-	published bool                       // published ids may have it
+	spaceOf   func(number float64) Space // set if Space depends on the number
+	published bool                       // published ids use it
 }
 
-// Source is what a kernel is made from.
+// Source is what a kernel is constructed from.
 type Source[T matrix.Float] struct {
 	Number float64         // the number in parentheses, or its default
 	Inputs int             // columns of a row
@@ -64,19 +64,19 @@ type Source[T matrix.Float] struct {
 	Taps     kernel.Taps[T]         // for TrainedNetwork: the network
 	Infinite kernel.InfiniteNetwork // for AnyNetwork: the infinite-width limit of the network
 
-	// Normals returns random numbers that depend on the seed, the purpose and
-	// the network alone.
+	// Normals returns random numbers that depend only on the seed, the purpose
+	// and the network.
 	Normals func(purpose string) transform.Normals
 }
 
-// Size is what the memory of a kernel depends on.
+// Size holds what determines the memory of a kernel.
 type Size struct {
 	Train  int   // labelled rows
 	Inputs int   // columns of a row
 	Hidden []int // widths of the network's layers
 }
 
-// Syntax is how the kernel is written, with its parameter.
+// Syntax returns how to write the kernel, with its parameter.
 func (k KernelInfo) Syntax() string { return k.Parameter.syntax(k.Name) }
 
 func (k KernelInfo) name() string { return k.Name }
@@ -84,7 +84,7 @@ func (k KernelInfo) name() string { return k.Name }
 func (k KernelInfo) fault() string {
 	switch {
 	case k.Double == nil:
-		return "Double is missing, which makes the kernel in float64"
+		return "Double is missing: it constructs the kernel in float64"
 	case k.Description == "" || strings.ContainsAny(k.Description, "\r\n"):
 		return "its description must be one line"
 	}
@@ -99,7 +99,7 @@ func (k KernelInfo) space(number float64) Space {
 	return k.Space
 }
 
-// width is how many numbers one network's kernel keeps for each row.
+// width is how many numbers one network's kernel keeps per row.
 func (k KernelInfo) width(number float64, z Size) int {
 	if k.Width == nil {
 		return z.Inputs
@@ -107,24 +107,24 @@ func (k KernelInfo) width(number float64, z Size) int {
 	return k.Width(k.Parameter.value(number), z)
 }
 
-// mostLayers is far beyond any network: a typing error, not a wish.
+// mostLayers is more than any network has: a larger number is a typing error.
 const mostLayers = 1000
 
 var kernels = newRegistry("kernel",
 	KernelInfo{Name: Linear().Name, Section: "4.1 Linear Kernel", Description: "the inputs themselves",
 		Space: Explicit, Single: linear[float32], Double: linear[float64], published: true},
 	KernelInfo{Name: NNGP().Name, Section: "4.1 Infinite-width NNGP", Description: "covariance of an infinitely wide network before training",
-		Networks: AnyNetwork, Width: wideWidth, Single: nngp[float32], Double: nngp[float64], published: true},
+		Networks: AnyNetwork, Width: infiniteWidth, Single: nngp[float32], Double: nngp[float64], published: true},
 	KernelInfo{Name: NTK().Name, Section: "4.1 Infinite-width NNGP", Description: "neural tangent kernel of an infinitely wide network",
-		Networks: AnyNetwork, Width: wideWidth, Single: ntk[float32], Double: ntk[float64], published: true},
+		Networks: AnyNetwork, Width: infiniteWidth, Single: ntk[float32], Double: ntk[float64], published: true},
 	KernelInfo{Name: Laplace(0).Name, Parameter: Parameter{Name: "scale", Optional: true, Default: 1}, Description: "exp(-scale·distance of the inputs), scale 1",
 		Single: laplace[float32], Double: laplace[float64], published: true},
 	KernelInfo{Name: LastLayer().Name, Parameter: Parameter{Name: "layers", Whole: true, Optional: true, Default: 1, Most: mostLayers},
-		Section: "4.1 Last-layer Kernel", Description: "gradient by the parameters of the last layer, or the last few",
+		Section: "4.1 Last-layer Kernel", Description: "gradient with respect to the last layer's parameters, or those of the last few layers",
 		Networks: TrainedNetwork, spaceOf: lastLayersSpace, Width: lastLayersWidth, Single: lastLayers[float32], Double: lastLayers[float64], published: true},
-	KernelInfo{Name: Gradient().Name, Section: "4.1 Full gradient Kernel", Description: "gradient by all parameters of the trained network",
+	KernelInfo{Name: Gradient().Name, Section: "4.1 Full gradient Kernel", Description: "gradient with respect to all parameters of the trained network",
 		Networks: TrainedNetwork, Space: Factored, Width: gradientWidth, Single: gradient[float32], Double: gradient[float64], published: true},
-	KernelInfo{Name: UserFeatures().Name, Description: "features that you bring along",
+	KernelInfo{Name: UserFeatures().Name, Description: "features that you supply",
 		OwnFeatures: true, Space: Explicit, Single: linear[float32], Double: linear[float64], published: true},
 )
 
@@ -140,7 +140,7 @@ func ntk[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], erro
 	return kernel.NewNTK[T](s.Infinite)
 }
 
-func wideWidth(_ float64, z Size) int { return z.Inputs + 1 }
+func infiniteWidth(_ float64, z Size) int { return z.Inputs + 1 }
 
 func laplace[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
 	return kernel.NewLaplace[T](s.Inputs, s.Number)
@@ -181,7 +181,7 @@ func gradientWidth(_ float64, z Size) int {
 // Kernels lists the base kernels, those registered by the user last.
 func Kernels() []KernelInfo { return kernels.all() }
 
-// Info describes the kernel. A kernel that does not exist has no name.
+// Info describes the kernel. The result for an unknown kernel has no name.
 func (k Kernel) Info() KernelInfo {
 	info, _ := kernels.find(k.Name)
 	return info

@@ -9,19 +9,19 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// MethodInfo describes a selection method: what it needs, and how it is made.
+// MethodInfo describes a selection method: what it needs, and how to construct it.
 type MethodInfo struct {
 	Name        string
 	Title       string // in tables and figures; the name if empty
-	Family      string // methods of a family stand together in tables; the name if empty
+	Family      string // tables group methods by family; the name if empty
 	Description string // one line
-	Section     string // of the paper; empty if it does not treat the method
+	Section     string // of the paper; empty if the paper does not cover the method
 
-	NoKernel bool // it looks at no kernel: its spec is the name alone
+	NoKernel bool // it uses no kernel: its spec is the name alone
 	Modes    bool // P and TP differ
-	Features bool // it needs finitely many features; a kernel alone will not do
-	Noise    bool // the noise variance σ² is in it
-	Target   bool // it can represent another distribution than the pool's
+	Features bool // it needs finitely many features; kernel values alone are not enough
+	Noise    bool // it uses the noise variance σ²
+	Target   bool // it can represent a target distribution other than the pool's
 	Draws    bool // it draws random numbers
 
 	// Single and Double return the method for rows in float32 and in float64.
@@ -34,20 +34,20 @@ type MethodInfo struct {
 	PrefersDouble bool
 
 	// Memory is how many bytes the method keeps beside the rows. Nil means as
-	// many as methods by distance keep.
+	// many as the distance-based methods keep.
 	Memory func(Load) int64
 
 	published string // its name in published ids; empty if there is none
 }
 
-// Load is what the memory of a method depends on.
+// Load holds what determines the memory of a method.
 type Load struct {
 	Pool, Batch int  // rows
-	Width       int  // numbers that the kernel keeps for each row
-	Explicit    bool // these are features
+	Width       int  // numbers that the kernel keeps per row
+	Explicit    bool // those numbers are features
 }
 
-// Bytes forecasts how many bytes the method keeps beside the rows.
+// Bytes forecasts how many bytes the method keeps besides the rows.
 func (m MethodInfo) Bytes(l Load) int64 {
 	if m.Memory == nil {
 		return distanceMemory(l)
@@ -55,20 +55,20 @@ func (m MethodInfo) Bytes(l Load) int64 {
 	return m.Memory(l)
 }
 
-// perCandidate is what every method keeps for each candidate, in bytes.
+// perCandidate is what every method keeps per candidate, in bytes.
 const perCandidate = 64
 
-// distanceMemory: of each candidate, the coordinates of its short row.
+// distanceMemory: per candidate, the coordinates of its short row.
 func distanceMemory(l Load) int64 {
 	const short = 112
 	return int64(l.Pool) * (4*int64(min(l.Width, short)) + perCandidate)
 }
 
-// byteMemory: of each candidate, one byte for a feature.
+// byteMemory: per candidate, one byte per feature.
 func byteMemory(l Load) int64 { return int64(l.Pool) * (int64(l.Width) + perCandidate) }
 
-// maxDetMemory: in feature space a few square matrices, otherwise a number for
-// each candidate and step.
+// maxDetMemory: in feature space a few square matrices, otherwise one number
+// per candidate and step.
 func maxDetMemory(l Load) int64 {
 	if l.Explicit {
 		return int64(l.Pool)*perCandidate + squares(l)
@@ -86,9 +86,9 @@ func (m MethodInfo) name() string { return m.Name }
 func (m MethodInfo) fault() string {
 	switch base, mode := cutMode(m.Name); {
 	case mode != NoMode:
-		return fmt.Sprintf("-%v at the end of a name is the mode; call it %s and set Modes", mode, base)
+		return fmt.Sprintf("-%v at the end of a name denotes the mode; call it %s and set Modes", mode, base)
 	case m.Double == nil:
-		return "Double is missing, the method on rows in float64"
+		return "Double is missing: it returns the method for float64 rows"
 	case m.Description == "" || strings.ContainsAny(m.Description, "\r\n"):
 		return "its description must be one line"
 	case m.NoKernel && (m.Modes || m.Features):
@@ -97,8 +97,8 @@ func (m MethodInfo) fault() string {
 	return ""
 }
 
-// methods holds what package selection says of its methods, and what specs make
-// of it.
+// methods holds what package selection states about its methods, and what specs
+// derive from that.
 var methods = newRegistry("method",
 	described(MethodInfo{Name: string(Random), Title: "Random", NoKernel: true, published: "random"}),
 	described(MethodInfo{Name: string(MaxDiag), Title: "MaxDiag", published: "maxdiag"}),
@@ -115,7 +115,7 @@ var methods = newRegistry("method",
 	described(MethodInfo{Name: string(LCMDCount), Family: "lcmd"}),
 )
 
-// described fills in what package selection says of a method.
+// described fills in what package selection states about a method.
 func described(m MethodInfo) MethodInfo {
 	single, double := selectionEntry[float32](m.Name), selectionEntry[float64](m.Name)
 	m.Description, m.Section = double.Description, double.Section
@@ -125,14 +125,14 @@ func described(m MethodInfo) MethodInfo {
 	return m
 }
 
-// inDouble is for methods with σ² in them.
+// inDouble is for methods that use σ².
 func inDouble(m MethodInfo) MethodInfo {
 	m.Single = nil
 	return m
 }
 
-// selectionEntry is the entry of package selection with a name; without one, the
-// zero value, which the registry refuses.
+// selectionEntry returns package selection's entry for a name, or the zero
+// value, which the registry refuses.
 func selectionEntry[T matrix.Float](name string) selection.Entry[T] {
 	list := selection.Methods[T]()
 	if i := slices.IndexFunc(list, func(e selection.Entry[T]) bool { return e.Name == name }); i >= 0 {
@@ -144,14 +144,13 @@ func selectionEntry[T matrix.Float](name string) selection.Entry[T] {
 // Methods lists the selection methods, those registered by the user last.
 func Methods() []MethodInfo { return methods.all() }
 
-// Info describes the method. A method that does not exist has no name.
+// Info describes the method. The result for an unknown method has no name.
 func (m Method) Info() MethodInfo {
 	info, _ := methods.find(string(m))
 	return info
 }
 
-// Order is the place of the method in Methods; methods that do not exist come
-// after all others.
+// Order is the method's place in Methods; unknown methods come last.
 func (m Method) Order() int { return methods.order(string(m)) }
 
 // head is a method with its mode.
@@ -173,7 +172,7 @@ func cutMode(written string) (string, Mode) {
 	return written, NoMode
 }
 
-// heads are the methods with their modes, as they are written.
+// heads lists the methods with their modes, as specs write them.
 func heads() (list []string) {
 	for _, m := range Methods() {
 		if m.Modes {

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// order is that of the package comment: no file uses what a later one declares.
+// order is the order in the package comment: no file uses what a later one declares.
 var order = []string{"error.go", "text.go", "parameter.go", "registry.go", "method.go", "kernel.go", "transform.go",
 	"spec.go", "check.go", "preset.go", "published.go", "register.go", "parse.go"}
 
-func TestNoFileCallsBackUp(t *testing.T) {
+func TestNoFileUsesALaterOne(t *testing.T) {
 	files := parseFiles(t)
 	declared := map[string]int{}
 	for i, file := range files {
@@ -23,9 +23,9 @@ func TestNoFileCallsBackUp(t *testing.T) {
 		}
 	}
 	for i, file := range files {
-		for _, used := range file.Unresolved { // what the file itself does not declare
+		for _, used := range file.Unresolved { // names that the file itself does not declare
 			if at, ok := declared[used.Name]; ok && at > i {
-				t.Errorf("%s uses %s of %s", order[i], used.Name, order[at])
+				t.Errorf("%s uses %s from %s", order[i], used.Name, order[at])
 			}
 		}
 	}
@@ -45,7 +45,7 @@ func parseFiles(t *testing.T) []*ast.File {
 		}
 		i := slices.Index(order, name)
 		if i < 0 {
-			t.Fatalf("%s has no place in the order", name)
+			t.Fatalf("%s is not in the order", name)
 		}
 		if parsed[i], err = parser.ParseFile(set, name, nil, 0); err != nil {
 			t.Fatal(err)
@@ -57,8 +57,8 @@ func parseFiles(t *testing.T) []*ast.File {
 	return parsed
 }
 
-// topLevel are the names that a file declares for the package. Methods belong to
-// their type.
+// topLevel returns the names that a file declares for the package. Methods
+// belong to their type.
 func topLevel(file *ast.File) (names []string) {
 	for _, d := range file.Decls {
 		switch d := d.(type) {

@@ -6,16 +6,16 @@ import (
 )
 
 // Parameter describes the number in parentheses behind a name. The zero value
-// says that there is none. All numbers are positive.
+// means that there is none. All numbers are positive.
 type Parameter struct {
 	Name     string  // as in sketch(p)
 	Whole    bool    // 2 is allowed, 2.5 is not
 	Optional bool    // it may be left out
-	Default  float64 // what leaving it out means; may be zero
+	Default  float64 // its value if left out; may be zero
 	Most     float64 // the largest number that makes sense; zero for no limit
 }
 
-// syntax is how a name with this parameter is written.
+// syntax shows how to write a name with this parameter.
 func (p Parameter) syntax(name string) string {
 	switch {
 	case p.Name == "":
@@ -34,7 +34,7 @@ func (p Parameter) canonical(v float64) float64 {
 	return v
 }
 
-// value is the number that a canonical one stands for.
+// value returns the number that a canonical one stands for.
 func (p Parameter) value(v float64) float64 {
 	if v == 0 {
 		return p.Default
@@ -42,7 +42,7 @@ func (p Parameter) value(v float64) float64 {
 	return v
 }
 
-// fault says what is wrong with a number, or nothing.
+// fault returns what is wrong with a number, or "".
 func (p Parameter) fault(name string, v float64) string {
 	if v == 0 && (p.Name == "" || p.Optional) {
 		return ""
@@ -65,13 +65,13 @@ func (p Parameter) kind() string {
 	return "number"
 }
 
-// check says what is wrong with the parameter itself, or nothing.
+// check returns what is wrong with the parameter itself, or "".
 func (p Parameter) check() string {
 	switch {
 	case p == Parameter{}:
 		return ""
 	case !wellFormed(p.Name):
-		return fmt.Sprintf("its parameter is called %q, which is no name of lower-case letters, digits and hyphens", p.Name)
+		return fmt.Sprintf("its parameter is called %q, but a name has only lower-case letters, digits and hyphens", p.Name)
 	case p.Default != 0 && !p.Optional:
 		return "its parameter has a default and so must be optional"
 	case p.Default < 0 || p.Most < 0:

@@ -31,8 +31,8 @@ func (s *Spec) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustParse is Parse for texts that are part of the program: it panics
-// on an error.
+// MustParse is Parse for texts that are part of the program: it panics on an
+// error.
 func MustParse(text string) Spec {
 	s, err := Parse(text)
 	if err != nil {
@@ -157,7 +157,7 @@ func (p *parser) options() {
 
 func (p *parser) once(name span, seen *span) {
 	if *seen != (span{}) {
-		p.fail(wrong(p.text, name, "the option stands here for the second time"))
+		p.fail(wrong(p.text, name, "this option is given twice"))
 	}
 }
 
@@ -166,8 +166,9 @@ func (p *parser) sigma2(name span) {
 	p.spec.Sigma2 = Parameter{Default: DefaultSigma2}.canonical(p.argument(name, variance))
 }
 
-// argument reads a number in parentheses; zero if there is none, or if it is the
-// default. A zero that is written is refused, because it stands for the default.
+// argument reads a number in parentheses; it returns zero if there is none, or
+// if it is the default. An explicit zero is refused, because zero stands for
+// the default.
 func (p *parser) argument(name span, want Parameter) float64 {
 	open, syntax := p.at, want.syntax(p.text[name.from:name.to])
 	given := p.peek() == '('
@@ -200,16 +201,16 @@ func (p *parser) number(whole bool, syntax string) float64 {
 	case from == p.at:
 		p.fail(wrong(p.text, at, "a number is missing: %s", syntax))
 	case err != nil:
-		p.fail(wrong(p.text, at, "%q is no number that fits", p.text[from:p.at]))
+		p.fail(wrong(p.text, at, "%q is not a number within range", p.text[from:p.at]))
 	case v <= 0:
 		p.fail(wrong(p.text, at, "the number must be positive: %s", syntax))
 	case whole && (v != float64(int(v)) || v > 1<<40):
-		p.fail(wrong(p.text, at, "the number must be whole and not astronomic: %s", syntax))
+		p.fail(wrong(p.text, at, "the number must be whole and at most 2^40: %s", syntax))
 	}
 	return v
 }
 
-// name reads letters, digits and the signs that names have.
+// name reads letters, digits and the punctuation that names may contain.
 func (p *parser) name(what string) span {
 	p.skip()
 	from := p.at
@@ -226,7 +227,7 @@ func inName(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '+'
 }
 
-// take moves past the sign c, if it comes next.
+// take moves past the character c, if it comes next.
 func (p *parser) take(c byte) bool {
 	if p.peek() != c {
 		return false
@@ -235,7 +236,7 @@ func (p *parser) take(c byte) bool {
 	return true
 }
 
-// peek returns the next sign that is no space, 0 at the end.
+// peek returns the next character that is not a space, 0 at the end.
 func (p *parser) peek() byte {
 	p.skip()
 	if p.at == len(p.text) {

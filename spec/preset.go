@@ -2,7 +2,7 @@ package spec
 
 import "slices"
 
-// Preset is a method that goes by a name of its own.
+// Preset is a method that has a name of its own.
 type Preset struct {
 	Name        string
 	Spec        Spec
@@ -12,7 +12,7 @@ type Preset struct {
 
 const existing = "6.1 Comparison to Existing Methods"
 
-// presets are the methods from the literature as the paper compares them: the
+// presets are the methods from the literature as the paper compares them: its
 // table of existing methods, with the adjustments for regression that its text
 // lists (a last-layer Gaussian process, a scaled kernel, 512 random features).
 var presets = []Preset{
@@ -38,7 +38,7 @@ func plain(m Method, mode Mode, k Kernel, t ...Transform) Spec {
 	return Spec{Method: m, Mode: mode, Kernel: k, Transforms: t}
 }
 
-// Presets lists the names that Parse knows beside the text of specs.
+// Presets lists the names that Parse knows besides the text of specs.
 func Presets() []Preset {
 	list := slices.Clone(presets)
 	for i := range list {
@@ -63,7 +63,7 @@ func presetNames() (names []string) {
 	return names
 }
 
-// presetLayout points every part of a preset to its name.
+// presetLayout maps every part of a preset to the preset's name.
 func presetLayout(name span, transforms int) layout {
 	return layout{method: name, kernel: name, transforms: slices.Repeat([]span{name}, transforms)}
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// publishedPrefix begins the id of every published configuration, as in
+// publishedPrefix starts the id of every published configuration, as in
 // NN_lcmd-tp_grad_rp-512.
 const publishedPrefix = "NN_"
 
-// readPublished reads the id that stands in a text. Its parts are between
-// underscores; a transform's number follows its name after a hyphen.
+// readPublished reads the id at a place in a text. Underscores separate its
+// parts; a transform's number follows its name after a hyphen.
 func readPublished(text string, id span) (s Spec, where layout, err *Error) {
 	s.Compat, where.compat = true, id
 	at := id.from + len(publishedPrefix)
@@ -45,7 +45,7 @@ func publishedHead(text string, at span) (Method, Mode, *Error) {
 			return Method(m.Name), mode, nil
 		}
 	}
-	return "", NoMode, wrong(text, at, "%q is no method of a published id, such as fw-p or lcmd-tp", part)
+	return "", NoMode, wrong(text, at, "%q is not a method of a published id, such as fw-p or lcmd-tp", part)
 }
 
 func publishedKernel(text string, at span) (Kernel, *Error) {
@@ -76,11 +76,11 @@ func publishedTransform(text string, at span) (Transform, *Error) {
 			return t, nil
 		}
 	}
-	return Transform{}, wrong(text, at, "%q is no transform of a published id, such as rp-512, ens-3 or train", part)
+	return Transform{}, wrong(text, at, "%q is not a transform of a published id, such as rp-512, ens-3 or train", part)
 }
 
-// publishedForm is a transform as it stands in a published id: a number is there
-// if and only if it must be.
+// publishedForm writes a transform as published ids do: with a number if and
+// only if one is required.
 func publishedForm(t Transform) (string, bool) {
 	info := t.canonical().Info()
 	number := info.Parameter.Name != "" && !info.Parameter.Optional
@@ -93,9 +93,9 @@ func publishedForm(t Transform) (string, bool) {
 	return info.published + "-" + strconv.Itoa(int(t.Number)), true
 }
 
-// PublishedID returns the id under which the published benchmark knows the spec.
+// PublishedID returns the id that the published benchmark uses for the spec.
 // There is none, and ok is false, without Compat, with another σ², or for parts
-// that the published configurations do not have.
+// that no published configuration has.
 func (s Spec) PublishedID() (id string, ok bool) {
 	method := s.Method.Info().published
 	if method == "" || !s.Compat || s.NoiseVariance() != DefaultSigma2 || s.Validate() != nil {
@@ -181,7 +181,7 @@ func readAll(ids []string) []Spec {
 		text := publishedPrefix + id
 		s, _, err := readPublished(text, span{0, len(text)})
 		if err != nil {
-			panic(err) // the lists above are part of the program
+			panic(err) // the lists above are constant
 		}
 		specs[i] = s
 	}

@@ -2,13 +2,13 @@ package spec
 
 import "slices"
 
-// RegisterMethod adds a selection method under a name, so that specs can have
+// RegisterMethod adds a selection method under a name, so that specs can use
 // it. Call it from an init function or at the start of main. It panics with a
-// *RegistrationError if the name is taken or not well-formed, or if the method is
+// *RegistrationError if the name is taken or malformed, or if the method is
 // incomplete.
 func RegisterMethod(m MethodInfo) {
 	if slices.Contains(presetNames(), m.Name) {
-		methods.refuse(m.Name, "the name is that of a preset")
+		methods.refuse(m.Name, "a preset has this name")
 	}
 	methods.add(m)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// inOrder picks the rows of the pool from the first to the last.
+// inOrder picks the rows of the pool from first to last.
 type inOrder[T matrix.Float] struct{ space *selection.Space[T] }
 
 func (inOrder[T]) Name() string { return "in-order" }
@@ -32,7 +32,7 @@ func (m inOrder[T]) Next() (selection.Choice, error) {
 
 func init() {
 	spec.RegisterMethod(spec.MethodInfo{
-		Name: "in-order", Description: "the rows as they come",
+		Name: "in-order", Description: "the rows in their order",
 		Single: func(selection.Settings) selection.Method[float32] { return inOrder[float32]{} },
 		Double: func(selection.Settings) selection.Method[float64] { return inOrder[float64]{} },
 	})
@@ -56,7 +56,7 @@ func ExampleRegisterMethod() {
 	// Output: in-order:linear [0 1]
 }
 
-// angles has the features (sin x, cos x) of the first input, times a frequency.
+// angles has the features (sin fx, cos fx), where x is the first input and f a frequency.
 func angles[T matrix.Float](_ context.Context, s spec.Source[T]) (kernel.Kernel[T], error) {
 	return kernel.NewFunc(s.Inputs, 2, func(dst, rows matrix.Dense[T]) error {
 		for i := range rows.Rows {
@@ -77,8 +77,8 @@ func init() {
 	})
 }
 
-// A kernel of your own. As its space is Explicit, methods and transformations
-// that need features take it.
+// A kernel of your own. As its space is Explicit, it works with methods and
+// transformations that need features.
 func ExampleRegisterKernel() {
 	for _, text := range []string{"maxdist-tp:angles(0.5)", "bait-f-p:angles"} {
 		batch, err := nextbatch.Select(context.Background(), spec.MustParse(text), problem)
@@ -140,5 +140,5 @@ func ExampleRegisterTransform() {
 	fmt.Println(err)
 	// Output:
 	// maxdist-p:linear>sphere [0 2]
-	// spec "maxdist-p:grad>sphere", character 16: sphere needs features, and a product kernel has too many to write down: put sketch(p) before
+	// spec "maxdist-p:grad>sphere", character 16: sphere needs features, and a product kernel has too many to write down: put sketch(p) before it
 }

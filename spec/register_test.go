@@ -8,7 +8,7 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// ours is a method for tests, with a name of its own.
+// ours returns a method for tests under a given name.
 func ours(name string) MethodInfo {
 	return MethodInfo{Name: name, Description: "picks for a test", Modes: true, Double: func(selection.Settings) selection.Method[float64] {
 		return selection.MaxDiag[float64]{}
@@ -37,7 +37,7 @@ func TestMalformedRegistrationsPanic(t *testing.T) {
 	}{
 		"no name":             {method(func(m *MethodInfo) { m.Name = "" }), "lower-case letters"},
 		"capital letters":     {method(func(m *MethodInfo) { m.Name = "Mine" }), "lower-case letters"},
-		"a sign of specs":     {kernel(func(k *KernelInfo) { k.Name = "rbf(2)" }), "lower-case letters"},
+		"spec punctuation":    {kernel(func(k *KernelInfo) { k.Name = "rbf(2)" }), "lower-case letters"},
 		"an underscore":       {kernel(func(k *KernelInfo) { k.Name = "my_rbf" }), "lower-case letters"},
 		"two hyphens":         {transform(func(tr *TransformInfo) { tr.Name = "a--b" }), "lower-case letters"},
 		"a hyphen at the end": {transform(func(tr *TransformInfo) { tr.Name = "a-" }), "lower-case letters"},
@@ -55,8 +55,8 @@ func TestMalformedRegistrationsPanic(t *testing.T) {
 		"modes, no kernel":    {method(func(m *MethodInfo) { m.NoKernel = true }), "without a kernel"},
 		"parameter":           {kernel(func(k *KernelInfo) { k.Parameter = Parameter{Whole: true} }), "its parameter is called"},
 		"default":             {kernel(func(k *KernelInfo) { k.Parameter = Parameter{Name: "x", Default: 1} }), "optional"},
-		"ensemble of what":    {transform(func(tr *TransformInfo) { tr.Ensemble = true }), "whole number"},
-		"features, how many":  {transform(func(tr *TransformInfo) { tr.Projects = true }), "whole number"},
+		"ensemble, no number": {transform(func(tr *TransformInfo) { tr.Ensemble = true }), "whole number"},
+		"projects, no number": {transform(func(tr *TransformInfo) { tr.Projects = true }), "whole number"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -64,18 +64,18 @@ func TestMalformedRegistrationsPanic(t *testing.T) {
 				err, _ := recover().(error)
 				var refused *RegistrationError
 				if !errors.As(err, &refused) || !strings.Contains(refused.Reason, test.reason) {
-					t.Errorf("it panics with %v, want a *RegistrationError with %q", err, test.reason)
+					t.Errorf("panicked with %v, want a *RegistrationError with %q", err, test.reason)
 				}
 			}()
 			test.register()
 		})
 	}
 	if Method("test-malformed").Info().Name != "" || (Kernel{Name: "test-malformed"}).Info().Name != "" {
-		t.Error("a refused registration stays")
+		t.Error("a refused registration stayed")
 	}
 }
 
-// Names are registered once for the process, however often the tests run.
+// Names are registered once per process, however often the tests run.
 func init() {
 	RegisterMethod(ours("test-own"))
 	RegisterKernel(KernelInfo{Name: "test-rbf", Description: "a kernel", Space: Infinite, Double: linear[float64],
@@ -103,7 +103,7 @@ func TestRegisteredNamesAreKnownEverywhere(t *testing.T) {
 			t.Errorf("%s has the published id %s", s, id)
 		}
 		if again := MustParse(s.String()); !again.Equal(s) || !s.Double() {
-			t.Errorf("%s prints back as %s, in float64: %v", s, again, s.Double())
+			t.Errorf("%s prints as %s, in float64: %v", s, again, s.Double())
 		}
 	}
 	for text, reason := range map[string]string{

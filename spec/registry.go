@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// The registry knows every method, kernel and transformation by its name: what
-// it needs, and how it is made. Everything else that depends on one of them asks
-// here.
+// The registry knows every method, kernel and transformation by name: what it
+// needs, and how to construct it. All other code that depends on one of them
+// asks here.
 
 // entry is a MethodInfo, a KernelInfo or a TransformInfo.
 type entry interface {
 	name() string
-	fault() string // what is wrong with the entry, or nothing
+	fault() string // what is wrong with the entry, or ""
 }
 
-// registry holds entries in the order in which they came. It may be used from
-// several goroutines.
+// registry holds entries in the order of their registration. It is safe for
+// concurrent use.
 type registry[E entry] struct {
 	kind  string
 	mutex sync.RWMutex
@@ -33,14 +33,14 @@ func newRegistry[E entry](kind string, list ...E) *registry[E] {
 	return r
 }
 
-// add panics with a *RegistrationError if the entry is not well-formed or its name is
+// add panics with a *RegistrationError if the entry is malformed or its name is
 // taken.
 func (r *registry[E]) add(e E) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	name := e.name()
 	if !wellFormed(name) {
-		r.refuse(name, "the name must be lower-case letters, digits and single hyphens, begin with a letter, and have at most %d characters", longestName)
+		r.refuse(name, "a name has only lower-case letters, digits and single hyphens, starts with a letter, and has at most %d characters", longestName)
 	}
 	if _, taken := r.place[name]; taken {
 		r.refuse(name, "the name is taken")
@@ -66,7 +66,7 @@ func (r *registry[E]) find(name string) (e E, ok bool) {
 	return r.list[i], true
 }
 
-// order is the place of a name in the list, or the length of the list.
+// order returns the position of a name in the list, or the length of the list.
 func (r *registry[E]) order(name string) int {
 	r.mutex.RLock()
 	defer r.mutex.RUnlock()

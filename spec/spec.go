@@ -1,6 +1,6 @@
-// Package spec is the text of a method, such as lcmd-tp:grad>sketch(512): it
-// parses and prints it, checks it, and knows what each selection method, kernel
-// and transformation needs and how it is made.
+// Package spec parses, prints and checks the text of a method, such as
+// lcmd-tp:grad>sketch(512), and knows what each selection method, kernel and
+// transformation needs and how to construct it.
 //
 // The files build on each other in this order, and none uses a later one: error
 // and text (names and numbers), parameter, registry, method, kernel and
@@ -13,24 +13,24 @@ import (
 	"strings"
 )
 
-// Spec is a batch active learning method: how rows are selected, in which
+// Spec is a batch active learning method: how to select rows, and in which
 // kernel. Its text is
 //
 //	METHOD-MODE:KERNEL>TRANSFORM>TRANSFORM@OPTION
 //
 // for example lcmd-tp:grad>sketch(512) or bait-f-p:ll>train@compat. Spaces
-// around the signs are allowed. String gives the canonical text without them,
-// and Parse of it gives the Spec back.
+// around the punctuation are allowed. String returns the canonical text without
+// them, and Parse turns that text back into the same Spec.
 //
-// Methods without a mode (random, maxdiag) are written without one; random looks
-// at no kernel and is written alone. Methods, Kernels, Transforms and Presets
-// list what there is, and RegisterMethod, RegisterKernel and RegisterTransform
-// add to it. Options:
+// Methods without a mode (random, maxdiag) are written without one; random uses
+// no kernel and is written alone. Methods, Kernels, Transforms and Presets list
+// the known names, and RegisterMethod, RegisterKernel and RegisterTransform add
+// to them. Options:
 //
 //	@compat         follow the published code where it differs from the paper
 //	@sigma2(1e-4)   the noise variance σ², 1e-6 by default
 //
-// Wherever a field stands for a number with a default, zero means the default.
+// Wherever a numeric field has a default, zero means the default.
 type Spec struct {
 	Method     Method
 	Mode       Mode // NoMode for methods to which it makes no difference
@@ -62,7 +62,7 @@ func (s Spec) NoiseVariance() float64 {
 	return s.Sigma2
 }
 
-// Members returns how many networks the kernel is made of: 1 without an ensemble.
+// Members returns how many networks the kernel combines: 1 without an ensemble.
 func (s Spec) Members() int {
 	for _, t := range s.Transforms {
 		if t.Info().Ensemble {
@@ -102,31 +102,32 @@ func (s Spec) SinglePart() int {
 	return len(s.Transforms)
 }
 
-// DoubleKernel tells whether the spec's kernel is in float64, whatever the
+// DoubleKernel reports whether the spec's kernel is in float64, whatever the
 // method.
 func (s Spec) DoubleKernel() bool {
 	return s.UsesKernel() && (s.Kernel.Info().Single == nil || s.SinglePart() < len(s.Transforms))
 }
 
-// Double tells whether the method is computed in float64.
+// Double reports whether the method is computed in float64.
 func (s Spec) Double() bool { return s.DoubleKernel() || s.Method.Info().Single == nil }
 
-// ComputesInDouble tells whether a selection by the spec computes in float64 where
-// the rows are in float64, and so depends on digits that float32 does not hold.
+// ComputesInDouble reports whether a selection by the spec computes in float64
+// where the rows are in float64, and so depends on digits that float32 does not
+// hold.
 func (s Spec) ComputesInDouble() bool { return s.Double() || s.Method.Info().PrefersDouble }
 
-// UsesKernel tells whether the method looks at a kernel.
+// UsesKernel reports whether the method uses a kernel.
 func (s Spec) UsesKernel() bool { return !s.Method.Info().NoKernel }
 
-// KeepFeatures tells whether what follows the first so many transformations
+// KeepFeatures reports whether anything after the first done transformations
 // needs features.
 func (s Spec) KeepFeatures(done int) bool {
 	needs := func(t Transform) bool { return t.Info().Needs != Values }
 	return s.Method.Info().Features || slices.ContainsFunc(s.Transforms[done:], needs)
 }
 
-// Width returns how many numbers the kernel keeps for each row in memory, and
-// whether these are features.
+// Width returns how many numbers the kernel keeps per row in memory, and
+// whether those numbers are features.
 func (s Spec) Width(z Size) (width int, explicit bool) {
 	width = s.Kernel.Info().width(s.Kernel.Number, z) * s.Members()
 	space := s.Kernel.Info().space(s.Kernel.Number)
@@ -143,7 +144,7 @@ func (s Spec) String() string {
 	return text
 }
 
-// Equal reports whether both specs mean the same, that is, have the same text.
+// Equal reports whether both specs are the same method, that is, have the same text.
 func (s Spec) Equal(other Spec) bool { return s.String() == other.String() }
 
 // Validate returns nil or an *Error that points into the canonical text.
@@ -163,13 +164,13 @@ func (s Spec) MarshalText() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-// layout says where the parts of a spec stand in its text.
+// layout records where each part of a spec is in its text.
 type layout struct {
 	method, kernel, compat, sigma2 span
 	transforms                     []span
 }
 
-// print returns the canonical text and where its parts are.
+// print returns the canonical text and the position of each part.
 func (s Spec) print() (string, layout) {
 	var b strings.Builder
 	var where layout
@@ -196,14 +197,14 @@ func (s Spec) print() (string, layout) {
 	return b.String(), where
 }
 
-// Value is the number that the kernel is made with: Number, or its default.
+// Value is the number that the kernel is built with: Number, or its default.
 func (k Kernel) Value() float64 { return k.Info().Parameter.value(k.Number) }
 
-// Value is the number that the transformation is made with: Number, or its
+// Value is the number that the transformation is built with: Number, or its
 // default.
 func (t Transform) Value() float64 { return t.Info().Parameter.value(t.Number) }
 
-// canonical leaves out the number that is the default.
+// canonical drops a number that equals the default.
 func (k Kernel) canonical() Kernel {
 	k.Number = k.Info().Parameter.canonical(k.Number)
 	return k

@@ -12,7 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// goodSpecs are texts in canonical form, one or more for every part of the
+// goodSpecs are texts in canonical form, at least one for every part of the
 // grammar.
 var goodSpecs = []string{
 	"random",
@@ -50,7 +50,7 @@ func TestSpecsPrintBackToTheirText(t *testing.T) {
 	}
 }
 
-func TestSpacesAndDefaultsVanish(t *testing.T) {
+func TestCanonicalTextHasNoSpacesOrDefaults(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{" lcmd-tp : grad > sketch( 512 ) @ compat ", "lcmd-tp:grad>sketch(512)@compat"},
 		{"maxdet-p:ll(1)>train@sigma2(1e-6)", "maxdet-p:ll>train"},
@@ -98,11 +98,11 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 		{"lmcd-tp:grad", 0, "method", "lcmd-tp"},
 		{"LCMD-TP:grad", 0, "method", "lcmd-tp"},
 		{"fw-p:ll", 0, "method", ""},
-		{"zzz:ll", 0, "there are random", ""},
+		{"zzz:ll", 0, "choose from random", ""},
 		{"lcmd:grad>sketch(512)", 0, "needs a mode: lcmd-p", ""},
-		{"maxdiag-tp:ll", 0, "there is no mode: write maxdiag", ""},
-		{"random-p", 0, "there is no mode: write random", ""},
-		{"random:grad", 7, "random looks at no kernel", ""},
+		{"maxdiag-tp:ll", 0, "it has no mode: write maxdiag", ""},
+		{"random-p", 0, "it has no mode: write random", ""},
+		{"random:grad", 7, "random uses no kernel", ""},
 		{"lcmd-tp", 7, "a kernel is missing", ""},
 		{"lcmd-tp:", 8, "a kernel is missing", ""},
 		{"lcmd-tp:>sketch(3)", 8, "a kernel is missing", ""},
@@ -118,7 +118,7 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 		{"lcmd-tp:grad>sketch(-3)", 20, "must be positive", ""},
 		{"lcmd-tp:grad>sketch(2.5)", 20, "must be whole", ""},
 		{"lcmd-tp:grad>sketch(1e300)", 20, "must be whole", ""},
-		{"lcmd-tp:grad>sketch(1e400)", 20, "no number that fits", ""},
+		{"lcmd-tp:grad>sketch(1e400)", 20, "not a number within range", ""},
 		{"lcmd-tp:grad>sketch(2000000)", 13, "from 1 to 1048576", ""},
 		{"lcmd-tp:grad>ens(2000)>sketch(3)", 13, "from 1 to 1000", ""},
 		{"lcmd-tp:grad>train(3)", 18, "train takes no number", ""},
@@ -126,8 +126,8 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 		{"lcmd-tp:grad)", 12, "not expected", ""},
 		{"lcmd-tp:ll\xff", 10, "not expected", ""},
 		{"lcmd-tp:grad@kompat", 13, "option", "compat"},
-		{"lcmd-tp:grad@compat@compat", 20, "second time", ""},
-		{"lcmd-tp:grad@sigma2(0.1)", 12, "nothing in this spec has a noise variance", ""},
+		{"lcmd-tp:grad@compat@compat", 20, "given twice", ""},
+		{"lcmd-tp:grad@sigma2(0.1)", 12, "nothing in this spec uses a noise variance", ""},
 		{"maxdet-p:ll@sigma2", 18, "a number is missing", ""},
 		{"maxdet-p:nngp>acs-rf(512)", 14, "nngp has infinitely many", ""},
 		{"maxdet-p:laplace>acs-rf-hyper(512)", 17, "laplace has infinitely many", ""},
@@ -144,15 +144,15 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 		{"bait-fb-tp:grad", 0, "too many to write down", ""},
 		{"maxdet-p:ll>train>post", 18, "count them twice", ""},
 		{"maxdet-p:ll>train>acs-rf(64)", 18, "count them twice", ""},
-		{"maxdet-p:ll>acs-rf(64)>train", 23, "after acs-rf the kernel is none", ""},
-		{"maxdet-p:ll>ens(3)>ens(3)", 19, "joined already", ""},
+		{"maxdet-p:ll>acs-rf(64)>train", 23, "after acs-rf the kernel is no longer one", ""},
+		{"maxdet-p:ll>ens(3)>ens(3)", 19, "already been combined", ""},
 		{"maxdet-p:linear>ens(3)", 16, "does not depend on the network", ""},
-		{"NN_lcmd-tp_grad_rp-0512", 16, "no transform of a published id", ""},
-		{"NN_lcmd-tp_grad_post", 16, "no transform of a published id", ""},
+		{"NN_lcmd-tp_grad_rp-0512", 16, "not a transform of a published id", ""},
+		{"NN_lcmd-tp_grad_post", 16, "not a transform of a published id", ""},
 		{"NN_lcmd-tp_grads", 11, "kernel", "grad"},
-		{"NN_lcmd-dist-tp_grad", 3, "no method of a published id", ""},
+		{"NN_lcmd-dist-tp_grad", 3, "not a method of a published id", ""},
 		{"NN_lcmd_grad", 3, "needs a mode", ""},
-		{"NN_", 3, "no method of a published id", ""},
+		{"NN_", 3, "not a method of a published id", ""},
 		{"bald:grad", 0, "method", ""},
 	}
 	for _, test := range tests {
@@ -167,12 +167,12 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 			t.Errorf("%q: offset %d, want %d\n%v\n%s", test.text, e.Offset, test.offset, e, e.Caret())
 		}
 		if at := caretAt(t, e); at != test.offset {
-			t.Errorf("%q: the caret stands under character %d\n%s", test.text, at, e.Caret())
+			t.Errorf("%q: the caret is under character %d\n%s", test.text, at, e.Caret())
 		}
 	}
 }
 
-func TestValidateSeesWhatTheParserSees(t *testing.T) {
+func TestValidateFindsWhatTheParserFinds(t *testing.T) {
 	bad := []Spec{
 		{},
 		{Method: "lcmdd", Mode: TP, Kernel: Gradient()},
@@ -238,7 +238,7 @@ func TestMethodsAreThoseOfSelection(t *testing.T) {
 			t.Errorf("%s is described as %+v", want.Name, got)
 		}
 		if got.Double(settings) != want.New(settings) || got.Single != nil && got.Single(settings) != single[i].New(settings) {
-			t.Errorf("%s makes another method", want.Name)
+			t.Errorf("%s constructs another method", want.Name)
 		}
 		if got.Noise != (got.Single == nil) {
 			t.Errorf("%s: the noise variance needs float64", want.Name)
@@ -270,7 +270,7 @@ func TestSpecInJSON(t *testing.T) {
 		t.Errorf("%s: %v, %v", raw, back, err)
 	}
 	if err := json.Unmarshal([]byte(`{"spec":"lcmd"}`), &back); err == nil {
-		t.Error("a spec without mode was accepted")
+		t.Error("a spec without a mode was accepted")
 	}
 }
 
@@ -321,7 +321,7 @@ func mustList(t *testing.T, activation string, ids []string) {
 	slices.Sort(ours)
 	slices.Sort(ids)
 	if !slices.Equal(ours, ids) {
-		t.Errorf("%s: Published has %d configurations, the list %d, or others", activation, len(ours), len(ids))
+		t.Errorf("%s: Published has %d configurations, the list %d, or they differ", activation, len(ours), len(ids))
 	}
 }
 

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// Method is a selection method, by the name that it has in specs. Methods lists
-// them.
+// Method is the name of a selection method in specs. Methods lists them.
 type Method string
 
 // The selection methods of the paper, and variants of them.
@@ -44,9 +43,9 @@ func (m Mode) String() string {
 	return ""
 }
 
-// Kernel is a base kernel as it stands in a spec: its name, and the number in
-// parentheses behind it. Zero stands for no number, that is, for the default.
-// Kernels lists the names.
+// Kernel is a base kernel as a spec writes it: its name, and the number in
+// parentheses after it. Zero means no number, and so the default. Kernels lists
+// the names.
 type Kernel struct {
 	Name   string
 	Number float64
@@ -66,21 +65,21 @@ func NTK() Kernel { return Kernel{Name: "ntk"} }
 // Laplace is exp(−scale·‖x − x'‖).
 func Laplace(scale float64) Kernel { return Kernel{Name: "laplace", Number: scale} }
 
-// LastLayer is the gradient by the parameters of the last layer.
+// LastLayer is the gradient with respect to the parameters of the last layer.
 func LastLayer() Kernel { return Kernel{Name: "ll"} }
 
-// LastLayers is the gradient by the parameters of the last few layers.
+// LastLayers is the gradient with respect to the parameters of the last few layers.
 func LastLayers(layers int) Kernel { return Kernel{Name: "ll", Number: float64(layers)} }
 
-// Gradient is the gradient by all parameters of the trained network.
+// Gradient is the gradient with respect to all parameters of the trained network.
 func Gradient() Kernel { return Kernel{Name: "grad"} }
 
 // UserFeatures is the linear kernel on features that the user supplies.
 func UserFeatures() Kernel { return Kernel{Name: "features"} }
 
-// Transform is a kernel transformation as it stands in a spec: its name, and the
-// number in parentheses behind it. Zero stands for no number, that is, for the
-// default. Transforms lists the names.
+// Transform is a kernel transformation as a spec writes it: its name, and the
+// number in parentheses after it. Zero means no number, and so the default.
+// Transforms lists the names.
 type Transform struct {
 	Name   string
 	Number float64
@@ -94,7 +93,7 @@ func Scale() Transform { return Transform{Name: "scale"} }
 // ScaleBy multiplies the features by a factor.
 func ScaleBy(factor float64) Transform { return Transform{Name: "scale", Number: factor} }
 
-// Posterior is the Gaussian process posterior after observing the training rows.
+// Posterior is the Gaussian process posterior given the training rows.
 func Posterior() Transform { return Transform{Name: "post"} }
 
 // Train is Scale, then Posterior.
@@ -109,7 +108,7 @@ func Ensemble(networks int) Transform { return Transform{Name: "ens", Number: fl
 // ACSGrad is the weighted Fisher inner product of ACS-FW.
 func ACSGrad() Transform { return Transform{Name: "acs-grad"} }
 
-// ACSRandomFeatures has p random features of the ACS-FW kernel.
+// ACSRandomFeatures computes p random features of the ACS-FW kernel.
 func ACSRandomFeatures(p int) Transform { return Transform{Name: "acs-rf", Number: float64(p)} }
 
 // ACSRandomFeaturesHyper is ACSRandomFeatures with a hyperprior on the noise.
@@ -125,7 +124,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// call is a name with a number, or the name alone for zero.
+// call writes a name with a number, or the name alone for zero.
 func call(name string, v float64) string {
 	if v == 0 {
 		return name
@@ -133,8 +132,8 @@ func call(name string, v float64) string {
 	return name + "(" + number(v) + ")"
 }
 
-// wellFormed tells whether a name can stand in a spec: hyphens separate groups of
-// lower-case letters and digits, and a letter comes first.
+// wellFormed reports whether a name can appear in a spec: hyphens separate
+// groups of lower-case letters and digits, and a letter comes first.
 func wellFormed(name string) bool {
 	if name == "" || len(name) > longestName || name[0] < 'a' || name[0] > 'z' {
 		return false

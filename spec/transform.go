@@ -10,77 +10,78 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// Need is what a transformation needs of the kernel before it.
+// Need is what a transformation needs from the kernel before it.
 type Need int
 
 const (
 	Values           Need = iota // its values
 	FiniteFeatures               // a finite feature map, Explicit or Factored
-	ExplicitFeatures             // a row of features for each row of data
+	ExplicitFeatures             // a row of features per row of data
 )
 
-// TransformInfo describes a kernel transformation: what it needs, and how it is
-// made.
+// TransformInfo describes a kernel transformation: what it needs, and how to
+// apply it.
 type TransformInfo struct {
 	Name        string
 	Parameter   Parameter
 	Description string // one line
-	Section     string // of the paper; empty if it does not treat the transformation
+	Section     string // of the paper; empty if the paper does not cover the transformation
 
 	Needs    Need
-	Noise    bool // the noise variance σ² is in it
-	Train    bool // it cannot do without training rows
-	Labels   bool // it cannot do without their labels
+	Noise    bool // it uses the noise variance σ²
+	Train    bool // it requires training rows
+	Labels   bool // it requires their labels
 	Draws    bool // it draws random numbers
-	Projects bool // it gives as many features as its number says
-	Ensemble bool // it turns the kernels of as many networks as its number says into one
+	Projects bool // its number is the number of features that it returns
+	Ensemble bool // it combines the kernels of several networks, as many as its number, into one
 
-	Conditions   bool // it takes the training rows into account as observed, which may happen once
-	NoCovariance bool // what it gives is no covariance, so that nothing after it may condition
+	Conditions   bool // it conditions on the training rows, which a chain may do only once
+	NoCovariance bool // its result is not a covariance, so that nothing after it may condition
 
-	// Space is how much of the features is left after the transformation. Nil
-	// means as much as before.
+	// Space returns how much of the feature space is available after the
+	// transformation. Nil means as much as before.
 	Space func(before Space) Space
-	// Width is how many numbers are kept for each row in memory, which were
-	// width before. Nil means as many as before, or the number of features if
-	// the transformation projects.
+	// Width returns how many numbers are kept in memory per row, given the
+	// width before. Nil means no change, or the number of features if the
+	// transformation projects.
 	Width func(width int, before Space, z Size) int
 
 	// Single and Double apply the transformation in float32 and in float64.
-	// Single is nil for transformations that must be computed in float64; what
-	// follows them is then in float64, too.
+	// Single is nil for transformations that must be computed in float64;
+	// everything after them is then in float64, too.
 	Single func(context.Context, Step[float32]) (kernel.Kernel[float32], error)
 	Double func(context.Context, Step[float64]) (kernel.Kernel[float64], error)
 
 	published string // its name in published ids; empty if there is none
 }
 
-// Step is what a transformation is applied to.
+// Step is the input of a transformation.
 type Step[T matrix.Float] struct {
 	Number  float64            // the number in parentheses, or its default
 	Kernel  kernel.Kernel[T]   // of one network
 	Members []kernel.Kernel[T] // for Ensemble: of all networks
 	Train   matrix.Dense[T]    // the labelled rows; they belong to the caller
-	Labels  []float64          // of Train, standardised; may be missing unless Labels is set
+	Labels  []float64          // of Train, standardised; may be nil unless Labels is set
 	Sigma2  float64            // the noise variance σ²
 	Compat  bool               // follow the published code where it differs from the paper
 
-	// KeepFeatures says that what follows needs features: a transformation that
-	// could do without them gives a kernel.FeatureMap for one.
+	// KeepFeatures says that a later part needs features: given a
+	// kernel.FeatureMap, the transformation must return one, even where values
+	// would be cheaper.
 	KeepFeatures bool
-	// Normals returns random numbers that depend on the seed, the purpose, the
-	// place in the spec and the network alone.
+	// Normals returns random numbers that depend only on the seed, the purpose,
+	// the position in the spec and the network.
 	Normals func(purpose string) transform.Normals
 	// Warn adds a line to the warnings of the batch.
 	Warn func(format string, args ...any)
 }
 
-// FeatureMap returns the kernel as a feature map. An error says that it is none.
+// FeatureMap returns the kernel as a feature map. It fails if the kernel is not one.
 func (s Step[T]) FeatureMap() (kernel.FeatureMap[T], error) {
 	if m, ok := s.Kernel.(kernel.FeatureMap[T]); ok {
 		return m, nil
 	}
-	return nil, errors.New("it needs features, and the kernel before it has none here")
+	return nil, errors.New("it needs features, and the kernel before it has none")
 }
 
 func (s Step[T]) variant() transform.Variant {
@@ -90,7 +91,7 @@ func (s Step[T]) variant() transform.Variant {
 	return transform.Paper
 }
 
-// Syntax is how the transformation is written, with its parameter.
+// Syntax returns how to write the transformation, with its parameter.
 func (t TransformInfo) Syntax() string { return t.Parameter.syntax(t.Name) }
 
 func (t TransformInfo) name() string { return t.Name }
@@ -99,13 +100,13 @@ func (t TransformInfo) fault() string {
 	required := t.Parameter.Name != "" && t.Parameter.Whole && !t.Parameter.Optional
 	switch {
 	case t.Double == nil:
-		return "Double is missing, which applies the transformation in float64"
+		return "Double is missing: it applies the transformation in float64"
 	case t.Description == "" || strings.ContainsAny(t.Description, "\r\n"):
 		return "its description must be one line"
 	case (t.Ensemble || t.Projects) && !required:
-		return "Ensemble and Projects need a whole number that must not be left out"
+		return "Ensemble and Projects require a whole number that is not optional"
 	case t.Ensemble && t.Single == nil:
-		return "an ensemble works in both precisions: Single is missing"
+		return "an ensemble works in both precisions, but Single is missing"
 	}
 	return t.Parameter.check()
 }
@@ -130,7 +131,7 @@ func (t TransformInfo) width(number float64, width int, before Space, z Size) in
 	return width
 }
 
-// What is beyond these is a typing error, not a wish.
+// Larger numbers are typing errors.
 const (
 	mostFeatures = 1 << 20
 	mostMembers  = 1000
@@ -143,10 +144,10 @@ var (
 
 var transforms = newRegistry("transform",
 	TransformInfo{Name: Scale().Name, Parameter: Parameter{Name: "factor", Optional: true}, Section: "4.2 Scaling",
-		Description: "features times a factor, by default such that the mean of k(x, x) on train is 1",
+		Description: "features times a factor, by default one that makes the mean of k(x, x) on train 1",
 		Single:      scale[float32], Double: scale[float64], published: "scale"},
 	TransformInfo{Name: Posterior().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true, Train: true, Conditions: true,
-		Description: "covariance that is left after observing the training rows",
+		Description: "posterior covariance given the training rows",
 		Space:       conditionedSpace, Width: conditionedWidth, Double: posterior},
 	TransformInfo{Name: Train().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true, Train: true, Conditions: true,
 		Description: "short for scale>post",
@@ -190,7 +191,7 @@ func ensemble[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T],
 	return transform.Ensemble(s.Members...)
 }
 
-// A conditioner takes the posterior in kernel space, a featureConditioner in
+// A conditioner computes the posterior in kernel space, a featureConditioner in
 // feature space.
 type (
 	conditioner        func(ctx context.Context, k kernel.Kernel[float64], train matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], transform.Fit, error)
@@ -215,27 +216,27 @@ func acsGrad(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], erro
 		})
 }
 
-// conditioned is a posterior in feature space if what follows needs features,
-// otherwise in the cheaper space.
+// conditioned computes a posterior in feature space if a later part needs
+// features, otherwise in the cheaper space.
 func conditioned(ctx context.Context, s Step[float64], inKernel conditioner, inFeatures featureConditioner) (kernel.Kernel[float64], error) {
 	if m, ok := s.Kernel.(kernel.FeatureMap[float64]); ok && s.KeepFeatures {
 		k, fit, err := inFeatures(ctx, m, s.Train, s.Sigma2)
-		return k, s.tell(fit, err)
+		return k, s.warnOf(fit, err)
 	}
 	k, fit, err := inKernel(ctx, s.Kernel, s.Train, s.Sigma2)
-	return k, s.tell(fit, err)
+	return k, s.warnOf(fit, err)
 }
 
-// tell warns if a fit needed help, and hands the error on.
-func (s Step[T]) tell(fit transform.Fit, err error) error {
+// warnOf warns if a fit needed jitter, and passes the error on.
+func (s Step[T]) warnOf(fit transform.Fit, err error) error {
 	if fit.Jitter > 0 {
 		s.Warn("rounding left a matrix indefinite; %.3g was added to its diagonal, as if the noise variance were higher by as much", fit.Jitter)
 	}
 	return err
 }
 
-// conditionedSpace: explicit features stay explicit; a product is evaluated in
-// kernel space from then on.
+// conditionedSpace: explicit features stay explicit; a product kernel is
+// evaluated in kernel space from then on.
 func conditionedSpace(before Space) Space {
 	if before == Factored {
 		return Lost
@@ -266,7 +267,7 @@ func acsRandomFeatures(ctx context.Context, s Step[float64]) (kernel.Kernel[floa
 		return nil, err
 	}
 	k, fit, err := transform.ACSRandomFeatures(ctx, m, s.Train, int(s.Number), s.Sigma2, s.Normals("acs-rf"), s.variant())
-	return k, s.tell(fit, err)
+	return k, s.warnOf(fit, err)
 }
 
 func acsRandomFeaturesHyper(ctx context.Context, s Step[float64]) (kernel.Kernel[float64], error) {
@@ -275,14 +276,14 @@ func acsRandomFeaturesHyper(ctx context.Context, s Step[float64]) (kernel.Kernel
 		return nil, err
 	}
 	k, fit, err := transform.ACSRandomFeaturesHyper(ctx, m, s.Train, s.Labels, int(s.Number), s.Normals("acs-rf"), s.variant())
-	return k, s.tell(fit, err)
+	return k, s.warnOf(fit, err)
 }
 
 // Transforms lists the kernel transformations, those registered by the user
 // last.
 func Transforms() []TransformInfo { return transforms.all() }
 
-// Info describes the transformation. One that does not exist has no name.
+// Info describes the transformation. The result for an unknown one has no name.
 func (t Transform) Info() TransformInfo {
 	info, _ := transforms.find(t.Name)
 	return info
