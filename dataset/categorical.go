@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// levelBytes is what a level takes besides its text: its place in the list and in
-// the index, which is at most half full.
+// levelBytes is what a level takes besides its text: its entries in the list
+// and in the index, which is at most half full.
 const levelBytes = 80
 
 // missingCode is the code of a missing value.
@@ -23,8 +23,8 @@ type Categorical struct {
 	names  int64 // bytes of the levels and of the index
 }
 
-// NewCategorical returns an empty column with the given levels; a level that is
-// named twice counts once.
+// NewCategorical returns an empty column with the given levels; repeated levels
+// count once.
 func NewCategorical(name string, levels ...string) *Categorical {
 	c := &Categorical{name: name, index: make(map[string]int32, len(levels))}
 	for _, level := range levels {
@@ -33,7 +33,7 @@ func NewCategorical(name string, levels ...string) *Categorical {
 	return c
 }
 
-// AddLevel returns the code of the level, which is added if it is new.
+// AddLevel returns the code of the level, adding the level if it is new.
 func (c *Categorical) AddLevel(level string) int32 {
 	if code, ok := c.index[level]; ok {
 		return code
@@ -46,7 +46,7 @@ func (c *Categorical) AddLevel(level string) int32 {
 }
 
 // Lookup returns the code of a level, and whether there is such a level. It
-// takes bytes because readers have them, and a string would be a copy per row.
+// takes bytes because that is what readers have: a string would cost a copy per row.
 func (c *Categorical) Lookup(level []byte) (code int32, ok bool) {
 	code, ok = c.index[string(level)]
 	return code, ok
@@ -60,16 +60,16 @@ func (c *Categorical) Append(code int32) {
 	c.codes.append(code)
 }
 
-// DropLast takes back the last row. Its level stays, also if no other row has it.
+// DropLast removes the last row. Its level stays, even if no other row has it.
 func (c *Categorical) DropLast() { c.codes.drop() }
 
 // Code returns the code in the given row, -1 where it is missing.
 func (c *Categorical) Code(row int) int32 { return c.codes.at(row) }
 
-// Levels returns the levels by code. The slice is not to be changed.
+// Levels returns the levels by code. Do not modify the slice.
 func (c *Categorical) Levels() []string { return c.levels }
 
-// SortLevels orders the levels, as numbers if all of them are numbers and as
+// SortLevels sorts the levels, as numbers if all of them are numbers and as
 // text otherwise, so that their order does not depend on that of the rows.
 func (c *Categorical) SortLevels() {
 	order := make([]int32, len(c.levels))

@@ -8,9 +8,9 @@ const (
 	chunkMask = chunkLen - 1
 )
 
-// chunks is a sequence that grows at its end and never moves a full part: a
-// column of a million rows is read with neither copies nor garbage, which keeps
-// the peak of memory at the size of the data.
+// chunks is a sequence that grows at its end and never moves a full chunk:
+// reading a column of a million rows makes neither copies nor garbage, so peak
+// memory is the size of the data.
 type chunks[T any] struct {
 	full [][]T // of chunkLen elements each
 	tail []T
@@ -24,7 +24,7 @@ func (c *chunks[T]) append(v T) {
 	c.tail = append(c.tail, v)
 }
 
-// drop takes the last element away.
+// drop removes the last element.
 func (c *chunks[T]) drop() {
 	if len(c.tail) == 0 {
 		c.tail = c.full[len(c.full)-1]
@@ -33,7 +33,7 @@ func (c *chunks[T]) drop() {
 	c.tail = c.tail[:len(c.tail)-1]
 }
 
-// bytes returns the memory that the elements take, with the room for more.
+// bytes returns the memory that the elements take, including spare capacity.
 func (c *chunks[T]) bytes() int64 {
 	var element T
 	return int64(len(c.full)*chunkLen+cap(c.tail)) * int64(unsafe.Sizeof(element))

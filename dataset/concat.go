@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// Concat returns a table with the rows of all tables, in order. It has the named
-// columns, which every table must have; the levels of a categorical column are
-// those of all tables. A column that is numeric in one table and not in another
-// is an error, unless it is entirely missing there.
+// Concat returns a table with the rows of all tables, in order. It has the
+// named columns, which every table must have; a categorical column gets the
+// levels of all tables. It is an error if a column is numeric in one table and
+// not in another, unless all its values are missing there.
 func Concat(names []string, tables ...*Table) (*Table, error) {
 	columns := make([]Column, len(names))
 	for i, name := range names {
@@ -51,7 +51,7 @@ func concatColumns(name string, parts []Column) (Column, error) {
 			kind = c.Kind()
 		case kind == KindNumeric || c.Kind() == KindNumeric:
 			return nil, &ColumnError{Column: name, Row: -1,
-				Problem: fmt.Sprintf("is %v in one table and %v in another; say which it is", kind, c.Kind())}
+				Problem: fmt.Sprintf("is %v in one table and %v in another; choose one kind for both", kind, c.Kind())}
 		default:
 			kind = KindText
 		}

@@ -43,7 +43,7 @@ func TestConcat(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if _, err := Concat([]string{"x", "y"}, a, b); err == nil || !strings.Contains(err.Error(), `"y"`) {
-		t.Errorf("a column that is not there: %v", err)
+		t.Errorf("an absent column: %v", err)
 	}
 	other := must(levels("x", "low"))
 	if _, err := Concat([]string{"x"}, a, other); err == nil || !strings.Contains(err.Error(), "numeric") {

@@ -1,4 +1,4 @@
-// Package dataset holds tables and what turns them into numbers to learn from.
+// Package dataset holds tables, and turns them into numbers that a network can learn from.
 //
 // A Table is a list of named columns of equal length: Numeric, Categorical or
 // Text. Package dataset/source reads them from files. Prepare does the paper's
@@ -11,5 +11,5 @@
 //
 // A Split then divides the rows into train, valid, pool and test; a Scaler,
 // fitted on train and pool, standardises and soft-clips the inputs; a
-// LabelScaler standardises the labels and takes predictions back to their units.
+// LabelScaler standardises the labels and converts predictions back to their units.
 package dataset

@@ -5,7 +5,7 @@ import "fmt"
 // ColumnError says what is wrong with a column, or with one value of it.
 type ColumnError struct {
 	Column  string
-	Row     int // from 0; -1 where the whole column is meant
+	Row     int // from 0; -1 for the whole column
 	Problem string
 }
 
@@ -16,18 +16,18 @@ func (e *ColumnError) Error() string {
 	return fmt.Sprintf("column %q, row %d: %s", e.Column, e.Row, e.Problem)
 }
 
-// SplitError says that the rows do not suffice for the parts of a split.
+// SplitError reports that there are too few rows for the parts of a split.
 type SplitError struct {
 	Rows  int
 	Sizes Sizes
 }
 
 func (e *SplitError) Error() string {
-	return fmt.Sprintf("%d rows do not hold %d for train, %d for valid and %d for test",
+	return fmt.Sprintf("%d rows are too few for %d train, %d valid and %d test rows",
 		e.Rows, e.Sizes.Train, e.Sizes.Valid, e.Sizes.Test)
 }
 
-// RangeError says which number is missing, infinite or too large to be scaled.
+// RangeError reports a number that is missing, infinite or too large to scale.
 type RangeError struct {
 	Row, Column int // from 0
 	Value       float64

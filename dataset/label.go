@@ -9,15 +9,15 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Target says how columns become the label: the median of them in each row, or
-// its logarithm.
+// Target names the target columns and how they become the label: the median of
+// their values in each row, or its logarithm.
 type Target struct {
 	Columns []string
 	Log     bool
 }
 
 // Labels returns the label of each row, NaN where a column's value is missing.
-// An infinite value and the logarithm of what is not positive are errors.
+// An infinite value and the logarithm of a number that is not positive are errors.
 func (g Target) Labels(t *Table) ([]float64, error) {
 	columns, err := g.columns(t)
 	if err != nil {
@@ -38,7 +38,7 @@ func (g Target) Labels(t *Table) ([]float64, error) {
 
 func (g Target) columns(t *Table) ([]*Numeric, error) {
 	if len(g.Columns) == 0 {
-		return nil, errors.New("no column is named as the label")
+		return nil, errors.New("no target column is named")
 	}
 	columns := make([]*Numeric, len(g.Columns))
 	for i, name := range g.Columns {
@@ -68,7 +68,7 @@ func (g Target) label(values []float64) (float64, error) {
 	return math.Log(y), nil
 }
 
-// median of an even number of values is the mean of the two in the middle. It
+// median of an even number of values is the mean of the middle two. It
 // sorts its argument.
 func median(values []float64) float64 {
 	slices.Sort(values)
@@ -84,8 +84,8 @@ type LabelScaler struct {
 	Mean, Deviation float64
 }
 
-// FitLabelScaler computes mean and deviation of the labels. Labels that are all
-// equal get Deviation 1, so that they can be taken back.
+// FitLabelScaler computes mean and deviation of the labels. If all labels are
+// equal, Deviation is 1, so that they can be scaled back.
 func FitLabelScaler[T matrix.Float](labels []T) (LabelScaler, error) {
 	fit, err := FitScaler(matrix.View(len(labels), 1, labels), Population)
 	if err != nil {
@@ -106,7 +106,7 @@ func ScaleLabels[T matrix.Float](dst, src []T, s LabelScaler) {
 	}
 }
 
-// UnscaleLabels takes scaled labels back to their units: dst may be src itself.
+// UnscaleLabels converts scaled labels back to their units; dst may be src itself.
 func UnscaleLabels[T matrix.Float](dst, src []T, s LabelScaler) {
 	mustMatchLabels("dataset.UnscaleLabels", dst, src)
 	for i, y := range src {

@@ -30,7 +30,7 @@ func TestLabels(t *testing.T) {
 func TestLabelsRefuse(t *testing.T) {
 	full := table(t, NewNumeric("a", 1, 0), NewNumeric("b", 1, math.Inf(-1)), NewNumeric("c", 1, math.Inf(1)), NewText("t", "x", "y"))
 	for want, target := range map[string]Target{
-		`no column is named as the label`:                 {},
+		`no target column is named`:                       {},
 		`column "t" is text, not numeric`:                 {Columns: []string{"t"}},
 		`column "a", row 1: the label 0 has no logarithm`: {Columns: []string{"a"}, Log: true},
 		`column "b", row 1: the label is infinite`:        {Columns: []string{"b"}},
@@ -54,7 +54,7 @@ func TestLabelScalerInverts(t *testing.T) {
 	sum, squares := 0.0, 0.0
 	for i := range y {
 		if math.Abs(back[i]-y[i]) > 1e-14 {
-			t.Errorf("%v came back as %v", y[i], back[i])
+			t.Errorf("%v scaled back to %v", y[i], back[i])
 		}
 		sum += scaled[i]
 		squares += scaled[i] * scaled[i]
@@ -77,6 +77,6 @@ func TestEqualLabelsScale(t *testing.T) {
 		t.Errorf("%+v, back %v", s, scaled)
 	}
 	if _, err := FitLabelScaler([]float64{}); err == nil {
-		t.Error("no labels were scaled")
+		t.Error("an empty list of labels was scaled")
 	}
 }

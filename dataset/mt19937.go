@@ -2,7 +2,7 @@ package dataset
 
 // mt19937 is the Mersenne Twister of Matsumoto and Nishimura, seeded and drawn
 // from as NumPy's legacy np.random.seed and np.random.permutation do. It is
-// here only because the published splits came from it.
+// here only because the published splits come from it.
 type mt19937 struct {
 	state [mtWords]uint32
 	next  int
@@ -47,7 +47,7 @@ func (g *mt19937) refill() {
 	g.next = 0
 }
 
-// upTo returns a number from 0 to limit: bits are drawn until they are in range.
+// upTo returns a number from 0 to limit, by drawing bits until they are in range.
 func (g *mt19937) upTo(limit uint32) uint32 {
 	mask := limit
 	for shift := 1; shift < 32; shift *= 2 {

@@ -7,12 +7,12 @@ import (
 
 // Numeric is a column of numbers; NaN is a missing one. As long as float32
 // holds every number exactly, as it does for counts and small integers, the
-// column takes four bytes a row, otherwise eight: nothing is ever rounded.
+// column takes four bytes per row, otherwise eight: nothing is ever rounded.
 type Numeric struct {
-	name   string
-	single chunks[float32] // used until wide
-	double chunks[float64]
-	wide   bool
+	name     string
+	single   chunks[float32] // used until isDouble
+	double   chunks[float64]
+	isDouble bool
 }
 
 // NewNumeric returns a column of the given values.
@@ -26,27 +26,27 @@ func NewNumeric(name string, values ...float64) *Numeric {
 
 // Append adds a row.
 func (c *Numeric) Append(v float64) {
-	if !c.wide {
+	if !c.isDouble {
 		if s := float32(v); float64(s) == v || math.IsNaN(v) {
 			c.single.append(s)
 			return
 		}
-		c.widen()
+		c.toDouble()
 	}
 	c.double.append(v)
 }
 
-func (c *Numeric) widen() {
+func (c *Numeric) toDouble() {
 	for i := range c.single.len() {
 		c.double.append(float64(c.single.at(i)))
 	}
 	c.single = chunks[float32]{}
-	c.wide = true
+	c.isDouble = true
 }
 
-// DropLast takes back the last row.
+// DropLast removes the last row.
 func (c *Numeric) DropLast() {
-	if c.wide {
+	if c.isDouble {
 		c.double.drop()
 	} else {
 		c.single.drop()
@@ -55,14 +55,14 @@ func (c *Numeric) DropLast() {
 
 // Float returns the number in the given row, NaN where it is missing.
 func (c *Numeric) Float(row int) float64 {
-	if c.wide {
+	if c.isDouble {
 		return c.double.at(row)
 	}
 	return float64(c.single.at(row))
 }
 
 // Categorical returns the column as a categorical one, whose levels are the
-// distinct numbers in rising order.
+// distinct numbers in ascending order.
 func (c *Numeric) Categorical() *Categorical {
 	levels := NewCategorical(c.name)
 	codes := map[float64]int32{}
@@ -90,7 +90,7 @@ func (c *Numeric) Missing(row int) bool { return math.IsNaN(c.Float(row)) }
 func (c *Numeric) Bytes() int64 { return columnBytes + c.single.bytes() + c.double.bytes() }
 
 func (c *Numeric) Len() int {
-	if c.wide {
+	if c.isDouble {
 		return c.double.len()
 	}
 	return c.single.len()

@@ -11,35 +11,36 @@ import (
 // defaultMaxLevels is the paper's limit on new columns.
 const defaultMaxLevels = 300
 
-// OneHot says how categorical columns become numbers.
+// OneHot configures how categorical columns become numbers.
 type OneHot struct {
-	// MaxLevels limits the levels of all encoded columns together; 0 means 300.
-	// Columns are taken from few levels to many until the next does not fit.
+	// MaxLevels limits the total number of levels of all encoded columns; 0
+	// means 300. Columns are taken in order of their number of levels, smallest
+	// first, until the next does not fit.
 	MaxLevels int
 	// MissingColumns adds to each encoded column a feature that is 1 where the
-	// value is missing. The published feature counts include it, although it
-	// is zero throughout once incomplete rows are dropped. MaxLevels does not
-	// count it.
+	// value is missing. The published feature counts include it, although it is
+	// always zero once incomplete rows are dropped. It does not count towards
+	// MaxLevels.
 	MissingColumns bool
 }
 
-// Encoder turns the columns of a table into features. FitEncoder makes one; its
-// fields are plain, to be saved with a model.
+// Encoder turns the columns of a table into features. FitEncoder returns one;
+// its fields are plain so that it can be saved with a model.
 type Encoder struct {
-	Numeric        []string       // columns that are taken as they are, first
-	Categories     []Category     // columns that are one-hot encoded, after them
+	Numeric        []string       // columns used as they are; their features come first
+	Categories     []Category     // one-hot encoded columns; theirs follow
 	MissingColumns bool           // see OneHot
-	Dropped        []DroppedInput // columns that give no feature
+	Dropped        []DroppedInput // columns without features
 }
 
-// Category is a column that is one-hot encoded: a feature for each level; for
-// two levels one feature, which is 1 for the second.
+// Category is a one-hot encoded column: one feature per level, or for two
+// levels a single feature, which is 1 for the second.
 type Category struct {
 	Column string
 	Levels []string
 }
 
-// DroppedInput is a column that gives no feature, and why.
+// DroppedInput is a column without features, and the reason.
 type DroppedInput struct{ Column, Reason string }
 
 func (c Category) features() []string {
@@ -49,7 +50,7 @@ func (c Category) features() []string {
 	return c.Levels
 }
 
-// FitEncoder decides which columns of the table give features. It drops columns
+// FitEncoder decides which columns of the table become features. It drops columns
 // with a single value, text, and categorical columns beyond the limit.
 func FitEncoder(t *Table, rule OneHot) Encoder {
 	e := Encoder{MissingColumns: rule.MissingColumns}
@@ -76,8 +77,8 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 	return e
 }
 
-// categoryOf keeps the levels that occur: a level of the file's list that no
-// row has would be a feature of zeros.
+// categoryOf keeps the levels that occur: a declared level that no row has
+// would be a feature of zeros.
 func categoryOf(c *Categorical) Category {
 	k := Category{Column: c.Name()}
 	for _, code := range c.used() {
@@ -93,7 +94,7 @@ func (e *Encoder) encodeSmall(categories []Category, limit int) {
 		total += len(k.Levels)
 		if total > limit {
 			e.Dropped = append(e.Dropped, DroppedInput{k.Column,
-				fmt.Sprintf("its %d levels go beyond the limit of %d in all", len(k.Levels), limit)})
+				fmt.Sprintf("its %d levels would exceed the limit of %d in total", len(k.Levels), limit)})
 			continue
 		}
 		e.Categories = append(e.Categories, k)
@@ -118,11 +119,11 @@ func (e Encoder) Features() []string {
 	return names
 }
 
-// Encode writes the features of the table's rows to dst, which has a row for
-// each and len(e.Features()) columns. Columns are found by name, so the table
-// may have others, in any order. A column that is absent or of another kind, a
-// level that was not there when e was fitted, and a value that is missing or
-// infinite are errors; a missing level is not if e has MissingColumns.
+// Encode writes the features of the table's rows to dst, which has one row per
+// row and len(e.Features()) columns. It finds columns by name, so the table may
+// have others, in any order. It is an error if a column is absent or of another
+// kind, a level was unknown when e was fitted, or a value is missing or
+// infinite; a missing level is allowed if e has MissingColumns.
 func Encode[T matrix.Float](dst matrix.Dense[T], e Encoder, t *Table) error {
 	matrix.MustMatch("dataset.Encode", dst.Shape(), matrix.Shape{Rows: t.Rows(), Cols: len(e.Features())})
 	at := 0
@@ -151,8 +152,8 @@ func encodeNumeric[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name s
 	}
 	for row := range t.Rows() {
 		v := T(c.Float(row))
-		if v-v != 0 { // NaN or an infinity, also one that the rounding to T made
-			return &ColumnError{Column: name, Row: row, Problem: fmt.Sprintf("%v cannot be learnt from", c.Float(row))}
+		if v-v != 0 { // NaN or infinite, possibly only after rounding to T
+			return &ColumnError{Column: name, Row: row, Problem: fmt.Sprintf("%v cannot be used as an input", c.Float(row))}
 		}
 		dst.Set(row, at, v)
 	}
@@ -171,7 +172,7 @@ func encodeCategory[T matrix.Float](dst matrix.Dense[T], at int, t *Table, k Cat
 	places := k.places(c)
 	width := len(k.features())
 	for row := range t.Rows() {
-		place := width // of the feature that says missing
+		place := width // of the feature that marks missing values
 		if code := c.Code(row); code != missingCode {
 			place = places[code]
 		} else if !withMissing {

@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-func TestEncoderFollowsTheOrderOfSizes(t *testing.T) {
+func TestEncoderTakesSmallColumnsFirst(t *testing.T) {
 	full := table(t,
 		categorical("three", "b", "a", "c", "a"),
 		NewNumeric("x", 1, 2, 3, 4),
@@ -26,7 +26,7 @@ func TestEncoderFollowsTheOrderOfSizes(t *testing.T) {
 	}
 	x := matrix.New[float64](4, 7)
 	for i := range x.Data {
-		x.Data[i] = math.NaN() // every entry is to be written
+		x.Data[i] = math.NaN() // every entry must be written
 	}
 	if err := Encode(x, e, full); err != nil {
 		t.Fatal(err)
@@ -62,8 +62,8 @@ func TestEncoderLimit(t *testing.T) {
 	}
 }
 
-// TestEncodeAnotherTable: the codes of a level differ between tables, and only
-// its name counts.
+// TestEncodeAnotherTable: a level's codes differ between tables; only its name
+// counts.
 func TestEncodeAnotherTable(t *testing.T) {
 	e := FitEncoder(table(t, categorical("c", "a", "b", "c"), NewNumeric("x", 1, 2, 3)), OneHot{MissingColumns: true})
 	other := table(t, NewNumeric("x", 7, 8), NewText("id", "p", "q"), categorical("c", "c", ""))
@@ -83,8 +83,8 @@ func TestEncodeRefuses(t *testing.T) {
 		`column "x" is not in the table, which has "c"`:                table(t, abc),
 		`column "x" is text, not numeric`:                              table(t, abc, NewText("x", "p", "q")),
 		`column "c" is numeric, not categorical`:                       table(t, NewNumeric("x", 1, 2), NewNumeric("c", 1, 2)),
-		`column "x", row 1: NaN cannot be learnt from`:                 table(t, abc, NewNumeric("x", 1, math.NaN())),
-		`column "x", row 0: 1e+40 cannot be learnt from`:               table(t, abc, NewNumeric("x", 1e40, 1)),
+		`column "x", row 1: NaN cannot be used as an input`:            table(t, abc, NewNumeric("x", 1, math.NaN())),
+		`column "x", row 0: 1e+40 cannot be used as an input`:          table(t, abc, NewNumeric("x", 1e40, 1)),
 		`column "c", row 1: the value is missing`:                      table(t, categorical("c", "a", ""), NewNumeric("x", 1, 2)),
 		`column "c", row 1: the level "d" is not one of "a", "b", "c"`: table(t, categorical("c", "a", "d"), NewNumeric("x", 1, 2)),
 	} {

@@ -9,31 +9,31 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// DefaultMaxRows is the paper's limit on the rows of a data set.
+// DefaultMaxRows is the paper's limit on the number of rows of a data set.
 const DefaultMaxRows = 500_000
 
 // Preparation says how a table becomes a regression data set. Only the target
-// has no default.
+// columns have no default.
 type Preparation struct {
 	Target  Target
 	Drop    []string // columns that are not inputs, such as ids
 	OneHot  OneHot
 	MaxRows int    // 0 means 500000
-	Seed    uint64 // of the choice of rows where there are more
+	Seed    uint64 // for choosing rows where there are more
 }
 
-// Regression is a data set ready for splits: inputs, not yet scaled, and labels
+// Regression is a data set ready to split: inputs, not yet scaled, and labels
 // in their units.
 type Regression struct {
 	X       matrix.Dense[float32]
 	Y       []float64
-	Rows    []int // the row of the table that became row i
+	Rows    []int // Rows[i] is the row of the table that became row i
 	Encoder Encoder
 }
 
-// Prepare does the paper's preprocessing: rows with a missing value go, then
-// rows beyond the limit, chosen at random, then columns with a single value;
-// categorical columns are one-hot encoded. The rows that stay keep their order.
+// Prepare does the paper's preprocessing. It drops rows with a missing value,
+// then random rows beyond the limit, then columns with a single value, and
+// one-hot encodes categorical columns. The remaining rows keep their order.
 func Prepare(t *Table, p Preparation) (*Regression, error) {
 	used, err := t.Without(p.Drop...)
 	if err != nil {
@@ -65,11 +65,11 @@ func newRegression(inputs *Table, labels []float64, rows []int, rule OneHot) (*R
 	}
 	r.X = matrix.New[float32](len(rows), len(r.Encoder.Features()))
 	if r.X.Cols == 0 {
-		return nil, errors.New("no column is left as an input: " + reasons(r.Encoder.Dropped))
+		return nil, errors.New("no input column remains: " + reasons(r.Encoder.Dropped))
 	}
 	err := Encode(r.X, r.Encoder, inputs)
 	if at := (*ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
-		at.Row = rows[at.Row] // as the reader of the message counts
+		at.Row = rows[at.Row] // the user counts rows of the table
 	}
 	return r, err
 }
@@ -88,7 +88,7 @@ func subsample(rows []int, most int, seed uint64) []int {
 	return chosen
 }
 
-// noCompleteRow names the column to blame: the one with most missing values.
+// noCompleteRow blames the column with the most missing values.
 func noCompleteRow(t *Table) error {
 	var worst Column
 	most := 0
@@ -107,12 +107,12 @@ func noCompleteRow(t *Table) error {
 		return errors.New("the table has no rows")
 	}
 	return &ColumnError{Column: worst.Name(), Row: -1,
-		Problem: fmt.Sprintf("lacks %d of %d values, and no row is complete; drop the column or fill it", most, t.Rows())}
+		Problem: fmt.Sprintf("lacks %d of %d values, and no row is complete; drop the column or fill it in", most, t.Rows())}
 }
 
 func reasons(dropped []DroppedInput) string {
 	if len(dropped) == 0 {
-		return "the table has no other"
+		return "the table has no other columns"
 	}
 	texts := make([]string, len(dropped))
 	for i, d := range dropped {

@@ -11,7 +11,7 @@ func TestPrepare(t *testing.T) {
 	full := table(t,
 		NewText("id", "a", "", "c", "d", "e", "f"),
 		NewNumeric("x", 1, 2, math.NaN(), 4, 5, 6),
-		NewNumeric("same but where x lacks", 7, 7, 8, 7, 7, 7),
+		NewNumeric("constant where x is present", 7, 7, 8, 7, 7, 7),
 		categorical("k", "p", "q", "p", "", "r", "p"),
 		NewNumeric("y", 1, 2, 3, 4, math.NaN(), 6))
 	r, err := Prepare(full, Preparation{
@@ -48,7 +48,7 @@ func TestPrepareSubsamples(t *testing.T) {
 	}
 	for i, row := range one.Rows {
 		if one.X.At(i, 0) != float32(row) {
-			t.Fatalf("row %d holds %v", row, one.X.At(i, 0))
+			t.Fatalf("row %d has %v", row, one.X.At(i, 0))
 		}
 	}
 }
@@ -62,15 +62,15 @@ func TestPrepareRefuses(t *testing.T) {
 	}{
 		`column "z" is not in the table, which has "x", "y"`: {
 			[]Column{NewNumeric("x", 1), NewNumeric("y", 1)}, Preparation{Target: y, Drop: []string{"z"}}},
-		`column "x" lacks 2 of 3 values, and no row is complete; drop the column or fill it`: {
+		`column "x" lacks 2 of 3 values, and no row is complete; drop the column or fill it in`: {
 			[]Column{NewNumeric("x", nan, nan, 1), NewNumeric("y", 1, 2, nan)}, Preparation{Target: y}},
-		`no column is left as an input: "x": has a single value`: {
+		`no input column remains: "x": has a single value`: {
 			[]Column{NewNumeric("x", 1, 1), NewNumeric("y", 1, 2)}, Preparation{Target: y}},
-		`no column is left as an input: the table has no other`: {
+		`no input column remains: the table has no other columns`: {
 			[]Column{NewNumeric("y", 1, 2)}, Preparation{Target: y}},
 		`the table has no rows`: {
 			[]Column{NewNumeric("x"), NewNumeric("y")}, Preparation{Target: y}},
-		`column "x", row 2: +Inf cannot be learnt from`: {
+		`column "x", row 2: +Inf cannot be used as an input`: {
 			[]Column{NewNumeric("x", 1, nan, math.Inf(1)), NewNumeric("y", 1, 2, 3)}, Preparation{Target: y}},
 	} {
 		if _, err := Prepare(table(t, test.columns...), test.p); err == nil || err.Error() != want {

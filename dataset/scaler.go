@@ -20,21 +20,21 @@ const (
 	Sample                    // n-1, as in the published code
 )
 
-// Scaler standardises inputs and clips them softly (paper, appendix
+// Scaler standardises inputs and soft-clips them (paper, appendix
 // "Preprocessing"):
 //
 //	x' = 5·tanh((x - mean) / (5·deviation))
 //
 // for each column. A column that was constant when the scaler was fitted has
-// Deviation 0 and becomes 0 in every row: nothing can be learnt from it.
+// Deviation 0 and becomes 0 in every row, as it carries no information.
 type Scaler struct {
 	Mean, Deviation []float64
 }
 
-// FitScaler computes mean and deviation of each column over the given rows of
-// x, in the order given; without rows, over all. The paper takes those of train
-// and pool: FitScaler(x, Population, split.Train, split.Pool). A number that is
-// not finite, or too large to be squared, is a *RangeError.
+// FitScaler computes the mean and deviation of each column over the given rows
+// of x, in the order given; without rows, over all. The paper uses those of
+// train and pool: FitScaler(x, Population, split.Train, split.Pool). A number
+// that is not finite, or too large to square, is a *RangeError.
 func FitScaler[T matrix.Float](x matrix.Dense[T], divisor Divisor, rows ...[]int) (Scaler, error) {
 	return selection[T]{[]matrix.Dense[T]{x}, rows}.fit(divisor)
 }
@@ -76,8 +76,8 @@ func (s Scaler) scale(column int, v float64) float64 {
 	return softClip * math.Tanh((v-s.Mean[column])/(softClip*s.Deviation[column]))
 }
 
-// selection is the rows of one set that lists name, or all rows of all sets where
-// there is no list.
+// selection is the rows of one set in the given lists, or all rows of all sets if
+// there are no lists.
 type selection[T matrix.Float] struct {
 	sets  []matrix.Dense[T]
 	lists [][]int
@@ -86,7 +86,7 @@ type selection[T matrix.Float] struct {
 func (s selection[T]) fit(divisor Divisor) (Scaler, error) {
 	n := s.len()
 	if n == 0 {
-		return Scaler{}, errors.New("no rows to scale by")
+		return Scaler{}, errors.New("there are no rows to fit the scaler to")
 	}
 	mean := s.mean()
 	squares, constant := s.squares(mean)
@@ -155,8 +155,8 @@ func (s selection[T]) mean() []float64 {
 }
 
 // squares returns the sums of the squared deviations from the mean, and which
-// columns are constant: there the mean may be an ulp off, so that the sum is
-// not zero.
+// columns are constant: rounding may put their mean an ulp off, so that the sum
+// is not zero.
 func (s selection[T]) squares(mean []float64) (sum []float64, constant []bool) {
 	sum = make([]float64, s.sets[0].Cols)
 	constant = make([]bool, s.sets[0].Cols)
@@ -180,7 +180,7 @@ func (s selection[T]) squares(mean []float64) (sum []float64, constant []bool) {
 }
 
 // rangeError names the first number of the column that cannot be squared, or
-// the last where only their sum is too large.
+// the last one where only their sum is too large.
 func (s selection[T]) rangeError(column int) error {
 	e := &RangeError{Column: column}
 	for i, row := range s.rows() {

@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// TestPublishedPreprocessing follows the published code from raw inputs to what
-// the network sees.
+// TestPublishedPreprocessing follows the published code from raw inputs to the
+// network's inputs.
 func TestPublishedPreprocessing(t *testing.T) {
 	raw := golden.Matrix(t, "preprocess/X_raw.npy")
 	for _, id := range []uint32{0, 3} {
@@ -73,11 +73,11 @@ func TestScalerRefuses(t *testing.T) {
 			t.Errorf("%v: %v", bad, err)
 		}
 		if _, err := FitScaler(x, Population, []int{0, 1}); err != nil {
-			t.Errorf("%v: rows that are not fitted on count: %v", bad, err)
+			t.Errorf("%v: rows outside the fit were counted: %v", bad, err)
 		}
 	}
 	if _, err := FitScaler(matrix.New[float32](3, 2), Population, nil); err == nil {
-		t.Error("fitted on no rows")
+		t.Error("fitted to no rows")
 	}
 }
 

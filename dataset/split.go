@@ -6,18 +6,18 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
-// Sizes are the sizes of the parts of a split; the pool takes what is left.
+// Sizes are the sizes of the parts of a split; the pool takes the remaining rows.
 type Sizes struct{ Train, Valid, Test int }
 
 // PaperSizes returns the paper's sizes for n rows: 256 for the initial training
-// set, 1024 for validation, and a fifth for the test, or more so that at most
-// 200000 rows are left for the rest.
+// set, 1024 for validation, and a fifth for testing, or more, so that at most
+// 200000 rows remain for the other parts.
 func PaperSizes(n int) Sizes {
 	const mostForLearning = 200_000
 	return Sizes{Train: 256, Valid: 1024, Test: max(n/5, n-mostForLearning)}
 }
 
-// Split divides the rows of a data set: each row is in one part.
+// Split divides the rows of a data set: each row is in exactly one part.
 type Split struct{ Train, Valid, Pool, Test []int }
 
 // NewSplit returns split number id of n rows. The same seed gives the same
@@ -27,7 +27,7 @@ func NewSplit(n int, sizes Sizes, seed, id uint64) (Split, error) {
 }
 
 // PublishedSplit returns the split with the given id that the paper's published
-// code makes, from NumPy's legacy generator.
+// code draws from NumPy's legacy generator.
 func PublishedSplit(n int, sizes Sizes, id uint32) (Split, error) {
 	return divide(n, sizes, func() []int { return newMT19937(id).perm(n) })
 }

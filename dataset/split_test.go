@@ -20,8 +20,8 @@ func TestMT19937IsNumPys(t *testing.T) {
 	mustEqual(t, "seed 7", newMT19937(7).perm(40768)[:200], golden.Ints(t, "preprocess/mt19937_seed7_perm40768_first200.npy"))
 }
 
-// TestMT19937 holds the generator to the first numbers of the authors' own
-// implementation with seed 5489.
+// TestMT19937 checks the generator against the first numbers of its authors'
+// own implementation with seed 5489.
 func TestMT19937(t *testing.T) {
 	g := newMT19937(5489)
 	for i, want := range []uint32{3499211612, 581869302, 3890346734, 3586334585, 545404204} {
@@ -60,7 +60,7 @@ func TestSplitsCoverAllRows(t *testing.T) {
 		slices.Sort(all)
 		for i, row := range all {
 			if row != i || len(all) != 20 {
-				t.Fatalf("the split is no partition: %v", s)
+				t.Fatalf("the split is not a partition: %v", s)
 			}
 		}
 		if len(s.Train) != 3 || len(s.Valid) != 5 || len(s.Pool) != 8 || len(s.Test) != 4 {
@@ -68,7 +68,7 @@ func TestSplitsCoverAllRows(t *testing.T) {
 		}
 		_ = append(s.Train, -1) // must not write into the next part
 		if s.Valid[0] == -1 {
-			t.Error("parts share room to grow")
+			t.Error("parts share spare capacity")
 		}
 	}
 	if !slices.Equal(a.Pool, again.Pool) || slices.Equal(a.Pool, other.Pool) {
@@ -76,7 +76,7 @@ func TestSplitsCoverAllRows(t *testing.T) {
 	}
 }
 
-// TestSplitIsFrozen: results of a seed are to stay those of earlier versions.
+// TestSplitIsFrozen: a seed must give the results of earlier versions.
 func TestSplitIsFrozen(t *testing.T) {
 	s, err := NewSplit(12, Sizes{Train: 2, Valid: 3, Test: 3}, 42, 7)
 	if err != nil {

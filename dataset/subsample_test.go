@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSubsampleIsUniform counts how often each of 20 rows is among 5 of them: all
-// equally often, up to five standard deviations.
+// TestSubsampleIsUniform counts how often each of 20 rows is among the 5
+// chosen: equally often, up to five standard deviations.
 func TestSubsampleIsUniform(t *testing.T) {
 	const rows, most, draws = 20, 5, 20_000
 	var stays [rows]int
@@ -20,26 +20,26 @@ func TestSubsampleIsUniform(t *testing.T) {
 			}
 		}
 		if total != most || s.Next() {
-			t.Fatalf("%d rows stay", total)
+			t.Fatalf("%d rows were kept", total)
 		}
 	}
 	const p = float64(most) / rows
 	for row, n := range stays {
 		if off := math.Abs(float64(n)-p*draws) / math.Sqrt(p*(1-p)*draws); off > 5 {
-			t.Errorf("row %d stays %d times of %d", row, n, draws)
+			t.Errorf("row %d was kept %d times out of %d", row, n, draws)
 		}
 	}
 }
 
-func TestSubsampleTakesAllOfFew(t *testing.T) {
+func TestSubsampleKeepsAllIfFew(t *testing.T) {
 	s := NewSubsample(3, 5, 1)
 	for row := range 3 {
 		if !s.Next() {
-			t.Errorf("row %d does not stay", row)
+			t.Errorf("row %d was not kept", row)
 		}
 	}
 	if s.Next() {
-		t.Error("there are more rows than there were")
+		t.Error("a row beyond the last was kept")
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind is what the values of a column are.
+// Kind is the kind of a column's values.
 type Kind uint8
 
 const (
@@ -26,19 +26,18 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Column is a *Numeric, a *Categorical or a *Text. Rows count from 0; a row
-// beyond the column panics. Reading from several goroutines is safe, appending
-// is not.
+// Column is a *Numeric, a *Categorical or a *Text. Rows count from 0; a row out
+// of range panics. Concurrent reading is safe, appending is not.
 type Column interface {
 	Name() string
 	Kind() Kind
 	Len() int
 	Missing(row int) bool
-	// Format returns the value as text, the empty text where it is missing.
+	// Format returns the value as text, "" where it is missing.
 	Format(row int) string
 	// Select returns a copy of the named rows, in that order.
 	Select(rows []int) Column
-	// DropLast takes back the row that was appended last.
+	// DropLast removes the row that was appended last.
 	DropLast()
 	// Bytes returns the memory that the column takes, to within a few percent.
 	Bytes() int64
@@ -46,7 +45,7 @@ type Column interface {
 	constant() bool
 }
 
-// columnBytes is what an empty column takes, with its place in a table.
+// columnBytes is what an empty column takes, including its entry in a table.
 const columnBytes int64 = 256
 
 // Table is a list of columns of equal length with distinct names.
@@ -56,8 +55,8 @@ type Table struct {
 	rows    int
 }
 
-// NewTable makes a table of the columns, which it keeps: they are not to grow
-// any more.
+// NewTable returns a table of the columns and takes them over: they must not
+// grow after that.
 func NewTable(columns ...Column) (*Table, error) {
 	t := &Table{columns: columns, index: make(map[string]int, len(columns))}
 	for i, c := range columns {
@@ -89,7 +88,7 @@ func (t *Table) Bytes() int64 {
 	return total
 }
 
-// Columns returns the columns in order. The slice is not to be changed.
+// Columns returns the columns in order. Do not modify the slice.
 func (t *Table) Columns() []Column { return t.columns }
 
 // Names returns the names of the columns in order.
@@ -102,7 +101,7 @@ func (t *Table) Names() []string {
 }
 
 // Column returns the column with the given name, or an error that lists the
-// names that there are.
+// existing names.
 func (t *Table) Column(name string) (Column, error) {
 	if i, ok := t.index[name]; ok {
 		return t.columns[i], nil
@@ -123,7 +122,7 @@ func (t *Table) Numeric(name string) (*Numeric, error) {
 	return numbers, nil
 }
 
-// Without returns the table less the named columns, which must exist. The
+// Without returns the table without the named columns, which must exist. The
 // columns are shared, not copied.
 func (t *Table) Without(names ...string) (*Table, error) {
 	drop := make(map[string]bool, len(names))
@@ -171,7 +170,7 @@ func (t *Table) complete(row int) bool {
 	return true
 }
 
-// with makes a table of columns that come from t, whose names are distinct.
+// with returns a table of columns from t, whose names are distinct.
 func (t *Table) with(columns []Column, rows int) *Table {
 	s := &Table{columns: columns, rows: rows, index: make(map[string]int, len(columns))}
 	for i, c := range columns {
@@ -180,7 +179,7 @@ func (t *Table) with(columns []Column, rows int) *Table {
 	return s
 }
 
-// list prints names for a message, the first few of many.
+// list formats names for a message: the first few if there are many.
 func list(names []string) string {
 	const most = 20
 	quoted := make([]string, min(len(names), most))

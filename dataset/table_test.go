@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// categorical makes a column of the given values; the empty one is missing.
+// categorical returns a column of the given values; "" is a missing value.
 func categorical(name string, values ...string) *Categorical {
 	c := NewCategorical(name)
 	for _, v := range values {
@@ -40,7 +40,7 @@ func formatted(c Column) []string {
 	return values
 }
 
-// TestColumnsKeepWhatWasAppended takes columns across the borders of chunks.
+// TestColumnsKeepWhatWasAppended grows columns across chunk boundaries.
 func TestColumnsKeepWhatWasAppended(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, chunkLen - 1, chunkLen, chunkLen + 1, 3*chunkLen + 7} {
@@ -49,7 +49,7 @@ func TestColumnsKeepWhatWasAppended(t *testing.T) {
 		var texts, codes []string
 		for row := range n {
 			v := float64(r.IntN(100))
-			if row > chunkLen { // beyond what float32 holds, after a chunk that it does
+			if row > chunkLen { // more digits than float32 holds, after a chunk that fits
 				v = r.NormFloat64()
 			}
 			numeric.Append(v)
@@ -82,12 +82,12 @@ func TestColumnsKeepWhatWasAppended(t *testing.T) {
 
 func TestNumericIsExactAndCompact(t *testing.T) {
 	c := NewNumeric("x", 1, math.NaN(), -7, math.Inf(1), 16777216)
-	if c.wide {
-		t.Error("numbers that float32 holds are stored wide")
+	if c.isDouble {
+		t.Error("numbers that float32 holds are stored as float64")
 	}
 	c.Append(16777217)
-	if !c.wide || c.Float(5) != 16777217 || !c.Missing(1) || c.Float(3) != math.Inf(1) || c.Format(1) != "" {
-		t.Errorf("after widening: %v", formatted(c))
+	if !c.isDouble || c.Float(5) != 16777217 || !c.Missing(1) || c.Float(3) != math.Inf(1) || c.Format(1) != "" {
+		t.Errorf("after the switch to float64: %v", formatted(c))
 	}
 }
 
@@ -153,23 +153,23 @@ func TestCompleteRows(t *testing.T) {
 	}
 }
 
-// TestDropLast: a column that rows are taken back from is as if they had never
-// been there, across the borders of chunks too.
+// TestDropLast: dropping rows leaves a column as if they had never been there,
+// across chunk boundaries too.
 func TestDropLast(t *testing.T) {
 	const rows = 2*chunkLen + 3
-	number, wide, text := NewNumeric("n"), NewNumeric("w", 0.1), NewText("t")
-	wide.DropLast()
+	number, double, text := NewNumeric("n"), NewNumeric("w", 0.1), NewText("t")
+	double.DropLast()
 	level := NewCategorical("c", "a", "b")
 	var kept []int
 	for row := range rows {
 		keep := row%3 == 0 || row > chunkLen && row < chunkLen+100
 		appendings := 1
 		if !keep {
-			appendings = 2 // one after the other, to empty a chunk again
+			appendings = 2 // in a row, to empty a chunk again
 		}
 		for range appendings {
 			number.Append(float64(row))
-			wide.Append(float64(row) + 0.1)
+			double.Append(float64(row) + 0.1)
 			level.Append(int32(row % 2))
 			text.Append([]byte(strconv.Itoa(row)))
 		}
@@ -178,20 +178,20 @@ func TestDropLast(t *testing.T) {
 			continue
 		}
 		for range appendings {
-			for _, c := range []Column{number, wide, level, text} {
+			for _, c := range []Column{number, double, level, text} {
 				c.DropLast()
 			}
 		}
 	}
-	for _, c := range []Column{number, wide, level, text} {
+	for _, c := range []Column{number, double, level, text} {
 		if c.Len() != len(kept) {
 			t.Fatalf("%s: %d rows, want %d", c.Name(), c.Len(), len(kept))
 		}
 	}
 	for i, row := range kept {
-		if number.Float(i) != float64(row) || wide.Float(i) != float64(row)+0.1 ||
+		if number.Float(i) != float64(row) || double.Float(i) != float64(row)+0.1 ||
 			level.Code(i) != int32(row%2) || text.Format(i) != strconv.Itoa(row) {
-			t.Fatalf("row %d: %s, %s, %s, %s", row, number.Format(i), wide.Format(i), level.Format(i), text.Format(i))
+			t.Fatalf("row %d: %s, %s, %s, %s", row, number.Format(i), double.Format(i), level.Format(i), text.Format(i))
 		}
 	}
 	for range kept {

@@ -1,11 +1,11 @@
 package dataset
 
 // Text is a column of arbitrary text, such as the ids of the rows. The bytes of
-// many rows lie in one piece, so that a row costs its bytes and eight more. The
+// many rows share one block, so that a row costs its bytes and eight more. The
 // empty text is a missing value.
 type Text struct {
 	name  string
-	parts [][]byte    // part i holds the rows from i·chunkLen on
+	parts [][]byte    // part i starts at row i·chunkLen
 	ends  chunks[int] // where a row ends in its part
 }
 
@@ -28,7 +28,7 @@ func (c *Text) Append(value []byte) {
 	c.ends.append(len(*last))
 }
 
-// DropLast takes back the last row.
+// DropLast removes the last row.
 func (c *Text) DropLast() {
 	last := &c.parts[len(c.parts)-1]
 	*last = (*last)[:len(*last)-len(c.value(c.Len()-1))]

@@ -15,9 +15,9 @@ import (
 
 // ReadARFF reads a table from Weka's attribute-relation file format: numeric,
 // nominal, string and date attributes, with dense rows. Names and values may be
-// quoted with ' or ", where a backslash takes the next character as it is. The
-// levels of a nominal attribute keep their order; a value that is not among them
-// is an error. Of the options, Delimiter and Header have no meaning here.
+// quoted with ' or ", where a backslash escapes the next character. The levels
+// of a nominal attribute keep their order; a value that is not among them is an
+// error. The options Delimiter and Header have no effect here.
 func ReadARFF(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
 	t, err := readARFF(ctx, r, opts)
 	return t, ended(ctx, err)
@@ -65,12 +65,12 @@ func (a *arffReader) next() (record, error) {
 	}
 }
 
-// readHeader reads up to the line @data.
+// readHeader reads up to and including the line @data.
 func (a *arffReader) readHeader() error {
 	for {
 		rec, err := a.next()
 		if err == io.EOF {
-			return &Error{Kind: ErrHeader, Detail: "there is no line @data", Advice: "check that the file is whole"}
+			return &Error{Kind: ErrHeader, Detail: "the line @data is missing", Advice: "check that the file is complete"}
 		}
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (a *arffReader) readHeader() error {
 			}
 		case "@data":
 			if len(a.names) == 0 {
-				return &Error{Line: rec.line, Kind: ErrHeader, Detail: "no @attribute comes before @data"}
+				return &Error{Line: rec.line, Kind: ErrHeader, Detail: "there is no @attribute before @data"}
 			}
 			return nil
 		default:
@@ -100,7 +100,7 @@ func (a *arffReader) attribute(rec record, rest []byte) error {
 	e := Error{Line: rec.line, Column: len(a.names) + 1, Kind: ErrHeader}
 	name, kind, ok := cutName(rest)
 	if !ok {
-		e.Detail, e.Advice = quoteShort(rest), "an attribute is written as @attribute name type"
+		e.Detail, e.Advice = quoteShort(rest), "write an attribute as @attribute name type"
 		return &e
 	}
 	e.Name = name
@@ -153,7 +153,7 @@ func (a *arffReader) declaredSink(name string, kind []byte) (sink, error) {
 	case "date":
 		return newSink(dataset.KindText, name, a.missing), nil
 	}
-	return nil, fmt.Errorf("the type %s is not known", quoteShort(kind))
+	return nil, fmt.Errorf("the type %s is unknown", quoteShort(kind))
 }
 
 func nominalLevels(kind []byte) ([]string, error) {
@@ -192,7 +192,7 @@ func (a *arffReader) readData() error {
 
 func (a *arffReader) addRecord(rec record) error {
 	if rec.text[0] == '{' {
-		return &Error{Line: rec.line, Kind: ErrFormat, Detail: "sparse rows are not read", Advice: "write the file with dense rows"}
+		return &Error{Line: rec.line, Kind: ErrFormat, Detail: "sparse rows are not supported", Advice: "write the file with dense rows"}
 	}
 	if !hasARFFQuote(rec.text) {
 		return a.addPlain(rec)
@@ -210,7 +210,7 @@ func hasARFFQuote(text []byte) bool {
 }
 
 // splitARFF appends the fields of a row to dst. If the quotes of a field do not
-// match, it returns its number, from 1.
+// match, bad is its number, from 1.
 func splitARFF(dst [][]byte, text []byte) (fields [][]byte, bad int) {
 	for {
 		field, rest, ok := cutARFFField(text)
@@ -225,8 +225,8 @@ func splitARFF(dst [][]byte, text []byte) (fields [][]byte, bad int) {
 	}
 }
 
-// cutARFFField returns the first field, and the rest from the comma on, nil if
-// there is no comma.
+// cutARFFField returns the first field, and the rest starting at the comma, or
+// nil if there is no comma.
 func cutARFFField(text []byte) (field, rest []byte, ok bool) {
 	text = trim(text)
 	if len(text) == 0 || text[0] != '\'' && text[0] != '"' {
@@ -248,8 +248,8 @@ func tail(text []byte) []byte {
 	return text
 }
 
-// cutQuoted returns what stands between the quote at the start of text and the
-// next such quote, without backslashes, and what comes after it.
+// cutQuoted returns the text between the quote at the start of text and the
+// next such quote, without backslashes, and the text after it.
 func cutQuoted(text []byte) (inside, rest []byte, ok bool) {
 	quote := text[0]
 	for i := 1; i < len(text); i++ {
@@ -285,7 +285,7 @@ func cutName(text []byte) (name string, kind []byte, ok bool) {
 	return string(word), kind, ok && len(word) > 0 && len(kind) > 0
 }
 
-// cutWord returns the text up to the first blank, and what comes after it.
+// cutWord returns the text up to the first blank, and the text after it.
 func cutWord(text []byte) (word, rest []byte) {
 	if end := bytes.IndexAny(text, " \t"); end >= 0 {
 		return text[:end], trim(text[end:])

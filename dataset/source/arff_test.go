@@ -66,19 +66,19 @@ func TestARFFLevelsKeepTheirOrder(t *testing.T) {
 
 func TestReadARFFRefuses(t *testing.T) {
 	const types = "; types are numeric, real, integer, string, date and {level, level, …}"
-	const shape = "; an attribute is written as @attribute name type"
+	const shape = "; write an attribute as @attribute name type"
 	for _, test := range []struct {
 		name, text string
 		kind       error
 		want       string
 	}{
-		{"empty", "", ErrHeader, "the header cannot be used: there is no line @data; check that the file is whole"},
+		{"empty", "", ErrHeader, "the header cannot be used: the line @data is missing; check that the file is complete"},
 		{"CSV", "a,b\n1,2\n", ErrHeader, `line 1: the header cannot be used: "a,b" is not @relation, @attribute or @data`},
-		{"no attributes", "@relation r\n@data\n1\n", ErrHeader, "line 2: the header cannot be used: no @attribute comes before @data"},
+		{"no attributes", "@relation r\n@data\n1\n", ErrHeader, "line 2: the header cannot be used: there is no @attribute before @data"},
 		{"no type", "@attribute a\n", ErrHeader, `line 1, column 1: the header cannot be used: "a"` + shape},
 		{"no name", "@attribute\n", ErrHeader, `line 1, column 1: the header cannot be used: ""` + shape},
 		{"open quote", "@attribute 'a numeric\n", ErrHeader, `line 1, column 1: the header cannot be used: "'a numeric"` + shape},
-		{"unknown type", "@attribute a relational\n", ErrHeader, `line 1, column 1 (a): the header cannot be used: the type "relational" is not known` + types},
+		{"unknown type", "@attribute a relational\n", ErrHeader, `line 1, column 1 (a): the header cannot be used: the type "relational" is unknown` + types},
 		{"open list", "@attribute a {x,y\n", ErrHeader, "line 1, column 1 (a): the header cannot be used: the list of levels does not end with }" + types},
 		{"open quote in a list", "@attribute a {x,'y}\n", ErrHeader, "line 1, column 1 (a): the header cannot be used: the quotes around level 2 do not match" + types},
 		{"one name twice", "@attribute a real\n@attribute a real\n", ErrHeader, "line 2, column 2 (a): the header cannot be used: another attribute has the same name; rename one"},
@@ -89,14 +89,14 @@ func TestReadARFFRefuses(t *testing.T) {
 		{"no level", "@attribute a real\n@attribute b {x}\n@data\n1,y\n", ErrLevel,
 			`line 4, column 2 (b): the value is not a declared level: "y"; correct it, add it to the attribute's list, or declare the column categorical or text`},
 		{"too few fields", "@attribute a real\n@attribute b real\n@data\n1\n", ErrRagged,
-			"line 4, column 2 (b): the row has another number of fields than the first: 1 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+			"line 4, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
 		{"too many fields, quoted", "@attribute a {x}\n@data\n'x',x\n", ErrRagged,
-			"line 3, column 2: the row has another number of fields than the first: 2 fields where 1 are expected; add or remove a field, or quote a field that holds the delimiter"},
+			"line 3, column 2: the number of fields differs from that of the first row: 2 instead of 1; add or remove a field, or quote a field that contains the delimiter"},
 		{"open quote in a row", "@attribute a {x}\n@attribute b {x}\n@data\nx,'x\n", ErrQuote,
 			`line 4, column 2: the quotes do not match: "x,'x"; close the quote before the comma, and write quotes inside a value as \' or \"`},
 		{"backslash at the end", "@attribute a {x}\n@data\n'x\\\n", ErrQuote,
 			`line 3, column 1: the quotes do not match: "'x\\"; close the quote before the comma, and write quotes inside a value as \' or \"`},
-		{"sparse", "@attribute a real\n@data\n{0 1}\n", ErrFormat, "line 3: the format is not known: sparse rows are not read; write the file with dense rows"},
+		{"sparse", "@attribute a real\n@data\n{0 1}\n", ErrFormat, "line 3: the format is unknown: sparse rows are not supported; write the file with dense rows"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := ReadARFF(t.Context(), strings.NewReader(test.text), Options{})
@@ -155,7 +155,7 @@ func TestARFFReadsBack(t *testing.T) {
 	for range 300 {
 		want := randomTable(t, r)
 		if strings.Contains(show(want), "\r") || strings.Contains(show(want), "line\nfeed") {
-			continue // a value of ARFF has no line end
+			continue // ARFF values cannot contain line ends
 		}
 		file := writeARFF(want)
 		got, err := ReadARFF(t.Context(), bytes.NewReader(file), Options{Kinds: textOf(want)})

@@ -16,16 +16,16 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// array describes numbers that lie one after the other in a binary file.
+// array describes consecutive numbers in a binary file.
 type array struct {
 	element
 	rows, cols  int
-	columnMajor bool // the numbers of a column lie together, not those of a row
+	columnMajor bool // the numbers of a column are adjacent, not those of a row
 }
 
 // element is how one number is stored.
 type element struct {
-	kind byte // 'f', 'i', 'u' or 'b', as NumPy calls them
+	kind byte // 'f', 'i', 'u' or 'b', NumPy's names
 	size int  // in bytes
 	big  bool // the most significant byte comes first
 }
@@ -40,7 +40,7 @@ func (e element) known() bool {
 	return e.kind == 'b' && e.size == 1
 }
 
-// newArray takes the lengths of the dimensions: one, for a column, or two.
+// newArray takes the lengths of the dimensions: one for a column, otherwise two.
 func newArray(e element, shape []int, columnMajor bool) (array, error) {
 	a := array{element: e, columnMajor: columnMajor, cols: 1}
 	switch len(shape) {
@@ -50,14 +50,14 @@ func newArray(e element, shape []int, columnMajor bool) (array, error) {
 		a.rows, a.cols = shape[0], shape[1]
 	default:
 		return array{}, &Error{Kind: ErrShape, Detail: fmt.Sprintf("the array has %d dimensions", len(shape)),
-			Advice: "store it with a row for each row of the table, as x.reshape(len(x), -1) does"}
+			Advice: "store it as rows and columns, as x.reshape(len(x), -1) does"}
 	}
 	if a.rows == 0 || a.cols == 0 {
 		return array{}, &Error{Kind: ErrEmpty, Detail: fmt.Sprintf("the shape is %d x %d", a.rows, a.cols), Advice: "check that it is the right file"}
 	}
 	const widest = 8 // bytes, stored or in memory
 	if high, n := bits.Mul64(uint64(a.rows), uint64(a.cols)); a.rows < 0 || a.cols < 0 || high != 0 || n > math.MaxInt/widest {
-		return array{}, &Error{Kind: ErrShape, Detail: fmt.Sprintf("%d x %d numbers fit no memory", a.rows, a.cols), Advice: "check that the file is whole"}
+		return array{}, &Error{Kind: ErrShape, Detail: fmt.Sprintf("%d x %d numbers do not fit into memory", a.rows, a.cols), Advice: "check that the file is complete"}
 	}
 	return a, nil
 }
@@ -77,29 +77,29 @@ func (a array) at(k int, e Error) *Error {
 	return &e
 }
 
-// arrayBlock is the number of elements that are read at a time, and the number
-// for which there is room before any is read, where it is not known how many
-// bytes there are: a header that promises more than follows costs nothing.
+// arrayBlock is how many elements are read at a time, and for how many memory
+// is allocated in advance if the number of bytes is unknown: a header that
+// promises more than follows costs nothing.
 const arrayBlock = 32 << 10
 
-// arrayUse is what an array is read for.
+// arrayUse says what an array is read for.
 type arrayUse struct {
 	Options
 	table bool // it becomes a table, not a matrix
 }
 
-// check refuses an array that would take too much, before there is room for it.
+// check refuses an array that would take too much memory, before any is allocated.
 func (u arrayUse) check(a array, element int64, known bool) error {
 	if u.table && a.cols > mostColumns {
-		return &Error{Kind: ErrShape, Detail: fmt.Sprintf("%d x %d numbers would make as many columns", a.rows, a.cols),
+		return &Error{Kind: ErrShape, Detail: fmt.Sprintf("%d x %d numbers would become as many columns", a.rows, a.cols),
 			Advice: "transpose the array"}
 	}
 	return u.allow(a.arrayBytes(element, known, u.table), fmt.Sprintf("an array of %d x %d numbers", a.rows, a.cols))
 }
 
-// readArray reads the numbers of an array, each rounded to T. A number beyond
-// the range of T is an error. Bytes beyond size, the number that r holds, or -1
-// where it is not known, are not counted on.
+// readArray reads the numbers of an array, each rounded to T. A number out of
+// T's range is an error. size is how many bytes r holds, or -1 if that is
+// unknown; no memory is allocated for more.
 func readArray[T matrix.Float](r io.Reader, a array, size int64, use arrayUse) (matrix.Dense[T], error) {
 	var number T
 	if err := use.check(a, int64(unsafe.Sizeof(number)), size >= 0); err != nil {
@@ -124,7 +124,7 @@ func readArray[T matrix.Float](r io.Reader, a array, size int64, use arrayUse) (
 			return matrix.Dense[T]{}, a.truncated(at+got/a.size, err)
 		}
 		if bad := convert(block, bytes, a.element); bad >= 0 {
-			return matrix.Dense[T]{}, a.at(at+bad, Error{Kind: ErrRange, Detail: "it is beyond the largest float32", Advice: "scale the column"})
+			return matrix.Dense[T]{}, a.at(at+bad, Error{Kind: ErrRange, Detail: "it exceeds the largest float32", Advice: "scale the column"})
 		}
 		at += len(block)
 	}
@@ -135,7 +135,7 @@ func readArray[T matrix.Float](r io.Reader, a array, size int64, use arrayUse) (
 }
 
 func (a array) truncated(k int, err error) error {
-	e := Error{Kind: ErrRead, Advice: "check that the file is whole"}
+	e := Error{Kind: ErrRead, Advice: "check that the file is complete"}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		e.Detail = fmt.Sprintf("it ends after %d of %d x %d numbers", k, a.rows, a.cols)
 	} else {
@@ -163,8 +163,8 @@ func transposed[T matrix.Float](m matrix.Dense[T]) matrix.Dense[T] {
 	return t
 }
 
-// convert turns stored numbers into T. It returns the index of the first that is
-// beyond the range of T, or -1. The bytes may be reordered.
+// convert turns stored numbers into T. It returns the index of the first one
+// out of T's range, or -1. It may reorder the bytes.
 func convert[T matrix.Float](dst []T, raw []byte, e element) int {
 	if e.big {
 		for at := 0; e.size > 1 && at < len(raw); at += e.size {
@@ -229,8 +229,8 @@ func convert[T matrix.Float](dst []T, raw []byte, e element) int {
 	return -1
 }
 
-// half returns the number of 16 bits that IEEE 754 calls binary16: a sign, five
-// bits of exponent and ten of fraction.
+// half returns the number whose IEEE 754 binary16 representation is bits: a
+// sign, five bits of exponent and ten of fraction.
 func half(bits uint16) float32 {
 	fraction, exponent := float64(bits&0x3ff), int(bits>>10&0x1f)
 	v := 0.0
@@ -276,7 +276,7 @@ func arrayTable(ctx context.Context, a array, m matrix.Dense[float64], opts Opti
 			v := m.Data[i*m.Stride+j]
 			if whole && math.Abs(v) >= exactBelow {
 				return nil, &Error{Row: i + 1, Column: j + 1, Name: name, Kind: ErrRange,
-					Detail: "float64 does not hold every integer of 2^53 or more", Advice: "store such ids as text, in a CSV or Parquet file"}
+					Detail: "float64 cannot represent every integer of 2^53 or more", Advice: "store such ids as text, in a CSV or Parquet file"}
 			}
 			c.Append(v)
 		}
@@ -285,7 +285,7 @@ func arrayTable(ctx context.Context, a array, m matrix.Dense[float64], opts Opti
 	return opts.withIDs(dataset.NewTable(columns...))
 }
 
-// asKind returns the numbers as a column of the kind that the options say.
+// asKind returns the numbers as a column of the kind that the options declare.
 func asKind(c *dataset.Numeric, opts Options) dataset.Column {
 	switch kind, _ := opts.kind(c.Name()); kind {
 	case dataset.KindCategorical:

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// numberFile writes a CSV file of random numbers with a header, with the given
-// number of decimals, or with as many as float64 has for -1.
+// numberFile writes a CSV file of random numbers with a header and the given
+// number of decimals, or as many as float64 has for -1.
 func numberFile(t testing.TB, rows, columns, decimals int) (path string, size int64) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "numbers.csv")
@@ -54,8 +54,8 @@ func delimiterAfter(column, columns int) string {
 }
 
 // BenchmarkCSV compares ReadFile with a pass of encoding/csv over the same file
-// that keeps nothing and parses nothing: the aim is at most 1.5 times its time.
-// The file with six decimals has ten bytes a number, 230 MB in all.
+// that stores and parses nothing: the aim is at most 1.5 times its time. The
+// file with six decimals has ten bytes per number, 230 MB in total.
 func BenchmarkCSV(b *testing.B) {
 	b.Run("six-decimals", func(b *testing.B) { compareWithEncodingCSV(b, 1_000_000, 6) })
 	b.Run("all-decimals", func(b *testing.B) { compareWithEncodingCSV(b, 500_000, -1) })
@@ -98,8 +98,9 @@ func passEncodingCSV(b *testing.B, path string) {
 	}
 }
 
-// TestReadingTakesLittleMemory holds all that reading ever allocates, and so the
-// peak too, below 1.5 times the matrix of float64 numbers (1.04 times for a million rows).
+// TestReadingTakesLittleMemory keeps the total allocations of reading, and so
+// the peak, below 1.5 times the matrix of float64 numbers (measured: 1.04 times
+// for a million rows).
 func TestReadingTakesLittleMemory(t *testing.T) {
 	const rows, columns = 100_000, 20
 	path, _ := numberFile(t, rows, columns, 6)

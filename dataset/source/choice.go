@@ -1,26 +1,26 @@
 package source
 
-// Choice decides, while a text file is read, which of its rows stay: those that
-// are not wanted take no memory. Only complete rows can be wanted. Rows and columns
-// count from 0.
+// Choice decides, while a text file is read, which of its rows to keep; the
+// others take no memory. Only complete rows can be kept. Rows and columns count
+// from 0.
 type Choice struct {
-	// MayLack says whether a complete row may lack a value in the column; nil
-	// means that it may not.
+	// MayLack reports whether a complete row may lack a value in the column;
+	// nil means that it may not.
 	MayLack func(column int, name string) bool
-	// Begin returns the function that says whether the next complete row stays.
-	// It is called when a pass over the file begins.
+	// Begin returns the function that reports whether to keep the next complete
+	// row. It is called at the start of each pass over the file.
 	Begin func() func() bool
 
-	// What the last pass has found.
+	// Results of the last pass.
 	Seen     int   // rows of the file
-	Complete int   // those that are complete
-	Rows     []int // those that stay
+	Complete int   // the complete ones
+	Rows     []int // the ones kept
 
 	wants  func() bool
-	counts []bool // by column: whether it must not lack a value
+	counts []bool // by column: whether a value is required
 }
 
-// restart forgets what an earlier pass over the file has seen.
+// restart resets the results of an earlier pass over the file.
 func (c *Choice) restart() *Choice {
 	if c == nil {
 		return nil
@@ -29,7 +29,7 @@ func (c *Choice) restart() *Choice {
 	return c
 }
 
-// choose takes back the row that was just added, unless it is wanted.
+// choose removes the row that was just added, unless it is to be kept.
 func (r *rows) choose() {
 	if r.choice != nil && !r.choice.stays(r) {
 		for _, s := range r.sinks {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestChoiceTakesLittleMemory holds what lives at any time, as the collector
-// sees it, below a quarter of the table: its rows pass by, and only those that stay
-// are kept.
+// TestChoiceTakesLittleMemory keeps live memory, as the collector sees it,
+// below a quarter of the table at all times: rows pass through, and only the
+// chosen ones stay.
 func TestChoiceTakesLittleMemory(t *testing.T) {
 	const rows, columns, most = 50_000, 20, 1000
 	path, _ := numberFile(t, rows, columns, 6)
@@ -17,7 +17,7 @@ func TestChoiceTakesLittleMemory(t *testing.T) {
 	watch := &Choice{Begin: func() func() bool {
 		n := 0
 		return func() bool {
-			if n++; n == rows { // at the end, when most is there
+			if n++; n == rows { // at the end, when the most memory is live
 				runtime.GC()
 				runtime.ReadMemStats(&peak)
 			}
@@ -29,6 +29,6 @@ func TestChoiceTakesLittleMemory(t *testing.T) {
 		t.Fatalf("%v, %d of %d rows", err, table.Rows(), watch.Complete)
 	}
 	if lives := float64(peak.HeapAlloc) - float64(before.HeapAlloc); lives > rows*columns*8/4 {
-		t.Errorf("%.1f MB live, where the table takes %.1f", lives/1e6, rows*columns*8/1e6)
+		t.Errorf("%.1f MB live; the table takes %.1f", lives/1e6, rows*columns*8/1e6)
 	}
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/nextbatch/nextbatch/internal/ctxio"
 )
 
-// ReadCSV reads a table from CSV text. Fields may be quoted with ", and then
-// hold delimiters, line ends, and quotes written twice; blanks around a field
-// that is not quoted do not count. Lines end with LF or CR LF; a byte-order mark
-// and blank lines are skipped.
+// ReadCSV reads a table from CSV text. Fields may be quoted with ", and may
+// then contain delimiters, line ends and doubled quotes; blanks around an
+// unquoted field are ignored. Lines end with LF or CR LF; a byte-order mark and
+// blank lines are skipped.
 //
-// The kind of a column is that of the first 1000 rows: numeric if all values
-// there are numbers or missing, otherwise categorical, or text if there are more
-// than 1000 levels. A value further down that does not fit is an error, where
-// ReadFile reads the file a second time with what it has learnt.
+// The first 1000 rows decide the kind of a column: numeric if all values there
+// are numbers or missing, otherwise categorical, or text if there are more than
+// 1000 levels. A later value that does not fit is an error, where ReadFile
+// reads the file a second time with what it has learnt.
 func ReadCSV(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
 	t, err := readCSV(ctx, r, opts, nil)
 	return t, ended(ctx, err)
@@ -60,7 +60,7 @@ type csvReader struct {
 	in      *input
 	opts    Options
 	missing map[string]bool
-	fields  [][]byte // of the record at hand
+	fields  [][]byte // of the current record
 }
 
 const (
@@ -74,7 +74,7 @@ type sampled struct {
 	fields [][]byte
 }
 
-// readSample reads the first rows, from which header and kinds are guessed.
+// readSample reads the first rows, from which to guess the header and the kinds.
 func (c *csvReader) readSample() ([]sampled, error) {
 	var sample []sampled
 	for size := 0; len(sample) <= sampleRows && size < sampleBytes; {
@@ -112,7 +112,7 @@ func (c *csvReader) next() (record, error) {
 	}
 }
 
-// recordEnd finds the line feed that ends the record, which is not one between
+// recordEnd finds the line feed that ends the record, ignoring those between
 // quotes.
 func (c *csvReader) recordEnd(text []byte) int {
 	end := bytes.IndexByte(text, '\n')
@@ -137,8 +137,8 @@ func (c *csvReader) recordEnd(text []byte) int {
 	}
 }
 
-// skipToQuote says whether the field at the given place is quoted, and where its
-// quote stands.
+// skipToQuote reports whether the field at the given position is quoted, and
+// where its quote is.
 func skipToQuote(text []byte, at int) (int, bool) {
 	quote := at
 	for quote < len(text) && text[quote] == ' ' {
@@ -150,8 +150,8 @@ func skipToQuote(text []byte, at int) (int, bool) {
 	return at, false
 }
 
-// closingQuote returns the place of the quote that ends a field, -1 if it is
-// not there or if the text ends with it, so that another may follow.
+// closingQuote returns the position of the quote that ends a field, or -1 if
+// there is none or if the text ends with it, so that another may follow.
 func closingQuote(text []byte, from int) int {
 	for {
 		n := bytes.IndexByte(text[from:], '"')
@@ -175,8 +175,8 @@ func indexEither(text []byte, a, b byte) int {
 	return -1
 }
 
-// split takes a record apart. The fields lie in it, and the slice of them is
-// used again for the next.
+// split splits a record into fields, which share its memory. The slice is
+// reused for the next record.
 func (c *csvReader) split(rec record) ([][]byte, error) {
 	c.fields = c.fields[:0]
 	text := rec.text
@@ -202,8 +202,8 @@ func (c *csvReader) split(rec record) ([][]byte, error) {
 	return c.fields, nil
 }
 
-// unquote returns the field whose opening quote stands before the given place,
-// and where it ends: at a delimiter or at the end of the text.
+// unquote returns the field whose opening quote is just before the given
+// position, and where it ends: at a delimiter or at the end of the text.
 func (c *csvReader) unquote(text []byte, from int) (field []byte, end int, ok bool) {
 	quote := closingQuote(text, from)
 	if quote < 0 {
@@ -222,14 +222,14 @@ func (c *csvReader) unquote(text []byte, from int) (field []byte, end int, ok bo
 	return field, end, true
 }
 
-// closes says whether text, which has no single quote inside, ends with one: the
-// quotes at its end are then odd in number.
+// closes reports whether text, which has no single quote inside, ends with one:
+// the number of quotes at its end is then odd.
 func closes(text []byte) bool {
 	return (len(text)-len(bytes.TrimRight(text, `"`)))%2 == 1
 }
 
-// checkDelimiter refuses what looks like a table with another delimiter, unless
-// it was given: it would be read as a single column of text.
+// checkDelimiter refuses what looks like a table with another delimiter, which
+// would be read as a single column of text, unless the user gave the delimiter.
 func (c *csvReader) checkDelimiter(sample []sampled) error {
 	if c.opts.Delimiter != 0 || len(sample[0].fields) > 1 {
 		return nil
@@ -239,7 +239,7 @@ func (c *csvReader) checkDelimiter(sample []sampled) error {
 		same := func(s sampled) bool { return bytes.Count(s.text, []byte{other}) == count }
 		if other != c.comma && count > 0 && !slices.ContainsFunc(sample, func(s sampled) bool { return !same(s) }) {
 			return &Error{Kind: ErrFormat, Line: sample[0].line,
-				Detail: fmt.Sprintf("each row is one field, with %q inside", other),
+				Detail: fmt.Sprintf("each row is one field that contains %q", other),
 				Advice: fmt.Sprintf("the delimiter seems to be %q, not %q: save the file with commas, or as .tsv with tabs", other, c.comma)}
 		}
 	}
@@ -279,8 +279,8 @@ func (c *csvReader) open(sample []sampled, notNumeric []int) error {
 	return nil
 }
 
-// checkBlank refuses a blank line before a record of a single column: it may be
-// a line to skip or a missing value.
+// checkBlank refuses a blank line before a record of a single column: it could
+// be a line to skip or a missing value.
 func (c *csvReader) checkBlank(rec record) error {
 	if len(c.names) > 1 || rec.blank == 0 {
 		return nil
@@ -327,7 +327,7 @@ func (c *csvReader) sinkFor(name string, numeric bool) sink {
 	return newWordSink(name, c.missing)
 }
 
-// numericIn says whether all values of the column are numbers or missing.
+// numericIn reports whether all values of the column are numbers or missing.
 func (c *csvReader) numericIn(sample []sampled, column int) bool {
 	for _, s := range sample {
 		if column < len(s.fields) && !c.isNumber(s.fields[column]) && !c.missing[string(s.fields[column])] {
@@ -355,8 +355,8 @@ func (c *csvReader) looksLikeHeader(sample []sampled) bool {
 	return !anyNumber || countsUp(first)
 }
 
-// countsUp recognises the header that pandas gives columns without names: 0, 1,
-// 2, … after an empty name if the index is there too.
+// countsUp recognises the header that pandas gives to unnamed columns: 0, 1, 2,
+// … after an empty name if the index is included.
 func countsUp(fields [][]byte) bool {
 	if len(fields[0]) == 0 {
 		fields = fields[1:]

@@ -14,7 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// show prints a table: a line for each column with its kind and values.
+// show prints a table: one line per column with its kind and values.
 func show(t *dataset.Table) string {
 	var b strings.Builder
 	for _, c := range t.Columns() {
@@ -41,7 +41,7 @@ func TestReadCSV(t *testing.T) {
 			"a numeric [1] [2]\nb categorical [x] [y]\n"},
 		{"quotes", "\"a\"\"b\",c\n\"1\", \"x,\ny\" \n\"\",\"\"\"\"\n", Options{},
 			"a\"b numeric [1] []\nc categorical [x,\ny] [\"]\n"},
-		{"quotes inside a field count as they are", "a,b\n1,5\" disk\n", Options{},
+		{"quotes inside a field are literal", "a,b\n1,5\" disk\n", Options{},
 			"a numeric [1]\nb categorical [5\" disk]\n"},
 		{"blanks", " a , b\n 1 ,\tx \n,\" y \"\n", Options{},
 			"a numeric [1] []\nb categorical [x] [ y ]\n"},
@@ -55,11 +55,11 @@ func TestReadCSV(t *testing.T) {
 			"a numeric [] []\nb numeric [1] [2]\n"},
 		{"no header", "1,x\n2,y\n", Options{},
 			"column0 numeric [1] [2]\ncolumn1 categorical [x] [y]\n"},
-		{"no header, said so", "x,y\nz,w\n", Options{Header: HeaderAbsent},
+		{"no header, declared", "x,y\nz,w\n", Options{Header: HeaderAbsent},
 			"column0 categorical [x] [z]\ncolumn1 categorical [y] [w]\n"},
 		{"a header with a number", "year,2019\n1,2\n", Options{},
 			"year numeric [1]\n2019 numeric [2]\n"},
-		{"a header of numbers, said so", "1,2\n3,4\n", Options{Header: HeaderPresent},
+		{"a header of numbers, declared", "1,2\n3,4\n", Options{Header: HeaderPresent},
 			"1 numeric [3]\n2 numeric [4]\n"},
 		{"the header of pandas", ",0,1,2\n0,5,6,7\n", Options{},
 			"column0 numeric [0]\n0 numeric [5]\n1 numeric [6]\n2 numeric [7]\n"},
@@ -106,32 +106,32 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"empty", "", Options{}, ErrEmpty, "the file has no rows; check that it is the right file"},
 		{"blank lines only", "\n\r\n\n", Options{}, ErrEmpty, "the file has no rows; check that it is the right file"},
 		{"too few fields", "a,b,c\n1,2,3\n4,5\n", Options{}, ErrRagged,
-			"line 3, column 3 (c): the row has another number of fields than the first: 2 fields where 3 are expected; add or remove a field, or quote a field that holds the delimiter"},
+			"line 3, column 3 (c): the number of fields differs from that of the first row: 2 instead of 3; add or remove a field, or quote a field that contains the delimiter"},
 		{"too many fields", "a,b\n1,2\n3,4,5\n", Options{}, ErrRagged,
-			"line 3, column 3: the row has another number of fields than the first: 3 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+			"line 3, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
 		{"shifted, far down", strings.Replace(late, "1,oops", "oops,1,2", 1), Options{}, ErrRagged,
-			"line 2002, column 3: the row has another number of fields than the first: 3 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+			"line 2002, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
 		{"too few, far down", strings.Replace(late, "1,oops", "1", 1), Options{}, ErrRagged,
-			"line 2002, column 2 (b): the row has another number of fields than the first: 1 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+			"line 2002, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
 		{"too many, far down", strings.Replace(late, "1,oops", "1,2,", 1), Options{}, ErrRagged,
-			"line 2002, column 3: the row has another number of fields than the first: 3 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+			"line 2002, column 3: the number of fields differs from that of the first row: 3 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
 		{"a word among numbers", late, Options{}, ErrNumber,
 			`line 2002, column 2 (b): the value is not a number: "oops"; correct it, or leave it empty if it is missing`},
 		{"a word in a column declared numeric", "a,b\n1,\"x\ny\"\n2,z\n", Options{Kinds: map[string]dataset.Kind{"b": dataset.KindNumeric}}, ErrNumber,
 			`line 2, column 2 (b): the value is not a number: "x\ny"; correct it, or leave it empty if it is missing`},
 		{"line after a field of two lines", "a,b\n\"x\ny\",1\n2\n", Options{}, ErrRagged,
-			"line 4, column 2 (b): the row has another number of fields than the first: 1 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter"},
+			"line 4, column 2 (b): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter"},
 		{"an open quote", "a,b\n1,\"x\n2,y\n", Options{}, ErrQuote,
 			`line 2, column 2: the quotes do not match: "\"x\n2,y\n"; close the quote before the delimiter, and write quotes inside a field twice`},
-		{"text behind a quote", "a,b\n1,\"x\"y\n", Options{}, ErrQuote,
+		{"text after a quote", "a,b\n1,\"x\"y\n", Options{}, ErrQuote,
 			`line 2, column 2: the quotes do not match: "\"x\"y"; close the quote before the delimiter, and write quotes inside a field twice`},
 		{"two columns of one name", "a,b,a\n1,2,3\n", Options{}, ErrHeader,
 			"line 1, column 3 (a): the header cannot be used: column 1 has the same name; rename one"},
 		{"another delimiter", "a;b\n1;2\n3;4\n", Options{}, ErrFormat,
-			`line 1: the format is not known: each row is one field, with ';' inside; the delimiter seems to be ';', not ',': save the file with commas, or as .tsv with tabs`},
+			`line 1: the format is unknown: each row is one field that contains ';'; the delimiter seems to be ';', not ',': save the file with commas, or as .tsv with tabs`},
 		{"an impossible delimiter", "a\n", Options{Delimiter: '.'}, ErrFormat,
-			`the format is not known: '.' cannot be the delimiter; use a comma, semicolon, tab or bar`},
-		{"options for a column that is not there", "a,b\n1,2\n", Options{Ignore: []string{"c"}}, ErrColumn,
+			`the format is unknown: '.' cannot be the delimiter; use a comma, semicolon, tab or bar`},
+		{"options for an absent column", "a,b\n1,2\n", Options{Ignore: []string{"c"}}, ErrColumn,
 			"there is no such column: c; the columns are a, b"},
 		{"a blank line in one column", "a\n1\n\n2\n", Options{}, ErrBlank,
 			`line 3, column 1 (a): the line is blank; remove it, or write "" for a missing value`},
@@ -139,7 +139,7 @@ func TestReadCSVRefuses(t *testing.T) {
 			`line 1502, column 1 (a): the line is blank; remove it, or write "" for a missing value`},
 		{"UTF-16", "\xff\xfea\x00", Options{}, ErrEncoding, "the text is not UTF-8: it is UTF-16; save it as UTF-8"},
 		{"binary", "PK\x03\x04\x00\x00", Options{}, ErrEncoding,
-			"the text is not UTF-8: it holds zero bytes, as binary files do; check the file's format"},
+			"the text is not UTF-8: it contains zero bytes, as binary files do; check the file's format"},
 		{"Latin-1", "a,b\n1,caf\xe9\n", Options{}, ErrEncoding,
 			`line 2, column 2 (b): the text is not UTF-8: "caf\xe9"; convert the file to UTF-8`},
 		{"Latin-1 in the header", "a,b\xe9\n1,2\n", Options{}, ErrEncoding,
@@ -160,12 +160,12 @@ func TestReadErrorsAreReported(t *testing.T) {
 	if !errors.Is(err, ErrRead) || !errors.Is(err, broken) {
 		t.Error(err)
 	}
-	stuck := iotest.DataErrReader(strings.NewReader("a\n1\n")) // the last data come with io.EOF
+	stuck := iotest.DataErrReader(strings.NewReader("a\n1\n")) // the last bytes come with io.EOF
 	if _, err := ReadCSV(t.Context(), stuck, Options{}); err != nil {
 		t.Error(err)
 	}
 	if _, err := ReadCSV(t.Context(), idle{}, Options{}); !errors.Is(err, ErrRead) {
-		t.Errorf("a reader that never reads: %v", err)
+		t.Errorf("a reader that never returns bytes: %v", err)
 	}
 }
 
@@ -181,7 +181,7 @@ func TestAnOpenQuoteDoesNotFillTheMemory(t *testing.T) {
 }
 
 func TestRecordsBeyondTheBuffer(t *testing.T) {
-	wide := strings.Repeat("12345,", mostColumns-1) + "2\n" // thrice the buffer
+	wide := strings.Repeat("12345,", mostColumns-1) + "2\n" // three times the buffer
 	long := `"` + strings.Repeat("x\n", bufferSize) + `"`
 	for name, text := range map[string]string{"many fields": wide + wide, "a long field": "a,b\n1," + long + "\n2," + long + "\n"} {
 		read, err := ReadCSV(t.Context(), strings.NewReader(text), Options{})
@@ -191,7 +191,7 @@ func TestRecordsBeyondTheBuffer(t *testing.T) {
 	}
 }
 
-// TestManyLevelsAreText: values stay the same when a column turns from
+// TestManyLevelsAreText: values do not change when a column turns from
 // categorical to text.
 func TestManyLevelsAreText(t *testing.T) {
 	var text strings.Builder
@@ -214,7 +214,7 @@ func TestManyLevelsAreText(t *testing.T) {
 	}
 }
 
-// randomTable makes columns of all kinds with values that are awkward in CSV.
+// randomTable returns columns of all kinds with values that are awkward in CSV.
 func randomTable(t testing.TB, r *rand.Rand) *dataset.Table {
 	t.Helper()
 	words := []string{"", "a", "b c", " lead", "trail\t", `quo"te`, `"`, "com,ma", "line\nfeed", "cr\r\nlf", "ünï", "x'y", "%", "{1}", `\`}
@@ -284,8 +284,8 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// FuzzReadCSV: whatever the input, there is a table or an *Error, and what was
-// read is read the same again after it was written.
+// FuzzReadCSV: any input gives a table or an *Error, and a table reads back
+// unchanged after it is written.
 func FuzzReadCSV(f *testing.F) {
 	for _, seed := range []string{"a,b\n1,x\n2,y\n", "\xef\xbb\xbfa;b\r\n1;\"x\"\"\r\n\"\r\n", "\"", "a,\"b\n", "0,1,2\n,,\n", "a\n\n1\n", " \"a\" ,b\n1,2",
 		"a,a\n", "x\t1\n", "1e999,-inf,+.5\nNA,,?\n", "\"a\"b,c\n", "\x1f\x8b", "a\r\r\n1\r\n"} {
@@ -311,7 +311,7 @@ func FuzzReadCSV(f *testing.F) {
 			t.Fatal(err)
 		}
 		if show(again) != show(read) {
-			t.Fatalf("read again\n%s\nat first\n%s", show(again), show(read))
+			t.Fatalf("read back\n%s\nfirst\n%s", show(again), show(read))
 		}
 	})
 }

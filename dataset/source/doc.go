@@ -9,15 +9,16 @@
 //	.npy, .npz          NumPy
 //	.mat                MATLAB, version 5
 //
-// A file that is compressed with gzip is recognised by its content, and its name
-// may end in .gz. ReadMatrix reads the numbers of a NumPy or MATLAB file as they
-// are, for features that were computed elsewhere.
+// A gzip-compressed file is recognised by its content, and its name may end in
+// .gz. ReadMatrix reads the numbers of a NumPy or MATLAB file as they are, for
+// features computed elsewhere.
 //
-// WriteFile chooses the writer in the same way: .csv, .tsv, .tab, .jsonl, .ndjson,
+// WriteFile chooses the writer the same way: .csv, .tsv, .tab, .jsonl, .ndjson,
 // .parquet, .npy, and .gz after any of them. A file appears under its name only
 // when it is complete.
 //
-// Everything that is wrong with a file is an *Error that says where (file, line
-// or row, column), what, and what to do about it. No input makes a reader panic,
-// and memory is taken for what is in a file, not for what its header promises.
+// Every fault of a file is an *Error that reports where it is (file, line or
+// row, column), what it is, and what to do about it. No input makes a reader
+// panic, and readers allocate memory for what is in a file, not for what its
+// header promises.
 package source

@@ -8,39 +8,39 @@ import (
 
 // What can be wrong with a file, for errors.Is.
 var (
-	ErrFormat   = errors.New("the format is not known")
+	ErrFormat   = errors.New("the format is unknown")
 	ErrEncoding = errors.New("the text is not UTF-8")
 	ErrEmpty    = errors.New("the file has no rows")
 	ErrHeader   = errors.New("the header cannot be used")
 	ErrColumn   = errors.New("there is no such column")
-	ErrRagged   = errors.New("the row has another number of fields than the first")
+	ErrRagged   = errors.New("the number of fields differs from that of the first row")
 	ErrBlank    = errors.New("the line is blank")
 	ErrQuote    = errors.New("the quotes do not match")
 	ErrNumber   = errors.New("the value is not a number")
 	ErrLevel    = errors.New("the value is not a declared level")
 	ErrTooLong  = errors.New("the row is too long")
-	ErrRead     = errors.New("the file cannot be read to its end")
-	ErrShape    = errors.New("the array is no table")
-	ErrRange    = errors.New("the number does not fit")
+	ErrRead     = errors.New("the file cannot be read completely")
+	ErrShape    = errors.New("the array cannot become a table")
+	ErrRange    = errors.New("the number is out of range")
 	ErrArray    = errors.New("there is no such array")
-	ErrID       = errors.New("the id does not name one row")
+	ErrID       = errors.New("the id does not identify one row")
 	ErrColumns  = errors.New("there are too many columns")
 	ErrMemory   = errors.New("reading the file would take more memory than is allowed")
 )
 
-// Error says where a file is wrong, how, and what to do.
+// Error reports where a file is wrong, how, and what to do.
 type Error struct {
-	File   string // empty where the reader was given no name
-	Line   int    // from 1; 0 where no line is to blame
-	Row    int    // of the data, from 1, in files without lines; 0 where no row is to blame
-	Column int    // from 1; 0 where no column is to blame
+	File   string // empty if the reader was given no name
+	Line   int    // from 1; 0 if no single line is at fault
+	Row    int    // of the data, from 1, in files without lines; 0 if no single row is at fault
+	Column int    // from 1; 0 if no single column is at fault
 	Name   string // of the column, where it has one
 	Kind   error  // one of the errors above
 	Detail string // what was found
 	Advice string // what to do
-	Cause  error  // the error of the system, if there is one
+	Cause  error  // the underlying error, if any
 
-	late []int // columns, from 0, that looked numeric and are not, see ReadFile
+	late []int // columns, from 0, that looked numeric but are not; see ReadFile
 }
 
 func (e *Error) Error() string {
@@ -88,7 +88,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Cause}
 }
 
-// quoteShort prints a value of the file for a message.
+// quoteShort quotes a value of the file for a message.
 func quoteShort(value []byte) string {
 	const most = 40
 	if len(value) > most {

@@ -35,11 +35,11 @@ func ExampleError() {
 	_, err := source.ReadCSV(context.Background(), strings.NewReader("x,y\n1,2\n3\n"), source.Options{})
 	fmt.Println(err)
 	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrRagged) {
-		fmt.Println("the row on line", at.Line, "is not whole")
+		fmt.Println("the row on line", at.Line, "is incomplete")
 	}
 	// Output:
-	// line 3, column 2 (y): the row has another number of fields than the first: 1 fields where 2 are expected; add or remove a field, or quote a field that holds the delimiter
-	// the row on line 3 is not whole
+	// line 3, column 2 (y): the number of fields differs from that of the first row: 1 instead of 2; add or remove a field, or quote a field that contains the delimiter
+	// the row on line 3 is incomplete
 }
 
 func ExampleReadARFF() {
@@ -105,5 +105,5 @@ func ExampleCheckIDs() {
 		return
 	}
 	fmt.Println(source.CheckIDs(table, "id"))
-	// Output: row 3, column 1 (id): the id does not name one row: "a" is also that of row 1; give each row an id of its own, or name another column
+	// Output: row 3, column 1 (id): the id does not identify one row: "a" is also the id of row 1; give each row a unique id, or name another column
 }

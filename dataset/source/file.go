@@ -15,11 +15,11 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// reader reads a table. notNumeric lists columns, from 0, of which an earlier
-// attempt found that they are not numeric.
+// reader reads a table. notNumeric lists the columns, from 0, that an earlier
+// pass found not to be numeric.
 type reader func(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error)
 
-// readers holds the reader for each extension.
+// readers holds the reader by extension.
 var readers = map[string]reader{
 	".csv": readCSV, ".data": readCSV, ".txt": readCSV,
 	".tsv": readTSV, ".tab": readTSV,
@@ -27,7 +27,7 @@ var readers = map[string]reader{
 	".npy": typed(ReadNPYTable), ".npz": typed(ReadNPZTable), ".mat": typed(ReadMATTable),
 }
 
-// typed is for formats that say what their columns are.
+// typed is for formats that declare the kinds of their columns.
 func typed(read func(context.Context, io.Reader, Options) (*dataset.Table, error)) reader {
 	return func(ctx context.Context, r io.Reader, opts Options, _ []int) (*dataset.Table, error) {
 		return read(ctx, r, opts)
@@ -39,12 +39,12 @@ func readTSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (
 	return readCSV(ctx, r, opts, notNumeric)
 }
 
-// ReadFile reads the table in a file, in the format that its extension says.
+// ReadFile reads the table in a file, in the format of its extension.
 //
-// A column whose first rows are numbers may have a word further down. Then the
-// file is read a second time with all such columns as categorical, so that their
-// values stay as they are spelt. What cannot be read twice, such as a pipe, gives
-// an error that names the value.
+// A column whose first rows are numbers may have a word further down. The file
+// is then read a second time with all such columns as categorical, so that
+// their values keep their spelling. A source that cannot be read twice, such as
+// a pipe, gives an error that names the value.
 func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, error) {
 	extension := extensionOf(path)
 	read, known := readers[extension]
@@ -59,7 +59,7 @@ func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, e
 	return t, inFile(path, ended(ctx, err))
 }
 
-// isRegular says whether a file can be read a second time.
+// isRegular reports whether a file can be read a second time.
 func isRegular(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
@@ -79,8 +79,8 @@ func readOnce(ctx context.Context, path string, read reader, opts Options, notNu
 	return read(ctx, content, opts, notNumeric)
 }
 
-// open returns the contents of a file. Those of a regular one that is not
-// compressed know their size and can be read at any place.
+// open returns the contents of a file. Those of an uncompressed regular file
+// have a known size and allow random access.
 func open(file *os.File) (io.Reader, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -97,15 +97,15 @@ func open(file *os.File) (io.Reader, error) {
 
 const gzipMagic = "\x1f\x8b"
 
-// decompress looks at the content, because names are often wrong about it.
+// decompress goes by the content, because names are often wrong.
 func decompress(file io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(file, bufferSize)
 	if start, _ := buffered.Peek(len(gzipMagic)); string(start) != gzipMagic {
-		return buffered, nil // what Peek could not read, the reader will report
+		return buffered, nil // the reader will report what Peek could not read
 	}
 	text, err := gzip.NewReader(buffered)
 	if err != nil {
-		return nil, &Error{Kind: ErrRead, Cause: err, Advice: "check that the file is whole"}
+		return nil, &Error{Kind: ErrRead, Cause: err, Advice: "check that the file is complete"}
 	}
 	return text, nil
 }
@@ -117,9 +117,9 @@ func trimGzip(path string) string {
 	return path
 }
 
-// ReadMatrix reads the numbers in a file: the array of a NumPy file (.npy), or one
-// of a NumPy archive (.npz) or of a MATLAB file (.mat). The file may be compressed
-// with gzip. Of the options, Array and MaxMemory count.
+// ReadMatrix reads the numbers in a file: the array of a NumPy file (.npy), or
+// one of a NumPy archive (.npz) or of a MATLAB file (.mat). The file may be
+// compressed with gzip. Only the options Array and MaxMemory have an effect.
 func ReadMatrix[T matrix.Float](ctx context.Context, path string, opts Options) (matrix.Dense[T], error) {
 	read, err := matrixReader[T](path)
 	if err != nil {
@@ -139,7 +139,7 @@ func ReadMatrix[T matrix.Float](ctx context.Context, path string, opts Options) 
 	return m, inFile(path, err)
 }
 
-// matrixReader returns the reader for the extension.
+// matrixReader returns the reader for the file's extension.
 func matrixReader[T matrix.Float](path string) (func(context.Context, io.Reader, Options) (matrix.Dense[T], error), error) {
 	switch extension := extensionOf(path); extension {
 	case ".npy":
@@ -153,7 +153,7 @@ func matrixReader[T matrix.Float](path string) (func(context.Context, io.Reader,
 	}
 }
 
-// noName refuses to look for a name where there is none.
+// noName refuses a name where arrays have none.
 func noName(name string) error {
 	if name == "" {
 		return nil

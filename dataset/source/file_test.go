@@ -56,8 +56,8 @@ func TestReadFileByExtension(t *testing.T) {
 	}
 }
 
-// TestLateWordsAreReadAgain: values keep their spelling, also those that were
-// taken for numbers at first.
+// TestLateWordsAreReadAgain: values keep their spelling, including those first
+// taken for numbers.
 func TestLateWordsAreReadAgain(t *testing.T) {
 	text := "code,x,zip\n" + strings.Repeat("007,1.50,01\n", 3000) + "A7,2,\n" + "08,3,B\n"
 	path := writeFile(t, t.TempDir(), "late.csv", []byte(text))
@@ -79,7 +79,7 @@ func TestLateWordsAreReadAgain(t *testing.T) {
 }
 
 // TestLateWordsTakeOneMorePass has 400 columns that turn out not to be numeric,
-// each in a row of its own.
+// each in a different row.
 func TestLateWordsTakeOneMorePass(t *testing.T) {
 	const columns = 400
 	var text strings.Builder
@@ -122,7 +122,7 @@ func TestLateWordsTakeOneMorePass(t *testing.T) {
 	}
 }
 
-// TestTooManyColumns: a compressed header of a few kilobytes names millions.
+// TestTooManyColumns: a compressed header of a few kilobytes can name millions.
 func TestTooManyColumns(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -7,8 +7,8 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// CheckIDs makes sure that the column names every row, and no two rows alike.
-// The error says which row does not have an id of its own.
+// CheckIDs makes sure that the column identifies every row and has no
+// duplicates. The error names the row at fault.
 func CheckIDs(t *dataset.Table, column string) error {
 	ids, err := t.Column(column)
 	if err != nil {
@@ -16,7 +16,7 @@ func CheckIDs(t *dataset.Table, column string) error {
 	}
 	refuse := func(row int, detail string) error {
 		return &Error{Row: row + 1, Column: slices.Index(t.Names(), column) + 1, Name: column, Kind: ErrID,
-			Detail: detail, Advice: "give each row an id of its own, or name another column"}
+			Detail: detail, Advice: "give each row a unique id, or name another column"}
 	}
 	rows := make(map[string]int, t.Rows())
 	for row := range t.Rows() {
@@ -25,14 +25,14 @@ func CheckIDs(t *dataset.Table, column string) error {
 		}
 		id := ids.Format(row)
 		if other, taken := rows[id]; taken {
-			return refuse(row, fmt.Sprintf("%s is also that of row %d", quoteShort([]byte(id)), other+1))
+			return refuse(row, fmt.Sprintf("%s is also the id of row %d", quoteShort([]byte(id)), other+1))
 		}
 		rows[id] = row
 	}
 	return nil
 }
 
-// withIDs checks the ids of a table that is read.
+// withIDs checks the ids of a table just read.
 func (o Options) withIDs(t *dataset.Table, err error) (*dataset.Table, error) {
 	if err != nil || o.ID == "" {
 		return t, err

@@ -8,19 +8,19 @@ import (
 
 const (
 	bufferSize = 256 << 10
-	maxRecord  = 64 << 20 // a quote that is never closed must not fill the memory
-	mostIdle   = 100      // reads in a row that bring nothing
+	maxRecord  = 64 << 20 // an unclosed quote must not fill the memory
+	mostIdle   = 100      // consecutive reads without bytes
 )
 
-// input cuts what it reads into records, which lie in its buffer until the next
-// call.
+// input splits what it reads into records, which stay in its buffer until the
+// next call.
 type input struct {
 	from       io.Reader
 	buffer     []byte
-	start, end int // of what is read and not yet returned
+	start, end int // of the bytes read but not yet returned
 	line       int // of the record at start
 	done       bool
-	allow      func(buffer int64) error // whether more may be read, with a buffer of so many bytes; nil always
+	allow      func(buffer int64) error // refuses a buffer of so many bytes; nil allows any
 }
 
 // record is a piece of text with the line on which it starts.
@@ -30,7 +30,7 @@ type record struct {
 	blank int // a blank line that was skipped before it, 0 for none
 }
 
-// newInput reads the first block and looks at how the text is encoded.
+// newInput reads the first block and checks how the text is encoded.
 func newInput(from io.Reader) (*input, error) {
 	in := &input{from: from, line: 1, buffer: make([]byte, bufferSize)}
 	if err := in.fill(); err != nil {
@@ -41,7 +41,7 @@ func newInput(from io.Reader) (*input, error) {
 		return nil, &Error{Kind: ErrEncoding, Detail: "it is UTF-16", Advice: "save it as UTF-8"}
 	}
 	if bytes.IndexByte(text, 0) >= 0 {
-		return nil, &Error{Kind: ErrEncoding, Detail: "it holds zero bytes, as binary files do", Advice: "check the file's format"}
+		return nil, &Error{Kind: ErrEncoding, Detail: "it contains zero bytes, as binary files do", Advice: "check the file's format"}
 	}
 	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
 		in.start = 3
@@ -49,9 +49,9 @@ func newInput(from io.Reader) (*input, error) {
 	return in, nil
 }
 
-// next returns the record whose end the function finds: the index of its line
-// feed in the text, or -1 if it lies beyond the text. The last record needs no
-// line feed. After it comes io.EOF.
+// next returns the next record, whose end the function finds: the index of its
+// line feed in the text, or -1 if it is beyond the text. The last record needs
+// no line feed. After it comes io.EOF.
 func (in *input) next(end func(text []byte) int) (record, error) {
 	for {
 		text := in.buffer[in.start:in.end]
@@ -78,9 +78,9 @@ func (in *input) take(text []byte) record {
 	return r
 }
 
-// fill reads until the buffer is full, which is made larger if the record at
-// hand takes most of it. So the search for the end of a record, which starts
-// anew each time, stays linear in all.
+// fill reads until the buffer is full, and enlarges it first if the current
+// record takes up most of it. The search for the end of a record, which starts
+// over each time, so stays linear overall.
 func (in *input) fill() error {
 	rest := in.buffer[in.start:in.end]
 	if len(rest) > maxRecord {
@@ -105,8 +105,8 @@ func (in *input) fill() error {
 	return in.read()
 }
 
-// read is io.ReadFull, but for the end of the file: there io.ReadFull answers
-// with the error that a truncated gzip stream has.
+// read is io.ReadFull except at the end of the file, where io.ReadFull returns
+// the same error as a truncated gzip stream.
 func (in *input) read() error {
 	for idle := 0; in.end < len(in.buffer); idle++ {
 		n, err := in.from.Read(in.buffer[in.end:])
@@ -122,7 +122,7 @@ func (in *input) read() error {
 			return nil
 		}
 		if err != nil {
-			return &Error{Line: in.line, Kind: ErrRead, Cause: err, Advice: "check that the file is whole"}
+			return &Error{Line: in.line, Kind: ErrRead, Cause: err, Advice: "check that the file is complete"}
 		}
 	}
 	return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// mostColumns bounds the columns of a table. A column takes memory even where it
-// has no rows, and a header of a few kilobytes, compressed, can name millions.
+// mostColumns bounds the columns of a table. A column takes memory even without
+// rows, and a header of a few kilobytes, compressed, can name millions.
 const mostColumns = 1 << 17
 
 // tooManyColumns refuses a table with more columns than mostColumns.
@@ -21,11 +21,11 @@ func (o Options) allow(need int64, what string) error {
 	if o.MaxMemory <= 0 || need <= o.MaxMemory {
 		return nil
 	}
-	return &Error{Kind: ErrMemory, Detail: fmt.Sprintf("%s takes %s, and %s is allowed", what, sizeText(need), sizeText(o.MaxMemory)),
+	return &Error{Kind: ErrMemory, Detail: fmt.Sprintf("%s takes %s, but only %s is allowed", what, sizeText(need), sizeText(o.MaxMemory)),
 		Advice: "allow more, ignore columns, or read fewer rows"}
 }
 
-// holding returns the options with what is left beside bytes that are held already.
+// holding returns the options with the memory limit reduced by the bytes already held.
 func (o Options) holding(held int64) Options {
 	if o.MaxMemory > 0 {
 		o.MaxMemory = max(1, o.MaxMemory-held)
@@ -33,8 +33,8 @@ func (o Options) holding(held int64) Options {
 	return o
 }
 
-// allowRows refuses columns that have grown beyond what the options allow, with
-// further bytes that are held beside them.
+// allowRows refuses columns that have grown beyond what the options allow,
+// given further bytes held besides them.
 func (o Options) allowRows(r *rows, beside int64) error {
 	if o.MaxMemory <= 0 {
 		return nil
@@ -50,11 +50,11 @@ func (o Options) allowRows(r *rows, beside int64) error {
 	return o.allow(need, fmt.Sprintf("the table up to row %d", done))
 }
 
-// arrayBytes is the memory that reading an array of the shape takes at its peak:
-// the numbers, a second copy while they are transposed or while the first grows
-// to its size, and the columns if they become a table.
+// arrayBytes is the peak memory of reading an array of the shape: the numbers,
+// a second copy while they are transposed or the first grows to its size, and
+// the columns if they become a table.
 func (a array) arrayBytes(element int64, known, table bool) int64 {
-	numbers := int64(a.rows) * int64(a.cols) * element // newArray has made sure that it does not overflow
+	numbers := int64(a.rows) * int64(a.cols) * element // newArray has ruled out an overflow
 	copies := numbers
 	if a.columnMajor && a.rows > 1 && a.cols > 1 || table || !known {
 		copies += numbers
@@ -65,7 +65,7 @@ func (a array) arrayBytes(element int64, known, table bool) int64 {
 	return copies
 }
 
-// sizeText prints a number of bytes for a message.
+// sizeText formats a number of bytes for a message.
 func sizeText(bytes int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	size, unit := float64(bytes), 0

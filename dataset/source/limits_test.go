@@ -17,8 +17,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// sameTable writes a table in every format that a table is read from, and returns
-// the paths.
+// sameTable writes a table in every format that tables are read from, and
+// returns the paths.
 func sameTable(t *testing.T, rows, cols int) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,8 +58,8 @@ func sameTable(t *testing.T, rows, cols int) []string {
 	return paths
 }
 
-// TestMaxMemory reads a table of 2.6 MB in every format: within 32 MiB, and not
-// within 1 MiB.
+// TestMaxMemory reads a table of 2.6 MB in every format: it fits 32 MiB, and
+// not 1 MiB.
 func TestMaxMemory(t *testing.T) {
 	for _, path := range sameTable(t, 40_000, 8) {
 		if _, err := ReadFile(t.Context(), path, Options{MaxMemory: 32 << 20}); err != nil {
@@ -77,8 +77,8 @@ func TestMaxMemory(t *testing.T) {
 	}
 }
 
-// TestArchivesAreMeasuredBeforeTheyAreRead has archives whose header says 512 MiB:
-// the limit counts before there is room for them.
+// TestArchivesAreMeasuredBeforeTheyAreRead has archives whose header claims 512
+// MiB: the limit applies before memory is allocated for them.
 func TestArchivesAreMeasuredBeforeTheyAreRead(t *testing.T) {
 	var npy bytes.Buffer
 	if err := writeNPYHeader(&npy, "<f8", 1<<19, 128); err != nil {
@@ -95,7 +95,7 @@ func TestArchivesAreMeasuredBeforeTheyAreRead(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		_, err := ReadFile(t.Context(), path, Options{MaxMemory: 100 << 20})
 		runtime.ReadMemStats(&after)
-		if !errors.Is(err, ErrMemory) || !strings.Contains(err.Error(), "524288 x 128 numbers takes 1.0 GiB, and 100.0 MiB is allowed") {
+		if !errors.Is(err, ErrMemory) || !strings.Contains(err.Error(), "524288 x 128 numbers takes 1.0 GiB, but only 100.0 MiB is allowed") {
 			t.Errorf("%s: %v", path, err)
 		}
 		if took := after.TotalAlloc - before.TotalAlloc; took > 4<<20 {
@@ -105,7 +105,7 @@ func TestArchivesAreMeasuredBeforeTheyAreRead(t *testing.T) {
 }
 
 // TestReadersEndWithTheContext reads files with a context that has ended, and
-// with one that ends on the way.
+// with one that ends midway.
 func TestReadersEndWithTheContext(t *testing.T) {
 	paths := sameTable(t, 40_000, 8)
 	over, cancel := context.WithCancel(t.Context())
@@ -131,7 +131,7 @@ func TestReadersEndWithTheContext(t *testing.T) {
 	}
 }
 
-// cancelling cancels a context when so many bytes have been read.
+// cancelling cancels a context once so many bytes have been read.
 type cancelling struct {
 	io.Reader
 	after, read int

@@ -16,12 +16,12 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// A file of MATLAB, version 5, as its "MAT-File Format" describes it: a header of
-// 128 bytes, and then elements. An element is a tag, which holds its type and the
-// number of its bytes, and those bytes. A variable is an element of type miMATRIX
-// or, compressed by zlib, miCOMPRESSED, and consists of elements itself: flags
-// with the class of the variable, dimensions, name, and the numbers, by columns
-// and in whatever type takes the least room.
+// A MATLAB file of version 5, as "MAT-File Format" describes it, is a header of
+// 128 bytes followed by elements. An element is a tag, which holds its type and
+// its number of bytes, and those bytes. A variable is an element of type
+// miMATRIX or, compressed with zlib, miCOMPRESSED, and consists of elements
+// itself: flags with the class of the variable, dimensions, name, and the
+// numbers, in column order and in whichever type takes the least space.
 const (
 	miINT8       = 1
 	miINT32      = 5
@@ -33,23 +33,22 @@ const (
 	mxUINT64 = 15 // the last
 )
 
-// matTypes are the types of elements that hold numbers.
+// matTypes are the element types that hold numbers.
 var matTypes = map[uint32]element{
 	miINT8: {kind: 'i', size: 1}, 2: {kind: 'u', size: 1}, 3: {kind: 'i', size: 2}, 4: {kind: 'u', size: 2},
 	miINT32: {kind: 'i', size: 4}, miUINT32: {kind: 'u', size: 4}, 7: {kind: 'f', size: 4}, 9: {kind: 'f', size: 8},
 	12: {kind: 'i', size: 8}, 13: {kind: 'u', size: 8},
 }
 
-// ReadMAT reads one variable of a file that MATLAB wrote in version 5, which is
-// what save does by default and with -v6 or -v7: a real matrix of any class of
-// numbers, which Options.Array names. Numbers are rounded to T; one that
-// is beyond its range is an error.
+// ReadMAT reads one variable of a MATLAB file of version 5, which save writes
+// by default and with -v6 or -v7: a real matrix of any numeric class, named by
+// Options.Array. Numbers are rounded to T; one out of T's range is an error.
 func ReadMAT[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (matrix.Dense[T], error) {
 	_, m, err := readMAT[T](ctxio.Reader(ctx, r), sizeOf(r), arrayUse{Options: opts})
 	return m, ended(ctx, err)
 }
 
-// ReadMATTable reads the variable that the options name as a table with the
+// ReadMATTable reads the variable named by the options as a table with the
 // columns c0, c1, …
 func ReadMATTable(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
 	a, m, err := readMAT[float64](ctxio.Reader(ctx, r), sizeOf(r), arrayUse{opts, true})
@@ -76,7 +75,7 @@ func readMAT[T matrix.Float](r io.Reader, size int64, use arrayUse) (array, matr
 
 type matReader[T matrix.Float] struct {
 	r     io.Reader
-	size  int64 // of all, or -1
+	size  int64 // of the file, or -1
 	order binary.ByteOrder
 	use   arrayUse // with the name of the variable to read
 	names []string // of all variables that hold numbers
@@ -91,10 +90,10 @@ func (f *matReader[T]) readHeader() error {
 		return &Error{Kind: ErrFormat, Detail: "it is of version 7.3, which is HDF5", Advice: "save it with -v7"}
 	}
 	if n >= 4 && bytes.IndexByte(header[:4], 0) >= 0 { // version 5 starts with text
-		return &Error{Kind: ErrFormat, Detail: "it is of version 4, or no MATLAB file", Advice: "save it with -v7"}
+		return &Error{Kind: ErrFormat, Detail: "it is of version 4, or not a MATLAB file", Advice: "save it with -v7"}
 	}
 	if err != nil {
-		return &Error{Kind: ErrRead, Detail: fmt.Sprintf("it ends in the header, after %d bytes", n), Cause: err, Advice: "check that the file is whole"}
+		return &Error{Kind: ErrRead, Detail: fmt.Sprintf("it ends in the header, after %d bytes", n), Cause: err, Advice: "check that the file is complete"}
 	}
 	switch string(header[126:]) {
 	case "IM":
@@ -154,16 +153,16 @@ func (f *matReader[T]) readCompressed(body io.Reader) error {
 		return err
 	}
 	if f.found.Rows == before {
-		return nil // what is skipped need not be whole
+		return nil // a skipped variable need not be complete
 	}
-	if _, err := io.Copy(io.Discard, z); err != nil { // up to the checksum
+	if _, err := io.Copy(io.Discard, z); err != nil { // which verifies the checksum
 		return damaged(err)
 	}
 	return nil
 }
 
-// readMatrix reads the elements of a variable, and its numbers if they are
-// wanted. The body has at most size bytes, if that is not -1.
+// readMatrix reads the elements of a variable, and its numbers if it is the
+// requested one. The body has at most size bytes, unless size is -1.
 func (f *matReader[T]) readMatrix(body *io.LimitedReader, size int64) error {
 	if body.N == 0 {
 		return nil // an empty variable
@@ -224,7 +223,7 @@ func (f *matReader[T]) readNumbers(body *io.LimitedReader, shape []int, size int
 	return err
 }
 
-// readSmall returns the bytes of an element that is never large.
+// readSmall returns the bytes of an element that is always small.
 func (f *matReader[T]) readSmall(body *io.LimitedReader, want uint32) ([]byte, error) {
 	kind, length, data, err := f.readTag(body)
 	if err != nil {
@@ -247,7 +246,7 @@ func (f *matReader[T]) readSmall(body *io.LimitedReader, want uint32) ([]byte, e
 }
 
 // readTag reads the tag of an element. Its bytes follow in data, which is body
-// itself, or for up to four bytes lie in the tag.
+// itself, or the tag if there are at most four.
 func (f *matReader[T]) readTag(body *io.LimitedReader) (kind uint32, length int64, data io.Reader, err error) {
 	var tag [8]byte
 	if _, err := io.ReadFull(body, tag[:]); err != nil {

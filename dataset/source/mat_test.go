@@ -115,7 +115,7 @@ func TestReadMAT(t *testing.T) {
 	checkMatrix(t, "small", m, [][]float64{{7}, {255}})
 }
 
-// TestReadMATLarge goes beyond one block, and through every type of numbers.
+// TestReadMATLarge exceeds one block, for every numeric type.
 func TestReadMATLarge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	const rows, cols = 3000, 31

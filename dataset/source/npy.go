@@ -15,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// A file of NumPy, as numpy.lib.format describes it:
+// A NumPy file, as numpy.lib.format describes it:
 //
 //	"\x93NUMPY", major and minor version
 //	length of the header: 2 bytes in version 1, 4 in versions 2 and 3
@@ -24,11 +24,11 @@ import (
 
 const npyMagic = "\x93NUMPY"
 
-// ReadNPY reads an array of NumPy's format, versions 1 to 3: floats of 2, 4 or
-// 8 bytes, integers of 1 to 8 with or without sign, and booleans, in either byte
-// order, by rows or by columns. Of the options, MaxMemory counts. An array of one dimension becomes one column.
-// Numbers are rounded to T; one that is beyond its range is an error, NaN and
-// infinity are kept.
+// ReadNPY reads an array in NumPy's format, versions 1 to 3: floats of 2, 4 or
+// 8 bytes, integers of 1 to 8 bytes, signed or not, and booleans, in either
+// byte order, in row or column order. Only the option MaxMemory has an effect.
+// A one-dimensional array becomes one column. Numbers are rounded to T; one out
+// of T's range is an error, but NaN and infinity are kept.
 func ReadNPY[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (matrix.Dense[T], error) {
 	if err := noName(opts.Array); err != nil {
 		return matrix.Dense[T]{}, err
@@ -37,9 +37,9 @@ func ReadNPY[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (ma
 	return m, ended(ctx, err)
 }
 
-// ReadNPYTable reads such an array as a table with the columns c0, c1, … Of the
-// options, those for text have no meaning here. Integers that float64 does not
-// hold are an error.
+// ReadNPYTable reads such an array as a table with the columns c0, c1, …
+// Options for text files have no effect. Integers that float64 cannot represent
+// are an error.
 func ReadNPYTable(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
 	if err := noName(opts.Array); err != nil {
 		return nil, err
@@ -66,13 +66,13 @@ func readNPY[T matrix.Float](r io.Reader, size int64, use arrayUse) (array, matr
 	return a, m, nil
 }
 
-// ReadNPYShape reads the header of an array, and nothing of its numbers.
+// ReadNPYShape reads the header of an array, but none of its numbers.
 func ReadNPYShape(r io.Reader) (rows, cols int, err error) {
 	a, err := readNPYHeader(r)
 	return a.rows, a.cols, err
 }
 
-// sizeOf returns the number of bytes that r has in all, or -1.
+// sizeOf returns the total number of bytes of r, or -1.
 func sizeOf(r io.Reader) int64 {
 	if sized, ok := r.(interface{ Size() int64 }); ok {
 		return sized.Size()
@@ -80,21 +80,21 @@ func sizeOf(r io.Reader) int64 {
 	return -1
 }
 
-// atEnd makes sure that nothing follows. It also makes readers of compressed
-// data look at the checksum.
+// atEnd makes sure that nothing follows. Readers of compressed data also verify
+// the checksum then.
 func atEnd(r io.Reader) error {
 	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
 	case io.EOF:
 		return nil
 	case nil:
 		return &Error{Kind: ErrFormat, Detail: "there are bytes after the array that the header describes",
-			Advice: "check that the file is whole and holds one array"}
+			Advice: "check that the file is complete and holds one array"}
 	default:
-		return &Error{Kind: ErrRead, Cause: err, Advice: "check that the file is whole"}
+		return &Error{Kind: ErrRead, Cause: err, Advice: "check that the file is complete"}
 	}
 }
 
-// mostHeader is far beyond the header of an array of numbers.
+// mostHeader is far longer than the header of any array of numbers.
 const mostHeader = 64 << 10
 
 func readNPYHeader(r io.Reader) (array, error) {
@@ -118,7 +118,7 @@ func readNPYHeader(r io.Reader) (array, error) {
 		return array{}, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("version %d of NumPy's format", start[6]), Advice: "write it with numpy.save"}
 	}
 	if length > mostHeader {
-		return array{}, &Error{Kind: ErrHeader, Detail: fmt.Sprintf("it has %d bytes", length), Advice: "check that the file is whole"}
+		return array{}, &Error{Kind: ErrHeader, Detail: fmt.Sprintf("it has %d bytes", length), Advice: "check that the file is complete"}
 	}
 	header := make([]byte, length)
 	if err := readStart(r, header); err != nil {
@@ -129,7 +129,7 @@ func readNPYHeader(r io.Reader) (array, error) {
 
 func readStart(r io.Reader, to []byte) error {
 	if _, err := io.ReadFull(r, to); err != nil {
-		return &Error{Kind: ErrRead, Detail: "it ends in the header", Cause: err, Advice: "check that the file is whole"}
+		return &Error{Kind: ErrRead, Detail: "it ends in the header", Cause: err, Advice: "check that the file is complete"}
 	}
 	return nil
 }
@@ -159,8 +159,8 @@ func parseElement(descr string) (element, bool) {
 	return e, e.known() && (descr[0] != '|' || e.size == 1)
 }
 
-// npyHeader takes the text of a header apart. Its methods return whether what
-// they expect was there.
+// npyHeader parses the text of a header. Its methods report whether they found
+// what they expect.
 type npyHeader struct {
 	rest    []byte
 	descr   string
@@ -202,15 +202,15 @@ func (h *npyHeader) entry() bool {
 	return false
 }
 
-// first says whether the key comes for the first time.
+// first reports whether the key occurs for the first time.
 func (h *npyHeader) first(key int) bool {
 	again := h.seen[key]
 	h.seen[key] = true
 	return !again
 }
 
-// typeOfElements reads a text, or the list of fields of a structured array, of
-// which only the beginning is kept for the message.
+// typeOfElements reads a string, or the list of fields of a structured array,
+// of which it keeps only the start for the message.
 func (h *npyHeader) typeOfElements() (ok bool) {
 	if !h.starts("[") {
 		h.descr, ok = h.text()
@@ -262,7 +262,7 @@ func (h *npyHeader) number() (int, bool) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// text reads a text between quotes.
+// text reads a quoted string.
 func (h *npyHeader) text() (string, bool) {
 	h.blanks()
 	if len(h.rest) == 0 || h.rest[0] != '\'' && h.rest[0] != '"' {

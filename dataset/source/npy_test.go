@@ -16,7 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// npyFile writes a file by its parts: version, header and numbers.
+// npyFile assembles a file from its parts: version, header and numbers.
 func npyFile(version byte, header string, data ...any) []byte {
 	b := append([]byte(npyMagic), version, 0)
 	if version == 1 {
@@ -123,7 +123,7 @@ func TestReadNPYRefuses(t *testing.T) {
 		"version":       {npyFile(4, plain, numbers), ErrFormat, "version 4"},
 		"long header":   {npyFile(2, plain+strings.Repeat(" ", 1<<20), numbers), ErrHeader, "bytes"},
 		"cut header":    {npyFile(1, plain, numbers)[:40], ErrRead, "header"},
-		"cut":           {npyFile(1, plain, numbers[:3]), ErrRead, "row 2, column 2: the file cannot be read to its end: it ends after 3 of 2 x 2"},
+		"cut":           {npyFile(1, plain, numbers[:3]), ErrRead, "row 2, column 2: the file cannot be read completely: it ends after 3 of 2 x 2"},
 		"more":          {npyFile(1, plain, numbers, numbers), ErrFormat, "bytes after"},
 		"no dictionary": {npyFile(1, "[]", numbers), ErrHeader, "numpy.save"},
 		"no shape":      {npyFile(1, "{'descr': '<f8', 'fortran_order': False}", numbers), ErrHeader, ""},
@@ -204,7 +204,7 @@ func checkReadsBack[T matrix.Float](t *testing.T, m matrix.Dense[T]) {
 	}
 	same := func(a, b T) bool { return a == b || a != a && b != b }
 	if back.Shape() != m.Shape() || !slices.EqualFunc(back.Data, m.Clone().Data, same) {
-		t.Errorf("%v came back as %v", m.Shape(), back.Shape())
+		t.Errorf("%v reads back as %v", m.Shape(), back.Shape())
 	}
 }
 

@@ -12,15 +12,15 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// ReadNPZ reads one array of an archive that numpy.savez or savez_compressed
-// wrote: Options.Array names it. The array is read as by ReadNPY. A reader that
-// cannot be read at any place is read into memory first.
+// ReadNPZ reads one array of an archive written by numpy.savez or
+// savez_compressed, named by Options.Array, as ReadNPY does. A reader without
+// random access is first read into memory.
 func ReadNPZ[T matrix.Float](ctx context.Context, r io.Reader, opts Options) (matrix.Dense[T], error) {
 	_, m, err := readNPZ[T](ctx, r, arrayUse{Options: opts})
 	return m, ended(ctx, err)
 }
 
-// ReadNPZTable reads the array that the options name as a table with the columns
+// ReadNPZTable reads the array named by the options as a table with the columns
 // c0, c1, …, as ReadNPYTable does.
 func ReadNPZTable(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
 	a, m, err := readNPZ[float64](ctx, r, arrayUse{opts, true})
@@ -53,7 +53,7 @@ func readNPZ[T matrix.Float](ctx context.Context, r io.Reader, use arrayUse) (ar
 	return readNPY[T](file, atMost(&entry.FileHeader), use)
 }
 
-// findEntry returns the array with the name.
+// findEntry returns the entry of the named array.
 func findEntry(archive *zip.Reader, name string) (*zip.File, error) {
 	var names []string
 	var found *zip.File
@@ -70,8 +70,8 @@ func findEntry(archive *zip.Reader, name string) (*zip.File, error) {
 	return found, oneOf(names, name)
 }
 
-// oneOf refuses a name that is not among those of a file's arrays, and the empty
-// one if there is a choice.
+// oneOf refuses a name that no array of the file has, and an empty name if
+// there is a choice.
 func oneOf(names []string, name string) error {
 	found := 0
 	for _, n := range names {
@@ -83,17 +83,17 @@ func oneOf(names []string, name string) error {
 	case found == 1:
 		return nil
 	case len(names) == 0:
-		return &Error{Kind: ErrEmpty, Detail: "it holds no array of numbers", Advice: "check that it is the right file"}
+		return &Error{Kind: ErrEmpty, Detail: "it contains no array of numbers", Advice: "check that it is the right file"}
 	case found == 0:
 		return &Error{Kind: ErrArray, Detail: name, Advice: "the arrays are " + shortList(names)}
 	case name == "":
-		return &Error{Kind: ErrArray, Detail: fmt.Sprintf("it has %d, and none is named", len(names)), Advice: "name one of " + shortList(names)}
+		return &Error{Kind: ErrArray, Detail: fmt.Sprintf("it has %d, and no name is given", len(names)), Advice: "name one of " + shortList(names)}
 	}
-	return &Error{Kind: ErrArray, Detail: name + " is the name of several", Advice: "rename all but one"}
+	return &Error{Kind: ErrArray, Detail: name + " is the name of several arrays", Advice: "rename all but one"}
 }
 
-// atMost is the number of bytes that an entry can have: what it claims, as far as
-// so many compressed bytes can become that many.
+// atMost bounds the bytes of an entry: the size it claims, but no more than its
+// compressed bytes can expand to.
 func atMost(h *zip.FileHeader) int64 {
 	const deflateRatio = 1032
 	if h.CompressedSize64 > math.MaxInt64/deflateRatio {

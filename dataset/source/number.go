@@ -20,14 +20,14 @@ var integerPowers = func() (p [20]uint64) {
 	return p
 }()
 
-// parseNumber reads a decimal number from the start of text and returns how many
-// bytes it takes, 0 if there is none. The result is that of strconv.ParseFloat,
-// infinite where the number is too large.
+// parseNumber reads a decimal number from the start of text and returns how
+// many bytes it takes, 0 if there is none. The result equals that of
+// strconv.ParseFloat: infinite where the number is too large.
 //
 // Most numbers in files have few digits: they are an integer below 2^53 times
-// or over a power of ten that is exact, so that one operation rounds correctly.
-// Up to 19 digits with a point among them, as programs print float64, take one
-// division of integers; strconv takes the rest.
+// or divided by an exact power of ten, so that one operation rounds correctly.
+// Numbers of up to 19 digits with a decimal point, as programs print float64,
+// take one integer division; strconv handles the others.
 func parseNumber(text []byte) (v float64, length int) {
 	i := 0
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -67,7 +67,7 @@ func parseNumber(text []byte) (v float64, length int) {
 	case digits <= 19 && -19 <= exponent && exponent <= 0:
 		v = overPowerOfTen(mantissa, -exponent)
 	default:
-		v, _ = strconv.ParseFloat(string(text[:i]), 64) // the syntax is right; out of range gives an infinity
+		v, _ = strconv.ParseFloat(string(text[:i]), 64) // the syntax is valid; out of range gives an infinity
 		return v, i
 	}
 	if text[0] == '-' {
@@ -76,10 +76,10 @@ func parseNumber(text []byte) (v float64, length int) {
 	return v, i
 }
 
-// overPowerOfTen returns mantissa/10^power, correctly rounded, for a mantissa
-// that is not 0 and a power up to 19. Both are shifted to fill 64 bits, so that
-// the quotient has 63 bits or more; whether there is a remainder goes into the
-// last of them, far below the 53 to which the conversion rounds.
+// overPowerOfTen returns mantissa/10^power, correctly rounded, for a nonzero
+// mantissa and a power of at most 19. Both are shifted to fill 64 bits, so that
+// the quotient has at least 63 bits; its last bit records whether there is a
+// remainder, far below the 53 bits to which the conversion rounds.
 func overPowerOfTen(mantissa uint64, power int) float64 {
 	divisor := integerPowers[power]
 	up, down := bits.LeadingZeros64(mantissa), bits.LeadingZeros64(divisor)
@@ -92,8 +92,9 @@ func overPowerOfTen(mantissa uint64, power int) float64 {
 	return float64(quotient) * math.Float64frombits(uint64(bias+down-up-63)<<fraction)
 }
 
-// parseExponent reads e, a sign and digits; it takes no bytes if that is not
-// what stands there. Huge exponents are cut: they are beyond float64 either way.
+// parseExponent reads e, a sign and digits; length is 0 if the text has no
+// exponent. Huge exponents are truncated: they are out of float64's range
+// either way.
 func parseExponent(text []byte) (power, length int) {
 	const huge = 10000
 	i := 1
@@ -114,8 +115,8 @@ func parseExponent(text []byte) (power, length int) {
 	return power, i
 }
 
-// wholeNumber reads text that is a number from end to end; infinities are
-// written inf or infinity, in any case.
+// wholeNumber reads text that is entirely a number; infinities are written inf
+// or infinity, in any case.
 func wholeNumber(text []byte) (v float64, ok bool) {
 	if v, n := parseNumber(text); n > 0 && n == len(text) {
 		return v, true

@@ -41,7 +41,7 @@ func TestNumbersAreThoseOfStrconv(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoNumber(t *testing.T) {
+func TestTextsThatAreNotNumbers(t *testing.T) {
 	for _, text := range []string{"", "-", "+", ".", "-.", "e5", "1e", "1e+", "1x", "x1", "0x10", "1_000", "nan", "--1", "1,5", " 1", "infinit"} {
 		if v, ok := wholeNumber([]byte(text)); ok {
 			t.Errorf("%q is read as %v", text, v)
@@ -49,10 +49,10 @@ func TestWhatIsNoNumber(t *testing.T) {
 	}
 }
 
-// halfway returns a number of 19 digits or less at or beside the middle between
-// two neighbours in float64, where rounding is hardest.
+// halfway returns a number of at most 19 digits at or next to the midpoint
+// between two float64 neighbours, where rounding is hardest.
 func halfway(r *rand.Rand) string {
-	odd := (1<<53 + r.Uint64N(1<<53)) | 1 // 54 bits: the middle of two of 53
+	odd := (1<<53 + r.Uint64N(1<<53)) | 1 // 54 bits: the midpoint of two with 53
 	v := new(big.Rat).SetFrac(new(big.Int).SetUint64(odd), new(big.Int).SetUint64(1<<r.IntN(11)))
 	digits, err := strconv.ParseUint(strings.ReplaceAll(v.FloatString(3), ".", ""), 10, 64)
 	if err != nil {
@@ -62,7 +62,7 @@ func halfway(r *rand.Rand) string {
 	return text[:len(text)-3] + "." + text[len(text)-3:]
 }
 
-// FuzzNumber: what is read as a number is what strconv reads, and no decimal
+// FuzzNumber: numbers have the value that strconv gives them, and no decimal
 // number is refused.
 func FuzzNumber(f *testing.F) {
 	for _, seed := range []string{"1.5", "-0", "1e5", "9007199254740993", ".5e-3", "12345678901234567.8", "inf", "1e"} {
@@ -74,7 +74,7 @@ func FuzzNumber(f *testing.F) {
 		valid := err == nil || errors.Is(err, strconv.ErrRange)
 		decimal := !strings.ContainsAny(text, "xX_nN") || strings.HasPrefix(strings.ToLower(strings.TrimLeft(text, "+-")), "inf")
 		if ok != (valid && decimal) {
-			t.Fatalf("%q: a number: %v, for strconv %v", text, ok, err)
+			t.Fatalf("%q: is a number: %v, strconv: %v", text, ok, err)
 		}
 		if ok && math.Float64bits(got) != math.Float64bits(want) {
 			t.Fatalf("%q: %v, want %v", text, got, want)

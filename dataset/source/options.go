@@ -10,39 +10,39 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// Options say how to read a table where the default is not right.
+// Options configure how to read a table.
 type Options struct {
 	// Delimiter separates the fields of a CSV file. 0 means a comma, or a tab
 	// in files named .tsv or .tab.
 	Delimiter byte
-	// Header says whether the first row of a CSV file holds the names of the
-	// columns. Without a header the columns are called column0, column1, …
+	// Header says whether the first row of a CSV file holds the column names.
+	// Without a header the columns are named column0, column1, …
 	Header Header
-	// Kinds gives columns, by name, the kind that they have, rather than the
-	// one that their values suggest. A text column keeps its values as they are
-	// spelt, such as ids with leading zeros.
+	// Kinds declares the kinds of columns by name, instead of the kinds that
+	// their values suggest. A text column keeps the spelling of its values,
+	// such as ids with leading zeros.
 	Kinds map[string]dataset.Kind
-	// ID names the column that holds the ids of the rows. It is text, and a row
-	// whose id is missing, or that of another row, is an error.
+	// ID names the column with the ids of the rows. It is text, and a missing
+	// or duplicate id is an error.
 	ID string
-	// Ignore names columns that are not read.
+	// Ignore names columns to skip.
 	Ignore []string
 	// Missing lists the spellings of a missing value, besides the empty one;
 	// nil means those of DefaultMissing, or ? in an ARFF file.
 	Missing []string
-	// Choice drops rows of a text file while it is read; nil keeps all.
+	// Choice drops rows while a text file is read; nil keeps all.
 	Choice *Choice
-	// Array names the one to read in a file that holds several. Empty means the
+	// Array names the array to read in a file with several. Empty means the
 	// only one.
 	Array string
-	// MaxMemory is the number of bytes that reading may take: the table or the
-	// matrix, and what is held beside it on the way. A reader that would need
-	// more says how much (ErrMemory) before it allocates them. 0 means no limit.
-	// What the collector has yet to free is not counted.
+	// MaxMemory limits the bytes that reading may take: the table or the
+	// matrix, and whatever is held besides it meanwhile. A reader that needs
+	// more reports how much (ErrMemory) before it allocates it. 0 means no
+	// limit. Garbage not yet collected does not count.
 	MaxMemory int64
 }
 
-// kind returns the kind that a column is declared to have, if it is.
+// kind returns the declared kind of a column, if there is one.
 func (o Options) kind(name string) (dataset.Kind, bool) {
 	if o.ID != "" && name == o.ID {
 		return dataset.KindText, true
@@ -55,9 +55,9 @@ func (o Options) kind(name string) (dataset.Kind, bool) {
 type Header uint8
 
 const (
-	// HeaderGuess takes the first row as a header if it has a field that is no
-	// number though the rest of its column are numbers, or has no number at
-	// all, or counts 0, 1, 2, …
+	// HeaderGuess takes the first row as a header if one of its fields is not a
+	// number although the rest of the column is numeric, or if it has no number
+	// at all, or if it counts 0, 1, 2, …
 	HeaderGuess Header = iota
 	HeaderPresent
 	HeaderAbsent
@@ -68,8 +68,9 @@ func DefaultMissing() []string {
 	return []string{"NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None", "<NA>", "?"}
 }
 
-// delimiter refuses what cannot separate: parts of numbers and words, quotes,
-// line ends, and the blank, which does not count beside a field.
+// delimiter refuses characters that cannot separate fields: parts of numbers
+// and words, quotes, line ends, and the blank, which is ignored next to a
+// field.
 func (o Options) delimiter() (byte, error) {
 	d := o.Delimiter
 	if d == 0 {
@@ -81,7 +82,7 @@ func (o Options) delimiter() (byte, error) {
 	return d, nil
 }
 
-// missingSet returns the spellings as a set, with those given if opts has none.
+// missingSet returns the spellings as a set, or otherwise if the options have none.
 func (o Options) missingSet(otherwise []string) map[string]bool {
 	spellings := o.Missing
 	if spellings == nil {
@@ -95,7 +96,7 @@ func (o Options) missingSet(otherwise []string) map[string]bool {
 }
 
 // check refuses options for columns that the table does not have: a misspelt
-// name would change nothing without a word.
+// name would silently have no effect.
 func (o Options) check(names []string) error {
 	var asked []string
 	asked = append(asked, o.Ignore...)
@@ -105,7 +106,7 @@ func (o Options) check(names []string) error {
 	if o.ID != "" {
 		asked = append(asked, o.ID)
 		if slices.Contains(o.Ignore, o.ID) {
-			return &Error{Kind: ErrColumn, Name: o.ID, Detail: o.ID + " holds the ids and is ignored", Advice: "name another column, or do not ignore it"}
+			return &Error{Kind: ErrColumn, Name: o.ID, Detail: o.ID + " is the id column, but also ignored", Advice: "name another column, or do not ignore it"}
 		}
 	}
 	slices.Sort(asked)

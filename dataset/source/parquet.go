@@ -18,17 +18,17 @@ import (
 )
 
 // ReadParquet reads a table from a Parquet file. Booleans, integers, floats and
-// decimals are numeric; texts are categorical, or text if there are more than
-// 1000 levels; dates and times are text, as ISO 8601 writes them; a null is a
-// missing value. A column of lists or of groups must be ignored. Integers that
-// float64 does not hold are an error, unless the column is declared text. Of the
-// options, Delimiter and Header have no meaning here.
+// decimals are numeric; strings are categorical, or text if there are more than
+// 1000 levels; dates and times are text in ISO 8601; a null is a missing value.
+// Columns of lists or groups must be ignored. Integers that float64 cannot
+// represent are an error, unless the column is declared text. The options
+// Delimiter and Header have no effect.
 //
-// The file must be read at any place: a reader that cannot do so, such as one
-// that decompresses, is read into memory first.
+// Parquet needs random access: a reader without it, such as one that
+// decompresses, is first read into memory.
 func ReadParquet(ctx context.Context, r io.Reader, opts Options) (t *dataset.Table, err error) {
 	defer func() {
-		// The library panics on some files that are damaged.
+		// The library panics on some damaged files.
 		if damage := recover(); damage != nil {
 			t, err = nil, damaged(fmt.Errorf("%v", damage))
 		}
@@ -66,10 +66,10 @@ func ReadParquet(ctx context.Context, r io.Reader, opts Options) (t *dataset.Tab
 }
 
 func damaged(cause error) *Error {
-	return &Error{Kind: ErrRead, Cause: cause, Advice: "check that the file is whole"}
+	return &Error{Kind: ErrRead, Cause: cause, Advice: "check that the file is complete"}
 }
 
-// sized is what can be read at any place, such as a bytes.Reader.
+// sized is content with random access, such as a bytes.Reader.
 type sized interface {
 	io.ReaderAt
 	Size() int64
@@ -81,7 +81,7 @@ func randomAccess(ctx context.Context, r io.Reader, opts Options) (content sized
 	if content, ok := r.(sized); ok {
 		return watchedAt{content, ctx}, 0, nil
 	}
-	const growth = 3 // a buffer that grows is there twice, the new one up to twice as large
+	const growth = 3 // a growing buffer exists twice, and the new one is up to twice as large
 	var all bytes.Buffer
 	for {
 		_, err := io.CopyN(&all, ctxio.Reader(ctx, r), bufferSize)
@@ -92,14 +92,14 @@ func randomAccess(ctx context.Context, r io.Reader, opts Options) (content sized
 			return nil, 0, damaged(err)
 		}
 		if all.Available() < bufferSize+bytes.MinRead {
-			if err := opts.allow(growth*int64(all.Cap()), "the contents of the archive, which have to be in memory,"); err != nil {
+			if err := opts.allow(growth*int64(all.Cap()), "the archive, which must be in memory,"); err != nil {
 				return nil, 0, err
 			}
 		}
 	}
 }
 
-// checkParquet looks at both ends of the file, and returns the length of the
+// checkParquet checks both ends of the file, and returns the length of the
 // footer.
 func checkParquet(content sized) (length int64, err error) {
 	const magic, ends = "PAR1", 12
@@ -123,28 +123,28 @@ func checkParquet(content sized) (length int64, err error) {
 	case string(start[:]) != magic:
 		return 0, &Error{Kind: ErrFormat, Detail: "it does not start as a Parquet file does: " + quoteShort(start[:]), Advice: "check the file's format"}
 	case string(end[4:]) != magic || length > size-ends:
-		return 0, &Error{Kind: ErrRead, Detail: "there is no footer at its end", Advice: "check that the file is whole"}
+		return 0, &Error{Kind: ErrRead, Detail: "there is no footer at its end", Advice: "check that the file is complete"}
 	}
 	return length, nil
 }
 
-// parquetReader hands the values of the file to the sinks of their columns.
+// parquetReader passes the values of the file to the sinks of their columns.
 type parquetReader struct {
 	rows
 	ctx     context.Context
 	opts    Options
 	missing map[string]bool
-	columns []parquetColumn // one for each name; without a sink if ignored
-	done    int             // rows of the groups that are read
-	others  int64           // bytes that the columns take, without the one at hand
+	columns []parquetColumn // one per name; without a sink if ignored
+	done    int             // rows of the groups read so far
+	others  int64           // bytes that all columns but the current one take
 	values  []parquet.Value
 	text    []byte
 }
 
-// parquetColumn is where a column lies in the file, and what its values are.
+// parquetColumn is where a column is in the file, and what its values are.
 type parquetColumn struct {
 	leaf    int
-	numbers *dataset.Numeric // where the values go if not to the sink as text
+	numbers *dataset.Numeric // receives the values unless the sink takes them as text
 	parquetType
 }
 
@@ -209,9 +209,9 @@ func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
 	return nil
 }
 
-// checkChunks looks at the parts of the columns that are to be read.
+// checkChunks checks the chunks of the columns to read.
 func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) error {
-	const least = 4 // bytes that a value takes
+	const least = 4 // bytes per value
 	need := int64(0)
 	for _, group := range file.RowGroups {
 		if group.NumRows < 0 || group.NumRows > math.MaxInt32*int64(1<<16) {
@@ -240,8 +240,8 @@ func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) er
 	return nil
 }
 
-// checkCodec refuses LZ4_RAW. The library loses pages that are compressed with
-// it without an error, and never ends on pages that are damaged:
+// checkCodec refuses LZ4_RAW. The library silently loses pages compressed with
+// it, and never returns on damaged ones:
 // https://github.com/parquet-go/parquet-go/issues/608
 func checkCodec(codec format.CompressionCodec) error {
 	if codec != format.Lz4Raw {
@@ -273,7 +273,7 @@ func (p *parquetReader) addGroup(group parquet.RowGroup) error {
 	return nil
 }
 
-// addChunk returns the number of values in the part of a column.
+// addChunk returns the number of values in a chunk of a column.
 func (p *parquetReader) addChunk(j int, chunk parquet.ColumnChunk) (n int, err error) {
 	pages := chunk.Pages()
 	defer pages.Close()
@@ -321,7 +321,7 @@ func (p *parquetReader) addPage(j, n int, page parquet.Page) (int, error) {
 	}
 }
 
-// at adds the place of the n-th value of the group at hand, from 0.
+// at adds the position of the n-th value of the current group, from 0.
 func (p *parquetReader) at(j, n int, e *Error) error {
 	e.Row, e.Column, e.Name = p.done+n+1, j+1, p.names[j]
 	return e
@@ -354,7 +354,7 @@ func (p *parquetReader) addNumber(c *parquetColumn, v parquet.Value) *Error {
 	}
 	number := c.number(v)
 	if c.whole && math.Abs(number) >= exactBelow {
-		return &Error{Kind: ErrRange, Detail: string(c.text(nil, v)) + " is an integer of 2^53 or more, which float64 may not hold",
+		return &Error{Kind: ErrRange, Detail: string(c.text(nil, v)) + " is an integer of 2^53 or more, which float64 may not represent",
 			Advice: "declare the column text if it holds ids, or ignore it"}
 	}
 	c.numbers.Append(number)

@@ -13,8 +13,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// withPage returns a file with one column of 300 texts, of which the first page,
-// a dictionary, has its header changed. Everything else fits the longer header.
+// withPage returns a file with one column of 300 strings, with a changed header
+// on its first page, a dictionary. Everything else fits the longer header.
 func withPage(t *testing.T, change func(*format.PageHeader)) []byte {
 	t.Helper()
 	type row struct {
@@ -60,8 +60,8 @@ func withFooter(start, footer []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(file, uint32(len(footer))), "PAR1"...)
 }
 
-// TestParquetPromises has small files that promise much: they are refused before
-// the library makes room.
+// TestParquetPromises has small files that promise much: they are refused
+// before the library allocates memory.
 func TestParquetPromises(t *testing.T) {
 	if _, err := ReadParquet(t.Context(), bytes.NewReader(withPage(t, func(*format.PageHeader) {})), Options{}); err != nil {
 		t.Fatalf("unchanged: %v", err)

@@ -8,13 +8,13 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// The library makes room for as many bytes, values, columns and levels as the
-// metadata of a file promises, before it reads them. What follows walks through
-// that metadata first, and compares it with the size of the file and with itself.
+// The library allocates as many bytes, values, columns and levels as the
+// metadata of a file promises, before it reads them. The functions below first
+// check that metadata for consistency, and against the size of the file.
 
-// checkFooter looks at the footer, which ends 8 bytes before the end of the file.
+// checkFooter checks the footer, which ends 8 bytes before the end of the file.
 func checkFooter(content sized, length int64, opts Options) error {
-	const perByte = 40 // at most what the library makes of a byte of the footer
+	const perByte = 40 // upper bound on the library's memory per byte of the footer
 	if err := opts.allow(perByte*length, "the footer"); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func checkFooter(content sized, length int64, opts Options) error {
 type footer struct {
 	compact
 	elements int   // of the schema
-	open     []int // children that groups of the schema still lack, from the root down
+	open     []int // children that open groups of the schema still lack, from the root down
 }
 
 func (f *footer) field(id int64, kind byte) (err error) {
@@ -106,8 +106,8 @@ func (f *footer) group(kind byte) error {
 	})
 }
 
-// checkPages looks at the headers of all pages of a part of a column, which has a
-// value for each of the rows. It calls walk before each page.
+// checkPages checks the headers of all pages of a column chunk, which has one
+// value per row. It calls walk before each page.
 func checkPages(content sized, chunk *format.ColumnMetaData, rows int64, walk func() error) error {
 	if chunk.NumValues > rows {
 		return damaged(fmt.Errorf("a group of %d rows claims %d values", rows, chunk.NumValues))
@@ -135,24 +135,24 @@ func checkPages(content sized, chunk *format.ColumnMetaData, rows int64, walk fu
 		at = page.end
 	}
 	if !data && rows > 0 {
-		return damaged(fmt.Errorf("no page starts at byte %d, where the first with data should", chunk.DataPageOffset))
+		return damaged(fmt.Errorf("no page starts at byte %d, where the first data page should", chunk.DataPageOffset))
 	}
 	return nil
 }
 
 const dictionaryPage = 2
 
-// page is what the header of one says.
+// page holds what the header of a page says.
 type page struct {
 	kind         int64
-	size, stored int64 // bytes, decompressed and as they are
+	size, stored int64 // bytes, decompressed and stored
 	values       int64
 	levels       int64 // bytes of levels before the compressed ones
 	begin, end   int64 // where the contents start in the file, and the next page
 }
 
-// checkPage reads the header of the page at the given place and compares it with
-// what is there.
+// checkPage reads the header of the page at the given position and checks it
+// against the contents.
 func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64) (page, error) {
 	left := content.Size() - at
 	if at < 0 || left <= 0 {
@@ -162,9 +162,9 @@ func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64
 	if err != nil {
 		return page{}, damaged(fmt.Errorf("the page at byte %d: %w", at, err))
 	}
-	const small, mostRatio = 64 << 20, 2048 // of what compresses best
+	const small, mostRatio = 64 << 20, 2048 // for the best compression
 	if p.stored < 0 || p.stored > content.Size()-p.begin || p.size < 0 || p.size > max(small, mostRatio*p.stored) {
-		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d bytes, %d when decompressed, of %d that are left", at, p.stored, p.size, left))
+		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d bytes, %d when decompressed, of %d that remain", at, p.stored, p.size, left))
 	}
 	if p.values < 0 || p.values > p.most(chunk.Type, rows) {
 		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d values in %d bytes, for %d rows", at, p.values, p.size, rows))
@@ -175,8 +175,9 @@ func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64
 	return p, p.checkLength(content, chunk.Codec)
 }
 
-// most returns how many values the page can have. A dictionary writes each out;
-// other pages may have a run of the same value, up to what writers put into one.
+// most returns an upper bound on the number of values of the page. A dictionary
+// writes each out; other pages may have a run of one value, up to what writers
+// put into one page.
 func (p page) most(kind format.Type, rows int64) int64 {
 	const longestRun = 1 << 24
 	if p.kind != dictionaryPage {
@@ -192,13 +193,13 @@ func (p page) most(kind format.Type, rows int64) int64 {
 	case format.FixedLenByteArray:
 		return p.size
 	}
-	return p.size / 4 // a text has its length before it
+	return p.size / 4 // a string follows its length
 }
 
-// checkLength compares the length that compressed contents say they have with that
-// of the header: the library believes the former.
+// checkLength compares the length that compressed contents state with that of
+// the header: the library trusts the former.
 func (p page) checkLength(content sized, codec format.CompressionCodec) error {
-	var raw [18]byte // the longest start
+	var raw [18]byte // the longest preamble
 	n, _ := content.ReadAt(raw[:min(int64(len(raw)), p.stored-p.levels)], p.begin+p.levels)
 	length := uint64(0)
 	switch codec {
@@ -208,13 +209,13 @@ func (p page) checkLength(content sized, codec format.CompressionCodec) error {
 		length = zstdLength(raw[:n])
 	}
 	if length > uint64(p.size) {
-		return damaged(fmt.Errorf("the page at byte %d says %d bytes when decompressed, and its contents %d", p.begin, p.size, length))
+		return damaged(fmt.Errorf("the page at byte %d states %d bytes when decompressed, but its contents state %d", p.begin, p.size, length))
 	}
 	return nil
 }
 
-// zstdLength returns the length that the header of a frame gives (RFC 8878, section
-// 3.1.1.1), 0 if it gives none.
+// zstdLength returns the length that the header of a frame states (RFC 8878,
+// section 3.1.1.1), or 0.
 func zstdLength(frame []byte) uint64 {
 	const magic, single = "\x28\xb5\x2f\xfd", 0x20
 	var padded [24]byte
@@ -225,7 +226,7 @@ func zstdLength(frame []byte) uint64 {
 	descriptor := padded[4]
 	at := 5 + [...]int{0, 1, 2, 4}[descriptor&3] // past the id of a dictionary
 	if descriptor&single == 0 {
-		at++ // and the size of the window
+		at++ // and the window size
 	}
 	field := padded[at:]
 	switch descriptor >> 6 {
@@ -242,8 +243,8 @@ func zstdLength(frame []byte) uint64 {
 	return 0
 }
 
-// pageHeader reads the header at the given place. Headers are short, but for those
-// with long texts as bounds.
+// pageHeader reads the header at the given position. Headers are short, except
+// those with long strings as bounds.
 func pageHeader(content sized, at int64) (p page, err error) {
 	for _, size := range []int64{512, 64 << 10, 16 << 20} {
 		raw := make([]byte, min(size, content.Size()-at))

@@ -15,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// sample has a field for each type that is read.
+// sample has a field of each supported type.
 type sample struct {
 	Flag    bool
 	Small   int32
@@ -133,7 +133,7 @@ func TestReadParquetRefuses(t *testing.T) {
 		"groups":   {parquetFile(t, []struct{ A struct{ B int } }{{}}), Options{}, ErrFormat, "column 1 (A)"},
 		"fixed":    {parquetFile(t, []struct{ A [3]byte }{{}}), Options{}, ErrFormat, "FIXED_LEN"},
 		"lz4":      {parquetFile(t, samples(), parquet.Compression(&lz4.Codec{})), Options{}, ErrFormat, "LZ4_RAW"},
-		"too much": {parquetFile(t, large), Options{}, ErrRange, "row 2, column 3 (Large): the number does not fit: -9007199254740992"},
+		"too much": {parquetFile(t, large), Options{}, ErrRange, "row 2, column 3 (Large): the number is out of range: -9007199254740992"},
 		"binary":   {parquetFile(t, binary, parquet.MaxRowsPerRowGroup(1)), Options{}, ErrEncoding, "row 2, column 8 (Raw)"},
 		"column":   {whole, Options{Ignore: []string{"flag"}}, ErrColumn, "Flag"},
 		"word":     {whole, Options{Kinds: map[string]dataset.Kind{"Raw": dataset.KindNumeric}}, ErrNumber, `row 1, column 8 (Raw): the value is not a number: "a"`},
@@ -150,7 +150,7 @@ func TestReadParquetRefuses(t *testing.T) {
 	}
 }
 
-// TestDamagedParquetTakesLittleMemory changes bytes at random, and with them the
+// TestDamagedParquetTakesLittleMemory changes random bytes, and with them the
 // lengths that headers promise.
 func TestDamagedParquetTakesLittleMemory(t *testing.T) {
 	whole := parquetFile(t, samples(), parquet.Compression(&parquet.Snappy))

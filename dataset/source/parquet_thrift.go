@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-// compact reads Thrift's compact protocol, in which the metadata of a Parquet file
-// is written. Unlike the library's reader it takes no memory: every length is
-// compared with the bytes that are left, and structures nest to a fixed depth, so
-// that the library may then read what it has passed.
+// compact reads Thrift's compact protocol, the encoding of a Parquet file's
+// metadata. Unlike the library's reader it allocates no memory: it checks every
+// length against the remaining bytes and limits the nesting of structures, so
+// that the library can then safely read what has passed.
 type compact struct {
 	rest  []byte
 	depth int
 }
 
-// errThrift also comes where the bytes at hand end too early.
+// errThrift is also returned where the bytes end too early.
 var errThrift = errors.New("its metadata is damaged")
 
 // Types of the protocol, as fields and lists name them.
@@ -34,7 +34,7 @@ const (
 	thriftUUID   = 13
 )
 
-const mostNesting = 32 // far more than the metadata of Parquet has
+const mostNesting = 32 // far deeper than Parquet's metadata
 
 func (c *compact) drop(n uint64) error {
 	if n > uint64(len(c.rest)) {
@@ -71,7 +71,7 @@ func (c *compact) integer(kind byte) (int64, error) {
 	return int64(v>>1) ^ -int64(v&1), err
 }
 
-// structure calls the function with each field, of which it reads the value.
+// structure calls the function for each field; the function reads the value.
 func (c *compact) structure(field func(id int64, kind byte) error) error {
 	if c.depth++; c.depth > mostNesting {
 		return errThrift
@@ -94,8 +94,8 @@ func (c *compact) structure(field func(id int64, kind byte) error) error {
 	}
 }
 
-// list reads the head of a list whose elements take the given number of bytes at
-// least, and calls the function for each of them. The function reads the element.
+// list reads the head of a list whose elements take at least the given number
+// of bytes, and calls the function for each. The function reads the element.
 func (c *compact) list(kind byte, least int, element func(kind byte) error) (n int, err error) {
 	if kind != thriftList && kind != thriftSet {
 		return 0, errThrift
@@ -125,7 +125,7 @@ func (c *compact) list(kind byte, least int, element func(kind byte) error) (n i
 	return int(size), nil
 }
 
-// skip passes over the value of a field.
+// skip skips the value of a field.
 func (c *compact) skip(kind byte) error {
 	switch kind {
 	case thriftTrue, thriftFalse:
@@ -156,9 +156,9 @@ func (c *compact) skip(kind byte) error {
 	return errThrift
 }
 
-// skipElement passes over an element of a list or map, where a boolean is a byte,
-// and a structure has a field at least: so a list of them takes no more memory
-// than a small multiple of its bytes.
+// skipElement skips an element of a list or map, where a boolean is one byte
+// and a structure has at least one field: a list of them so takes at most a
+// small multiple of its bytes in memory.
 func (c *compact) skipElement(kind byte) error {
 	switch kind {
 	case thriftTrue, thriftFalse:

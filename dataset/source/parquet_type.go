@@ -9,15 +9,15 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// parquetType is how the values of a column are read.
+// parquetType says how to read the values of a column.
 type parquetType struct {
-	number func(v parquet.Value) float64            // nil if they are no numbers
+	number func(v parquet.Value) float64            // nil if they are not numbers
 	text   func(dst []byte, v parquet.Value) []byte // appends the value as text
-	whole  bool                                     // they are integers of 64 bits
+	whole  bool                                     // they are 64-bit integers
 	time   bool                                     // they are dates or times
 }
 
-// parquetTypeOf returns how values of the type are read, if they are.
+// parquetTypeOf returns how to read values of the type, if they are supported.
 func parquetTypeOf(t parquet.Type) (parquetType, bool) {
 	logical := any(nil)
 	if l := t.LogicalType(); l != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// WriteParquet writes the table as a Parquet file, which ReadParquet reads back:
-// a numeric column without missing values whose numbers are all integers as
-// int64, another one as double; the others as texts. Missing values are nulls.
+// WriteParquet writes the table as a Parquet file, which ReadParquet reads
+// back. A numeric column is int64 if all its values are integers and none is
+// missing, otherwise double; other columns are strings. Missing values are
+// nulls.
 func WriteParquet(w io.Writer, t *dataset.Table) error {
 	columns := make([]parquetOutput, len(t.Columns()))
 	nodes := parquet.Group{}
@@ -50,13 +51,13 @@ func WriteParquet(w io.Writer, t *dataset.Table) error {
 	return nil
 }
 
-// parquetOutput is how a column is written.
+// parquetOutput says how to write a column.
 type parquetOutput struct {
 	node  parquet.Node
 	value func(row int) parquet.Value // null where it is missing
 }
 
-// level tells nulls from other values in a column that may have both.
+// level distinguishes nulls from other values in a column that may have both.
 func (o parquetOutput) level(v parquet.Value) int {
 	if o.node.Optional() && !v.IsNull() {
 		return 1
@@ -86,7 +87,7 @@ func newParquetOutput(c dataset.Column) parquetOutput {
 	}
 }
 
-// integral says whether all numbers are integers, none of them -0 or missing.
+// integral reports whether all numbers are integers, none of them -0 or missing.
 func integral(c *dataset.Numeric) bool {
 	for row := range c.Len() {
 		v := c.Float(row)
@@ -97,7 +98,7 @@ func integral(c *dataset.Numeric) bool {
 	return c.Len() > 0
 }
 
-// orderedGroup keeps the columns in their order, where a parquet.Group sorts
+// orderedGroup keeps the columns in their order, whereas parquet.Group sorts
 // them by name.
 type orderedGroup struct {
 	parquet.Group

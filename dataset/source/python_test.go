@@ -14,12 +14,12 @@ import (
 
 const pythonFiles = "testdata/python"
 
-// pythonFile says what a file that Python wrote holds: an array, a table, or what
-// is to be refused.
+// pythonFile describes a file written by Python: an array, a table, or one that
+// must be refused.
 type pythonFile struct {
 	File, Array string
 	Rows, Cols  int
-	Values      []any // numbers; as texts where JSON has none
+	Values      []any // numbers; strings where JSON has no number
 	Refused     string
 	Columns     []struct {
 		Name, Kind string
@@ -39,7 +39,7 @@ func readExpected(t *testing.T) (files []pythonFile) {
 	return files
 }
 
-// TestFilesThatPythonWrote reads files of NumPy, SciPy and pandas; see
+// TestFilesThatPythonWrote reads files written by NumPy, SciPy and pandas; see
 // testdata/README.md.
 func TestFilesThatPythonWrote(t *testing.T) {
 	kinds := map[string]error{"format": ErrFormat, "shape": ErrShape, "empty": ErrEmpty, "array": ErrArray}

@@ -8,17 +8,17 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// rows takes records apart and hands the fields to the sinks of their columns.
+// rows splits records and passes the fields to the sinks of their columns.
 type rows struct {
 	comma  byte
 	names  []string
 	sinks  []sink // nil where a column is ignored
 	choice *Choice
-	late   *Error // at the first value that shows a column not to be numeric, with all such columns
+	late   *Error // the first value that shows that a column is not numeric, with all such columns
 }
 
-// addPlain adds a record without quotes. Numbers are parsed where they stand,
-// which saves the search for the end of the field.
+// addPlain adds a record without quotes. Numbers are parsed in place, which
+// saves the search for the end of the field.
 func (r *rows) addPlain(rec record) error {
 	text, at := rec.text, 0
 	for j, s := range r.sinks {
@@ -46,7 +46,7 @@ func (r *rows) addPlain(rec record) error {
 	return nil
 }
 
-// addFields adds a record that is already taken apart.
+// addFields adds a record that is already split.
 func (r *rows) addFields(rec record, fields [][]byte) error {
 	if len(fields) != len(r.sinks) {
 		return r.ragged(rec, len(fields))
@@ -88,8 +88,8 @@ var advice = map[error]string{
 	ErrEncoding: "convert the file to UTF-8",
 }
 
-// blame turns an error of a field into one of the row if the row has a field too
-// many or too few: then a value stands in the wrong column.
+// blame turns an error of a field into one of the row if the row has too many
+// or too few fields: then a value is in the wrong column.
 func (r *rows) blame(rec record, fields int, err error) error {
 	if fields != len(r.sinks) {
 		return r.ragged(rec, fields)
@@ -97,12 +97,12 @@ func (r *rows) blame(rec record, fields int, err error) error {
 	return err
 }
 
-// ragged names the first column that lacks a field, or the first field that
-// lacks a column.
+// ragged names the first column without a field, or the first field without a
+// column.
 func (r *rows) ragged(rec record, fields int) error {
 	e := &Error{Line: rec.line, Kind: ErrRagged, Column: min(fields, len(r.names)) + 1,
-		Detail: fmt.Sprintf("%d fields where %d are expected", fields, len(r.names)),
-		Advice: "add or remove a field, or quote a field that holds the delimiter"}
+		Detail: fmt.Sprintf("%d instead of %d", fields, len(r.names)),
+		Advice: "add or remove a field, or quote a field that contains the delimiter"}
 	if fields < len(r.names) {
 		e.Name = r.names[fields]
 	}
@@ -130,7 +130,7 @@ func fieldEnd(text []byte, from int, comma byte) int {
 	return len(text)
 }
 
-// trim cuts blanks and tabs at both ends.
+// trim removes blanks and tabs at both ends.
 func trim(text []byte) []byte {
 	for len(text) > 0 && isBlank(text[0]) {
 		text = text[1:]

@@ -9,10 +9,10 @@ import (
 )
 
 // sink collects the fields of one column. add returns one of the package's
-// errors, to which the caller adds the place.
+// errors; the caller adds the position.
 type sink interface {
 	add(field []byte) error
-	// soFar is the column as it grows; column ends it.
+	// soFar is the column as it grows; column completes it.
 	soFar() dataset.Column
 	column() dataset.Column
 }
@@ -32,8 +32,8 @@ func newSink(kind dataset.Kind, name string, missing map[string]bool) sink {
 type numberSink struct {
 	into    *dataset.Numeric
 	missing map[string]bool
-	guessed bool // that the column is numeric, from its first rows
-	wrong   bool // the guess: a value further down is not a number
+	guessed bool // the first rows suggest that the column is numeric
+	wrong   bool // the guess failed: a later value is not a number
 }
 
 func (s *numberSink) add(field []byte) error {
@@ -48,12 +48,12 @@ func (s *numberSink) add(field []byte) error {
 	return nil
 }
 
-// errGuess says that a column which was taken for numeric is not. The sink says so
-// once and goes on, so that the rest of the file tells which other columns have to
-// be read again.
+// errGuess reports that a column taken for numeric is not. The sink returns it
+// once and carries on, so that the rest of the file shows which other columns
+// have to be read again.
 var errGuess = errors.New("the column is not numeric")
 
-// refuse deals with a value that is no number.
+// refuse handles a value that is not a number.
 func (s *numberSink) refuse() error {
 	if !s.guessed {
 		return ErrNumber
@@ -69,7 +69,7 @@ func (s *numberSink) refuse() error {
 func (s *numberSink) soFar() dataset.Column  { return s.into }
 func (s *numberSink) column() dataset.Column { return s.into }
 
-// levelSink collects levels in the order in which they come.
+// levelSink collects levels in order of appearance.
 type levelSink struct {
 	into    *dataset.Categorical
 	missing map[string]bool
@@ -97,12 +97,12 @@ func (s *levelSink) column() dataset.Column {
 	return s.into
 }
 
-// maxLevels is the number of levels beyond which a column of unknown kind is
-// text. One-hot encoding takes far fewer.
+// maxLevels is the number of levels above which a column of unknown kind is
+// text. One-hot encoding accepts far fewer.
 const maxLevels = 1000
 
 // wordSink is for a column that is not numeric: categorical while it has few
-// levels, text from then on.
+// levels, then text.
 type wordSink struct {
 	levels levelSink
 	text   *textSink // nil while categorical
@@ -139,7 +139,7 @@ func (s *wordSink) column() dataset.Column {
 	return s.levels.column()
 }
 
-// closedSink takes only levels that are declared, and keeps their order.
+// closedSink accepts only declared levels, and keeps their order.
 type closedSink struct {
 	into    *dataset.Categorical
 	missing map[string]bool

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// watchedAt is content that is read at any place until the context ends.
+// watchedAt is random-access content that can be read until the context ends.
 type watchedAt struct {
 	sized
 	ctx context.Context
@@ -19,13 +19,13 @@ func (r watchedAt) ReadAt(to []byte, at int64) (int, error) {
 	return r.sized.ReadAt(to, at)
 }
 
-// release makes a read of the file return when the context ends, also one that
-// waits for the other end of a pipe. The returned function stops that.
+// release makes reads of the file return when the context ends, even one that
+// waits for the other end of a pipe. The returned function undoes that.
 func release(ctx context.Context, file *os.File) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Now()) }) // regular files have no deadline and never wait
 }
 
-// ended replaces an error that the end of the context caused: such a file is not
+// ended replaces an error that the end of the context caused: the file is not
 // damaged.
 func ended(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// writers holds the writer for each extension.
+// writers holds the writer by extension.
 var writers = map[string]func(io.Writer, *dataset.Table) error{
 	".csv": WriteCSV, ".tsv": writeTSV, ".tab": writeTSV,
 	".jsonl": WriteJSONLines, ".ndjson": WriteJSONLines,
@@ -23,11 +23,11 @@ var writers = map[string]func(io.Writer, *dataset.Table) error{
 	".npy":     writeNPYTable,
 }
 
-// WriteFile writes the table to a file, in the format that its extension says:
-// CSV (.csv), tab-separated text (.tsv, .tab), JSON lines (.jsonl, .ndjson),
+// WriteFile writes the table to a file, in the format of its extension: CSV
+// (.csv), tab-separated text (.tsv, .tab), JSON lines (.jsonl, .ndjson),
 // Parquet (.parquet), or a NumPy array if all columns are numeric (.npy). With
-// .gz after it, the file is compressed. It appears under its name only when it is
-// complete; until then, the name keeps the file that it had.
+// .gz after it, the file is compressed. It appears under its name only once it
+// is complete; until then, any existing file stays.
 func WriteFile(path string, t *dataset.Table) error {
 	write, err := writerFor(path)
 	if err != nil {
@@ -36,8 +36,8 @@ func WriteFile(path string, t *dataset.Table) error {
 	return writeWhole(path, func(w io.Writer) error { return write(w, t) })
 }
 
-// CheckWritable says whether there is a writer for the extension of the path, so
-// that a wrong name is found before the work that leads to the table.
+// CheckWritable reports whether there is a writer for the extension of the
+// path, so that a wrong name is found before the work that produces the table.
 func CheckWritable(path string) error {
 	_, err := writerFor(path)
 	return err
@@ -53,8 +53,8 @@ func writerFor(path string) (func(io.Writer, *dataset.Table) error, error) {
 	return write, nil
 }
 
-// WriteMatrix writes the numbers to a NumPy file (.npy), which appears under its
-// name only when it is complete. With .gz after it, the file is compressed.
+// WriteMatrix writes the numbers to a NumPy file (.npy), which appears under
+// its name only once it is complete. With .gz after it, the file is compressed.
 func WriteMatrix[T matrix.Float](path string, m matrix.Dense[T]) error {
 	if extension := extensionOf(path); extension != ".npy" {
 		return &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension, Advice: "choose a name that ends in .npy"}
@@ -62,7 +62,7 @@ func WriteMatrix[T matrix.Float](path string, m matrix.Dense[T]) error {
 	return writeWhole(path, func(w io.Writer) error { return WriteNPY(w, m) })
 }
 
-// writeWhole compresses what is written if the name says so.
+// writeWhole compresses the file if its name ends in .gz.
 func writeWhole(path string, write func(io.Writer) error) error {
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		if !strings.EqualFold(filepath.Ext(path), ".gz") {
@@ -109,15 +109,16 @@ func writeRow(w *bufio.Writer, fields []string, delimiter byte) {
 	w.WriteByte('\n')
 }
 
-// needsQuotes says whether a reader would take the field for something else: it
-// holds what has a meaning, or blanks at an end, which do not count.
+// needsQuotes reports whether a reader would misread the unquoted field: it
+// contains special characters, or blanks at an end, which would be lost.
 func needsQuotes(field string, delimiter byte) bool {
 	return strings.IndexByte(field, delimiter) >= 0 || strings.ContainsAny(field, "\"\r\n") || strings.Trim(field, " \t") != field
 }
 
-// WriteJSONLines writes each row as a JSON object on a line of its own, with the
-// columns in their order: numbers as numbers, the others as texts, and a missing
-// value as null. JSON has no infinity, so that one is an error.
+// WriteJSONLines writes each row as a JSON object on a line of its own, with
+// the columns in order: numbers as numbers, other values as strings, and a
+// missing value as null. JSON has no infinity, so an infinite number is an
+// error.
 func WriteJSONLines(w io.Writer, t *dataset.Table) error {
 	to := bufio.NewWriterSize(w, bufferSize)
 	keys := make([][]byte, len(t.Columns()))
@@ -160,7 +161,7 @@ func appendJSONValue(dst []byte, c dataset.Column, row int) (to []byte, ok bool)
 func appendJSON(dst []byte, text string) []byte {
 	quoted, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // texts always have a form
+		panic(err) // a string can always be marshalled
 	}
 	return append(dst, quoted...)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// TestWrittenFilesReadBack goes through every format that has a reader too.
+// TestWrittenFilesReadBack covers every format that has a reader too.
 func TestWrittenFilesReadBack(t *testing.T) {
 	dir := t.TempDir()
 	for seed := range uint64(20) {

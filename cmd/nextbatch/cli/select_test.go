@@ -354,7 +354,7 @@ func TestSelectBadData(t *testing.T) {
 		{"too", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\nk,4,\n"), "--target", "y", "--id", "i"}},
 		{"id is missing", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\n,4,\n"), "--target", "y", "--id", "i"}},
 		{"lack an input: 2", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n6,6,\n"), "--target", "y", "--missing", "refuse"}},
-		{"cannot be learnt", []string{write(t, "t.csv", "a,y\n1,2\n3,1\ninf,\n6,\n"), "--target", "y"}},
+		{"cannot be used as an input", []string{write(t, "t.csv", "a,y\n1,2\n3,1\ninf,\n6,\n"), "--target", "y"}},
 		{"no column", []string{write(t, "t.csv", "a,y\n1,2\n1,1\n1,\n"), "--target", "y"}},
 		{"not numeric", []string{good, "--target", "y", "--cost", "site", "--budget", "3"}},
 		{"absent", []string{good, "--target", "y", "--model", "absent.safetensors"}},
