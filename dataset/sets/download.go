@@ -16,15 +16,15 @@ import (
 
 const (
 	partSuffix = ".part"
-	tagSuffix  = ".part.tag" // beside the part: which version of the file it belongs to
+	tagSuffix  = ".part.tag" // next to the part: the version of the file that it belongs to
 
-	mostAttempts = 5 // without a new byte
+	mostAttempts = 5 // in a row without a new byte
 	mostAnswer   = 4 << 20
 )
 
-// download brings a file over HTTP. What has come is in the part, and an attempt
-// goes on after it, provided that the server still has the same version of the
-// file: it must say so by an ETag or a date.
+// download fetches a file over HTTP. The bytes received so far are in the part,
+// and an attempt resumes after them if the server still has the same version of
+// the file, which it must state by an ETag or a date.
 type download struct {
 	*Fetcher
 	url  string
@@ -51,7 +51,7 @@ func (d *download) run(ctx context.Context) error {
 
 func (d *download) tag() string { return strings.TrimSuffix(d.part, partSuffix) + tagSuffix }
 
-// passingError is one that may be over soon.
+// passingError is an error that a retry may avoid.
 type passingError struct{ error }
 
 func (e passingError) Unwrap() error { return e.error }
@@ -78,17 +78,17 @@ func (d *download) explain(ctx context.Context, err error) error {
 	}
 	e := &source.Error{File: d.url, Kind: ErrFetch, Cause: err, Advice: "check the connection, or give a mirror"}
 	if n := fileSize(d.part); n > 0 {
-		e.Advice = fmt.Sprintf("the %d bytes that came are kept in %s; fetch again to go on", n, d.part)
+		e.Advice = fmt.Sprintf("the %d bytes received are kept in %s; fetch again to resume", n, d.part)
 	}
 	return e
 }
 
-// attempt asks for what is missing and appends it to the part.
+// attempt requests the missing bytes and appends them to the part.
 func (d *download) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stall := cmp.Or(d.stall, time.Minute)
-	watch := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing came for %v", stall)) })
+	watch := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing was received for %v", stall)) })
 	defer watch.Stop()
 
 	there, tag := d.resumable()
@@ -107,7 +107,7 @@ func (d *download) attempt(ctx context.Context) error {
 			return err
 		}
 	} else if want := fmt.Sprintf("bytes %d-", there); !strings.HasPrefix(answer.Header.Get("Content-Range"), want) {
-		return errors.Join(fmt.Errorf("the server answers %s with the range %q, not %q",
+		return errors.Join(fmt.Errorf("the server answered %s with the range %q, not %q",
 			answer.Status, answer.Header.Get("Content-Range"), want), os.Remove(d.part))
 	}
 	file, err := d.openPart(d.part, flags)
@@ -124,12 +124,12 @@ func (d *download) attempt(ctx context.Context) error {
 		return err
 	}
 	if got := fileSize(d.part); total >= 0 && got != total {
-		return passingError{fmt.Errorf("%d bytes came, where there are %d", got, total)}
+		return passingError{fmt.Errorf("%d bytes were received, but the file has %d", got, total)}
 	}
 	return nil
 }
 
-// resumable returns how much of which version of the file is there.
+// resumable returns how many bytes of which version of the file the part holds.
 func (d *download) resumable() (there int64, tag string) {
 	text, err := os.ReadFile(d.tag())
 	if err != nil || len(text) == 0 {
@@ -138,7 +138,7 @@ func (d *download) resumable() (there int64, tag string) {
 	return fileSize(d.part), string(text)
 }
 
-// version returns what names the version of a file for If-Range.
+// version returns the validator of a file's version for If-Range.
 func version(answer *http.Response) string {
 	if tag := answer.Header.Get("ETag"); tag != "" && !strings.HasPrefix(tag, "W/") {
 		return tag
@@ -146,13 +146,13 @@ func version(answer *http.Response) string {
 	return answer.Header.Get("Last-Modified")
 }
 
-// ask sends a request. Answers other than success, and 416 to a range, are errors.
+// ask sends a request. Any answer is an error except success and, to a range, 416.
 func (f *Fetcher) ask(ctx context.Context, address string, there int64, tag string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept-Encoding", "identity") // sizes and ranges are those of the file
+	request.Header.Set("Accept-Encoding", "identity") // so that sizes and ranges are those of the file
 	request.Header.Set("User-Agent", "nextbatch")
 	if there > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", there))
@@ -169,15 +169,15 @@ func (f *Fetcher) ask(ctx context.Context, address string, there int64, tag stri
 	case code == http.StatusOK, there > 0 && (code == http.StatusPartialContent || code == http.StatusRequestedRangeNotSatisfiable):
 		return answer, nil
 	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout:
-		err = passingError{fmt.Errorf("the server answers %s", answer.Status)}
+		err = passingError{fmt.Errorf("the server answered %s", answer.Status)}
 	default:
-		err = fmt.Errorf("the server answers %s", answer.Status)
+		err = fmt.Errorf("the server answered %s", answer.Status)
 	}
 	_ = answer.Body.Close()
 	return nil, err
 }
 
-// get returns a small answer.
+// get returns a small response.
 func (f *Fetcher) get(ctx context.Context, address string) ([]byte, error) {
 	for failures := 1; ; failures++ {
 		text, err := f.getOnce(ctx, address)
@@ -205,11 +205,11 @@ func (f *Fetcher) getOnce(ctx context.Context, address string) ([]byte, error) {
 	return text, nil
 }
 
-// body tells errors of the connection, which pass, from those of the disk.
+// body distinguishes errors of the connection, which may pass, from those of the disk.
 type body struct {
 	from  io.Reader
 	ctx   context.Context
-	again func() // called whenever something came
+	again func() // called whenever bytes arrive
 }
 
 func (b *body) Read(to []byte) (int, error) {
@@ -226,7 +226,7 @@ func (b *body) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// remove is os.Remove for a file that need not be there.
+// remove is os.Remove for a file that may not exist.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

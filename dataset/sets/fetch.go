@@ -26,16 +26,16 @@ import (
 	"github.com/nextbatch/nextbatch/internal/ctxio"
 )
 
-// Source is where a raw file can be had.
+// Source is where a raw file comes from.
 type Source struct {
 	URL    string // of the file, or of an archive that holds it
 	Member string // its path in the archive
-	OpenML int    // its id at OpenML, which knows the address
+	OpenML int    // its id at OpenML, which looks up the address
 }
 
 const openML = "https://www.openml.org/"
 
-// Page returns an address where a person can look.
+// Page returns the address of a page for people.
 func (s Source) Page() string {
 	if s.OpenML > 0 {
 		return openML + "d/" + strconv.Itoa(s.OpenML)
@@ -43,38 +43,37 @@ func (s Source) Page() string {
 	return s.URL
 }
 
-// Fetcher brings raw files of data sets into a folder. The zero value takes them
-// from their sources.
+// Fetcher downloads raw files of data sets into a folder. The zero value
+// fetches them from their sources.
 type Fetcher struct {
-	// Mirror is a folder with raw files or archives under the names that they
-	// have at their source, or the address of a server that has them under the
-	// paths that they have there.
+	// Mirror is a folder with raw files or archives under their original names,
+	// or the address of a server that has them under their original paths.
 	Mirror string
 	Client *http.Client // nil means http.DefaultClient
-	// Progress, if it is not nil, is called after each piece with the bytes that
-	// are there and those that there will be, -1 where that is not known.
+	// Progress, if not nil, is called after each block with the bytes received
+	// and the total, -1 if that is unknown.
 	Progress func(done, total int64)
 
-	pause time.Duration                                  // between attempts; 0 means a second, and more each time
-	open  func(part string, flags int) (*os.File, error) // nil opens the file, and follows no link
-	most  int64                                          // bytes of a raw file or archive; 0 means mostRaw
-	stall time.Duration                                  // without a byte, after which an attempt ends; 0 means a minute
+	pause time.Duration                                  // between attempts; 0 means a second, growing each time
+	open  func(part string, flags int) (*os.File, error) // nil opens the file without following links
+	most  int64                                          // limit on the bytes of a raw file or archive; 0 means mostRaw
+	stall time.Duration                                  // time without a byte after which an attempt ends; 0 means a minute
 }
 
-// Fetched says what came.
+// Fetched describes a fetched file.
 type Fetched struct {
 	Path    string
 	Size    int64
 	Hash    string // SHA-256
-	Already bool   // it was there, with the hash that is pinned
+	Already bool   // it was there already, with the pinned hash
 }
 
-// Fetch makes sure that the raw file of the set is in the folder, which is made if
-// need be. The file's hash is pinned when it is first seen; one that has another
-// hash later is an error (ErrChanged), and is kept aside with the name ending in
-// .changed. A download that breaks off stays as a file ending in .part, and the
-// next one goes on from there. Of several processes that fetch into a folder, one
-// does at a time.
+// Fetch makes sure that the raw file of the set is in the folder, which it
+// creates if necessary. The file's hash is pinned when it is first seen; a
+// different hash later is an error (ErrChanged), and the new file is set aside
+// under a name ending in .changed. An interrupted download stays as a file
+// ending in .part, and the next one resumes it. Only one process at a time
+// fetches into a folder.
 func (f *Fetcher) Fetch(ctx context.Context, s Set, dir string) (Fetched, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Fetched{}, err
@@ -100,7 +99,7 @@ func isAddress(mirror string) bool {
 	return strings.HasPrefix(mirror, "http://") || strings.HasPrefix(mirror, "https://")
 }
 
-// fromFolder copies the raw file, or takes it out of its archive.
+// fromFolder copies the raw file, or extracts it from its archive.
 func (f *Fetcher) fromFolder(ctx context.Context, s Set, dir string) (Fetched, error) {
 	if raw, err := s.find(f.Mirror); err == nil {
 		to := filepath.Join(dir, filepath.Base(raw))
@@ -123,7 +122,7 @@ func (f *Fetcher) fromFolder(ctx context.Context, s Set, dir string) (Fetched, e
 		Detail: "the mirror has no " + strings.Join(s.names(), " or "), Advice: "put it there, or fetch without a mirror"}
 }
 
-// names are those under which a mirror may have the set.
+// names are the file names under which a mirror may have the set.
 func (s Set) names() []string {
 	if s.Source.Member == "" {
 		return s.Files
@@ -142,11 +141,11 @@ func (f *Fetcher) copyFile(ctx context.Context, to, from string) error {
 	return f.save(ctx, to, source, fileSize(from))
 }
 
-// mostRaw is several times the size of the largest raw file. A damaged or planted
-// archive does not fill the disk.
+// mostRaw is several times the size of the largest raw file, so that a damaged
+// or planted archive cannot fill the disk.
 const mostRaw = 8 << 30
 
-// bounded returns the reader up to the size that may come, and an error beyond it.
+// bounded returns a reader that fails beyond the size limit.
 func (f *Fetcher) bounded(r io.Reader, there int64) io.Reader {
 	most := cmp.Or(f.most, mostRaw)
 	return &boundedReader{from: r, left: most - there, most: most}
@@ -165,19 +164,19 @@ func (r *boundedReader) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// openPart opens a part for writing. It does not follow a link, which would lead
-// what is fetched elsewhere.
+// openPart opens a part for writing. It does not follow a link, which would
+// redirect the download elsewhere.
 func (f *Fetcher) openPart(part string, flags int) (*os.File, error) {
 	if f.open != nil {
 		return f.open(part, flags)
 	}
 	if info, err := os.Lstat(part); err == nil && !info.Mode().IsRegular() {
-		return nil, &source.Error{File: part, Kind: ErrFetch, Detail: "it is no regular file, and would lead what is fetched elsewhere", Advice: "remove it"}
+		return nil, &source.Error{File: part, Kind: ErrFetch, Detail: "it is not a regular file, and could redirect the download elsewhere", Advice: "remove it"}
 	}
 	return os.OpenFile(part, flags|noFollow, 0o644)
 }
 
-// save writes the part of a file that is read from a local one.
+// save writes the part by copying a local file.
 func (f *Fetcher) save(ctx context.Context, to string, from io.Reader, size int64) error {
 	file, err := f.openPart(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC)
 	if err != nil {
@@ -185,12 +184,12 @@ func (f *Fetcher) save(ctx context.Context, to string, from io.Reader, size int6
 	}
 	_, err = io.Copy(file, f.bounded(f.counted(ctxio.Reader(ctx, from), 0, size), 0))
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return errors.Join(err, os.Remove(to)) // to copy it again is quick
+		return errors.Join(err, os.Remove(to)) // copying it again is quick
 	}
 	return nil
 }
 
-// counted tells how much of total bytes has been read, with those that were there.
+// counted reports how many of total bytes have been read, including those already there.
 func (f *Fetcher) counted(r io.Reader, there, total int64) io.Reader {
 	if f.Progress == nil {
 		return r
@@ -233,7 +232,7 @@ func (f *Fetcher) fromServer(ctx context.Context, s Set, dir string) (Fetched, e
 	}
 	got, err := f.extract(ctx, d.part, s.Source.Member, to)
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrChecksum) {
-		return Fetched{}, errors.Join(err, os.Remove(d.part)) // it is of no use, and would stand in the way
+		return Fetched{}, errors.Join(err, os.Remove(d.part)) // it is useless, and would block the next attempt
 	}
 	if err != nil {
 		return Fetched{}, err
@@ -241,7 +240,7 @@ func (f *Fetcher) fromServer(ctx context.Context, s Set, dir string) (Fetched, e
 	return got, os.Remove(d.part)
 }
 
-// locate returns the address of a source, and the MD5 that OpenML has for it.
+// locate returns the address of a source, and the MD5 that OpenML states for it.
 func (f *Fetcher) locate(ctx context.Context, s Source) (address, sum string, err error) {
 	if s.OpenML == 0 {
 		address, err = f.mirrored(s.URL)
@@ -273,7 +272,7 @@ func (f *Fetcher) locate(ctx context.Context, s Source) (address, sum string, er
 func (f *Fetcher) mirrored(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return "", &source.Error{File: address, Kind: ErrFetch, Detail: "it is no address", Cause: err}
+		return "", &source.Error{File: address, Kind: ErrFetch, Detail: "it is not an address", Cause: err}
 	}
 	if f.Mirror == "" {
 		return address, nil
@@ -281,8 +280,8 @@ func (f *Fetcher) mirrored(address string) (string, error) {
 	return strings.TrimRight(f.Mirror, "/") + u.EscapedPath(), nil
 }
 
-// checkDownload looks at what came: it has the MD5, if there is one, and is no
-// web page.
+// checkDownload checks the download: it has the stated MD5, if there is one,
+// and is not a web page.
 func checkDownload(address, part, sum string) error {
 	file, err := os.Open(part)
 	if err != nil {
@@ -301,16 +300,16 @@ func checkDownload(address, part, sum string) error {
 	}
 	switch got := hex.EncodeToString(h.Sum(nil)); {
 	case bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html")):
-		e.Detail = "a web page came in its place"
+		e.Detail = "the server sent a web page instead"
 	case sum != "" && !strings.EqualFold(got, sum):
-		e.Detail = fmt.Sprintf("its MD5 is %s, and OpenML says %s", got, sum)
+		e.Detail = fmt.Sprintf("its MD5 is %s, but OpenML states %s", got, sum)
 	default:
 		return nil
 	}
 	return errors.Join(e, os.Remove(part))
 }
 
-// extract takes a member out of an archive.
+// extract extracts a member of an archive.
 func (f *Fetcher) extract(ctx context.Context, archive, member, to string) (Fetched, error) {
 	z, err := zip.OpenReader(archive)
 	if err != nil {
@@ -330,12 +329,12 @@ func (f *Fetcher) extract(ctx context.Context, archive, member, to string) (Fetc
 		if at := (*source.Error)(nil); errors.As(err, &at) {
 			return Fetched{}, err
 		}
-		return Fetched{}, &source.Error{File: archive, Kind: source.ErrRead, Detail: "its member " + member, Cause: err, Advice: "look whether the disk is full, and fetch it again"}
+		return Fetched{}, &source.Error{File: archive, Kind: source.ErrRead, Detail: "its member " + member, Cause: err, Advice: "make sure that the disk is not full, and fetch it again"}
 	}
 	return accept(ctx, to)
 }
 
-// findMember looks for the path, and then for the only member with its last
+// findMember looks for the path, and then for a unique member with its last
 // element: folders in archives come and go.
 func findMember(archive string, z *zip.Reader, member string) (*zip.File, error) {
 	var found *zip.File
@@ -358,8 +357,8 @@ func findMember(archive string, z *zip.Reader, member string) (*zip.File, error)
 	return found, nil
 }
 
-// accept gives a complete part its name if it has the hash that is pinned, or
-// pins its hash.
+// accept renames a complete part to its final name if it has the pinned hash,
+// or pins its hash.
 func accept(ctx context.Context, to string) (Fetched, error) {
 	part := to + partSuffix
 	hash, err := hashFile(ctx, part)
@@ -373,7 +372,7 @@ func accept(ctx context.Context, to string) (Fetched, error) {
 	if want != "" && want != hash {
 		aside := to + ".changed"
 		return Fetched{}, errors.Join(changed(to, hash, want, filepath.Base(to)+pinSuffix,
-			"what came is kept in "+aside+"; remove "+to+pinSuffix+" and fetch again to accept it"), os.Rename(part, aside))
+			"the new file is kept in "+aside+"; remove "+to+pinSuffix+" and fetch again to accept it"), os.Rename(part, aside))
 	}
 	if err := os.Rename(part, to); err != nil {
 		return Fetched{}, err
@@ -385,7 +384,7 @@ func accept(ctx context.Context, to string) (Fetched, error) {
 	return got, err
 }
 
-// fileSize is 0 for a file that is not there.
+// fileSize is 0 for a file that does not exist.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/golden"
 )
 
-// roadText is a raw file that is no archive, of about 400 kB.
+// roadText is a raw file that is not an archive, of about 400 kB.
 func roadText() string {
 	return lines("", 10_000, func(row int) string { return fmt.Sprintf("144552912,9.3%07d,56.7%07d,17.0%05d", row, row, row) })
 }
@@ -38,8 +38,8 @@ func road(t testing.TB) Set {
 	return s
 }
 
-// flaky is a server that cuts connections, answers with errors, and remembers
-// what it was asked for.
+// flaky is a server that cuts connections, answers with errors, and records the
+// requests.
 type flaky struct {
 	content []byte
 	cutAt   int    // bytes after which each answer ends; 0 means never
@@ -50,14 +50,14 @@ type flaky struct {
 	ranges []string
 }
 
-// asked returns the ranges that were asked for.
+// asked returns the ranges requested.
 func (s *flaky) asked() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return slices.Clone(s.ranges)
 }
 
-// next notes a request and returns the code to answer it with, 0 for success.
+// next records a request and returns the status code of the answer, 0 for success.
 func (s *flaky) next(r *http.Request) (code int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -131,8 +131,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestFetchGoesOn: a connection that is cut again and again costs no byte twice.
-func TestFetchGoesOn(t *testing.T) {
+// TestFetchResumes: however often the connection is cut, no byte is sent twice.
+func TestFetchResumes(t *testing.T) {
 	content := roadText()
 	s := &flaky{content: []byte(content), tag: `"1"`, cutAt: 100_000, codes: []int{503, 500}}
 	f := s.start(t)
@@ -154,9 +154,9 @@ func TestFetchGoesOn(t *testing.T) {
 	}
 }
 
-// TestFetchLaterGoesOn: a download that broke off is kept, and the next one goes
-// on, unless the server has another version now.
-func TestFetchLaterGoesOn(t *testing.T) {
+// TestFetchResumesLater: an interrupted download is kept, and the next one
+// resumes it, unless the server has another version now.
+func TestFetchResumesLater(t *testing.T) {
 	for _, tag := range []string{`"1"`, `"2"`, ""} {
 		content := roadText()
 		old := strings.ReplaceAll(content, "17.0", "18.0")
@@ -173,7 +173,7 @@ func TestFetchLaterGoesOn(t *testing.T) {
 		}
 		dir := t.TempDir()
 		_, err := f.Fetch(ctx, road(t), dir)
-		if !errors.Is(err, context.Canceled) || !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "3D_spatial_network.txt.part; fetch again to go on") {
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "3D_spatial_network.txt.part; fetch again to resume") {
 			t.Fatal(err)
 		}
 		kept := fileSize(filepath.Join(dir, "3D_spatial_network.txt.part"))
@@ -195,9 +195,9 @@ func TestFetchLaterGoesOn(t *testing.T) {
 	}
 }
 
-// TestFetchStartsAgain: a part of which the server cannot tell the version, or
-// that is longer than the file, is not gone on from.
-func TestFetchStartsAgain(t *testing.T) {
+// TestFetchStartsOver: a part is not resumed if the server does not state its
+// version or if it is longer than the file.
+func TestFetchStartsOver(t *testing.T) {
 	content := roadText()
 	for name, tag := range map[string]string{"no tag": "", "too long": `"1"`} {
 		s := &flaky{content: []byte(content), tag: `"1"`}
@@ -226,7 +226,7 @@ func TestFetchRefuses(t *testing.T) {
 		"not found":         {&flaky{codes: []int{404}}, "404 Not Found", 1},
 		"forbidden":         {&flaky{codes: []int{403}}, "403 Forbidden", 1},
 		"always broken":     {&flaky{codes: slices.Repeat([]int{500}, 9)}, "500 Internal Server Error", mostAttempts},
-		"a web page":        {&flaky{content: []byte("\n<!DOCTYPE html><p>Please log in</p>")}, "a web page came in its place", 1},
+		"a web page":        {&flaky{content: []byte("\n<!DOCTYPE html><p>Please log in</p>")}, "the server sent a web page instead", 1},
 		"cut at once":       {&flaky{content: content, cutAt: 1}, "unexpected EOF", mostAttempts},
 		"without a version": {&flaky{content: content, cutAt: 60_000}, "unexpected EOF", mostAttempts},
 	} {
@@ -255,14 +255,14 @@ func TestFetchStalls(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	f := Fetcher{Mirror: s.URL, pause: time.Microsecond, stall: 20 * time.Millisecond}
-	if _, err := f.Fetch(t.Context(), road(t), t.TempDir()); !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "nothing came for 20ms") {
+	if _, err := f.Fetch(t.Context(), road(t), t.TempDir()); !errors.Is(err, ErrFetch) || !strings.Contains(err.Error(), "nothing was received for 20ms") {
 		t.Error(err)
 	}
 }
 
-// TestFetchAnother: a file that has changed at its source is kept aside, and the
-// pin stays as it was.
-func TestFetchAnother(t *testing.T) {
+// TestFetchChangedFile: a file that has changed at its source is set aside, and
+// the pin stays as it was.
+func TestFetchChangedFile(t *testing.T) {
 	content := roadText()
 	dir := t.TempDir()
 	hash := strings.Repeat("ab", 32)
@@ -276,7 +276,7 @@ func TestFetchAnother(t *testing.T) {
 	checkContent(t, dir, "3D_spatial_network.txt.changed", content)
 	checkContent(t, dir, "3D_spatial_network.txt.sha256", pin)
 	if exists(filepath.Join(dir, "3D_spatial_network.txt")) {
-		t.Error("it was accepted")
+		t.Error("the changed file was accepted")
 	}
 }
 
@@ -294,7 +294,7 @@ func TestFetchOpenMLRefuses(t *testing.T) {
 		"not found": {nil, "404"},
 		"no JSON":   {map[string][]byte{about: []byte("<html>")}, "does not say where the file is"},
 		"no URL":    {map[string][]byte{about: []byte(`{"error":{"code":"111"}}`)}, "does not say where the file is"},
-		"bad URL":   {map[string][]byte{about: []byte(`{"data_set_description":{"url":":"}}`)}, "it is no address"},
+		"bad URL":   {map[string][]byte{about: []byte(`{"data_set_description":{"url":":"}}`)}, "it is not an address"},
 		"no file":   {map[string][]byte{about: fmt.Appendf(nil, address, md5.Sum(nil))}, "404"},
 		"MD5":       {map[string][]byte{about: fmt.Appendf(nil, address, md5.Sum(nil)), "/x.arff": []byte("@relation")}, "its MD5 is"},
 	} {
@@ -309,7 +309,7 @@ func TestFetchOpenMLRefuses(t *testing.T) {
 	}
 }
 
-// TestFetchArchiveRefuses: an archive that is damaged, or has no such member.
+// TestFetchArchiveRefuses: an archive that is damaged or lacks the member.
 func TestFetchArchiveRefuses(t *testing.T) {
 	s, err := Find("wec_sydney")
 	if err != nil {
@@ -336,7 +336,7 @@ func TestFetchArchiveRefuses(t *testing.T) {
 			t.Errorf("%s left %q", name, folder(t, dir))
 		}
 		f.Mirror = server(t, files).URL
-		if _, err := f.Fetch(t.Context(), s, dir); err != nil { // nothing stands in the way
+		if _, err := f.Fetch(t.Context(), s, dir); err != nil { // nothing blocks a second attempt
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -372,7 +372,7 @@ func TestFetchFromFolder(t *testing.T) {
 	}
 }
 
-// TestFetchFromShared takes the real files through all steps.
+// TestFetchFromShared runs the real files through all steps.
 func TestFetchFromShared(t *testing.T) {
 	f, dir := Fetcher{Mirror: golden.Data(t)}, t.TempDir()
 	for _, name := range []string{"fried", "diamonds"} {
@@ -396,7 +396,7 @@ func TestFetchFromShared(t *testing.T) {
 	}
 }
 
-// TestFetchToBadFolders: a folder that cannot be made, and a disk that is full.
+// TestFetchToBadFolders: a folder that cannot be created, and a full disk.
 func TestFetchToBadFolders(t *testing.T) {
 	f := (&flaky{content: []byte(roadText()), tag: `"1"`}).start(t)
 	file := writeFile(t, t.TempDir(), "file", nil)
@@ -419,11 +419,11 @@ func TestFetchToBadFolders(t *testing.T) {
 		t.Error(err)
 	}
 	if exists(filepath.Join(dir, "fried.arff.gz.part")) {
-		t.Error("a copy that failed takes room")
+		t.Error("a failed copy still takes space")
 	}
 }
 
-// fullDisk makes the part, and lets writing to it fail.
+// fullDisk creates the part, and makes writing to it fail.
 func fullDisk(part string, _ int) (*os.File, error) {
 	if err := os.WriteFile(part, nil, 0o644); err != nil {
 		return nil, err
@@ -431,8 +431,8 @@ func fullDisk(part string, _ int) (*os.File, error) {
 	return os.OpenFile("/dev/full", os.O_WRONLY, 0)
 }
 
-// TestFetchAtOnce: of several that fetch the same file, one does.
-func TestFetchAtOnce(t *testing.T) {
+// TestFetchConcurrently: of several processes that fetch the same file, only one downloads it.
+func TestFetchConcurrently(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs flock")
 	}
@@ -455,13 +455,13 @@ func TestFetchAtOnce(t *testing.T) {
 	group.Wait()
 	checkContent(t, dir, "3D_spatial_network.txt", roadText())
 	if n := already.Load(); n != 3 {
-		t.Errorf("%d of 4 found it there; asked for %q", n, s.asked())
+		t.Errorf("%d of 4 found it already there; requests %q", n, s.asked())
 	}
 }
 
-// TestFetchBoundsWhatComes: neither a download nor a member of an archive fills
-// the disk.
-func TestFetchBoundsWhatComes(t *testing.T) {
+// TestFetchBoundsTheSize: neither a download nor a member of an archive can
+// fill the disk.
+func TestFetchBoundsTheSize(t *testing.T) {
 	sgemm, err := Find("sgemm")
 	if err != nil {
 		t.Fatal(err)
@@ -487,11 +487,11 @@ func TestFetchBoundsWhatComes(t *testing.T) {
 	}
 }
 
-// TestFetchFollowsNoPlantedLink: a part that is a link would let what is fetched
+// TestFetchFollowsNoPlantedLink: following a link in place of the part would
 // overwrite another file.
 func TestFetchFollowsNoPlantedLink(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("needs links of Unix")
+		t.Skip("needs Unix links")
 	}
 	s := road(t)
 	mirror := t.TempDir()

@@ -16,17 +16,17 @@ import (
 	"github.com/nextbatch/nextbatch/internal/golden"
 )
 
-// layout is a small raw file in the layout of a real one, made up row by row.
+// layout is a small raw file in the layout of a real one, generated row by row.
 type layout struct {
 	set      string
 	file     func(rows int) string
-	features int // those of the paper, but for mlr_knn_rng and methane
-	rows     int // that are complete, of 40
+	features int // those of the paper, except for mlr_knn_rng and methane
+	rows     int // complete ones, out of 40
 	inputs   string
 	label    float64 // of the first row, with its inputs
 }
 
-// lines writes a row for each number.
+// lines writes one line per row number.
 func lines(header string, rows int, line func(row int) string) string {
 	var b strings.Builder
 	b.WriteString(header)
@@ -100,7 +100,7 @@ var layouts = []layout{
 			})
 		}},
 	{set: "mlr_knn_rng", features: 2 + 3 + 1 + 2, rows: 38, label: 0.5, inputs: "[1 3 1 0 1 0 0 0]",
-		file: func(n int) string { // levels that are declared, but that no row has
+		file: func(n int) string { // declared levels that no row has
 			return lines("@relation 'mlr knn rng'\n@attribute 'k' numeric\n@attribute data_id {3, 6, 11, 999}\n@attribute perf.mmce real\n"+
 				"@attribute perf.logloss real\n@attribute M integer\n@attribute distance {cosine, l2, ip}\n@attribute always {yes, no}\n@data\n", n,
 				func(row int) string {
@@ -134,13 +134,13 @@ var layouts = []layout{
 		file: func(n int) string {
 			values := make([]float64, 28*n)
 			for k := range values {
-				values[k] = float64(k/n + k%n) // by columns
+				values[k] = float64(k/n + k%n) // in column order
 			}
 			return matFile("sarcos_inv", n, 28, values)
 		}},
 }
 
-// matFile is a MATLAB file with one variable, by columns.
+// matFile is a MATLAB file with one variable, in column order.
 func matFile(name string, rows, cols int, values []float64) string {
 	order := binary.LittleEndian
 	element := func(kind uint32, data any) []byte {
@@ -158,7 +158,7 @@ func matFile(name string, rows, cols int, values []float64) string {
 	return fmt.Sprintf("%-124s\x00\x01IM", "MATLAB 5.0 MAT-file") + string(element(14, body))
 }
 
-// archived puts the raw file into an archive, with another one of its kind.
+// archived puts the raw file into an archive, together with another file.
 func archived(t testing.TB, member, content string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -178,7 +178,7 @@ func archived(t testing.TB, member, content string) []byte {
 	return b.Bytes()
 }
 
-// served returns what a server has for a set, by path. The first is the file.
+// served returns what a server has for a set, by path. path is that of the file.
 func served(t testing.TB, s Set, content string) (path string, files map[string][]byte) {
 	t.Helper()
 	if s.Source.OpenML > 0 {
@@ -194,7 +194,7 @@ func served(t testing.TB, s Set, content string) (path string, files map[string]
 	return path, map[string][]byte{path: []byte(content)}
 }
 
-// server has the files, in a version that has a name.
+// server serves the files, with an ETag.
 func server(t testing.TB, files map[string][]byte) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -210,8 +210,8 @@ func server(t testing.TB, files map[string][]byte) *httptest.Server {
 	return s
 }
 
-// TestLayouts brings each set from a server, prepares it and loads it. With the
-// sets of TestSetsOfThePaper, all 15 are tested.
+// TestLayouts fetches each set from a server, prepares it and loads it.
+// Together with the sets of TestSetsOfThePaper, it covers all 15.
 func TestLayouts(t *testing.T) {
 	tested := []string{"sgemm", "protein", "fried", "diamonds", "poker"}
 	for _, l := range layouts {

@@ -4,8 +4,8 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
-// sets are the data sets of the benchmark, in the order of the paper's tables of
-// data set characteristics and of sources, which give titles, citations and
+// sets are the data sets of the benchmark, in the order of the paper's tables
+// of data set characteristics and sources, which give titles, citations and
 // counts.
 var sets = []Set{
 	{

@@ -14,13 +14,13 @@ import (
 	"github.com/nextbatch/nextbatch/internal/golden"
 )
 
-// TestRowByRowIsTheSame: a file of which rows are chosen while it is read gives
-// what the whole table gives.
+// TestRowByRowIsTheSame: choosing rows while reading a file gives the same
+// result as choosing from the whole table.
 func TestRowByRowIsTheSame(t *testing.T) {
 	for _, l := range layouts {
 		s, _ := Find(l.set)
 		if l.features > 100 {
-			continue // the same, but slow
+			continue // the same case, but slow
 		}
 		for _, most := range []int{10, 2000} {
 			path := writeFile(t, t.TempDir(), s.Files[0], []byte(l.file(1100)))
@@ -45,7 +45,7 @@ func TestRowByRowIsTheSame(t *testing.T) {
 	}
 }
 
-// TestLateWordsRestartTheChoice: a file that is read again is counted again.
+// TestLateWordsRestartTheChoice: a second pass over a file starts counting over.
 func TestLateWordsRestartTheChoice(t *testing.T) {
 	text := lines("a,word,y\n", 3000, func(row int) string { return fmt.Sprintf("%d,%d,%d", row, row%2, 2*row) }) + "3000,x,6000\n,y,1\n"
 	s := Set{Name: "late", Header: source.HeaderPresent, Label: Columns{Names: []string{"y"}}}
@@ -73,7 +73,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkPrepareLarge prepares a file with as many columns as methane has.
+// BenchmarkPrepareLarge prepares a file with as many columns as methane.
 func BenchmarkPrepareLarge(b *testing.B) {
 	text := lines("", 1_000_000, func(row int) string { return numbers(36, row) })
 	path, size := writeFile(b, b.TempDir(), "large.csv", []byte(text)), int64(len(text))

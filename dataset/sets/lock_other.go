@@ -4,7 +4,7 @@ package sets
 
 import "context"
 
-// noFollow is no flag of this system.
+// noFollow has no effect on this system.
 const noFollow = 0
 
 // lockFolder does nothing where there is no flock.

@@ -17,9 +17,10 @@ import (
 	"github.com/nextbatch/nextbatch/internal/ctxio"
 )
 
-// The SHA-256 of a raw file is pinned when it is first seen: it is written to a
-// file beside it, of the same name with .sha256 after it, as sha256sum does. From
-// then on the raw file must have this hash, which `sha256sum -c` can check too.
+// The SHA-256 of a raw file is pinned when it is first seen: it is written next
+// to the raw file, under the same name with .sha256 appended, as sha256sum
+// does. From then on the raw file must have this hash, which `sha256sum -c` can
+// check, too.
 const pinSuffix = ".sha256"
 
 // hashFile returns the SHA-256 of a file, in hexadecimal.
@@ -36,7 +37,7 @@ func hashFile(ctx context.Context, path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// readPin returns the pinned hash of the file, empty if there is none.
+// readPin returns the pinned hash of the file, "" if there is none.
 func readPin(path string) (string, error) {
 	text, err := os.ReadFile(path + pinSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,14 +48,14 @@ func readPin(path string) (string, error) {
 	}
 	hash, name, ok := strings.Cut(strings.TrimRight(string(text), "\r\n"), "  ")
 	if raw, err := hex.DecodeString(hash); err != nil || len(raw) != sha256.Size || !ok || name != filepath.Base(path) {
-		return "", &source.Error{File: path + pinSuffix, Kind: source.ErrFormat, Detail: "it does not hold the hash of " + filepath.Base(path),
-			Advice: "remove it, and the file is pinned as it is now"}
+		return "", &source.Error{File: path + pinSuffix, Kind: source.ErrFormat, Detail: "it does not contain the hash of " + filepath.Base(path),
+			Advice: "remove it to pin the file as it is now"}
 	}
 	return strings.ToLower(hash), nil
 }
 
-// checkPin compares a file with its pin, if there is one, and returns the file's
-// hash, or the empty text if there is nothing to compare with.
+// checkPin compares a file with its pin and returns the file's hash, or "" if
+// there is no pin.
 func checkPin(ctx context.Context, path string) (string, error) {
 	pinned, err := readPin(path)
 	if err != nil || pinned == "" {
@@ -71,8 +72,8 @@ func checkPin(ctx context.Context, path string) (string, error) {
 	return hash, nil
 }
 
-// pinned makes sure that the file has the hash that is pinned, or pins the hash
-// that it has. It returns the hash.
+// pinned makes sure that the file has the pinned hash, or pins the hash that it
+// has. It returns the hash.
 func pinned(ctx context.Context, path string) (string, error) {
 	hash, err := checkPin(ctx, path)
 	if err != nil || hash != "" {
@@ -91,7 +92,7 @@ func pin(path, hash string) error {
 	})
 }
 
-// changed says that a file is not what it was.
+// changed reports that a file has changed.
 func changed(path, hash, want, record, advice string) error {
-	return &source.Error{File: path, Kind: ErrChanged, Detail: fmt.Sprintf("SHA-256 %s, where %s has %s", hash, record, want), Advice: advice}
+	return &source.Error{File: path, Kind: ErrChanged, Detail: fmt.Sprintf("its SHA-256 is %s, but %s has %s", hash, record, want), Advice: advice}
 }

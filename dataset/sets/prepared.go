@@ -18,7 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// A prepared set is an archive that numpy.load reads too:
+// A prepared set is an archive that numpy.load can also read:
 //
 //	set.json   which raw file it was made from, with its hash, and the encoder
 //	X.npy      inputs, float32, not yet scaled
@@ -26,7 +26,7 @@ import (
 //	rows.npy   the row of the raw file, from 0, that each row was
 const (
 	preparedSuffix = ".prepared.npz"
-	preparedFormat = 1 // another number is another way to prepare
+	preparedFormat = 1 // changes whenever the preparation changes
 
 	headerEntry = "set.json"
 	mostJSON    = 16 << 20
@@ -41,21 +41,21 @@ type preparedHeader struct {
 	Encoder dataset.Encoder `json:"encoder"`
 }
 
-// Prepared says what a prepared set holds and what it was made from.
+// Prepared describes a prepared set and its raw file.
 type Prepared struct {
 	Path     string
 	File     string // the raw file's name
 	Hash     string // its SHA-256
 	RawRows  int    // rows of the raw file
-	Rows     int    // rows that were complete and stayed
+	Rows     int    // complete rows that were kept
 	Features []string
-	Already  bool // it was there and still fits, and nothing was done
+	Already  bool // it was there already and up to date, so nothing was done
 }
 
 // Prepare does the paper's preprocessing of the raw file in the folder and
-// leaves the result there, in NAME.prepared.npz, for Load. Rows that are not
-// wanted are never in memory. The raw file must have the hash that is pinned; if
-// none is, its hash is pinned now.
+// writes the result there, to NAME.prepared.npz, for Load. Dropped rows are
+// never held in memory. The raw file must have the pinned hash; if there is
+// none, its hash is pinned now.
 func (s Set) Prepare(ctx context.Context, dir string) (Prepared, error) {
 	raw, err := s.find(dir)
 	if err != nil {
@@ -72,10 +72,10 @@ func (s Set) Prepare(ctx context.Context, dir string) (Prepared, error) {
 			return found, nil
 		}
 	}
-	return s.prepareAnew(ctx, dir, raw, hash)
+	return s.prepareAgain(ctx, dir, raw, hash)
 }
 
-func (s Set) prepareAnew(ctx context.Context, dir, raw, hash string) (Prepared, error) {
+func (s Set) prepareAgain(ctx context.Context, dir, raw, hash string) (Prepared, error) {
 	r, rawRows, err := s.load(ctx, raw, dataset.DefaultMaxRows)
 	if err != nil {
 		return Prepared{}, err
@@ -117,7 +117,7 @@ func writePrepared(w io.Writer, h preparedHeader, r *dataset.Regression) error {
 	return z.Close()
 }
 
-// preparedFile is one that is open, with its header read.
+// preparedFile is an open prepared set whose header has been read.
 type preparedFile struct {
 	path    string
 	file    *os.File
@@ -155,7 +155,7 @@ func (p *preparedFile) readHeader(set string) error {
 	}
 	p.header, err = readPreparedHeader(p.archive)
 	if err == nil && p.header.Set != set {
-		err = fmt.Errorf("it holds the data set %q", p.header.Set)
+		err = fmt.Errorf("it contains the data set %q", p.header.Set)
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func (p *preparedFile) checkFresh(ctx context.Context, raw string) error {
 	return p.fits(raw, hash)
 }
 
-// fits is checkFresh for a raw file of which the hash is known.
+// fits is checkFresh for a raw file whose hash is known.
 func (p *preparedFile) fits(raw, hash string) error {
 	if hash == p.header.Hash {
 		return nil
@@ -233,7 +233,7 @@ func readPrepared(ctx context.Context, archive io.Reader, h preparedHeader) (*da
 		return nil, err
 	}
 	if features := len(h.Encoder.Features()); x.Cols != features || y.Cols != 1 || rows.Cols != 1 || y.Rows != x.Rows || rows.Rows != x.Rows {
-		return nil, fmt.Errorf("inputs of %v, labels of %v and rows of %v do not belong together, or to %d features",
+		return nil, fmt.Errorf("inputs of %v, labels of %v and rows of %v do not match each other, or %d features",
 			x.Shape(), y.Shape(), rows.Shape(), features)
 	}
 	r := &dataset.Regression{X: x, Y: y.Data, Rows: make([]int, len(rows.Data)), Encoder: h.Encoder}

@@ -54,15 +54,15 @@ func TestPrepareTwiceDoesNothing(t *testing.T) {
 	}
 	mustPrepare(t, s, dir)
 	if after, _ := os.ReadFile(first.Path); !bytes.Equal(before, after) {
-		t.Error("the same raw file gives another prepared one")
+		t.Error("the same raw file gives a different prepared one")
 	}
 	if want := []string{"stock.arff", "stock.arff.sha256", "stock.prepared.npz"}; !slices.Equal(folder(t, dir), want) {
 		t.Error(folder(t, dir))
 	}
 }
 
-// TestPreparedIsReadByNumpyAndAlone: any reader of NumPy's archives reads the
-// inputs; and without the raw file the prepared one suffices.
+// TestPreparedIsReadByNumpyAndAlone: any reader of NumPy archives reads the
+// inputs, and the prepared file is sufficient without the raw one.
 func TestPreparedIsReadByNumpyAndAlone(t *testing.T) {
 	s, dir, raw := stock(t)
 	p := mustPrepare(t, s, dir)
@@ -78,8 +78,8 @@ func TestPreparedIsReadByNumpyAndAlone(t *testing.T) {
 	}
 }
 
-// TestChangedRawFile: a raw file that has changed is refused by all that use it,
-// until somebody says that it is right.
+// TestChangedRawFile: everything that uses a changed raw file refuses it, until
+// the user accepts it.
 func TestChangedRawFile(t *testing.T) {
 	s, dir, raw := stock(t)
 	mustPrepare(t, s, dir)
@@ -90,7 +90,7 @@ func TestChangedRawFile(t *testing.T) {
 	writeFile(t, dir, s.Files[0], bytes.Replace(old, []byte("\n1,2,"), []byte("\n1,3,"), 1))
 	refused := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "its hash no longer fits") || !strings.Contains(err.Error(), raw) {
+		if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "its hash no longer matches") || !strings.Contains(err.Error(), raw) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestDamagedPin(t *testing.T) {
 	}
 }
 
-// TestDamagedPrepared: Load says what to do, and Prepare does it.
+// TestDamagedPrepared: Load reports what to do, and Prepare does it.
 func TestDamagedPrepared(t *testing.T) {
 	s, dir, _ := stock(t)
 	path := mustPrepare(t, s, dir).Path
@@ -160,7 +160,7 @@ func TestPrepareRefuses(t *testing.T) {
 	if _, err := s.Prepare(t.Context(), t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	// A folder in the place of the file, since nothing is unwritable to everybody.
+	// A folder in place of the file, since root can write everywhere.
 	if err := os.Mkdir(s.preparedPath(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func preparedBytes(t testing.TB, format int) []byte {
 	return b.Bytes()
 }
 
-// folders is an archive that has a folder in the place of each array.
+// folders is an archive with a folder in place of each array.
 func folders(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -201,8 +201,7 @@ func folders(t testing.TB) []byte {
 	return b.Bytes()
 }
 
-// FuzzReadPrepared: whatever the bytes, there is a data set whose parts belong
-// together, or an error.
+// FuzzReadPrepared: any bytes give an error or a data set whose parts match.
 func FuzzReadPrepared(f *testing.F) {
 	whole := preparedBytes(f, preparedFormat)
 	f.Add(whole)

@@ -15,7 +15,7 @@ import (
 )
 
 // Set is a data set of the paper's benchmark: where it comes from, and how the
-// columns of the raw file become inputs and label.
+// columns of the raw file become inputs and labels.
 type Set struct {
 	Name     string
 	Title    string
@@ -23,18 +23,18 @@ type Set struct {
 	Licence  string // empty where the source states none
 	Source   Source
 
-	Files       []string // names that the raw file goes by, .gz left out; it is fetched under the first
-	StandIn     string   // the one among them that only looks like it
+	Files       []string // possible names of the raw file, without .gz; Fetch uses the first
+	StandIn     string   // the one of them that only imitates the raw file
 	Array       string   // variable of a MATLAB file
 	Header      source.Header
-	Label       Columns // several: their median in each row
-	Log         bool    // the label is the logarithm
+	Label       Columns // if several, the median in each row
+	Log         bool    // the label is its logarithm
 	Drop        Columns
-	Categorical Columns  // columns of numbers that are levels
-	Numeric     []string // columns of numbers that may seem to be words
+	Categorical Columns  // numeric columns whose numbers are levels
+	Numeric     []string // numeric columns that may look like words
 
-	// What the paper's table of data set characteristics says that the
-	// preparation and a split must give.
+	// The counts in the paper's table of data set characteristics, which
+	// preparation and split must reproduce.
 	Pool, Test, Features int
 }
 
@@ -44,7 +44,7 @@ type Columns struct {
 	Names []string
 }
 
-// subsampleSeed is the same for all: each split of a set divides the same rows.
+// subsampleSeed is the same for all splits, so that they divide the same rows.
 const subsampleSeed = 12345
 
 // All returns the 15 sets of the benchmark, in the order of the paper.
@@ -59,17 +59,18 @@ func Find(name string) (Set, error) {
 		}
 		names[i] = s.Name
 	}
-	return Set{}, fmt.Errorf("there is no data set %q; there are %s", name, strings.Join(names, ", "))
+	return Set{}, fmt.Errorf("there is no data set %q; choose from %s", name, strings.Join(names, ", "))
 }
 
-// Load returns the named set as the paper prepares it. It reads what
-// Set.Prepare left in the folder, or else finds the raw file there, by one of the
-// names that it goes by, compressed or not, and prepares it in memory. A raw file
-// that has changed since it was prepared, or since its hash was pinned, is an
-// error (ErrChanged).
+// Load returns the named set as the paper prepares it. It reads the output of
+// Set.Prepare from the folder, or else finds the raw file there, under any of
+// its names, compressed or not, and prepares it in memory. A raw file that has
+// changed since it was prepared, or since its hash was pinned, is an error
+// (ErrChanged).
 //
-// The missing-value columns of the published code are there: the paper counts
-// them. A level that a file declares but no row has gives no feature.
+// The features include the missing-value columns of the published code, which
+// the paper counts. A level that a file declares but no row has becomes no
+// feature.
 func Load(ctx context.Context, name, dir string) (*dataset.Regression, error) {
 	s, err := Find(name)
 	if err != nil {
@@ -102,7 +103,7 @@ func Load(ctx context.Context, name, dir string) (*dataset.Regression, error) {
 	return r, err
 }
 
-// IsStandIn says whether a raw file only looks like that of the source.
+// IsStandIn reports whether a raw file only imitates the original.
 func (s Set) IsStandIn(path string) bool {
 	return s.StandIn != "" && strings.TrimSuffix(filepath.Base(path), ".gz") == s.StandIn
 }
@@ -123,7 +124,7 @@ func (s Set) find(dir string) (string, error) {
 }
 
 // load reads a raw file and prepares it with at most the given number of rows.
-// It also returns the number of rows that the file has.
+// It also returns how many rows the file has.
 func (s Set) load(ctx context.Context, path string, most int) (*dataset.Regression, int, error) {
 	c := &source.Choice{MayLack: s.Drop.has, Begin: upTo(most)}
 	t, err := s.read(ctx, path, c)
@@ -138,7 +139,7 @@ func (s Set) load(ctx context.Context, path string, most int) (*dataset.Regressi
 		return nil, 0, fmt.Errorf("data set %s: %s: none of the %d rows is complete", s.Name, path, c.Seen)
 	}
 	r, err := s.prepare(t, most)
-	if c.Seen > 0 { // the table has only the rows that were chosen
+	if c.Seen > 0 { // the table has only the chosen rows
 		err = inFile(c.Rows, r, err)
 	}
 	if err != nil {
@@ -147,7 +148,7 @@ func (s Set) load(ctx context.Context, path string, most int) (*dataset.Regressi
 	return r, max(c.Seen, t.Rows()), nil
 }
 
-// upTo keeps as many complete rows as may stay. If there are more, the choice has
+// upTo keeps complete rows up to the limit. If there are more, the choice has
 // counted them, and the file is read once more.
 func upTo(most int) func() func() bool {
 	return func() func() bool {
@@ -159,7 +160,7 @@ func upTo(most int) func() func() bool {
 	}
 }
 
-// inFile turns row numbers of the table into those of the file.
+// inFile translates row numbers of the table into those of the file.
 func inFile(rows []int, r *dataset.Regression, err error) error {
 	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
 		at.Row = rows[at.Row]
@@ -199,7 +200,7 @@ func (s Set) prepare(t *dataset.Table, most int) (*dataset.Regression, error) {
 	})
 }
 
-// withLevels makes the numeric columns that hold levels categorical.
+// withLevels turns numeric columns of levels into categorical ones.
 func (s Set) withLevels(t *dataset.Table) (*dataset.Table, error) {
 	names, err := s.Categorical.in(t)
 	if err != nil || len(names) == 0 {
@@ -214,7 +215,7 @@ func (s Set) withLevels(t *dataset.Table) (*dataset.Table, error) {
 	return dataset.NewTable(columns...)
 }
 
-// has says whether the column is among c.
+// has reports whether the column is among c.
 func (c Columns) has(column int, name string) bool {
 	return slices.Contains(c.Index, column) || slices.Contains(c.Names, name)
 }
@@ -225,7 +226,7 @@ func (c Columns) in(t *dataset.Table) ([]string, error) {
 	found := slices.Clone(c.Names)
 	for _, i := range c.Index {
 		if i >= len(names) {
-			return nil, fmt.Errorf("there is no column %d (from 0) among %d", i, len(names))
+			return nil, fmt.Errorf("there is no column %d (from 0); the table has %d", i, len(names))
 		}
 		found = append(found, names[i])
 	}

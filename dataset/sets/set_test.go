@@ -14,7 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/golden"
 )
 
-// firstRows are the inputs and labels that the files of the sets start with.
+// firstRows are the inputs and labels of the first rows of the files.
 var firstRows = map[string]struct {
 	inputs string
 	label  float64
@@ -55,7 +55,7 @@ func TestSetsOfThePaper(t *testing.T) {
 		})
 	}
 	if tested != 5 {
-		t.Errorf("%d sets were there, want 5", tested)
+		t.Errorf("%d sets were found, want 5", tested)
 	}
 }
 
@@ -95,14 +95,14 @@ func count(row []float32, value float32) int {
 
 func TestLoadSetRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Load(t.Context(), "iris", dir); err == nil || !strings.Contains(err.Error(), "there are sgemm, wec_sydney, ct_slices") {
+	if _, err := Load(t.Context(), "iris", dir); err == nil || !strings.Contains(err.Error(), "choose from sgemm, wec_sydney, ct_slices") {
 		t.Error(err)
 	}
 	if _, err := Load(t.Context(), "fried", dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "fried.arff") {
 		t.Error(err)
 	}
 	writeFile(t, dir, "sgemm_product.csv", []byte("a,b\n1,2\n"))
-	if _, err := Load(t.Context(), "sgemm", dir); err == nil || !strings.Contains(err.Error(), "there is no column 14 (from 0) among 2") {
+	if _, err := Load(t.Context(), "sgemm", dir); err == nil || !strings.Contains(err.Error(), "there is no column 14 (from 0); the table has 2") {
 		t.Error(err)
 	}
 	writeFile(t, dir, "diamonds.csv", []byte("carat,cost\n1,2\n"))

@@ -6,15 +6,15 @@ import (
 	"io/fs"
 )
 
-// State says what a folder has of a data set.
+// State describes which files of a data set a folder has.
 type State struct {
-	Raw      string // path of the raw file; empty if it is not there
+	Raw      string // path of the raw file; empty if there is none
 	RawSize  int64
-	Pinned   string    // the SHA-256 that the raw file must have; empty if it has not been seen
+	Pinned   string    // the SHA-256 that the raw file must have; empty if not yet pinned
 	Prepared *Prepared // nil if the set has not been prepared
 }
 
-// State looks at the folder, without reading the files.
+// State inspects the folder, without reading the files.
 func (s Set) State(dir string) (State, error) {
 	raw, err := s.find(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -43,8 +43,8 @@ func (s Set) State(dir string) (State, error) {
 	return st, nil
 }
 
-// Verify reads the raw file in the folder, if it is there, and returns its hash.
-// It must be the one that is pinned, and the one that was prepared (ErrChanged).
+// Verify reads the raw file in the folder, if it is there, and returns its
+// hash. It must be the pinned hash and that of the prepared file (ErrChanged).
 func (s Set) Verify(ctx context.Context, dir string) (hash string, err error) {
 	raw, err := s.find(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,4 +1,4 @@
-// Package ctxio makes reading end with a context.
+// Package ctxio makes readers stop when a context ends.
 package ctxio
 
 import (
@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// Reader returns a reader that ends with the context, which is checked once per
-// block.
+// Reader returns a reader that stops when the context ends. The context is
+// checked once per block.
 func Reader(ctx context.Context, r io.Reader) io.Reader { return &reader{ctx, r} }
 
 type reader struct {

@@ -88,7 +88,7 @@ func TestDataFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"fetch", "prepare", "info"} {
-		if _, log := must(t, exitData, "data", command, "road", "--data", dir); !strings.Contains(log, "its hash no longer fits") {
+		if _, log := must(t, exitData, "data", command, "road", "--data", dir); !strings.Contains(log, "its hash no longer matches") {
 			t.Errorf("%s: %s", command, log)
 		}
 	}
