@@ -113,8 +113,11 @@ func (b *centreBlock[T]) settle(row int, products []T, norm float64) {
 			continue
 		}
 		for j, v := range products[from:min(from+minChunk, len(products))] {
-			if float64(v) <= bound {
-				b.compare(row, from+j)
+			if float64(v) > bound {
+				continue
+			}
+			if b.compare(row, from+j); b.Dist[row] == 0 {
+				return // no later centre is nearer; among duplicates all of them are within the bound
 			}
 		}
 	}
