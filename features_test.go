@@ -11,7 +11,7 @@ import (
 
 // TestFeaturesAgreeWithGram: inner products of features are the kernel's values.
 func TestFeaturesAgreeWithGram(t *testing.T) {
-	rows, err := Tables{One: measured(t, 60), Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	rows, err := Tables{One: measured(t, 60), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}

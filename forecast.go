@@ -13,6 +13,18 @@ type Sizes struct {
 	Batch             int
 }
 
+// processMemory is what a program needs without any data: its code, and buffers of
+// the linear algebra.
+const processMemory = 24 << 20
+
+// Resident forecasts the memory of a process that has so many bytes in use: with its
+// code, and with garbage that waits to be collected at a GC percentage of 25. Most of
+// it are a few large matrices, so collecting costs little.
+func Resident(inUse int64) int64 { return processMemory + inUse + inUse/8 }
+
+// RowBytes is what encoded rows take as numbers in float32.
+func RowBytes(z Sizes) int64 { return single * int64(z.Train+z.Pool+z.Aims) * int64(z.Inputs) }
+
 // Bytes of a number.
 const (
 	single = 4

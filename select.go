@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -13,7 +14,7 @@ import (
 )
 
 // Problem is what Select picks from. Its matrices belong to the caller; Select
-// only reads them.
+// only reads them and keeps none.
 type Problem struct {
 	// Models were trained on Train: one, or as many as the ens(n) of the spec asks
 	// for. Kernels of the rows themselves need none; nngp and ntk take depth and
@@ -24,10 +25,10 @@ type Problem struct {
 	// models saw them (see network.Model.Inputs); with the kernel "features", the
 	// user's own features.
 	Train, Pool matrix.Dense[float32]
-	// Exact holds the rows of Train, Pool and Target.Rows in float64, where the
-	// caller has the user's own features so. What computes in float64 takes them
+	// Exact holds the rows of Train, Pool and Target.Rows in float64, if the caller
+	// has the user's own features so; the shapes are the same. What computes in float64 takes them
 	// from here, see spec.Spec.ComputesInDouble. Empty, it takes Train, Pool and Target.Rows.
-	Exact Exact
+	Exact Sets[float64]
 	// Labels are those of Train, standardised. Only acs-rf-hyper looks at them.
 	Labels []float64
 
@@ -44,33 +45,64 @@ type Problem struct {
 	Progress func(Progress)
 }
 
-// Exact are rows in float64. Each matrix has the shape of its counterpart in a
-// Problem, which is what WithFeatures makes of it.
-type Exact struct{ Train, Pool, Target matrix.Dense[float64] }
+// Sets are labelled rows, candidates and rows of the target distribution.
+type Sets[T matrix.Float] struct{ Train, Pool, Target matrix.Dense[T] }
 
 // WithFeatures returns the problem on features of the user's own, in float64: for
 // the kernel "features". Methods that compute in float32 round them once; train and
 // target may be empty.
 func (p Problem) WithFeatures(train, pool, target matrix.Dense[float64]) Problem {
-	p.Exact = Exact{train, pool, target}
+	p.Exact = Sets[float64]{train, pool, target}
 	p.Train, p.Pool, p.Target.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool), matrix.Converted[float32](target)
 	return p
 }
 
 // exact returns the rows of the problem in float64.
-func (p Problem) exact() Exact {
+func (p Problem) exact() Sets[float64] {
 	if p.Exact.Pool.Rows > 0 {
 		return p.Exact
 	}
-	return Exact{matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Pool), matrix.Converted[float64](p.Target.Rows)}
+	return Sets[float64]{matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Pool), matrix.Converted[float64](p.Target.Rows)}
 }
 
-// Batch is what Select found.
+// Batch is what Select found: the picks, in the order in which they were picked, and
+// how they came about. The zero value is an empty batch.
 type Batch struct {
-	*selection.Result
-	Spec     spec.Spec
-	Warnings []string      // what happened on the way that a reader should know
-	Kernel   time.Duration // taken to compute the kernel; Timing has the rest
+	Spec      spec.Spec            `json:"spec"`
+	Picks     []selection.Pick     `json:"picks"`
+	Fallbacks []selection.Fallback `json:"fallbacks"` // where the method found no row and others were taken
+	Removed   []selection.Removal  `json:"removed"`   // rows that a backward step took out again, in that order
+
+	// Missing is the number of rows by which the batch is smaller than asked for,
+	// Short the reason; zero and empty for a full batch.
+	Missing int    `json:"missing"`
+	Short   string `json:"short"`
+
+	Warnings []string `json:"warnings"` // what a reader should know, fallbacks among it
+
+	Kernel time.Duration    `json:"kernel_ns"` // taken to compute the kernel
+	Timing selection.Timing `json:"timing"`    // of the selection
+}
+
+// Rows returns the pool rows of the batch, in the order in which they were picked.
+func (b *Batch) Rows() []int {
+	rows := make([]int, len(b.Picks))
+	for i, p := range b.Picks {
+		rows[i] = p.Row
+	}
+	return rows
+}
+
+func newBatch(c *composer, r *selection.Result, kernel time.Duration) *Batch {
+	b := &Batch{
+		Spec: c.spec, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Missing: r.Missing, Short: r.Short,
+		Kernel: kernel, Timing: r.Timing,
+	}
+	for _, f := range r.Fallbacks {
+		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %d rows were drawn at random: %s", f.Step, len(f.Rows), f.Reason))
+	}
+	b.Warnings = slices.Concat(b.Warnings, c.warnings, r.Notes)
+	return b
 }
 
 // Select picks the rows to label next, by the method that the spec names. The
@@ -168,5 +200,5 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", s, err)
 	}
-	return &Batch{Result: result, Spec: s, Warnings: c.warnings, Kernel: taken}, nil
+	return newBatch(c, result, taken), nil
 }

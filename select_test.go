@@ -286,11 +286,11 @@ func TestFeaturesKeepTheirDigits(t *testing.T) {
 		if !slices.Equal(got.Rows(), want.Rows()) {
 			t.Errorf("%s: %v, want %v", text, got.Rows(), want.Rows())
 		}
-		p.Exact = nextbatch.Exact{}
+		p.Exact = nextbatch.Sets[float64]{}
 		if rounded, err := nextbatch.Select(t.Context(), spec.MustParse(text), p); err != nil || slices.Equal(rounded.Rows(), want.Rows()) {
 			t.Errorf("%s: the test has no such rows, error %v", text, err)
 		}
-		p.Exact = nextbatch.Exact{Pool: pool}
+		p.Exact = nextbatch.Sets[float64]{Pool: pool}
 		if _, err := nextbatch.Select(t.Context(), spec.MustParse(text), p); err == nil {
 			t.Errorf("%s: rows are missing in float64, and nobody minds", text)
 		}

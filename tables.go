@@ -22,8 +22,8 @@ type Tables struct {
 	// Aims are rows of the distribution that matters, if not that of the pool.
 	Aims *dataset.Table
 
-	Target    string   // the column of labels
-	NotInputs []string // columns that are not to be learnt from: ids, costs, groups
+	TargetColumn string   // the labels
+	NotInputs    []string // columns that are not learnt from: ids, costs, groups
 	// Categorical are columns of categories even if nearly every row has its own.
 	Categorical []string
 
@@ -132,17 +132,17 @@ func (t Tables) parts() ([]part, []float64, error) {
 	}
 	for i := range parts {
 		parts[i].name = t.name(parts[i])
-		if parts[i].table != nil && (i > 0 || t.Target == "") {
+		if parts[i].table != nil && (i > 0 || t.TargetColumn == "") {
 			parts[i].rows = upTo(parts[i].table.Rows())
 		}
 	}
 	if parts[0].table == nil {
 		return parts, nil, nil
 	}
-	if t.Target == "" {
+	if t.TargetColumn == "" {
 		return nil, nil, errors.New("the column of the labels must be named")
 	}
-	labels, err := dataset.Target{Columns: []string{t.Target}}.Labels(parts[0].table)
+	labels, err := dataset.Target{Columns: []string{t.TargetColumn}}.Labels(parts[0].table)
 	if err != nil {
 		return nil, nil, t.at(parts[0].table, err)
 	}
@@ -234,7 +234,7 @@ func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 		r.Encoder = *t.Encoder
 		return t.concat(encoded(*t.Encoder), parts)
 	}
-	not := append(slices.Clone(t.NotInputs), t.Target)
+	not := append(slices.Clone(t.NotInputs), t.TargetColumn)
 	var names []string
 	for _, name := range sources(parts)[0].Names() {
 		if !slices.Contains(not, name) {

@@ -39,7 +39,7 @@ func measured(t *testing.T, rows int) *dataset.Table {
 }
 
 func TestRowsOfOneTable(t *testing.T) {
-	rows, err := Tables{One: measured(t, 40), Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	rows, err := Tables{One: measured(t, 40), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestRowsOfOneTable(t *testing.T) {
 // TestRowsOfTwoTables: two tables with the rows of one give its numbers.
 func TestRowsOfTwoTables(t *testing.T) {
 	table := measured(t, 40)
-	one, err := Tables{One: table, Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	one, err := Tables{One: table, TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +72,14 @@ func TestRowsOfTwoTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := Tables{Train: train, Pool: pool, Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	two, err := Tables{Train: train, Pool: pool, TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(one.Train.Data, two.Train.Data) || !slices.Equal(one.Pool.Data, two.Pool.Data) || !slices.Equal(one.Labels, two.Labels) {
 		t.Error("the numbers differ")
 	}
-	if _, err := (Tables{Train: pool, Pool: pool, Target: "y"}).Rows(); err == nil {
+	if _, err := (Tables{Train: pool, Pool: pool, TargetColumn: "y"}).Rows(); err == nil {
 		t.Error("labels that are not there are not missed")
 	}
 }
@@ -90,14 +90,14 @@ func TestRowsWithMissingInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Tables{One: table, Target: "y"}.Rows()
+	rows, err := Tables{One: table, TargetColumn: "y"}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(rows.PoolRows, []int{2, 4}) || len(rows.Warnings) != 1 || !strings.Contains(rows.Warnings[0], `column "x"`) {
 		t.Errorf("pool %v, warnings %q", rows.PoolRows, rows.Warnings)
 	}
-	_, err = Tables{One: table, Target: "y", Strict: true}.Rows()
+	_, err = Tables{One: table, TargetColumn: "y", Strict: true}.Rows()
 	if missing := (*MissingError)(nil); !errors.As(err, &missing) || !slices.Equal(missing.Rows, []int{1}) {
 		t.Errorf("strict: %v", err)
 	}
@@ -105,7 +105,7 @@ func TestRowsWithMissingInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Tables{One: infinite, Target: "y"}).Rows(); err == nil || !strings.Contains(err.Error(), "row 2") {
+	if _, err := (Tables{One: infinite, TargetColumn: "y"}).Rows(); err == nil || !strings.Contains(err.Error(), "row 2") {
 		t.Errorf("infinite: %v", err)
 	}
 }
@@ -113,7 +113,7 @@ func TestRowsWithMissingInputs(t *testing.T) {
 // TestRowsToBatch: with a network and without, tables become a batch whose
 // reasons name rows.
 func TestRowsToBatch(t *testing.T) {
-	rows, err := Tables{One: measured(t, 80), Target: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	rows, err := Tables{One: measured(t, 80), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestRowsOfWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Tables{One: table, Target: "y"}.Rows()
+	rows, err := Tables{One: table, TargetColumn: "y"}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestRowsOfWords(t *testing.T) {
 			t.Errorf("warning %q does not say %q", rows.Warnings[i], word)
 		}
 	}
-	rows, err = Tables{One: table, Target: "y", Categorical: []string{"name", "x"}}.Rows()
+	rows, err = Tables{One: table, TargetColumn: "y", Categorical: []string{"name", "x"}}.Rows()
 	if err != nil || len(rows.Encoder.Features()) != 42 || len(rows.Warnings) != 0 {
 		t.Errorf("declared: %v, %q", err, rows.Warnings)
 	}

@@ -150,9 +150,8 @@ func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensembl
 	}
 	for _, f := range batch.Fallbacks {
 		rec.Fallbacks += len(f.Rows)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d rows at random from step %d on: %s", len(f.Rows), f.Step, f.Reason))
 	}
-	rec.Warnings = slices.Concat(rec.Warnings, batch.Warnings, batch.Notes)
+	rec.Warnings = append(rec.Warnings, batch.Warnings...)
 	rec.Features, rec.Selection = batch.Kernel.Seconds(), batch.Timing.Total.Seconds()
 	if !r.spec.UsesKernel() {
 		return nil

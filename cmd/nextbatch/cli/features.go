@@ -11,7 +11,7 @@ import (
 )
 
 func newFeatures() *cobra.Command {
-	s := &selecting{batch: 1, written: func(nextbatch.Sizes) int64 { return 0 }}
+	s := &selecting{batch: 1}
 	trainOut := ""
 	c := &cobra.Command{
 		Use:     "features [TABLE]",
@@ -51,44 +51,40 @@ of the spec does not matter, only its kernel and transforms.`,
 	return c
 }
 
-// set returns the pool or the labelled rows, exact the same in float64.
-func (s *selecting) set(name string) matrix.Dense[float32] {
+// choose returns the pool or the labelled rows.
+func choose[T matrix.Float](name string, train, pool matrix.Dense[T]) matrix.Dense[T] {
 	if name == "pool" {
-		return s.problem.Pool
+		return pool
 	}
-	return s.problem.Train
-}
-
-func (s *selecting) exact(name string) matrix.Dense[float64] {
-	if name == "pool" {
-		return s.problem.Exact.Pool
-	}
-	return s.problem.Exact.Train
+	return train
 }
 
 // features computes those of the pool or of the labelled rows, from all digits that
 // were read.
 func (s *selecting) features(ctx context.Context, rows string) (nextbatch.Numbers, error) {
-	if s.problem.Exact.Pool.Rows > 0 {
-		return nextbatch.Features(ctx, s.spec, s.problem, s.exact(rows))
+	p := s.plan.Problem()
+	if p.Exact.Pool.Rows > 0 {
+		return nextbatch.Features(ctx, s.request.Spec, p, choose(rows, p.Exact.Train, p.Exact.Pool))
 	}
-	return nextbatch.Features(ctx, s.spec, s.problem, s.set(rows))
+	return nextbatch.Features(ctx, s.request.Spec, p, choose(rows, p.Train, p.Pool))
 }
 
 // gram is features for a kernel matrix.
 func (s *selecting) gram(ctx context.Context, rows, columns string) (nextbatch.Numbers, error) {
-	if s.problem.Exact.Pool.Rows > 0 {
-		return nextbatch.Gram(ctx, s.spec, s.problem, s.exact(rows), s.exact(columns))
+	p := s.plan.Problem()
+	if e := p.Exact; e.Pool.Rows > 0 {
+		return nextbatch.Gram(ctx, s.request.Spec, p, choose(rows, e.Train, e.Pool), choose(columns, e.Train, e.Pool))
 	}
-	return nextbatch.Gram(ctx, s.spec, s.problem, s.set(rows), s.set(columns))
+	return nextbatch.Gram(ctx, s.request.Spec, p, choose(rows, p.Train, p.Pool), choose(columns, p.Train, p.Pool))
 }
 
 func newGram() *cobra.Command {
 	rows, columns := "", ""
-	s := &selecting{batch: 1, written: func(z nextbatch.Sizes) int64 {
+	s := &selecting{batch: 1}
+	s.request.Output = func(z nextbatch.Sizes) int64 {
 		of := map[string]int{"pool": z.Pool, "train": z.Train}
 		return 8 * int64(of[rows]) * int64(of[columns])
-	}}
+	}
 	c := &cobra.Command{
 		Use:     "gram [TABLE]",
 		Short:   "Write a kernel matrix as a NumPy array",
@@ -145,8 +141,8 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 	if err != nil {
 		return err
 	}
-	if !s.spec.UsesKernel() {
-		return usagef("%v looks at no kernel", s.spec)
+	if !s.request.Spec.UsesKernel() {
+		return usagef("%v looks at no kernel", s.request.Spec)
 	}
 	if err := checkDistinct(s.inputFiles(), outputs); err != nil {
 		return err
@@ -164,11 +160,9 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	s.problem.Seed = s.net.seed
-	if err := s.prepare(ctx); err != nil {
+	if err := s.trainNetworks(ctx); err != nil {
 		return err
 	}
-	s.problem.Progress = s.progress.selection()
 	defer s.progress.done()
 	return work(ctx)
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -44,11 +45,11 @@ func TestForecastHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"select", "-n", "256", "-q", "--json"}, args...)
-			var p plan
-			var r selectResult
+			var p nextbatch.Plan
+			var r nextbatch.Result
 			inProcess(t, &p, program, append(args, "--dry-run")...)
 			peak := inProcess(t, &r, program, args...)
-			holds(t, "seconds", float64(p.Seconds.Total), r.Timings.Total)
+			holds(t, "seconds", float64(p.Seconds.Total), float64(r.Timings.Total))
 			holds(t, "MiB", float64(p.Memory)/(1<<20), float64(peak)/(1<<20))
 		})
 	}
@@ -124,20 +125,4 @@ func normalRows(rows, columns int) matrix.Dense[float32] {
 		}
 	}
 	return x
-}
-
-func TestExtrapolation(t *testing.T) {
-	for _, c := range []struct{ got, want float64 }{
-		{alongLine(1, 3, 2, 4, 10), 12}, // 2 + x
-		{alongLine(1, 5, 2, 4, 10), 4},  // never less than the second
-		{alongLine(1, 1, 2, 4, 10), 20}, // never more than in proportion
-		{alongLine(4, 3, 4, 4, 8), 8},   // one point
-		{alongPower(1, 1, 16, 16, 64), 64},
-		{alongPower(1, 1, 4, 64, 8), 64 * math.Pow(2, 1.3)},
-		{alongPower(1, 0, 1, 2, 3), 6},
-	} {
-		if math.Abs(c.got-c.want) > 1e-9 {
-			t.Errorf("%v, want %v", c.got, c.want)
-		}
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch"
 )
 
 // TestSelectKnownIDs: a candidate whose id has a label in the other table is not
@@ -23,7 +25,7 @@ func TestSelectKnownIDs(t *testing.T) {
 			t.Errorf("no %q in %s", want, log)
 		}
 	}
-	var r selectResult
+	var r nextbatch.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}

@@ -91,17 +91,10 @@ func (m *memory) admit(what string, need int64, alternatives ...string) error {
 	return memoryError{what, need, m.bytes, m.text == "", alternatives}
 }
 
-// processMemory is what the program needs without any data: its code, and buffers
-// of the linear algebra.
-const processMemory = 24 << 20
-
-// withGarbage is what so much in use takes, with what waits to be collected.
-func withGarbage(inUse int64) int64 { return processMemory + inUse + inUse/8 }
-
 // trainingNeed forecasts the memory of a training on the rows of a table.
 func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members int) int64 {
 	fit, _ := c.Memory(z.Inputs, z.Train, members)
-	return withGarbage(table.Bytes() + rowBytes(z) + fit)
+	return nextbatch.Resident(table.Bytes() + nextbatch.RowBytes(z) + fit)
 }
 
 // predictionNeed forecasts the memory of predictions for the rows of a table, with
@@ -111,7 +104,7 @@ func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model[fl
 	c := network.Config{Architecture: m.Ensemble()[0].Architecture()}
 	block, _ := c.Memory(z.Inputs, forwardRows, members) // more than the networks and a block of rows
 	numbers := 8 * int64(z.Train+z.Pool) * int64(2*members+8)
-	return withGarbage(table.Bytes() + rowBytes(z) + block + numbers)
+	return nextbatch.Resident(table.Bytes() + nextbatch.RowBytes(z) + block + numbers)
 }
 
 // replayNeed forecasts the memory of replays on labelled rows, of which so many run
@@ -123,11 +116,8 @@ func replayNeed(table int64, z nextbatch.Sizes, c network.Config, specs []spec.S
 		fit, kept := c.Memory(z.Inputs, z.Train, method.Members())
 		most = max(most, fit, kept+nextbatch.Memory(method, z))
 	}
-	return withGarbage(table + rowBytes(z) + int64(jobs)*(rowBytes(z)+most))
+	return nextbatch.Resident(table + nextbatch.RowBytes(z) + int64(jobs)*(nextbatch.RowBytes(z)+most))
 }
-
-// rowBytes is what rows take as numbers.
-func rowBytes(z nextbatch.Sizes) int64 { return 4 * int64(z.Train+z.Pool+z.Aims) * int64(z.Inputs) }
 
 // forwardRows run through a network at the same time.
 const forwardRows = 1024

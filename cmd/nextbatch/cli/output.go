@@ -3,11 +3,12 @@ package cli
 import (
 	"encoding/json"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/nextbatch/nextbatch"
 )
 
 // checkOutput refuses a file that cannot be written before any work is done.
@@ -71,15 +72,8 @@ func sameFile(a, b string) bool {
 // tableExtensions are those of files that can hold a batch; .gz may follow.
 func tableExtensions() []string { return []string{".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"} }
 
-// number is a float64 that JSON can hold: null where it is not finite.
-type number float64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
+// number is a float64 that JSON can hold.
+type number = nextbatch.Float
 
 // printJSON prints one object.
 func printJSON(out io.Writer, v any) error {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch"
 )
 
 // TestOutputsDiffer: no command writes over what it reads, or two results into
@@ -54,7 +56,7 @@ func TestOutputsDiffer(t *testing.T) {
 func TestNumbersWithoutValue(t *testing.T) {
 	for _, v := range []any{
 		benchStatus{Methods: []methodStatus{{Seconds: number(math.Inf(1))}}},
-		plan{Seconds: &forecastSeconds{Train: number(math.NaN())}},
+		nextbatch.Plan{Seconds: &nextbatch.Seconds{Train: number(math.NaN())}},
 	} {
 		var out bytes.Buffer
 		if err := printJSON(&out, v); err != nil || !strings.Contains(out.String(), ":null") {

@@ -200,7 +200,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, Target: e.columns.target, Encoder: r.Columns(), Strict: e.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
+	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, TargetColumn: e.columns.target, Encoder: r.Columns(), Strict: e.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
 		return e.columns.memory.admit("evaluating", predictionNeed(table, z, r), "fewer rows")
 	}}.Rows()
 	if err != nil {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unsafe"
@@ -20,7 +17,6 @@ import (
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -44,32 +40,12 @@ type selecting struct {
 	budgetSet                   bool
 
 	progress *progress
-	spec     spec.Spec
-	config   network.Config
-	fitted   *network.Model[float32]
-	rows     *nextbatch.Rows // nil with features
-	problem  nextbatch.Problem
-	trainT   *dataset.Table              // that of the labelled rows, nil with features
-	poolT    *dataset.Table              // likewise
-	poolRows []int                       // the row of the input that became row i of the pool
-	tables   []*dataset.Table            // that were read
-	written  func(nextbatch.Sizes) int64 // bytes that what is written takes beside the selection
-
-	forecastBytes int64
-	timings       timings
-}
-
-// timings are seconds.
-type timings struct {
-	Read   float64 `json:"read"`
-	Train  float64 `json:"train"`
-	Kernel float64 `json:"kernel"`
-	Select float64 `json:"select"`
-	Total  float64 `json:"total"`
+	request  nextbatch.Request
+	plan     *nextbatch.Plan
 }
 
 func newSelect() *cobra.Command {
-	s := &selecting{written: func(nextbatch.Sizes) int64 { return 0 }}
+	s := &selecting{}
 	c := &cobra.Command{
 		Use:   "select [TABLE]",
 		Short: "Pick the rows to label next",
@@ -152,24 +128,50 @@ func (s *selecting) run(ctx context.Context, out io.Writer) error {
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	if err := s.constrain(); err != nil {
-		return err
-	}
-	s.timings.Read = time.Since(begin).Seconds()
+	read := time.Since(begin)
 	if s.dryRun {
-		return s.forecast(ctx, out, s.plan())
+		return s.forecast(ctx, out, read)
 	}
-	if err := s.prepare(ctx); err != nil {
+	if err := s.trainNetworks(ctx); err != nil {
 		return err
 	}
-	batch, err := s.pick(ctx)
+	s.progress.say("selecting %d rows by %v", s.batch, s.request.Spec)
+	r, err := s.plan.Select(ctx)
+	s.progress.done()
 	if err != nil {
-		return err
+		return requestError(err)
 	}
-	s.timings.Kernel = batch.Kernel.Seconds()
-	s.timings.Select = batch.Timing.Total.Seconds()
-	s.timings.Total = time.Since(begin).Seconds()
-	return s.report(ctx, out, batch)
+	s.warn(r.Warnings[len(s.plan.Warnings):])
+	r.Version, r.Timings.Read, r.Timings.Total = thisBuild().Version, number(read.Seconds()), number(time.Since(begin).Seconds())
+	return s.report(ctx, out, r)
+}
+
+// warn prints warnings.
+func (s *selecting) warn(warnings []string) {
+	for _, w := range warnings {
+		s.progress.warn(w)
+	}
+}
+
+// requestError gives an error of the library the exit code that belongs to it.
+func requestError(err error) error {
+	var wrong *nextbatch.RequestError
+	var data *nextbatch.DataError
+	switch {
+	case errors.As(err, &wrong):
+		return usageError{err}
+	case errors.As(err, &data):
+		return dataError{data.Cause}
+	}
+	return err
+}
+
+// flagNames are the flags of the fields of a request.
+var flagNames = map[string]string{
+	"Batch": "-n", "Spec": "--method", "TargetColumn": "--target", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
+	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
+	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
+	"Must": "--must", "Exclude": "--exclude", "Network.Architecture.Hidden": "--hidden",
 }
 
 // check reads the flags.
@@ -187,51 +189,56 @@ func (s *selecting) check() error {
 		return usagef("--pool needs --train, or --model")
 	case byFeatures && s.poolFeatures == "":
 		return usagef("--train-features needs --pool-features")
-	case byFeatures && (s.model != "" || s.columns.id != "" || s.cost != "" || s.group != "" || s.columns.target != ""):
-		return usagef("features have no columns and need no network: --model, --id, --target, --cost and --group do not go with them")
+	case byFeatures && s.model != "":
+		return usagef("features need no network: --model does not go with them")
 	case (s.table != "" || s.train != "") && s.columns.target == "":
 		return usagef("name the column of the labels with --target")
-	case s.batch < 1:
-		return usagef("say how many rows to pick with -n, at least 1")
-	case (s.cost != "") != s.budgetSet:
-		return usagef("--cost and --budget go together")
-	case s.budgetSet && (!(s.budget >= 0) || math.IsInf(s.budget, 1)):
-		return usagef("--budget must be finite and not negative, not %v", s.budget)
-	case (s.group != "") != (s.perGroup != 0):
-		return usagef("--group and --per-group go together")
-	case s.perGroup < 0:
-		return usagef("--per-group must be at least 1")
 	}
-	if s.method == "" {
-		s.method = spec.Default
-		if byFeatures {
-			s.method = "lcmd-tp:features"
-			if s.trainFeatures == "" {
-				s.method = "lcmd-p:features"
-			}
-		}
-	}
-	var err error
-	if s.spec, err = spec.Parse(s.method); err != nil {
+	if err := s.fillIn(byFeatures); err != nil {
 		return err
 	}
-	features := s.spec.Kernel.Info().OwnFeatures
-	if byFeatures != features && s.spec.UsesKernel() {
-		if features {
-			return usagef("the kernel features needs --pool-features; with a table write ll, grad or linear")
-		}
-		return usagef("with features the kernel is called features, as in lcmd-tp:features, not %v", s.spec.Kernel)
-	}
-	if s.config, err = s.net.config(); err != nil {
-		return err
-	}
-	if n := s.net.ensemble; n > 0 && n < s.spec.TrainedNetworks() {
-		return usagef("%v looks at %d networks, --ensemble says %d", s.spec, s.spec.TrainedNetworks(), n)
+	if err := s.request.Check(); err != nil {
+		return requestError(err)
 	}
 	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out}, {"--report", s.page}}); err != nil {
 		return err
 	}
 	return errors.Join(s.columns.check(), checkOutput("--out", s.out, tableExtensions()...), checkOutput("--report", s.page, ".html"))
+}
+
+// fillIn makes a request of the flags; its rows are read later.
+func (s *selecting) fillIn(byFeatures bool) error {
+	config, err := s.net.config()
+	if err != nil {
+		return err
+	}
+	output := s.request.Output
+	s.request = nextbatch.Request{
+		OwnFeatures: byFeatures, TargetColumn: s.columns.target, IDColumn: s.columns.id,
+		Categorical: s.columns.categorical, Strict: s.columns.missing == "refuse",
+		Batch: s.batch, Seed: s.net.seed, Network: config, Members: s.net.ensemble,
+		CostColumn: s.cost, GroupColumn: s.group, PerGroup: s.perGroup,
+		ModelName: s.model, FieldName: func(field string) string { return flagNames[field] }, Output: output,
+		Epoch: func(e network.Epoch) { s.progress.epoch(s.plan.Networks)(e) }, Progress: s.progress.selection(),
+	}
+	if s.budgetSet {
+		s.request.Budget = &s.budget
+	}
+	if s.method == "" && byFeatures && s.trainFeatures == "" {
+		s.method = "lcmd-p:features"
+	}
+	if s.method != "" {
+		if s.request.Spec, err = spec.Parse(s.method); err != nil {
+			return err
+		}
+	} else if byFeatures {
+		s.request.Spec = spec.MustParse("lcmd-tp:features")
+	}
+	s.request = s.request.WithDefaults()
+	s.request.Admit = func(bytes int64, less ...string) error {
+		return s.columns.memory.admit(s.request.Spec.String(), bytes, less...)
+	}
+	return nil
 }
 
 // inputFiles are those that are read.
@@ -254,123 +261,94 @@ func (s *selecting) inputFiles() []flagged {
 	return files
 }
 
-// read reads the files and makes numbers of them.
+// read reads the files and plans.
 func (s *selecting) read(ctx context.Context) error {
+	read := s.readTables
 	if s.poolFeatures != "" {
-		return s.readFeatures(ctx)
+		read = s.readFeatures
 	}
-	t := nextbatch.Tables{Target: s.columns.target, Strict: s.columns.missing == "refuse", Categorical: s.columns.categorical, Admit: s.admit}
+	if err := read(ctx); err != nil {
+		return err
+	}
 	var err error
-	if s.table != "" {
-		if t.One, err = s.columns.read(ctx, s.table, false); err != nil {
-			return err
-		}
-		s.trainT, s.poolT = t.One, t.One
-	} else {
-		if t.Pool, err = s.columns.read(ctx, s.pool, true); err != nil {
-			return err
-		}
-		if s.train != "" {
-			if t.Train, err = s.columns.read(ctx, s.train, true); err != nil {
-				return err
-			}
-		}
-		s.trainT, s.poolT = t.Train, t.Pool
+	if s.request.Exclude, err = list(s.exclude); err != nil {
+		return err
 	}
-	if s.targets != "" {
-		if t.Aims, err = s.columns.read(ctx, s.targets, true); err != nil {
-			return err
-		}
+	if s.request.Must, err = list(s.must); err != nil {
+		return err
 	}
-	t.Names = map[*dataset.Table]string{t.One: s.table, t.Train: s.train, t.Pool: s.pool, t.Aims: s.targets}
-	for _, table := range []*dataset.Table{t.One, t.Train, t.Pool, t.Aims} {
-		if table != nil {
-			s.tables = append(s.tables, table)
-		}
+	if s.plan, err = s.request.Plan(); err != nil {
+		return requestError(err)
 	}
-	for _, name := range []string{s.columns.id, s.cost, s.group} {
-		if name != "" {
-			t.NotInputs = append(t.NotInputs, name)
-			if _, err := s.poolT.Column(name); err != nil {
-				return dataError{errorf("%s: %w", s.table+s.pool, err)}
-			}
-		}
+	s.warn(s.plan.Warnings)
+	kind := "inputs"
+	if s.request.OwnFeatures {
+		kind = "features"
 	}
-	if s.model != "" {
-		if s.fitted, err = loadModel(s.model); err != nil {
-			return err
-		}
-		t.Encoder = s.fitted.Columns()
-		if n := len(s.fitted.Ensemble()); n < s.spec.TrainedNetworks() {
-			return usagef("%v looks at %d networks, %s holds %d", s.spec, s.spec.TrainedNetworks(), s.model, n)
-		}
-	}
-	if s.rows, err = t.Rows(); err != nil {
-		return dataError{err}
-	}
-	for _, w := range s.rows.Warnings {
-		s.progress.warn(w)
-	}
-	s.poolRows = s.rows.PoolRows
-	s.progress.say("%d labelled rows, %d candidates, %d inputs", s.rows.Train.Rows, s.rows.Pool.Rows, s.rows.Pool.Cols)
-	if s.rows.Pool.Rows == 0 {
-		return dataError{errorf("no row without a label is left: there is nothing to pick from")}
-	}
-	if s.rows.Train.Rows < 2 && s.spec.TrainedNetworks() > 0 && s.fitted == nil {
-		return dataError{errorf("%d rows have a label and all inputs, and a network needs 2 at least; start with --method random", s.rows.Train.Rows)}
-	}
-	s.problem.Train, s.problem.Pool, s.problem.Target.Rows = s.rows.Train, s.rows.Pool, s.rows.Aims
+	s.progress.say("%d labelled rows, %d candidates, %d %s", s.plan.Labelled, s.plan.Pool, s.plan.Inputs, kind)
 	return nil
 }
 
-func (s *selecting) readFeatures(ctx context.Context) error {
-	if s.spec.ComputesInDouble() {
-		train, pool, target, err := readSets[float64](ctx, s)
+func (s *selecting) readTables(ctx context.Context) error {
+	r := &s.request
+	r.TableNames = map[*dataset.Table]string{}
+	for _, file := range []struct {
+		path     string
+		into     **dataset.Table
+		optional bool
+	}{{s.table, &r.Table, false}, {s.pool, &r.Pool, true}, {s.train, &r.Train, true}, {s.targets, &r.Aims, true}} {
+		if file.path == "" {
+			continue
+		}
+		table, err := s.columns.read(ctx, file.path, file.optional)
 		if err != nil {
 			return err
 		}
-		s.problem = s.problem.WithFeatures(train, pool, target)
-	} else {
-		var err error
-		if s.problem.Train, s.problem.Pool, s.problem.Target.Rows, err = readSets[float32](ctx, s); err != nil {
-			return err
-		}
+		*file.into, r.TableNames[table] = table, file.path
 	}
-	if s.problem.Pool.Rows == 0 {
+	if s.model == "" {
+		return nil
+	}
+	var err error
+	r.Model, err = loadModel(s.model)
+	return err
+}
+
+func (s *selecting) readFeatures(ctx context.Context) error {
+	r := &s.request
+	var err error
+	if r.Spec.ComputesInDouble() {
+		r.Exact, err = readSets[float64](ctx, s)
+	} else {
+		r.Features, err = readSets[float32](ctx, s)
+	}
+	if err == nil && r.Exact.Pool.Rows+r.Features.Pool.Rows == 0 {
 		return dataError{errorf("%s has no rows", s.poolFeatures)}
 	}
-	if s.spec.Mode == spec.TP && s.problem.Train.Rows == 0 {
-		return usagef("%v counts the labelled rows as selected: give --train-features, or take mode p", s.spec)
-	}
-	s.poolRows = make([]int, s.problem.Pool.Rows)
-	for i := range s.poolRows {
-		s.poolRows[i] = i
-	}
-	s.progress.say("%d labelled rows, %d candidates, %d features", s.problem.Train.Rows, s.problem.Pool.Rows, s.problem.Pool.Cols)
-	return s.admit(nextbatch.Sizes{Train: s.problem.Train.Rows, Pool: s.problem.Pool.Rows, Aims: s.problem.Target.Rows.Rows, Inputs: s.problem.Pool.Cols})
+	return err
 }
 
 // readSets reads the files of features in the kind of numbers that the method
 // computes in.
-func readSets[T matrix.Float](ctx context.Context, s *selecting) (train, pool, target matrix.Dense[T], err error) {
-	if pool, err = readMatrix[T](ctx, s.poolFeatures, &s.columns.memory); err != nil {
-		return train, pool, target, err
+func readSets[T matrix.Float](ctx context.Context, s *selecting) (sets nextbatch.Sets[T], err error) {
+	if sets.Pool, err = readMatrix[T](ctx, s.poolFeatures, &s.columns.memory); err != nil {
+		return sets, err
 	}
 	for _, set := range []struct {
 		path string
 		into *matrix.Dense[T]
-	}{{s.trainFeatures, &train}, {s.targets, &target}} {
+	}{{s.trainFeatures, &sets.Train}, {s.targets, &sets.Target}} {
 		if set.path == "" {
 			continue
 		}
 		if *set.into, err = readMatrix[T](ctx, set.path, &s.columns.memory); err != nil {
-			return train, pool, target, err
+			return sets, err
 		}
-		if m := *set.into; m.Cols != pool.Cols && m.Rows > 0 && pool.Rows > 0 {
-			return train, pool, target, dataError{errorf("%s has %d columns, %s %d", set.path, m.Cols, s.poolFeatures, pool.Cols)}
+		if m := *set.into; m.Cols != sets.Pool.Cols && m.Rows > 0 && sets.Pool.Rows > 0 {
+			return sets, dataError{errorf("%s has %d columns, %s %d", set.path, m.Cols, s.poolFeatures, sets.Pool.Cols)}
 		}
 	}
-	return train, pool, target, nil
+	return sets, nil
 }
 
 // readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays. A
@@ -412,128 +390,11 @@ func loadModel(path string) (*network.Model[float32], error) {
 	return m, nil
 }
 
-// constrain fills in what batches have to keep to.
-func (s *selecting) constrain() error {
-	byName, labelled, err := s.candidates()
-	if err != nil {
-		return err
-	}
-	c := &s.problem.Constraints
-	c.Exclude = labelled
-	excluded, err := list(s.exclude)
-	if err != nil {
-		return err
-	}
-	for _, name := range excluded {
-		if at, ok := byName[name]; ok {
-			c.Exclude = append(c.Exclude, at)
-		} else {
-			s.progress.warn("--exclude: there is no candidate " + strconv.Quote(name))
-		}
-	}
-	must, err := list(s.must)
-	if err != nil {
-		return err
-	}
-	for _, name := range must {
-		at, ok := byName[name]
-		switch {
-		case !ok:
-			return s.noCandidate(name)
-		case slices.Contains(labelled, at):
-			return dataError{errorf("--must: row %q has a label in %s already", name, s.train)}
-		case slices.Contains(c.Exclude, at):
-			return usagef("row %q is named by --must and --exclude", name)
-		case slices.Contains(c.Require, at):
-			return usagef("row %q is named twice by --must", name)
-		}
-		c.Require = append(c.Require, at)
-	}
-	if len(must) > s.batch {
-		return usagef("--must names %d rows, the batch has %d", len(must), s.batch)
-	}
-	if s.cost != "" {
-		if err := s.costs(c); err != nil {
-			return err
-		}
-	}
-	if s.group != "" {
-		if err := s.groups(c); err != nil {
-			return err
-		}
-	}
-	s.problem.Batch, s.problem.Seed = s.batch, s.net.seed
-	return s.checkMust(must)
-}
-
-func (s *selecting) costs(c *selection.Constraints) error {
-	costs, err := s.poolT.Numeric(s.cost)
-	if err != nil {
-		return dataError{errorf("%s: %w", s.table+s.pool, err)}
-	}
-	for _, row := range s.poolRows {
-		v := costs.Float(row)
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return dataError{errorf("%s: %w", s.table+s.pool, &dataset.ColumnError{Column: s.cost, Row: row, Problem: "a cost must be there, finite and not negative"})}
-		}
-		c.Cost = append(c.Cost, v)
-	}
-	c.Budget = s.budget
-	return nil
-}
-
-func (s *selecting) groups(c *selection.Constraints) error {
-	groups, err := s.poolT.Column(s.group)
-	if err != nil {
-		return dataError{err}
-	}
-	number := map[string]int{}
-	for _, row := range s.poolRows {
-		name := groups.Format(row) // rows without a group are one
-		if _, known := number[name]; !known {
-			number[name] = len(number)
-		}
-		c.Group = append(c.Group, number[name])
-	}
-	c.PerGroup = s.perGroup
-	return nil
-}
-
-// prepare trains, unless there is a network or the method looks at none, and
-// scales the rows.
-func (s *selecting) prepare(ctx context.Context) error {
-	if s.rows == nil {
-		return nil
-	}
-	if n := max(s.spec.TrainedNetworks(), s.net.ensemble); s.fitted == nil && s.spec.TrainedNetworks() > 0 {
-		begin := time.Now()
-		var err error
-		if s.fitted, err = train(ctx, network.Options[float32]{Config: s.config, Members: n}, s.rows, s.progress); err != nil {
-			return err
-		}
-		s.timings.Train = time.Since(begin).Seconds()
-	}
-	scaled, err := s.rows.Problem(s.fitted, s.config.Architecture)
-	if err != nil {
-		return dataError{err}
-	}
-	s.problem.Models, s.problem.Labels = scaled.Models, scaled.Labels
-	s.problem.Train, s.problem.Pool, s.problem.Target.Rows = scaled.Train, scaled.Pool, scaled.Target.Rows
-	return nil
-}
-
-// pick selects.
-func (s *selecting) pick(ctx context.Context) (*nextbatch.Batch, error) {
-	s.progress.say("selecting %d rows by %v", s.batch, s.spec)
-	s.problem.Progress = s.progress.selection()
-	batch, err := nextbatch.Select(ctx, s.spec, s.problem)
+// trainNetworks trains what the plan needs, and prints warnings of it.
+func (s *selecting) trainNetworks(ctx context.Context) error {
+	before := len(s.plan.Warnings)
+	err := s.plan.Train(ctx)
 	s.progress.done()
-	var problem *selection.ProblemError
-	switch {
-	case err == nil || ctx.Err() != nil:
-		return batch, err
-	case errors.As(err, &problem):
-		return nil, usageError{err}
-	}
-	return nil, dataError{err}
+	s.warn(s.plan.Warnings[before:])
+	return requestError(err)
 }

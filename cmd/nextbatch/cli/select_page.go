@@ -25,7 +25,8 @@ const (
 )
 
 // writePage writes the page about the batch.
-func (s *selecting) writePage(ctx context.Context, batch *nextbatch.Batch, r selectResult) error {
+func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
+	batch, problem := r.Batch, s.plan.Problem()
 	page := &report.Batch{
 		Title: fmt.Sprintf("%d rows to label next", len(batch.Picks)),
 		Intro: []string{fmt.Sprintf("%s picked %d of %d candidates, with %d labelled rows at hand.", r.Spec, len(batch.Picks), r.Metrics.Pool, r.Metrics.Labelled)},
@@ -35,14 +36,15 @@ func (s *selecting) writePage(ctx context.Context, batch *nextbatch.Batch, r sel
 		page.Picks = append(page.Picks, report.BatchPick{ID: r.IDs[i], Row: r.Indices[i], Score: p.Score,
 			Prediction: math.NaN(), Deviation: math.NaN(), Reason: r.Reasons[i]})
 	}
-	candidates, labelled := s.shown("report candidates", s.problem.Pool.Rows, mapCandidates), s.shown("report labelled", s.problem.Train.Rows, mapLabelled)
+	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, mapCandidates), s.shown("report labelled", problem.Train.Rows, mapLabelled)
 	var err error
 	if page.Map, err = s.place(ctx, batch.Rows(), candidates, labelled); ctx.Err() != nil {
 		return ctx.Err()
 	} else if err != nil {
 		s.progress.warn("the page has no picture of the rows: " + err.Error())
+		r.Warnings = slices.Clone(s.progress.warnings)
 	}
-	if s.fitted != nil && s.rows != nil {
+	if s.plan.Model() != nil && s.plan.Rows != nil {
 		if err := s.predictedErrors(ctx, page, r, batch.Rows(), candidates); err != nil {
 			return err
 		}
@@ -68,11 +70,11 @@ func (s *selecting) shown(purpose string, n, most int) []int {
 
 // place finds where rows lie in the plane of the kernel.
 func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int) (*report.BatchMap, error) {
-	p := s.problem
+	p := s.plan.Problem()
 	p.Progress = nil
 	rows := matrix.Stack(p.Pool.SelectRows(candidates), p.Train.SelectRows(labelled), p.Pool.SelectRows(picks))
 	sample := rows.SelectRows(s.shown("report sample", len(candidates)+len(labelled), mapSample))
-	plane, err := nextbatch.Plane(ctx, s.spec, p, sample, rows)
+	plane, err := nextbatch.Plane(ctx, s.request.Spec, p, sample, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int
 	}
 	m.Note = fmt.Sprintf("%s of %d candidates, %s of %d labelled rows and all picks; the directions are those of %d of the rows.",
 		all(len(candidates), p.Pool.Rows), p.Pool.Rows, all(len(labelled), p.Train.Rows), p.Train.Rows, sample.Rows)
-	if !s.spec.UsesKernel() {
+	if !s.request.Spec.UsesKernel() {
 		m.Note = "Random looks at no kernel: the picture shows the inputs. " + m.Note
 	}
 	return m, nil
@@ -102,16 +104,17 @@ func all(n, of int) string {
 }
 
 // facts are what the run was.
-func (s *selecting) facts(r selectResult) []report.Fact {
+func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 	list := []report.Fact{
 		{Name: "method", Value: r.Spec}, {Name: "seed", Value: strconv.FormatUint(r.Seed, 10)},
 		{Name: "input", Value: strings.Join(s.inputs(), ", ")},
 		{Name: "rows", Value: fmt.Sprintf("%d labelled, %d candidates, %d asked for, %d picked", r.Metrics.Labelled, r.Metrics.Pool, s.batch, len(r.IDs))},
 		{Name: "inputs", Value: strconv.Itoa(r.Metrics.Inputs) + " numbers a row" + s.inputNames()},
 	}
-	if s.fitted != nil {
-		list = append(list, report.Fact{Name: "networks", Value: fmt.Sprintf("%d, hidden layers %v, %s", len(s.fitted.Ensemble()),
-			s.fitted.Ensemble()[0].Architecture().Hidden, s.fitted.Ensemble()[0].Architecture().Activation)})
+	if model := s.plan.Model(); model != nil {
+		networks := model.Ensemble()
+		list = append(list, report.Fact{Name: "networks", Value: fmt.Sprintf("%d, hidden layers %v, %s", len(networks),
+			networks[0].Architecture().Hidden, networks[0].Architecture().Activation)})
 	}
 	if r.Metrics.Cost != nil {
 		list = append(list, report.Fact{Name: "cost", Value: fmt.Sprintf("%.6g of %.6g", float64(*r.Metrics.Cost), s.budget)})
@@ -133,11 +136,11 @@ func (s *selecting) inputs() (files []string) {
 }
 
 func (s *selecting) inputNames() string {
-	if s.rows == nil {
+	if s.plan.Rows == nil {
 		return ""
 	}
-	names := slices.Clone(s.rows.Encoder.Numeric)
-	for _, c := range s.rows.Encoder.Categories {
+	names := slices.Clone(s.plan.Rows.Encoder.Numeric)
+	for _, c := range s.plan.Rows.Encoder.Categories {
 		names = append(names, fmt.Sprintf("%s (%d levels)", c.Column, len(c.Levels)))
 	}
 	return ": " + strings.Join(names, ", ")
@@ -147,15 +150,15 @@ func (s *selecting) inputNames() string {
 const intervalCoverage = 0.9
 
 // predictedErrors fills in what the networks say about errors.
-func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r selectResult, picks, candidates []int) error {
-	u, err := s.fitted.PredictStd(ctx, s.rows.Pool.SelectRows(picks))
+func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *nextbatch.Result, picks, candidates []int) error {
+	u, err := s.plan.Model().PredictStd(ctx, s.plan.Rows.Pool.SelectRows(picks))
 	if err != nil {
 		return dataError{err}
 	}
 	for i := range page.Picks {
 		page.Picks[i].Prediction, page.Picks[i].Deviation = u.Mean[i], u.Std[i]
 	}
-	others, err := s.fitted.PredictStd(ctx, s.rows.Pool.SelectRows(candidates))
+	others, err := s.plan.Model().PredictStd(ctx, s.plan.Rows.Pool.SelectRows(candidates))
 	if err != nil {
 		return dataError{err}
 	}
@@ -165,10 +168,10 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r s
 		page.Errors = append(page.Errors, report.Fact{Name: fmt.Sprintf("RMSE of network %d", i+1),
 			Value: fmt.Sprintf("%.4g, on %d labelled rows that were held out", float64(v), r.Metrics.ValidRows)})
 	}
-	if scale, err := dataset.FitLabelScaler(s.rows.Labels); err == nil {
+	if scale, err := dataset.FitLabelScaler(s.plan.Rows.Labels); err == nil {
 		page.Errors = append(page.Errors, report.Fact{Name: "deviation of the labels", Value: fmt.Sprintf("%.4g: the RMSE of a guess of their mean", scale.Deviation)})
 	}
-	if low, high, err := s.fitted.PredictInterval(ctx, s.rows.Pool.Slice(0, 1), intervalCoverage); err == nil {
+	if low, high, err := s.plan.Model().PredictInterval(ctx, s.plan.Rows.Pool.Slice(0, 1), intervalCoverage); err == nil {
 		page.Errors = append(page.Errors, report.Fact{Name: "interval", Value: fmt.Sprintf("a label is within %.4g of its prediction with probability %.0f %%", (high[0]-low[0])/2, 100*intervalCoverage)})
 	}
 	page.Errors = append(page.Errors, report.Fact{Name: "predicted deviation", Value: fmt.Sprintf("%.4g in the median of the candidates", page.Typical)})

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -70,10 +71,10 @@ func write(t *testing.T, name, text string) string {
 // quick are flags that keep a training short.
 var quick = []string{"--epochs", "2", "--hidden", "16", "-q"}
 
-func selectJSON(t *testing.T, args ...string) selectResult {
+func selectJSON(t *testing.T, args ...string) nextbatch.Result {
 	t.Helper()
 	out, _ := must(t, exitOK, slices.Concat([]string{"select"}, args, quick, []string{"--json"})...)
-	var r selectResult
+	var r nextbatch.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v in %q", err, out)
 	}
@@ -391,7 +392,7 @@ func TestSelectPartial(t *testing.T) {
 func TestSelectDryRun(t *testing.T) {
 	args := slices.Concat([]string{"select", sample(t), "--target", "y", "-n", "10", "--id", "id", "--dry-run"}, quick)
 	out, _ := must(t, exitOK, append(args, "--json")...)
-	var p plan
+	var p nextbatch.Plan
 	if err := json.Unmarshal([]byte(out), &p); err != nil {
 		t.Fatal(err)
 	}

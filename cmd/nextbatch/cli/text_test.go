@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 )
@@ -118,7 +119,7 @@ func TestHostileNames(t *testing.T) {
 	}
 
 	out, _ := must(t, exitOK, "select", path, "--target", "y", "--id", name, "-n", "2", "--method", "random", "-q", "--json")
-	var r selectResult
+	var r nextbatch.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatal(err)
 	}

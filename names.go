@@ -1,0 +1,293 @@
+package nextbatch
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// Name is how the user knows a row of the pool or of the labelled rows: its id, or
+// its number in the input, from 0.
+func (p *Plan) Name(set selection.Set, at int) string {
+	table, row := p.request.pool(), at
+	if set == selection.TrainSet {
+		table = p.request.train()
+		if p.Rows != nil {
+			row = p.Rows.TrainRows[at]
+		}
+	} else {
+		row = p.poolRows[at]
+	}
+	if p.request.IDColumn != "" && table != nil {
+		if ids, err := table.Column(p.request.IDColumn); err == nil && !ids.Missing(row) {
+			return ids.Format(row)
+		}
+	}
+	return strconv.Itoa(row)
+}
+
+// inputRows are rows of the pool as rows of the input.
+func (p *Plan) inputRows(rows []int) []int {
+	list := make([]int, len(rows))
+	for i, row := range rows {
+		list[i] = p.poolRows[row]
+	}
+	return list
+}
+
+// candidates maps the names of the candidates to rows of the pool, and lists the rows
+// of the pool that have a label in the table of labelled rows already. The ids of
+// candidates must be there and differ.
+func (p *Plan) candidates() (byName map[string]int, labelled []int, err error) {
+	r := &p.request
+	p.warnOfLabels()
+	if r.IDColumn == "" && len(r.Exclude)+len(r.Must) == 0 {
+		return nil, nil, nil
+	}
+	if r.IDColumn != "" {
+		if err := p.checkIDs(); err != nil {
+			return nil, nil, &DataError{Tables{Names: r.TableNames}.at(r.pool(), err)}
+		}
+	}
+	byName = make(map[string]int, len(p.poolRows))
+	for at := range p.poolRows {
+		byName[p.Name(selection.PoolSet, at)] = at
+	}
+	return byName, p.labelledAlready(byName), nil
+}
+
+// checkIDs refuses candidates without an id, and two with the same.
+func (p *Plan) checkIDs() error {
+	ids, err := p.request.pool().Column(p.request.IDColumn)
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]int, ids.Len())
+	for row := range ids.Len() {
+		problem := ""
+		first, twice := seen[ids.Format(row)]
+		switch {
+		case ids.Missing(row):
+			problem = "the id is missing"
+		case twice:
+			problem = fmt.Sprintf("the id %q is that of row %d, too", ids.Format(row), first)
+		}
+		if problem != "" {
+			return &dataset.ColumnError{Column: p.request.IDColumn, Row: row, Problem: problem}
+		}
+		seen[ids.Format(row)] = row
+	}
+	return nil
+}
+
+// warnOfLabels warns of candidates in a table of their own that have a label.
+func (p *Plan) warnOfLabels() {
+	r := &p.request
+	if r.Pool == nil {
+		return
+	}
+	labels, err := r.Pool.Column(r.TargetColumn)
+	if err != nil {
+		return // as it should be
+	}
+	count := 0
+	for _, row := range p.poolRows {
+		if !labels.Missing(row) {
+			count++
+		}
+	}
+	if count > 0 {
+		p.warn("%s: %d candidates have a label in column %q, which is not looked at; put them into %s if they shall count as labelled",
+			r.tableName(r.Pool, "pool"), count, r.TargetColumn, r.tableName(r.Train, "a table for "+r.named("Train")))
+	}
+}
+
+// labelledAlready returns the rows of the pool whose id has a label in the table of
+// labelled rows. Nobody wants to pay for a label twice: they stay in the pool that a
+// batch represents, but are not picked.
+func (p *Plan) labelledAlready(byName map[string]int) []int {
+	r := &p.request
+	if r.IDColumn == "" || r.Train == nil {
+		return nil
+	}
+	name := r.tableName(r.Train, "the table of labelled rows")
+	ids, err := r.Train.Column(r.IDColumn)
+	if err != nil {
+		p.warn("%s has no column %q: candidates that have a label there already cannot be told", name, r.IDColumn)
+		return nil
+	}
+	labels, err := r.Train.Column(r.TargetColumn)
+	if err != nil {
+		return nil
+	}
+	var found, twice []string
+	var rows []int
+	seen := make(map[string]bool, ids.Len())
+	for row := range ids.Len() {
+		if ids.Missing(row) || labels.Missing(row) {
+			continue
+		}
+		id := ids.Format(row)
+		at, inPool := byName[id]
+		switch {
+		case seen[id]:
+			twice = append(twice, fmt.Sprintf("%q (row %d)", id, row))
+		case inPool:
+			rows = append(rows, at)
+			found = append(found, fmt.Sprintf("%q (row %d, there row %d)", id, p.poolRows[at], row))
+		}
+		seen[id] = true
+	}
+	if len(found) > 0 {
+		p.warn("%s: %d candidates have a label in %s already and are not picked: %s", r.tableName(r.Pool, "pool"), len(found), name, some(found))
+	}
+	if len(twice) > 0 {
+		p.warn("%s: %d labelled rows have the id of an earlier one; all are learnt from: %s", name, len(twice), some(twice))
+	}
+	return rows
+}
+
+// some lists the first names.
+func some(names []string) string {
+	const most = 5
+	if len(names) > most {
+		names = append(slices.Clone(names[:most]), "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// constrain fills in the constraints of the problem.
+func (p *Plan) constrain() error {
+	r, c := &p.request, &p.problem.Constraints
+	byName, labelled, err := p.candidates()
+	if err != nil {
+		return err
+	}
+	c.Exclude = labelled
+	for _, name := range r.Exclude {
+		if at, ok := byName[name]; ok {
+			c.Exclude = append(c.Exclude, at)
+		} else {
+			p.warn("%s: there is no candidate %s", r.named("Exclude"), strconv.Quote(name))
+		}
+	}
+	if err := p.require(byName, len(labelled)); err != nil {
+		return err
+	}
+	if len(r.Must) > r.Batch {
+		return refuse("%s names %d rows, the batch has %d", r.named("Must"), len(r.Must), r.Batch)
+	}
+	if r.CostColumn != "" {
+		if err := r.costs(c, p.poolRows); err != nil {
+			return err
+		}
+	}
+	if r.GroupColumn != "" {
+		if err := r.groups(c, p.poolRows); err != nil {
+			return err
+		}
+	}
+	return p.checkMust()
+}
+
+// require adds the rows of Must to the constraints. The first so many excluded rows
+// are those that have a label already.
+func (p *Plan) require(byName map[string]int, labelled int) error {
+	r, c := &p.request, &p.problem.Constraints
+	excluded, required := map[int]int{}, map[int]bool{}
+	for i, at := range slices.Backward(c.Exclude) {
+		excluded[at] = i
+	}
+	for _, name := range r.Must {
+		at, ok := byName[name]
+		i, isExcluded := excluded[at]
+		switch {
+		case !ok:
+			return p.noCandidate(name)
+		case isExcluded && i < labelled:
+			return unusableData("%s: row %q has a label in %s already", r.named("Must"), name, r.tableName(r.Train, "the table of labelled rows"))
+		case isExcluded:
+			return refuse("row %q is named by %s and %s", name, r.named("Must"), r.named("Exclude"))
+		case required[at]:
+			return refuse("row %q is named twice by %s", name, r.named("Must"))
+		}
+		required[at] = true
+		c.Require = append(c.Require, at)
+	}
+	return nil
+}
+
+// noCandidate says why a row of Must cannot be picked.
+func (p *Plan) noCandidate(name string) error {
+	r, must := &p.request, p.request.named("Must")
+	row := p.rowOf(r.pool(), name)
+	switch {
+	case row >= 0 && r.Table != nil && !p.missingLabel(row):
+		return unusableData("%s: row %q is no candidate, because it has a label in column %q", must, name, r.TargetColumn)
+	case row >= 0:
+		return unusableData("%s: row %q is no candidate, because it lacks an input and is left out; fill it in", must, name)
+	case r.Table == nil && r.IDColumn != "" && p.rowOf(r.Train, name) >= 0:
+		return unusableData("%s: row %q is in the labelled rows, %s, and not among the candidates, %s", must, name,
+			r.tableName(r.Train, r.named("Train")), r.tableName(r.Pool, r.named("Pool")))
+	case r.IDColumn != "":
+		return unusableData("%s: there is no candidate %q in column %q", must, name, r.IDColumn)
+	case r.pool() != nil:
+		return unusableData("%s: there is no row %q; without %s rows go by number, from 0", must, name, r.named("IDColumn"))
+	}
+	return unusableData("%s: there is no row %q; the %d candidates go by number, from 0", must, name, len(p.poolRows))
+}
+
+// rowOf finds a row of a table by its name; -1 if there is none.
+func (p *Plan) rowOf(t *dataset.Table, name string) int {
+	if t == nil {
+		return -1
+	}
+	if p.request.IDColumn == "" {
+		if row, err := strconv.Atoi(name); err == nil && row >= 0 && row < t.Rows() {
+			return row
+		}
+		return -1
+	}
+	ids, err := t.Column(p.request.IDColumn)
+	if err != nil {
+		return -1
+	}
+	for row := range t.Rows() {
+		if ids.Format(row) == name {
+			return row
+		}
+	}
+	return -1
+}
+
+func (p *Plan) missingLabel(row int) bool {
+	labels, err := p.request.pool().Column(p.request.TargetColumn)
+	return err != nil || labels.Missing(row)
+}
+
+// checkMust refuses rows of Must that together exceed the budget or the limit of a
+// group.
+func (p *Plan) checkMust() error {
+	r, c := &p.request, &p.problem.Constraints
+	if n := c.Affordable(c.Require); n < len(c.Require) {
+		cost := 0.0
+		for _, row := range c.Require[:n+1] {
+			cost += c.Cost[row]
+		}
+		return refuse("%s: with row %q the rows cost %.12g, and %s is %.12g", r.named("Must"), r.Must[n], cost, r.named("Budget"), c.Budget)
+	}
+	inGroup := map[int]int{}
+	for i, row := range c.Require {
+		if c.Group != nil {
+			group := c.Group[row]
+			if inGroup[group]++; inGroup[group] > c.PerGroup {
+				return refuse("%s: row %q is number %d of its group in column %q, and %s is %d", r.named("Must"), r.Must[i], inGroup[group], r.GroupColumn, r.named("PerGroup"), c.PerGroup)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package nextbatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// Plan is a request that was checked and whose rows are numbers: what is going to
+// happen. Forecast estimates its time; Train and Select carry it out. A plan belongs to
+// one goroutine at a time.
+type Plan struct {
+	Spec     string         `json:"spec"`
+	Labelled int            `json:"labelled"` // rows
+	Pool     int            `json:"pool"`     // candidates
+	Batch    int            `json:"batch"`    // rows to pick
+	Networks int            `json:"networks"` // to train
+	Inputs   int            `json:"inputs"`   // columns after encoding, or features
+	Numeric  []string       `json:"numeric"`  // columns that are inputs as they are
+	OneHot   map[string]int `json:"one_hot"`  // levels of each encoded column
+	Dropped  []string       `json:"dropped"`  // columns that are not used
+
+	Memory    int64    `json:"memory"`            // bytes, forecast
+	Available int64    `json:"available"`         // bytes that the caller has, filled in by the caller; 0 where unknown
+	Seconds   *Seconds `json:"seconds,omitempty"` // once forecast
+	Warnings  []string `json:"warnings"`          // what a reader should know, so far
+
+	Rows *Rows `json:"-"` // the tables as numbers, not yet scaled; nil with features of the user's own
+
+	request  Request
+	problem  Problem // without models, and not scaled, before Train
+	poolRows []int   // the row of the input that became row i of the pool
+	model    *network.Model[float32]
+	trained  bool
+	timings  Timings
+}
+
+// Plan checks the request and makes numbers of its rows. Errors are a *RequestError, a
+// *DataError, a *spec.Error, or that of Admit.
+func (r Request) Plan() (*Plan, error) {
+	r = r.WithDefaults()
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	if err := r.checkInput(); err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Spec: r.Spec.String(), Batch: r.Batch, Networks: r.networks(),
+		Numeric: []string{}, OneHot: map[string]int{}, Dropped: []string{}, Warnings: []string{},
+		request: r, model: r.Model,
+	}
+	p.problem.Batch, p.problem.Seed = r.Batch, r.Seed
+	read := p.readTables
+	if r.OwnFeatures {
+		read = p.readFeatures
+	}
+	if err := read(); err != nil {
+		return nil, err
+	}
+	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.Pool.Rows, p.problem.Pool.Cols
+	return p, p.constrain()
+}
+
+func (p *Plan) warn(format string, args ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+}
+
+func (p *Plan) readTables() error {
+	t, err := p.request.tables()
+	if err != nil {
+		return err
+	}
+	t.Admit = p.admit
+	if p.Rows, err = t.Rows(); err != nil {
+		return &DataError{err}
+	}
+	p.Warnings = append(p.Warnings, p.Rows.Warnings...)
+	if p.Rows.Pool.Rows == 0 {
+		return unusableData("no row without a label is left: there is nothing to pick from")
+	}
+	if p.Rows.Train.Rows < 2 && p.Networks > 0 {
+		return unusableData("%d rows have a label and all inputs, and a network needs at least 2; start with %s random", p.Rows.Train.Rows, p.request.named("Spec"))
+	}
+	p.poolRows = p.Rows.PoolRows
+	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
+	p.Numeric = append(p.Numeric, p.Rows.Encoder.Numeric...)
+	for _, c := range p.Rows.Encoder.Categories {
+		p.OneHot[c.Column] = len(c.Levels)
+	}
+	for _, d := range p.Rows.Encoder.Dropped {
+		p.Dropped = append(p.Dropped, d.Column)
+	}
+	return nil
+}
+
+func (p *Plan) readFeatures() error {
+	r := &p.request
+	if r.Exact.Pool.Rows > 0 {
+		p.problem = p.problem.WithFeatures(r.Exact.Train, r.Exact.Pool, r.Exact.Target)
+	} else {
+		p.problem.Train, p.problem.Pool, p.problem.Target.Rows = r.Features.Train, r.Features.Pool, r.Features.Target
+	}
+	p.poolRows = upTo(p.problem.Pool.Rows)
+	return p.admit(Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Target.Rows.Rows, Inputs: p.problem.Pool.Cols})
+}
+
+// admit asks whether there is memory for so many rows.
+func (p *Plan) admit(z Sizes) error {
+	p.Memory = p.need(z)
+	if p.request.Admit == nil {
+		return nil
+	}
+	return p.request.Admit(p.Memory, p.smaller()...)
+}
+
+// need forecasts the memory of the plan on so many rows: the tables and their rows as
+// numbers, which stay, and beside them the most that any later stage takes.
+func (p *Plan) need(z Sizes) int64 {
+	r := &p.request
+	var tables []*dataset.Table
+	for _, t := range []*dataset.Table{r.Table, r.Train, r.Pool, r.Aims} {
+		if t != nil {
+			tables = append(tables, t)
+		}
+	}
+	stay, stack := tableBytes(tables)
+	if !r.OwnFeatures {
+		stay += RowBytes(z)
+	}
+	config, members := r.Network, r.networks()
+	if p.model != nil {
+		config.Architecture, members = p.model.Ensemble()[0].Architecture(), len(p.model.Ensemble())
+	}
+	fit, kept := config.Memory(z.Inputs, z.Train, members)
+	if p.model != nil || members == 0 {
+		fit = 0
+	}
+	output := int64(0)
+	if r.Output != nil {
+		output = r.Output(z)
+	}
+	z.Hidden, z.Batch = config.WithDefaults().Architecture.Hidden, r.Batch
+	return Resident(stay + max(stack, fit, kept+Memory(r.Spec, z)+output))
+}
+
+// tableBytes is what tables take, and what the stack of their columns takes while
+// numbers are made of several.
+func tableBytes(tables []*dataset.Table) (stay, stack int64) {
+	for _, t := range tables {
+		stay += t.Bytes()
+	}
+	if len(tables) > 1 {
+		stack = 2 * stay // columns grow, and leave what was too short behind
+	}
+	return stay, stack
+}
+
+// smaller are changes to the request that would need less memory.
+func (p *Plan) smaller() (list []string) {
+	r := &p.request
+	sketch := 0 // the smallest of the spec
+	for _, t := range r.Spec.Transforms {
+		info, width := t.Info(), int(t.Number)
+		if info.Projects && info.Single != nil && (sketch == 0 || width < sketch) {
+			sketch = width
+		}
+	}
+	switch {
+	case !r.Spec.UsesKernel():
+	case sketch == 0:
+		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
+	case sketch > 32: // with fewer features, a kernel says little
+		list = append(list, fmt.Sprintf("a smaller sketch, such as sketch(%d)", sketch/2))
+	}
+	if p.Networks > 1 {
+		list = append(list, "fewer networks")
+	}
+	if p.Networks > 0 {
+		list = append(list, "narrower layers ("+r.named("Network.Architecture.Hidden")+")")
+	}
+	return append(list, "fewer candidates")
+}
+
+// Model returns the model that the plan picks with: that of the request, or after Train
+// the one that was trained; nil if the spec needs none.
+func (p *Plan) Model() *network.Model[float32] { return p.model }
+
+// Train trains the networks, unless there is a model or the spec needs none, and scales
+// the rows. Select calls it if it has not been called.
+func (p *Plan) Train(ctx context.Context) error {
+	if p.trained {
+		return nil
+	}
+	begin := time.Now()
+	if p.Networks > 0 && p.model == nil {
+		var err error
+		if p.model, err = p.fit(ctx, network.Options[float32]{Config: p.request.Network, Members: p.Networks, Progress: p.request.Epoch}); p.model == nil {
+			return err
+		}
+		p.warnOf(err)
+	}
+	p.timings.Train = Float(time.Since(begin).Seconds())
+	if p.Networks == 0 {
+		p.timings.Train = 0
+	}
+	if err := p.scale(); err != nil {
+		return err
+	}
+	p.trained = true
+	return nil
+}
+
+// fit trains a model. Members that diverged are an error beside it.
+func (p *Plan) fit(ctx context.Context, o network.Options[float32]) (*network.Model[float32], error) {
+	o.Trainer, o.Columns = p.request.Trainer, &p.Rows.Encoder
+	model, err := network.Fit(ctx, network.Sample[float32]{X: p.Rows.Train, Y: p.Rows.Labels, Unlabelled: p.Rows.Pool}, o)
+	switch {
+	case model != nil:
+		return model, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, &DataError{err}
+}
+
+// warnOf makes warnings of joined errors, one for each network.
+func (p *Plan) warnOf(err error) {
+	if err != nil {
+		p.Warnings = append(p.Warnings, strings.Split(err.Error(), "\n")...)
+	}
+}
+
+// scale puts the scaled rows and the models into the problem.
+func (p *Plan) scale() error {
+	if p.Rows == nil {
+		return nil
+	}
+	scaled, err := p.Rows.Problem(p.model, p.request.Network.Architecture)
+	if err != nil {
+		return &DataError{err}
+	}
+	p.problem.Models, p.problem.Labels = scaled.Models, scaled.Labels
+	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = scaled.Train, scaled.Pool, scaled.Target.Rows
+	return nil
+}
+
+// Problem returns the problem that Select solves, for Features, Gram and Plane. It is
+// complete after Train.
+func (p *Plan) Problem() Problem {
+	problem := p.problem
+	problem.Progress = p.request.Progress
+	return problem
+}
+
+// Select picks the batch, after Train if that has not been called. A batch that is
+// smaller than asked for is no error: see Result.Missing.
+func (p *Plan) Select(ctx context.Context) (*Result, error) {
+	if err := p.Train(ctx); err != nil {
+		return nil, err
+	}
+	batch, err := p.pick(ctx, p.Problem())
+	if err != nil {
+		return nil, err
+	}
+	return p.result(batch), nil
+}
+
+func (p *Plan) pick(ctx context.Context, problem Problem) (*Batch, error) {
+	batch, err := Select(ctx, p.request.Spec, problem)
+	wrong := (*selection.ProblemError)(nil)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return batch, err
+	case errors.As(err, &wrong):
+		return nil, &RequestError{err.Error()}
+	}
+	return nil, &DataError{err}
+}

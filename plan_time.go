@@ -1,0 +1,150 @@
+package nextbatch
+
+// The forecast of time is measured on samples: a training for a few epochs, and
+// two selections, of which the larger has four times the rows and twice the
+// batch of the smaller. Times beyond the larger are extrapolated from both: what is
+// computed once per row grows along a straight line, the steps of the selection as
+// a power of rows × batch. A first selection, which is not counted, warms up memory
+// and threads.
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// Seconds is a forecast of what a plan takes.
+type Seconds struct {
+	Read   Float `json:"read"` // filled in by the caller, who has read the tables
+	Train  Float `json:"train"`
+	Kernel Float `json:"kernel"`
+	Select Float `json:"select"`
+	Total  Float `json:"total"`
+}
+
+// Sizes of the samples.
+const (
+	sampleRows   = 16384
+	sampleBatch  = 64
+	sampleEpochs = 16
+	warmEpochs   = 4
+)
+
+// Forecast measures samples of the plan and sets its Seconds. Read is what reading the
+// tables took. The plan itself stays as it was.
+func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
+	f := &Seconds{Read: Float(read.Seconds())}
+	sample := *p
+	sample.request.Progress, sample.request.Epoch = nil, nil
+	var err error
+	if p.Networks > 0 && p.model == nil {
+		if f.Train, err = sample.measureTraining(ctx); err != nil {
+			return err
+		}
+	}
+	large := sampleSize{min(p.Pool, sampleRows), min(p.Batch, sampleBatch, p.Pool)}
+	small := sampleSize{max(large.rows/4, min(large.rows, large.batch)), max(large.batch/2, 1)}
+	var batches [3]*Batch
+	for i, size := range []sampleSize{small, small, large} {
+		if batches[i], err = sample.measureSelection(ctx, size); err != nil {
+			return err
+		}
+	}
+	kernel, selecting := extrapolate(small, large, batches[1], batches[2], p)
+	f.Kernel, f.Select = Float(kernel), Float(selecting)
+	f.Total = f.Read + f.Train + f.Kernel + f.Select
+	p.Seconds = f
+	return nil
+}
+
+// measureTraining returns what the training of all networks would take, and leaves
+// a model to select with.
+func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
+	epochs := p.request.Network.WithDefaults().Training.Epochs
+	o := network.Options[float32]{Config: p.request.Network}
+	o.Config.Training.Epochs = min(sampleEpochs, epochs)
+	warmUp := min(warmEpochs, o.Config.Training.Epochs-1)
+	var warm time.Time
+	perEpoch := math.NaN()
+	o.Progress = func(e network.Epoch) {
+		if e.Number <= warmUp {
+			warm = time.Now()
+		} else if !warm.IsZero() {
+			perEpoch = time.Since(warm).Seconds() / float64(e.Number-warmUp)
+		}
+	}
+	begin := time.Now()
+	var err error
+	if p.model, err = p.fit(ctx, o); p.model == nil {
+		return 0, err
+	}
+	taken := time.Since(begin).Seconds()
+	if left := epochs - o.Config.Training.Epochs; left > 0 {
+		taken += perEpoch * float64(left)
+	}
+	if p.Networks > 1 {
+		o.Config.Training.Epochs, o.Members, o.Progress = 1, p.Networks, nil
+		if p.model, err = p.fit(ctx, o); p.model == nil {
+			return 0, err
+		}
+	}
+	return Float(taken) * Float(p.Networks), nil
+}
+
+type sampleSize struct{ rows, batch int }
+
+// measureSelection picks from the first rows of the pool, without constraints.
+func (p *Plan) measureSelection(ctx context.Context, size sampleSize) (*Batch, error) {
+	part := *p
+	if p.Rows != nil {
+		rows := *p.Rows
+		rows.Pool = rows.Pool.Slice(0, size.rows)
+		part.Rows = &rows
+		if err := part.scale(); err != nil {
+			return nil, err
+		}
+	} else {
+		part.problem.Pool = p.problem.Pool.Slice(0, size.rows)
+		if p.problem.Exact.Pool.Rows > 0 {
+			part.problem.Exact.Pool = p.problem.Exact.Pool.Slice(0, size.rows)
+		}
+	}
+	part.problem.Batch, part.problem.Constraints = size.batch, selection.Constraints{}
+	return part.pick(ctx, part.problem)
+}
+
+// extrapolate returns the seconds of kernel and selection in a run.
+func extrapolate(small, large sampleSize, a, b *Batch, p *Plan) (kernel, selecting float64) {
+	line := func(of func(*Batch) time.Duration) float64 {
+		return alongLine(float64(small.rows), of(a).Seconds(), float64(large.rows), of(b).Seconds(), float64(p.Pool))
+	}
+	kernel = line(func(x *Batch) time.Duration { return x.Kernel })
+	once := line(func(x *Batch) time.Duration { return x.Timing.Init + x.Timing.Train })
+	work := func(rows, batch int) float64 { return float64(rows) * float64(batch) }
+	steps := alongPower(work(small.rows, small.batch), (a.Timing.Forward + a.Timing.Backward).Seconds(),
+		work(large.rows, large.batch), (b.Timing.Forward + b.Timing.Backward).Seconds(), work(p.Pool, min(p.Batch, p.Pool)))
+	report := b.Timing.Report.Seconds() * float64(p.Batch) / float64(large.batch)
+	return kernel, once + steps + report
+}
+
+// alongLine is the value at x of the line through two points, at least that of the
+// second and at most in proportion to it.
+func alongLine(x1, y1, x2, y2, x float64) float64 {
+	if x <= x2 || x2 <= x1 {
+		return y2 * x / x2
+	}
+	return min(max(y2+(y2-y1)/(x2-x1)*(x-x2), y2), y2*x/x2)
+}
+
+// alongPower is the value at x of the power law through two points. Short times are
+// imprecise, so its exponent is kept within reason.
+func alongPower(x1, y1, x2, y2, x float64) float64 {
+	exponent := 1.0
+	if x1 < x2 && y1 > 0 && y2 > 0 {
+		exponent = min(max(math.Log(y2/y1)/math.Log(x2/x1), 0.8), 1.3)
+	}
+	return y2 * math.Pow(x/x2, exponent)
+}

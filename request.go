@@ -1,0 +1,267 @@
+package nextbatch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// Request asks for a batch in the terms of a user: tables with named columns, ids of
+// rows, a budget. Plan checks it and makes a problem of it; Plan.Select answers with
+// the ids of the rows to label. The command line, and whatever else serves users,
+// goes this way; Select is for those who have matrices and networks already.
+//
+// There are three kinds of input: Table, where a missing label means unlabelled; Train
+// and Pool; or features of the user's own.
+type Request struct {
+	// Table holds labelled rows and candidates; or Train the former, Pool the
+	// latter. Without Train, there must be a Model.
+	Table, Train, Pool *dataset.Table
+	// Aims are rows of the distribution that the batch shall represent, if not that
+	// of the pool.
+	Aims *dataset.Table
+	// TableNames are the names of the tables in messages, such as their files.
+	TableNames map[*dataset.Table]string
+
+	// OwnFeatures says that there are features of the user's own in place of tables:
+	// in Features or, for a spec that computes in float64 (spec.Spec.ComputesInDouble),
+	// in Exact. Rows are then named by number, and no network is trained.
+	OwnFeatures bool
+	Features    Sets[float32]
+	Exact       Sets[float64]
+
+	TargetColumn string   // the labels
+	IDColumn     string   // names of rows; without it they go by number, from 0
+	Categorical  []string // columns of categories even if nearly every row has its own
+	Strict       bool     // a row that lacks an input is an error, and not left out
+
+	Spec  spec.Spec // the zero value means spec.Default, or lcmd with OwnFeatures
+	Batch int       // rows to pick
+	Seed  uint64    // of methods; that of networks is in Network
+
+	CostColumn  string
+	Budget      *float64 // what the batch may cost; goes with CostColumn
+	GroupColumn string
+	PerGroup    int      // rows of any group at most; goes with GroupColumn
+	Must        []string // rows that must be in the batch, by name
+	Exclude     []string // rows that may not be picked, by name
+
+	Network network.Config
+	Members int                      // networks to train; 0 means as many as the spec needs
+	Trainer network.Trainer[float32] // nil means network.CPU
+	// Model is a fitted model, which replaces the training. It must know its columns.
+	Model     *network.Model[float32]
+	ModelName string // in messages, such as its file
+
+	// FieldName is how messages call a field of the request, such as by the flag of a
+	// program. Nil means by its Go name.
+	FieldName func(field string) string
+	// Admit, unless nil, is asked before numbers are made of the tables, with the
+	// forecast of memory in bytes and with changes that would need less. Its error
+	// ends the plan.
+	Admit func(bytes int64, less ...string) error
+	// Output, unless nil, is how many bytes the caller will hold beside a selection
+	// of these sizes.
+	Output func(Sizes) int64
+
+	Epoch    func(network.Epoch) // called after each epoch of training, unless nil
+	Progress func(Progress)      // called while rows are embedded and picked, unless nil
+}
+
+// RequestError says that a request contradicts itself, or asks for what cannot be.
+type RequestError struct{ Reason string }
+
+func (e *RequestError) Error() string { return e.Reason }
+
+// DataError says that the rows of a request cannot be used.
+type DataError struct{ Cause error }
+
+func (e *DataError) Error() string { return e.Cause.Error() }
+func (e *DataError) Unwrap() error { return e.Cause }
+
+func refuse(format string, args ...any) error {
+	return &RequestError{fmt.Sprintf(format, args...)}
+}
+
+func unusableData(format string, args ...any) error { return &DataError{fmt.Errorf(format, args...)} }
+
+// named is how messages call a field.
+func (r *Request) named(field string) string {
+	if r.FieldName == nil {
+		return field
+	}
+	return r.FieldName(field)
+}
+
+// pool and train are the tables that hold the candidates and the labelled rows.
+func (r *Request) pool() *dataset.Table {
+	if r.Table != nil {
+		return r.Table
+	}
+	return r.Pool
+}
+
+func (r *Request) train() *dataset.Table {
+	if r.Table != nil {
+		return r.Table
+	}
+	return r.Train
+}
+
+// tableName is that of a table in messages.
+func (r *Request) tableName(t *dataset.Table, otherwise string) string {
+	if name := r.TableNames[t]; name != "" {
+		return name
+	}
+	return otherwise
+}
+
+// WithDefaults returns the request with its spec filled in.
+func (r Request) WithDefaults() Request {
+	if r.Spec.Method != "" {
+		return r
+	}
+	text := spec.Default
+	if r.OwnFeatures {
+		text = "lcmd-tp:features"
+		if r.Features.Train.Rows+r.Exact.Train.Rows == 0 {
+			text = "lcmd-p:features"
+		}
+	}
+	r.Spec = spec.MustParse(text)
+	return r
+}
+
+// Check reports what is wrong with a request, apart from its rows: it can be called
+// before they are read. The error is a *RequestError, or that of the spec or of the
+// network's configuration.
+func (r Request) Check() error {
+	s := r.WithDefaults().Spec
+	switch {
+	case r.Batch < 1:
+		return refuse("say how many rows to pick with %s, at least 1", r.named("Batch"))
+	case (r.CostColumn != "") != (r.Budget != nil):
+		return refuse("%s and %s go together", r.named("CostColumn"), r.named("Budget"))
+	case r.Budget != nil && (!(*r.Budget >= 0) || math.IsInf(*r.Budget, 1)):
+		return refuse("%s must be finite and not negative, not %v", r.named("Budget"), *r.Budget)
+	case (r.GroupColumn != "") != (r.PerGroup != 0):
+		return refuse("%s and %s go together", r.named("GroupColumn"), r.named("PerGroup"))
+	case r.PerGroup < 0:
+		return refuse("%s must be at least 1", r.named("PerGroup"))
+	case r.OwnFeatures && (r.Model != nil || r.IDColumn != "" || r.CostColumn != "" || r.GroupColumn != "" || r.TargetColumn != ""):
+		return refuse("features have no columns and need no network: %s, %s, %s, %s and %s do not go with them",
+			r.named("Model"), r.named("IDColumn"), r.named("TargetColumn"), r.named("CostColumn"), r.named("GroupColumn"))
+	}
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if features := s.Kernel.Info().OwnFeatures; r.OwnFeatures != features && s.UsesKernel() {
+		if features {
+			return refuse("the kernel features needs %s; with a table write ll, grad or linear", r.named("Features"))
+		}
+		return refuse("with features the kernel is called features, as in lcmd-tp:features, not %v", s.Kernel)
+	}
+	if n := r.Members; n > 0 && n < s.TrainedNetworks() {
+		return refuse("%v looks at %d networks, %s says %d", s, s.TrainedNetworks(), r.named("Members"), n)
+	}
+	if err := r.Network.Check(); err != nil {
+		return &RequestError{err.Error()}
+	}
+	return nil
+}
+
+// checkInput reports input that does not make a request.
+func (r *Request) checkInput() error {
+	switch {
+	case r.OwnFeatures && r.Features.Pool.Rows == 0 && r.Exact.Pool.Rows == 0:
+		return &DataError{errors.New("there are no features of candidates")}
+	case r.OwnFeatures && r.Spec.Mode == spec.TP && r.Features.Train.Rows+r.Exact.Train.Rows == 0:
+		return refuse("%v counts the labelled rows as selected: give %s, or take mode p", r.Spec, r.named("Features.Train"))
+	case r.OwnFeatures:
+		return nil
+	case r.pool() == nil, r.Table != nil && (r.Train != nil || r.Pool != nil):
+		return refuse("a request has one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
+	case r.train() == nil && r.Model == nil:
+		return refuse("%s needs %s, or %s", r.named("Pool"), r.named("Train"), r.named("Model"))
+	case r.train() != nil && r.TargetColumn == "":
+		return refuse("name the column of the labels with %s", r.named("TargetColumn"))
+	case r.Model != nil && r.Model.Columns() == nil:
+		return unusableData("the model does not say which columns of a table it takes")
+	case r.Model != nil && len(r.Model.Ensemble()) < r.Spec.TrainedNetworks():
+		name := r.ModelName
+		if name == "" {
+			name = "the model"
+		}
+		return refuse("%v looks at %d networks, %s holds %d", r.Spec, r.Spec.TrainedNetworks(), name, len(r.Model.Ensemble()))
+	}
+	return nil
+}
+
+// tables is the request's tables, with those columns left out that are not inputs.
+func (r *Request) tables() (Tables, error) {
+	t := Tables{
+		One: r.Table, Train: r.Train, Pool: r.Pool, Aims: r.Aims, Names: r.TableNames,
+		TargetColumn: r.TargetColumn, Strict: r.Strict, Categorical: r.Categorical,
+	}
+	for _, name := range []string{r.IDColumn, r.CostColumn, r.GroupColumn} {
+		if name == "" {
+			continue
+		}
+		t.NotInputs = append(t.NotInputs, name)
+		if _, err := r.pool().Column(name); err != nil {
+			return t, &DataError{t.at(r.pool(), err)}
+		}
+	}
+	if r.Model != nil {
+		t.Encoder = r.Model.Columns()
+	}
+	return t, nil
+}
+
+// networks is how many the request has to train.
+func (r *Request) networks() int {
+	if r.Model != nil || r.Spec.TrainedNetworks() == 0 {
+		return 0
+	}
+	return max(r.Spec.TrainedNetworks(), r.Members)
+}
+
+// costs and groups read the columns of the constraints.
+func (r *Request) costs(c *selection.Constraints, rows []int) error {
+	costs, err := r.pool().Numeric(r.CostColumn)
+	if err != nil {
+		return &DataError{Tables{Names: r.TableNames}.at(r.pool(), err)}
+	}
+	for _, row := range rows {
+		v := costs.Float(row)
+		if !(v >= 0) || math.IsInf(v, 1) {
+			err := &dataset.ColumnError{Column: r.CostColumn, Row: row, Problem: "a cost must be there, finite and not negative"}
+			return &DataError{Tables{Names: r.TableNames}.at(r.pool(), err)}
+		}
+		c.Cost = append(c.Cost, v)
+	}
+	c.Budget = *r.Budget
+	return nil
+}
+
+func (r *Request) groups(c *selection.Constraints, rows []int) error {
+	groups, err := r.pool().Column(r.GroupColumn)
+	if err != nil {
+		return &DataError{err}
+	}
+	number := map[string]int{}
+	for _, row := range rows {
+		name := groups.Format(row) // rows without a group are one
+		if _, known := number[name]; !known {
+			number[name] = len(number)
+		}
+		c.Group = append(c.Group, number[name])
+	}
+	c.PerGroup = r.PerGroup
+	return nil
+}

@@ -1,0 +1,87 @@
+package nextbatch
+
+import "github.com/nextbatch/nextbatch/selection"
+
+// Result is the answer to a request: the batch by the names of its rows. As JSON it
+// is what the command line prints. Lists with an entry for each pick are in the
+// order of the picks.
+type Result struct {
+	Indices   []int           `json:"indices"` // rows of the pool's input, from 0
+	IDs       []string        `json:"ids"`
+	Scores    []Float         `json:"scores"`
+	Reasons   []string        `json:"reasons"`
+	Spec      string          `json:"spec"`
+	Seed      uint64          `json:"seed"`
+	Missing   int             `json:"missing"` // rows by which the batch is smaller than asked for
+	Short     string          `json:"short"`   // why
+	Fallbacks []FallbackEntry `json:"fallbacks"`
+	Warnings  []string        `json:"warnings"` // of the plan, of the training and of the selection
+	Timings   Timings         `json:"timings"`  // seconds
+	Metrics   Metrics         `json:"metrics"`
+	Version   string          `json:"version"` // of the program, filled in by the caller
+
+	Batch *Batch `json:"-"` // the same by rows of the problem
+}
+
+// FallbackEntry is a selection.Fallback with rows of the input.
+type FallbackEntry struct {
+	Step    int    `json:"step"`
+	Reason  string `json:"reason"`
+	Indices []int  `json:"indices"` // that were drawn at random instead
+	Cut     []int  `json:"cut"`     // that were taken out again
+}
+
+// Timings are seconds. Read and Total are filled in by the caller, who has read the
+// tables.
+type Timings struct {
+	Read   Float `json:"read"`
+	Train  Float `json:"train"`
+	Kernel Float `json:"kernel"`
+	Select Float `json:"select"`
+	Total  Float `json:"total"`
+}
+
+// Metrics are facts about a selection.
+type Metrics struct {
+	Labelled  int     `json:"labelled"`
+	Pool      int     `json:"pool"`
+	Inputs    int     `json:"inputs"`     // after encoding
+	ValidRows int     `json:"valid_rows"` // labelled rows that were held out
+	ValidRMSE []Float `json:"valid_rmse"` // of each network on them, in units of the labels
+	Cost      *Float  `json:"cost,omitempty"`
+	Memory    int64   `json:"memory_forecast"`
+}
+
+func (p *Plan) result(batch *Batch) *Result {
+	r := &Result{
+		Indices: p.inputRows(batch.Rows()), Spec: p.Spec, Seed: p.request.Seed,
+		IDs: []string{}, Scores: []Float{}, Reasons: []string{}, Fallbacks: []FallbackEntry{},
+		Missing: batch.Missing, Short: batch.Short, Timings: p.timings, Batch: batch,
+		Warnings: append(append([]string{}, p.Warnings...), batch.Warnings...),
+		Metrics:  Metrics{Labelled: p.Labelled, Pool: p.Pool, Inputs: p.Inputs, ValidRMSE: []Float{}, Memory: p.Memory},
+	}
+	r.Timings.Kernel, r.Timings.Select = Float(batch.Kernel.Seconds()), Float(batch.Timing.Total.Seconds())
+	for i, pick := range batch.Picks {
+		r.IDs = append(r.IDs, p.Name(selection.PoolSet, pick.Row))
+		r.Scores = append(r.Scores, Float(pick.Score))
+		r.Reasons = append(r.Reasons, batch.Reason(i, p.Name))
+	}
+	for _, f := range batch.Fallbacks {
+		r.Fallbacks = append(r.Fallbacks, FallbackEntry{f.Step, f.Reason, p.inputRows(f.Rows), p.inputRows(f.Cut)})
+	}
+	if p.model != nil {
+		how := p.model.Provenance()
+		r.Metrics.ValidRows = how.ValidRows
+		for _, v := range how.ValidRMSE {
+			r.Metrics.ValidRMSE = append(r.Metrics.ValidRMSE, Float(v))
+		}
+	}
+	if costs := p.problem.Constraints.Cost; costs != nil {
+		sum := 0.0
+		for _, pick := range batch.Picks {
+			sum += costs[pick.Row]
+		}
+		r.Metrics.Cost = new(Float(sum))
+	}
+	return r
+}

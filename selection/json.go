@@ -1,0 +1,44 @@
+package selection
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// MarshalText writes the words of a JSON object: "chosen", "required" or "filled".
+func (w Why) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// MarshalText writes "none", "train" or "pool".
+func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalJSON leaves out what a pick does not have: a cluster, and a score or a
+// distance that is not finite.
+func (p Pick) MarshalJSON() ([]byte, error) {
+	type centre struct {
+		Set      Set      `json:"set"`
+		Row      int      `json:"row"`
+		Distance *float64 `json:"distance,omitempty"`
+		Rows     int      `json:"rows"`
+	}
+	object := struct {
+		Row      int      `json:"row"`
+		Step     int      `json:"step"`
+		Why      Why      `json:"why"`
+		Score    *float64 `json:"score,omitempty"`
+		Tied     bool     `json:"tied"`
+		Cluster  *centre  `json:"cluster,omitempty"`
+		Labelled int      `json:"labelled"`
+		Distance *float64 `json:"distance,omitempty"`
+	}{Row: p.Row, Step: p.Step, Why: p.Why, Score: finite(p.Score), Tied: p.Tied, Labelled: p.Labelled, Distance: finite(p.Distance)}
+	if c := p.Cluster; c.Centre.Set != NoSet {
+		object.Cluster = &centre{c.Centre.Set, c.Centre.Row, finite(c.Distance), c.Rows}
+	}
+	return json.Marshal(object)
+}
+
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
