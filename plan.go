@@ -86,7 +86,7 @@ func (p *Plan) readTables() error {
 		return unusableData("no row without a label is left: there is nothing to pick from")
 	}
 	if p.Rows.Train.Rows < 2 && p.Networks > 0 {
-		return unusableData("%d rows have a label and all inputs, and a network needs at least 2; start with %s random", p.Rows.Train.Rows, p.request.named("Spec"))
+		return unusableData("%d rows have a label and all inputs, and a network needs 2 at least; start with %s random", p.Rows.Train.Rows, p.request.named("Spec"))
 	}
 	p.poolRows = p.Rows.PoolRows
 	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims

@@ -190,7 +190,7 @@ func (s *selecting) check() error {
 	case byFeatures && s.poolFeatures == "":
 		return usagef("--train-features needs --pool-features")
 	case byFeatures && s.model != "":
-		return usagef("features need no network: --model does not go with them")
+		return usagef("features have no columns and need no network: --model, --id, --target, --cost and --group do not go with them")
 	case (s.table != "" || s.train != "") && s.columns.target == "":
 		return usagef("name the column of the labels with --target")
 	}
