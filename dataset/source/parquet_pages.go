@@ -4,7 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -140,16 +144,20 @@ func checkPages(content sized, chunk *format.ColumnMetaData, rows int64, walk fu
 	return nil
 }
 
-const dictionaryPage = 2
+const dictionaryPage, dataPage2 = 2, 3
 
 // page holds what the header of a page says.
 type page struct {
 	kind         int64
 	size, stored int64 // bytes, decompressed and stored
 	values       int64
-	levels       int64 // bytes of levels before the compressed ones
+	repetition   int64 // bytes of levels before the compressed ones
+	definition   int64 // likewise
+	plain        bool  // not compressed, whatever the codec
 	begin, end   int64 // where the contents start in the file, and the next page
 }
+
+func (p page) levels() int64 { return p.repetition + p.definition }
 
 // checkPage reads the header of the page at the given position and checks it
 // against the contents.
@@ -169,8 +177,8 @@ func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64
 	if p.values < 0 || p.values > p.most(chunk.Type, rows) {
 		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d values in %d bytes, for %d rows", at, p.values, p.size, rows))
 	}
-	if p.levels < 0 || p.levels > p.stored {
-		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d bytes of levels in %d", at, p.levels, p.stored))
+	if p.repetition < 0 || p.definition < 0 || p.levels() > p.stored {
+		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d and %d bytes of levels in %d", at, p.repetition, p.definition, p.stored))
 	}
 	return p, p.checkLength(content, chunk.Codec)
 }
@@ -196,51 +204,128 @@ func (p page) most(kind format.Type, rows int64) int64 {
 	return p.size / 4 // a string follows its length
 }
 
-// checkLength compares the length that compressed contents state with that of
-// the header: the library trusts the former.
+// checkLength compares the length of the decompressed contents with that of the
+// header: the library decompresses all there is. It decompresses only where the
+// contents do not state their length.
 func (p page) checkLength(content sized, codec format.CompressionCodec) error {
-	var raw [18]byte // the longest preamble
-	n, _ := content.ReadAt(raw[:min(int64(len(raw)), p.stored-p.levels)], p.begin+p.levels)
-	length := uint64(0)
+	packed := io.NewSectionReader(content, p.begin+p.levels(), p.stored-p.levels())
+	if p.plain || packed.Size() == 0 {
+		return nil
+	}
 	switch codec {
 	case format.Snappy:
-		length, _ = binary.Uvarint(raw[:n])
+		return p.checkSnappy(packed)
+	case format.Gzip:
+		return p.checkGzip(packed)
+	case format.Brotli:
+		return p.checkStream(brotli.NewReader(packed))
 	case format.Zstd:
-		length = zstdLength(raw[:n])
-	}
-	if length > uint64(p.size) {
-		return damaged(fmt.Errorf("the page at byte %d states %d bytes when decompressed, but its contents state %d", p.begin, p.size, length))
+		return p.checkZstd(packed)
 	}
 	return nil
 }
 
-// zstdLength returns the length that the header of a frame states (RFC 8878,
-// section 3.1.1.1), or 0.
-func zstdLength(frame []byte) uint64 {
-	const magic, single = "\x28\xb5\x2f\xfd", 0x20
-	var padded [24]byte
-	copy(padded[:], frame)
-	if string(padded[:4]) != magic {
-		return 0
+func (p page) tooLong() error {
+	return damaged(fmt.Errorf("the page at byte %d states %d bytes when decompressed, but its contents have more", p.begin, p.size))
+}
+
+func (p page) undecoded(cause error) error {
+	return damaged(fmt.Errorf("the page at byte %d: %w", p.begin, cause))
+}
+
+func (p page) checkSnappy(packed *io.SectionReader) error {
+	var raw [binary.MaxVarintLen64]byte
+	n, _ := packed.ReadAt(raw[:], 0)
+	if length, _ := binary.Uvarint(raw[:n]); length > uint64(p.size) {
+		return p.tooLong()
 	}
-	descriptor := padded[4]
-	at := 5 + [...]int{0, 1, 2, 4}[descriptor&3] // past the id of a dictionary
-	if descriptor&single == 0 {
-		at++ // and the window size
+	return nil
+}
+
+// checkGzip decompresses only contents that can have a harmful length.
+func (p page) checkGzip(packed *io.SectionReader) error {
+	const mostRatio, harmless = 1032, 64 << 20
+	if mostRatio*packed.Size() <= max(harmless, p.size) {
+		return nil
 	}
-	field := padded[at:]
-	switch descriptor >> 6 {
-	case 1:
-		return uint64(binary.LittleEndian.Uint16(field)) + 256
-	case 2:
-		return uint64(binary.LittleEndian.Uint32(field))
-	case 3:
-		return binary.LittleEndian.Uint64(field)
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		return p.undecoded(err)
 	}
-	if descriptor&single != 0 {
-		return uint64(field[0])
+	return p.checkStream(r)
+}
+
+func (p page) checkStream(r io.Reader) error {
+	n, err := io.Copy(io.Discard, io.LimitReader(r, p.size+1))
+	if n > p.size {
+		return p.tooLong()
 	}
-	return 0
+	if err != nil {
+		return p.undecoded(err)
+	}
+	return nil
+}
+
+// checkZstd decompresses into a buffer of the stated size: a stream would take
+// a buffer of the size of the window, which can be far larger.
+func (p page) checkZstd(packed *io.SectionReader) error {
+	var raw [zstd.HeaderMaxSize]byte
+	n, _ := packed.ReadAt(raw[:], 0)
+	var frame zstd.Header
+	if err := frame.Decode(raw[:n]); err != nil {
+		return p.undecoded(err)
+	}
+	if frame.HasFCS && frame.FrameContentSize > uint64(p.size) {
+		return p.tooLong()
+	}
+	if frame.HasFCS && zstdEnd(packed, frame) == packed.Size() {
+		return nil // the library holds a frame to the length that it states
+	}
+	return p.checkFrames(packed)
+}
+
+// zstdEnd returns where the frame ends (RFC 8878, section 3.1.1), or -1.
+func zstdEnd(packed *io.SectionReader, frame zstd.Header) int64 {
+	const header, runLength, checksum = 3, 1, 4 // bytes of a block's header, the kind of a run, bytes of a checksum
+	at := int64(frame.HeaderSize)
+	for {
+		var raw [4]byte
+		if n, _ := packed.ReadAt(raw[:header], at); n < header {
+			return -1
+		}
+		block := binary.LittleEndian.Uint32(raw[:])
+		last, kind, size := block&1 != 0, block>>1&3, int64(block>>3)
+		if kind == runLength {
+			size = 1 // the one byte that the run repeats
+		}
+		if at += header + size; last {
+			break
+		}
+	}
+	if frame.HasCheckSum {
+		at += checksum
+	}
+	return at
+}
+
+func (p page) checkFrames(packed *io.SectionReader) error {
+	frames := make([]byte, packed.Size())
+	if n, err := packed.ReadAt(frames, 0); n < len(frames) {
+		return p.undecoded(err)
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	_, err = d.DecodeAll(frames, make([]byte, 0, p.size))
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		return p.tooLong()
+	}
+	if err != nil {
+		return p.undecoded(err)
+	}
+	return nil
 }
 
 // pageHeader reads the header at the given position. Headers are short, except
@@ -265,11 +350,11 @@ func pageHeader(content sized, at int64) (p page, err error) {
 // read reads a PageHeader.
 func (p *page) read(c *compact) error {
 	const (
-		kind, size, stored       = 1, 2, 3
-		data, dictionary, data2  = 5, 7, 8 // the part of each kind of page
-		values, levels1, levels2 = 1, 5, 6 // in that part; levels in that of data2
+		kind, size, stored                           = 1, 2, 3
+		data, dictionary, data2                      = 5, 7, 8    // the part of each kind of page
+		values, definition, repetition, isCompressed = 1, 5, 6, 7 // in that part; all but the first in that of data2
 	)
-	return c.structure(func(id int64, thrift byte) (err error) {
+	err := c.structure(func(id int64, thrift byte) (err error) {
 		switch id {
 		case kind:
 			p.kind, err = c.integer(thrift)
@@ -287,9 +372,13 @@ func (p *page) read(c *compact) error {
 				case field == values:
 					n, err = c.integer(thrift)
 					p.values = max(p.values, n)
-				case id == data2 && (field == levels1 || field == levels2):
-					n, err = c.integer(thrift)
-					p.levels += n
+				case id == data2 && field == definition:
+					p.definition, err = c.integer(thrift)
+				case id == data2 && field == repetition:
+					p.repetition, err = c.integer(thrift)
+				case id == data2 && field == isCompressed:
+					p.plain = thrift == thriftFalse
+					err = c.skip(thrift)
 				default:
 					err = c.skip(thrift)
 				}
@@ -300,4 +389,8 @@ func (p *page) read(c *compact) error {
 		}
 		return err
 	})
+	if p.kind != dataPage2 { // the library then ignores that part
+		p.definition, p.repetition, p.plain = 0, 0, false
+	}
+	return err
 }
