@@ -117,11 +117,16 @@ func TestSumsOverShards(t *testing.T) {
 			}
 		}
 	}
-	whole, shards := &frankWolfeFeatures[float64]{space: s, u: make([]float64, 6)}, &frankWolfeFeatures[float64]{space: s, u: make([]float64, 6)}
-	whole.survey(p.Pool, make([]float64, p.Pool.Rows), nil)
-	eachShard(p.Pool.Rows, func(from, to int) { shards.survey(p.Pool.Slice(from, to), make([]float64, to-from), nil) })
-	if whole.r != shards.r || !slices.Equal(whole.u, shards.u) {
-		t.Errorf("FrankWolfe's sums: %v %v, over shards %v %v", whole.r, whole.u, shards.r, shards.u)
+	sums := func(u []float64, r float64, from, to int) float64 {
+		directions, err := newMemoryRows(s, &set[float64]{rows: p.Pool.Slice(from, to), diag: s.pool.diag[from:to]}, nil).Directions()
+		must(t, err)
+		return directions.Sums(u, r)
+	}
+	u, uShards, rShards := make([]float64, 6), make([]float64, 6), 0.0
+	r := sums(u, 0, 0, p.Pool.Rows)
+	eachShard(p.Pool.Rows, func(from, to int) { rShards = sums(uShards, rShards, from, to) })
+	if r != rShards || !slices.Equal(u, uShards) {
+		t.Errorf("FrankWolfe's sums: %v %v, over shards %v %v", r, u, rShards, uShards)
 	}
 }
 

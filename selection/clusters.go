@@ -20,8 +20,8 @@ import (
 type clusters[T matrix.Float] struct {
 	space   *Space[T]
 	centres []int // candidates
-	pool    *nearestRows[T]
-	target  *nearestRows[T] // nil: the pool is the target
+	pool    centreSearch[T]
+	target  centreSearch[T] // nil: the pool is the target
 	size    Size
 }
 
@@ -48,147 +48,106 @@ func (s Size) of(sq float64) float64 {
 // power is that of the unit of features in the size of a cluster.
 func (s Size) power() int { return [...]int{2, 1, 0}[s] }
 
-func newClusters[T matrix.Float](s *Space[T], size Size) *clusters[T] {
-	c := &clusters[T]{space: s, size: size, pool: newNearestRows(s, &s.pool)}
+// newClusters starts without centres. Lists are for methods that sum up few clusters,
+// often; if other rows are the target, all clusters are summed up at once.
+func newClusters[T matrix.Float](s *Space[T], size Size, lists bool) *clusters[T] {
+	c := &clusters[T]{space: s, size: size}
 	if s.target.rows.Rows > 0 {
-		c.target = newNearestRows(s, &s.target)
+		c.target, lists = newMemoryRows(s, &s.target, nil).Nearest(size, false), false
 	}
+	c.pool = s.rows.Nearest(size, lists)
 	return c
 }
 
 // Add makes the candidates centres.
 func (c *clusters[T]) Add(candidates []int) error {
+	if len(candidates) == 0 {
+		return nil
+	}
 	first := len(c.centres)
 	c.centres = append(c.centres, candidates...)
-	if err := c.pool.add(candidates, first); err != nil {
+	rows, diag := c.space.gather(candidates)
+	if err := c.pool.Add(rows, diag, first); err != nil {
 		return err
 	}
 	if c.target != nil {
-		return c.target.add(candidates, first)
+		return c.target.Add(rows, diag, first)
 	}
 	return nil
 }
 
 func (c *clusters[T]) empty() bool { return len(c.centres) == 0 }
 
-// weight is that of a pool row in the target distribution.
-func (c *clusters[T]) weight(row int) float64 {
-	if c.space.weights == nil {
-		return 1
-	}
-	return c.space.weights[row]
-}
-
 // clusterSum is one cluster, as far as it has been summed up.
 type clusterSum struct {
 	size float64
-	rows int // unselected rows
-	top  int // the open row that is farthest from the centre; -1: none is open
+	rows int     // unselected rows
+	open float64 // squared distances of those that are open
+	top  int     // the open row that is farthest from the centre; -1: none is open
+	far  float64 // its squared distance
 }
 
 // noRows is the sum of a cluster over no rows.
 var noRows = clusterSum{top: -1}
 
+func noSums(clusters int) []clusterSum { return slices.Repeat([]clusterSum{noRows}, clusters) }
+
+// merge adds the sum over later rows.
+func (s *clusterSum) merge(later clusterSum) {
+	s.size += later.size
+	s.rows += later.rows
+	s.open += later.open
+	if later.top >= 0 && (s.top < 0 || later.far > s.far) {
+		s.top, s.far = later.top, later.far
+	}
+}
+
+// sumOf computes the clusters from label first on.
+func sumOf[T matrix.Float](search centreSearch[T], first, clusters int) []clusterSum {
+	sums := noSums(clusters)
+	search.Sum(sums, first)
+	return sums
+}
+
 // sumAll computes all clusters where other rows are the target.
 func (c *clusters[T]) sumAll() []clusterSum {
-	sums := c.sumClusters(c.space.PoolSize(), func(sums []clusterSum, row int) { c.count(&sums[c.pool.Label[row]], row) })
-	for i, s := range c.sumTarget(c.size) {
+	sums := sumOf(c.pool, 0, len(c.centres))
+	for i, s := range sumOf(c.target, 0, len(c.centres)) {
 		sums[i].size = s.size
 	}
 	return sums
 }
 
-// sumTarget computes the sizes of all clusters on the target rows.
-func (c *clusters[T]) sumTarget(size Size) []clusterSum {
-	return c.sumClusters(len(c.target.Dist), func(sums []clusterSum, row int) {
-		sums[c.target.Label[row]].size += size.of(float64(c.target.Dist[row]))
-	})
-}
-
-// sumClusters sums over rows, each of which count adds to its cluster.
-func (c *clusters[T]) sumClusters(rows int, count func(sums []clusterSum, row int)) []clusterSum {
-	empty := func() []clusterSum { return slices.Repeat([]clusterSum{noRows}, len(c.centres)) }
-	sums := empty()
-	sumBlocks(c.space.team, rows, func(from, to int) []clusterSum {
-		part := empty()
-		for row := from; row < to; row++ {
-			count(part, row)
-		}
-		return part
-	}, func(part []clusterSum) {
-		for i := range sums {
-			c.merge(&sums[i], part[i])
-		}
-	})
-	return sums
-}
-
-// count adds a row of the pool to its cluster.
-func (c *clusters[T]) count(s *clusterSum, row int) {
-	open := c.space.limits.open[row]
-	if !open && c.space.limits.selected[row] {
-		return
-	}
-	d := c.pool.Dist[row]
-	s.rows++
-	if c.target == nil {
-		s.size += c.weight(row) * c.size.of(float64(d))
-	}
-	if open && (s.top < 0 || d > c.pool.Dist[s.top]) {
-		s.top = row
-	}
-}
-
-// merge adds the sum of a later block.
-func (c *clusters[T]) merge(a *clusterSum, b clusterSum) {
-	a.size += b.size
-	a.rows += b.rows
-	if b.top >= 0 && (a.top < 0 || c.pool.Dist[b.top] > c.pool.Dist[a.top]) {
-		a.top = b.top
-	}
-}
-
 // describe returns the cluster of a row, for the result.
 func (c *clusters[T]) describe(row int, sum clusterSum) Cluster {
+	dist, label := c.pool.At(row)
 	return Cluster{
-		Centre:   c.space.centre(c.centres[c.pool.Label[row]]),
+		Centre:   c.space.centre(c.centres[label]),
 		Size:     c.space.inUnits(sum.size, c.size.power()),
 		Rows:     sum.rows,
-		Distance: c.space.inUnits(math.Sqrt(float64(c.pool.Dist[row])), 1),
+		Distance: c.space.inUnits(math.Sqrt(float64(dist)), 1),
 	}
 }
 
 // clusterOf returns the cluster of a row, for methods that do not need the sums of
 // all clusters.
 func (c *clusters[T]) clusterOf(row int) Cluster {
-	return c.describe(row, c.sumOne(c.pool.Label[row]))
-}
-
-// sumOne computes one cluster of the pool.
-func (c *clusters[T]) sumOne(label int32) clusterSum {
-	selected, sum := c.space.limits.selected, clusterSum{}
-	sumBlocks(c.space.team, c.space.PoolSize(), func(from, to int) (part clusterSum) {
-		for row := from; row < to; row++ {
-			if c.pool.Label[row] == label && !selected[row] {
-				part.rows++
-				part.size += c.weight(row) * c.size.of(float64(c.pool.Dist[row]))
-			}
-		}
-		return part
-	}, func(part clusterSum) {
-		sum.rows += part.rows
-		sum.size += part.size
-	})
-	return sum
+	_, label := c.pool.At(row)
+	return c.describe(row, sumOf(c.pool, label, 1)[0])
 }
 
 // firstByDiag is the first pick when nothing is selected: the open row of
 // largest k(x, x).
-func (c *clusters[T]) firstByDiag() (Choice, error) { return c.farthest(c.space.Diag()) }
+func (c *clusters[T]) firstByDiag() (Choice, error) { return c.space.largest() }
 
-// farthest is the open row of largest squared distance, which is its score.
-func (c *clusters[T]) farthest(squared []T) (Choice, error) {
-	best, err := c.space.Best(squared)
-	best.Score = c.space.inUnits(best.Score, 2)
-	return best, err
+// choose turns the row of largest squared distance, or of largest k(x, x), into a
+// choice.
+func (s *Space[T]) choose(best found, err error) (Choice, error) {
+	if err == nil && best.row < 0 {
+		err = &Stuck{Reason: "no row may be picked"}
+	}
+	return Choice{Row: best.row, Score: s.inUnits(best.score, 2), Tied: best.score == 0}, err
 }
+
+// largest chooses the open row of largest k(x, x).
+func (s *Space[T]) largest() (Choice, error) { return s.choose(s.rows.Largest()) }

@@ -30,33 +30,17 @@ func (m FrankWolfe[T]) Init(s *Space[T]) (Forward, error) {
 	if m.In == InKernelSpace || m.In == ByCost && s.kernel != nil {
 		return newFrankWolfeKernel(s, m.Name())
 	}
-	return newFrankWolfeFeatures(s, m.Name())
+	return newFrankWolfeFeatures(s)
 }
 
-// bestDirection returns the open row of largest score.
-func bestDirection[T matrix.Float](s *Space[T], scores []float64) (Choice, error) {
-	open := s.limits.open
-	row, err := bestOpen(s.team, scores, open)
+// chooseDirection turns the row of the closest direction into a choice. Rows are tied if
+// the score of every row is zero.
+func (s *Space[T]) chooseDirection(best found, zero bool, err error) (Choice, error) {
+	if err == nil && math.IsInf(best.score, -1) {
+		err = &Stuck{Reason: "the features of all rows that may be picked are zero"}
+	}
 	if err != nil {
 		return Choice{}, err
 	}
-	if math.IsInf(scores[row], -1) {
-		return Choice{}, noDirection()
-	}
-	return Choice{Row: row, Score: s.inUnits(scores[row], 1), Tied: scores[row] == 0 && allZero(scores, open)}, nil
-}
-
-// allZero says whether all open rows with a direction have the score 0.
-func allZero(scores []float64, open []bool) bool {
-	for i, s := range scores {
-		if open[i] && s != 0 && !math.IsInf(s, -1) {
-			return false
-		}
-	}
-	return true
-}
-
-// noDirection is the error when only rows with zero features are left.
-func noDirection() error {
-	return &Stuck{Reason: "the features of all rows that may be picked are zero"}
+	return Choice{Row: best.row, Score: s.inUnits(best.score, 1), Tied: zero}, nil
 }

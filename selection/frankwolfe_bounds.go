@@ -105,9 +105,9 @@ func (b *frankWolfeBounds) learn(row int, product float64) {
 
 // scoreByBounds sets scores to bounds, and those of all open rows that can be the
 // best to their scores.
-func (f *frankWolfeFeatures[T]) scoreByBounds() {
+func (f *memoryDirections[T]) scoreByBounds() {
 	b := f.bounds
-	b.take(f.rest)
+	b.take(f.residual)
 	f.space.team.OverPieces(f.pool.Rows, readPiece, f.boundPiece)
 	best := math.Inf(-1)
 	for _, t := range largestTops(b.tops) {
@@ -130,12 +130,12 @@ func (f *frankWolfeFeatures[T]) scoreByBounds() {
 }
 
 // boundPiece computes the bounds of a piece, and the largest of them.
-func (f *frankWolfeFeatures[T]) boundPiece(piece, from, to int) {
+func (f *memoryDirections[T]) boundPiece(piece, from, to int) {
 	b := f.bounds
 	b.rows.dots(b.dots[from:to], b.now, from)
 	dots, step, off := b.dots[from:to], b.rows.step[from:to], b.rows.off[from:to]
 	miss, when, norm := b.miss[from:to], b.when[from:to], f.c[from:to]
-	scores, open := f.scores[from:to], f.space.limits.open[from:to]
+	scores, open := f.scores[from:to], f.open[from:to]
 	top := pieceTop{row: -1, c: math.Inf(-1)}
 	for i, dot := range dots {
 		product := b.now.step*step[i]*float64(dot) + b.share[when[i]]*miss[i] + off[i]*b.width[when[i]]
@@ -152,12 +152,12 @@ func (f *frankWolfeFeatures[T]) boundPiece(piece, from, to int) {
 
 // scoreReaching computes the scores of those open rows of a piece whose bound is
 // not below a score. It returns how many it computed.
-func (f *frankWolfeFeatures[T]) scoreReaching(score float64, from, to int) int {
+func (f *memoryDirections[T]) scoreReaching(score float64, from, to int) int {
 	var list [readPiece]int32
 	n := 0
 	for i := from; i < to; i++ {
 		list[n] = int32(i - from)
-		if f.scores[i] >= score && f.space.limits.open[i] {
+		if f.scores[i] >= score && f.open[i] {
 			n++
 		}
 	}
@@ -171,10 +171,10 @@ func (f *frankWolfeFeatures[T]) scoreReaching(score float64, from, to int) int {
 
 // scoreListed computes the scores of rows, which are listed by their distance
 // from a first one.
-func (f *frankWolfeFeatures[T]) scoreListed(first int, list []int32) {
+func (f *memoryDirections[T]) scoreListed(first int, list []int32) {
 	var products [readPiece]float64
 	part := f.pool.Slice(first, f.pool.Rows)
-	simd.For[float64]().DotListed(products[:len(list)], f.rest, part.Data, part.Stride, list)
+	simd.For[float64]().DotListed(products[:len(list)], f.residual, part.Data, part.Stride, list)
 	for i, at := range list {
 		row := first + int(at)
 		f.bounds.learn(row, products[i])

@@ -39,21 +39,23 @@ func TestFrankWolfeLeavesOut(t *testing.T) {
 func TestFrankWolfeBoundsHold(t *testing.T) {
 	for name, rows := range hardRows() {
 		s := mustSpace(t, Problem[float64]{Pool: hardMatrix[float64](rows, 2100, 1), Batch: 40})
-		state, err := newFrankWolfeFeatures(s, "frankwolfe")
+		state, err := newFrankWolfeFeatures(s)
 		must(t, err)
 		f := state.(*frankWolfeFeatures[float64])
+		pool := f.pool.(*memoryDirections[float64])
 		for step := range 12 {
-			copy(f.rest, f.u)
-			simd.For[float64]().Axpy(f.rest, f.v, -1)
-			f.bounds.take(f.rest)
-			(*linalg.Team)(nil).OverPieces(len(f.c), readPiece, f.boundPiece)
-			for row, bound := range f.scores {
-				f.scoreListed(row, []int32{0})
-				if f.scores[row] > bound {
-					t.Fatalf("%s, step %d: the score of row %d is %v, its bound %v", name, step, row, f.scores[row], bound)
+			copy(f.residual, f.u)
+			simd.For[float64]().Axpy(f.residual, f.v, -1)
+			pool.residual = f.residual
+			pool.bounds.take(f.residual)
+			(*linalg.Team)(nil).OverPieces(len(pool.c), readPiece, pool.boundPiece)
+			for row, bound := range pool.scores {
+				pool.scoreListed(row, []int32{0})
+				if pool.scores[row] > bound {
+					t.Fatalf("%s, step %d: the score of row %d is %v, its bound %v", name, step, row, pool.scores[row], bound)
 				}
 				if (row+step)%3 == 0 {
-					f.bounds.when[row] = 0
+					pool.bounds.when[row] = 0
 				}
 			}
 			must(t, f.Add([]int{step * 61}))

@@ -125,5 +125,5 @@ func (f *frankWolfeKernel) Next() (Choice, error) {
 	for i := range f.scores {
 		f.scores[i] = perNorm(f.u[0][i]-f.v[0][i], f.c[0][i])
 	}
-	return bestDirection(f.space, f.scores)
+	return f.space.chooseDirection(bestDirection(f.space.team, f.scores, f.space.limits.open))
 }

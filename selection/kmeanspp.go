@@ -37,5 +37,6 @@ func (f *kmeansPP[T]) Next() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Row: row, Score: f.space.inUnits(float64(f.pool.Dist[row]), 2), Cluster: f.clusterOf(row)}, nil
+	dist, _ := f.pool.At(row)
+	return Choice{Row: row, Score: f.space.inUnits(float64(dist), 2), Cluster: f.clusterOf(row)}, nil
 }

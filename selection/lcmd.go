@@ -8,12 +8,11 @@ package selection
 //	NEXT  = argmax_{x in X_rem: s(c(x)) = max s} d_k(x, c(x)),
 //	        argmax_{x in X_rem} k(x, x) as long as nothing is selected.
 //
-// Clusters without a row that may be picked are passed over.
+// Clusters without a row that may be picked are skipped.
 
 import (
 	"math"
 
-	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -29,72 +28,28 @@ func (m LCMD[T]) Name() string {
 
 // Init starts with no clusters.
 func (m LCMD[T]) Init(s *Space[T]) (Forward, error) {
-	return &lcmd[T]{clusters: newClusters(s, m.Size)}, nil
+	return &lcmd[T]{clusters: newClusters(s, m.Size, true)}, nil
 }
 
 func (LCMD[T]) scaleFree() {}
 
-// lcmd knows the rows of each cluster. Rows join one only when it comes into being,
+// lcmd keeps the size of each cluster. Rows join one only when it comes into being,
 // and then leave it one by one. So a size that was computed earlier is not below
 // what it is now, in rounded sums too, which do not grow when a row is left out; and
-// few clusters need be summed up in a step. If other rows are the target, all are.
+// few clusters need be summed up per step. If other rows are the target, all are.
 type lcmd[T matrix.Float] struct {
 	*clusters[T]
-	members [][]int32    // of each cluster, in ascending order; some have left
-	sums    []clusterSum // as they were last computed
+	sums []clusterSum // as they were last computed
 }
 
 // Add makes the candidates centres, and sums up their clusters.
 func (f *lcmd[T]) Add(candidates []int) error {
 	first := len(f.centres)
-	if err := f.clusters.Add(candidates); err != nil || f.target != nil || len(candidates) == 0 {
+	if err := f.clusters.Add(candidates); err != nil || f.target != nil {
 		return err
 	}
-	f.members = append(f.members, make([][]int32, len(candidates))...)
-	f.sums = append(f.sums, make([]clusterSum, len(candidates))...)
-	for _, rows := range f.joined(first) {
-		for _, row := range rows {
-			label := f.pool.Label[row]
-			f.members[label] = append(f.members[label], row)
-		}
-	}
-	for i := first; i < len(f.centres); i++ {
-		f.sumMembers(i)
-	}
+	f.sums = append(f.sums, sumOf(f.pool, first, len(candidates))...)
 	return nil
-}
-
-// joined lists the rows whose centre has at least the label first.
-func (f *lcmd[T]) joined(first int) [][]int32 {
-	label := f.pool.Label
-	lists := make([][]int32, linalg.Pieces(len(label), scanPiece))
-	f.space.team.OverPieces(len(label), scanPiece, func(piece, from, to int) {
-		for row := from; row < to; row++ {
-			if int(label[row]) >= first {
-				lists[piece] = append(lists[piece], int32(row))
-			}
-		}
-	})
-	return lists
-}
-
-// sumMembers computes one cluster, and forgets the rows that have left it.
-func (f *lcmd[T]) sumMembers(i int) clusterSum {
-	kept, sum, block, end := f.members[i][:0], noRows, noRows, 0
-	for _, row := range f.members[i] {
-		if int(f.pool.Label[row]) != i {
-			continue
-		}
-		if int(row) >= end {
-			f.merge(&sum, block)
-			block, end = noRows, (int(row)/sumBlock+1)*sumBlock
-		}
-		kept = append(kept, row)
-		f.count(&block, int(row))
-	}
-	f.merge(&sum, block)
-	f.members[i], f.sums[i] = kept, sum
-	return sum
 }
 
 // Next returns the farthest row of the largest cluster; its score is the squared
@@ -109,15 +64,13 @@ func (f *lcmd[T]) Next() (Choice, error) {
 	} else {
 		sums = f.sumAll()
 	}
-	largest := largestOpen(sums)
-	best := -1
+	largest, best := largestOpen(sums), noRows
 	for _, s := range sums {
-		if s.top >= 0 && s.size == largest && (best < 0 || f.farther(s.top, best)) {
-			best = s.top
+		if s.top >= 0 && s.size == largest && (best.top < 0 || s.far > best.far || s.far == best.far && s.top < best.top) {
+			best = s
 		}
 	}
-	d := float64(f.pool.Dist[best])
-	return Choice{Row: best, Score: f.space.inUnits(d, 2), Tied: d == 0, Cluster: f.describe(best, sums[f.pool.Label[best]])}, nil
+	return Choice{Row: best.top, Score: f.space.inUnits(best.far, 2), Tied: best.far == 0, Cluster: f.describe(best.top, best)}, nil
 }
 
 // sumLargest computes all clusters that can be the largest, and returns all; the
@@ -126,10 +79,10 @@ func (f *lcmd[T]) Next() (Choice, error) {
 func (f *lcmd[T]) sumLargest() []clusterSum {
 	const ordered = 16
 	known, least := make([]bool, len(f.sums)), math.Inf(-1)
-	look := func(i int) {
-		known[i] = true
-		if s := f.sumMembers(i); s.top >= 0 {
-			least = max(least, s.size)
+	refresh := func(i int) {
+		known[i], f.sums[i] = true, noRows
+		if f.pool.Sum(f.sums[i:i+1], i); f.sums[i].top >= 0 {
+			least = max(least, f.sums[i].size)
 		}
 	}
 	for range ordered {
@@ -137,11 +90,11 @@ func (f *lcmd[T]) sumLargest() []clusterSum {
 		if i < 0 || f.sums[i].size < least {
 			return f.sums
 		}
-		look(i)
+		refresh(i)
 	}
 	for i := range f.sums {
 		if !known[i] && f.sums[i].size >= least {
-			look(i)
+			refresh(i)
 		}
 	}
 	return f.sums
@@ -167,10 +120,4 @@ func largestOpen(sums []clusterSum) float64 {
 		}
 	}
 	return largest
-}
-
-// farther orders rows by distance, then by number.
-func (f *lcmd[T]) farther(a, b int) bool {
-	da, db := f.pool.Dist[a], f.pool.Dist[b]
-	return da > db || da == db && a < b
 }

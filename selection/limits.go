@@ -34,6 +34,7 @@ type limits struct {
 	inGroup     []int // rows of the batch in each group
 	overGroups  int   // groups with more rows than they may have
 	ranks       *ranks
+	mark        func(row int, open, selected bool) // hears of changes; nil: nobody does
 
 	// slack multiplies budget and group limits while more rows are picked than
 	// the batch will have.
@@ -119,6 +120,13 @@ func (l *limits) decide(row int) {
 		if l.ranks != nil {
 			l.ranks.add(row, by)
 		}
+		l.tell(row)
+	}
+}
+
+func (l *limits) tell(row int) {
+	if l.mark != nil {
+		l.mark(row, l.open[row], l.selected[row])
 	}
 }
 
@@ -179,6 +187,7 @@ func (l *limits) remove(row int) {
 
 func (l *limits) change(row int, selected bool, sign int) {
 	l.selected[row] = selected
+	l.tell(row)
 	l.count += sign
 	if l.constraints.Cost != nil {
 		l.spent.add(float64(sign) * l.constraints.Cost[row])

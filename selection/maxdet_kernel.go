@@ -136,7 +136,7 @@ func (f *maxDetKernel) Add(candidates []int) error {
 }
 
 func (f *maxDetKernel) addTrain(candidates []int) error {
-	rows := f.space.gather(candidates)
+	rows, _ := f.space.gather(candidates)
 	l := matrix.New[float64](rows.Rows, rows.Rows)
 	if err := f.space.cross(l, rows, rows); err != nil {
 		return err

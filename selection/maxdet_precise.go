@@ -52,7 +52,7 @@ func (p *preciseKernel) addTrain(candidates []int) (bool, error) {
 	if len(candidates) == 0 {
 		return true, nil
 	}
-	rows := p.space.gather(candidates)
+	rows, _ := p.space.gather(candidates)
 	k := matrix.New[float64](rows.Rows, rows.Rows)
 	if err := p.space.cross(k, rows, rows); err != nil {
 		return false, err

@@ -4,11 +4,7 @@ package selection
 //
 //	NEXT = argmax_{x in X_rem} k(x, x)
 
-import (
-	"slices"
-
-	"github.com/nextbatch/nextbatch/matrix"
-)
+import "github.com/nextbatch/nextbatch/matrix"
 
 // MaxDiag selects the rows of largest k(x, x).
 type MaxDiag[T matrix.Float] struct{}
@@ -18,26 +14,17 @@ func (MaxDiag[T]) Name() string { return "maxdiag" }
 
 func (MaxDiag[T]) scaleFree() {}
 
-// Init sorts the rows by k(x, x).
+// Init starts with nothing: k(x, x) does not depend on what is selected.
 func (m MaxDiag[T]) Init(s *Space[T]) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
-	diag := s.Diag()
-	order := make([]int, len(diag))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case diag[a] > diag[b]:
-			return -1
-		case diag[a] < diag[b]:
-			return 1
-		}
-		return 0
-	})
-	return &inOrder[T]{space: s, order: order, choose: func(row int) Choice {
-		return Choice{Row: row, Score: s.inUnits(float64(diag[row]), 2), Tied: diag[row] == 0}
-	}}, nil
+	return maxDiag[T]{s}, nil
 }
+
+type maxDiag[T matrix.Float] struct{ space *Space[T] }
+
+func (f maxDiag[T]) Add([]int) error { return nil }
+
+// Next returns the open row of largest k(x, x), which is its score.
+func (f maxDiag[T]) Next() (Choice, error) { return f.space.largest() }

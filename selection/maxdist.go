@@ -19,7 +19,7 @@ func (m MaxDist[T]) Init(s *Space[T]) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
-	return &maxDist[T]{newClusters(s, SquaredDistance)}, nil
+	return &maxDist[T]{newClusters(s, SquaredDistance, false)}, nil
 }
 
 func (MaxDist[T]) scaleFree() {}
@@ -31,7 +31,7 @@ func (f *maxDist[T]) Next() (Choice, error) {
 	if f.empty() {
 		return f.firstByDiag()
 	}
-	c, err := f.farthest(f.pool.Dist)
+	c, err := f.space.choose(f.pool.Farthest())
 	if err != nil {
 		return c, err
 	}

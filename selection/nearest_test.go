@@ -16,19 +16,20 @@ func TestGoldenKMeansPP(t *testing.T) {
 			p := Problem[float64]{Pool: golden.Matrix(t, folder+"F_pool.npy"), Train: golden.Matrix(t, folder+"F_train.npy"), Mode: mode, Batch: 1}
 			s := mustSpace(t, p)
 			f := newSampler(s)
+			pool := f.pool.(*memoryNearest[float64])
 			steps := golden.Ints(t, folder+"kmeanspp_sequence.npy")
 			dist := golden.Matrix(t, folder+"kmeanspp_"+mode.String()+"_min_sq_dists.npy")
 			probs := golden.Matrix(t, folder+"kmeanspp_"+mode.String()+"_probs.npy")
 			row := 0
 			check := func() {
-				golden.MustMatchVector(t, set+" distances", f.pool.Dist, dist.Row(row), 1e-10)
-				f.weighByDistance()
+				golden.MustMatchVector(t, set+" distances", pool.search.Dist, dist.Row(row), 1e-10)
+				f.weigh()
 				total := 0.0
-				for _, w := range f.weights {
+				for _, w := range pool.draws.weights {
 					total += w
 				}
-				scale(f.weights, 1/total)
-				golden.MustMatchVector(t, set+" probabilities", f.weights, probs.Row(row), 1e-10)
+				scale(pool.draws.weights, 1/total)
+				golden.MustMatchVector(t, set+" probabilities", pool.draws.weights, probs.Row(row), 1e-10)
 				row++
 			}
 			if mode == TP {
@@ -51,6 +52,7 @@ func mustSpace[T matrix.Float](t *testing.T, p Problem[T]) *Space[T] {
 	t.Helper()
 	s, err := newSpace(t.Context(), &p, false)
 	must(t, err)
+	s.place(inMemory(s))
 	return s
 }
 

@@ -22,7 +22,7 @@ func (m Random[T]) Init(s *Space[T]) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err
 	}
-	return &inOrder[T]{space: s, order: s.Stream("random").Perm(s.PoolSize()), choose: func(row int) Choice { return Choice{Row: row} }}, nil
+	return &inOrder[T]{space: s, order: s.stream("random").Perm(s.PoolSize()), choose: func(row int) Choice { return Choice{Row: row} }}, nil
 }
 
 // inOrder takes rows in an order that does not depend on what is selected.

@@ -27,6 +27,11 @@ import (
 // *MethodError, *RowError, those of the kernel, and that of the context, which
 // ends a selection between two steps or blocks of work.
 func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Result, error) {
+	return selectOver(ctx, m, p, inMemory[T])
+}
+
+// selectOver is Select with the rows of the pool where the caller says.
+func selectOver[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], where func(*Space[T]) poolRows[T]) (*Result, error) {
 	start := time.Now()
 	if err := p.check(); err != nil {
 		return nil, err
@@ -42,6 +47,7 @@ func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Re
 	if err != nil {
 		return nil, err
 	}
+	s.place(where(s))
 	state, err := m.Init(s)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

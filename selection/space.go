@@ -29,6 +29,7 @@ type Space[T matrix.Float] struct {
 	kernel              kernel.Kernel[T] // nil: rows are features
 	exponent            int              // rows are those of the problem times 2^−exponent
 	limits              *limits
+	rows                poolRows[T]
 	seed                uint64
 	plain               bool
 	shortener           func() *nearest.Shortener[T] // made by the first who asks
@@ -66,6 +67,15 @@ func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*S
 		}
 	}
 	return s, nil
+}
+
+// place has the rows of the pool live elsewhere.
+func (s *Space[T]) place(rows poolRows[T]) {
+	s.rows = rows
+	for row := range s.limits.open {
+		rows.Mark(row, s.limits.open[row], s.limits.selected[row])
+	}
+	s.limits.mark = rows.Mark
 }
 
 // Cancelled tells that nobody waits for the batch any more. Select looks after
@@ -195,8 +205,21 @@ func (s *Space[T]) Best(score []T) (Choice, error) {
 	return Choice{Row: row, Score: float64(score[row]), Tied: score[row] == 0}, nil
 }
 
+// Stream is a stream of random numbers: the same for the same seed and purpose.
+type Stream interface {
+	Uint64() uint64
+	Float64() float64     // at least 0 and below 1
+	NormFloat64() float64 // of mean 0 and variance 1
+	IntN(n int) int       // at least 0 and below n
+	Perm(n int) []int     // the numbers below n, in random order
+	// Weighted returns an index with probability in proportion to its weight.
+	Weighted(weights []float64) (int, error)
+}
+
 // Stream returns the start of a random stream for the purpose.
-func (s *Space[T]) Stream(purpose string) *rng.Stream { return rng.New(s.seed, "selection "+purpose) }
+func (s *Space[T]) Stream(purpose string) Stream { return s.stream(purpose) }
+
+func (s *Space[T]) stream(purpose string) *rng.Stream { return rng.New(s.seed, "selection "+purpose) }
 
 // refuseTarget is for methods that represent no distribution.
 func (s *Space[T]) refuseTarget(method string) error {
@@ -213,24 +236,29 @@ func (s *Space[T]) Note(format string, args ...any) {
 
 // row returns a candidate's row and its k(x, x).
 func (s *Space[T]) row(candidate int) (matrix.Dense[T], T) {
-	one, i := &s.pool, candidate
-	if i >= s.PoolSize() {
-		one, i = &s.train, i-s.PoolSize()
+	if i := candidate - s.PoolSize(); i >= 0 {
+		return s.train.rows.Slice(i, i+1), s.train.diag[i]
 	}
-	return one.rows.Slice(i, i+1), one.diag[i]
+	return s.rows.Row(candidate)
 }
 
-// gather returns the rows of candidates, as a view if they are the training rows.
-func (s *Space[T]) gather(candidates []int) matrix.Dense[T] {
+// gather returns the rows of candidates and k(x, x) of each, as views if there is one,
+// or if they are the training rows.
+func (s *Space[T]) gather(candidates []int) (matrix.Dense[T], []T) {
+	if len(candidates) == 1 {
+		row, diag := s.row(candidates[0])
+		return row, []T{diag}
+	}
 	if s.areTrain(candidates) {
-		return s.train.rows
+		return s.train.rows, s.train.diag
 	}
-	rows := matrix.New[T](len(candidates), s.pool.rows.Cols)
+	rows, diag := matrix.New[T](len(candidates), s.pool.rows.Cols), make([]T, len(candidates))
 	for i, x := range candidates {
-		row, _ := s.row(x)
+		row, own := s.row(x)
 		copy(rows.Row(i), row.Row(0))
+		diag[i] = own
 	}
-	return rows
+	return rows, diag
 }
 
 func (s *Space[T]) areTrain(candidates []int) bool {

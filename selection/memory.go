@@ -1,0 +1,47 @@
+package selection
+
+// Rows in memory, the first implementation of the seam (rows.go).
+
+import "github.com/nextbatch/nextbatch/matrix"
+
+// memoryRows are rows of a set in memory.
+type memoryRows[T matrix.Float] struct {
+	space          *Space[T] // for its kernel, threads, and what makes short rows
+	of             *set[T]
+	weights        []float64 // in the target distribution; nil: all 1
+	open, selected []bool
+}
+
+func newMemoryRows[T matrix.Float](s *Space[T], of *set[T], weights []float64) *memoryRows[T] {
+	return &memoryRows[T]{space: s, of: of, weights: weights, open: make([]bool, of.rows.Rows), selected: make([]bool, of.rows.Rows)}
+}
+
+// inMemory has the rows of a pool live in memory.
+func inMemory[T matrix.Float](s *Space[T]) poolRows[T] { return newMemoryRows(s, &s.pool, s.weights) }
+
+func (m *memoryRows[T]) Mark(row int, open, selected bool) {
+	m.open[row], m.selected[row] = open, selected
+}
+
+func (m *memoryRows[T]) Row(row int) (matrix.Dense[T], T) {
+	return m.of.rows.Slice(row, row+1), m.of.diag[row]
+}
+
+func (m *memoryRows[T]) Largest() (found, error) { return m.best(m.of.diag) }
+
+// best returns the open row of largest score.
+func (m *memoryRows[T]) best(score []T) (found, error) {
+	row, err := bestOpen(m.space.team, score, m.open)
+	if err != nil || row < 0 {
+		return found{row: -1}, err
+	}
+	return found{row, float64(score[row])}, nil
+}
+
+// weight is that of a row in the target distribution.
+func (m *memoryRows[T]) weight(row int) float64 {
+	if m.weights == nil {
+		return 1
+	}
+	return m.weights[row]
+}

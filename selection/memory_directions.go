@@ -1,0 +1,110 @@
+package selection
+
+// FrankWolfe's scores of rows in memory, in float64. frankwolfe_bounds.go says which
+// rows can be the best, and only the scores of these are computed.
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+type memoryDirections[T matrix.Float] struct {
+	*memoryRows[T]
+	pool     matrix.Dense[float64]
+	c        []float64 // norms of the rows
+	scores   []float64 // or above them
+	residual []float64 // what the scores are for
+	bounds   *frankWolfeBounds
+}
+
+func (m *memoryRows[T]) Directions() (directionSearch, error) {
+	if m.space.kernel != nil {
+		return nil, &MethodError{"frankwolfe", "it needs features, and the kernel has none at hand"}
+	}
+	pool := widened(m.space, m.of.rows)
+	return &memoryDirections[T]{memoryRows: m, pool: pool, c: matrix.Alloc[float64](pool.Rows), scores: matrix.Alloc[float64](pool.Rows),
+		bounds: newFrankWolfeBounds(m.space, pool)}, nil
+}
+
+// surveyed is the number of rows that a thread sums up at a time: a block of sums
+// has several such pieces.
+const surveyed = sumBlock / 8
+
+// Sums also measures the rows, for the scores and their bounds.
+func (f *memoryDirections[T]) Sums(u []float64, r float64) float64 {
+	set := simd.For[float64]()
+	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
+	sums := matrix.New[float64](linalg.Pieces(f.pool.Rows, surveyed), f.pool.Cols)
+	f.space.team.OverPieces(f.pool.Rows, surveyed, func(piece, from, to int) {
+		for i := from; i < to; i++ {
+			f.c[i] = math.Sqrt(set.SumSquares(f.pool.Row(i)))
+			set.Axpy(sums.Row(piece), f.pool.Row(i), 1)
+			if f.bounds != nil {
+				f.bounds.rows.set(i, f.pool.Row(i), 0)
+			}
+		}
+	})
+	blocks := sumRuns(sums, sumBlock/surveyed)
+	for block := range blocks.Rows {
+		set.Axpy(u, blocks.Row(block), 1)
+	}
+	return addSum(r, f.c)
+}
+
+func (f *memoryDirections[T]) Best(residual []float64) (best found, zero bool, err error) {
+	f.residual = residual
+	f.space.tally.Pairs(int64(f.pool.Rows), 0)
+	if f.bounds.ready() {
+		f.scoreByBounds()
+	} else {
+		f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) { f.scoreAll(from, to) })
+		f.countScores(int64(f.pool.Rows))
+	}
+	return bestDirection(f.space.team, f.scores, f.open)
+}
+
+func (f *memoryDirections[T]) countScores(rows int64) {
+	f.space.tally.Pairs(0, rows)
+	tally.Rows[float64](f.space.tally, int(rows), f.pool.Cols)
+}
+
+// scoreAll computes the scores of the rows from from to to-1.
+func (f *memoryDirections[T]) scoreAll(from, to int) {
+	part := f.pool.Slice(from, to)
+	simd.For[float64]().DotRows(f.scores[from:to], f.residual, part.Data, part.Stride)
+	for i := from; i < to; i++ {
+		f.scores[i] = perNorm(f.scores[i], f.c[i])
+	}
+}
+
+// perNorm divides a score by a norm. Without a direction it is below all others.
+func perNorm(score, norm float64) float64 {
+	if norm == 0 {
+		return math.Inf(-1)
+	}
+	return score / norm
+}
+
+// bestDirection returns the open row of largest score, and whether all open rows with a
+// direction have the score 0.
+func bestDirection(team *linalg.Team, scores []float64, open []bool) (best found, zero bool, err error) {
+	row, err := bestOpen(team, scores, open)
+	if err != nil || row < 0 {
+		return found{-1, math.Inf(-1)}, true, err
+	}
+	return found{row, scores[row]}, scores[row] == 0 && allZero(scores, open), nil
+}
+
+// allZero says whether all open rows with a direction have the score 0.
+func allZero(scores []float64, open []bool) bool {
+	for i, s := range scores {
+		if open[i] && s != 0 && !math.IsInf(s, -1) {
+			return false
+		}
+	}
+	return true
+}

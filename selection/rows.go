@@ -1,0 +1,74 @@
+package selection
+
+import (
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// poolRows are the rows of a pool where they live: in memory (memory.go), or cut over
+// files, devices or machines. It is the seam below the methods: what is kept for each
+// row lives with the rows, and a method calls a few times per step, never once per row
+// or product.
+//
+// The contract. The goroutine that called Select makes all calls, one at a time; an
+// implementation spreads its work itself. Rows are numbered from 0 as in the pool. A
+// matrix or slice in a call belongs to the caller and is read until the call returns;
+// what a call returns belongs to the caller, except where it says otherwise. Every
+// implementation returns the same bits: numbers of a row are those that the paper's
+// algorithm computes for it, with the vector loops of internal/simd; a sum over rows is
+// added block by block, in order, onto what the caller passes (blocks.go); and of equal
+// rows the one with the lowest number is best. When the context has been cancelled, a
+// call may return anything.
+type poolRows[T matrix.Float] interface {
+	// Mark says whether a row may be picked, and whether it is in the batch. An
+	// implementation may collect marks until the next call that needs them.
+	Mark(row int, open, selected bool)
+	// Row returns a row and its k(x, x). They are not to be written to.
+	Row(row int) (matrix.Dense[T], T)
+	// Largest returns the open row of largest k(x, x).
+	Largest() (found, error)
+	// Nearest starts a search for the nearest centre of each row. Lists keep the rows
+	// of each cluster at hand, for callers that sum up few clusters, often.
+	Nearest(size Size, lists bool) centreSearch[T]
+	// Directions starts a search for the row of the closest direction. It fails
+	// without features.
+	Directions() (directionSearch, error)
+}
+
+// found is the best of some rows, by a score; -1 if none is open.
+type found struct {
+	row   int
+	score float64
+}
+
+// centreSearch knows the nearest centre of each row.
+type centreSearch[T matrix.Float] interface {
+	// Add adds centres, with k(x, x) of each; first is the label of the first of them.
+	Add(centres matrix.Dense[T], diag []T, first int) error
+	// Farthest returns the open row of largest squared distance from its centre.
+	Farthest() (found, error)
+	// At returns a row's squared distance from its centre, and the centre's label.
+	At(row int) (dist T, label int)
+	// Sum adds the unselected rows of the clusters from label first on to sums.
+	Sum(sums []clusterSum, first int)
+	// Weigh sets the weight of each open row for draws: that of the row in the target
+	// distribution, times its squared distance from its centre if there are centres,
+	// times the scale of its cluster unless scale is nil. It returns the sum of each
+	// block, valid until the next call.
+	Weigh(centres bool, scale []float64) []float64
+	// Draw draws a row of a block by its weight, with one number of the stream.
+	Draw(block int, stream *rng.Stream) (int, error)
+	// Gains adds to sums[0] the weighted squared distances of all rows, and to
+	// sums[1+i] what the i-th of several rows would take from it as a centre.
+	Gains(sums []float64, rows matrix.Dense[T], diag []T) error
+}
+
+// directionSearch knows the directions of the rows' features.
+type directionSearch interface {
+	// Sums adds all features to u, and returns r plus the norms of all rows.
+	Sums(u []float64, r float64) float64
+	// Best returns the open row of largest ⟨φ(x), residual⟩/‖φ(x)‖, -∞ if only rows
+	// without a direction are open, and whether the score of every row that has one
+	// is 0.
+	Best(residual []float64) (best found, zero bool, err error)
+}

@@ -1,0 +1,225 @@
+package selection
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
+)
+
+// shards are rows that have been cut at multiples of blocks. Each shard knows its own
+// rows alone, and answers are put together here.
+type shards[T matrix.Float] struct {
+	first []int // row of each shard
+	parts []poolRows[T]
+}
+
+func newShards[T matrix.Float](s *Space[T], cuts []int) *shards[T] {
+	f := &shards[T]{first: cuts}
+	for i, from := range cuts {
+		to := s.PoolSize()
+		if i+1 < len(cuts) {
+			to = cuts[i+1]
+		}
+		var weights []float64
+		if s.weights != nil {
+			weights = s.weights[from:to]
+		}
+		rows := &set[T]{name: "pool", rows: s.pool.rows.Slice(from, to).Clone(), diag: slices.Clone(s.pool.diag[from:to])}
+		f.parts = append(f.parts, newMemoryRows(s, rows, weights))
+	}
+	return f
+}
+
+// of returns the shard of a row.
+func (f *shards[T]) of(row int) int {
+	at, exact := slices.BinarySearch(f.first, row)
+	if !exact {
+		at--
+	}
+	return at
+}
+
+func (f *shards[T]) Mark(row int, open, selected bool) {
+	f.parts[f.of(row)].Mark(row-f.first[f.of(row)], open, selected)
+}
+
+func (f *shards[T]) Row(row int) (matrix.Dense[T], T) {
+	return f.parts[f.of(row)].Row(row - f.first[f.of(row)])
+}
+
+// best puts together what each shard finds.
+func (f *shards[T]) best(find func(shard int) (found, error)) (found, error) {
+	best := found{-1, math.Inf(-1)}
+	for i, first := range f.first {
+		one, err := find(i)
+		if err != nil {
+			return one, err
+		}
+		if one.row >= 0 && (best.row < 0 || one.score > best.score) {
+			best = found{first + one.row, one.score}
+		}
+	}
+	return best, nil
+}
+
+func (f *shards[T]) Largest() (found, error) {
+	return f.best(func(i int) (found, error) { return f.parts[i].Largest() })
+}
+
+func (f *shards[T]) Nearest(size Size, lists bool) centreSearch[T] {
+	s := &shardsNearest[T]{shards: f}
+	for _, part := range f.parts {
+		s.searches = append(s.searches, part.Nearest(size, lists))
+	}
+	return s
+}
+
+func (f *shards[T]) Directions() (directionSearch, error) {
+	s := &shardsDirections[T]{shards: f}
+	for _, part := range f.parts {
+		one, err := part.Directions()
+		if err != nil {
+			return nil, err
+		}
+		s.searches = append(s.searches, one)
+	}
+	return s, nil
+}
+
+type shardsNearest[T matrix.Float] struct {
+	*shards[T]
+	searches []centreSearch[T]
+	blocks   []float64
+}
+
+func (f *shardsNearest[T]) Add(centres matrix.Dense[T], diag []T, first int) error {
+	for _, s := range f.searches {
+		if err := s.Add(centres, diag, first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *shardsNearest[T]) Farthest() (found, error) {
+	return f.best(func(i int) (found, error) { return f.searches[i].Farthest() })
+}
+
+func (f *shardsNearest[T]) At(row int) (T, int) {
+	return f.searches[f.of(row)].At(row - f.first[f.of(row)])
+}
+
+// Sum passes the sums on from shard to shard. The best row is that of the earliest
+// shard, numbered as in the pool.
+func (f *shardsNearest[T]) Sum(sums []clusterSum, first int) {
+	tops := noSums(len(sums))
+	for i, s := range f.searches {
+		for k := range sums {
+			sums[k].top, sums[k].far = -1, 0
+		}
+		s.Sum(sums, first)
+		for k, sum := range sums {
+			if sum.top >= 0 && (tops[k].top < 0 || sum.far > tops[k].far) {
+				tops[k].top, tops[k].far = f.first[i]+sum.top, sum.far
+			}
+		}
+	}
+	for k := range sums {
+		sums[k].top, sums[k].far = tops[k].top, tops[k].far
+	}
+}
+
+func (f *shardsNearest[T]) Weigh(centres bool, scale []float64) []float64 {
+	f.blocks = f.blocks[:0]
+	for _, s := range f.searches {
+		f.blocks = append(f.blocks, s.Weigh(centres, scale)...)
+	}
+	return f.blocks
+}
+
+func (f *shardsNearest[T]) Draw(block int, stream *rng.Stream) (int, error) {
+	at := f.of(block * sumBlock)
+	row, err := f.searches[at].Draw(block-f.first[at]/sumBlock, stream)
+	return f.first[at] + row, err
+}
+
+func (f *shardsNearest[T]) Gains(sums []float64, rows matrix.Dense[T], diag []T) error {
+	for _, s := range f.searches {
+		if err := s.Gains(sums, rows, diag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type shardsDirections[T matrix.Float] struct {
+	*shards[T]
+	searches []directionSearch
+}
+
+func (f *shardsDirections[T]) Sums(u []float64, r float64) float64 {
+	for _, s := range f.searches {
+		r = s.Sums(u, r)
+	}
+	return r
+}
+
+func (f *shardsDirections[T]) Best(residual []float64) (best found, zero bool, err error) {
+	zero = true
+	best, err = f.best(func(i int) (found, error) {
+		one, all, err := f.searches[i].Best(residual)
+		zero = zero && (all || math.IsInf(one.score, -1))
+		return one, err
+	})
+	return best, zero, err
+}
+
+// TestShardsSelectTheSame compares batches of a pool in one piece with those of the same
+// pool cut into shards, with all bounds in use: picks, scores, clusters and notes, to
+// the last bit.
+func TestShardsSelectTheSame(t *testing.T) {
+	forceFast(t)
+	for _, name := range []string{"random", "maxdiag", "maxdist", "kmeanspp", "greedy-kmeanspp", "lcmd", "lcmd-dist", "lcmd-count", "frankwolfe"} {
+		for _, mode := range []Mode{P, TP} {
+			t.Run(fmt.Sprint(name, "-", mode), func(t *testing.T) {
+				sameOverShards[float32](t, name, mode)
+				sameOverShards[float64](t, name, mode)
+			})
+		}
+	}
+}
+
+func sameOverShards[T matrix.Float](t *testing.T, name string, mode Mode) {
+	entries := Methods[T]()
+	e := entries[slices.IndexFunc(entries, func(e Entry[T]) bool { return e.Name == name })]
+	for _, kind := range []string{"decaying", "duplicates"} {
+		rows := func(n int, seed uint64) matrix.Dense[T] { return hardrows.Matrix[T](hardrows.All()[kind], n, 64, seed) }
+		p := Problem[T]{Pool: rows(3*sumBlock+500, 1), Train: rows(40, 2), Mode: mode, Batch: 12, Seed: 5,
+			Constraints: Constraints{Exclude: []int{0, sumBlock, 40000}, Require: []int{3, 2 * sumBlock}}}
+		if e.Target && mode == TP {
+			p.Target.Weights = make([]float64, p.Pool.Rows)
+			for i := range p.Target.Weights {
+				p.Target.Weights[i] = 1 / float64(1+i%7)
+			}
+		}
+		if e.Target && mode == P && kind == "decaying" {
+			p.Target.Rows = rows(sumBlock+100, 3)
+		}
+		m := e.New(Settings{})
+		want, err := Select(t.Context(), m, p)
+		must(t, err)
+		got, err := selectOver(linalg.WithThreads(t.Context(), 1), m, p, func(s *Space[T]) poolRows[T] {
+			return newShards(s, []int{0, sumBlock, 3 * sumBlock})
+		})
+		must(t, err)
+		if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Notes, want.Notes) {
+			t.Errorf("%s: %+v, in one piece %+v", kind, got.Picks, want.Picks)
+		}
+	}
+}
