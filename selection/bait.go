@@ -395,7 +395,7 @@ func (f *bait[T]) rebase(c, v []float64, rows matrix.Dense[float64], accurate fu
 }
 
 func (f *bait[T]) refusal() error {
-	return &PrecisionError{Method: f.name, Largest: largestOf(wideNorms(f.space, f.pool))}
+	return &PrecisionError{Method: f.name, Largest: largestOf(wideNorms(f.space, &f.space.pool, f.pool))}
 }
 
 // innerMoments returns AMAᵀ.

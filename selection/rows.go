@@ -33,6 +33,9 @@ type poolRows[T matrix.Float] interface {
 	// Directions starts a search for the row of the closest direction. It fails
 	// without features.
 	Directions() (directionSearch, error)
+	// Variances starts a search for the row of largest variance. It fails without
+	// features.
+	Variances() (varianceSearch, error)
 }
 
 // found is the best of some rows, by a score; -1 if none is open.
@@ -71,4 +74,22 @@ type directionSearch interface {
 	// without a direction are open, and whether the score of every row that has one
 	// is 0.
 	Best(residual []float64) (best found, zero bool, err error)
+}
+
+// varianceSearch knows the variance φᵀSφ of each row under a covariance S of the
+// weights, which begins as the identity.
+type varianceSearch interface {
+	// Prior returns the largest variance of all rows, before the first step.
+	Prior() float64
+	// Scales returns the largest magnitude of each feature.
+	Scales() []float64
+	// Rebase computes all variances from the base of S, whose changes do not count.
+	Rebase(s *covariance)
+	// Step takes S to S − w·wᵀ, for the sake of a row of the pool, or of another one
+	// if row is -1.
+	Step(w []float64, row int)
+	// Best returns the open row of largest variance.
+	Best() (found, error)
+	// At returns the variance of a row.
+	At(row int) float64
 }

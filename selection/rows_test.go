@@ -92,6 +92,65 @@ func (f *shards[T]) Directions() (directionSearch, error) {
 	return s, nil
 }
 
+func (f *shards[T]) Variances() (varianceSearch, error) {
+	s := &shardsVariances[T]{shards: f}
+	for _, part := range f.parts {
+		one, err := part.Variances()
+		if err != nil {
+			return nil, err
+		}
+		s.searches = append(s.searches, one)
+	}
+	return s, nil
+}
+
+type shardsVariances[T matrix.Float] struct {
+	*shards[T]
+	searches []varianceSearch
+}
+
+func (f *shardsVariances[T]) Prior() float64 {
+	largest := 0.0
+	for _, s := range f.searches {
+		largest = max(largest, s.Prior())
+	}
+	return largest
+}
+
+func (f *shardsVariances[T]) Scales() []float64 {
+	scales := f.searches[0].Scales()
+	for _, s := range f.searches[1:] {
+		for j, v := range s.Scales() {
+			scales[j] = max(scales[j], v)
+		}
+	}
+	return scales
+}
+
+func (f *shardsVariances[T]) Rebase(s *covariance) {
+	for _, one := range f.searches {
+		one.Rebase(s)
+	}
+}
+
+func (f *shardsVariances[T]) Step(w []float64, row int) {
+	for i, s := range f.searches {
+		if row >= 0 && f.of(row) == i {
+			s.Step(w, row-f.first[i])
+		} else {
+			s.Step(w, -1)
+		}
+	}
+}
+
+func (f *shardsVariances[T]) Best() (found, error) {
+	return f.best(func(i int) (found, error) { return f.searches[i].Best() })
+}
+
+func (f *shardsVariances[T]) At(row int) float64 {
+	return f.searches[f.of(row)].At(row - f.first[f.of(row)])
+}
+
 type shardsNearest[T matrix.Float] struct {
 	*shards[T]
 	searches []centreSearch[T]
@@ -185,7 +244,7 @@ func (f *shardsDirections[T]) Best(residual []float64) (best found, zero bool, e
 // the last bit.
 func TestShardsSelectTheSame(t *testing.T) {
 	forceFast(t)
-	for _, name := range []string{"random", "maxdiag", "maxdist", "kmeanspp", "greedy-kmeanspp", "lcmd", "lcmd-dist", "lcmd-count", "frankwolfe"} {
+	for _, name := range []string{"random", "maxdiag", "maxdet", "maxdist", "kmeanspp", "greedy-kmeanspp", "lcmd", "lcmd-dist", "lcmd-count", "frankwolfe"} {
 		for _, mode := range []Mode{P, TP} {
 			t.Run(fmt.Sprint(name, "-", mode), func(t *testing.T) {
 				sameOverShards[float32](t, name, mode)

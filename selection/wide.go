@@ -38,10 +38,19 @@ func widened[T matrix.Float](s *Space[T], m matrix.Dense[T]) matrix.Dense[float6
 	return wide
 }
 
-// wideNorms returns the squared norms of the pool's features.
-func wideNorms[T matrix.Float](s *Space[T], pool matrix.Dense[float64]) []float64 {
+// float64Rows returns the features of candidates, in float64.
+func (s *Space[T]) float64Rows(candidates []int) matrix.Dense[float64] {
+	if len(candidates) == 0 {
+		return matrix.New[float64](0, s.pool.rows.Cols)
+	}
+	rows, _ := s.gather(candidates)
+	return matrix.Converted[float64](rows)
+}
+
+// wideNorms returns the squared norms of the features of a set.
+func wideNorms[T matrix.Float](s *Space[T], of *set[T], pool matrix.Dense[float64]) []float64 {
 	norms := matrix.Alloc[float64](pool.Rows)
-	if known, ok := any(s.pool.diag).([]float64); ok {
+	if known, ok := any(of.diag).([]float64); ok {
 		copy(norms, known)
 	} else {
 		linalg.RowNorms(s.team, norms, pool)

@@ -1,0 +1,243 @@
+package selection
+
+// Variances of rows in memory, for MaxDet. They only fall, in rounded arithmetic too: one
+// loses a square, and is cut off at zero. So a value that lacks some steps is an upper
+// bound, and a row is updated only when its bound is above the best value known. Its
+// missed steps are then one product of the features with the vectors of these steps, and
+// the same numbers come out as when each step is done for every row. That is what
+// happens for some steps after two that had to update many rows.
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+type memoryVariances[T matrix.Float] struct {
+	*memoryRows[T]
+	pool     matrix.Dense[float64]
+	c        []float64  // posterior variance of each row, or an upper bound
+	steps    []float64  // the vectors w, one after the other
+	count    int        // of steps
+	done     []int32    // how many of them are in c
+	products sync.Pool  // of *[readPiece]float64
+	tops     []pieceTop // of each piece, the row of largest bound, or the best that is up to date
+	visits   atomic.Int64
+	computed atomic.Int64 // products of these visits
+	heavy    bool         // the latest step that skipped rows had to update many
+	eager    int          // steps that are to be done for every row, all of which are up to date
+}
+
+func (m *memoryRows[T]) Variances() (varianceSearch, error) {
+	if m.space.kernel != nil {
+		return nil, &MethodError{"maxdet", "it needs features, and the kernel has none at hand"}
+	}
+	pool := widened(m.space, m.of.rows)
+	f := &memoryVariances[T]{memoryRows: m, pool: pool, c: wideNorms(m.space, m.of, pool), done: make([]int32, pool.Rows),
+		tops: make([]pieceTop, linalg.Pieces(pool.Rows, readPiece))}
+	f.products.New = func() any { return new([readPiece]float64) }
+	return f, nil
+}
+
+func (f *memoryVariances[T]) Prior() float64 { return largestOf(f.c) }
+
+func (f *memoryVariances[T]) Scales() []float64 { return largestNumbers(f.pool) }
+
+func (f *memoryVariances[T]) Rebase(s *covariance) {
+	s.diag(f.c, f.pool)
+	clear(f.done)
+	f.steps, f.count, f.eager = nil, 0, 0
+}
+
+func (f *memoryVariances[T]) At(row int) float64 {
+	f.catchUp(row)
+	return f.c[row]
+}
+
+func (f *memoryVariances[T]) Step(w []float64, row int) {
+	f.steps = append(f.steps, w...)
+	f.count++
+	f.space.tally.Pairs(int64(f.pool.Rows), 0)
+	if f.space.plain || f.eager > 0 {
+		f.catchUpAll()
+		f.eager = max(0, f.eager-1)
+	}
+	if row >= 0 {
+		f.catchUp(row) // its bound would stand before those of the rows around it
+	}
+}
+
+const (
+	// manyVisited is the share of rows, one in so many, from which on it is
+	// faster to do a step for every row, one after the other.
+	manyVisited = 2
+	eagerSteps  = 16 // that are done so before rows are skipped again
+)
+
+// pieceTop is the best of some rows: -1 if there is none.
+type pieceTop struct {
+	row int
+	c   float64
+}
+
+func (t *pieceTop) offer(row int, c float64) {
+	if t.row < 0 || c > t.c || c == t.c && row < t.row {
+		*t = pieceTop{row, c}
+	}
+}
+
+// mayYieldTo says whether a row that c may be too large for can be better. Of
+// equal ones the first is best, so rows that are all alike are skipped.
+func (t *pieceTop) mayYieldTo(row int, c float64) bool {
+	return !(c < t.c || c == t.c && row > t.row)
+}
+
+// Best updates the rows of the largest bounds, then all those whose bound is above the
+// best of these.
+func (f *memoryVariances[T]) Best() (found, error) {
+	f.space.team.OverPieces(f.pool.Rows, readPiece, func(piece, from, to int) { f.tops[piece] = f.largestBound(from, to) })
+	best := f.settle(largestTops(f.tops))
+	var scanned atomic.Int64
+	f.space.team.OverPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
+		bound := f.tops[piece]
+		f.tops[piece] = best
+		if bound.row < 0 || !best.mayYieldTo(from, bound.c) {
+			return
+		}
+		scanned.Add(int64(to - from))
+		for row := from; row < to; row++ {
+			if f.tops[piece].mayYieldTo(row, f.c[row]) && f.open[row] {
+				f.catchUp(row)
+				f.tops[piece].offer(row, f.c[row])
+			}
+		}
+	})
+	f.weigh(f.tallyVisits())
+	best = bestOf(f.tops)
+	if math.IsNaN(best.c) {
+		return found{best.row, best.c}, &RowError{Set: "pool", Row: best.row, What: "score", Value: best.c}
+	}
+	return found{best.row, best.c}, nil
+}
+
+// settle updates rows and returns the best of them.
+func (f *memoryVariances[T]) settle(list []pieceTop) pieceTop {
+	f.space.team.OverPieces(len(list), 1, func(i, _, _ int) {
+		f.catchUp(list[i].row)
+		list[i].c = f.c[list[i].row]
+	})
+	return bestOf(list)
+}
+
+// tallyVisits adds the visits since the last call to the work that is counted, and
+// returns how many they were.
+func (f *memoryVariances[T]) tallyVisits() int64 {
+	visits, computed := f.visits.Swap(0), f.computed.Swap(0)
+	f.space.tally.Pairs(0, computed)
+	tally.Rows[float64](f.space.tally, int(visits), f.pool.Cols)
+	return visits
+}
+
+// weigh has the next steps done for every row if this one and the one before had
+// to update many.
+func (f *memoryVariances[T]) weigh(visited int64) {
+	if visited <= int64(f.pool.Rows/manyVisited) {
+		f.heavy = f.eager > 0 && f.heavy
+		return
+	}
+	if f.heavy {
+		f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
+			for row := from; row < to; row++ {
+				f.catchUp(row)
+			}
+		})
+		f.tallyVisits()
+		f.eager = eagerSteps
+	}
+	f.heavy = true
+}
+
+// largestBound returns the open row of largest c. Where the largest of all is not
+// open, the piece is scanned row by row.
+func (f *memoryVariances[T]) largestBound(from, to int) pieceTop {
+	open := f.open
+	if i := simd.For[float64]().ArgMax(f.c[from:to]); i >= 0 && open[from+i] {
+		return pieceTop{from + i, f.c[from+i]}
+	}
+	top := pieceTop{row: -1}
+	for row := from; row < to; row++ {
+		if (f.c[row] > top.c || top.row < 0) && open[row] {
+			top = pieceTop{row, f.c[row]}
+		}
+	}
+	return top
+}
+
+// bestOf returns the best of a list; one that is NaN comes first.
+func bestOf(list []pieceTop) pieceTop {
+	best := pieceTop{row: -1}
+	for _, t := range list {
+		if t.row >= 0 && math.IsNaN(t.c) {
+			return t
+		}
+		if t.row >= 0 {
+			best.offer(t.row, t.c)
+		}
+	}
+	return best
+}
+
+// catchUp updates the variance of a row.
+func (f *memoryVariances[T]) catchUp(row int) {
+	steps := f.count - int(f.done[row])
+	if steps == 0 {
+		return
+	}
+	f.visits.Add(1)
+	f.computed.Add(int64(steps))
+	set, u := simd.For[float64](), f.products.Get().(*[readPiece]float64)
+	for from := int(f.done[row]); from < f.count; from += len(u) {
+		to := min(from+len(u), f.count)
+		set.DotRows(u[:to-from], f.pool.Row(row), f.steps[from*f.pool.Cols:], f.pool.Cols)
+		for _, v := range u[:to-from] {
+			f.c[row] = max(f.c[row]-v*v, 0)
+		}
+	}
+	f.products.Put(u)
+	f.done[row] = int32(f.count)
+}
+
+// catchUpAll does the latest step for every row, which has done all before.
+func (f *memoryVariances[T]) catchUpAll() {
+	set := simd.For[float64]()
+	last := f.count
+	w := f.steps[(last-1)*f.pool.Cols:]
+	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
+		u := f.products.Get().(*[readPiece]float64)
+		defer f.products.Put(u)
+		part := f.pool.Slice(from, to)
+		set.DotRows(u[:to-from], w, part.Data, part.Stride)
+		for i, v := range u[:to-from] {
+			f.c[from+i] = max(f.c[from+i]-v*v, 0)
+			f.done[from+i] = int32(last)
+		}
+	})
+	f.space.tally.Pairs(0, int64(f.pool.Rows))
+	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
+}
+
+// largestNumbers returns the largest number of each feature.
+func largestNumbers(rows matrix.Dense[float64]) []float64 {
+	scales := make([]float64, rows.Cols)
+	for i := range rows.Rows {
+		for j, v := range rows.Row(i) {
+			scales[j] = max(scales[j], math.Abs(v))
+		}
+	}
+	return scales
+}
