@@ -29,11 +29,9 @@ package selection
 
 import (
 	"math"
-	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
-	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -58,21 +56,19 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, train, target, err := wideFeatures(s, m.Name())
-	if err != nil {
-		return nil, err
-	}
-	n, d := pool.Rows, pool.Cols
-	f := &bait[T]{space: s, name: m.Name(), pool: pool, train: train, target: target, sigma2: sigma2, offset: sigma2,
-		base: newCovariance(s, d, sigma2), cov: newCovariance(s, d, sigma2),
-		c: matrix.Alloc[float64](n), v: matrix.Alloc[float64](n), scores: matrix.Alloc[float64](n), done: make([]int32, n),
-		w: make([]float64, d), mw: make([]float64, d), q: make([]float64, d), psi: make([]float64, d)}
+	offset := sigma2
 	if m.Compat {
-		f.offset += 1e-8
+		offset += 1e-8
 	}
-	f.dots.New = func() any { return new([2 * cachedRows]float64) }
-	f.moments = f.secondMoments()
-	f.bounds = newBAITBounds(s, n, d)
+	pool, err := s.rows.Totals(offset)
+	if err != nil {
+		return nil, &MethodError{m.Name(), "it needs features, and the kernel has none at hand"}
+	}
+	d := s.pool.rows.Cols
+	f := &bait[T]{space: s, name: m.Name(), pool: pool, train: widened(s, s.train.rows), target: widened(s, s.target.rows),
+		sigma2: sigma2, offset: offset, base: newCovariance(s, d, sigma2), cov: newCovariance(s, d, sigma2), moments: matrix.New[float64](d, d),
+		w: make([]float64, d), mw: make([]float64, d), q: make([]float64, d), psi: make([]float64, d), aw: make([]float64, d)}
+	f.addMoments(f.moments, matrix.Dense[float64]{})
 	f.stale = true // in mode TP the training rows come before the first score
 	if m.Backward {
 		return &baitFB[T]{bait: f}, nil
@@ -81,92 +77,47 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 }
 
 type bait[T matrix.Float] struct {
-	space       *Space[T]
-	name        string
-	pool, train matrix.Dense[float64]
-	target      matrix.Dense[float64]
-	moments     matrix.Dense[float64] // M
-	sigma2      float64
-	offset      float64 // what is added to c in the score
-	selected    []int
-	base        *covariance           // AᵀA
-	precise     bool                  // base has been computed with twice as many digits
-	inner       matrix.Dense[float64] // AMAᵀ
-	cov         *covariance           // S
-	c, v        []float64             // of each row, after as many steps as done says
-	done        []int32
-	steps       []float64 // Aᵀw and Aᵀp of each step that some row lacks
-	scores      []float64 // or above them
-	dots        sync.Pool // of *[2 * cachedRows]float64
-	bounds      *baitBounds
-	psi         []float64
-	w, mw, q    []float64
-	start       float64 // the largest v when it was last computed anew
-	stale       bool    // c and v do not belong to S
+	space         *Space[T]
+	name          string
+	pool          totalSearch
+	train, target matrix.Dense[float64]
+	moments       matrix.Dense[float64] // M
+	sigma2        float64
+	offset        float64 // what is added to c in the score
+	selected      []int
+	base          *covariance           // AᵀA
+	precise       bool                  // base has been computed with twice as many digits
+	inner         matrix.Dense[float64] // AMAᵀ
+	cov           *covariance           // S
+	psi, aw       []float64
+	w, mw, q      []float64
+	start         float64 // the largest v when it was last computed anew
+	stale         bool    // c and v do not belong to S
 }
 
-// secondMoments returns M = Σ w(x̃)·φ(x̃)φ(x̃)ᵀ.
-func (f *bait[T]) secondMoments() matrix.Dense[float64] {
-	m := matrix.New[float64](f.pool.Cols, f.pool.Cols)
-	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
-		addMoments(f.space, m, rows, weights, matrix.Dense[float64]{})
-		tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
-	})
-	return m
-}
-
-// eachTarget visits the rows whose variances are summed up, and their weights: nil
-// for 1.
-func (f *bait[T]) eachTarget(visit func(rows matrix.Dense[float64], weights []float64)) {
-	switch {
-	case f.target.Rows > 0:
-		visit(f.target, nil)
-	case f.space.weights != nil:
-		visit(f.pool, f.space.weights)
-	default:
-		visit(f.pool, nil)
-		if f.train.Rows > 0 {
-			visit(f.train, nil)
-		}
+// addMoments adds Σ w(x̃)·ψ(x̃)ψ(x̃)ᵀ over the rows whose variances are summed up, with
+// ψ = Aφ, or ψ = φ without A.
+func (f *bait[T]) addMoments(m, a matrix.Dense[float64]) {
+	if f.target.Rows > 0 {
+		addMoments(f.space, m, f.target, nil, a)
+		return
+	}
+	f.pool.Moments(m, a)
+	if f.space.weights == nil && f.train.Rows > 0 {
+		addMoments(f.space, m, f.train, nil, a)
 	}
 }
 
-// addMoments adds Σ w_i·ψ_iψ_iᵀ to m, with ψ_i = Aφ_i, block by block. Without weights
-// these are 1, and without A it is the identity.
-func addMoments[T matrix.Float](s *Space[T], m, rows matrix.Dense[float64], weights []float64, a matrix.Dense[float64]) {
-	block := matrix.New[float64](m.Rows, m.Cols)
-	eachBlock(rows.Rows, func(from, to int) {
-		if s.Cancelled() {
-			return
-		}
-		if weights == nil && a.Rows == 0 {
-			linalg.Syrk(s.team, block, 1, rows.Slice(from, to), linalg.Trans, 0)
-		} else {
-			clear(block.Data)
-			addBlockMoments(s.team, block, rows.Slice(from, to), weights, from, a)
-		}
-		simd.For[float64]().Axpy(m.Data, block.Data, 1)
-	})
-}
-
-// addBlockMoments is addMoments for the rows of a block, whose weights begin at first.
-func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights []float64, first int, a matrix.Dense[float64]) {
-	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), rows.Cols)
-	for from := 0; from < rows.Rows; from += conditionedBlock {
-		part := rows.Slice(from, min(from+conditionedBlock, rows.Rows))
-		psi := scratch.Slice(0, part.Rows)
-		if a.Rows > 0 {
-			linalg.Gemm(team, psi, 1, part, linalg.NoTrans, a, linalg.Trans, 0)
-		} else {
-			matrix.Copy(psi, part)
-		}
-		if weights != nil {
-			for i := range psi.Rows {
-				scale(psi.Row(i), math.Sqrt(weights[first+from+i]))
-			}
-		}
-		linalg.Syrk(team, m, 1, psi, linalg.Trans, 1)
+// summed returns Σ w(x̃)·⟨φ(x̃), x⟩² over the same rows.
+func (f *bait[T]) summed(x []float64) float64 {
+	if f.target.Rows > 0 {
+		return addSquares(f.space, 0, f.target, nil, x)
 	}
+	sum := f.pool.Summed(0, x)
+	if f.space.weights == nil && f.train.Rows > 0 {
+		sum = addSquares(f.space, sum, f.train, nil, x)
+	}
+	return sum
 }
 
 // renewBelow is the share of its former size that v may fall to before it is
@@ -184,32 +135,17 @@ func (f *bait[T]) Next() (Choice, error) {
 			return Choice{}, err
 		}
 	}
-	row, err := f.best()
-	if err == nil && f.v[row] < renewBelow*f.start {
+	best, v, err := f.pool.Best()
+	if err == nil && v < renewBelow*f.start {
 		if err := f.renew(); err != nil {
 			return Choice{}, err
 		}
-		row, err = f.best()
+		best, _, err = f.pool.Best()
 	}
 	if err != nil {
 		return Choice{}, err
 	}
-	score := f.score(row)
-	return Choice{Row: row, Score: score, Tied: score == 0}, nil
-}
-
-func (f *bait[T]) score(row int) float64 { return f.v[row] / (f.c[row] + f.offset) }
-
-// best returns the row of largest score, which is up to date then.
-func (f *bait[T]) best() (int, error) {
-	if f.bounds == nil || f.bounds.age == 0 || !f.bestByBounds() {
-		f.space.team.OverPieces(len(f.scores), scanPiece, func(_, from, to int) {
-			for i := from; i < to; i++ {
-				f.scores[i] = f.score(i)
-			}
-		})
-	}
-	return bestOpen(f.space.team, f.scores, f.space.limits.open)
+	return Choice{Row: best.row, Score: best.score, Tied: best.score == 0}, nil
 }
 
 // Add conditions on many rows as matrix products, on few one by one.
@@ -221,8 +157,8 @@ func (f *bait[T]) Add(candidates []int) error {
 	if f.stale {
 		return nil // the next score is computed from all selected rows
 	}
-	for _, x := range candidates {
-		f.add(rowOf(f.pool, f.train, x))
+	for i := range candidates {
+		f.add(f.space.float64Rows(candidates[i : i+1]).Row(0))
 	}
 	return nil
 }
@@ -235,13 +171,8 @@ func (f *bait[T]) add(phi []float64) {
 	w := f.cov.changed(len(f.cov.sign)-1, len(f.cov.sign))
 	p := f.q
 	simd.For[float64]().ScaleAdd(p, w, -2/math.Sqrt(gamma2), moment/gamma2)
-	f.steps = append(append(f.steps, f.inFeatures(w)...), f.inFeatures(p)...)
-	f.space.tally.Pairs(int64(f.pool.Rows), 0)
-	if f.bounds == nil || !f.bounds.follow(w, p, f.c, f.v) {
-		f.catchUpAll()
-		return
-	}
-	f.space.tally.Read(f.bounds.rows.bytes())
+	copy(f.aw, f.inFeatures(w))
+	f.pool.Step(w, p, f.aw, f.inFeatures(p))
 }
 
 // conditioned returns ψ = Aφ, which is valid until the next call.
@@ -278,114 +209,34 @@ func (f *bait[T]) direction(psi []float64) float64 {
 	return simd.For[float64]().Dot(f.w, f.mw)
 }
 
-// behind is how many steps a row lacks.
-func (f *bait[T]) behind(row int) int { return len(f.steps)/(2*f.pool.Cols) - int(f.done[row]) }
-
-// catchUp brings a row up to date.
-func (f *bait[T]) catchUp(row int) {
-	dots := f.dots.Get().(*[2 * cachedRows]float64)
-	defer f.dots.Put(dots)
-	d := f.pool.Cols
-	for n := f.behind(row); n > 0; n = f.behind(row) {
-		n = min(n, cachedRows)
-		simd.For[float64]().DotRows(dots[:2*n], f.pool.Row(row), f.steps[2*d*int(f.done[row]):], d)
-		for i := 0; i < 2*n; i += 2 {
-			f.change(row, dots[i], dots[i+1])
-		}
-		f.done[row] += int32(n)
-	}
-}
-
-// change does one step for one row.
-func (f *bait[T]) change(row int, u, z float64) {
-	f.v[row] += u * z
-	f.c[row] = max(f.c[row]-u*u, 0)
-}
-
-// catchUpAll brings all rows up to date, and forgets the steps.
-func (f *bait[T]) catchUpAll() {
-	lacking := len(f.steps) / (2 * f.pool.Cols)
-	computed := int64(lacking) * int64(f.pool.Rows)
-	for _, done := range f.done {
-		computed -= int64(done)
-	}
-	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
-		if lacking == 1 {
-			f.stepAll(from, to)
-			return
-		}
-		for row := from; row < to; row++ {
-			f.catchUp(row)
-		}
-	})
-	f.space.tally.Pairs(0, computed)
-	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
-	f.forgetSteps()
-}
-
-// forgetSteps is for when all rows are up to date.
-func (f *bait[T]) forgetSteps() {
-	f.steps = f.steps[:0]
-	clear(f.done)
-	if f.bounds != nil {
-		f.bounds.restart()
-	}
-}
-
-// stepAll does the one step for all rows of a piece that lack it: one read of the
-// features for two vectors.
-func (f *bait[T]) stepAll(from, to int) {
-	set, d := simd.For[float64](), f.pool.Cols
-	dots := f.dots.Get().(*[2 * cachedRows]float64)
-	defer f.dots.Put(dots)
-	u, z := dots[:cachedRows], dots[cachedRows:]
-	for ; from < to; from += cachedRows {
-		n := min(cachedRows, to-from)
-		part := f.pool.Slice(from, from+n)
-		set.DotRows(u[:n], f.steps[:d], part.Data, part.Stride)
-		set.DotRows(z[:n], f.steps[d:], part.Data, part.Stride)
-		for i := range n {
-			if f.done[from+i] == 0 {
-				f.change(from+i, u[i], z[i])
-			}
-		}
-	}
-}
-
 // renew computes A, c and v from all selected rows.
 func (f *bait[T]) renew() error {
-	learning := f.bounds
-	if learning != nil && !learning.renew(len(f.cov.sign)) {
-		learning = nil
+	err := f.rebase(f.accurate, func() { f.start = f.pool.Rebase(f.base.root, f.inner) })
+	if err == nil {
+		f.stale = false
 	}
-	if err := f.rebase(f.c, f.v, f.pool, f.accurate, learning); err != nil {
-		return err
-	}
-	f.forgetSteps()
-	f.start = largestOf(f.v)
-	f.stale = false
-	return nil
+	return err
 }
 
-// rebase takes A for what has been selected, and computes c and v of rows, with more
-// digits if they are not accurate.
-func (f *bait[T]) rebase(c, v []float64, rows matrix.Dense[float64], accurate func(selected matrix.Dense[float64]) bool, learning *baitBounds) error {
-	selected := rowsOf(f.pool, f.train, f.selected)
-	compute := func() bool {
+// rebase takes A for what has been selected, and has c and v computed, with more digits
+// if they are not accurate.
+func (f *bait[T]) rebase(accurate func(selected matrix.Dense[float64]) bool, compute func()) error {
+	selected := f.space.float64Rows(f.selected)
+	done := func() bool {
 		f.cov.forget()
 		f.inner = f.innerMoments()
-		f.variances(c, v, rows, learning)
+		compute()
 		return selected.Rows == 0 || accurate(selected)
 	}
 	f.precise = false
-	if f.base.observeAsRoot(selected) && compute() {
+	if f.base.observeAsRoot(selected) && done() {
 		return nil
 	}
 	if f.space.Cancelled() { // numbers that were never computed are not accurate
 		return f.space.ctx.Err()
 	}
 	f.precise = true
-	if f.base.observePrecisely(selected) && compute() {
+	if f.base.observePrecisely(selected) && done() {
 		return nil
 	}
 	if f.space.Cancelled() {
@@ -395,7 +246,7 @@ func (f *bait[T]) rebase(c, v []float64, rows matrix.Dense[float64], accurate fu
 }
 
 func (f *bait[T]) refusal() error {
-	return &PrecisionError{Method: f.name, Largest: largestOf(wideNorms(f.space, &f.space.pool, f.pool))}
+	return &PrecisionError{Method: f.name, Largest: f.pool.Prior()}
 }
 
 // innerMoments returns AMAᵀ.
@@ -406,50 +257,23 @@ func (f *bait[T]) innerMoments() matrix.Dense[float64] {
 	case !f.precise:
 		return congruence(f.space.team, f.base.root, f.moments)
 	}
-	m := matrix.New[float64](f.pool.Cols, f.pool.Cols)
-	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
-		tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
-		addMoments(f.space, m, rows, weights, f.base.root)
-	})
+	m := matrix.New[float64](f.cov.dim, f.cov.dim)
+	f.addMoments(m, f.base.root)
 	return m
 }
 
 // accurate compares the scores of some rows with exact ones.
 func (f *bait[T]) accurate(selected matrix.Dense[float64]) bool {
-	open := f.space.limits.open
-	at := -1
-	for i := range f.c {
-		if open[i] && (at < 0 || f.score(i) > f.score(at)) {
-			at = i
-		}
+	best, _, err := f.pool.Best()
+	if err != nil || best.row < 0 {
+		return err == nil
 	}
-	if at < 0 {
-		return true
-	}
-	for _, i := range sampleOf(at, open) {
-		product, variance := f.base.exact(f.pool.Row(i), selected)
-		off := math.Abs(f.score(i) - f.summed(product)/(variance+f.offset))
-		if !(sampleMargin*off <= tolerance*f.score(at)) {
+	for _, row := range sampleOf(best.row, f.space.limits.open) {
+		product, variance := f.base.exact(f.space.float64Rows([]int{row}).Row(0), selected)
+		off := math.Abs(f.pool.At(row) - f.summed(product)/(variance+f.offset))
+		if !(sampleMargin*off <= tolerance*best.score) {
 			return false
 		}
 	}
 	return true
-}
-
-// summed returns Σ w(x̃)·⟨φ(x̃), x⟩².
-func (f *bait[T]) summed(x []float64) float64 {
-	sum := 0.0
-	f.eachTarget(func(rows matrix.Dense[float64], weights []float64) {
-		dots := make([]float64, rows.Rows)
-		linalg.MulVec(f.space.team, dots, rows, x)
-		tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
-		for i, dot := range dots {
-			if weights != nil {
-				dot *= math.Sqrt(weights[i])
-			}
-			dots[i] = dot * dot
-		}
-		sum = addSum(sum, dots)
-	})
-	return sum
 }

@@ -149,7 +149,7 @@ func (b *baitBounds) score(row int, offset float64) float64 {
 // bestByBounds sets scores to bounds, and those of all open rows that can be the
 // best to their scores. It returns false if that does not pay: all rows are up to
 // date then.
-func (f *bait[T]) bestByBounds() bool {
+func (f *memoryTotals[T]) bestByBounds() bool {
 	f.boundAll()
 	best := f.settle(rowsOfTops(largestTops(f.bounds.tops)))
 	list := f.reaching(best)
@@ -174,12 +174,12 @@ func (b *baitBounds) pays(reaching int) bool {
 }
 
 // boundAll computes all bounds, and the largest of each piece.
-func (f *bait[T]) boundAll() {
+func (f *memoryTotals[T]) boundAll() {
 	f.space.team.OverPieces(len(f.scores), readPiece, func(piece, from, to int) {
 		top := pieceTop{row: -1, c: math.Inf(-1)}
 		for i := from; i < to; i++ {
 			f.scores[i] = f.bounds.score(i, f.offset)
-			if f.scores[i] > top.c && f.space.limits.open[i] {
+			if f.scores[i] > top.c && f.open[i] {
 				top = pieceTop{i, f.scores[i]}
 			}
 		}
@@ -211,8 +211,8 @@ func rowsOfTops(tops []pieceTop) []int32 {
 }
 
 // reaching returns the open rows whose bound is not below a score.
-func (f *bait[T]) reaching(score float64) []int32 {
-	b, open := f.bounds, f.space.limits.open
+func (f *memoryTotals[T]) reaching(score float64) []int32 {
+	b, open := f.bounds, f.open
 	f.space.team.OverPieces(len(f.scores), readPiece, func(piece, from, to int) {
 		found := b.found[from:from]
 		if !(b.tops[piece].c < score) {
@@ -233,7 +233,7 @@ func (f *bait[T]) reaching(score float64) []int32 {
 
 // largestToFront moves about a sixteenth of the rows to the front, those of the
 // largest bounds, and returns their number: all if they are few.
-func (f *bait[T]) largestToFront(list []int32) int {
+func (f *memoryTotals[T]) largestToFront(list []int32) int {
 	if len(list) <= settledRows {
 		return len(list)
 	}
@@ -253,7 +253,7 @@ func (f *bait[T]) largestToFront(list []int32) int {
 }
 
 // settle brings rows up to date and returns the best of their scores.
-func (f *bait[T]) settle(list []int32) float64 {
+func (f *memoryTotals[T]) settle(list []int32) float64 {
 	computed := 0
 	for _, row := range list {
 		computed += f.behind(int(row))

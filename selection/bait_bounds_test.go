@@ -51,6 +51,7 @@ func TestBAITBoundsHold(t *testing.T) {
 			state, err := BAIT[float64]{}.Init(s)
 			must(t, err)
 			b := state.(*bait[float64])
+			pool := b.pool.(*memoryTotals[float64])
 			if mode == TP {
 				if refused(t, name, b.Add(trainRows(s))) {
 					continue
@@ -59,11 +60,11 @@ func TestBAITBoundsHold(t *testing.T) {
 			must(t, b.renew())
 			for step := range 20 {
 				must(t, b.Add([]int{step * 97}))
-				b.bounds.rest = 0
-				for row := range b.v {
-					bound := b.bounds.score(row, b.offset)
-					b.catchUp(row)
-					if score := b.score(row); !(score <= bound) {
+				pool.bounds.rest = 0
+				for row := range pool.v {
+					bound := pool.bounds.score(row, b.offset)
+					pool.catchUp(row)
+					if score := pool.score(row); !(score <= bound) {
 						t.Fatalf("%s, %s, step %d: the score of row %d is %v, its bound %v", name, mode, step, row, score, bound)
 					}
 				}

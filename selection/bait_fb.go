@@ -95,9 +95,9 @@ func (f *baitFB[T]) remaining(i int) float64 { return max(f.sigma2-f.c[i], least
 // enter begins the backward step.
 func (f *baitFB[T]) enter(batch []int) error {
 	f.batch = append([]int{}, batch...)
-	f.rows = rowsOf(f.pool, f.train, batch)
+	f.rows = f.space.float64Rows(batch)
 	f.c, f.v = make([]float64, len(batch)), make([]float64, len(batch))
-	if err := f.rebase(f.c, f.v, f.rows, f.backwardAccurate, nil); err != nil {
+	if err := f.rebase(f.backwardAccurate, func() { variances(f.space, f.base.root, f.inner, f.c, f.v, f.rows, nil) }); err != nil {
 		return err
 	}
 	f.first = make([]float64, len(batch))

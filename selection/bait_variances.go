@@ -26,16 +26,16 @@ const (
 
 // variances writes c and v of rows. bounds, if there are any, learn the ψ of all
 // rows.
-func (f *bait[T]) variances(c, v []float64, rows matrix.Dense[float64], bounds *baitBounds) {
-	toPsi, form := packUpper(transposed(f.base.root)), packUpper(halfOf(f.inner))
-	tally.Rows[float64](f.space.tally, rows.Rows, rows.Cols)
+func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64], c, v []float64, rows matrix.Dense[float64], bounds *baitBounds) {
+	toPsi, form := packUpper(transposed(root)), packUpper(halfOf(inner))
+	tally.Rows[float64](space.tally, rows.Rows, rows.Cols)
 	var rounding float64
 	if bounds != nil {
-		rounding = rootRounding(f.base.root)
+		rounding = rootRounding(root)
 	}
 	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
-	for first := 0; first < rows.Rows && !f.space.Cancelled(); first += varianceBlock {
-		f.space.team.OverPieces(min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
+	for first := 0; first < rows.Rows && !space.Cancelled(); first += varianceBlock {
+		space.team.OverPieces(min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
 			s := scratch.Get().(*varianceScratch)
 			defer scratch.Put(s)
 			from += first

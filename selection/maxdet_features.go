@@ -112,20 +112,3 @@ func (f *maxDetFeatures[T]) Add(candidates []int) error {
 	}
 	return nil
 }
-
-// rowOf returns the features of a candidate.
-func rowOf(pool, train matrix.Dense[float64], candidate int) []float64 {
-	if candidate < pool.Rows {
-		return pool.Row(candidate)
-	}
-	return train.Row(candidate - pool.Rows)
-}
-
-// rowsOf copies the features of candidates.
-func rowsOf(pool, train matrix.Dense[float64], candidates []int) matrix.Dense[float64] {
-	rows := matrix.New[float64](len(candidates), pool.Cols)
-	for i, x := range candidates {
-		copy(rows.Row(i), rowOf(pool, train, x))
-	}
-	return rows
-}

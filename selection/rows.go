@@ -36,6 +36,9 @@ type poolRows[T matrix.Float] interface {
 	// Variances starts a search for the row of largest variance. It fails without
 	// features.
 	Variances() (varianceSearch, error)
+	// Totals starts a search for the row that lowers the summed variance most. It
+	// fails without features.
+	Totals(offset float64) (totalSearch, error)
 }
 
 // found is the best of some rows, by a score; -1 if none is open.
@@ -91,5 +94,25 @@ type varianceSearch interface {
 	// Best returns the open row of largest variance.
 	Best() (found, error)
 	// At returns the variance of a row.
+	At(row int) float64
+}
+
+// totalSearch knows c and v of each row (bait.go), for a root A of the covariance and
+// the steps since then. The score of a row is v/(c + offset).
+type totalSearch interface {
+	// Prior returns the largest ‖φ(x)‖².
+	Prior() float64
+	// Moments adds Σ w(x)·ψ(x)ψ(x)ᵀ to m, with ψ = Aφ, or ψ = φ if a has no rows.
+	Moments(m, a matrix.Dense[float64])
+	// Summed returns total plus Σ w(x)·⟨φ(x), y⟩².
+	Summed(total float64, y []float64) float64
+	// Rebase computes c and v for A and AMAᵀ, and returns the largest magnitude of v.
+	Rebase(a, inner matrix.Dense[float64]) float64
+	// Step does a step for all rows; w and p are its vectors, aw and ap are Aᵀw and
+	// Aᵀp.
+	Step(w, p, aw, ap []float64)
+	// Best returns the open row of largest score, and its v.
+	Best() (best found, v float64, err error)
+	// At returns the score of a row.
 	At(row int) float64
 }

@@ -20,15 +20,7 @@ func sigma2Of(method string, sigma2 float64) (float64, error) {
 	return sigma2, nil
 }
 
-// wideFeatures returns the features of pool, train and target in float64: those
-// of the problem itself, or copies of what is in float32.
-func wideFeatures[T matrix.Float](s *Space[T], method string) (pool, train, target matrix.Dense[float64], err error) {
-	if s.kernel != nil {
-		return pool, train, target, &MethodError{method, "it needs features, and the kernel has none at hand"}
-	}
-	return widened(s, s.pool.rows), widened(s, s.train.rows), widened(s, s.target.rows), nil
-}
-
+// widened returns rows in float64: themselves, or a copy.
 func widened[T matrix.Float](s *Space[T], m matrix.Dense[T]) matrix.Dense[float64] {
 	if same, ok := any(m).(matrix.Dense[float64]); ok {
 		return same

@@ -1,0 +1,222 @@
+package selection
+
+import (
+	"math"
+	"sync"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// BAIT's c and v of rows in memory. They need not follow each step at once:
+// bait_bounds.go says which rows can be the best, and only these are updated, with the
+// same numbers as if each step were done for every row.
+
+type memoryTotals[T matrix.Float] struct {
+	*memoryRows[T]
+	pool   matrix.Dense[float64]
+	offset float64   // what is added to c in the score
+	c, v   []float64 // of each row, after as many steps as done says
+	done   []int32
+	steps  []float64 // Aᵀw and Aᵀp of each step that some row lacks
+	taken  int       // steps since c and v were last computed from scratch
+	scores []float64 // or above them
+	dots   sync.Pool // of *[2 * cachedRows]float64
+	bounds *baitBounds
+}
+
+func (m *memoryRows[T]) Totals(offset float64) (totalSearch, error) {
+	if m.space.kernel != nil {
+		return nil, &MethodError{"bait", "it needs features, and the kernel has none at hand"}
+	}
+	pool := widened(m.space, m.of.rows)
+	n := pool.Rows
+	f := &memoryTotals[T]{memoryRows: m, pool: pool, offset: offset, c: matrix.Alloc[float64](n), v: matrix.Alloc[float64](n),
+		scores: matrix.Alloc[float64](n), done: make([]int32, n), bounds: newBAITBounds(m.space, n, pool.Cols)}
+	f.dots.New = func() any { return new([2 * cachedRows]float64) }
+	return f, nil
+}
+
+func (f *memoryTotals[T]) Prior() float64 { return largestOf(wideNorms(f.space, f.of, f.pool)) }
+
+func (f *memoryTotals[T]) Moments(m, a matrix.Dense[float64]) {
+	addMoments(f.space, m, f.pool, f.weights, a)
+}
+
+func (f *memoryTotals[T]) Summed(total float64, x []float64) float64 {
+	return addSquares(f.space, total, f.pool, f.weights, x)
+}
+
+func (f *memoryTotals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
+	learning := f.bounds
+	if learning != nil && !learning.renew(f.taken) {
+		learning = nil
+	}
+	variances(f.space, a, inner, f.c, f.v, f.pool, learning)
+	f.forgetSteps()
+	f.taken = 0
+	return largestOf(f.v)
+}
+
+func (f *memoryTotals[T]) Step(w, p, aw, ap []float64) {
+	f.steps = append(append(f.steps, aw...), ap...)
+	f.taken++
+	f.space.tally.Pairs(int64(f.pool.Rows), 0)
+	if f.bounds == nil || !f.bounds.follow(w, p, f.c, f.v) {
+		f.catchUpAll()
+		return
+	}
+	f.space.tally.Read(f.bounds.rows.bytes())
+}
+
+func (f *memoryTotals[T]) At(row int) float64 {
+	f.catchUp(row)
+	return f.score(row)
+}
+
+func (f *memoryTotals[T]) score(row int) float64 { return f.v[row] / (f.c[row] + f.offset) }
+
+// Best updates the best row.
+func (f *memoryTotals[T]) Best() (best found, v float64, err error) {
+	if f.bounds == nil || f.bounds.age == 0 || !f.bestByBounds() {
+		f.space.team.OverPieces(len(f.scores), scanPiece, func(_, from, to int) {
+			for i := from; i < to; i++ {
+				f.scores[i] = f.score(i)
+			}
+		})
+	}
+	row, err := bestOpen(f.space.team, f.scores, f.open)
+	if err != nil || row < 0 {
+		return found{row: -1}, 0, err
+	}
+	return found{row, f.score(row)}, f.v[row], nil
+}
+
+// behind is how many steps a row lacks.
+func (f *memoryTotals[T]) behind(row int) int { return len(f.steps)/(2*f.pool.Cols) - int(f.done[row]) }
+
+// catchUp updates a row.
+func (f *memoryTotals[T]) catchUp(row int) {
+	dots := f.dots.Get().(*[2 * cachedRows]float64)
+	defer f.dots.Put(dots)
+	d := f.pool.Cols
+	for n := f.behind(row); n > 0; n = f.behind(row) {
+		n = min(n, cachedRows)
+		simd.For[float64]().DotRows(dots[:2*n], f.pool.Row(row), f.steps[2*d*int(f.done[row]):], d)
+		for i := 0; i < 2*n; i += 2 {
+			f.change(row, dots[i], dots[i+1])
+		}
+		f.done[row] += int32(n)
+	}
+}
+
+// change does one step for one row.
+func (f *memoryTotals[T]) change(row int, u, z float64) {
+	f.v[row] += u * z
+	f.c[row] = max(f.c[row]-u*u, 0)
+}
+
+// catchUpAll updates all rows, and drops the steps.
+func (f *memoryTotals[T]) catchUpAll() {
+	lacking := len(f.steps) / (2 * f.pool.Cols)
+	computed := int64(lacking) * int64(f.pool.Rows)
+	for _, done := range f.done {
+		computed -= int64(done)
+	}
+	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
+		if lacking == 1 {
+			f.stepAll(from, to)
+			return
+		}
+		for row := from; row < to; row++ {
+			f.catchUp(row)
+		}
+	})
+	f.space.tally.Pairs(0, computed)
+	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
+	f.forgetSteps()
+}
+
+// forgetSteps is for when all rows are up to date.
+func (f *memoryTotals[T]) forgetSteps() {
+	f.steps = f.steps[:0]
+	clear(f.done)
+	if f.bounds != nil {
+		f.bounds.restart()
+	}
+}
+
+// stepAll does the one step for all rows of a piece that lack it: one read of the
+// features for two vectors.
+func (f *memoryTotals[T]) stepAll(from, to int) {
+	set, d := simd.For[float64](), f.pool.Cols
+	dots := f.dots.Get().(*[2 * cachedRows]float64)
+	defer f.dots.Put(dots)
+	u, z := dots[:cachedRows], dots[cachedRows:]
+	for ; from < to; from += cachedRows {
+		n := min(cachedRows, to-from)
+		part := f.pool.Slice(from, from+n)
+		set.DotRows(u[:n], f.steps[:d], part.Data, part.Stride)
+		set.DotRows(z[:n], f.steps[d:], part.Data, part.Stride)
+		for i := range n {
+			if f.done[from+i] == 0 {
+				f.change(from+i, u[i], z[i])
+			}
+		}
+	}
+}
+
+// addMoments adds Σ w_i·ψ_iψ_iᵀ to m, with ψ_i = Aφ_i, block by block. Without weights
+// these are 1, and without A it is the identity.
+func addMoments[T matrix.Float](s *Space[T], m, rows matrix.Dense[float64], weights []float64, a matrix.Dense[float64]) {
+	block := matrix.New[float64](m.Rows, m.Cols)
+	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
+	eachBlock(rows.Rows, func(from, to int) {
+		if s.Cancelled() {
+			return
+		}
+		if weights == nil && a.Rows == 0 {
+			linalg.Syrk(s.team, block, 1, rows.Slice(from, to), linalg.Trans, 0)
+		} else {
+			clear(block.Data)
+			addBlockMoments(s.team, block, rows.Slice(from, to), weights, from, a)
+		}
+		simd.For[float64]().Axpy(m.Data, block.Data, 1)
+	})
+}
+
+// addBlockMoments is addMoments for the rows of a block, whose weights begin at first.
+func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights []float64, first int, a matrix.Dense[float64]) {
+	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), rows.Cols)
+	for from := 0; from < rows.Rows; from += conditionedBlock {
+		part := rows.Slice(from, min(from+conditionedBlock, rows.Rows))
+		psi := scratch.Slice(0, part.Rows)
+		if a.Rows > 0 {
+			linalg.Gemm(team, psi, 1, part, linalg.NoTrans, a, linalg.Trans, 0)
+		} else {
+			matrix.Copy(psi, part)
+		}
+		if weights != nil {
+			for i := range psi.Rows {
+				scale(psi.Row(i), math.Sqrt(weights[first+from+i]))
+			}
+		}
+		linalg.Syrk(team, m, 1, psi, linalg.Trans, 1)
+	}
+}
+
+// addSquares adds Σ w_i·⟨φ_i, x⟩² to a total.
+func addSquares[T matrix.Float](s *Space[T], total float64, rows matrix.Dense[float64], weights, x []float64) float64 {
+	dots := make([]float64, rows.Rows)
+	linalg.MulVec(s.team, dots, rows, x)
+	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
+	for i, dot := range dots {
+		if weights != nil {
+			dot *= math.Sqrt(weights[i])
+		}
+		dots[i] = dot * dot
+	}
+	return addSum(total, dots)
+}
