@@ -39,7 +39,8 @@ func (LCMD[T]) scaleFree() {}
 // few clusters need be summed up per step. If other rows are the target, all are.
 type lcmd[T matrix.Float] struct {
 	*clusters[T]
-	sums []clusterSum // as they were last computed
+	sums  []clusterSum // as they were last computed
+	sizes []float64    // those of sums
 }
 
 // Add makes the candidates centres, and sums up their clusters.
@@ -49,6 +50,9 @@ func (f *lcmd[T]) Add(candidates []int) error {
 		return err
 	}
 	f.sums = append(f.sums, sumOf(f.pool, first, len(candidates))...)
+	for _, s := range f.sums[first:] {
+		f.sizes = append(f.sizes, s.size)
+	}
 	return nil
 }
 
@@ -84,16 +88,17 @@ func (f *lcmd[T]) sumLargest() []clusterSum {
 		if f.pool.Sum(f.sums[i:i+1], i); f.sums[i].top >= 0 {
 			least = max(least, f.sums[i].size)
 		}
+		f.sizes[i] = f.sums[i].size
 	}
 	for range ordered {
 		i := f.largestBut(known)
-		if i < 0 || f.sums[i].size < least {
+		if i < 0 || f.sizes[i] < least {
 			return f.sums
 		}
 		refresh(i)
 	}
-	for i := range f.sums {
-		if !known[i] && f.sums[i].size >= least {
+	for i, size := range f.sizes {
+		if !known[i] && size >= least {
 			refresh(i)
 		}
 	}
@@ -103,8 +108,8 @@ func (f *lcmd[T]) sumLargest() []clusterSum {
 // largestBut returns the cluster that was the largest but for those that are known.
 func (f *lcmd[T]) largestBut(known []bool) int {
 	best := -1
-	for i, s := range f.sums {
-		if !known[i] && (best < 0 || s.size > f.sums[best].size) {
+	for i, size := range f.sizes {
+		if !known[i] && (best < 0 || size > f.sizes[best]) {
 			best = i
 		}
 	}

@@ -119,9 +119,9 @@ func (f *memoryNearest[T]) Sum(sums []clusterSum, first int) {
 	}
 	sumBlocks(f.space.team, len(f.search.Dist), func(from, to int) []clusterSum {
 		part := noSums(len(sums))
-		for row := from; row < to; row++ {
-			if i := int(f.search.Label[row]) - first; i >= 0 && i < len(part) {
-				f.count(&part[i], row)
+		for i, label := range f.search.Label[from:to] {
+			if at := int(label) - first; uint(at) < uint(len(part)) {
+				f.count(&part[at], from+i)
 			}
 		}
 		return part

@@ -115,7 +115,9 @@ func (h *Shortener[T]) rows(rows matrix.Dense[T]) (coarse, fine matrix.Dense[flo
 // row returns the fine short row of one row.
 func (h *Shortener[T]) row(x []T) []float32 {
 	products, short := make([]T, h.fine), make([]float32, h.fine)
-	linalg.MulVecT(h.Team, products, h.directions, x)
+	for j, v := range x {
+		simd.For[T]().Axpy(products, h.directions.Row(j), v)
+	}
 	for i, v := range products {
 		short[i] = float32(v * h.factor())
 	}
