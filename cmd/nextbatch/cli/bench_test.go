@@ -91,7 +91,7 @@ func TestBenchUsage(t *testing.T) {
 		{exitUsage, "rename", []string{"run", "--table", "fried.csv", "--target", "y", "--specs", "random", "--results", results}},
 		{exitUsage, "5-2", []string{"run", "--preset", "quick", "--splits", "5-2", "--results", results}},
 		{exitUsage, "nonsense", []string{"run", "--preset", "quick", "--specs", "nonsense", "--results", results}},
-		{exitUsage, "there are sgemm", []string{"run", "--sets", "freid", "--specs", "random", "--results", results}},
+		{exitUsage, "choose from sgemm", []string{"run", "--sets", "freid", "--specs", "random", "--results", results}},
 		{exitUsage, "the columns are", []string{"run", "--table", smallTable(t), "--target", "z", "--specs", "random", "--results", results}},
 		{exitUsage, "at least 1", []string{"run", "--preset", "quick", "--rounds", "0", "--results", results}},
 		{exitData, "bench run creates it", []string{"status", results}},
