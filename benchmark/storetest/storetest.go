@@ -242,7 +242,7 @@ func testNames(t *testing.T, open Opener) {
 	run := Runs(t, 0)[0]
 	run.DataSet = `a'b"c; DROP TABLE runs; -- % _ \ ` + "\x1b[2J\t\nß" + strings.Repeat("x", 900)
 	s := planned(t, open, run)
-	failure := "x'\x1b\n"
+	failure := "x'\x1b\nß"
 	must(t, s.Release(claimed(t, s, run), errors.New(failure)))
 	status, err := s.Status(t.Context())
 	if err != nil || len(status) != 1 || status[0].Run != run || status[0].Failure != failure {
