@@ -46,7 +46,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each (one minute by default).
 	.ci/fuzz $(FUZZTIME)
 
 .PHONY: generate
-generate: ## Write the generated files again: the assembly of internal/simd.
+generate: ## Regenerate the assembly of internal/simd.
 	go generate ./...
 
 .PHONY: cross

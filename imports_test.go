@@ -15,15 +15,15 @@ import (
 	"testing"
 )
 
-// This file holds the packages and the arrows between them, and compares both
-// with the code. Test files are free; all others import what the table says and
-// nothing else, so that a new arrow is a decision: it changes this file, and
+// This file lists the packages and the allowed imports between them, and checks
+// the code against both. Test files are free; all others import only what the
+// table allows, so that a new arrow is a decision: it changes this file, and
 // ARCHITECTURE.md with it.
 
 const module = "github.com/nextbatch/nextbatch"
 
-// root is the name of the module's own package in the table. The others go by
-// their folder.
+// root is the name of the module's own package in the table. Other packages are
+// named by their folder.
 const root = "."
 
 // floors are the packages from the bottom up. Arrows run down only: a package
@@ -46,11 +46,11 @@ var floors = [][]string{
 // rule is one line of the table.
 type rule struct {
 	may     []string // packages of this module
-	stdOnly bool     // beside them only the standard library, no other module
+	stdOnly bool     // besides them only the standard library, no other module
 }
 
-// reserved are modules that one package alone imports, so that nothing else pulls
-// them in: results can be analysed and reported without a database.
+// reserved are modules that only one package imports, so that nothing else
+// pulls them in: results can be analysed and reported without a database.
 var reserved = map[string]string{
 	"modernc.org/sqlite":            "benchmark/sqlite",
 	"github.com/pelletier/go-toml/": "cmd/nextbatch/cli",
@@ -106,8 +106,8 @@ func TestArrowsOfTheTableRunDown(t *testing.T) {
 	}
 }
 
-// TestArchitectureListsThePackages compares the table of ARCHITECTURE.md with this
-// one, and its dots with the packages that there are.
+// TestArchitectureListsThePackages compares the table of ARCHITECTURE.md with
+// this one, and its dots with the existing packages.
 func TestArchitectureListsThePackages(t *testing.T) {
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
@@ -125,7 +125,7 @@ func TestArchitectureListsThePackages(t *testing.T) {
 		}
 		listed[pkg] = true
 		if dot := row[1] != ""; dot != there[pkg] {
-			t.Errorf("%s has a dot: %v; it is there: %v", pkg, dot, there[pkg])
+			t.Errorf("%s has a dot: %v; it exists: %v", pkg, dot, there[pkg])
 		}
 	}
 	for pkg := range table {
@@ -151,8 +151,8 @@ func floorOf(floors [][]string, pkg string) int {
 	return slices.IndexFunc(floors, func(floor []string) bool { return slices.Contains(floor, pkg) })
 }
 
-// checkTable reports arrows that do not run down. As every arrow leads to a lower
-// floor, no chain of them can return.
+// checkTable reports arrows that do not run down. As every arrow leads to a
+// lower floor, there can be no cycle.
 func checkTable(floors [][]string, table map[string]rule) (complaints []string) {
 	for pkg, rule := range table {
 		from := floorOf(floors, pkg)
@@ -175,7 +175,8 @@ func checkTable(floors [][]string, table map[string]rule) (complaints []string) 
 	return complaints
 }
 
-// checkTree reports what the files of a source tree import against the table.
+// checkTree reports imports in the files of a source tree that the table does
+// not allow.
 func checkTree(t *testing.T, tree fs.FS) (complaints []string) {
 	t.Helper()
 	for _, file := range sources(t, tree) {
@@ -192,7 +193,7 @@ func checkTree(t *testing.T, tree fs.FS) (complaints []string) {
 	return complaints
 }
 
-// complaint says what is wrong with an import, or nothing.
+// complaint returns what is wrong with an import, or "".
 func complaint(pkg, imported string) string {
 	target, own := strings.CutPrefix(imported, module)
 	if own && (target == "" || target[0] == '/') {

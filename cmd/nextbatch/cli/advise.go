@@ -20,7 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// advising is a run of advise.
+// advising is one run of the command advise.
 type advising struct {
 	columns         columnFlags
 	net             networkFlags
@@ -36,7 +36,7 @@ func newAdvise() *cobra.Command {
 	a := &advising{}
 	c := &cobra.Command{
 		Use:   "advise TABLE",
-		Short: "Tell from the labels at hand whether active learning is worth it",
+		Short: "Estimate from your labels whether active learning is worth it",
 		Example: `  nextbatch advise table.csv --target y --id name
   nextbatch advise table.csv --target y --method 'lcmd-tp:ll' --repeats 10 --json`,
 		Args: cobra.ExactArgs(1),
@@ -44,24 +44,24 @@ func newAdvise() *cobra.Command {
 			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
 			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
-		Long: `Replays active learning on the rows that have a label: some are kept apart to
-measure errors on, a few are labelled at the start, and the methods ask for the
-labels of the others, round after round, against random rows. Prints what part of
-the labels each method saves, with an interval, the ratio RMSE/MAE with what the
-paper's data sets let expect from it (section "When should BMDAL be Applied?"),
-and then a method and a batch size, or that random is as good, or that there are
-too few labels to tell.
+		Long: `Replays active learning on the rows that have a label: some are held out to measure
+errors on, a few are labelled at the start, and the methods ask for the labels of
+the others, round after round, compared with random rows. Prints what share of the
+labels each method saves, with an interval; the ratio RMSE/MAE, with the gain that
+the paper's data sets suggest for it (section "When should BMDAL be Applied?"); and
+then a method and a batch size, or that random is as good, or that there are too
+few labels to decide.
 
 The intervals hold at 95 %, all together: a jackknife over the repeats, Student's
-t. They cover the luck of splits and networks, not that of another table; and a
-replay has a smaller pool than the real thing, which leaves methods less choice.`,
+t. They cover the randomness of splits and networks, not that of another table; and
+a replay has a smaller pool than the real thing, which leaves methods less choice.`,
 	}
 	f := c.Flags()
-	f.StringVar(&a.columns.target, "target", "", "column of the labels")
-	f.StringArrayVar(&a.methods, "method", nil, "a method to try; may be given again (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
-	f.IntVar(&a.rounds, "rounds", 3, "batches that a method asks for")
+	f.StringVar(&a.columns.target, "target", "", "target column: the labels")
+	f.StringArrayVar(&a.methods, "method", nil, "a method to try; repeatable (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
+	f.IntVar(&a.rounds, "rounds", 3, "batches that each method asks for")
 	f.IntVar(&a.repeats, "repeats", 6, "repetitions on other splits")
-	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this file: .html")
+	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 	a.columns.register(c)
@@ -120,7 +120,7 @@ func (a *advising) question() (benchmark.Question, error) {
 		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed,
 	}
 	if a.columns.target == "" {
-		return q, usagef("name the column of the labels with --target")
+		return q, usagef("name the target column with --target")
 	}
 	if a.rounds < 1 || a.repeats < 2 {
 		return q, usagef("--rounds must be at least 1 and --repeats at least 2")
@@ -131,7 +131,7 @@ func (a *advising) question() (benchmark.Question, error) {
 			return q, err
 		}
 		if method.Method == spec.Random {
-			return q, usagef("--method random is what the others are compared with; name others")
+			return q, usagef("the methods are compared with random anyway; name others with --method")
 		}
 		q.Specs = append(q.Specs, method.String())
 	}
@@ -163,7 +163,7 @@ func (a *advising) read(ctx context.Context, path string, q benchmark.Question) 
 	return rows, nil
 }
 
-// admit refuses replays that would need more memory than there is.
+// admit refuses replays that would need more memory than is available.
 func (a *advising) admit(table *dataset.Table, z nextbatch.Sizes, texts []string) error {
 	config, err := a.net.config()
 	if err != nil {
@@ -213,12 +213,12 @@ type intervalEntry struct {
 
 type adviseMethod struct {
 	Spec    string        `json:"spec"`
-	Saved   intervalEntry `json:"labels_saved"`  // part of the labels that random rows take to their last error
+	Saved   intervalEntry `json:"labels_saved"`  // share of the labels that random rows need for their final error
 	Gain    intervalEntry `json:"log_rmse_gain"` // mean over rounds
 	Reached bool          `json:"reached"`       // that error, within the rounds
 }
 
-// replayEntry is how the labelled rows were divided, and the learning curves.
+// replayEntry holds the division of the labelled rows, and the learning curves.
 type replayEntry struct {
 	Test    int                 `json:"test"`
 	Valid   int                 `json:"valid"`
@@ -269,7 +269,7 @@ func printAdvice(out io.Writer, a *benchmark.Advice, r adviseResult) error {
 	return nil
 }
 
-// adviceTables are the advice, what each method saves, and the errors.
+// adviceTables returns the advice, the savings of each method, and the errors.
 func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
 	batch := fmt.Sprintf("%d rows", r.Batch)
 	if r.Batch == 0 {
@@ -286,8 +286,8 @@ func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
 		return []*report.Table{facts}
 	}
 	v, last := a.Variation, len(s.Labels)-1
-	add("RMSE/MAE", fmt.Sprintf("%.2f, of a network with %d labels on %d rows that it has not seen", v.Ratio, v.Labels, a.Sizes.Test))
-	add("expected", fmt.Sprintf("log RMSE falls by %.2f times what random rows give, by the paper's data sets (correlation 0.88)", 1+v.Expected))
+	add("RMSE/MAE", fmt.Sprintf("%.2f, of a network with %d labels, on %d held-out rows", v.Ratio, v.Labels, a.Sizes.Test))
+	add("expected", fmt.Sprintf("log RMSE falls %.2f times as much as with random rows, going by the paper's data sets (correlation 0.88)", 1+v.Expected))
 	add("replay", fmt.Sprintf("from %d to %d labels in %d rounds, %d times, errors on %d rows", s.Labels[0], s.Labels[last], a.Sizes.Rounds, s.Splits, a.Sizes.Test))
 	return []*report.Table{facts, savingsTable(s), errorsTable(a, r)}
 }
@@ -296,7 +296,7 @@ func savingsTable(s *benchmark.Savings) *report.Table {
 	last := s.Labels[len(s.Labels)-1]
 	t := &report.Table{
 		Title:   "Labels saved",
-		Note:    fmt.Sprintf("To reach the error of random rows with %d labels. Intervals at 95 %% for all methods together: jackknife over %d repeats, Student's t.", last, s.Splits),
+		Note:    fmt.Sprintf("To reach the error of random rows with %d labels. Intervals hold at 95 %% for all methods together: jackknife over %d repeats, Student's t.", last, s.Splits),
 		Columns: []report.Column{{Head: "method"}, {Head: "saved"}, {Head: "interval"}, {Head: "labels needed"}},
 	}
 	for _, m := range s.Methods {

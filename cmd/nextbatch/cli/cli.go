@@ -25,8 +25,8 @@ const (
 	exitInterrupted = 130
 )
 
-// Run runs the command line and returns the exit code. Ctrl-C, or SIGTERM, ends
-// it as soon as everything is in order; a second one at once.
+// Run runs the command line and returns the exit code. Ctrl-C or SIGTERM ends
+// it after an orderly cleanup, a second one at once.
 func Run(args []string, out, log io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -43,7 +43,7 @@ func Run(args []string, out, log io.Writer) int {
 func newRoot(out, log io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "nextbatch",
-		Short:         "Which rows of a table should be labelled next?",
+		Short:         "Which rows of a table should you label next?",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -63,7 +63,7 @@ func newRoot(out, log io.Writer) *cobra.Command {
 	return root
 }
 
-// wrapArgs makes wrong arguments of any command a usage error.
+// wrapArgs turns wrong arguments of any command into a usage error.
 func wrapArgs(c *cobra.Command) {
 	check := c.Args
 	c.Args = func(cmd *cobra.Command, args []string) error {

@@ -21,18 +21,18 @@ func newData() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Long: `The 15 data sets of the paper's benchmark come from UCI, OpenML and the page of
-a book; nextbatch brings their files into a folder and prepares them as the paper
+a book; nextbatch downloads their files into a folder and prepares them as the paper
 does.
 
-Beside each raw file lies its SHA-256, written down when the file was first seen
-(NAME.sha256, which sha256sum -c reads). A file that does not have this hash any
-more is refused; to accept it as it is, remove the file with the hash.`,
+Next to each raw file is its SHA-256, recorded when the file was first seen
+(NAME.sha256, which sha256sum -c reads). A file that no longer has this hash is
+refused; to accept it as it is, remove the file with the hash.`,
 	}
 	c.AddCommand(newDataList(), newDataFetch(), newDataPrepare(), newDataInfo())
 	return c
 }
 
-// dataFlags are those that all of these commands have.
+// dataFlags are the flags that all these commands share.
 type dataFlags struct {
 	dir   string
 	all   bool
@@ -59,7 +59,7 @@ func (f *dataFlags) named(names []string) ([]sets.Set, error) {
 		return sets.All(), nil
 	}
 	if len(names) == 0 {
-		return nil, usagef("name data sets, or give --all; nextbatch data list has them")
+		return nil, usagef("name data sets, or give --all; nextbatch data list shows them")
 	}
 	found := make([]sets.Set, len(names))
 	for i, name := range names {
@@ -72,7 +72,7 @@ func (f *dataFlags) named(names []string) ([]sets.Set, error) {
 	return found, nil
 }
 
-// someError says that not all data sets could be dealt with.
+// someError reports that some data sets failed.
 type someError struct {
 	failed, asked int
 	error
@@ -80,7 +80,7 @@ type someError struct {
 
 func (e someError) Unwrap() error { return e.error }
 
-// forEach does the work for each set. One that fails does not stop the others.
+// forEach does the work for each set. A failure does not stop the others.
 func forEach(ctx context.Context, asked []sets.Set, work func(sets.Set) error) error {
 	var failures []error
 	for _, s := range asked {
@@ -99,8 +99,8 @@ func forEach(ctx context.Context, asked []sets.Set, work func(sets.Set) error) e
 	return all
 }
 
-// dataFailure tells what is wrong with files from what is wrong with the network
-// or the disk.
+// dataFailure distinguishes faults of files from those of the network or the
+// disk.
 func dataFailure(err error) error {
 	var disk *fs.PathError
 	if err == nil || errors.Is(err, sets.ErrFetch) || errors.As(err, &disk) && !errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func newDataFetch() *cobra.Command {
 	mirror := ""
 	c := &cobra.Command{
 		Use:     "fetch NAME...",
-		Short:   "Bring the raw files of data sets into a folder",
+		Short:   "Download the raw files of data sets into a folder",
 		Example: "  nextbatch data fetch sgemm protein\n  nextbatch data fetch --all --mirror /media/datasets",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asked, err := f.named(args)
@@ -128,16 +128,16 @@ func newDataFetch() *cobra.Command {
 			defer p.done()
 			return forEach(cmd.Context(), asked, func(s sets.Set) error { return fetchSet(cmd.Context(), s, f.dir, mirror, p) })
 		},
-		Long: `Downloads what is not there yet. A download that breaks off goes on where it
-stopped, at once or with the next fetch. Files that are there are compared with
-the hash that was written down when they were first seen.`,
+		Long: `Downloads missing files. An interrupted download resumes where it stopped, at once
+or with the next fetch. Existing files are compared with the hash that was recorded
+when they were first seen.`,
 	}
 	f.registerSets(c)
-	c.Flags().StringVar(&mirror, "mirror", "", "folder with the files or their archives, or address of a server that has them, in place of the sources")
+	c.Flags().StringVar(&mirror, "mirror", "", "folder with the files or their archives, or address of a server that has them, instead of the sources")
 	return c
 }
 
-// checkMirror refuses a folder that is not there.
+// checkMirror refuses a folder that does not exist.
 func checkMirror(mirror string) error {
 	if mirror == "" || strings.Contains(mirror, "://") {
 		return nil
@@ -186,12 +186,11 @@ func newDataPrepare() *cobra.Command {
 			p := newProgress(cmd.ErrOrStderr(), f.quiet)
 			return forEach(cmd.Context(), asked, func(s sets.Set) error { return prepareSet(cmd.Context(), s, f.dir, p) })
 		},
-		Long: `Rows with a missing value are dropped, then rows beyond 500000, chosen at random,
-then columns with a single value; categories become one-hot columns. A category
-that a file declares, but that no row has, gives no column. The result is
-NAME.prepared.npz in the same folder, which numpy.load reads too: X, y, and the
-rows of the raw file that they were. Commands that need the data set take it
-from there.`,
+		Long: `Drops rows with a missing value, then random rows beyond 500000, then columns with
+a single value, and one-hot encodes categories. A category that a file declares but
+no row has becomes no column. The result is NAME.prepared.npz in the same folder,
+which numpy.load reads too: X, y, and the numbers of their rows in the raw file.
+Commands that need the data set read it from there.`,
 	}
 	f.registerSets(c)
 	return c
@@ -200,7 +199,7 @@ from there.`,
 func prepareSet(ctx context.Context, s sets.Set, dir string, p *progress) error {
 	got, err := s.Prepare(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errorf("%w; nextbatch data fetch %s brings it", err, s.Name)
+		return errorf("%w; nextbatch data fetch %s downloads it", err, s.Name)
 	}
 	if err != nil {
 		return err

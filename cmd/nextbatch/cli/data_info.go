@@ -13,7 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/sets"
 )
 
-// dataCounts are what the paper's table of data set characteristics has.
+// dataCounts are the counts in the paper's table of data set characteristics.
 type dataCounts struct {
 	Pool     int `json:"pool"`
 	Test     int `json:"test"`
@@ -22,13 +22,13 @@ type dataCounts struct {
 
 func paperCounts(s sets.Set) dataCounts { return dataCounts{s.Pool, s.Test, s.Features} }
 
-// countsOf are those of a split of the rows as in the paper.
+// countsOf returns the counts of a split as in the paper.
 func countsOf(rows, features int) dataCounts {
 	sizes := dataset.PaperSizes(rows)
 	return dataCounts{Pool: rows - sizes.Train - sizes.Valid - sizes.Test, Test: sizes.Test, Features: features}
 }
 
-// dataEntry is what is told about a data set.
+// dataEntry describes a data set.
 type dataEntry struct {
 	Name     string        `json:"name"`
 	Title    string        `json:"title"`
@@ -48,7 +48,7 @@ type rawEntry struct {
 	Path    string `json:"path"`
 	Size    int64  `json:"size"`
 	SHA256  string `json:"sha256,omitempty"` // as it is now
-	Pinned  string `json:"pinned,omitempty"` // as it was when it was first seen
+	Pinned  string `json:"pinned,omitempty"` // as first seen
 	StandIn bool   `json:"stand_in,omitempty"`
 }
 
@@ -61,8 +61,8 @@ type preparedFile struct {
 	Features []string   `json:"features"`
 }
 
-// describe looks at a data set and its folder. What is wrong there is part of the
-// description.
+// describe inspects a data set and its folder. Faults of the folder are part of
+// the description.
 func describe(s sets.Set, dir string) (dataEntry, error) {
 	e := dataEntry{Name: s.Name, Title: s.Title, Source: s.Source.Page(), Licence: s.Licence, Citation: s.Citation,
 		Label: labelOf(s), Dropped: columnsOf(s.Drop), Paper: paperCounts(s), State: "missing"}
@@ -114,7 +114,7 @@ func newDataList() *cobra.Command {
 	var f dataFlags
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List the data sets and what a folder has of them",
+		Short:   "List the data sets and which of their files a folder has",
 		Example: "  nextbatch data list --data data",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -151,7 +151,7 @@ func newDataInfo() *cobra.Command {
 	var f dataFlags
 	c := &cobra.Command{
 		Use:     "info NAME",
-		Short:   "Tell all about a data set, and check its files",
+		Short:   "Describe a data set, and check its files",
 		Example: "  nextbatch data info sgemm --data data --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

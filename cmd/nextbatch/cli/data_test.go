@@ -13,7 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/golden"
 )
 
-// roadServer has the raw file of one data set.
+// roadServer serves the raw file of one data set.
 func roadServer(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -33,7 +33,7 @@ func roadServer(t *testing.T) string {
 
 func TestData(t *testing.T) {
 	mirror, dir := roadServer(t), filepath.Join(t.TempDir(), "data")
-	if _, log := must(t, exitData, "data", "prepare", "road", "--data", dir); !strings.Contains(log, "nextbatch data fetch road brings it") {
+	if _, log := must(t, exitData, "data", "prepare", "road", "--data", dir); !strings.Contains(log, "nextbatch data fetch road downloads it") {
 		t.Error(log)
 	}
 	_, log := must(t, exitOK, "data", "fetch", "road", "--data", dir, "--mirror", mirror)

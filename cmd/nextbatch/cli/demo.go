@@ -20,8 +20,9 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// demo is a comparison on generated data: a pool, few labels to start with, and
-// a number of rounds in which a method picks rows and a network is trained anew.
+// demo is a comparison on generated data: a pool, a few initial labels, and a
+// number of rounds in each of which a method picks rows and a network is
+// trained from scratch.
 type demo struct {
 	start, rounds, batch, repeats int
 	seed                          uint64
@@ -31,7 +32,7 @@ type demo struct {
 	progress *progress
 }
 
-// Sizes of the generated data: a fifth are for the test.
+// Sizes of the generated data: a fifth is for testing.
 const (
 	demoRows, demoTest, demoValid = 25_640, demoRows / 5, 512
 	demoPool                      = demoRows - demoTest - demoValid
@@ -52,13 +53,13 @@ func newDemo() *cobra.Command {
 		Long: `Generates Friedman's test function with ten inputs, where a label costs nothing.
 Starting from a few labelled rows, every round trains a network, picks a batch
 from the pool, by the default method and at random, and labels it. Prints the
-error on fresh rows after each round, and draws it: nextbatch-demo.png and
+error on held-out rows after each round, and draws it: nextbatch-demo.png and
 nextbatch-demo.html in the folder --out.`,
 	}
 	c.Flags().IntVar(&d.start, "start", 128, "labelled rows to start with")
 	c.Flags().IntVar(&d.rounds, "rounds", 4, "rounds")
-	c.Flags().IntVarP(&d.batch, "batch", "n", 128, "rows to label in a round")
-	c.Flags().IntVar(&d.repeats, "repeats", 3, "repetitions on other splits; the errors are their means")
+	c.Flags().IntVarP(&d.batch, "batch", "n", 128, "rows to label per round")
+	c.Flags().IntVar(&d.repeats, "repeats", 3, "repetitions on other splits; errors are averaged over them")
 	c.Flags().Uint64Var(&d.seed, "seed", 1, "seed of data, networks and methods")
 	c.Flags().StringVarP(&d.out, "out", "o", ".", "folder for the picture; empty for none")
 	c.Flags().BoolVar(&d.json, "json", false, "print one JSON object")
@@ -73,16 +74,16 @@ type demoResult struct {
 	Low     map[string][]float64 `json:"rmse_low"`  // the lowest
 	High    map[string][]float64 `json:"rmse_high"` // the highest
 	Repeats int                  `json:"repeats"`
-	Files   []string             `json:"files"` // that were written
+	Files   []string             `json:"files"` // written files
 	Seconds float64              `json:"seconds"`
 }
 
-// demoSpecs are the methods that are compared.
+// demoSpecs are the methods to compare.
 func demoSpecs() []string { return []string{spec.Default, "random"} }
 
 func (d *demo) run(ctx context.Context, out io.Writer) error {
 	if d.start < 2 || d.rounds < 0 || d.batch < 1 || d.repeats < 1 || d.start+d.rounds*d.batch > demoPool {
-		return usagef("--start must be at least 2, --batch and --repeats at least 1, and %d + %d·%d rows at most the %d that there are",
+		return usagef("--start must be at least 2, --batch and --repeats at least 1, and %d + %d·%d rows are at most the %d available",
 			d.start, d.rounds, d.batch, demoPool)
 	}
 	if d.out != "" {
@@ -107,7 +108,7 @@ func (d *demo) run(ctx context.Context, out io.Writer) error {
 	return printTable(out, demoTable(result))
 }
 
-// compare does the rounds of all methods.
+// compare runs the rounds of all methods.
 func (d *demo) compare(ctx context.Context) (demoResult, error) {
 	result := newDemoResult(d)
 	data := &dataset.Regression{}
@@ -159,9 +160,9 @@ func (r *demoResult) add(spec string, round int, rmse float64) {
 //
 //	y = 10·sin(π·x₁·x₂) + 20·(x₃ − ½)² + 10·x₄ + 5·x₅
 //
-// without noise; the other five inputs do not matter. Most rows crowd in a
-// corner, as they do in tables that nobody designed: there a random batch is
-// mostly more of the same.
+// without noise; the other five inputs do not matter. Most rows crowd into a
+// corner, as in tables that nobody designed: there a random batch mostly
+// repeats what is known.
 func friedman(seed uint64, purpose string, rows int) (matrix.Dense[float32], []float64) {
 	stream := rng.New(seed, purpose)
 	x, y := matrix.New[float32](rows, demoInputs), make([]float64, rows)
@@ -179,7 +180,7 @@ func friedman(seed uint64, purpose string, rows int) (matrix.Dense[float32], []f
 
 func demoTable(r demoResult) *report.Table {
 	t := &report.Table{
-		Title:   fmt.Sprintf("RMSE on %d rows that no network has seen, mean of %d", demoTest, r.Repeats),
+		Title:   fmt.Sprintf("RMSE on %d held-out rows, mean of %d", demoTest, r.Repeats),
 		Columns: []report.Column{{Head: "labels"}},
 		Note:    fmt.Sprintf("Seed %d, %.0f seconds.", r.Seed, r.Seconds),
 	}
@@ -196,7 +197,7 @@ func demoTable(r demoResult) *report.Table {
 	return t
 }
 
-// demoName is that of the files, which have extensions behind it.
+// demoName is the name of the files, without extensions.
 const demoName = "nextbatch-demo"
 
 // draw writes the learning curves as a picture and as a page.
@@ -209,7 +210,7 @@ func (d *demo) draw(r *demoResult) error {
 	page := &report.Page{
 		Title: "nextbatch demo",
 		Intro: []string{"Friedman's test function of ten inputs, generated. Both methods start from the same labelled rows; in each round " +
-			"a network is trained anew and a batch of rows is labelled, picked by the method or at random."},
+			"a network is trained from scratch and a batch of rows is labelled, picked by the method or at random."},
 		Sections: []report.Section{{Title: "Learning curves", Tables: []*report.Table{demoTable(*r)}, Figures: []*report.Figure{figure}}},
 	}
 	for _, file := range []struct {
@@ -238,7 +239,7 @@ func demoFigure(r demoResult) *report.Figure {
 	for _, spec := range demoSpecs() {
 		curves = append(curves, report.Curve{Name: spec, X: labels, Y: r.RMSE[spec], Low: r.Low[spec], High: r.High[spec]})
 	}
-	f := report.LearningCurves("What the same number of labels buys", "RMSE on rows that no network has seen", curves)
+	f := report.LearningCurves("What the same number of labels buys", "RMSE on held-out rows", curves)
 	f.Note = fmt.Sprintf("Means of %d repetitions on other splits, and the range that they span; seed %d.", r.Repeats, r.Seed)
 	return f
 }

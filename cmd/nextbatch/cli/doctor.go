@@ -25,7 +25,7 @@ type health struct {
 	CPUs      int           `json:"cpus"`
 	Threads   int           `json:"threads"`
 	SIMD      []string      `json:"simd"`      // instruction sets that the machine can run
-	Available int64         `json:"available"` // bytes of memory; 0 where unknown
+	Available int64         `json:"available"` // bytes of memory; 0 if unknown
 	GFlops    float64       `json:"gflops"`    // of a matrix product in float32
 	Tests     []healthCheck `json:"tests"`
 	OK        bool          `json:"ok"`
@@ -60,7 +60,7 @@ func newDoctor() *cobra.Command {
 		},
 		Long: `Prints the instruction set in use, threads and memory, and compares matrix
 products, a Cholesky factorisation and a selection with plain computations.
-Exits with code 1 if one of them is off.`,
+Exits with code 1 if one of them is wrong.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
@@ -113,14 +113,14 @@ func multiply[T matrix.Float](c, a, b matrix.Dense[T]) {
 	linalg.Gemm(nil, c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0)
 }
 
-// multiplySplit is how networks multiply.
+// multiplySplit multiplies as networks do.
 func multiplySplit(c, a, b matrix.Dense[float32]) {
 	linalg.GemmSplit(nil, c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0, nil)
 }
 
 // productError compares a product with sums in float64.
 func productError[T matrix.Float](multiply func(c, a, b matrix.Dense[T])) float64 {
-	const n, k = 131, 133 // no multiples of anything
+	const n, k = 131, 133 // multiples of no block size
 	a, b, c := drawn[T]("a", n, k), drawn[T]("b", k, n), matrix.New[T](n, n)
 	multiply(c, a, b)
 	worst := 0.0
@@ -158,8 +158,8 @@ func choleskyError() float64 {
 	return worst
 }
 
-// selectionError picks the farthest rows and counts picks that differ from those
-// of plain loops.
+// selectionError picks the farthest rows and counts the picks that differ from
+// those of plain loops.
 func selectionError() float64 {
 	const rows, batch = 500, 10
 	train, pool := drawn[float32]("train", 3, 5), drawn[float32]("pool", rows, 5)

@@ -23,7 +23,7 @@ type dataError struct{ error }
 
 func (e dataError) Unwrap() error { return e.error }
 
-// partialError says that the batch is smaller than asked for.
+// partialError reports that the batch is smaller than requested.
 type partialError struct {
 	picked, asked int
 	reason        string
@@ -33,7 +33,7 @@ func (e partialError) Error() string {
 	return fmt.Sprintf("the batch has %d of %d rows: %s", e.picked, e.asked, e.reason)
 }
 
-// unknownColumn tells which column an error says is not there.
+// unknownColumn returns the column that an error reports as absent.
 func unknownColumn(err error) (string, bool) {
 	at := (*source.Error)(nil)
 	if errors.As(err, &at) && errors.Is(err, source.ErrColumn) {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagError says in plain words what is wrong with a flag.
+// flagError explains in plain words what is wrong with a flag.
 func flagError(err error) error {
 	bad := (*pflag.InvalidValueError)(nil)
 	if !errors.As(err, &bad) {
@@ -15,7 +15,7 @@ func flagError(err error) error {
 	wanted := map[string]string{
 		"int": "a whole number", "uint64": "a whole number that is not negative", "float64": "a number", "bool": "true or false",
 		"intSlice":    "whole numbers, separated by commas",
-		"stringSlice": "a list, separated by commas; a name with a comma or a quote stands in quotes, its own quotes doubled",
+		"stringSlice": "a list, separated by commas; put a name with a comma or a quote in quotes, and double its own quotes",
 	}[bad.GetFlag().Value.Type()]
-	return usagef("--%s is %q; it takes %s", bad.GetFlag().Name, bad.GetValue(), wanted)
+	return usagef("--%s is %q; it must be %s", bad.GetFlag().Name, bad.GetValue(), wanted)
 }

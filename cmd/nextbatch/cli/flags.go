@@ -14,29 +14,29 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// columnFlags say what the columns of a table are.
+// columnFlags describe the columns of a table.
 type columnFlags struct {
 	id                           string
 	categorical, numeric, ignore []string
 	missing                      string
 
 	memory memory // that reading and what follows may take
-	target string // the column of the labels, which are numbers; a flag of its own
+	target string // the target column, which must be numeric; a flag of its own
 }
 
 func (f *columnFlags) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.id, "id", "", "column that names the rows; without it they go by number, from 0")
-	flags.StringSliceVar(&f.categorical, "categorical", nil, "columns of numbers that are categories")
+	flags.StringVar(&f.id, "id", "", "column that names the rows; without it, rows are numbered from 0")
+	flags.StringSliceVar(&f.categorical, "categorical", nil, "numeric columns to treat as categories")
 	flags.StringSliceVar(&f.numeric, "numeric", nil, "columns that must be numbers")
-	flags.StringSliceVar(&f.ignore, "ignore", nil, "columns that are not read")
-	flags.StringVar(&f.missing, "missing", "drop", "rows that lack an input: drop (with a warning) or refuse")
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "columns to skip")
+	flags.StringVar(&f.missing, "missing", "drop", "rows with a missing input: drop (with a warning) or refuse")
 	f.memory.register(c)
 }
 
 func (f *columnFlags) check() error {
 	if f.missing != "drop" && f.missing != "refuse" {
-		return usagef("--missing is drop or refuse, not %q", f.missing)
+		return usagef("--missing must be drop or refuse, not %q", f.missing)
 	}
 	for _, name := range f.categorical {
 		if slices.Contains(f.numeric, name) {
@@ -46,9 +46,9 @@ func (f *columnFlags) check() error {
 	return f.memory.check()
 }
 
-// read reads a table, or PATH:ARRAY for a file that holds several. The flags may
-// name columns of other tables of the same command, so that those which a table
-// does not have are passed over if optional is set.
+// read reads a table, or PATH:ARRAY for a file with several arrays. The flags
+// may name columns of other tables of the same command; if optional is set,
+// names that this table does not have are ignored.
 func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*dataset.Table, error) {
 	path, array := splitArray(path)
 	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore), Array: array, MaxMemory: f.memory.left()}
@@ -79,7 +79,7 @@ func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*da
 	}
 }
 
-// network flags say how a network is trained.
+// networkFlags say how to train a network.
 type networkFlags struct {
 	activation string
 	epochs     int
@@ -91,10 +91,10 @@ type networkFlags struct {
 
 func (f *networkFlags) register(c *cobra.Command) {
 	f.registerOne(c)
-	c.Flags().IntVar(&f.ensemble, "ensemble", 0, "networks to train; 0 means as many as the method looks at")
+	c.Flags().IntVar(&f.ensemble, "ensemble", 0, "networks to train; 0 means as many as the method uses")
 }
 
-// registerOne leaves the size of the ensemble out.
+// registerOne registers all flags but the size of the ensemble.
 func (f *networkFlags) registerOne(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.activation, "activation", "relu", "activation function: relu, silu, tanh, …")
@@ -133,7 +133,7 @@ func (f *networkFlags) config() (network.Config, error) {
 	return c, nil
 }
 
-// withThreads returns the context with the budget that --threads grants.
+// withThreads returns the context with the thread budget of --threads.
 func withThreads(ctx context.Context, n int) (context.Context, error) {
 	if n < 0 {
 		return nil, usagef("--threads must not be negative")
@@ -141,11 +141,11 @@ func withThreads(ctx context.Context, n int) (context.Context, error) {
 	return nextbatch.WithThreads(ctx, n), nil
 }
 
-// train fits a model to the labelled rows, scaled by them and the candidates, and
-// shows its progress.
+// train fits a model to the labelled rows, scaled by them and the candidates,
+// and reports its progress.
 func train(ctx context.Context, o network.Options[float32], rows *nextbatch.Rows, p *progress) (*network.Model[float32], error) {
 	if n := rows.Train.Rows; n < 2 {
-		return nil, dataError{errorf("%d rows have a label; training needs two at least", n)}
+		return nil, dataError{errorf("%d rows have a label; training needs at least two", n)}
 	}
 	o.Progress = p.epoch(o.Members)
 	model, err := network.Fit(ctx, network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}, o)
@@ -164,7 +164,7 @@ func train(ctx context.Context, o network.Options[float32], rows *nextbatch.Rows
 	return model, nil
 }
 
-// list is the value of a flag that names rows: names, or @file with one a line.
+// list returns the value of a flag that names rows: names, or @file with one per line.
 func list(values []string) ([]string, error) {
 	var names []string
 	for _, v := range values {

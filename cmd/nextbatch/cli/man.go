@@ -21,7 +21,7 @@ func newMan() *cobra.Command {
 		Long:    "Writes manual pages of section 1 to the directory, which must exist.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
-				return usagef("%s is no directory", args[0])
+				return usagef("%s is not a directory", args[0])
 			}
 			return writeManuals(args[0], cmd.Root())
 		},
@@ -69,8 +69,8 @@ func writeManual(w io.Writer, c *cobra.Command) error {
 	return err
 }
 
-// roff escapes text: backslashes, hyphens, and what would be a request at the
-// start of a line.
+// roff escapes text: backslashes, hyphens, and characters that would start a
+// request at the start of a line.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

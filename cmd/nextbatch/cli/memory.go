@@ -18,11 +18,11 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// memory is what a command may use: as much as --max-memory says, or what the
-// machine has to give.
+// memory is what a command may use: the limit of --max-memory, or what the
+// machine has available.
 type memory struct {
 	text  string // of the flag
-	bytes int64  // 0: not known
+	bytes int64  // 0: unknown
 	held  int64  // by the files that were read
 }
 
@@ -35,7 +35,7 @@ func (m *memory) left() int64 {
 }
 
 func (m *memory) register(c *cobra.Command) {
-	c.Flags().StringVar(&m.text, "max-memory", "", "use no more memory than this, such as 4GiB (default what the machine has to give)")
+	c.Flags().StringVar(&m.text, "max-memory", "", "use no more memory than this, such as 4GiB (default what the machine has available)")
 }
 
 // check reads the flag.
@@ -46,12 +46,12 @@ func (m *memory) check() (err error) {
 	return err
 }
 
-// garbagePercent is how much may wait to be collected beside what is in use. Most
-// of that are a few large matrices, so that collecting costs little.
+// garbagePercent is how much garbage may accumulate, relative to the memory in
+// use. Most memory is in a few large matrices, so collecting costs little.
 const garbagePercent = 25
 
-// begin holds the garbage down until the returned function is called, and asks the
-// machine what it has to give, before anything large is read.
+// begin limits garbage until the returned function is called, and asks the
+// machine how much memory is available, before anything large is read.
 func (m *memory) begin() (end func()) {
 	percent := debug.SetGCPercent(garbagePercent)
 	limit := debug.SetMemoryLimit(-1)
@@ -66,24 +66,24 @@ func (m *memory) begin() (end func()) {
 	}
 }
 
-// memoryError says that something would not fit.
+// memoryError reports that something would not fit.
 type memoryError struct {
 	what         string
 	need, limit  int64
-	byMachine    bool // it is the machine that has no more
+	byMachine    bool // the limit is the machine's, not the flag's
 	alternatives []string
 }
 
 func (e memoryError) Error() string {
 	try := strings.Join(e.alternatives, ", or ")
 	if e.byMachine {
-		return fmt.Sprintf("%s would need about %s, and the machine has %s to give; try %s; --max-memory %s tries it all the same",
+		return fmt.Sprintf("%s would need about %s, but the machine has %s available; try %s; --max-memory %s tries it anyway",
 			e.what, bytesText(e.need), bytesText(e.limit), try, strings.ReplaceAll(bytesText(e.need), " ", ""))
 	}
-	return fmt.Sprintf("%s would need about %s, and --max-memory is %s; try %s", e.what, bytesText(e.need), bytesText(e.limit), try)
+	return fmt.Sprintf("%s would need about %s, but --max-memory is %s; try %s", e.what, bytesText(e.need), bytesText(e.limit), try)
 }
 
-// admit refuses what would need more memory than there is.
+// admit refuses what would need more memory than is available.
 func (m *memory) admit(what string, need int64, alternatives ...string) error {
 	if m.bytes == 0 || need <= m.bytes {
 		return nil
@@ -145,17 +145,17 @@ func parseBytes(text string) (int64, error) {
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || !(v*size >= 1) || v*size > math.MaxInt64/2 {
-		return 0, usagef("--max-memory %q is no amount of memory, such as 4GiB", text)
+		return 0, usagef("--max-memory %q is not an amount of memory, such as 4GiB", text)
 	}
 	return int64(v * size), nil
 }
 
-// availableMemory is what the system can give to this process; 0 where it does not
+// availableMemory is what the system can give this process, or 0 if it does not
 // say.
 func availableMemory() int64 { return availableIn(os.DirFS("/")) }
 
-// availableIn reads what Linux says: the memory that is available, but no more than
-// the control groups of the process still allow.
+// availableIn reads Linux's figures: the available memory, but no more than the
+// control groups of the process still allow.
 func availableIn(root fs.FS) int64 {
 	raw, err := fs.ReadFile(root, "proc/meminfo")
 	if err != nil {
@@ -179,9 +179,9 @@ func availableIn(root fs.FS) int64 {
 	return available
 }
 
-// leastOf is the least of the given amount and what a group and those above it
-// still allow. Inside a container the group itself may not be visible: the top of
-// the tree, which is, then stands for it.
+// leastOf returns the least of the given amount and what a group and those
+// above it still allow. Inside a container the group itself may not be visible:
+// the visible top of the tree then takes its place.
 func leastOf(root fs.FS, available int64, top, group, most, used, cache string) int64 {
 	for {
 		dir := path.Join(top, group)
@@ -208,8 +208,8 @@ func numberIn(root fs.FS, name string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
 }
 
-// field is the number behind a name in a file that has a line for each; 0 if it is
-// not there.
+// field returns the number after a name in a file of name-number lines, or 0 if
+// the name is absent.
 func field(raw []byte, name string) int64 {
 	for line := range strings.Lines(string(raw)) {
 		if words := strings.Fields(line); len(words) > 1 && words[0] == name {

@@ -5,7 +5,7 @@ import (
 	"testing/fstest"
 )
 
-// TestAvailableMemory reads what Linux tells of a machine and of control groups.
+// TestAvailableMemory reads Linux's figures for a machine and for control groups.
 func TestAvailableMemory(t *testing.T) {
 	const mib = 1 << 20
 	machine := "MemTotal: 9999999 kB\nMemAvailable:    1024000 kB\n"

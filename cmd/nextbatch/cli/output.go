@@ -11,7 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 )
 
-// checkOutput refuses a file that cannot be written before any work is done.
+// checkOutput refuses an output file that cannot be written, before any work is done.
 func checkOutput(flag, path string, extensions ...string) error {
 	if path == "" {
 		return nil
@@ -40,8 +40,8 @@ func checkOutput(flag, path string, extensions ...string) error {
 // flagged is a file, and the flag (or argument) that names it.
 type flagged struct{ flag, path string }
 
-// checkDistinct refuses an output that is an input or another output: the one
-// would be lost.
+// checkDistinct refuses an output that is also an input or another output: one
+// would overwrite the other.
 func checkDistinct(inputs, outputs []flagged) error {
 	for i, out := range outputs {
 		for _, other := range slices.Concat(inputs, outputs[:i]) {
@@ -53,8 +53,8 @@ func checkDistinct(inputs, outputs []flagged) error {
 	return nil
 }
 
-// sameFile says whether two names lead to one regular file, which need not be
-// there yet. Devices and pipes may be named twice.
+// sameFile reports whether two names denote one regular file, which may not
+// exist yet. Devices and pipes may be named twice.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
@@ -69,7 +69,7 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y) && filepath.Base(a) == filepath.Base(b)
 }
 
-// tableExtensions are those of files that can hold a batch; .gz may follow.
+// tableExtensions are the extensions of files that can hold a batch; .gz may follow.
 func tableExtensions() []string { return []string{".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"} }
 
 // number is a float64 that JSON can hold.

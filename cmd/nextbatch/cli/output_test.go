@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch"
 )
 
-// TestOutputsDiffer: no command writes over what it reads, or two results into
-// one file, under whatever name.
+// TestOutputsDiffer: no command overwrites its input or writes two results to
+// one file, whatever the name.
 func TestOutputsDiffer(t *testing.T) {
 	table, model := sample(t), fitted(t)
 	dir := filepath.Dir(table)

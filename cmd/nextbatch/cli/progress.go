@@ -19,8 +19,8 @@ import (
 // errorf is fmt.Errorf; its name is short because messages are long.
 var errorf = fmt.Errorf
 
-// progress tells on standard error how far a command is: bars on a terminal,
-// lines elsewhere. It may be used from several goroutines.
+// progress reports on standard error how far a command is: bars on a terminal,
+// lines elsewhere. It is safe for concurrent use.
 type progress struct {
 	log      io.Writer
 	quiet    bool
@@ -28,9 +28,9 @@ type progress struct {
 	warnings []string
 
 	mu   sync.Mutex
-	told map[string]*told // what was said about each thing under way
-	open map[string]*bar  // bars of things under way
-	bars *mpb.Progress    // the part of the screen that has them; nil if none is open
+	told map[string]*told // what was reported about each task
+	open map[string]*bar  // bars of tasks in progress
+	bars *mpb.Progress    // the part of the screen that shows them; nil if none is open
 }
 
 func newProgress(log io.Writer, quiet bool) *progress {
@@ -50,7 +50,7 @@ func (p *progress) say(format string, args ...any) {
 	}
 }
 
-// warn says what a reader should know. Warnings are printed also when quiet.
+// warn prints a warning, even when quiet.
 func (p *progress) warn(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +69,8 @@ func (p *progress) line(text string) {
 	fmt.Fprintln(p.log, text)
 }
 
-// Where there is no terminal, few steps have a line each, many have four; what
-// is done within a second has none.
+// Without a terminal, each of a few steps gets a line, and many steps get four;
+// tasks done within a second get none.
 const (
 	fewSteps  = 16
 	fewerSaid = 4
@@ -82,8 +82,8 @@ type told struct {
 	lines int
 }
 
-// step tells that so many steps of something are done. Things that run at the
-// same time differ in their name.
+// step reports that so many steps of a task are done. Concurrent tasks have
+// different names.
 func (p *progress) step(name string, done, of int, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,7 +125,7 @@ func after(detail string) string {
 	return ", " + detail
 }
 
-// bar is one thing under way.
+// bar is one task in progress.
 type bar struct {
 	*mpb.Bar
 	detail atomic.Pointer[string]
@@ -141,7 +141,7 @@ func (p *progress) draw(name string, done, of int, detail string) {
 	b := p.open[name]
 	if b == nil {
 		if b = p.newBar(name, of); b == nil {
-			p.terminal = false // nobody looks any more
+			p.terminal = false // nobody is watching any more
 			return
 		}
 	}
@@ -176,8 +176,8 @@ func (p *progress) newBar(name string, of int) *bar {
 	return b
 }
 
-// done ends what is still under way, as after an error. The command goes on with
-// lines of its own.
+// done closes what is still in progress, such as after an error. The command
+// then prints lines of its own.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +188,7 @@ func (p *progress) done() {
 	p.close()
 }
 
-// close leaves the bars as they are and gives the screen back.
+// close leaves the bars as they are and releases the screen.
 func (p *progress) close() {
 	if p.bars != nil {
 		p.bars.Wait()

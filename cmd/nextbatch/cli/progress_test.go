@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// TestProgressLines: without a terminal few steps have a line each, many have
-// four, and what is quick has none.
+// TestProgressLines: without a terminal, each of a few steps gets a line, many
+// steps get four, and quick work gets none.
 func TestProgressLines(t *testing.T) {
 	lines := func(steps int, pause time.Duration) (text string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -38,8 +38,8 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
-// TestProgressBars draws on what is taken for a terminal: a finished bar, an
-// unfinished one, and a line in between.
+// TestProgressBars draws on a pretended terminal: a finished bar, an unfinished
+// one, and a line in between.
 func TestProgressBars(t *testing.T) {
 	var log bytes.Buffer
 	p := newProgress(&log, false)

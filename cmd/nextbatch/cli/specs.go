@@ -15,7 +15,7 @@ type specEntry struct {
 	Kind        string `json:"kind"` // method, kernel, transform or preset
 	Name        string `json:"name"` // as it is written in a spec
 	Description string `json:"description"`
-	Section     string `json:"section"` // of the paper; empty where it does not treat it
+	Section     string `json:"section"` // of the paper; empty if the paper does not cover it
 	Spec        string `json:"spec,omitempty"`
 }
 
@@ -57,13 +57,13 @@ func newSpecs() *cobra.Command {
 			return printSpecs(out)
 		},
 		Long: `A method is written METHOD-MODE:KERNEL>TRANSFORM>TRANSFORM@OPTION, for example
-lcmd-tp:grad>sketch(512), which is the default. Mode p selects among the pool
+lcmd-tp:grad>sketch(512), which is the default. Mode p selects from the pool
 alone, mode tp counts the labelled rows as selected. Options: @compat follows the
 published code where it differs from the paper, @sigma2(1e-4) sets the noise
 variance.
 
-With a spec as argument, says what is wrong with it, or prints its canonical
-text.`,
+=With a spec as its argument, the command reports what is wrong with it, or prints
+its canonical text.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

@@ -11,13 +11,13 @@ import (
 )
 
 // Ids, names of columns, levels and files, and the names in results files come
-// from others. Printed raw, they could move the cursor, hide lines or turn the
-// direction of writing. All text for people passes through shown; JSON and table
-// files stay exact.
+// from others. Printed raw, they could move the cursor, hide lines or reverse
+// the direction of text. All text for people passes through shown; JSON and
+// table files stay exact.
 
-// shown is text in which everything that a terminal would not print is escaped as
-// in a Go string: control characters, line breaks, marks of direction, invisible
-// characters, and bytes that are no UTF-8.
+// shown returns text with everything that a terminal would not print escaped as
+// in a Go string: control characters, line breaks, direction marks, invisible
+// characters, and bytes that are not UTF-8.
 func shown(text string) string {
 	if strings.IndexFunc(text, unprintable) < 0 {
 		return text
@@ -40,8 +40,8 @@ func shown(text string) string {
 
 func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 
-// shownError is the text of an error, with a line for each error that was joined.
-// A line break in anything else is escaped.
+// shownError returns the text of an error, with a line for each joined error.
+// Any other line break is escaped.
 func shownError(err error) string {
 	text := err.Error()
 	var b strings.Builder
@@ -49,7 +49,7 @@ func shownError(err error) string {
 		before, after, found := strings.Cut(text, inner.Error())
 		switch {
 		case !found:
-			continue // the error tells it in words of its own
+			continue // the error describes it in its own words
 		case i > 0 && before == "\n":
 			b.WriteString("\n")
 		default:
@@ -62,7 +62,7 @@ func shownError(err error) string {
 	return b.String()
 }
 
-// causes are the errors that an error was made of.
+// causes returns the errors that an error wraps.
 func causes(err error) []error {
 	switch e := err.(type) {
 	case interface{ Unwrap() []error }:

@@ -16,8 +16,9 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 )
 
-// hostile is what nobody wants on a terminal: a red text, a title, a line of its
-// own, an overwritten line, a turned direction, C1, and a byte that is no UTF-8.
+// hostile is what nobody wants on a terminal: red text, a window title, a line
+// of its own, an overwritten line, reversed direction, C1, and a byte that is
+// not UTF-8.
 const hostile = "\x1b[31mred\x1b]0;title\a\nforged\rover\u202ethgir\u2066\u0085\u200b\x9b"
 
 func TestShown(t *testing.T) {
@@ -35,8 +36,8 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestShownError: what was joined stands on lines of its own, whatever it is
-// wrapped in; a line break of the user's does not.
+// TestShownError: joined errors are on lines of their own, whatever wraps them;
+// a line break in the user's text is not one.
 func TestShownError(t *testing.T) {
 	a, b := errors.New("column \x1b[1m"), fmt.Errorf("open x\ny: %w", os.ErrNotExist)
 	joined := dataError{fmt.Errorf("file\n.csv: %w", errors.Join(a, b))}
@@ -65,7 +66,7 @@ func harmless(t *testing.T, what, text string) {
 	}
 }
 
-// TestHostileNames sends names through everything that prints them.
+// TestHostileNames passes names through everything that prints them.
 func TestHostileNames(t *testing.T) {
 	name := hostile[:len(hostile)-1] // tables are UTF-8
 	quoted := `"` + name + `"`

@@ -10,11 +10,11 @@ import (
 	"github.com/nextbatch/nextbatch/internal/simd"
 )
 
-// build tells where a program comes from.
+// build describes the origin of a program.
 type build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"`
-	Modified bool   `json:"modified"` // built from files that were not committed
+	Modified bool   `json:"modified"` // built from uncommitted files
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	SIMD     string `json:"simd"` // instruction set in use
