@@ -250,13 +250,16 @@ func TestExactBAITBackward(t *testing.T) {
 // path to the second moments.
 func TestExactBAITWeights(t *testing.T) {
 	for _, name := range []string{"offset 1e5", "times 1e5", "one column of scale 1e5"} {
-		p := hostile()[name]
-		for i := range p.Pool.Rows {
-			p.Target.Weights = append(p.Target.Weights, float64(i%5))
-		}
-		if followed(t, name, selection.BAIT[float64]{}, p, selection.DefaultSigma2, nil) {
-			t.Errorf("%s: float64 has enough digits for these rows", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := hostile()[name]
+			for i := range p.Pool.Rows {
+				p.Target.Weights = append(p.Target.Weights, float64(i%5))
+			}
+			if followed(t, name, selection.BAIT[float64]{}, p, selection.DefaultSigma2, nil) {
+				t.Errorf("%s: float64 has enough digits for these rows", name)
+			}
+		})
 	}
 }
 
@@ -270,10 +273,13 @@ func TestExactBAITRenewed(t *testing.T) {
 		"normal":          func(r *rand.Rand, _, _ int) float64 { return r.NormFloat64() },
 		"ill-conditioned": func(r *rand.Rand, _, j int) float64 { return 1e4 + r.NormFloat64()*math.Pow(0.1, float64(j)) },
 	} {
-		p := rows(f, 280, 5, 265)
-		if followed(t, name, selection.BAIT[float64]{}, p, selection.DefaultSigma2, nil) {
-			t.Errorf("%s: float64 has enough digits for these rows", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := rows(f, 280, 5, 265)
+			if followed(t, name, selection.BAIT[float64]{}, p, selection.DefaultSigma2, nil) {
+				t.Errorf("%s: float64 has enough digits for these rows", name)
+			}
+		})
 	}
 }
 
