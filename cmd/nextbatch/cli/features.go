@@ -20,7 +20,7 @@ func newFeatures() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if s.out == "" && trainOut == "" {
-				return usagef("say where to write with --out (candidates) or --train-out (labelled rows)")
+				return usagef("name an output file with --out (candidates) or --train-out (labelled rows)")
 			}
 			return s.runKernel(cmd, args, []flagged{{"--out", s.out}, {"--train-out", trainOut}}, func(ctx context.Context) error {
 				for _, file := range []struct{ path, rows string }{{s.out, "pool"}, {trainOut, "train"}} {
@@ -40,10 +40,10 @@ func newFeatures() *cobra.Command {
 			})
 		},
 		Long: `Trains a network as 'nextbatch select' does and writes the features of the
-kernel: a row for each candidate, in the order of the input, and likewise for the
-labelled rows. Rows that have no label are the candidates, as in select. The
-numbers are float32, or float64 if the spec has a noise variance in it. The method
-of the spec does not matter, only its kernel and transforms.`,
+kernel: one row per candidate, in the order of the input, and likewise for the
+labelled rows. Rows without a label are the candidates, as in select. The numbers
+are float32, or float64 if the spec uses a noise variance. Only the kernel and the
+transformations of the spec matter, not its method.`,
 	}
 	s.registerKernel(c)
 	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the candidates (.npy)")
@@ -59,8 +59,8 @@ func choose[T matrix.Float](name string, train, pool matrix.Dense[T]) matrix.Den
 	return train
 }
 
-// features computes those of the pool or of the labelled rows, from all digits that
-// were read.
+// features computes the features of the pool or of the labelled rows, from all digits
+// that were read.
 func (s *selecting) features(ctx context.Context, rows string) (nextbatch.Numbers, error) {
 	p := s.plan.Problem()
 	if p.Exact.Pool.Rows > 0 {
@@ -69,7 +69,7 @@ func (s *selecting) features(ctx context.Context, rows string) (nextbatch.Number
 	return nextbatch.Features(ctx, s.request.Spec, p, choose(rows, p.Train, p.Pool))
 }
 
-// gram is features for a kernel matrix.
+// gram computes a kernel matrix in the same way.
 func (s *selecting) gram(ctx context.Context, rows, columns string) (nextbatch.Numbers, error) {
 	p := s.plan.Problem()
 	if e := p.Exact; e.Pool.Rows > 0 {
@@ -92,14 +92,14 @@ func newGram() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if s.out == "" {
-				return usagef("say where to write with --out")
+				return usagef("name an output file with --out")
 			}
 			if columns == "" {
 				columns = rows
 			}
 			for _, name := range []string{rows, columns} {
 				if name != "pool" && name != "train" {
-					return usagef("--rows and --columns are pool or train, not %q", name)
+					return usagef("--rows and --columns must be pool or train, not %q", name)
 				}
 			}
 			return s.runKernel(cmd, args, []flagged{{"--out", s.out}}, func(ctx context.Context) error {
@@ -110,18 +110,18 @@ func newGram() *cobra.Command {
 				return s.writeNumbers(ctx, s.out, numbers)
 			})
 		},
-		Long: `Trains a network as 'nextbatch select' does, unless the kernel looks at none, and
+		Long: `Trains a network as 'nextbatch select' does, unless the kernel uses none, and
 writes the values of the kernel between rows: candidates (pool) or labelled rows
 (train), in the order of the input.`,
 	}
 	s.registerKernel(c)
 	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the matrix (.npy)")
 	c.Flags().StringVar(&rows, "rows", "pool", "rows of the matrix: pool or train")
-	c.Flags().StringVar(&columns, "columns", "", "columns of the matrix: pool or train (default as the rows)")
+	c.Flags().StringVar(&columns, "columns", "", "columns of the matrix: pool or train (default: the same as --rows)")
 	return c
 }
 
-// registerKernel registers the flags that lead to a kernel.
+// registerKernel registers the flags that determine a kernel.
 func (s *selecting) registerKernel(c *cobra.Command) {
 	s.registerInputs(c)
 	s.columns.register(c)
@@ -135,14 +135,14 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 	}
 	s.progress = newProgress(cmd.ErrOrStderr(), s.quiet)
 	out := s.out
-	s.out = "" // which is no table here
+	s.out = "" // here it is not a table
 	err := s.check()
 	s.out = out
 	if err != nil {
 		return err
 	}
 	if !s.request.Spec.UsesKernel() {
-		return usagef("%v looks at no kernel", s.request.Spec)
+		return usagef("%v uses no kernel", s.request.Spec)
 	}
 	if err := checkDistinct(s.inputFiles(), outputs); err != nil {
 		return err

@@ -48,11 +48,11 @@ func newFit() *cobra.Command {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), f.quiet))
 		},
 		Long: `Trains a network, or an ensemble, on the rows that have a label and saves it as
-a safetensors file, with the columns it takes and how they are encoded and scaled.
-A fifth of the rows is held out to choose the epoch, and for the intervals of
-'nextbatch predict'.`,
+a safetensors file, together with its columns and how they are encoded and scaled.
+A fifth of the rows is held out, to choose the epoch and to calibrate the intervals
+of 'nextbatch predict'.`,
 	}
-	c.Flags().StringVar(&f.columns.target, "target", "", "column of the labels")
+	c.Flags().StringVar(&f.columns.target, "target", "", "target column: the labels, empty where a row has none")
 	c.Flags().StringVarP(&f.out, "out", "o", "", "file to save the network to (.safetensors)")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
@@ -65,7 +65,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	begin := time.Now()
 	switch {
 	case f.columns.target == "":
-		return usagef("name the column of the labels with --target")
+		return usagef("name the target column with --target")
 	case f.out == "":
 		return usagef("say where to save the network with --out")
 	}
@@ -123,7 +123,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if f.json {
 		return printJSON(out, result)
 	}
-	fmt.Fprintf(out, "%s: %d rows, %d inputs, RMSE on %d rows held out %.4g\n", shown(filepath.Base(f.out)), how.Rows, len(result.Inputs), how.ValidRows, how.ValidRMSE)
+	fmt.Fprintf(out, "%s: %d rows, %d inputs, RMSE on %d held-out rows %.4g\n", shown(filepath.Base(f.out)), how.Rows, len(result.Inputs), how.ValidRows, how.ValidRMSE)
 	if info, err := os.Stat(f.out); err == nil {
 		p.say("%s, %.1f s", bytesText(info.Size()), result.Seconds)
 	}

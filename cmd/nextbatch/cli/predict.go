@@ -27,20 +27,20 @@ func newPredict() *cobra.Command {
 	p := &predicting{}
 	c := &cobra.Command{
 		Use:     "predict TABLE",
-		Short:   "Predict labels with intervals, by a saved network",
+		Short:   "Predict labels and intervals with a saved network",
 		Example: "  nextbatch predict candidates.csv --model net.safetensors --id name --out predicted.csv",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
 		},
-		Long: `Predicts the label of every row that has all inputs. Beside the prediction
-stand its standard deviation and an interval that holds the label of a row, drawn
-as the labelled ones were, with the probability --coverage. Without --out, prints
-CSV.`,
+		Long: `Predicts the label of every row that has all inputs. Each prediction
+comes with its standard deviation and with an interval that contains the label with
+probability --coverage, for rows drawn as the labelled ones were. Without --out,
+prints CSV.`,
 	}
 	c.Flags().StringVar(&p.model, "model", "", "network that 'nextbatch fit' saved")
-	c.Flags().Float64Var(&p.coverage, "coverage", 0.9, "probability that an interval holds the label; 0 for no intervals")
-	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead")
+	c.Flags().Float64Var(&p.coverage, "coverage", 0.9, "probability that an interval contains the label; 0 for no intervals")
+	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output")
 	registerThreads(c, &p.threads)
 	p.columns.register(c)
 	return c
@@ -115,7 +115,7 @@ func (p *predicting) predict(ctx context.Context, r *network.Model[float32], tab
 	if p.coverage > 0 {
 		low, high, err := r.PredictInterval(ctx, rows.Pool, p.coverage)
 		if few := (*network.CoverageError)(nil); errors.As(err, &few) {
-			log.warn(err.Error() + "; there are no intervals")
+			log.warn(err.Error() + "; no intervals are written")
 		} else if err != nil {
 			return nil, dataError{err}
 		} else {
@@ -164,9 +164,9 @@ func newEvaluate() *cobra.Command {
 		},
 		Long: `Prints the errors that the paper reports, over all rows of the table that have a
 label: mean absolute error, root mean squared error, the largest error, and the
-95 % and 99 % quantiles. Rows that the network was trained on flatter it.`,
+95 % and 99 % quantiles. On rows that it was trained on, a network looks better than it is.`,
 	}
-	c.Flags().StringVar(&e.columns.target, "target", "", "column of the labels")
+	c.Flags().StringVar(&e.columns.target, "target", "", "target column: the labels, empty where a row has none")
 	c.Flags().StringVar(&e.model, "model", "", "network that 'nextbatch fit' saved")
 	c.Flags().Float64Var(&e.coverage, "coverage", 0.9, "probability with which intervals should hold the label")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
@@ -180,7 +180,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	case e.model == "":
 		return usagef("name the network with --model")
 	case e.columns.target == "":
-		return usagef("name the column of the labels with --target")
+		return usagef("name the target column with --target")
 	case !(e.coverage > 0 && e.coverage < 1):
 		return usagef("--coverage must be between 0 and 1, not %v", e.coverage)
 	}
@@ -236,7 +236,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	}
 	fmt.Fprintf(out, "rows   %d\nMAE    %.5g\nRMSE   %.5g\nmax    %.5g\n95 %%   %.5g\n99 %%   %.5g\n", result.Rows, m.MAE, m.RMSE, m.MaxE, m.Q95, m.Q99)
 	if result.Coverage != nil {
-		fmt.Fprintf(out, "held   %.1f %% of the labels are in intervals for %.0f %%\n", 100*float64(*result.Coverage), 100*e.coverage)
+		fmt.Fprintf(out, "held   %.1f %% of the labels are in their %.0f %% intervals\n", 100*float64(*result.Coverage), 100*e.coverage)
 	}
 	return nil
 }

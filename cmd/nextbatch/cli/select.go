@@ -20,7 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// selecting is a run of select: its flags first, then what they lead to.
+// selecting is a run of select: its flags, then what is made of them.
 type selecting struct {
 	columns columnFlags
 	net     networkFlags
@@ -65,33 +65,33 @@ func newSelect() *cobra.Command {
 		Long: `Picks a batch of rows to label next. In one table, an empty label means
 unlabelled, and these rows are the pool. Otherwise --train names the labelled
 rows, --pool the candidates. A network is trained on the labelled rows and turned
-into a kernel, in which the method picks; 'nextbatch specs' lists the methods.
-With --train-features and --pool-features no network is trained, and the kernel is
-called features.
+into a kernel, which the method uses to pick; 'nextbatch specs' lists the methods.
+With --train-features and --pool-features no network is trained; the kernel is then
+named features.
 
-Rows are named by the column --id; without one by their number in the input,
-from 0: in one table that is the row of the table, the header not counted. The
-columns of --id, --cost and --group are not learnt from.
+Rows are named by the column --id, or else by their number in the input, from 0:
+in one table that is the row of the table, not counting the header. The columns
+of --id, --cost and --group are not inputs of the network.
 
 --exclude and --must take names of rows, separated by commas, or @FILE with one
-a line.
+name per line.
 
-A run that would need more memory than the machine has to give does not begin;
---max-memory replaces that limit.
+A run that needs more memory than is available does not start; --max-memory
+sets another limit.
 
 Exit codes: 0 done; 2 wrong command line; 3 data that cannot be used; 4 the batch
-is smaller than asked for, and was written; 5 there is too little memory; 130
-interrupted; 1 anything else.`,
+was written but is smaller than requested; 5 too little memory; 130 interrupted;
+1 anything else.`,
 	}
 	f := c.Flags()
 	f.IntVarP(&s.batch, "batch", "n", 0, "rows to pick")
-	f.StringVar(&s.targets, "targets", "", "table (or features) of the distribution that matters, if not that of the pool")
+	f.StringVar(&s.targets, "targets", "", "table (or features) of the target distribution, if it is not that of the pool")
 	f.StringSliceVar(&s.exclude, "exclude", nil, "rows that may not be picked")
 	f.StringSliceVar(&s.must, "must", nil, "rows that must be in the batch")
-	f.StringVar(&s.cost, "cost", "", "column of costs")
-	f.Float64Var(&s.budget, "budget", 0, "what the batch may cost")
-	f.StringVar(&s.group, "group", "", "column of groups")
-	f.IntVar(&s.perGroup, "per-group", 0, "rows of any group at most")
+	f.StringVar(&s.cost, "cost", "", "column with the cost of each row")
+	f.Float64Var(&s.budget, "budget", 0, "most that the batch may cost")
+	f.StringVar(&s.group, "group", "", "column with the group of each row")
+	f.IntVar(&s.perGroup, "per-group", 0, "at most this many rows of any group")
 	f.StringVarP(&s.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
 	f.StringVar(&s.page, "report", "", "write a page about the batch to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
@@ -102,16 +102,16 @@ interrupted; 1 anything else.`,
 	return c
 }
 
-// registerInputs registers the flags that say what to look at, and how.
+// registerInputs registers the flags that name the rows and the method.
 func (s *selecting) registerInputs(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&s.columns.target, "target", "", "column of the labels")
-	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+", with features lcmd-tp:features)")
+	f.StringVar(&s.columns.target, "target", "", "target column: the labels, empty where a row has none")
+	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+"; with features, lcmd-tp:features)")
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
 	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several)")
-	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, likewise")
-	f.StringVar(&s.model, "model", "", "use this network, which 'nextbatch fit' saved, instead of training one")
+	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, in the same formats")
+	f.StringVar(&s.model, "model", "", "use this network, saved by 'nextbatch fit', instead of training one")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 }
 
@@ -153,7 +153,7 @@ func (s *selecting) warn(warnings []string) {
 	}
 }
 
-// requestError gives an error of the library the exit code that belongs to it.
+// requestError wraps an error of the library so that it gets the right exit code.
 func requestError(err error) error {
 	var wrong *nextbatch.RequestError
 	var data *nextbatch.DataError
@@ -166,7 +166,7 @@ func requestError(err error) error {
 	return err
 }
 
-// flagNames are the flags of the fields of a request.
+// flagNames maps the fields of a request to their flags.
 var flagNames = map[string]string{
 	"Batch": "-n", "Spec": "--method", "TargetColumn": "--target", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
 	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
@@ -190,9 +190,9 @@ func (s *selecting) check() error {
 	case byFeatures && s.poolFeatures == "":
 		return usagef("--train-features needs --pool-features")
 	case byFeatures && s.model != "":
-		return usagef("features have no columns and need no network: --model, --id, --target, --cost and --group do not go with them")
+		return usagef("features have no columns and need no network: leave out --model, --id, --target, --cost and --group")
 	case (s.table != "" || s.train != "") && s.columns.target == "":
-		return usagef("name the column of the labels with --target")
+		return usagef("name the target column with --target")
 	}
 	if err := s.fillIn(byFeatures); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (s *selecting) check() error {
 	return errors.Join(s.columns.check(), checkOutput("--out", s.out, tableExtensions()...), checkOutput("--report", s.page, ".html"))
 }
 
-// fillIn makes a request of the flags; its rows are read later.
+// fillIn turns the flags into a request; its rows are read later.
 func (s *selecting) fillIn(byFeatures bool) error {
 	config, err := s.net.config()
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	return nil
 }
 
-// inputFiles are those that are read.
+// inputFiles lists the files that the run reads.
 func (s *selecting) inputFiles() []flagged {
 	files := []flagged{{"TABLE", s.table}, {"--train", s.train}, {"--pool", s.pool}, {"--model", s.model}}
 	for _, f := range []flagged{{"--train-features", s.trainFeatures}, {"--pool-features", s.poolFeatures}, {"--targets", s.targets}} {
@@ -261,7 +261,7 @@ func (s *selecting) inputFiles() []flagged {
 	return files
 }
 
-// read reads the files and plans.
+// read reads the files and plans the run.
 func (s *selecting) read(ctx context.Context) error {
 	read := s.readTables
 	if s.poolFeatures != "" {
@@ -328,7 +328,7 @@ func (s *selecting) readFeatures(ctx context.Context) error {
 	return err
 }
 
-// readSets reads the files of features in the kind of numbers that the method
+// readSets reads the files of features in the precision that the method
 // computes in.
 func readSets[T matrix.Float](ctx context.Context, s *selecting) (sets nextbatch.Sets[T], err error) {
 	if sets.Pool, err = readMatrix[T](ctx, s.poolFeatures, &s.columns.memory); err != nil {
@@ -352,7 +352,7 @@ func readSets[T matrix.Float](ctx context.Context, s *selecting) (sets nextbatch
 }
 
 // readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays. A
-// number that is not finite is an error, and so is an array that takes more memory
+// number that is not finite is an error, and so is an array that needs more memory
 // than is left.
 func readMatrix[T matrix.Float](ctx context.Context, name string, mem *memory) (matrix.Dense[T], error) {
 	path, array := splitArray(name)
@@ -367,7 +367,7 @@ func readMatrix[T matrix.Float](ctx context.Context, name string, mem *memory) (
 	return m, nil
 }
 
-// splitArray takes PATH:ARRAY apart, unless there is a file of that whole name.
+// splitArray splits PATH:ARRAY, unless the whole text is the name of a file.
 func splitArray(name string) (path, array string) {
 	if _, err := os.Stat(name); err != nil {
 		if at := strings.LastIndexByte(name, ':'); at > 0 {
@@ -385,12 +385,12 @@ func loadModel(path string) (*network.Model[float32], error) {
 		return nil, dataError{err}
 	}
 	if m.Columns() == nil {
-		return nil, dataError{errorf("%s does not say which columns it takes; save it with 'nextbatch fit'", path)}
+		return nil, dataError{errorf("%s does not say which columns its inputs are; save it with 'nextbatch fit'", path)}
 	}
 	return m, nil
 }
 
-// trainNetworks trains what the plan needs, and prints warnings of it.
+// trainNetworks trains the networks that the plan needs and prints the warnings.
 func (s *selecting) trainNetworks(ctx context.Context) error {
 	before := len(s.plan.Warnings)
 	err := s.plan.Train(ctx)

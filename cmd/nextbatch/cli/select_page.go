@@ -16,8 +16,8 @@ import (
 	"github.com/nextbatch/nextbatch/report"
 )
 
-// Rows that the picture on the page shows at most, beside the picks, and those
-// that its directions are computed on.
+// The picture on the page shows at most so many rows besides the picks; its directions
+// are computed from mapSample of them.
 const (
 	mapCandidates = 3000
 	mapLabelled   = 1000
@@ -29,7 +29,7 @@ func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
 	batch, problem := r.Batch, s.plan.Problem()
 	page := &report.Batch{
 		Title: fmt.Sprintf("%d rows to label next", len(batch.Picks)),
-		Intro: []string{fmt.Sprintf("%s picked %d of %d candidates, with %d labelled rows at hand.", r.Spec, len(batch.Picks), r.Metrics.Pool, r.Metrics.Labelled)},
+		Intro: []string{fmt.Sprintf("%s picked %d of %d candidates, given %d labelled rows.", r.Spec, len(batch.Picks), r.Metrics.Pool, r.Metrics.Labelled)},
 		Facts: s.facts(r), Typical: math.NaN(),
 	}
 	for i, p := range batch.Picks {
@@ -60,7 +60,7 @@ func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
 	return nil
 }
 
-// shown draws at most so many of n rows, in their order.
+// shown draws at most most of n rows and returns them in order.
 func (s *selecting) shown(purpose string, n, most int) []int {
 	rows := rng.New(s.net.seed, purpose).Perm(n)
 	rows = rows[:min(n, most)]
@@ -88,10 +88,10 @@ func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int
 		Candidates: of(0, len(candidates)), Labelled: of(len(candidates), len(labelled)),
 		Picks: of(len(candidates)+len(labelled), len(picks)), Share: plane.Share,
 	}
-	m.Note = fmt.Sprintf("%s of %d candidates, %s of %d labelled rows and all picks; the directions are those of %d of the rows.",
+	m.Note = fmt.Sprintf("%s of %d candidates, %s of %d labelled rows and all picks; the directions are computed from %d of the rows.",
 		all(len(candidates), p.Pool.Rows), p.Pool.Rows, all(len(labelled), p.Train.Rows), p.Train.Rows, sample.Rows)
 	if !s.request.Spec.UsesKernel() {
-		m.Note = "Random looks at no kernel: the picture shows the inputs. " + m.Note
+		m.Note = "Random selection uses no kernel: the picture shows the inputs. " + m.Note
 	}
 	return m, nil
 }
@@ -103,13 +103,13 @@ func all(n, of int) string {
 	return strconv.Itoa(n)
 }
 
-// facts are what the run was.
+// facts lists how the batch was made.
 func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 	list := []report.Fact{
 		{Name: "method", Value: r.Spec}, {Name: "seed", Value: strconv.FormatUint(r.Seed, 10)},
 		{Name: "input", Value: strings.Join(s.inputs(), ", ")},
-		{Name: "rows", Value: fmt.Sprintf("%d labelled, %d candidates, %d asked for, %d picked", r.Metrics.Labelled, r.Metrics.Pool, s.batch, len(r.IDs))},
-		{Name: "inputs", Value: strconv.Itoa(r.Metrics.Inputs) + " numbers a row" + s.inputNames()},
+		{Name: "rows", Value: fmt.Sprintf("%d labelled, %d candidates, %d requested, %d picked", r.Metrics.Labelled, r.Metrics.Pool, s.batch, len(r.IDs))},
+		{Name: "inputs", Value: strconv.Itoa(r.Metrics.Inputs) + " numbers per row" + s.inputNames()},
 	}
 	if model := s.plan.Model(); model != nil {
 		networks := model.Ensemble()
@@ -125,7 +125,7 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 		report.Fact{Name: "version", Value: r.Version})
 }
 
-// inputs are the files that were read.
+// inputs lists the files that were read.
 func (s *selecting) inputs() (files []string) {
 	for _, path := range []string{s.table, s.train, s.pool, s.trainFeatures, s.poolFeatures, s.targets, s.model} {
 		if path != "" {
@@ -146,10 +146,10 @@ func (s *selecting) inputNames() string {
 	return ": " + strings.Join(names, ", ")
 }
 
-// intervalCoverage is that of the interval on the page.
+// intervalCoverage is the coverage of the interval on the page.
 const intervalCoverage = 0.9
 
-// predictedErrors fills in what the networks say about errors.
+// predictedErrors adds the errors that the networks predict.
 func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *nextbatch.Result, picks, candidates []int) error {
 	u, err := s.plan.Model().PredictStd(ctx, s.plan.Rows.Pool.SelectRows(picks))
 	if err != nil {
@@ -166,14 +166,14 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 	page.Typical = others.Std[len(others.Std)/2]
 	for i, v := range r.Metrics.ValidRMSE {
 		page.Errors = append(page.Errors, report.Fact{Name: fmt.Sprintf("RMSE of network %d", i+1),
-			Value: fmt.Sprintf("%.4g, on %d labelled rows that were held out", float64(v), r.Metrics.ValidRows)})
+			Value: fmt.Sprintf("%.4g, on %d held-out labelled rows", float64(v), r.Metrics.ValidRows)})
 	}
 	if scale, err := dataset.FitLabelScaler(s.plan.Rows.Labels); err == nil {
-		page.Errors = append(page.Errors, report.Fact{Name: "deviation of the labels", Value: fmt.Sprintf("%.4g: the RMSE of a guess of their mean", scale.Deviation)})
+		page.Errors = append(page.Errors, report.Fact{Name: "deviation of the labels", Value: fmt.Sprintf("%.4g: the RMSE of always predicting their mean", scale.Deviation)})
 	}
 	if low, high, err := s.plan.Model().PredictInterval(ctx, s.plan.Rows.Pool.Slice(0, 1), intervalCoverage); err == nil {
 		page.Errors = append(page.Errors, report.Fact{Name: "interval", Value: fmt.Sprintf("a label is within %.4g of its prediction with probability %.0f %%", (high[0]-low[0])/2, 100*intervalCoverage)})
 	}
-	page.Errors = append(page.Errors, report.Fact{Name: "predicted deviation", Value: fmt.Sprintf("%.4g in the median of the candidates", page.Typical)})
+	page.Errors = append(page.Errors, report.Fact{Name: "predicted deviation", Value: fmt.Sprintf("%.4g, the median over the candidates", page.Typical)})
 	return nil
 }
