@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// Name is how the user knows a row of the pool or of the labelled rows: its id, or
+// Name returns the user's name of a row of the pool or of the labelled rows: its id, or
 // its number in the input, from 0.
 func (p *Plan) Name(set selection.Set, at int) string {
 	table, row := p.request.pool(), at
@@ -30,7 +30,7 @@ func (p *Plan) Name(set selection.Set, at int) string {
 	return strconv.Itoa(row)
 }
 
-// inputRows are rows of the pool as rows of the input.
+// inputRows converts rows of the pool to rows of the input.
 func (p *Plan) inputRows(rows []int) []int {
 	list := make([]int, len(rows))
 	for i, row := range rows {
@@ -40,8 +40,8 @@ func (p *Plan) inputRows(rows []int) []int {
 }
 
 // candidates maps the names of the candidates to rows of the pool, and lists the rows
-// of the pool that have a label in the table of labelled rows already. The ids of
-// candidates must be there and differ.
+// of the pool that already have a label in the table of labelled rows. Every candidate
+// must have an id, and no two the same.
 func (p *Plan) candidates() (byName map[string]int, labelled []int, err error) {
 	r := &p.request
 	p.warnOfLabels()
@@ -60,7 +60,7 @@ func (p *Plan) candidates() (byName map[string]int, labelled []int, err error) {
 	return byName, p.labelledAlready(byName), nil
 }
 
-// checkIDs refuses candidates without an id, and two with the same.
+// checkIDs rejects candidates without an id, and two with the same.
 func (p *Plan) checkIDs() error {
 	ids, err := p.request.pool().Column(p.request.IDColumn)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Plan) checkIDs() error {
 		case ids.Missing(row):
 			problem = "the id is missing"
 		case twice:
-			problem = fmt.Sprintf("the id %q is that of row %d, too", ids.Format(row), first)
+			problem = fmt.Sprintf("row %d has the same id, %q", first, ids.Format(row))
 		}
 		if problem != "" {
 			return &dataset.ColumnError{Column: p.request.IDColumn, Row: row, Problem: problem}
@@ -101,14 +101,14 @@ func (p *Plan) warnOfLabels() {
 		}
 	}
 	if count > 0 {
-		p.warn("%s: %d candidates have a label in column %q, which is not looked at; put them into %s if they shall count as labelled",
+		p.warn("%s: %d candidates have a label in column %q, which is ignored; move them to %s if they are to count as labelled",
 			r.tableName(r.Pool, "pool"), count, r.TargetColumn, r.tableName(r.Train, "a table for "+r.named("Train")))
 	}
 }
 
 // labelledAlready returns the rows of the pool whose id has a label in the table of
-// labelled rows. Nobody wants to pay for a label twice: they stay in the pool that a
-// batch represents, but are not picked.
+// labelled rows. Nobody wants to pay for a label twice: they remain in the pool that a
+// batch represents but are not picked.
 func (p *Plan) labelledAlready(byName map[string]int) []int {
 	r := &p.request
 	if r.IDColumn == "" || r.Train == nil {
@@ -117,7 +117,7 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 	name := r.tableName(r.Train, "the table of labelled rows")
 	ids, err := r.Train.Column(r.IDColumn)
 	if err != nil {
-		p.warn("%s has no column %q: candidates that have a label there already cannot be told", name, r.IDColumn)
+		p.warn("%s has no column %q, so candidates that already have a label there cannot be recognised", name, r.IDColumn)
 		return nil
 	}
 	labels, err := r.Train.Column(r.TargetColumn)
@@ -143,15 +143,15 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 		seen[id] = true
 	}
 	if len(found) > 0 {
-		p.warn("%s: %d candidates have a label in %s already and are not picked: %s", r.tableName(r.Pool, "pool"), len(found), name, some(found))
+		p.warn("%s: %d candidates already have a label in %s and are not picked: %s", r.tableName(r.Pool, "pool"), len(found), name, some(found))
 	}
 	if len(twice) > 0 {
-		p.warn("%s: %d labelled rows have the id of an earlier one; all are learnt from: %s", name, len(twice), some(twice))
+		p.warn("%s: %d labelled rows have the id of an earlier one; the network learns from all of them: %s", name, len(twice), some(twice))
 	}
 	return rows
 }
 
-// some lists the first names.
+// some lists the first few names.
 func some(names []string) string {
 	const most = 5
 	if len(names) > most {
@@ -179,7 +179,7 @@ func (p *Plan) constrain() error {
 		return err
 	}
 	if len(r.Must) > r.Batch {
-		return refuse("%s names %d rows, the batch has %d", r.named("Must"), len(r.Must), r.Batch)
+		return refuse("%s names %d rows, but the batch has only %d", r.named("Must"), len(r.Must), r.Batch)
 	}
 	if r.CostColumn != "" {
 		if err := r.costs(c, p.poolRows); err != nil {
@@ -194,8 +194,8 @@ func (p *Plan) constrain() error {
 	return p.checkMust()
 }
 
-// require adds the rows of Must to the constraints. The first so many excluded rows
-// are those that have a label already.
+// require adds the rows of Must to the constraints. The first labelled excluded rows
+// are those that already have a label.
 func (p *Plan) require(byName map[string]int, labelled int) error {
 	r, c := &p.request, &p.problem.Constraints
 	excluded, required := map[int]int{}, map[int]bool{}
@@ -209,9 +209,9 @@ func (p *Plan) require(byName map[string]int, labelled int) error {
 		case !ok:
 			return p.noCandidate(name)
 		case isExcluded && i < labelled:
-			return unusableData("%s: row %q has a label in %s already", r.named("Must"), name, r.tableName(r.Train, "the table of labelled rows"))
+			return unusableData("%s: row %q already has a label in %s", r.named("Must"), name, r.tableName(r.Train, "the table of labelled rows"))
 		case isExcluded:
-			return refuse("row %q is named by %s and %s", name, r.named("Must"), r.named("Exclude"))
+			return refuse("row %q is named by both %s and %s", name, r.named("Must"), r.named("Exclude"))
 		case required[at]:
 			return refuse("row %q is named twice by %s", name, r.named("Must"))
 		}
@@ -221,27 +221,27 @@ func (p *Plan) require(byName map[string]int, labelled int) error {
 	return nil
 }
 
-// noCandidate says why a row of Must cannot be picked.
+// noCandidate explains why a row of Must cannot be picked.
 func (p *Plan) noCandidate(name string) error {
 	r, must := &p.request, p.request.named("Must")
 	row := p.rowOf(r.pool(), name)
 	switch {
 	case row >= 0 && r.Table != nil && !p.missingLabel(row):
-		return unusableData("%s: row %q is no candidate, because it has a label in column %q", must, name, r.TargetColumn)
+		return unusableData("%s: row %q is not a candidate, because it has a label in column %q", must, name, r.TargetColumn)
 	case row >= 0:
-		return unusableData("%s: row %q is no candidate, because it lacks an input and is left out; fill it in", must, name)
+		return unusableData("%s: row %q is not a candidate, because it lacks an input and was dropped; fill in the input", must, name)
 	case r.Table == nil && r.IDColumn != "" && p.rowOf(r.Train, name) >= 0:
-		return unusableData("%s: row %q is in the labelled rows, %s, and not among the candidates, %s", must, name,
+		return unusableData("%s: row %q is among the labelled rows, %s, not among the candidates, %s", must, name,
 			r.tableName(r.Train, r.named("Train")), r.tableName(r.Pool, r.named("Pool")))
 	case r.IDColumn != "":
 		return unusableData("%s: there is no candidate %q in column %q", must, name, r.IDColumn)
 	case r.pool() != nil:
-		return unusableData("%s: there is no row %q; without %s rows go by number, from 0", must, name, r.named("IDColumn"))
+		return unusableData("%s: there is no row %q; without %s, rows are numbered from 0", must, name, r.named("IDColumn"))
 	}
-	return unusableData("%s: there is no row %q; the %d candidates go by number, from 0", must, name, len(p.poolRows))
+	return unusableData("%s: there is no row %q; the %d candidates are numbered from 0", must, name, len(p.poolRows))
 }
 
-// rowOf finds a row of a table by its name; -1 if there is none.
+// rowOf finds a row of a table by its name, or returns -1.
 func (p *Plan) rowOf(t *dataset.Table, name string) int {
 	if t == nil {
 		return -1
@@ -269,7 +269,7 @@ func (p *Plan) missingLabel(row int) bool {
 	return err != nil || labels.Missing(row)
 }
 
-// checkMust refuses rows of Must that together exceed the budget or the limit of a
+// checkMust rejects rows of Must that together exceed the budget or the limit of a
 // group.
 func (p *Plan) checkMust() error {
 	r, c := &p.request, &p.problem.Constraints
@@ -278,14 +278,14 @@ func (p *Plan) checkMust() error {
 		for _, row := range c.Require[:n+1] {
 			cost += c.Cost[row]
 		}
-		return refuse("%s: with row %q the rows cost %.12g, and %s is %.12g", r.named("Must"), r.Must[n], cost, r.named("Budget"), c.Budget)
+		return refuse("%s: with row %q the rows cost %.12g, but %s is %.12g", r.named("Must"), r.Must[n], cost, r.named("Budget"), c.Budget)
 	}
 	inGroup := map[int]int{}
 	for i, row := range c.Require {
 		if c.Group != nil {
 			group := c.Group[row]
 			if inGroup[group]++; inGroup[group] > c.PerGroup {
-				return refuse("%s: row %q is number %d of its group in column %q, and %s is %d", r.named("Must"), r.Must[i], inGroup[group], r.GroupColumn, r.named("PerGroup"), c.PerGroup)
+				return refuse("%s: row %q is number %d of its group in column %q, but %s is %d", r.named("Must"), r.Must[i], inGroup[group], r.GroupColumn, r.named("PerGroup"), c.PerGroup)
 			}
 		}
 	}

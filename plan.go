@@ -12,9 +12,9 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// Plan is a request that was checked and whose rows are numbers: what is going to
-// happen. Forecast estimates its time; Train and Select carry it out. A plan belongs to
-// one goroutine at a time.
+// Plan is a checked request whose rows have been turned into numbers. Forecast
+// estimates its time; Train and Select carry it out. Only one goroutine at a time may
+// use a plan.
 type Plan struct {
 	Spec     string         `json:"spec"`
 	Labelled int            `json:"labelled"` // rows
@@ -27,22 +27,22 @@ type Plan struct {
 	Dropped  []string       `json:"dropped"`  // columns that are not used
 
 	Memory    int64    `json:"memory"`            // bytes, forecast
-	Available int64    `json:"available"`         // bytes that the caller has, filled in by the caller; 0 where unknown
+	Available int64    `json:"available"`         // bytes, filled in by the caller; 0 where unknown
 	Seconds   *Seconds `json:"seconds,omitempty"` // once forecast
 	Warnings  []string `json:"warnings"`          // what a reader should know, so far
 
-	Rows *Rows `json:"-"` // the tables as numbers, not yet scaled; nil with features of the user's own
+	Rows *Rows `json:"-"` // the tables as numbers, not yet scaled; nil with the user's own features
 
 	request  Request
 	problem  Problem // without models, and not scaled, before Train
-	poolRows []int   // the row of the input that became row i of the pool
+	poolRows []int   // row i of the pool is this row of the input
 	model    *network.Model[float32]
 	trained  bool
 	timings  Timings
 }
 
-// Plan checks the request and makes numbers of its rows. Errors are a *RequestError, a
-// *DataError, a *spec.Error, or that of Admit.
+// Plan checks the request and turns its rows into numbers. An error is a *RequestError,
+// a *DataError, a *spec.Error, or that of Admit.
 func (r Request) Plan() (*Plan, error) {
 	r = r.WithDefaults()
 	if err := r.Check(); err != nil {
@@ -83,10 +83,10 @@ func (p *Plan) readTables() error {
 	}
 	p.Warnings = append(p.Warnings, p.Rows.Warnings...)
 	if p.Rows.Pool.Rows == 0 {
-		return unusableData("no row without a label is left: there is nothing to pick from")
+		return unusableData("there is nothing to pick from: no row without a label has all inputs")
 	}
 	if p.Rows.Train.Rows < 2 && p.Networks > 0 {
-		return unusableData("%d rows have a label and all inputs, and a network needs 2 at least; start with %s random", p.Rows.Train.Rows, p.request.named("Spec"))
+		return unusableData("%d rows have a label and all inputs, but a network needs at least 2; start with %s random", p.Rows.Train.Rows, p.request.named("Spec"))
 	}
 	p.poolRows = p.Rows.PoolRows
 	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
@@ -111,7 +111,7 @@ func (p *Plan) readFeatures() error {
 	return p.admit(Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Target.Rows.Rows, Inputs: p.problem.Pool.Cols})
 }
 
-// admit asks whether there is memory for so many rows.
+// admit asks the caller whether there is memory for so many rows.
 func (p *Plan) admit(z Sizes) error {
 	p.Memory = p.need(z)
 	if p.request.Admit == nil {
@@ -121,7 +121,7 @@ func (p *Plan) admit(z Sizes) error {
 }
 
 // need forecasts the memory of the plan on so many rows: the tables and their rows as
-// numbers, which stay, and beside them the most that any later stage takes.
+// numbers, which stay, plus the most that any later stage takes.
 func (p *Plan) need(z Sizes) int64 {
 	r := &p.request
 	var tables []*dataset.Table
@@ -150,22 +150,22 @@ func (p *Plan) need(z Sizes) int64 {
 	return Resident(stay + max(stack, fit, kept+Memory(r.Spec, z)+output))
 }
 
-// tableBytes is what tables take, and what the stack of their columns takes while
-// numbers are made of several.
+// tableBytes returns the memory of the tables, and that of their concatenated columns
+// while several tables are encoded.
 func tableBytes(tables []*dataset.Table) (stay, stack int64) {
 	for _, t := range tables {
 		stay += t.Bytes()
 	}
 	if len(tables) > 1 {
-		stack = 2 * stay // columns grow, and leave what was too short behind
+		stack = 2 * stay // columns grow, and the shorter ones wait to be collected
 	}
 	return stay, stack
 }
 
-// smaller are changes to the request that would need less memory.
+// smaller lists changes to the request that would need less memory.
 func (p *Plan) smaller() (list []string) {
 	r := &p.request
-	sketch := 0 // the smallest of the spec
+	sketch := 0 // the smallest sketch of the spec
 	for _, t := range r.Spec.Transforms {
 		info, width := t.Info(), int(t.Number)
 		if info.Projects && info.Single != nil && (sketch == 0 || width < sketch) {
@@ -176,7 +176,7 @@ func (p *Plan) smaller() (list []string) {
 	case !r.Spec.UsesKernel():
 	case sketch == 0:
 		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
-	case sketch > 32: // with fewer features, a kernel says little
+	case sketch > 32: // with fewer features, a kernel tells rows apart badly
 		list = append(list, fmt.Sprintf("a smaller sketch, such as sketch(%d)", sketch/2))
 	}
 	if p.Networks > 1 {
@@ -188,12 +188,12 @@ func (p *Plan) smaller() (list []string) {
 	return append(list, "fewer candidates")
 }
 
-// Model returns the model that the plan picks with: that of the request, or after Train
-// the one that was trained; nil if the spec needs none.
+// Model returns the model that the plan uses: that of the request or, after Train, the
+// one that was trained; nil if the spec needs none.
 func (p *Plan) Model() *network.Model[float32] { return p.model }
 
 // Train trains the networks, unless there is a model or the spec needs none, and scales
-// the rows. Select calls it if it has not been called.
+// the rows. Select calls it if the caller has not.
 func (p *Plan) Train(ctx context.Context) error {
 	if p.trained {
 		return nil
@@ -217,7 +217,7 @@ func (p *Plan) Train(ctx context.Context) error {
 	return nil
 }
 
-// fit trains a model. Members that diverged are an error beside it.
+// fit trains a model. If some members diverged, it returns both a model and an error.
 func (p *Plan) fit(ctx context.Context, o network.Options[float32]) (*network.Model[float32], error) {
 	o.Trainer, o.Columns = p.request.Trainer, &p.Rows.Encoder
 	model, err := network.Fit(ctx, network.Sample[float32]{X: p.Rows.Train, Y: p.Rows.Labels, Unlabelled: p.Rows.Pool}, o)
@@ -230,7 +230,7 @@ func (p *Plan) fit(ctx context.Context, o network.Options[float32]) (*network.Mo
 	return nil, &DataError{err}
 }
 
-// warnOf makes warnings of joined errors, one for each network.
+// warnOf turns joined errors, one per network, into warnings.
 func (p *Plan) warnOf(err error) {
 	if err != nil {
 		p.Warnings = append(p.Warnings, strings.Split(err.Error(), "\n")...)
@@ -259,8 +259,8 @@ func (p *Plan) Problem() Problem {
 	return problem
 }
 
-// Select picks the batch, after Train if that has not been called. A batch that is
-// smaller than asked for is no error: see Result.Missing.
+// Select picks the batch, and trains first if the caller has not. A batch that is
+// smaller than requested is not an error: see Result.Missing.
 func (p *Plan) Select(ctx context.Context) (*Result, error) {
 	if err := p.Train(ctx); err != nil {
 		return nil, err

@@ -3,9 +3,8 @@ package nextbatch
 // The forecast of time is measured on samples: a training for a few epochs, and
 // two selections, of which the larger has four times the rows and twice the
 // batch of the smaller. Times beyond the larger are extrapolated from both: what is
-// computed once per row grows along a straight line, the steps of the selection as
-// a power of rows × batch. A first selection, which is not counted, warms up memory
-// and threads.
+// computed once per row grows linearly, the steps of the selection as a power of
+// rows × batch. A first selection, which is not counted, warms up memory and threads.
 
 import (
 	"context"
@@ -16,7 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// Seconds is a forecast of what a plan takes.
+// Seconds is the forecast of the time that a plan takes.
 type Seconds struct {
 	Read   Float `json:"read"` // filled in by the caller, who has read the tables
 	Train  Float `json:"train"`
@@ -33,8 +32,8 @@ const (
 	warmEpochs   = 4
 )
 
-// Forecast measures samples of the plan and sets its Seconds. Read is what reading the
-// tables took. The plan itself stays as it was.
+// Forecast measures samples of the plan and sets its Seconds. Read is the time that
+// reading the tables took. Nothing else in the plan changes.
 func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
 	f := &Seconds{Read: Float(read.Seconds())}
 	sample := *p
@@ -60,7 +59,7 @@ func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
 	return nil
 }
 
-// measureTraining returns what the training of all networks would take, and leaves
+// measureTraining returns the time that training all networks would take, and leaves
 // a model to select with.
 func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
 	epochs := p.request.Network.WithDefaults().Training.Epochs
@@ -116,7 +115,7 @@ func (p *Plan) measureSelection(ctx context.Context, size sampleSize) (*Batch, e
 	return part.pick(ctx, part.problem)
 }
 
-// extrapolate returns the seconds of kernel and selection in a run.
+// extrapolate returns the seconds that kernel and selection take in a run.
 func extrapolate(small, large sampleSize, a, b *Batch, p *Plan) (kernel, selecting float64) {
 	line := func(of func(*Batch) time.Duration) float64 {
 		return alongLine(float64(small.rows), of(a).Seconds(), float64(large.rows), of(b).Seconds(), float64(p.Pool))
@@ -130,8 +129,8 @@ func extrapolate(small, large sampleSize, a, b *Batch, p *Plan) (kernel, selecti
 	return kernel, once + steps + report
 }
 
-// alongLine is the value at x of the line through two points, at least that of the
-// second and at most in proportion to it.
+// alongLine is the value at x of the line through two points, at least the value of the
+// second and at most proportional to it.
 func alongLine(x1, y1, x2, y2, x float64) float64 {
 	if x <= x2 || x2 <= x1 {
 		return y2 * x / x2
@@ -140,7 +139,7 @@ func alongLine(x1, y1, x2, y2, x float64) float64 {
 }
 
 // alongPower is the value at x of the power law through two points. Short times are
-// imprecise, so its exponent is kept within reason.
+// imprecise, so the exponent is bounded.
 func alongPower(x1, y1, x2, y2, x float64) float64 {
 	exponent := 1.0
 	if x1 < x2 && y1 > 0 && y2 > 0 {

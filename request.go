@@ -12,73 +12,72 @@ import (
 )
 
 // Request asks for a batch in the terms of a user: tables with named columns, ids of
-// rows, a budget. Plan checks it and makes a problem of it; Plan.Select answers with
-// the ids of the rows to label. The command line, and whatever else serves users,
-// goes this way; Select is for those who have matrices and networks already.
+// rows, a budget. Plan checks it and turns it into a problem; Plan.Select answers with
+// the ids of the rows to label. The command line uses this; Select is for callers who
+// already have matrices and networks.
 //
-// There are three kinds of input: Table, where a missing label means unlabelled; Train
-// and Pool; or features of the user's own.
+// The input is one of three: Table, where a missing label means unlabelled; Train and
+// Pool; or the user's own features.
 type Request struct {
 	// Table holds labelled rows and candidates; or Train the former, Pool the
 	// latter. Without Train, there must be a Model.
 	Table, Train, Pool *dataset.Table
-	// Aims are rows of the distribution that the batch shall represent, if not that
-	// of the pool.
+	// Aims are rows of the target distribution, which the batch is to represent, if it
+	// is not that of the pool.
 	Aims *dataset.Table
 	// TableNames are the names of the tables in messages, such as their files.
 	TableNames map[*dataset.Table]string
 
-	// OwnFeatures says that there are features of the user's own in place of tables:
+	// OwnFeatures says that the input is the user's own features instead of tables:
 	// in Features or, for a spec that computes in float64 (spec.Spec.ComputesInDouble),
 	// in Exact. Rows are then named by number, and no network is trained.
 	OwnFeatures bool
 	Features    Sets[float32]
 	Exact       Sets[float64]
 
-	TargetColumn string   // the labels
-	IDColumn     string   // names of rows; without it they go by number, from 0
-	Categorical  []string // columns of categories even if nearly every row has its own
-	Strict       bool     // a row that lacks an input is an error, and not left out
+	TargetColumn string   // holds the labels
+	IDColumn     string   // names the rows; without it they are numbered from 0
+	Categorical  []string // columns of categories, even if nearly every row has its own
+	Strict       bool     // a row that lacks an input is an error instead of being dropped
 
 	Spec  spec.Spec // the zero value means spec.Default, or lcmd with OwnFeatures
 	Batch int       // rows to pick
 	Seed  uint64    // of methods; that of networks is in Network
 
 	CostColumn  string
-	Budget      *float64 // what the batch may cost; goes with CostColumn
+	Budget      *float64 // most that the batch may cost; goes with CostColumn
 	GroupColumn string
-	PerGroup    int      // rows of any group at most; goes with GroupColumn
+	PerGroup    int      // at most this many rows of any group; goes with GroupColumn
 	Must        []string // rows that must be in the batch, by name
 	Exclude     []string // rows that may not be picked, by name
 
 	Network network.Config
 	Members int                      // networks to train; 0 means as many as the spec needs
 	Trainer network.Trainer[float32] // nil means network.CPU
-	// Model is a fitted model, which replaces the training. It must know its columns.
+	// Model is a fitted model to use instead of training one. It must know its columns.
 	Model     *network.Model[float32]
 	ModelName string // in messages, such as its file
 
-	// FieldName is how messages call a field of the request, such as by the flag of a
-	// program. Nil means by its Go name.
+	// FieldName returns the name of a field in messages, such as the flag of a program.
+	// Nil means its Go name.
 	FieldName func(field string) string
-	// Admit, unless nil, is asked before numbers are made of the tables, with the
-	// forecast of memory in bytes and with changes that would need less. Its error
-	// ends the plan.
+	// Admit, unless nil, is called before the tables are encoded, with the forecast of
+	// memory in bytes and with changes that would need less. Its error ends the plan.
 	Admit func(bytes int64, less ...string) error
-	// Output, unless nil, is how many bytes the caller will hold beside a selection
-	// of these sizes.
+	// Output, unless nil, returns how many bytes the caller will hold in addition to a
+	// selection of these sizes.
 	Output func(Sizes) int64
 
 	Epoch    func(network.Epoch) // called after each epoch of training, unless nil
 	Progress func(Progress)      // called while rows are embedded and picked, unless nil
 }
 
-// RequestError says that a request contradicts itself, or asks for what cannot be.
+// RequestError reports a request that contradicts itself or cannot be met.
 type RequestError struct{ Reason string }
 
 func (e *RequestError) Error() string { return e.Reason }
 
-// DataError says that the rows of a request cannot be used.
+// DataError reports rows of a request that cannot be used.
 type DataError struct{ Cause error }
 
 func (e *DataError) Error() string { return e.Cause.Error() }
@@ -90,7 +89,7 @@ func refuse(format string, args ...any) error {
 
 func unusableData(format string, args ...any) error { return &DataError{fmt.Errorf(format, args...)} }
 
-// named is how messages call a field.
+// named returns the name of a field in messages.
 func (r *Request) named(field string) string {
 	if r.FieldName == nil {
 		return field
@@ -113,7 +112,7 @@ func (r *Request) train() *dataset.Table {
 	return r.Train
 }
 
-// tableName is that of a table in messages.
+// tableName returns the name of a table in messages.
 func (r *Request) tableName(t *dataset.Table, otherwise string) string {
 	if name := r.TableNames[t]; name != "" {
 		return name
@@ -137,8 +136,8 @@ func (r Request) WithDefaults() Request {
 	return r
 }
 
-// Check reports what is wrong with a request, apart from its rows: it can be called
-// before they are read. The error is a *RequestError, or that of the spec or of the
+// Check reports what is wrong with a request apart from its rows, so it can be called
+// before they are read. The error is a *RequestError or comes from the spec or the
 // network's configuration.
 func (r Request) Check() error {
 	s := r.WithDefaults().Spec
@@ -154,7 +153,7 @@ func (r Request) Check() error {
 	case r.PerGroup < 0:
 		return refuse("%s must be at least 1", r.named("PerGroup"))
 	case r.OwnFeatures && (r.Model != nil || r.IDColumn != "" || r.CostColumn != "" || r.GroupColumn != "" || r.TargetColumn != ""):
-		return refuse("features have no columns and need no network: %s, %s, %s, %s and %s do not go with them",
+		return refuse("features have no columns and need no network: leave out %s, %s, %s, %s and %s",
 			r.named("Model"), r.named("IDColumn"), r.named("TargetColumn"), r.named("CostColumn"), r.named("GroupColumn"))
 	}
 	if err := s.Validate(); err != nil {
@@ -164,10 +163,10 @@ func (r Request) Check() error {
 		if features {
 			return refuse("the kernel features needs %s; with a table write ll, grad or linear", r.named("Features"))
 		}
-		return refuse("with features the kernel is called features, as in lcmd-tp:features, not %v", s.Kernel)
+		return refuse("with features the kernel must be features, as in lcmd-tp:features, not %v", s.Kernel)
 	}
 	if n := r.Members; n > 0 && n < s.TrainedNetworks() {
-		return refuse("%v looks at %d networks, %s says %d", s, s.TrainedNetworks(), r.named("Members"), n)
+		return refuse("%v uses %d networks, but %s is %d", s, s.TrainedNetworks(), r.named("Members"), n)
 	}
 	if err := r.Network.Check(); err != nil {
 		return &RequestError{err.Error()}
@@ -175,34 +174,34 @@ func (r Request) Check() error {
 	return nil
 }
 
-// checkInput reports input that does not make a request.
+// checkInput reports input that is missing or contradictory.
 func (r *Request) checkInput() error {
 	switch {
 	case r.OwnFeatures && r.Features.Pool.Rows == 0 && r.Exact.Pool.Rows == 0:
-		return &DataError{errors.New("there are no features of candidates")}
+		return &DataError{errors.New("the candidates have no features")}
 	case r.OwnFeatures && r.Spec.Mode == spec.TP && r.Features.Train.Rows+r.Exact.Train.Rows == 0:
-		return refuse("%v counts the labelled rows as selected: give %s, or take mode p", r.Spec, r.named("Features.Train"))
+		return refuse("%v counts the labelled rows as selected: give %s, or use mode p", r.Spec, r.named("Features.Train"))
 	case r.OwnFeatures:
 		return nil
 	case r.pool() == nil, r.Table != nil && (r.Train != nil || r.Pool != nil):
-		return refuse("a request has one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
+		return refuse("a request needs one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
 	case r.train() == nil && r.Model == nil:
 		return refuse("%s needs %s, or %s", r.named("Pool"), r.named("Train"), r.named("Model"))
 	case r.train() != nil && r.TargetColumn == "":
-		return refuse("name the column of the labels with %s", r.named("TargetColumn"))
+		return refuse("name the target column with %s", r.named("TargetColumn"))
 	case r.Model != nil && r.Model.Columns() == nil:
-		return unusableData("the model does not say which columns of a table it takes")
+		return unusableData("the model does not say which columns its inputs are")
 	case r.Model != nil && len(r.Model.Ensemble()) < r.Spec.TrainedNetworks():
 		name := r.ModelName
 		if name == "" {
 			name = "the model"
 		}
-		return refuse("%v looks at %d networks, %s holds %d", r.Spec, r.Spec.TrainedNetworks(), name, len(r.Model.Ensemble()))
+		return refuse("%v uses %d networks, but %s holds %d", r.Spec, r.Spec.TrainedNetworks(), name, len(r.Model.Ensemble()))
 	}
 	return nil
 }
 
-// tables is the request's tables, with those columns left out that are not inputs.
+// tables returns the tables of the request, without the columns that are not inputs.
 func (r *Request) tables() (Tables, error) {
 	t := Tables{
 		One: r.Table, Train: r.Train, Pool: r.Pool, Aims: r.Aims, Names: r.TableNames,
@@ -223,7 +222,7 @@ func (r *Request) tables() (Tables, error) {
 	return t, nil
 }
 
-// networks is how many the request has to train.
+// networks returns how many networks the request has to train.
 func (r *Request) networks() int {
 	if r.Model != nil || r.Spec.TrainedNetworks() == 0 {
 		return 0
@@ -240,7 +239,7 @@ func (r *Request) costs(c *selection.Constraints, rows []int) error {
 	for _, row := range rows {
 		v := costs.Float(row)
 		if !(v >= 0) || math.IsInf(v, 1) {
-			err := &dataset.ColumnError{Column: r.CostColumn, Row: row, Problem: "a cost must be there, finite and not negative"}
+			err := &dataset.ColumnError{Column: r.CostColumn, Row: row, Problem: "a cost must be present, finite and not negative"}
 			return &DataError{Tables{Names: r.TableNames}.at(r.pool(), err)}
 		}
 		c.Cost = append(c.Cost, v)
@@ -256,7 +255,7 @@ func (r *Request) groups(c *selection.Constraints, rows []int) error {
 	}
 	number := map[string]int{}
 	for _, row := range rows {
-		name := groups.Format(row) // rows without a group are one
+		name := groups.Format(row) // rows without a group form one
 		if _, known := number[name]; !known {
 			number[name] = len(number)
 		}

@@ -148,7 +148,7 @@ func TestRequestRefuses(t *testing.T) {
 		"no budget":  {func(r *nextbatch.Request) { r.CostColumn, r.Budget = "x", new(-1.0) }, false, "not negative"},
 		"groups":     {func(r *nextbatch.Request) { r.PerGroup = 0 }, false, "GroupColumn and PerGroup"},
 		"features":   {func(r *nextbatch.Request) { r.Spec = spec.MustParse("lcmd-tp:features") }, false, "the kernel features"},
-		"members":    {func(r *nextbatch.Request) { r.Spec, r.Members = spec.MustParse("lcmd-tp:ll>ens(3)"), 2 }, false, "Members says 2"},
+		"members":    {func(r *nextbatch.Request) { r.Spec, r.Members = spec.MustParse("lcmd-tp:ll>ens(3)"), 2 }, false, "Members is 2"},
 		"network":    {func(r *nextbatch.Request) { r.Network.Training.Epochs = -1 }, false, "-1 epochs"},
 		"no table":   {func(r *nextbatch.Request) { r.Table = nil }, false, "one table"},
 		"two tables": {func(r *nextbatch.Request) { r.Pool = r.Table }, false, "one table"},

@@ -13,48 +13,49 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// Tables is labelled rows and candidates as a user has them: one table where a
-// missing label means unlabelled, or two.
+// Tables holds labelled rows and candidates as a user has them: one table where a
+// missing label means unlabelled, or two tables.
 type Tables struct {
 	// One holds labelled rows and candidates; or Train the former, Pool the
 	// latter. Without Train, Pool alone is encoded, which needs an Encoder.
 	One, Train, Pool *dataset.Table
-	// Aims are rows of the distribution that matters, if not that of the pool.
+	// Aims are rows of the target distribution, if it is not that of the pool.
 	Aims *dataset.Table
 
-	TargetColumn string   // the labels
-	NotInputs    []string // columns that are not learnt from: ids, costs, groups
-	// Categorical are columns of categories even if nearly every row has its own.
+	TargetColumn string   // holds the labels
+	NotInputs    []string // columns that the network does not see: ids, costs, groups
+	// Categorical are columns of categories, even if nearly every row has its own.
 	Categorical []string
 
-	// Names are those of the tables in messages, such as those of their files.
+	// Names are the names of the tables in messages, such as their files.
 	Names map[*dataset.Table]string
 
-	// Encoder is that of a network at hand. Nil means one that fits all rows.
+	// Encoder is that of an existing network. Nil fits one to all rows.
 	Encoder *dataset.Encoder
-	// Admit is asked, unless it is nil, before numbers are made of the tables,
-	// which may take much memory; an error ends it.
+	// Admit, unless nil, is called before the tables are encoded, which may take
+	// much memory; its error ends Rows.
 	Admit func(Sizes) error
-	// Strict makes a row that lacks an input an error; otherwise it is left out
+	// Strict makes a row that lacks an input an error; otherwise it is dropped
 	// with a warning.
 	Strict bool
 }
 
-// Rows is tables as numbers, not yet scaled.
+// Rows is the result of Tables.Rows: the tables as numbers, not yet scaled. Its
+// Problem is what Select picks from; with Train and Labels a network is fitted.
 type Rows struct {
 	Train, Pool, Aims matrix.Dense[float32]
 	Labels            []float64 // of Train
-	TrainRows         []int     // the row of its table that became row i of Train
+	TrainRows         []int     // row i of Train is this row of its table
 	PoolRows          []int     // likewise
 	Encoder           dataset.Encoder
-	Warnings          []string // what was left out, and why
+	Warnings          []string // what was dropped, and why
 }
 
-// MissingError says which rows lack an input.
+// MissingError reports rows that lack an input.
 type MissingError struct {
 	Set    string // name of the table, or "labelled rows", "pool", "targets"
 	Rows   []int  // of their table, from 0
-	Column string // one of those that are missing in the first of them
+	Column string // one that is missing in the first of them
 }
 
 func (e *MissingError) Error() string {
@@ -81,7 +82,7 @@ type part struct {
 	rows  []int
 }
 
-// Rows makes numbers of the tables.
+// Rows turns the tables into numbers.
 func (t Tables) Rows() (*Rows, error) {
 	parts, labels, err := t.parts()
 	if err != nil {
@@ -89,7 +90,7 @@ func (t Tables) Rows() (*Rows, error) {
 	}
 	r := &Rows{}
 	if t.One == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows have no label and are left out", parts[0].name, t.Train.Rows()-len(parts[0].rows)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows have no label and are dropped", parts[0].name, t.Train.Rows()-len(parts[0].rows)))
 	}
 	all, err := t.inputs(parts, r)
 	if err != nil {
@@ -124,7 +125,8 @@ func (t Tables) Rows() (*Rows, error) {
 	return r, nil
 }
 
-// parts are labelled rows, pool and aims, with the labels of the first's table.
+// parts returns the labelled rows, the pool and the aims, with the labels of the
+// table that holds the first.
 func (t Tables) parts() ([]part, []float64, error) {
 	parts := []part{{name: "labelled rows", table: t.Train}, {name: "pool", table: t.Pool}, {name: "targets", table: t.Aims}}
 	if t.One != nil {
@@ -140,7 +142,7 @@ func (t Tables) parts() ([]part, []float64, error) {
 		return parts, nil, nil
 	}
 	if t.TargetColumn == "" {
-		return nil, nil, errors.New("the column of the labels must be named")
+		return nil, nil, errors.New("name the target column")
 	}
 	labels, err := dataset.Target{Columns: []string{t.TargetColumn}}.Labels(parts[0].table)
 	if err != nil {
@@ -161,8 +163,8 @@ func (t Tables) parts() ([]part, []float64, error) {
 	return parts, labels, nil
 }
 
-// name is that of a part in messages: its table's, with what it is of that if the
-// table has other parts.
+// name is how messages refer to a part: by its table, and by its role if the table
+// has other parts.
 func (t Tables) name(p part) string {
 	switch named := t.Names[p.table]; {
 	case named == "":
@@ -182,7 +184,7 @@ func (t Tables) at(table *dataset.Table, err error) error {
 	return err
 }
 
-// concat returns columns of all tables, and says which table lacks one.
+// concat returns columns of all tables; its error names a table that lacks one.
 func (t Tables) concat(names []string, parts []part) (*dataset.Table, error) {
 	for _, s := range sources(parts) {
 		for _, name := range names {
@@ -202,7 +204,7 @@ func upTo(n int) []int {
 	return rows
 }
 
-// sources are the tables without repetition.
+// sources lists each table once.
 func sources(parts []part) (list []*dataset.Table) {
 	for _, p := range parts {
 		if p.table != nil && !slices.Contains(list, p.table) {
@@ -212,7 +214,7 @@ func sources(parts []part) (list []*dataset.Table) {
 	return list
 }
 
-// offsets tell where the table of each part begins among the rows of all.
+// offsets returns where the table of each part starts in the concatenated rows.
 func (t Tables) offsets(parts []part) []int {
 	start := map[*dataset.Table]int{}
 	at := 0
@@ -227,8 +229,8 @@ func (t Tables) offsets(parts []part) []int {
 	return offsets
 }
 
-// inputs returns the input columns of all tables, one below the other, and fits
-// the encoder.
+// inputs returns the input columns of all tables, concatenated, and fits the
+// encoder.
 func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 	if t.Encoder != nil {
 		r.Encoder = *t.Encoder
@@ -264,7 +266,7 @@ func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 	return all, nil
 }
 
-// encoder fits one to the columns of all tables, but for those that are text.
+// encoder fits an encoder to the columns of all tables except text.
 func (t Tables) encoder(all *dataset.Table, parts []part, r *Rows) (dataset.Encoder, error) {
 	text := t.words(all, parts, r)
 	var columns []dataset.Column
@@ -281,7 +283,7 @@ func (t Tables) encoder(all *dataset.Table, parts []part, r *Rows) (dataset.Enco
 	return dataset.FitEncoder(kept, dataset.OneHot{}), nil
 }
 
-// encoded are the columns that an encoder looks at.
+// encoded lists the columns that an encoder reads.
 func encoded(e dataset.Encoder) []string {
 	names := slices.Clone(e.Numeric)
 	for _, c := range e.Categories {
@@ -290,7 +292,7 @@ func encoded(e dataset.Encoder) []string {
 	return names
 }
 
-// complete leaves rows out that lack an input.
+// complete drops rows that lack an input.
 func (t Tables) complete(parts []part, offsets []int, all *dataset.Table, r *Rows) error {
 	var columns []dataset.Column
 	for _, name := range encoded(r.Encoder) {
@@ -321,7 +323,7 @@ func (t Tables) complete(parts []part, offsets []int, all *dataset.Table, r *Row
 			return missing
 		}
 		p.rows = kept
-		r.Warnings = append(r.Warnings, missing.Error()+"; they are left out")
+		r.Warnings = append(r.Warnings, missing.Error()+"; they are dropped")
 	}
 	return nil
 }
@@ -356,24 +358,24 @@ func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matr
 	return x, nil
 }
 
-// encodedAtOnce is how many rows are copied out of a table at a time.
+// encodedAtOnce is the number of rows that are copied out of a table at a time.
 const encodedAtOnce = 1 << 13
 
 // encodeRows encodes a table whose rows are the given ones of a part.
 func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table, e dataset.Encoder) error {
 	err := dataset.Encode(dst, e, t)
 	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
-		at.Row = rows[at.Row] // as the reader of the message counts
+		at.Row = rows[at.Row] // as the user counts
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	return err
 }
 
 // Problem returns the rows as a problem to select from. They are scaled as the
-// fitted model sees them, which should have had the pool as its unlabelled rows;
-// without a model, by mean and deviation of labelled rows and pool. In the latter
-// case nngp and ntk get a network with the depth and the constants of the given
-// architecture; its widths do not matter to them.
+// fitted model scales its inputs; it should have had the pool as its unlabelled
+// rows. Without a model they are scaled by the mean and deviation of labelled rows
+// and pool, and nngp and ntk get a network with the depth and the constants of the
+// given architecture; its widths do not matter to them.
 func (r *Rows) Problem(fitted *network.Model[float32], a network.Architecture) (Problem, error) {
 	p := Problem{Train: r.Train, Pool: r.Pool}
 	p.Target.Rows = r.Aims

@@ -1,8 +1,8 @@
 package nextbatch
 
-// Columns that are not numbers are one-hot encoded, but for two kinds of them
-// that are no categories: text, where nearly every row has a value of its own,
-// and numbers with a few cells that are none, which a reader takes for words.
+// Columns that are not numeric are one-hot encoded, except for two kinds that are
+// not categories: text, where nearly every row has its own value, and numbers with a
+// few other cells among them, which a reader takes for words.
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // levels as values.
 const fewLevels = 20
 
-// words looks at the columns that are not numbers: it warns of those that nearly
+// words examines the columns that are not numeric: it warns of those that nearly
 // are, and returns the names of those that are text.
 func (t Tables) words(all *dataset.Table, parts []part, r *Rows) (text []string) {
 	for _, c := range all.Columns() {
@@ -26,7 +26,7 @@ func (t Tables) words(all *dataset.Table, parts []part, r *Rows) (text []string)
 		}
 		w := countWords(c)
 		if w.other > 0 && 5*w.numbers >= 4*(w.numbers+w.other) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is mostly numbers, but taken as words, because of %d cells: %s is %q; correct them or leave them empty",
+			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is mostly numbers but is treated as words because of %d cells: %s is %q; correct them or leave them empty",
 				c.Name(), w.other, t.place(parts, w.first), c.Format(w.first)))
 		}
 		if c.Kind() == dataset.KindCategorical && w.levels > fewLevels && 2*w.levels > w.numbers+w.other {
@@ -36,10 +36,10 @@ func (t Tables) words(all *dataset.Table, parts []part, r *Rows) (text []string)
 	return text
 }
 
-// wordCount is what the values of a column are.
+// wordCount counts the kinds of values in a column.
 type wordCount struct {
 	numbers, other int // values that are numbers, and that are not
-	first          int // row of the first that is not
+	first          int // row of the first value that is not
 	levels         int // different values; not counted for text
 }
 
@@ -72,7 +72,7 @@ func countWords(c dataset.Column) wordCount {
 	return w
 }
 
-// place names a row among those of all tables.
+// place names a row of the concatenated tables.
 func (t Tables) place(parts []part, row int) string {
 	for _, s := range sources(parts) {
 		if row >= s.Rows() {

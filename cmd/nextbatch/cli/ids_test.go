@@ -17,9 +17,9 @@ func TestSelectKnownIDs(t *testing.T) {
 	args := slices.Concat([]string{"select", "--train", train, "--pool", pool, "--target", "y", "--id", "id"}, quick)
 	out, log := must(t, exitPartial, append(args, "-n", "5", "--json")...)
 	for _, want := range []string{
-		`candidates.csv: 2 candidates have a label in`,
-		`already and are not picked: "q" (row 1, there row 1), "s" (row 3, there row 3)`,
-		`labelled.csv: 1 labelled rows have the id of an earlier one; all are learnt from: "q" (row 4)`,
+		`candidates.csv: 2 candidates already have a label in`,
+		`and are not picked: "q" (row 1, there row 1), "s" (row 3, there row 3)`,
+		`labelled.csv: 1 labelled rows have the id of an earlier one; the network learns from all of them: "q" (row 4)`,
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %q in %s", want, log)
@@ -33,7 +33,7 @@ func TestSelectKnownIDs(t *testing.T) {
 		t.Errorf("picked %v", r.IDs)
 	}
 	_, log = must(t, exitData, append(args, "-n", "1", "--must", "q")...)
-	if !strings.Contains(log, `row "q" has a label in`) {
+	if !strings.Contains(log, `row "q" already has a label in`) {
 		t.Error(log)
 	}
 }
@@ -53,7 +53,7 @@ func TestSelectWarnsOfNames(t *testing.T) {
 func TestSelectRefusesIDs(t *testing.T) {
 	train := write(t, "labelled.csv", "id,a,y\np,1,2\nq,2,3\n")
 	for text, want := range map[string]string{
-		"id,a\nn,5\nm,2\nn,3\n": `candidates.csv: column "id", row 2: the id "n" is that of row 0, too`,
+		"id,a\nn,5\nm,2\nn,3\n": `candidates.csv: column "id", row 2: row 0 has the same id, "n"`,
 		"id,a\nn,5\n,2\n":       `candidates.csv: column "id", row 1: the id is missing`,
 	} {
 		pool := write(t, "candidates.csv", text)

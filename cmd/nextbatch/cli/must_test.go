@@ -20,7 +20,7 @@ func TestMustBudgetIsDecimal(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	_, log := must(t, exitUsage, slices.Concat([]string{"select"}, args, []string{"0.29999999"}, quick)...)
-	if want := `with row "r004" the rows cost 0.3, and --budget is 0.29999999`; !strings.Contains(log, want) {
+	if want := `with row "r004" the rows cost 0.3, but --budget is 0.29999999`; !strings.Contains(log, want) {
 		t.Error(log)
 	}
 }
@@ -35,14 +35,14 @@ func TestMustSaysWhy(t *testing.T) {
 		want string
 		args []string
 	}{
-		{exitData, `row "r003" is no candidate, because it has a label in column "y"`, []string{path, "--id", "id", "--must", "r003"}},
-		{exitData, `row "3" is no candidate, because it has a label`, []string{path, "--must", "3"}},
-		{exitData, `row "r001" is no candidate, because it lacks an input`, []string{gap, "--id", "id", "--must", "r001"}},
+		{exitData, `row "r003" is not a candidate, because it has a label in column "y"`, []string{path, "--id", "id", "--must", "r003"}},
+		{exitData, `row "3" is not a candidate, because it has a label`, []string{path, "--must", "3"}},
+		{exitData, `row "r001" is not a candidate, because it lacks an input`, []string{gap, "--id", "id", "--must", "r001"}},
 		{exitData, `there is no candidate "r999" in column "id"`, []string{path, "--id", "id", "--must", "r999"}},
 		{exitData, `there is no row "r001"; without --id`, []string{path, "--must", "r001"}},
-		{exitUsage, `--must: with row "r002" the rows cost 5, and --budget is 4`,
+		{exitUsage, `--must: with row "r002" the rows cost 5, but --budget is 4`,
 			[]string{path, "--id", "id", "--must", "r001,r002", "--cost", "hours", "--budget", "4"}},
-		{exitUsage, `--must: row "r011" is number 2 of its group in column "site", and --per-group is 1`,
+		{exitUsage, `--must: row "r011" is number 2 of its group in column "site", but --per-group is 1`,
 			[]string{path, "--id", "id", "--must", "r001,r011", "--group", "site", "--per-group", "1"}},
 	} {
 		_, log := must(t, c.code, slices.Concat([]string{"select", "--target", "y", "-n", "4"}, c.args, quick)...)

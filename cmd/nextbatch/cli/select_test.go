@@ -352,7 +352,7 @@ func TestSelectBadData(t *testing.T) {
 		{"nothing to pick", []string{write(t, "t.csv", sampleText(func(int) bool { return true })), "--target", "y"}},
 		{"nothing to pick", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n"), "--target", "y"}},
 		{"--method random", []string{write(t, "t.csv", sampleText(func(i int) bool { return i == 0 })), "--target", "y"}},
-		{"too", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\nk,4,\n"), "--target", "y", "--id", "i"}},
+		{"same id", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\nk,4,\n"), "--target", "y", "--id", "i"}},
 		{"id is missing", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\n,4,\n"), "--target", "y", "--id", "i"}},
 		{"lack an input: 2", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n6,6,\n"), "--target", "y", "--missing", "refuse"}},
 		{"cannot be used as an input", []string{write(t, "t.csv", "a,y\n1,2\n3,1\ninf,\n6,\n"), "--target", "y"}},
