@@ -10,6 +10,10 @@ GENERATOR := internal/simd/gen
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 
+# What make dist builds, and where it puts it.
+RELEASES ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+DIST     ?= dist
+
 .PHONY: help
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,3 +60,17 @@ cross: $(PLATFORMS) ## Compile code and tests for the other platforms.
 $(PLATFORMS):
 	CGO_ENABLED=0 GOOS=$(@D) GOARCH=$(@F) go build ./...
 	CGO_ENABLED=0 GOOS=$(@D) GOARCH=$(@F) go vet ./...
+
+.PHONY: install
+install: ## Install the static binary into Go's bin folder.
+	CGO_ENABLED=0 go install -trimpath ./cmd/nextbatch
+
+.PHONY: dist
+dist: $(RELEASES:%=dist/%) ## Build a static binary for each platform of a release, with checksums.
+	cd $(DIST) && sha256sum nextbatch-* >SHA256SUMS
+
+# Without cgo, Go resolves names and users itself, so the binary needs no C library.
+.PHONY: $(RELEASES:%=dist/%)
+$(RELEASES:%=dist/%): dist/%:
+	CGO_ENABLED=0 GOOS=$(*D) GOARCH=$(*F) go build -trimpath -ldflags='-s -w' \
+		-o $(DIST)/nextbatch-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/nextbatch

@@ -5,8 +5,9 @@ import "github.com/spf13/cobra"
 // newBench is the parent of the commands that repeat the paper's experiments.
 func newBench() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "bench",
-		Short: "Compare methods on data sets with known labels, as the paper does",
+		Use:        "bench",
+		SuggestFor: []string{"benchmark"},
+		Short:      "Compare methods on data sets with known labels, as the paper does",
 		Example: `  nextbatch bench run --preset quick --data folder --results results.db
   nextbatch bench report results.db --out report`,
 		Args: cobra.NoArgs,

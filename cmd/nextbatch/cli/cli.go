@@ -45,6 +45,7 @@ func newRoot(out, log io.Writer) *cobra.Command {
 		Use:           "nextbatch",
 		Short:         "Which rows of a table should you label next?",
 		Args:          cobra.NoArgs,
+		Version:       thisBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -57,7 +58,8 @@ func newRoot(out, log io.Writer) *cobra.Command {
 	}
 	root.SetOut(out)
 	root.SetErr(log)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newSelect(), newAdvise(), newFit(), newPredict(), newEvaluate(), newFeatures(), newGram(), newSpecs(), newDoctor(), newDemo(), newData(), newBench(), newMan(), newVersion())
 	wrapArgs(root)
 	return root
@@ -69,6 +71,9 @@ func wrapArgs(c *cobra.Command) {
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if check == nil {
 			return nil
+		}
+		if cmd.HasSubCommands() && len(args) > 0 {
+			return unknownCommand(cmd, args[0])
 		}
 		if err := check(cmd, args); err != nil {
 			return usageError{err}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
@@ -138,6 +139,11 @@ func TestSpecs(t *testing.T) {
 			t.Errorf("%s is not listed", want)
 		}
 	}
+	for line := range strings.Lines(out) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 100 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
 	var list []specEntry
 	if out, _ := must(t, exitOK, "specs", "--json"); json.Unmarshal([]byte(out), &list) != nil || len(list) < 30 {
 		t.Errorf("%d entries", len(list))
@@ -172,7 +178,12 @@ func TestDoctorVersionManCompletion(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), `\-\-target`) {
 		t.Errorf("%v", err)
 	}
-	must(t, exitUsage, "man", filepath.Join(dir, "absent"))
+	absent := filepath.Join(dir, "share", "man1")
+	must(t, exitOK, "man", absent)
+	if _, err := os.Stat(filepath.Join(absent, "nextbatch-bench-run.1")); err != nil {
+		t.Error(err)
+	}
+	must(t, exitUsage, "man", filepath.Join(dir, "nextbatch-select.1"))
 }
 
 // TestHelpHasExamples: every command says what it does and shows how.

@@ -40,10 +40,11 @@ type fitResult struct {
 func newFit() *cobra.Command {
 	f := &fitting{}
 	c := &cobra.Command{
-		Use:     "fit TABLE",
-		Short:   "Train a network on the labelled rows and save it",
-		Example: "  nextbatch fit table.csv --target y --id name --out net.safetensors",
-		Args:    cobra.ExactArgs(1),
+		Use:        "fit TABLE",
+		SuggestFor: []string{"train", "learn"},
+		Short:      "Train a network on the labelled rows and save it",
+		Example:    "  nextbatch fit table.csv --target y --id name --out net.safetensors",
+		Args:       cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), f.quiet))
 		},

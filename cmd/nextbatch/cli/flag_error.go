@@ -3,11 +3,15 @@ package cli
 import (
 	"errors"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // flagError explains in plain words what is wrong with a flag.
-func flagError(err error) error {
+func flagError(c *cobra.Command, err error) error {
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		return unknownFlag(c, unknown.GetSpecifiedName())
+	}
 	bad := (*pflag.InvalidValueError)(nil)
 	if !errors.As(err, &bad) {
 		return usageError{err}

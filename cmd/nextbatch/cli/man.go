@@ -18,10 +18,10 @@ func newMan() *cobra.Command {
 		Short:   "Write a manual page for each command",
 		Example: "  nextbatch man share/man/man1",
 		Args:    cobra.ExactArgs(1),
-		Long:    "Writes manual pages of section 1 to the directory, which must exist.",
+		Long:    "Writes manual pages of section 1 to the directory, which is created if need be.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
-				return usagef("%s is not a directory", args[0])
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return usagef("cannot create the directory for the manual pages: %w", err)
 			}
 			return writeManuals(args[0], cmd.Root())
 		},

@@ -155,10 +155,11 @@ type evaluateResult struct {
 func newEvaluate() *cobra.Command {
 	e := &evaluating{}
 	c := &cobra.Command{
-		Use:     "evaluate TABLE",
-		Short:   "Measure the errors of a saved network on labelled rows",
-		Example: "  nextbatch evaluate test.csv --model net.safetensors --target y --json",
-		Args:    cobra.ExactArgs(1),
+		Use:        "evaluate TABLE",
+		SuggestFor: []string{"test", "score"},
+		Short:      "Measure the errors of a saved network on labelled rows",
+		Example:    "  nextbatch evaluate test.csv --model net.safetensors --target y --json",
+		Args:       cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return e.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
 		},

@@ -47,8 +47,9 @@ type selecting struct {
 func newSelect() *cobra.Command {
 	s := &selecting{}
 	c := &cobra.Command{
-		Use:   "select [TABLE]",
-		Short: "Pick the rows to label next",
+		Use:        "select [TABLE]",
+		SuggestFor: []string{"pick", "query", "ask", "choose", "next"},
+		Short:      "Pick the rows to label next",
 		Example: `  nextbatch select table.csv --target y -n 256 --id name --out batch.csv
   nextbatch select --train labelled.csv --pool candidates.csv --target y -n 64 --json
   nextbatch select --train-features t.npy --pool-features p.npy -n 64 --method 'lcmd-tp:features'

@@ -3,7 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -81,26 +82,50 @@ func checkSpec(out io.Writer, text string, asJSON bool) error {
 	return nil
 }
 
+// specsWidth is the number of columns that the list of specs takes.
+const specsWidth = 100
+
 func printSpecs(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	kind := ""
-	for _, e := range specEntries() {
-		if e.Kind != kind {
-			if kind != "" {
-				fmt.Fprintln(w)
-			}
-			fmt.Fprintf(w, "%ss\n", e.Kind)
-			kind = e.Kind
+	var b strings.Builder
+	entries := specEntries()
+	for i, e := range entries {
+		if i == 0 || e.Kind != entries[i-1].Kind {
+			fmt.Fprintf(&b, "%s%ss\n", strings.Repeat("\n", min(i, 1)), e.Kind)
 		}
-		section := e.Section
-		if section != "" {
-			section = "§" + section
+		indent := nameWidth(entries, e.Kind)
+		lines := wrapWords(e.text(), specsWidth-indent)
+		fmt.Fprintf(&b, "%-*s%s\n", indent, "  "+e.title(), lines[0])
+		for _, line := range lines[1:] {
+			fmt.Fprintf(&b, "%*s%s\n", indent, "", line)
 		}
-		name := e.Name
-		if e.Spec != "" {
-			name += " = " + e.Spec
-		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", name, e.Description, section)
 	}
-	return w.Flush()
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// title is the name of the entry; a preset also shows what it stands for.
+func (e specEntry) title() string {
+	if e.Spec == "" {
+		return e.Name
+	}
+	return e.Name + " = " + e.Spec
+}
+
+// text is the description with the number of the paper's section; JSON has its title.
+func (e specEntry) text() string {
+	number, _, _ := strings.Cut(e.Section, " ")
+	if number == "" {
+		return e.Description
+	}
+	return e.Description + " (§" + number + ")"
+}
+
+// nameWidth is the width of the column of names of this kind.
+func nameWidth(entries []specEntry, kind string) (width int) {
+	for _, e := range entries {
+		if e.Kind == kind {
+			width = max(width, utf8.RuneCountInString(e.title())+4)
+		}
+	}
+	return width
 }

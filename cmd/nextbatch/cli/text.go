@@ -77,3 +77,21 @@ func causes(err error) []error {
 
 // printTable prints a table.
 func printTable(out io.Writer, t *report.Table) error { return t.Map(shown).WriteText(out) }
+
+// wrapWords breaks text into lines of at most this many characters, as far as its
+// words allow; there is at least one line.
+func wrapWords(text string, width int) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(text) {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = word
+		case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) <= width:
+			*last += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}

@@ -40,6 +40,11 @@ func thisBuild() build {
 	return b
 }
 
+// String is the line that --version prints.
+func (b build) String() string {
+	return fmt.Sprintf("nextbatch %s (%s, %s, %s)", b.Version, b.Go, b.Platform, b.SIMD)
+}
+
 func newVersion() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
@@ -52,8 +57,8 @@ func newVersion() *cobra.Command {
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), b)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "nextbatch %s (%s, %s, %s)\n", b.Version, b.Go, b.Platform, b.SIMD)
-			return nil
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), b)
+			return err
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
