@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -50,7 +51,16 @@ func ParseActivation(name string) (Activation, error) {
 			return Activation(a), nil
 		}
 	}
-	return 0, fmt.Errorf("there is no activation %q", name)
+	return 0, fmt.Errorf("there is no activation %q; choose one of %s", name, ActivationNames())
+}
+
+// ActivationNames lists the names of all activation functions, separated by commas.
+func ActivationNames() string {
+	names := make([]string, len(activations))
+	for a, entry := range activations {
+		names[a] = entry.name
+	}
+	return strings.Join(names, ", ")
 }
 
 // String returns the name in lower case, such as "leaky-relu".

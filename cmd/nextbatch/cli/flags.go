@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // columnFlags describe the columns of a table.
@@ -87,6 +88,39 @@ type networkFlags struct {
 	ensemble   int
 	seed       uint64
 	threads    int
+	flags      *pflag.FlagSet // that these are registered in
+}
+
+// given returns the training flags on the command line.
+func (f *networkFlags) given() (names []string) {
+	for _, name := range []string{"activation", "epochs", "hidden", "ensemble"} {
+		if f.flags.Changed(name) {
+			names = append(names, "--"+name)
+		}
+	}
+	return names
+}
+
+// checkModel refuses training flags beside a network that has been trained.
+func (f *networkFlags) checkModel(model string) error {
+	given := f.given()
+	if model == "" || len(given) == 0 {
+		return nil
+	}
+	set := "sets"
+	if len(given) > 1 {
+		set = "set"
+	}
+	return usagef("%s %s the training of a network, but --model %s is one that has been trained: leave %s out, or leave --model out to train a new one",
+		listed(given), set, model, listed(given))
+}
+
+// listed joins names as in a sentence.
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 func (f *networkFlags) register(c *cobra.Command) {
@@ -97,7 +131,8 @@ func (f *networkFlags) register(c *cobra.Command) {
 // registerOne registers all flags but the size of the ensemble.
 func (f *networkFlags) registerOne(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.activation, "activation", "relu", "activation function: relu, silu, tanh, …")
+	f.flags = flags
+	flags.StringVar(&f.activation, "activation", "relu", "activation function: "+network.ActivationNames())
 	flags.IntVar(&f.epochs, "epochs", 256, "epochs of training")
 	flags.IntSliceVar(&f.hidden, "hidden", []int{512, 512}, "widths of the hidden layers")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of networks and methods")

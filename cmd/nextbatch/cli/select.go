@@ -195,6 +195,9 @@ func (s *selecting) check() error {
 	case (s.table != "" || s.train != "") && s.columns.target == "":
 		return usagef("name the target column with --target")
 	}
+	if err := s.net.checkModel(s.model); err != nil {
+		return err
+	}
 	if err := s.fillIn(byFeatures); err != nil {
 		return err
 	}
