@@ -233,6 +233,9 @@ func TestProblemsAreRefused(t *testing.T) {
 		"required beyond the budget": {func(p *selection.Problem[float64]) {
 			p.Constraints = selection.Constraints{Require: []int{1, 2}, Cost: slices.Repeat([]float64{3}, 120), Budget: 5}
 		}, []string{"Require"}},
+		"pending": {func(p *selection.Problem[float64]) {
+			p.Pending, p.Constraints.Require = []int{4, 120, 4}, []int{4}
+		}, []string{"Pending", "Require"}},
 		"cost of NaN": {func(p *selection.Problem[float64]) {
 			p.Constraints.Cost = slices.Repeat([]float64{math.NaN()}, 120)
 		}, []string{"Cost"}},
@@ -343,5 +346,52 @@ func TestSettingsAreRefused(t *testing.T) {
 	}
 	if _, err := selection.New[float64]("lcd", selection.Settings{}); err == nil || !strings.Contains(err.Error(), "lcmd") {
 		t.Errorf("an unknown method: %v", err)
+	}
+}
+
+// TestPendingRowsTakeNoPartInTheLimits: they cost nothing and fill no group, and
+// BAIT-FB picks and removes as many rows as without them.
+func TestPendingRowsTakeNoPartInTheLimits(t *testing.T) {
+	pending := []int{0, 10, 20, 30}
+	group, cost := make([]int, 120), make([]float64, 120)
+	for i := range group {
+		group[i], cost[i] = i%10, 1
+	}
+	c := selection.Constraints{Group: group, PerGroup: 2, Cost: cost, Budget: 19}
+	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		p := constrained(c, 19, mode)
+		p.Pending = pending
+		r := mustSelect(t, m, p)
+		inGroup := map[int]int{}
+		for _, row := range r.Rows() {
+			inGroup[group[row]]++
+		}
+		if len(r.Picks) != 19 || r.Missing != 0 || inGroup[0] == 0 {
+			t.Errorf("%s-%s: %d picks, missing %d: %s; %d in the group of the pending rows", m.Name(), mode, len(r.Picks), r.Missing, r.Short, inGroup[0])
+		}
+		for _, removed := range r.Removed {
+			if slices.Contains(pending, removed.Row) {
+				t.Errorf("%s-%s: removed row %d, which is pending", m.Name(), mode, removed.Row)
+			}
+		}
+	})
+	p := constrained(selection.Constraints{}, 30, selection.P)
+	p.Pending = pending
+	if r := mustSelect(t, selection.BAIT[float64]{Sigma2: 1e-2, Backward: true}, p); len(r.Removed) != 30 {
+		t.Errorf("%d rows were removed, want as many as the batch has", len(r.Removed))
+	}
+	p.Batch = 120
+	if r := mustSelect(t, selection.LCMD[float64]{}, p); r.Missing != 4 || r.Short != "the pool has no more rows that are not pending" {
+		t.Errorf("missing %d: %s", r.Missing, r.Short)
+	}
+}
+
+// TestPendingRowsAreCentres: the report calls them by their name.
+func TestPendingRowsAreCentres(t *testing.T) {
+	p := constrained(selection.Constraints{}, 5, selection.P)
+	p.Pending = []int{7}
+	r := mustSelect(t, selection.MaxDist[float64]{}, p)
+	if got := r.Picks[0].Cluster.Centre; got != (selection.Centre{Set: selection.PendingSet, Row: 7}) || got.Set.String() != "pending" {
+		t.Errorf("the first pick is nearest to %+v", got)
 	}
 }

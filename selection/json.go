@@ -8,7 +8,7 @@ import (
 // MarshalText writes the words of a JSON object: "chosen", "required" or "filled".
 func (w Why) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// MarshalText writes "none", "train" or "pool".
+// MarshalText writes "none", "train", "pool" or "pending".
 func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // MarshalJSON leaves out what a pick does not have: a cluster, and a score or a

@@ -22,8 +22,9 @@ import (
 type limits struct {
 	constraints Constraints
 	open        []bool // may be picked
-	selected    []bool // in the batch
+	selected    []bool // in the batch, or pending
 	excluded    []bool
+	pending     []bool
 	room        int     // rows that may be picked
 	count       int     // rows in the batch
 	spent       costs   // of them
@@ -41,12 +42,16 @@ type limits struct {
 	slack int
 }
 
-func newLimits(pool int, c Constraints) *limits {
-	l := &limits{constraints: c, open: make([]bool, pool), selected: make([]bool, pool), excluded: make([]bool, pool), slack: 1}
+func newLimits(pool int, pending []int, c Constraints) *limits {
+	l := &limits{constraints: c, slack: 1,
+		open: make([]bool, pool), selected: make([]bool, pool), excluded: make([]bool, pool), pending: make([]bool, pool)}
 	l.numberGroups()
 	l.sortByCost()
 	for _, row := range c.Exclude {
 		l.excluded[row] = true
+	}
+	for _, row := range pending {
+		l.pending[row], l.selected[row] = true, true
 	}
 	l.reopen()
 	return l
@@ -237,6 +242,8 @@ func (l *limits) whyNone() string {
 	switch {
 	case left == 0 && len(l.constraints.Exclude) > 0:
 		return "the pool has no more rows that are not excluded"
+	case left == 0 && slices.Contains(l.pending, true):
+		return "the pool has no more rows that are not pending"
 	case left == 0:
 		return "the pool has no more rows"
 	case l.constraints.Group == nil:

@@ -29,7 +29,7 @@ func TestLimitsKeepUp(t *testing.T) {
 				c.Group[i] = -r.IntN(8)
 			}
 		}
-		l := newLimits(n, c)
+		l := newLimits(n, nil, c)
 		var batch []int
 		for range 80 {
 			switch {

@@ -39,7 +39,7 @@ func (s *Space[T]) newShortener() *nearest.Shortener[T] {
 	if s.plain || s.kernel != nil {
 		return nil
 	}
-	centres := s.batch
+	centres := s.batch + len(s.pending)
 	if s.mode == TP {
 		centres += s.TrainSize()
 	}

@@ -21,8 +21,9 @@ type Method[T matrix.Float] interface {
 type Forward interface {
 	// Add counts rows as selected, in their order. They are candidates: pool
 	// rows, and, from Space.PoolSize on, training rows. In mode TP all training
-	// rows come first in one call, then the required ones in one call, then
-	// each pick by itself, so that an implementation can treat many at once.
+	// rows come first in one call, then the pending ones in one call, then the
+	// required ones in one call, then each pick by itself, so that an
+	// implementation can treat many at once.
 	Add(candidates []int) error
 	// Next returns the row to pick: one for which Space.Open holds; there is
 	// always one. An error of type *Stuck says that no row is better than

@@ -34,9 +34,10 @@ type Problem[T matrix.Float] struct {
 	// and that the kernel is their inner product.
 	Kernel kernel.Kernel[T]
 
-	Mode  Mode
-	Batch int    // rows to pick
-	Seed  uint64 // for methods that draw, and for fallbacks
+	Mode    Mode
+	Pending []int  // pool rows that count as selected, but are not part of the batch (pending.go)
+	Batch   int    // rows to pick
+	Seed    uint64 // for methods that draw, and for fallbacks
 
 	Target      Target[T]
 	Constraints Constraints
@@ -92,6 +93,7 @@ func (p *Problem[T]) check() error {
 	c.when(p.Train.Rows > 0 && p.Train.Cols != p.Pool.Cols, "Train",
 		"training rows have %d columns, pool rows %d", p.Train.Cols, p.Pool.Cols)
 	p.checkTarget(&c)
+	p.checkPending(&c)
 	p.Constraints.check(&c, p.Pool.Rows, p.Batch)
 	return errors.Join(c...)
 }

@@ -68,7 +68,7 @@ type Cluster struct {
 	Distance float64 // of the pick from the centre
 }
 
-// Centre is a selected row: of the training rows or of the pool.
+// Centre is a selected row: a training row, a row of the batch, or a pending one.
 type Centre struct {
 	Set Set
 	Row int
@@ -81,9 +81,10 @@ const (
 	NoSet Set = iota
 	TrainSet
 	PoolSet
+	PendingSet // of the pool, too, and numbered as there
 )
 
-func (s Set) String() string { return [...]string{"none", "train", "pool"}[s] }
+func (s Set) String() string { return [...]string{"none", "train", "pool", "pending"}[s] }
 
 // Fallback says that from a step on rows were not taken by the method, and why.
 type Fallback struct {
@@ -104,7 +105,7 @@ type Removal struct {
 // Timing is how long the parts of a selection took.
 type Timing struct {
 	Init     time.Duration // checking the problem, and Init
-	Train    time.Duration // adding training rows and required rows
+	Train    time.Duration // adding training rows, pending rows and required rows
 	Forward  time.Duration
 	Backward time.Duration
 	Report   time.Duration // what the result says about each pick

@@ -4,7 +4,8 @@ package selection
 // "Forward-Backward Version"):
 //
 //	INIT
-//	ADD every x in X_mode (the training rows in mode TP)
+//	ADD every x in X_mode (the training rows in mode TP), then the pending rows
+//	ADD every required row, which is in the batch
 //	N_batch + N_extra times:  x = NEXT, add x to the batch, ADD x
 //	N_extra times:            x = NEXT-BACKWARD, take x out of the batch, REMOVE x
 //
@@ -118,6 +119,11 @@ func (d *driver[T]) addFirst(require []int) error {
 			train[i] = d.space.PoolSize() + i
 		}
 		if err := d.state.Add(train); err != nil {
+			return err
+		}
+	}
+	if pending := d.space.pending; len(pending) > 0 && !d.space.Cancelled() {
+		if err := d.state.Add(pending); err != nil {
 			return err
 		}
 	}

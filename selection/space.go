@@ -28,6 +28,7 @@ type Space[T matrix.Float] struct {
 	weights             []float64        // of pool rows in the target distribution; nil: all 1
 	kernel              kernel.Kernel[T] // nil: rows are features
 	exponent            int              // rows are those of the problem times 2^−exponent
+	pending             []int
 	limits              *limits
 	rows                poolRows[T]
 	seed                uint64
@@ -48,7 +49,7 @@ type set[T matrix.Float] struct {
 // may be in another unit than those of the problem.
 func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*Space[T], error) {
 	s := &Space[T]{ctx: ctx, team: linalg.TeamOf(ctx), tally: tally.Of(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
-		limits: newLimits(p.Pool.Rows, p.Constraints)}
+		pending: p.Pending, limits: newLimits(p.Pool.Rows, p.Pending, p.Constraints)}
 	s.shortener = sync.OnceValue(s.newShortener)
 	s.pool = set[T]{name: "pool", rows: p.Pool}
 	s.train = set[T]{name: "train", rows: p.Train}
@@ -277,6 +278,9 @@ func (s *Space[T]) areTrain(candidates []int) bool {
 func (s *Space[T]) centre(candidate int) Centre {
 	if candidate >= s.PoolSize() {
 		return Centre{Set: TrainSet, Row: candidate - s.PoolSize()}
+	}
+	if s.limits.pending[candidate] {
+		return Centre{Set: PendingSet, Row: candidate}
 	}
 	return Centre{Set: PoolSet, Row: candidate}
 }

@@ -17,6 +17,10 @@ type Input struct {
 	Target [][]float64 // nil: the pool
 	Weight []float64   // of pool rows; nil: 1
 
+	// Pending are pool rows that count as selected: the algorithm adds them after
+	// X_mode, and never picks them.
+	Pending []int
+
 	// Kernel is k(x, x̃); nil is the inner product of the rows.
 	Kernel func(x, y []float64) float64
 
@@ -50,7 +54,7 @@ func (in *Input) mode() []int {
 func (in *Input) cand() []int { return append(numbers(0, in.Pool), in.mode()...) }
 
 // Oracle is a selection method, transcribed: INIT, ADD and NEXT of the paper's
-// template. rem is X_pool \ X_batch.
+// template. rem is X_pool \ X_batch, without the pending rows.
 type Oracle interface {
 	Init(in *Input)
 	Add(x int)
@@ -68,21 +72,22 @@ type BackwardOracle interface {
 // Select is the paper's algorithm "Iterative selection algorithm template", or
 // "Forward-backward selection algorithm template" for an oracle that can remove.
 // A failed selection ends it: what would be filled up with random samples is
-// left out.
+// left out. Where the scores of a backward step are not numbers, nothing is selected.
 func Select(o Oracle, in *Input) []int {
 	var batch []int
 	o.Init(in)
-	for _, x := range in.mode() {
+	for _, x := range slices.Concat(in.mode(), in.Pending) {
 		o.Add(x)
 	}
-	want := min(in.Batch, in.Pool)
+	left := in.Pool - len(in.Pending)
+	want := min(in.Batch, left)
 	back, backward := o.(BackwardOracle)
 	extra := 0
 	if backward {
-		extra = min(want, in.Pool-want)
+		extra = min(want, left-want)
 	}
 	for range want + extra {
-		x := o.Next(without(in.Pool, batch))
+		x := o.Next(without(in.Pool, slices.Concat(in.Pending, batch)))
 		if x < 0 {
 			return batch[:min(want, len(batch))]
 		}
@@ -91,6 +96,9 @@ func Select(o Oracle, in *Input) []int {
 	}
 	for range extra {
 		x := back.NextBackward(batch)
+		if x < 0 {
+			return nil // rounding has taken all digits
+		}
 		batch = slices.DeleteFunc(batch, func(y int) bool { return y == x })
 		back.Remove(x)
 	}
@@ -121,10 +129,10 @@ func (in *Input) noisy(x int, score, size float64) float64 {
 	return score + size*in.Noise(x)
 }
 
-// without lists the pool rows that are not in the batch.
-func without(pool int, batch []int) (rem []int) {
+// without lists the pool rows that are not selected.
+func without(pool int, selected []int) (rem []int) {
 	for x := range pool {
-		if !slices.Contains(batch, x) {
+		if !slices.Contains(selected, x) {
 			rem = append(rem, x)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -32,8 +33,10 @@ func (s Suite[T]) Run(t *testing.T) {
 	t.Run("valid", s.valid)
 	t.Run("threads", s.threads)
 	t.Run("nothing to tell apart", s.nothing)
+	t.Run("pending", s.pending)
 	if s.Oracle != nil {
-		t.Run("oracle", s.oracle)
+		t.Run("oracle", func(t *testing.T) { s.oracle(t, func(*selection.Problem[float64]) bool { return true }) })
+		t.Run("oracle with pending rows", func(t *testing.T) { s.oracle(t, withPending) })
 	}
 }
 
@@ -118,11 +121,56 @@ func (s Suite[T]) nothing(t *testing.T) {
 	}
 }
 
+// withPending has some rows of a problem pending, unless it has too few. Of duplicates
+// and zero rows, some are among them.
+func withPending(p *selection.Problem[float64]) bool {
+	n := p.Pool.Rows
+	if n < 2 {
+		return false
+	}
+	p.Pending = []int{n - 1}
+	for _, row := range []int{n / 2, 0, n / 3} {
+		if !slices.Contains(p.Pending, row) && len(p.Pending) < n/4 {
+			p.Pending = append(p.Pending, row)
+		}
+	}
+	return true
+}
+
+// pending checks that rows which are pending are not picked, take no place in the
+// batch, and otherwise count as required rows do, to the last bit.
+func (s Suite[T]) pending(t *testing.T) {
+	s.problems(Cases(), func(name string, p selection.Problem[float64], _ func(x, y []float64) float64) {
+		if !withPending(&p) {
+			return
+		}
+		k := len(p.Pending)
+		r := s.mustSelect(t, name, p)
+		if want := min(p.Batch, p.Pool.Rows-k); len(r.Picks) != want || r.Missing != p.Batch-want {
+			t.Errorf("%s: %d picks, %d missing, want %d", name, len(r.Picks), r.Missing, want)
+		}
+		if slices.ContainsFunc(r.Rows(), func(row int) bool { return slices.Contains(p.Pending, row) }) {
+			t.Errorf("%s: %v are pending, %v were picked", name, p.Pending, r.Rows())
+		}
+		if len(r.Removed) > 0 || strings.HasPrefix(s.Method.Name(), "greedy") {
+			return // a batch of another size takes more draws, or more rows to remove
+		}
+		q := p
+		q.Pending, q.Constraints.Require, q.Batch = nil, p.Pending, p.Batch+k
+		if want := s.mustSelect(t, name, q).Rows()[k:]; !slices.Equal(r.Rows(), want) {
+			t.Errorf("%s: %v pending gives %v, required %v", name, p.Pending, r.Rows(), want)
+		}
+	})
+}
+
 // oracle compares the picks with those of the paper's pseudocode, as far as
-// these do not hang on rounding.
-func (s Suite[T]) oracle(t *testing.T) {
+// these do not hang on rounding. It leaves out problems that change does not apply to.
+func (s Suite[T]) oracle(t *testing.T, change func(p *selection.Problem[float64]) bool) {
 	compared, all := 0, 0
 	s.problems(Cases(), func(name string, p selection.Problem[float64], k func(x, y []float64) float64) {
+		if !change(&p) {
+			return
+		}
 		want, prefix := Robust(s.Oracle, NewInput(p, k), s.rounding())
 		got := s.mustSelect(t, name, p).Rows()
 		for i := range prefix {
@@ -133,7 +181,7 @@ func (s Suite[T]) oracle(t *testing.T) {
 			}
 		}
 		compared += prefix
-		all += p.Batch
+		all += min(p.Batch, p.Pool.Rows-len(p.Pending))
 	})
 	if share := float64(compared) / float64(all); share < s.Compared {
 		t.Errorf("only %.2f of the picks could be compared, want %.2f", share, s.Compared)
@@ -169,7 +217,7 @@ func convert[T matrix.Float](p selection.Problem[float64]) selection.Problem[T] 
 	if same, ok := any(p).(selection.Problem[T]); ok {
 		return same
 	}
-	q := selection.Problem[T]{Mode: p.Mode, Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints,
+	q := selection.Problem[T]{Mode: p.Mode, Batch: p.Batch, Seed: p.Seed, Pending: p.Pending, Constraints: p.Constraints,
 		Pool: matrix.Converted[T](p.Pool), Train: matrix.Converted[T](p.Train),
 		Target: selection.Target[T]{Rows: matrix.Converted[T](p.Target.Rows), Weights: p.Target.Weights}}
 	if p.Kernel != nil {
@@ -180,7 +228,7 @@ func convert[T matrix.Float](p selection.Problem[float64]) selection.Problem[T] 
 
 // NewInput returns a problem for oracles.
 func NewInput(p selection.Problem[float64], k func(x, y []float64) float64) *Input {
-	in := &Input{Pool: p.Pool.Rows, Mode: p.Mode, Batch: p.Batch, Weight: p.Target.Weights, Kernel: k}
+	in := &Input{Pool: p.Pool.Rows, Mode: p.Mode, Batch: p.Batch, Weight: p.Target.Weights, Pending: p.Pending, Kernel: k}
 	in.Rows = append(rowsOf(p.Pool), rowsOf(p.Train)...)
 	if p.Target.Rows.Rows > 0 {
 		in.Target = rowsOf(p.Target.Rows)
