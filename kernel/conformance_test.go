@@ -62,6 +62,8 @@ func conform[T matrix.Float](t *testing.T, tol float64) {
 		"last two layers": lastLayers[T](t, net, 2),
 		"linear model":    kernel.NewGrad[T](someNetwork[T](kerneltest.ReLU, width, 1)),
 		"laplace":         must(kernel.NewLaplace[T](width, 0.7)),
+		"rbf":             must(kernel.NewStationary[T](kernel.Stationary{Variance: 2, Lengths: []float64{1, 0.5, 3, 1e3, 2}})),
+		"matern":          must(kernel.NewStationary[T](kernel.Stationary{Shape: kernel.Matern52, Variance: 0.5, Lengths: []float64{1, 0.5, 3, 1e3, 2}})),
 		"nngp":            must(kernel.NewNNGP[T](deep)),
 		"ntk":             must(kernel.NewNTK[T](deep)),
 		"nngp, tanh":      must(kernel.NewNNGP[T](smooth)),
