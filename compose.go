@@ -181,13 +181,16 @@ func (c *composer) baseKernel() spec.KernelInfo {
 // network.
 func sourceFor[T matrix.Float](c *composer, member int) spec.Source[T] {
 	s := spec.Source[T]{
-		Number: c.spec.Kernel.Value(), Inputs: c.problem.Pool.Cols,
+		Number: c.spec.Kernel.Value(), Inputs: c.problem.Pool.Cols, Sigma2: c.spec.NoiseVariance(),
 		Normals: func(purpose string) transform.Normals {
 			return transform.Seeded(c.problem.Seed, purpose, uint64(member))
 		},
 	}
 	if c.baseKernel().Train {
 		s.Train = trainIn[T](c.problem)
+	}
+	if c.baseKernel().Labels {
+		s.Labels = c.problem.Labels
 	}
 	if c.baseKernel().Networks == spec.AnyNetwork {
 		s.Infinite = c.infinite()

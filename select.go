@@ -29,7 +29,7 @@ type Problem struct {
 	// has the user's own features so; the shapes are the same. What computes in float64 takes them
 	// from here, see spec.Spec.ComputesInDouble. Empty, it takes Train, Pool and Target.Rows.
 	Exact Sets[float64]
-	// Labels are those of Train, standardised. Only acs-rf-hyper looks at them.
+	// Labels are those of Train, standardised. Only rbf, matern and acs-rf-hyper use them.
 	Labels []float64
 
 	Batch int    // rows to pick
@@ -152,6 +152,7 @@ func (p Problem) check(s spec.Spec) error {
 	}
 	complain(hasTarget(p.Target) && !s.Method.Info().Target, "%s represents no distribution, so there can be no target", s.Method)
 	complain(s.Kernel.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, and there are none", s.Kernel)
+	complain(s.Kernel.Info().Labels && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, there are %d", s.Kernel, p.Train.Rows, len(p.Labels))
 	for _, t := range s.Transforms {
 		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, and there are none", t)
 		complain(t.Info().Labels && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, there are %d", t, p.Train.Rows, len(p.Labels))

@@ -103,7 +103,7 @@ func checkRows(t *testing.T, rows []int, p nextbatch.Problem) {
 func TestSelectOtherKernels(t *testing.T) {
 	p := smallProblem(t)
 	for _, text := range []string{
-		"maxdist-tp:laplace(0.5)", "maxdet-p:ntk>train", "lcmd-tp:features", "bait-f-p:features>train",
+		"maxdist-tp:laplace(0.5)", "maxdet-p:ntk>train", "maxdet-p:matern>train", "maxdet-p:matern>post", "lcmd-tp:rbf", "maxdist-p:rbf>train", "lcmd-tp:features", "bait-f-p:features>train",
 		"lcmd-tp:grad", "maxdet-tp:grad>scale", "kmeanspp-tp:ll(2)>scale(2)>sketch(8)", "lcmd-tp:ll>post@sigma2(0.01)",
 		"frankwolfe-p:features>scale", "bait-fb-tp:linear>scale(2)", "maxdist-p:ll(2)>acs-grad",
 		"maxdet-p:ll>train>ens(3)", "lcmd-p:grad>train>ens(2)", "frankwolfe-p:ll>acs-grad>ens(3)>sketch(8)",

@@ -18,7 +18,7 @@ import (
 // implementation where there are two.
 var budgetSpecs = []string{
 	"lcmd-tp:grad>sketch(24)", "bait-fb-p:ll>train", "bait-f-p:grad>sketch(24)>train", "maxdet-p:ntk>train", "maxdet-tp:grad>scale",
-	"maxdist-tp:laplace(0.5)", "kmeanspp-tp:nngp", "frankwolfe-p:ll>acs-rf-hyper(8)", "frankwolfe-p:ll>acs-grad>sketch(8)",
+	"maxdist-tp:laplace(0.5)", "maxdet-p:matern>train", "lcmd-tp:rbf", "maxdet-tp:matern", "kmeanspp-tp:nngp", "frankwolfe-p:ll>acs-rf-hyper(8)", "frankwolfe-p:ll>acs-grad>sketch(8)",
 	"lcmd-p:grad>train>ens(2)", "maxdiag:ll>acs-rf(8)", "random",
 }
 

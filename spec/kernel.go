@@ -39,6 +39,7 @@ type KernelInfo struct {
 	Networks    Networks
 	Space       Space // a kernel that is a kernel.FeatureMap has the space Explicit
 	Train       bool  // it requires training rows
+	Labels      bool  // it requires their labels
 	Draws       bool  // it draws random numbers
 	OwnFeatures bool  // the rows are features that the user supplies
 
@@ -60,6 +61,8 @@ type Source[T matrix.Float] struct {
 	Number float64         // the number in parentheses, or its default
 	Inputs int             // columns of a row
 	Train  matrix.Dense[T] // for Train: the labelled rows, which belong to the caller
+	Labels []float64       // for Labels: those of Train, standardised
+	Sigma2 float64         // the noise variance σ²
 
 	Taps     kernel.Taps[T]         // for TrainedNetwork: the network
 	Infinite kernel.InfiniteNetwork // for AnyNetwork: the infinite-width limit of the network
@@ -119,6 +122,10 @@ var kernels = newRegistry("kernel",
 		Networks: AnyNetwork, Width: infiniteWidth, Single: ntk[float32], Double: ntk[float64], published: true},
 	KernelInfo{Name: Laplace(0).Name, Parameter: Parameter{Name: "scale", Optional: true, Default: 1}, Description: "exp(-scale·distance of the inputs), scale 1",
 		Single: laplace[float32], Double: laplace[float64], published: true},
+	KernelInfo{Name: RBF().Name, Description: "Gaussian kernel of the inputs, length scales by marginal likelihood",
+		Train: true, Labels: true, Draws: true, Single: stationary[float32](kernel.RBF), Double: stationary[float64](kernel.RBF)},
+	KernelInfo{Name: Matern().Name, Description: "Matérn-5/2 kernel of the inputs, length scales by marginal likelihood",
+		Train: true, Labels: true, Draws: true, Single: stationary[float32](kernel.Matern52), Double: stationary[float64](kernel.Matern52)},
 	KernelInfo{Name: LastLayer().Name, Parameter: Parameter{Name: "layers", Whole: true, Optional: true, Default: 1, Most: mostLayers},
 		Section: "4.1 Last-layer Kernel", Description: "gradient with respect to the last layer's parameters, or those of the last few layers",
 		Networks: TrainedNetwork, spaceOf: lastLayersSpace, Width: lastLayersWidth, Single: lastLayers[float32], Double: lastLayers[float64], published: true},

@@ -65,6 +65,13 @@ func NTK() Kernel { return Kernel{Name: "ntk"} }
 // Laplace is exp(−scale·‖x − x'‖).
 func Laplace(scale float64) Kernel { return Kernel{Name: "laplace", Number: scale} }
 
+// RBF is exp(−r²/2), r the distance in units of length scales that the labels
+// determine.
+func RBF() Kernel { return Kernel{Name: "rbf"} }
+
+// Matern is the Matérn-5/2 kernel of the same distance.
+func Matern() Kernel { return Kernel{Name: "matern"} }
+
 // LastLayer is the gradient with respect to the parameters of the last layer.
 func LastLayer() Kernel { return Kernel{Name: "ll"} }
 
