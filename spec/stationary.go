@@ -13,7 +13,7 @@ import (
 
 // mostFitted is how many labelled rows the length scales are fitted on, because the
 // work is cubic in their number. More rows change the length scales little.
-const mostFitted = 1024
+const mostFitted = 512
 
 // stationary constructs a kernel whose length scales come from the labels. Its
 // variance is in units in which the noise is σ², so that a posterior and the methods
