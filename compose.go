@@ -11,19 +11,19 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// composer makes the kernel that a spec describes: one kernel for each network
-// until ens adds them up. Kernels are in float32 until the first transformation
+// composer builds the kernel that a spec describes: one kernel per network until ens
+// adds them up. Kernels are in float32 until the first transformation
 // or method that must compute in float64, and in float64 from there on.
 type composer struct {
 	ctx       context.Context // of the call that the composer lives for
 	spec      spec.Spec
 	problem   Problem
 	warnings  []string
-	embedding embedding // how far the rows are
+	embedding embedding // counts the rows that have been embedded
 }
 
 func newComposer(ctx context.Context, spec spec.Spec, p Problem) *composer {
-	return &composer{ctx: ctx, spec: spec, problem: p, embedding: embedding{tell: p.Progress}}
+	return &composer{ctx: ctx, spec: spec, problem: p, embedding: embedding{report: p.Progress}}
 }
 
 // kernel returns the kernel in float32 or, if the spec computes in float64, in
@@ -43,37 +43,37 @@ func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], err
 	return nil, members[0], nil
 }
 
-// keepsDigits says that the method computes in float64, and that the rows have
-// digits which float32 does not hold.
+// keepsDigits reports whether the method prefers float64 and the rows are given in
+// float64.
 func (c *composer) keepsDigits() bool {
 	return c.spec.Method.Info().PrefersDouble && c.problem.Exact.Pool.Rows > 0
 }
 
-// inDouble returns the kernels of the spec in float64. Features that a sketch
-// gives are computed in float32, as far as the spec allows; without one, the base
-// kernel itself is in float64.
+// inDouble returns the kernels of the spec in float64. The features of a sketch are
+// computed in float32, as far as the spec allows; without a sketch, the base kernel
+// itself is in float64.
 func (c *composer) inDouble() ([]kernel.Kernel[float64], error) {
-	all, narrow := len(c.spec.Transforms), c.spec.SinglePart()
+	all, inSingle := len(c.spec.Transforms), c.spec.SinglePart()
 	needsFeatures := func(t spec.Transform) bool { return t.Info().Needs != spec.Values }
-	if !slices.ContainsFunc(c.spec.Transforms[:narrow], needsFeatures) {
+	if !slices.ContainsFunc(c.spec.Transforms[:inSingle], needsFeatures) {
 		return transformed(c, c.base64, makeDouble, all)
 	}
-	members, err := transformed(c, c.base32, makeSingle, narrow)
+	members, err := transformed(c, c.base32, makeSingle, inSingle)
 	if err != nil {
 		return nil, err
 	}
-	wide := make([]kernel.Kernel[float64], len(members))
+	converted := make([]kernel.Kernel[float64], len(members))
 	for i, k := range members {
 		m, ok := k.(kernel.FeatureMap[float32])
 		if !ok {
-			return nil, fmt.Errorf("%v leaves a kernel without features, which cannot be continued in float64", c.spec.Transforms[narrow-1])
+			return nil, fmt.Errorf("%v returns a kernel without features, which cannot be converted to float64", c.spec.Transforms[inSingle-1])
 		}
-		wide[i] = kernel.ToFloat64(m)
+		converted[i] = kernel.ToFloat64(m)
 	}
-	return apply(c, wide, makeDouble, narrow, all)
+	return apply(c, converted, makeDouble, inSingle, all)
 }
 
-// maker is how a transformation is made in T.
+// maker returns the constructor of a transformation in T.
 type maker[T matrix.Float] func(spec.TransformInfo) func(context.Context, spec.Step[T]) (kernel.Kernel[T], error)
 
 func makeSingle(t spec.TransformInfo) func(context.Context, spec.Step[float32]) (kernel.Kernel[float32], error) {
@@ -84,7 +84,7 @@ func makeDouble(t spec.TransformInfo) func(context.Context, spec.Step[float64]) 
 	return t.Double
 }
 
-// transformed returns the base kernel of each member with the first so many
+// transformed returns the base kernel of each member after the first transforms
 // transformations.
 func transformed[T matrix.Float](c *composer, base func(member int) (kernel.Kernel[T], error), of maker[T], transforms int) ([]kernel.Kernel[T], error) {
 	members := make([]kernel.Kernel[T], c.spec.Members())
@@ -98,8 +98,8 @@ func transformed[T matrix.Float](c *composer, base func(member int) (kernel.Kern
 	return apply(c, members, of, 0, transforms)
 }
 
-// apply applies the transformations from one place in the spec to another, which
-// is excluded, to the kernel of each member. An ensemble leaves one kernel.
+// apply applies the transformations at places from to to-1 of the spec to the kernel
+// of each member. An ensemble leaves one kernel.
 func apply[T matrix.Float](c *composer, members []kernel.Kernel[T], of maker[T], from, to int) ([]kernel.Kernel[T], error) {
 	train := trainIn[T](c.problem)
 	for place := from; place < to; place++ {
@@ -125,7 +125,7 @@ func apply[T matrix.Float](c *composer, members []kernel.Kernel[T], of maker[T],
 	return members, nil
 }
 
-// trainIn returns the labelled rows in one kind of numbers.
+// trainIn returns the labelled rows in T.
 func trainIn[T matrix.Float](p Problem) matrix.Dense[T] {
 	if exact, ok := any(p.Exact.Train).(matrix.Dense[T]); ok && p.Exact.Pool.Rows > 0 {
 		return exact
@@ -133,9 +133,9 @@ func trainIn[T matrix.Float](p Problem) matrix.Dense[T] {
 	return matrix.Converted[T](p.Train)
 }
 
-// stepAt is what a transformation of the spec is given for a member, but for
-// kernels. Its random numbers are the same for the same seed, place and member,
-// whatever comes before or after.
+// stepAt returns what a transformation of the spec gets for a member, except for the
+// kernels. Its random numbers depend on seed, place and member only, not on what comes
+// before or after.
 func stepAt[T matrix.Float](c *composer, place, member int, train matrix.Dense[T]) spec.Step[T] {
 	t := c.spec.Transforms[place]
 	return spec.Step[T]{
@@ -168,8 +168,8 @@ func (c *composer) base64(member int) (kernel.Kernel[float64], error) {
 	return c.baseKernel().Double(c.ctx, s)
 }
 
-// baseKernel describes the base kernel. A method that looks at no kernel gets the
-// rows as they are.
+// baseKernel describes the base kernel. A method that uses no kernel gets the rows
+// as they are.
 func (c *composer) baseKernel() spec.KernelInfo {
 	if !c.spec.UsesKernel() {
 		return spec.Linear().Info()
@@ -177,8 +177,8 @@ func (c *composer) baseKernel() spec.KernelInfo {
 	return c.spec.Kernel.Info()
 }
 
-// sourceFor is what the base kernel of a member is made from, but for a trained
-// network.
+// sourceFor returns what the base kernel of a member is made from, except for a
+// trained network.
 func sourceFor[T matrix.Float](c *composer, member int) spec.Source[T] {
 	s := spec.Source[T]{
 		Number: c.spec.Kernel.Value(), Inputs: c.problem.Pool.Cols, Sigma2: c.spec.NoiseVariance(),
@@ -202,8 +202,8 @@ func (c *composer) taps(member int) kernel.Taps[float32] {
 	return countedTaps{c.problem.Models[member].Taps(), &c.embedding}
 }
 
-// infinite is the first model at infinite width. The published code takes the
-// formula of ReLU for every activation.
+// infinite is the first model at infinite width. The published code uses the formula
+// of ReLU for every activation.
 func (c *composer) infinite() kernel.InfiniteNetwork {
 	w := c.problem.Models[0].Infinite()
 	if c.spec.Compat {

@@ -11,30 +11,30 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Numbers is a matrix in the kind of numbers that a spec computes in: float64 if
-// it has σ² in it, float32 otherwise. The other one is empty.
+// Numbers is a matrix in the precision that a spec computes in: float64 if it uses σ²,
+// float32 otherwise. The other one is empty.
 type Numbers struct {
 	Single matrix.Dense[float32]
 	Double matrix.Dense[float64]
 }
 
-// mostWritten is beyond what anybody wants in a file.
+// mostWritten is more features than anybody wants in a file.
 const mostWritten = 1 << 16
 
 // Features returns the features of the rows under the spec's kernel; its method
-// does not matter. The rows are scaled as those of the problem. A kernel without
-// features, or with too many, is an error. The context is looked at once a block
-// of rows.
+// does not matter. The rows must be scaled as those of the problem. A kernel without
+// features, or with too many, is an error. The context is checked once per block of
+// rows.
 func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T]) (Numbers, error) {
-	narrow, wide, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
+	k32, k64, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
 	if err != nil {
 		return Numbers{}, err
 	}
-	if wide != nil {
-		f, err := featuresOf(ctx, spec, wide, matrix.Converted[float64](rows))
+	if k64 != nil {
+		f, err := featuresOf(ctx, spec, k64, matrix.Converted[float64](rows))
 		return Numbers{Double: f}, err
 	}
-	f, err := featuresOf(ctx, spec, narrow, matrix.Converted[float32](rows))
+	f, err := featuresOf(ctx, spec, k32, matrix.Converted[float32](rows))
 	return Numbers{Single: f}, err
 }
 
@@ -48,48 +48,48 @@ func forFeatures(s spec.Spec) spec.Spec {
 	return s
 }
 
-// kernelOf returns the kernel of a spec for so many rows.
+// kernelOf returns the kernel of a spec, in one of two precisions, for so many rows.
 func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	if !spec.UsesKernel() {
-		return nil, nil, fmt.Errorf("%v looks at no kernel", spec)
+		return nil, nil, fmt.Errorf("%v uses no kernel", spec)
 	}
 	p.Batch, p.Constraints = 1, selection.Constraints{} // nothing is picked
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, nil, err
 	}
 	c := newComposer(ctx, spec, p)
-	narrow, wide, err := c.kernel()
+	k32, k64, err := c.kernel()
 	if err != nil {
 		return nil, nil, fmt.Errorf("%v: %w", spec, err)
 	}
 	c.embedding.expect(rows * c.spec.Members())
-	return narrow, wide, nil
+	return k32, k64, nil
 }
 
 func featuresOf[T matrix.Float](ctx context.Context, spec spec.Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	m, ok := k.(kernel.FeatureMap[T])
 	if !ok {
-		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has no features at hand; put sketch(p) into the spec, or ask for its matrix", spec)
+		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has no explicit features; add sketch(p) to the spec, or use its kernel matrix", spec)
 	}
 	if m.Dim() > mostWritten {
-		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has %d features; put sketch(p) into the spec", spec, m.Dim())
+		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has %d features; add sketch(p) to the spec", spec, m.Dim())
 	}
 	return kernel.FeatureMatrix(ctx, m, rows)
 }
 
-// Gram returns the values of the spec's kernel for the rows of a and b; its
-// method matters only in that one with σ² in it computes in float64. The context
-// is looked at once a block of rows.
+// Gram returns the values of the spec's kernel for the rows of a and b. The method
+// matters only in that one that uses σ² computes in float64. The context is checked
+// once per block of rows.
 func Gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[T]) (Numbers, error) {
-	narrow, wide, err := kernelOf(ctx, spec, p, a.Rows+b.Rows)
+	k32, k64, err := kernelOf(ctx, spec, p, a.Rows+b.Rows)
 	if err != nil {
 		return Numbers{}, err
 	}
-	if wide != nil {
-		m, err := gramOf(ctx, wide, matrix.Converted[float64](a), matrix.Converted[float64](b))
+	if k64 != nil {
+		m, err := gramOf(ctx, k64, matrix.Converted[float64](a), matrix.Converted[float64](b))
 		return Numbers{Double: m}, err
 	}
-	m, err := gramOf(ctx, narrow, matrix.Converted[float32](a), matrix.Converted[float32](b))
+	m, err := gramOf(ctx, k32, matrix.Converted[float32](a), matrix.Converted[float32](b))
 	return Numbers{Single: m}, err
 }
 

@@ -50,7 +50,7 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 					sum += v * features.At(j, c)
 				}
 				if math.Abs(sum-gram.At(i, j)) > 1e-4*largest {
-					t.Fatalf("%s: %d, %d: %v, and the kernel is %v", text, i, j, sum, gram.At(i, j))
+					t.Fatalf("%s: %d, %d: %v, but the kernel is %v", text, i, j, sum, gram.At(i, j))
 				}
 			}
 		}

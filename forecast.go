@@ -5,7 +5,7 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Sizes are what the memory of a selection depends on.
+// Sizes are the numbers that the memory of a selection depends on.
 type Sizes struct {
 	Train, Pool, Aims int   // rows
 	Inputs            int   // columns after encoding, or features
@@ -13,27 +13,15 @@ type Sizes struct {
 	Batch             int
 }
 
-// processMemory is what a program needs without any data: its code, and buffers of
-// the linear algebra.
-const processMemory = 24 << 20
-
-// Resident forecasts the memory of a process that has so many bytes in use: with its
-// code, and with garbage that waits to be collected at a GC percentage of 25. Most of
-// it are a few large matrices, so collecting costs little.
-func Resident(inUse int64) int64 { return processMemory + inUse + inUse/8 }
-
-// RowBytes is what encoded rows take as numbers in float32.
-func RowBytes(z Sizes) int64 { return single * int64(z.Train+z.Pool+z.Aims) * int64(z.Inputs) }
-
-// Bytes of a number.
+// Bytes per number.
 const (
 	single = 4
 	double = 8
 )
 
 // Memory forecasts the bytes that Select needs at its peak: for the rows that it is
-// given, and for what it makes of them. The features or embedded rows of the kernel
-// are most of it. The networks are not counted.
+// given, and for what it computes from them, mostly features or embedded rows of the
+// kernel. The networks are not counted.
 func Memory(s spec.Spec, z Sizes) int64 {
 	rows, pool, inputs := int64(z.Train+z.Pool+z.Aims), int64(z.Pool), int64(z.Inputs)
 	if !s.UsesKernel() {
@@ -47,12 +35,12 @@ func Memory(s spec.Spec, z Sizes) int64 {
 	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: z.Batch, Width: width, Explicit: explicit})
 	total := rows*inputs*single + rows*int64(width)*size + blocks(s, z) + method
 	if s.Double() {
-		total += rows * inputs * double // the rows once more
+		total += rows * inputs * double // a copy of the rows
 	}
 	return total
 }
 
-// blocks is what a block of rows needs on its way through the networks, and the
+// blocks is the memory of a block of rows on its way through the networks, and of the
 // random matrices of a sketch.
 func blocks(s spec.Spec, z Sizes) (total int64) {
 	widths := int64(z.Inputs + 1)

@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector keeps memory of its own beside the program's, so this file leaves it out.
+// The race detector needs memory of its own, so this file is not built with it.
 
 package nextbatch_test
 
@@ -18,7 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// resident is the memory of this process that is in RAM, in bytes.
+// resident returns the bytes of this process that are in RAM.
 func resident(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")
@@ -32,7 +32,8 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
-// TestMemoryComesBack does large selections in a process that lives on.
+// TestMemoryComesBack: a process that goes on after large selections gives their memory
+// back.
 func TestMemoryComesBack(t *testing.T) {
 	debug.FreeOSMemory()
 	before, peak := resident(t), 0

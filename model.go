@@ -5,10 +5,9 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// Model is a trained network as a Problem needs it: something that embeds blocks of
-// rows. Models returns those of package network. Others may keep their parameters
-// elsewhere, such as on a GPU, or come from another framework; one that has only
-// features to offer implements kernel.Taps with a single layer, whose input is the
+// Model is a trained network as a Problem needs it: it embeds blocks of rows. Models
+// returns those of package network. Others may keep their parameters elsewhere, such as
+// on a GPU, or come from another framework; one that has only features implements kernel.Taps with a single layer, whose input is the
 // features, and serves the kernel ll.
 //
 // Select, Features, Gram and Plane call it from the goroutine that called them. They

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -132,7 +133,7 @@ func (p *Plan) need(z Sizes) int64 {
 	}
 	stay, stack := tableBytes(tables)
 	if !r.OwnFeatures {
-		stay += RowBytes(z)
+		stay += footprint.Float32(z.Train+z.Pool+z.Aims, z.Inputs)
 	}
 	config, members := r.Network, r.networks()
 	if p.model != nil {
@@ -147,7 +148,7 @@ func (p *Plan) need(z Sizes) int64 {
 		output = r.Output(z)
 	}
 	z.Hidden, z.Batch = config.WithDefaults().Architecture.Hidden, r.Batch
-	return Resident(stay + max(stack, fit, kept+Memory(r.Spec, z)+output))
+	return footprint.Resident(stay + max(stack, fit, kept+Memory(r.Spec, z)+output))
 }
 
 // tableBytes returns the memory of the tables, and that of their concatenated columns

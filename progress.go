@@ -7,13 +7,13 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Progress tells how far Select, Features or Gram is.
+// Progress reports how far Select, Features or Gram has got.
 type Progress struct {
 	Stage    Stage
 	Done, Of int
 }
 
-// Stage is what is being done.
+// Stage is what a call is doing.
 type Stage string
 
 const (
@@ -21,23 +21,22 @@ const (
 	Picking   Stage = "picking"   // Done and Of count steps of the method
 )
 
-// embedding tells how many of the rows that are to come have gone through the
-// networks.
+// embedding reports how many of the expected rows have gone through the networks.
 type embedding struct {
-	tell     func(Progress)
+	report   func(Progress)
 	done, of int
 }
 
-// expect says how many rows are to come. Rows that come before are not counted:
-// transformations look at the labelled rows first.
+// expect sets the number of rows to count to. Rows before that are not counted: they
+// are labelled rows that transformations are fitted on.
 func (e *embedding) expect(rows int) { e.done, e.of = 0, rows }
 
 func (e *embedding) passed(rows int) {
-	if e.tell == nil || e.of == 0 {
+	if e.report == nil || e.of == 0 {
 		return
 	}
 	e.done = min(e.done+rows, e.of)
-	e.tell(Progress{Embedding, e.done, e.of})
+	e.report(Progress{Embedding, e.done, e.of})
 }
 
 // countedTaps counts the rows that go through a network.

@@ -7,8 +7,8 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// Reason says in a line why pick i is in the batch. The function names a row of
-// train or pool as the reader knows it.
+// Reason explains in one line why pick i is in the batch. The function returns the
+// user's name of a row of train or pool.
 func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) string {
 	p := b.Picks[i]
 	var parts []string
@@ -41,7 +41,7 @@ func named(name func(selection.Set, int) string, set selection.Set, row int) str
 	return kind + name(set, row)
 }
 
-// fallback is the reason for which a row was drawn in a step.
+// fallback returns why a row was drawn at random in a step.
 func (b *Batch) fallback(step int) string {
 	reason := "the method found no row"
 	for _, f := range b.Fallbacks {

@@ -18,8 +18,8 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// A table as a user has it: names, words among the inputs, a cost, and no label where
-// nobody has measured. Such rows are the candidates.
+// A table as users have it: names, words among the inputs, a cost, and empty labels.
+// The rows with an empty label are the candidates.
 func ExampleRequest() {
 	const text = `name,temperature,material,hours,y
 a,21,steel,1,1.5
@@ -77,8 +77,8 @@ func asked(t *testing.T) nextbatch.Request {
 	}
 }
 
-// TestRequest: the answer names rows, keeps to groups, and is that of Select on the
-// problem of the plan.
+// TestRequest: the result names rows, respects the group limits, and is what Select
+// returns for the problem of the plan.
 func TestRequest(t *testing.T) {
 	r := asked(t)
 	r.Must, r.Exclude = []string{"r1"}, []string{"r2", "nobody"}
@@ -111,8 +111,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestRequestByModel: a fitted model replaces the training, and a plan can be forecast
-// without being carried out.
+// TestRequestByModel: a request with a fitted model trains none, and a plan can be
+// forecast without being carried out.
 func TestRequestByModel(t *testing.T) {
 	first, err := asked(t).Plan()
 	if err != nil {

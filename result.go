@@ -2,9 +2,8 @@ package nextbatch
 
 import "github.com/nextbatch/nextbatch/selection"
 
-// Result is the answer to a request: the batch by the names of its rows. As JSON it
-// is what the command line prints. Lists with an entry for each pick are in the
-// order of the picks.
+// Result is the answer to a request: the batch by the names of its rows. The command
+// line prints it as JSON. Lists with one entry per pick are in the order of the picks.
 type Result struct {
 	Indices   []int           `json:"indices"` // rows of the pool's input, from 0
 	IDs       []string        `json:"ids"`
@@ -12,7 +11,7 @@ type Result struct {
 	Reasons   []string        `json:"reasons"`
 	Spec      string          `json:"spec"`
 	Seed      uint64          `json:"seed"`
-	Missing   int             `json:"missing"` // rows by which the batch is smaller than asked for
+	Missing   int             `json:"missing"` // rows by which the batch is smaller than requested
 	Short     string          `json:"short"`   // why
 	Fallbacks []FallbackEntry `json:"fallbacks"`
 	Warnings  []string        `json:"warnings"` // of the plan, of the training and of the selection
@@ -20,15 +19,15 @@ type Result struct {
 	Metrics   Metrics         `json:"metrics"`
 	Version   string          `json:"version"` // of the program, filled in by the caller
 
-	Batch *Batch `json:"-"` // the same by rows of the problem
+	Batch *Batch `json:"-"` // the same in rows of the problem
 }
 
 // FallbackEntry is a selection.Fallback with rows of the input.
 type FallbackEntry struct {
 	Step    int    `json:"step"`
 	Reason  string `json:"reason"`
-	Indices []int  `json:"indices"` // that were drawn at random instead
-	Cut     []int  `json:"cut"`     // that were taken out again
+	Indices []int  `json:"indices"` // drawn at random instead
+	Cut     []int  `json:"cut"`     // removed from the batch again
 }
 
 // Timings are seconds. Read and Total are filled in by the caller, who has read the

@@ -13,21 +13,22 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Problem is what Select picks from. Its matrices belong to the caller; Select
-// only reads them and keeps none.
+// Problem is what Select picks from. Its matrices belong to the caller: Select only
+// reads them and keeps none.
 type Problem struct {
-	// Models were trained on Train: one, or as many as the ens(n) of the spec asks
-	// for. Kernels of the rows themselves need none; nngp and ntk take depth and
-	// constants from the first.
+	// Models were trained on Train: one, or as many as ens(n) of the spec needs.
+	// Kernels of the rows themselves need none; nngp and ntk take depth and constants
+	// from the first.
 	Models []Model
 
 	// Train and Pool hold the labelled rows and the candidates, scaled as the
 	// models saw them (see network.Model.Inputs); with the kernel "features", the
 	// user's own features.
 	Train, Pool matrix.Dense[float32]
-	// Exact holds the rows of Train, Pool and Target.Rows in float64, if the caller
-	// has the user's own features so; the shapes are the same. What computes in float64 takes them
-	// from here, see spec.Spec.ComputesInDouble. Empty, it takes Train, Pool and Target.Rows.
+	// Exact holds the rows of Train, Pool and Target.Rows in float64, if they are the
+	// user's own features and the caller has all their digits; the shapes are the same.
+	// Specs that compute in float64 (spec.Spec.ComputesInDouble) use these rows. If
+	// Exact is empty, they use Train, Pool and Target.Rows.
 	Exact Sets[float64]
 	// Labels are those of Train, standardised. Only rbf, matern and acs-rf-hyper use them.
 	Labels []float64
@@ -35,22 +36,22 @@ type Problem struct {
 	Batch int    // rows to pick
 	Seed  uint64 // of sketches, and of methods that draw
 
-	// Target is the distribution that the batch shall represent, if not that of
+	// Target is the distribution that the batch is to represent, if it is not that of
 	// the pool: other rows, scaled as the pool's, or a weight for each pool row.
 	Target      selection.Target[float32]
 	Constraints selection.Constraints
 
-	// Progress is called now and then, from the goroutine that called Select,
-	// unless it is nil.
+	// Progress, unless nil, is called from time to time, from the goroutine that
+	// called Select.
 	Progress func(Progress)
 }
 
 // Sets are labelled rows, candidates and rows of the target distribution.
 type Sets[T matrix.Float] struct{ Train, Pool, Target matrix.Dense[T] }
 
-// WithFeatures returns the problem on features of the user's own, in float64: for
-// the kernel "features". Methods that compute in float32 round them once; train and
-// target may be empty.
+// WithFeatures returns the problem with the user's own features, in float64, for the
+// kernel "features". Methods that compute in float32 round them once; train and target
+// may be empty.
 func (p Problem) WithFeatures(train, pool, target matrix.Dense[float64]) Problem {
 	p.Exact = Sets[float64]{train, pool, target}
 	p.Train, p.Pool, p.Target.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool), matrix.Converted[float32](target)
@@ -65,20 +66,20 @@ func (p Problem) exact() Sets[float64] {
 	return Sets[float64]{matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Pool), matrix.Converted[float64](p.Target.Rows)}
 }
 
-// Batch is what Select found: the picks, in the order in which they were picked, and
+// Batch is what Select returns: the picks, in the order in which they were picked, and
 // how they came about. The zero value is an empty batch.
 type Batch struct {
 	Spec      spec.Spec            `json:"spec"`
 	Picks     []selection.Pick     `json:"picks"`
-	Fallbacks []selection.Fallback `json:"fallbacks"` // where the method found no row and others were taken
-	Removed   []selection.Removal  `json:"removed"`   // rows that a backward step took out again, in that order
+	Fallbacks []selection.Fallback `json:"fallbacks"` // where the method found no row and random ones were picked
+	Removed   []selection.Removal  `json:"removed"`   // rows that a backward step removed, in that order
 
-	// Missing is the number of rows by which the batch is smaller than asked for,
+	// Missing is the number of rows by which the batch is smaller than requested,
 	// Short the reason; zero and empty for a full batch.
 	Missing int    `json:"missing"`
 	Short   string `json:"short"`
 
-	Warnings []string `json:"warnings"` // what a reader should know, fallbacks among it
+	Warnings []string `json:"warnings"` // what the user should know, including fallbacks
 
 	Kernel time.Duration    `json:"kernel_ns"` // taken to compute the kernel
 	Timing selection.Timing `json:"timing"`    // of the selection
@@ -105,25 +106,25 @@ func newBatch(c *composer, r *selection.Result, kernel time.Duration) *Batch {
 	return b
 }
 
-// Select picks the rows to label next, by the method that the spec names. The
-// same problem, spec and seed give the same batch, whatever the number of
-// threads. The context ends it between two steps or blocks of work.
+// Select picks the rows to label next, with the method that the spec names. The same
+// problem, spec and seed give the same batch, whatever the number of threads. The
+// context is checked once per step and once per block of rows.
 func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, err
 	}
 	begin := time.Now()
 	c := newComposer(ctx, spec, p)
-	narrow, wide, err := c.kernel()
+	k32, k64, err := c.kernel()
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", spec, err)
 	}
 	method, settings := spec.Method.Info(), selection.Settings{Sigma2: spec.NoiseVariance(), Compat: spec.Compat}
-	if wide != nil {
+	if k64 != nil {
 		rows := p.exact()
-		return pick(c, begin, method.Double(settings), wide, rows.Train, rows.Pool, selection.Target[float64]{Rows: rows.Target, Weights: p.Target.Weights})
+		return pick(c, begin, method.Double(settings), k64, rows.Train, rows.Pool, selection.Target[float64]{Rows: rows.Target, Weights: p.Target.Weights})
 	}
-	return pick(c, begin, method.Single(settings), narrow, p.Train, p.Pool, p.Target)
+	return pick(c, begin, method.Single(settings), k32, p.Train, p.Pool, p.Target)
 }
 
 // check reports everything that is wrong with a problem for a spec.
@@ -136,7 +137,7 @@ func (p Problem) check(s spec.Spec) error {
 	}
 	complain(p.Pool.Rows == 0, "the pool is empty")
 	complain(p.Batch < 1, "the batch must have a positive number of rows, not %d", p.Batch)
-	complain(s.Mode == spec.TP && p.Train.Rows == 0, "%v counts the labelled rows as selected, and there are none", s)
+	complain(s.Mode == spec.TP && p.Train.Rows == 0, "%v counts the labelled rows as selected, but there are none", s)
 	complain(p.Train.Rows > 0 && p.Pool.Rows > 0 && p.Train.Cols != p.Pool.Cols,
 		"the labelled rows have %d columns, the pool %d", p.Train.Cols, p.Pool.Cols)
 	complain(p.Target.Rows.Rows > 0 && p.Target.Rows.Cols != p.Pool.Cols,
@@ -146,23 +147,23 @@ func (p Problem) check(s spec.Spec) error {
 			"the rows in float64 have other shapes than those in float32")
 	}
 	needed := s.Networks()
-	complain(len(p.Models) < needed, "%v needs %d trained networks, there are %d", s, needed, len(p.Models))
+	complain(len(p.Models) < needed, "%v needs %d trained networks, but there are %d", s, needed, len(p.Models))
 	for i, m := range p.Models {
 		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, m.Inputs(), p.Pool.Cols)
 	}
-	complain(hasTarget(p.Target) && !s.Method.Info().Target, "%s represents no distribution, so there can be no target", s.Method)
-	complain(s.Kernel.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, and there are none", s.Kernel)
-	complain(s.Kernel.Info().Labels && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, there are %d", s.Kernel, p.Train.Rows, len(p.Labels))
+	complain(hasTarget(p.Target) && !s.Method.Info().Target, "%s does not represent a distribution, so it cannot have a target", s.Method)
+	complain(s.Kernel.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", s.Kernel)
+	complain(s.Kernel.Info().Labels && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, but there are %d", s.Kernel, p.Train.Rows, len(p.Labels))
 	for _, t := range s.Transforms {
-		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, and there are none", t)
-		complain(t.Info().Labels && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, there are %d", t, p.Train.Rows, len(p.Labels))
+		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", t)
+		complain(t.Info().Labels && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, but there are %d", t, p.Train.Rows, len(p.Labels))
 	}
 	return errors.Join(found...)
 }
 
 func hasTarget(t selection.Target[float32]) bool { return t.Rows.Rows > 0 || t.Weights != nil }
 
-// pick runs the selection method on rows in the kernel's own kind.
+// pick runs the selection method on rows in the precision of the kernel.
 func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[T], k kernel.Kernel[T], train, pool matrix.Dense[T], target selection.Target[T]) (*Batch, error) {
 	s, p := c.spec, c.problem
 	question := selection.Problem[T]{

@@ -9,22 +9,21 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// endsAfter is a context that is cancelled once somebody has looked at it so
-// many times.
+// endsAfter is a context that is cancelled once it has been checked limit times.
 type endsAfter struct {
 	context.Context
-	looks, limit int
+	checks, limit int
 }
 
 func (c *endsAfter) Err() error {
-	if c.looks++; c.looks > c.limit {
+	if c.checks++; c.checks > c.limit {
 		return context.Canceled
 	}
 	return nil
 }
 
-// TestSelectCancelled ends every kind of selection at many places, from the
-// first block of the kernel to the last step.
+// TestSelectCancelled cancels every kind of selection at many points, from the first
+// block of the kernel to the last step.
 func TestSelectCancelled(t *testing.T) {
 	p := smallProblem(t)
 	for _, published := range spec.Published() {
@@ -33,17 +32,17 @@ func TestSelectCancelled(t *testing.T) {
 		if _, err := nextbatch.Select(whole, spec, p); err != nil {
 			t.Fatalf("%v: %v", spec, err)
 		}
-		if whole.looks <= p.Batch {
-			t.Errorf("%v looks %d times at the context, for %d steps", spec, whole.looks, p.Batch)
+		if whole.checks <= p.Batch {
+			t.Errorf("%v checks the context %d times in %d steps", spec, whole.checks, p.Batch)
 		}
-		for limit, next := 0, 1; limit < whole.looks; limit, next = next, limit+next {
+		for limit, next := 0, 1; limit < whole.checks; limit, next = next, limit+next {
 			ctx := &endsAfter{Context: t.Context(), limit: limit}
 			batch, err := nextbatch.Select(ctx, spec, p)
 			if !errors.Is(err, context.Canceled) || batch != nil {
-				t.Fatalf("%v, cancelled after %d looks: %v, error %v", spec, limit, batch, err)
+				t.Fatalf("%v, cancelled after %d checks: %v, error %v", spec, limit, batch, err)
 			}
-			if ctx.looks > limit+5 {
-				t.Errorf("%v goes on for %d looks after the end", spec, ctx.looks-limit)
+			if ctx.checks > limit+5 {
+				t.Errorf("%v continues for %d checks after it was cancelled", spec, ctx.checks-limit)
 			}
 		}
 	}
@@ -54,10 +53,10 @@ func TestFeaturesCancelled(t *testing.T) {
 	spec := spec.MustParse("maxdet-p:grad>sketch(24)>train")
 	for limit := range 3 {
 		if _, err := nextbatch.Features(&endsAfter{Context: t.Context(), limit: limit}, spec, p, p.Pool); !errors.Is(err, context.Canceled) {
-			t.Errorf("features, cancelled after %d looks: %v", limit, err)
+			t.Errorf("features, cancelled after %d checks: %v", limit, err)
 		}
 		if _, err := nextbatch.Gram(&endsAfter{Context: t.Context(), limit: limit}, spec, p, p.Pool, p.Train); !errors.Is(err, context.Canceled) {
-			t.Errorf("matrix, cancelled after %d looks: %v", limit, err)
+			t.Errorf("matrix, cancelled after %d checks: %v", limit, err)
 		}
 	}
 }

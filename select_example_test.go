@@ -79,8 +79,8 @@ func ExampleSelect_features() {
 	// row 1, 2.24 from the nearest label
 }
 
-// A table as a user has it: words among the inputs, and no label where nobody
-// has measured. Such rows are the candidates.
+// A table as users have it: words among the inputs, and empty labels. The rows with an
+// empty label are the candidates.
 func ExampleTables() {
 	const text = `name,temperature,material,y
 a,21,steel,1.5

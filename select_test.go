@@ -43,7 +43,7 @@ func smallProblem(t testing.TB) nextbatch.Problem {
 	return p
 }
 
-// small replaces the sizes of the published specs by ones for a test.
+// small replaces the sizes in a published spec by smaller ones.
 func small(t testing.TB, s spec.Spec) spec.Spec {
 	t.Helper()
 	smaller, err := spec.Parse(strings.ReplaceAll(s.String(), "(512)", "(24)"))
@@ -116,7 +116,7 @@ func TestSelectOtherKernels(t *testing.T) {
 }
 
 // TestSelectManyFeatures: more features than the posterior takes to feature space
-// by itself, for methods and transformations that go on with features.
+// by default, for methods and transformations that need features.
 func TestSelectManyFeatures(t *testing.T) {
 	stream := rng.New(4, "many features")
 	p := nextbatch.Problem{Train: matrix.New[float32](5, 1100), Pool: matrix.New[float32](20, 1100), Batch: 3}
@@ -131,8 +131,8 @@ func TestSelectManyFeatures(t *testing.T) {
 	}
 }
 
-// TestEnsembleOfPosteriors: the kernels of the members are added up, each after
-// its own posterior, so that their diagonals are.
+// TestEnsembleOfPosteriors: the kernel of an ensemble is the sum of its members' kernels,
+// each after its own posterior, and so is its diagonal.
 func TestEnsembleOfPosteriors(t *testing.T) {
 	p := smallProblem(t)
 	p.Batch = p.Pool.Rows
@@ -151,8 +151,8 @@ func TestEnsembleOfPosteriors(t *testing.T) {
 	}
 }
 
-// TestCompatReachesEveryPart: every part of a spec that the published code does
-// otherwise gives other numbers with compat, and only those.
+// TestCompatReachesEveryPart: compat changes the numbers of exactly those parts of a
+// spec in which the published code differs.
 func TestCompatReachesEveryPart(t *testing.T) {
 	p := smallProblem(t)
 	smooth, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{16}, Activation: network.SiLU}, 1, 0)
@@ -187,8 +187,8 @@ func TestCompatReachesEveryPart(t *testing.T) {
 	}
 }
 
-// TestDrawsOfMembersDiffer: two networks that are alike have sketches that are
-// not, so that their sum is not twice the first.
+// TestDrawsOfMembersDiffer: two equal networks get different sketches, so their sum is
+// not twice the first.
 func TestDrawsOfMembersDiffer(t *testing.T) {
 	p := smallProblem(t)
 	p.Models[1] = p.Models[0]
@@ -234,7 +234,7 @@ func TestSelectRefuses(t *testing.T) {
 		want   string
 	}{
 		"columns":  {"lcmd-tp:grad", func(p *nextbatch.Problem) { p.Train = matrix.New[float32](3, 5) }, "5 columns"},
-		"networks": {"lcmd-tp:ll>ens(4)", func(*nextbatch.Problem) {}, "needs 4 trained networks, there are 3"},
+		"networks": {"lcmd-tp:ll>ens(4)", func(*nextbatch.Problem) {}, "needs 4 trained networks, but there are 3"},
 		"width":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Pool, p.Train = matrix.New[float32](9, 2), matrix.New[float32](3, 2) }, "network 0 takes 4 columns"},
 		"labels":   {"maxdiag:ll>acs-rf-hyper(8)", func(p *nextbatch.Problem) { p.Labels = nil }, "labels"},
 		"batch":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Batch = -1 }, "positive number of rows, not -1"},
@@ -292,13 +292,13 @@ func TestFeaturesKeepTheirDigits(t *testing.T) {
 		}
 		p.Exact = nextbatch.Sets[float64]{Pool: pool}
 		if _, err := nextbatch.Select(t.Context(), spec.MustParse(text), p); err == nil {
-			t.Errorf("%s: rows are missing in float64, and nobody minds", text)
+			t.Errorf("%s: missing rows in float64 are accepted", text)
 		}
 	}
 }
 
-// identity is a model from elsewhere, which knows nothing but features: the rows
-// themselves and a constant.
+// identity is a model from elsewhere that has only features: the rows themselves and a
+// constant.
 type identity struct{ inputs int }
 
 func (m identity) Inputs() int                      { return m.inputs }
@@ -319,8 +319,8 @@ func withOnes(rows matrix.Dense[float32]) matrix.Dense[float32] {
 	return x
 }
 
-// TestModelsFromElsewhere: Select needs nothing of a model but its taps. One that
-// hands out features picks what these features pick.
+// TestModelsFromElsewhere: Select needs only the taps of a model. A model that provides
+// features picks what the kernel features picks on them.
 func TestModelsFromElsewhere(t *testing.T) {
 	p := smallProblem(t)
 	own := p

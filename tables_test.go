@@ -80,7 +80,7 @@ func TestRowsOfTwoTables(t *testing.T) {
 		t.Error("the numbers differ")
 	}
 	if _, err := (Tables{Train: pool, Pool: pool, TargetColumn: "y"}).Rows(); err == nil {
-		t.Error("labels that are not there are not missed")
+		t.Error("missing labels are accepted")
 	}
 }
 
@@ -110,8 +110,8 @@ func TestRowsWithMissingInputs(t *testing.T) {
 	}
 }
 
-// TestRowsToBatch: with a network and without, tables become a batch whose
-// reasons name rows.
+// TestRowsToBatch: with and without a network, tables become a batch whose reasons name
+// rows.
 func TestRowsToBatch(t *testing.T) {
 	rows, err := Tables{One: measured(t, 80), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
@@ -145,8 +145,8 @@ func TestRowsToBatch(t *testing.T) {
 	}
 }
 
-// TestRowsOfWords: a name for each row is text also in a small table, unless it
-// is said to be a category; numbers with a word among them are told.
+// TestRowsOfWords: a column with a name per row is text, even in a small table, unless
+// it is declared a category; a column of numbers with words among them is reported.
 func TestRowsOfWords(t *testing.T) {
 	name, x, y := dataset.NewCategorical("name"), dataset.NewCategorical("x"), dataset.NewNumeric("y")
 	z := dataset.NewNumeric("z")

@@ -14,8 +14,8 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// budgetSpecs take every kernel, transformation and method once, and both kinds of
-// implementation where there are two.
+// budgetSpecs use every kernel, transformation and method once, and both
+// implementations where there are two.
 var budgetSpecs = []string{
 	"lcmd-tp:grad>sketch(24)", "bait-fb-p:ll>train", "bait-f-p:grad>sketch(24)>train", "maxdet-p:ntk>train", "maxdet-tp:grad>scale",
 	"maxdist-tp:laplace(0.5)", "maxdet-p:matern>train", "lcmd-tp:rbf", "maxdet-tp:matern", "kmeanspp-tp:nngp", "frankwolfe-p:ll>acs-rf-hyper(8)", "frankwolfe-p:ll>acs-grad>sketch(8)",
@@ -45,8 +45,7 @@ func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *networ
 	return nextbatch.Problem{Models: nextbatch.Models(r.Ensemble()), Train: x.Slice(0, 100), Labels: y[:100], Pool: x.Slice(400, 6000), Batch: 8, Seed: 2}, r
 }
 
-// TestBudgetIsKept does with one thread what would start workers if it took the
-// threads that the process has.
+// TestBudgetIsKept: with a budget of one thread, no work starts a goroutine.
 func TestBudgetIsKept(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(24))
 	before := runtime.NumGoroutine()
@@ -79,8 +78,8 @@ func TestBudgetIsKept(t *testing.T) {
 	}
 }
 
-// TestBudgetsSideBySide has several selections in one process, each with threads
-// of its own. They pick what they pick alone.
+// TestBudgetsSideBySide: selections that run at the same time, each with its own
+// threads, pick what they pick alone.
 func TestBudgetsSideBySide(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	p, _ := largeProblem(t.Context(), t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -91,10 +92,15 @@ func (m *memory) admit(what string, need int64, alternatives ...string) error {
 	return memoryError{what, need, m.bytes, m.text == "", alternatives}
 }
 
+// rowBytes returns the memory of encoded rows.
+func rowBytes(z nextbatch.Sizes) int64 {
+	return footprint.Float32(z.Train+z.Pool+z.Aims, z.Inputs)
+}
+
 // trainingNeed forecasts the memory of a training on the rows of a table.
 func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members int) int64 {
 	fit, _ := c.Memory(z.Inputs, z.Train, members)
-	return nextbatch.Resident(table.Bytes() + nextbatch.RowBytes(z) + fit)
+	return footprint.Resident(table.Bytes() + rowBytes(z) + fit)
 }
 
 // predictionNeed forecasts the memory of predictions for the rows of a table, with
@@ -104,7 +110,7 @@ func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model[fl
 	c := network.Config{Architecture: m.Ensemble()[0].Architecture()}
 	block, _ := c.Memory(z.Inputs, forwardRows, members) // more than the networks and a block of rows
 	numbers := 8 * int64(z.Train+z.Pool) * int64(2*members+8)
-	return nextbatch.Resident(table.Bytes() + nextbatch.RowBytes(z) + block + numbers)
+	return footprint.Resident(table.Bytes() + rowBytes(z) + block + numbers)
 }
 
 // replayNeed forecasts the memory of replays on labelled rows, of which so many run
@@ -116,7 +122,7 @@ func replayNeed(table int64, z nextbatch.Sizes, c network.Config, specs []spec.S
 		fit, kept := c.Memory(z.Inputs, z.Train, method.Members())
 		most = max(most, fit, kept+nextbatch.Memory(method, z))
 	}
-	return nextbatch.Resident(table + nextbatch.RowBytes(z) + int64(jobs)*(nextbatch.RowBytes(z)+most))
+	return footprint.Resident(table + rowBytes(z) + int64(jobs)*(rowBytes(z)+most))
 }
 
 // forwardRows run through a network at the same time.
