@@ -34,13 +34,12 @@ func Models(e network.Ensemble[float32]) []Model {
 	return models
 }
 
-// perceptron is a network of package network. Only the gradient of its first output
-// is used; the paper's networks have no other.
+// perceptron is a network of package network.
 type perceptron struct{ net *network.MLP[float32] }
 
 func (p perceptron) Inputs() int { return p.net.Inputs() }
 
-func (p perceptron) Taps() kernel.Taps[float32] { return network.NewTaps(p.net, kernel.BlockRows, 0) }
+func (p perceptron) Taps() kernel.Taps[float32] { return network.NewTaps(p.net, kernel.BlockRows, nil) }
 
 // Infinite has no σ_b: biases start at zero.
 func (p perceptron) Infinite() kernel.InfiniteNetwork {

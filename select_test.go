@@ -304,7 +304,7 @@ type identity struct{ inputs int }
 func (m identity) Inputs() int                      { return m.inputs }
 func (m identity) Taps() kernel.Taps[float32]       { return m }
 func (m identity) Infinite() kernel.InfiniteNetwork { return kernel.InfiniteNetwork{} }
-func (m identity) Sizes() []int                     { return []int{m.inputs, 1} }
+func (m identity) Widths() (in, grad []int)         { return []int{m.inputs + 1}, []int{0} }
 
 func (m identity) Block(_ context.Context, rows matrix.Dense[float32], _ int) (in, grad []matrix.Dense[float32]) {
 	return []matrix.Dense[float32]{withOnes(rows)}, nil

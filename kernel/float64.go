@@ -48,7 +48,8 @@ type float64Taps struct {
 	grad []Scratch[float64]
 }
 
-func (t *float64Taps) Sizes() []int { return t.of.Sizes() }
+func (t *float64Taps) Inputs() int              { return t.of.Inputs() }
+func (t *float64Taps) Widths() (in, grad []int) { return t.of.Widths() }
 
 func (t *float64Taps) Block(ctx context.Context, rows matrix.Dense[float64], first int) (in, grad []matrix.Dense[float64]) {
 	single := t.rows.Matrix(rows.Rows, rows.Cols)

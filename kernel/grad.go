@@ -7,10 +7,18 @@ package kernel
 //
 // x̃_l is the input of layer l, and g_l the gradient of the network's output with
 // respect to the layer's output. For the last layer, g is 1.
+//
+// The kernel of a network with several outputs is the sum of the kernels of its
+// outputs, each with a weight w_o. The inputs x̃_l are those of all outputs, so
+//
+//	Σ_o w_o·⟨x̃_l, x̃'_l⟩·⟨g_l^o, g'_l^o⟩ = ⟨x̃_l, x̃'_l⟩ · ⟨g_l, g'_l⟩,   g_l = (√w_1·g_l^1, √w_2·g_l^2, …)
+//
+// and it stays a sum of products. In the last layer, ⟨g, g'⟩ is Σ_o w_o, a factor.
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -18,7 +26,8 @@ import (
 // NewGrad returns the kernel of the gradients with respect to all parameters of
 // a network.
 func NewGrad[T matrix.Float](taps Taps[T]) FeatureMap[T] {
-	k, err := NewLastLayers(taps, len(taps.Sizes())-1)
+	in, _ := taps.Widths()
+	k, err := NewLastLayers(taps, len(in))
 	if err != nil {
 		panic(err) // the layers were just counted
 	}
@@ -29,14 +38,15 @@ func NewGrad[T matrix.Float](taps Taps[T]) FeatureMap[T] {
 // parameters of the last n layers. With n = 1 this is the paper's last-layer
 // kernel, whose features are the inputs of the last layer.
 func NewLastLayers[T matrix.Float](taps Taps[T], n int) (FeatureMap[T], error) {
-	layers := len(taps.Sizes()) - 1
-	if n < 1 || n > layers {
-		return nil, fmt.Errorf("cannot use the last %d layers of a network that has %d: use 1 to %d", n, layers, layers)
+	in, grad := taps.Widths()
+	if n < 1 || n > len(in) {
+		return nil, fmt.Errorf("cannot use the last %d layers of a network that has %d: use 1 to %d", n, len(in), len(in))
 	}
-	e := &tapped[T]{taps: taps, first: layers - n}
+	first := len(in) - n
+	e := &tapped[T]{taps: taps, first: first, in: in[first:], grad: grad[first:]}
 	terms := make([]Form[T], n)
-	for i := range terms {
-		if i < n-1 {
+	for i, width := range e.grad {
+		if width > 0 {
 			terms[i] = NewProduct[T](Dot[T]{}, Dot[T]{})
 		} else {
 			terms[i] = NewProduct[T](Dot[T]{}, One[T]{})
@@ -47,21 +57,20 @@ func NewLastLayers[T matrix.Float](taps Taps[T], n int) (FeatureMap[T], error) {
 
 // tapped is the embedding by a network: two parts for each layer.
 type tapped[T matrix.Float] struct {
-	taps  Taps[T]
-	first int
-	ones  matrix.Dense[T]
+	taps     Taps[T]
+	first    int
+	in, grad []int // widths of the layers from the first on
+	ones     matrix.Dense[T]
 }
 
-func (e *tapped[T]) Inputs() int { return e.taps.Sizes()[0] }
+func (e *tapped[T]) Inputs() int { return e.taps.Inputs() }
 
 func (e *tapped[T]) Widths() []int {
 	var widths []int
-	sizes := e.taps.Sizes()
-	last := len(sizes) - 2
-	for l := e.first; l < last; l++ {
-		widths = append(widths, sizes[l]+1, sizes[l+1])
+	for i, in := range e.in {
+		widths = append(widths, in, max(e.grad[i], 1))
 	}
-	return append(widths, sizes[last]+1, 1)
+	return slices.Clip(widths)
 }
 
 func (e *tapped[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.Dense[T], error) {
@@ -70,10 +79,14 @@ func (e *tapped[T]) Embed(ctx context.Context, rows matrix.Dense[T]) ([]matrix.D
 	}
 	in, grad := e.taps.Block(ctx, rows, e.first)
 	var parts []matrix.Dense[T]
-	for i := range grad {
-		parts = append(parts, in[i], grad[i])
+	for i, width := range e.grad {
+		if width == 0 {
+			parts = append(parts, in[i], e.onesOf(rows.Rows))
+			continue
+		}
+		parts, grad = append(parts, in[i], grad[0]), grad[1:]
 	}
-	return append(parts, in[len(grad)], e.onesOf(rows.Rows)), nil
+	return parts, nil
 }
 
 // onesOf returns a column of ones, one per row.

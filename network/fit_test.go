@@ -125,7 +125,7 @@ func TestGoldenPosterior(t *testing.T) {
 			near(t, "λ", q.Lambda, golden.Scalar(t, act+"/ll/scale_factor_lambda"), 1e-12)
 			for part, suffix := range map[string]string{"pool": "pool_diag", "train": "train_diag"} {
 				rows := golden.Matrix(t, "X_"+part+".npy")
-				in, _ := NewTaps(net, rows.Rows, 0).Block(t.Context(), rows, net.Layers()-1)
+				in, _ := NewTaps(net, rows.Rows, nil).Block(t.Context(), rows, net.Layers()-1)
 				got := make([]float64, rows.Rows)
 				if err := q.variance(nil, got, in[0].Clone()); err != nil {
 					t.Fatal(err)

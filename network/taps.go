@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"math"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -19,38 +20,74 @@ import (
 // and the gradient itself is never formed. x̃ of the last layer is the feature
 // map of the last-layer kernel.
 //
+// With several outputs and a weight w_o for each, g_l holds √w_o·∂z_{L-1,o}/∂z_l of
+// all outputs side by side. In the last layer it would be √w_o at output o, so x̃ has
+// the factor √Σ_o w_o instead.
+//
 // The memory for a block is allocated once. A Taps is used by one goroutine at a
 // time; the network must not change while it is in use.
 type Taps[T matrix.Float] struct {
 	pass     *pass[T]
-	output   int
+	roots    []T // √w_o
 	in, grad []matrix.Dense[T]
+
+	// Only for several outputs, where those of pass hold one at a time:
+	gathered []matrix.Dense[T] // g_l of all outputs
+	last     matrix.Dense[T]   // x̃ of the last layer, times its factor
 }
 
-// NewTaps returns taps for blocks of at most rows rows. Gradients are those of
-// one output of the network, counted from 0; the paper's networks have no other.
-func NewTaps[T matrix.Float](net *MLP[T], rows, output int) *Taps[T] {
+// NewTaps returns taps for blocks of at most rows rows. weights are those of the
+// network's outputs; nil means 1 for each.
+func NewTaps[T matrix.Float](net *MLP[T], rows int, weights []float64) *Taps[T] {
 	const op = "network.NewTaps"
 	if rows <= 0 {
 		panic(matrix.ShapeError{Op: op + ", block", Got: matrix.Shape{Rows: rows, Cols: net.Inputs()},
 			Want: matrix.Shape{Rows: 1, Cols: net.Inputs()}})
 	}
-	if output < 0 || output >= net.Outputs() {
-		panic(matrix.IndexError{Op: op + ", output", Index: output, Limit: net.Outputs()})
+	if weights != nil && len(weights) != net.Outputs() {
+		panic(matrix.ShapeError{Op: op + ", weights", Got: matrix.Shape{Rows: 1, Cols: len(weights)},
+			Want: matrix.Shape{Rows: 1, Cols: net.Outputs()}})
 	}
 	n := net.Layers()
-	return &Taps[T]{pass: newBackward(net, rows), output: output,
+	t := &Taps[T]{pass: newBackward(net, rows), roots: make([]T, net.Outputs()),
 		in: make([]matrix.Dense[T], n), grad: make([]matrix.Dense[T], n-1)}
+	for o := range t.roots {
+		t.roots[o] = 1
+		if weights != nil {
+			t.roots[o] = T(math.Sqrt(weights[o]))
+		}
+	}
+	if t.single() {
+		return t
+	}
+	for l := range n - 1 {
+		t.gathered = append(t.gathered, padded[T](rows, net.Outputs()*net.sizes[l+1]))
+	}
+	t.last = padded[T](rows, net.sizes[n-1]+1)
+	return t
 }
 
-// Sizes returns d_0 … d_L, the widths from the input of the network to its
-// output.
-func (t *Taps[T]) Sizes() []int { return t.pass.net.Sizes() }
+// single says that there is one output of weight 1, as in the paper: nothing has to
+// be gathered.
+func (t *Taps[T]) single() bool { return len(t.roots) == 1 && t.roots[0] == 1 }
+
+// Inputs returns the width of a row.
+func (t *Taps[T]) Inputs() int { return t.pass.net.Inputs() }
+
+// Widths returns the widths of x̃ and g of each layer; the last layer has no g.
+func (t *Taps[T]) Widths() (in, grad []int) {
+	sizes := t.pass.net.sizes
+	for l := range t.in {
+		in, grad = append(in, sizes[l]+1), append(grad, len(t.roots)*sizes[l+1])
+	}
+	grad[len(grad)-1] = 0
+	return in, grad
+}
 
 // Block runs the rows of x through the network, at most as many as the taps were
 // made for. It returns x̃ of the layers from first on, with d_l + 1 columns, and
-// g of the same layers but the last, with d_{l+1} columns; there g is 1 at the
-// output that was asked for. With first = L-1 nothing runs backward.
+// g of the same layers but the last, with d_{l+1} columns for each output. With
+// first = L-1 nothing runs backward.
 //
 // The matrices are views of memory that the next call overwrites.
 func (t *Taps[T]) Block(ctx context.Context, x matrix.Dense[T], first int) (in, grad []matrix.Dense[T]) {
@@ -65,20 +102,57 @@ func (t *Taps[T]) Block(ctx context.Context, x matrix.Dense[T], first int) (in, 
 	p.team = linalg.TeamOf(ctx)
 	p.inputs(x, nil)
 	p.forward()
-	t.start()
-	t.in[last] = p.in[last].Slice(0, p.n)
-	for l := last; l > first; l-- {
-		p.backward(l)
-		t.in[l-1], t.grad[l-1] = p.in[l-1].Slice(0, p.n), p.grad[l-1].Slice(0, p.n)
+	t.in[last] = t.lastInput()
+	for o := range t.roots {
+		t.start(o)
+		for l := last; l > first; l-- {
+			p.backward(l)
+			t.in[l-1], t.grad[l-1] = p.in[l-1].Slice(0, p.n), t.gather(l-1, o)
+		}
 	}
 	return t.in[first:], t.grad[first:]
 }
 
-// start writes the derivative of the chosen output by all outputs.
-func (t *Taps[T]) start() {
+// lastInput returns x̃ of the last layer.
+func (t *Taps[T]) lastInput() matrix.Dense[T] {
+	x := t.pass.features()
+	if t.single() {
+		return x
+	}
+	sum := T(0)
+	for _, root := range t.roots {
+		sum += root * root
+	}
+	return scaledTo(t.last.Slice(0, x.Rows), x, T(math.Sqrt(float64(sum))))
+}
+
+// gather puts g_l of an output beside those of the others and returns them all.
+func (t *Taps[T]) gather(l, output int) matrix.Dense[T] {
+	g := t.pass.grad[l].Slice(0, t.pass.n)
+	if t.single() {
+		return g
+	}
+	all := t.gathered[l].Slice(0, g.Rows)
+	scaledTo(all.Block(0, g.Rows, output*g.Cols, (output+1)*g.Cols), g, t.roots[output])
+	return all
+}
+
+// scaledTo writes a multiple of a matrix and returns it.
+func scaledTo[T matrix.Float](dst, m matrix.Dense[T], factor T) matrix.Dense[T] {
+	for i := range m.Rows {
+		to := dst.Row(i)
+		for j, v := range m.Row(i) {
+			to[j] = factor * v
+		}
+	}
+	return dst
+}
+
+// start writes the derivative of an output by all outputs.
+func (t *Taps[T]) start(output int) {
 	top := t.pass.grad[len(t.grad)]
 	for i := range t.pass.n {
 		clear(top.Row(i))
-		top.Set(i, t.output, 1)
+		top.Set(i, output, 1)
 	}
 }

@@ -23,7 +23,7 @@ func TestMemoryOfASketchedPool(t *testing.T) {
 	pool := matrix.New[float32](rows, inputs)
 	rng.FillNormal(rng.New(1, "pool"), pool.Data)
 	before := allocated()
-	taps := network.NewTaps(net, kernel.BlockRows, 0)
+	taps := network.NewTaps(net, kernel.BlockRows, nil)
 	k := must(transform.Sketch(kernel.NewGrad(taps), p, transform.Seeded(1, "sketch"), transform.Paper))
 	features, err := kernel.FeatureMatrix(t.Context(), k, pool)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 func featuresSection(b *bench) {
 	net, err := network.NewMLP[float32](poolInputs, network.Architecture{Hidden: []int{hidden, hidden}}, 1, 0)
 	must(err)
-	taps := network.NewTaps(net, kernel.BlockRows, 0)
+	taps := network.NewTaps(net, kernel.BlockRows, nil)
 	gradSketch(b, taps)
 	lastLayerTrain(b, taps)
 	featuresTrain(b)

@@ -31,13 +31,16 @@ func SiLU(z float64) (value, slope float64) {
 	return z * s, s * (1 + z*(1-s))
 }
 
-// Sizes returns the widths from the input to the output.
-func (n *Network[T]) Sizes() []int {
-	sizes := []int{n.Weights[0].Rows}
+// Inputs returns the width of a row.
+func (n *Network[T]) Inputs() int { return n.Weights[0].Rows }
+
+// Widths returns the widths of what Block returns.
+func (n *Network[T]) Widths() (in, grad []int) {
 	for _, w := range n.Weights {
-		sizes = append(sizes, w.Cols)
+		in, grad = append(in, w.Rows+1), append(grad, w.Cols)
 	}
-	return sizes
+	grad[len(grad)-1] = 0
+	return in, grad
 }
 
 // Block runs the rows through the network.
