@@ -3,6 +3,7 @@ package network
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -10,7 +11,9 @@ import (
 
 // Data is what a network is trained on: inputs, scaled as the network is to see
 // them, and labels, one row for each row of the inputs and one column for each
-// output. The rows for validation may be left out. Training only reads it.
+// output. With several outputs, NaN is a label that is missing: the row is used for
+// the outputs whose labels it has. The rows for validation may be left out. Training
+// only reads it.
 type Data[T matrix.Float] struct {
 	X, Y           matrix.Dense[T]
 	ValidX, ValidY matrix.Dense[T]
@@ -38,10 +41,34 @@ func checkPart[T matrix.Float](team *linalg.Team, part string, x, y matrix.Dense
 	if at := unusable(team, x); at != nil {
 		found = append(found, fmt.Errorf("%s inputs: %w", part, at))
 	}
-	if at := unusable(team, y); at != nil {
+	check := unusable[T]
+	if outputs > 1 {
+		check = unusableLabels[T]
+	}
+	if at := check(team, y); at != nil {
 		found = append(found, fmt.Errorf("%s labels: %w", part, at))
 	}
 	return errors.Join(found...)
+}
+
+// unusableLabels reports labels of several outputs: one that is infinite, or a row
+// that has none.
+func unusableLabels[T matrix.Float](_ *linalg.Team, y matrix.Dense[T]) error {
+	for i := range y.Rows {
+		missing := 0
+		for j, v := range y.Row(i) {
+			if math.IsInf(float64(v), 0) {
+				return &ValueError{Row: i, Column: j, Value: float64(v)}
+			}
+			if v != v {
+				missing++
+			}
+		}
+		if missing == y.Cols {
+			return fmt.Errorf("row %d (from 0) has none", i)
+		}
+	}
+	return nil
 }
 
 // ValueError says which number of a matrix is NaN or infinite.

@@ -154,41 +154,64 @@ func (t *training[T]) rate() float64 {
 }
 
 // residuals returns the mean squared error of outputs z for the given rows and
-// writes its gradient, 2·(z - y)/n, to where the backward pass starts.
+// writes its gradient, 2·(z - y)/n, to where the backward pass starts. n counts the
+// labels that are there; where one is missing, the gradient is 0.
 func (t *training[T]) residuals(z matrix.Dense[T], rows []int) float64 {
-	g := t.pass.grad[t.net.Layers()-1]
-	n := float64(z.Rows * z.Cols)
-	factor, sum := T(2/n), 0.0
+	n := 0
+	for _, row := range rows {
+		n += known(t.data.Y.Row(row))
+	}
+	g, factor, sum := t.pass.grad[t.net.Layers()-1], T(2/float64(n)), 0.0
 	for i, row := range rows {
 		y, to := t.data.Y.Row(row), g.Row(i)
 		for j, v := range z.Row(i) {
 			r := v - y[j]
+			if y[j] != y[j] {
+				r = 0
+			}
 			to[j] = factor * r
 			sum += float64(r) * float64(r)
 		}
 	}
-	return sum / n
+	return sum / float64(n)
 }
 
-// validate returns the RMSE on the rows for validation.
+// known counts the labels of a row that are not missing.
+func known[T matrix.Float](labels []T) (n int) {
+	for _, y := range labels {
+		if y == y {
+			n++
+		}
+	}
+	return n
+}
+
+// validate returns the RMSE on the rows for validation, over all labels that are
+// there.
 func (t *training[T]) validate() float64 {
-	sum := 0.0
+	sum, labels := 0.0, 0
 	x, y := t.data.ValidX, t.data.ValidY
 	for from := 0; from < x.Rows; from += forwardBlock {
 		to := min(from+forwardBlock, x.Rows)
 		t.validation.inputs(x.Slice(from, to), nil)
-		sum += squaredErrors(t.validation.forward(), y.Slice(from, to))
+		squares, n := squaredErrors(t.validation.forward(), y.Slice(from, to))
+		sum, labels = sum+squares, labels+n
 	}
-	return math.Sqrt(sum / float64(y.Rows*y.Cols))
+	return math.Sqrt(sum / float64(labels))
 }
 
-func squaredErrors[T matrix.Float](z, y matrix.Dense[T]) (sum float64) {
+// squaredErrors returns the sum over the labels that are there, and their number.
+func squaredErrors[T matrix.Float](z, y matrix.Dense[T]) (sum float64, n int) {
 	for i := range z.Rows {
 		want := y.Row(i)
 		for j, v := range z.Row(i) {
+			if want[j] != want[j] {
+				continue
+			}
 			r := float64(v) - float64(want[j])
 			sum += r * r
+			n++
 		}
 	}
-	return sum
+	return sum, n
 }
