@@ -312,31 +312,25 @@ func (f *shardsDirections[T]) Best(residual []float64) (best found, zero bool, e
 // the last bit.
 func TestShardsSelectTheSame(t *testing.T) {
 	forceFast(t)
-	t.Run("float32", sameOverShards[float32])
-	t.Run("float64", sameOverShards[float64])
+	t.Run("float32", func(t *testing.T) { sameOverShards[float32](t, hardrows.All()["decaying"]) })
+	t.Run("float64", func(t *testing.T) { sameOverShards[float64](t, hardrows.All()["duplicates"]) })
 }
 
-func sameOverShards[T matrix.Float](t *testing.T) {
-	for _, kind := range []string{"decaying", "duplicates"} {
-		rows := func(n int, seed uint64) matrix.Dense[T] { return hardrows.Matrix[T](hardrows.All()[kind], n, 64, seed) }
-		p := Problem[T]{Pool: rows(3*sumBlock+500, 1), Train: rows(40, 2), Batch: 12, Seed: 5,
-			Constraints: Constraints{Exclude: []int{0, sumBlock, 40000}, Require: []int{3, 2 * sumBlock}}}
-		targets := rows(sumBlock+100, 3)
-		weights := make([]float64, p.Pool.Rows)
-		for i := range weights {
-			weights[i] = 1 / float64(1+i%7)
-		}
-		for _, e := range Methods[T]() {
-			for _, p.Mode = range []Mode{P, TP} {
-				p.Target = Target[T]{}
-				if e.Target && p.Mode == TP {
-					p.Target.Weights = weights
-				}
-				if e.Target && p.Mode == P && kind == "decaying" {
-					p.Target.Rows = targets
-				}
-				t.Run(fmt.Sprint(kind, "/", e.Name, "-", p.Mode), func(t *testing.T) { cutIntoShards(t, e.New(Settings{Sigma2: 1e-3}), p) })
+func sameOverShards[T matrix.Float](t *testing.T, kind hardrows.Kind) {
+	rows := func(n int, seed uint64) matrix.Dense[T] { return hardrows.Matrix[T](kind, n, 64, seed) }
+	p := Problem[T]{Pool: rows(3*sumBlock+500, 1), Train: rows(40, 2), Batch: 12, Seed: 5,
+		Constraints: Constraints{Exclude: []int{0, sumBlock, 40000}, Require: []int{3, 2 * sumBlock}}}
+	aims := map[Mode]Target[T]{P: {Rows: rows(sumBlock+100, 3)}, TP: {Weights: make([]float64, p.Pool.Rows)}}
+	for i := range p.Pool.Rows {
+		aims[TP].Weights[i] = 1 / float64(1+i%7)
+	}
+	for _, e := range Methods[T]() {
+		for _, p.Mode = range []Mode{P, TP} {
+			p.Target = Target[T]{}
+			if e.Target {
+				p.Target = aims[p.Mode]
 			}
+			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) { cutIntoShards(t, e.New(Settings{Sigma2: 1e-3}), p) })
 		}
 	}
 }
