@@ -3,8 +3,9 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
@@ -16,6 +17,7 @@ type Batch struct {
 	Facts    []Fact   // what was run, on which rows, with which settings
 	Errors   []Fact   // expected prediction errors
 	Warnings []string
+	Inputs   []string    // names of the input columns
 	Picks    []BatchPick // in pick order
 	Map      *BatchMap   // nil for no map
 
@@ -30,7 +32,8 @@ type Fact struct{ Name, Value string }
 // BatchPick is one row of the batch. An unknown number is NaN.
 type BatchPick struct {
 	ID                    string
-	Row                   int // in the input
+	Row                   int      // in the input
+	Inputs                []string // values, as in the table, one for each of Batch.Inputs
 	Score                 float64
 	Prediction, Deviation float64 // of the label
 	Reason                string
@@ -46,50 +49,91 @@ type BatchMap struct {
 
 // Page lays out the batch as a page.
 func (b *Batch) Page() *Page {
-	p := &Page{Title: b.Title, Intro: b.Intro}
-	run := Section{Title: "The run", Tables: []*Table{factTable("", b.Facts)}}
-	if len(b.Errors) > 0 {
-		run.Tables = append(run.Tables, factTable("Predicted errors", b.Errors))
-	}
-	p.Sections = append(p.Sections, run)
-	if len(b.Warnings) > 0 {
-		p.Sections = append(p.Sections, Section{Title: "Warnings", Text: b.Warnings})
-	}
-	if b.Map != nil {
-		p.Sections = append(p.Sections, Section{Title: "Where the picks lie", Figures: []*Figure{b.Map.figure()}})
-	}
-	if figures := b.figures(); len(figures) > 0 {
-		p.Sections = append(p.Sections, Section{Title: "Pick by pick", Figures: figures})
-	}
+	p := &Page{Title: b.Title, Intro: b.Intro, Warnings: b.Warnings}
 	p.Sections = append(p.Sections, Section{Title: "The batch", Tables: []*Table{b.table()}})
+	if figures := b.figures(); len(figures) > 0 {
+		p.Sections = append(p.Sections, Section{Title: "Where the picks lie", Figures: figures})
+	}
+	if len(b.Errors) > 0 {
+		p.Sections = append(p.Sections, Section{Title: "Predicted errors", Tables: []*Table{factTable(b.Errors)}})
+	}
+	p.Sections = append(p.Sections, Section{Title: "The run", Tables: []*Table{factTable(b.Facts)}})
 	return p
 }
 
-func factTable(title string, facts []Fact) *Table {
-	t := &Table{Title: title, Columns: []Column{{Head: "what"}, {Head: "value"}}}
+func factTable(facts []Fact) *Table {
+	t := &Table{Columns: []Column{{Head: "what"}, {Head: "value"}}, Facts: true}
 	for _, f := range facts {
 		t.Rows = append(t.Rows, Row{Cells: []Cell{Text(f.Name), Text(f.Value)}})
 	}
 	return t
 }
 
+// maxInputs is the most input columns that the table of the batch shows.
+const maxInputs = 12
+
 // table has one row per pick, and only the columns for which there are numbers.
 func (b *Batch) table() *Table {
 	predicted := b.hasFinite(func(p BatchPick) float64 { return p.Prediction })
-	t := &Table{Columns: []Column{{Head: "pick"}, {Head: "id"}, {Head: "row"}, {Head: "score"}},
-		Note: "In pick order; rows of the input are numbered from 0. Click a column heading to sort."}
+	inputs := b.Inputs[:min(len(b.Inputs), maxInputs)]
+	t := &Table{Columns: []Column{{Head: "pick"}, {Head: "id"}},
+		Note: "In pick order. Click a heading to sort; point at a row to find it in the figures. Row counts from 0 in the input."}
+	if len(inputs) < len(b.Inputs) {
+		t.Note += fmt.Sprintf(" The first %d of %d inputs are shown.", len(inputs), len(b.Inputs))
+	}
+	for _, name := range inputs {
+		t.Columns = append(t.Columns, Column{Head: name})
+	}
 	if predicted {
 		t.Columns = append(t.Columns, Column{Head: "prediction"}, Column{Head: "deviation"})
 	}
-	t.Columns = append(t.Columns, Column{Head: "reason"})
+	t.Columns = append(t.Columns, Column{Head: "reason"}, Column{Head: "score"}, Column{Head: "row"})
 	for i, p := range b.Picks {
-		cells := []Cell{Count(i + 1), Text(p.ID), Count(p.Row), significant(p.Score)}
+		cells := []Cell{Count(i + 1), Text(p.ID)}
+		for column := range inputs {
+			cells = append(cells, b.inputCell(i, column))
+		}
 		if predicted {
 			cells = append(cells, significant(p.Prediction), significant(p.Deviation))
 		}
-		t.Rows = append(t.Rows, Row{Cells: append(cells, Text(p.Reason))})
+		cells = append(cells, Text(p.Reason), significant(p.Score), Count(p.Row))
+		t.Rows = append(t.Rows, Row{Cells: cells, key: pickKey(i)})
 	}
 	return t
+}
+
+// inputCell shows the value of an input as the table has it; a column of numbers
+// sorts as numbers.
+func (b *Batch) inputCell(pick, column int) Cell {
+	c := Text(b.Picks[pick].Inputs[column])
+	for _, p := range b.Picks {
+		if _, err := strconv.ParseFloat(p.Inputs[column], 64); err != nil && p.Inputs[column] != "" {
+			return c
+		}
+	}
+	c.number = true
+	if v, err := strconv.ParseFloat(c.text, 64); err == nil {
+		c.value = v
+	} else {
+		c.value, c.text = math.NaN(), missing
+	}
+	return c
+}
+
+// pickKey links what the page shows about pick i.
+func pickKey(i int) string { return "pick-" + strconv.Itoa(i+1) }
+
+// pickTip says what is known about pick i: its name, inputs and prediction.
+func (b *Batch) pickTip(i int) string {
+	p := b.Picks[i]
+	lines := []string{fmt.Sprintf("pick %d: %s", i+1, p.ID)}
+	for column, name := range b.Inputs[:min(len(b.Inputs), maxInputs)] {
+		lines = append(lines, clip(name, longestLabel)+" "+clip(p.Inputs[column], longestLabel))
+	}
+	if !math.IsNaN(p.Prediction) {
+		lines = append(lines, fmt.Sprintf("predicted %s ± %s", significant(p.Prediction).text, significant(p.Deviation).text))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // significant shows a number with four significant digits.
@@ -116,15 +160,19 @@ func (b *Batch) hasFinite(of func(BatchPick) float64) bool {
 	return false
 }
 
-// figures plots scores and predicted deviations by pick.
+// figures returns the map, and scores and predicted deviations by pick.
 func (b *Batch) figures() (list []*Figure) {
+	if b.Map != nil {
+		list = append(list, b.Map.figure(b))
+	}
 	x, scores, deviations := make([]float64, len(b.Picks)), make([]float64, len(b.Picks)), make([]float64, len(b.Picks))
 	for i, p := range b.Picks {
 		x[i], scores[i], deviations[i] = float64(i+1), p.Score, p.Deviation
 	}
 	if b.hasFinite(func(p BatchPick) float64 { return p.Score }) {
-		f := Curves("Score by pick", "pick", "score", []Curve{{Name: "score of the pick", X: x, Y: scores}})
-		f.Panels[0].Y = scaleFor(scores)
+		f := Curves("Score by pick", "pick", "score", nil)
+		f.Panels[0].Marks, f.Panels[0].Y = b.marks("", x, scores), scaleFor(scores)
+		f.fixed = map[string]style{"": pickPoint}
 		f.Note = "The score that the method gave each row when it picked it. A steep fall means that the first picks matter most."
 		list = append(list, f)
 	}
@@ -136,15 +184,21 @@ func (b *Batch) figures() (list []*Figure) {
 
 func (b *Batch) deviations(x, deviations []float64) *Figure {
 	f := Curves("Predicted error by pick", "pick", "deviation of the label", nil)
-	for i := range x {
-		f.Panels[0].Marks = append(f.Panels[0].Marks, Mark{Name: "pick", X: x[i], Y: deviations[i]})
-	}
+	f.Panels[0].Marks = b.marks("pick", x, deviations)
 	if !math.IsNaN(b.Typical) {
 		f.Panels[0].Curves = []Curve{{Name: "median of the candidates", X: []float64{x[0], x[len(x)-1]}, Y: []float64{b.Typical, b.Typical}}}
 	}
-	f.fixed = map[string]style{"pick": {vermillion, solid, scaledGlyph{draw.CircleGlyph{}, 0.7}}}
+	f.fixed = map[string]style{"pick": pickPoint, "median of the candidates": {grey, dashed, noGlyph{}}}
 	f.Note = "The standard deviation that the networks predict for the label of each pick, in the label's units."
 	return f
+}
+
+// marks has one mark per pick.
+func (b *Batch) marks(name string, x, y []float64) (list []Mark) {
+	for i := range x {
+		list = append(list, Mark{Name: name, X: x[i], Y: y[i], Tip: b.pickTip(i), key: pickKey(i)})
+	}
+	return list
 }
 
 // scaleFor chooses a logarithmic scale for positive numbers that differ by orders
@@ -162,36 +216,35 @@ func scaleFor(numbers []float64) Scale {
 	return Linear
 }
 
-func (m *BatchMap) figure() *Figure {
+// figure draws the layers from the most rows to the fewest. Labelled rows and picks
+// are hollow, so they hide nothing.
+func (m *BatchMap) figure(b *Batch) *Figure {
 	p := Panel{
 		XLabel: fmt.Sprintf("first principal direction (%.0f %% of the variance)", 100*m.Share[0]),
 		YLabel: fmt.Sprintf("second principal direction (%.0f %%)", 100*m.Share[1]),
 	}
-	for _, set := range []struct {
-		name string
-		at   [][2]float64
-	}{{"candidate", m.Candidates}, {"labelled", m.Labelled}, {"pick", m.Picks}} {
-		for _, at := range set.at {
-			p.Marks = append(p.Marks, Mark{Name: set.name, X: at[0], Y: at[1]})
+	for _, at := range m.Candidates {
+		p.Marks = append(p.Marks, Mark{Name: "candidate", X: at[0], Y: at[1]})
+	}
+	for _, at := range m.Labelled {
+		p.Marks = append(p.Marks, Mark{Name: "labelled", X: at[0], Y: at[1]})
+	}
+	for i, at := range m.Picks {
+		mark := Mark{Name: "pick", X: at[0], Y: at[1]}
+		if i < len(b.Picks) {
+			mark.Tip, mark.key = b.pickTip(i), pickKey(i)
 		}
+		p.Marks = append(p.Marks, mark)
 	}
 	return &Figure{
-		Title: "Candidates, labelled rows and picks as the kernel sees them", Note: m.Note, Width: 470, Height: 380, Panels: []Panel{p},
+		Title: "Candidates, labelled rows and picks as the kernel sees them", Note: m.Note, Width: 400, Height: 330, Panels: []Panel{p},
 		fixed: map[string]style{
-			"candidate": {grey, solid, scaledGlyph{draw.CircleGlyph{}, 0.45}},
-			"labelled":  {blue, solid, scaledGlyph{draw.PlusGlyph{}, 0.9}},
-			"pick":      {vermillion, solid, scaledGlyph{draw.CircleGlyph{}, 0.9}},
+			"candidate": {pale, solid, scaledGlyph{draw.CircleGlyph{}, 0.5}},
+			"labelled":  {blue, solid, hollow{corners: 4, width: 0.9, factor: 0.85}},
+			"pick":      {vermillion, solid, hollow{width: 1.4, factor: 1.15}},
 		},
 	}
 }
 
-// scaledGlyph draws a glyph at factor times its usual size.
-type scaledGlyph struct {
-	draw.GlyphDrawer
-	factor float64
-}
-
-func (s scaledGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
-	style.Radius *= vg.Length(s.factor)
-	s.GlyphDrawer.DrawGlyph(c, style, at)
-}
+// pickPoint is how a pick is drawn where nothing can lie below it.
+var pickPoint = style{vermillion, solid, scaledGlyph{draw.CircleGlyph{}, 0.7}}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"regexp"
 	"strings"
@@ -14,10 +15,10 @@ func sampleBatch() *Batch {
 	nan := math.NaN()
 	return &Batch{
 		Title: "2 rows", Intro: []string{hostile}, Facts: []Fact{{"method", "lcmd-tp:grad>sketch(512)"}, {hostile, hostile}},
-		Errors: []Fact{{"RMSE", "0.1"}}, Warnings: []string{"one row " + hostile}, Typical: 0.5,
+		Errors: []Fact{{"RMSE", "0.1"}}, Warnings: []string{"one row " + hostile}, Typical: 0.5, Inputs: []string{hostile, "colour"},
 		Picks: []BatchPick{
-			{ID: hostile, Row: 7, Score: 12345.678, Prediction: 13012, Deviation: 2, Reason: "0.3 from " + hostile},
-			{ID: "b", Row: 3, Score: math.Inf(1), Prediction: 1e-7, Deviation: nan, Reason: "required"},
+			{ID: hostile, Row: 7, Inputs: []string{"0.25", hostile}, Score: 12345.678, Prediction: 13012, Deviation: 2, Reason: "0.3 from " + hostile},
+			{ID: "b", Row: 3, Inputs: []string{"", "red"}, Score: math.Inf(1), Prediction: 1e-7, Deviation: nan, Reason: "required"},
 		},
 		Map: &BatchMap{Candidates: [][2]float64{{0, 1}, {2, 3}, {nan, 1}}, Labelled: [][2]float64{{1, 1}}, Picks: [][2]float64{{2, 3}}, Share: [2]float64{0.6, 0.2}, Note: "All."},
 	}
@@ -41,10 +42,17 @@ func TestBatchPage(t *testing.T) {
 	if address := regexp.MustCompile(`(?i)(src|href|action)\s*=\s*"?[^"#]|url\(|@import`).FindString(regexp.MustCompile(`&[#a-z0-9]+;|src=x`).ReplaceAllString(page, "")); address != "" {
 		t.Errorf("the page loads an external resource: %q", address)
 	}
-	for _, want := range []string{"Predicted errors", "Warnings", "12346", "13012", "1.000e-07", "60 % of the variance", "Score by pick", "median of the candidates", "required"} {
+	for _, want := range []string{"Predicted errors", `class="warnings"`, "12346", "13012", "1.000e-07", "60 % of the variance", "Score by pick", "median of the candidates", "required"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
+	}
+	batch, figures := strings.Index(page, "The batch</h2>"), strings.Index(page, "<figure>")
+	if batch < 0 || batch > figures || !strings.Contains(page, `<td class="number">0.25</td>`) || !strings.Contains(page, "<td>red</td>") {
+		t.Error("the page does not begin with the batch and its inputs")
+	}
+	if strings.Count(page, `data-key="pick-1"`) < 4 { // its row, and a mark in three figures
+		t.Error("a pick is not linked to its marks")
 	}
 	if again := batchPage(t, sampleBatch()); again != page {
 		t.Error("the page differs between two runs")
@@ -55,9 +63,22 @@ func TestBatchPage(t *testing.T) {
 func TestMinimalBatchPage(t *testing.T) {
 	nan := math.NaN()
 	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Deviation: nan}}})
-	for _, no := range []string{"<figure>", "Warnings", "prediction", "Predicted"} {
+	for _, no := range []string{"<figure>", `class="warnings"`, "prediction", "Predicted"} {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)
 		}
+	}
+}
+
+func TestWideBatch(t *testing.T) {
+	b := sampleBatch()
+	for i := range 40 {
+		b.Inputs = append(b.Inputs, fmt.Sprint("x", i))
+		for p := range b.Picks {
+			b.Picks[p].Inputs = append(b.Picks[p].Inputs, "1")
+		}
+	}
+	if page := batchPage(t, b); !strings.Contains(page, "The first 12 of 42 inputs are shown.") || strings.Contains(page, "x39") {
+		t.Error("the table of a wide batch has too many columns, or does not say what it leaves out")
 	}
 }

@@ -57,9 +57,12 @@ func studySection(v view, paper bool) Section {
 	}
 	s.Tables = append(s.Tables, allMethods(v),
 		byDataSet(v, "mean-rmse", "RMSE, mean over rounds", benchmark.MeanOf(benchmark.RMSE)),
-		byDataSet(v, "last-rmse", "RMSE after the last batch", benchmark.Last(benchmark.RMSE)),
-		byDataSet(v, "mean-log-rmse", "Mean log RMSE", benchmark.MeanLog(benchmark.RMSE)))
-	s.Figures = append(s.Figures, averageCurve(v), learningCurves(v), curvesBySet(v, benchmark.RMSE), curvesBySet(v, benchmark.Q99))
+		byDataSet(v, "last-rmse", "RMSE after the last batch", benchmark.Last(benchmark.RMSE)))
+	s.Figures = append(s.Figures, averageCurve(v), learningCurves(v))
+	if len(v.DataSets) > 1 { // of a single one, the table of all methods and the curves above show the same
+		s.Tables = append(s.Tables, byDataSet(v, "mean-log-rmse", "Mean log RMSE", benchmark.MeanLog(benchmark.RMSE)))
+		s.Figures = append(s.Figures, curvesBySet(v, benchmark.RMSE), curvesBySet(v, benchmark.Q99))
+	}
 	if methods, names := literatureIn(v.Study); methods != nil {
 		s.Tables = append(s.Tables, literatureTable(v, methods, names))
 		s.Figures = append(s.Figures, literatureCurve(v, methods, names))
@@ -78,6 +81,12 @@ func studySection(v view, paper bool) Section {
 func (v view) addComparisons(s *Section, random string) {
 	if t := minusRandom(v, random); len(t.Rows) > 0 {
 		s.Tables = append(s.Tables, t)
+	}
+	if best := bestReduction(v, random); best != "" {
+		s.Text = append(s.Text, best)
+	}
+	if len(v.DataSets) == 1 { // what follows compares data sets
+		return
 	}
 	for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
 		if f := correlation(v, random, m); f != nil {

@@ -238,7 +238,7 @@ func TestReportOnPartialResults(t *testing.T) {
 		"one round":      {whole[:1], []string{"0 complete runs of 1 run started or planned", "No run of this setting is complete yet", "Missing runs"}},
 		"one run":        {whole[:17], []string{"1 complete run of 1 run", "1 method x 1 data set x 1 split: 1 run."}},
 		"a started run":  {whole[:25], []string{"1 complete run of 2 runs", "1 run of this setting is missing or incomplete"}},
-		"one set":        {whole[:6*17], []string{"2 methods x 1 data set x 3 splits: 6 runs.", "Too few data sets"}},
+		"one set":        {whole[:6*17], []string{"2 methods x 1 data set x 3 splits: 6 runs.", "RMSE on fried: ReLU", "% lower than random selection", "RMSE reduction [%]"}},
 		"method missing": {whole[:9*17], []string{"Means over fried. Left out, because some method has no runs there: query.", "3 runs of this setting are"}},
 		"split missing":  {whole[:11*17], []string{"2 methods x 2 data sets x 2 to 3 splits: 10 runs. Only splits that all methods share on a data set count: 1 complete run of another split is left out."}},
 		"NaN":            {nan, []string{"–", "2 methods x 2 data sets x 3 splits: 12 runs."}},
@@ -260,6 +260,32 @@ func TestReportOnPartialResults(t *testing.T) {
 	}
 	if _, err := Benchmark(nil, nil, false); err == nil {
 		t.Error("a report without results was accepted")
+	}
+}
+
+// TestReportOnOneDataSet: what compares data sets, or averages over them, is left out.
+func TestReportOnOneDataSet(t *testing.T) {
+	specs := []string{"random", "lcmd-tp:grad>sketch(512)", "bait-f-p:grad>sketch(512)>train"}
+	page, err := Benchmark(plan{[]string{"fried"}, specs, 3, 256, 16}.results(), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := page.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, no := range []string{"average over data sets", "by data set", "method against method", "Gain of", "better on", ">data sets<"} {
+		if strings.Contains(b.String(), no) {
+			t.Errorf("the page has %q", no)
+		}
+	}
+}
+
+func TestReduction(t *testing.T) {
+	for difference, want := range map[float64]float64{0: 0, math.Log(0.9): 10, math.Log(1.25): -25} {
+		if got := reduction(difference); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v: %v %%, want %v %%", difference, got, want)
+		}
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Lengths of the layout, in points.
@@ -64,33 +63,13 @@ func (f *Figure) PNG() ([]byte, error) {
 
 // SVG returns the figure as a standalone document.
 func (f *Figure) SVG() ([]byte, error) {
-	inline, err := f.inline()
+	raw, err := f.layout().element()
 	if err != nil {
 		return nil, err
 	}
-	return append([]byte(`<?xml version="1.0" encoding="UTF-8"?>`+"\n"), inline...), nil
-}
-
-var (
-	svgComment = regexp.MustCompile(`(?s)<!--.*?-->\n?`)
-	svgStart   = regexp.MustCompile(`<svg [^>]*>`)
-)
-
-// inline returns the figure as an SVG element for a page.
-func (f *Figure) inline() ([]byte, error) {
-	l := f.layout()
-	c := vgsvg.New(l.width, l.height)
-	raw, err := l.bytes(c, c)
-	if err != nil {
-		return nil, err
-	}
-	_, raw, _ = bytes.Cut(raw, []byte("?>\n"))
-	raw = svgComment.ReplaceAll(raw, nil)
-	// Fallback fonts with the same metrics, for viewers that lack ours.
-	raw = bytes.ReplaceAll(raw, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
-	start := svgStart.FindIndex(raw)
-	title := "\n<title>" + html.EscapeString(clip(f.Title, longestText)) + "</title>"
-	return bytes.Join([][]byte{raw[:start[1]], raw[start[1]:]}, []byte(title)), nil
+	title := "<title>" + html.EscapeString(clip(f.Title, longestText)) + "</title>\n"
+	start, rest := cutStart(raw)
+	return bytes.Join([][]byte{[]byte(`<?xml version="1.0" encoding="UTF-8"?>`), start, []byte(title + string(rest))}, []byte("\n")), nil
 }
 
 var pdfDate = regexp.MustCompile(`/(CreationDate|ModDate) \(D:[^)]*\)`)
@@ -150,6 +129,7 @@ type layout struct {
 	lines        map[string]bool // names of curves
 	perRow, rows int             // of the legend
 	title, note  []string        // wrapped lines
+	spots        []spot          // filled in by drawing
 }
 
 func (f *Figure) layout() *layout {
@@ -164,7 +144,7 @@ func (f *Figure) layout() *layout {
 		row := make([]*plot.Plot, columns)
 		for i, p := range f.Panels[at:min(at+columns, len(f.Panels))] {
 			if !p.blank {
-				row[i] = p.plot(l.styles, panelWidth)
+				row[i] = p.plot(l.styles, panelWidth, &l.spots)
 			}
 		}
 		l.plots = append(l.plots, row)
@@ -325,6 +305,7 @@ func (l *layout) drawLegend(c draw.Canvas) {
 		style := l.styles[name]
 		if l.lines[name] {
 			c.StrokeLine2(style.line(), x, y, x+thumb, y)
+			c.DrawGlyph(style.point(fewPoints), vg.Point{X: x + thumb/2, Y: y})
 		} else {
 			c.DrawGlyph(style.mark(), vg.Point{X: x + thumb/2, Y: y})
 		}

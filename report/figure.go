@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -34,10 +35,11 @@ type Panel struct {
 	Curves                []Curve
 	Marks                 []Mark
 
-	more   []plot.Plotter
-	bare   bool // no axes
-	blank  bool // leaves its place empty
-	square bool // both axes have the same ticks
+	more     []plot.Plotter
+	measured bool // ticks of the x axis are where the curves have points
+	bare     bool // no axes
+	blank    bool // leaves its place empty
+	square   bool // both axes have the same ticks
 }
 
 // Scale is the scale of an axis.
@@ -60,9 +62,12 @@ type Curve struct {
 
 // Mark is a single point.
 type Mark struct {
-	Name     string // for the legend, or beside the mark
+	Name     string // for the legend, or beside the mark; empty for neither
 	X, Y     float64
-	Labelled bool // the name is written beside the mark, not in the legend
+	Labelled bool   // the name is written beside the mark, not in the legend
+	Tip      string // shown on a page while the pointer is on the mark; empty for none
+
+	key string // on a page, lights up together with the table row of this key
 }
 
 // Curves returns a figure with one panel of curves, such as learning curves. To make
@@ -71,8 +76,8 @@ func Curves(title, xlabel, ylabel string, curves []Curve) *Figure {
 	return &Figure{Title: title, Panels: []Panel{{XLabel: xlabel, YLabel: ylabel, Curves: curves}}}
 }
 
-// plot builds the panel's plot.
-func (p Panel) plot(styles map[string]style, width vg.Length) *plot.Plot {
+// plot builds the panel's plot, which adds its spots when it is drawn.
+func (p Panel) plot(styles map[string]style, width vg.Length, spots *[]spot) *plot.Plot {
 	out := themed()
 	out.X.Tick.Marker = LinearTicks{Steps: min(6, max(3, int(width/45)))}                           // labels need space
 	out.X.Label.Text, out.Y.Label.Text = clip(p.XLabel, longestLabel), clip(p.YLabel, longestLabel) // drawPanels writes the title above the axes
@@ -81,6 +86,9 @@ func (p Panel) plot(styles map[string]style, width vg.Length) *plot.Plot {
 	}
 	p.X.apply(&out.X)
 	p.Y.apply(&out.Y)
+	if at := p.measuredAt(); p.measured && len(at) > 0 {
+		out.X.Tick.Marker = measuredTicks{at, width - axisSpace, p.X != Linear}
+	}
 	if p.bare {
 		out.HideAxes()
 	} else {
@@ -89,18 +97,34 @@ func (p Panel) plot(styles map[string]style, width vg.Length) *plot.Plot {
 	out.Add(p.more...)
 	var bands, lines []plot.Plotter
 	for _, c := range p.Curves {
-		line := &curvePlotter{c, p.X, p.Y, styles[c.Name]}
+		line := &curvePlotter{c, p, styles[c.Name], spots}
 		bands, lines = append(bands, bandPlotter{line}), append(lines, line)
 	}
 	out.Add(bands...)
 	out.Add(lines...)
-	out.Add(&marksPlotter{p.Marks, p.X, p.Y, styles})
+	out.Add(&marksPlotter{p.Marks, p.X, p.Y, styles, spots})
 	if out.X.Min > out.X.Max && !p.bare {
 		out.Add(emptyPlotter{})
 	}
 	p.X.frame(&out.X)
 	p.Y.frame(&out.Y)
 	return out
+}
+
+// axisSpace is about what the labels of the y axis take of a panel's width.
+const axisSpace = vg.Length(40)
+
+// measuredAt returns the places on the x axis where a curve has a point, in order.
+func (p Panel) measuredAt() (at []float64) {
+	for _, c := range p.Curves {
+		for _, x := range c.X {
+			if p.X.shows(x) {
+				at = append(at, x)
+			}
+		}
+	}
+	slices.Sort(at)
+	return slices.Compact(at)
 }
 
 func (s Scale) apply(axis *plot.Axis) {
@@ -171,7 +195,7 @@ func (f *Figure) names() (legend []string, styleMap map[string]style, lines map[
 			s = styleOf(len(styleMap))
 		}
 		styleMap[name] = s
-		if used[name] {
+		if used[name] && name != "" {
 			legend = append(legend, name)
 		}
 	}

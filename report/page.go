@@ -11,14 +11,16 @@ import (
 )
 
 // Page is a self-contained HTML file: figures are inline SVG, a click on a column
-// heading sorts a table, and nothing is loaded from elsewhere.
+// heading sorts a table, and nothing is loaded from elsewhere. It follows the
+// reader's choice of a light or a dark theme, fits telephones and prints.
 type Page struct {
 	Title    string
 	Intro    []string // paragraphs
+	Warnings []string // what the reader should know before anything else
 	Sections []Section
 }
 
-// Section is a part of a page: paragraphs, then tables, then figures.
+// Section is a part of a page: paragraphs, then figures, then tables.
 type Section struct {
 	Title   string
 	Text    []string
@@ -35,7 +37,7 @@ var (
 	pageJS string
 
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"css":    func() template.CSS { return template.CSS(pageCSS) },
+		"css":    func() template.CSS { return template.CSS(strings.Replace(pageCSS, "{{dark}}", darkColours(), 1)) },
 		"js":     func() template.JS { return template.JS(pageJS) },
 		"anchor": func(i int) string { return fmt.Sprintf("section-%d", i+1) },
 	}).Parse(pageHTML))
@@ -46,11 +48,18 @@ type pageSection struct {
 	Title   string
 	Text    []string
 	Tables  []pageTable
-	Figures []template.HTML
+	Figures []pageFigure
+}
+
+// pageFigure is a figure whose title and note are text of the page.
+type pageFigure struct {
+	Title, Note  string
+	Wide, Narrow template.HTML
 }
 
 type pageTable struct {
 	Title, Note string
+	Facts, Tall bool
 	Heads       []pageHead
 	Rows        []pageRow
 }
@@ -62,6 +71,7 @@ type pageHead struct {
 
 type pageRow struct {
 	Rule  bool
+	Key   string
 	Cells []pageCell
 }
 
@@ -71,27 +81,30 @@ type pageCell struct {
 	Long          bool // may wrap
 }
 
-// longText is the number of characters beyond which a cell may wrap.
-const longText = 40
+const (
+	longText = 40 // characters beyond which a cell may wrap
+	tallRows = 18 // rows beyond which a table scrolls
+)
 
 // Write writes the page.
 func (p *Page) Write(w io.Writer) error {
 	data := struct {
 		Title    string
 		Intro    []string
+		Warnings []string
 		Sections []pageSection
-	}{p.Title, p.Intro, nil}
+	}{p.Title, p.Intro, p.Warnings, nil}
 	for _, s := range p.Sections {
 		section := pageSection{Title: s.Title, Text: s.Text}
 		for _, t := range s.Tables {
 			section.Tables = append(section.Tables, t.page())
 		}
 		for _, f := range s.Figures {
-			svg, err := f.inline()
+			figure, err := f.page()
 			if err != nil {
 				return err
 			}
-			section.Figures = append(section.Figures, template.HTML(svg)) // its text is already escaped
+			section.Figures = append(section.Figures, figure)
 		}
 		data.Sections = append(data.Sections, section)
 	}
@@ -104,10 +117,10 @@ func (p *Page) Write(w io.Writer) error {
 }
 
 func (t *Table) page() pageTable {
-	out := pageTable{Title: t.Title, Note: t.Note}
+	out := pageTable{Title: t.Title, Note: t.Note, Facts: t.Facts, Tall: len(t.Rows) > tallRows}
 	numeric := make([]bool, len(t.Columns))
 	for _, r := range t.Rows {
-		row := pageRow{Rule: r.Rule}
+		row := pageRow{Rule: r.Rule, Key: r.key}
 		for i, c := range r.Cells {
 			numeric[i] = numeric[i] || c.number
 			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold, utf8.RuneCountInString(c.text) > longText})

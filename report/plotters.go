@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -14,15 +15,16 @@ import (
 // curvePlotter draws a curve.
 type curvePlotter struct {
 	Curve
-	x, y  Scale
+	panel Panel
 	style style
+	spots *[]spot
 }
 
 // pieces splits the curve at its gaps into ranges of points that can be drawn.
 func (c *curvePlotter) pieces() (list []span) {
 	open := false
 	for i := range c.Y {
-		shown := c.x.shows(c.X[i]) && c.y.shows(c.Y[i])
+		shown := c.panel.X.shows(c.X[i]) && c.panel.Y.shows(c.Y[i])
 		switch {
 		case shown && open:
 			list[len(list)-1].to = i + 1
@@ -40,25 +42,35 @@ type span struct{ from, to int }
 // the curve itself.
 func (c *curvePlotter) band(i int) (low, high float64) {
 	low, high = c.Y[i], c.Y[i]
-	if c.Low != nil && c.y.shows(c.Low[i]) && c.y.shows(c.High[i]) {
+	if c.Low != nil && c.panel.Y.shows(c.Low[i]) && c.panel.Y.shows(c.High[i]) {
 		low, high = c.Low[i], c.High[i]
 	}
 	return low, high
 }
 
-// Plot draws the line; a point between two gaps becomes a dot.
+// Plot draws the line, and a mark at each point that was measured.
 func (c *curvePlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&canvas)
 	for _, piece := range c.pieces() {
 		var points []vg.Point
 		for i := piece.from; i < piece.to; i++ {
 			points = append(points, vg.Point{X: x(c.X[i]), Y: y(c.Y[i])})
-		}
-		if len(points) == 1 {
-			canvas.DrawGlyph(draw.GlyphStyle{Color: c.style.colour, Radius: 2, Shape: draw.CircleGlyph{}}, points[0])
+			*c.spots = append(*c.spots, spot{at: points[len(points)-1], tip: c.tip(i)})
 		}
 		canvas.StrokeLines(c.style.line(), points)
+		for _, at := range points {
+			canvas.DrawGlyphNoClip(c.style.point(len(c.X)), at)
+		}
 	}
+}
+
+// tip tells the numbers at point i.
+func (c *curvePlotter) tip(i int) string {
+	text := fmt.Sprintf("%s\n%s: %.6g\n%s: %.4g", c.Name, c.panel.XLabel, c.X[i], c.panel.YLabel, c.Y[i])
+	if low, high := c.band(i); low < high {
+		text += fmt.Sprintf(" (%.4g to %.4g)", low, high)
+	}
+	return text
 }
 
 // bandPlotter draws the band of a curve, below the lines of all curves.
@@ -105,6 +117,7 @@ type marksPlotter struct {
 	marks  []Mark
 	x, y   Scale
 	styles map[string]style
+	spots  *[]spot
 }
 
 // shown lists the marks that can be drawn.
@@ -127,6 +140,9 @@ func (m *marksPlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 		}
 		glyph := s.mark()
 		canvas.DrawGlyphNoClip(glyph, at)
+		if mark.Tip != "" {
+			*m.spots = append(*m.spots, spot{at, mark.Tip, mark.key})
+		}
 		taken = append(taken, glyph.Rectangle().Add(at))
 	}
 	for i, mark := range m.shown() {
@@ -153,7 +169,7 @@ func writeBeside(canvas draw.Canvas, mark vg.Rectangle, name string, taken []vg.
 		inside := canvas.Contains(place.Min) && canvas.Contains(place.Max)
 		if inside && !slices.ContainsFunc(taken, func(r vg.Rectangle) bool { return overlap(r, place) }) {
 			// A white background keeps lines from crossing the letters.
-			canvas.FillPolygon(color.White, []vg.Point{place.Min, {X: place.Max.X, Y: place.Min.Y}, place.Max, {X: place.Min.X, Y: place.Max.Y}})
+			canvas.FillPolygon(white, []vg.Point{place.Min, {X: place.Max.X, Y: place.Min.Y}, place.Max, {X: place.Min.X, Y: place.Max.Y}})
 			canvas.FillText(style, corner, name)
 			return place
 		}

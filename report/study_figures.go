@@ -38,7 +38,7 @@ func (c *Curve) add(x float64, m benchmark.Mean) {
 // learningPanel plots methods over labelled rows, with a dashed line at the last
 // error of random selection.
 func learningPanel(s *benchmark.Study, m benchmark.Metric, methods []string, names map[string]string, sets ...string) Panel {
-	p := Panel{XLabel: rowsLabel, YLabel: "mean log " + m.String(), X: Log2}
+	p := Panel{XLabel: rowsLabel, YLabel: "mean log " + m.String(), X: Log2, measured: true}
 	for _, method := range methods {
 		p.Curves = append(p.Curves, learningCurve(s, m, method, names[method], sets...))
 	}
@@ -68,9 +68,13 @@ func learningCurves(v view) *Figure {
 	return f
 }
 
-// averageCurve is the most telling panel: RMSE over all data sets.
+// averageCurve is the most telling panel: RMSE over all data sets, or on the only one.
 func averageCurve(v view) *Figure {
-	f := &Figure{Name: v.name + "-learning-curve-rmse", Title: "RMSE, average over data sets: " + settingTitle(v.Setting),
+	title := "RMSE, average over data sets: "
+	if len(v.DataSets) == 1 {
+		title = fmt.Sprintf("RMSE on %s: ", v.DataSets[0])
+	}
+	f := &Figure{Name: v.name + "-learning-curve-rmse", Title: title + settingTitle(v.Setting),
 		Order: styleOrder(v.shown, v.names), Note: v.meanNote(v.fair, v.shown, v.sets)}
 	f.Panels = []Panel{learningPanel(v.fair, benchmark.RMSE, v.shown, v.names, v.sets...)}
 	return f
@@ -157,7 +161,7 @@ func correlationPanel(v view, m benchmark.Metric, random, x, y string, sets []st
 	p := Panel{XLabel: v.names[x], YLabel: v.names[y], square: true}
 	var shown squareRange // always contains zero
 	for _, set := range sets {
-		mark := Mark{Name: set, X: v.Difference(benchmark.MeanLog(m), x, random, set).Value,
+		mark := Mark{Name: set, Tip: set, X: v.Difference(benchmark.MeanLog(m), x, random, set).Value,
 			Y: v.Difference(benchmark.MeanLog(m), y, random, set).Value}
 		p.Marks = append(p.Marks, mark)
 		if !math.IsNaN(mark.X + mark.Y) {
@@ -175,7 +179,7 @@ func errorVariation(v view, method, random string) *Figure {
 	name := methodTitle(method)
 	p := Panel{XLabel: "mean log RMSE - mean log MAE before the first batch", YLabel: "improvement in sample efficiency"}
 	for i, set := range e.DataSets {
-		p.Marks = append(p.Marks, Mark{Name: set, X: e.X[i], Y: e.Y[i], Labelled: true})
+		p.Marks = append(p.Marks, Mark{Name: set, Tip: set, X: e.X[i], Y: e.Y[i], Labelled: true})
 	}
 	note := fmt.Sprintf("%s and random selection, %s.", name, plural(e.Runs, "run", "runs"))
 	if len(e.DataSets) > 2 && !math.IsNaN(e.R) {

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,11 +106,18 @@ func byDataSet(v view, name, title string, of benchmark.Statistic) *Table {
 
 // minusRandom compares methods with random selection on the same splits.
 func minusRandom(v view, random string) *Table {
-	t := &Table{Name: v.name + "-less-random", Title: "Mean log error minus that of random selection: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
+	t := &Table{Name: v.name + "-less-random", Title: "Errors compared with random selection: " + settingTitle(v.Setting), Columns: slices.Clone(methodColumns)}
+	several := len(v.DataSets) > 1
 	for _, m := range []benchmark.Metric{benchmark.RMSE, benchmark.MaxE} {
-		t.Columns = append(t.Columns, Column{Head: m.String()}, Column{Head: "std. err."}, Column{Head: "better on"})
+		t.Columns = append(t.Columns, Column{Head: m.String() + " reduction [%]"}, Column{Head: "log " + m.String() + " difference"}, Column{Head: "std. err."})
+		if several {
+			t.Columns = append(t.Columns, Column{Head: "better on"})
+		}
 	}
-	t.Columns = append(t.Columns, Column{Head: "data sets"}, Column{Head: "runs"})
+	if several {
+		t.Columns = append(t.Columns, Column{Head: "data sets"})
+	}
+	t.Columns = append(t.Columns, Column{Head: "runs"})
 	for _, method := range v.Finished() {
 		sets := v.OnCommonSplits(method, random).Common(method, random)
 		if method == random || len(sets) == 0 {
@@ -125,14 +133,53 @@ func minusRandom(v view, random string) *Table {
 					better++
 				}
 			}
-			row.Cells = append(row.Cells, Number(d.Value, 3), Number(d.StdErr, 4), Count(better))
+			row.Cells = append(row.Cells, Number(reduction(d.Value), 1), Number(d.Value, 3), Number(d.StdErr, 4))
+			if several {
+				row.Cells = append(row.Cells, Count(better))
+			}
 			runs = d.Runs
 		}
-		row.Cells = append(row.Cells, Count(len(sets)), Count(runs))
+		if several {
+			row.Cells = append(row.Cells, Count(len(sets)))
+		}
+		row.Cells = append(row.Cells, Count(runs))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = "Differences on the same splits, over the data sets where both have runs; the runs column counts pairs. -0.1 means an error about 10% smaller."
+	t.Note = "Differences of the mean log errors on the same splits, over the data sets where both have runs; the runs column counts pairs. " +
+		"The reduction is that of the geometric mean of the errors; a negative one means larger errors than with random selection."
 	return t
+}
+
+// reduction turns a difference of log errors into the percentage by which the error
+// is smaller.
+func reduction(difference float64) float64 { return -100 * math.Expm1(difference) }
+
+// bestReduction says how much smaller the errors of the best method are than those
+// of random selection; it is empty if there is nothing to compare.
+func bestReduction(v view, random string) string {
+	best, lowest, sets := "", math.Inf(1), 0
+	for _, method := range v.Finished() {
+		common := v.OnCommonSplits(method, random).Common(method, random)
+		if method == random || len(common) == 0 {
+			continue
+		}
+		if d := v.Difference(benchmark.MeanLog(benchmark.RMSE), method, random, common...).Value; d < lowest {
+			best, lowest, sets = method, d, len(common)
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	where := "on " + v.DataSets[0]
+	if len(v.DataSets) > 1 {
+		where = "on average over " + plural(sets, "data set", "data sets")
+	}
+	how := fmt.Sprintf("%.1f %% lower", reduction(lowest))
+	if lowest > 0 {
+		how = fmt.Sprintf("%.1f %% higher", -reduction(lowest))
+	}
+	return fmt.Sprintf("The method with the lowest RMSE is %s (%s): %s than random selection, averaged over rounds and splits, %s.",
+		methodTitle(best), kernelTitle(best), how, where)
 }
 
 // costs shows where the time of a run goes, and what else was measured.

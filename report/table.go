@@ -17,6 +17,7 @@ type Table struct {
 	Title, Note string
 	Columns     []Column
 	Rows        []Row
+	Facts       bool // names and values: two columns that a page shows without headings
 }
 
 // Column is the heading of a column.
@@ -29,6 +30,8 @@ type Column struct {
 type Row struct {
 	Cells []Cell
 	Rule  bool
+
+	key string // on a page, lights up the marks with this key
 }
 
 // Cell is a text, or a number shown with a fixed number of digits.
@@ -69,7 +72,7 @@ func (c Cell) Bold() Cell {
 
 // Map returns the table with f applied to every text that WriteText writes.
 func (t *Table) Map(f func(string) string) *Table {
-	out := &Table{Name: t.Name, Title: f(t.Title), Note: f(t.Note)}
+	out := &Table{Name: t.Name, Title: f(t.Title), Note: f(t.Note), Facts: t.Facts}
 	for _, c := range t.Columns {
 		out.Columns = append(out.Columns, Column{Head: f(c.Head), LaTeX: c.LaTeX})
 	}

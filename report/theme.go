@@ -24,12 +24,22 @@ var (
 	blue       = color.RGBA{0, 114, 178, 255}
 	vermillion = color.RGBA{213, 94, 0, 255}
 	purple     = color.RGBA{204, 121, 167, 255}
+	white      = color.RGBA{255, 255, 255, 255}
 	grey       = color.RGBA{128, 128, 128, 255}
 
 	faint = color.RGBA{225, 225, 225, 255} // grid lines
 	pale  = color.RGBA{190, 190, 190, 255} // lines that lead to points
 	ink   = color.RGBA{90, 90, 90, 255}    // notes
 )
+
+// onDark holds the colours that take the place of ours on a dark page.
+var onDark = []struct {
+	light color.RGBA
+	dark  string
+}{
+	{black, "#e4e7eb"}, {orange, "#f2b134"}, {skyBlue, "#a5dcff"}, {green, "#35c79a"}, {blue, "#4f9df0"}, {vermillion, "#ff8b50"},
+	{purple, "#eaa3cb"}, {grey, "#98a1ab"}, {faint, "#2a313a"}, {pale, "#66717d"}, {ink, "#a9b2bc"}, {white, "#14181d"},
+}
 
 // dashes holds the lengths of strokes and gaps.
 var dashes = [][]vg.Length{solid: nil, dashed: {5, 2}, dotted: {1.5, 1.5}, dashDot: {6, 2, 1.5, 2}, long: {9, 3}}
@@ -76,12 +86,25 @@ func (s style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.colour, Width: lineWidth, Dashes: dashes[s.dash]}
 }
 
-// mark is how a point of the style is drawn: darker than a line, because it is small.
+// mark is how a single point of the style is drawn.
 func (s style) mark() draw.GlyphStyle {
-	dark := func(part uint8) uint8 { return uint8(int(part) * 3 / 4) }
-	c := s.colour
-	return draw.GlyphStyle{Color: color.RGBA{dark(c.R), dark(c.G), dark(c.B), c.A}, Radius: 3, Shape: s.shape}
+	return draw.GlyphStyle{Color: s.colour, Radius: 3, Shape: s.shape}
 }
+
+// point is how a measured point of a curve is drawn: smaller where there are many.
+func (s style) point(points int) draw.GlyphStyle {
+	g := draw.GlyphStyle{Color: s.colour, Radius: 2.3, Shape: s.shape}
+	if g.Shape == nil {
+		g.Shape = draw.CircleGlyph{}
+	}
+	if points > fewPoints {
+		g.Radius = 1.1
+	}
+	return g
+}
+
+// fewPoints is the most points of a curve that are drawn in full size.
+const fewPoints = 24
 
 const (
 	titleSize = vg.Length(11)

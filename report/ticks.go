@@ -3,10 +3,12 @@ package report
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 // LinearTicks puts ticks on a linear axis at round numbers, multiples of 1, 2 or 5
@@ -89,6 +91,47 @@ func (t LogTicks) Ticks(low, high float64) []plot.Tick {
 		return oneToNine(low, high, "125")
 	}
 	return oneToNine(low, high, "1")
+}
+
+// measuredTicks puts a tick at every measured place, and labels as many of them as
+// fit on an axis of this width: the first and the last, then the others in order.
+type measuredTicks struct {
+	at    []float64 // ascending
+	width vg.Length
+	log   bool
+}
+
+func (m measuredTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+	taken := []int{}
+	order := append([]int{0, len(m.at) - 1}, upTo(len(m.at))...)
+	for _, v := range m.at {
+		ticks = append(ticks, plot.Tick{Value: v})
+	}
+	for _, i := range order {
+		if !slices.ContainsFunc(taken, func(j int) bool { return m.collide(i, j, low, high) }) {
+			ticks[i].Label = tickLabel(m.at[i])
+			taken = append(taken, i)
+		}
+	}
+	return ticks
+}
+
+// collide reports whether the labels of two ticks would touch.
+func (m measuredTicks) collide(i, j int, low, high float64) bool {
+	style := textStyle(tickSize, black)
+	needed := (style.Width(tickLabel(m.at[i]))+style.Width(tickLabel(m.at[j])))/2 + 6
+	distance := math.Abs(m.at[i]-m.at[j]) / (high - low)
+	if m.log {
+		distance = math.Abs(math.Log(m.at[i]/m.at[j])) / math.Log(high/low)
+	}
+	return vg.Length(distance)*m.width < needed
+}
+
+func upTo(n int) (list []int) {
+	for i := range n {
+		list = append(list, i)
+	}
+	return list
 }
 
 // maxLabels is the most labels that an axis gets.

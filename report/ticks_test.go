@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
 )
 
 func labels(ticks []plot.Tick) string {
@@ -80,6 +81,33 @@ func TestTicksOfExtremes(t *testing.T) {
 		for _, c := range [][2]float64{{-math.MaxFloat64, math.MaxFloat64}, {0, math.MaxFloat64}, {0, 5e-324}, {5e-324, math.MaxFloat64}, {math.NaN(), 1}, {1, 0}} {
 			if n := len(ticker.Ticks(c[0], c[1])); n < 1 || n > 20_000 {
 				t.Errorf("%T from %v to %v: %d ticks", ticker, c[0], c[1], n)
+			}
+		}
+	}
+}
+
+// TestMeasuredTicks: there is a tick at every measured size, and no two labels touch.
+func TestMeasuredTicks(t *testing.T) {
+	var at []float64
+	for i := range 17 {
+		at = append(at, 256*float64(i+1))
+	}
+	for _, width := range []vg.Length{60, 130, 360} {
+		for _, log := range []bool{false, true} {
+			m := measuredTicks{at, width, log}
+			ticks := m.Ticks(200, 4600)
+			if len(ticks) != 17 || ticks[0].Label != "256" || ticks[16].Label != "4352" {
+				t.Fatalf("%v points: %v", width, ticks)
+			}
+			last := -1
+			for i, tick := range ticks {
+				if tick.Label == "" {
+					continue
+				}
+				if last >= 0 && m.collide(last, i, 200, 4600) {
+					t.Errorf("%v points: %s touches %s", width, ticks[last].Label, tick.Label)
+				}
+				last = i
 			}
 		}
 	}

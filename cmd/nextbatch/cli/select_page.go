@@ -19,7 +19,7 @@ import (
 // The picture on the page shows at most so many rows besides the picks; its directions
 // are computed from mapSample of them.
 const (
-	mapCandidates = 3000
+	mapCandidates = 2000
 	mapLabelled   = 1000
 	mapSample     = 512
 )
@@ -32,9 +32,17 @@ func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
 		Intro: []string{fmt.Sprintf("%s picked %d of %d candidates, given %d labelled rows.", r.Spec, len(batch.Picks), r.Metrics.Pool, r.Metrics.Labelled)},
 		Facts: s.facts(r), Typical: math.NaN(),
 	}
+	inputs := s.inputColumns()
+	for _, c := range inputs {
+		page.Inputs = append(page.Inputs, c.Name())
+	}
 	for i, p := range batch.Picks {
-		page.Picks = append(page.Picks, report.BatchPick{ID: r.IDs[i], Row: r.Indices[i], Score: p.Score,
-			Prediction: math.NaN(), Deviation: math.NaN(), Reason: r.Reasons[i]})
+		pick := report.BatchPick{ID: r.IDs[i], Row: r.Indices[i], Score: p.Score,
+			Prediction: math.NaN(), Deviation: math.NaN(), Reason: r.Reasons[i]}
+		for _, c := range inputs {
+			pick.Inputs = append(pick.Inputs, c.Format(pick.Row))
+		}
+		page.Picks = append(page.Picks, pick)
 	}
 	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, mapCandidates), s.shown("report labelled", problem.Train.Rows, mapLabelled)
 	var err error
@@ -58,6 +66,25 @@ func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
 	}
 	s.progress.say("page written to %s", s.page)
 	return nil
+}
+
+// inputColumns returns the columns of the candidates that the page shows: all but
+// those of ids and labels, and those that the plan dropped.
+func (s *selecting) inputColumns() (list []dataset.Column) {
+	table := s.request.Table
+	if table == nil {
+		table = s.request.Pool
+	}
+	if table == nil {
+		return nil
+	}
+	hidden := append([]string{s.request.IDColumn, s.request.TargetColumn}, s.plan.Dropped...)
+	for _, name := range table.Names() {
+		if c, err := table.Column(name); err == nil && !slices.Contains(hidden, name) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // shown draws at most most of n rows and returns them in order.
@@ -88,19 +115,20 @@ func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int
 		Candidates: of(0, len(candidates)), Labelled: of(len(candidates), len(labelled)),
 		Picks: of(len(candidates)+len(labelled), len(picks)), Share: plane.Share,
 	}
-	m.Note = fmt.Sprintf("%s of %d candidates, %s of %d labelled rows and all picks; the directions are computed from %d of the rows.",
-		all(len(candidates), p.Pool.Rows), p.Pool.Rows, all(len(labelled), p.Train.Rows), p.Train.Rows, sample.Rows)
+	m.Note = fmt.Sprintf("Shown are %s, %s and all picks; the directions are computed from %d of the rows.",
+		someOf(len(candidates), p.Pool.Rows, "candidates"), someOf(len(labelled), p.Train.Rows, "labelled rows"), sample.Rows)
 	if !s.request.Spec.UsesKernel() {
 		m.Note = "Random selection uses no kernel: the picture shows the inputs. " + m.Note
 	}
 	return m, nil
 }
 
-func all(n, of int) string {
+// someOf counts the rows that the map shows.
+func someOf(n, of int, what string) string {
 	if n == of {
-		return "All"
+		return fmt.Sprintf("all %d %s", n, what)
 	}
-	return strconv.Itoa(n)
+	return fmt.Sprintf("%d of %d %s", n, of, what)
 }
 
 // facts lists how the batch was made.
