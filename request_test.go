@@ -103,8 +103,11 @@ func TestRequest(t *testing.T) {
 	if plan.Name(selection.PoolSet, batch.Rows()[1]) != result.IDs[1] {
 		t.Error("other names")
 	}
-	if raw, err := json.Marshal(batch); err != nil || !strings.Contains(string(raw), `"why":"required"`) {
-		t.Errorf("%s, %v", raw, err)
+	raw, err := json.Marshal(batch)
+	for _, part := range []string{`"why":"required"`, `"fallbacks":[]`, `"removed":[]`, `"warnings":[]`, `"timing":{"init_ns":`} {
+		if err != nil || !strings.Contains(string(raw), part) {
+			t.Errorf("no %s in %s, %v", part, raw, err)
+		}
 	}
 	if (&nextbatch.Batch{}).Rows() == nil || len(result.Warnings) < 1 {
 		t.Error("an empty batch has no rows")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nextbatch/nextbatch/kernel"
@@ -96,13 +95,13 @@ func (b *Batch) Rows() []int {
 
 func newBatch(c *composer, r *selection.Result, kernel time.Duration) *Batch {
 	b := &Batch{
-		Spec: c.spec, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Missing: r.Missing, Short: r.Short,
+		Spec: c.spec, Warnings: []string{}, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Missing: r.Missing, Short: r.Short,
 		Kernel: kernel, Timing: r.Timing,
 	}
 	for _, f := range r.Fallbacks {
 		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %d rows were drawn at random: %s", f.Step, len(f.Rows), f.Reason))
 	}
-	b.Warnings = slices.Concat(b.Warnings, c.warnings, r.Notes)
+	b.Warnings = append(append(b.Warnings, c.warnings...), r.Notes...)
 	return b
 }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Borrow returns the features of a block of at most BlockRows rows. They are
+// Borrow returns the features of a block of at most BlockRows rows, for a
+// transformation that computes something from the features of another kernel. They are
 // read-only and valid until m is used again. They lie in scratch, or, without a
 // copy, where the embedding of m already holds them: in the rows themselves for
 // the linear kernel, in the network for the last-layer kernel.

@@ -69,8 +69,9 @@ type joined[T matrix.Float] struct {
 	widths []int
 }
 
-// Join returns the embedding that has the parts of all the given ones. If these
-// do not take rows of the same width, it returns a *WidthError.
+// Join returns the embedding that has the parts of all the given ones, for a
+// transformation that combines several kernels. If these do not take rows of the same
+// width, it returns a *WidthError.
 func Join[T matrix.Float](of ...Embedding[T]) (Embedding[T], error) {
 	j := joined[T]{of: of}
 	for _, e := range of {

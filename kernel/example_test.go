@@ -75,3 +75,30 @@ func ExamplePrepare() {
 	// [1.4 3.1 4.9]
 	// [2.1 4.9 7.6]
 }
+
+// squared maps a row to the squares of another kernel's features.
+type squared struct {
+	kernel.FeatureMap[float64]
+	features kernel.Scratch[float64]
+}
+
+func (m *squared) Features(ctx context.Context, dst, rows matrix.Dense[float64]) error {
+	of, err := kernel.Borrow(ctx, m.FeatureMap, rows, &m.features)
+	if err != nil {
+		return err
+	}
+	for i := range of.Rows {
+		for j, v := range of.Row(i) {
+			dst.Set(i, j, v*v)
+		}
+	}
+	return nil
+}
+
+// A transformation of your own computes its features from those of another kernel.
+func ExampleBorrow() {
+	k := kernel.NewFeatureMap[float64](&squared{FeatureMap: kernel.NewLinear[float64](2)})
+	features, err := kernel.FeatureMatrix(context.Background(), k, matrix.FromRows([][]float64{{1, 2}, {3, 4}}))
+	fmt.Println(features.Data, err)
+	// Output: [1 4 9 16] <nil>
+}

@@ -26,8 +26,8 @@ type Form[T matrix.Float] interface {
 // Infinite is the Dim of a form without a finite feature map.
 const Infinite = -1
 
-// NoFeatures provides Dim and Features for a form that has no finite feature
-// map.
+// NoFeatures provides Dim and Features for a form that has no finite feature map.
+// Embed it in such a form.
 type NoFeatures[T matrix.Float] struct{}
 
 // Dim returns Infinite.

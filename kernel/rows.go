@@ -26,7 +26,8 @@ func OverBlocks(n int, f func(from, to int) error) error {
 }
 
 // CheckRows returns a *WidthError if the rows do not have width columns, or a
-// *RowError for the first number that is not finite.
+// *RowError for the first number that is not finite. An Embedding or Map that reads
+// rows itself calls it first.
 func CheckRows[T matrix.Float](ctx context.Context, rows matrix.Dense[T], width int) error {
 	if err := checkWidth(rows, width); err != nil {
 		return err

@@ -6,8 +6,9 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Scratch is memory that is reused from call to call. The zero value is ready to
-// use.
+// Scratch is memory that an Embedding, Form or Map reuses from call to call. It is
+// exported for those that users write, as are Borrow, Join, CheckRows and NoFeatures.
+// The zero value is ready to use.
 type Scratch[T matrix.Float] struct{ data []T }
 
 // Matrix returns a matrix of the given shape with undefined contents. It is valid

@@ -5,14 +5,17 @@ import (
 	"math"
 )
 
-// MarshalText writes the words of a JSON object: "chosen", "required" or "filled".
+// MarshalText writes "p" or "tp".
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// MarshalText writes "chosen", "required" or "filled".
 func (w Why) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
 // MarshalText writes "none", "train", "pool" or "pending".
 func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalJSON leaves out what a pick does not have: a cluster, and a score or a
-// distance that is not finite.
+// MarshalJSON omits what a pick does not have: a cluster, and a score or a distance
+// that is not finite.
 func (p Pick) MarshalJSON() ([]byte, error) {
 	type centre struct {
 		Set      Set      `json:"set"`
@@ -34,6 +37,16 @@ func (p Pick) MarshalJSON() ([]byte, error) {
 		object.Cluster = &centre{c.Centre.Set, c.Centre.Row, finite(c.Distance), c.Rows}
 	}
 	return json.Marshal(object)
+}
+
+// MarshalJSON omits a score that is not finite.
+func (r Removal) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Row    int      `json:"row"`
+		Picked int      `json:"picked"`
+		Step   int      `json:"step"`
+		Score  *float64 `json:"score,omitempty"`
+	}{r.Row, r.Picked, r.Step, finite(r.Score)})
 }
 
 func finite(v float64) *float64 {

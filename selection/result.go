@@ -4,20 +4,20 @@ import "time"
 
 // Result is a batch and how it came about.
 type Result struct {
-	Method string
-	Mode   Mode
+	Method string `json:"method"`
+	Mode   Mode   `json:"mode"`
 
-	Picks     []Pick     // the batch, in the order in which rows were picked
-	Fallbacks []Fallback // where the method found no row and others were taken
-	Removed   []Removal  // rows that a backward step took out again, in that order
+	Picks     []Pick     `json:"picks"`     // the batch, in the order in which rows were picked
+	Fallbacks []Fallback `json:"fallbacks"` // where the method found no row and random ones were picked
+	Removed   []Removal  `json:"removed"`   // rows that a backward step removed, in that order
 
-	// Missing is the number of rows by which the batch is short of what was
-	// asked for, Short the reason; zero and empty for a full batch.
-	Missing int
-	Short   string
+	// Missing is the number of rows by which the batch is smaller than requested,
+	// Short the reason; zero and empty for a full batch.
+	Missing int    `json:"missing"`
+	Short   string `json:"short"`
 
-	Notes  []string // what else is worth knowing, such as a matrix that needed help
-	Timing Timing
+	Notes  []string `json:"notes"` // what else the user should know, such as ties
+	Timing Timing   `json:"timing"`
 }
 
 // Rows returns the pool rows of the batch, in the order in which they were
@@ -33,15 +33,15 @@ func (r *Result) Rows() []int {
 // Pick is a row of the batch, and why it is there.
 type Pick struct {
 	Row   int     // of the pool
-	Step  int     // the number of the step, from 1; removed rows have had theirs too
+	Step  int     // the number of the step, from 1; removed rows have numbers, too
 	Why   Why     // chosen by the method, or not
-	Score float64 // what the method maximised; 0 if it was not asked
-	Tied  bool    // no candidate was better than others, so this one has the lowest number
+	Score float64 // what the method maximised; 0 if it did not choose the row
+	Tied  bool    // all candidates were equally good, so the one with the lowest number was picked
 
 	Cluster Cluster // for methods that have clusters: the one that the row came from
 
-	// Labelled is the training row that is nearest in the kernel, Distance how
-	// far it is. Without training rows it is -1.
+	// Labelled is the training row that is nearest in the kernel, Distance its
+	// distance. Without training rows Labelled is -1.
 	Labelled int
 	Distance float64
 }
@@ -60,10 +60,10 @@ func (w Why) String() string {
 }
 
 // Cluster is a selected row with the rows that are nearest to it. The zero value
-// stands for none.
+// means none.
 type Cluster struct {
 	Centre   Centre
-	Size     float64 // what the method measures a cluster by, over the unselected rows
+	Size     float64 // as the method measures it, over the unselected rows
 	Rows     int     // how many of them there are
 	Distance float64 // of the pick from the centre
 }
@@ -74,27 +74,27 @@ type Centre struct {
 	Row int
 }
 
-// Set tells rows apart.
+// Set says which rows a number counts.
 type Set int
 
 const (
 	NoSet Set = iota
 	TrainSet
 	PoolSet
-	PendingSet // of the pool, too, and numbered as there
+	PendingSet // rows of the pool that are pending, numbered as in the pool
 )
 
 func (s Set) String() string { return [...]string{"none", "train", "pool", "pending"}[s] }
 
-// Fallback says that from a step on rows were not taken by the method, and why.
+// Fallback reports that from some step on the method did not choose the rows, and why.
 type Fallback struct {
-	Step   int
-	Reason string
-	Rows   []int // that were drawn at random instead
-	Cut    []int // that were taken out as the latest, where too many had been selected
+	Step   int    `json:"step"`
+	Reason string `json:"reason"`
+	Rows   []int  `json:"rows"` // drawn at random instead
+	Cut    []int  `json:"cut"`  // the latest picks, removed because there were too many
 }
 
-// Removal is a row that a backward step took out.
+// Removal is a row that a backward step removed.
 type Removal struct {
 	Row    int
 	Picked int     // the step that had picked it
@@ -104,10 +104,10 @@ type Removal struct {
 
 // Timing is how long the parts of a selection took.
 type Timing struct {
-	Init     time.Duration // checking the problem, and Init
-	Train    time.Duration // adding training rows, pending rows and required rows
-	Forward  time.Duration
-	Backward time.Duration
-	Report   time.Duration // what the result says about each pick
-	Total    time.Duration
+	Init     time.Duration `json:"init_ns"`  // checking the problem, and Init
+	Train    time.Duration `json:"train_ns"` // adding training rows, pending rows and required rows
+	Forward  time.Duration `json:"forward_ns"`
+	Backward time.Duration `json:"backward_ns"`
+	Report   time.Duration `json:"report_ns"` // finding the nearest labelled row of each pick
+	Total    time.Duration `json:"total_ns"`
 }

@@ -58,7 +58,7 @@ func selectOver[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], 
 	}
 	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch, steps: p.Batch, tell: p.Progress,
 		required: map[int]bool{},
-		result:   &Result{Method: m.Name(), Mode: p.Mode}}
+		result:   &Result{Method: m.Name(), Mode: p.Mode, Picks: []Pick{}, Fallbacks: []Fallback{}, Removed: []Removal{}, Notes: []string{}}}
 	d.result.Timing.Init = time.Since(start)
 	err = d.run(p.Constraints.Require)
 	if ctx.Err() != nil {
@@ -100,7 +100,7 @@ func (d *driver[T]) run(require []int) error {
 			"rows were picked in the order of their numbers", d.tied)
 	}
 	err := d.timed(&d.result.Timing.Report, d.report)
-	d.result.Notes = d.space.notes
+	d.result.Notes = append(d.result.Notes, d.space.notes...)
 	return err
 }
 
@@ -228,7 +228,7 @@ func (d *driver[T]) compare(c Choice) {
 // fallBack brings the batch to its size without the method: it takes out the
 // latest rows, or fills up with random ones.
 func (d *driver[T]) fallBack(reason string) error {
-	f := Fallback{Step: d.step + 1, Reason: reason}
+	f := Fallback{Step: d.step + 1, Reason: reason, Rows: []int{}, Cut: []int{}}
 	d.limits.setSlack(1)
 	for d.overFull() && !d.space.Cancelled() {
 		last := len(d.result.Picks) - 1
