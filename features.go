@@ -99,10 +99,7 @@ func gramOf[T matrix.Float](ctx context.Context, k kernel.Kernel[T], a, b matrix
 	if err != nil {
 		return dst, err
 	}
-	return dst, kernel.OverBlocks(a.Rows, func(from, to int) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	return dst, kernel.OverBlocks(ctx, a.Rows, func(from, to int) error {
 		return prepared.Cross(ctx, dst.Slice(from, to), sets[0].Slice(from, to), sets[1])
 	})
 }

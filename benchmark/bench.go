@@ -54,7 +54,9 @@ type scheduler struct {
 	sets   shared[string, *dataset.Regression]
 	tasks  shared[taskKey, *task]
 
-	mu      sync.Mutex
+	watching sync.Mutex // held while Watch runs, and no other lock is
+
+	mu      sync.Mutex // of what follows
 	waiting []Run
 	busy    int // runs under way
 	summary Summary
@@ -150,35 +152,43 @@ func (w *scheduler) budget(ctx context.Context) context.Context {
 	return ctx
 }
 
-// finish releases a claim and counts its run.
+// finish releases a claim, counts its run and reports a failure.
 func (w *scheduler) finish(ctx context.Context, claim *Claim, err error) {
+	if failure := w.settle(ctx, claim, err); failure != nil {
+		w.notify(*failure)
+	}
+}
+
+// settle releases a claim and counts its run. It returns the event of a failed run.
+func (w *scheduler) settle(ctx context.Context, claim *Claim, err error) (failure *Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy--
 	var broken *StoreError
 	switch {
 	case ctx.Err() != nil:
-		return // leaving the store releases the claims
+		return nil // leaving the store releases the claims
 	case errors.Is(err, ErrTaken):
 		w.waiting = append(w.waiting, claim.Run) // another process finishes it, or leaves it to us again
-		return
+		return nil
 	case errors.As(err, &broken):
 		w.cancel(err)
-		return
+		return nil
 	case err != nil:
-		w.fail(claim.Run, err)
+		failure = w.fail(claim.Run, err)
 	default:
 		w.summary.Done++
 	}
 	if err := w.Store.Release(claim, err); err != nil {
 		w.cancel(err)
 	}
+	return failure
 }
 
 // fail counts a failed run. If its data set could not be loaded, the others on it
 // are abandoned too.
-func (w *scheduler) fail(run Run, err error) {
-	e := Event{Run: run, Failed: err}
+func (w *scheduler) fail(run Run, err error) *Event {
+	e := &Event{Run: run, Failed: err}
 	if errors.As(err, new(*SetError)) {
 		e.Others = w.drop(run.DataSet)
 		if broken := w.Store.Fail(e.Others, err); broken != nil {
@@ -186,7 +196,7 @@ func (w *scheduler) fail(run Run, err error) {
 		}
 	}
 	w.summary.Failed += 1 + len(e.Others)
-	w.notify(e)
+	return e
 }
 
 // drop removes the runs on a data set from the waiting ones.
@@ -200,10 +210,14 @@ func (w *scheduler) drop(set string) (dropped []Run) {
 	return dropped
 }
 
+// notify tells the user of an event. Other runs proceed in the meantime.
 func (w *scheduler) notify(e Event) {
-	if w.Watch != nil {
-		w.Watch(e)
+	if w.Watch == nil {
+		return
 	}
+	w.watching.Lock()
+	defer w.watching.Unlock()
+	w.Watch(e)
 }
 
 // do performs the remaining rounds of a run.
@@ -228,9 +242,7 @@ func (w *scheduler) do(ctx context.Context, claim *Claim) error {
 		if err := w.Store.Append(claim, record); err != nil {
 			return err
 		}
-		w.mu.Lock()
 		w.notify(Event{Run: claim.Run, Record: &record})
-		w.mu.Unlock()
 		if err := r.label(record.Picked); err != nil {
 			return err
 		}

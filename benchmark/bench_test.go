@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/benchmark"
@@ -148,6 +149,33 @@ func TestInterruptedRunResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.MustBeSame(t, "resumed", storetest.Outcomes(t, s), want)
+}
+
+// appends counts the rounds that a store is given.
+type appends struct {
+	benchmark.Store
+	second chan struct{} // closed by the second
+	count  atomic.Int32
+}
+
+func (s *appends) Append(c *benchmark.Claim, r benchmark.Record) error {
+	err := s.Store.Append(c, r)
+	if s.count.Add(1) == 2 {
+		close(s.second)
+	}
+	return err
+}
+
+// TestWatchHoldsUpNobody: while Watch deals with an event of one run, another run
+// finishes a round.
+func TestWatchHoldsUpNobody(t *testing.T) {
+	s := &appends{Store: open(t, newPath(t)), second: make(chan struct{})}
+	storetest.Join(t, s)
+	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Load: storetest.Waves, Jobs: 2, Watch: func(benchmark.Event) { <-s.second }}
+	summary, err := b.Run(t.Context(), storetest.Runs(t, 0)[:2])
+	if err != nil || summary.Done != 2 {
+		t.Fatalf("%+v, error %v", summary, err)
+	}
 }
 
 func TestFailingRun(t *testing.T) {

@@ -44,7 +44,7 @@ func (c *composed[T]) Inputs() int { return c.embedding.Inputs() }
 
 func (c *composed[T]) Diag(ctx context.Context, dst []T, rows matrix.Dense[T]) error {
 	mustBeRow("kernel, diagonal", dst, rows.Rows)
-	return OverBlocks(rows.Rows, func(from, to int) error {
+	return OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		parts, err := c.embedding.Embed(ctx, rows.Slice(from, to))
 		if err != nil {
 			return err
@@ -70,7 +70,7 @@ func (c *composed[T]) Cross(ctx context.Context, dst, a, b matrix.Dense[T]) erro
 
 // crossBlock is Cross for a block of a that has already been embedded.
 func (c *composed[T]) crossBlock(ctx context.Context, dst matrix.Dense[T], a []matrix.Dense[T], b matrix.Dense[T]) error {
-	return OverBlocks(b.Rows, func(from, to int) error {
+	return OverBlocks(ctx, b.Rows, func(from, to int) error {
 		parts, err := c.embedding.Embed(ctx, b.Slice(from, to))
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (c *composedMap[T]) Dim() int { return c.dim }
 
 func (c *composedMap[T]) Features(ctx context.Context, dst, rows matrix.Dense[T]) error {
 	mustBe("kernel, features", dst, rows.Rows, c.dim)
-	return OverBlocks(rows.Rows, func(from, to int) error {
+	return OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		return writeFeatures(ctx, dst.Slice(from, to), c.embedding, c.form, rows.Slice(from, to))
 	})
 }

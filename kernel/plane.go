@@ -43,10 +43,7 @@ func PrincipalPlane[T matrix.Float](ctx context.Context, k Kernel[T], sample, ro
 	}
 	p.Share = axes.share
 	var scratch Scratch[T]
-	return p, OverBlocks(rows.Rows, func(from, to int) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	return p, OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		block := scratch.Matrix(to-from, sample.Rows)
 		if err := prepared.Cross(ctx, block, sets[1].Slice(from, to), sets[0]); err != nil {
 			return err

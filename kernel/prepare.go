@@ -50,10 +50,7 @@ func Prepare[T matrix.Float](ctx context.Context, k Kernel[T], sets ...matrix.De
 // per block.
 func FeatureMatrix[T matrix.Float](ctx context.Context, m FeatureMap[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	dst := matrix.New[T](rows.Rows, m.Dim())
-	return dst, OverBlocks(rows.Rows, func(from, to int) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	return dst, OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		if err := m.Features(ctx, dst.Slice(from, to), rows.Slice(from, to)); err != nil {
 			return err
 		}
@@ -65,10 +62,7 @@ func FeatureMatrix[T matrix.Float](ctx context.Context, m FeatureMap[T], rows ma
 func partMatrix[T matrix.Float](ctx context.Context, e Embedding[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	widths := e.Widths()
 	dst := matrix.New[T](rows.Rows, total(widths))
-	return dst, OverBlocks(rows.Rows, func(from, to int) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	return dst, OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		parts, err := e.Embed(ctx, rows.Slice(from, to))
 		if err != nil {
 			return err

@@ -13,11 +13,14 @@ import (
 const BlockRows = 1024
 
 // OverBlocks calls f for consecutive blocks [from, to) of n rows, each of at most
-// BlockRows rows. If f returns a *RowError, whose row counts from the start of
-// the block, OverBlocks returns it with the row counted from the start of all
-// rows.
-func OverBlocks(n int, f func(from, to int) error) error {
+// BlockRows rows. The context is checked once per block. If f returns a *RowError,
+// whose row counts from the start of the block, OverBlocks returns it with the row
+// counted from the start of all rows.
+func OverBlocks(ctx context.Context, n int, f func(from, to int) error) error {
 	for from := 0; from < n; from += BlockRows {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := f(from, min(from+BlockRows, n)); err != nil {
 			return shifted(err, from)
 		}

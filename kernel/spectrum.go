@@ -91,7 +91,7 @@ func covariance[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.De
 	c := moments{sum: matrix.New[float64](m.Dim(), m.Dim())}
 	var own Scratch[T]
 	var double Scratch[float64]
-	err := OverBlocks(rows.Rows, func(from, to int) error {
+	err := OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		block := own.Matrix(to-from, m.Dim())
 		if err := m.Features(ctx, block, rows.Slice(from, to)); err != nil {
 			return err

@@ -27,20 +27,21 @@ import (
 // covariance is S. It starts from a base that was computed from many rows at
 // once and goes on with single ones.
 type covariance struct {
-	team   *linalg.Team
-	tally  *tally.Counter
-	dim    int
-	sigma2 float64
-	root   matrix.Dense[float64] // base = rootᵀ·root, if it has rows
-	less   matrix.Dense[float64] // base = I − lessᵀ·less, if it has rows
-	factor matrix.Dense[float64] // less = factor⁻¹·Φ
-	change []float64             // w, divided by the root of its denominator, one after the other
-	sign   []float64             // −1 for a row more, +1 for a row less
-	dots   []float64             // scratch
+	team      *linalg.Team
+	tally     *tally.Counter
+	cancelled func() bool
+	dim       int
+	sigma2    float64
+	root      matrix.Dense[float64] // base = rootᵀ·root, if it has rows
+	less      matrix.Dense[float64] // base = I − lessᵀ·less, if it has rows
+	factor    matrix.Dense[float64] // less = factor⁻¹·Φ
+	change    []float64             // w, divided by the root of its denominator, one after the other
+	sign      []float64             // −1 for a row more, +1 for a row less
+	dots      []float64             // scratch
 }
 
 func newCovariance[T matrix.Float](s *Space[T], dim int, sigma2 float64) *covariance {
-	return &covariance{team: s.team, dim: dim, sigma2: sigma2, tally: s.tally}
+	return &covariance{team: s.team, tally: s.tally, cancelled: s.Cancelled, dim: dim, sigma2: sigma2}
 }
 
 // observe computes S anew from all selected rows, in the cheaper of two ways, and
@@ -83,14 +84,29 @@ func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) bool {
 }
 
 // observePrecisely is observeAsRoot with twice as many digits until the root is
-// there.
+// computed. That takes seconds, so the context is checked once per block of rows and
+// once per column of the factor.
 func (s *covariance) observePrecisely(rows matrix.Dense[float64]) bool {
 	s.forget()
 	m := newTriangle(s.dim)
+	for i := range s.dim {
+		m[i].hi[i] = s.sigma2
+	}
+	for first := 0; first < rows.Rows && !s.cancelled(); first += conditionedBlock {
+		s.addPrecisely(m, rows.Slice(first, min(first+conditionedBlock, rows.Rows)))
+	}
+	if !m.factor(s.team, s.cancelled) {
+		return false
+	}
+	root, sigma := matrix.New[float64](s.dim, s.dim), double{hi: s.sigma2}.root()
+	m.inverse(s.team, func(i, j int, x double) { root.Row(i)[j] = x.over(double{hi: 1}.over(sigma)).value() })
+	s.root = root
+	return true
+}
+
+// addPrecisely adds ΦᵀΦ of some rows to m.
+func (s *covariance) addPrecisely(m triangle, rows matrix.Dense[float64]) {
 	s.team.OverPieces(s.dim, trianglePiece, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			m[i].hi[i] = s.sigma2
-		}
 		for r := range rows.Rows {
 			row := rows.Row(r)
 			for i := from; i < to; i++ {
@@ -100,13 +116,6 @@ func (s *covariance) observePrecisely(rows matrix.Dense[float64]) bool {
 			}
 		}
 	})
-	if !m.factor(s.team) {
-		return false
-	}
-	root, sigma := matrix.New[float64](s.dim, s.dim), double{hi: s.sigma2}.root()
-	m.inverse(s.team, func(i, j int, x double) { root.Row(i)[j] = x.over(double{hi: 1}.over(sigma)).value() })
-	s.root = root
-	return true
 }
 
 // reach is the largest norm of a row after the base, if nothing in it cancels: what
@@ -180,7 +189,7 @@ func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
 	}
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), factor.Rows)
-	for from := 0; from < rows.Rows; from += conditionedBlock {
+	for from := 0; from < rows.Rows && !s.cancelled(); from += conditionedBlock {
 		to := min(from+conditionedBlock, rows.Rows)
 		part, products := rows.Slice(from, to), scratch.Slice(0, to-from)
 		linalg.RowNorms(s.team, dst[from:to], part)

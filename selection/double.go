@@ -92,9 +92,12 @@ func newTriangle(n int) triangle {
 const trianglePiece = 8
 
 // factor overwrites the lower half of a symmetric matrix with its Cholesky factor,
-// and returns false if it is not positive definite.
-func (t triangle) factor(team *linalg.Team) bool {
+// and returns false if it is not positive definite, or if the caller cancels.
+func (t triangle) factor(team *linalg.Team, cancelled func() bool) bool {
 	for j := range t {
+		if cancelled() {
+			return false
+		}
 		d := t[j].at(j).subDot(t[j].part(0, j), t[j].part(0, j))
 		if !(d.hi > 0) || d.hi-d.hi != 0 {
 			return false
@@ -111,7 +114,7 @@ func (t triangle) factor(team *linalg.Team) bool {
 }
 
 // inverse calls set with each number of the inverse of a triangle, from several
-// threads, a column in each.
+// threads, each of which computes whole columns.
 func (t triangle) inverse(team *linalg.Team, set func(i, j int, x double)) {
 	team.OverPieces(len(t), trianglePiece, func(_, from, to int) {
 		x := newDoubles(len(t))

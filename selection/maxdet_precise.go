@@ -62,7 +62,7 @@ func (p *preciseKernel) addTrain(candidates []int) (bool, error) {
 		copy(row.hi, k.Row(i))
 		row.set(i, twoSum(row.hi[i], p.sigma2))
 	}
-	if !l.factor(p.space.team) {
+	if !l.factor(p.space.team, p.space.Cancelled) {
 		return false, nil
 	}
 	for i, x := range candidates {

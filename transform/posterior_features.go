@@ -101,7 +101,7 @@ func featureGram(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.
 // first row and its features.
 func eachBlock(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], f func(first int, features matrix.Dense[float64])) error {
 	var scratch kernel.Scratch[float64]
-	return kernel.OverBlocks(rows.Rows, func(from, to int) error {
+	return kernel.OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		features, err := kernel.Borrow(ctx, m, rows.Slice(from, to), &scratch)
 		if err != nil {
 			return err

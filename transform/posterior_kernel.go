@@ -49,7 +49,7 @@ func (p *kernelPosterior) keepTrain(ctx context.Context, rows matrix.Dense[float
 	for _, width := range p.embedding.Widths() {
 		p.train = append(p.train, matrix.New[float64](rows.Rows, width))
 	}
-	return kernel.OverBlocks(rows.Rows, func(from, to int) error {
+	return kernel.OverBlocks(ctx, rows.Rows, func(from, to int) error {
 		parts, err := p.embedding.Embed(ctx, rows.Slice(from, to))
 		if err != nil {
 			return err
