@@ -23,7 +23,7 @@ type Question struct {
 	Hidden     []int               // widths of their layers; nil means 512, 512
 	Epochs     int                 // 0 means 256
 	Rounds     int                 // batches that a method requests; 0 means 3
-	Repeats    int                 // splits; 0 means 6
+	Repeats    int                 // splits; 0 means 10
 	Seed       uint64
 
 	// Progress is called after each training, from the same goroutine.
@@ -37,42 +37,21 @@ func AdviseSpecs() []string {
 }
 
 // Confidence is the confidence level of all intervals of an Advice.
-const Confidence = 0.95
-
-// Verdict is the answer.
-type Verdict uint8
-
-const (
-	TooFew Verdict = iota // there are too few labels to decide
-	AsGood                // random selection is as good
-	Worth                 // a method saves labels
-)
-
-func (v Verdict) String() string {
-	switch v {
-	case Worth:
-		return "active learning is worth it"
-	case AsGood:
-		return "random is as good"
-	}
-	return "too few labels to tell"
-}
+const Confidence = 0.9
 
 // Advice is the answer, with the evidence for it.
 type Advice struct {
-	Verdict Verdict
-	Because string // the reason, in a sentence
-	Spec    string // the method to use
-	Batch   int    // rows to label at once
+	Judgement
+	Method  string // the method to use
+	Batch   int    // rows to label at once; 0 means any number
 	BatchBy string // where the batch size comes from
 
-	// Variation compares the test errors of a network trained on all labelled
-	// rows that are not held out.
+	// Variation compares the errors of random selection after the last round.
 	Variation Variation
 
-	Savings *Savings // nil if there are too few rows for a replay
-	Results Results  // of the replay: its learning curves
-	Sizes   ReplaySizes
+	Comparison *Comparison // nil if there are too few rows for a replay
+	Results    Results     // of the replay: its learning curves
+	Sizes      ReplaySizes
 }
 
 // ReplaySizes is how a replay divides the labelled rows.
@@ -82,20 +61,13 @@ type ReplaySizes struct {
 	Rounds, Repeats   int
 }
 
-// Limits of a replay. The last round has a third of the rows that are not held
-// out, so that methods have a choice until the end, but few enough to keep a
-// replay short.
+// Limits of a replay: fewer rows decide nothing, and more would take long.
 const (
-	minRows    = 120
-	maxRows    = 20_000
-	maxAtEnd   = 768
-	maxValid   = 512
-	maxTrained = 4096 // for the ratio of errors
+	minRows  = 100
+	maxRows  = 20_000
+	maxAtEnd = 1024
+	maxValid = 512
 )
-
-// worthwhile is the share of the labels that a method must save to be worth
-// considering: if such a saving is ruled out, random selection is as good.
-const worthwhile = 0.25
 
 // Advise answers the question. The same question and seed give the same advice.
 // If the context ends, Advise returns its error.
@@ -109,7 +81,11 @@ func (q Question) Advise(ctx context.Context) (*Advice, error) {
 	if n < minRows {
 		return tooFewRows(n), nil
 	}
-	r := &replay{Question: q, data: data, sizes: replaySizes(n, q.Rounds, q.Repeats)}
+	sizes := replaySizes(n, q.Rounds, q.Repeats)
+	if sizes.Batch < 1 {
+		return nil, fmt.Errorf("%d rounds are too many for %d labelled rows", q.Rounds, n)
+	}
+	r := &replay{Question: q, data: data, sizes: sizes}
 	return r.advise(ctx)
 }
 
@@ -118,13 +94,16 @@ func (q Question) withDefaults() Question {
 		q.Specs = AdviseSpecs()
 	}
 	q.Activation = cmp.Or(q.Activation, "relu")
-	q.Rounds, q.Repeats = cmp.Or(q.Rounds, 3), cmp.Or(q.Repeats, 6)
+	q.Rounds, q.Repeats = cmp.Or(q.Rounds, 3), cmp.Or(q.Repeats, 10)
 	return q
 }
 
 func (q Question) check() error {
 	var found []error
-	for _, text := range q.Specs {
+	for i, text := range q.Specs {
+		if slices.Contains(q.Specs[:i], text) {
+			found = append(found, fmt.Errorf("method %s is named twice", text))
+		}
 		if text == randomSpec {
 			found = append(found, errors.New("random is the baseline that methods are compared with; name others"))
 		}
@@ -156,18 +135,21 @@ func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
 
 func tooFewRows(n int) *Advice {
 	a := &Advice{
-		Because:   fmt.Sprintf("%d rows have a label, and a replay needs at least %d", n, minRows),
+		Judgement: Judgement{Because: fmt.Sprintf("%d rows have a label, and a replay needs at least %d", n, minRows), More: minRows - n},
 		Variation: Variation{Ratio: math.NaN(), Expected: math.NaN()},
+		Method:    spec.Default, Batch: (n + 3) / 4, BatchBy: "a quarter of the labelled rows",
 	}
-	a.Spec, a.Batch, a.BatchBy = undecided(n)
 	return a
 }
 
+// replaySizes divides n rows: a fifth to measure errors, a tenth to choose the epoch,
+// and two thirds of the others are labelled by the end, so that methods have a choice in
+// every round. They come in equal parts, of which the first is there at the start.
 func replaySizes(n, rounds, repeats int) ReplaySizes {
-	s := ReplaySizes{Rows: n, Test: dataset.PaperSizes(n).Test, Valid: min(n/8, maxValid), Rounds: rounds, Repeats: repeats}
-	last := min((n-s.Test-s.Valid)/3, maxAtEnd)
-	s.Start = max(last/4, 2)
-	s.Batch = max((last-s.Start)/rounds, 1)
+	s := ReplaySizes{Rows: n, Test: dataset.PaperSizes(n).Test, Valid: min(n/10, maxValid), Rounds: rounds, Repeats: repeats}
+	last := min(2*(n-s.Test-s.Valid)/3, maxAtEnd)
+	s.Batch = last / (rounds + 1)
+	s.Start = last - rounds*s.Batch
 	return s
 }
 
@@ -181,50 +163,58 @@ type replay struct {
 }
 
 func (r *replay) advise(ctx context.Context) (*Advice, error) {
-	runs := r.runs(append([]string{randomSpec}, r.Specs...), r.sizes.Rounds, r.sizes.Batch)
-	r.of = len(runs)*(r.sizes.Rounds+1) + 2
-	variation, err := r.variation(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a := &Advice{Sizes: r.sizes, Variation: variation}
+	runs := r.runs(append([]string{randomSpec}, r.Specs...))
+	r.of = len(runs) * (r.sizes.Rounds + 1)
+	a := &Advice{Sizes: r.sizes}
+	var err error
 	if a.Results, err = r.run(ctx, runs); err != nil {
 		return nil, err
 	}
-	if a.Savings, err = Compare(a.Results, Confidence); err != nil {
+	if a.Comparison, err = Compare(a.Results, SplitSizes{Test: r.sizes.Test, Learn: r.sizes.Rows - r.sizes.Test}, Confidence); err != nil {
 		return nil, err
 	}
-	best := slices.MaxFunc(a.Savings.Methods, func(x, y Saving) int { return cmp.Compare(x.Gain.Value, y.Gain.Value) })
-	a.decide(best)
-	switch a.Verdict {
-	case AsGood:
-		a.Spec, a.BatchBy = randomSpec, "random selection works with any batch size"
-	case TooFew:
-		a.Spec, a.Batch, a.BatchBy = undecided(len(r.Data.Y))
-	case Worth:
-		a.Spec = best.Spec
-		r.of += 2 * r.sizes.Repeats
-		once, err := r.run(ctx, r.runs([]string{best.Spec}, 1, r.sizes.Rounds*r.sizes.Batch))
-		if err != nil {
-			return nil, err
-		}
-		a.chooseBatch(len(r.Data.Y), once)
-	}
+	a.Judgement = a.Comparison.Judge(r.sizes.Rows)
+	a.Variation = lastVariation(a.Results)
+	a.recommend()
 	return a, nil
 }
 
-// undecided is what to do if the labels do not decide: use the paper's best
-// method, which was nowhere much worse than random selection, and double the
-// labels.
-func undecided(labelled int) (method string, batch int, by string) {
-	return spec.Default, min(max(labelled, 8), maxBatch), fmt.Sprintf("as many rows as are labelled, at most %d", maxBatch)
+// recommend names a method and a batch size. Where the labels do not decide, it is the
+// paper's best method, which was nowhere much worse than random selection.
+func (a *Advice) recommend() {
+	switch a.Verdict {
+	case Beats:
+		a.Method = a.Spec
+	case Unclear:
+		a.Method = spec.Default
+	default:
+		a.Method, a.BatchBy = randomSpec, "random selection works with any batch size"
+		return
+	}
+	a.Batch, a.BatchBy = a.Sizes.Batch, "the batch size of the replay"
+}
+
+// lastVariation compares the errors of random selection after its last round, in
+// geometric means over the splits.
+func lastVariation(results Results) Variation {
+	var rmse, mae, splits float64
+	labels := 0
+	for _, r := range results {
+		if r.Spec == randomSpec && r.Round == r.Rounds {
+			rmse += math.Log(r.Test.RMSE)
+			mae += math.Log(r.Test.MAE)
+			splits++
+			labels = r.Labels
+		}
+	}
+	return NewVariation(math.Exp(rmse/splits), math.Exp(mae/splits), labels)
 }
 
 // runs lists the runs of the methods, split by split.
-func (r *replay) runs(specs []string, rounds, batch int) (runs []Run) {
+func (r *replay) runs(specs []string) (runs []Run) {
 	for split := range r.sizes.Repeats {
 		for _, spec := range specs {
-			runs = append(runs, Run{DataSet: "table", Activation: r.Activation, Spec: spec, BatchSize: batch, Rounds: rounds, Split: split})
+			runs = append(runs, Run{DataSet: "table", Activation: r.Activation, Spec: spec, BatchSize: r.sizes.Batch, Rounds: r.sizes.Rounds, Split: split})
 		}
 	}
 	return runs
@@ -238,67 +228,4 @@ func (r *replay) run(ctx context.Context, runs []Run) (Results, error) {
 			r.Progress(r.done, r.of, record)
 		}
 	})
-}
-
-// variation trains on all rows that are not held out: a run that requests the
-// whole pool at once.
-func (r *replay) variation(ctx context.Context) (Variation, error) {
-	pool := r.sizes.Rows - r.sizes.Test - r.sizes.Valid - r.sizes.Start
-	run := r.runs([]string{randomSpec}, 1, min(pool, maxTrained))[:1]
-	results, err := r.run(ctx, run)
-	if err != nil {
-		return Variation{}, err
-	}
-	last := results[len(results)-1]
-	return NewVariation(last.Test.RMSE, last.Test.MAE, last.Labels), nil
-}
-
-// decide turns the savings of the best method into a verdict. Whether it is ahead
-// at all shows in the errors themselves; the labels show what that is worth.
-func (a *Advice) decide(best Saving) {
-	labels := fmt.Sprintf("%s saves between %s and %s of the labels that random selection needs", best.Spec, percent(best.Share.Low), percent(best.Share.High))
-	switch {
-	case !(a.Savings.Slope.Low > 0):
-		a.Verdict, a.Because = TooFew, "the error of random selection does not clearly fall with more labels, so there are no labels to save"
-	case best.Gain.Low > 0:
-		a.Verdict = Worth
-		a.Because = fmt.Sprintf("the error of %s is %s to %s lower on average over the rounds, which saves about %s of the labels that random selection needs",
-			best.Spec, percent(-math.Expm1(-best.Gain.Low)), percent(-math.Expm1(-best.Gain.High)), percent(best.Share.Value))
-	case best.Share.High < worthwhile:
-		a.Verdict, a.Because = AsGood, fmt.Sprintf("%s; a saving of %s or more is ruled out", labels, percent(worthwhile))
-	default:
-		a.Verdict, a.Because = TooFew, labels+", which leaves the question open"
-	}
-}
-
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
-
-// tolerableLoss is the share of the gain that one large batch may lose against
-// several smaller ones and still be preferred: it takes fewer rounds of lab work.
-const tolerableLoss = 0.25
-
-// maxBatch is the batch size up to which the paper's methods lost almost nothing
-// (section "Comparison of Selection Methods").
-const maxBatch = 1024
-
-// chooseBatch compares one large batch with several small ones of the same total.
-// The result is a multiple of the rows labelled at the start, applied to all
-// labelled rows.
-func (a *Advice) chooseBatch(labelled int, once Results) {
-	mean := func(results Results, spec string, round int) (sum float64) {
-		for _, r := range results {
-			if r.Spec == spec && r.Round == round {
-				sum += math.Log(r.Test.RMSE) / float64(a.Sizes.Repeats)
-			}
-		}
-		return sum
-	}
-	several, random := mean(a.Results, a.Spec, a.Sizes.Rounds), mean(a.Results, randomSpec, a.Sizes.Rounds)
-	size, found := a.Sizes.Batch, "several batches did better than one large one"
-	if mean(once, a.Spec, 1)-several <= tolerableLoss*math.Max(0, random-several) {
-		size, found = a.Sizes.Batch*a.Sizes.Rounds, "one large batch did about as well as several"
-	}
-	times := float64(size) / float64(a.Sizes.Start)
-	a.Batch = min(max(int(times*float64(labelled)), 8), maxBatch)
-	a.BatchBy = fmt.Sprintf("%s: %.2g times the labelled rows, at most %d", found, times, maxBatch)
 }

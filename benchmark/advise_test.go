@@ -3,6 +3,7 @@ package benchmark
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -40,14 +41,14 @@ func TestAdvise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Because == "" || a.Spec == "" || len(a.Savings.Methods) != 1 || a.Savings.Splits != 3 || !(a.Variation.Ratio > 1) {
+	if a.Because == "" || a.Method == "" || len(a.Comparison.Methods) != 1 || a.Comparison.Splits != 3 || !(a.Variation.Ratio > 1) || a.Variation.Labels != 140 {
 		t.Errorf("%+v", a)
 	}
-	if want := (ReplaySizes{Rows: 300, Test: 60, Valid: 37, Start: 16, Batch: 25, Rounds: 2, Repeats: 3}); a.Sizes != want {
+	if want := (ReplaySizes{Rows: 300, Test: 60, Valid: 30, Start: 48, Batch: 46, Rounds: 2, Repeats: 3}); a.Sizes != want {
 		t.Errorf("sizes %+v", a.Sizes)
 	}
 	again, err := q.withoutProgress().Advise(linalg.WithThreads(t.Context(), 1))
-	if err != nil || again.Savings.Methods[0].Gain != a.Savings.Methods[0].Gain || again.Variation != a.Variation || again.Batch != a.Batch {
+	if err != nil || again.Comparison.Methods[0].Reduction != a.Comparison.Methods[0].Reduction || again.Variation != a.Variation || again.Batch != a.Batch {
 		t.Errorf("a second time, with one thread: %+v and %+v, %v", a, again, err)
 	}
 }
@@ -58,20 +59,45 @@ func (q Question) withoutProgress() Question {
 }
 
 func TestAdviseFewRows(t *testing.T) {
-	a, err := question(100).Advise(context.Background())
-	if err != nil || a.Verdict != TooFew || a.Savings != nil || !strings.Contains(a.Because, "100 rows have a label") {
-		t.Errorf("%+v, %v", a, err)
+	for n, batch := range map[int]int{5: 2, 64: 16, 99: 25} {
+		a, err := question(n).Advise(context.Background())
+		if err != nil || a.Verdict != Unclear || a.Comparison != nil || a.More != 100-n || a.Batch != batch {
+			t.Errorf("%d rows: %+v, %v", n, a, err)
+		}
+		if want := fmt.Sprintf("%d rows have a label", n); !strings.Contains(a.Because, want) {
+			t.Errorf("%q is not in %q", want, a.Because)
+		}
+	}
+}
+
+// TestReplaySizes: a replay uses most of the labels, leaves a choice, and its batches are
+// in proportion to them.
+func TestReplaySizes(t *testing.T) {
+	for n, want := range map[int]ReplaySizes{
+		100:    {100, 20, 10, 13, 11, 3, 10},
+		1500:   {1500, 300, 150, 175, 175, 3, 10},
+		20_000: {20_000, 4000, 512, 256, 256, 3, 10},
+	} {
+		s := replaySizes(n, 3, 10)
+		if s != want {
+			t.Errorf("%d rows: %+v, want %+v", n, s, want)
+		}
+		if last := s.Start + s.Rounds*s.Batch; last > s.Rows-s.Test-s.Valid-s.Batch {
+			t.Errorf("%d rows: after %d labels too few are left to choose from: %+v", n, last, s)
+		}
 	}
 }
 
 func TestAdviseRefuses(t *testing.T) {
 	equal := question(200)
 	clear(equal.Data.Y)
-	unknown, random, once := question(200), question(200), question(200)
+	unknown, random, once, twice, long := question(200), question(200), question(200), question(200), question(200)
 	unknown.Specs = []string{"nothing"}
 	random.Specs = []string{"random"}
 	once.Repeats = 1
-	for name, q := range map[string]Question{"equal labels": equal, "unknown method": unknown, "random": random, "one repeat": once} {
+	twice.Specs = append(twice.Specs, twice.Specs...)
+	long.Rounds = 200
+	for name, q := range map[string]Question{"equal labels": equal, "unknown method": unknown, "random": random, "one repeat": once, "a method named twice": twice, "more rounds than rows": long} {
 		if _, err := q.Advise(context.Background()); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -83,44 +109,12 @@ func TestAdviseRefuses(t *testing.T) {
 	}
 }
 
-func TestDecide(t *testing.T) {
-	falls, flat := Interval{0.4, 0.2, 0.6}, Interval{0.1, -0.1, 0.3}
-	ahead, even := Interval{0.2, 0.1, 0.3}, Interval{0.01, -0.1, 0.1}
-	for _, c := range []struct {
-		slope, gain, share Interval
-		want               Verdict
-	}{
-		{falls, ahead, Interval{0.4, 0.2, 0.5}, Worth},
-		{falls, ahead, Interval{0.4, -0.1, 0.6}, Worth},
-		{falls, even, Interval{0.02, -0.05, 0.08}, AsGood},
-		{falls, Interval{-0.2, -0.3, -0.1}, Interval{-0.3, -0.5, -0.1}, AsGood},
-		{falls, even, Interval{0.2, -0.2, 0.5}, TooFew},
-		{flat, ahead, Interval{0.4, 0.2, 0.5}, TooFew},
-		{falls, even, Interval{math.NaN(), math.NaN(), math.NaN()}, TooFew},
-	} {
-		a := &Advice{Savings: &Savings{Slope: c.slope}}
-		a.decide(Saving{Spec: "lcmd", Gain: c.gain, Share: c.share})
-		if a.Verdict != c.want || a.Because == "" {
-			t.Errorf("%+v: %v, %s", c, a.Verdict, a.Because)
-		}
+// TestAdviseKnowsGain asks about one table with a gain and one without.
+func TestAdviseKnowsGain(t *testing.T) {
+	if a := advised(t, gainTable(400, 1), 6); a.Verdict != Beats || a.Method != a.Spec || a.Batch != a.Sizes.Batch {
+		t.Errorf("%s: %s; %+v", a.Answer(), a.Because, a)
 	}
-}
-
-// TestChooseBatch: one large batch is preferred if it loses little.
-func TestChooseBatch(t *testing.T) {
-	several := powerResults(2, map[string]float64{"lcmd-tp:linear": 2, "maxdist-p:linear": 1}, 0)
-	for factor, want := range map[float64]int{1.9: 600, 1.2: 200} {
-		var once Results
-		for _, r := range powerResults(2, map[string]float64{"lcmd-tp:linear": factor}, 0) {
-			if r.Spec == "lcmd-tp:linear" && r.Round == 3 {
-				r.Round = 1
-				once = append(once, r)
-			}
-		}
-		a := &Advice{Spec: "lcmd-tp:linear", Results: several, Sizes: ReplaySizes{Start: 100, Batch: 200, Rounds: 3, Repeats: 2}}
-		a.chooseBatch(100, once)
-		if a.Batch != want {
-			t.Errorf("factor %v: batch %d, %s", factor, a.Batch, a.BatchBy)
-		}
+	if a := advised(t, linearTable(300, 1), 6); a.Verdict == Beats {
+		t.Errorf("%s: %s", a.Answer(), a.Because)
 	}
 }

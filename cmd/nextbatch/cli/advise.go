@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,22 +46,27 @@ func newAdvise() *cobra.Command {
 			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 		Long: `Replays active learning on the rows that have a label: some are held out to measure
-errors on, a few are labelled at the start, and the methods ask for the labels of
-the others, round after round, compared with random rows. Prints what share of the
-labels each method saves, with an interval; the ratio RMSE/MAE, with the gain that
-the paper's data sets suggest for it (section "When should BMDAL be Applied?"); and
-then a method and a batch size, or that random is as good, or that there are too
-few labels to decide.
+errors on, some are labelled at the start, and each method requests the labels of
+the others, round after round. Random selection does the same on the same splits
+with the same network seeds, so that differences are paired. The replay uses most
+of the labels; with fewer than 100 there is none, and the answer says how many are
+missing.
 
-The intervals hold at 95 %, all together: a jackknife over the repeats, Student's
-t. They cover the randomness of splits and networks, not that of another table; and
-a replay has a smaller pool than the real thing, which leaves methods less choice.`,
+There is one answer for all methods together: that one beats random, that none is
+shown to, that random is better, or that there are not enough labels to tell, with
+an estimate of how many more would. Intervals are of ratios of errors (geometric
+means), at 90 % for all methods together, with the correction for splits that
+share rows (Nadeau and Bengio, 2003). They hold for tables like this one; the pool
+of a replay is smaller than the real one, which leaves methods less choice.
+
+The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
+(section "When should BMDAL be Applied?").`,
 	}
 	f := c.Flags()
 	f.StringVar(&a.columns.target, "target", "", "target column: the labels")
 	f.StringArrayVar(&a.methods, "method", nil, "a method to try; repeatable (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
 	f.IntVar(&a.rounds, "rounds", 3, "batches that each method asks for")
-	f.IntVar(&a.repeats, "repeats", 6, "repetitions on other splits")
+	f.IntVar(&a.repeats, "repeats", 10, "repetitions on other splits")
 	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, only warnings and errors")
@@ -86,7 +92,7 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 	}
 	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels, Rows: rows.TrainRows, Encoder: rows.Encoder}
 	q.Progress = func(done, of int, r benchmark.Record) {
-		a.progress.step("replay", done, of, fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g (labels have deviation 1)", r.Spec, r.Split+1, r.Labels, r.Test.RMSE))
+		a.progress.step("replay", done, of, fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec, r.Split+1, r.Labels, r.Test.RMSE))
 	}
 	advice, err := q.Advise(ctx)
 	a.progress.done()
@@ -187,16 +193,18 @@ func (a *advising) admit(table *dataset.Table, z nextbatch.Sizes, texts []string
 
 // adviseResult is what advise prints as JSON.
 type adviseResult struct {
-	Verdict  string         `json:"verdict"` // "worth it", "random is as good" or "too few labels"
+	Verdict  string         `json:"verdict"` // "beats random", "no gain", "random is better" or "not enough labels"
+	Answer   string         `json:"answer"`  // the verdict in a sentence
 	Because  string         `json:"because"`
-	Spec     string         `json:"spec"`
-	Batch    int            `json:"batch"` // 0: any
+	More     int            `json:"more_labels"` // that would probably tell; 0 if the verdict stands, or if too many to estimate
+	Spec     string         `json:"spec"`        // the method to use
+	Batch    int            `json:"batch"`       // 0: any
 	BatchBy  string         `json:"batch_by"`
 	Labelled int            `json:"labelled"`
 	Pool     int            `json:"pool"`
 	Ratio    number         `json:"rmse_mae_ratio"`
-	Expected number         `json:"expected_improvement"` // in sample efficiency, by the paper's data sets
-	Slope    *intervalEntry `json:"random_slope,omitempty"`
+	Expected number         `json:"expected_improvement"`                // in sample efficiency, by the paper's data sets
+	Fall     *intervalEntry `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
 	Methods  []adviseMethod `json:"methods"`
 	Replay   *replayEntry   `json:"replay,omitempty"`
 	Seed     uint64         `json:"seed"`
@@ -211,15 +219,17 @@ type intervalEntry struct {
 	High  number `json:"high"`
 }
 
+// adviseMethod compares a method with random; its intervals hold for all methods together.
 type adviseMethod struct {
-	Spec    string        `json:"spec"`
-	Saved   intervalEntry `json:"labels_saved"`  // share of the labels that random rows need for their final error
-	Gain    intervalEntry `json:"log_rmse_gain"` // mean over rounds
-	Reached bool          `json:"reached"`       // that error, within the rounds
+	Spec       string        `json:"spec"`
+	Reduction  intervalEntry `json:"log_rmse_reduction"` // mean over the rounds after the start
+	ErrorRatio intervalEntry `json:"error_ratio"`        // the same as error of the method / error of random
+	Labels     intervalEntry `json:"labels_to_reach"`    // the final error of random; null beyond the range of the replay
 }
 
 // replayEntry holds the division of the labelled rows, and the learning curves.
 type replayEntry struct {
+	Level   number              `json:"confidence"`
 	Test    int                 `json:"test"`
 	Valid   int                 `json:"valid"`
 	Repeats int                 `json:"repeats"`
@@ -229,27 +239,29 @@ type replayEntry struct {
 
 func newAdviseResult(advice *benchmark.Advice, rows *nextbatch.Rows, a *advising) adviseResult {
 	r := adviseResult{
-		Verdict: advice.Verdict.String(), Because: advice.Because, Spec: advice.Spec, Batch: advice.Batch, BatchBy: advice.BatchBy,
-		Labelled: rows.Train.Rows, Pool: rows.Pool.Rows, Ratio: number(advice.Variation.Ratio), Expected: number(advice.Variation.Expected),
+		Verdict: advice.Verdict.String(), Answer: advice.Answer(), Because: advice.Because, More: advice.More,
+		Spec: advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy, Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
+		Ratio: number(advice.Variation.Ratio), Expected: number(advice.Variation.Expected),
 		Methods: []adviseMethod{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Version: thisBuild().Version,
 	}
-	s := advice.Savings
-	if s == nil {
+	c := advice.Comparison
+	if c == nil {
 		return r
 	}
-	slope := newInterval(s.Slope)
-	r.Slope = &slope
-	for _, m := range s.Methods {
-		r.Methods = append(r.Methods, adviseMethod{m.Spec, newInterval(m.Share), newInterval(m.Gain), m.Reached})
+	fall := newInterval(c.Fall)
+	r.Fall = &fall
+	for _, g := range c.Methods {
+		ratio := benchmark.Interval{Value: math.Exp(-g.Reduction.Value), Low: math.Exp(-g.Reduction.High), High: math.Exp(-g.Reduction.Low)}
+		r.Methods = append(r.Methods, adviseMethod{g.Spec, newInterval(g.Reduction), newInterval(ratio), newInterval(g.Labels)})
 	}
-	r.Replay = &replayEntry{advice.Sizes.Test, advice.Sizes.Valid, s.Splits, s.Labels, map[string][]number{}}
+	r.Replay = &replayEntry{number(c.Confidence), advice.Sizes.Test, advice.Sizes.Valid, c.Splits, c.Labels, map[string][]number{}}
 	for _, round := range advice.Results {
 		curve := r.Replay.LogRMSE[round.Spec]
 		if curve == nil {
-			curve = make([]number, len(s.Labels))
+			curve = make([]number, len(c.Labels))
 			r.Replay.LogRMSE[round.Spec] = curve
 		}
-		curve[round.Round] += number(math.Log(round.Test.RMSE) / float64(s.Splits))
+		curve[round.Round] += number(math.Log(round.Test.RMSE) / float64(c.Splits))
 	}
 	return r
 }
@@ -259,7 +271,7 @@ func newInterval(i benchmark.Interval) intervalEntry {
 }
 
 func printAdvice(out io.Writer, a *benchmark.Advice, r adviseResult) error {
-	fmt.Fprintf(out, "%s: %s.\n", shown(r.Verdict), shown(r.Because))
+	fmt.Fprintf(out, "%s.\n%s.\n", shown(sentence(r.Answer)), shown(sentence(r.Because)))
 	for _, t := range adviceTables(a, r) {
 		fmt.Fprintln(out)
 		if err := printTable(out, t); err != nil {
@@ -269,50 +281,66 @@ func printAdvice(out io.Writer, a *benchmark.Advice, r adviseResult) error {
 	return nil
 }
 
-// adviceTables returns the advice, the savings of each method, and the errors.
-func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
-	batch := fmt.Sprintf("%d rows", r.Batch)
-	if r.Batch == 0 {
-		batch = "any"
+// sentence begins with a capital letter, unless it begins with a spec.
+func sentence(text string) string {
+	if word, _, _ := strings.Cut(text, " "); strings.Contains(word, ":") {
+		return text
 	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// adviceTables returns the advice, the comparison of each method, and the errors.
+func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
 	facts := &report.Table{Columns: []report.Column{{Head: "advice"}, {Head: ""}}}
 	add := func(name, value string) {
 		facts.Rows = append(facts.Rows, report.Row{Cells: []report.Cell{report.Text(name), report.Text(value)}})
 	}
 	add("method", r.Spec)
-	add("batch", batch+": "+r.BatchBy)
-	s := a.Savings
-	if s == nil {
+	add("batch", batchText(r))
+	c := a.Comparison
+	if c == nil {
 		return []*report.Table{facts}
 	}
-	v, last := a.Variation, len(s.Labels)-1
-	add("RMSE/MAE", fmt.Sprintf("%.2f, of a network with %d labels, on %d held-out rows", v.Ratio, v.Labels, a.Sizes.Test))
-	add("expected", fmt.Sprintf("log RMSE falls %.2f times as much as with random rows, going by the paper's data sets (correlation 0.88)", 1+v.Expected))
-	add("replay", fmt.Sprintf("from %d to %d labels in %d rounds, %d times, errors on %d rows", s.Labels[0], s.Labels[last], a.Sizes.Rounds, s.Splits, a.Sizes.Test))
-	return []*report.Table{facts, savingsTable(s), errorsTable(a, r)}
+	v, last := a.Variation, len(c.Labels)-1
+	add("RMSE/MAE", fmt.Sprintf("%.2f, of random selection with %d labels, on %d held-out rows", v.Ratio, v.Labels, a.Sizes.Test))
+	add("expected", fmt.Sprintf("log RMSE falls %.2f times as much as with random, going by the paper's data sets (correlation 0.88)", 1+v.Expected))
+	add("replay", fmt.Sprintf("from %d to %d labels in %d rounds, on %d splits of the %d labelled rows, errors on %d rows each", c.Labels[0], c.Labels[last], last, c.Splits, a.Sizes.Rows, a.Sizes.Test))
+	add("more labels", c.FallText())
+	return []*report.Table{facts, gainsTable(c), errorsTable(a, r)}
 }
 
-func savingsTable(s *benchmark.Savings) *report.Table {
-	last := s.Labels[len(s.Labels)-1]
-	t := &report.Table{
-		Title:   "Labels saved",
-		Note:    fmt.Sprintf("To reach the error of random rows with %d labels. Intervals hold at 95 %% for all methods together: jackknife over %d repeats, Student's t.", last, s.Splits),
-		Columns: []report.Column{{Head: "method"}, {Head: "saved"}, {Head: "interval"}, {Head: "labels needed"}},
+func batchText(r adviseResult) string {
+	if r.Batch == 0 {
+		return "any: " + r.BatchBy
 	}
-	for _, m := range s.Methods {
-		needed := "not reached"
-		if m.Reached {
-			needed = fmt.Sprintf("%.0f of %d", (1-m.Share.Value)*float64(last), last)
-		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(m.Spec), report.Text(percent(m.Share.Value)),
-			report.Text(percent(m.Share.Low) + " to " + percent(m.Share.High)), report.Text(needed)}})
+	rows := "rows"
+	if r.Batch == 1 {
+		rows = "row"
+	}
+	return fmt.Sprintf("%d %s: %s", r.Batch, rows, r.BatchBy)
+}
+
+func gainsTable(c *benchmark.Comparison) *report.Table {
+	last := len(c.Labels) - 1
+	t := &report.Table{
+		Title: "Compared with random",
+		Note: fmt.Sprintf("Error: RMSE on held-out rows, the geometric mean over %d splits and the rounds with %d to %d labels. Intervals hold at %.0f %% for all methods together, corrected for splits that share rows.",
+			c.Splits, c.Labels[1], c.Labels[last], 100*c.Confidence),
+		Columns: []report.Column{{Head: "method"}, {Head: "error"}, {Head: "labels to reach the final error of random"}},
+	}
+	for _, g := range c.Methods {
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(g.Spec), report.Text(benchmark.ReductionText(g.Reduction, c.Confidence)), report.Text(c.LabelsText(g))}})
 	}
 	return t
 }
 
 func errorsTable(a *benchmark.Advice, r adviseResult) *report.Table {
-	t := &report.Table{Title: "RMSE by labels", Note: "Geometric means over repeats; labels have deviation 1.", Columns: []report.Column{{Head: "method"}}}
-	for _, n := range a.Savings.Labels {
+	t := &report.Table{
+		Title:   "RMSE by labels",
+		Note:    fmt.Sprintf("On held-out rows, in units of the labels' deviation; geometric means over %d splits.", a.Comparison.Splits),
+		Columns: []report.Column{{Head: "method"}},
+	}
+	for _, n := range a.Comparison.Labels {
 		t.Columns = append(t.Columns, report.Column{Head: strconv.Itoa(n)})
 	}
 	for _, spec := range adviceSpecs(a) {
@@ -336,13 +364,13 @@ func adviceSpecs(a *benchmark.Advice) (specs []string) {
 }
 
 func advicePage(path string, a *benchmark.Advice, r adviseResult) *report.Page {
-	page := &report.Page{Title: "Is active learning worth it for " + path + "?", Intro: []string{r.Verdict + ": " + r.Because + "."}}
+	page := &report.Page{Title: "Is active learning worth it for " + path + "?", Intro: []string{sentence(r.Answer) + ". " + sentence(r.Because) + "."}}
 	section := report.Section{Title: "Advice", Tables: adviceTables(a, r)}
 	page.Sections = append(page.Sections, section)
 	if len(r.Warnings) > 0 {
 		page.Sections = append(page.Sections, report.Section{Title: "Warnings", Text: r.Warnings})
 	}
-	if a.Savings != nil {
+	if a.Comparison != nil {
 		page.Sections = append(page.Sections, report.Section{Title: "Learning curves", Figures: []*report.Figure{adviceFigure(a, r)}})
 	}
 	return page
@@ -353,7 +381,7 @@ func adviceFigure(a *benchmark.Advice, r adviseResult) *report.Figure {
 	for _, spec := range adviceSpecs(a) {
 		c := report.Curve{Name: spec}
 		for i, v := range r.Replay.LogRMSE[spec] {
-			c.X, c.Y = append(c.X, float64(a.Savings.Labels[i])), append(c.Y, math.Exp(float64(v)))
+			c.X, c.Y = append(c.X, float64(a.Comparison.Labels[i])), append(c.Y, math.Exp(float64(v)))
 		}
 		for i := range c.X {
 			low, high := math.Inf(1), 0.0
@@ -367,13 +395,6 @@ func adviceFigure(a *benchmark.Advice, r adviseResult) *report.Figure {
 		curves = append(curves, c)
 	}
 	f := report.LearningCurves("Replay on the labelled rows", "RMSE (labels have deviation 1)", curves)
-	f.Note = fmt.Sprintf("Geometric means of %d repeats, and the range that they span.", a.Savings.Splits)
+	f.Note = fmt.Sprintf("Errors on held-out rows: geometric means over %d splits, and the range that they span.", a.Comparison.Splits)
 	return f
-}
-
-func percent(share float64) string {
-	if math.IsNaN(share) {
-		return "unknown"
-	}
-	return fmt.Sprintf("%.0f %%", 100*share)
 }
