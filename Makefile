@@ -49,6 +49,10 @@ FUZZTIME ?= 1m
 fuzz: ## Run every fuzz target for FUZZTIME each (one minute by default).
 	.ci/fuzz $(FUZZTIME)
 
+.PHONY: soak
+soak: ## Run the tests that take many minutes.
+	NEXTBATCH_SOAK=1 go test -count=1 -timeout 2h -v -run '^TestSoak' ./benchmark
+
 .PHONY: generate
 generate: ## Regenerate the assembly of internal/simd.
 	go generate ./...

@@ -109,8 +109,8 @@ func (q Question) check() error {
 		}
 		found = append(found, Run{DataSet: "table", Activation: q.Activation, Spec: text, BatchSize: 1}.Check())
 	}
-	if q.Rounds < 1 || q.Repeats < 2 {
-		found = append(found, fmt.Errorf("%d rounds and %d repeats: a replay needs at least one round and two repeats", q.Rounds, q.Repeats))
+	if q.Rounds < 1 || q.Repeats < 3 {
+		found = append(found, fmt.Errorf("%d rounds and %d repeats: a replay needs at least one round and three repeats", q.Rounds, q.Repeats))
 	}
 	if len(q.Data.Y) > 0 && slices.Min(q.Data.Y) == slices.Max(q.Data.Y) {
 		found = append(found, errors.New("all labels are equal: there is nothing to learn"))

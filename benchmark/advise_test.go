@@ -94,10 +94,10 @@ func TestAdviseRefuses(t *testing.T) {
 	unknown, random, once, twice, long := question(200), question(200), question(200), question(200), question(200)
 	unknown.Specs = []string{"nothing"}
 	random.Specs = []string{"random"}
-	once.Repeats = 1
+	once.Repeats = 2
 	twice.Specs = append(twice.Specs, twice.Specs...)
 	long.Rounds = 200
-	for name, q := range map[string]Question{"equal labels": equal, "unknown method": unknown, "random": random, "one repeat": once, "a method named twice": twice, "more rounds than rows": long} {
+	for name, q := range map[string]Question{"equal labels": equal, "unknown method": unknown, "random": random, "two repeats": once, "a method named twice": twice, "more rounds than rows": long} {
 		if _, err := q.Advise(context.Background()); err == nil {
 			t.Errorf("%s: no error", name)
 		}

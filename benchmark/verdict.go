@@ -140,7 +140,7 @@ func (c *Comparison) LabelsText(g Gain) string {
 // labelled rows beyond which it does not extrapolate.
 const (
 	fourInFive = 0.8416
-	mostTimes  = 10
+	mostTimes  = 100
 )
 
 // MoreLabels estimates how many more labelled rows would decide between a gain and no
@@ -152,7 +152,7 @@ const (
 //	n' = labelled · (half·(1 + z/t) / distance)²
 //
 // where z is the normal quantile of 0.8. The result has two significant digits; it is 0
-// if more than ten times the labels would be needed.
+// if more than a hundred times the labels would be needed.
 func MoreLabels(reductions []Interval, labelled int, t float64) int {
 	shown, ruledOut := math.Inf(1), 0.0
 	for _, r := range reductions {

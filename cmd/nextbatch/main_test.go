@@ -28,6 +28,8 @@ import (
 //
 //	code N PROGRAM …               run, and want this exit code
 //	table FILE ROWS LABELLED       a table with ids, of which every so many rows have a label
+//	kinds FILE ROWS                a table on which active learning has a gain
+//	noise FILE ROWS                a table with labels that are pure noise
 //	numbers FILE ROWS COLUMNS      a matrix: .npy, .npz (array "a") or .mat (variable "a")
 //	blanked FILE SET COLUMN        a data set beside the checkout, with the labels of 256 rows
 //	signal NAME PATTERN CODE PROGRAM …    send a signal once standard error matches, and want this exit code
@@ -75,7 +77,7 @@ func run(t *testing.T, dir string, env map[string]string) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code, "table": table, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
+			"code": code, "table": table, "kinds": kinds, "noise": noise, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
 			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles,
 		},
 		Condition:           condition(t),

@@ -128,8 +128,8 @@ func (a *advising) question() (benchmark.Question, error) {
 	if a.columns.target == "" {
 		return q, usagef("name the target column with --target")
 	}
-	if a.rounds < 1 || a.repeats < 2 {
-		return q, usagef("--rounds must be at least 1 and --repeats at least 2")
+	if a.rounds < 1 || a.repeats < 3 {
+		return q, usagef("--rounds must be at least 1 and --repeats at least 3")
 	}
 	for _, text := range a.methods {
 		method, err := spec.Parse(text)
@@ -138,6 +138,9 @@ func (a *advising) question() (benchmark.Question, error) {
 		}
 		if method.Method == spec.Random {
 			return q, usagef("the methods are compared with random anyway; name others with --method")
+		}
+		if slices.Contains(q.Specs, method.String()) {
+			return q, usagef("--method %s is named twice", text)
 		}
 		q.Specs = append(q.Specs, method.String())
 	}

@@ -17,7 +17,7 @@ func labelledSample(t *testing.T, labelled func(row int) bool) string {
 
 func TestAdvise(t *testing.T) {
 	path := labelledSample(t, func(int) bool { return true })
-	args := slices.Concat([]string{"advise", path, "--target", "y", "--id", "id", "--method", "lcmd-tp:linear", "--method", "bait", "--rounds", "2", "--repeats", "2"}, quick)
+	args := slices.Concat([]string{"advise", path, "--target", "y", "--id", "id", "--method", "lcmd-tp:linear", "--method", "bait", "--rounds", "2", "--repeats", "3"}, quick)
 	out, _ := must(t, exitOK, append(args, "--json")...)
 	var r adviseResult
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
@@ -26,15 +26,18 @@ func TestAdvise(t *testing.T) {
 	if r.Labelled != 120 || r.Pool != 0 || len(r.Methods) != 2 || r.Methods[0].Spec != "lcmd-tp:linear" || r.Replay == nil || len(r.Replay.LogRMSE["random"]) != 3 {
 		t.Errorf("%+v", r)
 	}
-	if r.Verdict == "" || r.Because == "" || r.Spec == "" || !(r.Ratio > 1) || r.Expected == 0 || r.Seconds <= 0 {
+	if r.Verdict == "" || r.Answer == "" || r.Because == "" || r.Spec == "" || !(r.Ratio > 1) || r.Expected == 0 || r.Seconds <= 0 {
+		t.Errorf("%+v", r)
+	}
+	if m := r.Methods[0]; !(0 < m.ErrorRatio.Low && m.ErrorRatio.Low < m.ErrorRatio.Value && m.ErrorRatio.Value < m.ErrorRatio.High) || r.Replay.Level != 0.9 {
 		t.Errorf("%+v", r)
 	}
 	page := filepath.Join(t.TempDir(), "advice.html")
 	text, _ := must(t, exitOK, append(args, "--report", page)...)
-	if raw, err := os.ReadFile(page); err != nil || !strings.Contains(string(raw), "Learning curves") || !strings.Contains(string(raw), r.Verdict) {
+	if raw, err := os.ReadFile(page); err != nil || !strings.Contains(string(raw), "Learning curves") || !strings.Contains(string(raw), sentence(r.Answer)) {
 		t.Errorf("%.200s, %v", raw, err)
 	}
-	for _, want := range []string{r.Verdict, r.Because, "RMSE/MAE", "Labels saved", "interval", r.Spec} {
+	for _, want := range []string{sentence(r.Answer), sentence(r.Because), "RMSE/MAE", "Compared with random", "90 % interval", r.Spec} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}
@@ -43,7 +46,7 @@ func TestAdvise(t *testing.T) {
 
 func TestAdviseFewLabels(t *testing.T) {
 	out, _ := must(t, exitOK, slices.Concat([]string{"advise", sample(t), "--target", "y", "--id", "id"}, quick)...)
-	if !strings.HasPrefix(out, "too few labels to tell: 40 rows have a label") || !strings.Contains(out, "lcmd-tp:grad>sketch(512)") {
+	if !strings.HasPrefix(out, "Not enough labels to tell: about 60 more would.\n40 rows have a label") || !strings.Contains(out, "10 rows: a quarter of the labelled rows") {
 		t.Error(out)
 	}
 }
@@ -56,8 +59,9 @@ func TestAdviseRefuses(t *testing.T) {
 		want string
 	}{
 		{exitUsage, []string{path}, "--target"},
-		{exitUsage, []string{path, "--target", "y", "--repeats", "1"}, "--repeats"},
+		{exitUsage, []string{path, "--target", "y", "--repeats", "2"}, "--repeats"},
 		{exitUsage, []string{path, "--target", "y", "--method", "random"}, "random"},
+		{exitUsage, []string{path, "--target", "y", "--method", "bait", "--method", "bait"}, "--method"},
 		{exitUsage, []string{path, "--target", "y", "--method", "lcdm"}, "lcdm"},
 		{exitUsage, []string{path, "--target", "y", "--epochs", "0"}, "--epochs"},
 		{exitUsage, []string{path, "--target", "y", "--report", "page.txt"}, "--report"},
