@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,12 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 		return err
 	}
 	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels, Rows: rows.TrainRows, Encoder: rows.Encoder}
+	troubled, first := 0, ""
 	q.Progress = func(done, of int, r benchmark.Record) {
+		if len(r.Warnings) > 0 {
+			troubled++
+			first = cmp.Or(first, fmt.Sprintf("%s with %d labels: %s", r.Spec, r.Labels, r.Warnings[0]))
+		}
 		a.progress.step("replay", done, of, fmt.Sprintf("%s, split %d, %d labels, RMSE %.3g on held-out rows (labels have deviation 1)", r.Spec, r.Split+1, r.Labels, r.Test.RMSE))
 	}
 	advice, err := q.Advise(ctx)
@@ -101,6 +107,9 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 	}
 	if err != nil {
 		return dataError{err}
+	}
+	if troubled > 0 {
+		a.progress.warn(fmt.Sprintf("%d of %d rounds of the replay had a warning; the first was that of %s", troubled, len(advice.Results), first))
 	}
 	if pool := rows.Pool.Rows; pool > 0 && advice.Batch > pool {
 		advice.Batch, advice.BatchBy = pool, "as many rows as there are candidates"
