@@ -21,7 +21,8 @@ import (
 //	members.I.layers.L.bias
 //	members.I.posterior         Cholesky factor of the last-layer posterior
 //	inputs.mean, inputs.deviation
-//	validation.errors           sorted absolute errors
+//	validation.errors           scores of the intervals in ascending order: absolute errors
+//	                            of held-out rows, divided by g where intervals are adaptive
 //
 //	format          what it is: fileFormat
 //	architecture    the shape of the networks, with inputs and members
@@ -29,6 +30,7 @@ import (
 //	preprocessing   how raw numbers become inputs, and outputs labels
 //	uncertainty     constants of the posteriors
 //	provenance      where it comes from
+//	intervals       how intervals are made; absent in files of before 0.1, which have constant ones
 //	columns         how a table becomes rows; absent where there was no table
 
 const fileFormat = "nextbatch regressor 1"
@@ -92,6 +94,7 @@ func (m *Model[T]) MarshalBinary() ([]byte, error) {
 		"preprocessing": filePreprocessing{inputScaling, m.labels},
 		"uncertainty":   m.posteriors,
 		"provenance":    m.provenance,
+		"intervals":     m.intervals,
 	}
 	if m.columns != nil {
 		parts["columns"] = m.columns
@@ -120,7 +123,7 @@ func (m *Model[T]) put(f *tensorFile) {
 	}
 	putTensor(f, "inputs.mean", m.inputs.Mean, len(m.inputs.Mean))
 	putTensor(f, "inputs.deviation", m.inputs.Deviation, len(m.inputs.Deviation))
-	putTensor(f, "validation.errors", m.errors, len(m.errors))
+	putTensor(f, "validation.errors", m.scores, len(m.scores))
 }
 
 func weightName(member, l int) string { return fmt.Sprintf("members.%d.layers.%d.weight", member, l) }
@@ -154,6 +157,14 @@ func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 		return fmt.Errorf("metadata: %w", err)
 	}
 	loaded := Model[T]{config: c, holdout: t.Holdout, labels: p.Labels, posteriors: u, provenance: s}
+	if text, ok := f.metadata["intervals"]; ok {
+		if err := json.Unmarshal([]byte(text), &loaded.intervals); err != nil {
+			return fmt.Errorf("metadata, intervals: %w", err)
+		}
+		if n := loaded.intervals; n.Floor < 0 || !finite(n.Floor) || n.Adaptive() && !positive(n.Typical) {
+			return fmt.Errorf("metadata: intervals are %+v", n)
+		}
+	}
 	if text, ok := f.metadata["columns"]; ok {
 		if err := json.Unmarshal([]byte(text), &loaded.columns); err != nil {
 			return fmt.Errorf("metadata, columns: %w", err)
@@ -164,6 +175,9 @@ func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 	}
 	if err := loaded.take(f, a); err != nil {
 		return err
+	}
+	if _, ok := f.metadata["intervals"]; !ok {
+		loaded.intervals.Rows = len(loaded.scores)
 	}
 	*m = loaded
 	return nil
@@ -211,11 +225,11 @@ func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 		}
 	}
 	m.inputs = dataset.Scaler{Mean: make([]float64, a.Inputs), Deviation: make([]float64, a.Inputs)}
-	m.errors = make([]float64, len(f.tensors["validation.errors"].data)/8)
+	m.scores = make([]float64, len(f.tensors["validation.errors"].data)/8)
 	err := errors.Join(
 		takeTensor(f, m.inputs.Mean, "inputs.mean", a.Inputs),
 		takeTensor(f, m.inputs.Deviation, "inputs.deviation", a.Inputs),
-		takeTensor(f, m.errors, "validation.errors", len(m.errors)),
+		takeTensor(f, m.scores, "validation.errors", len(m.scores)),
 	)
 	if err != nil {
 		return err
@@ -223,7 +237,7 @@ func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 	if slices.ContainsFunc(m.inputs.Deviation, func(d float64) bool { return d < 0 }) {
 		return errors.New("an input has a negative deviation")
 	}
-	if !slices.IsSorted(m.errors) || len(m.errors) > 0 && m.errors[0] < 0 {
+	if !slices.IsSorted(m.scores) || len(m.scores) > 0 && m.scores[0] < 0 {
 		return errors.New("validation errors are negative or not sorted")
 	}
 	return nil

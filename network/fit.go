@@ -25,6 +25,11 @@ type Options[T matrix.Float] struct {
 	// intervals. Validation rows of the caller's replace it.
 	Holdout *float64
 
+	// Folds is how many parts the rows are divided into for cross-fitting, after
+	// which the intervals are based on all rows instead of the validation rows: so
+	// many more trainings, worth their time where labels are few. 0 means none.
+	Folds int
+
 	Noise float64 // σ² of the last-layer posterior, for labels of variance 1; 0 means 1e-6
 
 	Trainer  Trainer[T]  // nil means CPU
@@ -75,9 +80,13 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 	if err := errors.Join(s.check(), o.check(len(s.ValidY) > 0), checkColumns(o.Columns, s.X.Cols)); err != nil {
 		return nil, err
 	}
+	if o.Folds > s.X.Rows/2 {
+		return nil, fmt.Errorf("cross-fitting in %d folds needs at least %d rows; there are %d", o.Folds, 2*o.Folds, s.X.Rows)
+	}
+	all, valid := s, upTo(s.ValidX.Rows)
 	if s.ValidX.Rows == 0 {
 		var err error
-		if s, err = s.heldOut(o); err != nil {
+		if s, valid, err = s.heldOut(o); err != nil {
 			return nil, err
 		}
 	}
@@ -102,8 +111,20 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 	for _, h := range histories {
 		m.provenance.Best = append(m.provenance.Best, h.Best)
 	}
-	if err := m.judge(team, d, s.ValidX, cmp.Or(o.Noise, defaultNoise)); err != nil {
+	held, err := m.judge(team, d, s, valid, cmp.Or(o.Noise, defaultNoise))
+	if err != nil {
 		return nil, errors.Join(diverged, err)
+	}
+	if o.Folds > 0 {
+		var more error
+		if held, more, err = crossFit(ctx, all, o); err != nil {
+			return nil, err
+		}
+		diverged = errors.Join(diverged, more)
+	}
+	m.learnIntervals(held, o.Folds)
+	if all.ValidX.Rows == 0 || o.Folds > 0 {
+		m.keepResiduals(held)
 	}
 	return m, diverged
 }
@@ -113,6 +134,8 @@ func (o Options[T]) check(validated bool) error {
 	found.unless(o.Config.WithDefaults().Architecture.Outputs == 1, "a model's network has one output")
 	found.unless(o.Members >= 0, "the ensemble has %d members", o.Members)
 	found.unless(o.Noise >= 0 && !math.IsInf(o.Noise, 1), "σ² is %v, which is not positive", o.Noise)
+	found.unless(o.Folds == 0 || o.Folds > 1, "there are %d folds; cross-fitting takes at least 2, or 0 for none", o.Folds)
+	found.unless(o.Folds == 0 || validated || o.Holdout == nil || *o.Holdout > 0, "cross-fitting needs validation rows, and no rows are held out")
 	if o.Holdout != nil {
 		found.unless(validated || *o.Holdout >= 0 && *o.Holdout < 1, "the share to hold out is %v, which is not from 0 up and below 1", *o.Holdout)
 	}
@@ -129,17 +152,17 @@ func (s Sample[T]) check() error {
 	return errors.Join(found...)
 }
 
-// heldOut moves a random part of the rows to the validation rows.
-func (s Sample[T]) heldOut(o Options[T]) (Sample[T], error) {
+// heldOut moves a random part of the rows to the validation rows, and returns which.
+func (s Sample[T]) heldOut(o Options[T]) (Sample[T], []int, error) {
 	share, most := defaultHoldout, mostHeldOut
 	if o.Holdout != nil {
 		share, most = *o.Holdout, s.X.Rows
 	}
 	if share == 0 {
-		return s, nil
+		return s, nil, nil
 	}
 	if s.X.Rows < 2 {
-		return s, fmt.Errorf("there are %d rows, but one is needed for training and one for validation", s.X.Rows)
+		return s, nil, fmt.Errorf("there are %d rows, but one is needed for training and one for validation", s.X.Rows)
 	}
 	held := min(max(1, int(share*float64(s.X.Rows))), s.X.Rows-1, most)
 	order := rng.New(o.Config.Seed, "network holdout").Perm(s.X.Rows)
@@ -149,7 +172,15 @@ func (s Sample[T]) heldOut(o Options[T]) (Sample[T], error) {
 	return Sample[T]{
 		X: s.X.SelectRows(train), Y: choose(s.Y, train),
 		ValidX: s.X.SelectRows(valid), ValidY: choose(s.Y, valid), Unlabelled: s.Unlabelled,
-	}, nil
+	}, valid, nil
+}
+
+func upTo(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
 }
 
 func choose(y []float64, rows []int) []float64 {
@@ -195,25 +226,25 @@ func (m *Model[T]) scaledLabels(y []float64) matrix.Dense[T] {
 	return matrix.Converted[T](matrix.View(len(s), 1, s))
 }
 
-// judge computes the posteriors of the members and, from the validation rows, the
-// errors that the model makes.
-func (m *Model[T]) judge(team *linalg.Team, d Data[T], validX matrix.Dense[T], noise float64) error {
+// judge computes the posteriors of the members, calibrates them on the validation
+// rows, and returns the outcomes of these. Valid are their numbers in the sample.
+func (m *Model[T]) judge(team *linalg.Team, d Data[T], s Sample[T], valid []int, noise float64) ([]outcome, error) {
 	for _, net := range m.ensemble {
 		q, err := fitPosterior(team, net, d.X, noise)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		m.posteriors = append(m.posteriors, q)
 		m.provenance.Jitter = append(m.provenance.Jitter, q.Jitter)
 	}
-	if validX.Rows == 0 {
-		return nil
+	if s.ValidX.Rows == 0 {
+		return nil, nil
 	}
-	e, err := m.evaluate(team, validX, true)
+	e, err := m.evaluate(team, s.ValidX, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	off := make([]float64, validX.Rows)
+	off := make([]float64, s.ValidX.Rows)
 	for i := range m.posteriors {
 		squares := 0.0
 		for j, z := range e.outputs.Row(i) {
@@ -224,10 +255,37 @@ func (m *Model[T]) judge(team *linalg.Team, d Data[T], validX matrix.Dense[T], n
 		rmse := math.Sqrt(squares/float64(len(off))) * m.labels.Deviation
 		m.provenance.ValidRMSE = append(m.provenance.ValidRMSE, rmse)
 	}
-	m.errors = e.mean()
-	for i, mean := range m.errors {
-		m.errors[i] = math.Abs(mean-float64(d.ValidY.At(i, 0))) * m.labels.Deviation
+	u := m.uncertain(e)
+	m.intervals.Typical = rootMeanSquare(u.Std)
+	held := outcomes(u, s.ValidY, valid, 0)
+	for i := range held {
+		held[i].fold = i % validationParts
 	}
-	slices.Sort(m.errors)
-	return nil
+	return held, nil
+}
+
+// validationParts are what the validation rows are divided into to choose the floor
+// of the intervals.
+const validationParts = 5
+
+// learnIntervals chooses the intervals by the outcomes of held-out rows.
+func (m *Model[T]) learnIntervals(held []outcome, folds int) {
+	n := &m.intervals
+	n.Rows, n.Folds = len(held), folds
+	if len(held) == 0 {
+		return
+	}
+	n.Floor, n.ConstantScore, n.AdaptiveScore = chooseFloor(held)
+	if n.Typical == 0 { // the networks predict no deviation at all
+		n.Floor = constantLength
+	}
+	m.scores = sortedScores(held, n.Floor)
+}
+
+// keepResiduals records the residuals in the order of the rows.
+func (m *Model[T]) keepResiduals(held []outcome) {
+	for _, o := range held {
+		m.residuals = append(m.residuals, Residual{o.row, o.residual})
+	}
+	slices.SortFunc(m.residuals, func(a, b Residual) int { return a.Row - b.Row })
 }

@@ -9,6 +9,8 @@ type Epoch struct {
 	Of        int     // epochs in all
 	Loss      float64 // mean over its mini-batches, each before its step
 	ValidRMSE float64 // after the epoch; NaN without rows for validation
+
+	Fold, Folds int // the fold of cross-fitting, from 1, and how many there are; 0 for the model itself
 }
 
 // History is the course of a training.

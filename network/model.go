@@ -22,7 +22,9 @@ type Model[T matrix.Float] struct {
 	inputs     dataset.Scaler
 	labels     dataset.LabelScaler
 	posteriors []posterior // one for each member, in scaled labels
-	errors     []float64   // of the mean prediction on the validation rows: absolute, sorted, in units of the labels
+	scores     []float64   // R_i of the intervals, in ascending order
+	intervals  Intervals
+	residuals  []Residual // not saved
 	provenance Provenance
 	columns    *dataset.Encoder
 }
@@ -73,7 +75,13 @@ func (m *Model[T]) PredictStd(ctx context.Context, x matrix.Dense[T]) (Uncertain
 	if err != nil {
 		return Uncertain{}, err
 	}
-	u := Uncertain{Mean: e.mean(), Posterior: make([]float64, x.Rows), Spread: make([]float64, x.Rows), Std: make([]float64, x.Rows)}
+	return m.uncertain(e), nil
+}
+
+// uncertain makes predictions of the outputs of the members.
+func (m *Model[T]) uncertain(e *evaluation) Uncertain {
+	rows := e.outputs.Cols
+	u := Uncertain{Mean: e.mean(), Posterior: make([]float64, rows), Spread: make([]float64, rows), Std: make([]float64, rows)}
 	n := float64(len(m.ensemble))
 	for i, mean := range u.Mean {
 		inner, outer := 0.0, 0.0
@@ -87,30 +95,59 @@ func (m *Model[T]) PredictStd(ctx context.Context, x matrix.Dense[T]) (Uncertain
 		u.Std[i] = math.Sqrt(inner+outer) * m.labels.Deviation
 	}
 	dataset.UnscaleLabels(u.Mean, u.Mean, m.labels)
-	return u, nil
+	return u
 }
 
-// PredictInterval returns intervals that hold the label of a new row with at
-// least the given probability, by split-conformal prediction with the validation
-// rows. The guarantee supposes that new rows and validation rows are drawn
-// alike; as the validation rows chose the epoch, too, it is slightly optimistic.
-// If there are too few of them for the coverage, the error is a *CoverageError.
+// PredictInterval returns intervals that hold the label of a new row with about the
+// given probability, by conformal prediction with the held-out rows; Intervals
+// describes them. That supposes that new rows and labelled rows are drawn alike. Without
+// cross-fitting the rows are the validation rows, which chose the epoch, too, so that
+// the intervals are slightly optimistic. If there are too few rows for the coverage,
+// the error is a *CoverageError.
 func (m *Model[T]) PredictInterval(ctx context.Context, x matrix.Dense[T], coverage float64) (low, high []float64, err error) {
-	mean, err := m.Predict(ctx, x)
+	u, err := m.predictScaled(ctx, x)
 	if err != nil {
 		return nil, nil, err
 	}
-	half, err := radius(m.errors, coverage)
+	r, err := radius(m.scores, coverage)
 	if err != nil {
 		return nil, nil, err
 	}
-	low, high = mean, slices.Clone(mean)
+	low, high = u.Mean, slices.Clone(u.Mean)
 	for i := range low {
-		low[i] -= half
-		high[i] += half
+		h := r
+		if m.intervals.Adaptive() {
+			h *= growth(u.Std[i]/m.intervals.Typical, m.intervals.Floor)
+		}
+		low[i] -= h
+		high[i] += h
 	}
 	return low, high, nil
 }
+
+// predictScaled predicts, with standard deviations where the intervals need them.
+func (m *Model[T]) predictScaled(ctx context.Context, x matrix.Dense[T]) (u Uncertain, err error) {
+	if m != nil && m.intervals.Adaptive() {
+		return m.PredictStd(ctx, x)
+	}
+	u.Mean, err = m.Predict(ctx, x)
+	return u, err
+}
+
+// Intervals describes how PredictInterval makes intervals, and why so.
+func (m *Model[T]) Intervals() Intervals { return m.intervals }
+
+// Residual is the error of a prediction by networks that had not learnt from its row.
+type Residual struct {
+	Row   int     // of Sample.X
+	Error float64 // prediction minus label, in the units of the labels
+}
+
+// Residuals returns the residuals of the held-out rows in the order of the sample: with
+// cross-fitting of all rows, otherwise of the validation rows, on which the epoch was
+// chosen. There are none for a model that was loaded, and none where the validation
+// rows were the caller's and there was no cross-fitting.
+func (m *Model[T]) Residuals() []Residual { return slices.Clone(m.residuals) }
 
 // Ensemble returns the trained networks. They take inputs from Inputs and return
 // labels of mean 0 and variance 1.

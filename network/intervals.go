@@ -1,0 +1,185 @@
+package network
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Intervals whose length follows the predicted deviation. Rows i = 1 … n were
+// predicted by networks that were not fitted to them, s is the standard deviation
+// of PredictStd, and t its root mean square over the held-out rows of the same networks:
+//
+//	g(x) = (s(x)/t + β)/(1 + β)        β > 0 is the floor; g = 1, its limit, is constant
+//	R_i  = |y_i - ŷ_i|/g(x_i)
+//
+// and the interval at x is ŷ(x) ± R_(k)·g(x), where R_(k) is number k = ⌈(n + 1)·coverage⌉
+// of the R_i in ascending order (conformal.go). Such normalised scores are from
+// Papadopoulos, Gammerman and Vovk (2008) and Lei and others (2018, section 5.2).
+//
+// With cross-fitting (crossfit.go) every labelled row is held out once, so that few
+// labels suffice: cross-conformal prediction (Vovk 2015). Unlike CV+ (Barber, Candès,
+// Ramdas and Tibshirani 2021), whose intervals combine the predictions of all folds,
+// ours are centred at the prediction of the model, and the networks of the folds are
+// not kept. CV+ guarantees 1 - 2·(1 - coverage) whatever the training does; ours have
+// the coverage itself where leaving a fold out hardly changes a prediction (Steinberger
+// and Leeb 2023), and tend to be too long otherwise, because a fold's networks learn
+// from fewer rows.
+//
+// The floor is chosen by the interval score (Gneiting and Raftery 2007), the length 2h
+// of an interval plus a penalty for a label beyond it,
+//
+//	2·h + 2/(1 - coverage)·max(0, |y - ŷ| - h),
+//
+// at a coverage of 0.9, in each fold with the R_(k) of the other folds. Intervals stay
+// constant unless the best floor scores better by more than one standard error.
+
+// floors are the values of β to choose from.
+var floors = []float64{0.1, 0.3, 1, 3}
+
+// constantLength is the floor of intervals of constant length.
+const constantLength = 0
+
+// choiceCoverage is the coverage that the floor is chosen for.
+const choiceCoverage = 0.9
+
+// Intervals describes how the intervals of a model are made.
+type Intervals struct {
+	Rows    int     `json:"rows"`    // held-out rows that they are based on
+	Folds   int     `json:"folds"`   // of cross-fitting; 0 where the held-out rows are the validation rows
+	Floor   float64 `json:"floor"`   // β; 0 for intervals of constant length
+	Typical float64 `json:"typical"` // t: root mean square of the predicted deviations, in the units of the labels
+
+	// ConstantScore and AdaptiveScore are the mean interval scores, for a coverage of
+	// 0.9, of constant intervals and of those with the best floor. Both are 0 where
+	// there are too few rows to compute them.
+	ConstantScore float64 `json:"constant_score"`
+	AdaptiveScore float64 `json:"adaptive_score"`
+}
+
+// Adaptive reports whether the length of an interval depends on the row.
+func (i Intervals) Adaptive() bool { return i.Floor != constantLength }
+
+// String says which intervals are in use, and why.
+func (i Intervals) String() string {
+	change := 100 * (i.AdaptiveScore/i.ConstantScore - 1)
+	switch {
+	case i.Rows == 0:
+		return "none: no rows were held out"
+	case i.ConstantScore == 0:
+		return fmt.Sprintf("constant: %d held-out rows are too few to compare them with adaptive ones", i.Rows)
+	case i.Adaptive():
+		return fmt.Sprintf("adaptive: on %d held-out rows their interval score is %.1f %% better than that of constant ones", i.Rows, -change)
+	case change < 0:
+		return fmt.Sprintf("constant: on %d held-out rows adaptive ones score %.1f %% better, which is less than one standard error", i.Rows, -change)
+	}
+	return fmt.Sprintf("constant: on %d held-out rows adaptive ones score %.1f %% worse", i.Rows, change)
+}
+
+// outcome is a prediction for a held-out row.
+type outcome struct {
+	row      int     // of the sample
+	fold     int     // that the row was held out in
+	residual float64 // prediction minus label, in the units of the labels
+	relative float64 // s/t, the predicted deviation relative to its root mean square
+}
+
+// outcomes compares predictions for the given rows with their labels.
+func outcomes(u Uncertain, labels []float64, rows []int, fold int) []outcome {
+	typical := rootMeanSquare(u.Std)
+	list := make([]outcome, len(labels))
+	for i, y := range labels {
+		list[i] = outcome{row: rows[i], fold: fold, residual: u.Mean[i] - y, relative: 1}
+		if typical > 0 {
+			list[i].relative = u.Std[i] / typical
+		}
+	}
+	return list
+}
+
+// growth is g.
+func growth(relative, floor float64) float64 {
+	if floor == constantLength {
+		return 1
+	}
+	return (relative + floor) / (1 + floor)
+}
+
+// chooseFloor returns the floor and the mean interval scores that it was chosen by,
+// zeros if there are too few rows.
+func chooseFloor(held []outcome) (floor, constant, adaptive float64) {
+	plain := intervalScores(held, constantLength)
+	if plain == nil {
+		return constantLength, 0, 0
+	}
+	constant, adaptive = mean(plain), math.Inf(1)
+	for _, candidate := range floors {
+		scores := intervalScores(held, candidate)
+		if m := mean(scores); m < adaptive {
+			adaptive = m
+			if gain, deviation := pairedGain(plain, scores); gain > deviation {
+				floor = candidate
+			} else {
+				floor = constantLength
+			}
+		}
+	}
+	return floor, constant, adaptive
+}
+
+// intervalScores returns the interval score of each row, with R_(k) of the other
+// folds, or nil if one of them has too few rows for that.
+func intervalScores(held []outcome, floor float64) []float64 {
+	var scores []float64
+	for fold := range 1 + slices.MaxFunc(held, func(a, b outcome) int { return a.fold - b.fold }).fold {
+		others := slices.DeleteFunc(slices.Clone(held), func(o outcome) bool { return o.fold == fold })
+		r, err := radius(sortedScores(others, floor), choiceCoverage)
+		if err != nil {
+			return nil
+		}
+		for _, o := range held {
+			if o.fold != fold {
+				continue
+			}
+			h := r * growth(o.relative, floor)
+			scores = append(scores, 2*h+2/(1-choiceCoverage)*max(0, math.Abs(o.residual)-h))
+		}
+	}
+	return scores
+}
+
+// sortedScores returns the R_i in ascending order.
+func sortedScores(held []outcome, floor float64) []float64 {
+	scores := make([]float64, len(held))
+	for i, o := range held {
+		scores[i] = math.Abs(o.residual) / growth(o.relative, floor)
+	}
+	slices.Sort(scores)
+	return scores
+}
+
+// pairedGain returns the mean of a - b and its standard error.
+func pairedGain(a, b []float64) (gain, deviation float64) {
+	n, squares := float64(len(a)), 0.0
+	gain = mean(a) - mean(b)
+	for i := range a {
+		off := a[i] - b[i] - gain
+		squares += off * off
+	}
+	return gain, math.Sqrt(squares) / n
+}
+
+func mean(v []float64) (sum float64) {
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+func rootMeanSquare(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x * x
+	}
+	return math.Sqrt(sum / float64(len(v)))
+}
