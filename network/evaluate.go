@@ -48,7 +48,7 @@ func (m *Model[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances 
 		dataset.Scale(rows, x.Slice(from, to), m.inputs)
 		for i, p := range passes {
 			p.inputs(rows, nil)
-			matrix.Convert(matrix.View(to-from, 1, e.outputs.Row(i)[from:to]), p.forward())
+			matrix.Convert(matrix.View(to-from, 1, e.outputs.Row(i)[from:to]), p.forward().Block(0, to-from, m.output, m.output+1))
 			if !withVariances {
 				continue
 			}

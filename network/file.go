@@ -32,6 +32,11 @@ import (
 //	provenance      where it comes from
 //	intervals       how intervals are made; absent in files of before 0.1, which have constant ones
 //	columns         how a table becomes rows; absent where there was no table
+//	targets         of models with several targets, those after the first: their label
+//	                scaling, uncertainty, provenance and intervals
+//
+// Target K after the first has tensors targets.K.members.I.posterior and
+// targets.K.validation.errors.
 
 const fileFormat = "nextbatch regressor 1"
 
@@ -50,6 +55,14 @@ type fileTraining struct {
 type filePreprocessing struct {
 	Inputs string              `json:"inputs"` // inputScaling
 	Labels dataset.LabelScaler `json:"labels"`
+}
+
+// fileTarget is a target after the first.
+type fileTarget struct {
+	Labels      dataset.LabelScaler `json:"labels"`
+	Uncertainty []posterior         `json:"uncertainty"`
+	Provenance  Provenance          `json:"provenance"`
+	Intervals   Intervals           `json:"intervals"`
 }
 
 const inputScaling = "5·tanh((x - mean)/(5·deviation))"
@@ -86,6 +99,9 @@ func (m *Model[T]) MarshalBinary() ([]byte, error) {
 	if m.ensemble == nil {
 		return nil, ErrNotFitted
 	}
+	if m.output > 0 {
+		return nil, errors.New("the model of one of several targets cannot be saved by itself: save the first, which holds them all")
+	}
 	f := &tensorFile{metadata: map[string]string{"format": fileFormat}, tensors: map[string]tensor{}}
 	inputs := len(m.inputs.Mean)
 	parts := map[string]any{
@@ -98,6 +114,13 @@ func (m *Model[T]) MarshalBinary() ([]byte, error) {
 	}
 	if m.columns != nil {
 		parts["columns"] = m.columns
+	}
+	if len(m.others) > 0 {
+		var targets []fileTarget
+		for _, one := range m.others {
+			targets = append(targets, fileTarget{one.labels, one.posteriors, one.provenance, one.intervals})
+		}
+		parts["targets"] = targets
 	}
 	for name, part := range parts {
 		text, err := json.Marshal(part)
@@ -118,12 +141,25 @@ func (m *Model[T]) put(f *tensorFile) {
 			putTensor(f, weightName(i, l), w.Data, w.Rows, w.Cols)
 			putTensor(f, biasName(i, l), net.Bias(l), w.Cols)
 		}
-		q := m.posteriors[i].factor
-		putTensor(f, posteriorName(i), q.Data, q.Rows, q.Cols)
 	}
 	putTensor(f, "inputs.mean", m.inputs.Mean, len(m.inputs.Mean))
 	putTensor(f, "inputs.deviation", m.inputs.Deviation, len(m.inputs.Deviation))
-	putTensor(f, "validation.errors", m.scores, len(m.scores))
+	for _, one := range m.targets() {
+		for i, q := range one.posteriors {
+			putTensor(f, one.tensorName(posteriorName(i)), q.factor.Data, q.factor.Rows, q.factor.Cols)
+		}
+		putTensor(f, one.tensorName(scoresName), one.scores, len(one.scores))
+	}
+}
+
+const scoresName = "validation.errors"
+
+// tensorName is the name of a tensor that every target has.
+func (m *Model[T]) tensorName(name string) string {
+	if m.output == 0 {
+		return name
+	}
+	return fmt.Sprintf("targets.%d.%s", m.output, name)
 }
 
 func weightName(member, l int) string { return fmt.Sprintf("members.%d.layers.%d.weight", member, l) }
@@ -152,18 +188,28 @@ func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 			return fmt.Errorf("metadata, %s: %w", name, err)
 		}
 	}
-	c := Config{a.Architecture, t.Training, t.Seed}
-	if err := checkFile(c, a, p, u); err != nil {
-		return fmt.Errorf("metadata: %w", err)
-	}
-	loaded := Model[T]{config: c, holdout: t.Holdout, labels: p.Labels, posteriors: u, provenance: s}
+	first := fileTarget{Labels: p.Labels, Uncertainty: u, Provenance: s}
 	if text, ok := f.metadata["intervals"]; ok {
-		if err := json.Unmarshal([]byte(text), &loaded.intervals); err != nil {
+		if err := json.Unmarshal([]byte(text), &first.Intervals); err != nil {
 			return fmt.Errorf("metadata, intervals: %w", err)
 		}
-		if n := loaded.intervals; n.Floor < 0 || !finite(n.Floor) || n.Adaptive() && !positive(n.Typical) {
-			return fmt.Errorf("metadata: intervals are %+v", n)
+	}
+	targets := []fileTarget{first}
+	if text, ok := f.metadata["targets"]; ok {
+		var others []fileTarget
+		if err := json.Unmarshal([]byte(text), &others); err != nil {
+			return fmt.Errorf("metadata, targets: %w", err)
 		}
+		targets = append(targets, others...)
+	}
+	c := Config{a.Architecture, t.Training, t.Seed}
+	if err := checkFile(c, a, p, targets); err != nil {
+		return fmt.Errorf("metadata: %w", err)
+	}
+	loaded := newModel(len(targets), Options[T]{Holdout: t.Holdout})
+	for i, one := range loaded.targets() {
+		k := targets[i]
+		one.config, one.labels, one.posteriors, one.provenance, one.intervals = c, k.Labels, k.Uncertainty, k.Provenance, k.Intervals
 	}
 	if text, ok := f.metadata["columns"]; ok {
 		if err := json.Unmarshal([]byte(text), &loaded.columns); err != nil {
@@ -172,6 +218,9 @@ func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 		if err := checkColumns(loaded.columns, a.Inputs); err != nil {
 			return fmt.Errorf("metadata: %w", err)
 		}
+		for _, one := range loaded.others {
+			one.columns = loaded.columns
+		}
 	}
 	if err := loaded.take(f, a); err != nil {
 		return err
@@ -179,7 +228,7 @@ func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 	if _, ok := f.metadata["intervals"]; !ok {
 		loaded.intervals.Rows = len(loaded.scores)
 	}
-	*m = loaded
+	*m = *loaded
 	return nil
 }
 
@@ -192,17 +241,25 @@ func checkColumns(columns *dataset.Encoder, inputs int) error {
 }
 
 // checkFile reports metadata that no saved model has.
-func checkFile(c Config, a fileArchitecture, p filePreprocessing, u []posterior) error {
+func checkFile(c Config, a fileArchitecture, p filePreprocessing, targets []fileTarget) error {
 	var found complaints
-	found.unless(c.Architecture.Outputs == 1, "the networks have %d outputs", c.Architecture.Outputs)
+	found.unless(c.Architecture.Outputs == len(targets), "the networks have %d outputs for %d targets", c.Architecture.Outputs, len(targets))
 	found.unless(a.Hidden != nil && a.Inputs > 0 && a.Inputs <= maxWidth, "the networks have %d inputs and hidden layers %v", a.Inputs, a.Hidden)
-	found.unless(a.Members > 0 && a.Members == len(u), "there are %d members and %d posteriors", a.Members, len(u))
 	found.unless(p.Inputs == inputScaling, "inputs are scaled by %q", p.Inputs)
-	found.unless(finite(p.Labels.Mean) && positive(p.Labels.Deviation), "labels have mean %v and deviation %v", p.Labels.Mean, p.Labels.Deviation)
-	for i, q := range u {
-		found.unless(positive(q.Lambda) && positive(q.Noise) && q.Unit >= 0 && finite(q.Unit), "posterior %d is %+v", i, q)
+	for _, k := range targets {
+		k.check(&found, a.Members)
 	}
 	return errors.Join(append(found, c.Check())...)
+}
+
+func (k fileTarget) check(found *complaints, members int) {
+	found.unless(members > 0 && members == len(k.Uncertainty), "there are %d members and %d posteriors", members, len(k.Uncertainty))
+	found.unless(finite(k.Labels.Mean) && positive(k.Labels.Deviation), "labels have mean %v and deviation %v", k.Labels.Mean, k.Labels.Deviation)
+	for i, q := range k.Uncertainty {
+		found.unless(positive(q.Lambda) && positive(q.Noise) && q.Unit >= 0 && finite(q.Unit), "posterior %d is %+v", i, q)
+	}
+	n := k.Intervals
+	found.unless(n.Floor >= 0 && finite(n.Floor) && (!n.Adaptive() || positive(n.Typical)), "intervals are %+v", n)
 }
 
 // take reads the tensors. Memory for a network is allocated only when its
@@ -210,7 +267,7 @@ func checkFile(c Config, a fileArchitecture, p filePreprocessing, u []posterior)
 func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 	sizes := a.sizes(a.Inputs)
 	layers := len(sizes) - 1
-	if want := a.Members*(2*layers+1) + 3; len(f.tensors) != want {
+	if want := a.Members*(2*layers+m.Targets()) + 2 + m.Targets(); len(f.tensors) != want {
 		return fmt.Errorf("there are %d tensors; %d members of %d layers have %d", len(f.tensors), a.Members, layers, want)
 	}
 	for i := range a.Members {
@@ -225,17 +282,46 @@ func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 		}
 	}
 	m.inputs = dataset.Scaler{Mean: make([]float64, a.Inputs), Deviation: make([]float64, a.Inputs)}
-	m.scores = make([]float64, len(f.tensors["validation.errors"].data)/8)
 	err := errors.Join(
 		takeTensor(f, m.inputs.Mean, "inputs.mean", a.Inputs),
 		takeTensor(f, m.inputs.Deviation, "inputs.deviation", a.Inputs),
-		takeTensor(f, m.scores, "validation.errors", len(m.scores)),
 	)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(m.inputs.Deviation, func(d float64) bool { return d < 0 }) {
 		return errors.New("an input has a negative deviation")
+	}
+	for _, one := range m.targets() {
+		one.ensemble, one.inputs = m.ensemble, m.inputs
+		if err := one.takeOwn(f, sizes[layers-1]+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeOwn reads the tensors of a target. Posteriors have the given width.
+func (m *Model[T]) takeOwn(f *tensorFile, width int) error {
+	for i := range m.posteriors {
+		name := m.tensorName(posteriorName(i))
+		if err := checkTensor[float64](f, name, width, width); err != nil {
+			return err
+		}
+		factor := matrix.New[float64](width, width)
+		if err := takeTensor(f, factor.Data, name, width, width); err != nil {
+			return err
+		}
+		for j := range width {
+			if d := factor.At(j, j); !(d > 0) || math.IsInf(1/d, 0) {
+				return fmt.Errorf("tensor %q: pivot %d is %v", name, j, d)
+			}
+		}
+		m.posteriors[i].factor = factor
+	}
+	m.scores = make([]float64, len(f.tensors[m.tensorName(scoresName)].data)/8)
+	if err := takeTensor(f, m.scores, m.tensorName(scoresName), len(m.scores)); err != nil {
+		return err
 	}
 	if !slices.IsSorted(m.scores) || len(m.scores) > 0 && m.scores[0] < 0 {
 		return errors.New("validation errors are negative or not sorted")
@@ -244,10 +330,6 @@ func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 }
 
 func (m *Model[T]) takeMember(f *tensorFile, member int, a fileArchitecture) error {
-	width := a.sizes(a.Inputs)[len(a.Hidden)] + 1
-	if err := checkTensor[float64](f, posteriorName(member), width, width); err != nil {
-		return err
-	}
 	net, err := newZero[T](a.Inputs, a.Architecture)
 	if err != nil {
 		return err
@@ -257,15 +339,6 @@ func (m *Model[T]) takeMember(f *tensorFile, member int, a fileArchitecture) err
 		err = errors.Join(err, takeTensor(f, w.Data, weightName(member, l), w.Rows, w.Cols),
 			takeTensor(f, net.Bias(l), biasName(member, l), w.Cols))
 	}
-	factor := matrix.New[float64](width, width)
-	err = errors.Join(err, takeTensor(f, factor.Data, posteriorName(member), width, width))
-	for i := range width {
-		if d := factor.At(i, i); !(d > 0) || math.IsInf(1/d, 0) {
-			err = errors.Join(err, fmt.Errorf("tensor %q: pivot %d is %v", posteriorName(member), i, d))
-			break
-		}
-	}
 	m.ensemble = append(m.ensemble, net)
-	m.posteriors[member].factor = factor
 	return err
 }

@@ -48,10 +48,15 @@ type Sample[T matrix.Float] struct {
 	X matrix.Dense[T]
 	Y []float64 // the label of each row of X
 
+	// Targets is how many numbers the model is to predict; 0 means 1. With several,
+	// Y holds so many labels for each row, one row after the other, and NaN is a label
+	// that is missing: the row is used for the targets whose labels it has.
+	Targets int
+
 	// ValidX and ValidY are validation rows of the caller's. If there are any, Fit
 	// holds out no rows of X.
 	ValidX matrix.Dense[T]
-	ValidY []float64
+	ValidY []float64 // as Y
 
 	// Unlabelled are rows without a label, such as candidates. The scaling of the
 	// inputs is learnt from them, too; without them, a column that does not vary
@@ -76,8 +81,15 @@ const (
 //
 // If members diverge, the error joins a *DivergedError for each, and the model has
 // their best parameters so far. On any other error there is no model.
+//
+// With several targets there is one network for all of them, with an output for
+// each. The model predicts the first; Model.Target returns the others.
 func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model[T], error) {
-	if err := errors.Join(s.check(), o.check(len(s.ValidY) > 0), checkColumns(o.Columns, s.X.Cols)); err != nil {
+	s.Targets = max(s.Targets, 1)
+	if a := &o.Config.Architecture; a.Outputs == 0 {
+		a.Outputs = s.Targets
+	}
+	if err := errors.Join(s.check(), o.check(s), checkColumns(o.Columns, s.X.Cols)); err != nil {
 		return nil, err
 	}
 	if o.Folds > s.X.Rows/2 {
@@ -90,10 +102,7 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 			return nil, err
 		}
 	}
-	team, m := linalg.TeamOf(ctx), &Model[T]{holdout: o.Holdout}
-	if o.Columns != nil {
-		m.columns = new(*o.Columns)
-	}
+	team, m := linalg.TeamOf(ctx), newModel(s.Targets, o)
 	d, err := m.prepare(team, s)
 	if err != nil {
 		return nil, err
@@ -105,15 +114,17 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 	if stopped := (*StoppedError)(nil); ensemble == nil || errors.As(diverged, &stopped) {
 		return nil, diverged
 	}
-	m.ensemble, m.config = ensemble, o.Config.WithDefaults()
-	m.config.Architecture = ensemble[0].Architecture()
-	m.provenance = Provenance{Source: o.Source, Rows: s.X.Rows, ValidRows: s.ValidX.Rows}
-	for _, h := range histories {
-		m.provenance.Best = append(m.provenance.Best, h.Best)
-	}
-	held, err := m.judge(team, d, s, valid, cmp.Or(o.Noise, defaultNoise))
-	if err != nil {
-		return nil, errors.Join(diverged, err)
+	held := make([][]outcome, s.Targets)
+	for i, one := range m.targets() {
+		one.ensemble, one.config = ensemble, o.Config.WithDefaults()
+		one.config.Architecture = ensemble[0].Architecture()
+		one.provenance = Provenance{Source: o.Source, Rows: s.X.Rows, ValidRows: s.ValidX.Rows}
+		for _, h := range histories {
+			one.provenance.Best = append(one.provenance.Best, h.Best)
+		}
+		if held[i], err = one.judge(team, d, s, valid, cmp.Or(o.Noise, defaultNoise)); err != nil {
+			return nil, errors.Join(diverged, err)
+		}
 	}
 	if o.Folds > 0 {
 		var more error
@@ -122,16 +133,31 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 		}
 		diverged = errors.Join(diverged, more)
 	}
-	m.learnIntervals(held, o.Folds)
-	if all.ValidX.Rows == 0 || o.Folds > 0 {
-		m.keepResiduals(held)
+	for i, one := range m.targets() {
+		one.learnIntervals(held[i], o.Folds)
+		if all.ValidX.Rows == 0 || o.Folds > 0 {
+			one.keepResiduals(held[i])
+		}
 	}
 	return m, diverged
 }
 
-func (o Options[T]) check(validated bool) error {
+// newModel returns models of so many targets, before any of them is fitted.
+func newModel[T matrix.Float](targets int, o Options[T]) *Model[T] {
+	m := &Model[T]{holdout: o.Holdout}
+	if o.Columns != nil {
+		m.columns = new(*o.Columns)
+	}
+	for output := 1; output < targets; output++ {
+		m.others = append(m.others, &Model[T]{output: output, holdout: o.Holdout, columns: m.columns})
+	}
+	return m
+}
+
+func (o Options[T]) check(s Sample[T]) error {
 	var found complaints
-	found.unless(o.Config.WithDefaults().Architecture.Outputs == 1, "a model's network has one output")
+	validated, outputs := len(s.ValidY) > 0, o.Config.WithDefaults().Architecture.Outputs
+	found.unless(outputs == s.Targets, "the network has %d outputs, but the number of targets is %d", outputs, s.Targets)
 	found.unless(o.Members >= 0, "the ensemble has %d members", o.Members)
 	found.unless(o.Noise >= 0 && !math.IsInf(o.Noise, 1), "σ² is %v, which is not positive", o.Noise)
 	found.unless(o.Folds == 0 || o.Folds > 1, "there are %d folds; cross-fitting takes at least 2, or 0 for none", o.Folds)
@@ -144,9 +170,9 @@ func (o Options[T]) check(validated bool) error {
 
 func (s Sample[T]) check() error {
 	var found complaints
-	found.unless(s.X.Rows == len(s.Y), "there are %d rows and %d labels", s.X.Rows, len(s.Y))
+	found.unless(s.X.Rows*s.Targets == len(s.Y), "there are %d rows and %d labels", s.X.Rows, len(s.Y))
 	found.unless(s.X.Rows > 0, "there are no rows to train on")
-	found.unless(s.ValidX.Rows == len(s.ValidY), "there are %d validation rows and %d labels", s.ValidX.Rows, len(s.ValidY))
+	found.unless(s.ValidX.Rows*s.Targets == len(s.ValidY), "there are %d validation rows and %d labels", s.ValidX.Rows, len(s.ValidY))
 	found.unless(s.ValidX.Rows == 0 || s.ValidX.Cols == s.X.Cols, "validation rows have %d columns, the others %d", s.ValidX.Cols, s.X.Cols)
 	found.unless(s.Unlabelled.Rows == 0 || s.Unlabelled.Cols == s.X.Cols, "unlabelled rows have %d columns, the others %d", s.Unlabelled.Cols, s.X.Cols)
 	return errors.Join(found...)
@@ -170,8 +196,8 @@ func (s Sample[T]) heldOut(o Options[T]) (Sample[T], []int, error) {
 	slices.Sort(train)
 	slices.Sort(valid)
 	return Sample[T]{
-		X: s.X.SelectRows(train), Y: choose(s.Y, train),
-		ValidX: s.X.SelectRows(valid), ValidY: choose(s.Y, valid), Unlabelled: s.Unlabelled,
+		X: s.X.SelectRows(train), Y: s.choose(train), Targets: s.Targets,
+		ValidX: s.X.SelectRows(valid), ValidY: s.choose(valid), Unlabelled: s.Unlabelled,
 	}, valid, nil
 }
 
@@ -183,12 +209,21 @@ func upTo(n int) []int {
 	return rows
 }
 
-func choose(y []float64, rows []int) []float64 {
-	chosen := make([]float64, len(rows))
-	for i, row := range rows {
-		chosen[i] = y[row]
+// choose returns the labels of the given rows.
+func (s Sample[T]) choose(rows []int) []float64 {
+	return matrix.View(s.X.Rows, s.Targets, s.Y).SelectRows(rows).Data
+}
+
+// labelsOf returns the labels of one of several targets.
+func labelsOf(y []float64, targets, target int) []float64 {
+	if targets == 1 {
+		return y
 	}
-	return chosen
+	own := make([]float64, 0, len(y)/targets)
+	for i := target; i < len(y); i += targets {
+		own = append(own, y[i])
+	}
+	return own
 }
 
 // prepare learns the scaling and applies it to the training and the validation rows.
@@ -204,14 +239,39 @@ func (m *Model[T]) prepare(team *linalg.Team, s Sample[T]) (d Data[T], err error
 	if m.inputs, err = dataset.FitScalerAll(dataset.Population, s.X, s.ValidX, s.Unlabelled); err != nil {
 		return d, err
 	}
-	if m.labels, err = dataset.FitLabelScaler(s.Y); err != nil {
-		return d, err
+	for i, one := range m.targets() {
+		one.inputs = m.inputs
+		if one.labels, err = fitLabels(s, i); err != nil {
+			return d, err
+		}
 	}
 	d.X, d.Y = m.scaled(s.X), m.scaledLabels(s.Y)
 	if s.ValidX.Rows > 0 {
 		d.ValidX, d.ValidY = m.scaled(s.ValidX), m.scaledLabels(s.ValidY)
 	}
 	return d, nil
+}
+
+// fitLabels learns the scaling of a target's labels.
+func fitLabels[T matrix.Float](s Sample[T], target int) (dataset.LabelScaler, error) {
+	if s.Targets == 1 {
+		return dataset.FitLabelScaler(s.Y)
+	}
+	if err := unusableLabels(nil, matrix.View(s.X.Rows, s.Targets, s.Y)); err != nil {
+		return dataset.LabelScaler{}, fmt.Errorf("labels: %w", err)
+	}
+	own := withoutMissing(labelsOf(s.Y, s.Targets, target))
+	if len(own) == 0 {
+		return dataset.LabelScaler{}, fmt.Errorf("target %d (from 0) has no label among the %d rows to train on", target, s.X.Rows)
+	}
+	if s.ValidX.Rows > 0 && len(withoutMissing(labelsOf(s.ValidY, s.Targets, target))) == 0 {
+		return dataset.LabelScaler{}, fmt.Errorf("target %d (from 0) has no label among the %d validation rows", target, s.ValidX.Rows)
+	}
+	return dataset.FitLabelScaler(own)
+}
+
+func withoutMissing(y []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(y), math.IsNaN)
 }
 
 func (m *Model[T]) scaled(x matrix.Dense[T]) matrix.Dense[T] {
@@ -221,16 +281,27 @@ func (m *Model[T]) scaled(x matrix.Dense[T]) matrix.Dense[T] {
 }
 
 func (m *Model[T]) scaledLabels(y []float64) matrix.Dense[T] {
-	s := make([]float64, len(y))
-	dataset.ScaleLabels(s, y, m.labels)
-	return matrix.Converted[T](matrix.View(len(s), 1, s))
+	targets := m.targets()
+	s := matrix.New[T](len(y)/len(targets), len(targets))
+	for k, one := range targets {
+		own := slices.Clone(labelsOf(y, len(targets), k))
+		dataset.ScaleLabels(own, own, one.labels)
+		for i, v := range own {
+			s.Set(i, k, T(v))
+		}
+	}
+	return s
 }
 
 // judge computes the posteriors of the members, calibrates them on the validation
 // rows, and returns the outcomes of these. Valid are their numbers in the sample.
 func (m *Model[T]) judge(team *linalg.Team, d Data[T], s Sample[T], valid []int, noise float64) ([]outcome, error) {
+	rows := d.X
+	if known := labelled(d.Y, m.output); len(known) < rows.Rows {
+		rows = rows.SelectRows(known)
+	}
 	for _, net := range m.ensemble {
-		q, err := fitPosterior(team, net, d.X, noise)
+		q, err := fitPosterior(team, net, rows, noise)
 		if err != nil {
 			return nil, err
 		}
@@ -244,24 +315,30 @@ func (m *Model[T]) judge(team *linalg.Team, d Data[T], s Sample[T], valid []int,
 	if err != nil {
 		return nil, err
 	}
-	off := make([]float64, s.ValidX.Rows)
+	known := labelled(d.ValidY, m.output)
+	off, variances := make([]float64, len(known)), make([]float64, len(known))
 	for i := range m.posteriors {
 		squares := 0.0
-		for j, z := range e.outputs.Row(i) {
-			off[j] = z - float64(d.ValidY.At(j, 0))
+		for j, row := range known {
+			off[j], variances[j] = e.outputs.At(i, row)-float64(d.ValidY.At(row, m.output)), e.variances.At(i, row)
 			squares += off[j] * off[j]
 		}
-		m.posteriors[i].calibrate(off, e.variances.Row(i))
+		m.posteriors[i].calibrate(off, variances)
 		rmse := math.Sqrt(squares/float64(len(off))) * m.labels.Deviation
 		m.provenance.ValidRMSE = append(m.provenance.ValidRMSE, rmse)
 	}
 	u := m.uncertain(e)
 	m.intervals.Typical = rootMeanSquare(u.Std)
-	held := outcomes(u, s.ValidY, valid, 0)
+	held := outcomes(u, labelsOf(s.ValidY, s.Targets, m.output), valid, 0)
 	for i := range held {
 		held[i].fold = i % validationParts
 	}
 	return held, nil
+}
+
+// labelled returns the rows that have a label of the target.
+func labelled[T matrix.Float](y matrix.Dense[T], target int) []int {
+	return slices.DeleteFunc(upTo(y.Rows), func(i int) bool { return y.At(i, target) != y.At(i, target) })
 }
 
 // validationParts are what the validation rows are divided into to choose the floor

@@ -258,7 +258,7 @@ func TestFitRefuses(t *testing.T) {
 		"columns":      {validated(x.Block(0, 40, 0, 2), y), "2 columns"},
 		"unlabelled":   {unlabelled(x.Block(0, 40, 0, 2)), "unlabelled rows have 2 columns"},
 		"unlabelled x": {unlabelled(spoilt), "unlabelled rows: row 3"},
-		"outputs":      {fit(x, y, two), "one output"},
+		"outputs":      {fit(x, y, two), "2 outputs, but the number of targets is 1"},
 		"holdout":      {fit(x, y, Options[float32]{Holdout: new(1.0)}), "hold out is 1"},
 		"members":      {fit(x, y, quick[float32](-1)), "-1 members"},
 		"noise":        {fit(x, y, Options[float32]{Noise: -1}), "σ²"},

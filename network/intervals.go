@@ -84,15 +84,19 @@ type outcome struct {
 	relative float64 // s/t, the predicted deviation relative to its root mean square
 }
 
-// outcomes compares predictions for the given rows with their labels.
+// outcomes compares predictions for the given rows with the labels that they have.
 func outcomes(u Uncertain, labels []float64, rows []int, fold int) []outcome {
 	typical := rootMeanSquare(u.Std)
-	list := make([]outcome, len(labels))
+	list := make([]outcome, 0, len(labels))
 	for i, y := range labels {
-		list[i] = outcome{row: rows[i], fold: fold, residual: u.Mean[i] - y, relative: 1}
-		if typical > 0 {
-			list[i].relative = u.Std[i] / typical
+		if math.IsNaN(y) {
+			continue
 		}
+		one := outcome{row: rows[i], fold: fold, residual: u.Mean[i] - y, relative: 1}
+		if typical > 0 {
+			one.relative = u.Std[i] / typical
+		}
+		list = append(list, one)
 	}
 	return list
 }

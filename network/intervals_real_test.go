@@ -82,22 +82,24 @@ func measureIntervals(t *testing.T, r *dataset.Regression, labels int, split uin
 	t.Helper()
 	order := rng.New(split, "intervals on real data", uint64(labels)).Perm(r.X.Rows)
 	train, test, pool := order[:labels], order[labels:labels+2000], order[labels+2000:labels+7000]
-	s := Sample[float32]{X: r.X.SelectRows(train), Y: choose(r.Y, train), Unlabelled: r.X.SelectRows(pool)}
+	all := Sample[float32]{X: r.X, Y: r.Y, Targets: 1}
+	s := Sample[float32]{X: r.X.SelectRows(train), Y: all.choose(train), Targets: 1, Unlabelled: r.X.SelectRows(pool)}
 	o := Options[float32]{Config: Config{Training: Training{Epochs: *intervalEpochs}, Seed: split}}
 	m, err := Fit(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Folds = 5
-	held, diverged, err := crossFit(t.Context(), s, o)
+	targets, diverged, err := crossFit(t.Context(), s, o)
 	if err != nil || diverged != nil {
 		t.Fatal(err, diverged)
 	}
+	held := targets[0]
 	u, err := m.PredictStd(t.Context(), r.X.SelectRows(test))
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := choose(r.Y, test)
+	y := all.choose(test)
 	best, lowest := floors[0], math.Inf(1)
 	for _, floor := range floors {
 		if score := mean(intervalScores(held, floor)); score < lowest {

@@ -15,8 +15,13 @@ import (
 // Model predicts one number from rows of raw numbers, in the units of the labels
 // that it was fitted to. It comes from Fit or Load and does not change: its methods
 // may be called from several goroutines. The zero value answers ErrNotFitted.
+//
+// A model that was fitted to several targets predicts the first of them. Target
+// returns the models of the others, which share its networks.
 type Model[T matrix.Float] struct {
-	config     Config // that the networks were trained with
+	output     int         // of the networks: the one that the model predicts
+	others     []*Model[T] // of the other targets, if this is the first one
+	config     Config      // that the networks were trained with
 	holdout    *float64
 	ensemble   Ensemble[T]
 	inputs     dataset.Scaler
@@ -133,6 +138,15 @@ func (m *Model[T]) predictScaled(ctx context.Context, x matrix.Dense[T]) (u Unce
 	u.Mean, err = m.Predict(ctx, x)
 	return u, err
 }
+
+// Targets returns how many numbers the networks predict. The model of a target
+// other than the first has one.
+func (m *Model[T]) Targets() int { return 1 + len(m.others) }
+
+// Target returns the model of a target, counted from 0: the first is m itself.
+func (m *Model[T]) Target(i int) *Model[T] { return m.targets()[i] }
+
+func (m *Model[T]) targets() []*Model[T] { return append([]*Model[T]{m}, m.others...) }
 
 // Intervals describes how PredictInterval makes intervals, and why so.
 func (m *Model[T]) Intervals() Intervals { return m.intervals }
