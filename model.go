@@ -25,21 +25,28 @@ type Model interface {
 	Infinite() kernel.InfiniteNetwork
 }
 
-// Models returns the networks of an ensemble as models.
-func Models(e network.Ensemble[float32]) []Model {
+// Models returns the networks of an ensemble as models. The kernel of a network with
+// several outputs is the sum of the kernels of its outputs, each times its weight.
+// Without weights, all are 1.
+func Models(e network.Ensemble[float32], weights ...float64) []Model {
 	models := make([]Model, len(e))
 	for i, net := range e {
-		models[i] = perceptron{net}
+		models[i] = perceptron{net, weights}
 	}
 	return models
 }
 
 // perceptron is a network of package network.
-type perceptron struct{ net *network.MLP[float32] }
+type perceptron struct {
+	net     *network.MLP[float32]
+	weights []float64 // of its outputs; nil means 1 for each
+}
 
 func (p perceptron) Inputs() int { return p.net.Inputs() }
 
-func (p perceptron) Taps() kernel.Taps[float32] { return network.NewTaps(p.net, kernel.BlockRows, nil) }
+func (p perceptron) Taps() kernel.Taps[float32] {
+	return network.NewTaps(p.net, kernel.BlockRows, p.weights)
+}
 
 // Infinite has no σ_b: biases start at zero.
 func (p perceptron) Infinite() kernel.InfiniteNetwork {
