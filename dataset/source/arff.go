@@ -24,7 +24,7 @@ func ReadARFF(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, e
 }
 
 func readARFF(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
-	in, err := newInput(ctxio.Reader(ctx, r))
+	in, err := newInput(ctxio.Reader(ctx, r), opts.Encoding)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (a *arffReader) attribute(rec record, rest []byte) error {
 	}
 	e.Name = name
 	if !utf8.ValidString(name) {
-		e.Kind, e.Advice = ErrEncoding, advice[ErrEncoding]
+		e.Kind, e.Detail, e.Advice = ErrEncoding, quoteShort([]byte(name))+notUTF8, advice[ErrEncoding]
 		return &e
 	}
 	if a.taken[name] {

@@ -82,7 +82,7 @@ func TestReadARFFRefuses(t *testing.T) {
 		{"open list", "@attribute a {x,y\n", ErrHeader, "line 1, column 1 (a): the header cannot be used: the list of levels does not end with }" + types},
 		{"open quote in a list", "@attribute a {x,'y}\n", ErrHeader, "line 1, column 1 (a): the header cannot be used: the quotes around level 2 do not match" + types},
 		{"one name twice", "@attribute a real\n@attribute a real\n", ErrHeader, "line 2, column 2 (a): the header cannot be used: another attribute has the same name; rename one"},
-		{"Latin-1 name", "@attribute \xe9 real\n", ErrEncoding, "line 1, column 1 (\xe9): the text is not UTF-8; convert the file to UTF-8"},
+		{"Latin-1 name", "@attribute \xe9 real\n", ErrEncoding, "line 1, column 1 (\xe9): the text is not in the expected encoding: \"\\xe9\" is not UTF-8; give its encoding, such as --encoding windows-1252 or --encoding latin1"},
 		{"Latin-1 level", "@attribute a {\xe9}\n", ErrHeader, "line 1, column 1 (a): the header cannot be used: level 1 is not UTF-8" + types},
 		{"no number", "@attribute a real\n@data\n1\nx\n", ErrNumber,
 			`line 4, column 1 (a): the value is not a number: "x"; correct it, or leave it empty if it is missing`},

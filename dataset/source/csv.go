@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
@@ -29,13 +27,15 @@ func ReadCSV(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, er
 
 // readCSV takes the indices of columns that turned out not to be numeric.
 func readCSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
-	in, err := newInput(ctxio.Reader(ctx, r))
+	in, err := newInput(ctxio.Reader(ctx, r), opts.Encoding)
 	if err != nil {
 		return nil, err
 	}
-	c := &csvReader{in: in, opts: opts, missing: opts.missingSet(DefaultMissing())}
+	c := &csvReader{in: in}
 	in.allow = func(buffer int64) error { return opts.allowRows(&c.rows, buffer) }
-	c.choice = opts.Choice.restart()
+	if c.guesser, err = newGuesser(opts); err != nil {
+		return nil, err
+	}
 	if c.comma, err = opts.delimiter(); err != nil {
 		return nil, err
 	}
@@ -56,22 +56,9 @@ func readCSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (
 }
 
 type csvReader struct {
-	rows
-	in      *input
-	opts    Options
-	missing map[string]bool
-	fields  [][]byte // of the current record
-}
-
-const (
-	sampleRows  = 1000
-	sampleBytes = 8 << 20
-)
-
-// sampled is a copy of a record and of its fields.
-type sampled struct {
-	record
-	fields [][]byte
+	guesser
+	in     *input
+	fields [][]byte // of the current record
 }
 
 // readSample reads the first rows, from which to guess the header and the kinds.
@@ -104,6 +91,9 @@ func (c *csvReader) next() (record, error) {
 	blank := 0
 	for {
 		rec, err := c.in.next(c.recordEnd)
+		if c.comma == ' ' {
+			rec.text = squeezed(rec.text)
+		}
 		if err != nil || len(rec.text) > 0 {
 			rec.blank = blank
 			return rec, err
@@ -228,145 +218,73 @@ func closes(text []byte) bool {
 	return (len(text)-len(bytes.TrimRight(text, `"`)))%2 == 1
 }
 
-// checkDelimiter refuses what looks like a table with another delimiter, which
-// would be read as a single column of text, unless the user gave the delimiter.
+// squeezed leaves one blank between the fields of a record, in place.
+func squeezed(text []byte) []byte {
+	to, quoted := text[:0], false
+	for _, b := range text {
+		starts := len(to) == 0 || to[len(to)-1] == ' ' && !quoted
+		switch {
+		case b == '"' && (quoted || starts):
+			quoted = !quoted
+		case isBlank(b) && !quoted:
+			if starts {
+				continue
+			}
+			b = ' '
+		}
+		to = append(to, b)
+	}
+	if !quoted {
+		to = trim(to)
+	}
+	return to
+}
+
+// checkDelimiter refuses what looks like a table with another delimiter, unless
+// the user gave the delimiter.
 func (c *csvReader) checkDelimiter(sample []sampled) error {
-	if c.opts.Delimiter != 0 || len(sample[0].fields) > 1 {
+	count := len(sample[0].fields)
+	if c.opts.Delimiter != 0 || count > 1 && !slices.ContainsFunc(sample, func(s sampled) bool { return len(s.fields) != count }) {
 		return nil
 	}
-	for _, other := range []byte{',', ';', '\t', '|'} {
-		count := bytes.Count(sample[0].text, []byte{other})
-		same := func(s sampled) bool { return bytes.Count(s.text, []byte{other}) == count }
-		if other != c.comma && count > 0 && !slices.ContainsFunc(sample, func(s sampled) bool { return !same(s) }) {
+	for _, other := range []byte{',', ';', '\t', '|', ' '} {
+		if other != c.comma && c.separates(other, sample) {
 			return &Error{Kind: ErrFormat, Line: sample[0].line,
-				Detail: fmt.Sprintf("each row is one field that contains %q", other),
-				Advice: fmt.Sprintf("the delimiter seems to be %q, not %q: save the file with commas, or as .tsv with tabs", other, c.comma)}
+				Detail: fmt.Sprintf("each line has as many fields if they are separated by %q, not by %q", other, c.comma),
+				Advice: "give " + sepFlag(other)}
 		}
 	}
 	return nil
 }
 
-// open decides on header and kinds, and adds the rows of the sample.
-func (c *csvReader) open(sample []sampled, notNumeric []int) error {
-	body := sample
-	if c.opts.Header == HeaderPresent || c.opts.Header == HeaderGuess && c.looksLikeHeader(sample) {
-		body = sample[1:]
-	}
-	if err := c.nameColumns(sample[0], len(body) < len(sample)); err != nil {
-		return err
-	}
-	if err := c.opts.check(c.names); err != nil {
-		return err
-	}
-	c.sinks = make([]sink, len(c.names))
-	words := make([]bool, len(c.names))
-	for _, j := range notNumeric {
-		if j < len(words) {
-			words[j] = true
+// separates reports whether the rows have equally many fields with the
+// delimiter. With blanks, which separate words as well, one of the last must
+// be a number.
+func (c *csvReader) separates(delimiter byte, sample []sampled) bool {
+	if delimiter == ' ' {
+		count, last := 0, sample[len(sample)-1]
+		for i, s := range sample {
+			words := bytes.Fields(s.text)
+			if i > 0 && len(words) != count {
+				return false
+			}
+			count = len(words)
 		}
+		return count > 1 && slices.ContainsFunc(bytes.Fields(last.text), c.isNumber)
 	}
-	for j, name := range c.names {
-		c.sinks[j] = c.sinkFor(name, !words[j] && c.numericIn(body, j))
-	}
-	for _, s := range body {
-		if err := c.checkBlank(s.record); err != nil {
-			return err
-		}
-		if err := c.addFields(s.record, s.fields); err != nil {
-			return err
-		}
-	}
-	return nil
+	count := bytes.Count(sample[0].text, []byte{delimiter})
+	return count > 0 && !slices.ContainsFunc(sample, func(s sampled) bool { return bytes.Count(s.text, []byte{delimiter}) != count })
 }
 
-// checkBlank refuses a blank line before a record of a single column: it could
-// be a line to skip or a missing value.
-func (c *csvReader) checkBlank(rec record) error {
-	if len(c.names) > 1 || rec.blank == 0 {
-		return nil
+// sepFlag is the flag that declares the delimiter.
+func sepFlag(delimiter byte) string {
+	switch delimiter {
+	case '\t':
+		return "--sep tab"
+	case ' ':
+		return "--sep space"
 	}
-	return &Error{Line: rec.blank, Column: 1, Name: c.names[0], Kind: ErrBlank,
-		Advice: `remove it, or write "" for a missing value`}
-}
-
-func (c *csvReader) nameColumns(first sampled, header bool) error {
-	at := make(map[string]int, len(first.fields))
-	for j, field := range first.fields {
-		name := "column" + strconv.Itoa(j)
-		if header && len(field) > 0 {
-			name = string(field)
-		}
-		e := Error{Line: first.line, Column: j + 1, Name: name}
-		if !utf8.ValidString(name) {
-			e.Kind, e.Advice = ErrEncoding, advice[ErrEncoding]
-			return &e
-		}
-		if other, taken := at[name]; taken {
-			e.Kind, e.Detail = ErrHeader, fmt.Sprintf("column %d has the same name", other+1)
-			e.Advice = "rename one"
-			return &e
-		}
-		at[name] = j
-		c.names = append(c.names, name)
-	}
-	return nil
-}
-
-func (c *csvReader) sinkFor(name string, numeric bool) sink {
-	kind, declared := c.opts.kind(name)
-	switch {
-	case slices.Contains(c.opts.Ignore, name):
-		return nil
-	case kind == dataset.KindText:
-		return newSink(kind, name, nil) // NA may be an id
-	case declared:
-		return newSink(kind, name, c.missing)
-	case numeric:
-		return &numberSink{into: dataset.NewNumeric(name), missing: c.missing, guessed: true}
-	}
-	return newWordSink(name, c.missing)
-}
-
-// numericIn reports whether all values of the column are numbers or missing.
-func (c *csvReader) numericIn(sample []sampled, column int) bool {
-	for _, s := range sample {
-		if column < len(s.fields) && !c.isNumber(s.fields[column]) && !c.missing[string(s.fields[column])] {
-			return false
-		}
-	}
-	return true
-}
-
-func (c *csvReader) isNumber(field []byte) bool {
-	_, ok := wholeNumber(field)
-	return ok
-}
-
-func (c *csvReader) looksLikeHeader(sample []sampled) bool {
-	first, rest := sample[0].fields, sample[1:]
-	anyNumber := false
-	for j, field := range first {
-		if c.isNumber(field) {
-			anyNumber = true
-		} else if len(rest) > 0 && !c.missing[string(field)] && c.numericIn(rest, j) {
-			return true
-		}
-	}
-	return !anyNumber || countsUp(first)
-}
-
-// countsUp recognises the header that pandas gives to unnamed columns: 0, 1, 2,
-// … after an empty name if the index is included.
-func countsUp(fields [][]byte) bool {
-	if len(fields[0]) == 0 {
-		fields = fields[1:]
-	}
-	for j, field := range fields {
-		if string(field) != strconv.Itoa(j) {
-			return false
-		}
-	}
-	return len(fields) > 2 // 0,1 may well be a row of data
+	return fmt.Sprintf("--sep '%c'", delimiter)
 }
 
 func (c *csvReader) readRest() error {

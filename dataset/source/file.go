@@ -2,61 +2,84 @@ package source
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/ctxio"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// reader reads a table. notNumeric lists the columns, from 0, that an earlier
-// pass found not to be numeric.
-type reader func(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error)
-
-// readers holds the reader by extension.
-var readers = map[string]reader{
-	".csv": readCSV, ".data": readCSV, ".txt": readCSV,
-	".tsv": readTSV, ".tab": readTSV,
-	".arff": typed(ReadARFF), ".parquet": typed(ReadParquet),
-	".npy": typed(ReadNPYTable), ".npz": typed(ReadNPZTable), ".mat": typed(ReadMATTable),
-}
-
-// typed is for formats that declare the kinds of their columns.
-func typed(read func(context.Context, io.Reader, Options) (*dataset.Table, error)) reader {
-	return func(ctx context.Context, r io.Reader, opts Options, _ []int) (*dataset.Table, error) {
-		return read(ctx, r, opts)
-	}
-}
-
-func readTSV(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
-	opts.Delimiter = cmp.Or(opts.Delimiter, '\t')
-	return readCSV(ctx, r, opts, notNumeric)
-}
-
-// ReadFile reads the table in a file, in the format of its extension.
+// ReadFile reads the table in a file, in the format of its extension unless the
+// options name another. A folder is read as the Parquet files in it.
 //
 // A column whose first rows are numbers may have a word further down. The file
 // is then read a second time with all such columns as categorical, so that
 // their values keep their spelling. A source that cannot be read twice, such as
 // a pipe, gives an error that names the value.
 func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, error) {
-	extension := extensionOf(path)
-	read, known := readers[extension]
-	if !known {
-		return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension,
-			Advice: "rename the file to end in .csv, .tsv, .parquet, .arff, .npy, .npz or .mat, with .gz after it if it is compressed"}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return readFolder(ctx, path, opts)
+	}
+	read, err := readerFor(extensionOf(path), opts)
+	if err != nil {
+		return nil, inFile(path, err)
 	}
 	t, err := readOnce(ctx, path, read, opts, nil)
 	if at := (*Error)(nil); errors.As(err, &at) && at.late != nil && isRegular(path) {
 		t, err = readOnce(ctx, path, read, opts, at.late)
 	}
-	return t, inFile(path, ended(ctx, err))
+	return t, inFile(path, ended(ctx, once(err)))
+}
+
+// Read reads a table that has no file name, such as one from standard input, in
+// the format that the options name or that its first bytes suggest; it may be
+// compressed with gzip. It returns when the context ends, even while r waits.
+func Read(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
+	content, err := decompress(ctxio.Detached(ctx, r))
+	if err != nil {
+		return nil, ended(ctx, err)
+	}
+	start := bufio.NewReaderSize(content, bufferSize)
+	if opts.Format == "" {
+		first, _ := start.Peek(sniffBytes) // the reader will report what Peek could not read
+		opts.Format = strings.TrimPrefix(cmp.Or(sniff(first), delimited(first)), ".")
+	}
+	read, err := readerFor("", opts)
+	if err != nil {
+		return nil, err
+	}
+	t, err := read(ctx, start, opts, nil)
+	return t, ended(ctx, once(err))
+}
+
+// sniffBytes suffice to tell a format.
+const sniffBytes = 4096
+
+// delimited tells text with tabs from text with commas, by its first line.
+func delimited(start []byte) string {
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	if bytes.IndexByte(line, '\t') >= 0 && bytes.IndexByte(line, ',') < 0 {
+		return ".tsv"
+	}
+	return ".csv"
+}
+
+// once adds to the error of a column that is not numeric, where the source
+// cannot be read a second time, how the first time would suffice.
+func once(err error) error {
+	if at := (*Error)(nil); errors.As(err, &at) && at.late != nil {
+		at.Advice += fmt.Sprintf("; if the column holds words, give --categorical %s, because this source cannot be read twice", at.Name)
+	}
+	return err
 }
 
 // isRegular reports whether a file can be read a second time.

@@ -165,6 +165,7 @@ func TestReadFileRefuses(t *testing.T) {
 		kind    error
 	}{
 		"table.xlsx":       {nil, ErrFormat},
+		"table.ods":        {nil, ErrFormat},
 		"table":            {nil, ErrFormat},
 		"truncated.csv.gz": {whole[:len(whole)-10], ErrRead},
 		"damaged.csv.gz":   {damaged, ErrRead},

@@ -1,9 +1,12 @@
 package source
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 const (
@@ -30,23 +33,44 @@ type record struct {
 	blank int // a blank line that was skipped before it, 0 for none
 }
 
-// newInput reads the first block and checks how the text is encoded.
-func newInput(from io.Reader) (*input, error) {
+// newInput reads the first block and finds out how the text is encoded.
+func newInput(from io.Reader, encoding string) (*input, error) {
 	in := &input{from: from, line: 1, buffer: make([]byte, bufferSize)}
 	if err := in.fill(); err != nil {
 		return nil, err
 	}
 	text := in.buffer[:in.end]
-	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
-		return nil, &Error{Kind: ErrEncoding, Detail: "it is UTF-16", Advice: "save it as UTF-8"}
+	decode, mark, err := decodingOf(text, encoding)
+	if err != nil {
+		return nil, err
 	}
-	if bytes.IndexByte(text, 0) >= 0 {
-		return nil, &Error{Kind: ErrEncoding, Detail: "it contains zero bytes, as binary files do", Advice: "check the file's format"}
+	in.start = mark
+	if decode != nil {
+		raw := io.MultiReader(bytes.NewReader(slices.Clone(text[mark:])), from)
+		in.from, in.start, in.end, in.done = &decoder{from: bufio.NewReaderSize(raw, bufferSize), decode: decode}, 0, 0, false
+		if err := in.fill(); err != nil {
+			return nil, err
+		}
 	}
-	if bytes.HasPrefix(text, []byte("\xef\xbb\xbf")) {
-		in.start = 3
+	return in, checkText(in.buffer[in.start:in.end])
+}
+
+// checkText refuses what is not text.
+func checkText(text []byte) error {
+	if bytes.IndexByte(text, 0) < 0 {
+		return nil
 	}
-	return in, nil
+	e := &Error{Kind: ErrEncoding, Detail: "it contains zero bytes, as binary files do", Advice: "check the file's format"}
+	if format := sniff(text); format != "" {
+		e.Detail, e.Advice = "it looks like "+formatName[format], "rename the file to end in "+format+", or give --format "+format[1:]
+	} else if bytes.HasPrefix(text, []byte(oleMagic)) {
+		e.Detail, e.Advice = "it looks like an old Excel workbook", hints[".xls"]
+	} else if len(text) > 3 && text[0] != 0 && text[1] == 0 && text[3] == 0 {
+		e.Detail, e.Advice = "it looks like UTF-16", "give --encoding utf-16le"
+	} else if len(text) > 3 && text[1] != 0 && text[0] == 0 && text[2] == 0 {
+		e.Detail, e.Advice = "it looks like UTF-16", "give --encoding utf-16be"
+	}
+	return e
 }
 
 // next returns the next record, whose end the function finds: the index of its
@@ -120,6 +144,9 @@ func (in *input) read() error {
 		if err == io.EOF {
 			in.done = true
 			return nil
+		}
+		if at := (*Error)(nil); errors.As(err, &at) {
+			return &Error{Line: in.line, Kind: at.Kind, Detail: at.Detail, Advice: at.Advice}
 		}
 		if err != nil {
 			return &Error{Line: in.line, Kind: ErrRead, Cause: err, Advice: "check that the file is complete"}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,9 +13,23 @@ import (
 
 // Options configure how to read a table.
 type Options struct {
-	// Delimiter separates the fields of a CSV file. 0 means a comma, or a tab
-	// in files named .tsv or .tab.
+	// Format is the file's format, named as its extension without the dot: csv,
+	// tsv, jsonl, xlsx, parquet, arff, npy, npz or mat. Empty means the one of
+	// the file's name or, where there is no name, of its first bytes.
+	Format string
+	// Delimiter separates the fields of a CSV file; a blank stands for any number
+	// of blanks and tabs. 0 means a comma, or a tab in files named .tsv or .tab,
+	// or a semicolon if the decimal mark is a comma.
 	Delimiter byte
+	// Decimal is the decimal mark of the numbers in a CSV file, a point or a
+	// comma; 0 means a point.
+	Decimal byte
+	// Thousands separates groups of three digits in the numbers of a CSV file:
+	// a comma, point, blank, apostrophe or underscore; 0 means that nothing does.
+	Thousands byte
+	// Encoding is that of a text file: utf-8, utf-16le, utf-16be, latin1 or
+	// windows-1252. Empty means that of its byte-order mark, or else UTF-8.
+	Encoding string
 	// Header says whether the first row of a CSV file holds the column names.
 	// Without a header the columns are named column0, column1, …
 	Header Header
@@ -27,13 +42,16 @@ type Options struct {
 	ID string
 	// Ignore names columns to skip.
 	Ignore []string
+	// Lenient lets Ignore and Kinds name columns that the table does not have,
+	// for options that several tables share.
+	Lenient bool
 	// Missing lists the spellings of a missing value, besides the empty one;
 	// nil means those of DefaultMissing, or ? in an ARFF file.
 	Missing []string
 	// Choice drops rows while a text file is read; nil keeps all.
 	Choice *Choice
-	// Array names the array to read in a file with several. Empty means the
-	// only one.
+	// Array names the array, or the sheet of a workbook, to read in a file with
+	// several. Empty means the only one.
 	Array string
 	// MaxMemory limits the bytes that reading may take: the table or the
 	// matrix, and whatever is held besides it meanwhile. A reader that needs
@@ -69,15 +87,17 @@ func DefaultMissing() []string {
 }
 
 // delimiter refuses characters that cannot separate fields: parts of numbers
-// and words, quotes, line ends, and the blank, which is ignored next to a
-// field.
+// and words, quotes and line ends.
 func (o Options) delimiter() (byte, error) {
 	d := o.Delimiter
 	if d == 0 {
+		if o.Decimal == ',' {
+			return ';', nil
+		}
 		return ',', nil
 	}
-	if d >= utf8.RuneSelf || unicode.IsLetter(rune(d)) || unicode.IsDigit(rune(d)) || strings.IndexByte("\"\r\n .+-", d) >= 0 {
-		return 0, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("%q cannot be the delimiter", d), Advice: "use a comma, semicolon, tab or bar"}
+	if d >= utf8.RuneSelf || unicode.IsLetter(rune(d)) || unicode.IsDigit(rune(d)) || strings.IndexByte("\"\r\n.+-", d) >= 0 {
+		return 0, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("%q cannot be the delimiter", d), Advice: "use a comma, semicolon, tab, bar or blank"}
 	}
 	return d, nil
 }
@@ -99,9 +119,8 @@ func (o Options) missingSet(otherwise []string) map[string]bool {
 // name would silently have no effect.
 func (o Options) check(names []string) error {
 	var asked []string
-	asked = append(asked, o.Ignore...)
-	for name := range o.Kinds {
-		asked = append(asked, name)
+	if !o.Lenient {
+		asked = slices.AppendSeq(slices.Clone(o.Ignore), maps.Keys(o.Kinds))
 	}
 	if o.ID != "" {
 		asked = append(asked, o.ID)

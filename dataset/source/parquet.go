@@ -27,42 +27,57 @@ import (
 // Parquet needs random access: a reader without it, such as one that
 // decompresses, is first read into memory.
 func ReadParquet(ctx context.Context, r io.Reader, opts Options) (t *dataset.Table, err error) {
+	p := &parquetReader{ctx: ctx, opts: opts, missing: opts.missingSet(nil)}
+	if err := p.addFile(r); err != nil {
+		return nil, ended(ctx, err)
+	}
+	return opts.withIDs(p.table())
+}
+
+// addFile adds the rows of a file, which must have the columns of those before.
+func (p *parquetReader) addFile(r io.Reader) (err error) {
 	defer func() {
 		// The library panics on some damaged files.
 		if damage := recover(); damage != nil {
-			t, err = nil, damaged(fmt.Errorf("%v", damage))
+			err = damaged(fmt.Errorf("%v", damage))
 		}
-		err = ended(ctx, err)
 	}()
-	content, held, err := randomAccess(ctx, r, opts)
+	content, held, err := randomAccess(p.ctx, r, p.opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	opts = opts.holding(held)
+	limit := p.opts
+	p.opts = p.opts.holding(held)
+	defer func() { p.opts = limit }()
 	length, err := checkParquet(content)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := checkFooter(content, length, opts); err != nil {
-		return nil, err
+	if err := checkFooter(content, length, p.opts); err != nil {
+		return err
 	}
 	file, err := parquet.OpenFile(content, content.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return nil, damaged(err)
+		return damaged(err)
 	}
-	p := &parquetReader{ctx: ctx, opts: opts, missing: opts.missingSet(nil)}
-	if err := p.open(file.Root()); err != nil {
-		return nil, err
+	if p.names == nil {
+		err = p.open(file.Root())
+	} else {
+		err = p.sameColumns(file.Root())
+	}
+	if err != nil {
+		return err
 	}
 	if err := p.checkChunks(content, file.Metadata()); err != nil {
-		return nil, err
+		return err
 	}
+	p.done = 0
 	for _, group := range file.RowGroups() {
 		if err := p.addGroup(group); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return opts.withIDs(p.table())
+	return nil
 }
 
 func damaged(cause error) *Error {
@@ -134,8 +149,9 @@ type parquetReader struct {
 	ctx     context.Context
 	opts    Options
 	missing map[string]bool
+	first   string          // the first of several files
 	columns []parquetColumn // one per name; without a sink if ignored
-	done    int             // rows of the groups read so far
+	done    int             // rows of the file's groups read so far
 	others  int64           // bytes that all columns but the current one take
 	values  []parquet.Value
 	text    []byte
@@ -144,6 +160,7 @@ type parquetReader struct {
 // parquetColumn is where a column is in the file, and what its values are.
 type parquetColumn struct {
 	leaf    int
+	schema  string           // its type in the file
 	numbers *dataset.Numeric // receives the values unless the sink takes them as text
 	parquetType
 }
@@ -190,7 +207,7 @@ func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
 		e.Detail = "the column holds values of type " + c.Type().String()
 		return e
 	}
-	p.columns[j] = parquetColumn{leaf: c.Index(), parquetType: typ}
+	p.columns[j] = parquetColumn{leaf: c.Index(), schema: c.Type().String(), parquetType: typ}
 	kind, declared := p.opts.kind(name)
 	switch {
 	case typ.number != nil && (kind == dataset.KindNumeric || !declared):
@@ -211,8 +228,8 @@ func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
 
 // checkChunks checks the chunks of the columns to read.
 func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) error {
-	const least = 4 // bytes per value
-	need := int64(0)
+	const least = 4  // bytes per value
+	need := p.others // the files before
 	for _, group := range file.RowGroups {
 		if group.NumRows < 0 || group.NumRows > math.MaxInt32*int64(1<<16) {
 			return damaged(fmt.Errorf("a group of %d rows", group.NumRows))
@@ -342,7 +359,7 @@ func (p *parquetReader) addValue(j int, v parquet.Value) *Error {
 	}
 	e := &Error{Kind: kind, Detail: quoteShort(p.text), Advice: advice[kind]}
 	if kind == ErrEncoding {
-		e.Advice = "ignore the column, or write it as text"
+		e.Detail, e.Advice = e.Detail+notUTF8, "ignore the column, or write it as text"
 	}
 	return e
 }

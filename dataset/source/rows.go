@@ -25,7 +25,7 @@ func (r *rows) addPlain(rec record) error {
 		if at > len(text) {
 			return r.ragged(rec, j)
 		}
-		if numbers, ok := s.(*numberSink); ok {
+		if numbers, ok := s.(*numberSink); ok && numbers.numerals == nil {
 			v, n := parseNumber(text[at:])
 			if end := at + n; n > 0 && (end == len(text) || text[end] == r.comma) {
 				numbers.into.Append(v)
@@ -64,7 +64,11 @@ func (r *rows) add(rec record, j int, field []byte) error {
 	if r.sinks[j] == nil {
 		return nil
 	}
-	kind := r.sinks[j].add(field)
+	return r.outcome(rec, j, field, r.sinks[j].add(field))
+}
+
+// outcome handles what a sink returned for a field.
+func (r *rows) outcome(rec record, j int, field []byte, kind error) error {
 	if kind == errGuess {
 		if r.late == nil {
 			r.late = r.fieldError(rec, j, ErrNumber, field)
@@ -79,13 +83,19 @@ func (r *rows) add(rec record, j int, field []byte) error {
 }
 
 func (r *rows) fieldError(rec record, j int, kind error, field []byte) *Error {
-	return &Error{Line: rec.line, Column: j + 1, Name: r.names[j], Kind: kind, Detail: quoteShort(field), Advice: advice[kind]}
+	e := &Error{Line: rec.line, Column: j + 1, Name: r.names[j], Kind: kind, Detail: quoteShort(field), Advice: advice[kind]}
+	if kind == ErrEncoding {
+		e.Detail += notUTF8
+	}
+	return e
 }
+
+const notUTF8 = " is not UTF-8"
 
 var advice = map[error]string{
 	ErrNumber:   "correct it, or leave it empty if it is missing",
 	ErrLevel:    "correct it, add it to the attribute's list, or declare the column categorical or text",
-	ErrEncoding: "convert the file to UTF-8",
+	ErrEncoding: "give its encoding, such as --encoding windows-1252 or --encoding latin1",
 }
 
 // blame turns an error of a field into one of the row if the row has too many

@@ -30,14 +30,15 @@ func newSink(kind dataset.Kind, name string, missing map[string]bool) sink {
 }
 
 type numberSink struct {
-	into    *dataset.Numeric
-	missing map[string]bool
-	guessed bool // the first rows suggest that the column is numeric
-	wrong   bool // the guess failed: a later value is not a number
+	into     *dataset.Numeric
+	missing  map[string]bool
+	numerals *numerals // how its numbers are written; nil for as programs do
+	guessed  bool      // the first rows suggest that the column is numeric
+	wrong    bool      // the guess failed: a later value is not a number
 }
 
 func (s *numberSink) add(field []byte) error {
-	v, ok := wholeNumber(field)
+	v, ok := s.numerals.number(field)
 	if !ok {
 		if !s.missing[string(field)] {
 			return s.refuse()

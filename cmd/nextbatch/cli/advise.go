@@ -162,7 +162,7 @@ func (a *advising) read(ctx context.Context, path string, q benchmark.Question) 
 	if err != nil {
 		return nil, err
 	}
-	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, TargetColumn: a.columns.target, Strict: a.columns.missing == "refuse", Categorical: a.columns.categorical}
+	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: a.columns.target, Strict: a.columns.missing == "refuse", Categorical: a.columns.categorical}
 	t.Admit = func(z nextbatch.Sizes) error { return a.admit(table, z, q.Specs) }
 	if a.columns.id != "" {
 		t.NotInputs = append(t.NotInputs, a.columns.id)

@@ -92,7 +92,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err != nil {
 		return err
 	}
-	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, TargetColumn: f.columns.target, Strict: f.columns.missing == "refuse", Categorical: f.columns.categorical}
+	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: f.columns.target, Strict: f.columns.missing == "refuse", Categorical: f.columns.categorical}
 	members := max(1, f.net.ensemble)
 	t.Admit = func(z nextbatch.Sizes) error {
 		return f.columns.memory.admit("training "+plural(members, "network", "networks"), trainingNeed(table, z, config, members), "fewer networks", "narrower layers (--hidden)", "fewer rows")

@@ -3,13 +3,13 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,6 +21,7 @@ type columnFlags struct {
 	categorical, numeric, ignore []string
 	missing                      string
 
+	format formatFlags
 	memory memory // that reading and what follows may take
 	target string // the target column, which must be numeric; a flag of its own
 }
@@ -32,10 +33,14 @@ func (f *columnFlags) register(c *cobra.Command) {
 	flags.StringSliceVar(&f.numeric, "numeric", nil, "columns that must be numbers")
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "columns to skip")
 	flags.StringVar(&f.missing, "missing", "drop", "rows with a missing input: drop (with a warning) or refuse")
+	f.format.register(c)
 	f.memory.register(c)
 }
 
 func (f *columnFlags) check() error {
+	if _, err := f.format.options(); err != nil {
+		return err
+	}
 	if f.missing != "drop" && f.missing != "refuse" {
 		return usagef("--missing must be drop or refuse, not %q", f.missing)
 	}
@@ -47,12 +52,15 @@ func (f *columnFlags) check() error {
 	return f.memory.check()
 }
 
-// read reads a table, or PATH:ARRAY for a file with several arrays. The flags
-// may name columns of other tables of the same command; if optional is set,
-// names that this table does not have are ignored.
+// read reads a table: a file, PATH:ARRAY for a file with several arrays or sheets,
+// or - for standard input. The flags may name columns of other tables of the same
+// command; if optional is set, names that this table does not have are ignored.
 func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*dataset.Table, error) {
-	path, array := splitArray(path)
-	opts := source.Options{Kinds: map[string]dataset.Kind{}, Ignore: slices.Clone(f.ignore), Array: array, MaxMemory: f.memory.left()}
+	opts, err := f.format.options()
+	if err != nil {
+		return nil, err
+	}
+	opts.Kinds, opts.Ignore, opts.Lenient, opts.MaxMemory = map[string]dataset.Kind{}, f.ignore, optional, f.memory.left()
 	for _, name := range f.categorical {
 		opts.Kinds[name] = dataset.KindCategorical
 	}
@@ -65,19 +73,15 @@ func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*da
 	if f.id != "" {
 		opts.Kinds[f.id] = dataset.KindText
 	}
-	for {
-		t, err := source.ReadFile(ctx, path, opts)
-		if err == nil {
-			f.memory.held += t.Bytes()
-			return t, nil
-		}
-		name, unknown := unknownColumn(err)
-		if !optional || !unknown {
-			return nil, dataError{err}
-		}
-		delete(opts.Kinds, name)
-		opts.Ignore = slices.DeleteFunc(opts.Ignore, func(s string) bool { return s == name })
+	t, err := f.format.readTable(ctx, path, opts)
+	if usage := (usageError{}); errors.As(err, &usage) {
+		return nil, err
 	}
+	if err != nil {
+		return nil, dataError{err}
+	}
+	f.memory.held += t.Bytes()
+	return t, nil
 }
 
 // networkFlags say how to train a network.

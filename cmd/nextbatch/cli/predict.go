@@ -72,7 +72,7 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{Pool: table, Names: map[*dataset.Table]string{table: path}, Encoder: r.Columns(), Strict: p.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
+	rows, err := nextbatch.Tables{Pool: table, Names: map[*dataset.Table]string{table: nameOf(path)}, Encoder: r.Columns(), Strict: p.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
 		return p.columns.memory.admit("predicting", predictionNeed(table, z, r), "fewer rows at a time")
 	}}.Rows()
 	if err != nil {
@@ -201,7 +201,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: path}, TargetColumn: e.columns.target, Encoder: r.Columns(), Strict: e.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
+	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: e.columns.target, Encoder: r.Columns(), Strict: e.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
 		return e.columns.memory.admit("evaluating", predictionNeed(table, z, r), "fewer rows")
 	}}.Rows()
 	if err != nil {

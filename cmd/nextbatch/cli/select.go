@@ -308,7 +308,7 @@ func (s *selecting) readTables(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		*file.into, r.TableNames[table] = table, file.path
+		*file.into, r.TableNames[table] = table, nameOf(file.path)
 	}
 	if s.model == "" {
 		return nil

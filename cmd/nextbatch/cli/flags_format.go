@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+// formatFlags say how tables are written.
+type formatFlags struct {
+	sep, decimal, thousands string
+	encoding, format, sheet string
+
+	inputRead bool // a table came from standard input
+}
+
+// standardInput stands for standard input where a table is named, as elsewhere.
+const standardInput = "-"
+
+func (f *formatFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.sep, "sep", "", "what separates the fields of a text file: a character, tab, or space for any number of blanks (default , or by the file's name)")
+	flags.StringVar(&f.decimal, "decimal", ".", "decimal mark of the numbers in a text file: . or , (fields are then separated by ; unless --sep says otherwise)")
+	flags.StringVar(&f.thousands, "thousands", "", "what separates thousands in the numbers of a text file: a character, or space")
+	flags.StringVar(&f.encoding, "encoding", "", "encoding of a text file: utf-8, utf-16le, utf-16be, latin1 or windows-1252 (default by its byte-order mark, else utf-8)")
+	flags.StringVar(&f.format, "format", "", "format of the tables: csv, tsv, jsonl, xlsx, parquet, arff, npy, npz or mat (default by the file's name, or by the first bytes of standard input)")
+	flags.StringVar(&f.sheet, "sheet", "", "sheet of an Excel workbook, if it has several")
+}
+
+// options returns the flags as options of a reader.
+func (f *formatFlags) options() (o source.Options, err error) {
+	if o.Delimiter, err = character("sep", f.sep); err != nil {
+		return o, err
+	}
+	if o.Thousands, err = character("thousands", f.thousands); err != nil {
+		return o, err
+	}
+	switch f.decimal {
+	case "", ".":
+	case ",":
+		o.Decimal = ','
+	default:
+		return o, usagef("--decimal must be . or , and not %q", f.decimal)
+	}
+	o.Encoding, o.Format = f.encoding, strings.TrimPrefix(f.format, ".")
+	if err := source.CheckEncoding(o.Encoding); err != nil {
+		return o, usagef("--encoding: %w", err)
+	}
+	if err := source.CheckFormat(o.Format); err != nil {
+		return o, usagef("--format: %w", err)
+	}
+	return o, nil
+}
+
+// character returns the one that a flag names; 0 if the flag is empty.
+func character(flag, value string) (byte, error) {
+	switch value {
+	case "":
+		return 0, nil
+	case "tab", `\t`:
+		return '\t', nil
+	case "space":
+		return ' ', nil
+	}
+	if len(value) == 1 && value[0] < utf8.RuneSelf {
+		return value[0], nil
+	}
+	return 0, usagef("--%s is %q; it must be one character of ASCII, tab or space", flag, value)
+}
+
+// readTable reads a file, or standard input.
+func (f *formatFlags) readTable(ctx context.Context, path string, opts source.Options) (*dataset.Table, error) {
+	if path != standardInput {
+		path, opts.Array = splitArray(path)
+		opts.Array = cmp.Or(opts.Array, f.sheet)
+		return source.ReadFile(ctx, path, opts)
+	}
+	if f.inputRead {
+		return nil, usagef("only one table can come from standard input")
+	}
+	f.inputRead = true
+	opts.Array = f.sheet
+	t, err := source.Read(ctx, os.Stdin, opts)
+	if at := (*source.Error)(nil); errors.As(err, &at) {
+		at.File = nameOf(path)
+	}
+	return t, err
+}
+
+// nameOf is what a message calls a table.
+func nameOf(path string) string {
+	if path == standardInput {
+		return "standard input"
+	}
+	return path
+}

@@ -1,0 +1,123 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// decoding returns the next character of a text.
+type decoding func(from *bufio.Reader) (rune, error)
+
+// encodings holds the decoding by name. UTF-8 needs none.
+var encodings = map[string]decoding{
+	"utf-8": nil, "utf8": nil,
+	"utf-16le": utf16Order(0, 1), "utf-16be": utf16Order(1, 0),
+	"latin1": latin1, "latin-1": latin1, "iso-8859-1": latin1,
+	"windows-1252": windows1252, "cp1252": windows1252,
+}
+
+// CheckEncoding refuses a name that Options.Encoding cannot have.
+func CheckEncoding(name string) error {
+	if _, known := encodings[strings.ToLower(name)]; known || name == "" {
+		return nil
+	}
+	return &Error{Kind: ErrFormat, Detail: fmt.Sprintf("there is no encoding %q", name),
+		Advice: "encodings are utf-8, utf-16le, utf-16be, latin1 and windows-1252"}
+}
+
+// marks are byte-order marks and the encodings that they announce.
+var marks = []struct{ bytes, encoding string }{
+	{"\xef\xbb\xbf", "utf-8"}, {"\xff\xfe", "utf-16le"}, {"\xfe\xff", "utf-16be"},
+}
+
+// decodingOf returns how to decode a text that starts so, and the length of its
+// byte-order mark.
+func decodingOf(start []byte, encoding string) (decode decoding, mark int, err error) {
+	encoding = strings.ToLower(encoding)
+	if err := CheckEncoding(encoding); err != nil {
+		return nil, 0, err
+	}
+	for _, m := range marks {
+		if !bytes.HasPrefix(start, []byte(m.bytes)) {
+			continue
+		}
+		if encoding != "" && encoding != m.encoding && !(encoding == "utf8" && m.encoding == "utf-8") {
+			return nil, 0, &Error{Kind: ErrEncoding, Detail: fmt.Sprintf("it starts with the byte-order mark of %s, but is declared %s", m.encoding, encoding),
+				Advice: "leave the encoding out"}
+		}
+		return encodings[m.encoding], len(m.bytes), nil
+	}
+	return encodings[encoding], 0, nil
+}
+
+// decoder makes UTF-8 of a text in another encoding.
+type decoder struct {
+	from   *bufio.Reader
+	decode decoding
+	rest   []byte // of a character that did not fit
+	space  [utf8.UTFMax]byte
+}
+
+func (d *decoder) Read(to []byte) (n int, err error) {
+	for n < len(to) {
+		if len(d.rest) == 0 {
+			r, err := d.decode(d.from)
+			if err != nil {
+				return n, err
+			}
+			d.rest = utf8.AppendRune(d.space[:0], r)
+		}
+		size := copy(to[n:], d.rest)
+		d.rest = d.rest[size:]
+		n += size
+	}
+	return n, nil
+}
+
+func latin1(from *bufio.Reader) (rune, error) {
+	b, err := from.ReadByte()
+	return rune(b), err
+}
+
+func windows1252(from *bufio.Reader) (rune, error) {
+	b, err := from.ReadByte()
+	r := charmap.Windows1252.DecodeByte(b)
+	if err == nil && r == utf8.RuneError {
+		err = &Error{Kind: ErrEncoding, Detail: fmt.Sprintf("windows-1252 has no character \\x%02x", b), Advice: "check the encoding; latin1 reads any byte"}
+	}
+	return r, err
+}
+
+// utf16Order reads 16 bits at a time, whose lower and upper byte are at these
+// places.
+func utf16Order(low, high int) decoding {
+	unit := func(from *bufio.Reader) (rune, error) {
+		var pair [2]byte
+		if _, err := io.ReadFull(from, pair[:]); err != nil {
+			return 0, err
+		}
+		return rune(pair[high])<<8 | rune(pair[low]), nil
+	}
+	return func(from *bufio.Reader) (rune, error) {
+		r, err := unit(from)
+		if err == nil && utf16.IsSurrogate(r) {
+			second, errSecond := unit(from)
+			if r, err = utf16.DecodeRune(r, second), errSecond; r == utf8.RuneError || err == io.EOF {
+				return 0, brokenUTF16
+			}
+		}
+		if err == io.ErrUnexpectedEOF {
+			err = brokenUTF16
+		}
+		return r, err
+	}
+}
+
+var brokenUTF16 = &Error{Kind: ErrEncoding, Detail: "a character of UTF-16 is incomplete", Advice: "check that the file is complete, and its encoding"}

@@ -1,0 +1,358 @@
+package source
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/ctxio"
+)
+
+// A workbook (ECMA-376) is a zip archive of XML parts: the list of sheets, the
+// strings that cells share, the styles, which tell dates from numbers, and each
+// sheet. A sheet is read as a stream, so that the table is all that takes memory,
+// besides the shared strings.
+
+// ReadXLSX reads a table from a sheet of an Excel workbook, named by
+// Options.Array unless there is only one. The first row that is not empty holds
+// the names of the columns, if it looks like that; header and kinds are guessed
+// as those of CSV text. Dates and times are text in ISO 8601, true and false are
+// 1 and 0; an empty cell and #N/A are missing values. Lines are counted as
+// Excel counts rows. A formula has the value that was stored with it; one
+// without is an error.
+//
+// A reader without random access is first read into memory.
+func ReadXLSX(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, error) {
+	t, err := readXLSX(ctx, r, opts, nil)
+	return t, ended(ctx, err)
+}
+
+func readXLSX(ctx context.Context, r io.Reader, opts Options, notNumeric []int) (*dataset.Table, error) {
+	content, held, err := randomAccess(ctx, r, opts)
+	if err != nil {
+		return nil, err
+	}
+	opts = opts.holding(held)
+	if err := checkWorkbook(content); err != nil {
+		return nil, err
+	}
+	archive, err := zip.NewReader(content, content.Size())
+	if err != nil {
+		return nil, damaged(err)
+	}
+	w := &workbook{ctx: ctx, opts: opts, archive: archive}
+	sheet, err := w.open()
+	if err != nil {
+		return nil, err
+	}
+	opts.Decimal, opts.Thousands = 0, 0 // numbers are stored as programs write them
+	x := &sheetReader{book: w, notNumeric: notNumeric, unstored: map[int]int{}}
+	if x.guesser, err = newGuesser(opts.holding(w.strings.bytes())); err != nil {
+		return nil, err
+	}
+	if err := w.walk(sheet, x); err != nil {
+		return nil, err
+	}
+	return x.finish()
+}
+
+// checkWorkbook recognises what else carries the name of a workbook.
+func checkWorkbook(content sized) error {
+	start := make([]byte, len(oleMagic))
+	if _, err := content.ReadAt(start, 0); err != nil && err != io.EOF {
+		return damaged(err)
+	}
+	switch {
+	case string(start) == oleMagic:
+		return &Error{Kind: ErrFormat, Detail: "the workbook is protected by a password, or an old one (.xls)",
+			Advice: "open it in Excel, and save it as .xlsx without a password, or as .csv"}
+	case string(start) != "PK\x03\x04":
+		return &Error{Kind: ErrFormat, Detail: "it does not start as a workbook does: " + quoteShort(start), Advice: "check the file's format"}
+	}
+	return nil
+}
+
+// workbook is what a sheet needs of the parts besides it.
+type workbook struct {
+	ctx      context.Context
+	opts     Options
+	archive  *zip.Reader
+	from1904 bool
+	strings  sharedStrings
+	formats  []dateFormat // by style of a cell
+}
+
+// open reads all parts but the sheets, and returns the path of the sheet to read.
+func (w *workbook) open() (sheet string, err error) {
+	root := relations{}
+	if err := w.walk("_rels/.rels", relationReader{"", root}); err != nil {
+		return "", err
+	}
+	book := root.target("officeDocument")
+	if book == "" {
+		return "", &Error{Kind: ErrFormat, Detail: "the archive holds no workbook", Advice: "check the file's format"}
+	}
+	index := &sheetList{}
+	if err := w.walk(book, index); err != nil {
+		return "", err
+	}
+	w.from1904 = index.from1904
+	parts := relations{}
+	if err := w.walk(path.Join(path.Dir(book), "_rels", path.Base(book)+".rels"), relationReader{path.Dir(book), parts}); err != nil {
+		return "", err
+	}
+	id, err := index.choose(w.opts.Array, parts)
+	if err != nil {
+		return "", err
+	}
+	styles := &styleSheet{custom: map[int]dateFormat{}}
+	if name := parts.target("styles"); name != "" {
+		if err := w.walk(name, styles); err != nil {
+			return "", err
+		}
+	}
+	w.formats = styles.cells
+	if name := parts.target("sharedStrings"); name != "" {
+		w.strings.allow = w.opts.allow
+		if err := w.walk(name, &w.strings); err != nil {
+			return "", err
+		}
+	}
+	return parts[id].target, nil
+}
+
+// visitor sees the elements of a part. The text of an element is what stands
+// before its end and after any other element in it; it is valid for the call.
+type visitor interface {
+	start(element string, attributes []xml.Attr) error
+	end(element string, text []byte) error
+}
+
+const (
+	deepest     = 64       // elements within elements
+	mostElement = 16 << 20 // bytes from the end of an element to that of the next
+)
+
+// walk passes the elements of a part to the visitor.
+func (w *workbook) walk(name string, to visitor) error {
+	entry := w.find(name)
+	if entry == nil {
+		return damaged(fmt.Errorf("the archive has no %s", name))
+	}
+	file, err := entry.Open()
+	if err != nil {
+		return damaged(err)
+	}
+	defer file.Close()
+	limited := &limitedReader{from: ctxio.Reader(w.ctx, file)}
+	decoder := xml.NewDecoder(limited)
+	var text []byte
+	for depth := 0; ; {
+		token, err := decoder.Token()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return partError(name, err)
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if depth++; depth > deepest {
+				return damaged(fmt.Errorf("%s nests more than %d elements", name, deepest))
+			}
+			text = text[:0]
+			err = to.start(t.Name.Local, t.Attr)
+		case xml.CharData:
+			text = append(text, t...)
+		case xml.EndElement:
+			depth--
+			err = to.end(t.Name.Local, text)
+			text = text[:0]
+			limited.read = 0
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (w *workbook) find(name string) *zip.File {
+	for _, entry := range w.archive.File {
+		if strings.EqualFold(strings.TrimPrefix(entry.Name, "/"), strings.TrimPrefix(name, "/")) {
+			return entry
+		}
+	}
+	return nil
+}
+
+// partError says in which part of the archive an error is.
+func partError(name string, err error) error {
+	if at := (*Error)(nil); errors.As(err, &at) {
+		return err
+	}
+	return damaged(fmt.Errorf("%s: %w", name, err))
+}
+
+// limitedReader refuses an element that would fill the memory.
+type limitedReader struct {
+	from io.Reader
+	read int // bytes since the last element ended
+}
+
+func (r *limitedReader) Read(to []byte) (int, error) {
+	if r.read > mostElement {
+		return 0, &Error{Kind: ErrTooLong, Detail: fmt.Sprintf("over %d MiB in one cell", mostElement>>20), Advice: "check that it is the right file"}
+	}
+	n, err := r.from.Read(to)
+	r.read += n
+	return n, err
+}
+
+// relations are the parts that a part refers to, by their ids.
+type relations map[string]relation
+
+type relation struct{ kind, target string }
+
+// target returns the part of a kind; there is one at most.
+func (r relations) target(kind string) string {
+	for _, part := range r {
+		if part.kind == kind {
+			return part.target
+		}
+	}
+	return ""
+}
+
+// relationReader reads relations, whose targets are relative to a folder.
+type relationReader struct {
+	dir  string
+	into relations
+}
+
+func (r relationReader) start(element string, attributes []xml.Attr) error {
+	if element != "Relationship" {
+		return nil
+	}
+	target := attribute(attributes, "Target")
+	if !strings.HasPrefix(target, "/") {
+		target = path.Join(r.dir, target)
+	}
+	kind := attribute(attributes, "Type")
+	r.into[attribute(attributes, "Id")] = relation{kind[strings.LastIndexByte(kind, '/')+1:], target}
+	return nil
+}
+
+func (r relationReader) end(string, []byte) error { return nil }
+
+func attribute(attributes []xml.Attr, name string) string {
+	for _, a := range attributes {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// sheetList reads the list of sheets.
+type sheetList struct {
+	sheets   []namedSheet
+	from1904 bool
+}
+
+type namedSheet struct {
+	name, id string
+	hidden   bool
+}
+
+func (l *sheetList) start(element string, attributes []xml.Attr) error {
+	switch element {
+	case "workbookPr":
+		flag := attribute(attributes, "date1904")
+		l.from1904 = flag == "1" || flag == "true"
+	case "sheet":
+		state := attribute(attributes, "state")
+		l.sheets = append(l.sheets, namedSheet{name: attribute(attributes, "name"), id: attribute(attributes, "id"),
+			hidden: state == "hidden" || state == "veryHidden"})
+	}
+	return nil
+}
+
+func (l *sheetList) end(string, []byte) error { return nil }
+
+// choose returns the id of the named sheet, or of the only one that is visible.
+func (l *sheetList) choose(name string, parts relations) (id string, err error) {
+	var names []string
+	var visible []namedSheet
+	for _, s := range l.sheets {
+		if parts[s.id].kind != "worksheet" { // but a page with a chart
+			continue
+		}
+		if s.name == name {
+			return s.id, nil
+		}
+		names = append(names, s.name)
+		if !s.hidden {
+			visible = append(visible, s)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return "", &Error{Kind: ErrEmpty, Detail: "the workbook has no sheets", Advice: "check that it is the right file"}
+	case name != "":
+		return "", &Error{Kind: ErrSheet, Detail: fmt.Sprintf("%q", name), Advice: "the sheets are " + shortList(names)}
+	case len(visible) != 1:
+		return "", &Error{Kind: ErrSheet, Detail: fmt.Sprintf("there are %d, and none is named", len(names)), Advice: "give --sheet with one of " + shortList(names)}
+	}
+	return visible[0].id, nil
+}
+
+// sharedStrings are the strings that cells refer to by number. A string may
+// consist of several runs of text; what is read aloud (rPh) is not part of it.
+type sharedStrings struct {
+	text  []byte
+	ends  []int
+	allow func(need int64, what string) error
+
+	spoken int
+}
+
+func (s *sharedStrings) start(element string, _ []xml.Attr) error {
+	if element == "rPh" {
+		s.spoken++
+	}
+	return nil
+}
+
+func (s *sharedStrings) end(element string, text []byte) error {
+	switch element {
+	case "rPh":
+		s.spoken--
+	case "t":
+		if s.spoken == 0 {
+			s.text = append(s.text, text...)
+		}
+	case "si":
+		s.ends = append(s.ends, len(s.text))
+		return s.allow(s.bytes(), "the text of cells")
+	}
+	return nil
+}
+
+func (s *sharedStrings) bytes() int64 { return int64(cap(s.text)) + 8*int64(cap(s.ends)) }
+
+func (s *sharedStrings) at(i int) (text []byte, ok bool) {
+	if i < 0 || i >= len(s.ends) {
+		return nil, false
+	}
+	start := 0
+	if i > 0 {
+		start = s.ends[i-1]
+	}
+	return s.text[start:s.ends[i]], true
+}

@@ -1,0 +1,263 @@
+package source
+
+import (
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// sheetReader reads the rows of a sheet.
+type sheetReader struct {
+	guesser
+	book       *workbook
+	notNumeric []int
+
+	sample   []sampled   // until the columns are known
+	size     int         // bytes of the sample
+	indent   int         // columns without a value to the left of the table
+	unstored map[int]int // by column: the line of the first formula without a stored value
+	since    int64       // bytes by which the columns may have grown since they were last measured
+
+	line int    // of the row, as Excel counts
+	text []byte // of the row's cells, one after the other
+	ends []int  // where they end
+	cell cell
+}
+
+// cell is what a cell is known to hold so far.
+type cell struct {
+	column  int // from 0
+	kind    string
+	style   int
+	formula bool
+	stored  bool   // there is a value
+	value   []byte // as it is stored
+	inline  []byte // a string that is not shared
+	spoken  int    // elements that tell how to read it aloud
+}
+
+func (x *sheetReader) start(element string, attributes []xml.Attr) error {
+	switch element {
+	case "row":
+		return x.startRow(attribute(attributes, "r"))
+	case "c":
+		return x.startCell(attributes)
+	case "f":
+		x.cell.formula = true
+	case "rPh":
+		x.cell.spoken++
+	}
+	return nil
+}
+
+func (x *sheetReader) startRow(number string) error {
+	x.text, x.ends, x.cell.column = x.text[:0], x.ends[:0], -1
+	x.line++
+	if number == "" {
+		return nil
+	}
+	line, err := strconv.Atoi(number)
+	if err != nil || line < x.line {
+		return damaged(fmt.Errorf("row %q comes after row %d", number, x.line-1))
+	}
+	x.line = line
+	return nil
+}
+
+func (x *sheetReader) startCell(attributes []xml.Attr) error {
+	c := &x.cell
+	*c = cell{column: c.column + 1, value: c.value[:0], inline: c.inline[:0]}
+	for _, a := range attributes {
+		switch a.Name.Local {
+		case "r":
+			column, ok := columnOf(a.Value)
+			if !ok || column < c.column {
+				return damaged(fmt.Errorf("row %d has a cell %q in the wrong place", x.line, a.Value))
+			}
+			c.column = column
+		case "s":
+			c.style, _ = strconv.Atoi(a.Value) // an unknown style says nothing about dates
+		case "t":
+			c.kind = a.Value
+		}
+	}
+	if c.column >= mostColumns {
+		return tooManyColumns()
+	}
+	return nil
+}
+
+// columnOf returns the column, from 0, of a cell's name, such as AB12.
+func columnOf(name string) (column int, ok bool) {
+	for i := 0; i < len(name) && name[i] >= 'A' && name[i] <= 'Z'; i++ {
+		if column = 26*column + int(name[i]-'A') + 1; column > mostColumns {
+			return 0, false
+		}
+	}
+	return column - 1, column > 0
+}
+
+func (x *sheetReader) end(element string, text []byte) error {
+	c := &x.cell
+	switch element {
+	case "v":
+		c.value, c.stored = append(c.value, text...), true
+	case "t":
+		if c.spoken == 0 {
+			c.inline = append(c.inline, text...)
+		}
+	case "rPh":
+		c.spoken--
+	case "c":
+		return x.endCell()
+	case "row":
+		return x.endRow()
+	}
+	return nil
+}
+
+// endCell adds the text of the cell to the row.
+func (x *sheetReader) endCell() error {
+	value, err := x.cellText()
+	if err != nil {
+		return err
+	}
+	if value = trim(value); len(value) == 0 {
+		return nil
+	}
+	for len(x.ends) < x.cell.column {
+		x.ends = append(x.ends, len(x.text))
+	}
+	x.text = append(x.text, value...)
+	x.ends = append(x.ends, len(x.text))
+	return nil
+}
+
+// cellText returns the value of the cell as text.
+func (x *sheetReader) cellText() ([]byte, error) {
+	c := &x.cell
+	switch {
+	case c.kind == "inlineStr":
+		return c.inline, nil
+	case !c.stored:
+		if _, known := x.unstored[c.column]; c.formula && !known {
+			x.unstored[c.column] = x.line
+		}
+		return nil, nil
+	case c.kind == "s":
+		i, err := strconv.Atoi(string(trim(c.value)))
+		text, ok := x.book.strings.at(i)
+		if err != nil || !ok {
+			return nil, &Error{Line: x.line, Column: c.column + 1, Kind: ErrRead,
+				Detail: "there is no shared string " + quoteShort(c.value), Advice: "check that the file is complete"}
+		}
+		return text, nil
+	case c.kind == "" || c.kind == "n":
+		return x.book.number(c.value, c.style), nil
+	}
+	return c.value, nil // a date in ISO 8601, a truth value, the text of a formula, or an error
+}
+
+// endRow adds the row to the sample or to the columns.
+func (x *sheetReader) endRow() error {
+	if len(x.ends) == 0 {
+		return nil
+	}
+	text := x.text
+	if x.sinks == nil {
+		text = slices.Clone(text)
+	}
+	fields := make([][]byte, len(x.ends))
+	start := 0
+	for i, end := range x.ends {
+		fields[i] = text[start:end]
+		start = end
+	}
+	row := sampled{record{text: text, line: x.line}, fields}
+	if x.sinks != nil {
+		return x.addRow(row)
+	}
+	const header = 24 // bytes of a slice
+	x.sample = append(x.sample, row)
+	if x.size += len(text) + header*len(fields); len(x.sample) <= sampleRows && x.size < sampleBytes {
+		return nil
+	}
+	return x.openSample()
+}
+
+// openSample decides what the columns are, and adds the rows of the sample.
+func (x *sheetReader) openSample() error {
+	x.indent = mostColumns
+	for _, s := range x.sample {
+		x.indent = min(x.indent, slices.IndexFunc(s.fields, func(f []byte) bool { return len(f) > 0 }))
+	}
+	width := len(x.sample[0].fields) - x.indent
+	for i, s := range x.sample {
+		var err error
+		if x.sample[i].fields, err = x.fit(s, width); err != nil {
+			return err
+		}
+	}
+	err := x.open(x.sample, x.notNumeric)
+	x.sample = nil
+	return err
+}
+
+func (x *sheetReader) addRow(row sampled) error {
+	fields, err := x.fit(row, len(x.names))
+	if err != nil {
+		return err
+	}
+	if err := x.addFields(row.record, fields); err != nil {
+		return err
+	}
+	const often = 1 << 20
+	if x.since += int64(len(row.text) + 8*len(fields)); x.since < often {
+		return nil
+	}
+	x.since = 0
+	return x.opts.allowRows(&x.rows, int64(cap(row.text)))
+}
+
+// fit returns the fields of the columns; those at the end of a row may be
+// absent.
+func (x *sheetReader) fit(row sampled, width int) ([][]byte, error) {
+	fields := row.fields
+	stray := slices.IndexFunc(fields[:min(x.indent, len(fields))], func(f []byte) bool { return len(f) > 0 })
+	if len(fields) > x.indent+width {
+		stray = x.indent + width
+	}
+	if stray >= 0 {
+		return nil, &Error{Line: row.line, Column: stray + 1, Kind: ErrRagged, Detail: quoteShort(fields[stray]) + " is outside of the table",
+			Advice: "let the first row with values hold the names of all columns, and remove what stands above or beside the table"}
+	}
+	fields = fields[min(x.indent, len(fields)):]
+	for len(fields) < width {
+		fields = append(fields, nil)
+	}
+	return fields, nil
+}
+
+func (x *sheetReader) finish() (*dataset.Table, error) {
+	if len(x.sample) > 0 {
+		if err := x.openSample(); err != nil {
+			return nil, err
+		}
+	}
+	if x.names == nil {
+		return nil, &Error{Kind: ErrEmpty, Detail: "the sheet is empty", Advice: "check that it is the right sheet"}
+	}
+	for j, s := range x.sinks {
+		if line, found := x.unstored[j+x.indent]; found && s != nil {
+			return nil, &Error{Line: line, Column: j + 1, Name: x.names[j], Kind: ErrFormula,
+				Advice: "open the workbook in Excel or LibreOffice and save it, so that values are stored with formulas"}
+		}
+	}
+	if x.late != nil {
+		return nil, x.late
+	}
+	return x.opts.withIDs(x.table())
+}
