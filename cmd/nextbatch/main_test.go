@@ -55,7 +55,13 @@ func peak() {
 	os.Exit(code)
 }
 
-func TestScripts(t *testing.T) { run(t, "script", nil) }
+func TestScripts(t *testing.T) {
+	tables, err := filepath.Abs("../../dataset/source/testdata/tables")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "script", map[string]string{"TABLES": tables})
+}
 
 // TestRealData takes the data sets beside the checkout through select, from
 // their raw files.

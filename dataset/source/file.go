@@ -26,7 +26,11 @@ import (
 // their values keep their spelling. A source that cannot be read twice, such as
 // a pipe, gives an error that names the value.
 func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
 		return readFolder(ctx, path, opts)
 	}
 	read, err := readerFor(extensionOf(path), opts)

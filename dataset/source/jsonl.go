@@ -59,6 +59,9 @@ func readJSONLines(ctx context.Context, r io.Reader, opts Options, notNumeric []
 	if j.late != nil {
 		return nil, j.late
 	}
+	if err := opts.allowRows(&j.rows, 0); err != nil {
+		return nil, err
+	}
 	return opts.withIDs(j.table())
 }
 

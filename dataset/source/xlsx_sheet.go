@@ -33,7 +33,6 @@ type cell struct {
 	kind    string
 	style   int
 	formula bool
-	stored  bool   // there is a value
 	value   []byte // as it is stored
 	inline  []byte // a string that is not shared
 	spoken  int    // elements that tell how to read it aloud
@@ -104,7 +103,7 @@ func (x *sheetReader) end(element string, text []byte) error {
 	c := &x.cell
 	switch element {
 	case "v":
-		c.value, c.stored = append(c.value, text...), true
+		c.value = append(c.value, text...)
 	case "t":
 		if c.spoken == 0 {
 			c.inline = append(c.inline, text...)
@@ -142,8 +141,8 @@ func (x *sheetReader) cellText() ([]byte, error) {
 	switch {
 	case c.kind == "inlineStr":
 		return c.inline, nil
-	case !c.stored:
-		if _, known := x.unstored[c.column]; c.formula && !known {
+	case len(c.value) == 0:
+		if _, known := x.unstored[c.column]; c.formula && c.kind != "str" && !known { // a formula may well give an empty text
 			x.unstored[c.column] = x.line
 		}
 		return nil, nil
@@ -258,6 +257,9 @@ func (x *sheetReader) finish() (*dataset.Table, error) {
 	}
 	if x.late != nil {
 		return nil, x.late
+	}
+	if err := x.opts.allowRows(&x.rows, 0); err != nil {
+		return nil, err
 	}
 	return x.opts.withIDs(x.table())
 }

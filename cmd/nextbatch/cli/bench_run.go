@@ -214,6 +214,9 @@ func (b *benchRun) checkTable() error {
 	if b.table == "" {
 		return nil
 	}
+	if b.table == standardInput {
+		return usagef("--table -: a table from standard input has no name in the results; give a file")
+	}
 	if _, err := sets.Find(tableName(b.table)); err == nil || tableName(b.table) == benchmark.GeneratedSet {
 		return usagef("--table %s: a data set of the benchmark has this name; rename the file", b.table)
 	}

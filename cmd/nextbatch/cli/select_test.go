@@ -327,7 +327,7 @@ func TestSelectUsage(t *testing.T) {
 		{"--must", []string{path, "--target", "y", "-n", "1", "--must", "1,2"}},
 		{"--exclude", []string{path, "--target", "y", "-n", "1", "--must", "1", "--exclude", "1"}},
 		{"x0", []string{path, "--target", "y", "-n", "1", "--numeric", "x0", "--categorical", "x0"}},
-		{`--batch is "many"; it must be a whole number`, []string{path, "--target", "y", "-n", "many"}},
+		{`-n (--batch) is "many"; it must be a whole number`, []string{path, "--target", "y", "-n", "many"}},
 	} {
 		out, log := must(t, exitUsage, append([]string{"select"}, c.args...)...)
 		if !strings.Contains(log, c.want) || out != "" {
