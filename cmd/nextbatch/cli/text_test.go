@@ -97,6 +97,9 @@ func TestHostileNames(t *testing.T) {
 		{"select", path + hostile, "--target", "y", "-n", "5"},
 		{"select", path, "--target", "y", "-n", "5", "--out", filepath.Join(dir, "no", hostile)},
 		{"select", path, "--target", "y", "-n", hostile},
+		{"select", path, "--target", "y", "-n", "5", "--sep", hostile},
+		{"select", path, "--target", "y", "-n", "5", "--encoding", hostile},
+		{"select", path, "--target", "y", "-n", "5", "--format", hostile},
 		{"select", path, "--" + hostile},
 		{hostile},
 		{"fit", path, "--target", "y", "--id", name, "--epochs", "1", "--hidden", "4", "--out", model},
@@ -112,7 +115,7 @@ func TestHostileNames(t *testing.T) {
 		{"bench", "status", results},
 		{"bench", "report", results},
 		{"bench", "report", results, "--format", hostile, "--out", dir},
-		{"man", hostile},
+		{"man", filepath.Join(dir, hostile)},
 	} {
 		_, out, log := call(args...)
 		harmless(t, fmt.Sprintf("%.20q, standard output", args), out)
