@@ -175,6 +175,12 @@ func (m *Model[T]) Inputs(x matrix.Dense[T]) (matrix.Dense[T], error) {
 	return m.scaled(x), nil
 }
 
+// Scaling returns how raw rows become the inputs of the networks, and their outputs
+// labels.
+func (m *Model[T]) Scaling() (inputs dataset.Scaler, labels dataset.LabelScaler) {
+	return dataset.Scaler{Mean: slices.Clone(m.inputs.Mean), Deviation: slices.Clone(m.inputs.Deviation)}, m.labels
+}
+
 // Provenance returns how the model came to be.
 func (m *Model[T]) Provenance() Provenance {
 	p := m.provenance

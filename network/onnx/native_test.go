@@ -1,0 +1,87 @@
+package onnx_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/network/onnx"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// exported fits a model and returns it with the network that is read back from its
+// ONNX file.
+func exported(t *testing.T, a network.Activation, x matrix.Dense[float32], y []float64, pool matrix.Dense[float32]) (*network.Model[float32], *onnx.Network) {
+	t.Helper()
+	config := network.Config{Architecture: network.Architecture{Hidden: []int{64, 48}, Activation: a}, Training: network.Training{Epochs: 12}}
+	m, err := network.Fit(t.Context(), network.Sample[float32]{X: x, Y: y, Unlabelled: pool}, network.Options[float32]{Config: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "net.onnx")
+	if err := onnx.Save(path, m); err != nil {
+		t.Fatal(err)
+	}
+	net, err := onnx.Load(path, onnx.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, net
+}
+
+// A network of our own that comes back from an ONNX file, with its scaling in the graph,
+// predicts the same and picks the same batch by every kind of kernel and method.
+func TestBatchOfAnExportedNetworkIsTheNativeOne(t *testing.T) {
+	for _, a := range []network.Activation{network.ReLU, network.SiLU, network.GELU} {
+		t.Run(a.String(), func(t *testing.T) {
+			x, pool := matrix.New[float32](150, 6), matrix.New[float32](700, 6)
+			rng.FillNormal(rng.New(1, "train"), x.Data)
+			rng.FillNormal(rng.New(2, "pool"), pool.Data)
+			y := make([]float64, x.Rows)
+			for i := range y {
+				r := x.Row(i)
+				y[i] = 40 + 7*float64(r[0]*r[1]-r[2])
+			}
+			model, net := exported(t, a, x, y, pool)
+			want, err := model.Predict(t.Context(), pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := net.Predict(t.Context(), pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range want {
+				if d := float64(got.At(i, 0)) - v; d > 1e-4 || d < -1e-4 {
+					t.Fatalf("row %d: prediction %v, of the model %v", i, got.At(i, 0), v)
+				}
+			}
+			train, err := model.Inputs(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			candidates, err := model.Inputs(pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"lcmd-tp:grad>sketch(512)", "lcmd-tp:ll", "maxdet-p:grad>sketch(128)>train", "bait-f-p:ll>train", "maxdist-p:ll(2)", "kmeanspp-tp:grad>sketch(64)"} {
+				s := spec.MustParse(text)
+				native, err := nextbatch.Select(t.Context(), s, nextbatch.Problem{Models: nextbatch.Models(model.Ensemble()), Train: train, Pool: candidates, Batch: 20})
+				if err != nil {
+					t.Fatal(err)
+				}
+				foreign, err := nextbatch.Select(t.Context(), s, nextbatch.Problem{Models: []nextbatch.Model{net}, Train: x, Pool: pool, Batch: 20})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(native.Rows(), foreign.Rows()) {
+					t.Errorf("%s: %v, native %v", text, foreign.Rows(), native.Rows())
+				}
+			}
+		})
+	}
+}
