@@ -194,6 +194,42 @@ func (s *arithmetic) backward(p *pass, _ int) {
 	}
 }
 
+// choice is the value yes where test is not 0, and no elsewhere.
+type choice struct{ test, yes, no, y int }
+
+func (s *choice) reads() []int              { return []int{s.test, s.yes, s.no} }
+func (s *choice) writes() int               { return s.y }
+func (s *choice) prepare(_ *pass, _, _ int) {}
+
+func (s *choice) forward(p *pass, _ int) {
+	test, yes, no, y := p.x(s.test), p.x(s.yes), p.x(s.no), p.x(s.y)
+	p.each(func(i int, _ []float32) {
+		for j, v := range test.Row(i) {
+			if v != 0 {
+				y.Set(i, j, yes.At(i, j))
+			} else {
+				y.Set(i, j, no.At(i, j))
+			}
+		}
+	})
+}
+
+func (s *choice) backward(p *pass, _ int) {
+	test, g := p.x(s.test), p.g(s.y)
+	for _, side := range []struct {
+		value int
+		holds bool
+	}{{s.yes, true}, {s.no, false}} {
+		p.propagate(side.value, func(dst []float32, i int) {
+			for j, up := range g.Row(i) {
+				if dst[j] = 0; (test.At(i, j) != 0) == side.holds {
+					dst[j] = up
+				}
+			}
+		})
+	}
+}
+
 // mean averages groups of columns, or adds them up.
 type mean struct {
 	x, y   int
