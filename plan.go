@@ -40,6 +40,7 @@ type Plan struct {
 	model    *network.Model[float32]
 	trained  bool
 	timings  Timings
+	poolRMSE *network.RMSEEstimate
 }
 
 // Plan checks the request and turns its rows into numbers. An error is a *RequestError,
@@ -206,6 +207,10 @@ func (p *Plan) Train(ctx context.Context) error {
 			return err
 		}
 		p.warnOf(err)
+		var warning string
+		if p.poolRMSE, warning = p.Rows.PoolRMSE(p.model); warning != "" {
+			p.warn("%s", warning)
+		}
 	}
 	p.timings.Train = Float(time.Since(begin).Seconds())
 	if p.Networks == 0 {

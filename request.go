@@ -37,6 +37,7 @@ type Request struct {
 
 	TargetColumn string   // holds the labels
 	IDColumn     string   // names the rows; without it they are numbered from 0
+	RandomColumn string   // says which labelled rows were drawn from the pool at random: see Metrics.PoolRMSE
 	Categorical  []string // columns of categories, even if nearly every row has its own
 	Strict       bool     // a row that lacks an input is an error instead of being dropped
 
@@ -205,7 +206,7 @@ func (r *Request) checkInput() error {
 func (r *Request) tables() (Tables, error) {
 	t := Tables{
 		One: r.Table, Train: r.Train, Pool: r.Pool, Aims: r.Aims, Names: r.TableNames,
-		TargetColumn: r.TargetColumn, Strict: r.Strict, Categorical: r.Categorical,
+		TargetColumn: r.TargetColumn, RandomColumn: r.RandomColumn, Strict: r.Strict, Categorical: r.Categorical,
 	}
 	for _, name := range []string{r.IDColumn, r.CostColumn, r.GroupColumn} {
 		if name == "" {

@@ -1,6 +1,9 @@
 package nextbatch
 
-import "github.com/nextbatch/nextbatch/selection"
+import (
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+)
 
 // Result is the answer to a request: the batch by the names of its rows. The command
 // line prints it as JSON. Lists with one entry per pick are in the order of the picks.
@@ -47,8 +50,13 @@ type Metrics struct {
 	Inputs    int     `json:"inputs"`     // after encoding
 	ValidRows int     `json:"valid_rows"` // labelled rows that were held out
 	ValidRMSE []Float `json:"valid_rmse"` // of each network on them, in units of the labels
-	Cost      *Float  `json:"cost,omitempty"`
-	Memory    int64   `json:"memory_forecast"`
+	// ValidRMSEOf says what ValidRMSE is of; empty without a network.
+	ValidRMSEOf string `json:"valid_rmse_of"`
+	// PoolRMSE estimates the error on the pool from labelled rows that were drawn at
+	// random; nil where the table does not tell which, or too few were held out.
+	PoolRMSE *network.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Cost     *Float                `json:"cost,omitempty"`
+	Memory   int64                 `json:"memory_forecast"`
 }
 
 func (p *Plan) result(batch *Batch) *Result {
@@ -74,6 +82,10 @@ func (p *Plan) result(batch *Batch) *Result {
 		for _, v := range how.ValidRMSE {
 			r.Metrics.ValidRMSE = append(r.Metrics.ValidRMSE, Float(v))
 		}
+		if len(how.ValidRMSE) > 0 {
+			r.Metrics.ValidRMSEOf = ValidRMSEMeaning(how.ValidRows)
+		}
+		r.Metrics.PoolRMSE = p.poolRMSE
 	}
 	if costs := p.problem.Constraints.Cost; costs != nil {
 		sum := 0.0

@@ -24,6 +24,9 @@ type Tables struct {
 
 	TargetColumn string   // holds the labels
 	NotInputs    []string // columns that the network does not see: ids, costs, groups
+	// RandomColumn, unless empty, says which labelled rows were drawn from the pool at
+	// random: true or false, 1 or 0. It is not an input.
+	RandomColumn string
 	// Categorical are columns of categories, even if nearly every row has its own.
 	Categorical []string
 
@@ -45,6 +48,7 @@ type Tables struct {
 type Rows struct {
 	Train, Pool, Aims matrix.Dense[float32]
 	Labels            []float64 // of Train
+	Random            []bool    // whether row i of Train was drawn at random; nil where unknown
 	TrainRows         []int     // row i of Train is this row of its table
 	PoolRows          []int     // likewise
 	Encoder           dataset.Encoder
@@ -121,6 +125,11 @@ func (t Tables) Rows() (*Rows, error) {
 	r.Labels = make([]float64, len(r.TrainRows))
 	for i, row := range r.TrainRows {
 		r.Labels[i] = labels[row]
+	}
+	if t.RandomColumn != "" && parts[0].table != nil {
+		if r.Random, err = randomFlags(parts[0].table, t.RandomColumn, r.TrainRows); err != nil {
+			return nil, t.at(parts[0].table, err)
+		}
 	}
 	return r, nil
 }
@@ -236,7 +245,7 @@ func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 		r.Encoder = *t.Encoder
 		return t.concat(encoded(*t.Encoder), parts)
 	}
-	not := append(slices.Clone(t.NotInputs), t.TargetColumn)
+	not := append(slices.Clone(t.NotInputs), t.TargetColumn, t.RandomColumn)
 	var names []string
 	for _, name := range sources(parts)[0].Names() {
 		if !slices.Contains(not, name) {

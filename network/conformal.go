@@ -21,7 +21,7 @@ type CoverageError struct {
 }
 
 func (e *CoverageError) Error() string {
-	return fmt.Sprintf("intervals with a coverage of %v need %d validation rows; there are %d", e.Coverage, e.Need, e.Rows)
+	return fmt.Sprintf("intervals with a coverage of %v need %d held-out rows; there are %d", e.Coverage, e.Need, e.Rows)
 }
 
 // radius returns half the length of an interval with the given coverage. The

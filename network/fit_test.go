@@ -284,7 +284,7 @@ func TestFitRefuses(t *testing.T) {
 	if _, err := r.PredictStd(t.Context(), spoilt); err == nil || !strings.Contains(err.Error(), "row 3, column 1") {
 		t.Errorf("NaN: error %v", err)
 	}
-	if _, _, err := r.PredictInterval(t.Context(), x, 0.999); err == nil || !strings.Contains(err.Error(), "need 999 validation rows; there are 80") {
+	if _, _, err := r.PredictInterval(t.Context(), x, 0.999); err == nil || !strings.Contains(err.Error(), "need 999 held-out rows; there are 80") {
 		t.Errorf("coverage: error %v", err)
 	}
 	if got, err := r.Predict(t.Context(), x.Slice(0, 0)); err != nil || len(got) != 0 {

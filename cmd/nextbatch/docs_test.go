@@ -128,6 +128,7 @@ func docsFolder(t *testing.T) string {
 		save(t, filepath.Join(dir, name), table)
 		save(t, filepath.Join(dir, strings.Replace(name, ".csv", ".parquet", 1)), table)
 	}
+	save(t, filepath.Join(dir, "rounds.csv"), withDrawn(t, whole))
 	for name, rows := range map[string]int{"t.npy": 20, "p.npy": 100} {
 		m := matrix.New[float32](rows, 6)
 		for i := range m.Data {
@@ -158,6 +159,20 @@ func without(t *testing.T, table *dataset.Table, name string) *dataset.Table {
 		t.Fatal(err)
 	}
 	return rest
+}
+
+// withDrawn adds a column that marks every second row as drawn at random.
+func withDrawn(t *testing.T, table *dataset.Table) *dataset.Table {
+	t.Helper()
+	drawn := dataset.NewText("drawn")
+	for i := range table.Rows() {
+		drawn.Append([]byte([]string{"true", "false"}[i%2]))
+	}
+	more, err := dataset.NewTable(append(slices.Clone(table.Columns()), drawn)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return more
 }
 
 func docsTable(t *testing.T, rows int, labelled func(row int) bool) *dataset.Table {

@@ -124,6 +124,7 @@ writes the values of the kernel between rows: candidates (pool) or labelled rows
 // registerKernel registers the flags that determine a kernel.
 func (s *selecting) registerKernel(c *cobra.Command) {
 	s.registerInputs(c)
+	s.columns.registerRandom(c)
 	s.columns.register(c)
 	s.net.register(c)
 }

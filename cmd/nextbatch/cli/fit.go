@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 type fitting struct {
 	columns columnFlags
 	net     networkFlags
+	folds   int // negative: chosen by the number of labels
 	out     string
 	json    bool
 	quiet   bool
@@ -32,9 +34,21 @@ type fitResult struct {
 	Inputs    []string `json:"inputs"`
 	Best      []int    `json:"best_epochs"`
 	ValidRMSE []number `json:"valid_rmse"` // in units of the labels
-	Warnings  []string `json:"warnings"`
-	Seconds   float64  `json:"seconds"`
-	Version   string   `json:"version"`
+
+	ValidRMSEOf string                `json:"valid_rmse_of"` // what the above is of
+	PoolRMSE    *network.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Intervals   fitIntervals          `json:"intervals"`
+	Memory      int64                 `json:"memory_forecast"`
+
+	Warnings []string `json:"warnings"`
+	Seconds  float64  `json:"seconds"`
+	Version  string   `json:"version"`
+}
+
+// fitIntervals says which intervals are in use, and why.
+type fitIntervals struct {
+	network.Intervals
+	Why string `json:"why"`
 }
 
 func newFit() *cobra.Command {
@@ -50,16 +64,44 @@ func newFit() *cobra.Command {
 		},
 		Long: `Trains a network, or an ensemble, on the rows that have a label and saves it as
 a safetensors file, together with its columns and how they are encoded and scaled.
-A fifth of the rows is held out, to choose the epoch and to calibrate the intervals
-of 'nextbatch predict'.`,
+A fifth of the rows is held out to choose the epoch.
+
+The intervals of 'nextbatch predict' are calibrated by cross-fitting: --folds more
+trainings, each of which predicts a part of the rows that it has not seen. Their
+length follows the predicted deviation where that is better on these rows, and is
+constant otherwise. With many labels the rows that are held out anyway suffice.
+
+A method picks hard rows, so that the error on held-out rows it picked overstates
+the error on the pool. --random-column names a column that is true (or 1) for labels
+that were drawn at random; the pool's error is estimated from these.`,
 	}
 	c.Flags().StringVar(&f.columns.target, "target", "", "target column: the labels, empty where a row has none")
 	c.Flags().StringVarP(&f.out, "out", "o", "", "file to save the network to (.safetensors)")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	c.Flags().IntVar(&f.folds, "folds", -1, fmt.Sprintf("folds of cross-fitting for the intervals; 0 for none (default %d with %d to %d labels, otherwise 0)", defaultFolds, fewLabels, manyLabels))
+	f.columns.registerRandom(c)
 	f.columns.register(c)
 	f.net.register(c)
 	return c
+}
+
+// Cross-fitting is worth its time unless so many rows are held out anyway that more
+// would hardly make the intervals better; with few labels, too little remains to train.
+const (
+	defaultFolds          = 5
+	fewLabels, manyLabels = 20, 3000
+)
+
+// foldsFor returns the number of folds for so many labels.
+func (f *fitting) foldsFor(labels int) int {
+	switch {
+	case f.folds >= 0:
+		return f.folds
+	case labels >= fewLabels && labels <= manyLabels:
+		return defaultFolds
+	}
+	return 0
 }
 
 func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progress) error {
@@ -69,6 +111,8 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 		return usagef("name the target column with --target")
 	case f.out == "":
 		return usagef("say where to save the network with --out")
+	case f.folds == 1 || f.folds < -1:
+		return usagef("--folds must be 0 or at least 2, not %d", f.folds)
 	}
 	config, err := f.net.config()
 	if err != nil {
@@ -92,10 +136,12 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err != nil {
 		return err
 	}
-	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: f.columns.target, Strict: f.columns.missing == "refuse", Categorical: f.columns.categorical}
+	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: f.columns.target, RandomColumn: f.columns.random, Strict: f.columns.missing == "refuse", Categorical: f.columns.categorical}
 	members := max(1, f.net.ensemble)
+	need := int64(0)
 	t.Admit = func(z nextbatch.Sizes) error {
-		return f.columns.memory.admit("training "+plural(members, "network", "networks"), trainingNeed(table, z, config, members), "fewer networks", "narrower layers (--hidden)", "fewer rows")
+		need = trainingNeed(table, z, config, members, f.foldsFor(z.Train))
+		return f.columns.memory.admit("training "+plural(members, "network", "networks"), need, "fewer networks", "narrower layers (--hidden)", "fewer rows")
 	}
 	if f.columns.id != "" {
 		t.NotInputs = []string{f.columns.id}
@@ -108,25 +154,60 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 		p.warn(w)
 	}
 	p.say("%d labelled rows, %d inputs", rows.Train.Rows, rows.Train.Cols)
-	model, err := train(ctx, network.Options[float32]{Config: config, Members: members, Columns: &rows.Encoder}, rows, p)
+	model, err := train(ctx, network.Options[float32]{Config: config, Members: members, Folds: f.foldsFor(rows.Train.Rows), Columns: &rows.Encoder}, rows, p)
 	if err != nil {
 		return err
 	}
 	if err := model.Save(f.out); err != nil {
 		return err
 	}
-	how := model.Provenance()
-	result := fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best,
-		ValidRMSE: []number{}, Warnings: append([]string{}, p.warnings...), Seconds: time.Since(begin).Seconds(), Version: thisBuild().Version}
-	for _, v := range how.ValidRMSE {
-		result.ValidRMSE = append(result.ValidRMSE, number(v))
-	}
+	result := f.result(model, rows, p)
+	result.Memory, result.Seconds = need, time.Since(begin).Seconds()
 	if f.json {
 		return printJSON(out, result)
 	}
-	fmt.Fprintf(out, "%s: %d rows, %d inputs, RMSE on %d held-out rows %.4g\n", shown(filepath.Base(f.out)), how.Rows, len(result.Inputs), how.ValidRows, how.ValidRMSE)
+	f.print(out, result)
 	if info, err := os.Stat(f.out); err == nil {
 		p.say("%s, %.1f s", bytesText(info.Size()), result.Seconds)
 	}
 	return nil
+}
+
+// result describes the model.
+func (f *fitting) result(model *network.Model[float32], rows *nextbatch.Rows, p *progress) *fitResult {
+	how, intervals := model.Provenance(), model.Intervals()
+	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best,
+		ValidRMSE: []number{}, ValidRMSEOf: nextbatch.ValidRMSEMeaning(how.ValidRows),
+		Intervals: fitIntervals{intervals, intervals.String()}, Version: thisBuild().Version}
+	for _, v := range how.ValidRMSE {
+		r.ValidRMSE = append(r.ValidRMSE, number(v))
+	}
+	pool, warning := rows.PoolRMSE(model)
+	if warning != "" {
+		p.warn(warning)
+	}
+	r.PoolRMSE, r.Warnings = pool, append([]string{}, p.warnings...)
+	return r
+}
+
+func (f *fitting) print(out io.Writer, r *fitResult) {
+	fmt.Fprintf(out, "%s: %d rows, %s\n", shown(filepath.Base(r.Model)), r.Rows, plural(len(r.Inputs), "input", "inputs"))
+	fmt.Fprintf(out, "validation  %s: %s\n", r.ValidRMSEOf, numbersText(r.ValidRMSE))
+	if r.PoolRMSE != nil {
+		fmt.Fprintf(out, "pool        RMSE %v, from %d labelled rows that column %q marks as drawn at random\n", r.PoolRMSE, r.PoolRMSE.Rows, shown(f.columns.random))
+	}
+	fmt.Fprintf(out, "intervals   %s", r.Intervals.Why)
+	if r.Intervals.Folds > 0 {
+		fmt.Fprintf(out, "; cross-fitted in %d folds", r.Intervals.Folds)
+	}
+	fmt.Fprintln(out)
+}
+
+// numbersText lists numbers, one per network.
+func numbersText[T ~float64](list []T) string {
+	texts := make([]string, len(list))
+	for i, v := range list {
+		texts[i] = fmt.Sprintf("%.4g", float64(v))
+	}
+	return strings.Join(texts, ", ")
 }

@@ -22,6 +22,7 @@ type columnFlags struct {
 	missing                      string
 
 	format formatFlags
+	random string // the column that marks labels drawn at random; a flag of its own
 	memory memory // that reading and what follows may take
 	target string // the target column, which must be numeric; a flag of its own
 }
@@ -35,6 +36,11 @@ func (f *columnFlags) register(c *cobra.Command) {
 	flags.StringVar(&f.missing, "missing", "drop", "rows with a missing input: drop (with a warning) or refuse")
 	f.format.register(c)
 	f.memory.register(c)
+}
+
+// registerRandom registers the flag for the column of random labels.
+func (f *columnFlags) registerRandom(c *cobra.Command) {
+	c.Flags().StringVar(&f.random, "random-column", "", "column that is true or 1 where a label was drawn at random, false or 0 where a method picked it; estimates the pool's error")
 }
 
 func (f *columnFlags) check() error {

@@ -97,9 +97,13 @@ func rowBytes(z nextbatch.Sizes) int64 {
 	return footprint.Float32(z.Train+z.Pool+z.Aims, z.Inputs)
 }
 
-// trainingNeed forecasts the memory of a training on the rows of a table.
-func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members int) int64 {
-	fit, _ := c.Memory(z.Inputs, z.Train, members)
+// trainingNeed forecasts the memory of a training on the rows of a table. The
+// networks of a fold are trained while those of the model are kept.
+func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members, folds int) int64 {
+	fit, kept := c.Memory(z.Inputs, z.Train, members)
+	if folds > 0 {
+		fit += kept
+	}
 	return footprint.Resident(table.Bytes() + rowBytes(z) + fit)
 }
 

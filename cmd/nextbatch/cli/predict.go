@@ -119,6 +119,7 @@ func (p *predicting) predict(ctx context.Context, r *network.Model[float32], tab
 		} else if err != nil {
 			return nil, dataError{err}
 		} else {
+			log.say("intervals: %v", r.Intervals())
 			columns = append(columns, dataset.NewNumeric("low", low...), dataset.NewNumeric("high", high...))
 		}
 	}

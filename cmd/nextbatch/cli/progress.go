@@ -203,6 +203,9 @@ func (p *progress) epoch(members int) func(network.Epoch) {
 		if members > 1 {
 			name = fmt.Sprintf("training epochs of network %d of %d", e.Member+1, members)
 		}
+		if e.Fold > 0 {
+			name += fmt.Sprintf(", fold %d of %d", e.Fold, e.Folds)
+		}
 		p.step(name, e.Number, e.Of, fmt.Sprintf("validation RMSE %.3g deviations", e.ValidRMSE))
 	}
 }

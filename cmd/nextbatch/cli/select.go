@@ -98,6 +98,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print the plan with a forecast of memory and time, and stop")
 	s.registerInputs(c)
+	s.columns.registerRandom(c)
 	s.columns.register(c)
 	s.net.register(c)
 	return c
@@ -218,7 +219,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	}
 	output := s.request.Output
 	s.request = nextbatch.Request{
-		OwnFeatures: byFeatures, TargetColumn: s.columns.target, IDColumn: s.columns.id,
+		OwnFeatures: byFeatures, TargetColumn: s.columns.target, RandomColumn: s.columns.random, IDColumn: s.columns.id,
 		Categorical: s.columns.categorical, Strict: s.columns.missing == "refuse",
 		Batch: s.batch, Seed: s.net.seed, Network: config, Members: s.net.ensemble,
 		CostColumn: s.cost, GroupColumn: s.group, PerGroup: s.perGroup,
@@ -400,5 +401,9 @@ func (s *selecting) trainNetworks(ctx context.Context) error {
 	err := s.plan.Train(ctx)
 	s.progress.done()
 	s.warn(s.plan.Warnings[before:])
+	if err == nil && s.plan.Networks > 0 && s.plan.Model() != nil {
+		how := s.plan.Model().Provenance()
+		s.progress.say("%s: %s", nextbatch.ValidRMSEMeaning(how.ValidRows), numbersText(how.ValidRMSE))
+	}
 	return requestError(err)
 }

@@ -194,13 +194,21 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 	page.Typical = others.Std[len(others.Std)/2]
 	for i, v := range r.Metrics.ValidRMSE {
 		page.Errors = append(page.Errors, report.Fact{Name: fmt.Sprintf("RMSE of network %d", i+1),
-			Value: fmt.Sprintf("%.4g, on %d held-out labelled rows", float64(v), r.Metrics.ValidRows)})
+			Value: fmt.Sprintf("%.4g: %s", float64(v), r.Metrics.ValidRMSEOf)})
+	}
+	if pool := r.Metrics.PoolRMSE; pool != nil {
+		page.Errors = append(page.Errors, report.Fact{Name: "RMSE on the pool", Value: fmt.Sprintf("%v, from %d held-out labelled rows that were drawn at random", pool, pool.Rows)})
 	}
 	if scale, err := dataset.FitLabelScaler(s.plan.Rows.Labels); err == nil {
 		page.Errors = append(page.Errors, report.Fact{Name: "deviation of the labels", Value: fmt.Sprintf("%.4g: the RMSE of always predicting their mean", scale.Deviation)})
 	}
-	if low, high, err := s.plan.Model().PredictInterval(ctx, s.plan.Rows.Pool.Slice(0, 1), intervalCoverage); err == nil {
-		page.Errors = append(page.Errors, report.Fact{Name: "interval", Value: fmt.Sprintf("a label is within %.4g of its prediction with probability %.0f %%", (high[0]-low[0])/2, 100*intervalCoverage)})
+	if low, high, err := s.plan.Model().PredictInterval(ctx, s.plan.Rows.Pool.SelectRows(candidates), intervalCoverage); err == nil {
+		for i := range low {
+			high[i] = (high[i] - low[i]) / 2
+		}
+		slices.Sort(high)
+		page.Errors = append(page.Errors, report.Fact{Name: "interval", Value: fmt.Sprintf("a label is within ± %.4g (the median over the candidates) of its prediction with probability %.0f %%; intervals are %v",
+			high[len(high)/2], 100*intervalCoverage, s.plan.Model().Intervals())})
 	}
 	page.Errors = append(page.Errors, report.Fact{Name: "predicted deviation", Value: fmt.Sprintf("%.4g, the median over the candidates", page.Typical)})
 	return nil
