@@ -26,8 +26,9 @@ type Gain struct {
 // Comparison compares methods with random selection, on the same splits.
 type Comparison struct {
 	Confidence float64
-	Labels     []int    // of each round
-	Splits     int      // over which differences are paired
+	Labels     []int // of each round
+	Splits     int   // over which differences are paired
+	Sizes      SplitSizes
 	Fall       Interval // log RMSE of random selection at the start minus that at the end
 	Methods    []Gain   // in the order of the results
 }
@@ -41,7 +42,7 @@ func Compare(results Results, sizes SplitSizes, confidence float64) (*Comparison
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Confidence: confidence, Labels: curves.labels, Splits: curves.splits}
+	c := &Comparison{Confidence: confidence, Labels: curves.labels, Splits: curves.splits, Sizes: sizes}
 	last := len(c.Labels) - 1
 	fall := curves.differences(func(split int) float64 {
 		random := curves.logRMSE[randomSpec][split]

@@ -44,9 +44,13 @@ func PairedInterval(differences []float64, sizes SplitSizes, confidence float64)
 	if len(differences) < 2 {
 		return Interval{mean, math.Inf(-1), math.Inf(1)}
 	}
-	n := float64(len(differences))
-	half := student(confidence, len(differences)) * stat.StdDev(differences, nil) * math.Sqrt(1/n+float64(sizes.Test)/float64(sizes.Learn))
+	half := student(confidence, len(differences)) * stat.StdDev(differences, nil) * sizes.errorOfMean(len(differences))
 	return Interval{mean, mean - half, mean + half}
+}
+
+// errorOfMean is the standard error of a mean over splits in units of the deviation s.
+func (z SplitSizes) errorOfMean(splits int) float64 {
+	return math.Sqrt(1/float64(splits) + float64(z.Test)/float64(z.Learn))
 }
 
 // student is the quantile of Student's t for a two-sided interval over some splits.

@@ -37,7 +37,9 @@ type Judgement struct {
 	Because string // the reason, in a sentence
 
 	// More is how many more labels would probably tell, for Unclear; see MoreLabels.
-	More int
+	// Repeats is the number of splits that would, without another label; 0 means that
+	// none would.
+	More, Repeats int
 }
 
 // Answer is the verdict in a sentence without its full stop.
@@ -80,12 +82,21 @@ func (c *Comparison) Judge(labelled int) Judgement {
 	case highest.Reduction.High < Worthwhile:
 		return Judgement{Verdict: NoGain, Because: c.noGainBecause(highest)}
 	}
+	return c.unclear(labelled, highest)
+}
+
+func (c *Comparison) unclear(labelled int, highest Gain) Judgement {
 	var reductions []Interval
 	for _, g := range c.Methods {
 		reductions = append(reductions, g.Reduction)
 	}
-	t := student(eachOf(c.Confidence, len(reductions)), c.Splits)
-	return Judgement{Because: c.errorText(highest) + ", which leaves the question open", More: MoreLabels(reductions, labelled, t)}
+	j := Judgement{Because: c.errorText(highest) + ", which leaves the question open"}
+	each := eachOf(c.Confidence, len(reductions))
+	j.More = MoreLabels(reductions, labelled, student(each, c.Splits))
+	if j.Repeats = c.moreRepeats(reductions, each); j.Repeats > 0 {
+		j.Because += fmt.Sprintf("; with the same labels, %d repeats instead of %d might settle it", j.Repeats, c.Splits)
+	}
+	return j
 }
 
 // errorText says how the errors of a method compare, and what the number is of.
@@ -154,19 +165,42 @@ const (
 // where z is the normal quantile of 0.8. The result has two significant digits; it is 0
 // if more than a hundred times the labels would be needed.
 func MoreLabels(reductions []Interval, labelled int, t float64) int {
-	shown, ruledOut := math.Inf(1), 0.0
-	for _, r := range reductions {
-		reach := r.half() * (1 + fourInFive/t)
-		shown = min(shown, times(reach, r.Value))
-		ruledOut = max(ruledOut, times(reach, Worthwhile-r.Value))
-	}
-	factor := min(shown, ruledOut)
+	factor := rowsToTell(reductions, 1+fourInFive/t)
 	if !(factor <= mostTimes) {
 		return 0
 	}
 	more := max(float64(labelled)*(factor-1), 1)
 	unit := math.Pow(10, max(0, math.Floor(math.Log10(more))-1))
 	return int(math.Ceil(more/unit) * unit)
+}
+
+// mostRepeats is the largest number of repeats that moreRepeats suggests.
+const mostRepeats = 40
+
+// moreRepeats is the number of splits with which the question would be decided in four of
+// five cases, by the same rule as MoreLabels, or 0. Widths shrink as PairedInterval says,
+// and no further than the correction for shared rows allows.
+func (c *Comparison) moreRepeats(reductions []Interval, each float64) int {
+	now := student(each, c.Splits) * c.Sizes.errorOfMean(c.Splits)
+	for splits := c.Splits + 1; splits <= mostRepeats; splits++ {
+		t := student(each, splits)
+		if rowsToTell(reductions, t*c.Sizes.errorOfMean(splits)/now*(1+fourInFive/t)) <= 1 {
+			return splits
+		}
+	}
+	return 0
+}
+
+// rowsToTell is the factor of rows that makes one interval leave zero or all leave
+// Worthwhile, if half of their widths, times a scale, falls with the root of the rows.
+func rowsToTell(reductions []Interval, scale float64) float64 {
+	shown, ruledOut := math.Inf(1), 0.0
+	for _, r := range reductions {
+		reach := r.half() * scale
+		shown = min(shown, times(reach, r.Value))
+		ruledOut = max(ruledOut, times(reach, Worthwhile-r.Value))
+	}
+	return min(shown, ruledOut)
 }
 
 // times is the factor of rows that shrinks a reach to a distance.

@@ -25,7 +25,7 @@ func TestJudge(t *testing.T) {
 		{[]Interval{behind, open}, Unclear, "not enough labels to tell: about 11000 more would"},
 		{[]Interval{{0, -3, 3}}, Unclear, "not enough labels to tell, and 100 times as many might not be enough"},
 	} {
-		comparison := &Comparison{Confidence: 0.9, Labels: []int{100, 200, 300}, Splits: 10, Fall: Interval{1, 0.5, 1.5}}
+		comparison := &Comparison{Confidence: 0.9, Labels: []int{100, 200, 300}, Splits: 10, Sizes: fifth, Fall: Interval{1, 0.5, 1.5}}
 		for i, r := range c.reductions {
 			nan := math.NaN()
 			comparison.Methods = append(comparison.Methods, Gain{"method " + string(rune('0'+i)), r, Interval{nan, nan, nan}})
@@ -55,6 +55,22 @@ func TestMoreLabels(t *testing.T) {
 		if got := MoreLabels(c.reductions, 1000, 2); got != c.want {
 			t.Errorf("%v: %d, want %d", c.reductions, got, c.want)
 		}
+	}
+}
+
+// TestMoreRepeats: with three splits, t(0.95) = 2.91999 and √(1/3 + 1/4) make a half of
+// 0.2; with ten, t(0.95) = 1.83311 and √(1/10 + 1/4) make 0.09725, and 0.1419 with four in
+// five: enough for 0.142, and nine are not.
+func TestMoreRepeats(t *testing.T) {
+	c := &Comparison{Confidence: 0.9, Splits: 3, Sizes: fifth}
+	for value, want := range map[float64]int{0.142: 10, 0.06: 0} {
+		if got := c.moreRepeats([]Interval{{value, value - 0.2, value + 0.2}}, 0.9); got != want {
+			t.Errorf("%v: %d repeats, want %d", value, got, want)
+		}
+	}
+	c.Splits = mostRepeats
+	if got := c.moreRepeats([]Interval{{0.142, -0.058, 0.342}}, 0.9); got != 0 {
+		t.Errorf("%d repeats after %d", got, c.Splits)
 	}
 }
 

@@ -208,9 +208,10 @@ type adviseResult struct {
 	Verdict  string         `json:"verdict"` // "beats random", "no gain", "random is better" or "not enough labels"
 	Answer   string         `json:"answer"`  // the verdict in a sentence
 	Because  string         `json:"because"`
-	More     int            `json:"more_labels"` // that would probably tell; 0 if the verdict stands, or if too many to estimate
-	Spec     string         `json:"spec"`        // the method to use
-	Batch    int            `json:"batch"`       // 0: any
+	More     int            `json:"more_labels"`  // that would probably tell; 0 if the verdict stands, or if too many to estimate
+	Repeats  int            `json:"more_repeats"` // that would probably tell without another label; 0 if none would
+	Spec     string         `json:"spec"`         // the method to use
+	Batch    int            `json:"batch"`        // 0: any
 	BatchBy  string         `json:"batch_by"`
 	Labelled int            `json:"labelled"`
 	Pool     int            `json:"pool"`
@@ -251,7 +252,7 @@ type replayEntry struct {
 
 func newAdviseResult(advice *benchmark.Advice, rows *nextbatch.Rows, a *advising) adviseResult {
 	r := adviseResult{
-		Verdict: advice.Verdict.String(), Answer: advice.Answer(), Because: advice.Because, More: advice.More,
+		Verdict: advice.Verdict.String(), Answer: advice.Answer(), Because: advice.Because, More: advice.More, Repeats: advice.Repeats,
 		Spec: advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy, Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,
 		Ratio: number(advice.Variation.Ratio), Expected: number(advice.Variation.Expected),
 		Methods: []adviseMethod{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Version: thisBuild().Version,
