@@ -272,6 +272,54 @@ func TestDocsWarnings(t *testing.T) {
 	}
 }
 
+// TestDocsTroubleshooting: the page quotes messages of the program. Where … stands for a
+// name or a number, the parts around it are in the code.
+func TestDocsTroubleshooting(t *testing.T) {
+	text := pages(t)[filepath.Join(root, "docs", "troubleshooting.md")]
+	var code strings.Builder
+	code.WriteString("no such file or directory") // the system's
+	for _, dir := range []string{".", "dataset", filepath.Join("dataset", "source"), "network", "spec", filepath.Join("cmd", "nextbatch", "cli")} {
+		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if !strings.HasSuffix(file, "_test.go") {
+				code.WriteString(strings.Join(literals(t, file), "\n"))
+			}
+		}
+	}
+	quoted := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(text, -1)
+	if len(quoted) < 20 {
+		t.Errorf("only %d messages are quoted", len(quoted))
+	}
+	for _, m := range quoted {
+		for part := range strings.SplitSeq(m[1], "…") {
+			if part = strings.Trim(part, " ,;:"); !strings.Contains(code.String(), part) {
+				t.Errorf("no message has %q, of %q", part, m[1])
+			}
+		}
+	}
+}
+
+// literals returns the strings in a Go file, with every name and number that a format
+// inserts replaced by a line break.
+func literals(t *testing.T, file string) (list []string) {
+	t.Helper()
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+			value, _ := strconv.Unquote(text.Value)
+			list = append(list, regexp.MustCompile(`%[0-9.]*[a-z]`).ReplaceAllString(value, "\n"))
+		}
+		return true
+	})
+	return list
+}
+
 // warningsIn returns, for each warning in a Go file, its longest part without a
 // name or a number.
 func warningsIn(t *testing.T, file string) (list []string) {

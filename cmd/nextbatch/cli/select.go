@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -386,8 +387,11 @@ func splitArray(name string) (path, array string) {
 
 func loadModel(path string) (*network.Model[float32], error) {
 	m, err := network.Load[float32](path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, dataError{err}
+	}
+	if err != nil {
+		return nil, dataError{errorf("%w; --model takes a file that 'nextbatch fit' saved", err)}
 	}
 	if m.Columns() == nil {
 		return nil, dataError{errorf("%s does not say which columns its inputs are; save it with 'nextbatch fit'", path)}
