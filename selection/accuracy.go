@@ -3,12 +3,12 @@ package selection
 // How far rounding may have moved the variances that MaxDet and BAIT compare.
 //
 // A variance that falls by differences keeps the absolute error that it had while
-// it was large. Once that error may decide between rows, the variances are computed
-// from all selected rows again. A Cholesky factor in float64 squares the condition
-// number of these rows, so what comes of it is compared with the exact variances of
-// a few rows (covariance.variance); if it is off, the factor is computed with twice as
-// many digits (double.go). The variance is then the squared norm of a short vector,
-// not a difference of large numbers, and its error is a share of itself.
+// it was large. Once that error may decide between rows, the variances are recomputed
+// from all selected rows. A Cholesky factor in float64 squares the condition number of
+// these rows, so its variances are compared with exact ones of a few rows
+// (covariance.variance); if they are off, the factor is computed with twice as many
+// digits (double.go). The variance is then the squared norm of a short vector, not a
+// difference of large numbers, and its error is a share of itself.
 
 import (
 	"math"
@@ -23,15 +23,15 @@ const (
 	unitRoundoff = 1.0 / (1 << 53)
 	// tolerance is the share of the best score by which rounding may move a score.
 	tolerance = 2.5e-7
-	// A sample of rows may miss the worst one: the error is taken for so many times
-	// as large as the largest that it shows.
+	// A sample of rows may miss the worst one, so the error is assumed to be this many
+	// times the largest in the sample.
 	sampleMargin  = 4
 	comparedRows  = 4
-	roundingsEach = 4 // rounding errors that a product of vectors is worth
+	roundingsEach = 4 // rounding errors that a product of vectors counts as
 )
 
-// accuracy bounds the errors of variances. Errors of single steps are independent,
-// so that they add up like the sides of a right angle.
+// accuracy bounds the errors of variances. Errors of single steps are independent, so
+// their squares add up.
 type accuracy struct {
 	start float64 // error of the variances when they were computed from scratch
 	each  float64 // error of a step
@@ -42,11 +42,11 @@ func (a *accuracy) lost(best float64) bool {
 	return !(a.start+a.each*math.Sqrt(a.steps) <= tolerance*best)
 }
 
-// step counts a row more. The error grows with the largest variance of then, divided
-// by that of the row with the noise; it is less than 1 for the best row.
+// step counts one more row. The error grows with the largest variance at that time
+// divided by that of the row with the noise, a ratio of less than 1 for the best row.
 func (a *accuracy) step(largest, gamma2 float64) { a.steps += max(1, largest/gamma2) }
 
-// sampleOf returns a row and some open ones that are spread over all.
+// sampleOf returns a row and some open rows spread over the pool.
 func sampleOf(first int, open []bool) []int {
 	list := []int{first}
 	for i := range comparedRows - 1 {
@@ -58,32 +58,32 @@ func sampleOf(first int, open []bool) []int {
 	return list
 }
 
-// variance returns φᵀSφ of a row for the base alone, as exact as float64 allows. With
-// few selected rows it is the least value of a sum of squares,
+// variance returns φᵀSφ of a row for the base alone, as accurately as float64 allows.
+// With few selected rows it is the minimum of a sum of squares,
 //
 //	φᵀSφ = min_a ‖φ − Φᵀa‖² + σ²‖a‖²,
 //
 // so that an error of a enters as a square.
 func (s *covariance) variance(phi []float64, selected matrix.Dense[float64]) float64 {
-	if s.less.Rows == 0 {
+	if s.explained.Rows == 0 {
 		_, variance := s.exact(phi, selected)
 		return variance
 	}
-	a := matrix.New[float64](s.less.Rows, 1)
-	linalg.MulVec(s.team, a.Data, s.less, phi)
+	a := matrix.New[float64](s.explained.Rows, 1)
+	linalg.MulVec(s.team, a.Data, s.explained, phi)
 	if linalg.SolveLower(s.team, a, linalg.Left, s.factor, linalg.Trans) != nil {
 		return math.NaN()
 	}
-	rest := make([]float64, s.dim)
-	for j := range rest {
+	residual := make([]float64, s.dim)
+	for j := range residual {
 		sum := double{hi: phi[j]}
 		for i, v := range a.Data {
 			sum = sum.addProduct(-v, selected.Row(i)[j])
 		}
-		rest[j] = sum.value()
+		residual[j] = sum.value()
 	}
 	set := simd.For[float64]()
-	return set.SumSquares(rest) + s.sigma2*set.SumSquares(a.Data)
+	return set.SumSquares(residual) + s.sigma2*set.SumSquares(a.Data)
 }
 
 // exact returns Sφ and φᵀSφ of a row, for a base with a root: t ≈ Sφ from the base

@@ -7,25 +7,24 @@ package selection
 //	NEXT  = argmax_{x in X_rem} a(X_sel) − a(X_sel ∪ {x}) = v[x]/(c[x] + σ²)
 //
 // The paper carries posterior features, their second moments Σ and v through
-// rank-one updates. Here the features stay as they are. With A from when c and v
-// were last computed anew, ψ(x) = Aφ(x) the posterior features of then (A = I if
-// nothing was selected), M = Σ φ(x̃)φ(x̃)ᵀ over train and pool, or over the target,
-// and S the covariance since then (covariance.go),
+// rank-one updates. Here the features do not change. With A from when c and v were last
+// recomputed, ψ(x) = Aφ(x) the posterior features at that time (A = I if nothing was
+// selected), M = Σ φ(x̃)φ(x̃)ᵀ over train and pool, or over the target, and S the
+// covariance since then (covariance.go),
 //
 //	c[x] = ψ(x)ᵀSψ(x),   v[x] = ψ(x)ᵀ S AMAᵀ S ψ(x)
 //	ADD(x)     γ² = σ² + ⟨ψ(x), Sψ(x)⟩,  w = Sψ(x)/γ
 //	           p = ⟨w, AMAᵀw⟩·w − 2·S·AMAᵀw,  S = S − w·wᵀ
 //	           c = c − u⊙u,  v = v + u⊙z   with u = Φ·Aᵀw, z = Φ·Aᵀp
 //
-// which is the paper's update, written in φ. c and v of a row need not follow at
-// once: bait_bounds.go says which rows can be the best, and only these are brought
-// up to date, with the same numbers as if each step were done for every row.
+// which is the paper's update, written in φ. c and v of a row need not be updated in
+// each step: bait_bounds.go finds the rows that can be the best, and only these are
+// updated, with the same numbers as if each step were done for every row.
 //
-// v falls by many orders of magnitude while rounding errors stay what they are.
-// Before these take over, and after many steps, c and v are computed anew from all
-// selected rows. If the exact scores of a few rows show that float64 has too few
-// digits for A, it is computed with twice as many (accuracy.go), and AMAᵀ as the sum of
-// ψψᵀ, since M has lost them.
+// v falls by many orders of magnitude while its rounding errors do not. Before these
+// take over, and after many steps, c and v are recomputed from all selected rows. If the
+// exact scores of a few rows show that float64 has too few digits for A, it is computed
+// with twice as many (accuracy.go), and AMAᵀ as the sum of ψψᵀ, since M has lost them.
 
 import (
 	"math"
@@ -62,10 +61,10 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	}
 	pool, err := s.rows.Totals(offset)
 	if err != nil {
-		return nil, &MethodError{m.Name(), "it needs features, and the kernel has none at hand"}
+		return nil, &MethodError{m.Name(), "it needs features, but the kernel has no explicit ones"}
 	}
 	d := s.pool.rows.Cols
-	f := &bait[T]{space: s, name: m.Name(), pool: pool, train: widened(s, s.train.rows), target: widened(s, s.target.rows),
+	f := &bait[T]{space: s, name: m.Name(), pool: pool, train: inFloat64(s, s.train.rows), target: inFloat64(s, s.target.rows),
 		sigma2: sigma2, offset: offset, base: newCovariance(s, d, sigma2), cov: newCovariance(s, d, sigma2), moments: matrix.New[float64](d, d),
 		w: make([]float64, d), mw: make([]float64, d), q: make([]float64, d), psi: make([]float64, d), aw: make([]float64, d)}
 	f.addMoments(f.moments, matrix.Dense[float64]{})
@@ -91,7 +90,7 @@ type bait[T matrix.Float] struct {
 	cov           *covariance           // S
 	psi, aw       []float64
 	w, mw, q      []float64
-	start         float64 // the largest v when it was last computed anew
+	start         float64 // the largest v when it was last recomputed
 	stale         bool    // c and v do not belong to S
 }
 
@@ -120,24 +119,24 @@ func (f *bait[T]) summed(x []float64) float64 {
 	return sum
 }
 
-// renewBelow is the share of its former size that v may fall to before it is
-// computed anew: its rounding errors are then about 1e-9 of it.
-const renewBelow = 1e-7
+// refreshBelow is the share of its former size that v may fall to before it is
+// recomputed: its rounding errors are then about 1e-9 of it.
+const refreshBelow = 1e-7
 
-// renewAfter is the number of steps after which c and v are computed anew: S would
-// take longer and longer to multiply with, and bounds become too wide.
-const renewAfter = 256
+// refreshAfter is the number of steps after which c and v are recomputed: products with
+// S take longer and longer, and bounds become too loose.
+const refreshAfter = 256
 
 // Next returns the row of largest score v/(c + σ²).
 func (f *bait[T]) Next() (Choice, error) {
-	if f.stale || len(f.cov.sign) >= renewAfter {
-		if err := f.renew(); err != nil {
+	if f.stale || len(f.cov.sign) >= refreshAfter {
+		if err := f.refresh(); err != nil {
 			return Choice{}, err
 		}
 	}
 	best, v, err := f.pool.Best()
-	if err == nil && v < renewBelow*f.start {
-		if err := f.renew(); err != nil {
+	if err == nil && v < refreshBelow*f.start {
+		if err := f.refresh(); err != nil {
 			return Choice{}, err
 		}
 		best, _, err = f.pool.Best()
@@ -152,7 +151,7 @@ func (f *bait[T]) Next() (Choice, error) {
 func (f *bait[T]) Add(candidates []int) error {
 	f.selected = append(f.selected, candidates...)
 	if len(candidates) >= manyRows {
-		return f.renew()
+		return f.refresh()
 	}
 	if f.stale {
 		return nil // the next score is computed from all selected rows
@@ -209,8 +208,8 @@ func (f *bait[T]) direction(psi []float64) float64 {
 	return simd.For[float64]().Dot(f.w, f.mw)
 }
 
-// renew computes A, c and v from all selected rows.
-func (f *bait[T]) renew() error {
+// refresh computes A, c and v from all selected rows.
+func (f *bait[T]) refresh() error {
 	err := f.rebase(f.accurate, func() { f.start = f.pool.Rebase(f.base.root, f.inner) })
 	if err == nil {
 		f.stale = false
@@ -218,12 +217,12 @@ func (f *bait[T]) renew() error {
 	return err
 }
 
-// rebase takes A for what has been selected, and has c and v computed, with more digits
-// if they are not accurate.
+// rebase computes A from the selected rows, and c and v from A, with more digits if they
+// are not accurate.
 func (f *bait[T]) rebase(accurate func(selected matrix.Dense[float64]) bool, compute func()) error {
 	selected := f.space.float64Rows(f.selected)
 	done := func() bool {
-		f.cov.forget()
+		f.cov.reset()
 		f.inner = f.innerMoments()
 		compute()
 		return selected.Rows == 0 || accurate(selected)

@@ -5,15 +5,15 @@ package selection
 //
 //	v + u·z ≤ high + ũz̃ + |ũ|δz + |z̃|δu + δu·δz,   c − u² ≥ low − (|ũ| + δu)²
 //
-// if v ≤ high and c ≥ low; then max(high, 0)/(low + σ²) is no less than the score.
-// A row is brought up to date, and its bounds are its values again, when its bound
-// reaches the best score known.
+// if v ≤ high and c ≥ low; then max(high, 0)/(low + σ²) is an upper bound of the score.
+// When it reaches the best score known, the row is updated, and its bounds are its
+// values again.
 //
 // Why that is safe under rounding: a rounded sum, product or quotient does not fall
 // when an operand grows, so the computed v and c stay within computed bounds as
-// long as the computed u·z and u² do. The errors are at least 2⁻¹¹ of what they
-// belong to, hence a factor of 1 + 2⁻¹⁶ on them is worth far more than the few
-// roundings of u·z and its bound; the last term is for what underflows.
+// long as the computed u·z and u² do. The errors δ are at least 2⁻¹¹ of u and z, so a
+// factor of 1 + 2⁻¹⁶ on them outweighs the few roundings of u·z and its bound; the last
+// term covers underflow.
 
 import (
 	"cmp"
@@ -28,14 +28,14 @@ import (
 )
 
 const (
-	settledRows = 16 // rows that are brought up to date at a time, at least
-	// The cost of bringing a row up to date, in units of one of the steps that
-	// it lacks. In a step that is done for all rows at once, a row costs 5/2.
+	settledRows = 16 // at least this many rows are updated at a time
+	// The cost of updating a row, in units of one of the steps that it lacks. In a
+	// step that is done for all rows at once, a row costs 5/2.
 	rowWork = 15
 	// Bounds that last fewer steps than shortLife do not pay; then each step is
-	// done for all rows, for restSteps steps at first, and longer each time.
-	shortLife = 8
-	restSteps = 16
+	// done for all rows, for pauseSteps steps at first, and longer each time.
+	shortLife  = 8
+	pauseSteps = 16
 )
 
 type baitBounds struct {
@@ -49,9 +49,9 @@ type baitBounds struct {
 	counts    []int
 	age       int // steps since all rows were up to date
 	work      int // steps of single rows since then
-	rest      int // steps to go without bounds
-	nextRest  int
-	learned   bool // rows are those of A
+	pause     int // steps left without bounds
+	nextPause int
+	learned   bool // the bounds know the rows of the present A
 }
 
 // newBAITBounds returns nil where bounds do not pay.
@@ -60,7 +60,7 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 	if rows == nil {
 		return nil
 	}
-	b := &baitBounds{team: s.team, rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextRest: restSteps,
+	b := &baitBounds{team: s.team, rows: rows, w: rows.newQuery(), p: rows.newQuery(), nextPause: pauseSteps,
 		high: matrix.Alloc[float64](n), low: matrix.Alloc[float64](n), tops: make([]pieceTop, linalg.Pieces(n, readPiece)),
 		found: make([]int32, n), counts: make([]int, linalg.Pieces(n, readPiece))}
 	b.dots.New = func() any { return new([2][readPiece]int32) }
@@ -83,24 +83,24 @@ func rowRounding(rounding float64, phi []float64) float64 {
 	return rounding * math.Sqrt(simd.For[float64]().SumSquares(phi))
 }
 
-// renew is for when A changes, and says whether the bounds are to learn the rows: not
-// if it changes often.
-func (b *baitBounds) renew(steps int) bool {
+// rebase is called when A changes, and returns whether the bounds should learn the rows:
+// not if A changes often.
+func (b *baitBounds) rebase(steps int) bool {
 	b.learned = steps == 0 || steps >= shortLife
-	if !b.learned && b.rest == 0 {
-		b.rest, b.nextRest = b.nextRest, 2*b.nextRest
+	if !b.learned && b.pause == 0 {
+		b.pause, b.nextPause = b.nextPause, 2*b.nextPause
 	}
 	return b.learned
 }
 
-// restart is for when all rows are up to date.
+// restart is called when all rows have been updated.
 func (b *baitBounds) restart() { b.age, b.work = 0, 0 }
 
-// follow takes the bounds through a step, the first time from the values of all
-// rows, or returns false if that does not pay now.
+// follow updates the bounds by a step, the first time from the values of all rows, or
+// returns false if that does not pay now.
 func (b *baitBounds) follow(w, p, c, v []float64) bool {
-	if b.rest > 0 || !b.learned {
-		b.rest = max(0, b.rest-1)
+	if b.pause > 0 || !b.learned {
+		b.pause = max(0, b.pause-1)
 		return false
 	}
 	b.age++
@@ -120,7 +120,7 @@ func (b *baitBounds) follow(w, p, c, v []float64) bool {
 	return true
 }
 
-// widen is follow for some rows, whose products are there.
+// widen is follow for some rows, given their products.
 func (b *baitBounds) widen(from int, us, zs []int32) {
 	n := len(us)
 	step, off := b.rows.step[from:][:n], b.rows.off[from:][:n]
@@ -137,7 +137,7 @@ func (b *baitBounds) widen(from int, us, zs []int32) {
 	}
 }
 
-// score is at least the score of a row.
+// score returns an upper bound of the score of a row.
 func (b *baitBounds) score(row int, offset float64) float64 {
 	s := max(b.high[row], 0) / (b.low[row] + offset)
 	if s != s {
@@ -146,9 +146,8 @@ func (b *baitBounds) score(row int, offset float64) float64 {
 	return s
 }
 
-// bestByBounds sets scores to bounds, and those of all open rows that can be the
-// best to their scores. It returns false if that does not pay: all rows are up to
-// date then.
+// bestByBounds sets scores to bounds, and those of all open rows that can be the best to
+// their scores. It returns false if that does not pay: then all rows have been updated.
 func (f *memoryTotals[T]) bestByBounds() bool {
 	f.boundAll()
 	best := f.settle(rowsOfTops(largestTops(f.bounds.tops)))
@@ -166,8 +165,8 @@ func (f *memoryTotals[T]) bestByBounds() bool {
 	return true
 }
 
-// pays says whether bounds are worth their cost so far: at most half of what it
-// would have been to do all steps for all rows, less what it costs to do that now.
+// pays reports whether bounds have been worth their cost: at most half the cost of doing
+// all steps for all rows, minus the cost of doing that now.
 func (b *baitBounds) pays(reaching int) bool {
 	n := len(b.high)
 	return reaching < n/2 && b.work <= n*max(5*b.age-8, 2)/4
@@ -187,7 +186,7 @@ func (f *memoryTotals[T]) boundAll() {
 	})
 }
 
-// largestTops returns the largest bounds of some pieces, those with the largest.
+// largestTops returns the pieces with the largest bounds.
 func largestTops(tops []pieceTop) []pieceTop {
 	tops = slices.DeleteFunc(slices.Clone(tops), func(t pieceTop) bool { return t.row < 0 })
 	sortTops(tops)
@@ -252,7 +251,7 @@ func (f *memoryTotals[T]) largestToFront(list []int32) int {
 	return n
 }
 
-// settle brings rows up to date and returns the best of their scores.
+// settle updates rows and returns the best of their scores.
 func (f *memoryTotals[T]) settle(list []int32) float64 {
 	computed := 0
 	for _, row := range list {
@@ -276,9 +275,9 @@ func (f *memoryTotals[T]) settle(list []int32) float64 {
 	return best
 }
 
-// giveUp is for bounds that are too wide.
+// giveUp pauses bounds that have become too loose too soon.
 func (b *baitBounds) giveUp() {
 	if b.age < shortLife {
-		b.rest, b.nextRest = b.nextRest, 2*b.nextRest
+		b.pause, b.nextPause = b.nextPause, 2*b.nextPause
 	}
 }

@@ -57,10 +57,10 @@ func TestBAITBoundsHold(t *testing.T) {
 					continue
 				}
 			}
-			must(t, b.renew())
+			must(t, b.refresh())
 			for step := range 20 {
 				must(t, b.Add([]int{step * 97}))
-				pool.bounds.rest = 0
+				pool.bounds.pause = 0
 				for row := range pool.v {
 					bound := pool.bounds.score(row, b.offset)
 					pool.catchUp(row)

@@ -8,11 +8,11 @@ package selection
 //	                v = v + 2γ̃⁻²·u⊙r + γ̃⁻⁴ṽ·u⊙u,  c = c + γ̃⁻²·u⊙u,  S = S + γ̃⁻²·w·wᵀ
 //
 // with u = Ψw, r = Ψq. Only rows of the batch can be removed, so only theirs are
-// kept up to date, and their posterior features at the start are at hand.
+// updated, from their posterior features at the start of the backward step.
 //
 // σ² − c is a small difference for a row that nothing else explains. When it has lost
-// its digits, because rows were removed that had explained others, all is computed from
-// the rows that are left; where that does not help, the selection ends.
+// its digits, because rows were removed that had explained others, everything is
+// recomputed from the remaining rows; if that does not help, the selection ends.
 
 import (
 	"math"
@@ -30,12 +30,12 @@ type baitFB[T matrix.Float] struct {
 	first []float64 // σ² − c when these were last computed from scratch
 }
 
-// leastVariance is what σ² − c, which is positive but for rounding, is at least.
+// leastVariance is a lower limit of σ² − c, which is positive except for rounding.
 const leastVariance = 1e-15
 
 // differenceTolerance is the share of a score by which rounding may move it in the
-// backward step, and the share of its first value that σ² − c may fall to before all is
-// computed anew.
+// backward step, and the share of its first value that σ² − c may fall to before
+// everything is recomputed.
 const differenceTolerance = 1e-3
 
 // Extra returns N_extra.
@@ -92,7 +92,7 @@ func (f *baitFB[T]) left() []int {
 // remaining is σ² − c.
 func (f *baitFB[T]) remaining(i int) float64 { return max(f.sigma2-f.c[i], leastVariance) }
 
-// enter begins the backward step.
+// enter starts the backward step.
 func (f *baitFB[T]) enter(batch []int) error {
 	f.batch = append([]int{}, batch...)
 	f.rows = f.space.float64Rows(batch)
@@ -127,8 +127,8 @@ func (f *baitFB[T]) backwardAccurate(selected matrix.Dense[float64]) bool {
 	return true
 }
 
-// Remove takes a row back. The scores of the pool are computed anew if they are
-// needed again.
+// Remove takes a row back. The scores of the pool are recomputed if they are needed
+// again.
 func (f *baitFB[T]) Remove(row int) error {
 	set := simd.For[float64]()
 	at := -1
@@ -146,12 +146,12 @@ func (f *baitFB[T]) Remove(row int) error {
 	}
 	f.cov.update(f.w, 1, gamma2)
 	f.batch[at] = -1
-	f.forget(row)
+	f.unselect(row)
 	return nil
 }
 
-// forget takes a row off the selected ones.
-func (f *baitFB[T]) forget(row int) {
+// unselect removes a row from the selected ones.
+func (f *baitFB[T]) unselect(row int) {
 	kept := f.selected[:0]
 	for _, x := range f.selected {
 		if x != row {

@@ -1,8 +1,8 @@
 package selection
 
-// What BAIT computes anew of all rows, for S = I: c = ‖ψ‖² and v = ψᵀ AMAᵀ ψ, second
+// What BAIT recomputes for all rows, with S = I: c = ‖ψ‖² and v = ψᵀ AMAᵀ ψ, second
 // moments of posterior features, as in the paper. A symmetric form is twice that of
-// its upper triangle with half the diagonal; and A is a triangle itself. Some rows at
+// its upper triangle with half the diagonal, and A is triangular itself. A few rows at
 // a time go through all of it while they are in the cache.
 
 import (
@@ -17,15 +17,14 @@ import (
 const (
 	varianceRows = 84 // rows at a time: whole tiles of products
 	upperCols    = 64 // columns of a triangle at a time
-	// Between blocks of so many rows a cancelled selection ends.
+	// The context is checked once per block of so many rows.
 	varianceBlock = 128 * varianceRows
-	// rowGap keeps rows apart that would lie 4 KiB, or a multiple, from each other:
-	// they would fall into the same few lines of the first-level cache.
+	// rowGap separates rows that would be a multiple of 4 KiB apart and compete for
+	// the same few lines of the first-level cache.
 	rowGap = 8
 )
 
-// variances writes c and v of rows. bounds, if there are any, learn the ψ of all
-// rows.
+// variances writes c and v of rows. bounds, unless nil, learn the ψ of all rows.
 func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64], c, v []float64, rows matrix.Dense[float64], bounds *baitBounds) {
 	toPsi, form := packUpper(transposed(root)), packUpper(halfOf(inner))
 	tally.Rows[float64](space.tally, rows.Rows, rows.Cols)

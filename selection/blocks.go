@@ -7,8 +7,8 @@ package selection
 //
 // where B_i depends on its own rows alone. Hence a pool that is cut at multiples of
 // 2¹⁴ rows, over files, devices or machines, gives the same sums to the last bit, as
-// does any number of threads. A block without any row that counts adds zero, which
-// changes nothing, so it may be left out.
+// does any number of threads. A block in which no row counts adds zero, so it may be
+// skipped.
 
 import (
 	"github.com/nextbatch/nextbatch/internal/linalg"

@@ -1,6 +1,6 @@
 package selection
 
-// Rows of bytes: bounds of products that read one byte of a feature, not eight.
+// Rows of bytes: bounds of products that read one byte per feature instead of eight.
 // A row x and a vector w are rounded to multiples of a step of their own,
 //
 //	x = s·k + δ,  k whole, |k_i| ≤ 127        w = t·m + ε,  m whole, |m_i| ≤ 2¹⁵
@@ -19,8 +19,8 @@ package selection
 // (d+8)·2⁻⁵³·‖x‖‖w‖, the three factors of s·t·⟨k, m⟩ by some 2⁻⁵³ of it, norms by
 // (d+8)·2⁻⁵³ of themselves. As off ≥ 2⁻¹⁰‖x‖, all of it is below 2⁻²²·off·reach for
 // d ≤ mostByteCols, and reach has 2⁻¹⁶ of itself to spare. Rows that are themselves
-// computed, as Aφ, bring a rounding of their own, see set. Numbers so small that
-// their squares vanish are not rounded but put into δ.
+// computed, as Aφ, have a rounding error of their own, see set. Numbers so small that
+// their squares underflow are not rounded but become part of δ.
 
 import (
 	"math"
@@ -31,25 +31,24 @@ import (
 )
 
 const (
-	leastByteCols = 64   // features from which on bytes pay
-	mostByteCols  = 8192 // beyond, sums might not fit into 32 bits
+	leastByteCols = 64   // with fewer features bytes do not pay
+	mostByteCols  = 8192 // with more, sums might not fit into 32 bits
 	largestByte   = 127
-	leastRounded  = 1e-140 // rows and vectors with nothing larger are not rounded
+	leastRounded  = 1e-140 // rows and vectors without a larger number are not rounded
 )
 
-// leastByteRows is from how many rows of the pool on bytes pay; tests change it.
+// leastByteRows is the size of a pool from which bytes pay; tests change it.
 var leastByteRows = 2048
 
-// byteRows are rows, rounded.
+// byteRows are rounded rows.
 type byteRows struct {
-	cols, width int // features; the same, filled up with zeros
+	cols, width int // features; the same, padded with zeros
 	k           []int8
 	step        []float64 // s
 	off         []float64
 }
 
-// newByteRows returns nil where bytes would not pay, or if the caller wants
-// none.
+// newByteRows returns nil where bytes do not pay, or in the plain version.
 func newByteRows[T matrix.Float](s *Space[T], rows, cols int) *byteRows {
 	if s.plain || cols < leastByteCols || cols > mostByteCols || rows < leastByteRows {
 		return nil
@@ -81,9 +80,9 @@ func (b *byteRows) set(i int, row []float64, extra float64) {
 	b.off[i] = extra + max(rest, (norm+rest)/1024)*(1+1.0/1024)
 }
 
-// roundBytes writes the rounded numbers of a row to k and returns ‖δ‖². A number
-// below 2⁵¹ that 1.5·2⁵² is added to loses its digits behind the point, and is left,
-// whole and with its sign, in the last bits. The two sums do not wait for each other.
+// roundBytes writes the rounded numbers of a row to k and returns ‖δ‖². Adding 1.5·2⁵²
+// to a number below 2⁵¹ rounds off its fraction and leaves the integer, with its sign,
+// in the last bits. The two sums do not wait for each other.
 func roundBytes(k []int8, row []float64, perStep, step float64) float64 {
 	const shift = 3 << 51
 	even, odd := 0.0, 0.0
@@ -106,8 +105,8 @@ func roundBytes(k []int8, row []float64, perStep, step float64) float64 {
 	return even + odd
 }
 
-// largestOf returns the largest magnitude, NaN if there is a NaN: as integers,
-// numbers without sign are in the order of their size, and NaN comes last.
+// largestOf returns the largest magnitude, or NaN if there is one: the bits of numbers
+// without their sign, as integers, are ordered by magnitude, with NaN last.
 func largestOf(v []float64) float64 {
 	if set := simd.For[float64](); finiteSum(v) {
 		return max(v[set.ArgMax(v)], -set.Min(v))
@@ -119,7 +118,7 @@ func largestOf(v []float64) float64 {
 	return math.Float64frombits(largest)
 }
 
-// byteQuery is a vector, rounded.
+// byteQuery is a rounded vector.
 type byteQuery struct {
 	m     []int16
 	step  float64 // t
@@ -127,7 +126,7 @@ type byteQuery struct {
 	reach float64
 }
 
-// newQuery makes room for a vector.
+// newQuery allocates a vector.
 func (b *byteRows) newQuery() *byteQuery { return &byteQuery{m: make([]int16, b.width)} }
 
 // set rounds a vector.
@@ -153,7 +152,7 @@ func (q *byteQuery) set(w []float64) {
 	q.reach = math.Sqrt(norm)*(1+1.0/65536) + q.rough
 }
 
-// bytes is how many bytes a pass over all rows reads, with step and off of each.
+// bytes is the number of bytes that a pass over all rows reads, including step and off.
 func (b *byteRows) bytes() int { return len(b.k) + 16*len(b.step) }
 
 // dots writes ⟨k, m⟩ of the rows from from on to dst.

@@ -15,8 +15,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// clusters is what methods that measure distances share: selected rows as
-// centres, and the nearest of them for each row.
+// clusters is shared by the methods that measure distances: selected rows as centres,
+// and the nearest of them for each row.
 type clusters[T matrix.Float] struct {
 	space   *Space[T]
 	centres []int // candidates
@@ -45,11 +45,11 @@ func (s Size) of(sq float64) float64 {
 	return sq
 }
 
-// power is that of the unit of features in the size of a cluster.
+// power is the power of the unit of features in the size of a cluster.
 func (s Size) power() int { return [...]int{2, 1, 0}[s] }
 
-// newClusters starts without centres. Lists are for methods that sum up few clusters,
-// often; if other rows are the target, all clusters are summed up at once.
+// newClusters starts without centres. Lists are for methods that often sum up few
+// clusters; if other rows are the target, all clusters are summed up at once.
 func newClusters[T matrix.Float](s *Space[T], size Size, lists bool) *clusters[T] {
 	c := &clusters[T]{space: s, size: size}
 	if s.target.rows.Rows > 0 {
@@ -78,7 +78,7 @@ func (c *clusters[T]) Add(candidates []int) error {
 
 func (c *clusters[T]) empty() bool { return len(c.centres) == 0 }
 
-// clusterSum is one cluster, as far as it has been summed up.
+// clusterSum is a cluster, summed up over some rows.
 type clusterSum struct {
 	size float64
 	rows int     // unselected rows

@@ -11,8 +11,8 @@ package selection
 //
 //	w = S·φ(x):   S ← S − w·wᵀ/(σ² + φ(x)ᵀw)   and   S ← S + w·wᵀ/(σ² − φ(x)ᵀw)
 //
-// so the features themselves stay as they are: what changes is kept as vectors
-// beside them. Where the paper rewrites Φ in each step, this reads it once.
+// so the features themselves do not change: the changes are kept as vectors beside
+// them. Where the paper rewrites Φ in each step, this reads it once.
 
 import (
 	"math"
@@ -24,8 +24,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// covariance is S. It starts from a base that was computed from many rows at
-// once and goes on with single ones.
+// covariance is S: a base that was computed from many rows at once, and changes by
+// single rows since then.
 type covariance struct {
 	team      *linalg.Team
 	tally     *tally.Counter
@@ -33,10 +33,10 @@ type covariance struct {
 	dim       int
 	sigma2    float64
 	root      matrix.Dense[float64] // base = rootᵀ·root, if it has rows
-	less      matrix.Dense[float64] // base = I − lessᵀ·less, if it has rows
-	factor    matrix.Dense[float64] // less = factor⁻¹·Φ
-	change    []float64             // w, divided by the root of its denominator, one after the other
-	sign      []float64             // −1 for a row more, +1 for a row less
+	explained matrix.Dense[float64] // base = I − explainedᵀ·explained, if it has rows
+	factor    matrix.Dense[float64] // explained = factor⁻¹·Φ
+	change    []float64             // the vectors w, each divided by the root of its denominator, one after the other
+	sign      []float64             // −1 for a row added, +1 for a row removed
 	dots      []float64             // scratch
 }
 
@@ -44,8 +44,8 @@ func newCovariance[T matrix.Float](s *Space[T], dim int, sigma2 float64) *covari
 	return &covariance{team: s.team, tally: s.tally, cancelled: s.Cancelled, dim: dim, sigma2: sigma2}
 }
 
-// observe computes S anew from all selected rows, in the cheaper of two ways, and
-// returns false if rounding leaves nothing of it.
+// observe recomputes S from all selected rows, in the cheaper of two ways, and returns
+// false if rounding makes that impossible.
 func (s *covariance) observe(rows matrix.Dense[float64]) bool {
 	if rows.Rows < s.dim {
 		return s.observeAsKernel(rows)
@@ -53,23 +53,23 @@ func (s *covariance) observe(rows matrix.Dense[float64]) bool {
 	return s.observeAsRoot(rows)
 }
 
-// observeAsKernel works with the kernel matrix of the rows: less = L⁻¹Φ with
+// observeAsKernel works with the kernel matrix of the rows: explained = L⁻¹Φ with
 // L·Lᵀ = ΦΦᵀ + σ²I.
 func (s *covariance) observeAsKernel(rows matrix.Dense[float64]) bool {
-	s.forget()
+	s.reset()
 	l := matrix.New[float64](rows.Rows, rows.Rows)
 	linalg.Syrk(s.team, l, 1, rows, linalg.NoTrans, 0)
 	if !choleskyOf(s.team, l, s.sigma2) {
 		return false
 	}
-	s.less, s.factor = rows.Clone(), l
-	return linalg.SolveLower(s.team, s.less, linalg.Left, l, linalg.NoTrans) == nil
+	s.explained, s.factor = rows.Clone(), l
+	return linalg.SolveLower(s.team, s.explained, linalg.Left, l, linalg.NoTrans) == nil
 }
 
 // observeAsRoot works in feature space: root = σ·L⁻¹ with L·Lᵀ = ΦᵀΦ + σ²I.
 // Without rows there is no root, and S = I.
 func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) bool {
-	s.forget()
+	s.reset()
 	if rows.Rows == 0 {
 		return true
 	}
@@ -87,7 +87,7 @@ func (s *covariance) observeAsRoot(rows matrix.Dense[float64]) bool {
 // computed. That takes seconds, so the context is checked once per block of rows and
 // once per column of the factor.
 func (s *covariance) observePrecisely(rows matrix.Dense[float64]) bool {
-	s.forget()
+	s.reset()
 	m := newTriangle(s.dim)
 	for i := range s.dim {
 		m[i].hi[i] = s.sigma2
@@ -118,9 +118,9 @@ func (s *covariance) addPrecisely(m triangle, rows matrix.Dense[float64]) {
 	})
 }
 
-// reach is the largest norm of a row after the base, if nothing in it cancels: what
-// rounding errors of posterior features are a share of. scales holds the largest
-// number of each feature.
+// reach bounds the norm of a row after the base if nothing in it cancels: rounding
+// errors of posterior features are a share of that. scales holds the largest magnitude
+// of each feature.
 func (s *covariance) reach(scales []float64) float64 {
 	sum := 0.0
 	for i := range s.root.Rows {
@@ -134,10 +134,10 @@ func (s *covariance) reach(scales []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// forget goes back to S = I.
-func (s *covariance) forget() {
+// reset returns to S = I.
+func (s *covariance) reset() {
 	s.change, s.sign = nil, nil
-	s.root, s.less, s.factor = matrix.Dense[float64]{}, matrix.Dense[float64]{}, matrix.Dense[float64]{}
+	s.root, s.explained, s.factor = matrix.Dense[float64]{}, matrix.Dense[float64]{}, matrix.Dense[float64]{}
 }
 
 // apply writes S·x to dst.
@@ -152,8 +152,8 @@ func (s *covariance) apply(dst, x []float64) {
 		}
 	default:
 		copy(dst, x)
-		for i := range s.less.Rows {
-			row := s.less.Row(i)
+		for i := range s.explained.Rows {
+			row := s.explained.Row(i)
 			set.Axpy(dst, row, -set.Dot(row, x))
 		}
 	}
@@ -174,12 +174,13 @@ func (s *covariance) update(w []float64, sign, denominator float64) {
 	scale(s.changed(len(s.sign)-1, len(s.sign)), 1/math.Sqrt(denominator))
 }
 
-// conditionedBlock is how many rows are taken through the covariance at a time.
+// conditionedBlock is the number of rows that are multiplied with the covariance at a
+// time.
 const conditionedBlock = 1024
 
 // diag writes φᵀSφ of each row to dst, for the base alone.
 func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
-	factor, sign := s.less, -1.0
+	factor, sign := s.explained, -1.0
 	if s.root.Rows > 0 {
 		factor, sign = s.root, 1
 	}

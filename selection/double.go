@@ -2,8 +2,8 @@ package selection
 
 // Numbers of about 106 binary digits, each the unevaluated sum of two float64:
 // for the few d³ operations on a covariance whose condition number, a square, is
-// beyond float64. The error of a product or a sum of two float64 is a float64
-// itself (Dekker 1971, Knuth), and that is what the second part keeps.
+// beyond float64. The rounding error of a product or a sum of two float64 is a float64
+// itself (Dekker 1971, Knuth), and the second part keeps it.
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 
 type double struct{ hi, lo float64 }
 
-// twoSum returns a + b without an error.
+// twoSum returns a + b exactly.
 func twoSum(a, b float64) double {
 	s := a + b
 	t := s - a
@@ -77,7 +77,7 @@ func (x double) subDot(v, w doubles) double {
 	return x.normal()
 }
 
-// triangle is a lower triangular matrix of such numbers, a row after the other.
+// triangle is a lower triangular matrix of such numbers, row by row.
 type triangle []doubles
 
 func newTriangle(n int) triangle {
@@ -88,7 +88,7 @@ func newTriangle(n int) triangle {
 	return t
 }
 
-// trianglePiece is how many rows or columns of a triangle are computed at a time.
+// trianglePiece is the number of rows or columns of a triangle computed at a time.
 const trianglePiece = 8
 
 // factor overwrites the lower half of a symmetric matrix with its Cholesky factor,

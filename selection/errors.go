@@ -2,13 +2,13 @@ package selection
 
 import "fmt"
 
-// ProblemError says what is wrong with a field of a Problem.
+// ProblemError reports what is wrong with a field of a Problem.
 type ProblemError struct{ Field, Reason string }
 
 func (e *ProblemError) Error() string { return "selection: " + e.Field + ": " + e.Reason }
 
-// RowError names a row whose numbers cannot be selected by: a feature, a value of
-// the kernel or a score that is NaN, infinite or out of range.
+// RowError names a row with a number that cannot be used: a feature, a value of the
+// kernel or a score that is NaN, infinite or out of range.
 type RowError struct {
 	Set   string // "pool", "train" or "target"
 	Row   int    // counted from 0
@@ -20,26 +20,27 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("selection: %s row %d: %s is %v", e.Set, e.Row, e.What, e.Value)
 }
 
-// MethodError says that a method cannot work on a problem.
+// MethodError reports that a method cannot be used on a problem.
 type MethodError struct{ Method, Reason string }
 
 func (e *MethodError) Error() string { return "selection: " + e.Method + ": " + e.Reason }
 
-// Stuck is the error of a Next or NextBackward that finds no row to prefer, for
-// example because all scores are lost to rounding. It does not end a selection:
-// the batch is filled with random rows, and the result says so.
+// Stuck is the error of a Next or NextBackward that can prefer no row, for example
+// because all scores are lost to rounding. It does not end a selection: it backs off to
+// random rows, and the result says so.
 type Stuck struct{ Reason string }
 
 func (e *Stuck) Error() string { return e.Reason }
 
-// PrecisionError says that float64 cannot tell the best row from others: what is
-// left of the variances is lost beside k(x, x). It comes before a wrong pick.
+// PrecisionError reports that float64 cannot distinguish the best row: the remaining
+// variances are lost to rounding compared with k(x, x). It is returned instead of a
+// wrong pick.
 type PrecisionError struct {
 	Method  string
 	Largest float64 // the largest k(x, x)
 }
 
 func (e *PrecisionError) Error() string {
-	return fmt.Sprintf("selection: %s: the variances that are left are lost to rounding beside k(x, x) = %.3g; "+
+	return fmt.Sprintf("selection: %s: the remaining variances are lost to rounding compared with k(x, x) = %.3g; "+
 		"scale the features: standardise their columns, or write >scale after the kernel in the spec", e.Method, e.Largest)
 }

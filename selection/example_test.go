@@ -53,7 +53,7 @@ func ExampleConstraints() {
 	// row 4 required
 	// row 0 chosen
 	// row 3 chosen
-	// 1 missing: what is left of the budget pays for no more row
+	// 1 missing: the remaining budget covers no further candidate
 }
 
 // Herding is a method of our own: kernel herding takes the row that is most like

@@ -5,13 +5,13 @@ package selection
 //
 //	g = ⟨φ, r⟩ − s·t·⟨k, m⟩ = ⟨δ, r⟩ + s⟨k, ε⟩,   |g| ≤ off·(‖r‖ + 2¹⁰‖ε‖)
 //
-// where the step does not matter that r belongs to. When the score of a row is
-// computed, g is known; and as r changes little from step to step, so does g: for
-// an earlier r₀ with its g₀ and a = ⟨r, r₀⟩/‖r₀‖²,
+// whatever step r belongs to. When the score of a row is computed, g is known; and as r
+// changes little from step to step, so does g: for an earlier r₀ with its g₀ and
+// a = ⟨r, r₀⟩/‖r₀‖²,
 //
 //	|g − a·g₀| ≤ off·(‖r − a·r₀‖ + 2¹⁰(‖ε‖ + |a|‖ε₀‖)).
 //
-// So rows that often come close to the best have narrow bounds.
+// So rows that often come close to the best have tight bounds.
 //
 // Why that is safe under rounding. What bytes.go says holds for the first bound.
 // In the second, g₀, being a difference, is off by 2⁻²²·off·reach₀; ‖r − a·r₀‖² is
@@ -27,8 +27,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// fullShare is the share of the rows of a piece, one in so many, from which on all
-// of it is read: one row after the other is faster.
+// If more than one in fullShare rows of a piece survive, all of the piece is read:
+// consecutive rows are faster.
 const fullShare = 4
 
 type frankWolfeBounds struct {
@@ -40,16 +40,16 @@ type frankWolfeBounds struct {
 	miss []float64 // g₀ of each row
 	when []int32   // the number of its r₀; 0 for none
 
-	earlier []earlierRest
+	earlier []earlierResidual
 	vectors []float64 // r₀, one after the other
 	share   []float64 // a of each r₀, by its number
-	width   []float64 // what off is multiplied with
+	width   []float64 // the factor of off
 
-	rest, nextRest int // steps to go without bounds, and the next time
+	pause, nextPause int // steps left without bounds, and how many the next time
 }
 
-// earlierRest is what is kept of an r₀.
-type earlierRest struct{ square, rough, reach float64 }
+// earlierResidual holds the numbers of an r₀.
+type earlierResidual struct{ square, rough, reach float64 }
 
 // newFrankWolfeBounds returns nil where bounds do not pay.
 func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool matrix.Dense[float64]) *frankWolfeBounds {
@@ -59,19 +59,19 @@ func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool matrix.Dense[float64]
 	}
 	n := pool.Rows
 	return &frankWolfeBounds{rows: rows, now: rows.newQuery(), dots: make([]int32, n), tops: make([]pieceTop, linalg.Pieces(n, readPiece)),
-		miss: matrix.Alloc[float64](n), when: make([]int32, n), nextRest: restSteps}
+		miss: matrix.Alloc[float64](n), when: make([]int32, n), nextPause: pauseSteps}
 }
 
-// ready says whether bounds are to be used in this step.
+// ready reports whether to use bounds in this step.
 func (b *frankWolfeBounds) ready() bool {
-	if b != nil && b.rest > 0 {
-		b.rest--
+	if b != nil && b.pause > 0 {
+		b.pause--
 		return false
 	}
 	return b != nil
 }
 
-// take begins a step: it compares r with all earlier ones, and keeps it as one.
+// take starts a step: it compares r with all earlier ones, and keeps it as one of them.
 func (b *frankWolfeBounds) take(r []float64) {
 	set := simd.For[float64]()
 	b.now.set(r)
@@ -89,7 +89,7 @@ func (b *frankWolfeBounds) take(r []float64) {
 		}
 		b.share, b.width = append(b.share, a), append(b.width, width)
 	}
-	b.earlier = append(b.earlier, earlierRest{square, b.now.rough, b.now.reach})
+	b.earlier = append(b.earlier, earlierResidual{square, b.now.rough, b.now.reach})
 	b.vectors = append(b.vectors, r...)
 }
 
@@ -125,7 +125,7 @@ func (f *memoryDirections[T]) scoreByBounds() {
 	f.space.tally.Read(b.rows.bytes())
 	f.countScores(computed.Load())
 	if computed.Load() > int64(f.pool.Rows/fullShare) {
-		b.rest, b.nextRest = b.nextRest, 2*b.nextRest
+		b.pause, b.nextPause = b.nextPause, 2*b.nextPause
 	}
 }
 
@@ -169,8 +169,7 @@ func (f *memoryDirections[T]) scoreReaching(score float64, from, to int) int {
 	return n
 }
 
-// scoreListed computes the scores of rows, which are listed by their distance
-// from a first one.
+// scoreListed computes the scores of rows, listed by their offset from the first.
 func (f *memoryDirections[T]) scoreListed(first int, list []int32) {
 	var products [readPiece]float64
 	part := f.pool.Slice(first, f.pool.Rows)

@@ -9,8 +9,7 @@ package selection
 //	        v = (1−γ)v + γ·r/c[x]·k(x, ·)
 //	NEXT    argmax (u[x] − v[x])/c[x]
 //
-// The kernel matrix is not kept: u is summed up in blocks, and ADD computes one
-// row again.
+// The kernel matrix is not stored: u is summed up in blocks, and ADD recomputes one row.
 
 import (
 	"math"
@@ -29,13 +28,13 @@ type frankWolfeKernel struct {
 }
 
 func newFrankWolfeKernel[T matrix.Float](s *Space[T], name string) (Forward, error) {
-	wide, ok := any(s).(*Space[float64])
+	in64, ok := any(s).(*Space[float64])
 	if !ok {
 		return nil, &MethodError{name, "in kernel space it needs a kernel in float64"}
 	}
-	f := &frankWolfeKernel{space: wide, sets: []*set[float64]{&wide.pool}, scores: matrix.Alloc[float64](wide.PoolSize())}
+	f := &frankWolfeKernel{space: in64, sets: []*set[float64]{&in64.pool}, scores: matrix.Alloc[float64](in64.PoolSize())}
 	if s.Mode() == TP {
-		f.sets = append(f.sets, &wide.train)
+		f.sets = append(f.sets, &in64.train)
 	}
 	for _, one := range f.sets {
 		c, u := matrix.Alloc[float64](len(one.diag)), matrix.Alloc[float64](len(one.diag))
@@ -120,7 +119,7 @@ func (f *frankWolfeKernel) add(x int) error {
 	return nil
 }
 
-// Next returns the row whose direction is closest to what is missing.
+// Next returns the row whose direction is closest to the residual.
 func (f *frankWolfeKernel) Next() (Choice, error) {
 	for i := range f.scores {
 		f.scores[i] = perNorm(f.u[0][i]-f.v[0][i], f.c[0][i])

@@ -30,16 +30,16 @@ func TestGoldenLarge(t *testing.T) {
 		mustBeLarge(t, "maxdist_tp_"+as, maxDist.Rows())
 	}
 
-	wide := selection.Problem[float64]{Pool: matrix.Converted[float64](pool), Train: matrix.Converted[float64](train), Batch: 256}
+	double := selection.Problem[float64]{Pool: matrix.Converted[float64](pool), Train: matrix.Converted[float64](train), Batch: 256}
 	linear := kernel.NewLinear[float64](512)
 	draw := replay(golden.Matrix(t, "large/draw0_fw_p_acs-rf-hyper.npy").Data)
-	hyper, _, err := transform.ACSRandomFeaturesHyper(t.Context(), linear, wide.Train, golden.Vector(t, "large/y_train.npy"), 512, &draw, transform.Published)
+	hyper, _, err := transform.ACSRandomFeaturesHyper(t.Context(), linear, double.Train, golden.Vector(t, "large/y_train.npy"), 512, &draw, transform.Published)
 	must(t, err)
-	checkLarge(t, "fw_p_acs-rf-hyper", selection.FrankWolfe[float64]{}, onFeatures(t, wide, hyper))
+	checkLarge(t, "fw_p_acs-rf-hyper", selection.FrankWolfe[float64]{}, onFeatures(t, double, hyper))
 
-	posterior, _, err := transform.Train(t.Context(), linear, wide.Train, sigma2)
+	posterior, _, err := transform.Train(t.Context(), linear, double.Train, sigma2)
 	must(t, err)
-	post := onFeatures(t, wide, posterior)
+	post := onFeatures(t, double, posterior)
 	checkLarge(t, "maxdiag_train", selection.MaxDiag[float64]{}, post)
 	checkLarge(t, "maxdist_p_train", selection.MaxDist[float64]{}, post)
 	checkLarge(t, "lcmd_p_train", selection.LCMD[float64]{}, post)

@@ -14,9 +14,9 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// GreedyKMeansPP draws several rows a step and keeps the best.
+// GreedyKMeansPP draws several rows per step and keeps the best.
 type GreedyKMeansPP[T matrix.Float] struct {
-	Candidates int // draws a step; zero means 2 + ⌊ln N_batch⌋
+	Candidates int // draws per step; zero means 2 + ⌊ln N_batch⌋
 }
 
 // Name returns "greedy-kmeanspp".

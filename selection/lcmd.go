@@ -33,10 +33,10 @@ func (m LCMD[T]) Init(s *Space[T]) (Forward, error) {
 
 func (LCMD[T]) scaleFree() {}
 
-// lcmd keeps the size of each cluster. Rows join one only when it comes into being,
-// and then leave it one by one. So a size that was computed earlier is not below
-// what it is now, in rounded sums too, which do not grow when a row is left out; and
-// few clusters need be summed up per step. If other rows are the target, all are.
+// lcmd keeps the size of each cluster. Rows join a cluster only when it is created, and
+// then leave it one by one. So a size that was computed earlier is an upper bound of the
+// present one, in rounded sums too, which do not grow when a row is left out; and few
+// clusters need be summed up per step. If other rows are the target, all are.
 type lcmd[T matrix.Float] struct {
 	*clusters[T]
 	sums  []clusterSum // as they were last computed
@@ -77,9 +77,8 @@ func (f *lcmd[T]) Next() (Choice, error) {
 	return Choice{Row: best.top, Score: f.space.inUnits(best.far, 2), Tied: best.far == 0, Cluster: f.describe(best.top, best)}, nil
 }
 
-// sumLargest computes all clusters that can be the largest, and returns all; the
-// others are smaller than what it computed. It begins with those that were the
-// largest.
+// sumLargest sums up all clusters that can be the largest, and returns all clusters; the
+// others are smaller. It starts with those that were the largest.
 func (f *lcmd[T]) sumLargest() []clusterSum {
 	const ordered = 16
 	known, least := make([]bool, len(f.sums)), math.Inf(-1)
@@ -105,7 +104,7 @@ func (f *lcmd[T]) sumLargest() []clusterSum {
 	return f.sums
 }
 
-// largestBut returns the cluster that was the largest but for those that are known.
+// largestBut returns the cluster that was the largest, except for those in known.
 func (f *lcmd[T]) largestBut(known []bool) int {
 	best := -1
 	for i, size := range f.sizes {

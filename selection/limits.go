@@ -1,17 +1,17 @@
 package selection
 
-// What constraints allow.
+// Which rows the constraints allow.
 //
-// Costs are decimal numbers to those who set them, and float64 keeps few of them
-// exactly: in binary, three times 0.1 is more than 0.3. So costs keep to a budget
-// if they exceed it by rounding at most,
+// Users give costs as decimal numbers, few of which float64 represents exactly: in
+// binary, three times 0.1 is more than 0.3. So costs are within a budget if they exceed
+// it by no more than rounding,
 //
 //	Σ cost ≤ budget·(1 + 2⁻⁵⁰).
 //
-// Each cost, and the budget, is off by 2⁻⁵³ of itself at most, and the sum is a
-// compensated one, which rounds by 2⁻⁵³ of itself, however many costs it has. So
-// every batch is allowed whose costs, as decimal numbers, add up to no more than
-// the budget, and none exceeds it by more than four units in its last place.
+// Each cost, and the budget, is off by at most 2⁻⁵³ of itself, and the sum is a
+// compensated one, which is off by 2⁻⁵³ of itself, however many costs it has. So every
+// batch is allowed whose costs, as decimal numbers, add up to no more than the budget,
+// and no batch exceeds it by more than four units in the last place.
 
 import (
 	"math"
@@ -27,18 +27,18 @@ type limits struct {
 	pending     []bool
 	room        int     // rows that may be picked
 	count       int     // rows in the batch
-	spent       costs   // of them
+	spent       costs   // their cost
 	byCost      []int32 // all rows, the dearest first; nil without costs
-	dear        int     // how many of them the budget no longer pays for
+	dear        int     // how many of them exceed the remaining budget
 	group       []int   // of each row, numbered from 0; nil without groups
 	members     [][]int32
 	inGroup     []int // rows of the batch in each group
 	overGroups  int   // groups with more rows than they may have
 	ranks       *ranks
-	mark        func(row int, open, selected bool) // hears of changes; nil: nobody does
+	mark        func(row int, open, selected bool) // is notified of changes, unless nil
 
-	// slack multiplies budget and group limits while more rows are picked than
-	// the batch will have.
+	// slack multiplies budget and group limits while more rows are picked than the
+	// final batch will have.
 	slack int
 }
 
@@ -105,8 +105,8 @@ func (l *limits) reopen() {
 	l.closeDear()
 }
 
-// closeDear closes the rows that the budget no longer pays for. The cheaper ones
-// need not be looked at.
+// closeDear closes the rows that exceed the remaining budget. The cheaper ones need not
+// be checked.
 func (l *limits) closeDear() {
 	for l.dear < len(l.byCost) && !l.pays(int(l.byCost[l.dear])) {
 		l.decide(int(l.byCost[l.dear]))
@@ -125,11 +125,11 @@ func (l *limits) decide(row int) {
 		if l.ranks != nil {
 			l.ranks.add(row, by)
 		}
-		l.tell(row)
+		l.notify(row)
 	}
 }
 
-func (l *limits) tell(row int) {
+func (l *limits) notify(row int) {
 	if l.mark != nil {
 		l.mark(row, l.open[row], l.selected[row])
 	}
@@ -140,12 +140,12 @@ func (l *limits) allows(row int) bool {
 		(l.group == nil || l.inGroup[l.group[row]] < l.constraints.PerGroup*l.slack)
 }
 
-// pays says whether the budget pays for one more row.
+// pays reports whether the budget covers one more row.
 func (l *limits) pays(row int) bool {
 	return l.within(l.spent.with(l.constraints.Cost[row]), l.slack)
 }
 
-// within says whether a sum of costs keeps to a multiple of the budget.
+// within reports whether a sum of costs is within a multiple of the budget.
 func (l *limits) within(sum float64, slack int) bool {
 	return l.constraints.within(sum, slack)
 }
@@ -154,7 +154,7 @@ func (c *Constraints) within(sum float64, slack int) bool {
 	return sum <= c.Budget*float64(slack)*(1+0x1p-50)
 }
 
-// Affordable returns how many of the rows, taken in order, the budget pays for.
+// Affordable returns how many of the rows, taken in order, the budget covers.
 func (c *Constraints) Affordable(rows []int) int {
 	if c.Cost == nil {
 		return len(rows)
@@ -192,7 +192,7 @@ func (l *limits) remove(row int) {
 
 func (l *limits) change(row int, selected bool, sign int) {
 	l.selected[row] = selected
-	l.tell(row)
+	l.notify(row)
 	l.count += sign
 	if l.constraints.Cost != nil {
 		l.spent.add(float64(sign) * l.constraints.Cost[row])
@@ -212,8 +212,8 @@ func (l *limits) setSlack(slack int) {
 	l.reopen()
 }
 
-// rank returns the open row that has so many open rows before it. The first call
-// numbers the rows; add and remove keep their numbers up to date.
+// rank returns the open row that has n open rows before it. The first call numbers the
+// rows; add and remove update the numbers.
 func (l *limits) rank(n int) int {
 	if l.ranks == nil {
 		l.ranks = newRanks(l.open)
@@ -221,8 +221,8 @@ func (l *limits) rank(n int) int {
 	return l.ranks.find(n)
 }
 
-// over says whether the batch has more rows than size, or costs more than the
-// budget; overGroup whether the row's group is over its limit.
+// over reports whether the batch has more rows than size, or costs more than the
+// budget; overGroup whether the row's group exceeds its limit.
 func (l *limits) over(size int) bool {
 	return l.count > size || l.constraints.Cost != nil && !l.within(l.spent.sum(), 1)
 }
@@ -231,7 +231,7 @@ func (l *limits) overGroup(row int) bool {
 	return l.group != nil && l.inGroup[l.group[row]] > l.constraints.PerGroup
 }
 
-// whyNone says why no row may be picked.
+// whyNone explains why no row may be picked.
 func (l *limits) whyNone() string {
 	left := 0
 	for row := range l.open {
@@ -247,15 +247,15 @@ func (l *limits) whyNone() string {
 	case left == 0:
 		return "the pool has no more rows"
 	case l.constraints.Group == nil:
-		return "what is left of the budget pays for no more row"
+		return "the remaining budget covers no further candidate"
 	case l.constraints.Cost == nil:
-		return "all groups that are left have reached their limit"
+		return "all groups with candidates left have reached their limit"
 	}
-	return "budget and groups allow no more row"
+	return "there are no more candidates within the budget and the group limits"
 }
 
-// costs is a sum that carries what rounding takes from it (Neumaier's variant of
-// Kahan's).
+// costs is a compensated sum (Neumaier's variant of Kahan's): it also sums up what
+// rounding loses.
 type costs struct{ rounded, lost float64 }
 
 func (c costs) sum() float64 { return c.rounded + c.lost }
@@ -275,11 +275,10 @@ func (c *costs) add(cost float64) {
 	c.rounded = sum
 }
 
-// ranks finds the n-th of the rows that are open in logarithmic time: a Fenwick
-// tree of their numbers.
+// ranks finds the n-th open row in logarithmic time: a Fenwick tree.
 type ranks struct {
-	sums []int // sums[i] counts the open ones of the rows that belong to i; from 1
-	top  int   // the largest power of two that is no more than the number of rows
+	sums []int // sums[i], from 1, counts the open rows of the range that belongs to i
+	top  int   // the largest power of two that does not exceed the number of rows
 }
 
 func newRanks(open []bool) *ranks {

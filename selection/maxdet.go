@@ -16,7 +16,7 @@ type MaxDet[T matrix.Float] struct {
 	In     Implementation // zero chooses by cost
 }
 
-// Implementation is where a method computes that can do so in two ways.
+// Implementation is the space in which a method computes, for those that have both.
 type Implementation int
 
 const (
@@ -28,10 +28,10 @@ const (
 // Name returns "maxdet".
 func (MaxDet[T]) Name() string { return "maxdet" }
 
-// Init chooses the implementation. A step in feature space reads all features
-// once; a step in kernel space computes kernel values with one row, which for
-// features is the same, and then reads a number for each row and each selected
-// row. So with features at hand feature space is never dearer.
+// Init chooses the implementation. A step in feature space reads all features once; a
+// step in kernel space computes kernel values with one row, which takes as much if rows
+// are features, and then reads one number per row and selected row. So with explicit
+// features, feature space is never slower.
 func (m MaxDet[T]) Init(s *Space[T]) (Forward, error) {
 	if err := s.refuseTarget(m.Name()); err != nil {
 		return nil, err

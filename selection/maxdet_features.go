@@ -8,7 +8,7 @@ package selection
 //	        c[y] = c[y] − ⟨φ(y), w⟩² for all y,  S = S − w·wᵀ
 //	NEXT    argmax c
 //
-// When rounding may decide, c is computed from all selected rows (accuracy.go).
+// When rounding may decide, c is recomputed from all selected rows (accuracy.go).
 
 import (
 	"math"
@@ -26,11 +26,11 @@ type maxDetFeatures[T matrix.Float] struct {
 	w        []float64
 	largest  float64   // the largest k(x, x)
 	scales   []float64 // the largest number of each feature
-	best     float64   // the largest variance, as far as known
+	best     float64   // the largest known variance
 	accuracy accuracy
 }
 
-// manyRows is from how many rows on a matrix product pays.
+// manyRows is the number of rows from which a matrix product pays.
 const manyRows = 16
 
 func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64) (Forward, error) {
@@ -50,7 +50,7 @@ func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64)
 func (f *maxDetFeatures[T]) Next() (Choice, error) {
 	best, err := f.pool.Best()
 	if err == nil && f.accuracy.lost(best.score) {
-		if err := f.renew(); err != nil {
+		if err := f.refresh(); err != nil {
 			return Choice{}, err
 		}
 		best, err = f.pool.Best()
@@ -59,9 +59,9 @@ func (f *maxDetFeatures[T]) Next() (Choice, error) {
 	return Choice{Row: best.row, Score: best.score, Tied: best.score == 0}, err
 }
 
-// renew computes all variances from all selected rows, with more digits where
+// refresh recomputes all variances from all selected rows, with more digits where
 // float64 has too few.
-func (f *maxDetFeatures[T]) renew() error {
+func (f *maxDetFeatures[T]) refresh() error {
 	rows := f.space.float64Rows(f.selected)
 	if f.cov.observe(rows) && f.recompute(rows) {
 		return nil
@@ -72,7 +72,7 @@ func (f *maxDetFeatures[T]) renew() error {
 	return &PrecisionError{Method: f.name, Largest: f.largest}
 }
 
-// recompute computes the variances from the base, and says whether they are
+// recompute computes the variances from the base, and reports whether they are
 // accurate.
 func (f *maxDetFeatures[T]) recompute(rows matrix.Dense[float64]) bool {
 	f.pool.Rebase(f.cov)
@@ -97,7 +97,7 @@ func (f *maxDetFeatures[T]) recompute(rows matrix.Dense[float64]) bool {
 func (f *maxDetFeatures[T]) Add(candidates []int) error {
 	f.selected = append(f.selected, candidates...)
 	if len(candidates) >= manyRows {
-		return f.renew()
+		return f.refresh()
 	}
 	for i, x := range candidates {
 		phi := f.space.float64Rows(candidates[i : i+1]).Row(0)

@@ -8,13 +8,13 @@ package selection
 //	ADD(x)  v = (k(·, x) + σ²e_x − BᵀB[·, x]) / √c[x],  B = [B; vᵀ],  c = c − v⊙v
 //	NEXT    argmax c
 //
-// Training rows are never looked at again, so B has columns for the pool alone:
+// Training rows are never picked, so B has columns for the pool alone:
 // many rows X at once give B = L⁻¹k(X, pool) with L·Lᵀ = k(X, X) + σ²I.
 //
-// When rounding may decide, B and c are computed from all selected rows with twice
-// as many digits, and so are all further steps. Values of the kernel are taken for
-// what they are, up to where their own rounding would decide. Where rows are
-// features, these tell more than products of them do, and feature space takes over.
+// When rounding may decide, B and c are recomputed from all selected rows with twice as
+// many digits, and so are all further steps, as if the values of the kernel were exact,
+// up to where their own rounding would decide. Where rows are features, feature space
+// takes over, because products of features have lost digits.
 
 import (
 	"math"
@@ -32,22 +32,22 @@ type maxDetKernel struct {
 	b        [][]float64 // rows of B
 	c        []float64
 	largest  float64 // the largest k(x, x)
-	best     float64 // the largest variance, as far as known
+	best     float64 // the largest known variance
 	accuracy accuracy
-	precise  *preciseKernel // in place of b, once there is one
-	features Forward        // in place of all, once there is one
+	precise  *preciseKernel // replaces b, once set
+	features Forward        // replaces everything, once set
 }
 
 func newMaxDetKernel[T matrix.Float](s *Space[T], name string, sigma2 float64) (Forward, error) {
-	wide, ok := any(s).(*Space[float64])
+	in64, ok := any(s).(*Space[float64])
 	if !ok {
-		return nil, &MethodError{name, "σ² is lost beside float32: in kernel space it needs a kernel in float64"}
+		return nil, &MethodError{name, "float32 loses σ²: in kernel space it needs a kernel in float64"}
 	}
-	f := &maxDetKernel{space: wide, name: name, sigma2: sigma2, c: matrix.Alloc[float64](wide.PoolSize())}
-	for i, v := range wide.Diag() {
+	f := &maxDetKernel{space: in64, name: name, sigma2: sigma2, c: matrix.Alloc[float64](in64.PoolSize())}
+	for i, v := range in64.Diag() {
 		f.c[i] = v + sigma2
 	}
-	f.largest = largestOf(wide.Diag())
+	f.largest = largestOf(in64.Diag())
 	f.best = f.largest
 	// The variance is what c has beyond σ², so errors of both count.
 	off := roundingsEach * unitRoundoff * (f.largest + sigma2)
@@ -70,7 +70,7 @@ func (f *maxDetKernel) Next() (Choice, error) {
 	}
 	f.best = max(f.c[row]-f.sigma2, 0)
 	if f.accuracy.lost(f.best) {
-		if err := f.renew(); err != nil {
+		if err := f.refresh(); err != nil {
 			return Choice{}, err
 		}
 		return f.Next()
@@ -95,8 +95,8 @@ func (f *maxDetKernel) refusal() error {
 	return &PrecisionError{Method: f.name, Largest: f.largest}
 }
 
-// renew begins anew, with all selected rows, with more digits.
-func (f *maxDetKernel) renew() (err error) {
+// refresh starts over with all selected rows and more digits.
+func (f *maxDetKernel) refresh() (err error) {
 	f.b = nil
 	if f.space.kernel == nil {
 		if f.features, err = newMaxDetFeatures(f.space, f.name, f.sigma2); err != nil {
@@ -142,7 +142,7 @@ func (f *maxDetKernel) addTrain(candidates []int) error {
 		return err
 	}
 	if !choleskyOf(f.space.team, l, f.sigma2) {
-		return f.renew()
+		return f.refresh()
 	}
 	b := matrix.New[float64](rows.Rows, f.space.PoolSize())
 	if err := f.space.cross(b, rows, f.space.pool.rows); err != nil {
@@ -175,7 +175,7 @@ func (f *maxDetKernel) add(x int) error {
 	v[x] += f.sigma2
 	set := simd.For[float64]()
 	column := f.column(x)
-	gamma2 := max(f.c[x], f.sigma2) // below σ² it is rounding
+	gamma2 := max(f.c[x], f.sigma2) // less than σ² is a rounding error
 	f.accuracy.step(f.best, gamma2)
 	scale := 1 / math.Sqrt(gamma2)
 	f.space.team.OverPieces(len(v), scanPiece, func(_, from, to int) {

@@ -18,7 +18,7 @@ func newPreciseKernel(s *Space[float64], sigma2 float64) *preciseKernel {
 	return p
 }
 
-// variances writes what is left of the variance of each row.
+// variances writes the variance of each row.
 func (p *preciseKernel) variances(dst []float64) {
 	for i := range dst {
 		dst[i] = max(p.c.at(i).value(), 0)

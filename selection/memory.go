@@ -6,7 +6,7 @@ import "github.com/nextbatch/nextbatch/matrix"
 
 // memoryRows are rows of a set in memory.
 type memoryRows[T matrix.Float] struct {
-	space          *Space[T] // for its kernel, threads, and what makes short rows
+	space          *Space[T] // for its kernel, threads and shortener
 	of             *set[T]
 	weights        []float64 // in the target distribution; nil: all 1
 	open, selected []bool
@@ -16,7 +16,7 @@ func newMemoryRows[T matrix.Float](s *Space[T], of *set[T], weights []float64) *
 	return &memoryRows[T]{space: s, of: of, weights: weights, open: make([]bool, of.rows.Rows), selected: make([]bool, of.rows.Rows)}
 }
 
-// inMemory has the rows of a pool live in memory.
+// inMemory keeps the rows of a pool in memory.
 func inMemory[T matrix.Float](s *Space[T]) poolRows[T] { return newMemoryRows(s, &s.pool, s.weights) }
 
 func (m *memoryRows[T]) Mark(row int, open, selected bool) {
@@ -38,7 +38,7 @@ func (m *memoryRows[T]) best(score []T) (found, error) {
 	return found{row, float64(score[row])}, nil
 }
 
-// weight is that of a row in the target distribution.
+// weight returns the weight of a row in the target distribution.
 func (m *memoryRows[T]) weight(row int) float64 {
 	if m.weights == nil {
 		return 1

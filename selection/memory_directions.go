@@ -1,7 +1,7 @@
 package selection
 
-// FrankWolfe's scores of rows in memory, in float64. frankwolfe_bounds.go says which
-// rows can be the best, and only the scores of these are computed.
+// FrankWolfe's scores of rows in memory, in float64. frankwolfe_bounds.go finds the
+// rows that can be the best, and only their scores are computed.
 
 import (
 	"math"
@@ -16,16 +16,16 @@ type memoryDirections[T matrix.Float] struct {
 	*memoryRows[T]
 	pool     matrix.Dense[float64]
 	c        []float64 // norms of the rows
-	scores   []float64 // or above them
+	scores   []float64 // or upper bounds
 	residual []float64 // what the scores are for
 	bounds   *frankWolfeBounds
 }
 
 func (m *memoryRows[T]) Directions() (directionSearch, error) {
 	if m.space.kernel != nil {
-		return nil, &MethodError{"frankwolfe", "it needs features, and the kernel has none at hand"}
+		return nil, &MethodError{"frankwolfe", "it needs features, but the kernel has no explicit ones"}
 	}
-	pool := widened(m.space, m.of.rows)
+	pool := inFloat64(m.space, m.of.rows)
 	return &memoryDirections[T]{memoryRows: m, pool: pool, c: matrix.Alloc[float64](pool.Rows), scores: matrix.Alloc[float64](pool.Rows),
 		bounds: newFrankWolfeBounds(m.space, pool)}, nil
 }
@@ -81,7 +81,7 @@ func (f *memoryDirections[T]) scoreAll(from, to int) {
 	}
 }
 
-// perNorm divides a score by a norm. Without a direction it is below all others.
+// perNorm divides a score by a norm. A row without a direction comes after all others.
 func perNorm(score, norm float64) float64 {
 	if norm == 0 {
 		return math.Inf(-1)
@@ -99,7 +99,7 @@ func bestDirection(team *linalg.Team, scores []float64, open []bool) (best found
 	return found{row, scores[row]}, scores[row] == 0 && allZero(scores, open), nil
 }
 
-// allZero says whether all open rows with a direction have the score 0.
+// allZero reports whether all open rows with a direction have the score 0.
 func allZero(scores []float64, open []bool) bool {
 	for i, s := range scores {
 		if open[i] && s != 0 && !math.IsInf(s, -1) {

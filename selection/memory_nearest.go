@@ -18,7 +18,7 @@ type memoryNearest[T matrix.Float] struct {
 	search  *nearest.Search[T]
 	size    Size
 	lists   bool
-	members [][]int32       // of each cluster, in ascending order, if there are lists; some have left
+	members [][]int32       // of each cluster, in ascending order, if there are lists; some rows have left
 	values  matrix.Dense[T] // of the kernel
 	draws   *drawWeights
 	boxes   []*nearest.Boxes[T] // of each block, for Gains
@@ -33,8 +33,8 @@ func (s *Space[T]) env() nearest.Env {
 	return nearest.Env{Team: s.team, Tally: s.tally, Cancelled: s.Cancelled}
 }
 
-// newShortener returns what makes short rows for all sets, nil if they do not pay, or if
-// the caller wants none.
+// newShortener returns the shortener for all sets, or nil if short rows do not pay, or
+// in the plain version.
 func (s *Space[T]) newShortener() *nearest.Shortener[T] {
 	if s.plain || s.kernel != nil {
 		return nil
@@ -58,7 +58,7 @@ func (f *memoryNearest[T]) Add(centres matrix.Dense[T], diag []T, first int) err
 	return nil
 }
 
-// crossRows is how many rows of a kernel matrix are computed at a time.
+// crossRows is the number of rows of a kernel matrix computed at a time.
 const crossRows = 64
 
 // eachKernelRow visits the squared distances of all rows from each of others, by the
@@ -174,7 +174,7 @@ type drawWeights struct {
 	weights []float64
 	blocks  []float64 // their sums over blocks of rows
 	sums    []float64 // their running sums in each block
-	summed  []bool    // blocks whose running sums are there
+	summed  []bool    // blocks whose running sums have been computed
 }
 
 func (f *memoryNearest[T]) Weigh(centres bool, scale []float64) []float64 {

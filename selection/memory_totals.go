@@ -11,7 +11,7 @@ import (
 )
 
 // BAIT's c and v of rows in memory. They need not follow each step at once:
-// bait_bounds.go says which rows can be the best, and only these are updated, with the
+// bait_bounds.go finds the rows that can be the best, and only these are updated, with the
 // same numbers as if each step were done for every row.
 
 type memoryTotals[T matrix.Float] struct {
@@ -22,7 +22,7 @@ type memoryTotals[T matrix.Float] struct {
 	done   []int32
 	steps  []float64 // Aᵀw and Aᵀp of each step that some row lacks
 	taken  int       // steps since c and v were last computed from scratch
-	scores []float64 // or above them
+	scores []float64 // or upper bounds
 	dots   sync.Pool // of *[2 * cachedRows]float64
 	bounds *baitBounds
 }
@@ -31,7 +31,7 @@ func (m *memoryRows[T]) Totals(offset float64) (totalSearch, error) {
 	if m.space.kernel != nil {
 		return nil, &MethodError{"bait", "it needs features, and the kernel has none at hand"}
 	}
-	pool := widened(m.space, m.of.rows)
+	pool := inFloat64(m.space, m.of.rows)
 	n := pool.Rows
 	f := &memoryTotals[T]{memoryRows: m, pool: pool, offset: offset, c: matrix.Alloc[float64](n), v: matrix.Alloc[float64](n),
 		scores: matrix.Alloc[float64](n), done: make([]int32, n), bounds: newBAITBounds(m.space, n, pool.Cols)}
@@ -39,7 +39,7 @@ func (m *memoryRows[T]) Totals(offset float64) (totalSearch, error) {
 	return f, nil
 }
 
-func (f *memoryTotals[T]) Prior() float64 { return largestOf(wideNorms(f.space, f.of, f.pool)) }
+func (f *memoryTotals[T]) Prior() float64 { return largestOf(float64Norms(f.space, f.of, f.pool)) }
 
 func (f *memoryTotals[T]) Moments(m, a matrix.Dense[float64]) {
 	addMoments(f.space, m, f.pool, f.weights, a)
@@ -51,7 +51,7 @@ func (f *memoryTotals[T]) Summed(total float64, x []float64) float64 {
 
 func (f *memoryTotals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
 	learning := f.bounds
-	if learning != nil && !learning.renew(f.taken) {
+	if learning != nil && !learning.rebase(f.taken) {
 		learning = nil
 	}
 	variances(f.space, a, inner, f.c, f.v, f.pool, learning)
@@ -139,7 +139,7 @@ func (f *memoryTotals[T]) catchUpAll() {
 	f.forgetSteps()
 }
 
-// forgetSteps is for when all rows are up to date.
+// forgetSteps is called when all rows have been updated.
 func (f *memoryTotals[T]) forgetSteps() {
 	f.steps = f.steps[:0]
 	clear(f.done)

@@ -26,19 +26,19 @@ type memoryVariances[T matrix.Float] struct {
 	count    int        // of steps
 	done     []int32    // how many of them are in c
 	products sync.Pool  // of *[readPiece]float64
-	tops     []pieceTop // of each piece, the row of largest bound, or the best that is up to date
+	tops     []pieceTop // of each piece, the row of largest bound, or the best updated one
 	visits   atomic.Int64
 	computed atomic.Int64 // products of these visits
 	heavy    bool         // the latest step that skipped rows had to update many
-	eager    int          // steps that are to be done for every row, all of which are up to date
+	eager    int          // steps left to be done for every row, after all rows have been updated
 }
 
 func (m *memoryRows[T]) Variances() (varianceSearch, error) {
 	if m.space.kernel != nil {
-		return nil, &MethodError{"maxdet", "it needs features, and the kernel has none at hand"}
+		return nil, &MethodError{"maxdet", "it needs features, but the kernel has no explicit ones"}
 	}
-	pool := widened(m.space, m.of.rows)
-	f := &memoryVariances[T]{memoryRows: m, pool: pool, c: wideNorms(m.space, m.of, pool), done: make([]int32, pool.Rows),
+	pool := inFloat64(m.space, m.of.rows)
+	f := &memoryVariances[T]{memoryRows: m, pool: pool, c: float64Norms(m.space, m.of, pool), done: make([]int32, pool.Rows),
 		tops: make([]pieceTop, linalg.Pieces(pool.Rows, readPiece))}
 	f.products.New = func() any { return new([readPiece]float64) }
 	return f, nil
@@ -68,15 +68,15 @@ func (f *memoryVariances[T]) Step(w []float64, row int) {
 		f.eager = max(0, f.eager-1)
 	}
 	if row >= 0 {
-		f.catchUp(row) // its bound would stand before those of the rows around it
+		f.catchUp(row) // otherwise its bound, the largest of its piece, would hide the others
 	}
 }
 
 const (
-	// manyVisited is the share of rows, one in so many, from which on it is
-	// faster to do a step for every row, one after the other.
+	// If more than one in manyVisited rows have to be updated, it is faster to do a
+	// step for every row in order.
 	manyVisited = 2
-	eagerSteps  = 16 // that are done so before rows are skipped again
+	eagerSteps  = 16 // steps done for every row before rows are skipped again
 )
 
 // pieceTop is the best of some rows: -1 if there is none.
@@ -91,8 +91,8 @@ func (t *pieceTop) offer(row int, c float64) {
 	}
 }
 
-// mayYieldTo says whether a row that c may be too large for can be better. Of
-// equal ones the first is best, so rows that are all alike are skipped.
+// mayYieldTo reports whether a row with the upper bound c can be better. Of equal rows
+// the first is best, so rows that are all equal are skipped.
 func (t *pieceTop) mayYieldTo(row int, c float64) bool {
 	return !(c < t.c || c == t.c && row > t.row)
 }
@@ -143,8 +143,8 @@ func (f *memoryVariances[T]) tallyVisits() int64 {
 	return visits
 }
 
-// weigh has the next steps done for every row if this one and the one before had
-// to update many.
+// weigh has the next steps done for every row if this step and the one before had to
+// update many.
 func (f *memoryVariances[T]) weigh(visited int64) {
 	if visited <= int64(f.pool.Rows/manyVisited) {
 		f.heavy = f.eager > 0 && f.heavy
@@ -178,7 +178,7 @@ func (f *memoryVariances[T]) largestBound(from, to int) pieceTop {
 	return top
 }
 
-// bestOf returns the best of a list; one that is NaN comes first.
+// bestOf returns the best of a list, or one that is NaN.
 func bestOf(list []pieceTop) pieceTop {
 	best := pieceTop{row: -1}
 	for _, t := range list {

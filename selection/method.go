@@ -2,8 +2,8 @@ package selection
 
 import "github.com/nextbatch/nextbatch/matrix"
 
-// Method is a selection method. A value holds its settings; what a run needs to
-// remember is in the Forward that Init returns.
+// Method is a selection method. A value holds its settings; the state of a run is in
+// the Forward that Init returns.
 //
 // To add a method, write a type with these two methods and a Forward with Add
 // and Next; Select does the rest.
@@ -11,8 +11,8 @@ type Method[T matrix.Float] interface {
 	// Name is the method's name, as in a spec.
 	Name() string
 	// Init starts a selection on the rows of s: INIT of the paper's template.
-	// It is called once for each selection, from one goroutine, as are all
-	// methods of what it returns. s is valid until the selection ends.
+	// It is called once per selection, and all methods of what it returns are
+	// called from the same goroutine. s is valid until the selection ends.
 	Init(s *Space[T]) (Forward, error)
 }
 
@@ -26,21 +26,20 @@ type Forward interface {
 	// implementation can treat many at once.
 	Add(candidates []int) error
 	// Next returns the row to pick: one for which Space.Open holds; there is
-	// always one. An error of type *Stuck says that no row is better than
-	// others; any other error ends the selection.
+	// always one. An error of type *Stuck means that no row can be
+	// preferred; any other error ends the selection.
 	Next() (Choice, error)
 }
 
-// Choice is a row, and what speaks for it.
+// Choice is a row and why it was chosen.
 type Choice struct {
 	Row     int
 	Score   float64
 	Cluster Cluster
 
-	// Tied says that nothing speaks for the row: by the method's measure it is
-	// worth nothing, as are all other candidates, and it has the lowest number of
-	// them. The notes of the result say from which step on that was so. A row that
-	// is drawn is not tied.
+	// Tied says that all candidates are equally good by the method's measure, and
+	// that the row has the lowest number of them. The notes of the result say from
+	// which step on that was so. A row that is drawn is not tied.
 	Tied bool
 }
 
@@ -49,8 +48,7 @@ type Choice struct {
 // are removed until the batch remains.
 type Backward interface {
 	Forward
-	// Extra is how many rows to pick beyond a batch, when at most room more
-	// could be.
+	// Extra is the number of rows to pick beyond a batch, at most room.
 	Extra(batch, room int) int
 	// NextBackward returns the row of the batch to remove. Rows for which
 	// removable holds are eligible; there is always one.

@@ -8,18 +8,18 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// cachedRows is how many rows of features stay in the cache while several
+// cachedRows is the number of rows of features that stay in the cache while several
 // vectors are multiplied with them.
 const cachedRows = 32
 
 // readPiece is the number of rows of a piece where all features are read.
 const readPiece = 512
 
-// scanPiece is the number of rows of a piece where little is done to each.
+// scanPiece is the number of rows of a piece where each row takes little work.
 const scanPiece = 1 << 14
 
-// bestOpen returns the open row of largest score, the lowest of equal ones, and
-// -1 if no row is open. A score that is NaN is an error.
+// bestOpen returns the open row of largest score, of equal ones the lowest, or -1 if no
+// row is open. A score that is NaN is an error.
 func bestOpen[T matrix.Float](team *linalg.Team, score []T, open []bool) (int, error) {
 	type found struct{ best, nan int }
 	list := make([]found, linalg.Pieces(len(score), scanPiece))
@@ -57,7 +57,7 @@ func bestOpen[T matrix.Float](team *linalg.Team, score []T, open []bool) (int, e
 	return best, nil
 }
 
-// finiteSum says whether the sum of numbers is finite: then none of them is NaN.
+// finiteSum reports whether the sum of numbers is finite: then none of them is NaN.
 func finiteSum[T matrix.Float](v []T) bool {
 	sum := simd.For[T]().Sum(v)
 	return sum-sum == 0

@@ -13,7 +13,7 @@ import (
 type Mode int
 
 const (
-	P  Mode = iota // none: the kernel knows what the training rows explain
+	P  Mode = iota // none: the kernel accounts for the training rows
 	TP             // the training rows
 )
 
@@ -24,10 +24,10 @@ func (m Mode) String() string {
 	return "p"
 }
 
-// Problem is what to select from, and how much. Its matrices belong to the
-// caller; Select reads them and keeps none.
+// Problem says what to select from, and how much. Its matrices belong to the caller:
+// Select only reads them and keeps none.
 type Problem[T matrix.Float] struct {
-	Pool  matrix.Dense[T] // one row for each candidate
+	Pool  matrix.Dense[T] // one row per candidate
 	Train matrix.Dense[T] // labelled rows; needed in mode TP, used by BAIT and in the report otherwise
 
 	// Kernel takes the rows of Pool and Train. Nil means that they are features
@@ -42,24 +42,24 @@ type Problem[T matrix.Float] struct {
 	Target      Target[T]
 	Constraints Constraints
 
-	// Progress is called after each step with its number and that of all, from
-	// the goroutine that called Select, unless it is nil.
+	// Progress, unless nil, is called after each step with its number and the
+	// number of all steps, from the goroutine that called Select.
 	Progress func(step, of int)
 
 	// Plain computes everything for every row, as the paper's algorithms are
-	// written. The batch is the same; it is there to compare with.
+	// written. The batch is the same: it is for comparisons.
 	Plain bool
 }
 
-// Target is the distribution that a batch shall represent, if not that of the
-// pool: another set of rows, or a weight for each pool row. At most one is set.
-// LCMD and KMeansPP take it for the pool, BAIT for train and pool.
+// Target is the distribution that a batch is to represent, if it is not that of the
+// pool: another set of rows, or a weight for each pool row, not both. LCMD and KMeansPP
+// use it instead of the pool, BAIT instead of train and pool.
 type Target[T matrix.Float] struct {
 	Rows    matrix.Dense[T]
 	Weights []float64
 }
 
-// Constraints are what real batches have to keep to. The zero value has none.
+// Constraints are conditions that a batch must meet. The zero value has none.
 type Constraints struct {
 	// Exclude lists pool rows that may not be picked. They remain part of the
 	// pool that a batch represents.
@@ -68,13 +68,13 @@ type Constraints struct {
 	// count as selected, for the size of the batch and for what is picked next.
 	Require []int
 
-	// Cost holds the cost of each pool row; those of the batch add up to Budget
-	// at most. Without Cost there is no budget.
+	// Cost holds the cost of each pool row; the batch costs at most Budget in
+	// total. Without Cost there is no budget.
 	Cost   []float64
 	Budget float64
 
-	// Group holds the group of each pool row; the batch has PerGroup rows of
-	// any group at most. Without Group there are no groups.
+	// Group holds the group of each pool row; the batch has at most PerGroup rows
+	// of any group. Without Group there are no groups.
 	Group    []int
 	PerGroup int
 }
@@ -89,7 +89,7 @@ func (p *Problem[T]) check() error {
 	c.when(p.Pool.Rows > 0 && p.Pool.Cols == 0, "Pool", "the rows of the pool have no columns")
 	c.when(p.Batch <= 0, "Batch", "the batch must have a positive number of rows, not %d", p.Batch)
 	c.when(p.Mode != P && p.Mode != TP, "Mode", "there is no mode %d", p.Mode)
-	c.when(p.Mode == TP && p.Train.Rows == 0, "Train", "mode TP counts the training rows as selected, and there are none")
+	c.when(p.Mode == TP && p.Train.Rows == 0, "Train", "mode TP counts the training rows as selected, but there are none")
 	c.when(p.Train.Rows > 0 && p.Train.Cols != p.Pool.Cols, "Train",
 		"training rows have %d columns, pool rows %d", p.Train.Cols, p.Pool.Cols)
 	p.checkTarget(&c)
@@ -100,7 +100,7 @@ func (p *Problem[T]) check() error {
 
 func (p *Problem[T]) checkTarget(c *complaints) {
 	rows, weights := p.Target.Rows, p.Target.Weights
-	c.when(rows.Rows > 0 && weights != nil, "Target", "there are both target rows and weights of pool rows")
+	c.when(rows.Rows > 0 && weights != nil, "Target", "target rows and weights of pool rows exclude each other")
 	c.when(rows.Rows > 0 && rows.Cols != p.Pool.Cols, "Target.Rows",
 		"target rows have %d columns, pool rows %d", rows.Cols, p.Pool.Cols)
 	checkNumbers(c, "Target.Weights", weights, p.Pool.Rows)
@@ -128,7 +128,7 @@ func checkRows(c *complaints, field string, rows []int, pool int) map[int]bool {
 	set := make(map[int]bool, len(rows))
 	for _, row := range rows {
 		if row < 0 || row >= pool {
-			c.when(true, field, "there is no pool row %d, the pool has %d", row, pool)
+			c.when(true, field, "there is no row %d: the pool has %d rows", row, pool)
 			continue
 		}
 		set[row] = true
@@ -143,7 +143,7 @@ func checkNumbers(c *complaints, field string, v []float64, pool int) {
 	c.when(len(v) != pool, field, "there are %d numbers for %d pool rows", len(v), pool)
 	for i, x := range v {
 		if !(x >= 0) || math.IsInf(x, 1) {
-			c.when(true, field, "that of row %d is %v; it must be finite and not negative", i, x)
+			c.when(true, field, "the number of row %d is %v, but must be finite and not negative", i, x)
 			return
 		}
 	}

@@ -6,10 +6,9 @@ package selection
 
 import "github.com/nextbatch/nextbatch/matrix"
 
-// Random selects rows uniformly at random. It looks at no kernel: a kernel that
-// fails does not stop it, and then the result does not tell the nearest labelled
-// rows. Features that are not finite are an error for it too, as a fault of the
-// data that others should hear of early.
+// Random selects rows uniformly at random. It uses no kernel: a kernel that fails does
+// not stop it, but then the result lacks the nearest labelled rows. Features that are
+// not finite are an error nevertheless: it is better to learn of bad data early.
 type Random[T matrix.Float] struct{}
 
 // Name returns "random".
@@ -34,7 +33,7 @@ type inOrder[T matrix.Float] struct {
 
 func (f *inOrder[T]) Add([]int) error { return nil }
 
-// Next forgets rows that are not open: a batch that only grows does not open them
+// Next drops rows that are not open: a batch that only grows does not open them
 // again.
 func (f *inOrder[T]) Next() (Choice, error) {
 	for i, row := range f.order {

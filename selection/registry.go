@@ -7,7 +7,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Settings are what methods can be made with. The zero value is the paper's.
+// Settings are the parameters of methods. The zero value is the paper's.
 type Settings struct {
 	Sigma2 float64 // the noise variance σ²; zero means DefaultSigma2
 	Compat bool    // follow the published code where it differs from the paper
@@ -19,10 +19,10 @@ type Entry[T matrix.Float] struct {
 	Description string
 	Section     string // of the paper
 
-	Modes    bool // P and TP differ
-	Features bool // a kernel alone will not do
-	Target   bool // it can represent another distribution than the pool's
-	Random   bool // it draws
+	Modes    bool // modes P and TP differ
+	Features bool // it needs features, not just a kernel
+	Target   bool // it can represent a distribution other than the pool's
+	Random   bool // it draws random numbers
 
 	New func(Settings) Method[T]
 }
@@ -31,10 +31,10 @@ type Entry[T matrix.Float] struct {
 func Methods[T matrix.Float]() []Entry[T] {
 	return []Entry[T]{
 		{Name: "random", Section: "5.2 Random Selection", Random: true,
-			Description: "rows drawn uniformly; looks at no kernel",
+			Description: "rows drawn uniformly; uses no kernel",
 			New:         func(Settings) Method[T] { return Random[T]{} }},
 		{Name: "maxdiag", Section: "5.2 Naive Active Learning",
-			Description: "the rows of largest k(x, x), one by one; diversity is not looked at",
+			Description: "the rows of largest k(x, x), without regard to diversity",
 			New:         func(Settings) Method[T] { return MaxDiag[T]{} }},
 		{Name: "maxdet", Section: "5.2 Greedy Determinant Maximization", Modes: true,
 			Description: "the row of largest variance after conditioning on the rows selected so far",
@@ -57,7 +57,7 @@ func Methods[T matrix.Float]() []Entry[T] {
 			Description: "a row drawn in proportion to its squared distance from the selected ones",
 			New:         func(Settings) Method[T] { return KMeansPP[T]{} }},
 		{Name: "greedy-kmeanspp", Section: "5.2 Other options", Modes: true, Target: true, Random: true,
-			Description: "kmeanspp with several draws a step, of which the best is kept",
+			Description: "kmeanspp with several draws per step, of which the best is kept",
 			New:         func(Settings) Method[T] { return GreedyKMeansPP[T]{} }},
 		{Name: "lcmd", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true,
 			Description: "the farthest row of the largest cluster; size is the sum of squared distances",
@@ -80,5 +80,5 @@ func New[T matrix.Float](name string, s Settings) (Method[T], error) {
 		}
 		names = append(names, e.Name)
 	}
-	return nil, fmt.Errorf("selection: there is no method %q; there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("selection: there is no method %q; choose from %s", name, strings.Join(names, ", "))
 }

@@ -161,14 +161,14 @@ func TestDrawnRowsAreNotTied(t *testing.T) {
 	}
 }
 
-// TestEqualCandidatesAreNoted: where the method has nothing to tell rows by, the
+// TestEqualCandidatesAreNoted: where the method cannot distinguish rows, the
 // order is that of the rows, and the result says from which step on.
 func TestEqualCandidatesAreNoted(t *testing.T) {
 	crowd := selection.Problem[float64]{Pool: line(0, 0, 7, 7, 0), Train: line(0), Mode: selection.TP, Batch: 3}
 	zeros := selection.Problem[float64]{Pool: line(0, 0, 0), Mode: selection.P, Batch: 3}
 	for _, m := range []selection.Method[float64]{selection.MaxDist[float64]{}, selection.LCMD[float64]{}} {
 		r := mustSelect(t, m, crowd)
-		if !slices.Equal(r.Rows(), []int{2, 0, 1}) || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "from step 2 on, no candidate is better") {
+		if !slices.Equal(r.Rows(), []int{2, 0, 1}) || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "from step 2 on, all candidates are equally good") {
 			t.Errorf("%s: %v, notes %q", m.Name(), r.Rows(), r.Notes)
 		}
 	}

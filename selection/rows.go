@@ -5,10 +5,10 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// poolRows are the rows of a pool where they live: in memory (memory.go), or cut over
-// files, devices or machines. It is the seam below the methods: what is kept for each
-// row lives with the rows, and a method calls a few times per step, never once per row
-// or product.
+// poolRows are the rows of a pool where they live: in memory (memory.go), or divided
+// among files, devices or machines. It is the seam below the methods: what is kept per
+// row lives with the rows, and a method makes a few calls per step, never one per row or
+// product.
 //
 // The contract. The goroutine that called Select makes all calls, one at a time; an
 // implementation spreads its work itself. Rows are numbered from 0 as in the pool. A
@@ -23,21 +23,20 @@ type poolRows[T matrix.Float] interface {
 	// Mark says whether a row may be picked, and whether it is in the batch. An
 	// implementation may collect marks until the next call that needs them.
 	Mark(row int, open, selected bool)
-	// Row returns a row and its k(x, x). They are not to be written to.
+	// Row returns a row and its k(x, x). The caller must not write to them.
 	Row(row int) (matrix.Dense[T], T)
 	// Largest returns the open row of largest k(x, x).
 	Largest() (found, error)
 	// Nearest starts a search for the nearest centre of each row. Lists keep the rows
-	// of each cluster at hand, for callers that sum up few clusters, often.
+	// of each cluster, for callers that often sum up few clusters.
 	Nearest(size Size, lists bool) centreSearch[T]
-	// Directions starts a search for the row of the closest direction. It fails
-	// without features.
+	// Directions starts a search for the row of the closest direction. It fails if
+	// the kernel has no explicit features.
 	Directions() (directionSearch, error)
-	// Variances starts a search for the row of largest variance. It fails without
-	// features.
+	// Variances starts a search for the row of largest variance, and fails likewise.
 	Variances() (varianceSearch, error)
-	// Totals starts a search for the row that lowers the summed variance most. It
-	// fails without features.
+	// Totals starts a search for the row that lowers the summed variance most, and
+	// fails likewise.
 	Totals(offset float64) (totalSearch, error)
 }
 
@@ -80,16 +79,16 @@ type directionSearch interface {
 }
 
 // varianceSearch knows the variance φᵀSφ of each row under a covariance S of the
-// weights, which begins as the identity.
+// weights, which starts as the identity.
 type varianceSearch interface {
 	// Prior returns the largest variance of all rows, before the first step.
 	Prior() float64
 	// Scales returns the largest magnitude of each feature.
 	Scales() []float64
-	// Rebase computes all variances from the base of S, whose changes do not count.
+	// Rebase computes all variances from the base of S, without its changes.
 	Rebase(s *covariance)
-	// Step takes S to S − w·wᵀ, for the sake of a row of the pool, or of another one
-	// if row is -1.
+	// Step changes S to S − w·wᵀ, because a row was added: one of the pool, or
+	// another if row is -1.
 	Step(w []float64, row int)
 	// Best returns the open row of largest variance.
 	Best() (found, error)

@@ -12,7 +12,7 @@ import (
 type sampler[T matrix.Float] struct {
 	*clusters[T]
 	stream *rng.Stream
-	blocks []float64 // sums of weights over blocks of rows, for the draws at hand
+	blocks []float64 // sums of weights over blocks of rows, for the present draws
 }
 
 func newSampler[T matrix.Float](s *Space[T]) *sampler[T] {
@@ -32,7 +32,7 @@ func (f *sampler[T]) draw() (int, error) {
 	return f.pick()
 }
 
-// weigh computes the probabilities of the rows, up to their sum.
+// weigh computes weights that are proportional to the probabilities of the rows.
 func (f *sampler[T]) weigh() { f.blocks = f.pool.Weigh(true, f.clusterScale()) }
 
 // clusterScale returns what to multiply the distances in each cluster by, so

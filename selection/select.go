@@ -25,13 +25,13 @@ import (
 )
 
 // Select picks a batch. Errors are *ProblemError (all violations together),
-// *MethodError, *RowError, those of the kernel, and that of the context, which
-// ends a selection between two steps or blocks of work.
+// *MethodError, *PrecisionError, *RowError, those of the kernel, and that of the
+// context, which is checked once per step and once per block of work.
 func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Result, error) {
 	return selectOver(ctx, m, p, inMemory[T])
 }
 
-// selectOver is Select with the rows of the pool where the caller says.
+// selectOver is Select with the rows of the pool where the caller puts them.
 func selectOver[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], where func(*Space[T]) poolRows[T]) (*Result, error) {
 	start := time.Now()
 	if err := p.check(); err != nil {
@@ -40,9 +40,9 @@ func selectOver[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], 
 	_, free := m.(scaleFree)
 	s, err := newSpace(ctx, &p, free)
 	if _, blind := m.(Random[T]); blind && err != nil {
-		p.Kernel = nil // which it does not look at
+		p.Kernel = nil // it uses none
 		if s, err = newSpace(ctx, &p, free); err == nil {
-			s.train = set[T]{} // nothing tells how far they are
+			s.train = set[T]{} // without a kernel there are no distances from them
 		}
 	}
 	if err != nil {
@@ -56,13 +56,13 @@ func selectOver[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], 
 	if err != nil {
 		return nil, err
 	}
-	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch, steps: p.Batch, tell: p.Progress,
+	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch, steps: p.Batch, progress: p.Progress,
 		required: map[int]bool{},
 		result:   &Result{Method: m.Name(), Mode: p.Mode, Picks: []Pick{}, Fallbacks: []Fallback{}, Removed: []Removal{}, Notes: []string{}}}
 	d.result.Timing.Init = time.Since(start)
 	err = d.run(p.Constraints.Require)
 	if ctx.Err() != nil {
-		return nil, ctx.Err() // whatever came of work that has stopped halfway
+		return nil, ctx.Err() // work that stopped halfway may have failed for other reasons
 	}
 	if err != nil {
 		return nil, err
@@ -78,9 +78,9 @@ type driver[T matrix.Float] struct {
 	limits   *limits
 	size     int // of the batch
 	step     int
-	steps    int // in all
-	tell     func(step, of int)
-	tied     int          // the first of the latest steps without a better candidate; 0 if there is none
+	steps    int // in total
+	progress func(step, of int)
+	tied     int          // the first of the latest steps in which all candidates were equal; 0 if there is none
 	required map[int]bool // pool rows
 	result   *Result
 }
@@ -96,7 +96,7 @@ func (d *driver[T]) run(require []int) error {
 		d.result.Missing, d.result.Short = missing, d.limits.whyNone()
 	}
 	if d.tied > 0 {
-		d.space.Note("from step %d on, no candidate is better than others: they coincide with labelled or picked rows, or their features are zero; "+
+		d.space.Note("from step %d on, all candidates are equally good: they coincide with labelled or picked rows, or their features are zero; "+
 			"rows were picked in the order of their numbers", d.tied)
 	}
 	err := d.timed(&d.result.Timing.Report, d.report)
@@ -111,7 +111,7 @@ func (d *driver[T]) timed(took *time.Duration, f func() error) error {
 	return err
 }
 
-// addFirst adds what counts as selected before the first step.
+// addFirst adds the rows that count as selected before the first step.
 func (d *driver[T]) addFirst(require []int) error {
 	if d.space.mode == TP {
 		train := make([]int, d.space.TrainSize())
@@ -132,7 +132,7 @@ func (d *driver[T]) addFirst(require []int) error {
 	}
 	for _, row := range require {
 		if !d.limits.open[row] {
-			return &ProblemError{Field: "Require", Reason: fmt.Sprintf("row %d breaks the budget or the limit of its group", row)}
+			return &ProblemError{Field: "Require", Reason: fmt.Sprintf("row %d exceeds the budget or the limit of its group", row)}
 		}
 		d.required[row] = true
 		d.take(Choice{Row: row}, Required)
@@ -151,15 +151,15 @@ func (d *driver[T]) take(c Choice, why Why) {
 	d.result.Picks = append(d.result.Picks, Pick{Row: c.Row, Step: d.step, Why: why, Score: c.Score, Tied: c.Tied, Cluster: c.Cluster})
 }
 
-// stepped counts a step.
+// stepped counts a step and reports progress.
 func (d *driver[T]) stepped() {
 	d.step++
-	if d.tell != nil {
-		d.tell(d.step, max(d.step, d.steps))
+	if d.progress != nil {
+		d.progress(d.step, max(d.step, d.steps))
 	}
 }
 
-// selectRows fills the batch, forward and, where the method can, backward.
+// selectRows fills the batch, forward and, if the method can, backward.
 func (d *driver[T]) selectRows() error {
 	back, ok := d.state.(Backward)
 	if !ok {
@@ -174,7 +174,7 @@ func (d *driver[T]) forwardBackward(back Backward) error {
 	if extra > 0 {
 		d.limits.setSlack(2)
 	}
-	d.steps += 2 * extra // there and back
+	d.steps += 2 * extra // forward and back
 	if err := d.timed(&d.result.Timing.Forward, func() error { return d.forward(d.size + extra) }); err != nil {
 		return err
 	}
@@ -182,11 +182,11 @@ func (d *driver[T]) forwardBackward(back Backward) error {
 	if err := d.timed(&d.result.Timing.Backward, func() error { return d.backward(back) }); err != nil {
 		return err
 	}
-	// Groups may have lost more rows than the batch had too many.
+	// To satisfy group limits, more rows may have been removed than the batch had in excess.
 	return d.timed(&d.result.Timing.Forward, func() error { return d.forward(d.size) })
 }
 
-// forward picks rows until there are size of them, or none may be picked.
+// forward picks rows until there are size of them, or no row is open.
 func (d *driver[T]) forward(size int) error {
 	for d.limits.count < size && len(d.result.Fallbacks) == 0 {
 		if d.limits.room == 0 || d.space.Cancelled() {
@@ -215,7 +215,7 @@ func (d *driver[T]) forward(size int) error {
 	return nil
 }
 
-// compare notes since when the picks are no better than other candidates.
+// compare records since when the picks have been no better than other candidates.
 func (d *driver[T]) compare(c Choice) {
 	switch {
 	case !c.Tied:
@@ -225,8 +225,8 @@ func (d *driver[T]) compare(c Choice) {
 	}
 }
 
-// fallBack brings the batch to its size without the method: it takes out the
-// latest rows, or fills up with random ones.
+// fallBack brings the batch to its size without the method: it removes the latest
+// rows, or backs off to random ones.
 func (d *driver[T]) fallBack(reason string) error {
 	f := Fallback{Step: d.step + 1, Reason: reason, Rows: []int{}, Cut: []int{}}
 	d.limits.setSlack(1)
@@ -247,10 +247,10 @@ func (d *driver[T]) fallBack(reason string) error {
 	return nil
 }
 
-// overFull says whether the batch breaks a limit.
+// overFull reports whether the batch exceeds a limit.
 func (d *driver[T]) overFull() bool { return d.limits.over(d.size) || d.limits.overGroups > 0 }
 
-// drop takes a pick out of the batch.
+// drop removes a pick from the batch.
 func (d *driver[T]) drop(at int) Pick {
 	dropped := d.result.Picks[at]
 	d.limits.remove(dropped.Row)
@@ -286,8 +286,8 @@ func (d *driver[T]) backward(back Backward) error {
 	return nil
 }
 
-// removable returns which rows may go: any that the method has picked, or, if
-// only groups are too large, those of such groups.
+// removable returns which rows may be removed: any that the method has picked or, if
+// only groups are too large, those of these groups.
 func (d *driver[T]) removable() func(row int) bool {
 	any := d.limits.over(d.size)
 	return func(row int) bool { return !d.required[row] && (any || d.limits.overGroup(row)) }

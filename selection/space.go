@@ -16,9 +16,9 @@ import (
 	"github.com/nextbatch/nextbatch/selection/internal/nearest"
 )
 
-// Space is the pool and the training rows as a method sees them: rows in a
-// space whose inner product is the kernel. Candidates are numbered: pool rows
-// from 0, training rows from PoolSize.
+// Space is the pool and the training rows as a method sees them: rows in a space whose
+// inner product is the kernel. Candidates are numbered: pool rows from 0, training rows
+// from PoolSize.
 type Space[T matrix.Float] struct {
 	ctx                 context.Context // of the call of Select that the space lives for
 	team                *linalg.Team    // that the context carries
@@ -33,7 +33,7 @@ type Space[T matrix.Float] struct {
 	rows                poolRows[T]
 	seed                uint64
 	plain               bool
-	shortener           func() *nearest.Shortener[T] // made by the first who asks
+	shortener           func() *nearest.Shortener[T] // made on first use
 	tally               *tally.Counter
 	notes               []string
 }
@@ -45,8 +45,8 @@ type set[T matrix.Float] struct {
 	diag []T
 }
 
-// newSpace looks at all rows of a problem that has been checked. If free, features
-// may be in another unit than those of the problem.
+// newSpace prepares all rows of a problem that has been checked. If free, features may
+// be in a unit other than the problem's.
 func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*Space[T], error) {
 	s := &Space[T]{ctx: ctx, team: linalg.TeamOf(ctx), tally: tally.Of(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
 		pending: p.Pending, limits: newLimits(p.Pool.Rows, p.Pending, p.Constraints)}
@@ -70,7 +70,7 @@ func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*S
 	return s, nil
 }
 
-// place has the rows of the pool live elsewhere.
+// place puts the rows of the pool where the methods will find them.
 func (s *Space[T]) place(rows poolRows[T]) {
 	s.rows = rows
 	for row := range s.limits.open {
@@ -79,12 +79,12 @@ func (s *Space[T]) place(rows poolRows[T]) {
 	s.limits.mark = rows.Mark
 }
 
-// Cancelled tells that nobody waits for the batch any more. Select looks after
-// each call of a method. One that takes seconds in a call looks for each block of
-// its work, too, and returns anything: the result is thrown away.
+// Cancelled reports whether the context has been cancelled. Select checks it after each
+// call of a method. A method that takes seconds per call also checks it once per block
+// of its work; it may then return anything, because the result is discarded.
 func (s *Space[T]) Cancelled() bool { return s.ctx.Err() != nil }
 
-// prepare does what the kernel does to each row alone, and computes the
+// prepare does the work of the kernel that depends on one row alone, and computes the
 // diagonal. Features that are not finite are errors, of the kernel or in check.
 func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 	if k != nil {
@@ -112,9 +112,9 @@ func (s *Space[T]) measure(one *set[T]) {
 	linalg.RowNorms(s.team, one.diag, one.rows)
 }
 
-// check finds the first row whose k(x, x) is no sensible number. A feature that
-// is not finite shows there. Squared distances, up to four times as large, must
-// fit too.
+// check finds the first row whose k(x, x) is not finite, negative or too large. A
+// feature that is not finite shows there. Squared distances, up to four times as large,
+// must be in range, too.
 func (one *set[T]) check(features bool) error {
 	limit := largest[T]() / 16
 	for i, v := range one.diag {
@@ -145,7 +145,7 @@ func isFloat32[T matrix.Float]() bool {
 	return unsafe.Sizeof(zero) == 4
 }
 
-// inSet says in which set of rows an error of the kernel lies.
+// inSet adds the set of rows to an error of the kernel.
 func inSet(err error, name string) error {
 	var row *kernel.RowError
 	if errors.As(err, &row) {
@@ -166,14 +166,14 @@ func (s *Space[T]) Mode() Mode { return s.mode }
 // Batch is the number of rows to pick.
 func (s *Space[T]) Batch() int { return s.batch }
 
-// Open says whether a pool row may be picked now.
+// Open reports whether a pool row may be picked now.
 func (s *Space[T]) Open(row int) bool { return s.limits.open[row] }
 
-// Diag returns k(x, x) of the pool rows. It is not to be written to.
+// Diag returns k(x, x) of the pool rows. The caller must not write to it.
 func (s *Space[T]) Diag() []T { return s.pool.diag }
 
 // Features returns the features of the pool rows and of the training rows, if
-// the kernel has them at hand. They are not to be written to.
+// the kernel has explicit ones. The caller must not write to them.
 func (s *Space[T]) Features() (pool, train matrix.Dense[T], ok bool) {
 	if s.kernel != nil {
 		return matrix.Dense[T]{}, matrix.Dense[T]{}, false
@@ -192,9 +192,8 @@ func (s *Space[T]) SqDist(dst []T, candidate int) error {
 	return s.sqDist(dst, &s.pool, candidate)
 }
 
-// Best returns the open row of largest score, the lowest of equal ones. Scores are
-// not negative: if the largest is 0, the choice is tied. A score that is NaN is an
-// error.
+// Best returns the open row of largest score, of equal ones the lowest. Scores must not
+// be negative: if the largest is 0, the choice is tied. A score that is NaN is an error.
 func (s *Space[T]) Best(score []T) (Choice, error) {
 	row, err := bestOpen(s.team, score, s.limits.open)
 	if err != nil {
@@ -222,10 +221,10 @@ func (s *Space[T]) Stream(purpose string) Stream { return s.stream(purpose) }
 
 func (s *Space[T]) stream(purpose string) *rng.Stream { return rng.New(s.seed, "selection "+purpose) }
 
-// refuseTarget is for methods that represent no distribution.
+// refuseTarget rejects a target for methods that do not represent a distribution.
 func (s *Space[T]) refuseTarget(method string) error {
 	if s.weights != nil || s.target.rows.Rows > 0 {
-		return &MethodError{method, "it represents no distribution, so there can be no target"}
+		return &MethodError{method, "it does not represent a distribution, so it cannot have a target"}
 	}
 	return nil
 }
@@ -310,8 +309,8 @@ func (s *Space[T]) sqDist(dst []T, of *set[T], candidate int) error {
 	return nil
 }
 
-// toSqDist turns kernel values with one row into squared distances from it. What
-// rounding leaves below zero is zero.
+// toSqDist turns kernel values with one row into squared distances from it. Those that
+// rounding makes negative become zero.
 func toSqDist[T matrix.Float](values, diag []T, own T) {
 	for i, v := range values {
 		values[i] = max(own+diag[i]-2*v, 0)

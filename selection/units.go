@@ -1,15 +1,15 @@
 package selection
 
-// Units. A method that compares distances picks the same rows in whatever unit the
-// features are. So do floating-point numbers, as long as squares neither overflow
-// nor underflow, which in float32 is from about 2⁻⁶³ to 2⁶³. Features beyond that
-// are multiplied by a power of two, which changes no digit; scores and distances of
-// the result are given in the caller's unit.
+// Units. A method that compares distances picks the same rows whatever the unit of the
+// features. In floating point that holds as long as squares neither overflow nor
+// underflow: in float32, for numbers from about 2⁻⁶³ to 2⁶³. Features outside that range
+// are multiplied by a power of two, which changes no digit; the result gives scores and
+// distances in the caller's unit.
 //
-// What is in range already stays where it is, since a copy takes memory. There,
-// squares of differences below 2⁻⁴⁷ of the largest norm may still underflow, which
-// is far below the 2⁻²⁴ that float32 resolves. Features are brought to the upper end
-// of the range, where rows that are much smaller than the largest lose least.
+// Features that are in range are not copied, which would take memory. There, squares of
+// differences below 2⁻⁴⁷ of the largest norm may still underflow, far below the 2⁻²⁴
+// that float32 resolves. Others are scaled to the upper end of the range, where rows
+// that are much smaller than the largest lose least.
 
 import (
 	"math"
@@ -21,15 +21,15 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// scaleFree is a method whose picks stay the same if all features are multiplied
-// by one number, and which gives its scores by inUnits.
+// scaleFree is a method whose picks do not change if all features are multiplied by one
+// number, and which converts its scores by inUnits.
 type scaleFree interface{ scaleFree() }
 
 // unitRange is where squared distances are safe.
 type unitRange struct {
 	least, most float64 // of the largest squared norm
-	norm        int     // the power of two that the largest norm is brought to
-	digits      float64 // squared norms of rows below lose digits of differences
+	norm        int     // the power of two that the largest norm is scaled to
+	digits      float64 // rows with a smaller squared norm lose digits of differences
 }
 
 func rangeOf[T matrix.Float]() unitRange {
@@ -39,10 +39,9 @@ func rangeOf[T matrix.Float]() unitRange {
 	return unitRange{0x1p-400, 0x1p980, 490, 0x1p-900}
 }
 
-// rescale brings the features to a range where squared distances are safe. It
-// leaves alone what cannot be brought there: features that are all zero, or not
-// finite, and features of which some are so large beside others that no unit has
-// room for both.
+// rescale scales the features to a range where squared distances are safe. It leaves
+// features unchanged that cannot be scaled there: those that are all zero or not
+// finite, and those whose magnitudes differ so much that no unit fits both.
 func (s *Space[T]) rescale() {
 	norm, safe := s.largestNorm(), rangeOf[T]()
 	if norm >= safe.least && norm <= safe.most {
@@ -84,8 +83,7 @@ func (s *Space[T]) largestNorm() float64 {
 	return float64(norm)
 }
 
-// losesRows says whether a row has a squared norm below least that was not zero
-// before.
+// losesRows reports whether the squared norm of a row that is not zero fell below least.
 func (s *Space[T]) losesRows(was *Space[T], least T) bool {
 	before := was.sets()
 	for n, one := range s.sets() {
@@ -108,8 +106,8 @@ func (s *Space[T]) sets() (list []*set[T]) {
 	return list
 }
 
-// scaled returns rows times 2^−exponent. That may be out of range where its root is
-// not.
+// scaled returns rows times 2^−exponent, in two steps, because that factor itself may
+// be out of range.
 func (s *Space[T]) scaled(rows matrix.Dense[T]) matrix.Dense[T] {
 	first := -s.exponent / 2
 	by, again := T(math.Ldexp(1, first)), T(math.Ldexp(1, -s.exponent-first))
@@ -139,8 +137,8 @@ func largestFeature[T matrix.Float](team *linalg.Team, rows matrix.Dense[T]) T {
 	return slices.Max(parts)
 }
 
-// inUnits gives a number in the unit of the caller's features, to the power of 1 for
-// a distance and of 2 for a squared one.
+// inUnits converts a number to the unit of the caller's features: with power 1 for a
+// distance, 2 for a squared distance.
 func (s *Space[T]) inUnits(v float64, power int) float64 {
 	return math.Ldexp(v, power*s.exponent)
 }

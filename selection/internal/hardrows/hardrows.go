@@ -1,4 +1,4 @@
-// Package hardrows has rows that bounds may stumble over, for tests only.
+// Package hardrows generates rows that are hard for bounds, for tests only.
 package hardrows
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Kind makes the features of rows, each by its number and column.
+// Kind computes a feature from its row and column.
 type Kind func(r *rand.Rand, i, j int) float64
 
 // Some returns the kinds for tests that run several methods on each: all, or a few

@@ -6,7 +6,7 @@ package nearest
 //
 // with μ the mean of the centres. The product is fast but rounds to a
 // share of ‖x̂‖² + ‖ĉ‖², so it is only used to rule out centres that
-// cannot be the nearest. What is left, mostly one, is computed as
+// cannot be the nearest. For the survivors, mostly one, it is computed as
 // Σ (x_i − c_i)². The result is the one of adding the rows one by one, to the
 // last bit.
 
@@ -24,7 +24,7 @@ const (
 	blockRows    = 1024 // rows of the pool in one product
 	blockCentres = 2048 // centres in one product
 	blockPiece   = 32   // rows of a block that a thread takes at a time
-	minChunk     = 64   // products that share a minimum, so that few are looked at singly
+	minChunk     = 64   // products that share a minimum, so that few are examined one by one
 )
 
 // addMany adds centres; first is the label of the first of them.
@@ -64,7 +64,7 @@ func newCentreBlock[T matrix.Float](f *Search[T], centres matrix.Dense[T], first
 	return b
 }
 
-// centre writes src less the mean to dst.
+// centre writes src minus the mean to dst.
 func (b *centreBlock[T]) centre(dst, src matrix.Dense[T]) {
 	set := simd.For[T]()
 	b.Team.OverPieces(src.Rows, blockPiece, func(_, from, to int) {
@@ -99,7 +99,7 @@ func (b *centreBlock[T]) addRows(from, to int) {
 }
 
 // settle finds the nearest centre of one row. products become the squared
-// distances less the row's own squared norm, up to rounding.
+// distances minus the row's own squared norm, up to rounding.
 func (b *centreBlock[T]) settle(row int, products []T, norm float64) {
 	simd.For[T]().Axpy(products, b.norms, 1)
 	slack := b.rounding(math.Sqrt(norm) + b.farthest)
@@ -135,8 +135,8 @@ func (b *centreBlock[T]) compare(row, centre int) {
 // rounding bounds how far the squared distance that the product gives and the
 // one that the plain algorithm gives can lie apart, both computed in T, for rows
 // whose norms add up to reach. Each is a sum of d products, in any order, of
-// numbers that are rounded themselves: an error of (d + 8)·u·reach² at most,
-// with u the rounding of one operation, and for each what may underflow. Factor 3
+// numbers that are rounded themselves: an error of at most (d + 8)·u·reach², with u the
+// rounding of one operation, plus what may underflow in each. Factor 3
 // covers both, and the terms of higher order.
 func (b *centreBlock[T]) rounding(reach float64) float64 {
 	u, smallest := roundingOf[T]()

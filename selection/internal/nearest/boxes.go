@@ -7,7 +7,7 @@ package nearest
 //
 // so a whole group can be pruned if that exceeds the largest squared distance in it
 // that matters. That is safe under rounding: the computed squared distance is
-// at least (1 − 2(d+8)u) of the exact one less what underflows, see short.go.
+// at least (1 − 2(d+8)u) of the exact one minus what underflows, see short.go.
 
 import (
 	"cmp"
@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	BoxRows = 64 // rows of a group at most
-	boxCols = 16 // columns that a box is made in at most: those where rows differ most
+	BoxRows = 64 // at most this many rows per group
+	boxCols = 16 // at most this many columns per box: those where rows differ most
 )
 
 // Boxes are the groups of a set of rows.
 type Boxes[T matrix.Float] struct {
 	cols      []int
 	Groups    [][]int32             // rows
-	low, high matrix.Dense[float64] // a row for each group, with a number for each of cols
-	share     float64               // of a squared distance that rounding leaves at least
+	low, high matrix.Dense[float64] // one row per group, one number per column of cols
+	share     float64               // the least share of a squared distance that rounding leaves
 	underflow float64
 }
 
@@ -97,7 +97,7 @@ func extent[T matrix.Float](rows matrix.Dense[T], list []int32, col int) (low, h
 	return low, high
 }
 
-// Place returns what boxes need of a row.
+// Place returns the numbers of a row that boxes need.
 func (b *Boxes[T]) Place(row []T) []float64 {
 	at := make([]float64, len(b.cols))
 	for j, col := range b.cols {
@@ -106,8 +106,8 @@ func (b *Boxes[T]) Place(row []T) []float64 {
 	return at
 }
 
-// Beyond says that no squared distance of a row, by its place, and those of a group is
-// computed as less than most.
+// Beyond reports whether every computed squared distance between a row, given by its
+// place, and the rows of a group is at least most.
 func (b *Boxes[T]) Beyond(at []float64, group int, most T) bool {
 	low, high := b.low.Row(group)[:len(at)], b.high.Row(group)[:len(at)]
 	sum := 0.0

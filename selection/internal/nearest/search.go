@@ -6,7 +6,7 @@
 //	         d    = min(d, d̃)
 //
 // The distance is Σ (x_i − y_i)², which loses nothing to cancellation. Bounds rule
-// out most pairs of rows and centres (short.go, block.go); what is left is computed as
+// out most pairs of rows and centres (short.go, block.go); the survivors are computed as
 // the plain algorithm does, so results are equal to the last bit.
 package nearest
 
@@ -19,8 +19,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Env is what a search runs in. Cancelled is checked once per block of work; what a
-// search leaves undone then is of no use.
+// Env is what a search runs in. Cancelled is checked once per block of work; the
+// results of a cancelled search are of no use.
 type Env struct {
 	Team      *linalg.Team
 	Tally     *tally.Counter
@@ -54,10 +54,10 @@ func New[T matrix.Float](env Env, rows matrix.Dense[T], norms []T, short *Shorte
 	return f
 }
 
-// manyCentres is from how many centres on a matrix product pays.
+// manyCentres is the number of centres from which a matrix product pays.
 const manyCentres = 16
 
-// scanPiece is the number of rows of a piece where little is done to each.
+// scanPiece is the number of rows of a piece where each row takes little work.
 const scanPiece = 1 << 14
 
 // Add adds centres; first is the label of the first of them.

@@ -6,9 +6,8 @@ package nearest
 //
 //	s‖x − y‖ ≥ ‖X − Y‖,
 //
-// for the leading directions alone as well. So a centre y can be passed
-// over for x if ‖X − Y‖² is above the limit of x, which follows from the
-// distance that x has already.
+// for the leading directions alone as well. So a centre y can be ruled out for x if
+// ‖X − Y‖² is above the limit of x, which follows from the present distance of x.
 //
 // Why that is safe under rounding. s is such that s‖x‖ ≤ 1 for all rows. Short
 // rows are products of d numbers with rounding u each, kept in float32, so each
@@ -16,10 +15,10 @@ package nearest
 //
 //	‖X − Y‖ ≤ s‖x − y‖ + ε·s·(‖x‖ + ‖y‖),   ε = √k·(1.1·(d+4)·u + 3·2⁻²⁴).
 //
-// That Q is orthonormal up to rounding only is made good by a factor 1 − 2⁻¹⁸.
+// A factor of 1 − 2⁻¹⁸ makes up for Q being orthonormal only up to rounding.
 // The distance itself, D = Σ (x_i − y_i)², and that of short rows are sums of
 // squares, which round by a share of themselves: the computed D̃ is at least
-// D/(1+γ) less what underflows, with γ = 2(d+8)u. Now if D̃ ≤ d̃[x], then
+// D/(1+γ) minus what underflows, with γ = 2(d+8)u. Now if D̃ ≤ d̃[x], then
 //
 //	s‖x − y‖ ≤ r = s·√((d̃[x] + underflow)·(1+γ))   and   s‖y‖ ≤ s‖x‖ + r,
 //
@@ -45,8 +44,8 @@ const (
 	coarseCols   = 16   // directions of the rows that a step reads: one cache line
 	middleCols   = 48   // directions for the survivors
 	fineCols     = 96   // and then, if there are twice as many features
-	leastCols    = 64   // features from which on short rows pay
-	sampledRows  = 1024 // rows that the directions are made for
+	leastCols    = 64   // with fewer features short rows do not pay
+	sampledRows  = 1024 // rows that the directions are fitted to
 	directionFit = 4    // steps of the iteration for the directions
 	shortBlock   = 4096 // rows that are shortened at a time
 
@@ -55,10 +54,10 @@ const (
 	leastReach = 1e-12
 )
 
-// Pays says when short rows do; tests change it.
+// Pays says when short rows pay; tests change it.
 var Pays = struct {
-	Work  int     // of the plain version, in features read: much more than finding out takes
-	Reads float64 // the largest share of them that may be read with short rows
+	Work  int     // features that the plain version must read at least, so that finding out is cheap
+	Reads float64 // at most this share of them may be read with short rows
 }{1 << 31, 0.75}
 
 // Shortener makes short rows, for all sets of rows and centres that belong together.
@@ -95,7 +94,7 @@ func NewShortener[T matrix.Float](env Env, rows matrix.Dense[T], largest T, sing
 	return h
 }
 
-// mayPay says whether the plain version would take long. A product takes about an
+// mayPay reports whether the plain version would take long. A product takes about an
 // eighth of the time per centre.
 func mayPay[T matrix.Float](rows matrix.Dense[T], single, centres int) bool {
 	return rows.Cols >= leastCols && rows.Rows*rows.Cols*(single+(centres-single)/8) >= Pays.Work
@@ -124,7 +123,7 @@ func (h *Shortener[T]) row(x []T) []float32 {
 	return short
 }
 
-// factor is what products with directions are multiplied with.
+// factor is the factor of products with directions.
 func (h *Shortener[T]) factor() T { return T(h.scale * (1 - math.Ldexp(1, -18))) }
 
 // sample returns rows that are spread evenly over all.
@@ -207,8 +206,7 @@ func (h *Shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) 
 }
 
 // reads estimates the share of the features of all pairs that is read with short
-// rows if there are so many centres, from pairs of the rows. Scattered reads count
-// twice.
+// rows and so many centres, from pairs of the rows. Scattered reads count twice.
 func (h *Shortener[T]) reads(rows matrix.Dense[T], count int) float64 {
 	const tried = 32
 	step := max(1, rows.Rows/max(1, count))

@@ -1,7 +1,7 @@
 package nearest
 
 // Distances to many centres at once where short rows (short.go) rule out
-// most: a product of short rows, as in nearest_block.go, then what it leaves.
+// most: a product of short rows, as in block.go, then the survivors.
 
 import (
 	"math"
@@ -19,9 +19,8 @@ const (
 	productCols = middleCols // leading directions in a product of short rows
 	productRows = 14         // rows of one: what stays in the cache
 	groupedRows = 512        // rows that a thread settles at a time: they stay in the cache too
-	// plainShare is the share of the features of all pairs, one in so many, from
-	// which on a product of whole rows is faster. That is tried on the first rows
-	// of each stretch.
+	// If short rows read more than one in plainShare features of all pairs, a product
+	// of whole rows is faster. The first rows of each stretch decide.
 	plainShare  = 8
 	trialRows   = 2 * productRows
 	stretchRows = 1 << 15
@@ -81,8 +80,8 @@ func newShortBlock[T matrix.Float](f *shortSearch[T], centres matrix.Dense[T], s
 	return b
 }
 
-// addRows finds the nearest of the block for some rows and says whether that
-// took little.
+// addRows finds the nearest of the block for some rows and reports whether that was
+// cheap.
 func (b *shortBlockOf[T]) addRows(from, to int) bool {
 	var listed, full, gathered atomic.Int64
 	b.Team.OverPieces(to-from, groupedRows, func(_, first, last int) {
@@ -105,7 +104,7 @@ func (b *shortBlockOf[T]) addRows(from, to int) bool {
 	return took <= pairs*int64(cols)/plainShare
 }
 
-// settleScratch holds the pairs of some rows and centres that are left.
+// settleScratch holds the pairs of some rows and centres that survive.
 type settleScratch struct {
 	rows     matrix.Dense[float32] // leading directions of rows, and 1
 	products matrix.Dense[float32]
@@ -114,7 +113,7 @@ type settleScratch struct {
 	near     [blockCentres]int32   // the numbers of some on the list
 	listed   int                   // pairs of which the fine short rows were compared
 	compared int                   // pairs of which the distances were computed
-	gathered int                   // centres that belong to pairs that are left
+	gathered int                   // centres of surviving pairs
 	pairs    []pair
 	end      [blockCentres]int32 // of each centre, where its pairs end in byCentre
 	byCentre []int32             // the rows of the pairs, by centre
@@ -188,17 +187,17 @@ func (b *shortBlockOf[T]) bound(row int, gap float64) float32 {
 	return math.Nextafter32(float32(float64(b.limit[row])+gap), math.MaxFloat32)
 }
 
-// gap is what products lack, the squared norm of the row, less what they round, see
-// centreBlock.rounding: of the two sums that it is for only one is there, so there is
-// room for the few roundings that come after.
+// gap is the squared norm of the row, which products lack, minus their rounding, see
+// centreBlock.rounding: that covers two sums, of which there is only one here, so there
+// is room for the few roundings that follow.
 func (b *shortBlockOf[T]) gap(row int) float64 {
 	norm := float64(simd.For[float32]().SumSquares(b.fine.Row(row)[:productCols]))
 	reach := math.Sqrt(norm) + b.farthest
 	return 3*(productCols+8)*math.Ldexp(1, -24)*reach*reach - norm
 }
 
-// compareLeft computes the distances of the pairs that are left, centre
-// after centre: all of these do not fit into the cache.
+// compareLeft computes the distances of the surviving pairs, centre by centre, because
+// not all centres fit into the cache.
 func (b *shortBlockOf[T]) compareLeft(from, to int, scratch *settleScratch) {
 	scratch.sort(b.centres.Rows)
 	scratch.gathered = 0

@@ -13,11 +13,11 @@ import (
 
 const (
 	shortPiece = 1024 // rows of a piece where short rows are read
-	// fullShare is the share of a piece's rows, one in so many, from which on
-	// all of the piece is read: one row after the other is faster.
+	// If more than one in fullShare rows of a piece survive, all of the piece is read:
+	// consecutive rows are faster.
 	fullShare = 4
-	// pauseSteps is for how many steps short rows are not used after a step that
-	// left that share of all rows.
+	// pauseSteps is the number of steps without short rows after a step in which that
+	// share of all rows survived.
 	pauseSteps = 4
 )
 
@@ -118,8 +118,8 @@ func (f *shortSearch[T]) addPlain(centre []T, label int32) {
 // coarse ones, then more and more directions of the survivors. listed is how
 // many numbers of the fine rows that took.
 //
-// low is the squared distance less the limit. Each sum rounds it by 2⁻²³ of the
-// limit at most, which has more than 2⁻¹⁸ to spare.
+// low is the squared distance minus the limit. Each sum rounds it by at most 2⁻²³ of the
+// limit, which has more than 2⁻¹⁸ to spare.
 func (f *shortSearch[T]) near(fine []float32, from, to int, scratch *shortScratch) (left []int32, listed int) {
 	short, limit := simd.For[float32](), f.limit[from:to]
 	low, part := scratch.low[:to-from], f.coarse.Slice(from, to)
@@ -144,7 +144,7 @@ func (f *shortSearch[T]) near(fine []float32, from, to int, scratch *shortScratc
 }
 
 // keepNear adds more, which belongs to the list, to low, which belongs to all rows;
-// moves the rows to the front for which it is not positive then; and returns their
+// moves the rows for which it is then not positive to the front; and returns their
 // number.
 func keepNear(list []int32, low, more []float32) int {
 	n := 0

@@ -20,14 +20,14 @@ func sigma2Of(method string, sigma2 float64) (float64, error) {
 	return sigma2, nil
 }
 
-// widened returns rows in float64: themselves, or a copy.
-func widened[T matrix.Float](s *Space[T], m matrix.Dense[T]) matrix.Dense[float64] {
+// inFloat64 returns rows in float64: the rows themselves, or a copy.
+func inFloat64[T matrix.Float](s *Space[T], m matrix.Dense[T]) matrix.Dense[float64] {
 	if same, ok := any(m).(matrix.Dense[float64]); ok {
 		return same
 	}
-	wide := matrix.New[float64](m.Rows, m.Cols)
-	s.team.OverPieces(m.Rows, 256, func(_, from, to int) { matrix.Convert(wide.Slice(from, to), m.Slice(from, to)) })
-	return wide
+	converted := matrix.New[float64](m.Rows, m.Cols)
+	s.team.OverPieces(m.Rows, 256, func(_, from, to int) { matrix.Convert(converted.Slice(from, to), m.Slice(from, to)) })
+	return converted
 }
 
 // float64Rows returns the features of candidates, in float64.
@@ -39,8 +39,8 @@ func (s *Space[T]) float64Rows(candidates []int) matrix.Dense[float64] {
 	return matrix.Converted[float64](rows)
 }
 
-// wideNorms returns the squared norms of the features of a set.
-func wideNorms[T matrix.Float](s *Space[T], of *set[T], pool matrix.Dense[float64]) []float64 {
+// float64Norms returns the squared norms of the features of a set, in float64.
+func float64Norms[T matrix.Float](s *Space[T], of *set[T], pool matrix.Dense[float64]) []float64 {
 	norms := matrix.Alloc[float64](pool.Rows)
 	if known, ok := any(of.diag).([]float64); ok {
 		copy(norms, known)
