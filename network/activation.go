@@ -93,11 +93,11 @@ func (a Activation) At(z float64) (value, slope float64) { return activations[a]
 
 func (a Activation) known() bool { return int(a) < len(activations) }
 
-// slopeFromOutput says that φ'(z) can be told from φ(z), as a mask, so that
-// nobody needs to keep it.
+// slopeFromOutput reports whether φ'(z) follows from φ(z), as a mask, so that it need
+// not be kept.
 func (a Activation) slopeFromOutput() bool { return a == ReLU }
 
-// apply writes φ(z) over z, and φ'(z) to slope unless slopeFromOutput.
+// apply overwrites z with φ(z), and writes φ'(z) to slope unless slopeFromOutput.
 func apply[T matrix.Float](a Activation, set *simd.Set[T], z, slope []T) {
 	switch a {
 	case ReLU:

@@ -35,7 +35,7 @@ type Training struct {
 	Epochs   int      `json:"epochs"`   // 0 means 256
 	Batch    int      `json:"batch"`    // rows of a mini-batch, at most all; 0 means 256
 	Rate     float64  `json:"rate"`     // the highest learning rate; 0 means 0.375, for smooth activations 0.15
-	Schedule Schedule `json:"schedule"` // its course
+	Schedule Schedule `json:"schedule"` // over the steps
 	Decay    float64  `json:"decay"`    // decoupled weight decay (AdamW): parameters shrink by rate·Decay per step
 	Beta1    *float64 `json:"beta1"`    // nil means 0.9
 	Beta2    *float64 `json:"beta2"`    // nil means 0.999

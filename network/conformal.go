@@ -12,9 +12,9 @@ import (
 //
 // is exceeded by the error on a new row with a probability of at most
 // 1 - coverage, whatever the distribution, if new and held-out rows are drawn
-// alike. If k > n, no error that was seen is large enough.
+// alike. If k > n, no observed error is large enough.
 
-// CoverageError says that too few rows were held out for the wanted coverage.
+// CoverageError reports that too few rows were held out for the coverage.
 type CoverageError struct {
 	Coverage   float64
 	Rows, Need int
@@ -28,7 +28,7 @@ func (e *CoverageError) Error() string {
 // errors are sorted.
 func radius(errors []float64, coverage float64) (float64, error) {
 	if !(coverage > 0 && coverage < 1) {
-		return 0, fmt.Errorf("the coverage is %v, which is not between 0 and 1", coverage)
+		return 0, fmt.Errorf("the coverage is %v, but must be between 0 and 1", coverage)
 	}
 	n := len(errors)
 	k := rank(n, coverage)

@@ -12,7 +12,7 @@ import (
 // Data is what a network is trained on: inputs, scaled as the network is to see
 // them, and labels, one row for each row of the inputs and one column for each
 // output. With several outputs, NaN is a label that is missing: the row is used for
-// the outputs whose labels it has. The rows for validation may be left out. Training
+// the outputs whose labels it has. Validation rows are optional. Training
 // only reads it.
 type Data[T matrix.Float] struct {
 	X, Y           matrix.Dense[T]
@@ -71,7 +71,7 @@ func unusableLabels[T matrix.Float](_ *linalg.Team, y matrix.Dense[T]) error {
 	return nil
 }
 
-// ValueError says which number of a matrix is NaN or infinite.
+// ValueError names a number of a matrix that is NaN or infinite.
 type ValueError struct {
 	Row, Column int // from 0
 	Value       float64

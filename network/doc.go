@@ -1,11 +1,11 @@
 // Package network holds fully-connected networks in neural tangent
 // parametrization (paper, section "Regression with Fully-Connected Neural
-// Networks"), how they are trained, and what is read out of them.
+// Networks"), their training, and what is computed from them.
 //
-// Fit is the whole of it for raw tables: it scales inputs and labels, trains, and
+// For raw tables Fit does everything: it scales inputs and labels, trains, and
 // returns a Model, which predicts in the units of the labels, with a standard
-// deviation or an interval if wanted. Below it, a Trainer takes inputs that are
-// scaled already and returns the networks, Measure computes the error metrics of the
+// deviation or an interval on request. Below it, a Trainer takes inputs that are
+// already scaled and returns the networks, Measure computes the error metrics of the
 // benchmark, and Taps returns layer inputs and gradients, the factors of the gradient
 // kernel.
 //

@@ -42,8 +42,8 @@ func (a *activate[T]) slopeRow(i, c0, c1, slot int) []T {
 	return a.slope.Row(i)[c0:c1]
 }
 
-// bend is the end of a backward product: the factor φ', which ReLU tells by the
-// sign of its output.
+// bend is the end of a backward product: the factor φ', which for ReLU follows from
+// the sign of its output.
 type bend[T matrix.Float] struct {
 	set              *simd.Set[T]
 	g, output, slope matrix.Dense[T]

@@ -10,7 +10,7 @@ import (
 // a column for each row of the input, in scaled labels.
 type evaluation struct {
 	outputs   matrix.Dense[float64]
-	variances matrix.Dense[float64] // k(x, x) of the posterior; empty if not asked for
+	variances matrix.Dense[float64] // k(x, x) of the posterior; empty if not requested
 }
 
 // mean returns the mean output over the members.

@@ -49,7 +49,7 @@ type fileArchitecture struct {
 type fileTraining struct {
 	Training
 	Seed    uint64   `json:"seed"`
-	Holdout *float64 `json:"holdout"` // as given to Fit; in files of before 0.1 zero for the default
+	Holdout *float64 `json:"holdout"` // as given to Fit; in files from before 0.1, zero means the default
 }
 
 type filePreprocessing struct {
@@ -166,8 +166,8 @@ func weightName(member, l int) string { return fmt.Sprintf("members.%d.layers.%d
 func biasName(member, l int) string   { return fmt.Sprintf("members.%d.layers.%d.bias", member, l) }
 func posteriorName(member int) string { return fmt.Sprintf("members.%d.posterior", member) }
 
-// UnmarshalBinary reads what MarshalBinary returned. On an error the model stays as
-// it was.
+// UnmarshalBinary reads what MarshalBinary returned. On an error the model does not
+// change.
 func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 	f, err := decodeTensors(raw)
 	if err != nil {
@@ -232,12 +232,12 @@ func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 	return nil
 }
 
-// checkColumns reports columns that do not make the networks' inputs.
+// checkColumns reports columns that do not match the networks' inputs.
 func checkColumns(columns *dataset.Encoder, inputs int) error {
 	if columns == nil || len(columns.Features()) == inputs {
 		return nil
 	}
-	return fmt.Errorf("the columns give %d inputs, the networks take %d", len(columns.Features()), inputs)
+	return fmt.Errorf("the columns give %d inputs, but the networks have %d", len(columns.Features()), inputs)
 }
 
 // checkFile reports metadata that no saved model has.
@@ -262,13 +262,13 @@ func (k fileTarget) check(found *complaints, members int) {
 	found.unless(n.Floor >= 0 && finite(n.Floor) && (!n.Adaptive() || positive(n.Typical)), "intervals are %+v", n)
 }
 
-// take reads the tensors. Memory for a network is allocated only when its
-// tensors are known to be there.
+// take reads the tensors. Memory for a network is allocated only once its tensors have
+// been found.
 func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 	sizes := a.sizes(a.Inputs)
 	layers := len(sizes) - 1
 	if want := a.Members*(2*layers+m.Targets()) + 2 + m.Targets(); len(f.tensors) != want {
-		return fmt.Errorf("there are %d tensors; %d members of %d layers have %d", len(f.tensors), a.Members, layers, want)
+		return fmt.Errorf("there are %d tensors, but %d members of %d layers have %d", len(f.tensors), a.Members, layers, want)
 	}
 	for i := range a.Members {
 		for l := range layers {

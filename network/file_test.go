@@ -163,7 +163,7 @@ func TestLoadRefuses(t *testing.T) {
 		"other inputs":      {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":4`)), "shape [3 40], not [4 40]"},
 		"negative inputs":   {rebuilt(t, good, edit("architecture", `"inputs":3`, `"inputs":-3`)), "-3 inputs"},
 		"training":          {rebuilt(t, good, edit("training", `"epochs":60`, `"epochs":-60`)), "-60 epochs"},
-		"columns":           {rebuilt(t, good, addColumns(`{"Numeric":["a"]}`)), "the columns give 1 inputs, the networks take 3"},
+		"columns":           {rebuilt(t, good, addColumns(`{"Numeric":["a"]}`)), "the columns give 1 inputs, but the networks have 3"},
 		"no columns":        {rebuilt(t, good, addColumns(`[`)), "metadata, columns"},
 		"preprocessing":     {rebuilt(t, good, edit("preprocessing", "tanh", "sinh")), "scaled by"},
 		"posterior":         {rebuilt(t, good, edit("uncertainty", `"unit":`, `"unit":-`)), "posterior 0"},
@@ -220,9 +220,9 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestLoadsFilesOfBefore: a file that was saved before holdout and σ_b could be zero
+// TestLoadsEarlierFiles: a file that was saved before holdout and σ_b could be zero
 // still loads, and predicts what it predicted then.
-func TestLoadsFilesOfBefore(t *testing.T) {
+func TestLoadsEarlierFiles(t *testing.T) {
 	m, err := Load[float32](filepath.Join("testdata", "before_0.1.safetensors"))
 	if err != nil {
 		t.Fatal(err)

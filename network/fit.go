@@ -22,7 +22,7 @@ type Options[T matrix.Float] struct {
 	// Holdout is the share of the rows that Fit holds out for validation. Nil
 	// means 0.2, but at most 1024 rows; zero holds none out, and then the last
 	// epoch is kept, the standard deviations are not calibrated and there are no
-	// intervals. Validation rows of the caller's replace it.
+	// intervals. Validation rows in the sample replace it.
 	Holdout *float64
 
 	// Folds is how many parts the rows are divided into for cross-fitting, after
@@ -53,7 +53,7 @@ type Sample[T matrix.Float] struct {
 	// that is missing: the row is used for the targets whose labels it has.
 	Targets int
 
-	// ValidX and ValidY are validation rows of the caller's. If there are any, Fit
+	// ValidX and ValidY are the caller's own validation rows. If there are any, Fit
 	// holds out no rows of X.
 	ValidX matrix.Dense[T]
 	ValidY []float64 // as Y
@@ -74,10 +74,10 @@ const (
 // does the paper's preprocessing (inputs: standardise, then 5·tanh(x/5); labels:
 // standardise) and, unless the sample has validation rows, holds a random part of
 // the rows out for validation: the choice of the epoch, the scale of PredictStd and
-// the intervals of PredictInterval rest on them.
+// the intervals of PredictInterval are based on them.
 //
-// The scaling of the inputs is learnt from all rows at hand, as in the paper, which
-// takes training rows and pool; that of the labels from the training part alone.
+// The scaling of the inputs is learnt from all rows, as in the paper, which uses
+// training rows and pool; that of the labels from the training part alone.
 //
 // If members diverge, the error joins a *DivergedError for each, and the model has
 // their best parameters so far. On any other error there is no model.

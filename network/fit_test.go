@@ -262,7 +262,7 @@ func TestFitRefuses(t *testing.T) {
 		"holdout":      {fit(x, y, Options[float32]{Holdout: new(1.0)}), "hold out is 1"},
 		"members":      {fit(x, y, quick[float32](-1)), "-1 members"},
 		"noise":        {fit(x, y, Options[float32]{Noise: -1}), "σ²"},
-		"table":        {fit(x, y, Options[float32]{Columns: &dataset.Encoder{Numeric: []string{"a", "b"}}}), "the columns give 2 inputs, the networks take 3"},
+		"table":        {fit(x, y, Options[float32]{Columns: &dataset.Encoder{Numeric: []string{"a", "b"}}}), "the columns give 2 inputs, but the networks have 3"},
 	}
 	for name, test := range tests {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.word) {
@@ -393,7 +393,7 @@ func TestWithoutBias(t *testing.T) {
 	}
 }
 
-// With far too small a σ² the posterior takes jitter, and the model says so.
+// With far too small a σ² the posterior needs jitter, and the model reports it.
 func TestJitterIsReported(t *testing.T) {
 	x, y := raw[float32](1, 30, 0.1) // fewer rows than features
 	for noise, wanted := range map[float64]bool{0: false, 1e-300: true} {
@@ -490,7 +490,7 @@ func TestModelScalesByUnlabelledRows(t *testing.T) {
 	}
 }
 
-// counting is a trainer that notes its calls.
+// counting is a trainer that records its calls.
 type counting struct {
 	CPU[float32]
 	calls, members int

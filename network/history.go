@@ -2,11 +2,11 @@ package network
 
 import "fmt"
 
-// Epoch tells how far a training is.
+// Epoch reports the progress of a training.
 type Epoch struct {
 	Member    int     // of the ensemble, from 0
 	Number    int     // of the epoch that ended, from 1
-	Of        int     // epochs in all
+	Of        int     // epochs in total
 	Loss      float64 // mean over its mini-batches, each before its step
 	ValidRMSE float64 // after the epoch; NaN without rows for validation
 
@@ -19,7 +19,8 @@ type History struct {
 	Best   int // number of the epoch whose parameters were kept; 0 for the initial ones
 }
 
-// DivergedError says that a training left the finite numbers and was stopped.
+// DivergedError reports a training that was stopped because its numbers were no longer
+// finite.
 type DivergedError struct {
 	Epoch     // the one that it happened in
 	Kept  int // number of the epoch whose parameters were kept; 0 for the initial ones
@@ -30,11 +31,11 @@ func (e *DivergedError) Error() string {
 		e.Member, e.Number, e.Of, e.Loss, e.ValidRMSE, e.Kept)
 }
 
-// StoppedError says that a training ended because its context did.
+// StoppedError reports a training that ended because its context did.
 type StoppedError struct {
 	Member int
 	Number int   // of the epoch that was under way, from 1
-	Of     int   // epochs in all
+	Of     int   // epochs in total
 	Kept   int   // number of the epoch whose parameters were kept; 0 for the initial ones
 	Cause  error // of the context's end
 }

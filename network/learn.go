@@ -22,7 +22,7 @@ type learner[T matrix.Float] struct {
 }
 
 const (
-	// fewRows of W̃ do not feed several threads; columns are shared out then.
+	// With fewer than fewRows rows in W̃, its columns are divided among the threads.
 	fewRows     = 64
 	columnPiece = 64
 	updatePiece = 1 << 14
@@ -52,7 +52,7 @@ func (n *learner[T]) learn(p *pass[T], l int) {
 // zero.
 type corner struct{ row, column int }
 
-// clear makes zero what was written of a gradient before, but not now.
+// clear zeroes what an earlier step wrote of a gradient, but this one does not.
 func (n *learner[T]) clear(gradient matrix.Dense[T], before *corner, now corner) {
 	for i := before.row; i < gradient.Rows; i++ {
 		end := now.column
@@ -66,8 +66,8 @@ func (n *learner[T]) clear(gradient matrix.Dense[T], before *corner, now corner)
 	*before = now
 }
 
-// updateAll takes the step of Adam for a layer, piece by piece: long runs of
-// memory are what the hardware fetches ahead.
+// updateAll takes the step of Adam for a layer, piece by piece: the hardware prefetches
+// long runs of memory.
 type updateAll[T matrix.Float] struct {
 	adam           *adam[T]
 	offset, length int
@@ -88,7 +88,7 @@ type learnColumns[T matrix.Float] struct {
 
 func (j *learnColumns[T]) Do(part, _ int) {
 	c0, c1 := part*columnPiece, min((part+1)*columnPiece, j.gradient.Cols)
-	skip := j.gradient.Cols - j.g.Cols // so many leading columns are zero
+	skip := j.gradient.Cols - j.g.Cols // leading columns that are zero
 	from := min(max(c0, skip), c1)
 	if from < c1 {
 		to, g := j.gradient.Block(0, j.gradient.Rows, from, c1), j.g.Block(0, j.g.Rows, from-skip, c1-skip)

@@ -19,8 +19,8 @@ type Metrics struct {
 
 // Measure compares predictions with labels. Row i of predictions is from member
 // i of an ensemble and has a number for each label. The metrics of the members
-// are averaged; for RMSE, the mean square is. Without labels, or with none to
-// predict them, all metrics are NaN; a prediction that is NaN makes them NaN.
+// are averaged; for RMSE, the mean square is. Without labels or
+// members, all metrics are NaN; a prediction that is NaN makes them NaN.
 func Measure[T matrix.Float](predictions matrix.Dense[T], labels []T) Metrics {
 	matrix.MustMatch("network.Measure", predictions.Shape(), matrix.Shape{Rows: predictions.Rows, Cols: len(labels)})
 	nan := math.NaN()

@@ -19,7 +19,7 @@ func withGaps[T matrix.Float](y matrix.Dense[T]) matrix.Dense[T] {
 }
 
 // TestMissingLabelsAreLeftOut compares loss, its gradient by the outputs, and the
-// validation error with plain sums over the labels that are there.
+// validation error with plain sums over the labels that are not missing.
 func TestMissingLabelsAreLeftOut(t *testing.T) {
 	d := wave[float64](3, 40, 21, 5, 3)
 	d.Y, d.ValidY = withGaps(d.Y), withGaps(d.ValidY)

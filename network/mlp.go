@@ -25,7 +25,7 @@ type MLP[T matrix.Float] struct {
 	sizes        []int // d_0 … d_L
 
 	// parameters holds W̃ of each layer, one after the other, each from a
-	// multiple of alignment on. What lies between is zero and stays so.
+	// multiple of alignment on. The gaps are zero and stay zero.
 	parameters []T
 	offsets    []int // of each layer, and the length as the last one
 }
@@ -137,7 +137,7 @@ func (m *MLP[T]) scale(l int) T {
 	return T(m.architecture.SigmaW / math.Sqrt(float64(m.sizes[l])))
 }
 
-// finite says whether all parameters are. A sum beyond the range counts as
+// finite reports whether all parameters are finite. A sum out of range counts as
 // infinite: no sound training comes near it.
 func (m *MLP[T]) finite() bool {
 	sum := simd.For[T]().Sum(m.parameters)

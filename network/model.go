@@ -14,7 +14,7 @@ import (
 
 // Model predicts one number from rows of raw numbers, in the units of the labels
 // that it was fitted to. It comes from Fit or Load and does not change: its methods
-// may be called from several goroutines. The zero value answers ErrNotFitted.
+// may be called from several goroutines. The zero value returns ErrNotFitted.
 //
 // A model that was fitted to several targets predicts the first of them. Target
 // returns the models of the others, which share its networks.
@@ -34,7 +34,7 @@ type Model[T matrix.Float] struct {
 	columns    *dataset.Encoder
 }
 
-// Provenance is how a model came to be.
+// Provenance records how a model was made.
 type Provenance struct {
 	Source    string    `json:"source"`     // as given to Fit
 	Rows      int       `json:"rows"`       // that it was trained on
@@ -43,12 +43,12 @@ type Provenance struct {
 	ValidRMSE []float64 `json:"valid_rmse"` // of each member on the validation rows, in the units of the labels; empty without such rows
 
 	// Jitter is what had to be added to σ² to compute the last-layer posterior of
-	// each member: zero as a rule. Where it is not, σ² is too small for float64,
-	// and the standard deviations of PredictStd are larger than asked for.
+	// each member: usually zero. Otherwise σ² is too small for float64, and the
+	// standard deviations of PredictStd are larger than σ² implies.
 	Jitter []float64 `json:"jitter"`
 }
 
-// ErrNotFitted says that a model that was neither fitted nor loaded was used.
+// ErrNotFitted is the error of a model that was neither fitted nor loaded.
 var ErrNotFitted = errors.New("the model has not been fitted")
 
 // Predict returns the predictions for the rows of x: the mean over the members.
@@ -62,16 +62,16 @@ func (m *Model[T]) Predict(ctx context.Context, x matrix.Dense[T]) ([]float64, e
 	return mean, nil
 }
 
-// Uncertain is predictions with their standard deviations, all in the units of
-// the labels.
+// Uncertain holds predictions with their standard deviations, all in the units of the
+// labels.
 type Uncertain struct {
 	Mean      []float64
-	Posterior []float64 // from the last-layer posteriors: what a single member leaves open
+	Posterior []float64 // from the last-layer posteriors: the uncertainty of a single member
 	Spread    []float64 // of the members' predictions around their mean
-	Std       []float64 // of the label: both together
+	Std       []float64 // of the label: both combined
 }
 
-// PredictStd returns predictions with standard deviations. The members are taken
+// PredictStd returns predictions with standard deviations. The members are treated
 // as a mixture of normal distributions (paper, appendix "Gaussian Process
 // Posterior Transformation"): its variance is the mean of their posterior
 // variances plus the variance of their predictions.
@@ -181,7 +181,7 @@ func (m *Model[T]) Scaling() (inputs dataset.Scaler, labels dataset.LabelScaler)
 	return dataset.Scaler{Mean: slices.Clone(m.inputs.Mean), Deviation: slices.Clone(m.inputs.Deviation)}, m.labels
 }
 
-// Provenance returns how the model came to be.
+// Provenance returns how the model was made.
 func (m *Model[T]) Provenance() Provenance {
 	p := m.provenance
 	p.Best, p.ValidRMSE, p.Jitter = slices.Clone(p.Best), slices.Clone(p.ValidRMSE), slices.Clone(p.Jitter)

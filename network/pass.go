@@ -19,7 +19,7 @@ type pass[T matrix.Float] struct {
 	net  *MLP[T]
 	team *linalg.Team // that does the work; the caller of newPass sets it
 	set  *simd.Set[T]
-	n    int // rows of the block in hand
+	n    int // rows of the present block
 
 	in    []matrix.Dense[T] // x̃_l, one for each layer
 	out   matrix.Dense[T]   // z of the last layer
@@ -38,8 +38,8 @@ type pass[T matrix.Float] struct {
 	load     loadRows[T]
 }
 
-// forwardBlock is the number of rows that callers run forward together: so many
-// that packing the weights does not count.
+// forwardBlock is the number of rows that callers run forward together: enough that
+// packing the weights takes a negligible share of the time.
 const forwardBlock = 1024
 
 // newForward returns a pass for up to rows rows at a time that only runs forward.
@@ -97,7 +97,7 @@ func padded[T matrix.Float](rows, cols int) matrix.Dense[T] {
 	return matrix.Dense[T]{Rows: rows, Cols: cols, Stride: stride, Data: matrix.Alloc[T](rows * stride)}
 }
 
-// inputs makes the given rows of x the block in hand; nil means all rows of x.
+// inputs makes the given rows of x the present block; nil means all rows of x.
 func (p *pass[T]) inputs(x matrix.Dense[T], rows []int) {
 	p.n = len(rows)
 	if rows == nil {
@@ -115,7 +115,7 @@ func (p *pass[T]) trackActivity() {
 	}
 }
 
-// forward computes all layers for the block in hand and returns z of the last.
+// forward computes all layers for the present block and returns z of the last.
 func (p *pass[T]) forward() matrix.Dense[T] {
 	p.allHidden()
 	return p.output()
@@ -140,10 +140,10 @@ func (p *pass[T]) output() matrix.Dense[T] {
 	return z
 }
 
-// features returns x̃ of the last layer for the block in hand, after forward.
+// features returns x̃ of the last layer for the present block, after forward.
 func (p *pass[T]) features() matrix.Dense[T] { return p.in[len(p.in)-1].Slice(0, p.n) }
 
-// operands returns x̃_l for the block in hand and W̃_l, without leading columns
+// operands returns x̃_l for the present block and W̃_l, without leading columns
 // of x̃_l that are zero, and the rows of W̃_l that they meet.
 func (p *pass[T]) operands(l int) (x, w matrix.Dense[T]) {
 	x, w = p.in[l].Slice(0, p.n), p.net.layer(p.net.parameters, l)
@@ -174,7 +174,7 @@ func (p *pass[T]) hidden(l int) {
 	}
 }
 
-// backward computes g of layer l-1 from g of layer l, for the block in hand.
+// backward computes g of layer l-1 from g of layer l, for the present block.
 func (p *pass[T]) backward(l int) {
 	g, w := p.gradient(l), p.bendBelow(l)
 	if w.Cols == 1 && w.Stride == 1 {
@@ -198,7 +198,7 @@ func (p *pass[T]) bendBelow(l int) (w matrix.Dense[T]) {
 	return p.net.Weights(l).Block(skip, width, p.dead[l], p.net.sizes[l+1])
 }
 
-// gradient returns g_l for the block in hand, without leading columns that are
+// gradient returns g_l for the present block, without leading columns that are
 // zero.
 func (p *pass[T]) gradient(l int) matrix.Dense[T] {
 	return p.grad[l].Block(0, p.n, p.dead[l], p.grad[l].Cols)

@@ -16,14 +16,14 @@ import (
 //	k(x, x) = σ²·λφ(x)ᵀ·(λ²·ΦᵀΦ + σ²·I)^-1·λφ(x)
 //
 // the kernel k_ll→scale→post of the paper. It assumes labels of variance 1
-// and knows nothing of the errors that the network really makes, so the variance
-// of a label is taken as Unit·(k(x, x) + σ²), Unit estimated from rows that the
+// and does not know the actual errors of the network, so the variance of a label is
+// estimated as Unit·(k(x, x) + σ²), Unit estimated from rows that the
 // network was not fitted to.
 type posterior struct {
 	Lambda float64 `json:"lambda"`
 	Noise  float64 `json:"noise"` // σ²
 	Unit   float64 `json:"unit"`
-	Jitter float64 `json:"jitter"` // that the factorisation needed beside σ²; zero as a rule
+	Jitter float64 `json:"jitter"` // that the factorisation needed in addition to σ²; usually zero
 
 	factor matrix.Dense[float64] // Cholesky factor of λ²·ΦᵀΦ + σ²·I
 }

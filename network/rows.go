@@ -5,8 +5,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// piece is the number of rows that the jobs below cut their work into: enough
-// to be worth handing to a thread, few enough to share a mini-batch.
+// piece is the number of rows that the jobs below give to a thread at a time: enough to
+// be worth it, few enough to divide a mini-batch.
 const piece = 32
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -11,7 +11,7 @@ import "fmt"
 //
 // The zero value is the paper's: it starts at Rate and only falls.
 type Schedule struct {
-	Peak float64 `json:"peak"` // from 0 up, below 1
+	Peak float64 `json:"peak"` // at least 0, below 1
 }
 
 // The schedules that have names.
@@ -21,7 +21,7 @@ var (
 	Hat    = Schedule{Peak: 0.5}
 )
 
-// factor is what the learning rate is multiplied by in a step.
+// factor is the factor of the learning rate in a step.
 func (s Schedule) factor(step, steps int) float64 {
 	t := float64(step) / float64(steps)
 	if t < s.Peak {
@@ -34,5 +34,5 @@ func (s Schedule) check() error {
 	if s.Peak >= 0 && s.Peak < 1 {
 		return nil
 	}
-	return fmt.Errorf("the schedule's peak is %v, which is not from 0 up and below 1", s.Peak)
+	return fmt.Errorf("the schedule's peak is %v, but must be at least 0 and below 1", s.Peak)
 }

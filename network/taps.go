@@ -8,8 +8,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Taps runs blocks of rows through a network and gives what its layers saw and
-// what they pass back. The gradient of the output by the parameters of layer l,
+// Taps runs blocks of rows through a network and returns the inputs and the gradients
+// of its layers. The gradient of the output by the parameters of layer l,
 // counted from 0, is an outer product for each row (paper, "Full gradient
 // Kernel"),
 //
@@ -67,8 +67,8 @@ func NewTaps[T matrix.Float](net *MLP[T], rows int, weights []float64) *Taps[T] 
 	return t
 }
 
-// single says that there is one output of weight 1, as in the paper: nothing has to
-// be gathered.
+// single reports whether there is one output of weight 1, as in the paper: then nothing
+// has to be gathered.
 func (t *Taps[T]) single() bool { return len(t.roots) == 1 && t.roots[0] == 1 }
 
 // Inputs returns the width of a row.

@@ -10,8 +10,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Trainer trains ensembles. CPU is the one that this package has; others may
-// train elsewhere, such as on a GPU. Whoever trains takes a Trainer: Options, a
+// Trainer trains ensembles. CPU is the one in this package; others may train
+// elsewhere, such as on a GPU. Everything that trains takes a Trainer: Options, a
 // benchmark, a request for a batch.
 //
 // Train trains so many members with the configuration, each from its own initial
@@ -20,9 +20,9 @@ import (
 //
 //   - The configuration need not have its defaults filled in. What is wrong with
 //     it or with the data is an error, and then there is no ensemble.
-//   - The same call returns the same bits again, whatever runs beside it.
+//   - The same call returns the same bits again, whatever runs at the same time.
 //     Trainers may differ from one another by rounding.
-//   - The data belong to the caller, who leaves them alone until Train returns.
+//   - The data belong to the caller, who does not change them until Train returns.
 //     Train only reads them and keeps nothing of them. The networks that it returns
 //     hold all their parameters in main memory and belong to the caller.
 //   - There is a history for each network.
@@ -45,7 +45,7 @@ type CPU[T matrix.Float] struct{}
 // Train implements Trainer. It calls progress from the goroutine of the caller.
 func (CPU[T]) Train(ctx context.Context, c Config, members int, d Data[T], progress func(Epoch)) (Ensemble[T], []History, error) {
 	if members <= 0 {
-		return nil, nil, fmt.Errorf("an ensemble has %d members", members)
+		return nil, nil, fmt.Errorf("an ensemble must have at least 1 member, not %d", members)
 	}
 	var ensemble Ensemble[T]
 	var histories []History
@@ -72,7 +72,7 @@ func (CPU[T]) Train(ctx context.Context, c Config, members int, d Data[T], progr
 // validation RMSE are kept, the first of equal ones; without, those of the last
 // epoch.
 //
-// After each epoch progress is called from the same goroutine, unless it is nil.
+// Progress, unless nil, is called after each epoch, from the same goroutine.
 //
 // If training diverges, which is a *DivergedError, or the context ends, which is
 // a *StoppedError, the network is returned with the error and has the best

@@ -8,8 +8,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// training is one in progress, with all the memory that it needs: a step allocates
-// nothing.
+// training is a training in progress, with all the memory that it needs: a step
+// allocates nothing.
 type training[T matrix.Float] struct {
 	net      *MLP[T]
 	how      Training
@@ -23,13 +23,13 @@ type training[T matrix.Float] struct {
 	rows    []int // in the order of the epoch
 	batch   int
 	step    int // taken so far
-	steps   int // in all
+	steps   int // in total
 	pass    *pass[T]
 	head    *head[T]
 	learner learner[T]
 	adam    *adam[T]
 
-	validation *pass[T] // nil without rows for it
+	validation *pass[T] // nil without validation rows
 	units      arrangement
 	regrouping regrouping[T]
 	best       []T // parameters, of units in this order:
@@ -155,7 +155,7 @@ func (t *training[T]) rate() float64 {
 
 // residuals returns the mean squared error of outputs z for the given rows and
 // writes its gradient, 2·(z - y)/n, to where the backward pass starts. n counts the
-// labels that are there; where one is missing, the gradient is 0.
+// labels that are not missing; where one is missing, the gradient is 0.
 func (t *training[T]) residuals(z matrix.Dense[T], rows []int) float64 {
 	n := 0
 	for _, row := range rows {
@@ -186,8 +186,8 @@ func known[T matrix.Float](labels []T) (n int) {
 	return n
 }
 
-// validate returns the RMSE on the rows for validation, over all labels that are
-// there.
+// validate returns the RMSE on the validation rows, over all labels that are not
+// missing.
 func (t *training[T]) validate() float64 {
 	sum, labels := 0.0, 0
 	x, y := t.data.ValidX, t.data.ValidY
@@ -200,7 +200,7 @@ func (t *training[T]) validate() float64 {
 	return math.Sqrt(sum / float64(labels))
 }
 
-// squaredErrors returns the sum over the labels that are there, and their number.
+// squaredErrors returns the sum over the labels that are not missing, and their number.
 func squaredErrors[T matrix.Float](z, y matrix.Dense[T]) (sum float64, n int) {
 	for i := range z.Rows {
 		want := y.Row(i)
