@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources cb1f912217d48c00f38d4de0
+// sources ac3ea7fe5cf595dc525d38a8
 // content 46f4f83b628ad4de17d6dada

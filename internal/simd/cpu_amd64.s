@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources cb1f912217d48c00f38d4de0
+// sources ac3ea7fe5cf595dc525d38a8
 // content a97859aed189f0d4b008e44b

@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources cb1f912217d48c00f38d4de0
+// sources ac3ea7fe5cf595dc525d38a8
 // content 306a2264249645d0df8d56ce

@@ -14793,5 +14793,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources cb1f912217d48c00f38d4de0
+// sources ac3ea7fe5cf595dc525d38a8
 // content 338ae2737a47d536839eee0d

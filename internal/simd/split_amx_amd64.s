@@ -706,5 +706,5 @@ DATA tileConfiguration<>+48(SB)/8, $0x1010101010101010
 DATA tileConfiguration<>+56(SB)/8, $0x0000000000000000
 GLOBL tileConfiguration<>(SB), RODATA|NOPTR, $64
 
-// sources cb1f912217d48c00f38d4de0
+// sources ac3ea7fe5cf595dc525d38a8
 // content 0e3a4aac84f68c20646d1fd8

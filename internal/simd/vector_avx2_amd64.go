@@ -214,5 +214,5 @@ func dotBytesAVX2(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX2(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources cb1f912217d48c00f38d4de0
+// sources ac3ea7fe5cf595dc525d38a8
 // content 0f043ad0ed46c77a23d42623

@@ -5005,5 +5005,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources cb1f912217d48c00f38d4de0
+// sources ac3ea7fe5cf595dc525d38a8
 // content f361bf266f5a9048ba8ccbd9

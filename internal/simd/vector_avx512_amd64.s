@@ -5034,5 +5034,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources cb1f912217d48c00f38d4de0
+// sources ac3ea7fe5cf595dc525d38a8
 // content aa270c6fd3698a1dd2b4742a

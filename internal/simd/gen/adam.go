@@ -6,8 +6,8 @@ import (
 )
 
 // adam generates one step of Adam in one pass. step points to the numbers of
-// AdamStep, in their order there. Root and quotient are exact: the pass waits
-// for memory rather than for them.
+// AdamStep, in their order there. Square root and quotient are exact: the pass
+// waits for memory, not for them.
 func (v vectors) adam() {
 	v.begin("adam", "(w, m, v, grad []T, step *T)", "makes one step of Adam; see AdamStep.")
 	w := v.over("w", "m", "v", "grad")

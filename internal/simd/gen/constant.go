@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// bits are those of a number in the element type.
+// bits returns the bits of a number in the element type.
 func (e emitter) bits(x float64) uint64 {
 	if e.single() {
 		return uint64(math.Float32bits(float32(x)))
@@ -17,7 +17,7 @@ func (e emitter) bits(x float64) uint64 {
 	return math.Float64bits(x)
 }
 
-// signBit is the sign of a number of the element type.
+// signBit returns the sign bit of the element type.
 func (e emitter) signBit() uint64 { return 1 << (8*e.size - 1) }
 
 // table returns the address of a constant in the file's data: one element for

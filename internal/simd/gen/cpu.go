@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// cpu generates the questions to the processor that Go has no words for.
+// cpu generates the processor queries that Go has no functions for.
 func cpu(c *build.Context) {
 	text(c, "cpuid", "func(leaf, sub uint32) (a, b, c, d uint32)")
 	c.Doc("cpuid asks the processor for its features.")

@@ -5,7 +5,7 @@ import "github.com/mmcloughlin/avo/reg"
 // unrolled is the number of vectors in a block of an element-wise loop.
 const unrolled = 4
 
-// elementWise generates the loops that treat each element alone.
+// elementWise generates the loops that process each element independently.
 func (v vectors) elementWise() {
 	v.axpy()
 	v.scaleAdd()

@@ -99,7 +99,7 @@ func (t *tile) loadParams() {
 	t.cAhead, t.rowsAhead = reg.RAX, t.GP64()
 }
 
-// firstColumn goes back to the first product of the sum.
+// firstColumn returns to the first product of the sum.
 func (t *tile) firstColumn() {
 	t.Load(t.Param("k"), t.k)
 	t.Load(t.Param("a"), t.a)
@@ -109,7 +109,7 @@ func (t *tile) firstColumn() {
 	}
 }
 
-// nextPanel goes on to the next panel, if there is one.
+// nextPanel moves to the next panel, if there is one.
 func (t *tile) nextPanel() {
 	t.ADDQ(t.paramAddr("aheadTurn"), t.ahead)
 	t.ADDQ(operand.U32(uint32(2*t.wide)), t.c)
@@ -122,8 +122,8 @@ func (t *tile) gp(param string) reg.GPVirtual {
 }
 
 // sums adds up the products. The tile of C, whose rows lie far apart, is needed
-// only after that: it is asked for a row with each of the first rounds, since a
-// core can wait for few lines at once, or all together if the sums are short.
+// only after that: one row is prefetched with each of the first rounds, since a core
+// can wait for few lines at once, or all together if the sums are short.
 func (t *tile) sums() {
 	t.MOVQ(t.c, t.cAhead)
 	t.MOVQ(operand.U32(uint32(t.rows)), t.rowsAhead)
@@ -148,15 +148,15 @@ func (t *tile) prefetchRow() {
 }
 
 // prefetchToWrite is PREFETCHW disp(AX), which the assembler of Go does not know:
-// unlike the other prefetches it takes a line away from the other cores, which
-// a write must wait for.
+// unlike the other prefetches it takes the line away from other cores, for which a
+// write would have to wait.
 func (t *tile) prefetchToWrite(disp int) {
 	for _, code := range []uint8{0x0F, 0x0D, 0x48, uint8(disp)} {
 		t.Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []operand.Op{operand.U8(code)}, Inputs: []operand.Op{t.cAhead}})
 	}
 }
 
-// prefetchAhead asks for one line of what the next tiles need.
+// prefetchAhead prefetches one line that the next tiles need.
 func (t *tile) prefetchAhead() {
 	t.PREFETCHT1(operand.Mem{Base: t.ahead})
 	t.ADDQ(t.aheadStep, t.ahead)

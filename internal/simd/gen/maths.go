@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// maths generates the exponential and what is made of it.
+// maths generates the exponential and the functions based on it.
 func (v vectors) maths() {
 	v.exp()
 	v.tanh()
@@ -81,8 +81,8 @@ func (e exponential) split(x reg.VecVirtual) (n, t reg.VecVirtual) {
 }
 
 // polynomial sums r^(k−2)/k! pair by pair, then pairs of pairs: a shorter
-// chain of instructions than one coefficient after the other, so that more
-// vectors are in work at once.
+// chain of instructions than one coefficient after the other, so that more vectors
+// are in flight at once.
 func (e exponential) polynomial(r, r2 reg.VecVirtual) reg.VecVirtual {
 	var terms []reg.VecVirtual
 	for i, even := range e.even {

@@ -8,7 +8,7 @@ import (
 const (
 	rowGroup  = 4       // rows that share the loads of q
 	rowSums   = 2       // running sums of a row
-	prefetch  = 2 << 10 // bytes of a stream that are asked for ahead of their use, at least
+	prefetch  = 2 << 10 // at least this many bytes of a stream are prefetched ahead of their use
 	cacheLine = 64
 )
 
@@ -38,11 +38,11 @@ func (v vectors) rowBlocks() {
 type rowBlock struct {
 	vectors
 	add    func(row operand.Op, q, acc reg.VecVirtual)
-	listed bool // rows are those of a list, and nothing is asked for ahead
+	listed bool // rows are those of a list, and nothing is prefetched
 
 	q, stride     reg.GPVirtual
 	step, at      reg.GPVirtual // row within its quarter, column
-	ahead         reg.GPVirtual // bytes from the start of a row to what is asked for
+	ahead         reg.GPVirtual // bytes from the start of a row to what is prefetched
 	row           [rowGroup]reg.GPVirtual
 	acc           [rowGroup][rowSums]reg.VecVirtual
 	quarter, last operand.Mem // rows of a quarter, index of the last row
@@ -71,8 +71,7 @@ func (b *rowBlock) generate(name, doc string, add func(row operand.Op, q, acc re
 	})
 }
 
-// listedGroups emits the loop over groups of rows that stand beside each other in
-// the list, and ends the function. The last rows, if they are fewer than a group, are
+// listedGroups emits the loop over groups of rows that are adjacent in the list, and ends the function. The last rows, if they are fewer than a group, are
 // those of groups with quarters of one row.
 func (b *rowBlock) listedGroups() {
 	n, next := b.Load(b.Param("dst").Len(), b.GP64()).(reg.GPVirtual), b.GP64()
@@ -194,7 +193,7 @@ func (b *rowBlock) startGroup() {
 	b.clearSums()
 }
 
-// clearSums begins with the first column.
+// clearSums starts with the first column.
 func (b *rowBlock) clearSums() {
 	b.XORQ(b.at, b.at)
 	for _, sums := range b.acc {
@@ -218,7 +217,7 @@ func (b *rowBlock) sumColumns(label string) {
 	})
 }
 
-// prefetchLines asks for the cache lines of the places some rows later.
+// prefetchLines prefetches the cache lines some rows later.
 func (b *rowBlock) prefetchLines(places []place) {
 	for at := 0; at < len(places)*b.wide; at += cacheLine {
 		for _, row := range b.row {

@@ -67,10 +67,9 @@ const argMaxBlock = 8
 
 // argMax generates a search in two steps. The first goes over blocks and keeps
 // the largest element and the start of the first block that has it, which
-// changes rarely. The second looks from there on for the first element that
-// equals it: -Inf if there is nothing larger, and none if all is NaN. The zeros
-// behind the end do no harm: they come after the true place, and differ from
-// -Inf.
+// changes rarely. The second searches from there for the first element that equals
+// it: -Inf if there is nothing larger, and none if all is NaN. The zeros
+// beyond the end do no harm: they come after the true place and differ from -Inf.
 func (v vectors) argMax() {
 	v.begin("argMax", "(x []T) int", "returns the lowest index of the largest element, -1 if there is none.")
 	w := v.over("x")
@@ -227,8 +226,7 @@ func (v vectors) labelWhere(mask reg.Register, id reg.VecVirtual, to operand.Mem
 	}
 }
 
-// atMost generates a loop without a branch: which elements count cannot be
-// foretold.
+// atMost generates a loop without a branch: which elements count is unpredictable.
 func (v vectors) atMost() {
 	v.begin("atMost", "(list []int32, x []T, bound T) int", "lists the elements that are at most bound.")
 	w := v.over("x")

@@ -8,13 +8,13 @@ import (
 )
 
 // The float32 product on the tile registers of AMX, which multiply numbers of 8
-// digits (bfloat16). A float32 has 24 and is the sum of three of them, the rest
-// each time rounded to the nearest:
+// digits (bfloat16). A float32 has 24 and is the sum of three of them, each the rounded
+// remainder of the previous ones:
 //
 //	x = x₁ + x₂ + x₃,   |x₂| ≤ 2^−8·|x|,   |x₃| ≤ 2^−16·|x|
 //	x·y ≈ x₁y₁ + x₁y₂ + x₁y₃ + x₂y₂ + x₂y₁ + x₃y₁
 //
-// What is left out is below the last digit of the product. A block holds 32 by 32
+// The omitted products are below the last digit of the result. A block holds 32 by 32
 // numbers as six tiles, x₁ of its two halves, x₂, x₃. A tile has 16 rows of 16
 // pairs of numbers; the pair d of a row is products d and d+16 of 32.
 const (
@@ -31,7 +31,7 @@ func split(c *build.Context) {
 	mulBlocks(e)
 }
 
-// splitter cuts blocks that stand side by side into the parts of their numbers.
+// splitter splits the numbers of adjacent blocks into their parts.
 type splitter struct {
 	emitter
 	half, digits              reg.VecVirtual
@@ -51,7 +51,7 @@ func (s splitter) begin(name string) splitter {
 	return s
 }
 
-// end goes on to the next block, at the label "block".
+// end continues with the next block, at the label "block".
 func (s splitter) end() {
 	s.ADDQ(operand.U32(4*side), s.src)
 	s.ADDQ(s.gap, s.dst)
@@ -89,7 +89,7 @@ func (s splitter) pairs(low, high, to operand.Mem) {
 	}
 }
 
-// leading rounds to 8 digits. Whole numbers count up from one float to the next.
+// leading rounds to 8 digits. The bits of consecutive floats are consecutive integers.
 func (s splitter) leading(x reg.VecVirtual) reg.VecVirtual {
 	r := s.reg()
 	s.VPADDD(s.half, x, r)
@@ -258,7 +258,7 @@ func (m blockMultiplier) release() { m.tiles.release() }
 
 // multiply sums the products of one panel in tiles 0 to 3 and stores them to the
 // work space, row by row. Tiles 4 and 5 hold parts of the left operand, 6 and 7
-// those of the right one. RDI is left behind the panel.
+// those of the right one. RDI then points past the panel.
 func (m blockMultiplier) multiply() {
 	blocks := m.Load(m.Param("blocks"), m.GP64())
 	m.Load(m.Param("a"), reg.RAX)
@@ -363,8 +363,7 @@ func (m blockMultiplier) columnMasks() [2]reg.Register {
 	return [2]reg.Register{low, high}
 }
 
-// configuration is the data that says of all eight tiles that they have 16 rows
-// of 64 bytes.
+// configuration is the data that gives all eight tiles 16 rows of 64 bytes.
 func configuration(e emitter) operand.Mem {
 	at := e.StaticGlobal("tileConfiguration")
 	e.DataAttributes(attr.RODATA | attr.NOPTR)

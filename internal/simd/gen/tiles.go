@@ -10,17 +10,17 @@ import (
 )
 
 // tiles emits the instructions of AMX as bytes: the assembler does not know them.
-// Tiles are numbered 0 to 7. Only the first eight general registers will do.
+// Tiles are numbered 0 to 7. Only the first eight general registers can be used.
 type tiles struct{ *build.Context }
 
 // The prefix of three bytes: the second names the table of opcodes, the third
-// holds one register, inverted, and tells instructions of the same opcode apart.
+// holds one register, inverted, and distinguishes instructions of the same opcode.
 const (
 	prefix, table38 = 0xc4, 0xe2
 	plain, pF3, pF2 = 0x78, 0x7a, 0x7b
 )
 
-// configure reads the shapes of the tiles; release forgets them.
+// configure loads the shapes of the tiles; release resets them.
 func (t tiles) configure(at reg.GPPhysical) {
 	t.bytes([]operand.Op{at}, prefix, table38, plain, 0x49, code(at))
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // walk goes over slices of one length side by side, in blocks of several
-// vectors, then vector by vector, then over the part of a vector that is left.
+// vectors, then vector by vector, then over the remaining part of a vector.
 type walk struct {
 	vectors
 	bases map[string]reg.Register
@@ -75,7 +75,7 @@ func (w *walk) loop(label string, count int, body func([]place)) {
 	w.ADDQ(step, w.left)
 }
 
-// lastPart sets the masks to the elements that are left.
+// lastPart sets the masks to the remaining elements.
 func (w *walk) lastPart() place {
 	p := place{w: w, part: true}
 	if w.wide == 64 {
