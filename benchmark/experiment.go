@@ -79,5 +79,5 @@ func FindPreset(name string) (Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Preset{}, fmt.Errorf("there is no preset %q; the presets are %s", name, strings.Join(names, ", "))
+	return Preset{}, fmt.Errorf("there is no preset %q; choose from %s", name, strings.Join(names, ", "))
 }
