@@ -313,7 +313,7 @@ func (s *jsonScanner) value() (text []byte, kind jsonKind, ok bool) {
 		return text, jsonNested, ok
 	}
 	end := bytes.IndexAny(s.text, ",} \t\r")
-	if end < 0 {
+	if end <= 0 {
 		return nil, 0, false
 	}
 	text = s.text[:end]

@@ -41,8 +41,8 @@ func sameTable(t *testing.T, rows, cols int) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var csv, npy, parquet bytes.Buffer
-	if err := errors.Join(WriteCSV(&csv, table), WriteNPY(&npy, m), WriteParquet(&parquet, table)); err != nil {
+	var csv, npy, parquet, lines bytes.Buffer
+	if err := errors.Join(WriteCSV(&csv, table), WriteNPY(&npy, m), WriteParquet(&parquet, table), WriteJSONLines(&lines, table)); err != nil {
 		t.Fatal(err)
 	}
 	mat := matFile(binary.LittleEndian, variable{name: "x", class: mxDOUBLE, shape: []int32{int32(rows), int32(cols)}, kind: 9, numbers: m.Data})
@@ -50,6 +50,7 @@ func sameTable(t *testing.T, rows, cols int) []string {
 	files := map[string][]byte{
 		"t.csv": csv.Bytes(), "t.npy": npy.Bytes(), "t.npz": npzFile(t, zipped{"x.npy", zip.Deflate, npy.Bytes()}), "t.parquet": parquet.Bytes(),
 		"t.arff": []byte(arff.String() + "@data\n" + body), "t.mat": mat,
+		"t.jsonl": lines.Bytes(), "t.xlsx": xlsxFile(t, sheetOf(csv.String())),
 	}
 	var paths []string
 	for name, content := range files {
