@@ -73,7 +73,7 @@ func TestBAITBoundsHold(t *testing.T) {
 	}
 }
 
-// refused says whether float64 has too few digits, which it may for large rows alone.
+// refused reports whether float64 has too few digits, which may happen for large rows only.
 func refused(t *testing.T, name string, err error) bool {
 	t.Helper()
 	var precision *PrecisionError

@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// TestByteProducts holds products against their bounds, for vectors of every
+// TestByteProducts compares products with their bounds, for vectors of every
 // size and for rows of the pool.
 func TestByteProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 42))

@@ -10,7 +10,7 @@ import (
 )
 
 // TestSelectionsSideBySide runs selections by all methods on different problems at
-// once: each gives what it gives alone.
+// once: each returns what it returns alone.
 func TestSelectionsSideBySide(t *testing.T) {
 	type job struct {
 		name string

@@ -92,7 +92,7 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// TestBudgetsAreDecimal: a tenth is no binary number, and its sums round.
+// TestBudgetsAreDecimal: a tenth is not a binary number, so its sums are rounded.
 func TestBudgetsAreDecimal(t *testing.T) {
 	for _, test := range []struct {
 		cost, budget float64
@@ -111,7 +111,7 @@ func TestBudgetsAreDecimal(t *testing.T) {
 }
 
 // TestBudgetsHoldInExactArithmetic draws costs with few decimal digits and compares
-// with sums of whole numbers: what is picked keeps to the budget, and what is left
+// with sums of whole numbers: what is picked is within the budget, and what is left
 // over was too dear.
 func TestBudgetsHoldInExactArithmetic(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -290,7 +290,7 @@ func TestBadNumbersNameTheRow(t *testing.T) {
 	}
 }
 
-// broken is a kernel that gives NaN for one pair of rows.
+// broken is a kernel that is NaN for one pair of rows.
 type broken struct{ selectiontest.Laplace[float64] }
 
 func (k broken) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) error {

@@ -186,7 +186,7 @@ func TestExactMaxDet(t *testing.T) {
 }
 
 // TestExactMaxDetOfKernel follows MaxDet with a kernel that has no features and is
-// large beside σ².
+// large compared with σ².
 func TestExactMaxDetOfKernel(t *testing.T) {
 	for _, factor := range []float64{1, 1e2, 1e3, 1e5} {
 		k := loud{selectiontest.Laplace[float64]{Width: 3}, factor}

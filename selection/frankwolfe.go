@@ -28,7 +28,7 @@ func (m FrankWolfe[T]) Init(s *Space[T]) (Forward, error) {
 		return nil, err
 	}
 	if m.In == InKernelSpace || m.In == ByCost && s.kernel != nil {
-		return newFrankWolfeKernel(s, m.Name())
+		return newFrankWolfeKernel(s)
 	}
 	return newFrankWolfeFeatures(s)
 }

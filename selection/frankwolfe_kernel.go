@@ -11,97 +11,83 @@ package selection
 //
 // The kernel matrix is not stored: u is summed up in blocks, and ADD recomputes one row.
 
-import (
-	"math"
+import "github.com/nextbatch/nextbatch/matrix"
 
-	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/internal/simd"
-	"github.com/nextbatch/nextbatch/matrix"
-)
-
-type frankWolfeKernel struct {
-	space   *Space[float64]
-	sets    []*set[float64] // pool, and train in mode TP
-	c, u, v [][]float64     // for each of them
+type frankWolfeKernel[T matrix.Float] struct {
+	space   *Space[T]
+	pool    kernelDirectionSearch
+	train   kernelDirectionSearch // of mode TP, otherwise nil
 	r, s, t float64
-	scores  []float64
 }
 
-func newFrankWolfeKernel[T matrix.Float](s *Space[T], name string) (Forward, error) {
-	in64, ok := any(s).(*Space[float64])
-	if !ok {
-		return nil, &MethodError{name, "in kernel space it needs a kernel in float64"}
+func newFrankWolfeKernel[T matrix.Float](s *Space[T]) (Forward, error) {
+	pool, err := s.rows.KernelDirections()
+	if err != nil {
+		return nil, err
 	}
-	f := &frankWolfeKernel{space: in64, sets: []*set[float64]{&in64.pool}, scores: matrix.Alloc[float64](in64.PoolSize())}
+	f := &frankWolfeKernel[T]{space: s, pool: pool}
+	train := newMemoryRows(s, &s.train, nil)
 	if s.Mode() == TP {
-		f.sets = append(f.sets, &in64.train)
-	}
-	for _, one := range f.sets {
-		c, u := matrix.Alloc[float64](len(one.diag)), matrix.Alloc[float64](len(one.diag))
-		for i, v := range one.diag {
-			c[i] = math.Sqrt(v)
+		if f.train, err = train.KernelDirections(); err != nil {
+			return nil, err
 		}
-		f.r = addSum(f.r, c)
-		for _, other := range f.sets {
-			if err := f.addRowSums(u, one, other); err != nil {
-				return nil, err
-			}
-		}
-		f.c, f.u, f.v = append(f.c, c), append(f.u, u), append(f.v, matrix.Alloc[float64](len(u)))
 	}
-	return f, nil
+	for _, one := range f.sets() {
+		f.r = one.Norms(f.r)
+	}
+	if err := f.start(f.pool, s.rows, s.PoolSize()); err != nil || f.train == nil {
+		return f, err
+	}
+	return f, f.start(f.train, train, s.TrainSize())
 }
 
-// addRowSums adds Σ_{x̃ in other} k(x, x̃) to u[x] for each row x of one.
-func (f *frankWolfeKernel) addRowSums(u []float64, one, other *set[float64]) error {
-	values := matrix.New[float64](min(crossRows, len(u)), other.rows.Rows)
-	for from := 0; from < len(u) && !f.space.Cancelled(); from += crossRows {
-		part := values.Slice(0, min(crossRows, len(u)-from))
-		rows := one.rows.Slice(from, from+part.Rows)
-		if err := f.cross(part, rows, other.rows); err != nil {
-			return inSet(err, other.name)
-		}
-		for i := range part.Rows {
-			if err := other.checkValues(part.Row(i)); err != nil {
+// sets lists the sets of candidates.
+func (f *frankWolfeKernel[T]) sets() []kernelDirectionSearch {
+	if f.train == nil {
+		return []kernelDirectionSearch{f.pool}
+	}
+	return []kernelDirectionSearch{f.pool, f.train}
+}
+
+// start computes u of the n rows of a set, some rows at a time.
+func (f *frankWolfeKernel[T]) start(one kernelDirectionSearch, of poolRows[T], n int) error {
+	u := matrix.Alloc[float64](n)
+	for from := 0; from < n && !f.space.Cancelled(); from += crossRows {
+		to := min(from+crossRows, n)
+		rows := matrix.Converted[float64](of.Block(from, to))
+		for _, other := range f.sets() {
+			if err := other.AddSums(u[from:to], rows); err != nil {
 				return err
 			}
-			u[from+i] = addSum(u[from+i], part.Row(i))
 		}
 	}
-	return nil
-}
-
-func (f *frankWolfeKernel) cross(dst, a, b matrix.Dense[float64]) error {
-	if f.space.kernel != nil {
-		return f.space.kernel.Cross(f.space.ctx, dst, a, b)
-	}
-	linalg.Gemm(f.space.team, dst, 1, a, linalg.NoTrans, b, linalg.Trans, 0)
+	one.Start(u)
 	return nil
 }
 
 // Add moves v towards each of the rows.
-func (f *frankWolfeKernel) Add(candidates []int) error {
-	for _, x := range candidates {
+func (f *frankWolfeKernel[T]) Add(candidates []int) error {
+	for i := range candidates {
 		if f.space.Cancelled() {
 			return nil
 		}
-		if err := f.add(x); err != nil {
+		if err := f.add(candidates[i], f.space.float64Rows(candidates[i:i+1])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *frankWolfeKernel) add(x int) error {
-	in, i := 0, x
+func (f *frankWolfeKernel[T]) add(x int, row matrix.Dense[float64]) error {
+	in, at := f.pool, x
 	if x >= f.space.PoolSize() {
-		in, i = 1, x-f.space.PoolSize()
+		in, at = f.train, x-f.space.PoolSize()
 	}
-	if f.c[in][i] == 0 {
+	c, u, v := in.At(at)
+	if c == 0 {
 		return nil // it has no direction
 	}
-	rc := f.r / f.c[in][i]
-	u, v := f.u[in][i], f.v[in][i]
+	rc := f.r / c
 	square := f.r*f.r - 2*rc*v + f.s
 	if square <= 0 {
 		return nil // v is there
@@ -109,20 +95,13 @@ func (f *frankWolfeKernel) add(x int) error {
 	gamma := (rc*(u-v) + f.s - f.t) / square
 	f.s = (1-gamma)*(1-gamma)*f.s + 2*(1-gamma)*gamma*rc*v + gamma*gamma*f.r*f.r
 	f.t = (1-gamma)*f.t + gamma*rc*u
-	for j, one := range f.sets {
-		column := make([]float64, len(f.v[j]))
-		if err := f.space.kernelColumn(column, one, x); err != nil {
+	for _, one := range f.sets() {
+		if err := one.Step(row, 1-gamma, gamma*rc); err != nil {
 			return err
 		}
-		simd.For[float64]().ScaleAdd(f.v[j], column, 1-gamma, gamma*rc)
 	}
 	return nil
 }
 
 // Next returns the row whose direction is closest to the residual.
-func (f *frankWolfeKernel) Next() (Choice, error) {
-	for i := range f.scores {
-		f.scores[i] = perNorm(f.u[0][i]-f.v[0][i], f.c[0][i])
-	}
-	return f.space.chooseDirection(bestDirection(f.space.team, f.scores, f.space.limits.open))
-}
+func (f *frankWolfeKernel[T]) Next() (Choice, error) { return f.space.chooseDirection(f.pool.Best()) }

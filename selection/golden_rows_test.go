@@ -37,7 +37,7 @@ func TestGoldenTableRows(t *testing.T) {
 		golden.Entry(t, act+"/rows", &rows)
 		for i, row := range rows {
 			if underRace && i%4 != 0 {
-				continue // slow there, and no other code than that of the rest
+				continue // slow there, and the same code as the others
 			}
 			k := g.kernel(t, row)
 			for _, batch := range []int{16, 64} {

@@ -20,34 +20,28 @@ import (
 	"math"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-type maxDetKernel struct {
-	space    *Space[float64]
+type maxDetKernel[T matrix.Float] struct {
+	space    *Space[T]
 	name     string
 	sigma2   float64
+	pool     pivotSearch
 	selected []int
-	b        [][]float64 // rows of B
-	c        []float64
 	largest  float64 // the largest k(x, x)
 	best     float64 // the largest known variance
 	accuracy accuracy
-	precise  *preciseKernel // replaces b, once set
-	features Forward        // replaces everything, once set
+	precise  *preciseKernel[T] // replaces pool, once set
+	features Forward           // replaces everything, once set
 }
 
 func newMaxDetKernel[T matrix.Float](s *Space[T], name string, sigma2 float64) (Forward, error) {
-	in64, ok := any(s).(*Space[float64])
-	if !ok {
-		return nil, &MethodError{name, "float32 loses σ²: in kernel space it needs a kernel in float64"}
+	pool, err := s.rows.Pivots(sigma2)
+	if err != nil {
+		return nil, err
 	}
-	f := &maxDetKernel{space: in64, name: name, sigma2: sigma2, c: matrix.Alloc[float64](in64.PoolSize())}
-	for i, v := range in64.Diag() {
-		f.c[i] = v + sigma2
-	}
-	f.largest = largestOf(in64.Diag())
+	f := &maxDetKernel[T]{space: s, name: name, sigma2: sigma2, pool: pool, largest: pool.Prior()}
 	f.best = f.largest
 	// The variance is what c has beyond σ², so errors of both count.
 	off := roundingsEach * unitRoundoff * (f.largest + sigma2)
@@ -57,58 +51,59 @@ func newMaxDetKernel[T matrix.Float](s *Space[T], name string, sigma2 float64) (
 
 // Next returns the row of largest variance; its score is the variance without
 // the noise.
-func (f *maxDetKernel) Next() (Choice, error) {
+func (f *maxDetKernel[T]) Next() (Choice, error) {
 	if f.features != nil {
 		return f.features.Next()
 	}
 	if f.precise != nil {
 		return f.nextPrecisely()
 	}
-	row, err := bestOpen(f.space.team, f.c, f.space.limits.open)
+	best, err := f.pool.Best()
 	if err != nil {
 		return Choice{}, err
 	}
-	f.best = max(f.c[row]-f.sigma2, 0)
+	f.best = max(best.score-f.sigma2, 0)
 	if f.accuracy.lost(f.best) {
 		if err := f.refresh(); err != nil {
 			return Choice{}, err
 		}
 		return f.Next()
 	}
-	return Choice{Row: row, Score: f.best, Tied: f.best == 0}, nil
+	return Choice{Row: best.row, Score: f.best, Tied: f.best == 0}, nil
 }
 
-func (f *maxDetKernel) nextPrecisely() (Choice, error) {
-	f.precise.variances(f.c)
-	row, err := bestOpen(f.space.team, f.c, f.space.limits.open)
+func (f *maxDetKernel[T]) nextPrecisely() (Choice, error) {
+	best, err := f.precise.pool.Best()
 	if err != nil {
 		return Choice{}, err
 	}
-	f.best = f.c[row]
+	f.best = best.score
 	if unitRoundoff*f.largest > tolerance*f.best {
 		return Choice{}, f.refusal()
 	}
-	return Choice{Row: row, Score: f.best, Tied: f.best == 0}, nil
+	return Choice{Row: best.row, Score: f.best, Tied: f.best == 0}, nil
 }
 
-func (f *maxDetKernel) refusal() error {
+func (f *maxDetKernel[T]) refusal() error {
 	return &PrecisionError{Method: f.name, Largest: f.largest}
 }
 
 // refresh starts over with all selected rows and more digits.
-func (f *maxDetKernel) refresh() (err error) {
-	f.b = nil
+func (f *maxDetKernel[T]) refresh() (err error) {
+	f.pool = nil
 	if f.space.kernel == nil {
 		if f.features, err = newMaxDetFeatures(f.space, f.name, f.sigma2); err != nil {
 			return err
 		}
 		return f.features.Add(f.selected)
 	}
-	f.precise = newPreciseKernel(f.space, f.sigma2)
+	if f.precise, err = newPreciseKernel(f.space, f.sigma2); err != nil {
+		return err
+	}
 	return f.addPrecisely(f.selected)
 }
 
-func (f *maxDetKernel) addPrecisely(candidates []int) error {
+func (f *maxDetKernel[T]) addPrecisely(candidates []int) error {
 	done, err := f.precise.add(candidates)
 	if err == nil && !done {
 		err = f.refusal()
@@ -116,8 +111,8 @@ func (f *maxDetKernel) addPrecisely(candidates []int) error {
 	return err
 }
 
-// Add takes the training rows, which come first, as one block.
-func (f *maxDetKernel) Add(candidates []int) error {
+// Add adds the training rows, which come first, as one block.
+func (f *maxDetKernel[T]) Add(candidates []int) error {
 	f.selected = append(f.selected, candidates...)
 	switch {
 	case f.features != nil:
@@ -135,27 +130,33 @@ func (f *maxDetKernel) Add(candidates []int) error {
 	return nil
 }
 
-func (f *maxDetKernel) addTrain(candidates []int) error {
-	rows, _ := f.space.gather(candidates)
-	l := matrix.New[float64](rows.Rows, rows.Rows)
-	if err := f.space.cross(l, rows, rows); err != nil {
+func (f *maxDetKernel[T]) addTrain(candidates []int) error {
+	rows := f.space.float64Rows(candidates)
+	l, err := f.space.gram(rows)
+	if err != nil {
 		return err
 	}
 	if !choleskyOf(f.space.team, l, f.sigma2) {
 		return f.refresh()
 	}
-	b := matrix.New[float64](rows.Rows, f.space.PoolSize())
-	if err := f.space.cross(b, rows, f.space.pool.rows); err != nil {
-		return err
-	}
-	if err := linalg.SolveLower(f.space.team, b, linalg.Left, l, linalg.NoTrans); err != nil {
-		return err
-	}
-	for i := range b.Rows {
+	for i := range l.Rows {
 		f.accuracy.step(f.best, l.At(i, i)*l.At(i, i))
-		f.extend(b.Row(i))
 	}
-	return nil
+	return f.pool.AddMany(rows, l)
+}
+
+func (f *maxDetKernel[T]) add(x int) error {
+	column, c := f.pool.Column(x)
+	gamma2 := max(c, f.sigma2) // less than σ² is a rounding error
+	f.accuracy.step(f.best, gamma2)
+	return f.pool.Add(f.space.float64Rows([]int{x}), x, column, 1/math.Sqrt(gamma2))
+}
+
+// gram returns the kernel matrix of rows in float64, which is then the type of the space.
+func (s *Space[T]) gram(rows matrix.Dense[float64]) (matrix.Dense[float64], error) {
+	k := matrix.New[float64](rows.Rows, rows.Rows)
+	in64 := any(s).(*Space[float64])
+	return k, in64.cross(k, rows, rows)
 }
 
 // cross computes kernel values; without a kernel rows are features.
@@ -165,47 +166,4 @@ func (s *Space[T]) cross(dst, a, b matrix.Dense[T]) error {
 	}
 	linalg.Gemm(s.team, dst, 1, a, linalg.NoTrans, b, linalg.Trans, 0)
 	return nil
-}
-
-func (f *maxDetKernel) add(x int) error {
-	v := matrix.Alloc[float64](f.space.PoolSize())
-	if err := f.space.Kernel(v, x); err != nil {
-		return err
-	}
-	v[x] += f.sigma2
-	set := simd.For[float64]()
-	column := f.column(x)
-	gamma2 := max(f.c[x], f.sigma2) // less than σ² is a rounding error
-	f.accuracy.step(f.best, gamma2)
-	scale := 1 / math.Sqrt(gamma2)
-	f.space.team.OverPieces(len(v), scanPiece, func(_, from, to int) {
-		part := v[from:to]
-		for j, b := range f.b {
-			set.Axpy(part, b[from:to], -column[j])
-		}
-		for i := range part {
-			part[i] *= scale
-		}
-	})
-	f.extend(v)
-	return nil
-}
-
-// column returns B[·, x].
-func (f *maxDetKernel) column(x int) []float64 {
-	column := make([]float64, len(f.b))
-	for j, b := range f.b {
-		column[j] = b[x]
-	}
-	return column
-}
-
-// extend adds a row to B and lowers c.
-func (f *maxDetKernel) extend(v []float64) {
-	f.b = append(f.b, v)
-	f.space.team.OverPieces(len(v), scanPiece, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			f.c[i] -= v[i] * v[i]
-		}
-	})
 }

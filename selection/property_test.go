@@ -99,7 +99,7 @@ func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 				withFeatures := mustSelect(t, method.m, p)
 				p.Kernel = hidden{kernel.NewLinear[float64](p.Pool.Cols)}
 				withKernel, err := selection.Select(t.Context(), method.m, p)
-				// Kernel values are rounded, so beside large ones a variance of the size of σ² is lost.
+				// Kernel values are rounded, so large ones lose a variance of the size of σ².
 				if lost := (*selection.PrecisionError)(nil); errors.As(err, &lost) && name == "maxdet" && lost.Largest > 1e9*sigma2 {
 					continue
 				}
@@ -112,7 +112,7 @@ func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 	}
 }
 
-// TestMaxDistCovers holds the paper's lemma: the covering radius of the batch is
+// TestMaxDistCovers checks the paper's lemma: the covering radius of the batch is
 // at most twice the best that any batch of the size has.
 func TestMaxDistCovers(t *testing.T) {
 	for _, mode := range []selection.Mode{selection.P, selection.TP} {

@@ -2,5 +2,5 @@
 
 package selection_test
 
-// underRace says that the race detector watches, which makes everything slower.
+// underRace reports whether the race detector is on, which makes everything slower.
 const underRace = true

@@ -87,7 +87,7 @@ func TestFrankWolfeHasNoUseForZero(t *testing.T) {
 	}
 }
 
-// TestTies gives equal rows: the lowest one is picked.
+// TestTies: of equal rows the lowest is picked.
 func TestTies(t *testing.T) {
 	p := selection.Problem[float64]{Pool: line(1, 3, 3, 2, 3), Train: line(0), Mode: selection.TP, Batch: 1}
 	for _, m := range []selection.Method[float64]{selection.MaxDiag[float64]{}, selection.MaxDist[float64]{}, selection.LCMD[float64]{},

@@ -25,6 +25,9 @@ type poolRows[T matrix.Float] interface {
 	Mark(row int, open, selected bool)
 	// Row returns a row and its k(x, x). The caller must not write to them.
 	Row(row int) (matrix.Dense[T], T)
+	// Block returns the rows from from to to-1, all of one block of sums (blocks.go).
+	// They are valid until the next call; the caller must not write to them.
+	Block(from, to int) matrix.Dense[T]
 	// Largest returns the open row of largest k(x, x).
 	Largest() (found, error)
 	// Nearest starts a search for the nearest centre of each row. Lists keep the rows
@@ -38,6 +41,11 @@ type poolRows[T matrix.Float] interface {
 	// Totals starts a search for the row that lowers the summed variance most, and
 	// fails likewise.
 	Totals(offset float64) (totalSearch, error)
+	// Pivots, PrecisePivots and KernelDirections start the searches of MaxDet and
+	// FrankWolfe in kernel space. They fail in float32.
+	Pivots(sigma2 float64) (pivotSearch, error)
+	PrecisePivots() (precisePivotSearch, error)
+	KernelDirections() (kernelDirectionSearch, error)
 }
 
 // found is the best of some rows, by a score; -1 if none is open.
@@ -114,4 +122,45 @@ type totalSearch interface {
 	Best() (best found, v float64, err error)
 	// At returns the score of a row.
 	At(row int) float64
+}
+
+// pivotSearch knows c and the column of B of each row (maxdet_kernel.go).
+type pivotSearch interface {
+	// Prior returns the largest k(x, x).
+	Prior() float64
+	// Column returns B[·, x] and c[x] of a row.
+	Column(row int) (column []float64, c float64)
+	// AddMany adds L⁻¹k(X, ·) to B, for rows X, and lowers c.
+	AddMany(rows, l matrix.Dense[float64]) error
+	// Add adds (k(·, x) + σ²e_x − Bᵀcolumn)·scale to B and lowers c. at is the number
+	// of x, or -1 if it is elsewhere.
+	Add(x matrix.Dense[float64], at int, column []float64, scale float64) error
+	// Best returns the open row of largest c.
+	Best() (found, error)
+}
+
+// precisePivotSearch is pivotSearch with twice as many digits. Its c lacks the noise.
+type precisePivotSearch interface {
+	Column(row int) (column doubles, c double)
+	// Add adds (k(·, x) − Bᵀcolumn)/pivot to B and lowers c. There is no σ²e_x: it
+	// would matter for x alone, which is selected.
+	Add(x matrix.Dense[float64], column doubles, pivot double) error
+	// Best returns the open row of largest c, which is cut off at zero.
+	Best() (found, error)
+}
+
+// kernelDirectionSearch knows c, u and v of each row (frankwolfe_kernel.go).
+type kernelDirectionSearch interface {
+	// Norms returns r plus the norms of all rows.
+	Norms(r float64) float64
+	// AddSums adds Σ k(x, x̃) over all rows x̃ to the sum of each of the given rows x.
+	AddSums(sums []float64, rows matrix.Dense[float64]) error
+	// Start sets u of all rows, once all sums have been computed.
+	Start(u []float64)
+	// At returns c, u and v of a row.
+	At(row int) (c, u, v float64)
+	// Step changes v to keep·v + weight·k(x, ·).
+	Step(x matrix.Dense[float64], keep, weight float64) error
+	// Best returns what directionSearch.Best does, for the scores (u − v)/c.
+	Best() (best found, zero bool, err error)
 }

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
 )
@@ -51,6 +53,11 @@ func (f *shards[T]) Mark(row int, open, selected bool) {
 
 func (f *shards[T]) Row(row int) (matrix.Dense[T], T) {
 	return f.parts[f.of(row)].Row(row - f.first[f.of(row)])
+}
+
+func (f *shards[T]) Block(from, to int) matrix.Dense[T] {
+	at := f.of(from)
+	return f.parts[at].Block(from-f.first[at], to-f.first[at])
 }
 
 // best puts together what each shard finds.
@@ -149,6 +156,151 @@ func (f *shardsVariances[T]) Best() (found, error) {
 
 func (f *shardsVariances[T]) At(row int) float64 {
 	return f.searches[f.of(row)].At(row - f.first[f.of(row)])
+}
+
+func (f *shards[T]) Pivots(sigma2 float64) (pivotSearch, error) {
+	s := &shardsPivots[T]{shards: f}
+	for _, part := range f.parts {
+		one, err := part.Pivots(sigma2)
+		if err != nil {
+			return nil, err
+		}
+		s.searches = append(s.searches, one)
+	}
+	return s, nil
+}
+
+type shardsPivots[T matrix.Float] struct {
+	*shards[T]
+	searches []pivotSearch
+}
+
+func (f *shardsPivots[T]) Prior() float64 {
+	largest := 0.0
+	for _, s := range f.searches {
+		largest = max(largest, s.Prior())
+	}
+	return largest
+}
+
+func (f *shardsPivots[T]) Column(row int) ([]float64, float64) {
+	return f.searches[f.of(row)].Column(row - f.first[f.of(row)])
+}
+
+func (f *shardsPivots[T]) AddMany(rows, l matrix.Dense[float64]) error {
+	for _, s := range f.searches {
+		if err := s.AddMany(rows, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *shardsPivots[T]) Add(x matrix.Dense[float64], at int, column []float64, scale float64) error {
+	for i, s := range f.searches {
+		own := -1
+		if at >= 0 && f.of(at) == i {
+			own = at - f.first[i]
+		}
+		if err := s.Add(x, own, column, scale); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *shardsPivots[T]) Best() (found, error) {
+	return f.best(func(i int) (found, error) { return f.searches[i].Best() })
+}
+
+func (f *shards[T]) PrecisePivots() (precisePivotSearch, error) {
+	s := &shardsPrecisePivots[T]{shards: f}
+	for _, part := range f.parts {
+		one, err := part.PrecisePivots()
+		if err != nil {
+			return nil, err
+		}
+		s.searches = append(s.searches, one)
+	}
+	return s, nil
+}
+
+type shardsPrecisePivots[T matrix.Float] struct {
+	*shards[T]
+	searches []precisePivotSearch
+}
+
+func (f *shardsPrecisePivots[T]) Column(row int) (doubles, double) {
+	return f.searches[f.of(row)].Column(row - f.first[f.of(row)])
+}
+
+func (f *shardsPrecisePivots[T]) Add(x matrix.Dense[float64], column doubles, pivot double) error {
+	for _, s := range f.searches {
+		if err := s.Add(x, column, pivot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *shardsPrecisePivots[T]) Best() (found, error) {
+	return f.best(func(i int) (found, error) { return f.searches[i].Best() })
+}
+
+func (f *shards[T]) KernelDirections() (kernelDirectionSearch, error) {
+	s := &shardsKernelDirections[T]{shards: f}
+	for _, part := range f.parts {
+		one, err := part.KernelDirections()
+		if err != nil {
+			return nil, err
+		}
+		s.searches = append(s.searches, one)
+	}
+	return s, nil
+}
+
+type shardsKernelDirections[T matrix.Float] struct {
+	*shards[T]
+	searches []kernelDirectionSearch
+}
+
+func (f *shardsKernelDirections[T]) Norms(r float64) float64 {
+	for _, s := range f.searches {
+		r = s.Norms(r)
+	}
+	return r
+}
+
+func (f *shardsKernelDirections[T]) AddSums(sums []float64, rows matrix.Dense[float64]) error {
+	for _, s := range f.searches {
+		if err := s.AddSums(sums, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *shardsKernelDirections[T]) Start(u []float64) {
+	for i, s := range f.searches {
+		s.Start(u[f.first[i]:])
+	}
+}
+
+func (f *shardsKernelDirections[T]) At(row int) (c, u, v float64) {
+	return f.searches[f.of(row)].At(row - f.first[f.of(row)])
+}
+
+func (f *shardsKernelDirections[T]) Step(x matrix.Dense[float64], keep, weight float64) error {
+	for _, s := range f.searches {
+		if err := s.Step(x, keep, weight); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *shardsKernelDirections[T]) Best() (best found, zero bool, err error) {
+	return f.bestDirection(func(i int) (found, bool, error) { return f.searches[i].Best() })
 }
 
 func (f *shards[T]) Totals(offset float64) (totalSearch, error) {
@@ -298,9 +450,14 @@ func (f *shardsDirections[T]) Sums(u []float64, r float64) float64 {
 }
 
 func (f *shardsDirections[T]) Best(residual []float64) (best found, zero bool, err error) {
+	return f.bestDirection(func(i int) (found, bool, error) { return f.searches[i].Best(residual) })
+}
+
+// bestDirection is best for directions.
+func (f *shards[T]) bestDirection(find func(shard int) (found, bool, error)) (best found, zero bool, err error) {
 	zero = true
 	best, err = f.best(func(i int) (found, error) {
-		one, all, err := f.searches[i].Best(residual)
+		one, all, err := find(i)
 		zero = zero && (all || math.IsInf(one.score, -1))
 		return one, err
 	})
@@ -314,6 +471,46 @@ func TestShardsSelectTheSame(t *testing.T) {
 	forceFast(t)
 	t.Run("float32", func(t *testing.T) { sameOverShards[float32](t, hardrows.All()["decaying"]) })
 	t.Run("float64", func(t *testing.T) { sameOverShards[float64](t, hardrows.All()["duplicates"]) })
+	t.Run("kernel space", sameInKernelSpace)
+}
+
+// sameInKernelSpace is for methods that compute kernel values of all pairs, so the pool
+// is smaller. After three picks a kernel of rank 3 leaves so little variance that MaxDet
+// needs twice as many digits.
+func sameInKernelSpace(t *testing.T) {
+	pool, train := matrix.New[float64](sumBlock+500, 3), matrix.New[float64](30, 3)
+	rng.FillNormal(rng.New(1, "shards test"), pool.Data)
+	rng.FillNormal(rng.New(2, "shards test"), train.Data)
+	p := Problem[float64]{Pool: pool, Train: train, Batch: 6, Constraints: Constraints{Exclude: []int{0, sumBlock}, Require: []int{3, sumBlock + 7}}}
+	laplace, err := kernel.NewLaplace[float64](3, 1)
+	must(t, err)
+	maxDet, frankWolfe := MaxDet[float64]{Sigma2: 5e-8, In: InKernelSpace}, FrankWolfe[float64]{In: InKernelSpace}
+	for _, c := range []struct {
+		name string
+		k    kernel.Kernel[float64]
+		mode Mode
+		m    Method[float64]
+	}{
+		{"features", nil, P, maxDet}, {"features", nil, TP, maxDet}, {"laplace", laplace, P, maxDet}, {"laplace", laplace, TP, maxDet},
+		{"rank 3", lowRank{kernel.NewLinear[float64](3)}, P, maxDet}, {"rank 3", lowRank{kernel.NewLinear[float64](3)}, TP, maxDet},
+		{"features", nil, P, frankWolfe}, {"laplace", laplace, TP, frankWolfe},
+	} {
+		p.Kernel, p.Mode = c.k, c.mode
+		t.Run(fmt.Sprint(c.name, "/", c.m.Name(), "-", c.mode), func(t *testing.T) { cutIntoShards(t, c.m, p, 0, sumBlock) })
+	}
+}
+
+// lowRank is a kernel whose features are hidden.
+type lowRank struct{ of kernel.Kernel[float64] }
+
+func (k lowRank) Inputs() int { return k.of.Inputs() }
+
+func (k lowRank) Diag(ctx context.Context, dst []float64, rows matrix.Dense[float64]) error {
+	return k.of.Diag(ctx, dst, rows)
+}
+
+func (k lowRank) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) error {
+	return k.of.Cross(ctx, dst, a, b)
 }
 
 func sameOverShards[T matrix.Float](t *testing.T, kind hardrows.Kind) {
@@ -330,16 +527,16 @@ func sameOverShards[T matrix.Float](t *testing.T, kind hardrows.Kind) {
 			if e.Target {
 				p.Target = aims[p.Mode]
 			}
-			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) { cutIntoShards(t, e.New(Settings{Sigma2: 1e-3}), p) })
+			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) { cutIntoShards(t, e.New(Settings{Sigma2: 1e-3}), p, 0, sumBlock, 3*sumBlock) })
 		}
 	}
 }
 
-func cutIntoShards[T matrix.Float](t *testing.T, m Method[T], p Problem[T]) {
+func cutIntoShards[T matrix.Float](t *testing.T, m Method[T], p Problem[T], cuts ...int) {
 	want, err := Select(t.Context(), m, p)
 	must(t, err)
 	got, err := selectOver(linalg.WithThreads(t.Context(), 1), m, p, func(s *Space[T]) poolRows[T] {
-		return newShards(s, []int{0, sumBlock, 3 * sumBlock})
+		return newShards(s, cuts)
 	})
 	must(t, err)
 	if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Notes, want.Notes) || !slices.Equal(got.Removed, want.Removed) {

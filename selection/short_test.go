@@ -89,7 +89,7 @@ func TestTargetRowsHaveShortRows(t *testing.T) {
 	}
 }
 
-// TestWorkIsCounted holds what the plain version counts against what it does: it
+// TestWorkIsCounted compares what the plain version counts with what it does: it
 // reads all rows for their norms, the pool for the training rows, and the pool
 // again for every pick.
 func TestWorkIsCounted(t *testing.T) {

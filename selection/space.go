@@ -183,7 +183,8 @@ func (s *Space[T]) Features() (pool, train matrix.Dense[T], ok bool) {
 
 // Kernel writes k(x, y) of each pool row x and the candidate y to dst.
 func (s *Space[T]) Kernel(dst []T, candidate int) error {
-	return s.kernelColumn(dst, &s.pool, candidate)
+	row, _ := s.row(candidate)
+	return s.kernelColumn(dst, &s.pool, row)
 }
 
 // SqDist writes the squared distance k(x, x) + k(y, y) − 2k(x, y) of each pool
@@ -284,8 +285,8 @@ func (s *Space[T]) centre(candidate int) Centre {
 	return Centre{Set: PoolSet, Row: candidate}
 }
 
-func (s *Space[T]) kernelColumn(dst []T, of *set[T], candidate int) error {
-	row, _ := s.row(candidate)
+// kernelColumn writes k(x, y) of each row x of a set and the row y to dst.
+func (s *Space[T]) kernelColumn(dst []T, of *set[T], row matrix.Dense[T]) error {
 	if s.kernel == nil {
 		linalg.MulVec(s.team, dst, of.rows, row.Row(0))
 		return nil
@@ -302,7 +303,7 @@ func (s *Space[T]) sqDist(dst []T, of *set[T], candidate int) error {
 		linalg.SqDistTo(s.team, dst, of.rows, row.Row(0))
 		return nil
 	}
-	if err := s.kernelColumn(dst, of, candidate); err != nil {
+	if err := s.kernelColumn(dst, of, row); err != nil {
 		return err
 	}
 	toSqDist(dst, of.diag, diag)

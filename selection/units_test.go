@@ -20,8 +20,8 @@ func freeOfScale[T matrix.Float]() []selection.Method[T] {
 		selection.LCMD[T]{Size: selection.Count}, selection.FrankWolfe[T]{}}
 }
 
-// TestPicksDoNotDependOnTheUnit multiplies features by powers of two: picks stay the
-// same, and what the result says of them is multiplied likewise.
+// TestPicksDoNotDependOnTheUnit multiplies features by powers of two: picks do
+// not change, and the numbers of the result are multiplied likewise.
 func TestPicksDoNotDependOnTheUnit(t *testing.T) {
 	t.Run("float32", func(t *testing.T) { picksDoNotDependOnTheUnit[float32](t, -140, 110, 10) })
 	t.Run("float64", func(t *testing.T) { picksDoNotDependOnTheUnit[float64](t, -1000, 1000, 100) })
@@ -119,9 +119,9 @@ func (failing) Diag(_ context.Context, dst []float64, _ matrix.Dense[float64]) e
 	return nil
 }
 
-// TestRandomLooksAtNoKernel draws the same rows with a kernel that fails, and finds
+// TestRandomUsesNoKernel draws the same rows with a kernel that fails, and finds
 // features that are not finite all the same.
-func TestRandomLooksAtNoKernel(t *testing.T) {
+func TestRandomUsesNoKernel(t *testing.T) {
 	p := constrained(selection.Constraints{}, 9, selection.P)
 	want := mustSelect(t, selection.Random[float64]{}, p)
 	p.Kernel = failing{selectiontest.Laplace[float64]{Width: p.Pool.Cols}}

@@ -8,8 +8,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Laplace is exp(−‖x − x'‖), a kernel without features, and nothing but the
-// methods that an interface asks for.
+// Laplace is exp(−‖x − x'‖), a kernel without features, with only the
+// methods that the interface requires.
 type Laplace[T matrix.Float] struct{ Width int }
 
 var _ kernel.Kernel[float32] = Laplace[float32]{}
@@ -38,16 +38,16 @@ func (k Laplace[T]) Diag(_ context.Context, dst []T, _ matrix.Dense[T]) error {
 func (k Laplace[T]) Cross(_ context.Context, dst, a, b matrix.Dense[T]) error {
 	for i := range a.Rows {
 		for j := range b.Rows {
-			dst.Set(i, j, T(LaplaceOf(widen(a.Row(i)), widen(b.Row(j)))))
+			dst.Set(i, j, T(LaplaceOf(inFloat64(a.Row(i)), inFloat64(b.Row(j)))))
 		}
 	}
 	return nil
 }
 
-func widen[T matrix.Float](row []T) []float64 {
-	wide := make([]float64, len(row))
+func inFloat64[T matrix.Float](row []T) []float64 {
+	converted := make([]float64, len(row))
 	for i, v := range row {
-		wide[i] = float64(v)
+		converted[i] = float64(v)
 	}
-	return wide
+	return converted
 }

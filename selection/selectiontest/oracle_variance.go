@@ -116,7 +116,7 @@ func (o *BAIT) Init(in *Input) {
 	}
 }
 
-// eachTarget visits X_tp, or what stands in for it.
+// eachTarget visits X_tp, or what replaces it.
 func (o *BAIT) eachTarget(in *Input, visit func(row []float64, weight float64)) {
 	switch {
 	case in.Target != nil:

@@ -16,7 +16,7 @@ import (
 // Suite is what every selection method passes.
 type Suite[T matrix.Float] struct {
 	Method selection.Method[T]
-	// Oracle makes the method as the paper has it; nil for methods that draw.
+	// Oracle returns the method as the paper defines it; nil for methods that draw.
 	Oracle func() Oracle
 	// NoKernel leaves out kernels without features.
 	NoKernel bool
@@ -298,7 +298,7 @@ func perturbedRows(rows [][]float64, rounding float64, trial uint64) [][]float64
 	return changed
 }
 
-// unit makes a number from -1 to 1 of random bits.
+// unit turns random bits into a number from -1 to 1.
 func unit(bits uint64) float64 {
 	bits = bits*6364136223846793005 + 1442695040888963407
 	return float64(bits>>11)/(1<<52) - 1
