@@ -178,7 +178,7 @@ func (p *Plan) smaller() (list []string) {
 	case !r.Spec.UsesKernel():
 	case sketch == 0:
 		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
-	case sketch > 32: // with fewer features, a kernel tells rows apart badly
+	case sketch > 32: // with fewer features, a kernel hardly distinguishes rows
 		list = append(list, fmt.Sprintf("a smaller sketch, such as sketch(%d)", sketch/2))
 	}
 	if p.Networks > 1 {

@@ -64,7 +64,7 @@ func (c *curvePlotter) Plot(canvas draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// tip tells the numbers at point i.
+// tip returns the numbers at point i.
 func (c *curvePlotter) tip(i int) string {
 	text := fmt.Sprintf("%s\n%s: %.6g\n%s: %.4g", c.Name, c.panel.XLabel, c.X[i], c.panel.YLabel, c.Y[i])
 	if low, high := c.band(i); low < high {

@@ -263,9 +263,9 @@ func TestExactBAITWeights(t *testing.T) {
 	}
 }
 
-// TestExactBAITRenewed follows BAIT-F past the steps after which it computes all
-// anew, on ordinary rows and on an ill-conditioned matrix.
-func TestExactBAITRenewed(t *testing.T) {
+// TestExactBAITRecomputed follows BAIT-F past the steps after which it recomputes
+// everything, on ordinary rows and on an ill-conditioned matrix.
+func TestExactBAITRecomputed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// TestLimitsKeepUp compares what limits keep up to date with what they would decide
-// anew, over random additions and removals.
+// TestLimitsKeepUp compares limits that are updated with limits from scratch, over random
+// additions and removals.
 func TestLimitsKeepUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 200 {

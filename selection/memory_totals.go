@@ -29,7 +29,7 @@ type memoryTotals[T matrix.Float] struct {
 
 func (m *memoryRows[T]) Totals(offset float64) (totalSearch, error) {
 	if m.space.kernel != nil {
-		return nil, &MethodError{"bait", "it needs features, and the kernel has none at hand"}
+		return nil, &MethodError{"bait", "it needs features, but the kernel has no explicit ones"}
 	}
 	pool := inFloat64(m.space, m.of.rows)
 	n := pool.Rows

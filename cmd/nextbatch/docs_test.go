@@ -353,7 +353,7 @@ func warningsIn(t *testing.T, file string) (list []string) {
 	return list
 }
 
-// warns tells whether a call is warn(…), note(…), or append(warnings, …).
+// warns reports whether a call is warn(…), note(…), or append(warnings, …).
 func warns(call *ast.CallExpr) bool {
 	name := func(e ast.Expr) string {
 		switch e := e.(type) {

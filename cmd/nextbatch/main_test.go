@@ -242,7 +242,7 @@ func killWriting(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("the program was never seen writing")
 }
 
-// waitForPart tells whether a part of the file was there before the end.
+// waitForPart reports whether part of the file existed before the end.
 func waitForPart(path string, end <-chan struct{}) bool {
 	pattern := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	for {

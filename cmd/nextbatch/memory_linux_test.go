@@ -83,7 +83,7 @@ func TestTooLittleMemory(t *testing.T) {
 	}
 }
 
-// TestLittleNetworkWithoutNeed: a method that looks at no network makes none.
+// TestLittleNetworkWithoutNeed: a method that uses no network creates none.
 func TestLittleNetworkWithoutNeed(t *testing.T) {
 	table := csvTable(t, t.TempDir(), "t.csv", 500, 4, 100)
 	for _, method := range []string{"random", "lcmd-tp:linear", "maxdist-tp:ntk"} {

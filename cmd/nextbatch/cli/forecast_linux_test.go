@@ -20,8 +20,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Whether a forecast holds depends on what else the machine does, so this is
-// looked at by hand, on a machine that is idle:
+// Whether a forecast is right depends on what else the machine does, so this is
+// checked by hand, on an idle machine:
 //
 //	go test ./cmd/nextbatch/cli -run ForecastHolds -forecast -v
 var checkForecast = flag.Bool("forecast", false, "compare forecasts of select --dry-run with runs")
