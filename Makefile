@@ -66,6 +66,12 @@ $(PLATFORMS):
 	CGO_ENABLED=0 GOOS=$(@D) GOARCH=$(@F) go build ./...
 	CGO_ENABLED=0 GOOS=$(@D) GOARCH=$(@F) go vet ./...
 
+.PHONY: picture
+picture: ## Draw docs/demo.png, the picture in the README, again.
+	mkdir -p $(DIST)/demo
+	go run ./cmd/nextbatch demo --out $(DIST)/demo
+	cp $(DIST)/demo/nextbatch-demo.png docs/demo.png
+
 .PHONY: install
 install: ## Install the static binary into Go's bin folder.
 	CGO_ENABLED=0 go install -trimpath ./cmd/nextbatch

@@ -163,7 +163,7 @@ func (b *Batch) hasFinite(of func(BatchPick) float64) bool {
 // figures returns the map, and scores and predicted deviations by pick.
 func (b *Batch) figures() (list []*Figure) {
 	if b.Map != nil {
-		list = append(list, b.Map.figure(b))
+		list = append(list, b.Map.Figure(b))
 	}
 	x, scores, deviations := make([]float64, len(b.Picks)), make([]float64, len(b.Picks)), make([]float64, len(b.Picks))
 	for i, p := range b.Picks {
@@ -216,9 +216,9 @@ func scaleFor(numbers []float64) Scale {
 	return Linear
 }
 
-// figure draws the layers from the most rows to the fewest. Labelled rows and picks
+// Figure draws the map of a batch, in layers from the most rows to the fewest. Labelled rows and picks
 // are hollow, so they hide nothing.
-func (m *BatchMap) figure(b *Batch) *Figure {
+func (m *BatchMap) Figure(b *Batch) *Figure {
 	p := Panel{
 		XLabel: fmt.Sprintf("first principal direction (%.0f %% of the variance)", 100*m.Share[0]),
 		YLabel: fmt.Sprintf("second principal direction (%.0f %%)", 100*m.Share[1]),

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -75,6 +76,24 @@ type Mark struct {
 func Curves(title, xlabel, ylabel string, curves []Curve) *Figure {
 	return &Figure{Title: title, Panels: []Panel{{XLabel: xlabel, YLabel: ylabel, Curves: curves}}}
 }
+
+// Beside returns one figure with the panels of several, each panel under the title of
+// its figure. What the figures have in common must have the same name in each.
+func Beside(title string, figures ...*Figure) *Figure {
+	out := &Figure{Title: title, Width: besideWidth, Height: besideWidth * 3 / 4, fixed: map[string]style{}}
+	for _, f := range figures {
+		out.Order = append(out.Order, f.Order...)
+		maps.Copy(out.fixed, f.fixed)
+		for _, p := range f.Panels {
+			p.Title = f.Title
+			out.Panels = append(out.Panels, p)
+		}
+	}
+	return out
+}
+
+// besideWidth is the width of a panel beside others, in points.
+const besideWidth = vg.Length(290)
 
 // plot builds the panel's plot, which adds its spots when it is drawn.
 func (p Panel) plot(styles map[string]style, width vg.Length, spots *[]spot) *plot.Plot {

@@ -68,7 +68,7 @@ func (b *benchRun) sizes(name string) nextbatch.Sizes {
 	case b.table != "" && name == tableName(b.table):
 		return nextbatch.Sizes{Pool: b.own.X.Rows, Inputs: b.own.X.Cols}
 	case name == benchmark.GeneratedSet:
-		return nextbatch.Sizes{Pool: generatedRows, Inputs: demoInputs}
+		return nextbatch.Sizes{Pool: generatedRows, Inputs: friedmanInputs}
 	}
 	set, _ := sets.Find(name) // inspect has found it
 	return nextbatch.Sizes{Pool: set.Pool + set.Test, Inputs: set.Features}

@@ -2,27 +2,30 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
-	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// demo is a comparison on generated data: a pool, a few initial labels, and a
-// number of rounds in each of which a method picks rows and a network is
-// trained from scratch.
+// demo picks a batch from a generated table, and compares what labels buy there: in
+// each of a number of rounds a method picks rows and a network is trained from
+// scratch.
 type demo struct {
 	start, rounds, batch, repeats int
 	seed                          uint64
@@ -34,34 +37,36 @@ type demo struct {
 
 // Sizes of the generated data: a fifth is for testing.
 const (
-	demoRows, demoTest, demoValid = 25_640, demoRows / 5, 512
+	demoRows, demoTest, demoValid = 6000, demoRows / 5, 128
 	demoPool                      = demoRows - demoTest - demoValid
-	demoInputs                    = 10
 )
 
 func newDemo() *cobra.Command {
 	d := &demo{}
 	c := &cobra.Command{
 		Use:     "demo",
-		Short:   "Compare the default method with random rows on generated data",
+		Short:   "Pick a batch from a generated table, and compare it with random selection",
 		Example: "  nextbatch demo --rounds 3 --seed 7",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.progress = newProgress(cmd.ErrOrStderr(), false)
 			return d.run(cmd.Context(), cmd.OutOrStdout())
 		},
-		Long: `Generates Friedman's test function with ten inputs, where a label costs nothing.
-Starting from a few labelled rows, every round trains a network, picks a batch
-from the pool, by the default method and at random, and labels it. Prints the
-error on held-out rows after each round, and draws it: nextbatch-demo.png and
-nextbatch-demo.html in the folder --out.`,
+		Long: `Generates a table of simulations: the flow of water through a borehole, with eight
+inputs. A few rows have a label. In each round a network is trained on the labelled
+rows and the next batch is picked, by the default method and at random. Prints the
+error on held-out rows after each round.
+
+Writes to the folder --out: nextbatch-demo.csv, the table, for trying other commands
+on; nextbatch-demo.html, the first batch and the learning curves; and a picture of
+both, nextbatch-demo.png.`,
 	}
-	c.Flags().IntVar(&d.start, "start", 128, "labelled rows to start with")
+	c.Flags().IntVar(&d.start, "start", 32, "labelled rows to start with")
 	c.Flags().IntVar(&d.rounds, "rounds", 4, "rounds")
-	c.Flags().IntVarP(&d.batch, "batch", "n", 128, "rows to label per round")
-	c.Flags().IntVar(&d.repeats, "repeats", 3, "repetitions on other splits; errors are averaged over them")
+	c.Flags().IntVarP(&d.batch, "batch", "n", 32, "rows to label per round")
+	c.Flags().IntVar(&d.repeats, "repeats", 2, "repetitions on other splits; errors are averaged over them")
 	c.Flags().Uint64Var(&d.seed, "seed", 1, "seed of data, networks and methods")
-	c.Flags().StringVarP(&d.out, "out", "o", ".", "folder for the picture; empty for none")
+	c.Flags().StringVarP(&d.out, "out", "o", ".", "folder for the table, the page and the picture; empty for none")
 	c.Flags().BoolVar(&d.json, "json", false, "print one JSON object")
 	return c
 }
@@ -92,16 +97,18 @@ func (d *demo) run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	begin := time.Now()
-	result, err := d.compare(ctx)
+	data := &dataset.Regression{}
+	data.X, data.Y = borehole(d.seed, demoRows)
+	result, err := d.compare(ctx, data)
 	if err != nil {
 		return err
 	}
-	result.Seconds = time.Since(begin).Seconds()
 	if d.out != "" {
-		if err := d.draw(&result); err != nil {
+		if err := d.write(ctx, data, &result); err != nil {
 			return err
 		}
 	}
+	result.Seconds = time.Since(begin).Seconds()
 	if d.json {
 		return printJSON(out, result)
 	}
@@ -109,10 +116,8 @@ func (d *demo) run(ctx context.Context, out io.Writer) error {
 }
 
 // compare runs the rounds of all methods.
-func (d *demo) compare(ctx context.Context) (demoResult, error) {
+func (d *demo) compare(ctx context.Context, data *dataset.Regression) (demoResult, error) {
 	result := newDemoResult(d)
-	data := &dataset.Regression{}
-	data.X, data.Y = friedman(d.seed, "demo pool", demoRows)
 	labels, err := dataset.FitLabelScaler(data.Y)
 	if err != nil {
 		return result, err
@@ -156,33 +161,31 @@ func (r *demoResult) add(spec string, round int, rmse float64) {
 	r.High[spec][round] = max(r.High[spec][round], rmse)
 }
 
-// friedman draws rows in the unit cube with Friedman's labels,
-//
-//	y = 10·sin(π·x₁·x₂) + 20·(x₃ − ½)² + 10·x₄ + 5·x₅
-//
-// without noise; the other five inputs do not matter. Most rows crowd into a
-// corner, as in tables that nobody designed: there a random batch mostly
-// repeats what is known.
-func friedman(seed uint64, purpose string, rows int) (matrix.Dense[float32], []float64) {
-	stream := rng.New(seed, purpose)
-	x, y := matrix.New[float32](rows, demoInputs), make([]float64, rows)
-	for i := range rows {
-		row := x.Row(i)
-		for j := range row {
-			u := stream.Float64()
-			row[j] = float32(u * u)
-		}
-		a, b, c := float64(row[0]), float64(row[1]), float64(row[2])
-		y[i] = 10*math.Sin(math.Pi*a*b) + 20*(c-0.5)*(c-0.5) + 10*float64(row[3]) + 5*float64(row[4])
+// headline says what the method gained over random selection after the last round.
+func (r demoResult) headline() string {
+	last := len(r.Labels) - 1
+	method, random := r.RMSE[spec.Default][last], r.RMSE["random"][last]
+	change := 100 * (method/random - 1)
+	text := fmt.Sprintf("With %d labels, the error is %.0f %% lower than with random rows.", r.Labels[last], -change)
+	if change > 0 {
+		text = fmt.Sprintf("With %d labels, the error is %.0f %% higher than with random rows.", r.Labels[last], change)
 	}
-	return x, y
+	for i, rmse := range r.RMSE[spec.Default] {
+		if rmse <= random && i < last {
+			return text + fmt.Sprintf(" The error that random rows reach with %d labels takes %d.", r.Labels[last], r.Labels[i])
+		}
+	}
+	return text
 }
 
 func demoTable(r demoResult) *report.Table {
 	t := &report.Table{
-		Title:   fmt.Sprintf("RMSE on %d held-out rows, mean of %d", demoTest, r.Repeats),
+		Title:   fmt.Sprintf("RMSE on %d held-out rows", demoTest),
 		Columns: []report.Column{{Head: "labels"}},
-		Note:    fmt.Sprintf("Seed %d, %.0f seconds.", r.Seed, r.Seconds),
+		Note:    fmt.Sprintf("%s Mean of %s, seed %d.", r.headline(), plural(r.Repeats, "repetition", "repetitions"), r.Seed),
+	}
+	if r.Seconds > 0 {
+		t.Note += fmt.Sprintf(" It took %.0f seconds.", r.Seconds)
 	}
 	for _, spec := range demoSpecs() {
 		t.Columns = append(t.Columns, report.Column{Head: spec})
@@ -200,34 +203,55 @@ func demoTable(r demoResult) *report.Table {
 // demoName is the name of the files, without extensions.
 const demoName = "nextbatch-demo"
 
-// draw writes the learning curves as a picture and as a page.
-func (d *demo) draw(r *demoResult) error {
-	figure := demoFigure(*r)
-	png, err := figure.PNG()
+// write writes the table, the page and the picture.
+func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResult) error {
+	table, err := boreholeTable(data.X, data.Y, d.start)
 	if err != nil {
 		return err
 	}
-	page := &report.Page{
-		Title: "nextbatch demo",
-		Intro: []string{"Friedman's test function of ten inputs, generated. Both methods start from the same labelled rows; in each round " +
-			"a network is trained from scratch and a batch of rows is labelled, picked by the method or at random."},
-		Sections: []report.Section{{Title: "Learning curves", Tables: []*report.Table{demoTable(*r)}, Figures: []*report.Figure{figure}}},
+	path := func(extension string) string { return filepath.Join(d.out, demoName+extension) }
+	if err := source.WriteFile(path(".csv"), table); err != nil {
+		return err
 	}
-	for _, file := range []struct {
-		extension string
-		write     func(io.Writer) error
-	}{
-		{".png", func(w io.Writer) error { _, err := w.Write(png); return err }},
-		{".html", page.Write},
-	} {
-		path := filepath.Join(d.out, demoName+file.extension)
-		if err := atomicfile.Write(path, file.write); err != nil {
-			return err
-		}
-		r.Files = append(r.Files, path)
-		d.progress.say("picture written to %s", path)
+	batch, err := d.firstBatch(ctx, table, path(".csv"))
+	if err != nil {
+		return err
 	}
+	curves := demoFigure(*r)
+	page := batch.Page()
+	page.Title, page.Intro = "nextbatch demo", []string{r.headline(),
+		"The flow of water through a borehole, a generated table of simulations. Below: the first batch that the default method picks, and what the same number of labels buys when rows are picked by the method or at random."}
+	page.Sections = append(page.Sections, report.Section{Title: "Learning curves", Figures: []*report.Figure{curves}, Tables: []*report.Table{demoTable(*r)}})
+	png, err := report.Beside("", batch.Map.Figure(batch), curves).PNG()
+	if err != nil {
+		return err
+	}
+	err = errors.Join(atomicfile.Write(path(".html"), page.Write), atomicfile.Write(path(".png"), func(w io.Writer) error { _, err := w.Write(png); return err }))
+	if err != nil {
+		return err
+	}
+	for _, extension := range []string{".csv", ".html", ".png"} {
+		r.Files = append(r.Files, path(extension))
+	}
+	d.progress.say("written: %s", strings.Join(r.Files, ", "))
 	return nil
+}
+
+// firstBatch picks the first batch, as the command select does.
+func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string) (*report.Batch, error) {
+	s := &selecting{table: path, batch: d.batch, net: networkFlags{seed: d.seed}, progress: d.progress}
+	s.request = nextbatch.Request{Table: table, TargetColumn: "flow", IDColumn: "site", Batch: d.batch, Seed: d.seed,
+		Network: network.Config{Seed: d.seed}}.WithDefaults()
+	var err error
+	if s.plan, err = s.request.Plan(); err != nil {
+		return nil, err
+	}
+	r, err := s.plan.Select(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.Version = thisBuild().Version
+	return s.describe(ctx, r)
 }
 
 func demoFigure(r demoResult) *report.Figure {
@@ -240,6 +264,9 @@ func demoFigure(r demoResult) *report.Figure {
 		curves = append(curves, report.Curve{Name: spec, X: labels, Y: r.RMSE[spec], Low: r.Low[spec], High: r.High[spec]})
 	}
 	f := report.LearningCurves("What the same number of labels buys", "RMSE on held-out rows", curves)
-	f.Note = fmt.Sprintf("Means of %d repetitions on other splits, and the range that they span; seed %d.", r.Repeats, r.Seed)
+	f.Note = fmt.Sprintf("Seed %d, one run.", r.Seed)
+	if r.Repeats > 1 {
+		f.Note = fmt.Sprintf("Means of %d repetitions on other splits, and the range that they span; seed %d.", r.Repeats, r.Seed)
+	}
 	return f
 }

@@ -26,6 +26,19 @@ const (
 
 // writePage writes the page about the batch.
 func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
+	page, err := s.describe(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(s.page, page.Page().Write); err != nil {
+		return err
+	}
+	s.progress.say("page written to %s", s.page)
+	return nil
+}
+
+// describe returns the contents of the page.
+func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.Batch, error) {
 	batch, problem := r.Batch, s.plan.Problem()
 	page := &report.Batch{
 		Title: fmt.Sprintf("%d rows to label next", len(batch.Picks)),
@@ -47,25 +60,21 @@ func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
 	candidates, labelled := s.shown("report candidates", problem.Pool.Rows, mapCandidates), s.shown("report labelled", problem.Train.Rows, mapLabelled)
 	var err error
 	if page.Map, err = s.place(ctx, batch.Rows(), candidates, labelled); ctx.Err() != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	} else if err != nil {
 		s.progress.warn("the page has no picture of the rows: " + err.Error())
 		r.Warnings = slices.Clone(s.progress.warnings)
 	}
 	if s.plan.Model() != nil && s.plan.Rows != nil {
 		if err := s.predictedErrors(ctx, page, r, batch.Rows(), candidates); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	page.Warnings = slices.Clone(s.progress.warnings)
 	if batch.Missing > 0 {
 		page.Warnings = append(page.Warnings, partialError{len(batch.Picks), s.batch, batch.Short}.Error())
 	}
-	if err := atomicfile.Write(s.page, page.Page().Write); err != nil {
-		return err
-	}
-	s.progress.say("page written to %s", s.page)
-	return nil
+	return page, nil
 }
 
 // inputColumns returns the columns of the candidates that the page shows: all but
