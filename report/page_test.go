@@ -36,6 +36,9 @@ func TestPageThemes(t *testing.T) {
 			t.Errorf("%s has no counterpart on a dark page", name[1])
 		}
 	}
+	if !strings.Contains(style, "fill: var(--f000000") {
+		t.Error("what is black by default stays black on a dark page")
+	}
 	if !strings.Contains(body, "#a1b2c3") || strings.Contains(body, "--fa1b2c3") {
 		t.Error("a name has become a colour")
 	}

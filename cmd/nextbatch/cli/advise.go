@@ -304,7 +304,7 @@ func sentence(text string) string {
 
 // adviceTables returns the advice, the comparison of each method, and the errors.
 func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
-	facts := &report.Table{Columns: []report.Column{{Head: "advice"}, {Head: ""}}}
+	facts := &report.Table{Columns: []report.Column{{Head: "advice"}, {Head: ""}}, Facts: true}
 	add := func(name, value string) {
 		facts.Rows = append(facts.Rows, report.Row{Cells: []report.Cell{report.Text(name), report.Text(value)}})
 	}
@@ -378,14 +378,12 @@ func adviceSpecs(a *benchmark.Advice) (specs []string) {
 
 func advicePage(path string, a *benchmark.Advice, r adviseResult) *report.Page {
 	page := &report.Page{Title: "Is active learning worth it for " + path + "?", Intro: []string{sentence(r.Answer) + ". " + sentence(r.Because) + "."}}
-	section := report.Section{Title: "Advice", Tables: adviceTables(a, r)}
-	page.Sections = append(page.Sections, section)
-	if len(r.Warnings) > 0 {
-		page.Sections = append(page.Sections, report.Section{Title: "Warnings", Text: r.Warnings})
-	}
+	page.Warnings = r.Warnings
+	advice := report.Section{Title: "Advice", Tables: adviceTables(a, r)}
 	if a.Comparison != nil {
-		page.Sections = append(page.Sections, report.Section{Title: "Learning curves", Figures: []*report.Figure{adviceFigure(a, r)}})
+		advice.Figures = []*report.Figure{adviceFigure(a, r)}
 	}
+	page.Sections = []report.Section{advice}
 	return page
 }
 

@@ -221,7 +221,8 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 	page := batch.Page()
 	page.Title, page.Intro = "nextbatch demo", []string{r.headline(),
 		"The flow of water through a borehole, a generated table of simulations. Below: the first batch that the default method picks, and what the same number of labels buys when rows are picked by the method or at random."}
-	page.Sections = append(page.Sections, report.Section{Title: "Learning curves", Figures: []*report.Figure{curves}, Tables: []*report.Table{demoTable(*r)}})
+	learning := report.Section{Title: "What labels buy", Figures: []*report.Figure{curves}, Tables: []*report.Table{demoTable(*r)}}
+	page.Sections = slices.Insert(page.Sections, 2, learning) // after the batch and its map
 	png, err := report.Beside("", batch.Map.Figure(batch), curves).PNG()
 	if err != nil {
 		return err
@@ -242,6 +243,7 @@ func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string
 	s := &selecting{table: path, batch: d.batch, net: networkFlags{seed: d.seed}, progress: d.progress}
 	s.request = nextbatch.Request{Table: table, TargetColumn: "flow", IDColumn: "site", Batch: d.batch, Seed: d.seed,
 		Network: network.Config{Seed: d.seed}}.WithDefaults()
+	begin := time.Now()
 	var err error
 	if s.plan, err = s.request.Plan(); err != nil {
 		return nil, err
@@ -250,7 +252,7 @@ func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string
 	if err != nil {
 		return nil, err
 	}
-	r.Version = thisBuild().Version
+	r.Version, r.Timings.Total = thisBuild().Version, number(time.Since(begin).Seconds())
 	return s.describe(ctx, r)
 }
 
