@@ -32,6 +32,40 @@ const (
 	warmEpochs   = 4
 )
 
+// With large networks samples are smaller: the floating-point operations of a training,
+// and of the networks in a selection, stay below these, a few seconds on two cores.
+const (
+	trainingWork  = 4e11
+	selectionWork = 1e11
+
+	leastEpochs = 2 // the first warms up
+	leastRows   = 32
+	leastPool   = 256
+)
+
+// sampleTraining returns how many epochs and labelled rows a sample of a training has.
+func sampleTraining(c network.Config, inputs, labelled int) (epochs, rows int) {
+	epochs, rows = min(sampleEpochs, c.WithDefaults().Training.Epochs), labelled
+	exceeds := func() bool {
+		c.Training.Epochs = epochs
+		return c.Work(inputs, rows, 0) > trainingWork
+	}
+	for epochs > leastEpochs && exceeds() {
+		epochs /= 2
+	}
+	for rows > leastRows && exceeds() {
+		rows /= 2
+	}
+	return epochs, rows
+}
+
+// samplePool returns how many candidates a sample of a selection has at most, for a
+// network that each of them runs through.
+func samplePool(a network.Architecture, inputs int) int {
+	c := network.Config{Architecture: a, Training: network.Training{Epochs: 1, Batch: 1}}
+	return max(leastPool, min(sampleRows, int(selectionWork/c.Work(inputs, 1, 0))))
+}
+
 // Forecast measures samples of the plan and sets its Seconds. Read is the time that
 // reading the tables took. Nothing else in the plan changes.
 func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
@@ -44,7 +78,11 @@ func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
 			return err
 		}
 	}
-	large := sampleSize{min(p.Pool, sampleRows), min(p.Batch, sampleBatch, p.Pool)}
+	rows := min(p.Pool, sampleRows)
+	if sample.model != nil {
+		rows = min(rows, samplePool(sample.model.Ensemble()[0].Architecture(), p.Inputs))
+	}
+	large := sampleSize{rows, min(p.Batch, sampleBatch, p.Pool)}
 	small := sampleSize{max(large.rows/4, min(large.rows, large.batch)), max(large.batch/2, 1)}
 	var batches [3]*Batch
 	for i, size := range []sampleSize{small, small, large} {
@@ -64,7 +102,8 @@ func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
 func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
 	epochs := p.request.Network.WithDefaults().Training.Epochs
 	o := network.Options[float32]{Config: p.request.Network}
-	o.Config.Training.Epochs = min(sampleEpochs, epochs)
+	var rows int
+	o.Config.Training.Epochs, rows = sampleTraining(o.Config, p.Inputs, p.Labelled)
 	warmUp := min(warmEpochs, o.Config.Training.Epochs-1)
 	var warm time.Time
 	perEpoch := math.NaN()
@@ -75,12 +114,20 @@ func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
 			perEpoch = time.Since(warm).Seconds() / float64(e.Number-warmUp)
 		}
 	}
+	all := p.Rows
+	p.Rows = all.sample(rows)
+	defer func() { p.Rows = all }()
 	begin := time.Now()
 	var err error
 	if p.model, err = p.fit(ctx, o); p.model == nil {
 		return 0, err
 	}
 	taken := time.Since(begin).Seconds()
+	of := o.Config
+	if ratio := of.Work(p.Inputs, p.Labelled, 0) / of.Work(p.Inputs, rows, 0); ratio > 1 {
+		taken *= ratio
+		perEpoch *= ratio
+	}
 	if left := epochs - o.Config.Training.Epochs; left > 0 {
 		taken += perEpoch * float64(left)
 	}
@@ -91,6 +138,21 @@ func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
 		}
 	}
 	return Float(taken) * Float(p.Networks), nil
+}
+
+// sample returns so many labelled rows, spread over all, beside the same candidates.
+func (r *Rows) sample(n int) *Rows {
+	if n >= r.Train.Rows {
+		return r
+	}
+	part, chosen := *r, make([]int, n)
+	part.Labels = make([]float64, n)
+	for i := range chosen {
+		chosen[i] = i * r.Train.Rows / n
+		part.Labels[i] = r.Labels[chosen[i]]
+	}
+	part.Train = r.Train.SelectRows(chosen)
+	return &part
 }
 
 type sampleSize struct{ rows, batch int }

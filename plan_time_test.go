@@ -3,6 +3,9 @@ package nextbatch
 import (
 	"math"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 func TestExtrapolation(t *testing.T) {
@@ -18,5 +21,37 @@ func TestExtrapolation(t *testing.T) {
 		if math.Abs(c.got-c.want) > 1e-9 {
 			t.Errorf("%v, want %v", c.got, c.want)
 		}
+	}
+}
+
+// TestSamplesAreBounded: however large the network, a forecast takes a bounded amount of
+// work; the paper's network is measured as it was.
+func TestSamplesAreBounded(t *testing.T) {
+	for _, width := range []int{64, 512, 2048, 8192, 16384} {
+		for _, labelled := range []int{2, 256, 4096, 1 << 20} {
+			c := network.Config{Architecture: network.Architecture{Hidden: []int{width, width}}}
+			epochs, rows := sampleTraining(c, 20, labelled)
+			c.Training.Epochs = epochs
+			if work := c.Work(20, rows, 0); work > trainingWork || epochs < 1 || rows < min(labelled, leastRows/2) {
+				t.Errorf("width %d, %d labels: %d epochs of %d rows, %.2g operations", width, labelled, epochs, rows, work)
+			}
+			if width == 512 && labelled <= 4096 && (epochs != sampleEpochs || rows != labelled) {
+				t.Errorf("%d labels: %d epochs of %d rows", labelled, epochs, rows)
+			}
+			pool := samplePool(c.WithDefaults().Architecture, 20)
+			if width <= 512 && pool != sampleRows || width == 8192 && pool > 1024 || pool < leastPool {
+				t.Errorf("width %d: %d candidates", width, pool)
+			}
+		}
+	}
+}
+
+func TestSampleOfRows(t *testing.T) {
+	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}), Labels: []float64{0, 1, 2, 3, 4, 5}}
+	if s := r.sample(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels[2] != 4 {
+		t.Errorf("%+v", s)
+	}
+	if r.sample(6) != r || r.sample(9) != r {
+		t.Error("all rows are copied")
 	}
 }

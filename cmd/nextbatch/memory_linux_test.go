@@ -54,6 +54,47 @@ func TestMemoryForecastHolds(t *testing.T) {
 	}
 }
 
+// TestModelMemoryForecastHolds does so for fit, evaluate and predict, whose forecast is
+// that of evaluate.
+func TestModelMemoryForecastHolds(t *testing.T) {
+	dir := t.TempDir()
+	tall, wide := csvTable(t, dir, "tall.csv", 20_000, 20, 300), csvTable(t, dir, "wide.csv", 1000, 1500, 300)
+	few := csvTable(t, dir, "few.csv", 1000, 8, 300)
+	for name, args := range map[string][]string{
+		"tall":            {tall},
+		"wide":            {wide, "--hidden", "256,256"},
+		"an ensemble":     {few, "--ensemble", "6", "--hidden", "768,768"},
+		"a large network": {few, "--hidden", "1536,1536"},
+		"no folds":        {few, "--hidden", "1536,1536", "--folds", "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := filepath.Join(t.TempDir(), "net.safetensors")
+			out, peak := runToEnd(t, 0, append([]string{"fit", "--target", "y", "--epochs", "1", "--json", "-q", "--out", model}, args...)...)
+			compareMemory(t, "fit", out, peak)
+			out, peak = runToEnd(t, 0, "evaluate", args[0], "--model", model, "--target", "y", "--json")
+			compareMemory(t, "evaluate", out, peak)
+			_, peak = runToEnd(t, 0, "predict", args[0], "--model", model, "--out", filepath.Join(t.TempDir(), "p.csv"))
+			compareMemory(t, "predict", out, peak)
+		})
+	}
+}
+
+// compareMemory compares the forecast in JSON output with the peak of a run.
+func compareMemory(t *testing.T, command string, out []byte, peak int64) {
+	t.Helper()
+	var r struct {
+		Forecast int64 `json:"memory_forecast"`
+	}
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatal(err)
+	}
+	ratio := float64(peak) / float64(r.Forecast)
+	t.Logf("%s: forecast %d MiB, peak %d MiB: %.2f", command, r.Forecast>>20, peak>>20, ratio)
+	if ratio > exceeds || ratio < 0.4 {
+		t.Errorf("%s: the forecast was %d MiB, the run took %d MiB", command, r.Forecast>>20, peak>>20)
+	}
+}
+
 // TestTooLittleMemory: what would not fit is refused before it is allocated, by
 // every command that computes.
 func TestTooLittleMemory(t *testing.T) {

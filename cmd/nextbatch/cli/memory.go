@@ -97,10 +97,12 @@ func rowBytes(z nextbatch.Sizes) int64 {
 	return footprint.Float32(z.Train+z.Pool+z.Aims, z.Inputs)
 }
 
-// trainingNeed forecasts the memory of a training on the rows of a table. The
-// networks of a fold are trained while those of the model are kept.
+// trainingNeed forecasts the memory of a training on the rows of a table, and of saving
+// the model, whose file is put together in memory. The networks of a fold are trained
+// while those of the model are kept.
 func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members, folds int) int64 {
 	fit, kept := c.Memory(z.Inputs, z.Train, members)
+	fit += 2 * kept
 	if folds > 0 {
 		fit += kept
 	}

@@ -150,6 +150,7 @@ type evaluateResult struct {
 	Q99      number   `json:"q99"`
 	Coverage *number  `json:"coverage"` // share of labels in their intervals; null without intervals
 	Wanted   number   `json:"wanted_coverage"`
+	Memory   int64    `json:"memory_forecast"`
 	Warnings []string `json:"warnings"`
 }
 
@@ -202,8 +203,10 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
+	need := int64(0)
 	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: e.columns.target, Encoder: r.Columns(), Strict: e.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
-		return e.columns.memory.admit("evaluating", predictionNeed(table, z, r), "fewer rows")
+		need = predictionNeed(table, z, r)
+		return e.columns.memory.admit("evaluating", need, "fewer rows")
 	}}.Rows()
 	if err != nil {
 		return dataError{err}
@@ -219,7 +222,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 		return dataError{err}
 	}
 	m := network.Measure(matrix.View(1, len(predicted), predicted), rows.Labels)
-	result := evaluateResult{Rows: len(predicted), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE), Q95: number(m.Q95), Q99: number(m.Q99), Wanted: number(e.coverage)}
+	result := evaluateResult{Rows: len(predicted), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE), Q95: number(m.Q95), Q99: number(m.Q99), Wanted: number(e.coverage), Memory: need}
 	if low, high, err := r.PredictInterval(ctx, rows.Train, e.coverage); err != nil {
 		log.warn(err.Error())
 	} else {
