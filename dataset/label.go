@@ -68,17 +68,6 @@ func (g Target) label(values []float64) (float64, error) {
 	return math.Log(y), nil
 }
 
-// median of an even number of values is the mean of the middle two. It
-// sorts its argument.
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	if n%2 == 1 {
-		return values[n/2]
-	}
-	return (values[n/2-1] + values[n/2]) / 2
-}
-
 // LabelScaler standardises labels to mean 0 and population deviation 1.
 type LabelScaler struct {
 	Mean, Deviation float64

@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -31,13 +32,28 @@ type Encoder struct {
 	Categories     []Category     // one-hot encoded columns; theirs follow
 	MissingColumns bool           // see OneHot
 	Dropped        []DroppedInput // columns without features
+
+	// Times are columns of dates and times, whose features follow those of the
+	// categories.
+	Times []Time `json:",omitempty"`
+
+	// Impute replaces missing values, which are an error otherwise: numbers by the
+	// median, times by the median day in the middle of every cycle, and categories
+	// by their level for missing values. A category without one gets no level, or
+	// the value half-way between two.
+	Impute  bool      `json:",omitempty"`
+	Medians []float64 `json:",omitempty"` // of the numeric columns, in their order
+	// Indicators are numeric columns and times with a feature that is 1 where the
+	// value is missing. These features come last.
+	Indicators []string `json:",omitempty"`
 }
 
 // Category is a one-hot encoded column: one feature per level, or for two
 // levels a single feature, which is 1 for the second.
 type Category struct {
-	Column string
-	Levels []string
+	Column  string
+	Levels  []string
+	Missing bool `json:",omitempty"` // a feature, after those of the levels, is 1 where the value is missing
 }
 
 // DroppedInput is a column without features, and the reason.
@@ -48,6 +64,14 @@ func (c Category) features() []string {
 		return c.Levels[1:]
 	}
 	return c.Levels
+}
+
+// width is the number of features, of which the last may mark missing values.
+func (c Category) width() int {
+	if c.Missing {
+		return len(c.features()) + 1
+	}
+	return len(c.features())
 }
 
 // FitEncoder decides which columns of the table become features. It drops columns
@@ -94,7 +118,7 @@ func (e *Encoder) encodeSmall(categories []Category, limit int) {
 		total += len(k.Levels)
 		if total > limit {
 			e.Dropped = append(e.Dropped, DroppedInput{k.Column,
-				fmt.Sprintf("its %d levels would exceed the limit of %d in total", len(k.Levels), limit)})
+				fmt.Sprintf("one-hot encoding it would exceed the limit of %d levels in total", limit)})
 			continue
 		}
 		e.Categories = append(e.Categories, k)
@@ -112,55 +136,110 @@ func (e Encoder) Features() []string {
 		for _, level := range k.features() {
 			names = append(names, k.Column+"="+level)
 		}
-		if e.MissingColumns {
+		if e.MissingColumns || k.Missing {
 			names = append(names, k.Column+" missing")
 		}
+	}
+	for _, f := range e.Times {
+		names = append(names, f.features()...)
+	}
+	for _, column := range e.Indicators {
+		names = append(names, column+" missing")
 	}
 	return names
 }
 
-// Encode writes the features of the table's rows to dst, which has one row per
-// row and len(e.Features()) columns. It finds columns by name, so the table may
-// have others, in any order. It is an error if a column is absent or of another
-// kind, a level was unknown when e was fitted, or a value is missing or
-// infinite; a missing level is allowed if e has MissingColumns.
-func Encode[T matrix.Float](dst matrix.Dense[T], e Encoder, t *Table) error {
-	matrix.MustMatch("dataset.Encode", dst.Shape(), matrix.Shape{Rows: t.Rows(), Cols: len(e.Features())})
-	at := 0
-	for _, name := range e.Numeric {
-		if err := encodeNumeric(dst, at, t, name); err != nil {
-			return err
-		}
-		at++
-	}
+// Columns returns the columns that the encoder reads.
+func (e Encoder) Columns() []string {
+	names := slices.Clone(e.Numeric)
 	for _, k := range e.Categories {
-		if err := encodeCategory(dst, at, t, k, e.MissingColumns); err != nil {
-			return err
+		names = append(names, k.Column)
+	}
+	for _, f := range e.Times {
+		names = append(names, f.Column)
+	}
+	return names
+}
+
+// Check reports an encoder that cannot encode, such as one from a damaged file.
+func (e Encoder) Check() error {
+	if e.Impute && len(e.Medians) != len(e.Numeric) {
+		return fmt.Errorf("there are %d medians for %d numeric columns", len(e.Medians), len(e.Numeric))
+	}
+	for i, v := range e.Medians {
+		if v-v != 0 {
+			return fmt.Errorf("median %d is %v", i, v)
 		}
-		at += len(k.features())
-		if e.MissingColumns {
-			at++
+	}
+	for _, f := range e.Times {
+		if err := f.check(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func encodeNumeric[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name string) error {
+// Encode writes the features of the table's rows to dst, which has one row per
+// row and len(e.Features()) columns. It finds columns by name, so the table may
+// have others, in any order. It is an error if a column is absent or of another
+// kind, a level was unknown when e was fitted, or a value is infinite. So is a
+// missing value, unless e imputes or, for a level, has MissingColumns.
+func Encode[T matrix.Float](dst matrix.Dense[T], e Encoder, t *Table) error {
+	matrix.MustMatch("dataset.Encode", dst.Shape(), matrix.Shape{Rows: t.Rows(), Cols: len(e.Features())})
+	at := 0
+	for i, name := range e.Numeric {
+		fill := math.NaN()
+		if e.Impute {
+			fill = e.Medians[i]
+		}
+		if err := encodeNumeric(dst, at, t, name, fill); err != nil {
+			return err
+		}
+		at++
+	}
+	for _, k := range e.Categories {
+		k.Missing = k.Missing || e.MissingColumns
+		if err := encodeCategory(dst, at, t, k, e.Impute); err != nil {
+			return err
+		}
+		at += k.width()
+	}
+	for _, f := range e.Times {
+		if err := encodeTime(dst, at, t, f, e.Impute); err != nil {
+			return err
+		}
+		at += len(f.features())
+	}
+	for _, name := range e.Indicators {
+		if err := encodeIndicator(dst, at, t, name); err != nil {
+			return err
+		}
+		at++
+	}
+	return nil
+}
+
+// encodeNumeric takes the value for missing ones, NaN if they are not allowed.
+func encodeNumeric[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name string, fill float64) error {
 	c, err := t.Numeric(name)
 	if err != nil {
 		return err
 	}
 	for row := range t.Rows() {
-		v := T(c.Float(row))
+		number := c.Float(row)
+		if math.IsNaN(number) {
+			number = fill
+		}
+		v := T(number)
 		if v-v != 0 { // NaN or infinite, possibly only after rounding to T
-			return &ColumnError{Column: name, Row: row, Problem: fmt.Sprintf("%v cannot be used as an input", c.Float(row))}
+			return &ColumnError{Column: name, Row: row, Problem: fmt.Sprintf("%v cannot be used as an input", number)}
 		}
 		dst.Set(row, at, v)
 	}
 	return nil
 }
 
-func encodeCategory[T matrix.Float](dst matrix.Dense[T], at int, t *Table, k Category, withMissing bool) error {
+func encodeCategory[T matrix.Float](dst matrix.Dense[T], at int, t *Table, k Category, impute bool) error {
 	column, err := t.Column(k.Column)
 	if err != nil {
 		return err
@@ -170,33 +249,62 @@ func encodeCategory[T matrix.Float](dst matrix.Dense[T], at int, t *Table, k Cat
 		return &ColumnError{Column: k.Column, Row: -1, Problem: fmt.Sprintf("is %v, not categorical", column.Kind())}
 	}
 	places := k.places(c)
-	width := len(k.features())
 	for row := range t.Rows() {
-		place := width // of the feature that marks missing values
-		if code := c.Code(row); code != missingCode {
-			place = places[code]
-		} else if !withMissing {
-			return &ColumnError{Column: k.Column, Row: row, Problem: "the value is missing"}
-		}
-		if place == unknownLevel {
+		features := dst.Row(row)[at : at+k.width()]
+		clear(features)
+		code := c.Code(row)
+		switch {
+		case code != missingCode && places[code] == unknownLevel:
 			return &ColumnError{Column: k.Column, Row: row,
 				Problem: fmt.Sprintf("the level %q is not one of %s", c.Format(row), list(k.Levels))}
-		}
-		clearRow(dst.Row(row)[at:], width, withMissing)
-		if place != noFeature {
-			dst.Set(row, at+place, 1)
+		case code != missingCode && places[code] != noFeature:
+			features[places[code]] = 1
+		case code != missingCode:
+		case k.Missing:
+			features[len(features)-1] = 1
+		case !impute:
+			return &ColumnError{Column: k.Column, Row: row, Problem: "the value is missing"}
+		case len(k.Levels) == 2:
+			features[0] = 0.5
 		}
 	}
 	return nil
 }
 
-func clearRow[T matrix.Float](features []T, width int, withMissing bool) {
-	if withMissing {
-		width++
+func encodeTime[T matrix.Float](dst matrix.Dense[T], at int, t *Table, f Time, impute bool) error {
+	c, err := t.Column(f.Column)
+	if err != nil {
+		return err
 	}
-	clear(features[:width])
+	read, features := f.reader(c), make([]float64, len(f.features()))
+	for row := range t.Rows() {
+		if c.Missing(row) && !impute {
+			return &ColumnError{Column: f.Column, Row: row, Problem: "the value is missing"}
+		}
+		if err := read(features, row); err != nil {
+			return err
+		}
+		for i, v := range features {
+			dst.Set(row, at+i, T(v))
+		}
+	}
+	return nil
 }
 
+func encodeIndicator[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name string) error {
+	c, err := t.Column(name)
+	if err != nil {
+		return err
+	}
+	for row := range t.Rows() {
+		v := T(0)
+		if c.Missing(row) {
+			v = 1
+		}
+		dst.Set(row, at, v)
+	}
+	return nil
+}
 const (
 	noFeature    = -1 // the first of two levels
 	unknownLevel = -2

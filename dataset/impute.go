@@ -1,0 +1,125 @@
+package dataset
+
+import "math"
+
+// FitMissing makes the encoder impute, with medians over the given rows. If indicate
+// is set, columns that lack a value in one of these rows get a feature that marks
+// missing values. Every column must have a value there.
+func (e *Encoder) FitMissing(t *Table, rows []int, indicate bool) error {
+	e.Impute = true
+	e.Medians = make([]float64, len(e.Numeric))
+	values := make([]float64, 0, len(rows))
+	for i, name := range e.Numeric {
+		c, err := t.Numeric(name)
+		if err != nil {
+			return err
+		}
+		values = values[:0]
+		for _, row := range rows {
+			if v := c.Float(row); !math.IsNaN(v) {
+				values = append(values, v)
+			}
+		}
+		if e.Medians[i], err = e.fitMedian(name, values, len(rows), indicate); err != nil {
+			return err
+		}
+	}
+	for i := range e.Categories {
+		k := &e.Categories[i]
+		c, err := t.Column(k.Column)
+		if err != nil {
+			return err
+		}
+		k.Missing = indicate && anyMissing(c, rows)
+	}
+	for i := range e.Times {
+		f := &e.Times[i]
+		c, err := t.Column(f.Column)
+		if err != nil {
+			return err
+		}
+		read, features := f.reader(c), make([]float64, len(f.features()))
+		values = values[:0]
+		for _, row := range rows {
+			if c.Missing(row) {
+				continue
+			}
+			if err := read(features, row); err != nil {
+				return err
+			}
+			values = append(values, features[0])
+		}
+		if f.Median, err = e.fitMedian(f.Column, values, len(rows), indicate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fitMedian returns the median of the values that a column has in so many rows.
+func (e *Encoder) fitMedian(name string, values []float64, rows int, indicate bool) (float64, error) {
+	if len(values) == 0 {
+		return 0, &ColumnError{Column: name, Row: -1, Problem: "has no values"}
+	}
+	if indicate && len(values) < rows {
+		e.Indicators = append(e.Indicators, name)
+	}
+	return median(values), nil
+}
+
+func anyMissing(c Column, rows []int) bool {
+	for _, row := range rows {
+		if c.Missing(row) {
+			return true
+		}
+	}
+	return false
+}
+
+// Unknown counts, for each level that the category does not have, the rows of the
+// column with it.
+func (c Category) Unknown(column *Categorical) map[string]int {
+	places := c.places(column)
+	counts := map[string]int{}
+	for row := range column.Len() {
+		if code := column.Code(row); code != missingCode && places[code] == unknownLevel {
+			counts[column.Levels()[code]]++
+		}
+	}
+	return counts
+}
+
+// Known returns the column with missing values in place of the levels that the
+// category does not have.
+func (c Category) Known(column *Categorical) *Categorical {
+	places := c.places(column)
+	known := NewCategorical(column.name, column.levels...)
+	for row := range column.Len() {
+		code := column.Code(row)
+		if code != missingCode && places[code] == unknownLevel {
+			code = missingCode
+		}
+		known.codes.append(code)
+	}
+	return known
+}
+
+// AsCategorical returns a column as a categorical one: a number, too, is a level.
+func AsCategorical(c Column) *Categorical {
+	switch c := c.(type) {
+	case *Categorical:
+		return c
+	case *Numeric:
+		return c.Categorical()
+	}
+	levels := NewCategorical(c.Name())
+	for row := range c.Len() {
+		code := int32(missingCode)
+		if !c.Missing(row) {
+			code = levels.AddLevel(c.Format(row))
+		}
+		levels.Append(code)
+	}
+	levels.SortLevels()
+	return levels
+}
