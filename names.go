@@ -73,6 +73,7 @@ func (p *Plan) checkIDs() error {
 		switch {
 		case ids.Missing(row):
 			problem = "the id is missing"
+		case twice && p.request.Table != nil && !p.missingLabel(first) && !p.missingLabel(row): // replicates
 		case twice:
 			problem = fmt.Sprintf("row %d has the same id, %q", first, ids.Format(row))
 		}
@@ -124,7 +125,7 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 	if err != nil {
 		return nil
 	}
-	var found, twice []string
+	var found []string
 	var rows []int
 	seen := make(map[string]bool, ids.Len())
 	for row := range ids.Len() {
@@ -133,10 +134,7 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 		}
 		id := ids.Format(row)
 		at, inPool := byName[id]
-		switch {
-		case seen[id]:
-			twice = append(twice, fmt.Sprintf("%q (row %d)", id, row))
-		case inPool:
+		if inPool && !seen[id] {
 			rows = append(rows, at)
 			found = append(found, fmt.Sprintf("%q (row %d, there row %d)", id, p.poolRows[at], row))
 		}
@@ -144,9 +142,6 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 	}
 	if len(found) > 0 {
 		p.warn("%s: %d candidates already have a label in %s and are not picked: %s", r.tableName(r.Pool, "pool"), len(found), name, some(found))
-	}
-	if len(twice) > 0 {
-		p.warn("%s: %d labelled rows have the id of an earlier one; the network learns from all of them: %s", name, len(twice), some(twice))
 	}
 	return rows
 }

@@ -25,12 +25,15 @@ type Plan struct {
 	Inputs   int            `json:"inputs"`   // columns after encoding, or features
 	Numeric  []string       `json:"numeric"`  // columns that are inputs as they are
 	OneHot   map[string]int `json:"one_hot"`  // levels of each encoded column
+	Dates    []string       `json:"dates"`    // columns of dates and times of day, which become numbers and cycles
+	Imputed  []string       `json:"imputed"`  // columns with missing values, which an input or a level of its own marks
 	Dropped  []string       `json:"dropped"`  // columns that are not used
 
 	Memory    int64    `json:"memory"`            // bytes, forecast
 	Available int64    `json:"available"`         // bytes, filled in by the caller; 0 where unknown
 	Seconds   *Seconds `json:"seconds,omitempty"` // once forecast
 	Warnings  []string `json:"warnings"`          // what a reader should know, so far
+	Notes     []string `json:"notes"`             // what else was done to the tables
 
 	Rows *Rows `json:"-"` // the tables as numbers, not yet scaled; nil with the user's own features
 
@@ -55,7 +58,8 @@ func (r Request) Plan() (*Plan, error) {
 	}
 	p := &Plan{
 		Spec: r.Spec.String(), Batch: r.Batch, Networks: r.networks(),
-		Numeric: []string{}, OneHot: map[string]int{}, Dropped: []string{}, Warnings: []string{},
+		Numeric: []string{}, OneHot: map[string]int{}, Dates: []string{}, Imputed: []string{}, Dropped: []string{},
+		Warnings: []string{}, Notes: []string{},
 		request: r, model: r.Model,
 	}
 	p.problem.Batch, p.problem.Seed = r.Batch, r.Seed
@@ -83,23 +87,38 @@ func (p *Plan) readTables() error {
 	if p.Rows, err = t.Rows(); err != nil {
 		return &DataError{err}
 	}
-	p.Warnings = append(p.Warnings, p.Rows.Warnings...)
+	p.Warnings, p.Notes = append(p.Warnings, p.Rows.Warnings...), append(p.Notes, p.Rows.Notes...)
 	if p.Rows.Pool.Rows == 0 {
 		return unusableData("there is nothing to pick from: no row without a label has all inputs")
 	}
 	if p.Rows.Train.Rows < 2 && p.Networks > 0 {
 		return unusableData("%d rows have a label and all inputs, but a network needs at least 2; start with %s random", p.Rows.Train.Rows, p.request.named("Spec"))
 	}
+	if p.Networks > 0 {
+		p.warnOf(p.Rows.CheckLabels())
+	}
 	p.poolRows = p.Rows.PoolRows
 	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
-	p.Numeric = append(p.Numeric, p.Rows.Encoder.Numeric...)
-	for _, c := range p.Rows.Encoder.Categories {
+	p.listColumns(p.Rows.Encoder)
+	return nil
+}
+
+// listColumns lists what became of the columns.
+func (p *Plan) listColumns(e dataset.Encoder) {
+	p.Numeric = append(p.Numeric, e.Numeric...)
+	p.Imputed = append(p.Imputed, e.Indicators...)
+	for _, c := range e.Categories {
 		p.OneHot[c.Column] = len(c.Levels)
+		if c.Missing {
+			p.Imputed = append(p.Imputed, c.Column)
+		}
 	}
-	for _, d := range p.Rows.Encoder.Dropped {
+	for _, f := range e.Times {
+		p.Dates = append(p.Dates, f.Column)
+	}
+	for _, d := range e.Dropped {
 		p.Dropped = append(p.Dropped, d.Column)
 	}
-	return nil
 }
 
 func (p *Plan) readFeatures() error {

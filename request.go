@@ -38,8 +38,9 @@ type Request struct {
 	TargetColumn string   // holds the labels
 	IDColumn     string   // names the rows; without it they are numbered from 0
 	RandomColumn string   // says which labelled rows were drawn from the pool at random: see Metrics.PoolRMSE
-	Categorical  []string // columns of categories, even if nearly every row has its own
-	Strict       bool     // a row that lacks an input is an error instead of being dropped
+	Categorical  []string // columns of categories, even if nearly every row has its own, or if they look like dates
+	Keep         []string // columns that are inputs even if they look like row numbers
+	Missing      Missing  // what becomes of missing inputs
 
 	Spec  spec.Spec // the zero value means spec.Default, or lcmd with OwnFeatures
 	Batch int       // rows to pick
@@ -206,13 +207,13 @@ func (r *Request) checkInput() error {
 func (r *Request) tables() (Tables, error) {
 	t := Tables{
 		One: r.Table, Train: r.Train, Pool: r.Pool, Aims: r.Aims, Names: r.TableNames,
-		TargetColumn: r.TargetColumn, RandomColumn: r.RandomColumn, Strict: r.Strict, Categorical: r.Categorical,
+		TargetColumn: r.TargetColumn, RandomColumn: r.RandomColumn, IDColumn: r.IDColumn, NotInputs: []string{r.CostColumn, r.GroupColumn},
+		Categorical: r.Categorical, Keep: r.Keep, Missing: r.Missing, FieldName: r.FieldName,
 	}
 	for _, name := range []string{r.IDColumn, r.CostColumn, r.GroupColumn} {
 		if name == "" {
 			continue
 		}
-		t.NotInputs = append(t.NotInputs, name)
 		if _, err := r.pool().Column(name); err != nil {
 			return t, &DataError{t.at(r.pool(), err)}
 		}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -22,13 +20,19 @@ type Tables struct {
 	// Aims are rows of the target distribution, if it is not that of the pool.
 	Aims *dataset.Table
 
-	TargetColumn string   // holds the labels
-	NotInputs    []string // columns that the network does not see: ids, costs, groups
+	TargetColumn string // holds the labels
+	// IDColumn, unless empty, names the rows. Labelled rows with the same id are
+	// replicates: they become one row, whose label is their mean.
+	IDColumn  string
+	NotInputs []string // further columns that the network does not see: costs, groups
 	// RandomColumn, unless empty, says which labelled rows were drawn from the pool at
 	// random: true or false, 1 or 0. It is not an input.
 	RandomColumn string
-	// Categorical are columns of categories, even if nearly every row has its own.
+	// Categorical are columns of categories, even if nearly every row has its own,
+	// or if they look like dates.
 	Categorical []string
+	Keep        []string // columns that are inputs even if they look like row numbers
+	Missing     Missing  // what becomes of missing inputs
 
 	// Names are the names of the tables in messages, such as their files.
 	Names map[*dataset.Table]string
@@ -38,9 +42,8 @@ type Tables struct {
 	// Admit, unless nil, is called before the tables are encoded, which may take
 	// much memory; its error ends Rows.
 	Admit func(Sizes) error
-	// Strict makes a row that lacks an input an error; otherwise it is dropped
-	// with a warning.
-	Strict bool
+	// FieldName returns what messages call a field, as in Request.
+	FieldName func(field string) string
 }
 
 // Rows is the result of Tables.Rows: the tables as numbers, not yet scaled. Its
@@ -52,31 +55,8 @@ type Rows struct {
 	TrainRows         []int     // row i of Train is this row of its table
 	PoolRows          []int     // likewise
 	Encoder           dataset.Encoder
-	Warnings          []string // what was dropped, and why
-}
-
-// MissingError reports rows that lack an input.
-type MissingError struct {
-	Set    string // name of the table, or "labelled rows", "pool", "targets"
-	Rows   []int  // of their table, from 0
-	Column string // one that is missing in the first of them
-}
-
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s: %s", e.Set, e.text())
-}
-
-func (e *MissingError) text() string {
-	const most = 5
-	names := make([]string, 0, most)
-	for _, row := range e.Rows[:min(len(e.Rows), most)] {
-		names = append(names, strconv.Itoa(row))
-	}
-	text := strings.Join(names, ", ")
-	if len(e.Rows) > most {
-		text += ", …"
-	}
-	return fmt.Sprintf("%d rows lack an input: %s (from 0), the first in column %q", len(e.Rows), text, e.Column)
+	Warnings          []string // what was dropped or replaced, and why
+	Notes             []string // what else was done, such as how dates became numbers
 }
 
 // part is a set of rows of one of the tables.
@@ -104,18 +84,26 @@ func (t Tables) Rows() (*Rows, error) {
 	if err := t.complete(parts, offsets, all, r); err != nil {
 		return nil, err
 	}
+	if err := t.fitMissing(parts, offsets, all, r); err != nil {
+		return nil, err
+	}
+	if err := t.average(parts, offsets, all, labels, r); err != nil {
+		return nil, err
+	}
 	if t.Admit != nil {
 		err := t.Admit(Sizes{Train: len(parts[0].rows), Pool: len(parts[1].rows), Aims: len(parts[2].rows), Inputs: len(r.Encoder.Features())})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if all, err = dataset.Concat(encoded(r.Encoder), all); err != nil {
+	if all, err = dataset.Concat(r.Encoder.Columns(), all); err != nil {
 		return nil, err
 	}
+	encoder := r.Encoder
+	encoder.Impute = t.imputes()
 	matrices := make([]matrix.Dense[float32], len(parts))
 	for i, p := range parts {
-		if matrices[i], err = encodePart(p, offsets[i], all, r.Encoder); err != nil {
+		if matrices[i], err = encodePart(p, offsets[i], all, encoder); err != nil {
 			return nil, err
 		}
 	}
@@ -236,114 +224,6 @@ func (t Tables) offsets(parts []part) []int {
 		offsets[i] = start[p.table]
 	}
 	return offsets
-}
-
-// inputs returns the input columns of all tables, concatenated, and fits the
-// encoder.
-func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
-	if t.Encoder != nil {
-		r.Encoder = *t.Encoder
-		return t.concat(encoded(*t.Encoder), parts)
-	}
-	not := append(slices.Clone(t.NotInputs), t.TargetColumn, t.RandomColumn)
-	var names []string
-	for _, name := range sources(parts)[0].Names() {
-		if !slices.Contains(not, name) {
-			names = append(names, name)
-		}
-	}
-	for _, s := range sources(parts)[1:] {
-		for _, name := range s.Names() {
-			if !slices.Contains(names, name) && !slices.Contains(not, name) {
-				r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not in the labelled table and is not used", name))
-			}
-		}
-	}
-	all, err := t.concat(names, parts)
-	if err != nil {
-		return nil, err
-	}
-	if r.Encoder, err = t.encoder(all, parts, r); err != nil {
-		return nil, err
-	}
-	for _, d := range r.Encoder.Dropped {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not used: %s", d.Column, d.Reason))
-	}
-	if len(r.Encoder.Features()) == 0 {
-		return nil, errors.New("no column is left as an input")
-	}
-	return all, nil
-}
-
-// encoder fits an encoder to the columns of all tables except text.
-func (t Tables) encoder(all *dataset.Table, parts []part, r *Rows) (dataset.Encoder, error) {
-	text := t.words(all, parts, r)
-	var columns []dataset.Column
-	for _, c := range all.Columns() {
-		if words, ok := c.(*dataset.Categorical); ok && slices.Contains(text, c.Name()) {
-			c = words.Text()
-		}
-		columns = append(columns, c)
-	}
-	kept, err := dataset.NewTable(columns...)
-	if err != nil {
-		return dataset.Encoder{}, err
-	}
-	return dataset.FitEncoder(kept, dataset.OneHot{}), nil
-}
-
-// encoded lists the columns that an encoder reads.
-func encoded(e dataset.Encoder) []string {
-	names := slices.Clone(e.Numeric)
-	for _, c := range e.Categories {
-		names = append(names, c.Column)
-	}
-	return names
-}
-
-// complete drops rows that lack an input.
-func (t Tables) complete(parts []part, offsets []int, all *dataset.Table, r *Rows) error {
-	var columns []dataset.Column
-	for _, name := range encoded(r.Encoder) {
-		c, err := all.Column(name)
-		if err != nil {
-			return err
-		}
-		columns = append(columns, c)
-	}
-	for i := range parts {
-		p := &parts[i]
-		missing := &MissingError{Set: p.name}
-		var kept []int
-		for _, row := range p.rows {
-			if name := firstMissing(columns, offsets[i]+row); name != "" {
-				if missing.Column == "" {
-					missing.Column = name
-				}
-				missing.Rows = append(missing.Rows, row)
-				continue
-			}
-			kept = append(kept, row)
-		}
-		if len(missing.Rows) == 0 {
-			continue
-		}
-		if t.Strict {
-			return missing
-		}
-		p.rows = kept
-		r.Warnings = append(r.Warnings, missing.Error()+"; they are dropped")
-	}
-	return nil
-}
-
-func firstMissing(columns []dataset.Column, row int) string {
-	for _, c := range columns {
-		if c.Missing(row) {
-			return c.Name()
-		}
-	}
-	return ""
 }
 
 func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matrix.Dense[float32], error) {

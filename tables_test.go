@@ -90,14 +90,14 @@ func TestRowsWithMissingInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Tables{One: table, TargetColumn: "y"}.Rows()
+	rows, err := Tables{One: table, TargetColumn: "y", Missing: DropMissing}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(rows.PoolRows, []int{2, 4}) || len(rows.Warnings) != 1 || !strings.Contains(rows.Warnings[0], `column "x"`) {
 		t.Errorf("pool %v, warnings %q", rows.PoolRows, rows.Warnings)
 	}
-	_, err = Tables{One: table, TargetColumn: "y", Strict: true}.Rows()
+	_, err = Tables{One: table, TargetColumn: "y", Missing: RefuseMissing}.Rows()
 	if missing := (*MissingError)(nil); !errors.As(err, &missing) || !slices.Equal(missing.Rows, []int{1}) {
 		t.Errorf("strict: %v", err)
 	}
@@ -157,7 +157,7 @@ func TestRowsOfWords(t *testing.T) {
 			value = "unknown"
 		}
 		x.Append(x.AddLevel(value))
-		z.Append(float64(i))
+		z.Append(math.Sin(float64(i)))
 		y.Append([]float64{1, math.NaN()}[i%2])
 	}
 	table, err := dataset.NewTable(name, x, z, y)

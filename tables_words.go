@@ -20,18 +20,31 @@ const fewLevels = 20
 // words examines the columns that are not numeric: it warns of those that nearly
 // are, and returns the names of those that are text.
 func (t Tables) words(all *dataset.Table, parts []part, r *Rows) (text []string) {
+	cells := 0
+	var nearly, places []string
 	for _, c := range all.Columns() {
 		if c.Kind() == dataset.KindNumeric || slices.Contains(t.Categorical, c.Name()) {
 			continue
 		}
 		w := countWords(c)
 		if w.other > 0 && 5*w.numbers >= 4*(w.numbers+w.other) {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is mostly numbers but is treated as words because of %d cells: %s is %q; correct them or leave them empty",
-				c.Name(), w.other, t.place(parts, w.first), c.Format(w.first)))
+			cells += w.other
+			nearly = append(nearly, c.Name())
+			places = append(places, fmt.Sprintf("%s is %q", t.place(parts, w.first), c.Format(w.first)))
 		}
 		if c.Kind() == dataset.KindCategorical && w.levels > fewLevels && 2*w.levels > w.numbers+w.other {
 			text = append(text, c.Name())
 		}
+	}
+	switch len(nearly) {
+	case 0:
+	case 1:
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is mostly numbers but is treated as words because of %d cells: %s; correct them or leave them empty", nearly[0], cells, places[0]))
+	default:
+		for i, name := range nearly {
+			places[i] = fmt.Sprintf("in column %q %s", name, places[i])
+		}
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are mostly numbers but are treated as words because of %d cells: %s; correct them or leave them empty", len(nearly), cells, some(places)))
 	}
 	return text
 }

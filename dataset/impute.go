@@ -123,3 +123,15 @@ func AsCategorical(c Column) *Categorical {
 	levels.SortLevels()
 	return levels
 }
+
+// AsNumeric returns a column without values as a numeric one, and any other as it is.
+func AsNumeric(c Column) Column {
+	if c.Kind() == KindNumeric || !allMissing(c) {
+		return c
+	}
+	numbers := NewNumeric(c.Name())
+	for range c.Len() {
+		numbers.Append(math.NaN())
+	}
+	return numbers
+}

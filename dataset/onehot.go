@@ -40,7 +40,8 @@ type Encoder struct {
 	// Impute replaces missing values, which are an error otherwise: numbers by the
 	// median, times by the median day in the middle of every cycle, and categories
 	// by their level for missing values. A category without one gets no level, or
-	// the value half-way between two.
+	// the value half-way between two. A level that was unknown when the encoder was
+	// fitted counts as missing.
 	Impute  bool      `json:",omitempty"`
 	Medians []float64 `json:",omitempty"` // of the numeric columns, in their order
 	// Indicators are numeric columns and times with a feature that is 1 where the
@@ -182,8 +183,8 @@ func (e Encoder) Check() error {
 // Encode writes the features of the table's rows to dst, which has one row per
 // row and len(e.Features()) columns. It finds columns by name, so the table may
 // have others, in any order. It is an error if a column is absent or of another
-// kind, a level was unknown when e was fitted, or a value is infinite. So is a
-// missing value, unless e imputes or, for a level, has MissingColumns.
+// kind, or a value is infinite. So is a level that was unknown when e was fitted,
+// and a missing value, unless e imputes or, for missing levels, has MissingColumns.
 func Encode[T matrix.Float](dst matrix.Dense[T], e Encoder, t *Table) error {
 	matrix.MustMatch("dataset.Encode", dst.Shape(), matrix.Shape{Rows: t.Rows(), Cols: len(e.Features())})
 	at := 0
@@ -253,6 +254,9 @@ func encodeCategory[T matrix.Float](dst matrix.Dense[T], at int, t *Table, k Cat
 		features := dst.Row(row)[at : at+k.width()]
 		clear(features)
 		code := c.Code(row)
+		if impute && code != missingCode && places[code] == unknownLevel {
+			code = missingCode
+		}
 		switch {
 		case code != missingCode && places[code] == unknownLevel:
 			return &ColumnError{Column: k.Column, Row: row,
@@ -305,6 +309,7 @@ func encodeIndicator[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name
 	}
 	return nil
 }
+
 const (
 	noFeature    = -1 // the first of two levels
 	unknownLevel = -2

@@ -234,7 +234,13 @@ func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 
 // checkColumns reports columns that do not match the networks' inputs.
 func checkColumns(columns *dataset.Encoder, inputs int) error {
-	if columns == nil || len(columns.Features()) == inputs {
+	if columns == nil {
+		return nil
+	}
+	if err := columns.Check(); err != nil {
+		return err
+	}
+	if len(columns.Features()) == inputs {
 		return nil
 	}
 	return fmt.Errorf("the columns give %d inputs, but the networks have %d", len(columns.Features()), inputs)

@@ -72,6 +72,7 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 	a.columns.register(c)
+	a.columns.registerInputs(c)
 	a.net.registerOne(c)
 	return c
 }
@@ -162,18 +163,13 @@ func (a *advising) read(ctx context.Context, path string, q benchmark.Question) 
 	if err != nil {
 		return nil, err
 	}
-	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: a.columns.target, Strict: a.columns.missing == "refuse", Categorical: a.columns.categorical}
+	t := a.columns.tables(path, table)
 	t.Admit = func(z nextbatch.Sizes) error { return a.admit(table, z, q.Specs) }
-	if a.columns.id != "" {
-		t.NotInputs = append(t.NotInputs, a.columns.id)
-	}
 	rows, err := t.Rows()
 	if err != nil {
 		return nil, dataError{err}
 	}
-	for _, w := range rows.Warnings {
-		a.progress.warn(w)
-	}
+	a.progress.report(rows)
 	a.progress.say("%d labelled rows, %d candidates, %d inputs", rows.Train.Rows, rows.Pool.Rows, rows.Train.Cols)
 	if rows.Train.Rows == 0 {
 		return nil, dataError{errorf("%s: no row has a label and all inputs", path)}

@@ -98,6 +98,7 @@ func (b *benchRun) register(c *cobra.Command) {
 	flags.IntSliceVar(&b.settings.Hidden, "hidden", []int{512, 512}, "widths of the network's hidden layers")
 	flags.BoolVarP(&b.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 	b.columns.register(c)
+	flags.StringVar(&b.columns.missing, "missing", "drop", "rows of the table with a missing value: drop (with a warning) or refuse")
 }
 
 func (b *benchRun) run(cmd *cobra.Command) error {
@@ -108,6 +109,9 @@ func (b *benchRun) run(cmd *cobra.Command) error {
 	runs, err := e.Runs()
 	if err := errors.Join(err, e.Settings.Check(), b.columns.check()); err != nil {
 		return usageError{err}
+	}
+	if b.columns.missing == "impute" {
+		return usagef("--missing must be drop or refuse: the benchmark drops incomplete rows, as the paper does")
 	}
 	if b.results == "" {
 		return usagef("--results must name the file for the results")

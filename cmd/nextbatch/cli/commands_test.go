@@ -66,7 +66,8 @@ func TestFitPredictEvaluate(t *testing.T) {
 	for _, args := range [][]string{
 		{"predict", write(t, "t.csv", "x0,x1\n1,2\n"), "--model", model},
 		{"predict", table, "--model", table},
-		{"predict", write(t, "t.csv", strings.Replace(sampleText(func(int) bool { return true }), ",red,", ",pink,", 1)), "--model", model},
+		{"predict", write(t, "t.csv", strings.Replace(sampleText(func(int) bool { return true }), ",red,", ",pink,", 1)), "--model", model, "--missing", "refuse"},
+		{"evaluate", table, "--model", model, "--target", "x0"},
 		{"evaluate", write(t, "t.csv", sampleText(func(int) bool { return false })), "--model", model, "--target", "y"},
 		{"fit", write(t, "t.csv", "a,y\n1,2\n2,\n"), "--target", "y", "--out", filepath.Join(t.TempDir(), "n.safetensors")},
 	} {

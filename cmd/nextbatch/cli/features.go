@@ -126,6 +126,7 @@ func (s *selecting) registerKernel(c *cobra.Command) {
 	s.registerInputs(c)
 	s.columns.registerRandom(c)
 	s.columns.register(c)
+	s.columns.registerInputs(c)
 	s.net.register(c)
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -82,6 +81,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	c.Flags().IntVar(&f.folds, "folds", -1, fmt.Sprintf("folds of cross-fitting for the intervals; 0 for none (default %d with %d to %d labels, otherwise 0)", defaultFolds, fewLabels, manyLabels))
 	f.columns.registerRandom(c)
 	f.columns.register(c)
+	f.columns.registerInputs(c)
 	f.net.register(c)
 	return c
 }
@@ -136,23 +136,18 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err != nil {
 		return err
 	}
-	t := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: f.columns.target, RandomColumn: f.columns.random, Strict: f.columns.missing == "refuse", Categorical: f.columns.categorical}
+	t := f.columns.tables(path, table)
 	members := max(1, f.net.ensemble)
 	need := int64(0)
 	t.Admit = func(z nextbatch.Sizes) error {
 		need = trainingNeed(table, z, config, members, f.foldsFor(z.Train))
 		return f.columns.memory.admit("training "+plural(members, "network", "networks"), need, "fewer networks", "narrower layers (--hidden)", "fewer rows")
 	}
-	if f.columns.id != "" {
-		t.NotInputs = []string{f.columns.id}
-	}
 	rows, err := t.Rows()
 	if err != nil {
 		return dataError{err}
 	}
-	for _, w := range rows.Warnings {
-		p.warn(w)
-	}
+	p.report(rows)
 	p.say("%d labelled rows, %d inputs", rows.Train.Rows, rows.Train.Cols)
 	model, err := train(ctx, network.Options[float32]{Config: config, Members: members, Folds: f.foldsFor(rows.Train.Rows), Columns: &rows.Encoder}, rows, p)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 type columnFlags struct {
 	id                           string
 	categorical, numeric, ignore []string
+	keep                         []string
 	missing                      string
 
 	format formatFlags
@@ -33,7 +34,6 @@ func (f *columnFlags) register(c *cobra.Command) {
 	flags.StringSliceVar(&f.categorical, "categorical", nil, "numeric columns to treat as categories")
 	flags.StringSliceVar(&f.numeric, "numeric", nil, "columns that must be numbers")
 	flags.StringSliceVar(&f.ignore, "ignore", nil, "columns to skip")
-	flags.StringVar(&f.missing, "missing", "drop", "rows with a missing input: drop (with a warning) or refuse")
 	f.format.register(c)
 	f.memory.register(c)
 }
@@ -43,12 +43,38 @@ func (f *columnFlags) registerRandom(c *cobra.Command) {
 	c.Flags().StringVar(&f.random, "random-column", "", "column that is true or 1 where a label was drawn at random, false or 0 where a method picked it; estimates the pool's error")
 }
 
+// registerInputs registers the flags that say which columns are inputs, and what
+// becomes of missing ones.
+func (f *columnFlags) registerInputs(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.keep, "keep", nil, "columns to use even if they look like row numbers")
+	f.registerMissing(c)
+}
+
+// registerMissing registers --missing, with imputation.
+func (f *columnFlags) registerMissing(c *cobra.Command) {
+	c.Flags().StringVar(&f.missing, "missing", "impute", "missing inputs: impute (by the median and a mark, with a warning), drop (these rows, with a warning) or refuse")
+}
+
+// missingInputs is what --missing says; check has found it correct.
+func (f *columnFlags) missingInputs() nextbatch.Missing {
+	m, _ := nextbatch.ParseMissing(f.missing)
+	return m
+}
+
+// tables returns a table as one that holds labelled rows and candidates.
+func (f *columnFlags) tables(path string, table *dataset.Table) nextbatch.Tables {
+	return nextbatch.Tables{
+		One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: f.target, RandomColumn: f.random, IDColumn: f.id,
+		Categorical: f.categorical, Keep: f.keep, Missing: f.missingInputs(), FieldName: flagOf,
+	}
+}
+
 func (f *columnFlags) check() error {
 	if _, err := f.format.options(); err != nil {
 		return err
 	}
-	if f.missing != "drop" && f.missing != "refuse" {
-		return usagef("--missing must be drop or refuse, not %q", f.missing)
+	if _, err := nextbatch.ParseMissing(f.missing); err != nil {
+		return usagef("--missing %w", err)
 	}
 	for _, name := range f.categorical {
 		if slices.Contains(f.numeric, name) {
@@ -191,6 +217,12 @@ func withThreads(ctx context.Context, n int) (context.Context, error) {
 func train(ctx context.Context, o network.Options[float32], rows *nextbatch.Rows, p *progress) (*network.Model[float32], error) {
 	if n := rows.Train.Rows; n < 2 {
 		return nil, dataError{errorf("%d rows have a label; training needs at least two", n)}
+	}
+	if wrong := (*nextbatch.LabelsError)(nil); errors.As(rows.CheckLabels(), &wrong) {
+		if wrong.Constant {
+			return nil, dataError{wrong}
+		}
+		p.warn(wrong.Error())
 	}
 	o.Progress = p.epoch(o.Members)
 	model, err := network.Fit(ctx, network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}, o)

@@ -19,7 +19,7 @@ func TestSelectKnownIDs(t *testing.T) {
 	for _, want := range []string{
 		`candidates.csv: 2 candidates already have a label in`,
 		`and are not picked: "q" (row 1, there row 1), "s" (row 3, there row 3)`,
-		`labelled.csv: 1 labelled rows have the id of an earlier one; the network learns from all of them: "q" (row 4)`,
+		`labelled.csv: 1 ids have several labels, in 2 rows; each of these ids counts as one row with the mean of its labels`,
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %q in %s", want, log)

@@ -37,7 +37,7 @@ func TestMustSaysWhy(t *testing.T) {
 	}{
 		{exitData, `row "r003" is not a candidate, because it has a label in column "y"`, []string{path, "--id", "id", "--must", "r003"}},
 		{exitData, `row "3" is not a candidate, because it has a label`, []string{path, "--must", "3"}},
-		{exitData, `row "r001" is not a candidate, because it lacks an input`, []string{gap, "--id", "id", "--must", "r001"}},
+		{exitData, `row "r001" is not a candidate, because it lacks an input`, []string{gap, "--id", "id", "--must", "r001", "--missing", "drop"}},
 		{exitData, `there is no candidate "r999" in column "id"`, []string{path, "--id", "id", "--must", "r999"}},
 		{exitData, `there is no row "r001"; without --id`, []string{path, "--must", "r001"}},
 		{exitUsage, `--must: with row "r002" the rows cost 5, but --budget is 4`,

@@ -36,6 +36,12 @@ func printPlan(out io.Writer, p *nextbatch.Plan) {
 	for _, name := range slices.Sorted(maps.Keys(p.OneHot)) {
 		fmt.Fprintf(out, "one-hot     %s, %d levels\n", shown(name), p.OneHot[name])
 	}
+	for _, name := range p.Imputed {
+		fmt.Fprintf(out, "imputed     %s\n", shown(name))
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(out, "dates       %s\n", shown(note))
+	}
 	for _, name := range p.Dropped {
 		fmt.Fprintf(out, "not used    %s\n", shown(name))
 	}

@@ -43,6 +43,7 @@ prints CSV.`,
 	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output")
 	registerThreads(c, &p.threads)
 	p.columns.register(c)
+	p.columns.registerMissing(c)
 	return c
 }
 
@@ -72,15 +73,16 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
-	rows, err := nextbatch.Tables{Pool: table, Names: map[*dataset.Table]string{table: nameOf(path)}, Encoder: r.Columns(), Strict: p.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
+	t := p.columns.tables(path, table)
+	t.One, t.Pool, t.Encoder = nil, table, r.Columns()
+	t.Admit = func(z nextbatch.Sizes) error {
 		return p.columns.memory.admit("predicting", predictionNeed(table, z, r), "fewer rows at a time")
-	}}.Rows()
+	}
+	rows, err := t.Rows()
 	if err != nil {
 		return dataError{err}
 	}
-	for _, w := range rows.Warnings {
-		log.warn(w)
-	}
+	log.report(rows)
 	result, err := p.predict(ctx, r, table, rows, log)
 	if err != nil {
 		return err
@@ -175,6 +177,7 @@ label: mean absolute error, root mean squared error, the largest error, and the
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
 	registerThreads(c, &e.threads)
 	e.columns.register(c)
+	e.columns.registerMissing(c)
 	return c
 }
 
@@ -204,16 +207,17 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 		return err
 	}
 	need := int64(0)
-	rows, err := nextbatch.Tables{One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: e.columns.target, Encoder: r.Columns(), Strict: e.columns.missing == "refuse", Admit: func(z nextbatch.Sizes) error {
+	t := e.columns.tables(path, table)
+	t.Encoder, t.IDColumn = r.Columns(), "" // an error for each label, also of replicates
+	t.Admit = func(z nextbatch.Sizes) error {
 		need = predictionNeed(table, z, r)
 		return e.columns.memory.admit("evaluating", need, "fewer rows")
-	}}.Rows()
+	}
+	rows, err := t.Rows()
 	if err != nil {
 		return dataError{err}
 	}
-	for _, w := range rows.Warnings {
-		log.warn(w)
-	}
+	log.report(rows)
 	if rows.Train.Rows == 0 {
 		return dataError{errorf("%s: no row has a label", path)}
 	}

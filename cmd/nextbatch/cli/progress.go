@@ -58,6 +58,16 @@ func (p *progress) warn(text string) {
 	p.line("warning: " + text)
 }
 
+// report prints what happened to the rows of tables.
+func (p *progress) report(rows *nextbatch.Rows) {
+	for _, w := range rows.Warnings {
+		p.warn(w)
+	}
+	for _, note := range rows.Notes {
+		p.say("%s", note)
+	}
+}
+
 // line prints above the bars, if there are any.
 func (p *progress) line(text string) {
 	text = shown(text)

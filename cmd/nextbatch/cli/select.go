@@ -101,6 +101,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	s.registerInputs(c)
 	s.columns.registerRandom(c)
 	s.columns.register(c)
+	s.columns.registerInputs(c)
 	s.net.register(c)
 	return c
 }
@@ -174,8 +175,11 @@ var flagNames = map[string]string{
 	"Batch": "-n", "Spec": "--method", "TargetColumn": "--target", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
 	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
 	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
-	"Must": "--must", "Exclude": "--exclude", "Network.Architecture.Hidden": "--hidden",
+	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Network.Architecture.Hidden": "--hidden",
 }
+
+// flagOf returns the flag of a field.
+func flagOf(field string) string { return flagNames[field] }
 
 // check reads the flags.
 func (s *selecting) check() error {
@@ -221,10 +225,10 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	output := s.request.Output
 	s.request = nextbatch.Request{
 		OwnFeatures: byFeatures, TargetColumn: s.columns.target, RandomColumn: s.columns.random, IDColumn: s.columns.id,
-		Categorical: s.columns.categorical, Strict: s.columns.missing == "refuse",
+		Categorical: s.columns.categorical, Keep: s.columns.keep, Missing: s.columns.missingInputs(),
 		Batch: s.batch, Seed: s.net.seed, Network: config, Members: s.net.ensemble,
 		CostColumn: s.cost, GroupColumn: s.group, PerGroup: s.perGroup,
-		ModelName: s.model, FieldName: func(field string) string { return flagNames[field] }, Output: output,
+		ModelName: s.model, FieldName: flagOf, Output: output,
 		Epoch: func(e network.Epoch) { s.progress.epoch(s.plan.Networks)(e) }, Progress: s.progress.selection(),
 	}
 	if s.budgetSet {
@@ -287,6 +291,9 @@ func (s *selecting) read(ctx context.Context) error {
 		return requestError(err)
 	}
 	s.warn(s.plan.Warnings)
+	for _, note := range s.plan.Notes {
+		s.progress.say("%s", note)
+	}
 	kind := "inputs"
 	if s.request.OwnFeatures {
 		kind = "features"

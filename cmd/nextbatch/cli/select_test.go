@@ -354,7 +354,7 @@ func TestSelectBadData(t *testing.T) {
 		{"line 3", []string{write(t, "t.csv", "a,y\n1,2\n3\n4,\n"), "--target", "y"}},
 		{"line 4", []string{write(t, "t.csv", "a,y\n1,2\n3,4\n4,hello\n5,\n"), "--target", "y"}},
 		{"nothing to pick", []string{write(t, "t.csv", sampleText(func(int) bool { return true })), "--target", "y"}},
-		{"nothing to pick", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n"), "--target", "y"}},
+		{"nothing to pick", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n"), "--target", "y", "--missing", "drop"}},
 		{"--method random", []string{write(t, "t.csv", sampleText(func(i int) bool { return i == 0 })), "--target", "y"}},
 		{"same id", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\nk,4,\n"), "--target", "y", "--id", "i"}},
 		{"id is missing", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\n,4,\n"), "--target", "y", "--id", "i"}},
@@ -376,7 +376,7 @@ func TestSelectBadData(t *testing.T) {
 
 func TestSelectLeavesIncompleteRowsOut(t *testing.T) {
 	path := write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n2,3,3\n,5,\n6,6,\n7,1,\n")
-	_, log := must(t, exitOK, slices.Concat([]string{"select", path, "--target", "y", "-n", "2"}, quick)...)
+	_, log := must(t, exitOK, slices.Concat([]string{"select", path, "--target", "y", "-n", "2", "--missing", "drop"}, quick)...)
 	if !strings.Contains(log, "t.csv, pool: 1 rows lack an input: 3") {
 		t.Error(log)
 	}

@@ -1,0 +1,241 @@
+package nextbatch
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// inputs returns the input columns of all tables, concatenated, and fits the
+// encoder.
+func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
+	if t.Encoder != nil {
+		return t.asFitted(parts, r)
+	}
+	names, err := t.inputNames(parts, r)
+	if err != nil {
+		return nil, err
+	}
+	numbering := t.rowNumbers(names, parts)
+	kept := slices.DeleteFunc(slices.Clone(names), numbering.has)
+	all, err := t.fitInputs(kept, parts, r)
+	if errors.Is(err, errNoInput) && len(numbering.counts) > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %s looks like row numbers, but is used because there is no other input", some(quoted(numbering.counts))))
+		numbering.counts = nil
+		kept = slices.DeleteFunc(names, numbering.has)
+		all, err = t.fitInputs(kept, parts, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.warnOfNumbering(numbering, r)
+	return all, nil
+}
+
+// inputNames lists the columns that may be inputs.
+func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
+	tables := sources(parts)
+	not := slices.DeleteFunc(append(slices.Clone(t.NotInputs), t.TargetColumn, t.IDColumn, t.RandomColumn), func(name string) bool { return name == "" })
+	for _, name := range tables[0].Names() {
+		if !slices.Contains(not, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range t.Keep {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("%s: column %q is not an input of the table; its columns are %s", t.named("Keep"), name, some(quoted(tables[0].Names())))
+		}
+	}
+	var others []string
+	for _, s := range tables[1:] {
+		for _, name := range s.Names() {
+			if !slices.Contains(names, name) && !slices.Contains(not, name) && !slices.Contains(others, name) {
+				others = append(others, name)
+			}
+		}
+	}
+	switch len(others) {
+	case 0:
+	case 1:
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not in the labelled table and is not used", others[0]))
+	default:
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are not in the labelled table and are not used: %s", len(others), some(quoted(others))))
+	}
+	return names, nil
+}
+
+var errNoInput = errors.New("no column is left as an input")
+
+// fitInputs fits the encoder to the named columns of all tables.
+func (t Tables) fitInputs(names []string, parts []part, r *Rows) (*dataset.Table, error) {
+	all, err := t.concat(names, parts)
+	if err != nil {
+		return nil, err
+	}
+	before := len(r.Warnings)
+	if r.Encoder, err = t.encoder(all, parts, r); err != nil {
+		return nil, err
+	}
+	if len(r.Encoder.Features()) == 0 {
+		r.Warnings = r.Warnings[:before]
+		return nil, errNoInput
+	}
+	r.Warnings = append(r.Warnings, droppedColumns(r.Encoder.Dropped)...)
+	return all, nil
+}
+
+// encoder fits an encoder to the columns of all tables except text, and columns
+// without values.
+func (t Tables) encoder(all *dataset.Table, parts []part, r *Rows) (dataset.Encoder, error) {
+	dates := t.dates(all, parts, r)
+	text := t.words(all, parts, r)
+	var columns []dataset.Column
+	empty := t.empty(all, parts)
+	for _, c := range all.Columns() {
+		name := c.Name()
+		if words, ok := c.(*dataset.Categorical); ok && slices.Contains(text, name) {
+			c = words.Text()
+		}
+		if !dates.has(name) && !slices.Contains(empty, name) {
+			columns = append(columns, c)
+		}
+	}
+	kept, err := dataset.NewTable(columns...)
+	if err != nil {
+		return dataset.Encoder{}, err
+	}
+	e := dataset.FitEncoder(kept, dataset.OneHot{})
+	e.Times = dates.times
+	for _, name := range empty {
+		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: "all its values are missing"})
+	}
+	for _, name := range dates.ambiguous {
+		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: ambiguousDates})
+	}
+	return e, nil
+}
+
+// empty lists the columns without a value in the labelled rows and the candidates.
+func (t Tables) empty(all *dataset.Table, parts []part) (names []string) {
+	offsets := t.offsets(parts)
+	hasValue := func(c dataset.Column) bool {
+		for i, p := range parts[:2] {
+			for _, row := range p.rows {
+				if !c.Missing(offsets[i] + row) {
+					return true
+				}
+			}
+		}
+		return len(parts[0].rows)+len(parts[1].rows) == 0
+	}
+	for _, c := range all.Columns() {
+		if !hasValue(c) {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// droppedColumns are warnings about columns that are not used, one for each reason.
+func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
+	var reasons []string
+	columns := map[string][]string{}
+	for _, d := range dropped {
+		if columns[d.Reason] == nil {
+			reasons = append(reasons, d.Reason)
+		}
+		columns[d.Reason] = append(columns[d.Reason], d.Column)
+	}
+	for _, reason := range reasons {
+		names := columns[reason]
+		switch {
+		case reason == ambiguousDates: // already told
+		case len(names) == 1:
+			warnings = append(warnings, fmt.Sprintf("column %q is not used: %s", names[0], reason))
+		default:
+			warnings = append(warnings, fmt.Sprintf("%d columns are not used: %s: %s", len(names), reason, some(quoted(names))))
+		}
+	}
+	return warnings
+}
+
+// asFitted returns the columns that the given encoder reads, of the kinds that it
+// expects. Levels that it does not know become missing values where rows with missing
+// values are dropped.
+func (t Tables) asFitted(parts []part, r *Rows) (*dataset.Table, error) {
+	r.Encoder = *t.Encoder
+	names := r.Encoder.Columns()
+	if slices.Contains(names, t.TargetColumn) {
+		return nil, fmt.Errorf("column %q is an input of the network and cannot be its label; name the column of the labels with %s", t.TargetColumn, t.named("TargetColumn"))
+	}
+	all, err := t.concat(names, parts)
+	if err != nil {
+		return nil, err
+	}
+	columns := slices.Clone(all.Columns())
+	for i := range r.Encoder.Numeric {
+		columns[i] = dataset.AsNumeric(columns[i])
+	}
+	var unknown []string
+	for i, k := range r.Encoder.Categories {
+		c := &columns[len(r.Encoder.Numeric)+i]
+		levels := dataset.AsCategorical(*c)
+		counts := k.Unknown(levels)
+		if len(counts) == len(levels.Levels()) && len(counts) > 0 || t.Missing == RefuseMissing {
+			continue // another column by the same name, or to be refused by Encode
+		}
+		if *c = levels; !t.imputes() {
+			*c = k.Known(levels)
+		}
+		for _, level := range slices.Sorted(maps.Keys(counts)) {
+			unknown = append(unknown, fmt.Sprintf("%q of column %q (%s)", level, k.Column, rowCount(counts[level])))
+		}
+	}
+	if len(unknown) > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: levels that the network was not trained on are taken as unknown: %s", t.tableNames(parts), some(unknown)))
+	}
+	return dataset.NewTable(columns...)
+}
+
+// tableNames are the names of all tables.
+func (t Tables) tableNames(parts []part) string {
+	var names []string
+	for _, s := range sources(parts) {
+		names = append(names, t.tableName(s, parts))
+	}
+	return strings.Join(names, ", ")
+}
+
+// tableName is the name of a table in messages.
+func (t Tables) tableName(s *dataset.Table, parts []part) string {
+	switch name := t.Names[s]; {
+	case name != "":
+		return name
+	case s == t.One:
+		return "the table"
+	}
+	return parts[slices.IndexFunc(parts, func(p part) bool { return p.table == s })].name
+}
+
+// named is what messages call a field.
+func (t Tables) named(field string) string { return (&Request{FieldName: t.FieldName}).named(field) }
+
+func quoted(names []string) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = strconv.Quote(name)
+	}
+	return list
+}
+
+func rowCount(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return strconv.Itoa(n) + " rows"
+}
