@@ -206,10 +206,11 @@ func TestRowNumbersAreNotInputs(t *testing.T) {
 // TestRowNumbersOfTwoTables: the labelled rows come in the order of the batches, and
 // an index may be in one of the files only.
 func TestRowNumbersOfTwoTables(t *testing.T) {
-	train := tableOf(t, dataset.NewNumeric("column0", 7, 2, 5), dataset.NewNumeric("n", 9, 4, 4), dataset.NewNumeric("x", 1, 3, 2), dataset.NewNumeric("y", 1, 2, 3))
-	pool := tableOf(t, counting("n", 12, 100, 2), words("x", slices.Repeat([]string{""}, 12)...))
+	train := tableOf(t, dataset.NewNumeric("column0", 7, 2, 5), dataset.NewNumeric("n", 9, 4, 4), dataset.NewNumeric("x", 1, 3, 2),
+		dataset.NewNumeric("z", 1, 3, 2), dataset.NewNumeric("y", 1, 2, 3))
+	pool := tableOf(t, counting("n", 12, 100, 2), words("x", slices.Repeat([]string{""}, 12)...), counting("z", 12, 0, 0.5))
 	rows := rowsOf(t, Tables{Train: train, Pool: pool, TargetColumn: "y"})
-	if want := []string{"x", "x missing"}; !slices.Equal(rows.Encoder.Features(), want) {
+	if want := []string{"x", "z", "x missing"}; !slices.Equal(rows.Encoder.Features(), want) {
 		t.Errorf("features %q, warnings %q", rows.Encoder.Features(), rows.Warnings)
 	}
 }
