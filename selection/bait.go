@@ -144,7 +144,7 @@ func (f *bait[T]) Next() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Row: best.row, Score: best.score, Tied: best.score == 0}, nil
+	return Choice{Row: best.row, Score: f.space.perCost(best.row, best.score), Tied: best.score == 0}, nil
 }
 
 // Add conditions on many rows as matrix products, on few one by one.

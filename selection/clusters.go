@@ -84,7 +84,7 @@ type clusterSum struct {
 	rows int     // unselected rows
 	open float64 // squared distances of those that are open
 	top  int     // the open row that is farthest from the centre; -1: none is open
-	far  float64 // its squared distance
+	far  float64 // its squared distance, per price if there are prices
 }
 
 // noRows is the sum of a cluster over no rows.
@@ -146,7 +146,10 @@ func (s *Space[T]) choose(best found, err error) (Choice, error) {
 	if err == nil && best.row < 0 {
 		err = &Stuck{Reason: "no row may be picked"}
 	}
-	return Choice{Row: best.row, Score: s.inUnits(best.score, 2), Tied: best.score == 0}, err
+	if err != nil {
+		return Choice{}, err
+	}
+	return Choice{Row: best.row, Score: s.perCost(best.row, s.inUnits(best.score, 2)), Tied: best.score == 0}, nil
 }
 
 // largest chooses the open row of largest k(x, x).

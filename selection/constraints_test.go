@@ -395,3 +395,45 @@ func TestPendingRowsAreCentres(t *testing.T) {
 		t.Errorf("the first pick is nearest to %+v", got)
 	}
 }
+
+// TestPerCostNeedsAScore: methods without one refuse, and so do costs of zero.
+func TestPerCostNeedsAScore(t *testing.T) {
+	cost := slices.Repeat([]float64{2}, 120)
+	for _, e := range selection.Methods[float64]() {
+		p := constrained(selection.Constraints{PerCost: true, Cost: cost, Budget: 50}, 5, selection.P)
+		_, err := selection.Select(t.Context(), e.New(selection.Settings{Sigma2: 1e-2}), p)
+		var refused *selection.MethodError
+		if e.Score == errors.As(err, &refused) || e.Score && err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+	for _, c := range []selection.Constraints{{PerCost: true}, {PerCost: true, Cost: make([]float64, 120), Budget: 5}} {
+		_, err := selection.Select(t.Context(), selection.LCMD[float64]{}, constrained(c, 5, selection.P))
+		if wrong := (*selection.ProblemError)(nil); !errors.As(err, &wrong) || wrong.Field != "PerCost" {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestScoresPerCost: equal costs change nothing but the scores.
+func TestScoresPerCost(t *testing.T) {
+	cost := slices.Repeat([]float64{4}, 120)
+	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
+		p := constrained(selection.Constraints{Cost: cost, Budget: 60}, 30, mode)
+		plain := mustSelect(t, m, p)
+		p.Constraints.PerCost = true
+		r, err := selection.Select(t.Context(), m, p)
+		if errors.As(err, new(*selection.MethodError)) {
+			return
+		}
+		if err != nil || !slices.Equal(r.Rows(), plain.Rows()) {
+			t.Errorf("%s-%s: %v, without costs %v (%v)", m.Name(), mode, r, plain.Rows(), err)
+			return
+		}
+		for i, pick := range r.Picks {
+			if math.Abs(4*pick.Score-plain.Picks[i].Score) > 1e-9*plain.Picks[i].Score {
+				t.Errorf("%s-%s: the score of pick %d is %v, without costs %v", m.Name(), mode, i, pick.Score, plain.Picks[i].Score)
+			}
+		}
+	})
+}

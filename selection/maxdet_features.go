@@ -55,8 +55,19 @@ func (f *maxDetFeatures[T]) Next() (Choice, error) {
 		}
 		best, err = f.pool.Best()
 	}
-	f.best = best.score
-	return Choice{Row: best.row, Score: best.score, Tied: best.score == 0}, err
+	if err != nil {
+		return Choice{}, err
+	}
+	f.lower(best.score)
+	return Choice{Row: best.row, Score: f.space.perCost(best.row, best.score), Tied: best.score == 0}, nil
+}
+
+// lower says what the largest variance has fallen to. Per cost, another row than that is
+// the best, and the largest variance is only known to be no more than before.
+func (f *maxDetFeatures[T]) lower(best float64) {
+	if f.space.price == nil {
+		f.best = best
+	}
 }
 
 // refresh recomputes all variances from all selected rows, with more digits where
@@ -80,7 +91,7 @@ func (f *maxDetFeatures[T]) recompute(rows matrix.Dense[float64]) bool {
 	if err != nil || best.row < 0 {
 		return err == nil
 	}
-	f.best = best.score
+	f.lower(best.score)
 	off := 0.0
 	for _, row := range sampleOf(best.row, f.space.limits.open) {
 		off = max(off, math.Abs(f.pool.At(row)-f.cov.variance(f.space.float64Rows([]int{row}).Row(0), rows)))

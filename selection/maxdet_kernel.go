@@ -58,18 +58,26 @@ func (f *maxDetKernel[T]) Next() (Choice, error) {
 	if f.precise != nil {
 		return f.nextPrecisely()
 	}
-	best, err := f.pool.Best()
+	top, err := f.pool.Best()
 	if err != nil {
 		return Choice{}, err
 	}
-	f.best = max(best.score-f.sigma2, 0)
-	if f.accuracy.lost(f.best) {
+	best := max(top.score-f.sigma2, 0)
+	f.lower(best)
+	if f.accuracy.lost(best) {
 		if err := f.refresh(); err != nil {
 			return Choice{}, err
 		}
 		return f.Next()
 	}
-	return Choice{Row: best.row, Score: f.best, Tied: f.best == 0}, nil
+	return Choice{Row: top.row, Score: f.space.perCost(top.row, best), Tied: best == 0}, nil
+}
+
+// lower is that of maxDetFeatures.
+func (f *maxDetKernel[T]) lower(best float64) {
+	if f.space.price == nil {
+		f.best = best
+	}
 }
 
 func (f *maxDetKernel[T]) nextPrecisely() (Choice, error) {
@@ -77,11 +85,10 @@ func (f *maxDetKernel[T]) nextPrecisely() (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	f.best = best.score
-	if unitRoundoff*f.largest > tolerance*f.best {
+	if unitRoundoff*f.largest > tolerance*best.score {
 		return Choice{}, f.refusal()
 	}
-	return Choice{Row: best.row, Score: f.best, Tied: f.best == 0}, nil
+	return Choice{Row: best.row, Score: f.space.perCost(best.row, best.score), Tied: best.score == 0}, nil
 }
 
 func (f *maxDetKernel[T]) refusal() error {

@@ -9,6 +9,7 @@ type memoryRows[T matrix.Float] struct {
 	space          *Space[T] // for its kernel, threads and shortener
 	of             *set[T]
 	weights        []float64 // in the target distribution; nil: all 1
+	price          []float64 // to divide scores by; nil: scores stay as they are
 	open, selected []bool
 }
 
@@ -17,7 +18,11 @@ func newMemoryRows[T matrix.Float](s *Space[T], of *set[T], weights []float64) *
 }
 
 // inMemory keeps the rows of a pool in memory.
-func inMemory[T matrix.Float](s *Space[T]) poolRows[T] { return newMemoryRows(s, &s.pool, s.weights) }
+func inMemory[T matrix.Float](s *Space[T]) poolRows[T] {
+	m := newMemoryRows(s, &s.pool, s.weights)
+	m.price = s.price
+	return m
+}
 
 func (m *memoryRows[T]) Mark(row int, open, selected bool) {
 	m.open[row], m.selected[row] = open, selected
@@ -31,9 +36,9 @@ func (m *memoryRows[T]) Block(from, to int) matrix.Dense[T] { return m.of.rows.S
 
 func (m *memoryRows[T]) Largest() (found, error) { return m.best(m.of.diag) }
 
-// best returns the open row of largest score.
+// best returns the open row of largest score, per price if there are prices.
 func (m *memoryRows[T]) best(score []T) (found, error) {
-	row, err := bestOpen(m.space.team, score, m.open)
+	row, err := bestPer(m.space.team, score, m.price, m.open)
 	if err != nil || row < 0 {
 		return found{row: -1}, err
 	}

@@ -164,6 +164,9 @@ func (f *memoryNearest[T]) count(s *clusterSum, row int) {
 		return
 	}
 	s.open += d
+	if f.price != nil {
+		d /= f.price[row]
+	}
 	if s.top < 0 || d > s.far {
 		s.top, s.far = row, d
 	}

@@ -39,7 +39,21 @@ func (m *memoryRows[T]) Pivots(sigma2 float64) (pivotSearch, error) {
 
 func (f *memoryPivots) Prior() float64 { return largestOf(f.of.diag) }
 
-func (f *memoryPivots) Best() (found, error) { return f.best(f.c) }
+// Best compares variances per price without the noise.
+func (f *memoryPivots) Best() (found, error) {
+	if f.price == nil {
+		return f.best(f.c)
+	}
+	variances := make([]float64, len(f.c))
+	for i, c := range f.c {
+		variances[i] = max(c-f.sigma2, 0)
+	}
+	best, err := f.best(variances)
+	if best.row >= 0 {
+		best.score = f.c[best.row]
+	}
+	return best, err
+}
 
 func (f *memoryPivots) Column(row int) (column []float64, c float64) {
 	column = make([]float64, len(f.b))

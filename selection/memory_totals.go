@@ -34,7 +34,10 @@ func (m *memoryRows[T]) Totals(offset float64) (totalSearch, error) {
 	pool := inFloat64(m.space, m.of.rows)
 	n := pool.Rows
 	f := &memoryTotals[T]{memoryRows: m, pool: pool, offset: offset, c: matrix.Alloc[float64](n), v: matrix.Alloc[float64](n),
-		scores: matrix.Alloc[float64](n), done: make([]int32, n), bounds: newBAITBounds(m.space, n, pool.Cols)}
+		scores: matrix.Alloc[float64](n), done: make([]int32, n)}
+	if m.price == nil {
+		f.bounds = newBAITBounds(m.space, n, pool.Cols)
+	}
 	f.dots.New = func() any { return new([2 * cachedRows]float64) }
 	return f, nil
 }
@@ -87,7 +90,7 @@ func (f *memoryTotals[T]) Best() (best found, v float64, err error) {
 			}
 		})
 	}
-	row, err := bestOpen(f.space.team, f.scores, f.open)
+	row, err := bestPer(f.space.team, f.scores, f.price, f.open)
 	if err != nil || row < 0 {
 		return found{row: -1}, 0, err
 	}

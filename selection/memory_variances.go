@@ -63,7 +63,7 @@ func (f *memoryVariances[T]) Step(w []float64, row int) {
 	f.steps = append(f.steps, w...)
 	f.count++
 	f.space.tally.Pairs(int64(f.pool.Rows), 0)
-	if f.space.plain || f.eager > 0 {
+	if f.space.plain || f.eager > 0 || f.price != nil {
 		f.catchUpAll()
 		f.eager = max(0, f.eager-1)
 	}
@@ -100,6 +100,13 @@ func (t *pieceTop) mayYieldTo(row int, c float64) bool {
 // Best updates the rows of the largest bounds, then all those whose bound is above the
 // best of these.
 func (f *memoryVariances[T]) Best() (found, error) {
+	if f.price != nil { // then every step has been done for every row
+		row, err := bestPer(f.space.team, f.c, f.price, f.open)
+		if err != nil || row < 0 {
+			return found{row: -1}, err
+		}
+		return found{row, f.c[row]}, nil
+	}
 	f.space.team.OverPieces(f.pool.Rows, readPiece, func(piece, from, to int) { f.tops[piece] = f.largestBound(from, to) })
 	best := f.settle(largestTops(f.tops))
 	var scanned atomic.Int64

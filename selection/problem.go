@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -73,6 +74,10 @@ type Constraints struct {
 	Cost   []float64
 	Budget float64
 
+	// PerCost has each step pick the row of largest score divided by its cost, which
+	// must be positive (percost.go).
+	PerCost bool
+
 	// Group holds the group of each pool row; the batch has at most PerGroup rows
 	// of any group. Without Group there are no groups.
 	Group    []int
@@ -118,6 +123,10 @@ func (k *Constraints) check(c *complaints, pool, batch int) {
 	checkNumbers(c, "Cost", k.Cost, pool)
 	c.when(k.Cost == nil && k.Budget != 0, "Budget", "there is a budget but no cost")
 	c.when(k.Cost != nil && (!(k.Budget >= 0) || math.IsInf(k.Budget, 1)), "Budget", "the budget must be finite and not negative, not %v", k.Budget)
+	c.when(k.PerCost && k.Cost == nil, "PerCost", "there are no costs to divide scores by")
+	if at := slices.Index(k.Cost, 0); k.PerCost && at >= 0 {
+		c.when(true, "PerCost", "row %d costs nothing, and scores cannot be divided by that", at)
+	}
 	c.when(k.Group != nil && len(k.Group) != pool, "Group", "there are %d groups for %d pool rows", len(k.Group), pool)
 	c.when(k.Group == nil && k.PerGroup != 0, "PerGroup", "there is a limit but there are no groups")
 	c.when(k.Group != nil && k.PerGroup <= 0, "PerGroup", "the limit must be positive, not %d", k.PerGroup)

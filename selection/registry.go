@@ -23,6 +23,7 @@ type Entry[T matrix.Float] struct {
 	Features bool // it needs features, not just a kernel
 	Target   bool // it can represent a distribution other than the pool's
 	Random   bool // it draws random numbers
+	Score    bool // its score can be divided by costs
 
 	New func(Settings) Method[T]
 }
@@ -33,13 +34,13 @@ func Methods[T matrix.Float]() []Entry[T] {
 		{Name: "random", Section: "5.2 Random Selection", Random: true,
 			Description: "rows drawn uniformly; uses no kernel",
 			New:         func(Settings) Method[T] { return Random[T]{} }},
-		{Name: "maxdiag", Section: "5.2 Naive Active Learning",
+		{Name: "maxdiag", Section: "5.2 Naive Active Learning", Score: true,
 			Description: "the rows of largest k(x, x), without regard to diversity",
 			New:         func(Settings) Method[T] { return MaxDiag[T]{} }},
-		{Name: "maxdet", Section: "5.2 Greedy Determinant Maximization", Modes: true,
+		{Name: "maxdet", Section: "5.2 Greedy Determinant Maximization", Modes: true, Score: true,
 			Description: "the row of largest variance after conditioning on the rows selected so far",
 			New:         func(s Settings) Method[T] { return MaxDet[T]{Sigma2: s.Sigma2} }},
-		{Name: "bait-f", Section: "5.2 Greedy total uncertainty minimization", Modes: true, Features: true, Target: true,
+		{Name: "bait-f", Section: "5.2 Greedy total uncertainty minimization", Modes: true, Features: true, Target: true, Score: true,
 			Description: "the row that lowers the summed variance of train and pool most",
 			New:         func(s Settings) Method[T] { return BAIT[T]{Sigma2: s.Sigma2, Compat: s.Compat} }},
 		{Name: "bait-fb", Section: "5.2 Greedy total uncertainty minimization", Modes: true, Features: true, Target: true,
@@ -50,7 +51,7 @@ func Methods[T matrix.Float]() []Entry[T] {
 		{Name: "frankwolfe", Section: "5.2 Frank-Wolfe optimization", Modes: true,
 			Description: "rows whose weighted sum of features comes close to that of the pool",
 			New:         func(Settings) Method[T] { return FrankWolfe[T]{} }},
-		{Name: "maxdist", Section: "5.2 Greedy distance maximization", Modes: true,
+		{Name: "maxdist", Section: "5.2 Greedy distance maximization", Modes: true, Score: true,
 			Description: "the row farthest from all selected ones",
 			New:         func(Settings) Method[T] { return MaxDist[T]{} }},
 		{Name: "kmeanspp", Section: "5.2 k-means++ seeding", Modes: true, Target: true, Random: true,
@@ -59,13 +60,13 @@ func Methods[T matrix.Float]() []Entry[T] {
 		{Name: "greedy-kmeanspp", Section: "5.2 Other options", Modes: true, Target: true, Random: true,
 			Description: "kmeanspp with several draws per step, of which the best is kept",
 			New:         func(Settings) Method[T] { return GreedyKMeansPP[T]{} }},
-		{Name: "lcmd", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true,
+		{Name: "lcmd", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true, Score: true,
 			Description: "the farthest row of the largest cluster; size is the sum of squared distances",
 			New:         func(Settings) Method[T] { return LCMD[T]{} }},
-		{Name: "lcmd-dist", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true,
+		{Name: "lcmd-dist", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true, Score: true,
 			Description: "lcmd with the sum of distances as the size of a cluster",
 			New:         func(Settings) Method[T] { return LCMD[T]{Size: Distance} }},
-		{Name: "lcmd-count", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true,
+		{Name: "lcmd-count", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true, Score: true,
 			Description: "lcmd with the number of rows as the size of a cluster",
 			New:         func(Settings) Method[T] { return LCMD[T]{Size: Count} }},
 	}

@@ -48,7 +48,9 @@ type poolRows[T matrix.Float] interface {
 	KernelDirections() (kernelDirectionSearch, error)
 }
 
-// found is the best of some rows, by a score; -1 if none is open.
+// found is the best of some rows, by a score; -1 if none is open. Where scores are
+// divided by costs (percost.go), the best row is that of the largest quotient, and the
+// score is still that of the row alone; in clusterSum, far is the quotient.
 type found struct {
 	row   int
 	score float64

@@ -18,11 +18,12 @@ import (
 // rows alone, and answers are put together here.
 type shards[T matrix.Float] struct {
 	first []int // row of each shard
+	price []float64
 	parts []poolRows[T]
 }
 
 func newShards[T matrix.Float](s *Space[T], cuts []int) *shards[T] {
-	f := &shards[T]{first: cuts}
+	f := &shards[T]{first: cuts, price: s.price}
 	for i, from := range cuts {
 		to := s.PoolSize()
 		if i+1 < len(cuts) {
@@ -33,7 +34,11 @@ func newShards[T matrix.Float](s *Space[T], cuts []int) *shards[T] {
 			weights = s.weights[from:to]
 		}
 		rows := &set[T]{name: "pool", rows: s.pool.rows.Slice(from, to).Clone(), diag: slices.Clone(s.pool.diag[from:to])}
-		f.parts = append(f.parts, newMemoryRows(s, rows, weights))
+		part := newMemoryRows(s, rows, weights)
+		if s.price != nil {
+			part.price = s.price[from:to]
+		}
+		f.parts = append(f.parts, part)
 	}
 	return f
 }
@@ -68,11 +73,18 @@ func (f *shards[T]) best(find func(shard int) (found, error)) (found, error) {
 		if err != nil {
 			return one, err
 		}
-		if one.row >= 0 && (best.row < 0 || one.score > best.score) {
+		if one.row >= 0 && (best.row < 0 || f.per(first+one.row, one.score) > f.per(best.row, best.score)) {
 			best = found{first + one.row, one.score}
 		}
 	}
 	return best, nil
+}
+
+func (f *shards[T]) per(row int, score float64) float64 {
+	if f.price == nil {
+		return score
+	}
+	return score / f.price[row]
 }
 
 func (f *shards[T]) Largest() (found, error) {
@@ -515,7 +527,7 @@ func (k lowRank) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) err
 
 func sameOverShards[T matrix.Float](t *testing.T, kind hardrows.Kind) {
 	rows := func(n int, seed uint64) matrix.Dense[T] { return hardrows.Matrix[T](kind, n, 64, seed) }
-	p := Problem[T]{Pool: rows(3*sumBlock+500, 1), Train: rows(40, 2), Batch: 12, Seed: 5,
+	p := Problem[T]{Pool: rows(3*sumBlock+500, 1), Train: rows(40, 2), Batch: 12, Seed: 5, Pending: []int{7, 2*sumBlock + 1},
 		Constraints: Constraints{Exclude: []int{0, sumBlock, 40000}, Require: []int{3, 2 * sumBlock}}}
 	aims := map[Mode]Target[T]{P: {Rows: rows(sumBlock+100, 3)}, TP: {Weights: make([]float64, p.Pool.Rows)}}
 	for i := range p.Pool.Rows {
@@ -526,6 +538,10 @@ func sameOverShards[T matrix.Float](t *testing.T, kind hardrows.Kind) {
 			p.Target = Target[T]{}
 			if e.Target {
 				p.Target = aims[p.Mode]
+			}
+			c := &p.Constraints
+			if c.PerCost, c.Cost, c.Budget = e.Score && p.Mode == P, nil, 0; c.PerCost {
+				c.Cost, c.Budget = aims[TP].Weights, 1e9
 			}
 			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) { cutIntoShards(t, e.New(Settings{Sigma2: 1e-3}), p, 0, sumBlock, 3*sumBlock) })
 		}

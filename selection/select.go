@@ -37,6 +37,9 @@ func selectOver[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], 
 	if err := p.check(); err != nil {
 		return nil, err
 	}
+	if s, ok := m.(scored); p.Constraints.PerCost && !(ok && s.scored()) {
+		return nil, &MethodError{m.Name(), "it has no score that could be divided by costs"}
+	}
 	_, free := m.(scaleFree)
 	s, err := newSpace(ctx, &p, free)
 	if _, blind := m.(Random[T]); blind && err != nil {

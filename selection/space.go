@@ -29,6 +29,7 @@ type Space[T matrix.Float] struct {
 	kernel              kernel.Kernel[T] // nil: rows are features
 	exponent            int              // rows are those of the problem times 2^−exponent
 	pending             []int
+	price               []float64 // of pool rows, to divide scores by; nil: scores stay as they are
 	limits              *limits
 	rows                poolRows[T]
 	seed                uint64
@@ -50,6 +51,9 @@ type set[T matrix.Float] struct {
 func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*Space[T], error) {
 	s := &Space[T]{ctx: ctx, team: linalg.TeamOf(ctx), tally: tally.Of(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
 		pending: p.Pending, limits: newLimits(p.Pool.Rows, p.Pending, p.Constraints)}
+	if p.Constraints.PerCost {
+		s.price = p.Constraints.Cost
+	}
 	s.shortener = sync.OnceValue(s.newShortener)
 	s.pool = set[T]{name: "pool", rows: p.Pool}
 	s.train = set[T]{name: "train", rows: p.Train}
@@ -193,17 +197,18 @@ func (s *Space[T]) SqDist(dst []T, candidate int) error {
 	return s.sqDist(dst, &s.pool, candidate)
 }
 
-// Best returns the open row of largest score, of equal ones the lowest. Scores must not
-// be negative: if the largest is 0, the choice is tied. A score that is NaN is an error.
+// Best returns the open row of largest score, or of largest score per cost where the
+// constraints say so, of equal ones the lowest. Scores must not be negative: if the
+// largest is 0, the choice is tied. A score that is NaN is an error.
 func (s *Space[T]) Best(score []T) (Choice, error) {
-	row, err := bestOpen(s.team, score, s.limits.open)
+	row, err := s.bestRow(score)
 	if err != nil {
 		return Choice{}, err
 	}
 	if row < 0 {
 		return Choice{}, &Stuck{Reason: "no row may be picked"}
 	}
-	return Choice{Row: row, Score: float64(score[row]), Tied: score[row] == 0}, nil
+	return Choice{Row: row, Score: s.perCost(row, float64(score[row])), Tied: score[row] == 0}, nil
 }
 
 // Stream is a stream of random numbers: the same for the same seed and purpose.

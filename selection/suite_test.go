@@ -54,7 +54,7 @@ func TestBAIT(t *testing.T) {
 		t.Run("forward", selectiontest.Suite[float64]{Compared: 0.4, NoKernel: true,
 			Method: selection.BAIT[float64]{Sigma2: s2},
 			Oracle: func() selectiontest.Oracle { return &selectiontest.BAIT{Sigma2: s2} }}.Run)
-		t.Run("forward backward", selectiontest.Suite[float64]{Compared: 0.2, NoKernel: true,
+		t.Run("forward backward", selectiontest.Suite[float64]{Compared: 0.2, NoKernel: true, NoScore: true,
 			Method: selection.BAIT[float64]{Sigma2: s2, Backward: true},
 			Oracle: func() selectiontest.Oracle {
 				return &selectiontest.BAITBackward{BAIT: selectiontest.BAIT{Sigma2: s2}}
@@ -63,10 +63,10 @@ func TestBAIT(t *testing.T) {
 }
 
 func TestFrankWolfe(t *testing.T) {
-	t.Run("feature space", selectiontest.Suite[float64]{Compared: 0.9, NoKernel: true,
+	t.Run("feature space", selectiontest.Suite[float64]{Compared: 0.9, NoKernel: true, NoScore: true,
 		Method: selection.FrankWolfe[float64]{},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.FrankWolfeFeatures{} }}.Run)
-	t.Run("kernel space", selectiontest.Suite[float64]{Compared: 0.9, Quadratic: true,
+	t.Run("kernel space", selectiontest.Suite[float64]{Compared: 0.9, Quadratic: true, NoScore: true,
 		Method: selection.FrankWolfe[float64]{In: selection.InKernelSpace},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.FrankWolfeKernel{} }}.Run)
 }

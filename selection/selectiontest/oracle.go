@@ -21,6 +21,10 @@ type Input struct {
 	// X_mode, and never picks them.
 	Pending []int
 
+	// Price is the cost of each pool row where scores are divided by it; nil: they are
+	// not.
+	Price []float64
+
 	// Kernel is k(x, x̃); nil is the inner product of the rows.
 	Kernel func(x, y []float64) float64
 
@@ -119,6 +123,14 @@ func argmax(candidates []int, score func(x int) float64) int {
 		}
 	}
 	return best
+}
+
+// per is a score, divided by the cost of its row.
+func (in *Input) per(x int, score float64) float64 {
+	if in.Price == nil {
+		return score
+	}
+	return score / in.Price[x]
 }
 
 // noisy is a score with the noise of the input, for numbers of the given size.

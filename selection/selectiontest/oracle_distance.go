@@ -34,7 +34,7 @@ func (o *distances) Add(x int) {
 }
 
 func (o *distances) byDiag(rem []int) int {
-	return argmax(rem, func(x int) float64 { return o.in.k(x, x) })
+	return argmax(rem, func(x int) float64 { return o.in.per(x, o.in.k(x, x)) })
 }
 
 // MaxDist is the paper's algorithm of that name.
@@ -44,7 +44,7 @@ func (o *MaxDist) Next(rem []int) int {
 	if len(o.added) == 0 {
 		return o.byDiag(rem)
 	}
-	return argmax(rem, func(x int) float64 { return o.d[x] })
+	return argmax(rem, func(x int) float64 { return o.in.per(x, o.d[x]) })
 }
 
 // LCMD is the paper's algorithm of that name. Cluster sizes are over
@@ -67,7 +67,7 @@ func (o *LCMD) Next(rem []int) int {
 		if size[o.v[x]] != largest {
 			return math.Inf(-1)
 		}
-		return o.d[x]
+		return o.in.per(x, o.d[x])
 	})
 }
 

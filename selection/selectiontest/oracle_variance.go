@@ -8,7 +8,7 @@ type MaxDiag struct{ in *Input }
 func (o *MaxDiag) Init(in *Input) { o.in = in }
 func (o *MaxDiag) Add(int)        {}
 func (o *MaxDiag) Next(rem []int) int {
-	return argmax(rem, func(x int) float64 { return o.in.k(x, x) })
+	return argmax(rem, func(x int) float64 { return o.in.per(x, o.in.k(x, x)) })
 }
 
 // MaxDetKernel is "MaxDet pseudocode implementation in kernel space", with the
@@ -49,19 +49,20 @@ func (o *MaxDetKernel) Add(x int) {
 }
 
 func (o *MaxDetKernel) Next(rem []int) int {
-	return argmax(rem, func(x int) float64 { return o.c[x] })
+	return argmax(rem, func(x int) float64 { return o.in.per(x, o.c[x]-o.Sigma2) })
 }
 
 // MaxDetFeatures is "MaxDet pseudocode implementation in feature space".
 type MaxDetFeatures struct {
 	Sigma2 float64
 
+	in  *Input
 	phi [][]float64
 	c   []float64
 }
 
 func (o *MaxDetFeatures) Init(in *Input) {
-	o.phi = clone(in.Rows)
+	o.in, o.phi = in, clone(in.Rows)
 	o.c = make([]float64, len(o.phi))
 	for x, row := range o.phi {
 		o.c[x] = dot(row, row)
@@ -82,7 +83,7 @@ func (o *MaxDetFeatures) Add(x int) {
 }
 
 func (o *MaxDetFeatures) Next(rem []int) int {
-	return argmax(rem, func(x int) float64 { return o.c[x] })
+	return argmax(rem, func(x int) float64 { return o.in.per(x, o.c[x]) })
 }
 
 // BAIT is "Bait-F pseudocode implementation in feature space". Σ is over the
@@ -90,13 +91,14 @@ func (o *MaxDetFeatures) Next(rem []int) int {
 type BAIT struct {
 	Sigma2 float64
 
+	in    *Input
 	phi   [][]float64
 	c, v  []float64
 	sigma [][]float64
 }
 
 func (o *BAIT) Init(in *Input) {
-	o.phi = clone(in.Rows)
+	o.in, o.phi = in, clone(in.Rows)
 	d := len(o.phi[0])
 	o.sigma = make([][]float64, d)
 	for i := range o.sigma {
@@ -163,7 +165,7 @@ func (o *BAIT) update(x int, a, b float64) {
 }
 
 func (o *BAIT) Next(rem []int) int {
-	return argmax(rem, func(x int) float64 { return o.v[x] / (o.Sigma2 + o.c[x]) })
+	return argmax(rem, func(x int) float64 { return o.in.per(x, o.v[x]/(o.Sigma2+o.c[x])) })
 }
 
 // BAITBackward adds the functions of "Bait-FB".

@@ -23,6 +23,8 @@ type Suite[T matrix.Float] struct {
 	// Quadratic says that the time grows with the square of the pool: no large
 	// pools then.
 	Quadratic bool
+	// NoScore says that the method has no score to divide by costs.
+	NoScore bool
 	// Compared is the share of picks that must be comparable with the oracle,
 	// over all cases: where the order hangs on rounding it is not.
 	Compared float64
@@ -37,6 +39,9 @@ func (s Suite[T]) Run(t *testing.T) {
 	if s.Oracle != nil {
 		t.Run("oracle", func(t *testing.T) { s.oracle(t, func(*selection.Problem[float64]) bool { return true }) })
 		t.Run("oracle with pending rows", func(t *testing.T) { s.oracle(t, withPending) })
+		if !s.NoScore {
+			t.Run("oracle per cost", func(t *testing.T) { s.oracle(t, perCost) })
+		}
 	}
 }
 
@@ -137,6 +142,18 @@ func withPending(p *selection.Problem[float64]) bool {
 	return true
 }
 
+// perCost has scores divided by costs, from a tenth to ten, with a budget that pays for
+// every row.
+func perCost(p *selection.Problem[float64]) bool {
+	c := &p.Constraints
+	c.PerCost = true
+	for row := range p.Pool.Rows {
+		c.Cost = append(c.Cost, math.Pow(10, float64(row*7%11)/5-1))
+		c.Budget += c.Cost[row]
+	}
+	return withPending(p)
+}
+
 // pending checks that rows which are pending are not picked, take no place in the
 // batch, and otherwise count as required rows do, to the last bit.
 func (s Suite[T]) pending(t *testing.T) {
@@ -229,6 +246,9 @@ func convert[T matrix.Float](p selection.Problem[float64]) selection.Problem[T] 
 // NewInput returns a problem for oracles.
 func NewInput(p selection.Problem[float64], k func(x, y []float64) float64) *Input {
 	in := &Input{Pool: p.Pool.Rows, Mode: p.Mode, Batch: p.Batch, Weight: p.Target.Weights, Pending: p.Pending, Kernel: k}
+	if p.Constraints.PerCost {
+		in.Price = p.Constraints.Cost
+	}
 	in.Rows = append(rowsOf(p.Pool), rowsOf(p.Train)...)
 	if p.Target.Rows.Rows > 0 {
 		in.Target = rowsOf(p.Target.Rows)
