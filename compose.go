@@ -102,6 +102,10 @@ func transformed[T matrix.Float](c *composer, base func(member int) (kernel.Kern
 // of each member. An ensemble leaves one kernel.
 func apply[T matrix.Float](c *composer, members []kernel.Kernel[T], of maker[T], from, to int) ([]kernel.Kernel[T], error) {
 	train := trainIn[T](c.problem)
+	explained := train // as far as no labels are needed
+	if len(c.problem.Pending) > 0 {
+		explained = matrix.Stack(train, pendingIn[T](c.problem))
+	}
 	for place := from; place < to; place++ {
 		t := c.spec.Transforms[place]
 		todo := []kernel.Kernel[T]{nil} // an ensemble takes all members at once
@@ -113,7 +117,10 @@ func apply[T matrix.Float](c *composer, members []kernel.Kernel[T], of maker[T],
 			if c.ctx.Err() != nil {
 				return nil, c.ctx.Err()
 			}
-			step := stepAt(c, place, i, train)
+			step := stepAt(c, place, i, explained)
+			if t.Info().Labels {
+				step.Train = train
+			}
 			step.Kernel, step.Members = k, members
 			var err error
 			if next[i], err = of(t.Info())(c.ctx, step); err != nil {
@@ -131,6 +138,14 @@ func trainIn[T matrix.Float](p Problem) matrix.Dense[T] {
 		return exact
 	}
 	return matrix.Converted[T](p.Train)
+}
+
+// pendingIn returns the pending rows in one kind of numbers.
+func pendingIn[T matrix.Float](p Problem) matrix.Dense[T] {
+	if exact, ok := any(p.Exact.Pool).(matrix.Dense[T]); ok && exact.Rows > 0 {
+		return exact.SelectRows(p.Pending)
+	}
+	return matrix.Converted[T](p.Pool.SelectRows(p.Pending))
 }
 
 // stepAt returns what a transformation of the spec gets for a member, except for the

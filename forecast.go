@@ -8,6 +8,7 @@ import (
 // Sizes are the numbers that the memory of a selection depends on.
 type Sizes struct {
 	Train, Pool, Aims int   // rows
+	Pending           int   // of Pool
 	Inputs            int   // columns after encoding, or features
 	Hidden            []int // widths of the network's layers
 	Batch             int
@@ -31,8 +32,8 @@ func Memory(s spec.Spec, z Sizes) int64 {
 	if s.Double() {
 		size = double
 	}
-	width, explicit := s.Width(spec.Size{Train: z.Train, Inputs: z.Inputs, Hidden: z.Hidden})
-	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: z.Batch, Width: width, Explicit: explicit})
+	width, explicit := s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden})
+	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: z.Batch + z.Pending, Width: width, Explicit: explicit})
 	total := rows*inputs*single + rows*int64(width)*size + blocks(s, z) + method
 	if s.Double() {
 		total += rows * inputs * double // a copy of the rows

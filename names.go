@@ -45,7 +45,7 @@ func (p *Plan) inputRows(rows []int) []int {
 func (p *Plan) candidates() (byName map[string]int, labelled []int, err error) {
 	r := &p.request
 	p.warnOfLabels()
-	if r.IDColumn == "" && len(r.Exclude)+len(r.Must) == 0 {
+	if r.IDColumn == "" && len(r.Exclude)+len(r.Must)+len(r.Pending) == 0 {
 		return nil, nil, nil
 	}
 	if r.IDColumn != "" {
@@ -155,45 +155,11 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// constrain fills in the constraints of the problem.
-func (p *Plan) constrain() error {
-	r, c := &p.request, &p.problem.Constraints
-	byName, labelled, err := p.candidates()
-	if err != nil {
-		return err
-	}
-	c.Exclude = labelled
-	for _, name := range r.Exclude {
-		if at, ok := byName[name]; ok {
-			c.Exclude = append(c.Exclude, at)
-		} else {
-			p.warn("%s: there is no candidate %s", r.named("Exclude"), strconv.Quote(name))
-		}
-	}
-	if err := p.require(byName, len(labelled)); err != nil {
-		return err
-	}
-	if len(r.Must) > r.Batch {
-		return refuse("%s names %d rows, but the batch has only %d", r.named("Must"), len(r.Must), r.Batch)
-	}
-	if r.CostColumn != "" {
-		if err := r.costs(c, p.poolRows); err != nil {
-			return err
-		}
-	}
-	if r.GroupColumn != "" {
-		if err := r.groups(c, p.poolRows); err != nil {
-			return err
-		}
-	}
-	return p.checkMust()
-}
-
 // require adds the rows of Must to the constraints. The first labelled excluded rows
 // are those that already have a label.
 func (p *Plan) require(byName map[string]int, labelled int) error {
 	r, c := &p.request, &p.problem.Constraints
-	excluded, required := map[int]int{}, map[int]bool{}
+	excluded, required, pending := map[int]int{}, map[int]bool{}, setOf(p.problem.Pending)
 	for i, at := range slices.Backward(c.Exclude) {
 		excluded[at] = i
 	}
@@ -207,6 +173,8 @@ func (p *Plan) require(byName map[string]int, labelled int) error {
 			return unusableData("%s: row %q already has a label in %s", r.named("Must"), name, r.tableName(r.Train, "the table of labelled rows"))
 		case isExcluded:
 			return refuse("row %q is named by both %s and %s", name, r.named("Must"), r.named("Exclude"))
+		case pending[at]:
+			return refuse("row %q is named by both %s and %s", name, r.named("Must"), r.named("Pending"))
 		case required[at]:
 			return refuse("row %q is named twice by %s", name, r.named("Must"))
 		}
@@ -228,12 +196,20 @@ func (p *Plan) noCandidate(name string) error {
 	case r.Table == nil && r.IDColumn != "" && p.rowOf(r.Train, name) >= 0:
 		return unusableData("%s: row %q is among the labelled rows, %s, not among the candidates, %s", must, name,
 			r.tableName(r.Train, r.named("Train")), r.tableName(r.Pool, r.named("Pool")))
-	case r.IDColumn != "":
-		return unusableData("%s: there is no candidate %q in column %q", must, name, r.IDColumn)
-	case r.pool() != nil:
-		return unusableData("%s: there is no row %q; without %s, rows are numbered from 0", must, name, r.named("IDColumn"))
 	}
-	return unusableData("%s: there is no row %q; the %d candidates are numbered from 0", must, name, len(p.poolRows))
+	return p.unknownRow("Must", name)
+}
+
+// unknownRow reports a name in a field of the request that no row has.
+func (p *Plan) unknownRow(field, name string) error {
+	r, flag := &p.request, p.request.named(field)
+	switch {
+	case r.IDColumn != "":
+		return unusableData("%s: there is no candidate %q in column %q", flag, name, r.IDColumn)
+	case r.pool() != nil:
+		return unusableData("%s: there is no row %q; without %s, rows are numbered from 0", flag, name, r.named("IDColumn"))
+	}
+	return unusableData("%s: there is no row %q; the %d candidates are numbered from 0", flag, name, len(p.poolRows))
 }
 
 // rowOf finds a row of a table by its name, or returns -1.

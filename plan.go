@@ -20,6 +20,7 @@ type Plan struct {
 	Spec     string         `json:"spec"`
 	Labelled int            `json:"labelled"` // rows
 	Pool     int            `json:"pool"`     // candidates
+	Pending  int            `json:"pending"`  // candidates that are out being labelled
 	Batch    int            `json:"batch"`    // rows to pick
 	Networks int            `json:"networks"` // to train
 	Inputs   int            `json:"inputs"`   // columns after encoding, or features
@@ -37,18 +38,20 @@ type Plan struct {
 
 	Rows *Rows `json:"-"` // the tables as numbers, not yet scaled; nil with the user's own features
 
-	request  Request
-	problem  Problem // without models, and not scaled, before Train
-	poolRows []int   // row i of the pool is this row of the input
-	model    *network.Model[float32]
-	trained  bool
-	timings  Timings
-	poolRMSE *network.RMSEEstimate
+	request   Request
+	problem   Problem // without models, and not scaled, before Train
+	poolRows  []int   // row i of the pool is this row of the input
+	openEnded bool    // the batch has as many rows as the budget pays for
+	model     *network.Model[float32]
+	trained   bool
+	timings   Timings
+	poolRMSE  *network.RMSEEstimate
 }
 
 // Plan checks the request and turns its rows into numbers. An error is a *RequestError,
 // a *DataError, a *spec.Error, or that of Admit.
 func (r Request) Plan() (*Plan, error) {
+	starts := r.Spec.Method == "" && r.starts()
 	r = r.WithDefaults()
 	if err := r.Check(); err != nil {
 		return nil, err
@@ -56,11 +59,15 @@ func (r Request) Plan() (*Plan, error) {
 	if err := r.checkInput(); err != nil {
 		return nil, err
 	}
+	openEnded := r.Batch == 0
+	if openEnded {
+		r.Batch = r.mostRows()
+	}
 	p := &Plan{
 		Spec: r.Spec.String(), Batch: r.Batch, Networks: r.networks(),
 		Numeric: []string{}, OneHot: map[string]int{}, Dates: []string{}, Imputed: []string{}, Dropped: []string{},
 		Warnings: []string{}, Notes: []string{},
-		request: r, model: r.Model,
+		request: r, model: r.Model, openEnded: openEnded,
 	}
 	p.problem.Batch, p.problem.Seed = r.Batch, r.Seed
 	read := p.readTables
@@ -69,6 +76,9 @@ func (r Request) Plan() (*Plan, error) {
 	}
 	if err := read(); err != nil {
 		return nil, err
+	}
+	if starts {
+		p.warn("%d rows have a label, too few to train a network: the batch is spread over the inputs, by %s", p.problem.Train.Rows, p.Spec)
 	}
 	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.Pool.Rows, p.problem.Pool.Cols
 	return p, p.constrain()
@@ -92,7 +102,7 @@ func (p *Plan) readTables() error {
 		return unusableData("there is nothing to pick from: no row without a label has all inputs")
 	}
 	if p.Rows.Train.Rows < 2 && p.Networks > 0 {
-		return unusableData("%d rows have a label and all inputs, but a network needs at least 2; start with %s random", p.Rows.Train.Rows, p.request.named("Spec"))
+		return unusableData("%d rows have a label and all inputs, but a network needs at least 2; to start without one, leave out %s", p.Rows.Train.Rows, p.request.named("Spec"))
 	}
 	if p.Networks > 0 {
 		p.warnOf(p.Rows.CheckLabels())
@@ -167,7 +177,7 @@ func (p *Plan) need(z Sizes) int64 {
 	if r.Output != nil {
 		output = r.Output(z)
 	}
-	z.Hidden, z.Batch = config.WithDefaults().Architecture.Hidden, r.Batch
+	z.Hidden, z.Batch, z.Pending = config.WithDefaults().Architecture.Hidden, r.Batch, len(r.Pending)
 	return footprint.Resident(stay + max(stack, fit, kept+Memory(r.Spec, z)+output))
 }
 
@@ -294,7 +304,10 @@ func (p *Plan) Select(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.result(batch), nil
+	if p.openEnded { // a batch that the budget ends is complete
+		batch.Missing, batch.Short = 0, ""
+	}
+	return p.result(ctx, batch)
 }
 
 func (p *Plan) pick(ctx context.Context, problem Problem) (*Batch, error) {

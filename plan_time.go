@@ -174,6 +174,7 @@ func (p *Plan) measureSelection(ctx context.Context, size sampleSize) (*Batch, e
 		}
 	}
 	part.problem.Batch, part.problem.Constraints = size.batch, selection.Constraints{}
+	part.problem.Pending = nil
 	return part.pick(ctx, part.problem)
 }
 

@@ -19,7 +19,7 @@ func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) stri
 		parts = append(parts, "drawn at random: "+b.fallback(p.Step))
 	default:
 		if p.Cluster.Centre.Set != selection.NoSet {
-			parts = append(parts, fmt.Sprintf("%.3g from %s in a cluster of %d rows", p.Cluster.Distance,
+			parts = append(parts, fmt.Sprintf("%s from %s, in a cluster of %d rows", b.far(p.Cluster.Distance),
 				named(name, p.Cluster.Centre.Set, p.Cluster.Centre.Row), p.Cluster.Rows))
 		} else if method := b.Spec.Method.Info(); method.NoKernel && method.Draws {
 			parts = append(parts, "drawn at random")
@@ -28,17 +28,22 @@ func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) stri
 		}
 	}
 	if p.Labelled >= 0 && (p.Cluster.Centre.Set != selection.TrainSet || p.Cluster.Centre.Row != p.Labelled) {
-		parts = append(parts, fmt.Sprintf("%.3g from %s, the nearest", p.Distance, named(name, selection.TrainSet, p.Labelled)))
+		parts = append(parts, fmt.Sprintf("%s from %s, the nearest", b.far(p.Distance), named(name, selection.TrainSet, p.Labelled)))
 	}
 	return strings.Join(parts, "; ")
 }
 
 func named(name func(selection.Set, int) string, set selection.Set, row int) string {
-	kind := "labelled row "
-	if set == selection.PoolSet {
-		kind = "pick "
+	kind := map[selection.Set]string{selection.TrainSet: "labelled row ", selection.PoolSet: "pick ", selection.PendingSet: "pending row "}
+	return kind[set] + name(set, row)
+}
+
+// far puts a distance into words: in units of the typical one, if there is such.
+func (b *Batch) far(distance float64) string {
+	if !(b.Typical > 0) {
+		return fmt.Sprintf("%.3g", distance)
 	}
-	return kind + name(set, row)
+	return fmt.Sprintf("%.2g times the typical distance", distance/b.Typical)
 }
 
 // fallback returns why a row was drawn at random in a step.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -20,7 +20,7 @@ import (
 // Pool; or the user's own features.
 type Request struct {
 	// Table holds labelled rows and candidates; or Train the former, Pool the
-	// latter. Without Train, there must be a Model.
+	// latter. Without Train, there is a Model, or no row has a label yet.
 	Table, Train, Pool *dataset.Table
 	// Aims are rows of the target distribution, which the batch is to represent, if it
 	// is not that of the pool.
@@ -42,16 +42,21 @@ type Request struct {
 	Keep         []string // columns that are inputs even if they look like row numbers
 	Missing      Missing  // what becomes of missing inputs
 
-	Spec  spec.Spec // the zero value means spec.Default, or lcmd with OwnFeatures
-	Batch int       // rows to pick
-	Seed  uint64    // of methods; that of networks is in Network
+	// Spec is the method. The zero value means spec.Default; lcmd with OwnFeatures; and
+	// lcmd on the inputs as long as too few rows have a label to train a network.
+	Spec  spec.Spec
+	Batch int    // rows to pick; 0 means as many as Budget pays for
+	Seed  uint64 // of methods; that of networks is in Network
 
-	CostColumn  string
-	Budget      *float64 // most that the batch may cost; goes with CostColumn
-	GroupColumn string
-	PerGroup    int      // at most this many rows of any group; goes with GroupColumn
-	Must        []string // rows that must be in the batch, by name
-	Exclude     []string // rows that may not be picked, by name
+	CostColumn   string
+	Budget       *float64 // most that the batch may cost; goes with CostColumn
+	PerCost      bool     // divide the scores of rows by their costs; goes with CostColumn
+	GroupColumn  string
+	PerGroup     int      // at most this many rows of any group; goes with GroupColumn
+	GroupIsInput bool     // the groups are learnt from, too
+	Pending      []string // rows that are out being labelled, by name (Problem.Pending)
+	Must         []string // rows that must be in the batch, by name
+	Exclude      []string // rows that may not be picked, by name
 
 	Network network.Config
 	Members int                      // networks to train; 0 means as many as the spec needs
@@ -133,6 +138,8 @@ func (r Request) WithDefaults() Request {
 		if r.Features.Train.Rows+r.Exact.Train.Rows == 0 {
 			text = "lcmd-p:features"
 		}
+	} else if r.starts() {
+		text = r.firstSpec()
 	}
 	r.Spec = spec.MustParse(text)
 	return r
@@ -144,12 +151,16 @@ func (r Request) WithDefaults() Request {
 func (r Request) Check() error {
 	s := r.WithDefaults().Spec
 	switch {
-	case r.Batch < 1:
-		return refuse("say how many rows to pick with %s, at least 1", r.named("Batch"))
+	case r.Batch < 0 || r.Batch == 0 && r.Budget == nil:
+		return refuse("say how many rows to pick with %s, at least 1, or what they may cost with %s", r.named("Batch"), r.named("Budget"))
 	case (r.CostColumn != "") != (r.Budget != nil):
 		return refuse("%s and %s go together", r.named("CostColumn"), r.named("Budget"))
 	case r.Budget != nil && (!(*r.Budget >= 0) || math.IsInf(*r.Budget, 1)):
 		return refuse("%s must be finite and not negative, not %v", r.named("Budget"), *r.Budget)
+	case r.PerCost && r.CostColumn == "":
+		return refuse("%s needs %s", r.named("PerCost"), r.named("CostColumn"))
+	case r.GroupIsInput && r.GroupColumn == "":
+		return refuse("%s needs %s", r.named("GroupIsInput"), r.named("GroupColumn"))
 	case (r.GroupColumn != "") != (r.PerGroup != 0):
 		return refuse("%s and %s go together", r.named("GroupColumn"), r.named("PerGroup"))
 	case r.PerGroup < 0:
@@ -160,6 +171,10 @@ func (r Request) Check() error {
 	}
 	if err := s.Validate(); err != nil {
 		return err
+	}
+	if r.PerCost && !s.Method.Info().Score {
+		return refuse("%s has no score that could be divided by costs, so it does not go with %s; use %s", s.Method, r.named("PerCost"),
+			methodsWith(func(m spec.MethodInfo) bool { return m.Score }))
 	}
 	if features := s.Kernel.Info().OwnFeatures; r.OwnFeatures != features && s.UsesKernel() {
 		if features {
@@ -176,9 +191,24 @@ func (r Request) Check() error {
 	return nil
 }
 
+// methodsWith lists the methods that have a property.
+func methodsWith(property func(spec.MethodInfo) bool) string {
+	var names []string
+	for _, m := range spec.Methods() {
+		if property(m) {
+			names = append(names, m.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // checkInput reports input that is missing or contradictory.
 func (r *Request) checkInput() error {
+	aims := r.Aims != nil || r.Features.Target.Rows+r.Exact.Target.Rows > 0
 	switch {
+	case aims && !r.Spec.Method.Info().Target:
+		return refuse("%s represents no distribution, so it does not go with %s; use %s", r.Spec.Method, r.named("Aims"),
+			methodsWith(func(m spec.MethodInfo) bool { return m.Target }))
 	case r.OwnFeatures && r.Features.Pool.Rows == 0 && r.Exact.Pool.Rows == 0:
 		return &DataError{errors.New("the candidates have no features")}
 	case r.OwnFeatures && r.Spec.Mode == spec.TP && r.Features.Train.Rows+r.Exact.Train.Rows == 0:
@@ -187,8 +217,8 @@ func (r *Request) checkInput() error {
 		return nil
 	case r.pool() == nil, r.Table != nil && (r.Train != nil || r.Pool != nil):
 		return refuse("a request needs one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
-	case r.train() == nil && r.Model == nil:
-		return refuse("%s needs %s, or %s", r.named("Pool"), r.named("Train"), r.named("Model"))
+	case r.train() == nil && r.Model == nil && needsLabelled(r.Spec):
+		return refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec, r.named("Train"), r.named("Model"), r.named("Spec"))
 	case r.train() != nil && r.TargetColumn == "":
 		return refuse("name the target column with %s", r.named("TargetColumn"))
 	case r.Model != nil && r.Model.Columns() == nil:
@@ -207,8 +237,11 @@ func (r *Request) checkInput() error {
 func (r *Request) tables() (Tables, error) {
 	t := Tables{
 		One: r.Table, Train: r.Train, Pool: r.Pool, Aims: r.Aims, Names: r.TableNames,
-		TargetColumn: r.TargetColumn, RandomColumn: r.RandomColumn, IDColumn: r.IDColumn, NotInputs: []string{r.CostColumn, r.GroupColumn},
+		TargetColumn: r.TargetColumn, RandomColumn: r.RandomColumn, IDColumn: r.IDColumn, NotInputs: []string{r.CostColumn},
 		Categorical: r.Categorical, Keep: r.Keep, Missing: r.Missing, FieldName: r.FieldName,
+	}
+	if !r.GroupIsInput {
+		t.NotInputs = append(t.NotInputs, r.GroupColumn)
 	}
 	for _, name := range []string{r.IDColumn, r.CostColumn, r.GroupColumn} {
 		if name == "" {
@@ -230,39 +263,4 @@ func (r *Request) networks() int {
 		return 0
 	}
 	return max(r.Spec.TrainedNetworks(), r.Members)
-}
-
-// costs and groups read the columns of the constraints.
-func (r *Request) costs(c *selection.Constraints, rows []int) error {
-	costs, err := r.pool().Numeric(r.CostColumn)
-	if err != nil {
-		return &DataError{Tables{Names: r.TableNames}.at(r.pool(), err)}
-	}
-	for _, row := range rows {
-		v := costs.Float(row)
-		if !(v >= 0) || math.IsInf(v, 1) {
-			err := &dataset.ColumnError{Column: r.CostColumn, Row: row, Problem: "a cost must be present, finite and not negative"}
-			return &DataError{Tables{Names: r.TableNames}.at(r.pool(), err)}
-		}
-		c.Cost = append(c.Cost, v)
-	}
-	c.Budget = *r.Budget
-	return nil
-}
-
-func (r *Request) groups(c *selection.Constraints, rows []int) error {
-	groups, err := r.pool().Column(r.GroupColumn)
-	if err != nil {
-		return &DataError{err}
-	}
-	number := map[string]int{}
-	for _, row := range rows {
-		name := groups.Format(row) // rows without a group form one
-		if _, known := number[name]; !known {
-			number[name] = len(number)
-		}
-		c.Group = append(c.Group, number[name])
-	}
-	c.PerGroup = r.PerGroup
-	return nil
 }

@@ -51,8 +51,8 @@ f,25,brass,1,
 		fmt.Printf("label %s: %s\n", id, result.Reasons[i])
 	}
 	// Output:
-	// label e: 2.54 from labelled row b in a cluster of 2 rows
-	// label f: 0.0403 from labelled row b in a cluster of 1 rows
+	// label e: 63 times the typical distance from labelled row b, in a cluster of 2 rows; unlike b in temperature (90, there 24)
+	// label f: 1 times the typical distance from labelled row b, in a cluster of 1 rows
 }
 
 // asked is a request for a batch of a small table.

@@ -1,6 +1,8 @@
 package nextbatch
 
 import (
+	"context"
+
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -8,10 +10,20 @@ import (
 // Result is the answer to a request: the batch by the names of its rows. The command
 // line prints it as JSON. Lists with one entry per pick are in the order of the picks.
 type Result struct {
-	Indices   []int           `json:"indices"` // rows of the pool's input, from 0
-	IDs       []string        `json:"ids"`
-	Scores    []Float         `json:"scores"`
-	Reasons   []string        `json:"reasons"`
+	Indices []int    `json:"indices"` // rows of the pool's input, from 0
+	IDs     []string `json:"ids"`
+	Scores  []Float  `json:"scores"`
+	Reasons []string `json:"reasons"`
+
+	// What the reasons are made of. Lists are empty where a plan has no such thing: no
+	// labelled rows, no network, no tables.
+	Nearest     []string     `json:"nearest"`           // the labelled row that is nearest in the kernel
+	Distances   []Float      `json:"distances"`         // from it, in units of Typical
+	Typical     Float        `json:"typical_distance"`  // the median distance of a candidate from the nearest labelled row
+	Apart       [][]Apart    `json:"apart"`             // the inputs in which a pick differs most
+	Predictions []Prediction `json:"predictions"`       // of the labels
+	Coverage    Float        `json:"interval_coverage"` // the probability that an interval is to hold its label with
+
 	Spec      string          `json:"spec"`
 	Seed      uint64          `json:"seed"`
 	Missing   int             `json:"missing"` // rows by which the batch is smaller than requested
@@ -47,6 +59,7 @@ type Timings struct {
 type Metrics struct {
 	Labelled  int     `json:"labelled"`
 	Pool      int     `json:"pool"`
+	Pending   int     `json:"pending"`    // rows of the pool that are out being labelled
 	Inputs    int     `json:"inputs"`     // after encoding
 	ValidRows int     `json:"valid_rows"` // labelled rows that were held out
 	ValidRMSE []Float `json:"valid_rmse"` // of each network on them, in units of the labels
@@ -59,19 +72,22 @@ type Metrics struct {
 	Memory   int64                 `json:"memory_forecast"`
 }
 
-func (p *Plan) result(batch *Batch) *Result {
+func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 	r := &Result{
 		Indices: p.inputRows(batch.Rows()), Spec: p.Spec, Seed: p.request.Seed,
 		IDs: []string{}, Scores: []Float{}, Reasons: []string{}, Fallbacks: []FallbackEntry{},
 		Missing: batch.Missing, Short: batch.Short, Timings: p.timings, Batch: batch,
 		Warnings: append(append([]string{}, p.Warnings...), batch.Warnings...),
-		Metrics:  Metrics{Labelled: p.Labelled, Pool: p.Pool, Inputs: p.Inputs, ValidRMSE: []Float{}, Memory: p.Memory},
+		Metrics:  Metrics{Labelled: p.Labelled, Pool: p.Pool, Pending: p.Pending, Inputs: p.Inputs, ValidRMSE: []Float{}, Memory: p.Memory},
 	}
 	r.Timings.Kernel, r.Timings.Select = Float(batch.Kernel.Seconds()), Float(batch.Timing.Total.Seconds())
 	for i, pick := range batch.Picks {
 		r.IDs = append(r.IDs, p.Name(selection.PoolSet, pick.Row))
 		r.Scores = append(r.Scores, Float(pick.Score))
 		r.Reasons = append(r.Reasons, batch.Reason(i, p.Name))
+	}
+	if err := p.explain(ctx, r); err != nil {
+		return nil, err
 	}
 	for _, f := range batch.Fallbacks {
 		r.Fallbacks = append(r.Fallbacks, FallbackEntry{f.Step, f.Reason, p.inputRows(f.Rows), p.inputRows(f.Cut)})
@@ -94,5 +110,5 @@ func (p *Plan) result(batch *Batch) *Result {
 		}
 		r.Metrics.Cost = new(Float(sum))
 	}
-	return r
+	return r, nil
 }

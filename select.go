@@ -32,6 +32,11 @@ type Problem struct {
 	// Labels are those of Train, standardised. Only rbf, matern and acs-rf-hyper use them.
 	Labels []float64
 
+	// Pending are pool rows whose labels are on their way. They are not picked and take no
+	// place in the batch, but they count as selected (see package selection), and
+	// transformations that need no labels take them for labelled rows.
+	Pending []int
+
 	Batch int    // rows to pick
 	Seed  uint64 // of sketches, and of methods that draw
 
@@ -78,6 +83,10 @@ type Batch struct {
 	Missing int    `json:"missing"`
 	Short   string `json:"short"`
 
+	// Typical is the median distance of candidates from the nearest labelled row, in the
+	// kernel; 0 without labelled rows.
+	Typical float64 `json:"typical_distance"`
+
 	Warnings []string `json:"warnings"` // what the user should know, including fallbacks
 
 	Kernel time.Duration    `json:"kernel_ns"` // taken to compute the kernel
@@ -96,7 +105,7 @@ func (b *Batch) Rows() []int {
 func newBatch(c *composer, r *selection.Result, kernel time.Duration) *Batch {
 	b := &Batch{
 		Spec: c.spec, Warnings: []string{}, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Missing: r.Missing, Short: r.Short,
-		Kernel: kernel, Timing: r.Timing,
+		Typical: r.Typical, Kernel: kernel, Timing: r.Timing,
 	}
 	for _, f := range r.Fallbacks {
 		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %d rows were drawn at random: %s", f.Step, len(f.Rows), f.Reason))
@@ -145,6 +154,9 @@ func (p Problem) check(s spec.Spec) error {
 		complain(exact.Train.Shape() != p.Train.Shape() || exact.Pool.Shape() != p.Pool.Shape() || exact.Target.Shape() != p.Target.Rows.Shape(),
 			"the rows in float64 have other shapes than those in float32")
 	}
+	for _, row := range p.Pending {
+		complain(row < 0 || row >= p.Pool.Rows, "row %d is pending, and the pool has %d rows", row, p.Pool.Rows)
+	}
 	needed := s.Networks()
 	complain(len(p.Models) < needed, "%v needs %d trained networks, but there are %d", s, needed, len(p.Models))
 	for i, m := range p.Models {
@@ -162,6 +174,13 @@ func (p Problem) check(s spec.Spec) error {
 
 func hasTarget(t selection.Target[float32]) bool { return t.Rows.Rows > 0 || t.Weights != nil }
 
+// observesPending reports whether the kernel is a covariance that conditions on the
+// pending rows, and the method would do so again.
+func (c *composer) observesPending() bool {
+	conditions := func(t spec.Transform) bool { return t.Info().Conditions && !t.Info().NoCovariance }
+	return c.spec.Method.Info().Noise && c.spec.Mode != spec.TP && slices.ContainsFunc(c.spec.Transforms, conditions)
+}
+
 // pick runs the selection method on rows in the precision of the kernel.
 func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[T], k kernel.Kernel[T], train, pool matrix.Dense[T], target selection.Target[T]) (*Batch, error) {
 	s, p := c.spec, c.problem
@@ -171,6 +190,11 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 	}
 	if s.Mode == spec.TP {
 		question.Mode = selection.TP
+	}
+	if c.observesPending() {
+		question.Constraints.Exclude = slices.Concat(p.Constraints.Exclude, p.Pending)
+	} else {
+		question.Pending = p.Pending
 	}
 	if p.Progress != nil {
 		question.Progress = func(step, of int) { p.Progress(Progress{Picking, step, of}) }

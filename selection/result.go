@@ -16,6 +16,11 @@ type Result struct {
 	Missing int    `json:"missing"`
 	Short   string `json:"short"`
 
+	// Typical is the median distance of pool rows from their nearest training row, over at
+	// most 256 rows that are spread over the pool: a unit for the distances of picks.
+	// Without training rows it is 0.
+	Typical float64 `json:"typical_distance"`
+
 	Notes  []string `json:"notes"` // what else the user should know, such as ties
 	Timing Timing   `json:"timing"`
 }

@@ -298,8 +298,7 @@ func (d *driver[T]) removable() func(row int) bool {
 
 // report finds the nearest training row of each pick.
 func (d *driver[T]) report() error {
-	train := &d.space.train
-	dist := make([]T, train.rows.Rows)
+	dist := make([]T, d.space.TrainSize())
 	for i := range d.result.Picks {
 		pick := &d.result.Picks[i]
 		pick.Labelled = -1
@@ -309,15 +308,48 @@ func (d *driver[T]) report() error {
 		if d.space.Cancelled() {
 			return nil
 		}
-		if err := d.space.sqDist(dist, train, pick.Row); err != nil {
+		var err error
+		if pick.Labelled, pick.Distance, err = d.nearestLabelled(dist, pick.Row); err != nil {
 			return err
 		}
-		for j, v := range dist {
-			if pick.Labelled < 0 || v < dist[pick.Labelled] {
-				pick.Labelled = j
-			}
-		}
-		pick.Distance = d.space.inUnits(math.Sqrt(float64(dist[pick.Labelled])), 1)
 	}
+	if len(dist) == 0 {
+		return nil
+	}
+	return d.reportTypical(dist)
+}
+
+// nearestLabelled returns the training row that is nearest to a pool row, and how far it
+// is. It overwrites dist.
+func (d *driver[T]) nearestLabelled(dist []T, row int) (at int, distance float64, err error) {
+	if err := d.space.sqDist(dist, &d.space.train, row); err != nil {
+		return -1, 0, err
+	}
+	for j, v := range dist {
+		if v < dist[at] {
+			at = j
+		}
+	}
+	return at, d.space.inUnits(math.Sqrt(float64(dist[at])), 1), nil
+}
+
+// typicalSample is how many rows of the pool a typical distance is the median of.
+const typicalSample = 256
+
+// reportTypical finds the median distance from the nearest training row.
+func (d *driver[T]) reportTypical(dist []T) error {
+	n := d.space.PoolSize()
+	sample := make([]float64, min(n, typicalSample))
+	for i := range sample {
+		if d.space.Cancelled() {
+			return nil
+		}
+		var err error
+		if _, sample[i], err = d.nearestLabelled(dist, i*n/len(sample)); err != nil {
+			return err
+		}
+	}
+	slices.Sort(sample)
+	d.result.Typical = sample[len(sample)/2]
 	return nil
 }

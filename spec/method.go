@@ -23,6 +23,7 @@ type MethodInfo struct {
 	Noise    bool // it uses the noise variance σ²
 	Target   bool // it can represent a target distribution other than the pool's
 	Draws    bool // it draws random numbers
+	Score    bool // its score can be divided by the costs of rows
 
 	// Single and Double return the method for rows in float32 and in float64.
 	// Single is nil for methods that must compute in float64.
@@ -120,6 +121,7 @@ func described(m MethodInfo) MethodInfo {
 	single, double := selectionEntry[float32](m.Name), selectionEntry[float64](m.Name)
 	m.Description, m.Section = double.Description, double.Section
 	m.Modes, m.Target, m.Draws = double.Modes, double.Target, double.Random
+	m.Score = double.Score
 	m.Features = m.Features || double.Features
 	m.Single, m.Double = single.New, double.New
 	return m

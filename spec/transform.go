@@ -60,8 +60,8 @@ type Step[T matrix.Float] struct {
 	Number  float64            // the number in parentheses, or its default
 	Kernel  kernel.Kernel[T]   // of one network
 	Members []kernel.Kernel[T] // for Ensemble: of all networks
-	Train   matrix.Dense[T]    // the labelled rows; they belong to the caller
-	Labels  []float64          // of Train, standardised; may be nil unless Labels is set
+	Train   matrix.Dense[T]    // the labelled rows, then the pending ones unless Labels is set; they belong to the caller
+	Labels  []float64          // of the labelled rows, standardised; may be nil unless Labels is set
 	Sigma2  float64            // the noise variance σ²
 	Compat  bool               // follow the published code where it differs from the paper
 

@@ -1,0 +1,221 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Filled is labels that come back for rows of a table.
+type Filled struct {
+	Rows   []int     // of the table, that had no label
+	Labels []float64 // of each of them
+	Known  int       // labels that the table has already, with the same value
+	Empty  int       // rows that still have no label
+}
+
+// Fill finds the rows of a table that the rows of another one, filled in by hand, are
+// the labels of. Rows belong together by the id column or, if id is empty, by the column
+// number, which holds rows of the table, from 0. All other columns that both tables have
+// must agree. An error is a *ColumnError about filled: an id that is missing, unknown or
+// repeated, another value of an input, a label that is not finite, or another label
+// than the table has.
+func Fill(table, filled *Table, id, number, target string) (Filled, error) {
+	f := filling{table: table, filled: filled, target: target}
+	find, err := f.finder(id, number)
+	if err != nil {
+		return Filled{}, err
+	}
+	f.shared(id, number)
+	labels, err := filled.Numeric(target)
+	if err != nil {
+		return Filled{}, err
+	}
+	var result Filled
+	for row := range filled.Rows() {
+		at, err := find(row)
+		if err != nil {
+			return Filled{}, err
+		}
+		if err := f.compare(row, at); err != nil {
+			return Filled{}, err
+		}
+		known, v := f.known(at), labels.Float(row)
+		switch {
+		case math.IsNaN(v):
+			result.Empty++
+		case math.IsInf(v, 0):
+			return Filled{}, &ColumnError{Column: target, Row: row, Problem: "a label must be finite"}
+		case math.IsNaN(known):
+			result.Rows, result.Labels = append(result.Rows, at), append(result.Labels, v)
+		case known == v:
+			result.Known++
+		default:
+			return Filled{}, &ColumnError{Column: target, Row: row,
+				Problem: fmt.Sprintf("the label is %s, but the table has %s in row %d", formatFloat(v), formatFloat(known), at)}
+		}
+	}
+	return result, nil
+}
+
+// filling is one call of Fill.
+type filling struct {
+	table, filled *Table
+	target        string
+	pairs         [][2]Column // of both tables, with the same name
+}
+
+// finder returns what finds the row of the table for a row of filled.
+func (f *filling) finder(id, number string) (func(row int) (int, error), error) {
+	if id == "" {
+		return f.byNumber(number)
+	}
+	here, err := f.filled.Column(id)
+	if err != nil {
+		return nil, err
+	}
+	there, err := f.table.Column(id)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[string]int, there.Len())
+	for row := range there.Len() {
+		name := there.Format(row)
+		if _, twice := rows[name]; twice {
+			rows[name] = -1
+			continue
+		}
+		rows[name] = row
+	}
+	seen := map[string]int{}
+	return func(row int) (int, error) {
+		name := here.Format(row)
+		at, known := rows[name]
+		first, twice := seen[name]
+		seen[name] = row
+		problem := ""
+		switch {
+		case here.Missing(row):
+			problem = "the id is missing"
+		case !known:
+			problem = fmt.Sprintf("the table has no row with the id %q", name)
+		case at < 0:
+			problem = fmt.Sprintf("the table has several rows with the id %q", name)
+		case twice:
+			problem = fmt.Sprintf("the id %q is also that of row %d", name, first)
+		default:
+			return at, nil
+		}
+		return 0, &ColumnError{Column: id, Row: row, Problem: problem}
+	}, nil
+}
+
+func (f *filling) byNumber(column string) (func(row int) (int, error), error) {
+	numbers, err := f.filled.Numeric(column)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[int]int{}
+	return func(row int) (int, error) {
+		v := numbers.Float(row)
+		if !(v >= 0) || v != math.Trunc(v) || v >= float64(f.table.Rows()) {
+			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("the table has no row %q; it has rows 0 to %d", numbers.Format(row), f.table.Rows()-1)}
+		}
+		if first, twice := seen[int(v)]; twice {
+			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("the table's row %d is also that of row %d", int(v), first)}
+		}
+		seen[int(v)] = row
+		return int(v), nil
+	}, nil
+}
+
+// shared finds the columns that must agree.
+func (f *filling) shared(id, number string) {
+	for _, c := range f.filled.Columns() {
+		name := c.Name()
+		if name == f.target || name == id || id == "" && name == number {
+			continue
+		}
+		if other, err := f.table.Column(name); err == nil {
+			f.pairs = append(f.pairs, [2]Column{c, other})
+		}
+	}
+}
+
+// compare refuses a row that differs from that of the table.
+func (f *filling) compare(row, at int) error {
+	for _, pair := range f.pairs {
+		if !sameValue(pair[0], row, pair[1], at) {
+			return &ColumnError{Column: pair[0].Name(), Row: row,
+				Problem: fmt.Sprintf("the value is %q, but the table has %q in row %d", pair[0].Format(row), pair[1].Format(at), at)}
+		}
+	}
+	return nil
+}
+
+// sameValue compares values of columns whose kinds may have been guessed differently:
+// as numbers if both are numbers.
+func sameValue(a Column, row int, b Column, at int) bool {
+	x, y := a.Format(row), b.Format(at)
+	if x == y {
+		return true
+	}
+	v, errV := strconv.ParseFloat(x, 64)
+	w, errW := strconv.ParseFloat(y, 64)
+	return errV == nil && errW == nil && v == w
+}
+
+// known returns the label that the table has, NaN if it has none.
+func (f *filling) known(row int) float64 {
+	labels, err := f.table.Numeric(f.target)
+	if err != nil {
+		return math.NaN()
+	}
+	return labels.Float(row)
+}
+
+// Into returns the table with the labels in the target column, which comes last if it
+// is new. A column of text gets them as text.
+func (f Filled) Into(table *Table, target string) *Table {
+	labels := make(map[int]float64, len(f.Rows))
+	for i, row := range f.Rows {
+		labels[row] = f.Labels[i]
+	}
+	columns, found := make([]Column, 0, len(table.columns)+1), false
+	for _, c := range table.columns {
+		if c.Name() == target {
+			c, found = withLabels(c, labels), true
+		}
+		columns = append(columns, c)
+	}
+	if !found {
+		empty := NewNumeric(target)
+		for range table.rows {
+			empty.Append(math.NaN())
+		}
+		columns = append(columns, withLabels(empty, labels))
+	}
+	return table.with(columns, table.rows)
+}
+
+func withLabels(c Column, labels map[int]float64) Column {
+	numbers, isNumeric := c.(*Numeric)
+	text, changed := NewText(c.Name()), NewNumeric(c.Name())
+	for row := range c.Len() {
+		v, filled := labels[row]
+		switch {
+		case isNumeric && filled:
+			changed.Append(v)
+		case isNumeric:
+			changed.Append(numbers.Float(row))
+		case filled:
+			text.Append([]byte(formatFloat(v)))
+		default:
+			text.Append([]byte(c.Format(row)))
+		}
+	}
+	if isNumeric {
+		return changed
+	}
+	return text
+}

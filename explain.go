@@ -1,0 +1,218 @@
+package nextbatch
+
+// What speaks for a pick, in the words of the table: how far it is from the nearest
+// labelled row, in which inputs it differs, and what the networks predict for it.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// Apart is an input in which a pick differs from the nearest labelled row or, without
+// labelled rows, from the middle of the candidates: the median, or the most frequent
+// level.
+type Apart struct {
+	Input      string `json:"input"`
+	Value      string `json:"value"`
+	Other      string `json:"other"`
+	Deviations Float  `json:"deviations"` // by how many standard deviations of the candidates; 1 for another category
+}
+
+// Prediction is what the networks predict for a pick. Low and High are nil if there are
+// too few labels for an interval.
+type Prediction struct {
+	Value Float  `json:"value"`
+	Low   *Float `json:"low,omitempty"`
+	High  *Float `json:"high,omitempty"`
+}
+
+const (
+	intervalCoverage = 0.9
+	mostApart        = 3    // inputs that a reason names
+	leastApart       = 1    // deviations from which on an input sets a row apart
+	apartSample      = 2048 // candidates that deviations and medians are computed on
+)
+
+// explain fills in what reasons are made of, and adds it to them.
+func (p *Plan) explain(ctx context.Context, r *Result) error {
+	r.Nearest, r.Distances, r.Apart, r.Predictions = []string{}, []Float{}, [][]Apart{}, []Prediction{}
+	r.Coverage, r.Typical = intervalCoverage, Float(r.Batch.Typical)
+	var inputs []*input
+	if p.Rows != nil {
+		inputs = p.inputs()
+	}
+	for i, pick := range r.Batch.Picks {
+		if pick.Labelled >= 0 {
+			r.Nearest = append(r.Nearest, p.Name(selection.TrainSet, pick.Labelled))
+			r.Distances = append(r.Distances, Float(pick.Distance/r.Batch.Typical))
+		}
+		if p.Rows != nil {
+			r.Apart = append(r.Apart, p.apart(inputs, pick))
+			r.Reasons[i] += p.apartText(r.Apart[i], pick)
+		}
+	}
+	if p.model == nil || p.Rows == nil || len(r.Batch.Picks) == 0 {
+		return nil
+	}
+	return p.predict(ctx, r)
+}
+
+// predict adds predictions to the reasons.
+func (p *Plan) predict(ctx context.Context, r *Result) error {
+	rows := p.Rows.Pool.SelectRows(r.Batch.Rows())
+	values, err := p.model.Predict(ctx, rows)
+	if err != nil {
+		return &DataError{err}
+	}
+	low, high, err := p.model.PredictInterval(ctx, rows, intervalCoverage)
+	for i, v := range values {
+		one, text := Prediction{Value: Float(v)}, fmt.Sprintf("; predicted %.4g", v)
+		if err == nil { // otherwise there are too few labels
+			one.Low, one.High = new(Float(low[i])), new(Float(high[i]))
+			text += fmt.Sprintf(", between %.4g and %.4g with probability %.0f %%", low[i], high[i], 100*intervalCoverage)
+		}
+		r.Predictions = append(r.Predictions, one)
+		r.Reasons[i] += text
+	}
+	return nil
+}
+
+// input is a column that rows are compared in.
+type input struct {
+	name        string
+	pool, train dataset.Column // train may be nil
+	deviation   float64        // 0 for categories
+	middle      string         // of the candidates
+	median      float64
+}
+
+// inputs returns the columns that the encoder uses, with what is typical of the
+// candidates.
+func (p *Plan) inputs() (list []*input) {
+	r := &p.request
+	sample := p.poolRows
+	if len(sample) > apartSample {
+		sample = make([]int, apartSample)
+		for i := range sample {
+			sample[i] = p.poolRows[i*len(p.poolRows)/apartSample]
+		}
+	}
+	for _, name := range encoded(p.Rows.Encoder) {
+		column, err := r.pool().Column(name)
+		if err != nil {
+			continue
+		}
+		in := &input{name: name, pool: column}
+		if r.train() != nil {
+			in.train, _ = r.train().Column(name) // nil if it is not there
+		}
+		if in.measure(sample) {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+// measure computes what is typical of the rows, and returns false if nothing is.
+func (in *input) measure(rows []int) bool {
+	numbers, ok := in.pool.(*dataset.Numeric)
+	if !ok {
+		in.middle = mostFrequent(in.pool, rows)
+		return in.middle != ""
+	}
+	var values []float64
+	sum, squares := 0.0, 0.0
+	for _, row := range rows {
+		if v := numbers.Float(row); !math.IsNaN(v) {
+			values = append(values, v)
+			sum += v
+		}
+	}
+	for _, v := range values {
+		squares += (v - sum/float64(len(values))) * (v - sum/float64(len(values)))
+	}
+	if !(squares > 0) {
+		return false
+	}
+	slices.Sort(values)
+	in.deviation, in.median = math.Sqrt(squares/float64(len(values))), values[len(values)/2]
+	in.middle = fmt.Sprintf("%.4g", in.median)
+	return true
+}
+
+func mostFrequent(c dataset.Column, rows []int) (level string) {
+	counts := map[string]int{}
+	for _, row := range rows {
+		if c.Missing(row) {
+			continue
+		}
+		name := c.Format(row)
+		counts[name]++
+		if counts[name] > counts[level] || counts[name] == counts[level] && name < level {
+			level = name
+		}
+	}
+	return level
+}
+
+// apart returns the inputs in which a pick differs most.
+func (p *Plan) apart(inputs []*input, pick selection.Pick) []Apart {
+	list := []Apart{}
+	for _, in := range inputs {
+		other := -1
+		if pick.Labelled >= 0 && in.train != nil {
+			other = p.Rows.TrainRows[pick.Labelled]
+		}
+		if a, differs := in.compare(p.poolRows[pick.Row], other); differs {
+			list = append(list, a)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Apart) int { return cmp.Compare(b.Deviations, a.Deviations) })
+	return list[:min(len(list), mostApart)]
+}
+
+// compare compares a row of the pool with a labelled one, or with the middle if that
+// is -1.
+func (in *input) compare(row, other int) (Apart, bool) {
+	if in.pool.Missing(row) || other >= 0 && in.train.Missing(other) {
+		return Apart{}, false
+	}
+	a := Apart{Input: in.name, Value: in.pool.Format(row), Other: in.middle, Deviations: 1}
+	numbers, ok := in.pool.(*dataset.Numeric)
+	if !ok {
+		if other >= 0 {
+			a.Other = in.train.Format(other)
+		}
+		return a, a.Value != a.Other
+	}
+	reference := in.median
+	if train, ok := in.train.(*dataset.Numeric); ok && other >= 0 {
+		reference = train.Float(other)
+	}
+	a.Deviations = Float(math.Abs(numbers.Float(row)-reference) / in.deviation)
+	a.Value, a.Other = fmt.Sprintf("%.4g", numbers.Float(row)), fmt.Sprintf("%.4g", reference)
+	return a, a.Deviations >= leastApart
+}
+
+// apartText is what a reason says about the inputs.
+func (p *Plan) apartText(list []Apart, pick selection.Pick) string {
+	if len(list) == 0 {
+		return ""
+	}
+	head, other := "; unlike most candidates in ", "there mostly"
+	if pick.Labelled >= 0 {
+		head, other = "; unlike "+p.Name(selection.TrainSet, pick.Labelled)+" in ", "there"
+	}
+	texts := make([]string, len(list))
+	for i, a := range list {
+		texts[i] = fmt.Sprintf("%s (%s, %s %s)", a.Input, a.Value, other, a.Other)
+	}
+	return head + strings.Join(texts, ", ")
+}

@@ -1,0 +1,54 @@
+package nextbatch
+
+import (
+	"slices"
+
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// How to start: as long as fewer than two rows have a label there is no network, and the
+// first batch is spread over the inputs. LCMD does so without preferring outliers, since
+// it picks in the largest cluster.
+
+const (
+	startSpec     = "lcmd-p:linear"  // without labels
+	oneLabelSpec  = "lcmd-tp:linear" // with one
+	fewestToLearn = 2                // labels that a network needs
+)
+
+// starts reports whether the tables have too few labels to train a network.
+func (r *Request) starts() bool {
+	return !r.OwnFeatures && r.Model == nil && r.pool() != nil && r.labels() < fewestToLearn
+}
+
+func (r *Request) firstSpec() string {
+	if r.labels() == 0 {
+		return startSpec
+	}
+	return oneLabelSpec
+}
+
+// labels counts the labels in the tables, up to fewestToLearn.
+func (r *Request) labels() int {
+	t := r.train()
+	if t == nil {
+		return 0
+	}
+	labels, err := t.Column(r.TargetColumn)
+	if err != nil {
+		return fewestToLearn // the error comes when labels are read
+	}
+	count := 0
+	for row := 0; row < labels.Len() && count < fewestToLearn; row++ {
+		if !labels.Missing(row) {
+			count++
+		}
+	}
+	return count
+}
+
+// needsLabelled reports whether a spec cannot do without labelled rows.
+func needsLabelled(s spec.Spec) bool {
+	return s.TrainedNetworks() > 0 || s.Mode == spec.TP || s.Kernel.Info().Train ||
+		slices.ContainsFunc(s.Transforms, func(t spec.Transform) bool { return t.Info().Train })
+}
