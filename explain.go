@@ -104,7 +104,7 @@ func (p *Plan) inputs() (list []*input) {
 			sample[i] = p.poolRows[i*len(p.poolRows)/apartSample]
 		}
 	}
-	for _, name := range encoded(p.Rows.Encoder) {
+	for _, name := range p.Rows.Encoder.Columns() {
 		column, err := r.pool().Column(name)
 		if err != nil {
 			continue

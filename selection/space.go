@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -21,6 +22,7 @@ import (
 // from PoolSize.
 type Space[T matrix.Float] struct {
 	ctx                 context.Context // of the call of Select that the space lives for
+	stopped             *atomic.Bool    // the context has ended
 	team                *linalg.Team    // that the context carries
 	mode                Mode
 	batch               int
@@ -49,7 +51,7 @@ type set[T matrix.Float] struct {
 // newSpace prepares all rows of a problem that has been checked. If free, features may
 // be in a unit other than the problem's.
 func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*Space[T], error) {
-	s := &Space[T]{ctx: ctx, team: linalg.TeamOf(ctx), tally: tally.Of(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
+	s := &Space[T]{ctx: ctx, stopped: new(atomic.Bool), team: linalg.TeamOf(ctx), tally: tally.Of(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
 		pending: p.Pending, limits: newLimits(p.Pool.Rows, p.Pending, p.Constraints)}
 	if p.Constraints.PerCost {
 		s.price = p.Constraints.Cost
@@ -86,7 +88,12 @@ func (s *Space[T]) place(rows poolRows[T]) {
 // Cancelled reports whether the context has been cancelled. Select checks it after each
 // call of a method. A method that takes seconds per call also checks it once per block
 // of its work; it may then return anything, because the result is discarded.
-func (s *Space[T]) Cancelled() bool { return s.ctx.Err() != nil }
+func (s *Space[T]) Cancelled() bool {
+	if !s.stopped.Load() && s.ctx.Err() != nil {
+		s.stopped.Store(true)
+	}
+	return s.stopped.Load()
+}
 
 // prepare does the work of the kernel that depends on one row alone, and computes the
 // diagonal. Features that are not finite are errors, of the kernel or in check.

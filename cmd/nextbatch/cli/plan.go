@@ -27,7 +27,11 @@ func (s *selecting) forecast(ctx context.Context, out io.Writer, read time.Durat
 
 func printPlan(out io.Writer, p *nextbatch.Plan) {
 	fmt.Fprintf(out, "method      %s\n", p.Spec)
-	fmt.Fprintf(out, "rows        %d labelled, %d candidates, %d to pick\n", p.Labelled, p.Pool, p.Batch)
+	fmt.Fprintf(out, "rows        %d labelled, %d candidates, ", p.Labelled, p.Pool)
+	if p.Pending > 0 {
+		fmt.Fprintf(out, "%d of them pending, ", p.Pending)
+	}
+	fmt.Fprintf(out, "%d to pick\n", p.Batch)
 	fmt.Fprintf(out, "inputs      %d", p.Inputs)
 	if len(p.Numeric) > 0 {
 		fmt.Fprintf(out, ": %s", shown(strings.Join(p.Numeric, ", ")))

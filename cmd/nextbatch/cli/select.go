@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -31,9 +32,10 @@ type selecting struct {
 	model                       string
 	batch                       int
 	method                      string
-	exclude, must               []string
+	exclude, must, pending      []string
 	cost, group                 string
 	budget                      float64
+	costAware, groupInput       bool
 	perGroup                    int
 	targets                     string
 	out, page                   string
@@ -54,7 +56,8 @@ func newSelect() *cobra.Command {
 		Example: `  nextbatch select table.csv --target y -n 256 --id name --out batch.csv
   nextbatch select --train labelled.csv --pool candidates.csv --target y -n 64 --json
   nextbatch select --train-features t.npy --pool-features p.npy -n 64 --method 'lcmd-tp:features'
-  nextbatch select table.csv --target y -n 96 --cost hours --budget 40 --group site --per-group 12`,
+  nextbatch select table.csv --target y -n 96 --cost hours --budget 40 --group site --per-group 12
+  nextbatch select table.csv --target y --id name -n 64 --pending @batch.csv --out second.csv`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -75,8 +78,18 @@ Rows are named by the column --id, or else by their number in the input, from 0:
 in one table that is the row of the table, not counting the header. The columns
 of --id, --cost and --group are not inputs of the network.
 
---exclude and --must take names of rows, separated by commas, or @FILE with one
-name per line.
+--exclude, --must and --pending take names of rows, separated by commas, or @FILE
+with one name per line. --pending also takes a table with the column --id, such as
+the file of an earlier batch: its rows are out being labelled. They are not picked
+again, and the new batch keeps away from them as if they were labelled already.
+
+The file of --out has the inputs of each row and an empty target column to fill in;
+'nextbatch merge' brings the labels back. A reason names the nearest labelled row.
+The typical distance is the median distance of a candidate from such a row.
+
+With --budget and without -n, the batch has as many rows as the budget pays for.
+--cost-aware picks by score divided by cost. As long as fewer than two rows have
+a label, the batch is spread over the inputs, unless --method says otherwise.
 
 A run that needs more memory than is available does not start; --max-memory
 sets another limit.
@@ -86,14 +99,17 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 1 anything else.`,
 	}
 	f := c.Flags()
-	f.IntVarP(&s.batch, "batch", "n", 0, "rows to pick")
+	f.IntVarP(&s.batch, "batch", "n", 0, "rows to pick (default with --budget: as many as it pays for)")
 	f.StringVar(&s.targets, "targets", "", "table (or features) of the target distribution, if it is not that of the pool")
 	f.StringSliceVar(&s.exclude, "exclude", nil, "rows that may not be picked")
 	f.StringSliceVar(&s.must, "must", nil, "rows that must be in the batch")
+	f.StringSliceVar(&s.pending, "pending", nil, "rows that are out being labelled: names, or @FILE, such as the file of an earlier batch")
 	f.StringVar(&s.cost, "cost", "", "column with the cost of each row")
 	f.Float64Var(&s.budget, "budget", 0, "most that the batch may cost")
+	f.BoolVar(&s.costAware, "cost-aware", false, "pick by score divided by cost")
 	f.StringVar(&s.group, "group", "", "column with the group of each row")
 	f.IntVar(&s.perGroup, "per-group", 0, "at most this many rows of any group")
+	f.BoolVar(&s.groupInput, "group-input", false, "the column of --group is an input, too")
 	f.StringVarP(&s.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
 	f.StringVar(&s.page, "report", "", "write a page about the batch to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
@@ -139,7 +155,7 @@ func (s *selecting) run(ctx context.Context, out io.Writer) error {
 	if err := s.trainNetworks(ctx); err != nil {
 		return err
 	}
-	s.progress.say("selecting %d rows by %v", s.batch, s.request.Spec)
+	s.progress.say("selecting %s%d rows by %v", s.atMost(), s.plan.Batch, s.request.Spec)
 	r, err := s.plan.Select(ctx)
 	s.progress.done()
 	if err != nil {
@@ -175,7 +191,7 @@ var flagNames = map[string]string{
 	"Batch": "-n", "Spec": "--method", "TargetColumn": "--target", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
 	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
 	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
-	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Network.Architecture.Hidden": "--hidden",
+	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets", "Network.Architecture.Hidden": "--hidden",
 }
 
 // flagOf returns the flag of a field.
@@ -192,8 +208,6 @@ func (s *selecting) check() error {
 		return usagef("give one of: a table; --train and --pool; --train-features and --pool-features")
 	case byTwo && s.pool == "":
 		return usagef("--train needs --pool")
-	case byTwo && s.train == "" && s.model == "":
-		return usagef("--pool needs --train, or --model")
 	case byFeatures && s.poolFeatures == "":
 		return usagef("--train-features needs --pool-features")
 	case byFeatures && s.model != "":
@@ -227,7 +241,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 		OwnFeatures: byFeatures, TargetColumn: s.columns.target, RandomColumn: s.columns.random, IDColumn: s.columns.id,
 		Categorical: s.columns.categorical, Keep: s.columns.keep, Missing: s.columns.missingInputs(),
 		Batch: s.batch, Seed: s.net.seed, Network: config, Members: s.net.ensemble,
-		CostColumn: s.cost, GroupColumn: s.group, PerGroup: s.perGroup,
+		CostColumn: s.cost, PerCost: s.costAware, GroupColumn: s.group, PerGroup: s.perGroup, GroupIsInput: s.groupInput,
 		ModelName: s.model, FieldName: flagOf, Output: output,
 		Epoch: func(e network.Epoch) { s.progress.epoch(s.plan.Networks)(e) }, Progress: s.progress.selection(),
 	}
@@ -261,7 +275,7 @@ func (s *selecting) inputFiles() []flagged {
 	for _, names := range []struct {
 		flag   string
 		values []string
-	}{{"--exclude", s.exclude}, {"--must", s.must}} {
+	}{{"--exclude", s.exclude}, {"--must", s.must}, {"--pending", s.pending}} {
 		for _, v := range names.values {
 			if path, isFile := strings.CutPrefix(v, "@"); isFile {
 				files = append(files, flagged{names.flag, path})
@@ -287,9 +301,16 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.request.Must, err = list(s.must); err != nil {
 		return err
 	}
+	if s.request.Pending, err = s.pendingRows(ctx); err != nil {
+		return err
+	}
+	if s.method == "" && !s.request.OwnFeatures {
+		s.request.Spec = spec.Spec{} // which depends on how many labels there are
+	}
 	if s.plan, err = s.request.Plan(); err != nil {
 		return requestError(err)
 	}
+	s.request = s.request.WithDefaults()
 	s.warn(s.plan.Warnings)
 	for _, note := range s.plan.Notes {
 		s.progress.say("%s", note)
@@ -298,8 +319,20 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.request.OwnFeatures {
 		kind = "features"
 	}
-	s.progress.say("%d labelled rows, %d candidates, %d %s", s.plan.Labelled, s.plan.Pool, s.plan.Inputs, kind)
+	pending := ""
+	if s.plan.Pending > 0 {
+		pending = fmt.Sprintf(", %d of them pending", s.plan.Pending)
+	}
+	s.progress.say("%d labelled rows, %d candidates%s, %d %s", s.plan.Labelled, s.plan.Pool, pending, s.plan.Inputs, kind)
 	return nil
+}
+
+// atMost is what comes before the size of a batch that the budget ends.
+func (s *selecting) atMost() string {
+	if s.batch == 0 {
+		return "at most "
+	}
+	return ""
 }
 
 func (s *selecting) readTables(ctx context.Context) error {

@@ -72,7 +72,7 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 	}
 	page.Warnings = slices.Clone(s.progress.warnings)
 	if batch.Missing > 0 {
-		page.Warnings = append(page.Warnings, partialError{len(batch.Picks), s.batch, batch.Short}.Error())
+		page.Warnings = append(page.Warnings, partialError{len(batch.Picks), s.plan.Batch, batch.Short}.Error())
 	}
 	return page, nil
 }
@@ -145,7 +145,7 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 	list := []report.Fact{
 		{Name: "method", Value: r.Spec}, {Name: "seed", Value: strconv.FormatUint(r.Seed, 10)},
 		{Name: "input", Value: strings.Join(s.inputs(), ", ")},
-		{Name: "rows", Value: fmt.Sprintf("%d labelled, %d candidates, %d requested, %d picked", r.Metrics.Labelled, r.Metrics.Pool, s.batch, len(r.IDs))},
+		{Name: "rows", Value: fmt.Sprintf("%d labelled, %d candidates, %d requested, %d picked", r.Metrics.Labelled, r.Metrics.Pool, s.plan.Batch, len(r.IDs))},
 		{Name: "inputs", Value: strconv.Itoa(r.Metrics.Inputs) + " numbers per row" + s.inputNames()},
 	}
 	if model := s.plan.Model(); model != nil {

@@ -39,22 +39,22 @@ func (s *selecting) report(ctx context.Context, out io.Writer, r *nextbatch.Resu
 		}
 	}
 	if r.Missing > 0 {
-		return partialError{len(r.Indices), s.batch, r.Short}
+		return partialError{len(r.Indices), s.plan.Batch, r.Short}
 	}
 	return nil
 }
 
 // outputTable is the batch as a table: the id, if there is one, then the row of
-// the input, the number of the pick, score and reason.
+// the input, the number of the pick, score and reason; then the row as it is in the
+// input, and an empty target column to fill in.
 func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
-	label := func(name string) string {
-		if name == s.columns.id {
-			return "nextbatch_" + name
-		}
-		return name
+	inputs := s.batchInputs(r)
+	taken := map[string]bool{s.columns.id: true, s.columns.target: true}
+	for _, c := range inputs {
+		taken[c.Name()] = true
 	}
-	row, pick, score := dataset.NewNumeric(label("row")), dataset.NewNumeric(label("pick")), dataset.NewNumeric(label("score"))
-	why, reason := dataset.NewText(label("why")), dataset.NewText(label("reason"))
+	row, pick, score := dataset.NewNumeric(ownName("row", taken)), dataset.NewNumeric(ownName("pick", taken)), dataset.NewNumeric(ownName("score", taken))
+	why, reason := dataset.NewText(ownName("why", taken)), dataset.NewText(ownName("reason", taken))
 	for i, p := range r.Batch.Picks {
 		row.Append(float64(r.Indices[i]))
 		pick.Append(float64(i + 1))
@@ -65,11 +65,50 @@ func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 		why.Append([]byte(p.Why.String()))
 		reason.Append([]byte(r.Reasons[i]))
 	}
-	columns := []dataset.Column{row, pick, score, why, reason}
+	columns := append([]dataset.Column{row, pick, score, why, reason}, inputs...)
 	if s.columns.id != "" {
 		columns = slices.Insert(columns, 0, dataset.Column(dataset.NewText(s.columns.id, r.IDs...)))
 	}
+	if s.columns.target != "" {
+		empty := slices.Repeat([]float64{math.NaN()}, len(r.Indices))
+		columns = append(columns, dataset.NewNumeric(s.columns.target, empty...))
+	}
 	return dataset.NewTable(columns...)
+}
+
+// ownName is the name of a column that is not one of the input's.
+func ownName(name string, taken map[string]bool) string {
+	for taken[name] {
+		name = "nextbatch_" + name
+	}
+	return name
+}
+
+// candidates is the table that holds them; nil with features.
+func (s *selecting) candidates() *dataset.Table {
+	if s.request.Table != nil {
+		return s.request.Table
+	}
+	return s.request.Pool
+}
+
+func hasColumn(t *dataset.Table, name string) bool {
+	return t != nil && slices.Contains(t.Names(), name)
+}
+
+// batchInputs are the columns of the picked rows, as in the input, but for id and
+// label.
+func (s *selecting) batchInputs(r *nextbatch.Result) (columns []dataset.Column) {
+	table := s.candidates()
+	if table == nil {
+		return nil
+	}
+	for _, c := range table.Columns() {
+		if c.Name() != s.columns.id && c.Name() != s.columns.target {
+			columns = append(columns, c.Select(r.Indices))
+		}
+	}
+	return columns
 }
 
 func printBatch(out io.Writer, r *nextbatch.Result) error {

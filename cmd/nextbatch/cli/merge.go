@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+// merging is a run of merge.
+type merging struct {
+	columns  columnFlags
+	out      string
+	quiet    bool
+	progress *progress
+}
+
+func newMerge() *cobra.Command {
+	m := &merging{}
+	c := &cobra.Command{
+		Use:        "merge TABLE FILLED…",
+		SuggestFor: []string{"tell", "label", "join", "update"},
+		Short:      "Bring the labels of a filled-in batch back into the table",
+		Example:    "  nextbatch merge table.csv batch.csv --id name --target y --out table.csv",
+		Args:       cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m.progress = newProgress(cmd.ErrOrStderr(), m.quiet)
+			return m.run(cmd.Context(), args[0], args[1:])
+		},
+		Long: `Puts the labels of batch files, which 'nextbatch select --out' wrote and which
+someone has filled in since, into the table that they come from. Rows belong
+together by the column --id, or else by the column row of the batch file.
+
+Nothing is written unless everything matches: each id must be in the table, and
+once in the batch; each column that both files have must have the same values; a
+label must be a number, and must not differ from one that the table has already.
+Rows that still have no label are counted.
+
+--out may be the table itself, which is replaced only once the new file is
+complete. In CSV and tab-separated text all other cells keep their spelling.`,
+	}
+	f := c.Flags()
+	f.StringVar(&m.columns.target, "target", "", "target column: the labels, empty where a row has none")
+	f.StringVar(&m.columns.id, "id", "", "column that names the rows; without it, the column row of the batch file does")
+	f.StringVarP(&m.out, "out", "o", "", "write the table to this file: "+strings.Join(tableExtensions(), ", "))
+	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	m.columns.memory.register(c)
+	return c
+}
+
+func (m *merging) run(ctx context.Context, path string, filled []string) error {
+	if err := m.check(filled); err != nil {
+		return err
+	}
+	defer m.columns.memory.begin()()
+	table, err := m.columns.read(ctx, path, true)
+	if err != nil {
+		return err
+	}
+	if m.columns.id != "" {
+		if _, err := table.Column(m.columns.id); err != nil {
+			return dataError{errorf("%s: %w", path, err)}
+		}
+	}
+	written, err := m.asWritten(ctx, path, table)
+	if err != nil {
+		return err
+	}
+	for _, from := range filled {
+		labels, err := m.fill(ctx, table, from)
+		if err != nil {
+			return err
+		}
+		table, written = labels.Into(table, m.columns.target), labels.Into(written, m.columns.target)
+		m.progress.say("%s: %d labels are new, %d were known, %d rows have none yet", from, len(labels.Rows), labels.Known, labels.Empty)
+	}
+	if err := source.WriteFile(m.out, written); err != nil {
+		return err
+	}
+	m.progress.say("%d of %d rows have a label in %s", countLabels(table, m.columns.target), table.Rows(), m.out)
+	return nil
+}
+
+func (m *merging) check(filled []string) error {
+	switch {
+	case m.columns.target == "":
+		return usagef("name the target column with --target")
+	case m.out == "":
+		return usagef("name the file to write with --out; it may be the table itself")
+	}
+	var inputs []flagged
+	for _, path := range filled {
+		inputs = append(inputs, flagged{"FILLED", path})
+	}
+	if err := checkDistinct(inputs, []flagged{{"--out", m.out}}); err != nil {
+		return err
+	}
+	if err := m.columns.memory.check(); err != nil {
+		return err
+	}
+	return checkOutput("--out", m.out, tableExtensions()...)
+}
+
+// asWritten is the table with the spelling of its cells, if it is text; otherwise its
+// columns keep their kinds.
+func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) (*dataset.Table, error) {
+	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
+	if !slices.Contains([]string{".csv", ".tsv", ".tab"}, extension) {
+		return t, nil
+	}
+	opts := source.Options{Kinds: map[string]dataset.Kind{}, Missing: []string{}, Header: source.HeaderPresent, MaxMemory: m.columns.memory.left()}
+	for _, name := range t.Names() {
+		opts.Kinds[name] = dataset.KindText
+	}
+	written, err := source.ReadFile(ctx, path, opts)
+	if err != nil {
+		return nil, dataError{err}
+	}
+	return written, nil
+}
+
+// fill finds the labels of a batch file.
+func (m *merging) fill(ctx context.Context, table *dataset.Table, path string) (dataset.Filled, error) {
+	filled, err := m.columns.read(ctx, path, true)
+	if err != nil {
+		return dataset.Filled{}, err
+	}
+	number := batchRow
+	if hasColumn(table, batchRow) {
+		number = ownName(batchRow, map[string]bool{batchRow: true})
+	}
+	labels, err := dataset.Fill(table, filled, m.columns.id, number, m.columns.target)
+	if err != nil {
+		return labels, dataError{errorf("%s: %w", path, err)}
+	}
+	return labels, nil
+}
+
+func countLabels(t *dataset.Table, target string) int {
+	labels, err := t.Column(target)
+	if err != nil {
+		return 0
+	}
+	count := 0
+	for row := range labels.Len() {
+		if !labels.Missing(row) {
+			count++
+		}
+	}
+	return count
+}
