@@ -106,16 +106,21 @@ func (m *merging) check(filled []string) error {
 	return checkOutput("--out", m.out, tableExtensions()...)
 }
 
-// asWritten is the table with the spelling of its cells, if it is text; otherwise its
-// columns keep their kinds.
+// asWritten is the table as it is to be written: in text with the spelling of its cells,
+// otherwise with columns of the kinds that the file has, ids too.
 func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) (*dataset.Table, error) {
+	opts := source.Options{Kinds: map[string]dataset.Kind{}, MaxMemory: m.columns.memory.left()}
 	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
-	if !slices.Contains([]string{".csv", ".tsv", ".tab"}, extension) {
-		return t, nil
+	text := slices.Contains([]string{".csv", ".tsv", ".tab"}, extension)
+	if text {
+		opts.Missing = []string{}
 	}
-	opts := source.Options{Kinds: map[string]dataset.Kind{}, Missing: []string{}, Header: source.HeaderPresent, MaxMemory: m.columns.memory.left()}
 	for _, name := range t.Names() {
-		opts.Kinds[name] = dataset.KindText
+		if text {
+			opts.Kinds[name] = dataset.KindText
+		} else if name == m.columns.target {
+			opts.Kinds[name] = dataset.KindNumeric
+		}
 	}
 	written, err := source.ReadFile(ctx, path, opts)
 	if err != nil {
