@@ -12,6 +12,9 @@ type Filled struct {
 	Labels []float64 // of each of them
 	Known  int       // labels that the table has already, with the same value
 	Empty  int       // rows that still have no label
+
+	// Text spells a label in a column of text; nil means in its shortest form.
+	Text func(label float64) string
 }
 
 // Fill finds the rows of a table that the rows of another one, filled in by hand, are
@@ -184,7 +187,7 @@ func (f Filled) Into(table *Table, target string) *Table {
 	columns, found := make([]Column, 0, len(table.columns)+1), false
 	for _, c := range table.columns {
 		if c.Name() == target {
-			c, found = withLabels(c, labels), true
+			c, found = f.withLabels(c, labels), true
 		}
 		columns = append(columns, c)
 	}
@@ -193,12 +196,16 @@ func (f Filled) Into(table *Table, target string) *Table {
 		for range table.rows {
 			empty.Append(math.NaN())
 		}
-		columns = append(columns, withLabels(empty, labels))
+		columns = append(columns, f.withLabels(empty, labels))
 	}
 	return table.with(columns, table.rows)
 }
 
-func withLabels(c Column, labels map[int]float64) Column {
+func (f Filled) withLabels(c Column, labels map[int]float64) Column {
+	spell := f.Text
+	if spell == nil {
+		spell = formatFloat
+	}
 	numbers, isNumeric := c.(*Numeric)
 	text, changed := NewText(c.Name()), NewNumeric(c.Name())
 	for row := range c.Len() {
@@ -209,7 +216,7 @@ func withLabels(c Column, labels map[int]float64) Column {
 		case isNumeric:
 			changed.Append(numbers.Float(row))
 		case filled:
-			text.Append([]byte(formatFloat(v)))
+			text.Append([]byte(spell(v)))
 		default:
 			text.Append([]byte(c.Format(row)))
 		}

@@ -36,6 +36,12 @@ func WriteFile(path string, t *dataset.Table) error {
 	return writeWhole(path, func(w io.Writer) error { return write(w, t) })
 }
 
+// WriteSeparated writes the table to a file as text whose fields are separated by the
+// delimiter, otherwise as WriteFile does.
+func WriteSeparated(path string, t *dataset.Table, delimiter byte) error {
+	return writeWhole(path, func(w io.Writer) error { return writeText(w, t, delimiter) })
+}
+
 // CheckWritable reports whether there is a writer for the extension of the
 // path, so that a wrong name is found before the work that produces the table.
 func CheckWritable(path string) error {

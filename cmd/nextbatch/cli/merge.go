@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,19 +43,22 @@ label must be a number, and must not differ from one that the table has already.
 Rows that still have no label are counted.
 
 --out may be the table itself, which is replaced only once the new file is
-complete. In CSV and tab-separated text all other cells keep their spelling.`,
+complete. In CSV and tab-separated text all other cells keep their spelling, and the
+file is written in UTF-8 with the separator and the decimal mark of the flags. A
+batch file may be as 'nextbatch select' wrote it, or in the format of the table.`,
 	}
 	f := c.Flags()
 	f.StringVar(&m.columns.target, "target", "", "target column: the labels, empty where a row has none")
 	f.StringVar(&m.columns.id, "id", "", "column that names the rows; without it, the column row of the batch file does")
 	f.StringVarP(&m.out, "out", "o", "", "write the table to this file: "+strings.Join(tableExtensions(), ", "))
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	m.columns.format.register(c)
 	m.columns.memory.register(c)
 	return c
 }
 
 func (m *merging) run(ctx context.Context, path string, filled []string) error {
-	if err := m.check(filled); err != nil {
+	if err := m.check(path, filled); err != nil {
 		return err
 	}
 	defer m.columns.memory.begin()()
@@ -79,15 +83,20 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		table, written = labels.Into(table, m.columns.target), labels.Into(written, m.columns.target)
 		m.progress.say("%s: %d labels are new, %d were known, %d rows have none yet", from, len(labels.Rows), labels.Known, labels.Empty)
 	}
-	if err := source.WriteFile(m.out, written); err != nil {
+	if err := m.write(written); err != nil {
 		return err
 	}
 	m.progress.say("%d of %d rows have a label in %s", countLabels(table, m.columns.target), table.Rows(), m.out)
 	return nil
 }
 
-func (m *merging) check(filled []string) error {
+func (m *merging) check(path string, filled []string) error {
+	if _, err := m.columns.format.options(); err != nil {
+		return err
+	}
 	switch {
+	case path == standardInput || slices.Contains(filled, standardInput):
+		return usagef("merge reads files, and not standard input")
 	case m.columns.target == "":
 		return usagef("name the target column with --target")
 	case m.out == "":
@@ -109,12 +118,15 @@ func (m *merging) check(filled []string) error {
 // asWritten is the table as it is to be written: in text with the spelling of its cells,
 // otherwise with columns of the kinds that the file has, ids too.
 func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) (*dataset.Table, error) {
-	opts := source.Options{Kinds: map[string]dataset.Kind{}, MaxMemory: m.columns.memory.left()}
-	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
-	text := slices.Contains([]string{".csv", ".tsv", ".tab"}, extension)
-	if text {
-		opts.Missing = []string{}
+	opts, err := m.columns.format.options()
+	if err != nil {
+		return nil, err
 	}
+	text := isText(path)
+	if text {
+		opts.Missing = []string{} // they keep their spelling
+	}
+	opts.Kinds, opts.MaxMemory = map[string]dataset.Kind{}, m.columns.memory.left()
 	for _, name := range t.Names() {
 		if text {
 			opts.Kinds[name] = dataset.KindText
@@ -122,26 +134,46 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 			opts.Kinds[name] = dataset.KindNumeric
 		}
 	}
-	written, err := source.ReadFile(ctx, path, opts)
+	written, err := m.columns.format.readTable(ctx, path, opts)
 	if err != nil {
 		return nil, dataError{err}
 	}
 	return written, nil
 }
 
+// isText reports whether a file has separated fields, by its name.
+func isText(path string) bool {
+	extension := strings.ToLower(filepath.Ext(strings.TrimSuffix(path, ".gz")))
+	return slices.Contains([]string{".csv", ".tsv", ".tab"}, extension)
+}
+
+// write writes the table, text with the separator of the flags.
+func (m *merging) write(t *dataset.Table) error {
+	opts, err := m.columns.format.options()
+	if err != nil {
+		return err
+	}
+	if opts.Delimiter == 0 && opts.Decimal == ',' {
+		opts.Delimiter = ';'
+	}
+	if isText(m.out) && opts.Delimiter > ' ' {
+		return source.WriteSeparated(m.out, t, opts.Delimiter)
+	}
+	return source.WriteFile(m.out, t)
+}
+
 // fill finds the labels of a batch file.
 func (m *merging) fill(ctx context.Context, table *dataset.Table, path string) (dataset.Filled, error) {
-	filled, err := m.columns.read(ctx, path, true)
+	filled, err := m.columns.readBatch(ctx, path, m.columns.target)
 	if err != nil {
 		return dataset.Filled{}, err
 	}
-	number := batchRow
-	if hasColumn(table, batchRow) {
-		number = ownName(batchRow, map[string]bool{batchRow: true})
-	}
-	labels, err := dataset.Fill(table, filled, m.columns.id, number, m.columns.target)
+	labels, err := dataset.Fill(table, filled, m.columns.id, rowColumn(table), m.columns.target)
 	if err != nil {
 		return labels, dataError{errorf("%s: %w", path, err)}
+	}
+	if m.columns.format.decimal == "," {
+		labels.Text = func(v float64) string { return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), ".", ",", 1) }
 	}
 	return labels, nil
 }

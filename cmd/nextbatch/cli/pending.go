@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
 // batchRow is the column of a batch file that holds the rows of the input.
@@ -38,18 +37,21 @@ func isTable(path string) bool {
 	return !slices.Contains([]string{"", ".txt", ".lst", ".list"}, extension)
 }
 
+// rowColumn is the column of a batch file that holds the rows of a table, which may have
+// a column of that name itself.
+func rowColumn(t *dataset.Table) string {
+	return ownName(batchRow, map[string]bool{batchRow: hasColumn(t, batchRow)})
+}
+
 // idsIn returns the ids of a table or, without --id, the rows that a batch file names.
 func (s *selecting) idsIn(ctx context.Context, path string) ([]string, error) {
-	column, kind := s.columns.id, dataset.KindText
+	column := s.columns.id
 	if column == "" {
-		column, kind = batchRow, dataset.KindNumeric
-		if hasColumn(s.candidates(), batchRow) {
-			column = ownName(batchRow, map[string]bool{batchRow: true})
-		}
+		column = rowColumn(s.candidates())
 	}
-	t, err := source.ReadFile(ctx, path, source.Options{Kinds: map[string]dataset.Kind{column: kind}, MaxMemory: s.columns.memory.left()})
+	t, err := s.columns.readBatch(ctx, path, column)
 	if err != nil {
-		return nil, dataError{err}
+		return nil, err
 	}
 	ids, err := t.Column(column)
 	if err != nil {
@@ -63,4 +65,16 @@ func (s *selecting) idsIn(ctx context.Context, path string) ([]string, error) {
 		names = append(names, ids.Format(row))
 	}
 	return names, nil
+}
+
+// readBatch reads a batch file: as 'nextbatch select' writes it, or, if that does not
+// give a table with the column, in the format of the other tables.
+func (f *columnFlags) readBatch(ctx context.Context, path, column string) (*dataset.Table, error) {
+	own := *f
+	own.format, own.ignore = formatFlags{decimal: "."}, nil
+	t, err := own.read(ctx, path, true)
+	if err == nil && hasColumn(t, column) || f.format == own.format {
+		return t, err
+	}
+	return f.read(ctx, path, true)
 }
