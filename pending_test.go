@@ -270,7 +270,11 @@ func TestStart(t *testing.T) {
 		}
 	}
 	r := asked(t)
-	r.Pool, r.Table, r.TargetColumn, r.GroupColumn, r.PerGroup = r.Table, nil, "y", "", 0
+	r.Pool, r.Table, r.GroupColumn, r.PerGroup = r.Table, nil, "", 0
+	if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), `has labels in column "y"`) {
+		t.Errorf("a pool with labels alone: %v", err)
+	}
+	r.TargetColumn = "value"
 	if plan, err := r.Plan(); err != nil || plan.Spec != "lcmd-p:linear" || plan.Labelled != 0 || plan.Pool != 60 {
 		t.Errorf("a pool alone: %v, %v", plan, err)
 	}

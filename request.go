@@ -219,6 +219,9 @@ func (r *Request) checkInput() error {
 		return refuse("a request needs one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
 	case r.train() == nil && r.Model == nil && needsLabelled(r.Spec):
 		return refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec, r.named("Train"), r.named("Model"), r.named("Spec"))
+	case r.train() == nil && r.Model == nil && r.poolHasLabels():
+		return refuse("%s has labels in column %q: give it as the one table of the request, or name %s or %s",
+			r.tableName(r.Pool, r.named("Pool")), r.TargetColumn, r.named("Train"), r.named("Model"))
 	case r.train() != nil && r.TargetColumn == "":
 		return refuse("name the target column with %s", r.named("TargetColumn"))
 	case r.Model != nil && r.Model.Columns() == nil:

@@ -3,6 +3,7 @@ package nextbatch
 import (
 	"slices"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -38,9 +39,19 @@ func (r *Request) labels() int {
 	if err != nil {
 		return fewestToLearn // the error comes when labels are read
 	}
-	count := 0
-	for row := 0; row < labels.Len() && count < fewestToLearn; row++ {
-		if !labels.Missing(row) {
+	return present(labels, fewestToLearn)
+}
+
+// poolHasLabels reports whether the table of candidates has labels, which it should not.
+func (r *Request) poolHasLabels() bool {
+	labels, err := r.Pool.Column(r.TargetColumn)
+	return err == nil && present(labels, 1) > 0
+}
+
+// present counts the values of a column, up to a number.
+func present(c dataset.Column, most int) (count int) {
+	for row := 0; row < c.Len() && count < most; row++ {
+		if !c.Missing(row) {
 			count++
 		}
 	}

@@ -258,7 +258,7 @@ func TestSelectOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"id", "row", "pick", "score", "why", "reason"}; !slices.Equal(batch.Names(), want) || batch.Rows() != 6 {
+	if want := []string{"id", "row", "pick", "score", "why", "reason", "x0", "x1", "colour", "site", "hours", "y"}; !slices.Equal(batch.Names(), want) || batch.Rows() != 6 {
 		t.Errorf("%d rows of %q", batch.Rows(), batch.Names())
 	}
 	lines, err := os.ReadFile(filepath.Join(dir, "batch ß.jsonl"))
@@ -355,7 +355,7 @@ func TestSelectBadData(t *testing.T) {
 		{"line 4", []string{write(t, "t.csv", "a,y\n1,2\n3,4\n4,hello\n5,\n"), "--target", "y"}},
 		{"nothing to pick", []string{write(t, "t.csv", sampleText(func(int) bool { return true })), "--target", "y"}},
 		{"nothing to pick", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n"), "--target", "y", "--missing", "drop"}},
-		{"--method random", []string{write(t, "t.csv", sampleText(func(i int) bool { return i == 0 })), "--target", "y"}},
+		{"leave out --method", []string{write(t, "t.csv", sampleText(func(i int) bool { return i == 0 })), "--target", "y", "--method", "maxdist-tp:ll"}},
 		{"same id", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\nk,4,\n"), "--target", "y", "--id", "i"}},
 		{"id is missing", []string{write(t, "t.csv", "i,a,y\nk,1,2\nl,3,1\n,4,\n"), "--target", "y", "--id", "i"}},
 		{"lack an input: 2", []string{write(t, "t.csv", "a,b,y\n1,2,2\n3,4,1\n,5,\n6,6,\n"), "--target", "y", "--missing", "refuse"}},
