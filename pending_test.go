@@ -274,7 +274,11 @@ func TestStart(t *testing.T) {
 	if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), `has labels in column "y"`) {
 		t.Errorf("a pool with labels alone: %v", err)
 	}
-	r.TargetColumn = "value"
+	without, err := r.Pool.Without("y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Pool = without
 	if plan, err := r.Plan(); err != nil || plan.Spec != "lcmd-p:linear" || plan.Labelled != 0 || plan.Pool != 60 {
 		t.Errorf("a pool alone: %v, %v", plan, err)
 	}
