@@ -33,10 +33,10 @@ func newPredict() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
 		},
-		Long: `Predicts the label of every row that has all inputs. Each prediction
-comes with its standard deviation and with an interval that contains the label with
-probability --coverage, for rows drawn as the labelled ones were. Without --out,
-prints CSV.`,
+		Long: `Predicts the label of every row; missing inputs are imputed as in the training of
+the network, unless --missing says otherwise. Each prediction comes with its
+standard deviation and with an interval that contains the label with probability
+--coverage, for rows drawn as the labelled ones were. Without --out, prints CSV.`,
 	}
 	c.Flags().StringVar(&p.model, "model", "", "network that 'nextbatch fit' saved")
 	c.Flags().Float64Var(&p.coverage, "coverage", 0.9, "probability that an interval contains the label; 0 for no intervals")

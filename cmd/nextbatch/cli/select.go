@@ -76,7 +76,8 @@ named features.
 
 Rows are named by the column --id, or else by their number in the input, from 0:
 in one table that is the row of the table, not counting the header. The columns
-of --id, --cost and --group are not inputs of the network.
+of --id, --cost and --group are not inputs of the network, nor are row numbers
+(--keep makes them inputs). Missing inputs are imputed, labels of the same id averaged.
 
 --exclude, --must and --pending take names of rows, separated by commas, or @FILE
 with one name per line. --pending also takes a table with the column --id, such as
