@@ -170,15 +170,15 @@ func bestReduction(v view, random string) string {
 	if best == "" {
 		return ""
 	}
-	where := "on " + v.DataSets[0]
+	where := v.DataSets[0]
 	if len(v.DataSets) > 1 {
-		where = "on average over " + plural(sets, "data set", "data sets")
+		where = plural(sets, "data set", "data sets")
 	}
 	how := fmt.Sprintf("%.1f %% lower", reduction(lowest))
 	if lowest > 0 {
 		how = fmt.Sprintf("%.1f %% higher", -reduction(lowest))
 	}
-	return fmt.Sprintf("The method with the lowest RMSE is %s (%s): %s than random selection, averaged over rounds and splits, %s.",
+	return fmt.Sprintf("The method with the lowest RMSE is %s (%s): %s than random selection, averaged over the rounds and splits of %s.",
 		methodTitle(best), kernelTitle(best), how, where)
 }
 

@@ -97,14 +97,21 @@ func (s style) point(points int) draw.GlyphStyle {
 	if g.Shape == nil {
 		g.Shape = draw.CircleGlyph{}
 	}
-	if points > fewPoints {
+	switch {
+	case points > manyPoints:
 		g.Radius = 1.1
+	case points > fewPoints:
+		g.Radius = 1.7
 	}
 	return g
 }
 
-// fewPoints is the most points of a curve that are drawn in full size.
-const fewPoints = 24
+// Up to fewPoints, the points of a curve are drawn in full size; beyond manyPoints, as
+// dots.
+const (
+	fewPoints  = 9
+	manyPoints = 24
+)
 
 const (
 	titleSize = vg.Length(11)
