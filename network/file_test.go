@@ -167,6 +167,8 @@ func TestLoadRefuses(t *testing.T) {
 		"no columns":        {rebuilt(t, good, addColumns(`[`)), "metadata, columns"},
 		"preprocessing":     {rebuilt(t, good, edit("preprocessing", "tanh", "sinh")), "scaled by"},
 		"posterior":         {rebuilt(t, good, edit("uncertainty", `"unit":`, `"unit":-`)), "posterior 0"},
+		"intervals":         {rebuilt(t, good, edit("intervals", `"floor":`, `"floor":-1e`)), "intervals"},
+		"no intervals":      {rebuilt(t, good, edit("intervals", "{", "")), "metadata, intervals"},
 		"negative errors":   {negative, "negative or not sorted"},
 		"NaN":               {notFinite, `tensor "validation.errors": number 79 is NaN`},
 		"no JSON in header": {header(`{"a"}`), "header"},

@@ -90,6 +90,17 @@ func TestIntervalsAdapt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		raw, err := m.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Model[float32]
+		if err := back.UnmarshalBinary(raw); err != nil {
+			t.Fatal(err)
+		}
+		if _, again, err := back.PredictInterval(t.Context(), x, coverage); err != nil || !slices.Equal(again, high) || back.Intervals() != m.Intervals() {
+			t.Fatalf("saved and loaded, the intervals differ: %+v, %v", back.Intervals(), err)
+		}
 		constant, err := radius(absolute(m.Residuals()), coverage)
 		if err != nil {
 			t.Fatal(err)
