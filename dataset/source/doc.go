@@ -2,14 +2,16 @@
 //
 // ReadFile chooses the reader by the file's extension:
 //
-//	.csv, .data, .txt   comma-separated text
-//	.tsv, .tab          tab-separated text
-//	.parquet            Parquet
-//	.arff               Weka's attribute-relation file format
-//	.npy, .npz          NumPy
-//	.mat                MATLAB, version 5
+//	.csv, .data, .dat, .txt   comma-separated text
+//	.tsv, .tab                tab-separated text
+//	.xlsx, .xlsm              Excel
+//	.jsonl, .ndjson           JSON lines
+//	.parquet, or a folder     Parquet
+//	.arff                     Weka's attribute-relation file format
+//	.npy, .npz                NumPy
+//	.mat                      MATLAB, version 5
 //
-// A gzip-compressed file is recognised by its content, and its name may end in
+// Read does the same for a source without a name. A gzip-compressed file is recognised by its content, and its name may end in
 // .gz. ReadMatrix reads the numbers of a NumPy or MATLAB file as they are, for
 // features computed elsewhere.
 //

@@ -36,7 +36,7 @@ var (
 type Error struct {
 	File   string // empty if the reader was given no name
 	Line   int    // from 1; 0 if no single line is at fault
-	Row    int    // of the data, from 1, in files without lines; 0 if no single row is at fault
+	Row    int    // of the data, from 1, in files without lines; 0 if no single row is at fault. Messages count from 0
 	Column int    // from 1; 0 if no single column is at fault
 	Name   string // of the column, where it has one
 	Kind   error  // one of the errors above
@@ -74,7 +74,7 @@ func (e *Error) where() string {
 		parts = append(parts, fmt.Sprintf("line %d", e.Line))
 	}
 	if e.Row > 0 {
-		parts = append(parts, fmt.Sprintf("row %d", e.Row))
+		parts = append(parts, fmt.Sprintf("row %d (from 0)", e.Row-1)) // as batches and ids count
 	}
 	switch {
 	case e.Column > 0 && e.Name != "":

@@ -105,5 +105,5 @@ func ExampleCheckIDs() {
 		return
 	}
 	fmt.Println(source.CheckIDs(table, "id"))
-	// Output: row 3, column 1 (id): the id does not identify one row: "a" is also the id of row 1; give each row a unique id, or name another column
+	// Output: row 2 (from 0), column 1 (id): the id does not identify one row: "a" is also the id of row 0; give each row a unique id, or name another column
 }

@@ -25,7 +25,7 @@ func CheckIDs(t *dataset.Table, column string) error {
 		}
 		id := ids.Format(row)
 		if other, taken := rows[id]; taken {
-			return refuse(row, fmt.Sprintf("%s is also the id of row %d", quoteShort([]byte(id)), other+1))
+			return refuse(row, fmt.Sprintf("%s is also the id of row %d", quoteShort([]byte(id)), other))
 		}
 		rows[id] = row
 	}

@@ -33,13 +33,13 @@ func TestIDsRefused(t *testing.T) {
 		kind    error
 		says    string
 	}{
-		"twice.csv":      {[]byte("x,id\n1,a\n\n2,b\n3,\" a\"\n4,a\n"), "id", ErrID, `row 4, column 2 (id): the id does not identify one row: "a" is also the id of row 1`},
-		"missing.csv":    {[]byte("x,id\n1,a\n2,\n"), "id", ErrID, "row 2, column 2 (id): the id does not identify one row: it is missing"},
+		"twice.csv":      {[]byte("x,id\n1,a\n\n2,b\n3,\" a\"\n4,a\n"), "id", ErrID, `row 3 (from 0), column 2 (id): the id does not identify one row: "a" is also the id of row 0`},
+		"missing.csv":    {[]byte("x,id\n1,a\n2,\n"), "id", ErrID, "row 1 (from 0), column 2 (id): the id does not identify one row: it is missing"},
 		"absent.csv":     {[]byte("x,id\n1,a\n2,\n"), "ID", ErrColumn, "the columns are x, id"},
-		"twice.npy":      {array, "c1", ErrID, `row 2, column 2 (c1): the id does not identify one row: "1" is also the id of row 1`},
+		"twice.npy":      {array, "c1", ErrID, `row 1 (from 0), column 2 (c1): the id does not identify one row: "1" is also the id of row 0`},
 		"absent.npy":     {array, "c2", ErrColumn, "c0, c1"},
-		"missing.arff":   {[]byte("@relation r\n@attribute id string\n@data\na\n?\n"), "id", ErrID, "row 2, column 1 (id)"},
-		"twice.parquet":  {parquetFile(t, []struct{ ID int32 }{{7}, {7}}), "ID", ErrID, `"7" is also the id of row 1`},
+		"missing.arff":   {[]byte("@relation r\n@attribute id string\n@data\na\n?\n"), "id", ErrID, "row 1 (from 0), column 1 (id)"},
+		"twice.parquet":  {parquetFile(t, []struct{ ID int32 }{{7}, {7}}), "ID", ErrID, `"7" is also the id of row 0`},
 		"absent.parquet": {parquetFile(t, []struct{ ID int32 }{{7}, {7}}), "id", ErrColumn, "ID"},
 	} {
 		path := writeFile(t, dir, name, test.content)

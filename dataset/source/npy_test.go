@@ -123,7 +123,7 @@ func TestReadNPYRefuses(t *testing.T) {
 		"version":       {npyFile(4, plain, numbers), ErrFormat, "version 4"},
 		"long header":   {npyFile(2, plain+strings.Repeat(" ", 1<<20), numbers), ErrHeader, "bytes"},
 		"cut header":    {npyFile(1, plain, numbers)[:40], ErrRead, "header"},
-		"cut":           {npyFile(1, plain, numbers[:3]), ErrRead, "row 2, column 2: the file cannot be read completely: it ends after 3 of 2 x 2"},
+		"cut":           {npyFile(1, plain, numbers[:3]), ErrRead, "row 1 (from 0), column 2: the file cannot be read completely: it ends after 3 of 2 x 2"},
 		"more":          {npyFile(1, plain, numbers, numbers), ErrFormat, "bytes after"},
 		"no dictionary": {npyFile(1, "[]", numbers), ErrHeader, "numpy.save"},
 		"no shape":      {npyFile(1, "{'descr': '<f8', 'fortran_order': False}", numbers), ErrHeader, ""},

@@ -133,10 +133,10 @@ func TestReadParquetRefuses(t *testing.T) {
 		"groups":   {parquetFile(t, []struct{ A struct{ B int } }{{}}), Options{}, ErrFormat, "column 1 (A)"},
 		"fixed":    {parquetFile(t, []struct{ A [3]byte }{{}}), Options{}, ErrFormat, "FIXED_LEN"},
 		"lz4":      {parquetFile(t, samples(), parquet.Compression(&lz4.Codec{})), Options{}, ErrFormat, "LZ4_RAW"},
-		"too much": {parquetFile(t, large), Options{}, ErrRange, "row 2, column 3 (Large): the number is out of range: -9007199254740992"},
-		"binary":   {parquetFile(t, binary, parquet.MaxRowsPerRowGroup(1)), Options{}, ErrEncoding, "row 2, column 8 (Raw)"},
+		"too much": {parquetFile(t, large), Options{}, ErrRange, "row 1 (from 0), column 3 (Large): the number is out of range: -9007199254740992"},
+		"binary":   {parquetFile(t, binary, parquet.MaxRowsPerRowGroup(1)), Options{}, ErrEncoding, "row 1 (from 0), column 8 (Raw)"},
 		"column":   {whole, Options{Ignore: []string{"flag"}}, ErrColumn, "Flag"},
-		"word":     {whole, Options{Kinds: map[string]dataset.Kind{"Raw": dataset.KindNumeric}}, ErrNumber, `row 1, column 8 (Raw): the value is not a number: "a"`},
+		"word":     {whole, Options{Kinds: map[string]dataset.Kind{"Raw": dataset.KindNumeric}}, ErrNumber, `row 0 (from 0), column 8 (Raw): the value is not a number: "a"`},
 	} {
 		_, err := ReadParquet(t.Context(), bytes.NewReader(test.file), test.opts)
 		if at := (*Error)(nil); !errors.As(err, &at) || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) || at.Advice == "" {

@@ -90,7 +90,7 @@ func TestWriteRefuses(t *testing.T) {
 		kind error
 		says string
 	}{
-		"x.jsonl": {ErrRange, "row 2, column 1 (x)"},
+		"x.jsonl": {ErrRange, "row 1 (from 0), column 1 (x)"},
 		"x.npy":   {ErrNumber, "column 2 (id)"},
 		"x.xlsx":  {ErrFormat, ".parquet"},
 	} {

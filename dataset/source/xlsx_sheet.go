@@ -60,7 +60,7 @@ func (x *sheetReader) startRow(number string) error {
 	}
 	line, err := strconv.Atoi(number)
 	if err != nil || line < x.line {
-		return damaged(fmt.Errorf("row %q comes after row %d", number, x.line-1))
+		return damaged(fmt.Errorf("line %q comes after line %d", number, x.line-1))
 	}
 	x.line = line
 	return nil
@@ -74,7 +74,7 @@ func (x *sheetReader) startCell(attributes []xml.Attr) error {
 		case "r":
 			column, ok := columnOf(a.Value)
 			if !ok || column < c.column {
-				return damaged(fmt.Errorf("row %d has a cell %q in the wrong place", x.line, a.Value))
+				return damaged(fmt.Errorf("line %d has a cell %q in the wrong place", x.line, a.Value))
 			}
 			c.column = column
 		case "s":

@@ -96,9 +96,9 @@ func TestReadXLSXRefuses(t *testing.T) {
 			`line 2, column 1: the file cannot be read completely: there is no shared string "2"; check that the file is complete`},
 		{"two columns of one name", `<row><c t="s"><v>0</v></c><c t="s"><v>0</v></c></row>`, ErrHeader,
 			`line 1, column 2 (a): the header cannot be used: column 1 has the same name; rename one`},
-		{"rows out of order", `<row r="2"/><row r="1"/>`, ErrRead, `the file cannot be read completely: row "1" comes after row 2; check that the file is complete`},
-		{"cells out of order", `<row><c r="B1"/><c r="A1"/></row>`, ErrRead, `the file cannot be read completely: row 1 has a cell "A1" in the wrong place; check that the file is complete`},
-		{"a column too far", `<row><c r="ZZZZZZZZZZZZ1"/></row>`, ErrRead, `the file cannot be read completely: row 1 has a cell "ZZZZZZZZZZZZ1" in the wrong place; check that the file is complete`},
+		{"rows out of order", `<row r="2"/><row r="1"/>`, ErrRead, `the file cannot be read completely: line "1" comes after line 2; check that the file is complete`},
+		{"cells out of order", `<row><c r="B1"/><c r="A1"/></row>`, ErrRead, `the file cannot be read completely: line 1 has a cell "A1" in the wrong place; check that the file is complete`},
+		{"a column too far", `<row><c r="ZZZZZZZZZZZZ1"/></row>`, ErrRead, `the file cannot be read completely: line 1 has a cell "ZZZZZZZZZZZZ1" in the wrong place; check that the file is complete`},
 		{"cut off", `<row><c t="s"><v>0</v>`, ErrRead, ""},
 		{"deep", strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100), ErrRead, ""},
 	} {
@@ -207,7 +207,7 @@ func TestFoldersOfParquet(t *testing.T) {
 	}{
 		{"another schema", map[string][]byte{"a.parquet": part("part-0.parquet"), "b.parquet": different.Bytes()}, ErrHeader, "b.parquet"},
 		{"a damaged file", map[string][]byte{"a.parquet": part("part-0.parquet"), "b.parquet": part("part-1.parquet")[:3000]}, ErrRead, "b.parquet"},
-		{"an id twice", map[string][]byte{"a.parquet": part("part-0.parquet"), "b.parquet": part("part-0.parquet")}, ErrID, "row 16"},
+		{"an id twice", map[string][]byte{"a.parquet": part("part-0.parquet"), "b.parquet": part("part-0.parquet")}, ErrID, "row 15 (from 0)"},
 		{"no file", map[string][]byte{"a.csv": nil}, ErrEmpty, "without .parquet files"},
 		{"a folder", map[string][]byte{"year=2024/a.parquet": part("part-0.parquet")}, ErrFormat, "year=2024"},
 	} {
