@@ -1,0 +1,294 @@
+// Package audit finds labels that look wrong: those that disagree most with what
+// networks predict that have not seen them.
+package audit
+
+// Each labelled row is predicted by networks that were trained on other folds of the
+// rows: ŷ_i, with the predicted standard deviation s_i, both means over the repeats.
+// Large errors are expected where the network is uncertain, so a row is scored by
+//
+//	r_i = |y_i − ŷ_i|/g_i,   g_i = (s_i/s + 1)/2,
+//
+// s the root mean square of the s_i. Wrong labels also mislead the networks that judge
+// their neighbours. So rows whose label is more likely wrong than not are left out of
+// the training, and all rows are predicted anew.
+//
+// The errors of right labels are taken to follow Student's distribution. Its degrees
+// of freedom ν and its scale are those for which the median and the 90 % quantile of |t|
+// are those of the r_i; errors in up to a tenth of the labels move these little. With
+// p_i = P(|t| > r_i) and the rows in descending order of r_i, number k of n has the
+// p-value (Šidák, step-down; Holland and Copenhaver 1987)
+//
+//	max over j ≤ k of 1 − (1 − p_j)^(n−j+1):
+//
+// the probability that, if the labels from k on are all right, one of them looks this
+// wrong. It counts how many labels were looked at.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// Options say how labels are audited. The zero value has defaults.
+type Options struct {
+	Network network.Options[float32] // how the networks are trained
+	Folds   int                      // 0 means 10
+	Repeats int                      // of the division into folds; 0 means 2
+
+	// Progress, unless nil, is called after each network, with how many there will
+	// be; it takes the place of Network.Progress.
+	Progress func(done, of int)
+}
+
+const (
+	defaultFolds   = 10
+	defaultRepeats = 2
+	passes         = 2  // the second leaves out labels that look wrong
+	leastRows      = 20 // fewer say nothing about the tail of the errors
+	leftOutAt      = 0.5
+)
+
+// Finding is what the audit found out about one label.
+type Finding struct {
+	Row        int     `json:"row"` // of the sample, from 0
+	Target     int     `json:"target"`
+	Label      float64 `json:"label"`
+	Prediction float64 `json:"prediction"`
+	Low        float64 `json:"low"` // interval that a right label is in with a probability of 95 %
+	High       float64 `json:"high"`
+	Score      float64 `json:"score"` // r_i over the median of all
+	P          float64 `json:"p"`     // p-value, counting how many labels were looked at
+}
+
+// Report is all findings of a target, the label that disagrees most first.
+type Report struct {
+	Labels   int       `json:"labels"`  // that were looked at
+	Freedom  float64   `json:"freedom"` // ν; infinite is written as a large number
+	LeftOut  int       `json:"left_out"`
+	RMSE     float64   `json:"rmse"` // of the predictions, on all labels, in their units
+	Findings []Finding `json:"findings"`
+}
+
+// Suspects returns the findings whose p-value is at most the given one.
+func (r *Report) Suspects(p float64) []Finding {
+	n := 0
+	for n < len(r.Findings) && r.Findings[n].P <= p {
+		n++
+	}
+	return r.Findings[:n]
+}
+
+// Labels audits the labels of a sample and returns a report for each target. The
+// sample has no validation rows of its own.
+func Labels(ctx context.Context, s network.Sample[float32], o Options) ([]*Report, error) {
+	s.Targets = max(s.Targets, 1)
+	if err := check(s, &o); err != nil {
+		return nil, err
+	}
+	a := &auditor{sample: s, options: o, out: make([]bool, s.X.Rows)}
+	var reports []*Report
+	for a.pass = range passes {
+		var err error
+		if reports, err = a.judge(ctx); err != nil {
+			return nil, err
+		}
+		if a.pass < passes-1 {
+			a.leaveOut(reports)
+		}
+	}
+	return reports, nil
+}
+
+func check(s network.Sample[float32], o *Options) error {
+	if o.Folds == 0 {
+		o.Folds = defaultFolds
+	}
+	if o.Repeats == 0 {
+		o.Repeats = defaultRepeats
+	}
+	switch {
+	case s.ValidX.Rows > 0:
+		return errors.New("audit: the sample has validation rows; give all rows as training rows")
+	case len(s.Y) != s.X.Rows*s.Targets:
+		return fmt.Errorf("audit: there are %d rows and %d labels", s.X.Rows, len(s.Y))
+	case o.Folds < 2 || o.Repeats < 1:
+		return fmt.Errorf("audit: %d folds and %d repeats; at least 2 and 1 are needed", o.Folds, o.Repeats)
+	case s.X.Rows < max(leastRows, 2*o.Folds):
+		return fmt.Errorf("audit: %d labelled rows are too few to tell a wrong label from an unusual one: it takes %d", s.X.Rows, max(leastRows, 2*o.Folds))
+	}
+	return nil
+}
+
+// auditor holds an audit in progress.
+type auditor struct {
+	sample  network.Sample[float32]
+	options Options
+	pass    int
+	out     []bool // rows whose labels are left out of the training
+	left    int
+	done    int // networks trained
+}
+
+// judge predicts all rows by networks that have not seen them and compares.
+func (a *auditor) judge(ctx context.Context) ([]*Report, error) {
+	s := a.sample
+	means, deviations := matrix.New[float64](s.Targets, s.X.Rows), matrix.New[float64](s.Targets, s.X.Rows)
+	for repeat := range a.options.Repeats {
+		order := rng.New(a.options.Network.Config.Seed, "audit folds", uint64(repeat)).Perm(s.X.Rows)
+		for fold := range a.options.Folds {
+			from, to := fold*s.X.Rows/a.options.Folds, (fold+1)*s.X.Rows/a.options.Folds
+			if err := a.predict(ctx, order, from, to, means, deviations); err != nil {
+				return nil, err
+			}
+		}
+	}
+	reports := make([]*Report, s.Targets)
+	for k := range reports {
+		reports[k] = a.report(k, means.Row(k), deviations.Row(k))
+	}
+	return reports, nil
+}
+
+// predict adds the predictions for one fold, order[from:to].
+func (a *auditor) predict(ctx context.Context, order []int, from, to int, means, deviations matrix.Dense[float64]) error {
+	inside := slices.Clone(order[from:to])
+	outside := slices.DeleteFunc(slices.Concat(order[:from], order[to:]), func(row int) bool { return a.out[row] })
+	slices.Sort(outside)
+	s := a.sample
+	s.X, s.Y = a.sample.X.SelectRows(outside), a.labels(outside)
+	o := a.options.Network
+	o.Progress = nil
+	m, err := network.Fit(ctx, s, o)
+	if m == nil {
+		return err
+	}
+	x := a.sample.X.SelectRows(inside)
+	for k := range s.Targets {
+		u, err := m.Target(k).PredictStd(ctx, x)
+		if err != nil {
+			return err
+		}
+		for i, row := range inside {
+			means.Row(k)[row] += u.Mean[i] / float64(a.options.Repeats)
+			deviations.Row(k)[row] += u.Std[i] / float64(a.options.Repeats)
+		}
+	}
+	a.done++
+	if a.options.Progress != nil {
+		a.options.Progress(a.done, passes*a.options.Repeats*a.options.Folds)
+	}
+	return nil
+}
+
+func (a *auditor) labels(rows []int) []float64 {
+	return matrix.View(a.sample.X.Rows, a.sample.Targets, a.sample.Y).SelectRows(rows).Data
+}
+
+// leaveOut leaves out of the next pass the labels that are more likely wrong than not.
+func (a *auditor) leaveOut(reports []*Report) {
+	for _, r := range reports {
+		for _, f := range r.Suspects(leftOutAt) {
+			if !a.out[f.Row] && 2*(a.left+1) < a.sample.X.Rows {
+				a.out[f.Row], a.left = true, a.left+1
+			}
+		}
+	}
+}
+
+// report compares the labels of a target with the predictions.
+func (a *auditor) report(target int, means, deviations []float64) *Report {
+	growth := growths(deviations)
+	r := &Report{LeftOut: a.left}
+	var scores []float64
+	squares := 0.0
+	for row, prediction := range means {
+		y := a.sample.Y[row*a.sample.Targets+target]
+		if math.IsNaN(y) {
+			continue
+		}
+		f := Finding{Row: row, Target: target, Label: y, Prediction: prediction, Score: math.Abs(y-prediction) / growth[row]}
+		scores = append(scores, f.Score)
+		squares += (y - prediction) * (y - prediction)
+		r.Findings = append(r.Findings, f)
+	}
+	r.Labels = len(scores)
+	r.RMSE = math.Sqrt(squares / float64(len(scores)))
+	slices.SortFunc(r.Findings, func(x, y Finding) int {
+		if x.Score != y.Score {
+			return map[bool]int{true: -1, false: 1}[x.Score > y.Score]
+		}
+		return x.Row - y.Row
+	})
+	slices.Sort(scores)
+	tail := fitTail(scores)
+	r.Freedom = tail.Nu
+	r.judgeEach(tail, growth, quantile(scores, 0.5))
+	return r
+}
+
+// judgeEach fills in p-values and intervals.
+func (r *Report) judgeEach(tail distuv.StudentsT, growth []float64, median float64) {
+	half, highest := tail.Quantile(0.975), 0.0
+	for k := range r.Findings {
+		f := &r.Findings[k]
+		one := 2 * tail.Survival(f.Score)
+		highest = max(highest, -math.Expm1(float64(r.Labels-k)*math.Log1p(-one)))
+		f.P = highest
+		f.Low, f.High = f.Prediction-half*growth[f.Row], f.Prediction+half*growth[f.Row]
+		if median > 0 {
+			f.Score /= median
+		}
+	}
+}
+
+// growths returns the g_i.
+func growths(deviations []float64) []float64 {
+	sum := 0.0
+	for _, s := range deviations {
+		sum += s * s / float64(len(deviations))
+	}
+	typical, g := math.Sqrt(sum), make([]float64, len(deviations))
+	for i, s := range deviations {
+		g[i] = 1
+		if typical > 0 {
+			g[i] = (s/typical + 1) / 2
+		}
+	}
+	return g
+}
+
+// fitTail returns the distribution of the errors of right labels, from sorted scores.
+func fitTail(scores []float64) distuv.StudentsT {
+	middle, far := quantile(scores, 0.5), quantile(scores, 0.9)
+	ratio := func(nu float64) float64 {
+		t := distuv.StudentsT{Sigma: 1, Nu: nu}
+		return t.Quantile(0.95) / t.Quantile(0.75)
+	}
+	low, high := math.Log(leastFreedom), math.Log(mostFreedom)
+	for range 60 { // the ratio falls with ν
+		if nu := (low + high) / 2; ratio(math.Exp(nu))*middle > far {
+			low = nu
+		} else {
+			high = nu
+		}
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: math.Exp(high)}
+	t.Sigma = max(middle/t.Quantile(0.75), math.SmallestNonzeroFloat64)
+	return t
+}
+
+// Bounds of ν: with 1.5 the tails are almost those of Cauchy's distribution, with 200
+// they are normal.
+const leastFreedom, mostFreedom = 1.5, 200
+
+func quantile(sorted []float64, q float64) float64 {
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}

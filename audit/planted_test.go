@@ -1,0 +1,135 @@
+package audit
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/golden"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// The flags give the table of docs/audit.md, which takes long:
+//
+//	go test ./audit -run PlantedErrors -v -timeout 0 -audit-sets diamonds,fried,protein,sgemm -audit-rows 1000 -audit-epochs 64 -audit-seeds 3
+var (
+	auditSets   = flag.String("audit-sets", "fried", "data sets that errors are planted in")
+	auditRows   = flag.Int("audit-rows", 300, "labelled rows")
+	auditEpochs = flag.Int("audit-epochs", 16, "epochs of training")
+	auditSeeds  = flag.Int("audit-seeds", 1, "random draws of rows and errors")
+)
+
+// plantings are ways to spoil a share of the labels. They return the rows that are
+// wrong now.
+var plantings = []struct {
+	name  string
+	share float64
+	plant func(y []float64, rows []int)
+}{
+	{"none", 0, nil},
+	{"swapped, 1 %", 0.01, swap}, {"swapped, 5 %", 0.05, swap},
+	{"factor 10, 1 %", 0.01, tenfold}, {"factor 10, 5 %", 0.05, tenfold},
+}
+
+func swap(y []float64, rows []int) {
+	for i := 0; i+1 < len(rows); i += 2 {
+		y[rows[i]], y[rows[i+1]] = y[rows[i+1]], y[rows[i]]
+	}
+}
+
+func tenfold(y []float64, rows []int) {
+	for _, row := range rows {
+		y[row] *= 10
+	}
+}
+
+// planted is the result of an audit of labels with planted errors.
+type planted struct {
+	wrong     int     // planted errors that change the label by more than the median error of the predictions
+	audit     float64 // precision among the first so many
+	plain     float64 // that of ranking by the residuals of one cross-fitting
+	suspects  int     // labels with p ≤ 0.05
+	justified int     // of these, planted ones
+}
+
+// TestPlantedErrors measures how many of the labels that disagree most are the ones
+// that were spoilt, as markdown.
+func TestPlantedErrors(t *testing.T) {
+	dir := golden.Data(t)
+	fmt.Println("| data set | planted | wrong | precision | by residual | p ≤ 0.05 | of these planted |\n|---|---|---|---|---|---|---|")
+	for name := range strings.SplitSeq(*auditSets, ",") {
+		r, err := sets.Load(t.Context(), name, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range plantings {
+			var sum planted
+			for seed := range uint64(*auditSeeds) {
+				one := auditPlanted(t, r, p.share, p.plant, seed)
+				sum.wrong, sum.suspects, sum.justified = sum.wrong+one.wrong, sum.suspects+one.suspects, sum.justified+one.justified
+				sum.audit, sum.plain = sum.audit+one.audit/float64(*auditSeeds), sum.plain+one.plain/float64(*auditSeeds)
+			}
+			fmt.Printf("| %s | %s | %d | %.0f %% | %.0f %% | %d | %d |\n", name, p.name, sum.wrong, 100*sum.audit, 100*sum.plain, sum.suspects, sum.justified)
+			if p.share > 0 && (sum.audit < 0.5 || sum.audit < sum.plain-0.1) {
+				t.Errorf("%s, %s: precision %.2f, by residual %.2f", name, p.name, sum.audit, sum.plain)
+			}
+		}
+	}
+}
+
+func auditPlanted(t *testing.T, r *dataset.Regression, share float64, plant func([]float64, []int), seed uint64) (found planted) {
+	t.Helper()
+	order := rng.New(seed, "planted errors").Perm(r.X.Rows)[:*auditRows]
+	s := network.Sample[float32]{X: r.X.SelectRows(order)}
+	for _, row := range order {
+		s.Y = append(s.Y, r.Y[row])
+	}
+	right := slices.Clone(s.Y)
+	if plant != nil {
+		plant(s.Y, rng.New(seed, "planted rows").Perm(len(s.Y))[:int(math.Round(share*float64(len(s.Y)))/2)*2])
+	}
+	o := Options{Network: network.Options[float32]{Config: network.Config{Seed: seed, Training: network.Training{Epochs: *auditEpochs}}}}
+	reports, err := Labels(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := reports[0]
+	o.Network.Folds = defaultFolds
+	m, err := network.Fit(t.Context(), s, o.Network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := m.Residuals()
+	slices.SortFunc(plain, func(a, b network.Residual) int {
+		return map[bool]int{true: -1, false: 1}[math.Abs(a.Error) > math.Abs(b.Error)]
+	})
+	visible := report.Findings[len(report.Findings)/2]
+	limit := math.Abs(visible.Label - visible.Prediction)
+	wrong := func(row int) bool { return math.Abs(s.Y[row]-right[row]) > limit }
+	for row := range s.Y {
+		if wrong(row) {
+			found.wrong++
+		}
+	}
+	for i := range found.wrong {
+		if wrong(report.Findings[i].Row) {
+			found.audit += 1 / float64(found.wrong)
+		}
+		if wrong(plain[i].Row) {
+			found.plain += 1 / float64(found.wrong)
+		}
+	}
+	for _, f := range report.Suspects(0.05) {
+		found.suspects++
+		if wrong(f.Row) {
+			found.justified++
+		}
+	}
+	return found
+}

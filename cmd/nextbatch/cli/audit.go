@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/audit"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/report"
+)
+
+// auditing is one run of the command audit.
+type auditing struct {
+	columns        columnFlags
+	net            networkFlags
+	folds, repeats int
+	most           int
+	level          float64
+	json, quiet    bool
+	page           string
+
+	progress *progress
+}
+
+func newAudit() *cobra.Command {
+	a := &auditing{}
+	c := &cobra.Command{
+		Use:        "audit TABLE",
+		SuggestFor: []string{"check", "outliers", "clean"},
+		Short:      "Find labels that look wrong",
+		Example: `  nextbatch audit table.csv --target y --id name
+  nextbatch audit table.csv --target y --report audit.html --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
+			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+		Long: `Predicts every labelled row by networks that were trained on other rows, and lists
+the labels that disagree most with their predictions, in units of the error that is
+typical for such a row. The p-value counts how many labels were looked at: it is
+the probability that the worst of so many right labels looks this wrong. Labels that
+look wrong are left out of a second training, so that they do not mislead it.
+
+A label on this list may be right: the row may be unlike all others. Measure it
+again before you change it.`,
+	}
+	f := c.Flags()
+	f.StringVar(&a.columns.target, "target", "", "target column: the labels")
+	f.IntVar(&a.folds, "folds", 10, "parts that the rows are divided into; each is predicted from the others")
+	f.IntVar(&a.repeats, "repeats", 2, "divisions into parts, whose predictions are averaged")
+	f.IntVar(&a.most, "most", 20, "labels to list at most; 0 lists all")
+	f.Float64Var(&a.level, "level", 0.05, "p-value up to which a label is called suspect")
+	f.StringVar(&a.page, "report", "", "write a page with the labels and their predictions to this .html file")
+	f.BoolVar(&a.json, "json", false, "print one JSON object")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	a.columns.register(c)
+	a.columns.registerInputs(c)
+	a.net.registerOne(c)
+	return c
+}
+
+func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
+	begin := time.Now()
+	config, err := a.check(path)
+	if err != nil {
+		return err
+	}
+	ctx, err = withThreads(ctx, a.net.threads)
+	if err != nil {
+		return err
+	}
+	defer a.columns.memory.begin()()
+	rows, names, err := a.read(ctx, path, config)
+	if err != nil {
+		return err
+	}
+	o := audit.Options{Network: network.Options[float32]{Config: config}, Folds: a.folds, Repeats: a.repeats}
+	o.Progress = func(done, of int) { a.progress.step("audit", done, of, "networks trained") }
+	sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}
+	reports, err := audit.Labels(ctx, sample, o)
+	a.progress.done()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return dataError{err}
+	}
+	result := a.result(reports[0], names)
+	result.Seconds = time.Since(begin).Seconds()
+	if a.page != "" {
+		if err := atomicfile.Write(a.page, auditPage(path, a.columns.target, reports[0], result, names).Write); err != nil {
+			return err
+		}
+		a.progress.say("page written to %s", a.page)
+	}
+	if a.json {
+		return printJSON(out, result)
+	}
+	fmt.Fprintf(out, "%s\n\n", result.Answer)
+	return printTable(out, auditTable(result))
+}
+
+// check reads the flags.
+func (a *auditing) check(path string) (network.Config, error) {
+	config, err := a.net.config()
+	switch {
+	case err != nil:
+		return config, err
+	case a.columns.target == "":
+		return config, usagef("name the target column with --target")
+	case a.folds < 2 || a.repeats < 1 || a.most < 0:
+		return config, usagef("--folds must be at least 2, --repeats at least 1 and --most not negative")
+	case !(a.level > 0 && a.level < 1):
+		return config, usagef("--level must be between 0 and 1, not %v", a.level)
+	}
+	if err := a.columns.check(); err != nil {
+		return config, err
+	}
+	if err := checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"--report", a.page}}); err != nil {
+		return config, err
+	}
+	return config, checkOutput("--report", a.page, ".html")
+}
+
+// read returns the rows and the names of those that have a label.
+func (a *auditing) read(ctx context.Context, path string, config network.Config) (*nextbatch.Rows, []string, error) {
+	table, err := a.columns.read(ctx, path, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := a.columns.tables(path, table)
+	t.Admit = func(z nextbatch.Sizes) error {
+		return a.columns.memory.admit("training a network", trainingNeed(table, z, config, 1), "narrower layers (--hidden)", "fewer rows")
+	}
+	rows, err := t.Rows()
+	if err != nil {
+		return nil, nil, dataError{err}
+	}
+	a.progress.report(rows)
+	a.progress.say("%d labelled rows, %d inputs", rows.Train.Rows, rows.Train.Cols)
+	names := make([]string, rows.Train.Rows)
+	for i, row := range rows.TrainRows {
+		names[i] = strconv.Itoa(row)
+	}
+	if ids, err := table.Column(a.columns.id); err == nil {
+		for i, row := range rows.TrainRows {
+			names[i] = ids.Format(row)
+		}
+	}
+	return rows, names, nil
+}
+
+// auditResult is what audit prints as JSON.
+type auditResult struct {
+	Answer   string         `json:"answer"`
+	Labels   int            `json:"labels"`   // that were looked at
+	Suspects int            `json:"suspects"` // with a p-value of at most level
+	Level    float64        `json:"level"`
+	RMSE     number         `json:"rmse"`     // of cross-fitted predictions, on all labels
+	LeftOut  int            `json:"left_out"` // labels that the second training did without
+	Found    []auditFinding `json:"findings"`
+	Seed     uint64         `json:"seed"`
+	Warnings []string       `json:"warnings"`
+	Seconds  float64        `json:"seconds"`
+	Version  string         `json:"version"`
+}
+
+type auditFinding struct {
+	ID         string `json:"id"`
+	Row        int    `json:"row"` // of the labelled rows, from 0
+	Label      number `json:"label"`
+	Prediction number `json:"prediction"`
+	Low        number `json:"low"`
+	High       number `json:"high"`
+	Score      number `json:"score"` // the error over the error that is typical for such a row
+	P          number `json:"p"`
+}
+
+func (a *auditing) result(r *audit.Report, names []string) auditResult {
+	result := auditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.level)), Level: a.level, RMSE: number(r.RMSE), LeftOut: r.LeftOut,
+		Found: []auditFinding{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Version: thisBuild().Version}
+	shownFindings := r.Findings
+	if a.most > 0 {
+		shownFindings = r.Findings[:min(max(a.most, result.Suspects), len(r.Findings))]
+	}
+	for _, f := range shownFindings {
+		result.Found = append(result.Found, auditFinding{names[f.Row], f.Row, number(f.Label), number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
+	}
+	switch result.Suspects {
+	case 0:
+		result.Answer = fmt.Sprintf("No label looks wrong: among %d, the worst has a p-value of %.2g.", r.Labels, r.Findings[0].P)
+	default:
+		result.Answer = fmt.Sprintf("%s of %d %s wrong, with p-values of at most %v.", plural(result.Suspects, "label", "labels"), r.Labels,
+			map[bool]string{true: "looks", false: "look"}[result.Suspects == 1], a.level)
+	}
+	return result
+}
+
+func auditTable(r auditResult) *report.Table {
+	t := &report.Table{
+		Title: "Labels that disagree most",
+		Note: "Predictions are those of networks that have not seen the row; the interval holds a right label with a probability of 95 %. " +
+			"Score: the error over the median error of such rows. The p-value counts how many labels were looked at.",
+		Columns: []report.Column{{Head: "row"}, {Head: "label"}, {Head: "prediction"}, {Head: "interval"}, {Head: "score"}, {Head: "p"}},
+	}
+	for _, f := range r.Found {
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(f.ID), significant(f.Label), significant(f.Prediction),
+			report.Text(fmt.Sprintf("%.4g to %.4g", float64(f.Low), float64(f.High))), report.Number(float64(f.Score), 1), report.Text(fmt.Sprintf("%.2g", float64(f.P)))}})
+	}
+	return t
+}
+
+func significant(v number) report.Cell { return report.Text(fmt.Sprintf("%.5g", float64(v))) }
+
+func auditPage(path, target string, r *audit.Report, result auditResult, names []string) *report.Page {
+	page := &report.Page{Title: "Which labels of " + path + " look wrong?", Warnings: result.Warnings, Intro: []string{result.Answer,
+		fmt.Sprintf("%d labels of %s were compared with the predictions of networks that had not seen them; the RMSE is %.4g.", result.Labels, target, float64(result.RMSE)),
+		"A label on this list may be right: the row may be unlike all others. Measure it again before you change it."}}
+	page.Sections = []report.Section{
+		{Title: "Labels that disagree most", Tables: []*report.Table{auditTable(result)}},
+		{Title: "Labels and predictions", Figures: []*report.Figure{auditFigure(target, r, result, names)}},
+	}
+	return page
+}
+
+// auditFigure draws all labels over their predictions, suspects on top.
+func auditFigure(target string, r *audit.Report, result auditResult, names []string) *report.Figure {
+	panel := report.Panel{XLabel: "prediction of " + target, YLabel: "label of " + target}
+	low, high := r.Findings[0].Label, r.Findings[0].Label
+	for i := len(r.Findings) - 1; i >= 0; i-- {
+		f := r.Findings[i]
+		low, high = min(low, f.Label, f.Prediction), max(high, f.Label, f.Prediction)
+		mark := report.Mark{Name: "other labels", X: f.Prediction, Y: f.Label}
+		if i < result.Suspects {
+			mark.Name = "suspect labels"
+		}
+		mark.Tip = fmt.Sprintf("%s: label %.4g, prediction %.4g, p-value %.2g", names[f.Row], f.Label, f.Prediction, f.P)
+		panel.Marks = append(panel.Marks, mark)
+	}
+	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}}}
+	return &report.Figure{Name: "audit", Title: "Labels and predictions", Panels: []report.Panel{panel},
+		Note: fmt.Sprintf("All %d labels; suspects have a p-value of at most %v.", result.Labels, result.Level)}
+}
