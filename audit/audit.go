@@ -6,7 +6,7 @@ package audit
 // rows: ŷ_i, with the predicted standard deviation s_i, both means over the repeats.
 // Large errors are expected where the network is uncertain, so a row is scored by
 //
-//	r_i = |y_i − ŷ_i|/g_i,   g_i = (s_i/s + 1)/2,
+//	r_i = |y_i − ŷ_i|/g_i,   g_i = (s_i/s + β)/(1 + β),   β = 0.3,
 //
 // s the root mean square of the s_i. Wrong labels also mislead the networks that judge
 // their neighbours. So rows whose label is more likely wrong than not are left out of
@@ -14,7 +14,9 @@ package audit
 //
 // The errors of right labels are taken to follow Student's distribution. Its degrees
 // of freedom ν and its scale are those for which the median and the 90 % quantile of |t|
-// are those of the r_i; errors in up to a tenth of the labels move these little. With
+// are those of the r_i; errors in up to a tenth of the labels move these little. ν is at
+// most 5: so few labels say little about the far tail, and one that is taken for too
+// light calls right labels wrong. With
 // p_i = P(|t| > r_i) and the rows in descending order of r_i, number k of n has the
 // p-value (Šidák, step-down; Holland and Copenhaver 1987)
 //
@@ -54,6 +56,7 @@ const (
 	passes         = 2  // the second leaves out labels that look wrong
 	leastRows      = 20 // fewer say nothing about the tail of the errors
 	leftOutAt      = 0.5
+	floor          = 0.3 // β: the least g_i is about a quarter
 )
 
 // Finding is what the audit found out about one label.
@@ -71,7 +74,7 @@ type Finding struct {
 // Report is all findings of a target, the label that disagrees most first.
 type Report struct {
 	Labels   int       `json:"labels"`  // that were looked at
-	Freedom  float64   `json:"freedom"` // ν; infinite is written as a large number
+	Freedom  float64   `json:"freedom"` // ν
 	LeftOut  int       `json:"left_out"`
 	RMSE     float64   `json:"rmse"` // of the predictions, on all labels, in their units
 	Findings []Finding `json:"findings"`
@@ -259,7 +262,7 @@ func growths(deviations []float64) []float64 {
 	for i, s := range deviations {
 		g[i] = 1
 		if typical > 0 {
-			g[i] = (s/typical + 1) / 2
+			g[i] = (s/typical + floor) / (1 + floor)
 		}
 	}
 	return g
@@ -285,9 +288,8 @@ func fitTail(scores []float64) distuv.StudentsT {
 	return t
 }
 
-// Bounds of ν: with 1.5 the tails are almost those of Cauchy's distribution, with 200
-// they are normal.
-const leastFreedom, mostFreedom = 1.5, 200
+// Bounds of ν: with 1.5 the tails are almost those of Cauchy's distribution.
+const leastFreedom, mostFreedom = 1.5, 5
 
 func quantile(sorted []float64, q float64) float64 {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]

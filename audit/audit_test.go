@@ -1,13 +1,13 @@
 package audit
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -16,7 +16,7 @@ import (
 // twentieth of them is far off.
 func TestTail(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, nu := range []float64{3, 8, 100} {
+	for _, nu := range []float64{2, 3, 5} {
 		for _, wrong := range []float64{0, 0.05} {
 			scores := make([]float64, 20000)
 			for i := range scores {
@@ -45,7 +45,86 @@ func student(r *rand.Rand, nu float64) float64 {
 	return r.NormFloat64() / math.Sqrt(chi/nu)
 }
 
-var _ = fmt.Sprint
-var _ = os.Stdout
-var _ matrix.Dense[float64]
-var _ network.Metrics
+// TestPValues: over many tables of right labels whose errors have any tail from normal
+// to that of ν = 3, the smallest p-value is at most 0.05 about one time in twenty, or
+// less often.
+func TestPValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, nu := range []float64{3, 5, 100} {
+		const tables, rows = 400, 300
+		alarms := 0
+		for range tables {
+			report := &Report{Labels: rows}
+			scores, growth := make([]float64, rows), make([]float64, rows)
+			for i := range scores {
+				scores[i], growth[i] = math.Abs(student(r, nu)), 1
+			}
+			slices.Sort(scores)
+			for i := range scores {
+				report.Findings = append(report.Findings, Finding{Row: i, Score: scores[rows-1-i]})
+			}
+			report.judgeEach(fitTail(scores), growth, 1)
+			if len(report.Suspects(0.05)) > 0 {
+				alarms++
+			}
+			if !slices.IsSortedFunc(report.Findings, func(a, b Finding) int { return int(math.Copysign(1, a.P-b.P)) }) {
+				t.Fatal("p-values fall with the rank")
+			}
+		}
+		t.Logf("ν = %v: alarms in %d of %d tables", nu, alarms, tables)
+		if alarms > tables/10 {
+			t.Errorf("ν = %v: alarms in %d of %d tables of right labels", nu, alarms, tables)
+		}
+	}
+}
+
+// smooth is a table of two targets with a label of the second that is far off, and one
+// that is missing.
+func smooth(rows int) network.Sample[float32] {
+	s := network.Sample[float32]{X: matrix.New[float32](rows, 2), Targets: 2}
+	rng.FillNormal(rng.New(7, "audit test"), s.X.Data)
+	for i := range rows {
+		x := s.X.Row(i)
+		s.Y = append(s.Y, float64(x[0]+x[1]), float64(x[0]-x[1]))
+	}
+	s.Y[2*5+1] += 40
+	s.Y[2*6+1] = math.NaN()
+	return s
+}
+
+func TestSeveralTargets(t *testing.T) {
+	o := Options{Folds: 4, Repeats: 1, Network: network.Options[float32]{Config: network.Config{
+		Architecture: network.Architecture{Hidden: []int{32}}, Training: network.Training{Epochs: 60, Batch: 32}}}}
+	networks := 0
+	o.Progress = func(done, of int) { networks = max(networks, done*100/of) }
+	reports, err := Labels(t.Context(), smooth(120), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if networks != 100 || len(reports) != 2 || reports[0].Labels != 120 || reports[1].Labels != 119 {
+		t.Fatalf("progress %d %%, %d reports", networks, len(reports))
+	}
+	worst := reports[1].Findings[0]
+	if worst.Row != 5 || worst.Target != 1 || worst.P > 1e-3 || worst.Label < worst.High || reports[1].LeftOut < 1 {
+		t.Errorf("the label that is far off is not found: %+v, %d left out", worst, reports[1].LeftOut)
+	}
+	if n := len(reports[0].Suspects(0.01)); n > 0 {
+		t.Errorf("%d labels of the first target are suspect", n)
+	}
+}
+
+func TestLabelsRefuses(t *testing.T) {
+	few := smooth(12)
+	valid := smooth(40)
+	valid.ValidX, valid.ValidY = valid.X, valid.Y
+	short := smooth(40)
+	short.Y = short.Y[1:]
+	for word, s := range map[string]network.Sample[float32]{"12 labelled rows are too few": few, "validation rows": valid, "40 rows and 79 labels": short} {
+		if _, err := Labels(t.Context(), s, Options{}); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("error %v, want one with %q", err, word)
+		}
+	}
+	if _, err := Labels(t.Context(), smooth(40), Options{Folds: 1}); err == nil {
+		t.Error("one fold is accepted")
+	}
+}

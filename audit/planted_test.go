@@ -17,12 +17,14 @@ import (
 
 // The flags give the table of docs/audit.md, which takes long:
 //
-//	go test ./audit -run PlantedErrors -v -timeout 0 -audit-sets diamonds,fried,protein,sgemm -audit-rows 1000 -audit-epochs 64 -audit-seeds 3
+//	go test ./audit -run PlantedErrors -v -timeout 0 -audit-sets diamonds,fried,protein,sgemm -audit-rows 500 -audit-epochs 64 -audit-seeds 3 -audit-folds 10 -audit-repeats 2
 var (
 	auditSets   = flag.String("audit-sets", "fried", "data sets that errors are planted in")
 	auditRows   = flag.Int("audit-rows", 300, "labelled rows")
 	auditEpochs = flag.Int("audit-epochs", 16, "epochs of training")
 	auditSeeds  = flag.Int("audit-seeds", 1, "random draws of rows and errors")
+	auditFolds  = flag.Int("audit-folds", 4, "folds")
+	auditTimes  = flag.Int("audit-repeats", 1, "repeats")
 )
 
 // plantings are ways to spoil a share of the labels. They return the rows that are
@@ -61,6 +63,9 @@ type planted struct {
 // TestPlantedErrors measures how many of the labels that disagree most are the ones
 // that were spoilt, as markdown.
 func TestPlantedErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains networks on a real data set")
+	}
 	dir := golden.Data(t)
 	fmt.Println("| data set | planted | wrong | precision | by residual | p ≤ 0.05 | of these planted |\n|---|---|---|---|---|---|---|")
 	for name := range strings.SplitSeq(*auditSets, ",") {
@@ -76,7 +81,7 @@ func TestPlantedErrors(t *testing.T) {
 				sum.audit, sum.plain = sum.audit+one.audit/float64(*auditSeeds), sum.plain+one.plain/float64(*auditSeeds)
 			}
 			fmt.Printf("| %s | %s | %d | %.0f %% | %.0f %% | %d | %d |\n", name, p.name, sum.wrong, 100*sum.audit, 100*sum.plain, sum.suspects, sum.justified)
-			if p.share > 0 && (sum.audit < 0.5 || sum.audit < sum.plain-0.1) {
+			if strings.HasPrefix(p.name, "factor") && (sum.audit < 0.8 || sum.audit < sum.plain-0.1) {
 				t.Errorf("%s, %s: precision %.2f, by residual %.2f", name, p.name, sum.audit, sum.plain)
 			}
 		}
@@ -94,13 +99,13 @@ func auditPlanted(t *testing.T, r *dataset.Regression, share float64, plant func
 	if plant != nil {
 		plant(s.Y, rng.New(seed, "planted rows").Perm(len(s.Y))[:int(math.Round(share*float64(len(s.Y)))/2)*2])
 	}
-	o := Options{Network: network.Options[float32]{Config: network.Config{Seed: seed, Training: network.Training{Epochs: *auditEpochs}}}}
+	o := Options{Folds: *auditFolds, Repeats: *auditTimes, Network: network.Options[float32]{Config: network.Config{Seed: seed, Training: network.Training{Epochs: *auditEpochs}}}}
 	reports, err := Labels(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	report := reports[0]
-	o.Network.Folds = defaultFolds
+	o.Network.Folds = *auditFolds
 	m, err := network.Fit(t.Context(), s, o.Network)
 	if err != nil {
 		t.Fatal(err)

@@ -137,7 +137,7 @@ func (a *auditing) read(ctx context.Context, path string, config network.Config)
 	}
 	t := a.columns.tables(path, table)
 	t.Admit = func(z nextbatch.Sizes) error {
-		return a.columns.memory.admit("training a network", trainingNeed(table, z, config, 1), "narrower layers (--hidden)", "fewer rows")
+		return a.columns.memory.admit("training a network", trainingNeed(table, z, config, 1, 0), "narrower layers (--hidden)", "fewer rows")
 	}
 	rows, err := t.Rows()
 	if err != nil {
@@ -221,10 +221,13 @@ func significant(v number) report.Cell { return report.Text(fmt.Sprintf("%.5g", 
 
 func auditPage(path, target string, r *audit.Report, result auditResult, names []string) *report.Page {
 	page := &report.Page{Title: "Which labels of " + path + " look wrong?", Warnings: result.Warnings, Intro: []string{result.Answer,
-		fmt.Sprintf("%d labels of %s were compared with the predictions of networks that had not seen them; the RMSE is %.4g.", result.Labels, target, float64(result.RMSE)),
+		fmt.Sprintf("%d labels of %s were compared with the predictions of networks that had not seen them. The RMSE over all of them, wrong ones included, is %.4g.", result.Labels, target, float64(result.RMSE)),
 		"A label on this list may be right: the row may be unlike all others. Measure it again before you change it."}}
+	table := auditTable(result)
+	title := table.Title
+	table.Title = "" // it is that of the section
 	page.Sections = []report.Section{
-		{Title: "Labels that disagree most", Tables: []*report.Table{auditTable(result)}},
+		{Title: title, Tables: []*report.Table{table}},
 		{Title: "Labels and predictions", Figures: []*report.Figure{auditFigure(target, r, result, names)}},
 	}
 	return page
@@ -245,6 +248,6 @@ func auditFigure(target string, r *audit.Report, result auditResult, names []str
 		panel.Marks = append(panel.Marks, mark)
 	}
 	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}}}
-	return &report.Figure{Name: "audit", Title: "Labels and predictions", Panels: []report.Panel{panel},
+	return &report.Figure{Name: "audit", Panels: []report.Panel{panel},
 		Note: fmt.Sprintf("All %d labels; suspects have a p-value of at most %v.", result.Labels, result.Level)}
 }
