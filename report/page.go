@@ -78,12 +78,13 @@ type pageRow struct {
 type pageCell struct {
 	Text          string
 	Numeric, Bold bool
-	Long          bool // may wrap
+	Long, Prose   bool // may wrap; is as wide as a paragraph
 }
 
 const (
-	longText = 40 // characters beyond which a cell may wrap
-	tallRows = 18 // rows beyond which a table scrolls
+	longText = 40  // characters beyond which a cell may wrap
+	prose    = 120 // characters beyond which it is as wide as a paragraph
+	tallRows = 18  // rows beyond which a table scrolls
 )
 
 // Write writes the page.
@@ -123,7 +124,7 @@ func (t *Table) page() pageTable {
 		row := pageRow{Rule: r.Rule, Key: r.key}
 		for i, c := range r.Cells {
 			numeric[i] = numeric[i] || c.number
-			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold, utf8.RuneCountInString(c.text) > longText})
+			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold, utf8.RuneCountInString(c.text) > longText, utf8.RuneCountInString(c.text) > prose})
 		}
 		out.Rows = append(out.Rows, row)
 	}
