@@ -178,6 +178,9 @@ func (p *Plan) need(z Sizes) int64 {
 		output = r.Output(z)
 	}
 	z.Hidden, z.Batch, z.Pending = config.WithDefaults().Architecture.Hidden, r.Batch, len(r.Pending)
+	if r.Foreign != nil && r.Spec.TrainedNetworks() > 0 {
+		z.Hidden = r.Foreign.hidden()
+	}
 	return footprint.Resident(stay + max(stack, fit, kept+Memory(r.Spec, z)+output))
 }
 
@@ -277,7 +280,13 @@ func (p *Plan) scale() error {
 	if p.Rows == nil {
 		return nil
 	}
-	scaled, err := p.Rows.Problem(p.model, p.request.Network.Architecture)
+	var scaled Problem
+	var err error
+	if p.request.Foreign != nil {
+		scaled, err = p.Rows.ForeignProblem(p.request.Foreign)
+	} else {
+		scaled, err = p.Rows.Problem(p.model, p.request.Network.Architecture)
+	}
 	if err != nil {
 		return &DataError{err}
 	}

@@ -64,6 +64,8 @@ type Request struct {
 	// Model is a fitted model to use instead of training one. It must know its columns.
 	Model     *network.Model[float32]
 	ModelName string // in messages, such as its file
+	// Foreign is a network that was trained elsewhere, to use instead of training one.
+	Foreign *Foreign
 
 	// FieldName returns the name of a field in messages, such as the flag of a program.
 	// Nil means its Go name.
@@ -165,7 +167,9 @@ func (r Request) Check() error {
 		return refuse("%s and %s go together", r.named("GroupColumn"), r.named("PerGroup"))
 	case r.PerGroup < 0:
 		return refuse("%s must be at least 1", r.named("PerGroup"))
-	case r.OwnFeatures && (r.Model != nil || r.IDColumn != "" || r.CostColumn != "" || r.GroupColumn != "" || r.TargetColumn != ""):
+	case r.Model != nil && r.Foreign != nil:
+		return refuse("%s and a network from elsewhere exclude each other", r.named("Model"))
+	case r.OwnFeatures && (r.Model != nil || r.Foreign != nil || r.IDColumn != "" || r.CostColumn != "" || r.GroupColumn != "" || r.TargetColumn != ""):
 		return refuse("features have no columns and need no network: leave out %s, %s, %s, %s and %s",
 			r.named("Model"), r.named("IDColumn"), r.named("TargetColumn"), r.named("CostColumn"), r.named("GroupColumn"))
 	}
@@ -217,12 +221,16 @@ func (r *Request) checkInput() error {
 		return nil
 	case r.pool() == nil, r.Table != nil && (r.Train != nil || r.Pool != nil):
 		return refuse("a request needs one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
-	case r.train() == nil && r.Model == nil && needsLabelled(r.Spec):
+	case r.train() == nil && r.Model == nil && r.Foreign == nil && needsLabelled(r.Spec):
 		return refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec, r.named("Train"), r.named("Model"), r.named("Spec"))
-	case r.train() == nil && r.Model == nil && r.poolHasLabels():
+	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.poolHasLabels():
 		return refuse("%s has labels in column %q: give it as the one table of the request, or name %s or %s",
 			r.tableName(r.Pool, r.named("Pool")), r.TargetColumn, r.named("Train"), r.named("Model"))
-	case r.train() != nil && r.TargetColumn == "":
+	case r.Foreign != nil && r.Spec.Kernel.Info().Networks == spec.AnyNetwork:
+		return refuse("%v describes a perceptron of infinite width, not a network from elsewhere: leave out %s, or use ll or grad", r.Spec.Kernel, r.named("Model"))
+	case r.Foreign != nil && r.Spec.TrainedNetworks() > 1:
+		return refuse("%v uses %d networks, but there is one from elsewhere", r.Spec, r.Spec.TrainedNetworks())
+	case r.train() != nil && r.TargetColumn == "" && (r.Foreign == nil || r.Table != nil):
 		return refuse("name the target column with %s", r.named("TargetColumn"))
 	case r.Model != nil && r.Model.Columns() == nil:
 		return unusableData("the model does not say which columns its inputs are")
@@ -254,6 +262,13 @@ func (r *Request) tables() (Tables, error) {
 			return t, &DataError{t.at(r.pool(), err)}
 		}
 	}
+	if r.Foreign != nil {
+		t, err := r.Foreign.Tables(t)
+		if err != nil {
+			return t, &DataError{err}
+		}
+		return t, nil
+	}
 	if r.Model != nil {
 		t.Encoder = r.Model.Columns()
 	}
@@ -262,7 +277,7 @@ func (r *Request) tables() (Tables, error) {
 
 // networks returns how many networks the request has to train.
 func (r *Request) networks() int {
-	if r.Model != nil || r.Spec.TrainedNetworks() == 0 {
+	if r.Model != nil || r.Foreign != nil || r.Spec.TrainedNetworks() == 0 {
 		return 0
 	}
 	return max(r.Spec.TrainedNetworks(), r.Members)

@@ -110,9 +110,11 @@ func (t Tables) Rows() (*Rows, error) {
 	r.Train, r.TrainRows = matrices[0], parts[0].rows
 	r.Pool, r.PoolRows = matrices[1], parts[1].rows
 	r.Aims = matrices[2]
-	r.Labels = make([]float64, len(r.TrainRows))
-	for i, row := range r.TrainRows {
-		r.Labels[i] = labels[row]
+	if labels != nil {
+		r.Labels = make([]float64, len(r.TrainRows))
+	}
+	for i := range r.Labels {
+		r.Labels[i] = labels[r.TrainRows[i]]
 	}
 	if t.RandomColumn != "" && parts[0].table != nil {
 		if r.Random, err = randomFlags(parts[0].table, t.RandomColumn, r.TrainRows); err != nil {
@@ -139,7 +141,10 @@ func (t Tables) parts() ([]part, []float64, error) {
 		return parts, nil, nil
 	}
 	if t.TargetColumn == "" {
-		return nil, nil, errors.New("name the target column")
+		if t.Encoder == nil || t.One != nil {
+			return nil, nil, errors.New("name the target column")
+		}
+		return parts, nil, nil // rows that count as labelled, for a network that needs no labels
 	}
 	labels, err := dataset.Target{Columns: []string{t.TargetColumn}}.Labels(parts[0].table)
 	if err != nil {
@@ -266,31 +271,41 @@ func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table,
 // and pool, and nngp and ntk get a network with the depth and the constants of the
 // given architecture; its widths do not matter to them.
 func (r *Rows) Problem(fitted *network.Model[float32], a network.Architecture) (Problem, error) {
-	p := Problem{Train: r.Train, Pool: r.Pool}
-	p.Target.Rows = r.Aims
-	sets := []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Target.Rows}
 	scale, err := r.scaling(fitted)
 	if err != nil {
-		return p, err
+		return Problem{}, err
 	}
-	for _, set := range sets {
+	if fitted != nil {
+		return r.problem(scale, Models(fitted.Ensemble()))
+	}
+	a = network.Config{Architecture: a}.WithDefaults().Architecture
+	a.Hidden = slices.Repeat([]int{1}, len(a.Hidden))
+	untrained, err := network.NewMLP[float32](r.Pool.Cols, a, 0, 0)
+	if err != nil {
+		return Problem{}, err
+	}
+	return r.problem(scale, Models(network.Ensemble[float32]{untrained}))
+}
+
+// ForeignProblem is Problem for a network that was trained elsewhere.
+func (r *Rows) ForeignProblem(f *Foreign) (Problem, error) {
+	scale, err := f.scaling(r)
+	if err != nil {
+		return Problem{}, err
+	}
+	return r.problem(scale, []Model{f.Model})
+}
+
+func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32], error), models []Model) (p Problem, err error) {
+	p = Problem{Train: r.Train, Pool: r.Pool, Models: models}
+	p.Target.Rows = r.Aims
+	for _, set := range []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Target.Rows} {
 		if set.Rows == 0 {
 			continue
 		}
 		if *set, err = scale(*set); err != nil {
 			return p, err
 		}
-	}
-	if fitted != nil {
-		p.Models = Models(fitted.Ensemble())
-	} else {
-		a = network.Config{Architecture: a}.WithDefaults().Architecture
-		a.Hidden = slices.Repeat([]int{1}, len(a.Hidden))
-		untrained, err := network.NewMLP[float32](r.Pool.Cols, a, 0, 0)
-		if err != nil {
-			return p, err
-		}
-		p.Models = Models(network.Ensemble[float32]{untrained})
 	}
 	if len(r.Labels) > 0 {
 		labels, err := dataset.FitLabelScaler(r.Labels)
