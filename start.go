@@ -19,7 +19,7 @@ const (
 
 // starts reports whether the tables have too few labels to train a network.
 func (r *Request) starts() bool {
-	return !r.OwnFeatures && r.Model == nil && r.pool() != nil && r.labels() < fewestToLearn
+	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < fewestToLearn
 }
 
 func (r *Request) firstSpec() string {

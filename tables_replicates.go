@@ -11,7 +11,7 @@ import (
 // several. Rows with the same id must not contradict each other.
 func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels []float64, r *Rows) error {
 	p := &parts[0]
-	if t.IDColumn == "" || p.table == nil {
+	if t.IDColumn == "" || p.table == nil || labels == nil {
 		return nil
 	}
 	ids, err := p.table.Column(t.IDColumn)

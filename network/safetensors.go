@@ -28,7 +28,7 @@ type tensorFile struct {
 }
 
 type tensor struct {
-	dtype string // F32 or F64
+	dtype string // F32 or F64 in files of our own
 	shape []int
 	data  []byte
 }
@@ -52,10 +52,14 @@ func dtypeOf[T matrix.Float]() string {
 
 func sizeOf(dtype string) (bytes uint64, ok bool) {
 	switch dtype {
-	case "F32":
+	case "F32", "I32", "U32":
 		return 4, true
-	case "F64":
+	case "F64", "I64", "U64":
 		return 8, true
+	case "BF16", "I16", "U16":
+		return 2, true
+	case "I8", "U8", "BOOL":
+		return 1, true
 	}
 	return 0, false
 }
@@ -230,7 +234,7 @@ func (f *tensorFile) placeTensors(entries map[string]tensorEntry, data []byte) e
 func (e tensorEntry) check(available uint64) error {
 	size, ok := sizeOf(e.DType)
 	if !ok {
-		return fmt.Errorf("element type %q is neither F32 nor F64", e.DType)
+		return fmt.Errorf("element type %q is not supported", e.DType)
 	}
 	if len(e.Offsets) != 2 || e.Offsets[0] > e.Offsets[1] {
 		return fmt.Errorf("data_offsets are %v", e.Offsets)

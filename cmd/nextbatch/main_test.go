@@ -60,7 +60,11 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, "script", map[string]string{"TABLES": tables})
+	networks, err := filepath.Abs("../../network/onnx/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "script", map[string]string{"TABLES": tables, "NETWORKS": networks})
 }
 
 // TestRealData takes the data sets beside the checkout through select, from

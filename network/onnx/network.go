@@ -318,6 +318,21 @@ func (net *Network) Outputs() int { return net.widths[net.output] }
 // outputs returns how many columns the kernels differentiate.
 func (net *Network) outputs() int { return net.widths[net.top] }
 
+// Memory forecasts, in bytes, what the weights and a block of rows take in Predict.
+func (net *Network) Memory() int64 {
+	const single = 4
+	bytes := int64(0)
+	for _, w := range net.widths {
+		bytes += 2 * single * kernel.BlockRows * int64(w)
+	}
+	for _, s := range net.steps {
+		if d, ok := s.(*dense); ok {
+			bytes += single * int64(len(d.tilde.Data))
+		}
+	}
+	return bytes
+}
+
 // Predict returns the outputs for the rows of x, one row each.
 func (net *Network) Predict(ctx context.Context, x matrix.Dense[float32]) (matrix.Dense[float32], error) {
 	if x.Cols != net.Inputs() {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/network/onnx"
 )
 
 // fitting is a run of fit.
@@ -21,6 +23,7 @@ type fitting struct {
 	net     networkFlags
 	folds   int // negative: chosen by the number of labels
 	out     string
+	onnx    string
 	json    bool
 	quiet   bool
 }
@@ -76,6 +79,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	}
 	c.Flags().StringVar(&f.columns.target, "target", "", "target column: the labels, empty where a row has none")
 	c.Flags().StringVarP(&f.out, "out", "o", "", "file to save the network to (.safetensors)")
+	c.Flags().StringVar(&f.onnx, "onnx", "", "also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 	c.Flags().IntVar(&f.folds, "folds", -1, fmt.Sprintf("folds of cross-fitting for the intervals; 0 for none (default %d with %d to %d labels, otherwise 0)", defaultFolds, fewLabels, manyLabels))
@@ -121,11 +125,14 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err := f.columns.check(); err != nil {
 		return err
 	}
-	if err := checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"--out", f.out}}); err != nil {
+	if err := checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"--out", f.out}, {"--onnx", f.onnx}}); err != nil {
 		return err
 	}
-	if err := checkOutput("--out", f.out, ".safetensors"); err != nil {
+	if err := errors.Join(checkOutput("--out", f.out, ".safetensors"), checkOutput("--onnx", f.onnx, ".onnx")); err != nil {
 		return err
+	}
+	if f.onnx != "" && f.net.ensemble > 1 {
+		return usagef("--onnx writes one network: leave out --ensemble")
 	}
 	ctx, err = withThreads(ctx, f.net.threads)
 	if err != nil {
@@ -155,6 +162,11 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	}
 	if err := model.Save(f.out); err != nil {
 		return err
+	}
+	if f.onnx != "" {
+		if err := onnx.Save(f.onnx, model); err != nil {
+			return err
+		}
 	}
 	result := f.result(model, rows, p)
 	result.Memory, result.Seconds = need, time.Since(begin).Seconds()

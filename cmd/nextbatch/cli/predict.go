@@ -18,6 +18,7 @@ import (
 type predicting struct {
 	columns  columnFlags
 	model    string
+	foreign  foreignFlags
 	coverage float64
 	out      string
 	threads  int
@@ -38,7 +39,8 @@ the network, unless --missing says otherwise. Each prediction comes with its
 standard deviation and with an interval that contains the label with probability
 --coverage, for rows drawn as the labelled ones were. Without --out, prints CSV.`,
 	}
-	c.Flags().StringVar(&p.model, "model", "", "network that 'nextbatch fit' saved")
+	c.Flags().StringVar(&p.model, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")
+	p.foreign.register(c)
 	c.Flags().Float64Var(&p.coverage, "coverage", 0.9, "probability that an interval contains the label; 0 for no intervals")
 	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output")
 	registerThreads(c, &p.threads)
@@ -57,7 +59,7 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	if err := checkDistinct([]flagged{{"TABLE", path}, {"--model", p.model}}, []flagged{{"--out", p.out}}); err != nil {
 		return err
 	}
-	if err := errors.Join(p.columns.check(), checkOutput("--out", p.out, tableExtensions()...)); err != nil {
+	if err := errors.Join(p.columns.check(), p.foreign.check(p.model), checkOutput("--out", p.out, tableExtensions()...)); err != nil {
 		return err
 	}
 	ctx, err := withThreads(ctx, p.threads)
@@ -65,6 +67,9 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 		return err
 	}
 	defer p.columns.memory.begin()()
+	if isForeign(p.model) {
+		return p.runForeign(ctx, path, out, log)
+	}
 	r, err := loadModel(p.model)
 	if err != nil {
 		return err
@@ -87,6 +92,10 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return err
 	}
+	return p.write(out, result)
+}
+
+func (p *predicting) write(out io.Writer, result *dataset.Table) error {
 	if p.out == "" {
 		return source.WriteCSV(out, result)
 	}
@@ -98,20 +107,9 @@ func (p *predicting) predict(ctx context.Context, r *network.Model[float32], tab
 	if err != nil {
 		return nil, dataError{err}
 	}
-	var columns []dataset.Column
-	if p.columns.id != "" {
-		ids, err := table.Column(p.columns.id)
-		if err != nil {
-			return nil, dataError{errorf("--id: %w", err)}
-		}
-		columns = append(columns, ids.Select(rows.PoolRows))
-	}
-	number := dataset.NewNumeric("row")
-	for _, row := range rows.PoolRows {
-		number.Append(float64(row))
-	}
-	if p.columns.id != "row" {
-		columns = append(columns, number)
+	columns, err := p.rowNames(table, rows)
+	if err != nil {
+		return nil, err
 	}
 	columns = append(columns, dataset.NewNumeric("prediction", u.Mean...), dataset.NewNumeric("deviation", u.Std...))
 	if p.coverage > 0 {
@@ -132,10 +130,30 @@ func (p *predicting) predict(ctx context.Context, r *network.Model[float32], tab
 	return t, nil
 }
 
+// rowNames returns the columns that name the rows: ids, if there are any, and numbers.
+func (p *predicting) rowNames(table *dataset.Table, rows *nextbatch.Rows) (columns []dataset.Column, err error) {
+	if p.columns.id != "" {
+		ids, err := table.Column(p.columns.id)
+		if err != nil {
+			return nil, dataError{errorf("--id: %w", err)}
+		}
+		columns = append(columns, ids.Select(rows.PoolRows))
+	}
+	number := dataset.NewNumeric("row")
+	for _, row := range rows.PoolRows {
+		number.Append(float64(row))
+	}
+	if p.columns.id != "row" {
+		columns = append(columns, number)
+	}
+	return columns, nil
+}
+
 // evaluating is a run of evaluate.
 type evaluating struct {
 	columns  columnFlags
 	model    string
+	foreign  foreignFlags
 	coverage float64
 	json     bool
 	threads  int
@@ -172,7 +190,8 @@ label: mean absolute error, root mean squared error, the largest error, and the
 95 % and 99 % quantiles. On rows that it was trained on, a network looks better than it is.`,
 	}
 	c.Flags().StringVar(&e.columns.target, "target", "", "target column: the labels, empty where a row has none")
-	c.Flags().StringVar(&e.model, "model", "", "network that 'nextbatch fit' saved")
+	c.Flags().StringVar(&e.model, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")
+	e.foreign.register(c)
 	c.Flags().Float64Var(&e.coverage, "coverage", 0.9, "probability with which intervals should hold the label")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
 	registerThreads(c, &e.threads)
@@ -190,7 +209,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	case !(e.coverage > 0 && e.coverage < 1):
 		return usagef("--coverage must be between 0 and 1, not %v", e.coverage)
 	}
-	if err := e.columns.check(); err != nil {
+	if err := errors.Join(e.columns.check(), e.foreign.check(e.model)); err != nil {
 		return err
 	}
 	ctx, err := withThreads(ctx, e.threads)
@@ -198,6 +217,9 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 		return err
 	}
 	defer e.columns.memory.begin()()
+	if isForeign(e.model) {
+		return e.runForeign(ctx, path, out, log)
+	}
 	r, err := loadModel(e.model)
 	if err != nil {
 		return err
@@ -225,8 +247,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	if err != nil {
 		return dataError{err}
 	}
-	m := network.Measure(matrix.View(1, len(predicted), predicted), rows.Labels)
-	result := evaluateResult{Rows: len(predicted), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE), Q95: number(m.Q95), Q99: number(m.Q99), Wanted: number(e.coverage), Memory: need}
+	var coverage *number
 	if low, high, err := r.PredictInterval(ctx, rows.Train, e.coverage); err != nil {
 		log.warn(err.Error())
 	} else {
@@ -237,8 +258,15 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 			}
 		}
 		share := number(float64(held) / float64(len(rows.Labels)))
-		result.Coverage = &share
+		coverage = &share
 	}
+	return e.report(out, log, predicted, rows.Labels, coverage, need)
+}
+
+// report prints the errors of predictions. The coverage is nil without intervals.
+func (e *evaluating) report(out io.Writer, log *progress, predicted, labels []float64, coverage *number, need int64) error {
+	m := network.Measure(matrix.View(1, len(predicted), predicted), labels)
+	result := evaluateResult{Rows: len(predicted), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE), Q95: number(m.Q95), Q99: number(m.Q99), Coverage: coverage, Wanted: number(e.coverage), Memory: need}
 	result.Warnings = append([]string{}, log.warnings...)
 	if e.json {
 		return printJSON(out, result)

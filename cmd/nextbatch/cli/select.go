@@ -30,6 +30,7 @@ type selecting struct {
 	table, train, pool          string
 	trainFeatures, poolFeatures string
 	model                       string
+	foreign                     foreignFlags
 	batch                       int
 	method                      string
 	exclude, must, pending      []string
@@ -132,7 +133,9 @@ func (s *selecting) registerInputs(c *cobra.Command) {
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
 	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several)")
 	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, in the same formats")
-	f.StringVar(&s.model, "model", "", "use this network, saved by 'nextbatch fit', instead of training one")
+	f.StringVar(&s.model, "model", "", "use this network instead of training one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
+	s.foreign.register(c)
+	f.StringVar(&s.foreign.tensor, "tensor", "", "tensor of a network from elsewhere that the kernel ll uses (default the input of its last layer)")
 	f.BoolVarP(&s.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 }
 
@@ -213,10 +216,10 @@ func (s *selecting) check() error {
 		return usagef("--train-features needs --pool-features")
 	case byFeatures && s.model != "":
 		return usagef("features have no columns and need no network: leave out --model, --id, --target, --cost and --group")
-	case (s.table != "" || s.train != "") && s.columns.target == "":
+	case (s.table != "" || s.train != "" && !isForeign(s.model)) && s.columns.target == "":
 		return usagef("name the target column with --target")
 	}
-	if err := s.net.checkModel(s.model); err != nil {
+	if err := errors.Join(s.net.checkModel(s.model), s.foreign.check(s.model)); err != nil {
 		return err
 	}
 	if err := s.fillIn(byFeatures); err != nil {
@@ -355,6 +358,9 @@ func (s *selecting) readTables(ctx context.Context) error {
 	}
 	if s.model == "" {
 		return nil
+	}
+	if isForeign(s.model) {
+		return s.readForeign()
 	}
 	var err error
 	r.Model, err = loadModel(s.model)

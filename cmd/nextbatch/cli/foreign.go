@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/footprint"
+	"github.com/nextbatch/nextbatch/network/onnx"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// foreignFlags say how to use a network that was trained elsewhere.
+type foreignFlags struct {
+	inputs string
+	output string
+	tensor string // registered where there is a kernel
+	flags  *pflag.FlagSet
+}
+
+func (f *foreignFlags) register(c *cobra.Command) {
+	f.flags = c.Flags()
+	f.flags.StringVar(&f.inputs, "inputs", "raw", "what a network from elsewhere takes: raw numbers, or scaled ones (mean 0 and deviation 1 among the labelled rows)")
+	f.flags.StringVar(&f.output, "model-output", "", "output of a network from elsewhere, if it has several")
+}
+
+// isForeign reports whether a network comes from elsewhere.
+func isForeign(model string) bool {
+	extension := strings.ToLower(filepath.Ext(model))
+	return extension == ".onnx" || extension == ".json"
+}
+
+func (f *foreignFlags) check(model string) error {
+	if f.inputs != "raw" && f.inputs != "scaled" {
+		return usagef("--inputs must be raw or scaled, not %q", f.inputs)
+	}
+	if isForeign(model) {
+		return nil
+	}
+	for _, name := range []string{"inputs", "model-output", "tensor"} {
+		if f.flags.Changed(name) {
+			return usagef("--%s is for a network from elsewhere, as in --model net.onnx", name)
+		}
+	}
+	return nil
+}
+
+// load reads the network.
+func (f *foreignFlags) load(path string) (*onnx.Network, *nextbatch.Foreign, error) {
+	read := onnx.Load
+	if strings.EqualFold(filepath.Ext(path), ".json") {
+		read = onnx.LoadDescribed
+	}
+	net, err := read(path, onnx.Options{Output: f.output})
+	if err != nil {
+		return nil, nil, dataError{err}
+	}
+	if net.Columns() != nil && f.inputs == "scaled" {
+		return nil, nil, usagef("%s scales its inputs itself: leave out --inputs", path)
+	}
+	return net, &nextbatch.Foreign{Model: net, Columns: net.Columns(), Standardise: f.inputs == "scaled"}, nil
+}
+
+// readForeign puts the network into the request.
+func (s *selecting) readForeign() error {
+	net, foreign, err := s.foreign.load(s.model)
+	if err != nil {
+		return err
+	}
+	if s.foreign.tensor != "" {
+		if k := s.request.Spec.Kernel; k.String() != spec.LastLayer().String() {
+			return usagef("--tensor is for the kernel ll, but the method uses %v", k)
+		}
+		if foreign.Model, err = net.Hidden(s.foreign.tensor); err != nil {
+			return dataError{errorf("%s: %w", s.model, err)}
+		}
+	} else if err := net.CheckGradients(); err != nil {
+		return dataError{errorf("%s: %w", s.model, err)}
+	}
+	s.request.Foreign = foreign
+	return nil
+}
+
+// foreignRows encodes tables for a network from elsewhere, if there is memory.
+func (f *columnFlags) foreignRows(net *onnx.Network, foreign *nextbatch.Foreign, t nextbatch.Tables, log *progress) (rows *nextbatch.Rows, need int64, err error) {
+	if t, err = foreign.Tables(t); err != nil {
+		return nil, 0, dataError{err}
+	}
+	t.Admit = func(z nextbatch.Sizes) error {
+		need = footprint.Resident(f.memory.held + 2*rowBytes(z) + 8*int64(z.Train+z.Pool)*int64(net.Outputs()) + net.Memory())
+		return f.memory.admit("predicting", need, "fewer rows at a time")
+	}
+	if rows, err = t.Rows(); err != nil {
+		return nil, 0, dataError{err}
+	}
+	log.report(rows)
+	return rows, need, nil
+}
+
+// runForeign predicts with a network from elsewhere, which has neither deviations nor
+// intervals.
+func (p *predicting) runForeign(ctx context.Context, path string, out io.Writer, log *progress) error {
+	net, foreign, err := p.foreign.load(p.model)
+	if err != nil {
+		return err
+	}
+	table, err := p.columns.read(ctx, path, false)
+	if err != nil {
+		return err
+	}
+	t := p.columns.tables(path, table)
+	t.One, t.Pool = nil, table
+	rows, _, err := p.columns.foreignRows(net, foreign, t, log)
+	if err != nil {
+		return err
+	}
+	_, x, err := foreign.Inputs(rows)
+	if err != nil {
+		return dataError{err}
+	}
+	y, err := net.Predict(ctx, x)
+	if err != nil {
+		return dataError{errorf("%s: %w", path, err)}
+	}
+	columns, err := p.rowNames(table, rows)
+	if err != nil {
+		return err
+	}
+	for j := range y.Cols {
+		name := "prediction"
+		if y.Cols > 1 {
+			name = fmt.Sprintf("prediction_%d", j+1)
+		}
+		column := dataset.NewNumeric(name)
+		for i := range y.Rows {
+			column.Append(float64(y.At(i, j)))
+		}
+		columns = append(columns, column)
+	}
+	result, err := dataset.NewTable(columns...)
+	if err != nil {
+		return dataError{err}
+	}
+	return p.write(out, result)
+}
+
+// runForeign measures the errors of a network from elsewhere.
+func (e *evaluating) runForeign(ctx context.Context, path string, out io.Writer, log *progress) error {
+	net, foreign, err := e.foreign.load(e.model)
+	if err != nil {
+		return err
+	}
+	if n := net.Outputs(); n != 1 {
+		return dataError{errorf("%s predicts %d numbers, --target names one column", e.model, n)}
+	}
+	table, err := e.columns.read(ctx, path, false)
+	if err != nil {
+		return err
+	}
+	t := e.columns.tables(path, table)
+	t.NotInputs, t.IDColumn = []string{t.IDColumn}, "" // an error for each label, also of replicates
+	rows, need, err := e.columns.foreignRows(net, foreign, t, log)
+	if err != nil {
+		return err
+	}
+	if rows.Train.Rows == 0 {
+		return dataError{errorf("%s: no row has a label", path)}
+	}
+	x, _, err := foreign.Inputs(rows)
+	if err != nil {
+		return dataError{err}
+	}
+	y, err := net.Predict(ctx, x)
+	if err != nil {
+		return dataError{errorf("%s: %w", path, err)}
+	}
+	predicted := make([]float64, y.Rows)
+	for i := range predicted {
+		predicted[i] = float64(y.At(i, 0))
+	}
+	return e.report(out, log, predicted, rows.Labels, nil, need)
+}
