@@ -2,6 +2,7 @@ package selection
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -29,7 +30,7 @@ func TestPreciseCovarianceIsCancelled(t *testing.T) {
 	rng.FillNormal(rng.New(1, "covariance test"), rows.Data)
 	observe := func(limit int) (bool, int) {
 		ctx := &checkedContext{Context: t.Context(), limit: limit}
-		cov := newCovariance(&Space[float64]{ctx: ctx}, d, 1e-3)
+		cov := newCovariance(&Space[float64]{ctx: ctx, stopped: new(atomic.Bool)}, d, 1e-3)
 		return cov.observePrecisely(rows), ctx.checks
 	}
 	done, all := observe(1 << 30)

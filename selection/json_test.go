@@ -36,7 +36,7 @@ func TestResultAsJSON(t *testing.T) {
 		`{"row":1,"step":1,"why":"chosen","score":25,"tied":false,"cluster":{"set":"train","row":0,"distance":5,"rows":3},"labelled":0,"distance":5},` +
 		`{"row":0,"step":2,"why":"filled","score":0,"tied":false,"labelled":0,"distance":0}],` +
 		`"fallbacks":[{"step":2,"reason":"every row that may be picked lies on a selected one, or has no weight","rows":[0],"cut":[]}],` +
-		`"removed":[],"missing":0,"short":"","notes":[],` +
+		`"removed":[],"missing":0,"short":"","typical_distance":0,"notes":[],` +
 		`"timing":{"init_ns":0,"train_ns":0,"forward_ns":0,"backward_ns":0,"report_ns":0,"total_ns":0}}`
 	if got, err := json.Marshal(r); err != nil || string(got) != want {
 		t.Errorf("%s (%v), want %s", got, err, want)
