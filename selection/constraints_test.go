@@ -29,6 +29,7 @@ func constrained(c selection.Constraints, batch int, mode selection.Mode) select
 }
 
 func TestExcludedRowsAreNotPicked(t *testing.T) {
+	t.Parallel()
 	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
 		free := mustSelect(t, m, constrained(selection.Constraints{}, 30, mode)).Rows()
 		r := mustSelect(t, m, constrained(selection.Constraints{Exclude: free}, 30, mode))
@@ -44,6 +45,7 @@ func TestExcludedRowsAreNotPicked(t *testing.T) {
 }
 
 func TestRequiredRowsComeFirstAndCount(t *testing.T) {
+	t.Parallel()
 	require := []int{17, 3, 99}
 	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
 		r := mustSelect(t, m, constrained(selection.Constraints{Require: require}, 10, mode))
@@ -61,6 +63,7 @@ func TestRequiredRowsComeFirstAndCount(t *testing.T) {
 // TestRequiredRowsCountAsSelected compares with an oracle that has them among
 // its training rows.
 func TestRequiredRowsCountAsSelected(t *testing.T) {
+	t.Parallel()
 	require := []int{17, 3, 99}
 	p := constrained(selection.Constraints{Require: require}, 12, selection.TP)
 	got := mustSelect(t, selection.LCMD[float64]{}, p).Rows()[3:]
@@ -76,6 +79,7 @@ func TestRequiredRowsCountAsSelected(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
+	t.Parallel()
 	cost := make([]float64, 120)
 	for i := range cost {
 		cost[i] = 1 + float64(i%7)
@@ -94,6 +98,7 @@ func TestBudget(t *testing.T) {
 
 // TestBudgetsAreDecimal: a tenth is not a binary number, so its sums are rounded.
 func TestBudgetsAreDecimal(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		cost, budget float64
 		rows         int
@@ -114,6 +119,7 @@ func TestBudgetsAreDecimal(t *testing.T) {
 // with sums of whole numbers: what is picked is within the budget, and what is left
 // over was too dear.
 func TestBudgetsHoldInExactArithmetic(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		unit := math.Pow(10, float64(r.IntN(12)-8))
@@ -150,6 +156,7 @@ func TestBudgetsHoldInExactArithmetic(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
+	t.Parallel()
 	group := make([]int, 120)
 	for i := range group {
 		group[i] = i % 10
@@ -171,6 +178,7 @@ func TestGroups(t *testing.T) {
 }
 
 func TestAllConstraintsTogether(t *testing.T) {
+	t.Parallel()
 	group, cost := make([]int, 120), make([]float64, 120)
 	for i := range group {
 		group[i], cost[i] = i%6, 1+float64(i%3)
@@ -193,6 +201,7 @@ func TestAllConstraintsTogether(t *testing.T) {
 }
 
 func TestBatchLargerThanThePool(t *testing.T) {
+	t.Parallel()
 	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
 		p := constrained(selection.Constraints{}, 30, mode)
 		p.Pool = p.Pool.Slice(0, 12)
@@ -204,6 +213,7 @@ func TestBatchLargerThanThePool(t *testing.T) {
 }
 
 func TestProblemsAreRefused(t *testing.T) {
+	t.Parallel()
 	good := constrained(selection.Constraints{}, 5, selection.P)
 	tests := map[string]struct {
 		change func(p *selection.Problem[float64])
@@ -262,6 +272,7 @@ func TestProblemsAreRefused(t *testing.T) {
 // TestBadNumbersNameTheRow puts a NaN or an infinity into a row, or a number beside
 // which all others vanish.
 func TestBadNumbersNameTheRow(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e308} {
 		eachMethod(func(m selection.Method[float64], mode selection.Mode) {
 			for _, set := range []string{"pool", "train"} {
@@ -304,6 +315,7 @@ func (k broken) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) erro
 }
 
 func TestKernelOfNaNIsAnError(t *testing.T) {
+	t.Parallel()
 	for _, m := range []selection.Method[float64]{selection.LCMD[float64]{}, selection.MaxDist[float64]{}, selection.KMeansPP[float64]{},
 		selection.GreedyKMeansPP[float64]{}, selection.MaxDet[float64]{}, selection.FrankWolfe[float64]{}} {
 		for _, mode := range []selection.Mode{selection.P, selection.TP} {
@@ -319,6 +331,7 @@ func TestKernelOfNaNIsAnError(t *testing.T) {
 }
 
 func TestMethodsThatNeedFeaturesSaySo(t *testing.T) {
+	t.Parallel()
 	p := constrained(selection.Constraints{}, 5, selection.P)
 	p.Kernel = selectiontest.Laplace[float64]{Width: p.Pool.Cols}
 	for _, e := range selection.Methods[float64]() {
@@ -337,6 +350,7 @@ func TestMethodsThatNeedFeaturesSaySo(t *testing.T) {
 }
 
 func TestSettingsAreRefused(t *testing.T) {
+	t.Parallel()
 	p := constrained(selection.Constraints{}, 5, selection.P)
 	for _, m := range []selection.Method[float64]{selection.MaxDet[float64]{Sigma2: -1}, selection.BAIT[float64]{Sigma2: math.NaN()},
 		selection.BAIT[float64]{Sigma2: math.Inf(1)}, selection.GreedyKMeansPP[float64]{Candidates: -1}} {
@@ -352,6 +366,7 @@ func TestSettingsAreRefused(t *testing.T) {
 // TestPendingRowsTakeNoPartInTheLimits: they cost nothing and fill no group, and
 // BAIT-FB picks and removes as many rows as without them.
 func TestPendingRowsTakeNoPartInTheLimits(t *testing.T) {
+	t.Parallel()
 	pending := []int{0, 10, 20, 30}
 	group, cost := make([]int, 120), make([]float64, 120)
 	for i := range group {
@@ -388,6 +403,7 @@ func TestPendingRowsTakeNoPartInTheLimits(t *testing.T) {
 
 // TestPendingRowsAreCentres: the report calls them by their name.
 func TestPendingRowsAreCentres(t *testing.T) {
+	t.Parallel()
 	p := constrained(selection.Constraints{}, 5, selection.P)
 	p.Pending = []int{7}
 	r := mustSelect(t, selection.MaxDist[float64]{}, p)
@@ -398,6 +414,7 @@ func TestPendingRowsAreCentres(t *testing.T) {
 
 // TestPerCostNeedsAScore: methods without one refuse, and so do costs of zero.
 func TestPerCostNeedsAScore(t *testing.T) {
+	t.Parallel()
 	cost := slices.Repeat([]float64{2}, 120)
 	for _, e := range selection.Methods[float64]() {
 		p := constrained(selection.Constraints{PerCost: true, Cost: cost, Budget: 50}, 5, selection.P)
@@ -417,6 +434,7 @@ func TestPerCostNeedsAScore(t *testing.T) {
 
 // TestScoresPerCost: equal costs change nothing but the scores.
 func TestScoresPerCost(t *testing.T) {
+	t.Parallel()
 	cost := slices.Repeat([]float64{4}, 120)
 	eachMethod(func(m selection.Method[float64], mode selection.Mode) {
 		p := constrained(selection.Constraints{Cost: cost, Budget: 60}, 30, mode)

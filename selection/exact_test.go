@@ -173,6 +173,7 @@ func eachHostile(t *testing.T, f func(t *testing.T, name string, p selection.Pro
 // TestExactMaxDet follows MaxDet in feature space. In kernel space it must pick the
 // same, up to rows that are equally good.
 func TestExactMaxDet(t *testing.T) {
+	t.Parallel()
 	eachHostile(t, func(t *testing.T, name string, p selection.Problem[float64], sigma2 float64) {
 		if followed(t, name, selection.MaxDet[float64]{Sigma2: sigma2}, p, sigma2, nil) {
 			t.Errorf("%s: float64 has enough digits for these rows", name)
@@ -188,6 +189,7 @@ func TestExactMaxDet(t *testing.T) {
 // TestExactMaxDetOfKernel follows MaxDet with a kernel that has no features and is
 // large compared with σ².
 func TestExactMaxDetOfKernel(t *testing.T) {
+	t.Parallel()
 	for _, factor := range []float64{1, 1e2, 1e3, 1e5} {
 		k := loud{selectiontest.Laplace[float64]{Width: 3}, factor}
 		p := rows(func(_ *rand.Rand, i, _ int) float64 { return float64(i % 30) }, 70, 3, 40)
@@ -228,6 +230,7 @@ func (k loud) Cross(_ context.Context, dst, a, b matrix.Dense[float64]) error {
 
 // TestExactBAIT follows BAIT-F.
 func TestExactBAIT(t *testing.T) {
+	t.Parallel()
 	eachHostile(t, func(t *testing.T, name string, p selection.Problem[float64], sigma2 float64) {
 		if followed(t, name, selection.BAIT[float64]{Sigma2: sigma2}, p, sigma2, nil) {
 			t.Errorf("%s: float64 has enough digits for these rows", name)
@@ -238,6 +241,7 @@ func TestExactBAIT(t *testing.T) {
 // TestExactBAITBackward follows BAIT-FB. Its backward step may find that float64 has
 // too few digits.
 func TestExactBAITBackward(t *testing.T) {
+	t.Parallel()
 	eachHostile(t, func(t *testing.T, name string, p selection.Problem[float64], sigma2 float64) {
 		p.Batch /= 2
 		if followed(t, name, selection.BAIT[float64]{Sigma2: sigma2, Backward: true}, p, sigma2, nil) {
@@ -249,6 +253,7 @@ func TestExactBAITBackward(t *testing.T) {
 // TestExactBAITWeights follows BAIT-F with weights of pool rows, which take another
 // path to the second moments.
 func TestExactBAITWeights(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"offset 1e5", "times 1e5", "one column of scale 1e5"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -266,6 +271,7 @@ func TestExactBAITWeights(t *testing.T) {
 // TestExactBAITRecomputed follows BAIT-F past the steps after which it recomputes
 // everything, on ordinary rows and on an ill-conditioned matrix.
 func TestExactBAITRecomputed(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
@@ -285,6 +291,7 @@ func TestExactBAITRecomputed(t *testing.T) {
 
 // TestPrecisionError asks for what float64 cannot do: the error names the remedy.
 func TestPrecisionError(t *testing.T) {
+	t.Parallel()
 	p := rows(func(_ *rand.Rand, i, j int) float64 { return 1e20 * math.Sin(float64(i+1)) * math.Cos(float64(j)) }, 50, 5, 20)
 	for _, m := range []selection.Method[float64]{selection.MaxDet[float64]{}, selection.MaxDet[float64]{In: selection.InKernelSpace},
 		selection.BAIT[float64]{}, selection.BAIT[float64]{Backward: true}} {

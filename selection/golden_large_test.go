@@ -18,6 +18,7 @@ import (
 // TestGoldenLarge selects 256 of 50000 rows by the gradients of a trained
 // network, sketched to 512 features.
 func TestGoldenLarge(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || underRace || simd.For[float32]().Name() == "go" {
 		t.Skip("takes seconds; minutes without assembly or under the race detector")
 	}

@@ -30,6 +30,7 @@ type goldenRow struct {
 }
 
 func TestGoldenTableRows(t *testing.T) {
+	t.Parallel()
 	train, pool := golden.Matrix(t, "X_train.npy"), golden.Matrix(t, "X_pool.npy")
 	for _, act := range []string{"relu", "silu"} {
 		g := newGoldenKernels(t, act)

@@ -55,6 +55,7 @@ func goldenMethod(t *testing.T, e goldenEntry) (selection.Method[float64], selec
 }
 
 func TestGoldenSelections(t *testing.T) {
+	t.Parallel()
 	var table []goldenEntry
 	golden.Entry(t, "selection_table", &table)
 	for _, e := range table {
@@ -120,6 +121,7 @@ func mustRemove(t *testing.T, r *selection.Result, name string) {
 var featureSets = []string{"gradsketch", "gradsketch_scaled", "gradsketch_post", "ll_scaled", "mixture24", "lowdim3"}
 
 func TestGoldenMaxDiag(t *testing.T) {
+	t.Parallel()
 	for _, set := range featureSets {
 		for _, batch := range []int{16, 64} {
 			p := goldenFeatures(t, set)

@@ -12,6 +12,7 @@ import (
 // TestResultAsJSON: keys are in lower case with underscores, durations are named by
 // their unit, and empty lists are lists.
 func TestResultAsJSON(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		value any
 		want  string
@@ -45,6 +46,7 @@ func TestResultAsJSON(t *testing.T) {
 
 // TestRemovalsAsJSON: a selection with backward steps lists what it removed.
 func TestRemovalsAsJSON(t *testing.T) {
+	t.Parallel()
 	pool := matrix.FromRows([][]float64{{1, 0}, {0, 1}, {0.5, 0.5}, {0.2, 0.1}})
 	r := mustSelect(t, selection.BAIT[float64]{Sigma2: 0.1, Backward: true}, selection.Problem[float64]{Pool: pool, Batch: 2})
 	raw, err := json.Marshal(r.Removed)

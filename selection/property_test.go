@@ -41,6 +41,7 @@ func onPosterior(t *testing.T, p selection.Problem[float64], s2 float64) selecti
 }
 
 func TestTPIsPOnThePosterior(t *testing.T) {
+	t.Parallel()
 	const s2 = 1e-2
 	methods := map[string]struct {
 		m selection.Method[float64]
@@ -61,6 +62,7 @@ func TestTPIsPOnThePosterior(t *testing.T) {
 }
 
 func TestOneRowIsTheLargestDiagonal(t *testing.T) {
+	t.Parallel()
 	for _, c := range selectiontest.Cases() {
 		p := c.Problem
 		p.Batch = 1
@@ -82,6 +84,7 @@ func (h hidden) Diag(ctx context.Context, dst []float64, a matrix.Dense[float64]
 }
 
 func TestKernelSpaceIsFeatureSpace(t *testing.T) {
+	t.Parallel()
 	methods := map[string]struct {
 		m selection.Method[float64]
 		o func() selectiontest.Oracle
@@ -115,6 +118,7 @@ func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 // TestMaxDistCovers checks the paper's lemma: the covering radius of the batch is
 // at most twice the best that any batch of the size has.
 func TestMaxDistCovers(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []selection.Mode{selection.P, selection.TP} {
 		for _, c := range selectiontest.Cases() {
 			p := c.Problem
@@ -176,6 +180,7 @@ func distance(x, y []float64) float64 {
 // a(X) = ½·ln det(k(X, X) + σ²I) − |X|·ln σ grows by ½·ln(1 + score/σ²) with each
 // pick.
 func TestBatchBALDGrows(t *testing.T) {
+	t.Parallel()
 	const s2 = 1e-2
 	for _, c := range selectiontest.Cases() {
 		r := mustSelect(t, selection.MaxDet[float64]{Sigma2: s2}, c.Problem)
@@ -223,6 +228,7 @@ func logDet(m matrix.Dense[float64]) float64 {
 // TestBAITScoreIsTheDropInVariance compares scores with the summed posterior
 // variances before and after.
 func TestBAITScoreIsTheDropInVariance(t *testing.T) {
+	t.Parallel()
 	const s2 = 1e-2
 	p := selectiontest.Cases()[0].Problem
 	r := mustSelect(t, selection.BAIT[float64]{Sigma2: s2}, p)
@@ -257,6 +263,7 @@ func totalVariance(t *testing.T, p selection.Problem[float64], rows []int, s2 fl
 
 // TestDrawsFollowTheirProbabilities counts the first picks over many seeds.
 func TestDrawsFollowTheirProbabilities(t *testing.T) {
+	t.Parallel()
 	p := selectiontest.Cases()[0].Problem
 	p.Pool, p.Batch = p.Pool.Slice(0, 20), 1
 	weights := make([]float64, 20)
@@ -329,6 +336,7 @@ func mustFollow(t *testing.T, what string, m selection.Method[float64], p select
 // TestGreedyDrawsKeepTheBest draws so often that every row is among the
 // candidates: the pick is the row that leaves the least.
 func TestGreedyDrawsKeepTheBest(t *testing.T) {
+	t.Parallel()
 	p := selectiontest.Cases()[0].Problem
 	p.Pool, p.Batch, p.Mode = p.Pool.Slice(0, 15), 1, selection.TP
 	for _, hide := range []bool{false, true} {

@@ -20,6 +20,7 @@ func line(x ...float64) matrix.Dense[float64] {
 // TestPicksSayWhatTheyRepresent follows LCMD by hand: training rows at 0 and 10,
 // a crowd near 0 and one row far from 10.
 func TestPicksSayWhatTheyRepresent(t *testing.T) {
+	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(2, 2.5, -2, 1, 13), Train: line(0, 10), Mode: selection.TP, Batch: 2}
 	r := mustSelect(t, selection.LCMD[float64]{}, p)
 	// Sizes: 4 + 6.25 + 4 + 1 = 15.25 at 0 and 9 at 10.
@@ -39,6 +40,7 @@ func TestPicksSayWhatTheyRepresent(t *testing.T) {
 }
 
 func TestClustersOfOtherMethods(t *testing.T) {
+	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(2, 2.5, -2, 1, 13), Train: line(0, 10), Mode: selection.TP, Batch: 1}
 	pick := mustSelect(t, selection.MaxDist[float64]{}, p).Picks[0]
 	want := selection.Cluster{Centre: selection.Centre{Set: selection.TrainSet, Row: 1}, Size: 9, Rows: 1, Distance: 3}
@@ -59,6 +61,7 @@ func TestClustersOfOtherMethods(t *testing.T) {
 // TestFallbacksSaySo uses rows that lie on the training row: k-means++ has
 // nothing to draw from after the one that does not.
 func TestFallbacksSaySo(t *testing.T) {
+	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(1, 1, 5, 1, 1), Train: line(1), Mode: selection.TP, Batch: 4, Seed: 9}
 	for _, m := range []selection.Method[float64]{selection.KMeansPP[float64]{}, selection.GreedyKMeansPP[float64]{}} {
 		r := mustSelect(t, m, p)
@@ -78,6 +81,7 @@ func TestFallbacksSaySo(t *testing.T) {
 
 // TestFrankWolfeHasNoUseForZero picks rows with a direction first.
 func TestFrankWolfeHasNoUseForZero(t *testing.T) {
+	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(0, 0, 3, -1, 0), Batch: 4}
 	for _, in := range []selection.Implementation{selection.InFeatureSpace, selection.InKernelSpace} {
 		r := mustSelect(t, selection.FrankWolfe[float64]{In: in}, p)
@@ -89,6 +93,7 @@ func TestFrankWolfeHasNoUseForZero(t *testing.T) {
 
 // TestTies: of equal rows the lowest is picked.
 func TestTies(t *testing.T) {
+	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(1, 3, 3, 2, 3), Train: line(0), Mode: selection.TP, Batch: 1}
 	for _, m := range []selection.Method[float64]{selection.MaxDiag[float64]{}, selection.MaxDist[float64]{}, selection.LCMD[float64]{},
 		selection.MaxDet[float64]{}, selection.MaxDet[float64]{In: selection.InKernelSpace}, selection.BAIT[float64]{}} {
@@ -99,6 +104,7 @@ func TestTies(t *testing.T) {
 }
 
 func TestBackwardReportsRemovals(t *testing.T) {
+	t.Parallel()
 	p := constrained(selection.Constraints{}, 10, selection.TP)
 	r := mustSelect(t, selection.BAIT[float64]{Sigma2: 1e-2, Backward: true}, p)
 	if len(r.Removed) != 10 || r.Removed[0].Step != 21 {
@@ -134,6 +140,7 @@ func (m *stubborn) Next() (selection.Choice, error) {
 }
 
 func TestDriverWatchesMethods(t *testing.T) {
+	t.Parallel()
 	p := selection.Problem[float64]{Pool: line(1, 2, 3), Batch: 2}
 	if _, err := selection.Select(t.Context(), &stubborn{row: 1}, p); err == nil {
 		t.Error("a row was picked twice")
@@ -148,6 +155,7 @@ func TestDriverWatchesMethods(t *testing.T) {
 // greedy one scores the last distinct row 0, since it leaves nothing. Neither says
 // that no candidate was better, or that rows were taken in order.
 func TestDrawnRowsAreNotTied(t *testing.T) {
+	t.Parallel()
 	one := selection.Problem[float64]{Pool: line(1, 2, 3), Batch: 1}
 	duplicates := selection.Problem[float64]{Pool: line(1, 1, 5, 5, 1), Batch: 4}
 	for _, m := range []selection.Method[float64]{selection.KMeansPP[float64]{}, selection.GreedyKMeansPP[float64]{}} {
@@ -164,6 +172,7 @@ func TestDrawnRowsAreNotTied(t *testing.T) {
 // TestEqualCandidatesAreNoted: where the method cannot distinguish rows, the
 // order is that of the rows, and the result says from which step on.
 func TestEqualCandidatesAreNoted(t *testing.T) {
+	t.Parallel()
 	crowd := selection.Problem[float64]{Pool: line(0, 0, 7, 7, 0), Train: line(0), Mode: selection.TP, Batch: 3}
 	zeros := selection.Problem[float64]{Pool: line(0, 0, 0), Mode: selection.P, Batch: 3}
 	for _, m := range []selection.Method[float64]{selection.MaxDist[float64]{}, selection.LCMD[float64]{}} {

@@ -10,18 +10,22 @@ import (
 const sigma2 = selection.DefaultSigma2
 
 func TestRandom(t *testing.T) {
+	t.Parallel()
 	selectiontest.Suite[float32]{Method: selection.Random[float32]{}}.Run(t)
 }
 
 func TestMaxDiag(t *testing.T) {
+	t.Parallel()
 	suites(t, selection.MaxDiag[float32]{}, selection.MaxDiag[float64]{}, func() selectiontest.Oracle { return &selectiontest.MaxDiag{} })
 }
 
 func TestMaxDist(t *testing.T) {
+	t.Parallel()
 	suites(t, selection.MaxDist[float32]{}, selection.MaxDist[float64]{}, func() selectiontest.Oracle { return &selectiontest.MaxDist{} })
 }
 
 func TestLCMD(t *testing.T) {
+	t.Parallel()
 	for _, size := range []selection.Size{selection.SquaredDistance, selection.Distance, selection.Count} {
 		suites(t, selection.LCMD[float32]{Size: size}, selection.LCMD[float64]{Size: size},
 			func() selectiontest.Oracle { return &selectiontest.LCMD{Size: size} })
@@ -29,14 +33,17 @@ func TestLCMD(t *testing.T) {
 }
 
 func TestKMeansPP(t *testing.T) {
+	t.Parallel()
 	suites(t, selection.KMeansPP[float32]{}, selection.KMeansPP[float64]{}, nil)
 }
 
 func TestGreedyKMeansPP(t *testing.T) {
+	t.Parallel()
 	suites(t, selection.GreedyKMeansPP[float32]{}, selection.GreedyKMeansPP[float64]{}, nil)
 }
 
 func TestMaxDet(t *testing.T) {
+	t.Parallel()
 	byKernel := func() selectiontest.Oracle { return &selectiontest.MaxDetKernel{Sigma2: sigma2} }
 	byFeatures := func() selectiontest.Oracle { return &selectiontest.MaxDetFeatures{Sigma2: sigma2} }
 	t.Run("kernel space", selectiontest.Suite[float64]{Compared: 0.98, Oracle: byKernel,
@@ -50,6 +57,7 @@ func TestMaxDet(t *testing.T) {
 }
 
 func TestBAIT(t *testing.T) {
+	t.Parallel()
 	for _, s2 := range []float64{1e-2, sigma2} {
 		t.Run("forward", selectiontest.Suite[float64]{Compared: 0.4, NoKernel: true,
 			Method: selection.BAIT[float64]{Sigma2: s2},
@@ -63,6 +71,7 @@ func TestBAIT(t *testing.T) {
 }
 
 func TestFrankWolfe(t *testing.T) {
+	t.Parallel()
 	t.Run("feature space", selectiontest.Suite[float64]{Compared: 0.9, NoKernel: true, NoScore: true,
 		Method: selection.FrankWolfe[float64]{},
 		Oracle: func() selectiontest.Oracle { return &selectiontest.FrankWolfeFeatures{} }}.Run)

@@ -21,6 +21,7 @@ func weightsFor(n int) []float64 {
 // TestTargetsAgreeWithTheOracle runs methods for another distribution than that
 // of the pool.
 func TestTargetsAgreeWithTheOracle(t *testing.T) {
+	t.Parallel()
 	const s2 = 1e-2
 	methods := []struct {
 		m selection.Method[float64]
@@ -63,6 +64,7 @@ func TestTargetsAgreeWithTheOracle(t *testing.T) {
 // TestTargetMatters has two groups of pool rows and a target that is one of
 // them: the picks come from there.
 func TestTargetMatters(t *testing.T) {
+	t.Parallel()
 	pool := matrix.New[float64](40, 2)
 	weights := make([]float64, 40)
 	for i := range 40 {
@@ -86,6 +88,7 @@ func TestTargetMatters(t *testing.T) {
 }
 
 func TestTargetIsRefusedWhereItHasNoMeaning(t *testing.T) {
+	t.Parallel()
 	p := selectiontest.Cases()[0].Problem
 	p.Target.Weights = weightsFor(p.Pool.Rows)
 	for _, e := range selection.Methods[float64]() {

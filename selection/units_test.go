@@ -23,6 +23,7 @@ func freeOfScale[T matrix.Float]() []selection.Method[T] {
 // TestPicksDoNotDependOnTheUnit multiplies features by powers of two: picks do
 // not change, and the numbers of the result are multiplied likewise.
 func TestPicksDoNotDependOnTheUnit(t *testing.T) {
+	t.Parallel()
 	t.Run("float32", func(t *testing.T) { picksDoNotDependOnTheUnit[float32](t, -140, 110, 10) })
 	t.Run("float64", func(t *testing.T) { picksDoNotDependOnTheUnit[float64](t, -1000, 1000, 100) })
 }
@@ -97,6 +98,7 @@ func mustBeTimes(t *testing.T, name string, got, want *selection.Result, e int) 
 
 // TestFeaturesOfAnySizeAreTaken has the largest numbers that there are.
 func TestFeaturesOfAnySizeAreTaken(t *testing.T) {
+	t.Parallel()
 	for _, c := range selectiontest.Cases()[:3] {
 		p := c.Problem
 		p.Mode = selection.TP
@@ -122,6 +124,7 @@ func (failing) Diag(_ context.Context, dst []float64, _ matrix.Dense[float64]) e
 // TestRandomUsesNoKernel draws the same rows with a kernel that fails, and finds
 // features that are not finite all the same.
 func TestRandomUsesNoKernel(t *testing.T) {
+	t.Parallel()
 	p := constrained(selection.Constraints{}, 9, selection.P)
 	want := mustSelect(t, selection.Random[float64]{}, p)
 	p.Kernel = failing{selectiontest.Laplace[float64]{Width: p.Pool.Cols}}
