@@ -3,7 +3,7 @@ package footprint
 
 // base is the memory of a program without any data: its code, and buffers of the linear
 // algebra.
-const base = 24 << 20
+const base = 32 << 20
 
 // Resident estimates the memory of a process that has inUse bytes in use. It includes
 // the program itself and garbage that waits to be collected at a GC percentage of 25,
