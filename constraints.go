@@ -123,7 +123,14 @@ func (p *Plan) setCosts(c *selection.Constraints) error {
 		}
 		c.Cost = append(c.Cost, v)
 	}
-	c.Budget, c.PerCost = *r.Budget, r.PerCost
+	c.PerCost = r.PerCost
+	if r.Budget != nil {
+		c.Budget = *r.Budget
+	} else {
+		for _, v := range c.Cost {
+			c.Budget += v // it never ends the batch
+		}
+	}
 	if !p.openEnded {
 		return nil
 	}

@@ -99,7 +99,7 @@ func (p *Plan) readTables() error {
 	}
 	p.Warnings, p.Notes = append(p.Warnings, p.Rows.Warnings...), append(p.Notes, p.Rows.Notes...)
 	if p.Rows.Pool.Rows == 0 {
-		return unusableData("there is nothing to pick from: no row without a label has all inputs")
+		return p.nothingToPick()
 	}
 	if p.Rows.Train.Rows < 2 && p.Networks > 0 {
 		return unusableData("%d rows have a label and all inputs, but a network needs at least 2; to start without one, leave out %s", p.Rows.Train.Rows, p.request.named("Spec"))
@@ -111,6 +111,17 @@ func (p *Plan) readTables() error {
 	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
 	p.listColumns(p.Rows.Encoder)
 	return nil
+}
+
+// nothingToPick says why there are no candidates.
+func (p *Plan) nothingToPick() error {
+	r := &p.request
+	name := Tables{Names: r.TableNames}.name(part{name: "the table", table: r.pool()})
+	if r.Table != nil && p.Rows.Train.Rows == r.Table.Rows() {
+		return unusableData("%s: there is nothing to pick from, because all %d rows have a label in column %q; add candidates, with that column empty",
+			name, r.Table.Rows(), r.TargetColumn)
+	}
+	return unusableData("%s: there is nothing to pick from: every row without a label was dropped, for the reasons above", name)
 }
 
 // listColumns lists what became of the columns.

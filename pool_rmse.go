@@ -56,7 +56,7 @@ func (r *Rows) PoolRMSE(m *network.Model[float32]) (estimate *network.RMSEEstima
 	}
 	e, err := network.EstimateRMSE(errors)
 	if err != nil {
-		return nil, fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d", len(errors), network.LeastErrors)
+		return nil, fmt.Sprintf("the pool's error is not estimated: %d held-out rows were drawn at random, and it takes %d; 'nextbatch fit', which predicts every row by networks that have not seen it, counts all of them", len(errors), network.LeastErrors)
 	}
 	return &e, ""
 }

@@ -49,8 +49,8 @@ type Request struct {
 	Seed  uint64 // of methods; that of networks is in Network
 
 	CostColumn   string
-	Budget       *float64 // most that the batch may cost; goes with CostColumn
-	PerCost      bool     // divide the scores of rows by their costs; goes with CostColumn
+	Budget       *float64 // most that the batch may cost; needs CostColumn
+	PerCost      bool     // divide the scores of rows by their costs; needs CostColumn
 	GroupColumn  string
 	PerGroup     int      // at most this many rows of any group; goes with GroupColumn
 	GroupIsInput bool     // the groups are learnt from, too
@@ -155,8 +155,11 @@ func (r Request) Check() error {
 	switch {
 	case r.Batch < 0 || r.Batch == 0 && r.Budget == nil:
 		return refuse("say how many rows to pick with %s, at least 1, or what they may cost with %s", r.named("Batch"), r.named("Budget"))
-	case (r.CostColumn != "") != (r.Budget != nil):
-		return refuse("%s and %s go together", r.named("CostColumn"), r.named("Budget"))
+	case r.Budget != nil && r.CostColumn == "":
+		return refuse("%s needs the costs: name their column with %s", r.named("Budget"), r.named("CostColumn"))
+	case r.CostColumn != "" && r.Budget == nil && !r.PerCost:
+		return refuse("%s alone changes nothing: say what the batch may cost with %s, or weigh scores by cost with %s",
+			r.named("CostColumn"), r.named("Budget"), r.named("PerCost"))
 	case r.Budget != nil && (!(*r.Budget >= 0) || math.IsInf(*r.Budget, 1)):
 		return refuse("%s must be finite and not negative, not %v", r.named("Budget"), *r.Budget)
 	case r.PerCost && r.CostColumn == "":

@@ -147,7 +147,7 @@ func TestRequestRefuses(t *testing.T) {
 		word   string
 	}{
 		"batch":      {func(r *nextbatch.Request) { r.Batch = 0 }, false, "Batch"},
-		"budget":     {func(r *nextbatch.Request) { r.CostColumn = "x" }, false, "CostColumn and Budget go together"},
+		"budget":     {func(r *nextbatch.Request) { r.CostColumn = "x" }, false, "CostColumn alone changes nothing"},
 		"no budget":  {func(r *nextbatch.Request) { r.CostColumn, r.Budget = "x", new(-1.0) }, false, "not negative"},
 		"groups":     {func(r *nextbatch.Request) { r.PerGroup = 0 }, false, "GroupColumn and PerGroup"},
 		"features":   {func(r *nextbatch.Request) { r.Spec = spec.MustParse("lcmd-tp:features") }, false, "the kernel features"},

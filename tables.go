@@ -72,6 +72,9 @@ func (t Tables) Rows() (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.checkRows(parts); err != nil {
+		return nil, err
+	}
 	r := &Rows{}
 	if t.One == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows have no label and are dropped", parts[0].name, t.Train.Rows()-len(parts[0].rows)))
@@ -122,6 +125,15 @@ func (t Tables) Rows() (*Rows, error) {
 		}
 	}
 	return r, nil
+}
+
+// checkRows reports tables that have no rows at all.
+func (t Tables) checkRows(parts []part) error {
+	tables := sources(parts)
+	if len(tables) == 0 || slices.ContainsFunc(tables, func(s *dataset.Table) bool { return s.Rows() > 0 }) {
+		return nil
+	}
+	return t.at(tables[0], errors.New("the table has no rows"))
 }
 
 // parts returns the labelled rows, the pool and the aims, with the labels of the

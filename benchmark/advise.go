@@ -135,7 +135,7 @@ func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
 
 func tooFewRows(n int) *Advice {
 	a := &Advice{
-		Judgement: Judgement{Because: fmt.Sprintf("%d rows have a label, and a replay needs at least %d", n, minRows), More: minRows - n},
+		Judgement: Judgement{Because: fmt.Sprintf("%d rows have a label, and a replay needs at least %d", n, minRows), More: minRows - n, NoReplay: true},
 		Variation: Variation{Ratio: math.NaN(), Expected: math.NaN()},
 		Method:    spec.Default, Batch: (n + 3) / 4, BatchBy: "a quarter of the labelled rows",
 	}

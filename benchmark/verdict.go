@@ -40,6 +40,9 @@ type Judgement struct {
 	// Repeats is the number of splits that would, without another label; 0 means that
 	// none would.
 	More, Repeats int
+	// NoReplay says that there are too few labels for a replay. More is then how many a
+	// replay takes at least; telling may take many more.
+	NoReplay bool
 }
 
 // Answer is the verdict in a sentence without its full stop.
@@ -51,6 +54,9 @@ func (j Judgement) Answer() string {
 		return "no method is shown to beat random"
 	case RandomBetter:
 		return "random is better"
+	}
+	if j.NoReplay {
+		return fmt.Sprintf("not enough labels to tell: trying it takes at least %d more, and telling may take many more", j.More)
 	}
 	if j.More == 0 {
 		return fmt.Sprintf("not enough labels to tell, and %d times as many might not be enough", mostTimes)

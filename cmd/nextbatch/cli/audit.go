@@ -208,7 +208,7 @@ func auditTable(r auditResult) *report.Table {
 		Title: "Labels that disagree most",
 		Note: "Predictions are those of networks that have not seen the row; the interval holds a right label with a probability of 95 %. " +
 			"Score: the error over the median error of such rows. The p-value counts how many labels were looked at.",
-		Columns: []report.Column{{Head: "row"}, {Head: "label"}, {Head: "prediction"}, {Head: "interval"}, {Head: "score"}, {Head: "p"}},
+		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction"}, {Head: "interval"}, {Head: "score"}, {Head: "p"}},
 	}
 	for _, f := range r.Found {
 		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Text(f.ID), significant(f.Label), significant(f.Prediction),

@@ -76,6 +76,9 @@ func (f *columnFlags) check() error {
 	if _, err := nextbatch.ParseMissing(f.missing); err != nil {
 		return usagef("--missing %w", err)
 	}
+	if f.id != "" && f.id == f.target {
+		return usagef("column %q is named by --id and --target; one column cannot be both", f.id)
+	}
 	for _, name := range f.categorical {
 		if slices.Contains(f.numeric, name) {
 			return usagef("column %q is named by --categorical and --numeric", name)
