@@ -116,7 +116,7 @@ func checkRuns(runs []Run) error {
 	seen := map[Run]bool{}
 	for _, r := range runs {
 		like := r
-		if r.DataSet != "" && r.Split >= 0 {
+		if r.DataSet != "" && len(r.DataSet) <= longestName && r.Split >= 0 && r.Split <= largestNumber {
 			like.DataSet, like.Split = "any", 0
 		}
 		if !seen[like] {
