@@ -272,7 +272,7 @@ func TestExactBAITWeights(t *testing.T) {
 // everything, on ordinary rows and on an ill-conditioned matrix.
 func TestExactBAITRecomputed(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
+	if testing.Short() || underRace {
 		t.Skip("takes seconds")
 	}
 	for name, f := range map[string]func(r *rand.Rand, i, j int) float64{
