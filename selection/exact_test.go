@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -160,7 +161,7 @@ func eachHostile(t *testing.T, f func(t *testing.T, name string, p selection.Pro
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f(t, "P", p, selection.DefaultSigma2)
-			if testing.Short() || underRace { // the same work again
+			if testing.Short() {
 				return
 			}
 			f(t, "P with more noise", p, 1e-2)
@@ -272,7 +273,7 @@ func TestExactBAITWeights(t *testing.T) {
 // everything, on ordinary rows and on an ill-conditioned matrix.
 func TestExactBAITRecomputed(t *testing.T) {
 	t.Parallel()
-	if testing.Short() || underRace {
+	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	for name, f := range map[string]func(r *rand.Rand, i, j int) float64{
@@ -299,6 +300,38 @@ func TestPrecisionError(t *testing.T) {
 		var precision *selection.PrecisionError
 		if !errors.As(err, &precision) || precision.Method != m.Name() || !strings.Contains(err.Error(), ">scale") {
 			t.Errorf("%s: error %v", m.Name(), err)
+		}
+	}
+}
+
+// TestExactInFeaturesIsInKernel compares the two forms of the exact covariance, on rows
+// whose inner products float64 holds exactly.
+func TestExactInFeaturesIsInKernel(t *testing.T) {
+	t.Parallel()
+	p := rows(func(r *rand.Rand, _, _ int) float64 { return float64(r.IntN(17) - 8) }, 20, 4, 6)
+	dot := func(x, y []float64) (sum float64) {
+		for i, v := range x {
+			sum += v * y[i]
+		}
+		return sum
+	}
+	for _, weights := range [][]float64{nil, {1, 0, 2, 5}} {
+		p.Target.Weights = weights
+		features := selectiontest.NewExact(selectiontest.NewInput(p, nil), 0.5)
+		kernel := selectiontest.NewExact(selectiontest.NewInput(p, dot), 0.5)
+		steps := []func(e *selectiontest.Exact){func(e *selectiontest.Exact) { e.Add(3) }, func(e *selectiontest.Exact) { e.Add(21) },
+			func(e *selectiontest.Exact) { e.Add(7) }, func(e *selectiontest.Exact) { e.Remove(3) }}
+		for i, step := range steps {
+			step(features)
+			step(kernel)
+			for x := range 20 {
+				for what, pair := range map[string][2]*big.Float{"variance": {features.Variance(x), kernel.Variance(x)}, "gain": {features.Gain(x), kernel.Gain(x)}} {
+					difference, _ := new(big.Float).Sub(pair[0], pair[1]).Float64()
+					if size, _ := pair[1].Float64(); math.Abs(difference) > 1e-60*(1+math.Abs(size)) {
+						t.Fatalf("step %d, row %d: the %s is %v in features, %v in the kernel", i, x, what, pair[0], pair[1])
+					}
+				}
+			}
 		}
 	}
 }

@@ -8,56 +8,83 @@ const exactDigits = 240
 // Exact is the posterior covariance of all candidates, with 72 digits: what MaxDet
 // and BAIT would score by without rounding.
 type Exact struct {
-	in     *Input
 	sigma2 *big.Float
-	cov    [][]*big.Float // k_{→post}(x, y) for y ≤ x
+	exactCovariance
+}
+
+// exactCovariance holds the covariances c(x, y) of all candidates.
+type exactCovariance interface {
+	variance(x int) *big.Float
+	// summed is the sum of the squared covariances with x, over all candidates or
+	// over the target's weights.
+	summed(x int) *big.Float
+	// change adds c(y, x)·c(x, z)/by to every c(y, z).
+	change(x int, by *big.Float)
 }
 
 // NewExact returns the covariance before the first selected row. The numbers of
 // the input, and values of its kernel, count as exact.
 func NewExact(in *Input, sigma2 float64) *Exact {
-	e := &Exact{in: in, sigma2: exact(sigma2), cov: make([][]*big.Float, len(in.Rows))}
-	rows := make([][]*big.Float, len(in.Rows))
+	if in.Kernel != nil {
+		return &Exact{exact(sigma2), newExactKernel(in)}
+	}
+	return &Exact{exact(sigma2), newExactFeatures(in)}
+}
+
+// Add conditions on a candidate.
+func (e *Exact) Add(x int) { e.change(x, exact(0).Neg(exact(0).Add(e.sigma2, e.variance(x)))) }
+
+// Remove takes a candidate back.
+func (e *Exact) Remove(x int) { e.change(x, exact(0).Sub(e.sigma2, e.variance(x))) }
+
+// Variance is the posterior variance of a candidate: MaxDet's score.
+func (e *Exact) Variance(x int) *big.Float { return e.variance(x) }
+
+// Gain is by how much a candidate lowers the summed variance: BAIT's score.
+func (e *Exact) Gain(x int) *big.Float {
+	return exact(0).Quo(e.summed(x), exact(0).Add(e.sigma2, e.variance(x)))
+}
+
+// Loss is by how much the summed variance rises without a selected candidate.
+func (e *Exact) Loss(x int) *big.Float {
+	return exact(0).Quo(e.summed(x), exact(0).Sub(e.sigma2, e.variance(x)))
+}
+
+// exactKernel writes every covariance down.
+type exactKernel struct {
+	in  *Input
+	cov [][]*big.Float // c(x, y) for y ≤ x
+}
+
+func newExactKernel(in *Input) *exactKernel {
+	e := &exactKernel{in: in, cov: make([][]*big.Float, len(in.Rows))}
 	for x, row := range in.Rows {
-		for _, v := range row {
-			rows[x] = append(rows[x], exact(v))
-		}
 		for y := range x + 1 {
-			if in.Kernel != nil {
-				e.cov[x] = append(e.cov[x], exact(in.Kernel(row, in.Rows[y])))
-			} else {
-				e.cov[x] = append(e.cov[x], exactDot(rows[x], rows[y]))
-			}
+			e.cov[x] = append(e.cov[x], exact(in.Kernel(row, in.Rows[y])))
 		}
 	}
 	return e
 }
 
-func exact(v float64) *big.Float { return new(big.Float).SetPrec(exactDigits).SetFloat64(v) }
-
-func exactDot(x, y []*big.Float) *big.Float {
-	sum, product := exact(0), exact(0)
-	for i := range x {
-		sum.Add(sum, product.Mul(x[i], y[i]))
-	}
-	return sum
-}
-
-func (e *Exact) at(x, y int) *big.Float {
+func (e *exactKernel) at(x, y int) *big.Float {
 	if x < y {
 		x, y = y, x
 	}
 	return e.cov[x][y]
 }
 
-// Add conditions on a candidate.
-func (e *Exact) Add(x int) { e.change(x, exact(0).Neg(exact(0).Add(e.sigma2, e.at(x, x)))) }
+func (e *exactKernel) variance(x int) *big.Float { return e.at(x, x) }
 
-// Remove takes a candidate back.
-func (e *Exact) Remove(x int) { e.change(x, exact(0).Sub(e.sigma2, e.at(x, x))) }
+func (e *exactKernel) summed(x int) *big.Float {
+	sum, product := exact(0), exact(0)
+	for y := range e.cov {
+		product.Mul(e.at(x, y), e.at(x, y))
+		sum.Add(sum, product.Mul(product, exact(weight(e.in, y))))
+	}
+	return sum
+}
 
-// change adds the product of the covariances with x, divided by a number.
-func (e *Exact) change(x int, by *big.Float) {
+func (e *exactKernel) change(x int, by *big.Float) {
 	column, product := make([]*big.Float, len(e.cov)), exact(0)
 	for y := range column {
 		column[y] = exact(0).Set(e.at(x, y))
@@ -70,37 +97,91 @@ func (e *Exact) change(x int, by *big.Float) {
 	}
 }
 
-// Variance is the posterior variance of a candidate: MaxDet's score.
-func (e *Exact) Variance(x int) *big.Float { return e.at(x, x) }
-
-// Gain is by how much a candidate lowers the summed variance: BAIT's score. The sum
-// is over all candidates, or over the target's weights.
-func (e *Exact) Gain(x int) *big.Float {
-	return exact(0).Quo(e.summed(x), exact(0).Add(e.sigma2, e.at(x, x)))
+// exactFeatures is the covariance in few dimensions, with the features φ and the
+// weights w of the candidates:
+//
+//	c(x, y) = φ(x)ᵀ·S·φ(y),   Σ_y w_y·c(x, y)² = (S·φ(x))ᵀ·M·(S·φ(x)),   M = Σ_y w_y·φ(y)·φ(y)ᵀ
+//
+// S is the identity at first, and c(y, x)·c(x, z)/by adds (S·φ(x))·(S·φ(x))ᵀ/by to it.
+type exactFeatures struct {
+	rows, s, moments [][]*big.Float
 }
 
-// Loss is by how much the summed variance rises without a selected candidate.
-func (e *Exact) Loss(x int) *big.Float {
-	return exact(0).Quo(e.summed(x), exact(0).Sub(e.sigma2, e.at(x, x)))
-}
-
-func (e *Exact) summed(x int) *big.Float {
-	sum, product := exact(0), exact(0)
-	for y := range e.cov {
-		product.Mul(e.at(x, y), e.at(x, y))
-		if e.in.Weight != nil {
-			product.Mul(product, exact(e.weight(y)))
+func newExactFeatures(in *Input) *exactFeatures {
+	d := len(in.Rows[0])
+	e := &exactFeatures{rows: exactMatrix(len(in.Rows), d), s: exactMatrix(d, d), moments: exactMatrix(d, d)}
+	for i := range d {
+		e.s[i][i].SetInt64(1)
+	}
+	for x, row := range in.Rows {
+		for j, v := range row {
+			e.rows[x][j].SetFloat64(v)
 		}
-		sum.Add(sum, product)
+		addOuter(e.moments, e.rows[x], exact(weight(in, x)))
+	}
+	return e
+}
+
+func (e *exactFeatures) variance(x int) *big.Float { return exactDot(e.rows[x], times(e.s, e.rows[x])) }
+
+func (e *exactFeatures) summed(x int) *big.Float {
+	g := times(e.s, e.rows[x])
+	return exactDot(g, times(e.moments, g))
+}
+
+func (e *exactFeatures) change(x int, by *big.Float) {
+	addOuter(e.s, times(e.s, e.rows[x]), exact(0).Quo(exact(1), by))
+}
+
+// weight is that of a candidate in BAIT's sum: 1 without a target.
+func weight(in *Input, x int) float64 {
+	switch {
+	case in.Weight == nil:
+		return 1
+	case x < len(in.Weight):
+		return in.Weight[x]
+	}
+	return 0
+}
+
+func exact(v float64) *big.Float { return new(big.Float).SetPrec(exactDigits).SetFloat64(v) }
+
+func exactMatrix(rows, cols int) [][]*big.Float {
+	m := make([][]*big.Float, rows)
+	for i := range m {
+		for range cols {
+			m[i] = append(m[i], exact(0))
+		}
+	}
+	return m
+}
+
+func exactDot(x, y []*big.Float) *big.Float {
+	sum, product := exact(0), exact(0)
+	for i := range x {
+		sum.Add(sum, product.Mul(x[i], y[i]))
 	}
 	return sum
 }
 
-func (e *Exact) weight(x int) float64 {
-	if x < len(e.in.Weight) {
-		return e.in.Weight[x]
+// times returns m·v.
+func times(m [][]*big.Float, v []*big.Float) []*big.Float {
+	product := make([]*big.Float, len(m))
+	for i, row := range m {
+		product[i] = exactDot(row, v)
 	}
-	return 0
+	return product
+}
+
+// addOuter adds factor·v·vᵀ to m.
+func addOuter(m [][]*big.Float, v []*big.Float, factor *big.Float) {
+	share, product := exact(0), exact(0)
+	for i, row := range m {
+		share.Mul(v[i], factor)
+		for j := range row {
+			row[j].Add(row[j], product.Mul(share, v[j]))
+		}
+	}
 }
 
 // Short is by what share the score of one candidate falls short of the best of
