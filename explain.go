@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
@@ -32,6 +33,15 @@ type Prediction struct {
 	Low   *Float `json:"low,omitempty"`
 	High  *Float `json:"high,omitempty"`
 }
+
+// Intervals says how intervals are made: of which width, from which held-out rows, and why.
+type Intervals struct {
+	network.Intervals
+	Why string `json:"why"`
+}
+
+// DescribeIntervals puts into words how the intervals of a model are made.
+func DescribeIntervals(i network.Intervals) Intervals { return Intervals{i, i.String()} }
 
 const (
 	intervalCoverage = 0.9
@@ -71,12 +81,14 @@ func (p *Plan) predict(ctx context.Context, r *Result) error {
 	if err != nil {
 		return &DataError{err}
 	}
+	how := DescribeIntervals(p.model.Intervals())
+	r.Intervals = &how
 	low, high, err := p.model.PredictInterval(ctx, rows, intervalCoverage)
 	for i, v := range values {
 		one, text := Prediction{Value: Float(v)}, fmt.Sprintf("; predicted %.4g", v)
 		if err == nil { // otherwise there are too few labels
 			one.Low, one.High = new(Float(low[i])), new(Float(high[i]))
-			text += fmt.Sprintf(", between %.4g and %.4g with probability %.0f %%", low[i], high[i], 100*intervalCoverage)
+			text += fmt.Sprintf(", between %.4g and %.4g with probability %.0f %% (%s)", low[i], high[i], 100*intervalCoverage, how.Basis())
 		}
 		r.Predictions = append(r.Predictions, one)
 		r.Reasons[i] += text

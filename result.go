@@ -23,6 +23,7 @@ type Result struct {
 	Apart       [][]Apart    `json:"apart"`             // the inputs in which a pick differs most
 	Predictions []Prediction `json:"predictions"`       // of the labels
 	Coverage    Float        `json:"interval_coverage"` // the probability that an interval is to hold its label with
+	Intervals   *Intervals   `json:"intervals"`         // how they are made; nil without a network
 
 	Spec      string          `json:"spec"`
 	Seed      uint64          `json:"seed"`

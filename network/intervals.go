@@ -60,20 +60,40 @@ type Intervals struct {
 // Adaptive reports whether the length of an interval depends on the row.
 func (i Intervals) Adaptive() bool { return i.Floor != constantLength }
 
-// String says which intervals are in use, and why.
-func (i Intervals) String() string {
-	change := 100 * (i.AdaptiveScore/i.ConstantScore - 1)
+// Basis says which width the intervals have and which held-out rows they come from.
+func (i Intervals) Basis() string {
+	width := "constant width"
+	if i.Adaptive() {
+		width = "adaptive width"
+	}
 	switch {
 	case i.Rows == 0:
-		return "none: no rows were held out"
-	case i.ConstantScore == 0:
-		return fmt.Sprintf("constant: %d held-out rows are too few to compare them with adaptive ones", i.Rows)
-	case i.Adaptive():
-		return fmt.Sprintf("adaptive: on %d held-out rows their interval score is %.1f %% better than that of constant ones", i.Rows, -change)
-	case change < 0:
-		return fmt.Sprintf("constant: on %d held-out rows adaptive ones score %.1f %% better, which is less than one standard error", i.Rows, -change)
+		return "none, as no rows were held out"
+	case i.Folds > 0:
+		return fmt.Sprintf("%s, cross-fitted on %d labelled rows", width, i.Rows)
 	}
-	return fmt.Sprintf("constant: on %d held-out rows adaptive ones score %.1f %% worse", i.Rows, change)
+	return fmt.Sprintf("%s, from %d validation rows", width, i.Rows)
+}
+
+// String says which intervals are in use, and why.
+func (i Intervals) String() string {
+	basis, change := i.Basis(), 100*(i.AdaptiveScore/i.ConstantScore-1)
+	if i.Folds > 0 {
+		basis += fmt.Sprintf(" in %d folds", i.Folds)
+	} else if i.Rows > 0 {
+		basis += " (not cross-fitted)"
+	}
+	switch {
+	case i.Rows == 0:
+		return basis
+	case i.ConstantScore == 0:
+		return basis + ": too few to compare with adaptive ones"
+	case i.Adaptive():
+		return basis + fmt.Sprintf(": their interval score is %.1f %% better than with constant width", -change)
+	case change < 0:
+		return basis + fmt.Sprintf(": adaptive ones score %.1f %% better, which is less than one standard error", -change)
+	}
+	return basis + fmt.Sprintf(": adaptive ones score %.1f %% worse", change)
 }
 
 // outcome is a prediction for a held-out row.

@@ -82,7 +82,7 @@ func TestIntervalsAdapt(t *testing.T) {
 		o := quick[float32](1)
 		o.Folds = 5
 		m := mustFit(t, x, y, o)
-		if how := m.Intervals(); !how.Adaptive() || how.Rows != 150 || how.Folds != 5 || !strings.HasPrefix(how.String(), "adaptive: on 150 held-out rows") {
+		if how := m.Intervals(); !how.Adaptive() || how.Rows != 150 || how.Folds != 5 || !strings.HasPrefix(how.String(), "adaptive width, cross-fitted on 150 labelled rows in 5 folds: ") {
 			t.Fatalf("round %d: %+v, %v", round, how, how)
 		}
 		x, y = stretched(100+round, 500)

@@ -69,6 +69,11 @@ type Uncertain struct {
 	Posterior []float64 // from the last-layer posteriors: the uncertainty of a single member
 	Spread    []float64 // of the members' predictions around their mean
 	Std       []float64 // of the label: both combined
+
+	// Relative is Std over its root mean square on the held-out rows: 1 is a typical row.
+	// It ranks rows by uncertainty. Std itself is calibrated on average only, and may
+	// exceed an interval. Nil if no rows were held out, or no deviation was predicted.
+	Relative []float64
 }
 
 // PredictStd returns predictions with standard deviations. The members are treated
@@ -100,6 +105,12 @@ func (m *Model[T]) uncertain(e *evaluation) Uncertain {
 		u.Std[i] = math.Sqrt(inner+outer) * m.labels.Deviation
 	}
 	dataset.UnscaleLabels(u.Mean, u.Mean, m.labels)
+	if t := m.intervals.Typical; t > 0 {
+		u.Relative = make([]float64, rows)
+		for i, s := range u.Std {
+			u.Relative[i] = s / t
+		}
+	}
 	return u
 }
 
@@ -122,7 +133,7 @@ func (m *Model[T]) PredictInterval(ctx context.Context, x matrix.Dense[T], cover
 	for i := range low {
 		h := r
 		if m.intervals.Adaptive() {
-			h *= growth(u.Std[i]/m.intervals.Typical, m.intervals.Floor)
+			h *= growth(u.Relative[i], m.intervals.Floor)
 		}
 		low[i] -= h
 		high[i] += h

@@ -21,8 +21,8 @@ type Batch struct {
 	Picks    []BatchPick // in pick order
 	Map      *BatchMap   // nil for no map
 
-	// Typical is the predicted deviation of a typical candidate's label, drawn
-	// as a reference line for the picks; NaN if unknown.
+	// Typical is the uncertainty of a typical candidate, drawn as a reference line
+	// for the picks; NaN if unknown.
 	Typical float64
 }
 
@@ -31,12 +31,13 @@ type Fact struct{ Name, Value string }
 
 // BatchPick is one row of the batch. An unknown number is NaN.
 type BatchPick struct {
-	ID                    string
-	Row                   int      // in the input
-	Inputs                []string // values, as in the table, one for each of Batch.Inputs
-	Score                 float64
-	Prediction, Deviation float64 // of the label
-	Reason                string
+	ID          string
+	Row         int      // in the input
+	Inputs      []string // values, as in the table, one for each of Batch.Inputs
+	Score       float64
+	Prediction  float64 // of the label
+	Uncertainty float64 // of the prediction; that of a typical held-out row is 1
+	Reason      string
 }
 
 // BatchMap holds the positions of rows along the first two principal directions
@@ -85,7 +86,7 @@ func (b *Batch) table() *Table {
 		t.Columns = append(t.Columns, Column{Head: name})
 	}
 	if predicted {
-		t.Columns = append(t.Columns, Column{Head: "prediction"}, Column{Head: "deviation"})
+		t.Columns = append(t.Columns, Column{Head: "prediction"}, Column{Head: "uncertainty"})
 	}
 	t.Columns = append(t.Columns, Column{Head: "reason"}, Column{Head: "score"}, Column{Head: "row"})
 	for i, p := range b.Picks {
@@ -94,7 +95,7 @@ func (b *Batch) table() *Table {
 			cells = append(cells, b.inputCell(i, column))
 		}
 		if predicted {
-			cells = append(cells, significant(p.Prediction), significant(p.Deviation))
+			cells = append(cells, significant(p.Prediction), significant(p.Uncertainty))
 		}
 		cells = append(cells, Text(p.Reason), significant(p.Score), Count(p.Row))
 		t.Rows = append(t.Rows, Row{Cells: cells, key: pickKey(i)})
@@ -131,7 +132,7 @@ func (b *Batch) pickTip(i int) string {
 		lines = append(lines, clip(name, longestLabel)+" "+clip(p.Inputs[column], longestLabel))
 	}
 	if !math.IsNaN(p.Prediction) {
-		lines = append(lines, fmt.Sprintf("predicted %s ± %s", significant(p.Prediction).text, significant(p.Deviation).text))
+		lines = append(lines, fmt.Sprintf("predicted %s, uncertainty %s", significant(p.Prediction).text, significant(p.Uncertainty).text))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -160,14 +161,14 @@ func (b *Batch) hasFinite(of func(BatchPick) float64) bool {
 	return false
 }
 
-// figures returns the map, and scores and predicted deviations by pick.
+// figures returns the map, and scores and uncertainties by pick.
 func (b *Batch) figures() (list []*Figure) {
 	if b.Map != nil {
 		list = append(list, b.Map.Figure(b))
 	}
-	x, scores, deviations := make([]float64, len(b.Picks)), make([]float64, len(b.Picks)), make([]float64, len(b.Picks))
+	x, scores, uncertainties := make([]float64, len(b.Picks)), make([]float64, len(b.Picks)), make([]float64, len(b.Picks))
 	for i, p := range b.Picks {
-		x[i], scores[i], deviations[i] = float64(i+1), p.Score, p.Deviation
+		x[i], scores[i], uncertainties[i] = float64(i+1), p.Score, p.Uncertainty
 	}
 	if b.hasFinite(func(p BatchPick) float64 { return p.Score }) {
 		f := Curves("Score by pick", "pick", "score", nil)
@@ -176,20 +177,20 @@ func (b *Batch) figures() (list []*Figure) {
 		f.Note = "The score that the method gave each row when it picked it. A steep fall means that the first picks matter most."
 		list = append(list, f)
 	}
-	if b.hasFinite(func(p BatchPick) float64 { return p.Deviation }) {
-		list = append(list, b.deviations(x, deviations))
+	if b.hasFinite(func(p BatchPick) float64 { return p.Uncertainty }) {
+		list = append(list, b.uncertainties(x, uncertainties))
 	}
 	return list
 }
 
-func (b *Batch) deviations(x, deviations []float64) *Figure {
-	f := Curves("Predicted error by pick", "pick", "deviation of the label", nil)
-	f.Panels[0].Marks = b.marks("pick", x, deviations)
+func (b *Batch) uncertainties(x, uncertainties []float64) *Figure {
+	f := Curves("Uncertainty by pick", "pick", "uncertainty", nil)
+	f.Panels[0].Marks = b.marks("pick", x, uncertainties)
 	if !math.IsNaN(b.Typical) {
 		f.Panels[0].Curves = []Curve{{Name: "median of the candidates", X: []float64{x[0], x[len(x)-1]}, Y: []float64{b.Typical, b.Typical}}}
 	}
 	f.fixed = map[string]style{"pick": pickPoint, "median of the candidates": {grey, dashed, noGlyph{}}}
-	f.Note = "The standard deviation that the networks predict for the label of each pick, in the label's units."
+	f.Note = "How uncertain the networks are about each pick: 1 is a typical held-out row, 2 twice as much. It compares rows; how far off a prediction may be, the interval says."
 	return f
 }
 

@@ -17,8 +17,8 @@ func sampleBatch() *Batch {
 		Title: "2 rows", Intro: []string{hostile}, Facts: []Fact{{"method", "lcmd-tp:grad>sketch(512)"}, {hostile, hostile}},
 		Errors: []Fact{{"RMSE", "0.1"}}, Warnings: []string{"one row " + hostile}, Typical: 0.5, Inputs: []string{hostile, "colour"},
 		Picks: []BatchPick{
-			{ID: hostile, Row: 7, Inputs: []string{"0.25", hostile}, Score: 12345.678, Prediction: 13012, Deviation: 2, Reason: "0.3 from " + hostile},
-			{ID: "b", Row: 3, Inputs: []string{"", "red"}, Score: math.Inf(1), Prediction: 1e-7, Deviation: nan, Reason: "required"},
+			{ID: hostile, Row: 7, Inputs: []string{"0.25", hostile}, Score: 12345.678, Prediction: 13012, Uncertainty: 2, Reason: "0.3 from " + hostile},
+			{ID: "b", Row: 3, Inputs: []string{"", "red"}, Score: math.Inf(1), Prediction: 1e-7, Uncertainty: nan, Reason: "required"},
 		},
 		Map: &BatchMap{Candidates: [][2]float64{{0, 1}, {2, 3}, {nan, 1}}, Labelled: [][2]float64{{1, 1}}, Picks: [][2]float64{{2, 3}}, Share: [2]float64{0.6, 0.2}, Note: "All."},
 	}
@@ -62,7 +62,7 @@ func TestBatchPage(t *testing.T) {
 // TestMinimalBatchPage: sections without data are omitted.
 func TestMinimalBatchPage(t *testing.T) {
 	nan := math.NaN()
-	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Deviation: nan}}})
+	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Uncertainty: nan}}})
 	for _, no := range []string{"<figure>", `class="warnings"`, "prediction", "Predicted"} {
 		if strings.Contains(page, no) {
 			t.Errorf("the page has %q", no)

@@ -28,7 +28,7 @@ func TestFitPredictEvaluate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"id", "row", "prediction", "deviation", "low", "high"}; !slices.Equal(p.Names(), want) || p.Rows() != 120 {
+	if want := []string{"id", "row", "prediction", "uncertainty", "low", "high"}; !slices.Equal(p.Names(), want) || p.Rows() != 120 {
 		t.Fatalf("%d rows of %q", p.Rows(), p.Names())
 	}
 	value := func(name string) float64 {
@@ -42,7 +42,7 @@ func TestFitPredictEvaluate(t *testing.T) {
 		t.Errorf("%v is not between %v and %v", value("prediction"), value("low"), value("high"))
 	}
 	out, log := must(t, exitOK, "predict", table, "--model", model, "--coverage", "0.999")
-	if !strings.HasPrefix(out, "row,prediction,deviation\n") || !strings.Contains(log, "held-out rows") {
+	if !strings.HasPrefix(out, "row,prediction,uncertainty\n") || !strings.Contains(log, "held-out rows") {
 		t.Errorf("%.60s, %s", out, log)
 	}
 	out, _ = must(t, exitOK, "evaluate", table, "--model", model, "--target", "y", "--coverage", "0.8", "--json")

@@ -39,18 +39,12 @@ type fitResult struct {
 
 	ValidRMSEOf string                `json:"valid_rmse_of"` // what the above is of
 	PoolRMSE    *network.RMSEEstimate `json:"pool_rmse,omitempty"`
-	Intervals   fitIntervals          `json:"intervals"`
+	Intervals   nextbatch.Intervals   `json:"intervals"`
 	Memory      int64                 `json:"memory_forecast"`
 
 	Warnings []string `json:"warnings"`
 	Seconds  float64  `json:"seconds"`
 	Version  string   `json:"version"`
-}
-
-// fitIntervals says which intervals are in use, and why.
-type fitIntervals struct {
-	network.Intervals
-	Why string `json:"why"`
 }
 
 func newFit() *cobra.Command {
@@ -185,7 +179,7 @@ func (f *fitting) result(model *network.Model[float32], rows *nextbatch.Rows, p 
 	how, intervals := model.Provenance(), model.Intervals()
 	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best,
 		ValidRMSE: []number{}, ValidRMSEOf: nextbatch.ValidRMSEMeaning(how.ValidRows),
-		Intervals: fitIntervals{intervals, intervals.String()}, Version: thisBuild().Version}
+		Intervals: nextbatch.DescribeIntervals(intervals), Version: thisBuild().Version}
 	for _, v := range how.ValidRMSE {
 		r.ValidRMSE = append(r.ValidRMSE, number(v))
 	}
@@ -203,11 +197,7 @@ func (f *fitting) print(out io.Writer, r *fitResult) {
 	if r.PoolRMSE != nil {
 		fmt.Fprintf(out, "pool        RMSE %v, from %d labelled rows that column %q marks as drawn at random\n", r.PoolRMSE, r.PoolRMSE.Rows, shown(f.columns.random))
 	}
-	fmt.Fprintf(out, "intervals   %s", r.Intervals.Why)
-	if r.Intervals.Folds > 0 {
-		fmt.Fprintf(out, "; cross-fitted in %d folds", r.Intervals.Folds)
-	}
-	fmt.Fprintln(out)
+	fmt.Fprintf(out, "intervals   %s\n", r.Intervals.Why)
 }
 
 // numbersText lists numbers, one per network.

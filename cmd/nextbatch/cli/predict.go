@@ -35,9 +35,10 @@ func newPredict() *cobra.Command {
 			return p.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
 		},
 		Long: `Predicts the label of every row; missing inputs are imputed as in the training of
-the network, unless --missing says otherwise. Each prediction comes with its
-standard deviation and with an interval that contains the label with probability
---coverage, for rows drawn as the labelled ones were. Without --out, prints CSV.`,
+the network, unless --missing says otherwise. Each prediction comes with an interval,
+low to high, that contains the label with probability --coverage, for rows drawn as
+the labelled ones were, and with an uncertainty, which compares rows and has no unit:
+1 is that of a typical held-out row, 2 twice that. Without --out, prints CSV.`,
 	}
 	c.Flags().StringVar(&p.model, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")
 	p.foreign.register(c)
@@ -111,7 +112,10 @@ func (p *predicting) predict(ctx context.Context, r *network.Model[float32], tab
 	if err != nil {
 		return nil, err
 	}
-	columns = append(columns, dataset.NewNumeric("prediction", u.Mean...), dataset.NewNumeric("deviation", u.Std...))
+	columns = append(columns, dataset.NewNumeric("prediction", u.Mean...))
+	if u.Relative != nil {
+		columns = append(columns, dataset.NewNumeric("uncertainty", u.Relative...))
+	}
 	if p.coverage > 0 {
 		low, high, err := r.PredictInterval(ctx, rows.Pool, p.coverage)
 		if few := (*network.CoverageError)(nil); errors.As(err, &few) {

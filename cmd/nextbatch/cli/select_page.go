@@ -51,7 +51,7 @@ func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.
 	}
 	for i, p := range batch.Picks {
 		pick := report.BatchPick{ID: r.IDs[i], Row: r.Indices[i], Score: p.Score,
-			Prediction: math.NaN(), Deviation: math.NaN(), Reason: r.Reasons[i]}
+			Prediction: math.NaN(), Uncertainty: math.NaN(), Reason: r.Reasons[i]}
 		for _, c := range inputs {
 			pick.Inputs = append(pick.Inputs, c.Format(pick.Row))
 		}
@@ -193,14 +193,19 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 		return dataError{err}
 	}
 	for i := range page.Picks {
-		page.Picks[i].Prediction, page.Picks[i].Deviation = u.Mean[i], u.Std[i]
+		page.Picks[i].Prediction = u.Mean[i]
+	}
+	for i, v := range u.Relative {
+		page.Picks[i].Uncertainty = v
 	}
 	others, err := s.plan.Model().PredictStd(ctx, s.plan.Rows.Pool.SelectRows(candidates))
 	if err != nil {
 		return dataError{err}
 	}
-	slices.Sort(others.Std)
-	page.Typical = others.Std[len(others.Std)/2]
+	if others.Relative != nil {
+		slices.Sort(others.Relative)
+		page.Typical = others.Relative[len(others.Relative)/2]
+	}
 	for i, v := range r.Metrics.ValidRMSE {
 		page.Errors = append(page.Errors, report.Fact{Name: fmt.Sprintf("RMSE of network %d", i+1),
 			Value: fmt.Sprintf("%.4g: %s", float64(v), r.Metrics.ValidRMSEOf)})
@@ -216,9 +221,11 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 			high[i] = (high[i] - low[i]) / 2
 		}
 		slices.Sort(high)
-		page.Errors = append(page.Errors, report.Fact{Name: "interval", Value: fmt.Sprintf("a label is within ± %.4g (the median over the candidates) of its prediction with probability %.0f %%; intervals are %v",
+		page.Errors = append(page.Errors, report.Fact{Name: "interval", Value: fmt.Sprintf("a label is within ± %.4g (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
 			high[len(high)/2], 100*intervalCoverage, s.plan.Model().Intervals())})
 	}
-	page.Errors = append(page.Errors, report.Fact{Name: "predicted deviation", Value: fmt.Sprintf("%.4g, the median over the candidates", page.Typical)})
+	if others.Relative != nil {
+		page.Errors = append(page.Errors, report.Fact{Name: "uncertainty", Value: fmt.Sprintf("%.3g times that of a typical held-out row, the median over the candidates", page.Typical)})
+	}
 	return nil
 }
