@@ -76,7 +76,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	c.Flags().StringVar(&f.onnx, "onnx", "", "also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
-	c.Flags().IntVar(&f.folds, "folds", -1, fmt.Sprintf("folds of cross-fitting for the intervals; 0 for none (default %d with %d to %d labels, otherwise 0)", defaultFolds, fewLabels, manyLabels))
+	c.Flags().IntVar(&f.folds, "folds", -1, "folds of cross-fitting for the intervals; 0 for none (default 5 with 20 to 3000 labels, otherwise 0)")
 	f.columns.registerRandom(c)
 	f.columns.register(c)
 	f.columns.registerInputs(c)
@@ -84,22 +84,12 @@ that were drawn at random; the pool's error is estimated from these.`,
 	return c
 }
 
-// Cross-fitting is worth its time unless so many rows are held out anyway that more
-// would hardly make the intervals better; with few labels, too little remains to train.
-const (
-	defaultFolds          = 5
-	fewLabels, manyLabels = 20, 3000
-)
-
 // foldsFor returns the number of folds for so many labels.
 func (f *fitting) foldsFor(labels int) int {
-	switch {
-	case f.folds >= 0:
+	if f.folds >= 0 {
 		return f.folds
-	case labels >= fewLabels && labels <= manyLabels:
-		return defaultFolds
 	}
-	return 0
+	return network.DefaultFolds(labels)
 }
 
 func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progress) error {

@@ -1,0 +1,271 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// picking is what requests for a batch have in common. The fields have the names of
+// the arguments of the Python functions.
+type picking struct {
+	N         int      `json:"n"`
+	Method    string   `json:"method"` // empty for the default
+	Seed      uint64   `json:"seed"`
+	Pending   []string `json:"pending"`
+	Must      []string `json:"must"`
+	Exclude   []string `json:"exclude"`
+	Threads   int      `json:"threads"`
+	MaxMemory int64    `json:"max_memory"` // bytes; 0 for what the machine has available
+	Plot      bool     `json:"plot"`       // add the coordinates of the rows in a plane
+}
+
+// networks says how to train.
+type networks struct {
+	Hidden     []int  `json:"hidden"` // null for the default
+	Activation string `json:"activation"`
+	Epochs     int    `json:"epochs"`
+	Ensemble   int    `json:"ensemble"` // 0: as many as the method needs
+}
+
+// selectBody asks for a batch from tables.
+type selectBody struct {
+	picking
+	networks
+	Table *table `json:"table"`
+	Train *table `json:"train"`
+	Pool  *table `json:"pool"`
+	Aims  *table `json:"target"`
+
+	Y            string   `json:"y"`
+	ID           string   `json:"id"`
+	RandomColumn string   `json:"random_column"`
+	Categorical  []string `json:"categorical"`
+	Keep         []string `json:"keep"`
+	Missing      string   `json:"missing"`
+	Cost         string   `json:"cost"`
+	Budget       *float64 `json:"budget"`
+	CostAware    bool     `json:"cost_aware"`
+	Group        string   `json:"group"`
+	PerGroup     int      `json:"per_group"`
+	GroupInput   bool     `json:"group_input"`
+}
+
+// arguments maps the fields of a request to the arguments of the Python functions.
+var arguments = map[string]string{
+	"Batch": "n", "Spec": "method", "TargetColumn": "y", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
+	"Model": "model", "Features": "pool", "Features.Train": "train", "Members": "ensemble",
+	"CostColumn": "cost", "Budget": "budget", "GroupColumn": "group", "PerGroup": "per_group",
+	"Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Pending": "pending", "PerCost": "cost_aware",
+	"GroupIsInput": "group_input", "Aims": "target", "Network.Architecture.Hidden": "hidden",
+}
+
+func argumentOf(field string) string { return arguments[field] }
+
+// request returns a request with what the body and its kind have in common.
+func (c *call) request(p picking) (r nextbatch.Request, err error) {
+	if p.Threads < 0 {
+		return r, refuse("threads must not be negative, not %d", p.Threads)
+	}
+	c.ctx = nextbatch.WithThreads(c.ctx, p.Threads)
+	r = nextbatch.Request{
+		Batch: p.N, Seed: p.Seed, Pending: p.Pending, Must: p.Must, Exclude: p.Exclude,
+		FieldName: argumentOf, Progress: c.picking, TableNames: map[*dataset.Table]string{},
+	}
+	r.Admit = func(bytes int64, less ...string) error { return c.server.admit(bytes, p.MaxMemory, less) }
+	if p.Method != "" {
+		r.Spec, err = spec.Parse(p.Method)
+	}
+	return r, err
+}
+
+// selectRows picks a batch from tables.
+func (c *call) selectRows() (any, error) {
+	var body selectBody
+	if err := c.read(&body); err != nil {
+		return nil, err
+	}
+	r, err := c.request(body.picking)
+	if err != nil {
+		return nil, err
+	}
+	if r.Missing, err = nextbatch.ParseMissing(body.Missing); err != nil {
+		return nil, refuse("missing %v", err)
+	}
+	if r.Network, err = body.config(body.Seed); err != nil {
+		return nil, err
+	}
+	r.TargetColumn, r.IDColumn, r.RandomColumn, r.Categorical, r.Keep = body.Y, body.ID, body.RandomColumn, body.Categorical, body.Keep
+	r.CostColumn, r.Budget, r.PerCost = body.Cost, body.Budget, body.CostAware
+	r.GroupColumn, r.PerGroup, r.GroupIsInput, r.Members = body.Group, body.PerGroup, body.GroupInput, body.Ensemble
+	for _, t := range []struct {
+		from *table
+		into **dataset.Table
+	}{{body.Table, &r.Table}, {body.Train, &r.Train}, {body.Pool, &r.Pool}, {body.Aims, &r.Aims}} {
+		if t.from == nil {
+			continue
+		}
+		if *t.into, err = c.build(*t.from, body.Categorical); err != nil {
+			return nil, err
+		}
+		r.TableNames[*t.into] = t.from.Name
+	}
+	return c.pick(r, body.Plot)
+}
+
+// config checks how to train.
+func (n networks) config(seed uint64) (network.Config, error) {
+	activation, err := network.ParseActivation(n.Activation)
+	switch {
+	case err != nil:
+		return network.Config{}, refuse("activation: %v", err)
+	case n.Epochs < 1:
+		return network.Config{}, refuse("epochs must be at least 1, not %d", n.Epochs)
+	case n.Ensemble < 0 || n.Ensemble > mostNetworks:
+		return network.Config{}, refuse("ensemble must be from 0 to %d, not %d", mostNetworks, n.Ensemble)
+	}
+	config := network.Config{
+		Architecture: network.Architecture{Hidden: n.Hidden, Activation: activation},
+		Training:     network.Training{Epochs: n.Epochs}, Seed: seed,
+	}
+	if err := config.Check(); err != nil {
+		return config, refuse("%v", err)
+	}
+	return config, nil
+}
+
+// mostNetworks is as many as ens(n) may name.
+const mostNetworks = 1000
+
+// selectFeatures picks a batch by the user's own features: array 0 holds those of the
+// candidates, array 1, if there is one, those of the labelled rows, and array 2 those
+// of the target distribution; either may have no rows.
+func (c *call) selectFeatures() (any, error) {
+	var body picking
+	if err := c.read(&body); err != nil {
+		return nil, err
+	}
+	r, err := c.request(body)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Data) < 1 || len(c.Data) > 3 {
+		return nil, refuse("features are one to three arrays, not %d", len(c.Data))
+	}
+	r.OwnFeatures = true
+	if r.Spec.Method == "" {
+		r.Spec = spec.MustParse("lcmd-p:features")
+		if len(c.Data) > 1 && c.Data[1].Dims[0] > 0 {
+			r.Spec = spec.MustParse("lcmd-tp:features")
+		}
+	}
+	if r.Spec.ComputesInDouble() {
+		r.Exact, err = setsOf[float64](c)
+	} else {
+		r.Features, err = setsOf[float32](c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.pick(r, body.Plot)
+}
+
+func setsOf[T matrix.Float](c *call) (sets nextbatch.Sets[T], err error) {
+	into := []*matrix.Dense[T]{&sets.Pool, &sets.Train, &sets.Target}
+	for i, a := range c.Data {
+		name := []string{"pool", "train", "target"}[i]
+		if *into[i], err = matrixOf[T](a); err != nil {
+			return sets, fmt.Errorf("%s %w", name, err)
+		}
+		m := *into[i]
+		if row, column, found := linalg.FirstNotFinite(linalg.TeamOf(c.ctx), m); found {
+			return sets, fmt.Errorf("%s: row %d, column %d (from 0) is %v", name, row, column, m.At(row, column))
+		}
+		if m.Rows > 0 && m.Cols != sets.Pool.Cols {
+			return sets, fmt.Errorf("%s has %d columns, pool %d", name, m.Cols, sets.Pool.Cols)
+		}
+	}
+	return sets, nil
+}
+
+// pick carries out a request.
+func (c *call) pick(r nextbatch.Request, plot bool) (any, error) {
+	begin := time.Now()
+	var plan *nextbatch.Plan
+	r.Epoch = c.training(func() int { return plan.Networks })
+	plan, err := r.Plan()
+	if err != nil {
+		return nil, err
+	}
+	result, err := plan.Select(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	result.Version, result.Timings.Total = c.server.Version, nextbatch.Float(time.Since(begin).Seconds())
+	if plot {
+		if err := c.plane(r.WithDefaults().Spec, plan, result); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
+// Rows that a picture shows besides the picks, and those that its directions are
+// computed from.
+const (
+	shownCandidates = 2000
+	shownLabelled   = 1000
+	planeSample     = 512
+)
+
+// plane adds three arrays to the answer: the coordinates of candidates, of labelled
+// rows and of the picks in the principal plane of the kernel.
+func (c *call) plane(s spec.Spec, plan *nextbatch.Plan, result *nextbatch.Result) error {
+	p := plan.Problem()
+	p.Progress = nil
+	sets := []matrix.Dense[float32]{
+		p.Pool.SelectRows(spread(p.Pool.Rows, shownCandidates)), p.Train.SelectRows(spread(p.Train.Rows, shownLabelled)), p.Pool.SelectRows(result.Batch.Rows()),
+	}
+	rows := matrix.Stack(sets...)
+	plane, err := nextbatch.Plane(c.ctx, s, p, rows.SelectRows(spread(sets[0].Rows+sets[1].Rows, planeSample)), rows)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for _, set := range sets {
+		part := plane.At.Slice(at, at+set.Rows).Clone()
+		c.data = append(c.data, Array{Shape: Shape{"float64", []int{part.Rows, 2}}, Float64: part.Data})
+		at += set.Rows
+	}
+	return nil
+}
+
+// spread returns at most so many of n rows, evenly spread.
+func spread(n, most int) []int {
+	count := min(n, most)
+	rows := make([]int, count)
+	for i := range rows {
+		rows[i] = i * n / count
+	}
+	return rows
+}
+
+// admit refuses what would need more memory than the limit, or than the machine has
+// available where the limit is 0.
+func (s Server) admit(need, limit int64, less []string) error {
+	if limit > 0 && need > limit {
+		return &memoryError{fmt.Sprintf("the selection would need about %d MiB, but max_memory is %d MiB; try %s", need>>20, limit>>20, strings.Join(less, ", or "))}
+	}
+	if available := s.limit(); limit == 0 && need > available {
+		return &memoryError{fmt.Sprintf("the selection would need about %d MiB, but the machine has %d MiB available; try %s; max_memory=%d tries it anyway",
+			need>>20, available>>20, strings.Join(less, ", or "), need)}
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package worker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime/debug"
+	"sync"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// Server answers the requests of one client.
+type Server struct {
+	Version  string // of the program
+	Platform string
+	// Available returns how many bytes of memory the machine can give; 0 or a nil
+	// function means unknown.
+	Available func() int64
+}
+
+// Serve answers requests until the stream ends or the context is cancelled. It cancels
+// the requests that are still running then, and returns once they have ended. The
+// error is nil if the stream ended between two frames.
+//
+// Requests are answered as they finish, so one may overtake another. A stream that the
+// context should interrupt has to be closed by the caller.
+func (s Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	c := &connection{server: s, out: out, cancels: map[uint64]context.CancelFunc{}}
+	defer c.running.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r := bufio.NewReader(in)
+	for {
+		f, err := ReadFrame(r, s.limit())
+		tooLarge := (*SizeError)(nil)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &tooLarge):
+			c.fail(tooLarge.ID, err)
+		case err != nil:
+			c.fail(f.ID, err)
+			return err
+		case f.Kind == "cancel":
+			c.cancel(f)
+		default:
+			c.start(ctx, f)
+		}
+	}
+}
+
+// limit is what the arrays of a request may take.
+func (s Server) limit() int64 {
+	if s.Available != nil {
+		if bytes := s.Available(); bytes > 0 {
+			return bytes
+		}
+	}
+	return math.MaxInt64
+}
+
+// connection is the state of a Serve.
+type connection struct {
+	server  Server
+	running sync.WaitGroup
+
+	writing sync.Mutex
+	out     io.Writer
+
+	mu      sync.Mutex
+	cancels map[uint64]context.CancelFunc // of the requests that are running
+}
+
+// start runs a request in a goroutine of its own, so that it can be cancelled.
+func (c *connection) start(ctx context.Context, f Frame) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	_, taken := c.cancels[f.ID]
+	if !taken {
+		c.cancels[f.ID] = cancel
+	}
+	c.mu.Unlock()
+	if taken {
+		cancel()
+		c.fail(f.ID, &requestError{fmt.Sprintf("request %d is still running: number requests differently", f.ID)})
+		return
+	}
+	c.running.Go(func() {
+		answer, err := c.answer(ctx, f)
+		c.mu.Lock()
+		delete(c.cancels, f.ID)
+		c.mu.Unlock()
+		cancel()
+		if err != nil {
+			c.fail(f.ID, err)
+			return
+		}
+		answer.ID, answer.Kind = f.ID, "result"
+		c.send(answer)
+	})
+}
+
+// verbs are the kinds of requests.
+var verbs = map[string]func(*call) (any, error){
+	"hello": (*call).hello, "ping": (*call).ping,
+	"select": (*call).selectRows, "select_features": (*call).selectFeatures,
+	"fit": (*call).fit, "predict": (*call).predict,
+}
+
+// call is a request while it is answered.
+type call struct {
+	Frame
+	ctx    context.Context
+	server Server
+	report func(progress)
+	data   []Array // of the answer
+}
+
+// answer runs a request. A panic is a fault of this program, but not a reason to lose
+// what else the worker is doing.
+func (c *connection) answer(ctx context.Context, f Frame) (answer Frame, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = &faultError{fmt.Sprintf("%v\n%s", fault, debug.Stack())}
+		}
+	}()
+	verb := verbs[f.Kind]
+	if verb == nil {
+		return answer, &requestError{fmt.Sprintf("there is no request %q", f.Kind)}
+	}
+	r := &call{Frame: f, ctx: ctx, server: c.server, report: c.progress(f.ID)}
+	body, err := verb(r)
+	if err != nil {
+		return answer, err
+	}
+	answer.Data = r.data
+	answer.Body, err = json.Marshal(body)
+	return answer, err
+}
+
+// cancel ends a running request. One that has ended already has its answer.
+func (c *connection) cancel(f Frame) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if stop := c.cancels[f.ID]; stop != nil {
+		stop()
+	}
+}
+
+// send writes a frame. If nobody reads it, the client has gone, which the reading
+// side notices, too.
+func (c *connection) send(f Frame) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_ = WriteFrame(c.out, f)
+}
+
+// failure is the body of an answer of kind "error".
+type failure struct {
+	Error   string `json:"error"` // request, data, memory, cancelled, frame or fault
+	Message string `json:"message"`
+}
+
+func (c *connection) fail(id uint64, err error) {
+	body, _ := json.Marshal(failure{kindOf(err), messageOf(err)}) // strings always marshal
+	c.send(Frame{Header: Header{ID: id, Kind: "error", Body: body}})
+}
+
+// requestError is a request that cannot be met.
+type requestError struct{ reason string }
+
+func (e *requestError) Error() string { return e.reason }
+
+func refuse(format string, args ...any) error { return &requestError{fmt.Sprintf(format, args...)} }
+
+// faultError is a fault of this program.
+type faultError struct{ reason string }
+
+func (e *faultError) Error() string { return "nextbatch has a fault, please report it: " + e.reason }
+
+// memoryError is a request that would not fit into memory.
+type memoryError struct{ reason string }
+
+func (e *memoryError) Error() string { return e.reason }
+
+func kindOf(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case is[*requestError](err), is[*nextbatch.RequestError](err), is[*spec.Error](err):
+		return "request"
+	case is[*memoryError](err), is[*SizeError](err):
+		return "memory"
+	case is[*FrameError](err), errors.Is(err, io.ErrUnexpectedEOF):
+		return "frame"
+	case is[*faultError](err):
+		return "fault"
+	}
+	return "data"
+}
+
+func is[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+// messageOf is the text of an error, with the place where a spec is wrong.
+func messageOf(err error) string {
+	if wrong := (*spec.Error)(nil); errors.As(err, &wrong) {
+		return err.Error() + "\n" + wrong.Caret()
+	}
+	return err.Error()
+}
+
+// hello says who answers. A client of another protocol is turned away, so that it does
+// not misread what follows.
+func (c *call) hello() (any, error) {
+	var client struct {
+		Protocol int `json:"protocol"`
+	}
+	if err := c.read(&client); err != nil {
+		return nil, err
+	}
+	if client.Protocol != Protocol {
+		return nil, refuse("the client speaks version %d of the protocol, this program (%s) version %d: install versions of both that belong together",
+			client.Protocol, c.server.Version, Protocol)
+	}
+	return map[string]any{"protocol": Protocol, "version": c.server.Version, "platform": c.server.Platform}, nil
+}
+
+// ping returns what it was sent.
+func (c *call) ping() (any, error) {
+	c.data = c.Data
+	return c.Body, nil
+}
+
+// read decodes the body. A field that is not known is an error: it would be a wish
+// that nobody grants.
+func (c *call) read(into any) error {
+	if len(c.Body) == 0 {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(c.Body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return refuse("the body of the request %q cannot be used: %v", c.Kind, err)
+	}
+	return nil
+}
+
+// array returns an array of the frame.
+func (c *call) array(i int) (Array, error) {
+	if i < 0 || i >= len(c.Data) {
+		return Array{}, refuse("the request refers to array %d, but has %d", i, len(c.Data))
+	}
+	return c.Data[i], nil
+}

@@ -1,0 +1,173 @@
+package worker
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// column is a column of a table in a request. The arrays are those of its frame.
+type column struct {
+	Name string `json:"name"`
+	// Kind is numeric, one array of numbers with NaN where a value is missing;
+	// categorical, one array of codes (int32) into Levels, negative where a value is
+	// missing; text, an array of the ends (int64) of the rows in a second array, of
+	// UTF-8 (uint8), empty where a value is missing; or matrix, one array of rows and
+	// columns, which are numeric and have the Names.
+	Kind   string   `json:"kind"`
+	Arrays []int    `json:"arrays"`
+	Levels []string `json:"levels,omitempty"`
+	Names  []string `json:"names,omitempty"`
+}
+
+// table is a table in a request.
+type table struct {
+	Name    string   `json:"name"` // in messages
+	Columns []column `json:"columns"`
+}
+
+// mostLevels is how many levels a column of words may have. With more it is text, as in
+// tables that are read from files, unless the request says that it is categorical.
+const mostLevels = 1000
+
+// build makes a table of its columns.
+func (c *call) build(t table, categorical []string) (*dataset.Table, error) {
+	var columns []dataset.Column
+	for _, one := range t.Columns {
+		more, err := c.columns(one)
+		if err != nil {
+			return nil, fmt.Errorf("%s: column %q %w", t.Name, one.Name, err)
+		}
+		for i, made := range more {
+			words, ok := made.(*dataset.Categorical)
+			if ok && len(words.Levels()) > mostLevels && !slices.Contains(categorical, made.Name()) {
+				more[i] = words.Text()
+			}
+		}
+		columns = append(columns, more...)
+	}
+	built, err := dataset.NewTable(columns...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name, err)
+	}
+	return built, nil
+}
+
+// kinds make columns from arrays, of which there are so many.
+var kinds = map[string]struct {
+	arrays int
+	build  func(column, []Array) ([]dataset.Column, error)
+}{
+	"numeric": {1, numericColumn}, "categorical": {1, categoricalColumn}, "text": {2, textColumn}, "matrix": {1, matrixColumns},
+}
+
+func (c *call) columns(one column) ([]dataset.Column, error) {
+	kind, known := kinds[one.Kind]
+	if !known {
+		return nil, refuse("has the unknown kind %q", one.Kind)
+	}
+	if len(one.Arrays) != kind.arrays {
+		return nil, refuse("is %s and has %d arrays instead of %d", one.Kind, len(one.Arrays), kind.arrays)
+	}
+	arrays := make([]Array, len(one.Arrays))
+	for i, at := range one.Arrays {
+		var err error
+		if arrays[i], err = c.array(at); err != nil {
+			return nil, err
+		}
+	}
+	return kind.build(one, arrays)
+}
+
+func numericColumn(one column, arrays []Array) ([]dataset.Column, error) {
+	values, err := arrays[0].numbers()
+	if err != nil {
+		return nil, err
+	}
+	for row, v := range values {
+		if math.IsInf(v, 0) {
+			return nil, fmt.Errorf("is %v in row %d (from 0)", v, row)
+		}
+	}
+	return []dataset.Column{dataset.NewNumeric(one.Name, values...)}, nil
+}
+
+func categoricalColumn(one column, arrays []Array) ([]dataset.Column, error) {
+	if arrays[0].Type != "int32" {
+		return nil, refuse("has codes of type %s instead of int32", arrays[0].Type)
+	}
+	words := dataset.NewCategorical(one.Name)
+	codes := make([]int32, len(one.Levels)) // of the levels, which may be there twice
+	for i, level := range one.Levels {
+		codes[i] = -1
+		if level != "" { // as in a file, where nothing is written
+			codes[i] = words.AddLevel(level)
+		}
+	}
+	for _, code := range arrays[0].Int32 {
+		switch {
+		case code < 0:
+			words.Append(-1)
+		case int(code) >= len(codes):
+			return nil, refuse("has the code %d, but %d levels", code, len(codes))
+		default:
+			words.Append(codes[code])
+		}
+	}
+	words.SortLevels()
+	return []dataset.Column{words}, nil
+}
+
+func textColumn(one column, arrays []Array) ([]dataset.Column, error) {
+	if arrays[0].Type != "int64" || arrays[1].Type != "uint8" {
+		return nil, refuse("has text of types %s and %s instead of int64 and uint8", arrays[0].Type, arrays[1].Type)
+	}
+	text, start := dataset.NewText(one.Name), int64(0)
+	for row, end := range arrays[0].Int64 {
+		if end < start || end > int64(len(arrays[1].Uint8)) {
+			return nil, refuse("has text in row %d that ends at %d of %d bytes", row, end, len(arrays[1].Uint8))
+		}
+		value := arrays[1].Uint8[start:end]
+		if !utf8.Valid(value) {
+			return nil, fmt.Errorf("is not UTF-8 in row %d (from 0)", row)
+		}
+		text.Append(value)
+		start = end
+	}
+	return []dataset.Column{text}, nil
+}
+
+func matrixColumns(one column, arrays []Array) ([]dataset.Column, error) {
+	switch arrays[0].Type {
+	case "float32":
+		return columnsOf[float32](one, arrays[0])
+	default:
+		return columnsOf[float64](one, arrays[0])
+	}
+}
+
+func columnsOf[T matrix.Float](one column, a Array) (columns []dataset.Column, err error) {
+	m, err := matrixOf[T](a)
+	if err != nil {
+		return nil, err
+	}
+	if len(one.Names) != m.Cols {
+		return nil, refuse("has %d columns, but %d names", m.Cols, len(one.Names))
+	}
+	for j, name := range one.Names {
+		c := dataset.NewNumeric(name)
+		for i := range m.Rows {
+			v := float64(m.Row(i)[j])
+			if math.IsInf(v, 0) {
+				return nil, fmt.Errorf("is %v in row %d, column %d (from 0)", v, i, j)
+			}
+			c.Append(v)
+		}
+		columns = append(columns, c)
+	}
+	return columns, nil
+}
