@@ -11,6 +11,7 @@ import (
 
 // TestFeaturesAgreeWithGram: inner products of features are the kernel's values.
 func TestFeaturesAgreeWithGram(t *testing.T) {
+	t.Parallel()
 	rows, err := Tables{One: measured(t, 60), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ func foreignTable(t *testing.T, rows, labelled int) *dataset.Table {
 // A request with a network from elsewhere gives it the columns of the table in their
 // order, as they are or standardised by the labelled rows.
 func TestRequestWithAForeignNetwork(t *testing.T) {
+	t.Parallel()
 	table := foreignTable(t, 120, 30)
 	for _, standardise := range []bool{false, true} {
 		t.Run(fmt.Sprint(standardise), func(t *testing.T) {
@@ -99,6 +100,7 @@ func standardiseBy(x matrix.Dense[float32], n int) {
 }
 
 func TestForeignNetworkIsRefused(t *testing.T) {
+	t.Parallel()
 	table := foreignTable(t, 50, 20)
 	for words, change := range map[string]func(*nextbatch.Request){
 		"takes 4 inputs, the table has 3": func(r *nextbatch.Request) { r.Foreign.Model = identity{4} },
@@ -116,6 +118,7 @@ func TestForeignNetworkIsRefused(t *testing.T) {
 
 // Labelled rows need no labels: they only count as selected.
 func TestForeignNetworkNeedsNoLabels(t *testing.T) {
+	t.Parallel()
 	rows := func(from, to int) *dataset.Table {
 		var columns []dataset.Column
 		for _, name := range []string{"a", "b"} {

@@ -80,6 +80,7 @@ func outputGradient(net *network.MLP[float32], x []float32, output, first int) (
 // TestSeveralOutputsSelectAsJacobian compares the batches of networks with three
 // outputs with those of the same rows given as features, their plain Jacobians.
 func TestSeveralOutputsSelectAsJacobian(t *testing.T) {
+	t.Parallel()
 	for _, activation := range []network.Activation{network.ReLU, network.SiLU} {
 		net, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, 0)
 		if err != nil {
@@ -127,6 +128,7 @@ func sameBatches(t *testing.T, what, base string, p, plain nextbatch.Problem, me
 // TestSketchOfSeveralOutputs: the mean of many sketches of the gradient kernel is the
 // kernel of the plain Jacobian.
 func TestSketchOfSeveralOutputs(t *testing.T) {
+	t.Parallel()
 	net, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, SigmaB: new(0.4)}, 3, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ var pendingRows = []int{70, 3, 149, 20, 21}
 // problem that has the pending rows among its labelled ones, on which the method has them
 // pending.
 func TestPendingOfAllPublishedSpecs(t *testing.T) {
+	t.Parallel()
 	p := smallProblem(t)
 	for _, published := range spec.Published() {
 		s := small(t, published)
@@ -93,6 +94,7 @@ func pickPending[T matrix.Float](t *testing.T, s spec.Spec, method func(selectio
 // TestPendingIsObservedOnce: conditioning the kernel on labelled and pending rows is the
 // same as a method that counts both as selected.
 func TestPendingIsObservedOnce(t *testing.T) {
+	t.Parallel()
 	p := smallProblem(t)
 	p.Pending = pendingRows
 	for _, method := range []string{"maxdet", "bait-f", "bait-fb"} {
@@ -113,6 +115,7 @@ func TestPendingIsObservedOnce(t *testing.T) {
 // TestRequestPending: names of rows, those of a labelled row and of two batch files among
 // them.
 func TestRequestPending(t *testing.T) {
+	t.Parallel()
 	r := asked(t)
 	r.Spec = spec.MustParse("maxdist-tp:linear")
 	r.GroupColumn, r.PerGroup = "", 0
@@ -179,6 +182,7 @@ func priced(t *testing.T, budget float64) nextbatch.Request {
 
 // TestBudgetAlone: as many rows as it pays for, and that is a full batch.
 func TestBudgetAlone(t *testing.T) {
+	t.Parallel()
 	r := mustResult(t, priced(t, 10))
 	if float64(*r.Metrics.Cost) > 10 || float64(*r.Metrics.Cost) <= 9 || r.Missing != 0 || r.Short != "" || r.Batch.Missing != 0 {
 		t.Errorf("%v for %v, missing %d: %s", r.IDs, *r.Metrics.Cost, r.Missing, r.Short)
@@ -195,6 +199,7 @@ func TestBudgetAlone(t *testing.T) {
 
 // TestPerCost: more rows for the same money, by the plain rule at the first pick.
 func TestPerCost(t *testing.T) {
+	t.Parallel()
 	r := priced(t, 20)
 	plain := mustResult(t, r)
 	r.PerCost = true
@@ -214,6 +219,7 @@ func TestPerCost(t *testing.T) {
 
 // TestGroups: the column may stay an input, and groups without candidates are named.
 func TestGroupsOfARequest(t *testing.T) {
+	t.Parallel()
 	r := priced(t, 20)
 	r.GroupColumn, r.PerGroup = "site", 2
 	out, err := r.Plan()
@@ -252,6 +258,7 @@ func TestGroupsOfARequest(t *testing.T) {
 
 // TestStart: without labels the batch is spread over the inputs.
 func TestStart(t *testing.T) {
+	t.Parallel()
 	for labels, want := range []string{"lcmd-p:linear", "lcmd-tp:linear", spec.Default} {
 		r := asked(t)
 		numbers, err := source.ReadCSV(t.Context(), strings.NewReader(startTable(labels)), source.Options{ID: "id", Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}})
@@ -303,6 +310,7 @@ func startTable(labels int) string {
 
 // TestTargetsNeedAMethodForThem: it is the request that is wrong.
 func TestTargetsNeedAMethodForThem(t *testing.T) {
+	t.Parallel()
 	r := asked(t)
 	r.Aims, r.Spec = r.Table, spec.MustParse("maxdist-tp:linear")
 	_, err := r.Plan()
@@ -313,6 +321,7 @@ func TestTargetsNeedAMethodForThem(t *testing.T) {
 
 // TestReasons: the parts of a reason are in the result, too.
 func TestReasons(t *testing.T) {
+	t.Parallel()
 	r := mustResult(t, asked(t))
 	n := len(r.IDs)
 	if len(r.Nearest) != n || len(r.Distances) != n || len(r.Apart) != n || len(r.Predictions) != n || r.Typical <= 0 {

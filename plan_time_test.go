@@ -9,6 +9,7 @@ import (
 )
 
 func TestExtrapolation(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ got, want float64 }{
 		{alongLine(1, 3, 2, 4, 10), 12}, // 2 + x
 		{alongLine(1, 5, 2, 4, 10), 4},  // never less than the second
@@ -27,6 +28,7 @@ func TestExtrapolation(t *testing.T) {
 // TestSamplesAreBounded: however large the network, a forecast takes a bounded amount of
 // work; the paper's network is measured as it was.
 func TestSamplesAreBounded(t *testing.T) {
+	t.Parallel()
 	for _, width := range []int{64, 512, 2048, 8192, 16384} {
 		for _, labelled := range []int{2, 256, 4096, 1 << 20} {
 			c := network.Config{Architecture: network.Architecture{Hidden: []int{width, width}}}
@@ -47,6 +49,7 @@ func TestSamplesAreBounded(t *testing.T) {
 }
 
 func TestSampleOfRows(t *testing.T) {
+	t.Parallel()
 	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}), Labels: []float64{0, 1, 2, 3, 4, 5}}
 	if s := r.sample(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels[2] != 4 {
 		t.Errorf("%+v", s)

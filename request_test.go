@@ -80,6 +80,7 @@ func asked(t *testing.T) nextbatch.Request {
 // TestRequest: the result names rows, respects the group limits, and is what Select
 // returns for the problem of the plan.
 func TestRequest(t *testing.T) {
+	t.Parallel()
 	r := asked(t)
 	r.Must, r.Exclude = []string{"r1"}, []string{"r2", "nobody"}
 	plan, err := r.Plan()
@@ -117,6 +118,7 @@ func TestRequest(t *testing.T) {
 // TestRequestByModel: a request with a fitted model trains none, and a plan can be
 // forecast without being carried out.
 func TestRequestByModel(t *testing.T) {
+	t.Parallel()
 	first, err := asked(t).Plan()
 	if err != nil {
 		t.Fatal(err)
@@ -141,6 +143,7 @@ func TestRequestByModel(t *testing.T) {
 }
 
 func TestRequestRefuses(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		change func(*nextbatch.Request)
 		data   bool

@@ -25,6 +25,7 @@ func (c *endsAfter) Err() error {
 // TestSelectCancelled cancels every kind of selection at many points, from the first
 // block of the kernel to the last step.
 func TestSelectCancelled(t *testing.T) {
+	t.Parallel()
 	p := smallProblem(t)
 	for _, published := range spec.Published() {
 		spec := small(t, published)
@@ -49,6 +50,7 @@ func TestSelectCancelled(t *testing.T) {
 }
 
 func TestFeaturesCancelled(t *testing.T) {
+	t.Parallel()
 	p := smallProblem(t)
 	spec := spec.MustParse("maxdet-p:grad>sketch(24)>train")
 	for limit := range 3 {

@@ -61,6 +61,7 @@ var none = math.NaN()
 // TestMissingInputsAreImputed: numbers by the median of labelled rows and candidates
 // and a mark, categories by a level of their own; a row without inputs is dropped.
 func TestMissingInputsAreImputed(t *testing.T) {
+	t.Parallel()
 	table := tableOf(t,
 		dataset.NewNumeric("a", 1, none, 5, 2, 9, none),
 		dataset.NewNumeric("b", 0.5, 1, 2, 4, 3, none),
@@ -88,6 +89,7 @@ func TestMissingInputsAreImputed(t *testing.T) {
 // TestCompleteTablesStayAsTheyWere: imputation changes no number where nothing is
 // missing.
 func TestCompleteTablesStayAsTheyWere(t *testing.T) {
+	t.Parallel()
 	tables := Tables{One: measured(t, 80), TargetColumn: "y", NotInputs: []string{"id", "cost"}}
 	want := rowsOf(t, tables)
 	for _, policy := range []Missing{DropMissing, RefuseMissing} {
@@ -101,6 +103,7 @@ func TestCompleteTablesStayAsTheyWere(t *testing.T) {
 // TestMissingLater: a network imputes columns that lacked nothing when it was
 // trained, and takes levels that it has not seen as unknown.
 func TestMissingLater(t *testing.T) {
+	t.Parallel()
 	fit := tableOf(t, dataset.NewNumeric("a", 1, 7, 3.5, 2), words("two", "n", "y", "n", "y"), words("c", "u", "v", "w", "u"), dataset.NewNumeric("y", 1, 2, 3, 4))
 	encoder := rowsOf(t, Tables{One: fit, TargetColumn: "y"}).Encoder
 	if encoder.Indicators != nil || encoder.Medians[0] != 2.75 {
@@ -136,6 +139,7 @@ func TestMissingLater(t *testing.T) {
 
 // TestOldEncodersDrop: a network that was saved without medians drops incomplete rows.
 func TestOldEncodersDrop(t *testing.T) {
+	t.Parallel()
 	old := dataset.Encoder{Numeric: []string{"a", "b"}}
 	rows := rowsOf(t, Tables{Pool: tableOf(t, dataset.NewNumeric("a", 1, none), dataset.NewNumeric("b", 1, 2)), Encoder: &old})
 	mustSay(t, rows.Warnings, "1 rows lack an input: 1 (from 0)")
@@ -154,6 +158,7 @@ func counting(name string, n int, first, step float64) *dataset.Numeric {
 }
 
 func TestRowNumbersAreNotInputs(t *testing.T) {
+	t.Parallel()
 	const n = 12
 	x, y := dataset.NewNumeric("x"), dataset.NewNumeric("y")
 	for i := range n {
@@ -206,6 +211,7 @@ func TestRowNumbersAreNotInputs(t *testing.T) {
 // TestRowNumbersOfTwoTables: the labelled rows come in the order of the batches, and
 // an index may be in one of the files only.
 func TestRowNumbersOfTwoTables(t *testing.T) {
+	t.Parallel()
 	train := tableOf(t, dataset.NewNumeric("column0", 7, 2, 5), dataset.NewNumeric("n", 9, 4, 4), dataset.NewNumeric("x", 1, 3, 2),
 		dataset.NewNumeric("z", 1, 3, 2), dataset.NewNumeric("y", 1, 2, 3))
 	pool := tableOf(t, counting("n", 12, 100, 2), words("x", slices.Repeat([]string{""}, 12)...), counting("z", 12, 0, 0.5))
@@ -217,6 +223,7 @@ func TestRowNumbersOfTwoTables(t *testing.T) {
 
 // TestManyColumnsGiveFewWarnings: one for each reason, not for each column.
 func TestManyColumnsGiveFewWarnings(t *testing.T) {
+	t.Parallel()
 	const n, many = 60, 40
 	columns := []dataset.Column{dataset.NewNumeric("x"), dataset.NewNumeric("y")}
 	for i := range n {
@@ -246,6 +253,7 @@ func TestManyColumnsGiveFewWarnings(t *testing.T) {
 
 // TestReplicatesAreAveraged: one row for each id, with the mean label.
 func TestReplicatesAreAveraged(t *testing.T) {
+	t.Parallel()
 	id := dataset.NewText("id", "p", "q", "p", "r", "p", "s")
 	y := dataset.NewNumeric("y", 1, 5, 2, 7, 6, none)
 	a, b := dataset.NewNumeric("a", none, 2, 1.5, 3, 1.5, 4), dataset.NewNumeric("b", 1, 2, 1, 3, 1, 9)
@@ -267,6 +275,7 @@ func TestReplicatesAreAveraged(t *testing.T) {
 
 // TestDatesBecomeNumbers: days and the cycles that a column spans.
 func TestDatesBecomeNumbers(t *testing.T) {
+	t.Parallel()
 	when, slash := dataset.NewText("when"), dataset.NewCategorical("slash")
 	x, y := dataset.NewNumeric("x"), dataset.NewNumeric("y")
 	for i := range 30 {
@@ -294,6 +303,7 @@ func TestDatesBecomeNumbers(t *testing.T) {
 }
 
 func TestCheckLabels(t *testing.T) {
+	t.Parallel()
 	for want, labels := range map[string][]float64{
 		"all 12 labels are 3: a network learns nothing": slices.Repeat([]float64{3}, 12),
 		"only 2 rows have a label":                      {1, 2},

@@ -39,6 +39,7 @@ func measured(t *testing.T, rows int) *dataset.Table {
 }
 
 func TestRowsOfOneTable(t *testing.T) {
+	t.Parallel()
 	rows, err := Tables{One: measured(t, 40), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +60,7 @@ func TestRowsOfOneTable(t *testing.T) {
 
 // TestRowsOfTwoTables: two tables with the rows of one give its numbers.
 func TestRowsOfTwoTables(t *testing.T) {
+	t.Parallel()
 	table := measured(t, 40)
 	one, err := Tables{One: table, TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
@@ -85,6 +87,7 @@ func TestRowsOfTwoTables(t *testing.T) {
 }
 
 func TestRowsWithMissingInputs(t *testing.T) {
+	t.Parallel()
 	x, y := dataset.NewNumeric("x", 1, math.NaN(), 3, 4, 5), dataset.NewNumeric("y", 1, math.NaN(), math.NaN(), 2, math.NaN())
 	table, err := dataset.NewTable(x, y)
 	if err != nil {
@@ -113,6 +116,7 @@ func TestRowsWithMissingInputs(t *testing.T) {
 // TestRowsToBatch: with and without a network, tables become a batch whose reasons name
 // rows.
 func TestRowsToBatch(t *testing.T) {
+	t.Parallel()
 	rows, err := Tables{One: measured(t, 80), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
@@ -148,6 +152,7 @@ func TestRowsToBatch(t *testing.T) {
 // TestRowsOfWords: a column with a name per row is text, even in a small table, unless
 // it is declared a category; a column of numbers with words among them is reported.
 func TestRowsOfWords(t *testing.T) {
+	t.Parallel()
 	name, x, y := dataset.NewCategorical("name"), dataset.NewCategorical("x"), dataset.NewNumeric("y")
 	z := dataset.NewNumeric("z")
 	for i := range 30 {

@@ -15,6 +15,7 @@ import (
 // TestTail finds the distribution again that scores were drawn from, also where a
 // twentieth of them is far off.
 func TestTail(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, nu := range []float64{2, 3, 5} {
 		for _, wrong := range []float64{0, 0.05} {
@@ -49,6 +50,7 @@ func student(r *rand.Rand, nu float64) float64 {
 // to that of ν = 3, the smallest p-value is at most 0.05 about one time in twenty, or
 // less often.
 func TestPValues(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, nu := range []float64{3, 5, 100} {
 		const tables, rows = 400, 300
@@ -93,6 +95,7 @@ func smooth(rows int) network.Sample[float32] {
 }
 
 func TestSeveralTargets(t *testing.T) {
+	t.Parallel()
 	o := Options{Folds: 4, Repeats: 1, Network: network.Options[float32]{Config: network.Config{
 		Architecture: network.Architecture{Hidden: []int{32}}, Training: network.Training{Epochs: 60, Batch: 32}}}}
 	networks := 0
@@ -114,6 +117,7 @@ func TestSeveralTargets(t *testing.T) {
 }
 
 func TestLabelsRefuses(t *testing.T) {
+	t.Parallel()
 	few := smooth(12)
 	valid := smooth(40)
 	valid.ValidX, valid.ValidY = valid.X, valid.Y

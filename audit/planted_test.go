@@ -63,6 +63,7 @@ type planted struct {
 // TestPlantedErrors measures how many of the labels that disagree most are the ones
 // that were spoilt, as markdown.
 func TestPlantedErrors(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("trains networks on a real data set")
 	}

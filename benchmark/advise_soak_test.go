@@ -12,6 +12,7 @@ import (
 // TestSoakAdvise: on tables with a known gain and with none, the verdict is right in at
 // least nine of ten runs. It takes several minutes; make soak runs it.
 func TestSoakAdvise(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("NEXTBATCH_SOAK") == "" {
 		t.Skip("takes several minutes: make soak")
 	}

@@ -29,6 +29,7 @@ func question(n int) Question {
 }
 
 func TestAdvise(t *testing.T) {
+	t.Parallel()
 	steps := 0
 	q := question(300)
 	q.Progress = func(done, of int, _ Record) {
@@ -59,6 +60,7 @@ func (q Question) withoutProgress() Question {
 }
 
 func TestAdviseFewRows(t *testing.T) {
+	t.Parallel()
 	for n, batch := range map[int]int{5: 2, 64: 16, 99: 25} {
 		a, err := question(n).Advise(context.Background())
 		if err != nil || a.Verdict != Unclear || a.Comparison != nil || a.More != 100-n || a.Batch != batch {
@@ -73,6 +75,7 @@ func TestAdviseFewRows(t *testing.T) {
 // TestReplaySizes: a replay uses most of the labels, leaves a choice, and its batches are
 // in proportion to them.
 func TestReplaySizes(t *testing.T) {
+	t.Parallel()
 	for n, want := range map[int]ReplaySizes{
 		100:    {100, 20, 10, 13, 11, 3, 10},
 		1500:   {1500, 300, 150, 175, 175, 3, 10},
@@ -89,6 +92,7 @@ func TestReplaySizes(t *testing.T) {
 }
 
 func TestAdviseRefuses(t *testing.T) {
+	t.Parallel()
 	equal := question(200)
 	clear(equal.Data.Y)
 	unknown, random, once, twice, long := question(200), question(200), question(200), question(200), question(200)
@@ -111,6 +115,7 @@ func TestAdviseRefuses(t *testing.T) {
 
 // TestAdviseKnowsGain asks about one table with a gain and one without.
 func TestAdviseKnowsGain(t *testing.T) {
+	t.Parallel()
 	if a := advised(t, gainTable(400, 1), 6); a.Verdict != Beats || a.Method != a.Spec || a.Batch != a.Sizes.Batch {
 		t.Errorf("%s: %s; %+v", a.Answer(), a.Because, a)
 	}

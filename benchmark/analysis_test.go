@@ -64,6 +64,7 @@ func closeTo(t *testing.T, what string, got, want float64) {
 }
 
 func TestAnalysisMatchesThePublishedCode(t *testing.T) {
+	t.Parallel()
 	var g goldenAnalysis
 	golden.JSON(t, "analysis/analysis.json", &g)
 	studies := benchmark.NewStudies(g.rounds(), nil)
@@ -122,6 +123,7 @@ func makeRun(set, spec string, split int, start, fall float64) (rounds benchmark
 }
 
 func TestStudyWithGaps(t *testing.T) {
+	t.Parallel()
 	var all benchmark.Results
 	all = append(all, makeRun("b", "lcmd-tp:grad", 0, 1, 0.5)...)
 	all = append(all, makeRun("b", "random", 0, 1, 0.8)...)
@@ -156,6 +158,7 @@ func TestStudyWithGaps(t *testing.T) {
 }
 
 func TestOnCommonSplits(t *testing.T) {
+	t.Parallel()
 	var all benchmark.Results
 	for split := range 3 {
 		all = append(all, makeRun("a", "random", split, float64(1+split), 0.9)...)
@@ -185,6 +188,7 @@ func TestOnCommonSplits(t *testing.T) {
 }
 
 func TestStudyWithPlan(t *testing.T) {
+	t.Parallel()
 	var planned []benchmark.Run
 	for _, set := range []string{"a", "b"} {
 		for split := range 3 {
@@ -205,6 +209,7 @@ func TestStudyWithPlan(t *testing.T) {
 // A results file may have as many data sets and splits as runs; a study of it must
 // not take time quadratic in their number, in which this test would take minutes.
 func TestStudyOfManySetsAndSplits(t *testing.T) {
+	t.Parallel()
 	const n = 50_000
 	var all benchmark.Results
 	var planned []benchmark.Run
@@ -224,6 +229,7 @@ func TestStudyOfManySetsAndSplits(t *testing.T) {
 }
 
 func TestSettingsThatDifferFromThePaper(t *testing.T) {
+	t.Parallel()
 	if got := (benchmark.Settings{Seed: 3, Start: 256}).DifferencesFromPaper(); got != nil {
 		t.Error(got)
 	}
@@ -234,6 +240,7 @@ func TestSettingsThatDifferFromThePaper(t *testing.T) {
 }
 
 func TestStudyWithoutRuns(t *testing.T) {
+	t.Parallel()
 	if got := benchmark.NewStudies(nil, nil); got != nil {
 		t.Error(got)
 	}
@@ -247,6 +254,7 @@ func TestStudyWithoutRuns(t *testing.T) {
 }
 
 func TestNaNStays(t *testing.T) {
+	t.Parallel()
 	all := append(makeRun("a", "random", 0, 1, 0.9), makeRun("a", "random", 1, 1, 0.9)...)
 	all[3].Test.RMSE = math.NaN()
 	s := benchmark.NewStudies(all, nil)[0]
@@ -259,6 +267,7 @@ func TestNaNStays(t *testing.T) {
 }
 
 func TestErrorVariation(t *testing.T) {
+	t.Parallel()
 	var all benchmark.Results
 	for i, set := range []string{"a", "b", "c"} {
 		random, lcmd := makeRun(set, "random", 0, 1, 0.9), makeRun(set, "lcmd-tp:grad", 0, 1, math.Pow(0.9, 1+float64(i)))
@@ -278,6 +287,7 @@ func TestErrorVariation(t *testing.T) {
 }
 
 func TestPaperTables(t *testing.T) {
+	t.Parallel()
 	count := map[string]int{}
 	known := map[string]bool{}
 	for _, s := range spec.Published() {
@@ -330,6 +340,7 @@ func TestPaperTables(t *testing.T) {
 }
 
 func TestCompareWithPaper(t *testing.T) {
+	t.Parallel()
 	paper := func(set, spec string, split int, rmse float64) benchmark.Results {
 		rounds := makeRun(set, spec, split, rmse, 1)
 		for i := 5; i <= 16; i++ {

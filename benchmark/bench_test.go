@@ -36,6 +36,7 @@ func do(t testing.TB, path string, runs []benchmark.Run, jobs int) []string {
 }
 
 func TestJobsAndThreadsDoNotMatter(t *testing.T) {
+	t.Parallel()
 	runs := storetest.Runs(t, 0, 1)
 	want := do(t, newPath(t), runs, 1)
 	if len(want) != len(runs)*4 {
@@ -48,6 +49,7 @@ func TestJobsAndThreadsDoNotMatter(t *testing.T) {
 }
 
 func TestMethodsShareTheSplitAndTheFirstNetwork(t *testing.T) {
+	t.Parallel()
 	s := open(t, newPath(t))
 	storetest.Do(t.Context(), t, s, storetest.Runs(t, 0, 1), 2)
 	results, err := benchmark.ReadResults(t.Context(), s)
@@ -81,6 +83,7 @@ func TestMethodsShareTheSplitAndTheFirstNetwork(t *testing.T) {
 }
 
 func TestPicksOfARun(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	do(t, path, storetest.Runs(t, 0, 1), 1)
 	records, err := open(t, path).Records(t.Context())
@@ -126,6 +129,7 @@ func TestPicksOfARun(t *testing.T) {
 }
 
 func TestInterruptedRunResumes(t *testing.T) {
+	t.Parallel()
 	runs := storetest.Runs(t, 0)
 	want := do(t, newPath(t), runs, 1)
 	path := newPath(t)
@@ -169,6 +173,7 @@ func (s *appends) Append(c *benchmark.Claim, r benchmark.Record) error {
 // TestWatchHoldsUpNobody: while Watch deals with an event of one run, another run
 // finishes a round.
 func TestWatchHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	s := &appends{Store: open(t, newPath(t)), second: make(chan struct{})}
 	storetest.Join(t, s)
 	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Load: storetest.Waves, Jobs: 2, Watch: func(benchmark.Event) { <-s.second }}
@@ -179,6 +184,7 @@ func TestWatchHoldsUpNobody(t *testing.T) {
 }
 
 func TestFailingRun(t *testing.T) {
+	t.Parallel()
 	runs := storetest.Runs(t, 0)
 	runs[1].Rounds, runs[1].BatchSize = 2, 1000 // more rows than there are
 	path := newPath(t)
@@ -198,6 +204,7 @@ func TestFailingRun(t *testing.T) {
 
 // A data set that cannot be loaded is reported once, and the others go on.
 func TestMissingSet(t *testing.T) {
+	t.Parallel()
 	runs := storetest.Runs(t, 0)
 	for _, r := range storetest.Runs(t, 0, 1) {
 		r.DataSet = "nowhere"

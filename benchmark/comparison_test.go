@@ -32,6 +32,7 @@ func powerResults(splits int, ahead map[string]float64, wobble float64) (results
 var fifth = SplitSizes{Test: 1, Learn: 4}
 
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	c, err := Compare(powerResults(6, map[string]float64{"lcmd-tp:linear": 2, "maxdist-p:linear": 0.8}, 0), fifth, 0.9)
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +61,7 @@ func TestCompare(t *testing.T) {
 // TestCompareIntervals: Student's interval with the correction, at the confidence for each
 // of two methods.
 func TestCompareIntervals(t *testing.T) {
+	t.Parallel()
 	c, err := Compare(powerResults(6, map[string]float64{"lcmd-tp:linear": 2, "maxdist-p:linear": 1}, 0.3), fifth, 0.9)
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +84,7 @@ func TestCompareIntervals(t *testing.T) {
 
 // TestCrossing: what counts is from where on a line stays at most zero.
 func TestCrossing(t *testing.T) {
+	t.Parallel()
 	c := &curves{labels: []int{100, 200, 400}}
 	for _, n := range []struct {
 		above []float64
@@ -97,6 +100,7 @@ func TestCrossing(t *testing.T) {
 }
 
 func TestCompareRefuses(t *testing.T) {
+	t.Parallel()
 	all := powerResults(2, map[string]float64{"lcmd-tp:linear": 2, "maxdist-p:linear": 1}, 0)
 	infinite := powerResults(2, map[string]float64{"lcmd-tp:linear": 0, "maxdist-p:linear": 1}, 0)
 	for name, results := range map[string]Results{"nothing": nil, "a round is missing": all[:len(all)-1], "no start": all[1:], "an infinite error": infinite, "one split": all[:12], "random alone": slices.Concat(all[:4], all[12:16])} {

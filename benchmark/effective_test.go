@@ -14,6 +14,7 @@ import (
 // For the linear kernel on rows with independent columns of known mean and
 // deviation, the eigenvalues are known up to sampling error.
 func TestEffectiveDimension(t *testing.T) {
+	t.Parallel()
 	rows := matrix.New[float32](4000, 3)
 	rng.FillNormal(rng.New(1, "rows"), rows.Data)
 	for i := range rows.Rows {

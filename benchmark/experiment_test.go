@@ -7,6 +7,7 @@ import (
 )
 
 func TestPresets(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]int{
 		"paper-relu": 15 * 76 * 20, "paper-silu": 15 * 76 * 20, "paper-batch-sizes": 15 * 8 * 20 * 7, "quick": 9,
 	} {
@@ -31,6 +32,7 @@ func TestPresets(t *testing.T) {
 }
 
 func TestGridRefuses(t *testing.T) {
+	t.Parallel()
 	_, err := Grid{Specs: []string{"lcmd-tp:grad>sketch(512)", "nonsense"}, Activations: []string{"relux"}, Splits: []int{-1}, Sets: []string{"x"}, Schedules: []Schedule{{}}}.Runs()
 	for _, want := range []string{"nonsense", "relux", "split -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -52,6 +54,7 @@ func TestGridRefuses(t *testing.T) {
 // A forecast from some rounds predicts the others exactly if their times follow
 // the model.
 func TestForecast(t *testing.T) {
+	t.Parallel()
 	runs, err := Grid{Sets: []string{"waves"}, Activations: []string{"relu"}, Splits: []int{0, 1}, Schedules: []Schedule{{Rounds: 3, Batch: 8}},
 		Specs: []string{"random", "lcmd-tp:grad>sketch(16)", "bait-f-p:grad>sketch(16)>train", "kmeanspp-p:grad>sketch(16)", "maxdet-p:ll>ens(2)>sketch(16)>train"}}.Runs()
 	if err != nil {

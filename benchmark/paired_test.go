@@ -10,6 +10,7 @@ import (
 // TestPairedInterval: differences 0.1, 0.2, 0.3 and 0.4 have mean 0.25 and deviation
 // √(0.05/3); t(0.95, 3) is 2.3533634; with 1/4 + 20/80 the factor is √0.5.
 func TestPairedInterval(t *testing.T) {
+	t.Parallel()
 	got := PairedInterval([]float64{0.1, 0.2, 0.3, 0.4}, SplitSizes{Test: 20, Learn: 80}, 0.9)
 	half := 2.3533634 * math.Sqrt(0.05/3) * math.Sqrt(0.5)
 	for _, c := range []struct{ got, want float64 }{{got.Value, 0.25}, {got.Low, 0.25 - half}, {got.High, 0.25 + half}} {
@@ -29,6 +30,7 @@ func TestPairedInterval(t *testing.T) {
 // table. The interval must contain the mean effect of all tables as often as it claims;
 // one that takes the splits as independent contains it far less often.
 func TestPairedIntervalCovers(t *testing.T) {
+	t.Parallel()
 	const tables, rows, splits = 4000, 100, 10
 	sizes := SplitSizes{Test: rows / 5, Learn: rows - rows/5}
 	stream := rng.New(1, "coverage")
@@ -62,6 +64,7 @@ func TestPairedIntervalCovers(t *testing.T) {
 }
 
 func TestReductionText(t *testing.T) {
+	t.Parallel()
 	reduction := func(ratio float64) float64 { return -math.Log(ratio) }
 	for _, c := range []struct {
 		value, low, high float64 // ratios of errors

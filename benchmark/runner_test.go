@@ -35,6 +35,7 @@ func tinyData() *dataset.Regression {
 // Labelled rows are ordered by round and, within a round, by pool order: a resumed
 // run needs the same order, which decides the mini-batches.
 func TestLabelledRowsKeepPoolOrder(t *testing.T) {
+	t.Parallel()
 	data := tinyData()
 	task, err := newTask(data, tiny, 0, false)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 // TestImprovementLine: the constants of the line follow from the paper's tables and
 // the measured numbers.
 func TestImprovementLine(t *testing.T) {
+	t.Parallel()
 	slope, intercept := improvementLine()
 	if math.Abs(slope-lineSlope) > 5e-4 || math.Abs(intercept-lineIntercept) > 5e-4 {
 		t.Errorf("slope %.4f, intercept %.4f; the constants are %v and %v", slope, intercept, lineSlope, lineIntercept)
@@ -22,6 +23,7 @@ func TestImprovementLine(t *testing.T) {
 }
 
 func TestPowerLaw(t *testing.T) {
+	t.Parallel()
 	for _, b := range []float64{0.05, 0.3, 0.9} {
 		mean := 0.0
 		for n := 2; n <= paperSteps+1; n++ {

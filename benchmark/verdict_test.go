@@ -10,6 +10,7 @@ import (
 )
 
 func TestJudge(t *testing.T) {
+	t.Parallel()
 	ahead, alsoAhead, behind := Interval{0.2, 0.1, 0.3}, Interval{0.3, 0.05, 0.55}, Interval{-0.2, -0.3, -0.1}
 	even, open := Interval{0.01, -0.06, 0.08}, Interval{0.06, -0.05, 0.17}
 	for _, c := range []struct {
@@ -43,6 +44,7 @@ func TestJudge(t *testing.T) {
 // TestMoreLabels: half a width of 0.1 at t = 2 is a reach of 0.1·(1 + 0.8416/2) = 0.14208.
 // To leave zero at 0.08 takes 3.154 times the rows, to leave 0.10536 at 0.02 takes 2.7725.
 func TestMoreLabels(t *testing.T) {
+	t.Parallel()
 	wide := func(value float64) Interval { return Interval{value, value - 0.1, value + 0.1} }
 	for _, c := range []struct {
 		reductions []Interval
@@ -62,6 +64,7 @@ func TestMoreLabels(t *testing.T) {
 // 0.2; with ten, t(0.95) = 1.83311 and √(1/10 + 1/4) make 0.09725, and 0.1419 with four in
 // five: enough for 0.142, and nine are not.
 func TestMoreRepeats(t *testing.T) {
+	t.Parallel()
 	c := &Comparison{Confidence: 0.9, Splits: 3, Sizes: fifth}
 	for value, want := range map[float64]int{0.142: 10, 0.06: 0} {
 		if got := c.moreRepeats([]Interval{{value, value - 0.2, value + 0.2}}, 0.9); got != want {
@@ -129,6 +132,7 @@ func verdicts(t *testing.T, tables, rows int, reductions ...float64) map[Verdict
 // TestVerdictsOnSimulatedErrors: without a gain, a gain is claimed in at most 5 % of the
 // tables (up to the chance of the simulation), however many methods there are; a clear gain is found, and so is a clear loss.
 func TestVerdictsOnSimulatedErrors(t *testing.T) {
+	t.Parallel()
 	const tables = 1000
 	for _, none := range [][]float64{{0, 0}, {0, 0, 0, 0, 0}, {0, -0.2}} {
 		if n := verdicts(t, tables, 150, none...)[Beats]; float64(n) > 0.065*tables {
@@ -149,6 +153,7 @@ func TestVerdictsOnSimulatedErrors(t *testing.T) {
 // TestMoreLabelsDecide: where half of the tables leave the question open, as many more
 // labels as the typical interval suggests decide four in five.
 func TestMoreLabelsDecide(t *testing.T) {
+	t.Parallel()
 	const tables, rows, gain = 500, 200, 0.35
 	before := verdicts(t, tables, rows, gain)
 	if n := before[Unclear]; n < tables/4 {

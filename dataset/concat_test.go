@@ -8,6 +8,7 @@ import (
 )
 
 func TestConcat(t *testing.T) {
+	t.Parallel()
 	levels := func(name string, values ...string) Column {
 		c := NewCategorical(name)
 		for _, v := range values {

@@ -6,6 +6,7 @@ import (
 )
 
 func TestLabels(t *testing.T) {
+	t.Parallel()
 	full := table(t, NewNumeric("a", 1, 8, 5), NewNumeric("b", 4, 2, math.NaN()), NewNumeric("c", 2, 4, 1), NewNumeric("d", 100, 6, 1))
 	for _, test := range []struct {
 		target Target
@@ -28,6 +29,7 @@ func TestLabels(t *testing.T) {
 }
 
 func TestLabelsRefuse(t *testing.T) {
+	t.Parallel()
 	full := table(t, NewNumeric("a", 1, 0), NewNumeric("b", 1, math.Inf(-1)), NewNumeric("c", 1, math.Inf(1)), NewText("t", "x", "y"))
 	for want, target := range map[string]Target{
 		`no target column is named`:                       {},
@@ -43,6 +45,7 @@ func TestLabelsRefuse(t *testing.T) {
 }
 
 func TestLabelScalerInverts(t *testing.T) {
+	t.Parallel()
 	y := []float64{3, -1, 4, 1, -5, 9, 2.5}
 	s, err := FitLabelScaler(y)
 	if err != nil {
@@ -65,6 +68,7 @@ func TestLabelScalerInverts(t *testing.T) {
 }
 
 func TestEqualLabelsScale(t *testing.T) {
+	t.Parallel()
 	y := []float32{0.1, 0.1, 0.1}
 	s, err := FitLabelScaler(y)
 	if err != nil {

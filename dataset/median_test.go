@@ -8,6 +8,7 @@ import (
 
 // TestMedian compares with sorting, also on orders that are hard for pivots.
 func TestMedian(t *testing.T) {
+	t.Parallel()
 	g := rand.New(rand.NewPCG(1, 2))
 	orders := map[string]func(i, n int) float64{
 		"random": func(int, int) float64 { return g.NormFloat64() },

@@ -20,6 +20,7 @@ func mustTable(t *testing.T, columns ...dataset.Column) *dataset.Table {
 }
 
 func TestFill(t *testing.T) {
+	t.Parallel()
 	none := math.NaN()
 	table := mustTable(t, dataset.NewText("id", "a", "b", "c", "d"), dataset.NewNumeric("x", 1, 2.5, 3, none), dataset.NewNumeric("y", 7, none, none, none))
 	good := func() []dataset.Column {
@@ -70,6 +71,7 @@ func TestFill(t *testing.T) {
 }
 
 func TestFillByNumber(t *testing.T) {
+	t.Parallel()
 	none := math.NaN()
 	table := mustTable(t, dataset.NewNumeric("x", 1, 2, 3), dataset.NewNumeric("y", none, none, none))
 	f, err := dataset.Fill(table, mustTable(t, dataset.NewNumeric("row", 2, 0), dataset.NewNumeric("y", 5, 6)), "", "row", "y")

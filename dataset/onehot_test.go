@@ -11,6 +11,7 @@ import (
 )
 
 func TestEncoderTakesSmallColumnsFirst(t *testing.T) {
+	t.Parallel()
 	full := table(t,
 		categorical("three", "b", "a", "c", "a"),
 		NewNumeric("x", 1, 2, 3, 4),
@@ -46,6 +47,7 @@ func TestEncoderTakesSmallColumnsFirst(t *testing.T) {
 }
 
 func TestEncoderLimit(t *testing.T) {
+	t.Parallel()
 	levels := func(name string, n int) *Categorical {
 		c := NewCategorical(name)
 		for row := range 400 {
@@ -65,6 +67,7 @@ func TestEncoderLimit(t *testing.T) {
 // TestEncodeAnotherTable: a level's codes differ between tables; only its name
 // counts.
 func TestEncodeAnotherTable(t *testing.T) {
+	t.Parallel()
 	e := FitEncoder(table(t, categorical("c", "a", "b", "c"), NewNumeric("x", 1, 2, 3)), OneHot{MissingColumns: true})
 	other := table(t, NewNumeric("x", 7, 8), NewText("id", "p", "q"), categorical("c", "c", ""))
 	x := matrix.New[float32](2, 5)
@@ -77,6 +80,7 @@ func TestEncodeAnotherTable(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
+	t.Parallel()
 	e := FitEncoder(table(t, categorical("c", "a", "b", "c"), NewNumeric("x", 1, 2, 3)), OneHot{})
 	abc := categorical("c", "a", "b")
 	for want, other := range map[string]*Table{

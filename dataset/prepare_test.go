@@ -8,6 +8,7 @@ import (
 )
 
 func TestPrepare(t *testing.T) {
+	t.Parallel()
 	full := table(t,
 		NewText("id", "a", "", "c", "d", "e", "f"),
 		NewNumeric("x", 1, 2, math.NaN(), 4, 5, 6),
@@ -29,6 +30,7 @@ func TestPrepare(t *testing.T) {
 }
 
 func TestPrepareSubsamples(t *testing.T) {
+	t.Parallel()
 	x := NewNumeric("x")
 	for row := range 1000 {
 		x.Append(float64(row))
@@ -54,6 +56,7 @@ func TestPrepareSubsamples(t *testing.T) {
 }
 
 func TestPrepareRefuses(t *testing.T) {
+	t.Parallel()
 	nan := math.NaN()
 	y := Target{Columns: []string{"y"}}
 	for want, test := range map[string]struct {

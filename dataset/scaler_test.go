@@ -14,6 +14,7 @@ import (
 // TestPublishedPreprocessing follows the published code from raw inputs to the
 // network's inputs.
 func TestPublishedPreprocessing(t *testing.T) {
+	t.Parallel()
 	raw := golden.Matrix(t, "preprocess/X_raw.npy")
 	for _, id := range []uint32{0, 3} {
 		name := func(part string) string { return fmt.Sprintf("preprocess/split%d_%s.npy", id, part) }
@@ -38,6 +39,7 @@ func TestPublishedPreprocessing(t *testing.T) {
 }
 
 func TestScalerByHand(t *testing.T) {
+	t.Parallel()
 	x := matrix.FromRows([][]float64{{1, 0.1}, {3, 0.1}, {100, 7}, {5, 0.1}})
 	for divisor, want := range map[Divisor]float64{Population: math.Sqrt(8. / 3), Sample: 2} {
 		s, err := FitScaler(x, divisor, []int{0}, []int{1, 3})
@@ -58,6 +60,7 @@ func TestScalerByHand(t *testing.T) {
 }
 
 func TestScalerSingleRow(t *testing.T) {
+	t.Parallel()
 	s, err := FitScaler(matrix.FromRows([][]float32{{4}}), Sample)
 	if err != nil || s.Deviation[0] != 0 {
 		t.Errorf("%+v, %v", s, err)
@@ -65,6 +68,7 @@ func TestScalerSingleRow(t *testing.T) {
 }
 
 func TestScalerRefuses(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {
 		x := matrix.FromRows([][]float64{{1, 2}, {3, 4}, {5, bad}})
 		_, err := FitScaler(x, Population)
@@ -83,6 +87,7 @@ func TestScalerRefuses(t *testing.T) {
 
 // TestFitScalerAll: several matrices give the scaler of their stack, bit for bit.
 func TestFitScalerAll(t *testing.T) {
+	t.Parallel()
 	x := matrix.New[float32](50, 3)
 	for i := range x.Data {
 		x.Data[i] = float32(math.Sin(float64(i*i))) * float32(math.Pow(10, float64(i%3)))

@@ -17,12 +17,14 @@ func mustEqual(t *testing.T, what string, got, want []int) {
 }
 
 func TestMT19937IsNumPys(t *testing.T) {
+	t.Parallel()
 	mustEqual(t, "seed 7", newMT19937(7).perm(40768)[:200], golden.Ints(t, "preprocess/mt19937_seed7_perm40768_first200.npy"))
 }
 
 // TestMT19937 checks the generator against the first numbers of its authors'
 // own implementation with seed 5489.
 func TestMT19937(t *testing.T) {
+	t.Parallel()
 	g := newMT19937(5489)
 	for i, want := range []uint32{3499211612, 581869302, 3890346734, 3586334585, 545404204} {
 		if got := g.uint32(); got != want {
@@ -32,6 +34,7 @@ func TestMT19937(t *testing.T) {
 }
 
 func TestPaperSizes(t *testing.T) {
+	t.Parallel()
 	for n, want := range map[int][2]int{ // pool, test
 		241600:  {192000, 48320},
 		45730:   {35304, 9146},
@@ -47,6 +50,7 @@ func TestPaperSizes(t *testing.T) {
 }
 
 func TestSplitsCoverAllRows(t *testing.T) {
+	t.Parallel()
 	sizes := Sizes{Train: 3, Valid: 5, Test: 4}
 	a, errA := NewSplit(20, sizes, 1, 0)
 	again, errAgain := NewSplit(20, sizes, 1, 0)
@@ -78,6 +82,7 @@ func TestSplitsCoverAllRows(t *testing.T) {
 
 // TestSplitIsFrozen: a seed must give the results of earlier versions.
 func TestSplitIsFrozen(t *testing.T) {
+	t.Parallel()
 	s, err := NewSplit(12, Sizes{Train: 2, Valid: 3, Test: 3}, 42, 7)
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +95,7 @@ func TestSplitIsFrozen(t *testing.T) {
 const frozenSplit = "{[10 2] [4 5 3] [8 7 9 1] [0 6 11]}"
 
 func TestSplitRefuses(t *testing.T) {
+	t.Parallel()
 	for _, sizes := range []Sizes{{Train: 5, Valid: 5, Test: 1}, {Train: -1}, {Test: 11}} {
 		_, err := NewSplit(10, sizes, 0, 0)
 		if at := (*SplitError)(nil); !errors.As(err, &at) {

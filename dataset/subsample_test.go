@@ -8,6 +8,7 @@ import (
 // TestSubsampleIsUniform counts how often each of 20 rows is among the 5
 // chosen: equally often, up to five standard deviations.
 func TestSubsampleIsUniform(t *testing.T) {
+	t.Parallel()
 	const rows, most, draws = 20, 5, 20_000
 	var stays [rows]int
 	for seed := range uint64(draws) {
@@ -32,6 +33,7 @@ func TestSubsampleIsUniform(t *testing.T) {
 }
 
 func TestSubsampleKeepsAllIfFew(t *testing.T) {
+	t.Parallel()
 	s := NewSubsample(3, 5, 1)
 	for row := range 3 {
 		if !s.Next() {
@@ -45,6 +47,7 @@ func TestSubsampleKeepsAllIfFew(t *testing.T) {
 
 // TestSubsampleIsFrozen: a prepared data set has the same rows in every version.
 func TestSubsampleIsFrozen(t *testing.T) {
+	t.Parallel()
 	s := NewSubsample(1000, 8, 12345)
 	var rows []int
 	for row := range 1000 {

@@ -42,6 +42,7 @@ func formatted(c Column) []string {
 
 // TestColumnsKeepWhatWasAppended grows columns across chunk boundaries.
 func TestColumnsKeepWhatWasAppended(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, chunkLen - 1, chunkLen, chunkLen + 1, 3*chunkLen + 7} {
 		numeric, text, levels := NewNumeric("n"), NewText("t"), NewCategorical("c")
@@ -81,6 +82,7 @@ func TestColumnsKeepWhatWasAppended(t *testing.T) {
 }
 
 func TestNumericIsExactAndCompact(t *testing.T) {
+	t.Parallel()
 	c := NewNumeric("x", 1, math.NaN(), -7, math.Inf(1), 16777216)
 	if c.isDouble {
 		t.Error("numbers that float32 holds are stored as float64")
@@ -92,6 +94,7 @@ func TestNumericIsExactAndCompact(t *testing.T) {
 }
 
 func TestLevelsAreSorted(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ values, want []string }{
 		{[]string{"10", "9", "1", ""}, []string{"1", "9", "10"}},
 		{[]string{"b", "10", "a", "9"}, []string{"10", "9", "a", "b"}},
@@ -108,6 +111,7 @@ func TestLevelsAreSorted(t *testing.T) {
 }
 
 func TestNumericBecomesCategorical(t *testing.T) {
+	t.Parallel()
 	c := NewNumeric("suit", 10, 2, math.NaN(), 2, -1).Categorical()
 	if !slices.Equal(c.Levels(), []string{"-1", "2", "10"}) || !slices.Equal(formatted(c), []string{"10", "2", "", "2", "-1"}) {
 		t.Errorf("levels %v, values %v", c.Levels(), formatted(c))
@@ -115,6 +119,7 @@ func TestNumericBecomesCategorical(t *testing.T) {
 }
 
 func TestTableRefuses(t *testing.T) {
+	t.Parallel()
 	good := table(t, NewNumeric("a", 1, 2), NewText("b", "x", "y"))
 	_, uneven := NewTable(NewNumeric("a", 1, 2), NewNumeric("b", 1))
 	_, twice := NewTable(NewNumeric("a", 1), NewText("a", "x"))
@@ -135,6 +140,7 @@ func TestTableRefuses(t *testing.T) {
 }
 
 func TestUnknownCodePanics(t *testing.T) {
+	t.Parallel()
 	defer func() {
 		if _, ok := recover().(*ColumnError); !ok {
 			t.Error("no *ColumnError")
@@ -144,6 +150,7 @@ func TestUnknownCodePanics(t *testing.T) {
 }
 
 func TestCompleteRows(t *testing.T) {
+	t.Parallel()
 	full := table(t,
 		NewNumeric("n", 1, math.NaN(), 3, 4),
 		categorical("c", "a", "b", "", "a"),
@@ -156,6 +163,7 @@ func TestCompleteRows(t *testing.T) {
 // TestDropLast: dropping rows leaves a column as if they had never been there,
 // across chunk boundaries too.
 func TestDropLast(t *testing.T) {
+	t.Parallel()
 	const rows = 2*chunkLen + 3
 	number, double, text := NewNumeric("n"), NewNumeric("w", 0.1), NewText("t")
 	double.DropLast()

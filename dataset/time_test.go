@@ -13,6 +13,7 @@ import (
 )
 
 func TestFitTimeForms(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		form   string // "" if they are not times
 		cycles string
@@ -60,6 +61,7 @@ func TestFitTimeForms(t *testing.T) {
 // TestEncodeTimes: days since the first, and points on circles; a saved encoder does
 // the same.
 func TestEncodeTimes(t *testing.T) {
+	t.Parallel()
 	when := categorical("when", "2021-01-01 00:00", "2021-01-03 06:00", "2022-01-02 12:00", "")
 	f, ok, err := FitTime(when)
 	if !ok || err != nil {
@@ -108,6 +110,7 @@ func TestEncodeTimes(t *testing.T) {
 }
 
 func TestEncoderCheck(t *testing.T) {
+	t.Parallel()
 	for _, e := range []Encoder{
 		{Numeric: []string{"a"}, Impute: true},
 		{Numeric: []string{"a"}, Impute: true, Medians: []float64{math.Inf(1)}},

@@ -85,6 +85,7 @@ func TestConform64(t *testing.T) { conform[float64](t, 1e-14) }
 func TestConform32(t *testing.T) { conform[float32](t, 3e-6) }
 
 func TestConformToFloat64(t *testing.T) {
+	t.Parallel()
 	rows := matrix.Converted[float64](someRows[float32](20, 5))
 	net := someNetwork[float32](kerneltest.ReLU, 5, 8, 7, 1)
 	kerneltest.Conform[float64](t, kernel.ToFloat64(lastLayers[float32](t, net, 1)), rows, 1e-12)

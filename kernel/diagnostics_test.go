@@ -13,6 +13,7 @@ import (
 )
 
 func TestGoldenEffectiveDimension(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"gradsketch", "gradsketch_scaled", "gradsketch_post", "ll_scaled", "mixture24", "lowdim3"} {
 		var want struct {
 			Centred float64 `json:"reference_centered"`
@@ -30,6 +31,7 @@ func TestGoldenEffectiveDimension(t *testing.T) {
 // The eigenvalues of the covariance of the features are those of the kernel
 // matrix, and repeating all rows n times multiplies them by n.
 func TestSpectrumInBothSpaces(t *testing.T) {
+	t.Parallel()
 	const times = 30
 	rows := someRows[float64](40, 7)
 	for i := range rows.Data {
@@ -69,6 +71,7 @@ func (o opaque) Cross(ctx context.Context, dst, a, b matrix.Dense[float64]) erro
 }
 
 func TestEffectiveDimensionOfNothing(t *testing.T) {
+	t.Parallel()
 	zero := matrix.New[float64](5, 3)
 	k := kernel.NewLinear[float64](3)
 	for _, rows := range []matrix.Dense[float64]{zero, zero.Slice(0, 0)} {
@@ -81,6 +84,7 @@ func TestEffectiveDimensionOfNothing(t *testing.T) {
 }
 
 func TestCompareDistances(t *testing.T) {
+	t.Parallel()
 	rows := someRows[float64](12, 4) // the last repeats the first
 	k := kernel.NewLinear[float64](4)
 	if e := must(kernel.CompareDistances[float64](t.Context(), k, k, rows)); e != (kernel.DistanceError{Pairs: 65}) {
@@ -109,6 +113,7 @@ func TestCompareDistances(t *testing.T) {
 }
 
 func TestConformOpaque(t *testing.T) {
+	t.Parallel()
 	net := someNetwork[float64](kerneltest.ReLU, 4, 6, 1)
 	rows := someRows[float64](20, 4)
 	kerneltest.Conform[float64](t, opaque{kernel.NewGrad(net)}, rows, 1e-12)

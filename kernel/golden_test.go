@@ -63,6 +63,7 @@ func features[T matrix.Float](t testing.TB, m kernel.FeatureMap[T], rows matrix.
 }
 
 func TestGoldenGradient(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	for _, act := range []string{"relu", "silu"} {
 		k := kernel.NewGrad(network(t, act))
@@ -74,6 +75,7 @@ func TestGoldenGradient(t *testing.T) {
 }
 
 func TestGoldenFactors(t *testing.T) {
+	t.Parallel()
 	train, _ := trainAndPool(t)
 	for _, act := range []string{"relu", "silu"} {
 		e, _ := kernel.Decompose(kernel.NewGrad(network(t, act)))
@@ -88,6 +90,7 @@ func TestGoldenFactors(t *testing.T) {
 }
 
 func TestGoldenLastLayer(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	for _, act := range []string{"relu", "silu"} {
 		k := lastLayers(t, network(t, act), 1)
@@ -106,6 +109,7 @@ func lastLayers[T matrix.Float](t testing.TB, taps kernel.Taps[T], n int) kernel
 }
 
 func TestGoldenInfiniteNetworksAndLaplace(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	plain := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 0.2}
 	biased := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 1.3, SigmaB: 0.4}
@@ -142,6 +146,7 @@ const lastBit = 1e-7
 
 // Diag has no such error.
 func TestTangentKernelOfOneRow(t *testing.T) {
+	t.Parallel()
 	_, pool := trainAndPool(t)
 	k := must(kernel.NewNTK[float64](kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 0.2}))
 	want := diag(t, kernel.NewLinear[float64](6), pool)

@@ -20,6 +20,7 @@ func gelu(z float64) (value, slope float64) {
 
 // Compare the quadrature of ReLU, which has a kink, with its closed form.
 func TestQuadratureOfReLU(t *testing.T) {
+	t.Parallel()
 	rows := someRows[float64](20, 6)
 	closed := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 1.3, SigmaB: 0.2}
 	numeric := closed
@@ -33,6 +34,7 @@ func TestQuadratureOfReLU(t *testing.T) {
 // A linear function is a polynomial: its quadrature is exact, and the kernel of L
 // layers is that of one layer, scaled L times.
 func TestQuadratureOfALine(t *testing.T) {
+	t.Parallel()
 	rows := someRows[float64](20, 6)
 	w := kernel.InfiniteNetwork{Inputs: 6, Layers: 3, SigmaW: 0.5, Activation: func(z float64) (float64, float64) { return z, 1 }}
 	want := cross(t, kernel.NewLinear[float64](6), rows, rows)
@@ -48,6 +50,7 @@ func TestQuadratureOfALine(t *testing.T) {
 
 // Compare with the double integral, computed by brute force, for one layer.
 func TestQuadratureOfSmoothFunctions(t *testing.T) {
+	t.Parallel()
 	rows := someRows[float64](4, 3)
 	for name, activation := range map[string]kernel.Activation{"silu": kerneltest.SiLU, "gelu": gelu, "tanh": tanh} {
 		w := kernel.InfiniteNetwork{Inputs: 3, Layers: 2, SigmaW: 1, SigmaB: 0.5, Activation: activation}
@@ -85,6 +88,7 @@ func plainExpectation(f kernel.Activation, a, b, c float64) (value, slope float6
 // In networks of large finite width with random weights, the mean over neurons is
 // close to the expectation.
 func TestRandomNetworksOfLargeWidth(t *testing.T) {
+	t.Parallel()
 	const width, inputs, networks = 384, 4, 128
 	rows := someRows[float64](6, inputs)
 	for name, activation := range map[string]kernel.Activation{"relu": kerneltest.ReLU, "silu": kerneltest.SiLU} {
@@ -150,6 +154,7 @@ func randomNetwork(rows matrix.Dense[float64], w kernel.InfiniteNetwork, f kerne
 }
 
 func TestInfiniteNetworkRefuses(t *testing.T) {
+	t.Parallel()
 	good := kernel.InfiniteNetwork{Inputs: 2, Layers: 2, SigmaW: 1}
 	for word, spoil := range map[string]func(*kernel.InfiniteNetwork){
 		"0 inputs":  func(w *kernel.InfiniteNetwork) { w.Inputs = 0 },

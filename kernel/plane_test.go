@@ -13,6 +13,7 @@ import (
 // TestPrincipalPlaneOfPointsInAPlane: rows that vary along two directions keep
 // their distances, and the first direction is the one in which they vary most.
 func TestPrincipalPlaneOfPointsInAPlane(t *testing.T) {
+	t.Parallel()
 	stream := rng.New(1, "plane test")
 	u, v := []float64{0.6, 0, 0.8, 0}, []float64{0, 1, 0, 0}
 	x := matrix.New[float64](300, 4)
@@ -46,6 +47,7 @@ func distance(a, b []float64) (d float64) {
 // TestPrincipalPlaneWithoutFeatures: a kernel with infinitely many features has a
 // plane, too, and a sample of equal rows places every row at the origin.
 func TestPrincipalPlaneWithoutFeatures(t *testing.T) {
+	t.Parallel()
 	k, err := kernel.NewLaplace[float32](1, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 // Prepare returns features unless they take more numbers than the factors.
 func TestPreparedAs(t *testing.T) {
+	t.Parallel()
 	net := someNetwork[float32](kerneltest.ReLU, 5, 8, 7, 1)
 	rows := someRows[float32](10, 5)
 	for _, test := range []struct {
@@ -50,6 +51,7 @@ func scaledLinear(inputs int) kernel.Kernel[float32] {
 }
 
 func TestPrepareNamesTheRow(t *testing.T) {
+	t.Parallel()
 	net := someNetwork[float64](kerneltest.ReLU, 5, 8, 1)
 	good, bad := someRows[float64](4, 5), someRows[float64](kernel.BlockRows+4, 5)
 	bad.Set(kernel.BlockRows+2, 3, math.NaN())
@@ -67,6 +69,7 @@ func TestPrepareNamesTheRow(t *testing.T) {
 
 // Features that an embedding already holds are not copied.
 func TestBorrow(t *testing.T) {
+	t.Parallel()
 	net := someNetwork[float64](kerneltest.ReLU, 5, 8, 1)
 	rows := someRows[float64](10, 5)
 	for name, m := range map[string]kernel.FeatureMap[float64]{
@@ -97,6 +100,7 @@ func TestBorrow(t *testing.T) {
 }
 
 func TestCountsOutOfRange(t *testing.T) {
+	t.Parallel()
 	net := someNetwork[float64](kerneltest.ReLU, 5, 8, 1)
 	for _, n := range []int{-1, 0, 3} {
 		if _, err := kernel.NewLastLayers(net, n); err == nil || !strings.Contains(err.Error(), "network that has 2") {
@@ -113,6 +117,7 @@ func TestCountsOutOfRange(t *testing.T) {
 
 // A destination of the wrong shape is a bug in the calling program, and panics.
 func TestWrongDestination(t *testing.T) {
+	t.Parallel()
 	k, rows := kernel.NewLinear[float64](3), someRows[float64](4, 3)
 	for name, f := range map[string]func() error{
 		"Diag":     func() error { return k.Diag(t.Context(), make([]float64, 3), rows) },

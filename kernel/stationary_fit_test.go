@@ -11,6 +11,7 @@ import (
 // TestLikelihoodGradient compares the gradient with differences, with a length scale
 // for each input and with one for all.
 func TestLikelihoodGradient(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{30, 7} {
 		rows, labels := matrix.New[float64](n, 3), make([]float64, n)
@@ -54,6 +55,7 @@ func TestLikelihoodGradient(t *testing.T) {
 }
 
 func TestMinimise(t *testing.T) {
+	t.Parallel()
 	valley := func(gradient, x []float64) (float64, error) { // of Rosenbrock
 		a, b := 1-x[0], x[1]-x[0]*x[0]
 		gradient[0], gradient[1] = -2*a-400*x[0]*b, 200*b

@@ -15,6 +15,7 @@ import (
 // TestStationaryValues compares with the formulas, up to distances whose square
 // float32 cannot hold.
 func TestStationaryValues(t *testing.T) {
+	t.Parallel()
 	for shape, plain := range map[kernel.Shape]func(r float64) float64{
 		kernel.RBF:      func(r float64) float64 { return math.Exp(-r * r / 2) },
 		kernel.Matern52: func(r float64) float64 { return (1 + math.Sqrt(5)*r + 5*r*r/3) * math.Exp(-math.Sqrt(5)*r) },
@@ -35,6 +36,7 @@ func TestStationaryValues(t *testing.T) {
 }
 
 func TestStationaryRefuses(t *testing.T) {
+	t.Parallel()
 	for word, bad := range map[string]kernel.Stationary{
 		"variance": {Variance: 0, Lengths: []float64{1}},
 		"input 1":  {Variance: 1, Lengths: []float64{1, math.NaN()}},
@@ -48,6 +50,7 @@ func TestStationaryRefuses(t *testing.T) {
 // TestFitStationaryRecovers draws labels from a Gaussian process and finds its length
 // scales again, and that an input does not matter.
 func TestFitStationaryRecovers(t *testing.T) {
+	t.Parallel()
 	for _, shape := range []kernel.Shape{kernel.RBF, kernel.Matern52} {
 		truth := kernel.Stationary{Shape: shape, Variance: 4, Lengths: []float64{1, 20, 1e5}}
 		rows, labels := drawProcess(t, truth, 400, 0.01)
@@ -106,6 +109,7 @@ func drawProcess(t *testing.T, k kernel.Stationary, n int, noise float64) (matri
 // TestFitStationaryFewRows has too few labels for a length scale of each input: all
 // have the same one, in standard deviations.
 func TestFitStationaryFewRows(t *testing.T) {
+	t.Parallel()
 	rows, labels := drawProcess(t, kernel.Stationary{Variance: 1, Lengths: []float64{2, 20, 2, 2}}, 15, 1e-4)
 	got, _, err := kernel.FitStationary(t.Context(), kernel.RBF, rows, labels)
 	if err != nil {
@@ -129,6 +133,7 @@ func deviation(rows matrix.Dense[float64], column int) float64 {
 }
 
 func TestFitStationaryRefuses(t *testing.T) {
+	t.Parallel()
 	rows := someRows[float64](10, 2)
 	same := make([]float64, 10)
 	if _, _, err := kernel.FitStationary(t.Context(), kernel.RBF, rows, same); err == nil || !strings.Contains(err.Error(), "do not vary") {

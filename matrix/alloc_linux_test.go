@@ -11,6 +11,7 @@ import (
 )
 
 func TestWholePages(t *testing.T) {
+	t.Parallel()
 	const page = uintptr(hugePage)
 	tests := []struct{ start, size, skip, length uintptr }{
 		{0, 0, 0, 0},
@@ -57,6 +58,7 @@ func advisedBytes(t *testing.T) (sum int) {
 // allocation. If the advice stayed in place, a few small objects there would take
 // up all of its memory again.
 func TestAdviceIsWithdrawn(t *testing.T) {
+	t.Parallel()
 	before := advisedBytes(t)
 	const size = 256 << 20
 	data := Alloc[float32](size / 4)
@@ -72,6 +74,7 @@ func TestAdviceIsWithdrawn(t *testing.T) {
 
 // TestAdviceOfASuccessorStays allocates again and again where memory was freed.
 func TestAdviceOfASuccessorStays(t *testing.T) {
+	t.Parallel()
 	if Alloc[float32](64 << 20); advisedBytes(t) == 0 {
 		t.Skip("the system takes no advice")
 	}

@@ -52,6 +52,7 @@ func mustPanic(t *testing.T, what string, want any, f func()) {
 }
 
 func TestNew(t *testing.T) {
+	t.Parallel()
 	for _, shape := range []matrix.Shape{{}, {Rows: 3}, {Cols: 3}, {Rows: 1, Cols: 1}, {Rows: 5, Cols: 7}} {
 		d := matrix.New[float32](shape.Rows, shape.Cols)
 		d.MustBeValid("test")
@@ -72,6 +73,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestZeroValueIsTheEmptyMatrix(t *testing.T) {
+	t.Parallel()
 	var d matrix.Dense[float64]
 	d.MustBeValid("test")
 	if c := d.Clone(); c.Shape() != (matrix.Shape{}) {
@@ -83,6 +85,7 @@ func TestZeroValueIsTheEmptyMatrix(t *testing.T) {
 }
 
 func TestView(t *testing.T) {
+	t.Parallel()
 	data := []float64{1, 2, 3, 4, 5, 6, 7}
 	d := matrix.View(2, 3, data)
 	if d.At(1, 2) != 6 {
@@ -99,6 +102,7 @@ func TestView(t *testing.T) {
 }
 
 func TestMustBeValid(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		rows, cols, stride, data int
 		fits                     bool
@@ -131,6 +135,7 @@ func TestMustBeValid(t *testing.T) {
 }
 
 func TestFromRows(t *testing.T) {
+	t.Parallel()
 	rows := [][]float32{{1, 2, 3}, {4, 5, 6}}
 	d := matrix.FromRows(rows)
 	rows[0][0] = 9
@@ -149,6 +154,7 @@ func TestFromRows(t *testing.T) {
 }
 
 func TestRow(t *testing.T) {
+	t.Parallel()
 	d := padded[float64](3, 4, 7)
 	row := d.Row(2)
 	if !reflect.DeepEqual(row, []float64{200, 201, 202, 203}) {
@@ -162,6 +168,7 @@ func TestRow(t *testing.T) {
 }
 
 func TestAtAndSet(t *testing.T) {
+	t.Parallel()
 	d := padded[float32](3, 4, 7)
 	d.Set(1, 3, 5)
 	if d.At(1, 3) != 5 || d.Data[7+3] != 5 {
@@ -177,6 +184,7 @@ func TestAtAndSet(t *testing.T) {
 }
 
 func TestBlock(t *testing.T) {
+	t.Parallel()
 	d := padded[float64](4, 5, 8)
 	for r0 := range 5 {
 		for r1 := r0; r1 <= 4; r1++ {
@@ -215,6 +223,7 @@ func checkBlock(t *testing.T, d matrix.Dense[float64], r0, r1, c0, c1 int) {
 }
 
 func TestBlockRefuses(t *testing.T) {
+	t.Parallel()
 	d := padded[float64](4, 5, 8)
 	for _, r := range [][4]int{{-1, 2, 0, 1}, {2, 1, 0, 1}, {0, 5, 0, 1}, {0, 1, -1, 2}, {0, 1, 2, 1}, {0, 1, 0, 6}} {
 		want := matrix.ShapeError{
@@ -228,6 +237,7 @@ func TestBlockRefuses(t *testing.T) {
 }
 
 func TestSliceIsRows(t *testing.T) {
+	t.Parallel()
 	d := padded[float64](4, 5, 8)
 	s := d.Slice(1, 3)
 	if s.Rows != 2 || s.At(0, 0) != 100 || s.At(1, 4) != 204 {
@@ -236,6 +246,7 @@ func TestSliceIsRows(t *testing.T) {
 }
 
 func TestCloneDropsPadding(t *testing.T) {
+	t.Parallel()
 	d := padded[float32](3, 4, 9)
 	c := d.Clone()
 	if c.Stride != 4 || len(c.Data) != 12 || c.At(2, 3) != 203 {
@@ -248,6 +259,7 @@ func TestCloneDropsPadding(t *testing.T) {
 }
 
 func TestSelectRows(t *testing.T) {
+	t.Parallel()
 	d := padded[float64](4, 3, 5)
 	s := d.SelectRows([]int{3, 0, 3})
 	if want := matrix.FromRows([][]float64{{300, 301, 302}, {0, 1, 2}, {300, 301, 302}}); !reflect.DeepEqual(s, want) {
@@ -261,6 +273,7 @@ func TestSelectRows(t *testing.T) {
 }
 
 func TestCopyKeepsPadding(t *testing.T) {
+	t.Parallel()
 	src, dst := padded[float64](3, 4, 4), padded[float64](3, 4, 6)
 	src.Set(2, 3, 5)
 	matrix.Copy(dst, src)
@@ -274,6 +287,7 @@ func TestCopyKeepsPadding(t *testing.T) {
 }
 
 func TestConvert(t *testing.T) {
+	t.Parallel()
 	values := [][]float64{{1.0 / 3, math.MaxFloat64}, {math.Inf(-1), 0x1p-149}}
 	src := matrix.FromRows(values)
 	dst := padded[float32](2, 2, 5)
@@ -296,6 +310,7 @@ func TestConvert(t *testing.T) {
 }
 
 func TestConvertedThereAndBackIsExact(t *testing.T) {
+	t.Parallel()
 	d := padded[float32](5, 3, 4)
 	d.Set(4, 2, 1.0/3)
 	if back := matrix.Converted[float32](matrix.Converted[float64](d)); !reflect.DeepEqual(back, d.Clone()) {
@@ -304,6 +319,7 @@ func TestConvertedThereAndBackIsExact(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	a, b := matrix.Shape{Rows: 2, Cols: 3}, matrix.Shape{Rows: 4, Cols: 5}
 	for want, err := range map[string]error{
 		"op: shape 2x3 does not fit 4x5":                              matrix.ShapeError{Op: "op", Got: a, Want: b},
@@ -323,6 +339,7 @@ func TestMessages(t *testing.T) {
 
 // TestAlloc covers sizes around the one from which Alloc asks for huge pages.
 func TestAlloc(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{0, 1, 1<<20 - 1, 1 << 20, 1<<20 + 1, 3<<20 + 12345} {
 		data := matrix.Alloc[float64](n)
 		if len(data) != n {
@@ -350,6 +367,7 @@ func ExampleDense_Block() {
 }
 
 func TestStack(t *testing.T) {
+	t.Parallel()
 	got := matrix.Stack(padded[float32](2, 3, 5), matrix.Dense[float32]{}, padded[float32](1, 3, 3))
 	want := matrix.FromRows([][]float32{{0, 1, 2}, {100, 101, 102}, {0, 1, 2}})
 	if !reflect.DeepEqual(got, want) {

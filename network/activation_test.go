@@ -18,6 +18,7 @@ func everyActivation(t *testing.T, f func(t *testing.T, a Activation)) {
 }
 
 func TestActivationNames(t *testing.T) {
+	t.Parallel()
 	everyActivation(t, func(t *testing.T, a Activation) {
 		text, err := json.Marshal(a)
 		if err != nil {
@@ -38,6 +39,7 @@ func TestActivationNames(t *testing.T) {
 
 // Values from the functions' definitions, to six digits.
 func TestActivationValues(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		a        Activation
 		z, value float64
@@ -60,6 +62,7 @@ func TestActivationValues(t *testing.T) {
 }
 
 func TestActivationSlopes(t *testing.T) {
+	t.Parallel()
 	everyActivation(t, func(t *testing.T, a Activation) {
 		for z := -6.05; z < 6; z += 0.1 { // never at a kink
 			const h = 1e-5
@@ -74,6 +77,7 @@ func TestActivationSlopes(t *testing.T) {
 }
 
 func TestApplyFollowsTheDefinition(t *testing.T) {
+	t.Parallel()
 	everyActivation(t, func(t *testing.T, a Activation) {
 		checkApply[float32](t, a, 1e-6)
 		checkApply[float64](t, a, 1e-14)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestPresetsAreThePapers(t *testing.T) {
+	t.Parallel()
 	relu, silu := ReLUPreset(), SiLUPreset()
 	want := Config{
 		Architecture: Architecture{Hidden: []int{512, 512}, Outputs: 1, Activation: ReLU, SigmaW: 0.2, SigmaB: new(0.2)},
@@ -24,6 +25,7 @@ func TestPresetsAreThePapers(t *testing.T) {
 }
 
 func TestDefaultsKeepWhatIsGiven(t *testing.T) {
+	t.Parallel()
 	c := Config{Architecture: Architecture{Hidden: []int{}, Activation: GELU, SigmaB: new(0.0)}, Training: Training{Epochs: 3}}.WithDefaults()
 	if len(c.Architecture.Hidden) != 0 || *c.Architecture.SigmaB != 0 || c.Architecture.SigmaW != 0.5 ||
 		c.Training.Epochs != 3 || c.Training.Rate != 0.15 {
@@ -35,6 +37,7 @@ func TestDefaultsKeepWhatIsGiven(t *testing.T) {
 }
 
 func TestConfigAsJSON(t *testing.T) {
+	t.Parallel()
 	want := SiLUPreset()
 	want.Training.Schedule, want.Seed = WarmUp, math.MaxUint64
 	text, err := json.Marshal(want)
@@ -48,6 +51,7 @@ func TestConfigAsJSON(t *testing.T) {
 }
 
 func TestWork(t *testing.T) {
+	t.Parallel()
 	// One training of 10-512-512-1 on 4352 rows: 17 steps an epoch.
 	forward := 2.0 * (10*512 + 512*512 + 512)
 	backward := 2.0 * (10*512 + 2*512*512 + 2*512)

@@ -11,6 +11,7 @@ import (
 // double exponential, Student with 5 degrees of freedom, one row in ten three times as
 // hard, and a scale that varies from row to row. Nine of ten intervals hold the RMSE.
 func TestRMSEIntervalHolds(t *testing.T) {
+	t.Parallel()
 	rounds := 200
 	if testing.Short() {
 		rounds = 50
@@ -64,6 +65,7 @@ func TestRMSEIntervalHolds(t *testing.T) {
 }
 
 func TestEstimateRMSE(t *testing.T) {
+	t.Parallel()
 	if _, err := EstimateRMSE(make([]float64, LeastErrors-1)); err == nil {
 		t.Error("seven errors suffice")
 	}

@@ -20,6 +20,7 @@ import (
 )
 
 func TestSaveAndLoad(t *testing.T) {
+	t.Parallel()
 	saveAndLoad[float32](t)
 	saveAndLoad[float64](t)
 }
@@ -68,6 +69,7 @@ func saveAndLoad[T matrix.Float](t *testing.T) {
 }
 
 func TestSaveRefuses(t *testing.T) {
+	t.Parallel()
 	if err := new(Model[float32]).Save(filepath.Join(t.TempDir(), "x")); !errors.Is(err, ErrNotFitted) {
 		t.Errorf("error %v", err)
 	}
@@ -112,6 +114,7 @@ func field(tensor, key string, value any) func(map[string]any) {
 }
 
 func TestLoadRefuses(t *testing.T) {
+	t.Parallel()
 	r := fitted[float32](t, 1)
 	good, err := r.MarshalBinary()
 	if err != nil {
@@ -226,6 +229,7 @@ func FuzzLoad(f *testing.F) {
 // TestLoadsEarlierFiles: a file that was saved before holdout and σ_b could be zero
 // still loads, and predicts what it predicted then.
 func TestLoadsEarlierFiles(t *testing.T) {
+	t.Parallel()
 	m, err := Load[float32](filepath.Join("testdata", "before_0.1.safetensors"))
 	if err != nil {
 		t.Fatal(err)

@@ -56,6 +56,7 @@ func mustFit[T matrix.Float](t testing.TB, x matrix.Dense[T], y []float64, o Opt
 }
 
 func TestModelPredictsInTheUnitsOfTheLabels(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float32](2, 500, 0.1)
 	for _, members := range []int{1, 3} {
 		r := fitted[float32](t, members)
@@ -75,6 +76,7 @@ func TestModelPredictsInTheUnitsOfTheLabels(t *testing.T) {
 }
 
 func TestFitIsSeeded(t *testing.T) {
+	t.Parallel()
 	x, _ := raw[float32](2, 50, 0.1)
 	a, b := fitted[float32](t, 2), fitted[float32](t, 2)
 	for i := range a.Ensemble() {
@@ -89,6 +91,7 @@ func TestFitIsSeeded(t *testing.T) {
 
 // The mean over the members, by hand, from what the model shows.
 func TestModelIsItsEnsemble(t *testing.T) {
+	t.Parallel()
 	r := fitted[float64](t, 3)
 	x, _ := raw[float64](2, 30, 0.1)
 	inputs, err := r.Inputs(x)
@@ -114,6 +117,7 @@ func TestModelIsItsEnsemble(t *testing.T) {
 }
 
 func TestGoldenPosterior(t *testing.T) {
+	t.Parallel()
 	for _, act := range []string{"relu", "silu"} {
 		net := goldenNet[float64](t, act, 0)
 		x := golden.Matrix(t, "X_train.npy")
@@ -140,6 +144,7 @@ func TestGoldenPosterior(t *testing.T) {
 // About two thirds of the errors lie within one standard deviation, and far from
 // the data the deviation grows.
 func TestStandardDeviationsAreCalibrated(t *testing.T) {
+	t.Parallel()
 	r := fitted[float32](t, 3)
 	x, y := raw[float32](2, 1000, 0.1)
 	u, err := r.PredictStd(t.Context(), x)
@@ -171,6 +176,7 @@ func TestStandardDeviationsAreCalibrated(t *testing.T) {
 }
 
 func TestIntervalsCover(t *testing.T) {
+	t.Parallel()
 	const rounds = 8
 	for _, coverage := range []float64{0.5, 0.9} {
 		inside, n := 0, 0
@@ -200,6 +206,7 @@ func TestIntervalsCover(t *testing.T) {
 }
 
 func TestRadius(t *testing.T) {
+	t.Parallel()
 	errs := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}
 	for coverage, want := range map[float64]float64{0.9: 9, 0.85: 9, 0.8: 8, 0.75: 8, 0.5: 5, 0.05: 1} {
 		if got, err := radius(errs, coverage); err != nil || got != want {
@@ -223,6 +230,7 @@ func TestRadius(t *testing.T) {
 }
 
 func TestFitRefuses(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	x, y := raw[float32](1, 40, 0)
 	spoilt := x.Clone()
@@ -293,6 +301,7 @@ func TestFitRefuses(t *testing.T) {
 }
 
 func TestFitAfterFailure(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float32](1, 100, 0)
 	o := quick[float32](2)
 	stop, cancel := context.WithCancel(context.Background())
@@ -319,6 +328,7 @@ func TestFitAfterFailure(t *testing.T) {
 }
 
 func TestHoldout(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float64](1, 50, 0)
 	for _, c := range []struct {
 		holdout *float64
@@ -343,6 +353,7 @@ func TestHoldout(t *testing.T) {
 // TestNothingHeldOut: zero is a share, too. The last epoch is kept, there are
 // standard deviations but no intervals, and the model survives a file.
 func TestNothingHeldOut(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float32](1, 50, 0.1)
 	o := quick[float32](1)
 	o.Holdout = new(0.0)
@@ -371,6 +382,7 @@ func TestNothingHeldOut(t *testing.T) {
 // TestWithoutBias: σ_b = 0 is a setting of its own, not the default. Even a network
 // whose units are all dead, which then has no features at all, can be fitted.
 func TestWithoutBias(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float64](1, 50, 0.1)
 	o := quick[float64](1)
 	o.Config.Architecture.SigmaB = new(0.0)
@@ -395,6 +407,7 @@ func TestWithoutBias(t *testing.T) {
 
 // With far too small a σ² the posterior needs jitter, and the model reports it.
 func TestJitterIsReported(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float32](1, 30, 0.1) // fewer rows than features
 	for noise, wanted := range map[float64]bool{0: false, 1e-300: true} {
 		o := quick[float32](6)
@@ -456,6 +469,7 @@ func ExampleTrain() {
 // TestModelScalesByUnlabelledRows: a column that varies only among the candidates
 // still reaches the networks, also from a saved file.
 func TestModelScalesByUnlabelledRows(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float32](4, 40, 0.1)
 	pool, _ := raw[float32](5, 60, 0.1)
 	for i := range x.Rows {
@@ -503,6 +517,7 @@ func (c *counting) Train(ctx context.Context, config Config, members int, d Data
 
 // TestFitTrainsByItsTrainer: every network comes from the trainer of the options.
 func TestFitTrainsByItsTrainer(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float32](1, 400, 0.1)
 	o, c := quick[float32](2), &counting{}
 	o.Trainer = c

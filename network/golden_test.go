@@ -79,6 +79,7 @@ func mustMatchWeights[T matrix.Float](t *testing.T, net *MLP[T], name, when stri
 }
 
 func TestGoldenTrainingFloat64(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"relu_f64", "silu_f64", "relu_small_n_f64", "relu_long_f64"} {
 		t.Run(name, func(t *testing.T) {
 			stepThrough[float64](t, name, 1e-10, 1e-9)
@@ -88,6 +89,7 @@ func TestGoldenTrainingFloat64(t *testing.T) {
 }
 
 func TestGoldenTrainingFloat32(t *testing.T) {
+	t.Parallel()
 	stepThrough[float32](t, "relu_f32", 1e-5, 1e-3)
 	runThrough[float32](t, "relu_f32", 1e-5, 1e-3)
 }
@@ -167,6 +169,7 @@ func goldenNet[T matrix.Float](t *testing.T, act string, model int) *MLP[T] {
 }
 
 func TestGoldenForward(t *testing.T) {
+	t.Parallel()
 	for _, act := range []string{"relu", "silu"} {
 		net := goldenNet[float64](t, act, 0)
 		for _, part := range []string{"train", "pool"} {

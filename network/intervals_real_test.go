@@ -36,6 +36,7 @@ type measured struct{ coverage, length float64 }
 // TestIntervalsOnRealData measures coverage and length of constant and adaptive
 // intervals on rows of real data sets, as markdown.
 func TestIntervalsOnRealData(t *testing.T) {
+	t.Parallel()
 	dir := golden.Data(t)
 	fmt.Printf("| data set | labels | %s |\n|---|---|%s\n", strings.Join(intervalKinds[:], " | "), strings.Repeat("---|", len(intervalKinds)))
 	for name := range strings.SplitSeq(*intervalSets, ",") {

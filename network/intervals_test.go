@@ -24,6 +24,7 @@ func held(n int, size func(relative, normal float64) float64) []outcome {
 }
 
 func TestChooseFloor(t *testing.T) {
+	t.Parallel()
 	if floor, constant, adaptive := chooseFloor(held(200, func(r, z float64) float64 { return r * z })); floor != floors[0] || !(adaptive < 0.9*constant) {
 		t.Errorf("errors in proportion to the deviation: floor %v, scores %v and %v", floor, constant, adaptive)
 	}
@@ -40,6 +41,7 @@ func TestChooseFloor(t *testing.T) {
 
 // TestIntervalScoreByHand: two folds of ten rows with errors 1 … 10, radius 10 at 0.9.
 func TestIntervalScoreByHand(t *testing.T) {
+	t.Parallel()
 	var list []outcome
 	for fold := range 2 {
 		for i := range 10 {
@@ -75,6 +77,7 @@ func stretched(seed uint64, rows int) (matrix.Dense[float32], []float64) {
 // TestIntervalsAdapt: where large errors go with large deviations, adaptive intervals
 // are chosen. They cover as well as constant ones and are shorter for most rows.
 func TestIntervalsAdapt(t *testing.T) {
+	t.Parallel()
 	const coverage = 0.9
 	inside, n, shorter := 0, 0, 0
 	for round := range uint64(5) {
@@ -135,6 +138,7 @@ func absolute(residuals []Residual) []float64 {
 // TestCrossFittedIntervalsCover: with few labels, too few of which are held out in a
 // single fit for a coverage of 0.95.
 func TestCrossFittedIntervalsCover(t *testing.T) {
+	t.Parallel()
 	const rounds, coverage = 12, 0.95
 	inside, n := 0, 0
 	for round := range uint64(rounds) {
@@ -169,6 +173,7 @@ func TestCrossFittedIntervalsCover(t *testing.T) {
 // TestCrossFitting: the model is the one without cross-fitting, every row has a
 // residual, and no fold's networks have seen its rows.
 func TestCrossFitting(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float32](1, 50, 0.1)
 	o := quick[float32](2)
 	o.Config.Training.Epochs = 5
@@ -214,6 +219,7 @@ func (s *spyTrainer) Train(ctx context.Context, c Config, members int, d Data[fl
 }
 
 func TestCrossFittingRefuses(t *testing.T) {
+	t.Parallel()
 	x, y := raw[float32](1, 9, 0.1)
 	for folds, want := range map[int]string{1: "at least 2", -3: "at least 2", 5: "needs at least 10 rows; there are 9"} {
 		o := quick[float32](1)

@@ -23,6 +23,7 @@ var learnSplits = flag.Int("learn", 0, "train on this many splits of the real da
 //
 //	go test -run LearnsAsInThePaper -v -timeout 1h ./network -learn 5
 func TestLearnsAsInThePaper(t *testing.T) {
+	t.Parallel()
 	if *learnSplits == 0 {
 		t.Skip("pass -learn 5 to run it")
 	}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestGoldenMetrics(t *testing.T) {
+	t.Parallel()
 	var cases []struct {
 		Case, N                   int
 		NModels                   int `json:"n_models"`
@@ -34,6 +35,7 @@ func TestGoldenMetrics(t *testing.T) {
 }
 
 func TestMeasureSaysNaN(t *testing.T) {
+	t.Parallel()
 	nan := math.NaN()
 	for _, m := range []Metrics{
 		Measure(matrix.FromRows([][]float64{{1, 2, 3}, {1, nan, 3}}), []float64{1, 2, 3}),

@@ -21,6 +21,7 @@ func withGaps[T matrix.Float](y matrix.Dense[T]) matrix.Dense[T] {
 // TestMissingLabelsAreLeftOut compares loss, its gradient by the outputs, and the
 // validation error with plain sums over the labels that are not missing.
 func TestMissingLabelsAreLeftOut(t *testing.T) {
+	t.Parallel()
 	d := wave[float64](3, 40, 21, 5, 3)
 	d.Y, d.ValidY = withGaps(d.Y), withGaps(d.ValidY)
 	net, err := NewMLP[float64](5, Architecture{Hidden: []int{9}, Outputs: 3}, 1, 0)
@@ -70,6 +71,7 @@ func TestMissingLabelsAreLeftOut(t *testing.T) {
 // TestTrainingLearnsWithMissingLabels: a row that lacks one label still teaches the
 // others.
 func TestTrainingLearnsWithMissingLabels(t *testing.T) {
+	t.Parallel()
 	d := wave[float32](11, 512, 256, 3, 2)
 	d.Y = withGaps(d.Y)
 	c := Config{Architecture: Architecture{Hidden: []int{32, 32}, Outputs: 2}, Training: Training{Epochs: 40, Batch: 64}}
@@ -80,6 +82,7 @@ func TestTrainingLearnsWithMissingLabels(t *testing.T) {
 }
 
 func TestMissingLabelsRefused(t *testing.T) {
+	t.Parallel()
 	nan, inf := math.NaN(), math.Inf(1)
 	for word, labels := range map[string][]float64{
 		"training labels: row 1 (from 0) has none":            {1, 2, nan, nan},

@@ -42,6 +42,7 @@ func rmseOf(t *testing.T, m *Model[float32], s Sample[float32], target int) floa
 // TestSeveralTargets: each is predicted in its own units, with intervals of its own,
 // and where a third of the labels is missing, too.
 func TestSeveralTargets(t *testing.T) {
+	t.Parallel()
 	s, test := twoTargets(600), twoTargets(900)
 	test.X, test.Y = test.X.Slice(600, 900), test.Y[1200:]
 	for i := range 600 {
@@ -115,6 +116,7 @@ func checkSaved(t *testing.T, m *Model[float32], x matrix.Dense[float32]) {
 
 // TestOneTargetIsAsBefore: naming the one target changes nothing.
 func TestOneTargetIsAsBefore(t *testing.T) {
+	t.Parallel()
 	s := twoTargets(100)
 	s.Y, s.Targets = labelsOf(s.Y, 2, 0), 0
 	var predictions [][]float64
@@ -135,6 +137,7 @@ func TestOneTargetIsAsBefore(t *testing.T) {
 }
 
 func TestSeveralTargetsRefused(t *testing.T) {
+	t.Parallel()
 	nan := math.NaN()
 	for word, spoil := range map[string]func(*Sample[float32], *Options[float32]){
 		"40 rows and 79 labels":          func(s *Sample[float32], _ *Options[float32]) { s.Y = s.Y[1:] },

@@ -35,6 +35,7 @@ func batchPage(t *testing.T, b *Batch) string {
 }
 
 func TestBatchPage(t *testing.T) {
+	t.Parallel()
 	page := batchPage(t, sampleBatch())
 	if strings.Count(page, "<script>") != 1 || strings.Contains(page, "<img") {
 		t.Error("text from a table has become markup of the page")
@@ -61,6 +62,7 @@ func TestBatchPage(t *testing.T) {
 
 // TestMinimalBatchPage: sections without data are omitted.
 func TestMinimalBatchPage(t *testing.T) {
+	t.Parallel()
 	nan := math.NaN()
 	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Uncertainty: nan}}})
 	for _, no := range []string{"<figure>", `class="warnings"`, "prediction", "Predicted"} {
@@ -71,6 +73,7 @@ func TestMinimalBatchPage(t *testing.T) {
 }
 
 func TestWideBatch(t *testing.T) {
+	t.Parallel()
 	b := sampleBatch()
 	for i := range 40 {
 		b.Inputs = append(b.Inputs, fmt.Sprint("x", i))

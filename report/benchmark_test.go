@@ -139,6 +139,7 @@ func latexRows(t *testing.T, text string, columns int) (rows [][]string) {
 // skips the time, which we average over all splits, and the columns that only we
 // have.
 func TestTablesMatchThePublishedCode(t *testing.T) {
+	t.Parallel()
 	results, _ := goldenResults(t)
 	v := newView(benchmark.NewStudies(results, nil)[0])
 	for _, c := range []struct {
@@ -167,6 +168,7 @@ func TestTablesMatchThePublishedCode(t *testing.T) {
 }
 
 func TestReportOnTheWholeBenchmark(t *testing.T) {
+	t.Parallel()
 	specs := selectedSpecs()
 	for _, l := range literatureMethods() {
 		if !slices.Contains(specs, l.spec) {
@@ -227,6 +229,7 @@ func checkTable(t *testing.T, table *Table) {
 }
 
 func TestReportOnPartialResults(t *testing.T) {
+	t.Parallel()
 	specs := []string{"random", "lcmd-tp:grad>sketch(512)"}
 	whole := plan{[]string{"fried", "query"}, specs, 3, 256, 16}.results()
 	nan := slices.Clone(whole)
@@ -265,6 +268,7 @@ func TestReportOnPartialResults(t *testing.T) {
 
 // TestReportOnOneDataSet: what compares data sets, or averages over them, is left out.
 func TestReportOnOneDataSet(t *testing.T) {
+	t.Parallel()
 	specs := []string{"random", "lcmd-tp:grad>sketch(512)", "bait-f-p:grad>sketch(512)>train"}
 	page, err := Benchmark(plan{[]string{"fried"}, specs, 3, 256, 16}.results(), nil, false)
 	if err != nil {
@@ -282,6 +286,7 @@ func TestReportOnOneDataSet(t *testing.T) {
 }
 
 func TestReduction(t *testing.T) {
+	t.Parallel()
 	for difference, want := range map[float64]float64{0: 0, math.Log(0.9): 10, math.Log(1.25): -25} {
 		if got := reduction(difference); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%v: %v %%, want %v %%", difference, got, want)
@@ -290,6 +295,7 @@ func TestReduction(t *testing.T) {
 }
 
 func TestNamesOfMethods(t *testing.T) {
+	t.Parallel()
 	methods := []string{"random", "lcmd-tp:grad>sketch(512)", "bait-f-p:ll>train", "bait-f-p:grad>sketch(512)>train", "maxdist-tp:linear", "maxdist-tp:linear@compat", "odd"}
 	names := shortNames(methods)
 	for method, want := range map[string]string{
@@ -315,6 +321,7 @@ func TestNamesOfMethods(t *testing.T) {
 
 // TestLCMDStepsPickAsLCMD compares the figure with the real method.
 func TestLCMDStepsPickAsLCMD(t *testing.T) {
+	t.Parallel()
 	points, selected := lcmdPoints()
 	features := matrix.New[float32](len(points), 2)
 	for i, p := range points {
@@ -336,6 +343,7 @@ func TestLCMDStepsPickAsLCMD(t *testing.T) {
 }
 
 func TestSplitList(t *testing.T) {
+	t.Parallel()
 	for want, list := range map[string][]int{"": nil, "3": {3}, "0-2": {0, 1, 2}, "0, 2-3, 7": {0, 2, 3, 7}} {
 		if got := splitList(list); got != want {
 			t.Errorf("%v: %q", list, got)

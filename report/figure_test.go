@@ -47,6 +47,7 @@ func mustParseXML(t *testing.T, document []byte) {
 }
 
 func TestFigureFormats(t *testing.T) {
+	t.Parallel()
 	f := sample()
 	pixels, err := f.PNG()
 	if err != nil {
@@ -76,6 +77,7 @@ func TestFigureFormats(t *testing.T) {
 }
 
 func TestFiguresAreDeterministic(t *testing.T) {
+	t.Parallel()
 	for _, format := range []string{"png", "svg", "pdf"} {
 		var first []byte
 		for range 2 {
@@ -92,6 +94,7 @@ func TestFiguresAreDeterministic(t *testing.T) {
 }
 
 func TestFigureWithoutPanels(t *testing.T) {
+	t.Parallel()
 	for _, f := range []*Figure{{}, Curves("", "", "", nil), {Title: "t", Panels: []Panel{{Curves: []Curve{{Name: strings.Repeat("long ", 100)}}}}}} {
 		for _, format := range []string{"png", "svg", "pdf"} {
 			if err := f.Write(io.Discard, format); err != nil {
@@ -102,6 +105,7 @@ func TestFigureWithoutPanels(t *testing.T) {
 }
 
 func TestStylesKeepTheirOrder(t *testing.T) {
+	t.Parallel()
 	f := Figure{Order: []string{"a", "b", "c"}, Panels: []Panel{{Curves: []Curve{{Name: "c"}, {Name: "x"}, {Name: "a"}}}}}
 	legend, styles, _ := f.names()
 	if strings.Join(legend, "") != "acx" || styles["c"].colour != styleOf(2).colour || styles["x"].colour != styleOf(3).colour {
@@ -110,6 +114,7 @@ func TestStylesKeepTheirOrder(t *testing.T) {
 }
 
 func TestStylesDiffer(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for i := range 24 {
 		s := styleOf(i)
@@ -122,6 +127,7 @@ func TestStylesDiffer(t *testing.T) {
 }
 
 func TestPDFColoursKeepTheirHue(t *testing.T) {
+	t.Parallel()
 	r, g, b, a := straight(shade(vermillion).(color.NRGBA)).RGBA()
 	if r>>8 != uint32(vermillion.R) || g>>8 != uint32(vermillion.G) || b>>8 != uint32(vermillion.B) || a>>8 != 64 {
 		t.Errorf("%d %d %d %d", r>>8, g>>8, b>>8, a>>8)
@@ -129,6 +135,7 @@ func TestPDFColoursKeepTheirHue(t *testing.T) {
 }
 
 func TestFigureOfNearlyEqualNumbers(t *testing.T) {
+	t.Parallel()
 	for _, v := range []float64{0.3, 1e300, 1e-300, 1e16} {
 		next := math.Nextafter(v, math.Inf(1))
 		for _, scale := range []Scale{Linear, Log10} {
@@ -143,6 +150,7 @@ func TestFigureOfNearlyEqualNumbers(t *testing.T) {
 
 // Megabyte-long names neither widen a figure nor fill it.
 func TestLongNamesAreCut(t *testing.T) {
+	t.Parallel()
 	long := func(letter string) string { return strings.Repeat(letter, 1<<20) }
 	f := Curves(long("a"), long("b"), long("c"), []Curve{
 		{Name: long("x"), X: []float64{1, 2}, Y: []float64{1, 2}}, {Name: long("x") + "2", X: []float64{1, 2}, Y: []float64{2, 1}}})

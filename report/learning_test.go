@@ -3,6 +3,7 @@ package report
 import "testing"
 
 func TestLearningCurves(t *testing.T) {
+	t.Parallel()
 	var curves []Curve
 	for _, name := range []string{"random", "a", "b", "c", "d", "e", "f", "g"} {
 		curves = append(curves, Curve{Name: name, X: []float64{1, 2}, Y: []float64{2, 1}})

@@ -12,6 +12,7 @@ import (
 // File names built from the text of a results file stay in their folder, and
 // different texts give different names.
 func TestFileNames(t *testing.T) {
+	t.Parallel()
 	safe := regexp.MustCompile(`^[a-z0-9_]{1,100}$`)
 	seen := map[string]string{}
 	for _, text := range []string{"", "relu", "ReLU", "../../../pwn", "/etc/passwd", `..\x`, "a/b", "a_b", "a_2fb", "a-b", "con", "nul\x00", "\xff", "é",
@@ -32,6 +33,7 @@ func TestFileNames(t *testing.T) {
 
 // Whatever the results contain, the files of a report get safe names.
 func TestReportsNameFilesSafely(t *testing.T) {
+	t.Parallel()
 	p := plan{sets: []string{"fried", "protein"}, specs: []string{"random", "lcmd-tp:grad>sketch(512)"}, splits: 2, batch: 256, rounds: 2}
 	results := p.results()
 	p.batch, p.rounds = 128, 4
@@ -67,6 +69,7 @@ func TestReportsNameFilesSafely(t *testing.T) {
 
 // A figure of too many data sets shows the first ones and says so.
 func TestFiguresOfManySets(t *testing.T) {
+	t.Parallel()
 	one := plan{sets: []string{"fried"}, specs: []string{"random", "lcmd-tp:grad>sketch(512)", "maxdet-p:grad>sketch(512)>train"}, splits: 1, batch: 256, rounds: 2}
 	two := one
 	two.batch, two.rounds = 128, 4

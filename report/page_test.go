@@ -20,6 +20,7 @@ func pageText(t *testing.T, p *Page) string {
 // TestPageThemes: every colour of a figure has a counterpart on a dark page, and the
 // letters of names are not taken for colours.
 func TestPageThemes(t *testing.T) {
+	t.Parallel()
 	f := sample()
 	f.Panels[0].Curves[1].Name = "#a1b2c3"
 	page := pageText(t, &Page{Title: "t", Warnings: []string{hostile}, Sections: []Section{{Title: "s", Figures: []*Figure{f, LCMDSteps()}}}})
@@ -46,6 +47,7 @@ func TestPageThemes(t *testing.T) {
 
 // TestPageFigures: a figure comes wide and narrow, with a tip at every measured point.
 func TestPageFigures(t *testing.T) {
+	t.Parallel()
 	f := LearningCurves("title & more", "RMSE", []Curve{
 		{Name: "random", X: []float64{64, 128, 256}, Y: []float64{3, 2, 1.5}, Low: []float64{3, 1.9, 1.4}, High: []float64{3, 2.1, 1.6}},
 		{Name: "<b>", X: []float64{64, 128, 256}, Y: []float64{3, 1.5, 1}},
@@ -68,6 +70,7 @@ func TestPageFigures(t *testing.T) {
 
 // TestPageTables: facts have no headings, and only long tables scroll.
 func TestPageTables(t *testing.T) {
+	t.Parallel()
 	long := &Table{Columns: []Column{{Head: "n"}}}
 	for i := range tallRows + 1 {
 		long.Rows = append(long.Rows, Row{Cells: []Cell{Count(i)}})

@@ -18,6 +18,7 @@ func sampleTable() *Table {
 }
 
 func TestTableText(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	if err := sampleTable().WriteText(&b); err != nil {
 		t.Fatal(err)
@@ -39,6 +40,7 @@ z                     0.000
 }
 
 func TestTableCSV(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	if err := sampleTable().WriteCSV(&b); err != nil {
 		t.Fatal(err)
@@ -49,6 +51,7 @@ func TestTableCSV(t *testing.T) {
 }
 
 func TestTableLaTeX(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	if err := sampleTable().WriteLaTeX(&b); err != nil {
 		t.Fatal(err)
@@ -70,6 +73,7 @@ z & 0.000 \\
 }
 
 func TestBoldBest(t *testing.T) {
+	t.Parallel()
 	cells := []Cell{Number(0.1612, 3), Number(0.1608, 3), Number(0.1601, 3), Number(math.NaN(), 3), Text("0.160")}
 	boldBest([]*Cell{&cells[0], &cells[1], &cells[2], &cells[3], &cells[4]})
 	for i, want := range []bool{false, false, true, false, false} {
@@ -85,6 +89,7 @@ func TestBoldBest(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
+	t.Parallel()
 	p := Page{Title: "Report <1>", Intro: []string{"a & b"}, Sections: []Section{
 		{Title: "Tables </section>", Tables: []*Table{sampleTable()}}, {Title: "Figures", Figures: []*Figure{sample(), sample()}}}}
 	var first []byte

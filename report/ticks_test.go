@@ -20,6 +20,7 @@ func labels(ticks []plot.Tick) string {
 }
 
 func TestTicks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		ticker    plot.Ticker
 		low, high float64
@@ -51,6 +52,7 @@ func TestTicks(t *testing.T) {
 }
 
 func TestTicksLieOnTheAxis(t *testing.T) {
+	t.Parallel()
 	for _, ticker := range []plot.Ticker{LinearTicks{}, LogTicks{}, LogTicks{Base: 2}} {
 		for low := 1e-7; low < 1e7; low *= 3.3 {
 			for ratio := 1.0001; ratio < 1e9; ratio *= 1.7 {
@@ -69,6 +71,7 @@ func TestTicksLieOnTheAxis(t *testing.T) {
 }
 
 func TestTicksOfExtremes(t *testing.T) {
+	t.Parallel()
 	for _, ticker := range []plot.Ticker{LinearTicks{}, LogTicks{}, LogTicks{Base: 2}} {
 		for _, v := range []float64{1, 0.1, 1e300, math.MaxFloat64, 1e-300, 5e-324, 256, 1e16, -3, -1e200} {
 			next := math.Nextafter(v, math.Inf(1))
@@ -88,6 +91,7 @@ func TestTicksOfExtremes(t *testing.T) {
 
 // TestMeasuredTicks: there is a tick at every measured size, and no two labels touch.
 func TestMeasuredTicks(t *testing.T) {
+	t.Parallel()
 	var at []float64
 	for i := range 17 {
 		at = append(at, 256*float64(i+1))

@@ -15,6 +15,7 @@ var order = []string{"error.go", "text.go", "parameter.go", "registry.go", "meth
 	"spec.go", "check.go", "preset.go", "published.go", "register.go", "parse.go"}
 
 func TestNoFileUsesALaterOne(t *testing.T) {
+	t.Parallel()
 	files := parseFiles(t)
 	declared := map[string]int{}
 	for i, file := range files {

@@ -38,6 +38,7 @@ var goodSpecs = []string{
 }
 
 func TestSpecsPrintBackToTheirText(t *testing.T) {
+	t.Parallel()
 	for _, text := range goodSpecs {
 		s, err := Parse(text)
 		if err != nil {
@@ -51,6 +52,7 @@ func TestSpecsPrintBackToTheirText(t *testing.T) {
 }
 
 func TestCanonicalTextHasNoSpacesOrDefaults(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ text, want string }{
 		{" lcmd-tp : grad > sketch( 512 ) @ compat ", "lcmd-tp:grad>sketch(512)@compat"},
 		{"maxdet-p:ll(1)>train@sigma2(1e-6)", "maxdet-p:ll>train"},
@@ -87,6 +89,7 @@ func caretAt(t *testing.T, e *Error) int {
 }
 
 func TestErrorsPointAtTheCharacter(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		text   string
 		offset int
@@ -173,6 +176,7 @@ func TestErrorsPointAtTheCharacter(t *testing.T) {
 }
 
 func TestValidateFindsWhatTheParserFinds(t *testing.T) {
+	t.Parallel()
 	bad := []Spec{
 		{},
 		{Method: "lcmdd", Mode: TP, Kernel: Gradient()},
@@ -207,6 +211,7 @@ func TestValidateFindsWhatTheParserFinds(t *testing.T) {
 }
 
 func TestPresetsAreThePapersTable(t *testing.T) {
+	t.Parallel()
 	want := map[string]string{
 		"default":   Default,
 		"bald":      "maxdiag:ll>train",
@@ -229,6 +234,7 @@ func TestPresetsAreThePapersTable(t *testing.T) {
 }
 
 func TestMethodsAreThoseOfSelection(t *testing.T) {
+	t.Parallel()
 	single, double := selection.Methods[float32](), selection.Methods[float64]()
 	settings := selection.Settings{Sigma2: 0.5, Compat: true}
 	for i, want := range double {
@@ -247,6 +253,7 @@ func TestMethodsAreThoseOfSelection(t *testing.T) {
 }
 
 func TestRegistriesAreComplete(t *testing.T) {
+	t.Parallel()
 	for i, m := range Methods() {
 		if builtIn := i < len(selection.Methods[float64]()); Method(m.Name).Order() != i || builtIn && m.Section == "" {
 			t.Errorf("method %d: %+v", i, m)
@@ -260,6 +267,7 @@ func TestRegistriesAreComplete(t *testing.T) {
 }
 
 func TestSpecInJSON(t *testing.T) {
+	t.Parallel()
 	s := MustParse("maxdet-p:ll>train@compat")
 	raw, err := json.Marshal(map[string]Spec{"spec": s})
 	if err != nil {
@@ -286,6 +294,7 @@ type goldenConfig struct {
 }
 
 func TestPublishedConfigurations(t *testing.T) {
+	t.Parallel()
 	var configs map[string][]goldenConfig
 	golden.JSON(t, "configs.json", &configs)
 	for activation, list := range configs {
@@ -360,6 +369,7 @@ func mustMean(t *testing.T, s Spec, c goldenConfig) {
 }
 
 func TestSelectedSpecs(t *testing.T) {
+	t.Parallel()
 	specs := Selected()
 	if len(specs) != 8 || !specs[7].Compat || specs[7].String() != Default+"@compat" {
 		t.Errorf("got %v", specs)

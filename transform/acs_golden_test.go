@@ -23,6 +23,7 @@ func sketched(t testing.TB) kernel.FeatureMap[float64] {
 }
 
 func TestGoldenACSGrad(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	some := pool.Slice(0, 50)
 	for text, sigma := range map[string]float64{"0.001": 0.001, "0.1": 0.1} {
@@ -43,6 +44,7 @@ func TestGoldenACSGrad(t *testing.T) {
 }
 
 func TestGoldenACSRandomFeatures(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	for text, sigma := range map[string]float64{"0.001": 0.001, "0.1": 0.1} {
 		folder := "acs/sigma_" + text + "/"
@@ -59,6 +61,7 @@ func TestGoldenACSRandomFeatures(t *testing.T) {
 }
 
 func TestGoldenACSRandomFeaturesHyper(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	draws := record(t, "acs/hyper/E")
 	k, _, err := transform.ACSRandomFeaturesHyper(t.Context(), sketched(t), train, golden.Vector(t, "y_train.npy"), 64, draws, transform.Published)

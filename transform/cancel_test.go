@@ -27,6 +27,7 @@ func (m *cancelling) Features(ctx context.Context, dst, rows matrix.Dense[float6
 // TestPosteriorIsCancelled: a posterior checks the context once per block of training
 // rows.
 func TestPosteriorIsCancelled(t *testing.T) {
+	t.Parallel()
 	train := matrix.New[float64](3*kernel.BlockRows, 4)
 	rng.FillNormal(rng.New(1, "cancel test"), train.Data)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,6 +13,7 @@ import (
 
 // Check every kernel of the paper's tables that is deterministic given the draws.
 func TestConformRowKernels(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long")
 	}
@@ -26,6 +27,7 @@ func TestConformRowKernels(t *testing.T) {
 // Check compositions that the golden numbers do not cover: in the paper's variant,
 // in kernel space, in several steps.
 func TestConformCompositions(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	few, rows := train.Slice(0, 15), pool.Slice(0, 30)
 	const sigma2 = 1e-2
@@ -90,6 +92,7 @@ func TestConformCompositions(t *testing.T) {
 
 // Two transformations of one ensemble both append to its list of widths.
 func TestTransformsOfOneKernelStayApart(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	rows := pool.Slice(0, 30)
 	nngp := base(t, "relu", "nngp", 0)
@@ -119,6 +122,7 @@ func TestTransformsOfOneKernelStayApart(t *testing.T) {
 
 // Check kernels in float32, as selection by distances uses them.
 func TestConform32(t *testing.T) {
+	t.Parallel()
 	net := &kerneltest.Network[float32]{SigmaW: 1, SigmaB: 0.3, Activation: kerneltest.SiLU}
 	stream := rng.New(1, "network")
 	for _, shape := range [][2]int{{5, 14}, {14, 11}, {11, 1}} {

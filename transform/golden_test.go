@@ -132,6 +132,7 @@ func features[T matrix.Float](t testing.TB, k kernel.Kernel[T], rows matrix.Dens
 }
 
 func TestGoldenScale(t *testing.T) {
+	t.Parallel()
 	train, _ := trainAndPool(t)
 	for _, act := range []string{"relu", "silu"} {
 		for _, name := range []string{"ll", "grad", "lin", "nngp"} {
@@ -149,6 +150,7 @@ func TestGoldenScale(t *testing.T) {
 }
 
 func TestGoldenPosterior(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	for _, act := range []string{"relu", "silu"} {
 		for _, name := range []string{"ll", "grad", "lin", "nngp"} {
@@ -176,6 +178,7 @@ func TestGoldenPosterior(t *testing.T) {
 }
 
 func TestGoldenSketch(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	const root = 8 // √p: the recorded matrices are divided by it
 	draws := record(t, "sketch/grad_A_in1", "sketch/grad_A_out1", "sketch/grad_A_in2", "sketch/grad_A_out2",
@@ -295,6 +298,7 @@ func eachRowKernel(t *testing.T, f func(t *testing.T, folder string, r rowKernel
 }
 
 func TestGoldenRowKernels(t *testing.T) {
+	t.Parallel()
 	eachRowKernel(t, func(t *testing.T, folder string, r rowKernel, k kernel.Kernel[float64]) {
 		train, pool := trainAndPool(t)
 		some := pool.Slice(0, 50)

@@ -35,6 +35,7 @@ func posteriorOf(t testing.TB, k kernel.Kernel[float64], rows matrix.Dense[float
 }
 
 func TestKernelSpaceIsFeatureSpace(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	for _, name := range []string{"ll", "lin"} {
 		k := base(t, "silu", name, 0)
@@ -60,6 +61,7 @@ func TestKernelSpaceIsFeatureSpace(t *testing.T) {
 
 // The paper's bound: feature space up to max(1024, 3·N) features.
 func TestChoiceOfSpace(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		dim, rows int
 		features  bool
@@ -77,6 +79,7 @@ func TestChoiceOfSpace(t *testing.T) {
 
 // Callers that need features can have them beyond that bound, too.
 func TestFeaturesBeyondTheChoice(t *testing.T) {
+	t.Parallel()
 	rows := matrix.New[float64](12, 1100)
 	rng.FillNormal(rng.New(1, "wide rows"), rows.Data)
 	m, train := kernel.NewLinear[float64](1100), rows.Slice(0, 4)
@@ -102,6 +105,7 @@ func TestFeaturesBeyondTheChoice(t *testing.T) {
 
 // Paper, equation "posterior_composition".
 func TestPosteriorInTwoSteps(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	const sigma2 = 1e-3
 	for _, name := range []string{"ll", "lin", "grad", "nngp"} {
@@ -119,6 +123,7 @@ func TestPosteriorInTwoSteps(t *testing.T) {
 //
 // and on the training rows first, after which its kernel is the posterior.
 func TestGreedyConditioningIsThePosterior(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	const sigma2 = 1e-3
 	k, _, err := transform.Scale(t.Context(), base(t, "relu", "grad", 0), train)
@@ -143,6 +148,7 @@ func TestGreedyConditioningIsThePosterior(t *testing.T) {
 
 // Train is scale, then posterior; pool is the same on the rows of the pool.
 func TestTrainIsScaleThenPosterior(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	for _, name := range []string{"ll", "nngp"} {
 		k := base(t, "relu", name, 0)
@@ -168,6 +174,7 @@ func TestTrainIsScaleThenPosterior(t *testing.T) {
 // spread of the sketches explains. The same holds for the mean and the variance
 // of a squared norm.
 func TestSketchIsUnbiased(t *testing.T) {
+	t.Parallel()
 	const p, times = 16, 2500
 	_, pool := trainAndPool(t)
 	rows := pool.Slice(0, 6)
@@ -237,6 +244,7 @@ func (f fixed) Embed(context.Context, matrix.Dense[float64]) ([]matrix.Dense[flo
 // p ≥ 8·log(n²/δ)/ε² a Gaussian sketch preserves all distances between n rows up
 // to a factor 1 ± ε, with probability 1 − δ.
 func TestSketchKeepsDistances(t *testing.T) {
+	t.Parallel()
 	const n, epsilon, delta, times = 40, 0.5, 0.05, 100
 	rows := matrix.New[float64](n, 300)
 	rng.FillNormal(rng.New(1, "rows"), rows.Data)
@@ -260,6 +268,7 @@ func TestSketchKeepsDistances(t *testing.T) {
 
 // Sketching the sum of plain maps is sketching the map of all features.
 func TestSketchOfASumOfPlainMaps(t *testing.T) {
+	t.Parallel()
 	_, pool := trainAndPool(t)
 	a, b := base(t, "relu", "lin", 0), base(t, "relu", "ll", 0)
 	sum := must(transform.Ensemble(a, b)).(kernel.FeatureMap[float64])
@@ -271,6 +280,7 @@ func TestSketchOfASumOfPlainMaps(t *testing.T) {
 
 // A sketch of the gradient follows its definition: Σ_l √p·(x̃A)⊙(gB).
 func TestSketchByDefinition(t *testing.T) {
+	t.Parallel()
 	train, _ := trainAndPool(t)
 	const p = 7
 	k := base(t, "relu", "grad", 0)
@@ -306,6 +316,7 @@ func TestSketchByDefinition(t *testing.T) {
 // k_{→acs} (equation "acs_kernel"), here in closed form through the moments of a
 // normal variable.
 func TestACSRandomFeaturesConverge(t *testing.T) {
+	t.Parallel()
 	train, pool := trainAndPool(t)
 	const sigma2, p = 0.5, 60000
 	k := base(t, "silu", "ll", 0).(kernel.FeatureMap[float64])

@@ -55,6 +55,7 @@ func normalRows(n, width int) matrix.Dense[float64] {
 }
 
 func TestRowsThatCannotBeFitted(t *testing.T) {
+	t.Parallel()
 	k := kernel.NewLinear[float64](3)
 	for name, fit := range fits {
 		if err := fit(k, normalRows(8, 3)); err != nil {
@@ -80,6 +81,7 @@ func TestRowsThatCannotBeFitted(t *testing.T) {
 // The posterior of a linear kernel does not check its rows, but finds numbers that
 // are not finite in its features.
 func TestRowsThatAreNotFinite(t *testing.T) {
+	t.Parallel()
 	k, train := kernel.NewLinear[float64](33), normalRows(40, 33)
 	post, _, err := transform.Posterior(t.Context(), k, train, 1)
 	grad, _, errGrad := transform.ACSGrad(t.Context(), k, train, 1, transform.Paper)
@@ -102,6 +104,7 @@ func TestRowsThatAreNotFinite(t *testing.T) {
 
 // A network without biases whose units are all dead.
 func TestDegenerateKernel(t *testing.T) {
+	t.Parallel()
 	dead := &kerneltest.Network[float64]{SigmaW: 1, Activation: kerneltest.ReLU, Biases: [][]float64{make([]float64, 4), {0}}}
 	w := matrix.New[float64](3, 4)
 	for i := range w.Data {
@@ -130,6 +133,7 @@ func TestDegenerateKernel(t *testing.T) {
 }
 
 func TestParametersOutOfRange(t *testing.T) {
+	t.Parallel()
 	k, rows, draws := kernel.NewLinear[float64](3), normalRows(8, 3), transform.Seeded(1, "draws")
 	mustName := func(op, name string, value float64, err error) {
 		t.Helper()
@@ -166,6 +170,7 @@ func TestParametersOutOfRange(t *testing.T) {
 }
 
 func TestMembersAndLabelsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	var width *kernel.WidthError
 	if _, err := transform.Ensemble[float64](kernel.NewLinear[float64](3), kernel.NewLinear[float64](4)); !errors.As(err, &width) {
 		t.Errorf("members of different width: error %v", err)
@@ -184,6 +189,7 @@ func TestMembersAndLabelsThatDoNotFit(t *testing.T) {
 // If rounding leaves a matrix without a Cholesky factorisation, Fit reports the
 // jitter that was added.
 func TestRescueIsReported(t *testing.T) {
+	t.Parallel()
 	rows := normalRows(40, 3)
 	for i := range rows.Data {
 		rows.Data[i] *= 1e6
@@ -199,6 +205,7 @@ func TestRescueIsReported(t *testing.T) {
 
 // A weight is so large that features overflow.
 func TestFeaturesThatOverflow(t *testing.T) {
+	t.Parallel()
 	net := &kerneltest.Network[float32]{SigmaW: 1, Activation: kerneltest.ReLU, Biases: [][]float32{{0}, {0}},
 		Weights: []matrix.Dense[float32]{matrix.View(1, 1, []float32{3e38}), matrix.View(1, 1, []float32{1})}}
 	k := must(kernel.NewLastLayers(net, 1))
@@ -210,6 +217,7 @@ func TestFeaturesThatOverflow(t *testing.T) {
 }
 
 func TestNilSourceIsRefused(t *testing.T) {
+	t.Parallel()
 	defer func() {
 		if _, refused := recover().(rng.NilError); !refused {
 			t.Error("no panic with a NilError")

@@ -25,6 +25,7 @@ func theta(t *testing.T, posterior *featurePosterior, fit Fit, normals string) m
 }
 
 func TestGoldenTheta(t *testing.T) {
+	t.Parallel()
 	train := golden.Matrix(t, "sketch/grad_features_train.npy")
 	m := kernel.NewLinear[float64](train.Cols)
 	for text, sigma := range map[string]float64{"0.001": 0.001, "0.1": 0.1} {

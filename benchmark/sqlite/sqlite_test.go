@@ -19,6 +19,7 @@ import (
 )
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	storetest.Test(t, func(t testing.TB) storetest.Opener {
 		path := newPath(t)
 		return func(t testing.TB) benchmark.Store { return open(t, path) }
@@ -56,6 +57,7 @@ func outcomes(t testing.TB, path string) []string {
 
 // TestLostClaims makes a process look dead, on this and on another machine.
 func TestLostClaims(t *testing.T) {
+	t.Parallel()
 	runs := storetest.Runs(t, 0)
 	path := newPath(t)
 	a, b := open(t, path), open(t, path)
@@ -99,6 +101,7 @@ func exec1(t testing.TB, s *Store, text string, args ...any) {
 }
 
 func TestChangedDataIsRejected(t *testing.T) {
+	t.Parallel()
 	path := newPath(t)
 	do(t, path, storetest.Runs(t, 0)[:1], 1)
 	s := open(t, path)
@@ -120,6 +123,7 @@ func TestChangedDataIsRejected(t *testing.T) {
 
 // A read-only folder cannot hold the extra files that SQLite creates.
 func TestReadOnlyFolder(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() == 0 {
 		t.Skip("root can write to every folder")
 	}
@@ -154,6 +158,7 @@ func madeFile(t testing.TB, runs []benchmark.Run) []byte {
 }
 
 func TestDamagedFilesAreLeftUnchanged(t *testing.T) {
+	t.Parallel()
 	raw := madeFile(t, storetest.Runs(t, 0))
 	damaged := func(from, to int) []byte {
 		b := bytes.Clone(raw)
@@ -196,6 +201,7 @@ func TestDamagedFilesAreLeftUnchanged(t *testing.T) {
 // Opening a file for reading does not read all of it: its undamaged parts can be
 // read.
 func TestOpeningDoesNotReadTheWholeFile(t *testing.T) {
+	t.Parallel()
 	path, raw := newPath(t), madeFile(t, storetest.Runs(t, 0))
 	for i := len(raw) - 4096; i < len(raw); i++ { // the last page, which holds rounds
 		raw[i] ^= 0xa5
@@ -221,6 +227,7 @@ func TestOpeningDoesNotReadTheWholeFile(t *testing.T) {
 
 // A file that was tampered with is rejected in plain words.
 func TestHostileFiles(t *testing.T) {
+	t.Parallel()
 	raw := madeFile(t, storetest.Runs(t, 0)[:1])
 	for change, want := range map[string]string{
 		"UPDATE rounds SET elapsed = 9e999":              "a round took +Inf seconds",
@@ -279,6 +286,7 @@ func tamper(t testing.TB, path, change string) {
 
 // Reading ends even if the pages form a cycle.
 func TestReadingEnds(t *testing.T) {
+	t.Parallel()
 	s := open(t, newPath(t))
 	err := s.each(t.Context(), "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c", func(*sql.Rows) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "cycle") {
@@ -289,6 +297,7 @@ func TestReadingEnds(t *testing.T) {
 // Cancelling ends a query that is still looking for its first row, and one whose
 // rows are being read: neither is reported as damage.
 func TestReadingEndsWithTheContext(t *testing.T) {
+	t.Parallel()
 	s := open(t, newPath(t))
 	const numbers = "WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c"
 	ctx, cancel := context.WithCancel(t.Context())
@@ -332,6 +341,7 @@ func foreign(t *testing.T) []byte {
 
 // A file that may not grow behaves like one on a full disk.
 func TestNoSpaceLeft(t *testing.T) {
+	t.Parallel()
 	runs := storetest.Runs(t, 0, 1)
 	want := do(t, newPath(t), runs, 1)
 	path := newPath(t)
@@ -375,6 +385,7 @@ func mustBeFull(t *testing.T, err error) {
 // If the disk has no space to move the last rounds from the log into the file,
 // leaving says so; once there is space, leaving empties the log.
 func TestLeavingEmptiesTheLog(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t)
 	path := filepath.Join(disk, "results.db")
 	s := open(t, path)
@@ -409,6 +420,7 @@ func TestLeavingEmptiesTheLog(t *testing.T) {
 
 // A full disk is reported even if there is no file yet.
 func TestNoSpaceForAFile(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t)
 	if err := os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 1<<20), 0o666); err == nil {
 		t.Fatal("the disk is larger than it should be")
@@ -436,6 +448,7 @@ func smallDisk(t *testing.T) string {
 
 // TestFullDisk fills a small disk, where the machine allows mounting one.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t)
 	runs := storetest.Runs(t, 0)
 	path := filepath.Join(disk, "results.db")

@@ -106,6 +106,7 @@ func (s *flaky) start(t testing.TB) Fetcher {
 }
 
 func TestFetch(t *testing.T) {
+	t.Parallel()
 	content := roadText()
 	s := &flaky{content: []byte(content), tag: `"1"`}
 	f := s.start(t)
@@ -133,6 +134,7 @@ func TestFetch(t *testing.T) {
 
 // TestFetchResumes: however often the connection is cut, no byte is sent twice.
 func TestFetchResumes(t *testing.T) {
+	t.Parallel()
 	content := roadText()
 	s := &flaky{content: []byte(content), tag: `"1"`, cutAt: 100_000, codes: []int{503, 500}}
 	f := s.start(t)
@@ -157,6 +159,7 @@ func TestFetchResumes(t *testing.T) {
 // TestFetchResumesLater: an interrupted download is kept, and the next one
 // resumes it, unless the server has another version now.
 func TestFetchResumesLater(t *testing.T) {
+	t.Parallel()
 	for _, tag := range []string{`"1"`, `"2"`, ""} {
 		content := roadText()
 		old := strings.ReplaceAll(content, "17.0", "18.0")
@@ -198,6 +201,7 @@ func TestFetchResumesLater(t *testing.T) {
 // TestFetchStartsOver: a part is not resumed if the server does not state its
 // version or if it is longer than the file.
 func TestFetchStartsOver(t *testing.T) {
+	t.Parallel()
 	content := roadText()
 	for name, tag := range map[string]string{"no tag": "", "too long": `"1"`} {
 		s := &flaky{content: []byte(content), tag: `"1"`}
@@ -215,6 +219,7 @@ func TestFetchStartsOver(t *testing.T) {
 }
 
 func TestFetchRefuses(t *testing.T) {
+	t.Parallel()
 	content := []byte(roadText())
 	dead := httptest.NewServer(nil)
 	dead.Close()
@@ -247,6 +252,7 @@ func TestFetchRefuses(t *testing.T) {
 }
 
 func TestFetchStalls(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte("1,2,3,4\n"))
@@ -263,6 +269,7 @@ func TestFetchStalls(t *testing.T) {
 // TestFetchChangedFile: a file that has changed at its source is set aside, and
 // the pin stays as it was.
 func TestFetchChangedFile(t *testing.T) {
+	t.Parallel()
 	content := roadText()
 	dir := t.TempDir()
 	hash := strings.Repeat("ab", 32)
@@ -281,6 +288,7 @@ func TestFetchChangedFile(t *testing.T) {
 }
 
 func TestFetchOpenMLRefuses(t *testing.T) {
+	t.Parallel()
 	s, err := Find("stock")
 	if err != nil {
 		t.Fatal(err)
@@ -311,6 +319,7 @@ func TestFetchOpenMLRefuses(t *testing.T) {
 
 // TestFetchArchiveRefuses: an archive that is damaged or lacks the member.
 func TestFetchArchiveRefuses(t *testing.T) {
+	t.Parallel()
 	s, err := Find("wec_sydney")
 	if err != nil {
 		t.Fatal(err)
@@ -350,6 +359,7 @@ func TestFetchArchiveRefuses(t *testing.T) {
 }
 
 func TestFetchFromFolder(t *testing.T) {
+	t.Parallel()
 	mirror, dir := t.TempDir(), t.TempDir()
 	f := Fetcher{Mirror: mirror}
 	wec, _ := Find("wec_sydney")
@@ -374,6 +384,7 @@ func TestFetchFromFolder(t *testing.T) {
 
 // TestFetchFromShared runs the real files through all steps.
 func TestFetchFromShared(t *testing.T) {
+	t.Parallel()
 	f, dir := Fetcher{Mirror: golden.Data(t)}, t.TempDir()
 	for _, name := range []string{"fried", "diamonds"} {
 		s, _ := Find(name)
@@ -398,6 +409,7 @@ func TestFetchFromShared(t *testing.T) {
 
 // TestFetchToBadFolders: a folder that cannot be created, and a full disk.
 func TestFetchToBadFolders(t *testing.T) {
+	t.Parallel()
 	f := (&flaky{content: []byte(roadText()), tag: `"1"`}).start(t)
 	file := writeFile(t, t.TempDir(), "file", nil)
 	if _, err := f.Fetch(t.Context(), road(t), file); err == nil || !strings.Contains(err.Error(), file) {
@@ -433,6 +445,7 @@ func fullDisk(part string, _ int) (*os.File, error) {
 
 // TestFetchConcurrently: of several processes that fetch the same file, only one downloads it.
 func TestFetchConcurrently(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("needs flock")
 	}
@@ -462,6 +475,7 @@ func TestFetchConcurrently(t *testing.T) {
 // TestFetchBoundsTheSize: neither a download nor a member of an archive can
 // fill the disk.
 func TestFetchBoundsTheSize(t *testing.T) {
+	t.Parallel()
 	sgemm, err := Find("sgemm")
 	if err != nil {
 		t.Fatal(err)
@@ -490,6 +504,7 @@ func TestFetchBoundsTheSize(t *testing.T) {
 // TestFetchFollowsNoPlantedLink: following a link in place of the part would
 // overwrite another file.
 func TestFetchFollowsNoPlantedLink(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("needs Unix links")
 	}

@@ -213,6 +213,7 @@ func server(t testing.TB, files map[string][]byte) *httptest.Server {
 // TestLayouts fetches each set from a server, prepares it and loads it.
 // Together with the sets of TestSetsOfThePaper, it covers all 15.
 func TestLayouts(t *testing.T) {
+	t.Parallel()
 	tested := []string{"sgemm", "protein", "fried", "diamonds", "poker"}
 	for _, l := range layouts {
 		tested = append(tested, l.set)

@@ -17,6 +17,7 @@ import (
 // TestRowByRowIsTheSame: choosing rows while reading a file gives the same
 // result as choosing from the whole table.
 func TestRowByRowIsTheSame(t *testing.T) {
+	t.Parallel()
 	for _, l := range layouts {
 		s, _ := Find(l.set)
 		if l.features > 100 {
@@ -47,6 +48,7 @@ func TestRowByRowIsTheSame(t *testing.T) {
 
 // TestLateWordsRestartTheChoice: a second pass over a file starts counting over.
 func TestLateWordsRestartTheChoice(t *testing.T) {
+	t.Parallel()
 	text := lines("a,word,y\n", 3000, func(row int) string { return fmt.Sprintf("%d,%d,%d", row, row%2, 2*row) }) + "3000,x,6000\n,y,1\n"
 	s := Set{Name: "late", Header: source.HeaderPresent, Label: Columns{Names: []string{"y"}}}
 	r, rows, err := s.load(t.Context(), writeFile(t, t.TempDir(), "late.csv", []byte(text)), 5000)
@@ -56,6 +58,7 @@ func TestLateWordsRestartTheChoice(t *testing.T) {
 }
 
 func TestLoadRefuses(t *testing.T) {
+	t.Parallel()
 	s := Set{Name: "bad", Header: source.HeaderPresent, Label: Columns{Names: []string{"y"}}, Log: true}
 	for text, want := range map[string]string{
 		"x,y\n,1\n2,\n":            "none of the 2 rows is complete",

@@ -38,6 +38,7 @@ func mustPrepare(t testing.TB, s Set, dir string) Prepared {
 }
 
 func TestPrepareTwiceDoesNothing(t *testing.T) {
+	t.Parallel()
 	s, dir, _ := stock(t)
 	first := mustPrepare(t, s, dir)
 	before, err := os.ReadFile(first.Path)
@@ -64,6 +65,7 @@ func TestPrepareTwiceDoesNothing(t *testing.T) {
 // TestPreparedIsReadByNumpyAndAlone: any reader of NumPy archives reads the
 // inputs, and the prepared file is sufficient without the raw one.
 func TestPreparedIsReadByNumpyAndAlone(t *testing.T) {
+	t.Parallel()
 	s, dir, raw := stock(t)
 	p := mustPrepare(t, s, dir)
 	x, err := source.ReadMatrix[float32](t.Context(), p.Path, source.Options{Array: "X"})
@@ -81,6 +83,7 @@ func TestPreparedIsReadByNumpyAndAlone(t *testing.T) {
 // TestChangedRawFile: everything that uses a changed raw file refuses it, until
 // the user accepts it.
 func TestChangedRawFile(t *testing.T) {
+	t.Parallel()
 	s, dir, raw := stock(t)
 	mustPrepare(t, s, dir)
 	old, err := os.ReadFile(raw)
@@ -118,6 +121,7 @@ func TestChangedRawFile(t *testing.T) {
 }
 
 func TestDamagedPin(t *testing.T) {
+	t.Parallel()
 	s, dir, raw := stock(t)
 	for _, text := range []string{"", "abc  stock.arff\n", strings.Repeat("0", 64) + "  other.arff\n", strings.Repeat("g", 64) + "  stock.arff\n"} {
 		writeFile(t, dir, s.Files[0]+pinSuffix, []byte(text))
@@ -129,6 +133,7 @@ func TestDamagedPin(t *testing.T) {
 
 // TestDamagedPrepared: Load reports what to do, and Prepare does it.
 func TestDamagedPrepared(t *testing.T) {
+	t.Parallel()
 	s, dir, _ := stock(t)
 	path := mustPrepare(t, s, dir).Path
 	whole, err := os.ReadFile(path)
@@ -156,6 +161,7 @@ func TestDamagedPrepared(t *testing.T) {
 }
 
 func TestPrepareRefuses(t *testing.T) {
+	t.Parallel()
 	s, dir, _ := stock(t)
 	if _, err := s.Prepare(t.Context(), t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)

@@ -28,6 +28,7 @@ var firstRows = map[string]struct {
 // TestSetsOfThePaper prepares the real files: the counts are those of the
 // paper's table of data set characteristics.
 func TestSetsOfThePaper(t *testing.T) {
+	t.Parallel()
 	dir := golden.Data(t)
 	tested := 0
 	for _, set := range All() {
@@ -61,6 +62,7 @@ func TestSetsOfThePaper(t *testing.T) {
 
 // TestPokerLayout reads a small file in the layout of the real one.
 func TestPokerLayout(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	for row := range 26 {
 		for card := range 5 {
@@ -94,6 +96,7 @@ func count(row []float32, value float32) int {
 }
 
 func TestLoadSetRefuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if _, err := Load(t.Context(), "iris", dir); err == nil || !strings.Contains(err.Error(), "choose from sgemm, wec_sydney, ct_slices") {
 		t.Error(err)

@@ -39,6 +39,7 @@ func writeTensors(t *testing.T, path string, tensors map[string]*constant) {
 // A PyTorch network as a state dictionary with a description predicts what its ONNX file
 // does.
 func TestDescribedNetwork(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("testdata/torch_residual_old.onnx")
 	if err != nil {
 		t.Fatal(err)

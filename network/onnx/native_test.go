@@ -36,6 +36,7 @@ func exported(t *testing.T, a network.Activation, x matrix.Dense[float32], y []f
 // A network of our own that comes back from an ONNX file, with its scaling in the graph,
 // predicts the same and picks the same batch by every kind of kernel and method.
 func TestBatchOfAnExportedNetworkIsTheNativeOne(t *testing.T) {
+	t.Parallel()
 	for _, a := range []network.Activation{network.ReLU, network.SiLU, network.GELU} {
 		t.Run(a.String(), func(t *testing.T) {
 			x, pool := matrix.New[float32](150, 6), matrix.New[float32](700, 6)

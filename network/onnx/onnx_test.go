@@ -45,6 +45,7 @@ func everyCase(t *testing.T, f func(t *testing.T, net *Network, x, want matrix.D
 }
 
 func TestPredictionsAreThoseOfOnnxruntime(t *testing.T) {
+	t.Parallel()
 	everyCase(t, func(t *testing.T, net *Network, x, want matrix.Dense[float32]) {
 		got, err := net.Predict(t.Context(), x)
 		if err != nil {
@@ -55,6 +56,7 @@ func TestPredictionsAreThoseOfOnnxruntime(t *testing.T) {
 }
 
 func TestRefusesAndNames(t *testing.T) {
+	t.Parallel()
 	for file, words := range map[string][]string{
 		"operator": {"attention", "Softmax", "wave", "Cos", "not supported"},
 		"rows":     {"turn", "Transpose", "rows"},
@@ -80,6 +82,7 @@ func TestRefusesAndNames(t *testing.T) {
 }
 
 func TestUnknownCategoryIsNamed(t *testing.T) {
+	t.Parallel()
 	net, err := Load("testdata/embedding.onnx", Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -88,6 +88,7 @@ func gradientsOf(net *Network, shape matrix.Shape, l int, in, g []float32) [][]f
 
 // The factors of every layer are the derivatives of the network, one parameter at a time.
 func TestTapsAreDerivatives(t *testing.T) {
+	t.Parallel()
 	everyCase(t, func(t *testing.T, net *Network, x, _ matrix.Dense[float32]) {
 		taps := net.taps(x.Rows)
 		shapes := taps.shapes
@@ -125,6 +126,7 @@ func TestTapsAreDerivatives(t *testing.T) {
 
 // Rows have the same factors in whatever blocks they come, and from whatever layer on.
 func TestTapsDoNotDependOnBlocks(t *testing.T) {
+	t.Parallel()
 	everyCase(t, func(t *testing.T, net *Network, x, _ matrix.Dense[float32]) {
 		whole, part := net.taps(x.Rows), net.taps(2)
 		shapes := whole.shapes
@@ -175,6 +177,7 @@ func normals(seed uint64, rows, cols int) matrix.Dense[float32] {
 
 // A perceptron that was written and read again has its own factors, layer by layer.
 func TestTapsOfAPerceptronAreItsOwn(t *testing.T) {
+	t.Parallel()
 	everyActivation(t, func(t *testing.T, mlp *network.MLP[float32]) {
 		raw, err := MarshalMLP(mlp)
 		if err != nil {
@@ -219,6 +222,7 @@ func mustBeClose(t *testing.T, what string, got, want matrix.Dense[float32], tol
 }
 
 func TestHiddenTensorIsTheFeature(t *testing.T) {
+	t.Parallel()
 	net, err := Load("testdata/reshapes.onnx", Options{SigmaW: 2, SigmaB: 3})
 	if err != nil {
 		t.Fatal(err)
