@@ -15,3 +15,12 @@ func (f Float) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(float64(f))
 }
+
+// UnmarshalJSON implements json.Unmarshaler: null is NaN.
+func (f *Float) UnmarshalJSON(raw []byte) error {
+	if string(raw) == "null" {
+		*f = Float(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(raw, (*float64)(f))
+}

@@ -1,0 +1,477 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// An ask of n rows, after A rows have been asked for, has
+//
+//	⌊share·(A+n)⌋ - ⌊share·A⌋
+//
+// audit rows, so that small batches have their share, too. They are drawn uniformly
+// from the open rows before anything is picked, and count as selected for the method,
+// which picks the other rows. Rows that are out count as selected likewise.
+
+// ErrNothingOpen reports that there is no row left to ask for.
+var ErrNothingOpen = errors.New("no row is open: all are labelled, out, failed or retired")
+
+// Ask is what to ask for.
+type Ask struct {
+	Rows    int           // 0 means Settings.Batch
+	Lease   time.Duration // how long the rows are out; 0 means Settings.Lease, negative without end
+	Audit   *float64      // share of audit rows; nil means Settings.Audit
+	Must    []string      // ids of rows that must be in the batch
+	Exclude []string      // ids of rows that may not be
+
+	Trainer  network.Trainer[float32]                // nil means network.CPU
+	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
+	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
+	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
+}
+
+// Batch is rows that were handed out.
+type Batch struct {
+	AskEvent
+	Result   *nextbatch.Result // of the selection, in the order of Rows
+	Kept     bool              // no network was trained: the one of an earlier ask was used
+	Repeated bool              // the request had been met before; this is the batch of that time
+}
+
+// Ask picks open rows and hands them out. Asks of one campaign take turns.
+func (c *Campaign) Ask(ctx context.Context, by By, a Ask) (*Batch, error) {
+	if a.Rows < 0 {
+		return nil, fmt.Errorf("a batch must have at least one row, not %d", a.Rows)
+	}
+	if batch, err := c.askedBefore(ctx, by); batch != nil || err != nil {
+		return batch, err
+	}
+	unlock, err := c.store.Lock(ctx, c.name, "ask")
+	if err != nil {
+		return nil, err
+	}
+	batch, err := c.ask(ctx, by, a)
+	if wrong := unlock(); err != nil {
+		return nil, errors.Join(err, wrong)
+	}
+	return batch, nil // even if the lock stays: the rows are out, and the lock expires
+}
+
+// askedBefore returns the batch that the request was given before, if any.
+func (c *Campaign) askedBefore(ctx context.Context, by By) (*Batch, error) {
+	log, s, err := c.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	event, err := repeats(log, s, by, KindAsked)
+	if event == nil || err != nil {
+		return nil, err
+	}
+	raw, err := c.store.Blob(ctx, c.name, event.Asked.Result)
+	if err != nil {
+		return nil, err
+	}
+	batch := &Batch{AskEvent: askEvent(event), Repeated: true}
+	if err := json.Unmarshal(raw, &batch.Result); err != nil {
+		return nil, fmt.Errorf("blob %q: %w", event.Asked.Result, err)
+	}
+	return batch, nil
+}
+
+func askEvent(e *Event) AskEvent { return AskEvent{e.Seq, e.Time, e.Person, e.Asked} }
+
+// ask picks and appends. If others have changed the campaign in the meantime, the batch
+// stands as long as its rows are open and nobody else has asked.
+func (c *Campaign) ask(ctx context.Context, by By, a Ask) (*Batch, error) {
+	var chosen *choice
+	for {
+		if batch, err := c.askedBefore(ctx, by); batch != nil || err != nil {
+			return batch, err
+		}
+		log, s, err := c.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if chosen == nil || !chosen.stands(s) {
+			if chosen, err = c.choose(ctx, s, a); err != nil {
+				return nil, err
+			}
+			continue // others had all that time
+		}
+		chosen.asked.LeaseEnd = s.Settings.leaseEnd(a.Lease, s.Now)
+		d := decision{
+			events: []Event{{Asked: chosen.asked}},
+			blobs:  []Blob{{chosen.asked.Result, chosen.result}},
+		}
+		err = c.append(ctx, log, s, by, d)
+		if errors.Is(err, ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &Batch{AskEvent: askEvent(&d.events[0]), Result: chosen.answer, Kept: chosen.kept}, nil
+	}
+}
+
+// choice is a batch that has not been handed out yet.
+type choice struct {
+	asked  *Asked
+	answer *nextbatch.Result
+	result []byte // the answer as JSON
+	kept   bool
+}
+
+// stands reports whether the batch may still be handed out.
+func (c *choice) stands(s *State) bool {
+	return s.lastAsk == c.asked.Ask-1 && !slices.ContainsFunc(c.asked.Rows, func(r AskedRow) bool {
+		return !s.Exists(r.Row) || s.Status(r.Row) != StatusOpen
+	})
+}
+
+// choose picks a batch.
+func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error) {
+	if s.Counts().Open == 0 {
+		return nil, ErrNothingOpen
+	}
+	rows, err := c.candidates(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	number := uint64(s.lastAsk + 1)
+	r, err := rows.request(s)
+	if err != nil {
+		return nil, err
+	}
+	r.Trainer, r.Epoch, r.Progress, r.Admit = a.Trainer, a.Epoch, a.Progress, a.Admit
+	r.Exclude, r.Must = a.Exclude, slices.Clone(a.Must)
+	if r.Batch = a.Rows; r.Batch == 0 {
+		r.Batch = s.Settings.batch()
+	}
+	r.Seed = rng.New(s.Settings.Seed, "ask", number).Uint64() >> 11 // JSON numbers have 53 bits
+	audits := rows.audits(s, a, r, rng.New(s.Settings.Seed, "audit", number))
+	for _, at := range audits {
+		r.Must = append(r.Must, rows.id(at))
+	}
+	return c.selectBatch(ctx, s, rows, r, audits)
+}
+
+// selectBatch trains, picks and predicts.
+func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, r nextbatch.Request, audits []int) (*choice, error) {
+	used := r.WithDefaults().Spec
+	learns := rows.labelled >= fewestToLearn
+	fingerprint, kept := "", false
+	if learns {
+		fingerprint = rows.fingerprint(s)
+		model := c.keptModel(ctx, fingerprint, max(1, used.TrainedNetworks(), s.Settings.Members))
+		if kept = model != nil; kept {
+			r.Model, r.ModelName = model, "the kept network"
+		}
+	}
+	plan, err := r.Plan()
+	if err != nil {
+		return nil, err
+	}
+	if err := plan.Train(ctx); err != nil {
+		return nil, err
+	}
+	model, predicting := plan.Model(), plan
+	if learns && model == nil {
+		if predicting, err = learningPlan(ctx, r); err != nil {
+			return nil, err
+		}
+		model = predicting.Model()
+	}
+	if model != nil && !kept {
+		if err := c.keepModel(ctx, fingerprint, model); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := plan.Select(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked := &Asked{Ask: s.lastAsk + 1, Spec: answer.Spec, Seed: r.Seed}
+	asked.Result = "ask-" + strconv.FormatInt(asked.Ask, 10)
+	var predictions [][]nextbatch.Prediction
+	if model != nil {
+		asked.Model, asked.Trained = fingerprint, predicting.Labelled
+		if predictions, err = predict(ctx, predicting, model, answer.Indices); err != nil {
+			return nil, err
+		}
+	}
+	for i, at := range answer.Indices {
+		row := AskedRow{RowRef: rows.ref(at), Audit: slices.Contains(audits, at)}
+		if predictions != nil {
+			row.Predictions = predictions[i]
+		}
+		asked.Rows = append(asked.Rows, row)
+	}
+	result, err := json.Marshal(answer)
+	return &choice{asked, answer, result, kept}, err
+}
+
+// learningPlan returns a plan that has trained a network for a request whose own spec
+// needs none, for the sake of predictions.
+func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, error) {
+	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = spec.MustParse(spec.Default), nil, nil, nil, false
+	r.CostColumn, r.Budget = "", nil
+	plan, err := r.Plan()
+	if err != nil {
+		return nil, err
+	}
+	return plan, plan.Train(ctx)
+}
+
+// intervalCoverage is the probability that intervals of predictions are to hold the label with.
+const intervalCoverage = 0.9
+
+// predict returns the predictions for rows of the table of a plan, one for each target;
+// nil for rows that the plan dropped.
+func predict(ctx context.Context, p *nextbatch.Plan, model *network.Model[float32], rows []int) ([][]nextbatch.Prediction, error) {
+	var at, which []int // rows of the pool, and their places in rows
+	for i, row := range rows {
+		if j, found := slices.BinarySearch(p.Rows.PoolRows, row); found {
+			at, which = append(at, j), append(which, i)
+		}
+	}
+	inputs := p.Rows.Pool.SelectRows(at)
+	list := make([][]nextbatch.Prediction, len(rows))
+	for target := range model.Targets() {
+		one := model.Target(target)
+		values, err := one.Predict(ctx, inputs)
+		if err != nil {
+			return nil, err
+		}
+		low, high, err := one.PredictInterval(ctx, inputs, intervalCoverage)
+		if few := (*network.CoverageError)(nil); err != nil && !errors.As(err, &few) {
+			return nil, err
+		}
+		for i, v := range values {
+			prediction := nextbatch.Prediction{Value: nextbatch.Float(v)}
+			if err == nil {
+				prediction.Low, prediction.High = new(nextbatch.Float(low[i])), new(nextbatch.Float(high[i]))
+			}
+			list[which[i]] = append(list[which[i]], prediction)
+		}
+	}
+	return list, nil
+}
+
+// candidates is the table that a request works on: all rows but those that failed or
+// were retired, with their labels.
+type candidates struct {
+	*table
+	created  *Created
+	labels   []*dataset.Numeric
+	labelled int
+	open     []int // rows of the table, in ascending order
+	out      []int
+}
+
+func (r *candidates) id(at int) string  { return idOf(r.table, r.created, at) }
+func (r *candidates) ref(at int) RowRef { return RowRef{r.numbers[at], r.id(at)} }
+
+// candidates reads the rows of the campaign.
+func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error) {
+	all, err := c.allRows(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	r := &candidates{table: withoutRows(all, slices.Concat(s.With(StatusFailed), s.With(StatusRetired))), created: &s.Created}
+	for _, name := range s.Created.Targets {
+		r.labels = append(r.labels, dataset.NewNumeric(name))
+	}
+	for at, row := range r.numbers {
+		label := nans(len(r.labels))
+		switch s.Status(row) {
+		case StatusOpen:
+			r.open = append(r.open, at)
+		case StatusAsked:
+			r.out = append(r.out, at)
+		case StatusLabelled:
+			label = s.Label(row)
+			r.labelled++
+		}
+		for i, v := range label {
+			r.labels[i].Append(v)
+		}
+	}
+	return r, nil
+}
+
+// withoutRows returns a table without some of its rows.
+func withoutRows(t *table, dropped []RowRef) *table {
+	if len(dropped) == 0 {
+		return t
+	}
+	gone := make(map[int64]bool, len(dropped))
+	for _, ref := range dropped {
+		gone[ref.Row] = true
+	}
+	kept := &table{}
+	var at []int
+	for i, row := range t.numbers {
+		if !gone[row] {
+			at, kept.numbers = append(at, i), append(kept.numbers, row)
+		}
+	}
+	kept.rows = t.rows.Select(at)
+	return kept
+}
+
+// request returns the request for a batch, without its size.
+func (r *candidates) request(s *State) (nextbatch.Request, error) {
+	if len(s.Created.Targets) > 1 {
+		return nextbatch.Request{}, fmt.Errorf("a campaign with %d targets cannot ask yet", len(s.Created.Targets))
+	}
+	request, err := s.Settings.request()
+	if err != nil {
+		return request, err
+	}
+	if startsWith(r.labelled, request.Spec) {
+		request.Spec = spec.Spec{}
+	}
+	columns := slices.Clone(r.rows.Columns())
+	if request.IDColumn = s.Created.IDColumn; request.IDColumn == "" {
+		ids := dataset.NewText(r.freeName())
+		for _, row := range r.numbers {
+			ids.Append(strconv.AppendInt(nil, row, 10))
+		}
+		request.IDColumn = ids.Name()
+		columns = append(columns, ids)
+	}
+	for _, column := range r.labels {
+		columns = append(columns, column)
+	}
+	if request.Table, err = dataset.NewTable(columns...); err != nil {
+		return request, err
+	}
+	request.TargetColumn = s.Created.Targets[0]
+	for _, at := range r.out {
+		request.Pending = append(request.Pending, r.id(at))
+	}
+	return request, nil
+}
+
+// freeName returns a name for the column of row numbers that no other column has.
+func (r *candidates) freeName() string {
+	name := RowColumn
+	for slices.Contains(r.rows.Names(), name) || slices.Contains(r.created.Targets, name) {
+		name += "_"
+	}
+	return name
+}
+
+// audits draws the audit rows of a batch. With a budget or limits of groups, rows that
+// would exceed them are passed over.
+func (r *candidates) audits(s *State, a Ask, request nextbatch.Request, draw *rng.Stream) (rows []int) {
+	share := s.Settings.AuditShare()
+	if a.Audit != nil {
+		share = *a.Audit
+	}
+	before := 0
+	for _, ask := range s.Asks {
+		before += len(ask.Rows)
+	}
+	const rounding = 1e-9
+	number := int(math.Floor(share*float64(before+request.Batch)+rounding) - math.Floor(share*float64(before)+rounding))
+	number = min(number, request.Batch-len(a.Must))
+	fits := r.limits(request, a)
+	moved := map[int]int{} // of a permutation that is drawn as far as it is needed
+	place := func(i int) int {
+		if at, ok := moved[i]; ok {
+			return at
+		}
+		return i
+	}
+	for i := 0; i < len(r.open) && len(rows) < number; i++ {
+		j := i + draw.IntN(len(r.open)-i)
+		at := r.open[place(j)]
+		moved[j] = place(i)
+		if fits(at) {
+			rows = append(rows, at)
+		}
+	}
+	return rows
+}
+
+// limits returns a function that reports whether a row can be an audit row beside those
+// before: it has inputs, the caller has not named it, and it is within budget and groups.
+func (r *candidates) limits(request nextbatch.Request, a Ask) func(at int) bool {
+	named := map[string]bool{}
+	for _, id := range slices.Concat(a.Must, a.Exclude) {
+		named[id] = true
+	}
+	var costs *dataset.Numeric
+	var groups dataset.Column
+	if request.CostColumn != "" && request.Budget != nil {
+		costs, _ = r.rows.Numeric(request.CostColumn) // the plan reports its absence
+	}
+	if request.GroupColumn != "" {
+		groups, _ = r.rows.Column(request.GroupColumn)
+	}
+	spent, inGroup := 0.0, map[string]int{}
+	take := func(at int) bool {
+		if costs != nil && !(spent+costs.Float(at) <= *request.Budget) {
+			return false
+		}
+		if groups != nil && inGroup[groups.Format(at)] >= request.PerGroup {
+			return false
+		}
+		if costs != nil {
+			spent += costs.Float(at)
+		}
+		if groups != nil {
+			inGroup[groups.Format(at)]++
+		}
+		return true
+	}
+	if len(a.Must) > 0 && (costs != nil || groups != nil) {
+		for at := range r.numbers {
+			if slices.Contains(a.Must, r.id(at)) {
+				take(at)
+			}
+		}
+	}
+	return func(at int) bool {
+		return (len(named) == 0 || !named[r.id(at)]) && r.usable(at, request) && take(at)
+	}
+}
+
+// usable reports whether a row has the inputs that it needs.
+func (r *candidates) usable(at int, request nextbatch.Request) bool {
+	missing, inputs := 0, 0
+	for _, c := range r.rows.Columns() {
+		switch c.Name() {
+		case r.created.IDColumn, request.CostColumn:
+			continue
+		case request.GroupColumn:
+			if !request.GroupIsInput {
+				continue
+			}
+		}
+		if c.Kind() == dataset.KindText {
+			continue
+		}
+		if inputs++; c.Missing(at) {
+			missing++
+		}
+	}
+	if request.Missing == nextbatch.ImputeMissing {
+		return missing < inputs
+	}
+	return missing == 0
+}

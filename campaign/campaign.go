@@ -1,0 +1,556 @@
+package campaign
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// Campaign is a campaign in a store. It may be used from several goroutines.
+type Campaign struct {
+	// Clock returns the time of events; nil means time.Now. Set it before the first use.
+	Clock func() time.Time
+
+	store Store
+	name  string
+
+	mu            sync.Mutex
+	log           []Event // read so far
+	kept, keptIDs *table  // rows read last, and their ids
+	keptKey       string
+	keptIDsKey    string
+}
+
+// By says who changes something. A change whose request id was seen before is not made
+// again; the call returns what the first one did. Without a request id, every call
+// counts.
+type By struct{ Person, Request string }
+
+// Start is what a campaign begins with.
+type Start struct {
+	Table    *dataset.Table
+	IDColumn string   // names the rows; without it they are named by their numbers, from 0
+	Targets  []string // columns of labels; the table may have some labels, or lack the columns
+	Settings Settings
+	By       By
+	Clock    func() time.Time // of the campaign
+}
+
+// Changed is what a call changed. If Seq is 0, everything was that way already.
+type Changed struct {
+	Seq      int64    // of the event
+	Rows     []RowRef // that changed
+	Repeated bool     // the request had been met before
+}
+
+// New creates a campaign with the rows of a table. Labels that it has are told.
+func New(ctx context.Context, store Store, name string, start Start) (*Campaign, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	if start.Table == nil || start.Table.Rows() == 0 {
+		return nil, refuseRows("the table has no rows")
+	}
+	c := &Campaign{store: store, name: name, Clock: start.Clock}
+	created := &Created{
+		Identity: rand.Text(), IDColumn: start.IDColumn, Targets: start.Targets,
+		Columns: describe(start.Table, start.IDColumn, start.Targets), Settings: start.Settings,
+	}
+	events := []Event{{Created: created}}
+	added, labels, blobs, err := encodeTable(start.Table, created)
+	if err != nil {
+		return nil, err
+	}
+	if events = append(events, Event{Added: added}); len(labels) > 0 {
+		events = append(events, Event{Told: &Told{labels}})
+	}
+	now := c.now(time.Time{})
+	stamp(events, 0, now, start.By)
+	if err := valid(events, now); err != nil {
+		return nil, err
+	}
+	if err := store.Create(ctx, name, events, blobs); err != nil {
+		return nil, fmt.Errorf("campaign %q: %w", name, err)
+	}
+	c.log = events
+	return c, nil
+}
+
+// Open opens a campaign. An empty name means the only one in the store.
+func Open(ctx context.Context, store Store, name string) (*Campaign, error) {
+	if name == "" {
+		names, err := store.Campaigns(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) != 1 {
+			return nil, fmt.Errorf("the store holds %d campaigns; name one of them: %s", len(names), strings.Join(names, ", "))
+		}
+		name = names[0]
+	}
+	c := &Campaign{store: store, name: name}
+	if _, err := c.State(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// List returns the names of the campaigns in a store.
+func List(ctx context.Context, store Store) ([]string, error) { return store.Campaigns(ctx) }
+
+// checkName refuses names that could not be printed or typed.
+func checkName(name string) error {
+	const most = 200
+	if name == "" || len(name) > most || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("the name of a campaign must be 1 to %d bytes of text without control characters, not %q", most, name)
+	}
+	return nil
+}
+
+// Name returns the name of the campaign.
+func (c *Campaign) Name() string { return c.name }
+
+// State returns where the campaign stands now.
+func (c *Campaign) State(ctx context.Context) (*State, error) {
+	_, s, err := c.load(ctx)
+	return s, err
+}
+
+// History returns the events of the campaign, the oldest first. They must not be
+// changed.
+func (c *Campaign) History(ctx context.Context) ([]Event, error) {
+	log, _, err := c.load(ctx)
+	return log, err
+}
+
+// now returns the time of the next event, which is never before the last one, so that
+// clocks of different machines need not agree.
+func (c *Campaign) now(last time.Time) time.Time {
+	clock := c.Clock
+	if clock == nil {
+		clock = time.Now
+	}
+	now := clock().UTC().Round(0)
+	if now.Before(last) {
+		return last
+	}
+	return now
+}
+
+// load returns the log and the state that follows from it.
+func (c *Campaign) load(ctx context.Context) ([]Event, *State, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fresh, err := c.store.Events(ctx, c.name, int64(len(c.log)))
+	if err != nil {
+		return nil, nil, fmt.Errorf("campaign %q: %w", c.name, err)
+	}
+	log := slices.Concat(c.log, fresh)
+	if len(log) == 0 {
+		return nil, nil, fmt.Errorf("campaign %q: its log is empty", c.name)
+	}
+	s, err := Fold(log, c.now(log[len(log)-1].Time))
+	if err != nil {
+		return nil, nil, fmt.Errorf("campaign %q: its log is damaged: %w", c.name, err)
+	}
+	c.log = log
+	return log, s, nil
+}
+
+// stamp numbers and signs new events.
+func stamp(events []Event, after int64, now time.Time, by By) {
+	for i := range events {
+		events[i].Seq, events[i].Time = after+1+int64(i), now
+		events[i].Person, events[i].Request = by.Person, by.Request
+	}
+}
+
+// valid makes sure that a log is one that can be read back.
+func valid(log []Event, now time.Time) error {
+	for i := range log {
+		if err := log[i].check(); err != nil {
+			return err
+		}
+	}
+	_, err := Fold(log, now)
+	return err
+}
+
+// decision is what a change consists of; none of it for no change.
+type decision struct {
+	events []Event
+	blobs  []Blob
+}
+
+// change makes a change of the kind: it decides, appends, and decides again if somebody
+// else was faster. It returns the event, or nil where nothing changed.
+func (c *Campaign) change(ctx context.Context, by By, kind Kind, decide func(*State) (decision, error)) (event *Event, repeated bool, err error) {
+	for {
+		log, s, err := c.load(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		if seen, err := repeats(log, s, by, kind); seen != nil || err != nil {
+			return seen, true, err
+		}
+		d, err := decide(s)
+		if err != nil || len(d.events) == 0 {
+			return nil, false, err
+		}
+		err = c.append(ctx, log, s, by, d)
+		if !errors.Is(err, ErrConflict) {
+			return &d.events[0], false, err
+		}
+	}
+}
+
+// append appends events that fit into the log.
+func (c *Campaign) append(ctx context.Context, log []Event, s *State, by By, d decision) error {
+	stamp(d.events, s.Seq, s.Now, by)
+	for i := range d.events {
+		if err := d.events[i].check(); err != nil {
+			return err
+		}
+	}
+	if _, err := Fold(slices.Concat(log, d.events), s.Now); err != nil {
+		return err
+	}
+	return c.store.Append(ctx, c.name, s.Seq, d.events, d.blobs)
+}
+
+// repeats returns the event that a request made before.
+func repeats(log []Event, s *State, by By, kind Kind) (*Event, error) {
+	if by.Request == "" {
+		return nil, nil
+	}
+	for i := range log {
+		e := &log[i]
+		switch {
+		case e.Request != by.Request:
+		case e.Kind() != kind:
+			return nil, fmt.Errorf("the request %q was made before, for another purpose (%s): a new request needs a new id", by.Request, e.Kind())
+		case s.Undone(e.Seq) && e.Undone == nil:
+			return nil, fmt.Errorf("the request %q was made before, and undone (event %d): a new request needs a new id", by.Request, e.Seq)
+		default:
+			return e, nil
+		}
+	}
+	return nil, nil
+}
+
+// changed reports an event to the caller.
+func changed(e *Event, repeated bool, err error) (Changed, error) {
+	if err != nil || e == nil {
+		return Changed{}, err
+	}
+	return Changed{e.Seq, e.Rows(), repeated}, nil
+}
+
+// encodeTable returns the rows of a table as an event, its labels, and blobs.
+func encodeTable(t *dataset.Table, created *Created) (*Added, []Label, []Blob, error) {
+	rows, err := conform(t, created)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	labels, err := labelsIn(t, rows, created)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	blocks, blobs, err := encodeRows(rows)
+	return &Added{Blocks: blocks}, labels, blobs, err
+}
+
+// labelsIn returns the labels that a table has, with rows counted from 0.
+func labelsIn(t, rows *dataset.Table, created *Created) (list []Label, err error) {
+	columns := make([]dataset.Column, len(created.Targets))
+	for i, name := range created.Targets {
+		if !slices.Contains(t.Names(), name) {
+			continue
+		}
+		if columns[i], err = t.Column(name); err != nil {
+			return nil, err
+		}
+	}
+	part := &table{rows: rows}
+	var faults []Fault
+	for row := range t.Rows() {
+		part.numbers = append(part.numbers, int64(row))
+		entry := Entry{Line: row, ID: idOf(part, created, row)}
+		if some := entry.read(columns, row); !some {
+			continue
+		}
+		if entry.Fault != "" {
+			faults = append(faults, Fault{row, entry.ID, entry.Fault})
+			continue
+		}
+		list = append(list, entry.label(int64(row)))
+	}
+	if len(faults) > 0 {
+		return nil, &TellError{faults}
+	}
+	return list, nil
+}
+
+// AddedRows is what Add added.
+type AddedRows struct {
+	Seq      int64
+	Rows     int64 // how many
+	Labelled int   // rows among them that came with a label
+	Repeated bool
+	// NewLevels lists, by column, the levels that no row had before. They are inputs from
+	// the next ask on, whose network is trained with them.
+	NewLevels map[string][]string
+}
+
+// Add adds the rows of a table, which has the columns of the campaign and new ids.
+func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows, error) {
+	var result AddedRows
+	event, repeated, err := c.change(ctx, by, KindAdded, func(s *State) (decision, error) {
+		if t == nil || t.Rows() == 0 {
+			return decision{}, refuseRows("the table has no rows")
+		}
+		added, labels, blobs, err := encodeTable(t, &s.Created)
+		if err != nil {
+			return decision{}, err
+		}
+		if err := c.checkNew(ctx, s, t); err != nil {
+			return decision{}, err
+		}
+		if result.NewLevels, err = c.newLevels(ctx, s, t); err != nil {
+			return decision{}, err
+		}
+		added.First = s.nextRow
+		for i := range labels {
+			labels[i].Row += added.First
+			if s.Created.IDColumn == "" {
+				labels[i].ID = fmt.Sprint(labels[i].Row)
+			}
+		}
+		d := decision{events: []Event{{Added: added}}, blobs: blobs}
+		if result.Labelled = len(labels); len(labels) > 0 {
+			d.events = append(d.events, Event{Told: &Told{labels}})
+		}
+		return d, nil
+	})
+	if err != nil {
+		return AddedRows{}, err
+	}
+	result.Seq, result.Rows, result.Repeated = event.Seq, event.Added.Rows(), repeated
+	return result, nil
+}
+
+// checkNew refuses ids that rows of the campaign have already.
+func (c *Campaign) checkNew(ctx context.Context, s *State, t *dataset.Table) error {
+	if s.Created.IDColumn == "" {
+		return nil
+	}
+	column, err := t.Column(s.Created.IDColumn)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, column.Len())
+	for row := range ids {
+		ids[row] = column.Format(row)
+	}
+	there, err := c.find(ctx, s, ids)
+	if err != nil || len(there) == 0 {
+		return err
+	}
+	var faults []Fault
+	for row, id := range ids {
+		if _, taken := there[id]; taken {
+			faults = append(faults, Fault{row, id, "the campaign has a row with this id already"})
+		}
+	}
+	return &TellError{faults}
+}
+
+// newLevels returns the levels of a table that no row of the campaign has.
+func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (map[string][]string, error) {
+	var names []string
+	for _, column := range s.Created.Columns {
+		if column.Kind == dataset.KindCategorical.String() {
+			names = append(names, column.Name)
+		}
+	}
+	if len(names) == 0 || len(s.spans) == 0 {
+		return nil, nil
+	}
+	rows, err := c.readRows(ctx, s, names)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]string{}
+	for _, name := range names {
+		old, err := rows.rows.Column(name)
+		if err != nil {
+			return nil, err
+		}
+		column, err := t.Column(name)
+		if err != nil {
+			return nil, err
+		}
+		known := dataset.AsCategorical(old)
+		for _, level := range dataset.AsCategorical(column).Levels() {
+			if _, ok := known.Lookup([]byte(level)); !ok {
+				found[name] = append(found[name], level)
+			}
+		}
+	}
+	return found, nil
+}
+
+// ChangeSettings replaces the settings, from the next ask on.
+func (c *Campaign) ChangeSettings(ctx context.Context, by By, settings Settings) (Changed, error) {
+	return changed(c.change(ctx, by, KindSettings, func(*State) (decision, error) {
+		if err := settings.Check(); err != nil {
+			return decision{}, err
+		}
+		return decision{events: []Event{{Settings: &settings}}}, nil
+	}))
+}
+
+// UndoError reports an event that cannot be undone.
+type UndoError struct {
+	Seq    int64
+	Reason string
+}
+
+func (e *UndoError) Error() string {
+	return fmt.Sprintf("event %d cannot be undone: %s", e.Seq, e.Reason)
+}
+
+// Undo takes back an event, by another one. An event that later ones depend on, such as
+// rows that have labels, cannot be undone before these are.
+func (c *Campaign) Undo(ctx context.Context, by By, seq int64, reason string) (Changed, error) {
+	return changed(c.change(ctx, by, KindUndone, func(s *State) (decision, error) {
+		refuse := func(format string, args ...any) (decision, error) {
+			return decision{}, &UndoError{seq, fmt.Sprintf(format, args...)}
+		}
+		if seq < 1 || seq > s.Seq {
+			return refuse("the log has the events 1 to %d", s.Seq)
+		}
+		log, err := c.upTo(ctx, s.Seq)
+		if err != nil {
+			return decision{}, err
+		}
+		if by := undoneBy(log)[seq]; by > 0 {
+			return refuse("event %d has done so already", by)
+		}
+		if log[seq-1].Created != nil {
+			return refuse("it created the campaign")
+		}
+		e := Event{Seq: s.Seq + 1, Time: s.Now, Undone: &Undone{seq, reason}}
+		after, err := Fold(append(slices.Clone(log), e), s.Now)
+		if wrong := (*FoldError)(nil); errors.As(err, &wrong) {
+			return refuse("event %d depends on it (%s); undo that first", wrong.Seq, wrong.Reason)
+		}
+		if err != nil {
+			return decision{}, err
+		}
+		if err := c.checkDistinct(ctx, after, len(s.spans)); err != nil {
+			return refuse("%v", err)
+		}
+		return decision{events: []Event{e}}, nil
+	}))
+}
+
+// upTo returns the events of the log up to a number that was seen.
+func (c *Campaign) upTo(ctx context.Context, seq int64) ([]Event, error) {
+	log, err := c.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return log[:seq:seq], nil
+}
+
+// undoneBy returns, for each event that is undone now, the event that did so.
+func undoneBy(log []Event) map[int64]int64 {
+	by := map[int64]int64{}
+	for _, e := range slices.Backward(log) {
+		if e.Undone != nil && by[e.Seq] == 0 && by[e.Undone.Seq] == 0 {
+			by[e.Undone.Seq] = e.Seq
+		}
+	}
+	return by
+}
+
+// checkDistinct makes sure that rows that come back have ids of their own.
+func (c *Campaign) checkDistinct(ctx context.Context, s *State, before int) error {
+	if s.Created.IDColumn == "" || len(s.spans) <= before {
+		return nil
+	}
+	t, err := c.readRows(ctx, s, []string{s.Created.IDColumn})
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]bool, t.rows.Rows())
+	for i := range t.rows.Rows() {
+		id := idOf(t, &s.Created, i)
+		if seen[id] {
+			return fmt.Errorf("row %q would come back, but a row with this id was added since", id)
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// Inputs returns rows with their ids and all their columns, in the given order. Without
+// an id column, the column "row" has their numbers.
+func (c *Campaign) Inputs(ctx context.Context, rows []RowRef) (*dataset.Table, error) {
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.allRows(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	at := make([]int, len(rows))
+	for i, ref := range rows {
+		if !s.Exists(ref.Row) {
+			return nil, fmt.Errorf("there is no row %d", ref.Row)
+		}
+		at[i] = t.at(ref.Row)
+	}
+	chosen := t.rows.Select(at)
+	if s.Created.IDColumn != "" {
+		return chosen, nil
+	}
+	numbers := dataset.NewNumeric(RowColumn)
+	for _, ref := range rows {
+		numbers.Append(float64(ref.Row))
+	}
+	return dataset.NewTable(append([]dataset.Column{numbers}, chosen.Columns()...)...)
+}
+
+// RowColumn is the column of row numbers in files of a campaign without an id column.
+const RowColumn = "row"
+
+// label returns the entry as a label of a row.
+func (e *Entry) label(row int64) Label {
+	l := Label{RowRef: RowRef{row, e.ID}, Values: make([]nextbatch.Float, len(e.Values))}
+	for i, v := range e.Values {
+		l.Values[i] = nextbatch.Float(v)
+	}
+	return l
+}
+
+func nans(n int) []float64 {
+	list := make([]float64, n)
+	for i := range list {
+		list[i] = math.NaN()
+	}
+	return list
+}

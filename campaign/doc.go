@@ -1,0 +1,18 @@
+// Package campaign labels a table over weeks: several people ask for rows and tell
+// their labels, late and in any order, with failures and corrections, while rows come
+// and go.
+//
+// A campaign is an append-only log of events. What a row is (open, asked, labelled,
+// failed, retired) follows from folding the log: see Fold. Every change has the same
+// three steps: load the log, decide, and append to the log unless somebody else has
+// appended in the meantime, in which case the decision is made again. As appending is
+// the only way to change anything, and is atomic, no event is ever half there, and no
+// row is handed out twice.
+//
+//	c, err := campaign.New(ctx, store, "solubility", campaign.Start{Table: table, IDColumn: "name", Targets: []string{"y"}})
+//	batch, err := c.Ask(ctx, campaign.By{Person: "ada"}, campaign.Ask{Rows: 8})
+//	told, err := c.Tell(ctx, campaign.By{Person: "ada"}, campaign.Tell{Measurements: list})
+//
+// A Store keeps the logs of many campaigns, and the blobs that their events name: rows
+// as Parquet, and the network that was trained last.
+package campaign

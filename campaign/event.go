@@ -1,0 +1,346 @@
+package campaign
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch"
+)
+
+// Kind says what an event is about. It is the key of the event's payload in JSON.
+type Kind string
+
+// The kinds of events.
+const (
+	KindCreated   Kind = "created"
+	KindAdded     Kind = "rows_added"
+	KindAsked     Kind = "asked"
+	KindTold      Kind = "told"
+	KindCorrected Kind = "corrected"
+	KindFailed    Kind = "failed"
+	KindReturned  Kind = "returned"
+	KindRetired   Kind = "retired"
+	KindSettings  Kind = "settings"
+	KindUndone    Kind = "undone"
+)
+
+// Event is one entry of a campaign's log. Exactly one payload is not nil. Stores keep
+// events as the JSON that EncodeEvent returns.
+type Event struct {
+	Seq     int64     `json:"seq"` // from 1, without gaps
+	Time    time.Time `json:"time"`
+	Person  string    `json:"person,omitempty"`
+	Request string    `json:"request,omitempty"` // the caller's id of the call that made it
+
+	Created   *Created  `json:"created,omitempty"`
+	Added     *Added    `json:"rows_added,omitempty"`
+	Asked     *Asked    `json:"asked,omitempty"`
+	Told      *Told     `json:"told,omitempty"`
+	Corrected *Told     `json:"corrected,omitempty"` // replaces all measurements of its rows
+	Failed    *Failed   `json:"failed,omitempty"`
+	Returned  *RowList  `json:"returned,omitempty"`
+	Retired   *RowList  `json:"retired,omitempty"`
+	Settings  *Settings `json:"settings,omitempty"` // replaces all settings
+	Undone    *Undone   `json:"undone,omitempty"`
+}
+
+// Created is the first event of every campaign.
+type Created struct {
+	Identity string   `json:"identity"` // random, so that files of different campaigns can be told apart
+	IDColumn string   `json:"id_column,omitempty"`
+	Targets  []string `json:"targets"`
+	Columns  []Column `json:"columns"` // of the rows, without ids and targets
+	Settings Settings `json:"settings"`
+}
+
+// Column is a column of the rows: an input, or one that only constraints use.
+type Column struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"` // as dataset.Kind prints it
+}
+
+// Added says that rows were added. Rows are numbered in the order in which they
+// were added, from 0. A number is never reused, even after the event was undone.
+type Added struct {
+	First  int64   `json:"first"` // number of the first row
+	Blocks []Block `json:"blocks"`
+}
+
+// Block is a run of rows that are stored together, as a Parquet file.
+type Block struct {
+	Rows int64  `json:"rows"`
+	Blob string `json:"blob"`
+}
+
+// Rows returns how many rows were added.
+func (a *Added) Rows() (n int64) {
+	for _, b := range a.Blocks {
+		n += b.Rows
+	}
+	return n
+}
+
+// RowRef is a row by its number and its id.
+type RowRef struct {
+	Row int64  `json:"row"`
+	ID  string `json:"id"`
+}
+
+// Asked says that a batch was handed out.
+type Asked struct {
+	Ask      int64      `json:"ask"`                 // its number, from 1
+	LeaseEnd *time.Time `json:"lease_end,omitempty"` // when its rows are open again; nil means never
+	Spec     string     `json:"spec"`
+	Seed     uint64     `json:"seed"`
+	Model    string     `json:"model,omitempty"` // fingerprint of the network that made the predictions
+	Trained  int        `json:"trained"`         // labelled rows that the network was trained on
+	Result   string     `json:"result"`          // blob with the nextbatch.Result, as JSON
+	Rows     []AskedRow `json:"rows"`
+}
+
+// AskedRow is a row of a batch, in the order of the picks.
+type AskedRow struct {
+	RowRef
+	Audit bool `json:"audit,omitempty"` // drawn at random from the open rows
+	// Predictions are those of the targets, before the label was known; nil without a
+	// network.
+	Predictions []nextbatch.Prediction `json:"predictions,omitempty"`
+}
+
+// Told holds measurements.
+type Told struct {
+	Labels []Label `json:"labels"`
+}
+
+// Label is a measurement of a row: a number for each target, NaN (null in JSON) where
+// there is none.
+type Label struct {
+	RowRef
+	Values []nextbatch.Float `json:"values"`
+}
+
+// Failed says that rows could not be labelled. With Again they are open again,
+// otherwise they are never asked for again.
+type Failed struct {
+	Rows   []RowRef `json:"rows"`
+	Reason string   `json:"reason,omitempty"`
+	Again  bool     `json:"again,omitempty"`
+}
+
+// RowList is rows, and why something happened to them.
+type RowList struct {
+	Rows   []RowRef `json:"rows"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// Undone takes back an event, which may itself be one that undid another.
+type Undone struct {
+	Seq    int64  `json:"seq"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// payloads lists the kinds of payload that the event has.
+func (e *Event) payloads() (kinds []Kind) {
+	for _, p := range []struct {
+		kind  Kind
+		there bool
+	}{
+		{KindCreated, e.Created != nil}, {KindAdded, e.Added != nil}, {KindAsked, e.Asked != nil}, {KindTold, e.Told != nil},
+		{KindCorrected, e.Corrected != nil}, {KindFailed, e.Failed != nil}, {KindReturned, e.Returned != nil},
+		{KindRetired, e.Retired != nil}, {KindSettings, e.Settings != nil}, {KindUndone, e.Undone != nil},
+	} {
+		if p.there {
+			kinds = append(kinds, p.kind)
+		}
+	}
+	return kinds
+}
+
+// Kind returns what the event is about, or "" if it has no payload.
+func (e *Event) Kind() Kind {
+	if kinds := e.payloads(); len(kinds) > 0 {
+		return kinds[0]
+	}
+	return ""
+}
+
+// Rows returns the rows that the event names; nil for events that name none.
+func (e *Event) Rows() []RowRef {
+	var list []RowRef
+	switch {
+	case e.Asked != nil:
+		for _, r := range e.Asked.Rows {
+			list = append(list, r.RowRef)
+		}
+	case e.Told != nil, e.Corrected != nil:
+		for _, l := range e.labels() {
+			list = append(list, l.RowRef)
+		}
+	case e.Failed != nil:
+		list = e.Failed.Rows
+	case e.Returned != nil:
+		list = e.Returned.Rows
+	case e.Retired != nil:
+		list = e.Retired.Rows
+	}
+	return list
+}
+
+// labels returns the measurements of the event.
+func (e *Event) labels() []Label {
+	switch {
+	case e.Told != nil:
+		return e.Told.Labels
+	case e.Corrected != nil:
+		return e.Corrected.Labels
+	}
+	return nil
+}
+
+// check reports what is wrong with an event by itself. Fold checks whether it fits into
+// its log.
+func (e *Event) check() error {
+	kinds := e.payloads()
+	switch {
+	case e.Seq < 1:
+		return fmt.Errorf("its number is %d, but events are numbered from 1", e.Seq)
+	case len(kinds) != 1:
+		return fmt.Errorf("it must be of one kind, not of %d: %v", len(kinds), kinds)
+	case e.Time.IsZero():
+		return errors.New("it has no time")
+	case !utf8.ValidString(e.Person + e.Request):
+		return errors.New("the person or the request is not valid UTF-8")
+	}
+	for _, r := range e.Rows() {
+		if r.Row < 0 || r.ID == "" || !utf8.ValidString(r.ID) {
+			return fmt.Errorf("row %d has the id %q", r.Row, r.ID)
+		}
+	}
+	switch kind := kinds[0]; kind {
+	case KindCreated:
+		return e.Created.check()
+	case KindAdded:
+		return e.Added.check()
+	case KindAsked:
+		return e.Asked.check()
+	case KindTold, KindCorrected:
+		return checkLabels(e.labels())
+	case KindSettings:
+		return e.Settings.Check()
+	case KindUndone:
+		if e.Undone.Seq < 1 || e.Undone.Seq >= e.Seq {
+			return fmt.Errorf("it undoes event %d, which is not before it", e.Undone.Seq)
+		}
+	default:
+		if len(e.Rows()) == 0 {
+			return errors.New("it names no rows")
+		}
+	}
+	return nil
+}
+
+func (c *Created) check() error {
+	switch {
+	case c.Identity == "":
+		return errors.New("the campaign has no identity")
+	case len(c.Targets) == 0:
+		return errors.New("the campaign has no target")
+	case len(c.Columns) == 0:
+		return errors.New("the campaign has no columns")
+	}
+	seen := map[string]bool{}
+	names := append([]string{}, c.Targets...)
+	if c.IDColumn != "" {
+		names = append(names, c.IDColumn)
+	}
+	for _, column := range c.Columns {
+		names = append(names, column.Name)
+		if _, err := parseKind(column.Kind); err != nil {
+			return fmt.Errorf("column %q: %w", column.Name, err)
+		}
+	}
+	for _, name := range names {
+		if name == "" || seen[name] {
+			return fmt.Errorf("the name of column %q is empty or not unique", name)
+		}
+		seen[name] = true
+	}
+	return c.Settings.Check()
+}
+
+func (a *Added) check() error {
+	if a.First < 0 || len(a.Blocks) == 0 {
+		return errors.New("it adds no rows")
+	}
+	for _, b := range a.Blocks {
+		if b.Rows < 1 || b.Blob == "" || a.First+b.Rows < a.First {
+			return fmt.Errorf("block %q has %d rows", b.Blob, b.Rows)
+		}
+	}
+	if last := a.First + a.Rows(); last > math.MaxInt32 || a.Rows() > math.MaxInt32 {
+		return fmt.Errorf("a campaign has at most %d rows", math.MaxInt32)
+	}
+	return nil
+}
+
+func (a *Asked) check() error {
+	if a.Ask < 1 || len(a.Rows) == 0 {
+		return fmt.Errorf("ask %d has %d rows", a.Ask, len(a.Rows))
+	}
+	return nil
+}
+
+func checkLabels(labels []Label) error {
+	if len(labels) == 0 {
+		return errors.New("it has no labels")
+	}
+	for _, l := range labels {
+		some := false
+		for _, v := range l.Values {
+			if math.IsInf(float64(v), 0) {
+				return fmt.Errorf("row %q: a label must be finite", l.ID)
+			}
+			some = some || !math.IsNaN(float64(v))
+		}
+		if !some {
+			return fmt.Errorf("row %q has no label", l.ID)
+		}
+	}
+	return nil
+}
+
+// EncodeEvent returns an event as a line of JSON, without the line end.
+func EncodeEvent(e Event) ([]byte, error) {
+	if err := e.check(); err != nil {
+		return nil, fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	return json.Marshal(e)
+}
+
+// DecodeEvent reads what EncodeEvent returned. Anything else is an error, also an event
+// with fields that this version does not know.
+func DecodeEvent(raw []byte) (Event, error) {
+	var e Event
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&e); err != nil {
+		if strings.Contains(err.Error(), "unknown field") {
+			return Event{}, fmt.Errorf("an event has a field that this version does not know (%w): a newer version wrote it", err)
+		}
+		return Event{}, fmt.Errorf("an event is damaged: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Event{}, errors.New("an event is damaged: there is text after it")
+	}
+	if err := e.check(); err != nil {
+		return Event{}, fmt.Errorf("event %d is damaged: %w", e.Seq, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,361 @@
+package campaign
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+// Rows are kept as Parquet files of at most 2^16 rows: blobs that no store limits, and
+// small enough to be written and read by several threads. A block has the id column,
+// if there is one, and the columns of Created, in that order.
+const (
+	blockRows  = 1 << 16
+	blockBytes = 64 << 20
+)
+
+// RowsError reports rows that a campaign cannot take.
+type RowsError struct{ Reason string }
+
+func (e *RowsError) Error() string { return e.Reason }
+
+func refuseRows(format string, args ...any) error { return &RowsError{fmt.Sprintf(format, args...)} }
+
+func parseKind(text string) (dataset.Kind, error) {
+	for _, kind := range []dataset.Kind{dataset.KindNumeric, dataset.KindCategorical, dataset.KindText} {
+		if kind.String() == text {
+			return kind, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no kind %q of columns", text)
+}
+
+// describe returns the columns of a table apart from ids and targets.
+func describe(t *dataset.Table, id string, targets []string) (list []Column) {
+	for _, c := range t.Columns() {
+		if c.Name() != id && !slices.Contains(targets, c.Name()) {
+			list = append(list, Column{c.Name(), c.Kind().String()})
+		}
+	}
+	return list
+}
+
+// idsOf returns the id column of a table as text. Every row must have an id of its own.
+func idsOf(t *dataset.Table, name string) (*dataset.Text, error) {
+	column, err := t.Column(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := source.CheckIDs(t, name); err != nil {
+		return nil, err
+	}
+	ids := textOf(column)
+	for row := range ids.Len() {
+		if !utf8.ValidString(ids.Format(row)) {
+			return nil, refuseRows("column %q: the id of row %d is not valid UTF-8", name, row)
+		}
+	}
+	return ids, nil
+}
+
+func textOf(c dataset.Column) *dataset.Text {
+	if text, ok := c.(*dataset.Text); ok {
+		return text
+	}
+	text := dataset.NewText(c.Name())
+	for row := range c.Len() {
+		text.Append([]byte(c.Format(row)))
+	}
+	return text
+}
+
+// conform returns the columns of a table that a campaign keeps, with their kinds, ids
+// first.
+func conform(t *dataset.Table, c *Created) (*dataset.Table, error) {
+	if err := sameColumns(t, c); err != nil {
+		return nil, err
+	}
+	var columns []dataset.Column
+	if c.IDColumn != "" {
+		ids, err := idsOf(t, c.IDColumn)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, ids)
+	}
+	for _, want := range c.Columns {
+		column, err := t.Column(want.Name)
+		if err != nil {
+			return nil, err
+		}
+		if column, err = as(column, want.Kind); err != nil {
+			return nil, err
+		}
+		columns = append(columns, column)
+	}
+	return dataset.NewTable(columns...)
+}
+
+// sameColumns reports columns that are missing in a table or do not belong there.
+func sameColumns(t *dataset.Table, c *Created) error {
+	var missing, extra []string
+	known := map[string]bool{c.IDColumn: true}
+	for _, name := range c.Targets {
+		known[name] = true
+	}
+	for _, want := range c.Columns {
+		known[want.Name] = true
+		if _, err := t.Column(want.Name); err != nil {
+			missing = append(missing, strconv.Quote(want.Name))
+		}
+	}
+	for _, name := range t.Names() {
+		if !known[name] {
+			extra = append(extra, strconv.Quote(name))
+		}
+	}
+	var faults []string
+	if len(missing) > 0 {
+		faults = append(faults, "columns are missing: "+strings.Join(missing, ", "))
+	}
+	if len(extra) > 0 {
+		faults = append(faults, "columns are not those of the campaign: "+strings.Join(extra, ", "))
+	}
+	if len(faults) > 0 {
+		return refuseRows("%s; new rows need the columns of the campaign", strings.Join(faults, "; "))
+	}
+	return nil
+}
+
+// as returns a column in the kind that the campaign has it in.
+func as(c dataset.Column, kind string) (dataset.Column, error) {
+	want, err := parseKind(kind)
+	if err != nil {
+		return nil, err
+	}
+	if c.Kind() == want {
+		return c, nil
+	}
+	switch want {
+	case dataset.KindText:
+		return textOf(c), nil
+	case dataset.KindCategorical:
+		return dataset.AsCategorical(c), nil
+	}
+	numbers := dataset.NewNumeric(c.Name())
+	for row := range c.Len() {
+		if !c.Missing(row) {
+			return nil, refuseRows("column %q has numbers, but row %d has %q", c.Name(), row, c.Format(row))
+		}
+		numbers.Append(math.NaN())
+	}
+	return numbers, nil
+}
+
+// encodeRows returns the rows of a table, as conform returned it, as blocks.
+func encodeRows(t *dataset.Table) (blocks []Block, blobs []Blob, err error) {
+	size := min(blockRows, max(1, int(int64(t.Rows())*blockBytes/max(1, t.Bytes()))))
+	count := (t.Rows() + size - 1) / size
+	blocks, blobs = make([]Block, count), make([]Blob, count)
+	err = parallel(count, func(i int) error {
+		rows := make([]int, 0, size)
+		for row := i * size; row < min((i+1)*size, t.Rows()); row++ {
+			rows = append(rows, row)
+		}
+		var file bytes.Buffer
+		if err := source.WriteParquet(&file, t.Select(rows)); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(file.Bytes())
+		key := "rows-" + hex.EncodeToString(sum[:16])
+		blocks[i], blobs[i] = Block{int64(len(rows)), key}, Blob{key, file.Bytes()}
+		return nil
+	})
+	return blocks, blobs, err
+}
+
+// parallel calls a function for 0 … n-1 on as many threads as there are.
+func parallel(n int, do func(i int) error) error {
+	errs := make([]error, n)
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		workers.Go(func() {
+			for i := range next {
+				errs[i] = do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return errors.Join(errs...)
+}
+
+// decodeRows reads a block; with names, only these columns.
+func decodeRows(ctx context.Context, c *Created, b Block, file []byte, names []string) (*dataset.Table, error) {
+	o := source.Options{Format: "parquet", Kinds: map[string]dataset.Kind{}, Lenient: true}
+	wanted := func(name string) bool { return names == nil || slices.Contains(names, name) }
+	for _, column := range c.Columns {
+		if !wanted(column.Name) {
+			o.Ignore = append(o.Ignore, column.Name)
+			continue
+		}
+		kind, err := parseKind(column.Kind)
+		if err != nil {
+			return nil, err
+		}
+		o.Kinds[column.Name] = kind
+	}
+	if c.IDColumn != "" {
+		if wanted(c.IDColumn) {
+			o.Kinds[c.IDColumn] = dataset.KindText
+		} else {
+			o.Ignore = append(o.Ignore, c.IDColumn)
+		}
+	}
+	t, err := source.ReadParquet(ctx, bytes.NewReader(file), o)
+	if err != nil {
+		return nil, fmt.Errorf("block %q of the rows: %w", b.Blob, err)
+	}
+	if int64(t.Rows()) != b.Rows {
+		return nil, fmt.Errorf("block %q has %d rows, but the log says %d", b.Blob, t.Rows(), b.Rows)
+	}
+	return t, nil
+}
+
+// table is all rows of a campaign.
+type table struct {
+	rows    *dataset.Table
+	numbers []int64 // row i has this number
+}
+
+// at returns the position of a row by its number.
+func (t *table) at(row int64) int {
+	at, _ := slices.BinarySearch(t.numbers, row)
+	return at
+}
+
+// readRows returns the named columns of all rows, or all columns.
+func (c *Campaign) readRows(ctx context.Context, s *State, names []string) (*table, error) {
+	if len(s.spans) == 0 {
+		return nil, refuseRows("the campaign has no rows")
+	}
+	parts := make([]*dataset.Table, len(s.spans))
+	err := parallel(len(s.spans), func(i int) error {
+		file, err := c.store.Blob(ctx, c.name, s.spans[i].Blob)
+		if err != nil {
+			return fmt.Errorf("block %q of the rows: %w", s.spans[i].Blob, err)
+		}
+		parts[i], err = decodeRows(ctx, &s.Created, s.spans[i].Block, file, names)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &table{numbers: make([]int64, 0, s.Total())}
+	for _, b := range s.spans {
+		for row := b.First; row < b.First+b.Rows; row++ {
+			t.numbers = append(t.numbers, row)
+		}
+	}
+	if t.rows = parts[0]; len(parts) > 1 {
+		t.rows, err = dataset.Concat(parts[0].Names(), parts...)
+	}
+	return t, err
+}
+
+// allRows returns all rows with all columns. The handle keeps them until rows come or go, as
+// a loop asks for them again and again.
+func (c *Campaign) allRows(ctx context.Context, s *State) (*table, error) {
+	key := keyOf(s.spans)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kept != nil && c.keptKey == key {
+		return c.kept, nil
+	}
+	t, err := c.readRows(ctx, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	c.kept, c.keptKey = t, key
+	return t, nil
+}
+
+// keyOf names a list of blocks.
+func keyOf(spans []span) string {
+	var text strings.Builder
+	for _, b := range spans {
+		fmt.Fprintf(&text, "%d %s\n", b.First, b.Blob)
+	}
+	return text.String()
+}
+
+// find returns the numbers of rows by their ids; ids that no row has are left out.
+func (c *Campaign) find(ctx context.Context, s *State, ids []string) (map[string]int64, error) {
+	found := make(map[string]int64, len(ids))
+	if s.Created.IDColumn == "" {
+		for _, id := range ids {
+			if row, err := strconv.ParseInt(id, 10, 64); err == nil && strconv.FormatInt(row, 10) == id && s.Exists(row) {
+				found[id] = row
+			}
+		}
+		return found, nil
+	}
+	if len(ids) == 0 || len(s.spans) == 0 {
+		return found, nil
+	}
+	t, err := c.ids(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	column := t.rows.Columns()[0]
+	for at, row := range t.numbers {
+		if id := column.Format(at); wanted[id] {
+			found[id] = row
+		}
+	}
+	return found, nil
+}
+
+// ids returns the id column alone, which the handle keeps likewise.
+func (c *Campaign) ids(ctx context.Context, s *State) (*table, error) {
+	key := keyOf(s.spans)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keptIDs == nil || c.keptIDsKey != key {
+		t, err := c.readRows(ctx, s, []string{s.Created.IDColumn})
+		if err != nil {
+			return nil, err
+		}
+		c.keptIDs, c.keptIDsKey = t, key
+	}
+	return c.keptIDs, nil
+}
+
+// idOf returns the id of row i of a table.
+func idOf(t *table, created *Created, i int) string {
+	if created.IDColumn == "" {
+		return strconv.FormatInt(t.numbers[i], 10)
+	}
+	return t.rows.Columns()[0].Format(i)
+}

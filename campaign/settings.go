@@ -1,0 +1,158 @@
+package campaign
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// Settings say how a campaign asks and what it takes for the label of a row. The zero
+// value is usable.
+type Settings struct {
+	// Spec is the method. Empty means the default of nextbatch.Request. As long as fewer
+	// rows have a label than a network needs, the batch is spread over the inputs.
+	Spec    string         `json:"spec,omitempty"`
+	Network network.Config `json:"network"`
+	Members int            `json:"members,omitempty"` // networks to train; 0 means as many as the spec needs
+	Seed    uint64         `json:"seed"`
+
+	Batch int      `json:"batch,omitempty"` // rows of an ask that does not say how many; 0 means 32
+	Audit *float64 `json:"audit,omitempty"` // share of audit rows; nil means 1/8
+	Lease Duration `json:"lease,omitempty"` // of an ask that does not say; 0 means 7 days, negative without end
+	// Latest takes the last measurement of a row for its label, not the mean of all.
+	Latest bool `json:"latest,omitempty"`
+	// Weights of the targets, in their order; nil means that all weigh the same.
+	Weights []float64 `json:"weights,omitempty"`
+
+	Categorical  []string `json:"categorical,omitempty"`
+	Keep         []string `json:"keep,omitempty"`
+	Missing      string   `json:"missing,omitempty"` // as nextbatch.Missing prints it
+	CostColumn   string   `json:"cost_column,omitempty"`
+	Budget       *float64 `json:"budget,omitempty"` // most that one batch may cost
+	PerCost      bool     `json:"per_cost,omitempty"`
+	GroupColumn  string   `json:"group_column,omitempty"`
+	PerGroup     int      `json:"per_group,omitempty"` // most rows of a group in one batch
+	GroupIsInput bool     `json:"group_is_input,omitempty"`
+}
+
+// Duration is a time.Duration that JSON spells like "168h0m0s".
+type Duration time.Duration
+
+// MarshalJSON implements json.Marshaler.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *Duration) UnmarshalJSON(raw []byte) error {
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return err
+	}
+	v, err := time.ParseDuration(text)
+	*d = Duration(v)
+	return err
+}
+
+const (
+	defaultBatch = 32
+	defaultAudit = 1.0 / 8
+	defaultLease = 7 * 24 * time.Hour
+)
+
+// AuditShare returns the share of audit rows.
+func (s Settings) AuditShare() float64 {
+	if s.Audit == nil {
+		return defaultAudit
+	}
+	return *s.Audit
+}
+
+func (s Settings) batch() int {
+	if s.Batch == 0 {
+		return defaultBatch
+	}
+	return s.Batch
+}
+
+// leaseEnd returns when a lease that begins now ends; nil means never.
+func (s Settings) leaseEnd(lease time.Duration, now time.Time) *time.Time {
+	for _, d := range []time.Duration{lease, time.Duration(s.Lease), defaultLease} {
+		if d < 0 {
+			return nil
+		}
+		if d > 0 {
+			end := now.Add(d)
+			return &end
+		}
+	}
+	return nil
+}
+
+// Check reports everything that is wrong with the settings.
+func (s Settings) Check() error {
+	var found []error
+	if share := s.AuditShare(); !(share >= 0 && share <= 1) {
+		found = append(found, fmt.Errorf("the share of audit rows must be between 0 and 1, not %v", share))
+	}
+	if s.Batch < 0 {
+		found = append(found, fmt.Errorf("a batch must have at least one row, not %d", s.Batch))
+	}
+	for _, w := range s.Weights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			found = append(found, fmt.Errorf("the weight of a target must be finite and not negative, not %v", w))
+		}
+	}
+	r, err := s.request()
+	if err == nil {
+		r.Batch = 1
+		err = r.Check()
+	}
+	return errors.Join(append(found, err)...)
+}
+
+// request returns the part of a request that the settings determine.
+func (s Settings) request() (nextbatch.Request, error) {
+	r := nextbatch.Request{
+		Seed: s.Seed, Network: s.Network, Members: s.Members,
+		Categorical: s.Categorical, Keep: s.Keep,
+		CostColumn: s.CostColumn, Budget: s.Budget, PerCost: s.PerCost,
+		GroupColumn: s.GroupColumn, PerGroup: s.PerGroup, GroupIsInput: s.GroupIsInput,
+	}
+	if s.Spec != "" {
+		parsed, err := spec.Parse(s.Spec)
+		if err != nil {
+			return r, err
+		}
+		if parsed.Kernel.Info().OwnFeatures && parsed.UsesKernel() {
+			return r, fmt.Errorf("%v needs the user's own features, which a campaign does not have", parsed)
+		}
+		r.Spec = parsed
+	}
+	if s.Missing != "" {
+		missing, err := nextbatch.ParseMissing(s.Missing)
+		if err != nil {
+			return r, fmt.Errorf("missing inputs: %w", err)
+		}
+		r.Missing = missing
+	}
+	return r, nil
+}
+
+// fewestToLearn is how many labels a network needs.
+const fewestToLearn = 2
+
+// startsWith reports whether so few labelled rows call for the start of nextbatch.Request, which
+// needs no network: the spec cannot do with so few.
+func startsWith(labelled int, s spec.Spec) bool {
+	if s.Method == "" || labelled >= fewestToLearn {
+		return false
+	}
+	return s.TrainedNetworks() > 0 || s.Mode == spec.TP || s.Kernel.Info().Train ||
+		slices.ContainsFunc(s.Transforms, func(t spec.Transform) bool { return t.Info().Train })
+}

@@ -1,0 +1,282 @@
+// Package sqlite keeps campaigns in a file, an SQLite database. Several processes on one
+// machine may work on the same file.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/sqlitefile"
+)
+
+// The file is an SQLite database that other programs may read:
+//
+//	campaigns  their names
+//	events     the logs; body is the event as JSON
+//	blobs      what events name: rows as Parquet, results as JSON; and the last network
+//	locks      who is asking at the moment
+//
+// The column crc has the CRC-32C of the body or the data, as SQLite does not notice
+// when bytes on the disk change. Times are milliseconds since 1970.
+const schema = `
+CREATE TABLE campaigns (
+	id   INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE
+) STRICT;
+CREATE TABLE events (
+	campaign INTEGER NOT NULL REFERENCES campaigns (id),
+	seq      INTEGER NOT NULL,
+	body     TEXT NOT NULL,
+	crc      INTEGER NOT NULL,
+	PRIMARY KEY (campaign, seq)
+) STRICT;
+CREATE TABLE blobs (
+	campaign INTEGER NOT NULL REFERENCES campaigns (id),
+	key      TEXT NOT NULL,
+	data     BLOB NOT NULL,
+	crc      INTEGER NOT NULL,
+	PRIMARY KEY (campaign, key)
+) STRICT;
+CREATE TABLE locks (
+	campaign INTEGER NOT NULL REFERENCES campaigns (id),
+	purpose  TEXT NOT NULL,
+	holder   TEXT NOT NULL,
+	host     TEXT NOT NULL,
+	pid      INTEGER NOT NULL,
+	seen     INTEGER NOT NULL,
+	PRIMARY KEY (campaign, purpose)
+) STRICT;
+`
+
+var format = sqlitefile.Format{
+	What: "campaign file", Schema: schema, ApplicationID: 0x4e42434d, Version: 1,
+	Damaged: "restore a copy",
+	Full:    "what was written so far is safe; free some disk space and run the command again",
+}
+
+// Store is a campaign file, which implements campaign.Store.
+type Store struct {
+	file *sqlitefile.File
+	host string
+}
+
+var _ campaign.Store = (*Store)(nil)
+
+// Open opens a campaign file, and creates it if it does not exist. A file that is not a
+// campaign file, or has another version, is an error and is left unchanged. Damage
+// elsewhere in it is reported when it is read.
+func Open(ctx context.Context, path string) (*Store, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	file, err := format.Open(ctx, path, false)
+	if err != nil {
+		return nil, inTerms(err)
+	}
+	return &Store{file, host}, nil
+}
+
+// inTerms returns an error of the file as one of a store.
+func inTerms(err error) error {
+	if at := (*sqlitefile.Error)(nil); errors.As(err, &at) {
+		return &campaign.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Cause: err}
+	}
+	return err
+}
+
+// Close implements campaign.Store.
+func (s *Store) Close() error { return s.file.Close() }
+
+func (s *Store) write(ctx context.Context, change func(*sql.Tx) error) error {
+	return inTerms(s.file.Write(ctx, change))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sum(data []byte) int64 { return int64(crc32.Checksum(data, castagnoli)) }
+
+// encoded is an event as it is stored.
+type encoded struct {
+	seq  int64
+	body []byte
+}
+
+func encode(events []campaign.Event) ([]encoded, error) {
+	list := make([]encoded, len(events))
+	for i, e := range events {
+		body, err := campaign.EncodeEvent(e)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = encoded{e.Seq, body}
+	}
+	return list, nil
+}
+
+// Create implements campaign.Store.
+func (s *Store) Create(ctx context.Context, name string, log []campaign.Event, blobs []campaign.Blob) error {
+	list, err := encode(log)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		var taken int
+		if err := tx.QueryRow("SELECT count(*) FROM campaigns WHERE name = ?", name).Scan(&taken); err != nil {
+			return err
+		}
+		if taken > 0 {
+			return campaign.ErrExists
+		}
+		row, err := tx.Exec("INSERT INTO campaigns (name) VALUES (?)", name)
+		if err != nil {
+			return err
+		}
+		id, err := row.LastInsertId()
+		if err != nil {
+			return err
+		}
+		return insert(tx, id, list, blobs)
+	})
+}
+
+// insert writes events and blobs.
+func insert(tx *sql.Tx, id int64, list []encoded, blobs []campaign.Blob) error {
+	for _, e := range list {
+		if _, err := tx.Exec("INSERT INTO events VALUES (?, ?, ?, ?)", id, e.seq, string(e.body), sum(e.body)); err != nil {
+			return err
+		}
+	}
+	for _, b := range blobs {
+		if _, err := tx.Exec("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?)", id, b.Key, b.Data, sum(b.Data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idIn returns the number of a campaign.
+func idIn(tx *sql.Tx, name string) (id int64, err error) {
+	err = tx.QueryRow("SELECT id FROM campaigns WHERE name = ?", name).Scan(&id)
+	return id, orNotFound(err)
+}
+
+func orNotFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return campaign.ErrNotFound
+	}
+	return err
+}
+
+// Campaigns implements campaign.Store.
+func (s *Store) Campaigns(ctx context.Context) (names []string, err error) {
+	err = s.file.Each(ctx, "SELECT name FROM campaigns ORDER BY name", func(row *sql.Rows) error {
+		var name string
+		err := row.Scan(&name)
+		names = append(names, name)
+		return err
+	})
+	return names, inTerms(err)
+}
+
+// Append implements campaign.Store.
+func (s *Store) Append(ctx context.Context, name string, after int64, events []campaign.Event, blobs []campaign.Blob) error {
+	list, err := encode(events)
+	if err != nil {
+		return err
+	}
+	for i, e := range list {
+		if e.seq != after+1+int64(i) {
+			return fmt.Errorf("event %d cannot follow event %d", e.seq, after+int64(i))
+		}
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		id, err := idIn(tx, name)
+		if err != nil {
+			return err
+		}
+		var last int64
+		if err := tx.QueryRow("SELECT ifnull(max(seq), 0) FROM events WHERE campaign = ?", id).Scan(&last); err != nil {
+			return err
+		}
+		if last != after {
+			return campaign.ErrConflict
+		}
+		return insert(tx, id, list, blobs)
+	})
+}
+
+// Events implements campaign.Store.
+func (s *Store) Events(ctx context.Context, name string, after int64) (list []campaign.Event, err error) {
+	id, err := s.id(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	err = s.file.Each(ctx, "SELECT seq, body, crc FROM events WHERE campaign = ? AND seq > ? ORDER BY seq", func(row *sql.Rows) error {
+		var seq, crc int64
+		var body sql.RawBytes
+		if err := row.Scan(&seq, &body, &crc); err != nil {
+			return err
+		}
+		if sum(body) != crc {
+			return fmt.Errorf("the bytes of event %d have changed", seq)
+		}
+		e, err := campaign.DecodeEvent(body)
+		if err == nil && e.Seq != seq {
+			err = fmt.Errorf("event %d calls itself %d", seq, e.Seq)
+		}
+		list = append(list, e)
+		return err
+	}, id, after)
+	return list, inTerms(err)
+}
+
+func (s *Store) id(ctx context.Context, name string) (id int64, err error) {
+	err = s.file.Row(ctx, "SELECT id FROM campaigns WHERE name = ?", []any{&id}, name)
+	return id, inTerms(orNotFound(err))
+}
+
+// Blob implements campaign.Store.
+func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err error) {
+	var crc int64
+	err = s.file.Row(ctx, "SELECT data, crc FROM blobs JOIN campaigns ON campaign = id WHERE name = ? AND key = ?", []any{&data, &crc}, name, key)
+	if err != nil {
+		return nil, inTerms(orNotFound(err))
+	}
+	if sum(data) != crc {
+		return nil, inTerms(s.file.Fail(fmt.Sprintf("it is damaged: the bytes of the blob %q have changed", key), nil))
+	}
+	return data, nil
+}
+
+// Blobs implements campaign.Store.
+func (s *Store) Blobs(ctx context.Context, name string) (keys []string, err error) {
+	id, err := s.id(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	err = s.file.Each(ctx, "SELECT key FROM blobs WHERE campaign = ? ORDER BY key", func(row *sql.Rows) error {
+		var key string
+		err := row.Scan(&key)
+		keys = append(keys, strings.Clone(key))
+		return err
+	}, id)
+	return keys, inTerms(err)
+}
+
+// PutBlob implements campaign.Store.
+func (s *Store) PutBlob(ctx context.Context, name string, blob campaign.Blob) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		id, err := idIn(tx, name)
+		if err != nil {
+			return err
+		}
+		return insert(tx, id, nil, []campaign.Blob{blob})
+	})
+}

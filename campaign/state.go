@@ -1,0 +1,493 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nextbatch/nextbatch"
+)
+
+// Status is what a row is.
+type Status string
+
+// A row has the first of these that applies.
+const (
+	StatusRetired  Status = "retired"  // no longer part of the campaign: neither picked nor learnt from
+	StatusLabelled Status = "labelled" // has a measurement
+	StatusFailed   Status = "failed"   // cannot be labelled
+	StatusAsked    Status = "asked"    // out being labelled, and its lease has not ended
+	StatusOpen     Status = "open"     // a candidate
+)
+
+// Counts says how many rows have each status.
+type Counts struct {
+	Rows     int64 `json:"rows"`
+	Open     int64 `json:"open"`
+	Asked    int64 `json:"asked"`
+	Labelled int64 `json:"labelled"`
+	Failed   int64 `json:"failed"`
+	Retired  int64 `json:"retired"`
+}
+
+// State is what follows from a log at one moment. It keeps nothing about rows that
+// never left "open", so a million of them cost nothing.
+type State struct {
+	Now      time.Time
+	Seq      int64 // of the last event of the log
+	Created  Created
+	Settings Settings
+	Asks     []AskEvent // that were not undone, in their order
+
+	spans    []span // of rows, in ascending order
+	touched  map[int64]*rowState
+	lastAsk  int64 // number of the last ask, undone or not
+	nextRow  int64 // number of the next row that is added
+	noEffect map[int64]bool
+}
+
+// AskEvent is a batch that was handed out.
+type AskEvent struct {
+	Seq    int64
+	Time   time.Time
+	Person string
+	*Asked
+}
+
+// span is a block of rows with the number of its first.
+type span struct {
+	First int64
+	Block
+}
+
+// rowState is what happened to a row.
+type rowState struct {
+	id           string
+	retired      bool
+	failed       bool // for good
+	failures     int
+	out          bool       // handed out, and neither told, failed nor returned since
+	leaseEnd     *time.Time // of the last ask
+	asked        *askedAs   // the last time before its first label
+	measurements []Measurement
+}
+
+// askedAs is a row as an ask handed it out.
+type askedAs struct {
+	ask *Asked
+	row *AskedRow
+}
+
+// Measurement is one measurement of a row: a number for each target, NaN where there
+// is none.
+type Measurement struct {
+	Seq    int64 // of its event
+	Time   time.Time
+	Person string
+	Values []float64
+}
+
+// FoldError reports an event that cannot have happened.
+type FoldError struct {
+	Seq    int64
+	Reason string
+}
+
+func (e *FoldError) Error() string { return fmt.Sprintf("event %d: %s", e.Seq, e.Reason) }
+
+// Fold returns the state after the events of a log. An event that was undone counts as
+// if it had never happened, and neither does the event that undid it; from the last to
+// the first, so that undoing can be undone, too. A log in which an event cannot have
+// happened, such as a row being handed out while it is out, is a *FoldError.
+func Fold(log []Event, now time.Time) (*State, error) {
+	s := &State{Now: now, touched: map[int64]*rowState{}}
+	if err := s.checkOrder(log); err != nil {
+		return nil, err
+	}
+	s.noEffect = withoutEffect(log)
+	for i := range log {
+		e := &log[i]
+		if e.Asked != nil {
+			s.lastAsk = max(s.lastAsk, e.Asked.Ask)
+		}
+		if e.Added != nil {
+			s.nextRow = max(s.nextRow, e.Added.First+e.Added.Rows())
+		}
+		if s.noEffect[e.Seq] {
+			continue
+		}
+		if err := s.apply(e); err != nil {
+			return nil, &FoldError{e.Seq, err.Error()}
+		}
+	}
+	return s, nil
+}
+
+// checkOrder makes sure that the log is complete and in order.
+func (s *State) checkOrder(log []Event) error {
+	if len(log) == 0 || log[0].Created == nil {
+		return &FoldError{1, "the log does not begin with the creation of a campaign"}
+	}
+	for i := range log {
+		e := &log[i]
+		switch {
+		case e.Seq != int64(i)+1:
+			return &FoldError{e.Seq, fmt.Sprintf("it is number %d of the log: events are missing or out of order", i+1)}
+		case i > 0 && e.Created != nil:
+			return &FoldError{e.Seq, "the campaign exists already"}
+		case i > 0 && e.Time.Before(log[i-1].Time):
+			return &FoldError{e.Seq, "it is older than the event before it"}
+		}
+		s.Seq = e.Seq
+	}
+	return nil
+}
+
+// withoutEffect returns the events that were undone, and those that undo.
+func withoutEffect(log []Event) map[int64]bool {
+	none := map[int64]bool{}
+	for _, e := range slices.Backward(log) {
+		if e.Undone == nil {
+			continue
+		}
+		if !none[e.Seq] {
+			none[e.Undone.Seq] = true
+		}
+		none[e.Seq] = true
+	}
+	return none
+}
+
+// apply lets an event happen.
+func (s *State) apply(e *Event) error {
+	switch {
+	case e.Created != nil:
+		s.Created, s.Settings = *e.Created, e.Created.Settings
+		return s.checkSettings(&s.Settings)
+	case e.Settings != nil:
+		s.Settings = *e.Settings
+		return s.checkSettings(e.Settings)
+	case e.Added != nil:
+		return s.add(e.Added)
+	case e.Asked != nil:
+		return s.ask(e)
+	}
+	for _, ref := range e.Rows() {
+		if !s.Exists(ref.Row) {
+			return fmt.Errorf("there is no row %d (%q)", ref.Row, ref.ID)
+		}
+		if s.row(ref).retired {
+			return fmt.Errorf("row %q is retired", ref.ID)
+		}
+	}
+	switch {
+	case e.Told != nil, e.Corrected != nil:
+		return s.tell(e)
+	case e.Failed != nil:
+		return s.fail(e.Failed)
+	case e.Returned != nil:
+		return s.putBack(e.Returned)
+	case e.Retired != nil:
+		for _, ref := range e.Retired.Rows {
+			s.row(ref).retired = true
+		}
+	}
+	return nil
+}
+
+func (s *State) checkSettings(set *Settings) error {
+	if n := len(set.Weights); n > 0 && n != len(s.Created.Targets) {
+		return fmt.Errorf("there are %d weights for %d targets", n, len(s.Created.Targets))
+	}
+	for _, name := range []string{set.CostColumn, set.GroupColumn} {
+		if name != "" && !slices.ContainsFunc(s.Created.Columns, func(c Column) bool { return c.Name == name }) {
+			return fmt.Errorf("the rows have no column %q", name)
+		}
+	}
+	return nil
+}
+
+func (s *State) add(a *Added) error {
+	first := a.First
+	if n := len(s.spans); n > 0 && first < s.spans[n-1].First+s.spans[n-1].Rows {
+		return fmt.Errorf("its rows begin at %d, which is among those before", first)
+	}
+	for _, b := range a.Blocks {
+		s.spans = append(s.spans, span{first, b})
+		first += b.Rows
+	}
+	return nil
+}
+
+func (s *State) ask(e *Event) error {
+	a := e.Asked
+	if n := len(s.Asks); n > 0 && a.Ask <= s.Asks[n-1].Ask {
+		return fmt.Errorf("ask %d comes after ask %d", a.Ask, s.Asks[n-1].Ask)
+	}
+	for i := range a.Rows {
+		asked := &a.Rows[i]
+		if !s.Exists(asked.Row) {
+			return fmt.Errorf("there is no row %d (%q)", asked.Row, asked.ID)
+		}
+		if status := s.statusAt(asked.Row, e.Time); status != StatusOpen {
+			return fmt.Errorf("row %q is asked for although it is %s", asked.ID, status)
+		}
+		if n := len(asked.Predictions); n != 0 && n != len(s.Created.Targets) {
+			return fmt.Errorf("row %q has %d predictions for %d targets", asked.ID, n, len(s.Created.Targets))
+		}
+		r := s.row(asked.RowRef)
+		r.out, r.leaseEnd, r.asked = true, a.LeaseEnd, &askedAs{a, asked}
+	}
+	s.Asks = append(s.Asks, AskEvent{e.Seq, e.Time, e.Person, a})
+	return nil
+}
+
+func (s *State) tell(e *Event) error {
+	for _, l := range e.labels() {
+		if len(l.Values) != len(s.Created.Targets) {
+			return fmt.Errorf("row %q has %d labels for %d targets", l.ID, len(l.Values), len(s.Created.Targets))
+		}
+		r := s.row(l.RowRef)
+		m := Measurement{e.Seq, e.Time, e.Person, make([]float64, len(l.Values))}
+		for i, v := range l.Values {
+			m.Values[i] = float64(v)
+		}
+		if e.Corrected != nil {
+			if len(r.measurements) == 0 {
+				return fmt.Errorf("row %q has no label that could be corrected", l.ID)
+			}
+			r.replace(m)
+		}
+		r.measurements, r.out = append(r.measurements, m), false
+	}
+	return nil
+}
+
+// replace removes the measurements of the targets that a correction has a value for.
+func (r *rowState) replace(correction Measurement) {
+	var kept []Measurement
+	for _, m := range r.measurements {
+		values, some := slices.Clone(m.Values), false
+		for i, v := range correction.Values {
+			if !math.IsNaN(v) {
+				values[i] = math.NaN()
+			}
+			some = some || !math.IsNaN(values[i])
+		}
+		if m.Values = values; some {
+			kept = append(kept, m)
+		}
+	}
+	r.measurements = kept
+}
+
+func (s *State) fail(f *Failed) error {
+	for _, ref := range f.Rows {
+		r := s.row(ref)
+		if len(r.measurements) > 0 {
+			return fmt.Errorf("row %q has a label, so it cannot fail", ref.ID)
+		}
+		r.out, r.failed = false, !f.Again
+		r.failures++
+	}
+	return nil
+}
+
+func (s *State) putBack(l *RowList) error {
+	for _, ref := range l.Rows {
+		r := s.row(ref)
+		if !r.out {
+			return fmt.Errorf("row %q is not out, so it cannot be returned", ref.ID)
+		}
+		r.out = false
+	}
+	return nil
+}
+
+// row returns what happened to a row, for a change.
+func (s *State) row(ref RowRef) *rowState {
+	r := s.touched[ref.Row]
+	if r == nil {
+		r = &rowState{id: ref.ID}
+		s.touched[ref.Row] = r
+	}
+	return r
+}
+
+// Exists reports whether there is a row with that number.
+func (s *State) Exists(row int64) bool {
+	at, found := slices.BinarySearchFunc(s.spans, row, func(b span, row int64) int {
+		switch {
+		case row < b.First:
+			return 1
+		case row >= b.First+b.Rows:
+			return -1
+		}
+		return 0
+	})
+	return found && at < len(s.spans)
+}
+
+// Total returns how many rows there are.
+func (s *State) Total() (n int64) {
+	for _, b := range s.spans {
+		n += b.Rows
+	}
+	return n
+}
+
+// Status returns what a row is now. The row must exist.
+func (s *State) Status(row int64) Status { return s.statusAt(row, s.Now) }
+
+func (s *State) statusAt(row int64, now time.Time) Status {
+	r := s.touched[row]
+	switch {
+	case r == nil:
+		return StatusOpen
+	case r.retired:
+		return StatusRetired
+	case len(r.measurements) > 0:
+		return StatusLabelled
+	case r.failed:
+		return StatusFailed
+	case r.out && (r.leaseEnd == nil || now.Before(*r.leaseEnd)):
+		return StatusAsked
+	}
+	return StatusOpen
+}
+
+// Counts returns how many rows have each status.
+func (s *State) Counts() Counts {
+	c := Counts{Rows: s.Total()}
+	for row := range s.touched {
+		switch s.Status(row) {
+		case StatusAsked:
+			c.Asked++
+		case StatusLabelled:
+			c.Labelled++
+		case StatusFailed:
+			c.Failed++
+		case StatusRetired:
+			c.Retired++
+		}
+	}
+	c.Open = c.Rows - c.Asked - c.Labelled - c.Failed - c.Retired
+	return c
+}
+
+// With returns the rows of a status other than open, in ascending order.
+func (s *State) With(status Status) (list []RowRef) {
+	for _, row := range slices.Sorted(maps.Keys(s.touched)) {
+		if s.Status(row) == status {
+			list = append(list, RowRef{row, s.touched[row].id})
+		}
+	}
+	return list
+}
+
+// Measurements returns the measurements of a row, the oldest first.
+func (s *State) Measurements(row int64) []Measurement {
+	if r := s.touched[row]; r != nil {
+		return r.measurements
+	}
+	return nil
+}
+
+// Failures returns how often a row failed.
+func (s *State) Failures(row int64) int {
+	if r := s.touched[row]; r != nil {
+		return r.failures
+	}
+	return 0
+}
+
+// LeaseEnd returns when the lease of a row ends that is out; nil means never.
+func (s *State) LeaseEnd(row int64) *time.Time {
+	if r := s.touched[row]; r != nil {
+		return r.leaseEnd
+	}
+	return nil
+}
+
+// Label returns the label of a row: for each target the mean of its measurements or, by
+// Settings.Latest, the last of them; NaN where there is none.
+func (s *State) Label(row int64) []float64 {
+	label := make([]float64, len(s.Created.Targets))
+	for target := range label {
+		label[target] = math.NaN()
+		sum, n := 0.0, 0.0
+		for _, m := range s.Measurements(row) {
+			if v := m.Values[target]; !math.IsNaN(v) {
+				sum, n = sum+v, n+1
+				label[target] = v
+			}
+		}
+		if !s.Settings.Latest && n > 0 {
+			label[target] = sum / n
+		}
+	}
+	return label
+}
+
+// Noise is the standard deviation that repeated measurements show.
+type Noise struct {
+	Deviation nextbatch.Float `json:"deviation"` // NaN without repeated measurements
+	Freedom   int             `json:"freedom"`   // measurements minus rows
+}
+
+// Noise returns the noise of the labels of each target: the root of the pooled variance
+// of rows that were measured more than once.
+func (s *State) Noise() []Noise {
+	list := make([]Noise, len(s.Created.Targets))
+	for target := range list {
+		sum, freedom := 0.0, 0
+		for _, ref := range s.With(StatusLabelled) {
+			squares, n := deviations(s.touched[ref.Row].measurements, target)
+			sum, freedom = sum+squares, freedom+max(0, n-1)
+		}
+		list[target] = Noise{nextbatch.Float(math.Sqrt(sum / float64(freedom))), freedom}
+	}
+	return list
+}
+
+// deviations returns the sum of the squared deviations from the mean, and the number
+// of measurements.
+func deviations(list []Measurement, target int) (squares float64, n int) {
+	mean := 0.0
+	for _, m := range list { // Welford's update
+		if v := m.Values[target]; !math.IsNaN(v) {
+			n++
+			step := v - mean
+			mean += step / float64(n)
+			squares += step * (v - mean)
+		}
+	}
+	return squares, n
+}
+
+// Outcome is a row that was asked for, predicted, and then labelled.
+type Outcome struct {
+	RowRef
+	Ask         int64 // the last one before the label came
+	Audit       bool
+	Trained     int                    // labelled rows that the network was trained on
+	Predictions []nextbatch.Prediction // of the targets; nil without a network
+	Label       []float64              // NaN where a target has none
+}
+
+// Outcomes returns the labelled rows that had been asked for, by ask, then by row.
+func (s *State) Outcomes() (list []Outcome) {
+	for _, ref := range s.With(StatusLabelled) {
+		if a := s.touched[ref.Row].asked; a != nil {
+			list = append(list, Outcome{ref, a.ask.Ask, a.row.Audit, a.ask.Trained, a.row.Predictions, s.Label(ref.Row)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Outcome) int { return cmp.Compare(a.Ask, b.Ask) })
+	return list
+}
+
+// Undone reports whether an event has no effect: it was undone, or it undoes another.
+func (s *State) Undone(seq int64) bool { return s.noEffect[seq] }

@@ -1,0 +1,487 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+// Telling is all or nothing: one wrong line refuses the whole list, unless the caller
+// wants the other lines taken.
+//
+// A measurement that a row already has changes nothing, as people fill in one file over
+// days and tell it again and again. Measurements are compared by their numbers, target
+// by target: of a number that a list has k times for a row, and the row has m times,
+// max(0, k-m) are new.
+
+// Entry is a line of measurements.
+type Entry struct {
+	Line   int       // for messages, such as the row of a file, from 0
+	ID     string    // of the row
+	Values []float64 // one for each target, NaN where there is none
+	Fault  string    // what the reader of the line found wrong with it
+}
+
+// Tell is measurements to tell.
+type Tell struct {
+	Entries []Entry
+	Partial bool // take the entries that are right, even if others are wrong
+	Again   bool // take measurements that rows already have, as further ones
+}
+
+// Fault is what is wrong with a line.
+type Fault struct {
+	Line   int    `json:"line"`
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+}
+
+// TellError lists every line that is wrong. Nothing was changed.
+type TellError struct{ Faults []Fault }
+
+func (e *TellError) Error() string {
+	lines := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		lines[i] = fmt.Sprintf("row %d, id %q: %s", f.Line, f.ID, f.Reason)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ToldRows is what Tell told.
+type ToldRows struct {
+	Changed
+	Known  int     // numbers that the rows had already
+	Faults []Fault // lines that were left out, with Partial
+}
+
+// Tell takes measurements of rows: asked for or not, in any order, several of one row.
+// An error about entries is a *TellError.
+func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
+	var result ToldRows
+	var err error
+	result.Changed, err = changed(c.change(ctx, by, KindTold, func(s *State) (decision, error) {
+		right, faults, err := c.examine(ctx, s, t.Entries)
+		if err != nil || len(faults) > 0 && !t.Partial {
+			return decision{}, orTellError(err, faults)
+		}
+		labels := labelsOf(right)
+		if result.Faults = faults; !t.Again {
+			labels, result.Known = s.unknown(labels)
+		}
+		if len(labels) == 0 {
+			return decision{}, nil
+		}
+		return decision{events: []Event{{Told: &Told{labels}}}}, nil
+	}))
+	return result, err
+}
+
+// Correct replaces the measurements of rows, for the targets that an entry has a number
+// for. An error about entries is a *TellError. Only the option Partial has an effect.
+func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error) {
+	var result ToldRows
+	var err error
+	result.Changed, err = changed(c.change(ctx, by, KindCorrected, func(s *State) (decision, error) {
+		right, faults, err := c.examine(ctx, s, t.Entries)
+		if err != nil {
+			return decision{}, err
+		}
+		seen := map[int64]bool{}
+		var labels []Label
+		for _, r := range right {
+			fault := ""
+			switch {
+			case seen[r.row]:
+				fault = "the list corrects this row twice"
+			case s.Status(r.row) != StatusLabelled:
+				fault = "the row has no label that could be corrected"
+			}
+			if seen[r.row] = true; fault != "" {
+				faults = append(faults, Fault{r.Line, r.ID, fault})
+				continue
+			}
+			if l := r.label(r.row); s.isSole(l) {
+				result.Known++
+			} else {
+				labels = append(labels, l)
+			}
+		}
+		if len(faults) > 0 && !t.Partial {
+			return decision{}, orTellError(nil, faults)
+		}
+		if result.Faults = faults; len(labels) == 0 {
+			return decision{}, nil
+		}
+		return decision{events: []Event{{Corrected: &Told{labels}}}}, nil
+	}))
+	return result, err
+}
+
+func orTellError(err error, faults []Fault) error {
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(faults, func(a, b Fault) int { return a.Line - b.Line })
+	return &TellError{faults}
+}
+
+// located is an entry whose row was found.
+type located struct {
+	Entry
+	row int64
+}
+
+// examine finds the rows of entries, and what is wrong with them.
+func (c *Campaign) examine(ctx context.Context, s *State, entries []Entry) (right []located, faults []Fault, err error) {
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
+	}
+	rows, err := c.find(ctx, s, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		row, known := rows[e.ID]
+		fault := e.Fault
+		switch {
+		case fault != "":
+		case !known:
+			fault = "the campaign has no row with this id"
+		case s.Status(row) == StatusRetired:
+			fault = "the row is retired"
+		case len(e.Values) != len(s.Created.Targets):
+			fault = fmt.Sprintf("there are %d values for the targets %s", len(e.Values), strings.Join(s.Created.Targets, ", "))
+		default:
+			fault = e.faultOfValues()
+		}
+		if fault != "" {
+			faults = append(faults, Fault{e.Line, e.ID, fault})
+			continue
+		}
+		right = append(right, located{e, row})
+	}
+	return right, faults, nil
+}
+
+func (e *Entry) faultOfValues() string {
+	some := false
+	for _, v := range e.Values {
+		if math.IsInf(v, 0) {
+			return "a label must be finite"
+		}
+		some = some || !math.IsNaN(v)
+	}
+	if !some {
+		return "there is no label, or it is not a number"
+	}
+	return ""
+}
+
+func labelsOf(right []located) (list []Label) {
+	for _, r := range right {
+		list = append(list, r.label(r.row))
+	}
+	return list
+}
+
+// unknown returns what is new in the labels, and how many numbers are not.
+func (s *State) unknown(labels []Label) (fresh []Label, known int) {
+	type number struct {
+		row    int64
+		target int
+		value  float64
+	}
+	left := map[number]int{} // numbers of the rows that no label has matched yet
+	seen := map[int64]bool{}
+	for _, l := range labels {
+		if seen[l.Row] {
+			continue
+		}
+		seen[l.Row] = true
+		for _, m := range s.Measurements(l.Row) {
+			for target, v := range m.Values {
+				if !math.IsNaN(v) {
+					left[number{l.Row, target, v}]++
+				}
+			}
+		}
+	}
+	for _, l := range labels {
+		values, some := slices.Clone(l.Values), false
+		for target, v := range values {
+			if math.IsNaN(float64(v)) {
+				continue
+			}
+			if key := (number{l.Row, target, float64(v)}); left[key] > 0 {
+				left[key]--
+				known++
+				values[target] = nextbatch.Float(math.NaN())
+			} else {
+				some = true
+			}
+		}
+		if some {
+			fresh = append(fresh, Label{l.RowRef, values})
+		}
+	}
+	return fresh, known
+}
+
+// isSole reports whether the numbers of a label are the only ones that the row has.
+func (s *State) isSole(l Label) bool {
+	for target, v := range l.Values {
+		if math.IsNaN(float64(v)) {
+			continue
+		}
+		var there []float64
+		for _, m := range s.Measurements(l.Row) {
+			if !math.IsNaN(m.Values[target]) {
+				there = append(there, m.Values[target])
+			}
+		}
+		if len(there) != 1 || there[0] != float64(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// read reads the values of the targets in a row of a table, and reports whether there
+// is any.
+func (e *Entry) read(columns []dataset.Column, row int) (some bool) {
+	e.Values = nans(len(columns))
+	for i, column := range columns {
+		if column == nil || column.Missing(row) {
+			continue
+		}
+		some = true
+		text := column.Format(row)
+		v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		switch {
+		case err != nil || math.IsNaN(v):
+			e.Fault = fmt.Sprintf("the label %q in column %q is not a number", text, column.Name())
+		case math.IsInf(v, 0):
+			e.Fault = fmt.Sprintf("the label %q in column %q is not finite", text, column.Name())
+		}
+		if numbers, ok := column.(*dataset.Numeric); ok {
+			v = numbers.Float(row)
+		}
+		e.Values[i] = v
+	}
+	return some
+}
+
+// ReadOptions returns how to read a file of labels, so that Entries finds every text
+// that is not a label: ids and labels keep their spelling, and only an empty field is
+// missing.
+func (s *State) ReadOptions() source.Options {
+	o := source.Options{Kinds: map[string]dataset.Kind{s.idColumn(): dataset.KindText}, Lenient: true, Missing: []string{}}
+	for _, name := range s.Created.Targets {
+		o.Kinds[name] = dataset.KindText
+	}
+	return o
+}
+
+func (s *State) idColumn() string {
+	if s.Created.IDColumn == "" {
+		return RowColumn
+	}
+	return s.Created.IDColumn
+}
+
+// CampaignColumn is the column that names the campaign in files of batches. Entries
+// refuses those of another one.
+const CampaignColumn = "campaign"
+
+// Entries turns a table of labels into entries, with a fault for each line that cannot
+// be right: its label is not a number, it comes from another campaign, or its inputs
+// are not those of the row. Lines without any label are skipped.
+func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) ([]Entry, error) {
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := t.Column(s.idColumn())
+	if err != nil {
+		return nil, refuseRows("the ids of the rows: %v", err)
+	}
+	columns, some := make([]dataset.Column, len(s.Created.Targets)), false
+	for i, name := range s.Created.Targets {
+		if slices.Contains(t.Names(), name) {
+			if columns[i], err = t.Column(name); err != nil {
+				return nil, err
+			}
+			some = true
+		}
+	}
+	if !some {
+		return nil, refuseRows("the table has no column of labels (%s)", strings.Join(s.Created.Targets, ", "))
+	}
+	var entries []Entry
+	for row := range t.Rows() {
+		e := Entry{Line: row, ID: ids.Format(row)}
+		if e.read(columns, row) {
+			entries = append(entries, e)
+		}
+	}
+	c.markForeign(s, t, entries)
+	return entries, c.compareInputs(ctx, s, t, entries)
+}
+
+// markForeign marks lines that name another campaign.
+func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
+	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == CampaignColumn }) || !slices.Contains(t.Names(), CampaignColumn) {
+		return
+	}
+	column, err := t.Column(CampaignColumn)
+	if err != nil {
+		return
+	}
+	for i := range entries {
+		e := &entries[i]
+		if name := column.Format(e.Line); e.Fault == "" && name != "" && name != s.Created.Identity {
+			e.Fault = fmt.Sprintf("the line belongs to another campaign (%s)", name)
+		}
+	}
+}
+
+// compareInputs marks lines whose inputs differ from those of their rows.
+func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table, entries []Entry) error {
+	var names []string
+	for _, column := range s.Created.Columns {
+		if slices.Contains(t.Names(), column.Name) {
+			names = append(names, column.Name)
+		}
+	}
+	if len(names) == 0 || len(entries) == 0 {
+		return nil
+	}
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
+	}
+	rows, err := c.find(ctx, s, ids)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	ours, err := c.allRows(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		theirs, err := t.Column(name)
+		if err != nil {
+			return err
+		}
+		column, err := ours.rows.Column(name)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			e := &entries[i]
+			row, known := rows[e.ID]
+			if !known || e.Fault != "" {
+				continue
+			}
+			if want, got := column.Format(ours.at(row)), theirs.Format(e.Line); !sameText(want, got) {
+				e.Fault = fmt.Sprintf("column %q has %q, but the row has %q: is it from another campaign?", name, got, want)
+			}
+		}
+	}
+	return nil
+}
+
+// sameText reports whether two texts are equal, or spell the same number.
+func sameText(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	return err == nil && err2 == nil && x == y
+}
+
+// Fail says that rows could not be labelled. With again they are open again, otherwise
+// they are never asked for again. An error about rows is a *TellError.
+func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string, again bool) (Changed, error) {
+	return c.changeRows(ctx, by, KindFailed, ids, func(status Status) (fault string, skip bool) {
+		switch status {
+		case StatusLabelled:
+			return "the row has a label, so it cannot fail", false
+		case StatusRetired:
+			return "the row is retired", false
+		case StatusFailed:
+			return "", !again
+		}
+		return "", false
+	}, func(rows []RowRef) Event { return Event{Failed: &Failed{rows, reason, again}} })
+}
+
+// Return puts rows back that are out: they are open again. An error about rows is a
+// *TellError.
+func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
+	return c.changeRows(ctx, by, KindReturned, ids, func(status Status) (fault string, skip bool) {
+		switch status {
+		case StatusAsked:
+			return "", false
+		case StatusOpen:
+			return "", true
+		}
+		return fmt.Sprintf("the row is not out: it is %s", status), false
+	}, func(rows []RowRef) Event { return Event{Returned: &RowList{rows, reason}} })
+}
+
+// Retire removes rows from the campaign: they are neither picked nor learnt from. An
+// error about rows is a *TellError.
+func (c *Campaign) Retire(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
+	return c.changeRows(ctx, by, KindRetired, ids, func(status Status) (fault string, skip bool) {
+		return "", status == StatusRetired
+	}, func(rows []RowRef) Event { return Event{Retired: &RowList{rows, reason}} })
+}
+
+// changeRows makes a change of rows by their ids, each once. The first function says what
+// is wrong with a row, or that it has changed already.
+func (c *Campaign) changeRows(ctx context.Context, by By, kind Kind, ids []string, judge func(Status) (fault string, skip bool), event func([]RowRef) Event) (Changed, error) {
+	return changed(c.change(ctx, by, kind, func(s *State) (decision, error) {
+		found, err := c.find(ctx, s, ids)
+		if err != nil {
+			return decision{}, err
+		}
+		var faults []Fault
+		var rows []RowRef
+		seen := map[string]bool{}
+		for line, id := range ids {
+			row, known := found[id]
+			if !known {
+				faults = append(faults, Fault{line, id, "the campaign has no row with this id"})
+				continue
+			}
+			fault, skip := judge(s.Status(row))
+			switch {
+			case fault != "":
+				faults = append(faults, Fault{line, id, fault})
+			case !skip && !seen[id]:
+				rows = append(rows, RowRef{row, id})
+			}
+			seen[id] = true
+		}
+		if len(faults) > 0 {
+			return decision{}, &TellError{faults}
+		}
+		if len(rows) == 0 {
+			return decision{}, nil
+		}
+		return decision{events: []Event{event(rows)}}, nil
+	}))
+}

@@ -1,0 +1,368 @@
+// Package sqlitefile opens SQLite databases that are files of this program: results of
+// benchmarks, campaigns. It rejects files that are not, or are damaged, waits for other
+// processes, and turns the errors of SQLite into plain words.
+package sqlitefile
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Format is a kind of file.
+type Format struct {
+	What          string // in messages, such as "results file"
+	Schema        string // statements that create its tables, each CREATE TABLE name …
+	ApplicationID int    // marks a database as such a file, in the header field meant for that
+	Version       int    // counts changes of the schema
+	// Damaged and Full are what to do about a damaged file and a full disk.
+	Damaged, Full string
+}
+
+// File is an open file. It may be used from several goroutines, which take turns: there
+// is one connection.
+type File struct {
+	DB     *sql.DB
+	path   string
+	format Format
+}
+
+// Error reports a file that cannot be used.
+type Error struct {
+	File   string // what it is and its path
+	Reason string
+	Advice string
+	Full   bool // there is no space left to write
+	Cause  error
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s: %s", e.File, e.Reason)
+	if e.Advice != "" {
+		text += "; " + e.Advice
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Open opens a file for work, and creates it if it does not exist. One that is damaged,
+// or of another program, is an error and is left unchanged. With whole, all of it is
+// read before anything is written to it; otherwise damage is reported when it is read.
+func (f Format) Open(ctx context.Context, path string, whole bool) (*File, error) {
+	fresh, err := f.inspect(ctx, path, whole)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.connect(path, "rwc", false)
+	if err != nil {
+		return nil, err
+	}
+	if fresh {
+		err = s.create(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(s.Explain(err), s.Close())
+	}
+	return s, nil
+}
+
+// OpenReadOnly opens a file for reading, even while others work on it. Opening reads
+// only the names of tables; damage elsewhere is reported when it is read.
+func (f Format) OpenReadOnly(ctx context.Context, path string) (*File, error) {
+	fresh, err := f.inspect(ctx, path, false)
+	if err != nil {
+		return nil, err
+	}
+	if fresh {
+		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+	}
+	return f.connectToRead(ctx, path)
+}
+
+// Close closes the file.
+func (s *File) Close() error { return s.DB.Close() }
+
+// Path returns the path that the file was opened with.
+func (s *File) Path() string { return s.path }
+
+// inspect reports whether a file has yet to be created, and rejects one that cannot be
+// used, without writing to it. With whole, it reads every page.
+func (f Format) inspect(ctx context.Context, path string, whole bool) (fresh bool, err error) {
+	header := make([]byte, 100)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	n, err := io.ReadFull(file, header)
+	_ = file.Close()
+	switch {
+	case n == 0 && err == io.EOF:
+		return true, nil
+	case err != nil && err != io.ErrUnexpectedEOF:
+		return false, err
+	case n < len(header) || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
+		return false, &Error{File: f.What + " " + path, Reason: "it is not a " + f.What}
+	}
+	s, err := f.connectToRead(ctx, path)
+	if err != nil {
+		return false, err
+	}
+	fresh, err = s.check(ctx)
+	if err == nil && whole {
+		err = s.checkPages(ctx)
+	}
+	return fresh, errors.Join(err, s.Close())
+}
+
+// check rejects a file that is not ours. If a database has no tables, its creator
+// was stopped before it could write the schema.
+func (s *File) check(ctx context.Context) (fresh bool, err error) {
+	var tables, application, version int
+	err = s.wait(ctx, func() error {
+		return errors.Join(
+			s.DB.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables),
+			s.DB.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application),
+			s.DB.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version))
+	})
+	switch {
+	case err != nil:
+		return false, s.Explain(err)
+	case tables == 0:
+		return true, nil
+	case application != s.format.ApplicationID:
+		return false, s.Fail("it is a database of another program", nil)
+	case version != s.format.Version:
+		return false, s.Fail(fmt.Sprintf("it has version %d; this program needs version %d", version, s.format.Version), nil)
+	}
+	return false, s.checkSchema(ctx)
+}
+
+// checkSchema rejects a file with tables other than ours, or with triggers, views
+// or indexes: these are code that a hostile file could make us run.
+func (s *File) checkSchema(ctx context.Context) error {
+	missing := map[string]string{} // by name
+	for statement := range strings.SplitSeq(strings.TrimSpace(s.format.Schema), ";") {
+		if words := strings.Fields(statement); len(words) > 0 {
+			missing[words[2]] = strings.TrimSpace(statement)
+		}
+	}
+	err := s.Each(ctx, "SELECT name, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite^_%' ESCAPE '^'", func(row *sql.Rows) error {
+		var name, text string
+		if err := row.Scan(&name, &text); err != nil {
+			return err
+		}
+		if want, ours := missing[name]; !ours || text != want {
+			return fmt.Errorf("it contains %.80q, which is not part of a %s", name, s.format.What)
+		}
+		delete(missing, name)
+		return nil
+	})
+	if err == nil && len(missing) > 0 {
+		err = s.Fail("it is damaged: a table is missing", nil)
+	}
+	return err
+}
+
+// checkPages reads the whole file and rejects it if it is damaged.
+func (s *File) checkPages(ctx context.Context) error {
+	var verdict string
+	if err := s.DB.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict); err != nil {
+		return s.Explain(err)
+	}
+	if verdict != "ok" {
+		return s.Fail("it is damaged: "+verdict, nil)
+	}
+	return nil
+}
+
+// connectToRead opens the database for reading. SQLite needs files beside it to
+// coordinate with writers; if they do not exist and cannot be created because the
+// folder is read-only, there are no writers, and it is read without them.
+func (f Format) connectToRead(ctx context.Context, path string) (*File, error) {
+	s, err := f.connect(path, "ro", false)
+	if err != nil {
+		return nil, err
+	}
+	var version int
+	at := (*sqlite.Error)(nil)
+	if errors.As(s.DB.QueryRowContext(ctx, "PRAGMA schema_version").Scan(&version), &at) && !exists(path+"-wal") {
+		switch at.Code() & 0xff {
+		case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+			_ = s.Close()
+			return f.connect(path, "ro", true)
+		}
+	}
+	return s, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// connect opens the database. One connection suffices: what is written takes far
+// longer to compute.
+func (f Format) connect(path, mode string, immutable bool) (*File, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	options := url.Values{
+		"mode":    {mode},
+		"_txlock": {"immediate"},
+		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(full)", "trusted_schema(0)", "cell_size_check(1)"},
+	}
+	if immutable {
+		options.Set("immutable", "1")
+	}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute), RawQuery: options.Encode()}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return &File{DB: db, path: path, format: f}, nil
+}
+
+// create creates the tables, unless another process was faster.
+func (s *File) create(ctx context.Context) error {
+	err := s.wait(ctx, func() error {
+		_, err := s.DB.ExecContext(ctx, "PRAGMA journal_mode = wal")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.Write(ctx, func(tx *sql.Tx) error {
+		var tables int
+		if err := tx.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables > 0 {
+			return err
+		}
+		_, err := tx.Exec(s.format.Schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", s.format.ApplicationID, s.format.Version))
+		return err
+	})
+}
+
+// patience is how long to wait for other processes in total. SQLite itself waits for
+// a few seconds at a time, without noticing that the context has ended.
+const patience = 2 * time.Minute
+
+// wait does something again and again while other processes keep the file busy.
+func (s *File) wait(ctx context.Context, do func() error) error {
+	for end := time.Now().Add(patience); ; {
+		err := do()
+		at := (*sqlite.Error)(nil)
+		if !errors.As(err, &at) || at.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Duration(1+rand.IntN(20)) * time.Millisecond): // so that those who wait do not collide again
+		}
+	}
+}
+
+// Write applies a change atomically.
+func (s *File) Write(ctx context.Context, change func(*sql.Tx) error) error {
+	return s.Explain(s.wait(ctx, func() error {
+		tx, err := s.DB.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if err := change(tx); err != nil {
+			_ = tx.Rollback() // after some errors the database has already done so
+			return err
+		}
+		return tx.Commit()
+	}))
+}
+
+// Each calls a function for every row of a plain query. The pages of a hostile
+// file can form a cycle, so it stops after more rows than the file has space for.
+func (s *File) Each(ctx context.Context, query string, row func(*sql.Rows) error, args ...any) error {
+	var bytes int64
+	if err := s.Row(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", []any{&bytes}); err != nil {
+		return err
+	}
+	var rows *sql.Rows
+	err := s.wait(ctx, func() (err error) {
+		rows, err = s.DB.QueryContext(ctx, query, args...)
+		return err
+	})
+	if err != nil {
+		return s.Explain(err)
+	}
+	defer rows.Close()
+	const minRowBytes = 8
+	for left := bytes / minRowBytes; rows.Next(); left-- {
+		if err := row(rows); err != nil {
+			if ctx.Err() != nil { // the end of the context closes the rows
+				return ctx.Err()
+			}
+			return s.Fail("it is damaged: "+inPlainWords(err), err)
+		}
+		if left <= 0 {
+			return s.Fail("it is damaged: its pages form a cycle", nil)
+		}
+	}
+	return s.Explain(rows.Err())
+}
+
+// Row scans the first row of a query; without one, the error is sql.ErrNoRows.
+func (s *File) Row(ctx context.Context, query string, into []any, args ...any) error {
+	return s.Explain(s.wait(ctx, func() error { return s.DB.QueryRowContext(ctx, query, args...).Scan(into...) }))
+}
+
+// inPlainWords is the error of a row without the driver's jargon.
+func inPlainWords(err error) string {
+	if _, column, found := strings.Cut(err.Error(), "sql: Scan error on column index "); found {
+		_, column, _ = strings.Cut(column, "name ")
+		return "column " + strings.Replace(column, "sql/driver: ", "", 1)
+	}
+	return err.Error()
+}
+
+// Fail returns an error about the file.
+func (s *File) Fail(reason string, cause error) error {
+	return &Error{File: s.format.What + " " + s.path, Reason: reason, Cause: cause}
+}
+
+// Explain turns an error of SQLite into plain words.
+func (s *File) Explain(err error) error {
+	at := (*sqlite.Error)(nil)
+	if !errors.As(err, &at) {
+		return err
+	}
+	e := &Error{File: s.format.What + " " + s.path, Reason: at.Error(), Cause: err}
+	switch at.Code() & 0xff { // the rest is detail
+	case sqlite3.SQLITE_FULL:
+		e.Full, e.Reason, e.Advice = true, "there is no space left to write", s.format.Full
+	case sqlite3.SQLITE_IOERR:
+		e.Reason, e.Advice = "the disk cannot be read or written: "+at.Error(), "check whether it is full"
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		e.Reason, e.Advice = "it is damaged: "+at.Error(), s.format.Damaged
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		e.Reason = "it cannot be opened or written: " + at.Error()
+	case sqlite3.SQLITE_BUSY:
+		e.Reason, e.Advice = "another process has locked it for too long", "run the command again"
+	}
+	return e
+}
