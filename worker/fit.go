@@ -43,11 +43,11 @@ func (c *call) fit() (any, error) {
 	}
 	x, err := matrixOf[float32](c.Data[0])
 	if err != nil {
-		return nil, fmt.Errorf("X %w", err)
+		return nil, fmt.Errorf("array X %w", err)
 	}
 	y, err := c.Data[1].numbers()
 	if err != nil {
-		return nil, fmt.Errorf("y %w", err)
+		return nil, fmt.Errorf("array y %w", err)
 	}
 	options := network.Options[float32]{Config: config, Members: max(1, body.Ensemble), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout}
 	if body.Folds != nil {
@@ -107,7 +107,7 @@ func (c *call) predict() (any, error) {
 	}
 	x, err := matrixOf[float32](c.Data[1])
 	if err != nil {
-		return nil, fmt.Errorf("X %w", err)
+		return nil, fmt.Errorf("array X %w", err)
 	}
 	c.ctx = nextbatch.WithThreads(c.ctx, body.Threads)
 	return struct{}{}, errors.Join(c.predictMean(model, x, body.Std), c.predictIntervals(model, x, body.Coverage))
