@@ -120,6 +120,7 @@ func apply[T matrix.Float](c *composer, members []kernel.Kernel[T], of maker[T],
 			step := stepAt(c, place, i, explained)
 			if t.Info().Labels {
 				step.Train = train
+				_, step.Labels = labelled(c.problem.Labels, 0) // check allows one target only
 			}
 			step.Kernel, step.Members = k, members
 			var err error
@@ -154,7 +155,7 @@ func pendingIn[T matrix.Float](p Problem) matrix.Dense[T] {
 func stepAt[T matrix.Float](c *composer, place, member int, train matrix.Dense[T]) spec.Step[T] {
 	t := c.spec.Transforms[place]
 	return spec.Step[T]{
-		Number: t.Value(), Train: train, Labels: c.problem.Labels, Sigma2: c.spec.NoiseVariance(), Compat: c.spec.Compat,
+		Number: t.Value(), Train: train, Sigma2: c.spec.NoiseVariance(), Compat: c.spec.Compat,
 		KeepFeatures: c.spec.KeepFeatures(place + 1),
 		Normals: func(purpose string) transform.Normals {
 			return transform.Seeded(c.problem.Seed, purpose, uint64(place), uint64(member))
@@ -168,6 +169,9 @@ func stepAt[T matrix.Float](c *composer, place, member int, train matrix.Dense[T
 // base32 returns the base kernel of one member in float32.
 func (c *composer) base32(member int) (kernel.Kernel[float32], error) {
 	s := sourceFor[float32](c, member)
+	if c.baseKernel().Labels {
+		return sumOverTargets(c, s, c.baseKernel().Single)
+	}
 	if c.baseKernel().Networks == spec.TrainedNetwork {
 		s.Taps = c.taps(member)
 	}
@@ -177,6 +181,9 @@ func (c *composer) base32(member int) (kernel.Kernel[float32], error) {
 // base64 is base32 in float64; the network itself still computes in float32.
 func (c *composer) base64(member int) (kernel.Kernel[float64], error) {
 	s := sourceFor[float64](c, member)
+	if c.baseKernel().Labels {
+		return sumOverTargets(c, s, c.baseKernel().Double)
+	}
 	if c.baseKernel().Networks == spec.TrainedNetwork {
 		s.Taps = kernel.TapsToFloat64(c.taps(member))
 	}
@@ -203,9 +210,6 @@ func sourceFor[T matrix.Float](c *composer, member int) spec.Source[T] {
 	}
 	if c.baseKernel().Train {
 		s.Train = trainIn[T](c.problem)
-	}
-	if c.baseKernel().Labels {
-		s.Labels = c.problem.Labels
 	}
 	if c.baseKernel().Networks == spec.AnyNetwork {
 		s.Infinite = c.infinite()

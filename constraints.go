@@ -88,8 +88,8 @@ func (p *Plan) isLabelled(name string) bool {
 	if row < 0 {
 		return false
 	}
-	labels, err := r.train().Column(r.TargetColumn)
-	return err == nil && !labels.Missing(row)
+	labelled := anyLabel(r.train(), r.TargetColumns)
+	return labelled != nil && labelled(row)
 }
 
 func setOf(rows []int) map[int]bool {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -77,23 +78,67 @@ func (p *Plan) explain(ctx context.Context, r *Result) error {
 // predict adds predictions to the reasons.
 func (p *Plan) predict(ctx context.Context, r *Result) error {
 	rows := p.Rows.Pool.SelectRows(r.Batch.Rows())
-	values, err := p.model.Predict(ctx, rows)
-	if err != nil {
-		return &DataError{err}
-	}
-	how := DescribeIntervals(p.model.Intervals())
-	r.Intervals = &how
-	low, high, err := p.model.PredictInterval(ctx, rows, intervalCoverage)
-	for i, v := range values {
-		one, text := Prediction{Value: Float(v)}, fmt.Sprintf("; predicted %.4g", v)
-		if err == nil { // otherwise there are too few labels
-			one.Low, one.High = new(Float(low[i])), new(Float(high[i]))
-			text += fmt.Sprintf(", between %.4g and %.4g with probability %.0f %% (%s)", low[i], high[i], 100*intervalCoverage, how.Basis())
+	targets := make([]TargetResult, p.model.Targets())
+	for k := range targets {
+		predictions, err := predictions(ctx, p.model.Target(k), rows)
+		if err != nil {
+			return &DataError{err}
 		}
-		r.Predictions = append(r.Predictions, one)
-		r.Reasons[i] += text
+		targets[k] = p.targetResult(k, predictions)
+	}
+	if r.Predictions, r.Intervals = targets[0].Predictions, &targets[0].Intervals; len(targets) > 1 {
+		r.Targets = targets
+	}
+	for i := range r.Reasons {
+		r.Reasons[i] += "; predicted " + predictedText(targets, i)
 	}
 	return nil
+}
+
+// predictions returns what a model predicts for rows.
+func predictions(ctx context.Context, m *network.Model[float32], rows matrix.Dense[float32]) (list []Prediction, err error) {
+	values, err := m.Predict(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	low, high, few := m.PredictInterval(ctx, rows, intervalCoverage)
+	for i, v := range values {
+		one := Prediction{Value: Float(v)}
+		if few == nil { // otherwise there are too few labels
+			one.Low, one.High = new(Float(low[i])), new(Float(high[i]))
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// targetResult describes a target, with predictions for the picks.
+func (p *Plan) targetResult(k int, predictions []Prediction) TargetResult {
+	one := TargetResult{Target: p.model.TargetName(k), Weight: 1, Predictions: predictions, Intervals: DescribeIntervals(p.model.Target(k).Intervals())}
+	if p.request.Weights != nil {
+		one.Weight = Float(p.request.Weights[k])
+	}
+	if at := slices.Index(p.Rows.Targets, one.Target); at >= 0 {
+		rows, _ := p.Rows.Labelled(at)
+		one.Labels = len(rows)
+	}
+	return one
+}
+
+// predictedText is what a reason says about the predictions for pick i.
+func predictedText(targets []TargetResult, i int) string {
+	texts := make([]string, len(targets))
+	for k, t := range targets {
+		one := t.Predictions[i]
+		texts[k] = fmt.Sprintf("%.4g", one.Value)
+		if len(targets) > 1 {
+			texts[k] = t.Target + " " + texts[k]
+		}
+		if one.Low != nil {
+			texts[k] += fmt.Sprintf(", between %.4g and %.4g with probability %.0f %% (%s)", *one.Low, *one.High, 100*intervalCoverage, t.Intervals.Basis())
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // input is a column that rows are compared in.

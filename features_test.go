@@ -12,12 +12,12 @@ import (
 // TestFeaturesAgreeWithGram: inner products of features are the kernel's values.
 func TestFeaturesAgreeWithGram(t *testing.T) {
 	t.Parallel()
-	rows, err := Tables{One: measured(t, 60), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	rows, err := Tables{One: measured(t, 60), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
-	sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}
+	sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels.Data, Unlabelled: rows.Pool}
 	model, err := network.Fit(t.Context(), sample, network.Options[float32]{Config: config})
 	if err != nil {
 		t.Fatal(err)

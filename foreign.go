@@ -71,7 +71,7 @@ func (f *Foreign) Inputs(r *Rows) (train, pool matrix.Dense[float32], err error)
 // the given ones.
 func (f *Foreign) Tables(t Tables) (Tables, error) {
 	table := sources([]part{{table: t.One}, {table: t.Pool}, {table: t.Train}})[0]
-	e, err := f.encoder(table.Names(), append(slices.Clone(t.NotInputs), t.TargetColumn, t.IDColumn, t.RandomColumn))
+	e, err := f.encoder(table.Names(), t.notInputs())
 	if err != nil {
 		return t, t.at(table, err)
 	}

@@ -42,7 +42,7 @@ func TestRequestWithAForeignNetwork(t *testing.T) {
 	for _, standardise := range []bool{false, true} {
 		t.Run(fmt.Sprint(standardise), func(t *testing.T) {
 			request := nextbatch.Request{
-				Table: table, TargetColumn: "y", Batch: 6, Spec: spec.MustParse("lcmd-tp:ll"),
+				Table: table, TargetColumns: []string{"y"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:ll"),
 				Foreign: &nextbatch.Foreign{Model: identity{3}, Standardise: standardise},
 			}
 			plan, err := request.Plan()
@@ -107,7 +107,7 @@ func TestForeignNetworkIsRefused(t *testing.T) {
 		"infinite width":                  func(r *nextbatch.Request) { r.Spec = spec.MustParse("lcmd-tp:ntk") },
 		"uses 3 networks":                 func(r *nextbatch.Request) { r.Spec = spec.MustParse("lcmd-tp:ll>ens(3)") },
 	} {
-		r := nextbatch.Request{Table: table, TargetColumn: "y", Batch: 6, Spec: spec.MustParse("lcmd-tp:ll"),
+		r := nextbatch.Request{Table: table, TargetColumns: []string{"y"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:ll"),
 			Foreign: &nextbatch.Foreign{Model: identity{3}}}
 		change(&r)
 		if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), words) {

@@ -91,19 +91,19 @@ func (p *Plan) warnOfLabels() {
 	if r.Pool == nil {
 		return
 	}
-	labels, err := r.Pool.Column(r.TargetColumn)
-	if err != nil {
+	labelled := anyLabel(r.Pool, r.TargetColumns)
+	if labelled == nil {
 		return // as it should be
 	}
 	count := 0
 	for _, row := range p.poolRows {
-		if !labels.Missing(row) {
+		if labelled(row) {
 			count++
 		}
 	}
 	if count > 0 {
-		p.warn("%s: %d candidates have a label in column %q, which is ignored; move them to %s if they are to count as labelled",
-			r.tableName(r.Pool, "pool"), count, r.TargetColumn, r.tableName(r.Train, "a table for "+r.named("Train")))
+		p.warn("%s: %d candidates have a label in %s, which is ignored; move them to %s if they are to count as labelled",
+			r.tableName(r.Pool, "pool"), count, targetText(r.TargetColumns), r.tableName(r.Train, "a table for "+r.named("Train")))
 	}
 }
 
@@ -121,15 +121,15 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 		p.warn("%s has no column %q, so candidates that already have a label there cannot be recognised", name, r.IDColumn)
 		return nil
 	}
-	labels, err := r.Train.Column(r.TargetColumn)
-	if err != nil {
+	labelled := anyLabel(r.Train, r.TargetColumns)
+	if labelled == nil {
 		return nil
 	}
 	var found []string
 	var rows []int
 	seen := make(map[string]bool, ids.Len())
 	for row := range ids.Len() {
-		if ids.Missing(row) || labels.Missing(row) {
+		if ids.Missing(row) || !labelled(row) {
 			continue
 		}
 		id := ids.Format(row)
@@ -190,7 +190,7 @@ func (p *Plan) noCandidate(name string) error {
 	row := p.rowOf(r.pool(), name)
 	switch {
 	case row >= 0 && r.Table != nil && !p.missingLabel(row):
-		return unusableData("%s: row %q is not a candidate, because it has a label in column %q", must, name, r.TargetColumn)
+		return unusableData("%s: row %q is not a candidate, because it has a label in %s", must, name, targetText(r.TargetColumns))
 	case row >= 0:
 		return unusableData("%s: row %q is not a candidate, because it lacks an input and was dropped; fill in the input", must, name)
 	case r.Table == nil && r.IDColumn != "" && p.rowOf(r.Train, name) >= 0:
@@ -236,8 +236,8 @@ func (p *Plan) rowOf(t *dataset.Table, name string) int {
 }
 
 func (p *Plan) missingLabel(row int) bool {
-	labels, err := p.request.pool().Column(p.request.TargetColumn)
-	return err != nil || labels.Missing(row)
+	labelled := anyLabel(p.request.pool(), p.request.TargetColumns)
+	return labelled == nil || !labelled(row)
 }
 
 // checkMust rejects rows of Must that together exceed the budget or the limit of a

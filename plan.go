@@ -45,7 +45,7 @@ type Plan struct {
 	model     *network.Model[float32]
 	trained   bool
 	timings   Timings
-	poolRMSE  *network.RMSEEstimate
+	poolRMSE  []*network.RMSEEstimate // of each target; nil where there is no estimate
 }
 
 // Plan checks the request and turns its rows into numbers. An error is a *RequestError,
@@ -105,7 +105,9 @@ func (p *Plan) readTables() error {
 		return unusableData("%d rows have a label and all inputs, but a network needs at least 2; to start without one, leave out %s", p.Rows.Train.Rows, p.request.named("Spec"))
 	}
 	if p.Networks > 0 {
-		p.warnOf(p.Rows.CheckLabels())
+		for _, wrong := range p.Rows.CheckLabels() {
+			p.warn("%s", wrong)
+		}
 	}
 	p.poolRows = p.Rows.PoolRows
 	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
@@ -118,8 +120,8 @@ func (p *Plan) nothingToPick() error {
 	r := &p.request
 	name := Tables{Names: r.TableNames}.name(part{name: "the table", table: r.pool()})
 	if r.Table != nil && p.Rows.Train.Rows == r.Table.Rows() {
-		return unusableData("%s: there is nothing to pick from, because all %d rows have a label in column %q; add candidates, with that column empty",
-			name, r.Table.Rows(), r.TargetColumn)
+		return unusableData("%s: there is nothing to pick from, because all %d rows have a label in %s; add candidates, with %s empty",
+			name, r.Table.Rows(), targetText(r.TargetColumns), map[bool]string{true: "that column", false: "these columns"}[len(r.TargetColumns) == 1])
 	}
 	return unusableData("%s: there is nothing to pick from: every row without a label was dropped, for the reasons above", name)
 }
@@ -250,10 +252,11 @@ func (p *Plan) Train(ctx context.Context) error {
 			return err
 		}
 		p.warnOf(err)
-		var warning string
-		if p.poolRMSE, warning = p.Rows.PoolRMSE(p.model); warning != "" {
-			p.warn("%s", warning)
-		}
+		var warnings []string
+		p.poolRMSE, warnings = p.Rows.PoolRMSE(p.model)
+		p.Warnings = append(p.Warnings, warnings...)
+	} else if p.model != nil {
+		p.poolRMSE = make([]*network.RMSEEstimate, p.model.Targets())
 	}
 	p.timings.Train = Float(time.Since(begin).Seconds())
 	if p.Networks == 0 {
@@ -268,8 +271,8 @@ func (p *Plan) Train(ctx context.Context) error {
 
 // fit trains a model. If some members diverged, it returns both a model and an error.
 func (p *Plan) fit(ctx context.Context, o network.Options[float32]) (*network.Model[float32], error) {
-	o.Trainer, o.Columns = p.request.Trainer, &p.Rows.Encoder
-	model, err := network.Fit(ctx, network.Sample[float32]{X: p.Rows.Train, Y: p.Rows.Labels, Unlabelled: p.Rows.Pool}, o)
+	o.Trainer, o.Columns, o.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
+	model, err := network.Fit(ctx, p.Rows.Sample(), o)
 	switch {
 	case model != nil:
 		return model, err
@@ -301,7 +304,7 @@ func (p *Plan) scale() error {
 	if err != nil {
 		return &DataError{err}
 	}
-	p.problem.Models, p.problem.Labels = scaled.Models, scaled.Labels
+	p.problem.Models, p.problem.Labels, p.problem.Weights = scaled.Models, scaled.Labels, scaled.Weights
 	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = scaled.Train, scaled.Pool, scaled.Target.Rows
 	return nil
 }

@@ -146,12 +146,10 @@ func (r *Rows) sample(n int) *Rows {
 		return r
 	}
 	part, chosen := *r, make([]int, n)
-	part.Labels = make([]float64, n)
 	for i := range chosen {
 		chosen[i] = i * r.Train.Rows / n
-		part.Labels[i] = r.Labels[chosen[i]]
 	}
-	part.Train = r.Train.SelectRows(chosen)
+	part.Train, part.Labels = r.Train.SelectRows(chosen), r.Labels.SelectRows(chosen)
 	return &part
 }
 

@@ -50,8 +50,8 @@ func TestSamplesAreBounded(t *testing.T) {
 
 func TestSampleOfRows(t *testing.T) {
 	t.Parallel()
-	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}), Labels: []float64{0, 1, 2, 3, 4, 5}}
-	if s := r.sample(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels[2] != 4 {
+	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}), Labels: matrix.View(6, 1, []float64{0, 1, 2, 3, 4, 5})}
+	if s := r.sample(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels.At(2, 0) != 4 {
 		t.Errorf("%+v", s)
 	}
 	if r.sample(6) != r || r.sample(9) != r {

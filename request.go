@@ -35,7 +35,10 @@ type Request struct {
 	Features    Sets[float32]
 	Exact       Sets[float64]
 
-	TargetColumn string   // holds the labels
+	TargetColumns []string // hold the labels; a row with a label in any of them is a labelled row
+	// Weights are those of the target columns in the kernel of a network, which is the sum
+	// of the kernels of its outputs, each times its weight. Nil means 1 for each.
+	Weights      []float64
 	IDColumn     string   // names the rows; without it they are numbered from 0
 	RandomColumn string   // says which labelled rows were drawn from the pool at random: see Metrics.PoolRMSE
 	Categorical  []string // columns of categories, even if nearly every row has its own, or if they look like dates
@@ -172,9 +175,12 @@ func (r Request) Check() error {
 		return refuse("%s must be at least 1", r.named("PerGroup"))
 	case r.Model != nil && r.Foreign != nil:
 		return refuse("%s and a network from elsewhere exclude each other", r.named("Model"))
-	case r.OwnFeatures && (r.Model != nil || r.Foreign != nil || r.IDColumn != "" || r.CostColumn != "" || r.GroupColumn != "" || r.TargetColumn != ""):
+	case r.OwnFeatures && (r.Model != nil || r.Foreign != nil || r.IDColumn != "" || r.CostColumn != "" || r.GroupColumn != "" || len(r.TargetColumns) > 0):
 		return refuse("features have no columns and need no network: leave out %s, %s, %s, %s and %s",
-			r.named("Model"), r.named("IDColumn"), r.named("TargetColumn"), r.named("CostColumn"), r.named("GroupColumn"))
+			r.named("Model"), r.named("IDColumn"), r.named("TargetColumns"), r.named("CostColumn"), r.named("GroupColumn"))
+	}
+	if err := checkTargets(r.TargetColumns, r.Weights); err != nil {
+		return &RequestError{err.Error()}
 	}
 	if err := s.Validate(); err != nil {
 		return err
@@ -227,31 +233,36 @@ func (r *Request) checkInput() error {
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && needsLabelled(r.Spec):
 		return refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec, r.named("Train"), r.named("Model"), r.named("Spec"))
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.poolHasLabels():
-		return refuse("%s has labels in column %q: give it as the one table of the request, or name %s or %s",
-			r.tableName(r.Pool, r.named("Pool")), r.TargetColumn, r.named("Train"), r.named("Model"))
+		return refuse("%s has labels in %s: give it as the one table of the request, or name %s or %s",
+			r.tableName(r.Pool, r.named("Pool")), targetText(r.TargetColumns), r.named("Train"), r.named("Model"))
 	case r.Foreign != nil && r.Spec.Kernel.Info().Networks == spec.AnyNetwork:
 		return refuse("%v describes a perceptron of infinite width, not a network from elsewhere: leave out %s, or use ll or grad", r.Spec.Kernel, r.named("Model"))
 	case r.Foreign != nil && r.Spec.TrainedNetworks() > 1:
 		return refuse("%v uses %d networks, but there is one from elsewhere", r.Spec, r.Spec.TrainedNetworks())
-	case r.train() != nil && r.TargetColumn == "" && (r.Foreign == nil || r.Table != nil):
-		return refuse("name the target column with %s", r.named("TargetColumn"))
+	case r.train() != nil && len(r.TargetColumns) == 0 && (r.Foreign == nil || r.Table != nil):
+		return refuse("name the target column with %s", r.named("TargetColumns"))
 	case r.Model != nil && r.Model.Columns() == nil:
 		return unusableData("the model does not say which columns its inputs are")
+	case r.Model != nil && r.Weights != nil && len(r.Weights) != r.Model.Targets():
+		return refuse("%s has %d numbers, but %s predicts %d", r.named("Weights"), len(r.Weights), r.modelName(), r.Model.Targets())
 	case r.Model != nil && len(r.Model.Ensemble()) < r.Spec.TrainedNetworks():
-		name := r.ModelName
-		if name == "" {
-			name = "the model"
-		}
-		return refuse("%v uses %d networks, but %s holds %d", r.Spec, r.Spec.TrainedNetworks(), name, len(r.Model.Ensemble()))
+		return refuse("%v uses %d networks, but %s holds %d", r.Spec, r.Spec.TrainedNetworks(), r.modelName(), len(r.Model.Ensemble()))
 	}
 	return nil
+}
+
+func (r *Request) modelName() string {
+	if r.ModelName == "" {
+		return "the model"
+	}
+	return r.ModelName
 }
 
 // tables returns the tables of the request, without the columns that are not inputs.
 func (r *Request) tables() (Tables, error) {
 	t := Tables{
 		One: r.Table, Train: r.Train, Pool: r.Pool, Aims: r.Aims, Names: r.TableNames,
-		TargetColumn: r.TargetColumn, RandomColumn: r.RandomColumn, IDColumn: r.IDColumn, NotInputs: []string{r.CostColumn},
+		TargetColumns: r.TargetColumns, Weights: r.Weights, RandomColumn: r.RandomColumn, IDColumn: r.IDColumn, NotInputs: []string{r.CostColumn},
 		Categorical: r.Categorical, Keep: r.Keep, Missing: r.Missing, FieldName: r.FieldName,
 	}
 	if !r.GroupIsInput {

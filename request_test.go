@@ -35,7 +35,7 @@ f,25,brass,1,
 		return
 	}
 	plan, err := nextbatch.Request{
-		Table: table, TargetColumn: "y", IDColumn: "name", CostColumn: "hours", Budget: new(3.0),
+		Table: table, TargetColumns: []string{"y"}, IDColumn: "name", CostColumn: "hours", Budget: new(3.0),
 		Spec: spec.MustParse("maxdist-tp:linear"), Batch: 2,
 	}.Plan()
 	if err != nil {
@@ -72,7 +72,7 @@ func asked(t *testing.T) nextbatch.Request {
 		t.Fatal(err)
 	}
 	return nextbatch.Request{
-		Table: table, TargetColumn: "y", IDColumn: "id", Batch: 5, Seed: 2, GroupColumn: "site", PerGroup: 2,
+		Table: table, TargetColumns: []string{"y"}, IDColumn: "id", Batch: 5, Seed: 2, GroupColumn: "site", PerGroup: 2,
 		Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}},
 	}
 }
@@ -158,7 +158,7 @@ func TestRequestRefuses(t *testing.T) {
 		"network":    {func(r *nextbatch.Request) { r.Network.Training.Epochs = -1 }, false, "-1 epochs"},
 		"no table":   {func(r *nextbatch.Request) { r.Table = nil }, false, "one table"},
 		"two tables": {func(r *nextbatch.Request) { r.Pool = r.Table }, false, "one table"},
-		"no target":  {func(r *nextbatch.Request) { r.TargetColumn = "" }, false, "TargetColumn"},
+		"no target":  {func(r *nextbatch.Request) { r.TargetColumns = nil }, false, "TargetColumns"},
 		"no column":  {func(r *nextbatch.Request) { r.IDColumn = "name" }, true, `"name"`},
 		"labelled":   {func(r *nextbatch.Request) { r.Must = []string{"r4"} }, true, "it has a label"},
 		"both":       {func(r *nextbatch.Request) { r.Must, r.Exclude = []string{"r1"}, []string{"r1"} }, false, "Must and Exclude"},

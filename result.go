@@ -21,9 +21,11 @@ type Result struct {
 	Distances   []Float      `json:"distances"`         // from it, in units of Typical
 	Typical     Float        `json:"typical_distance"`  // the median distance of a candidate from the nearest labelled row
 	Apart       [][]Apart    `json:"apart"`             // the inputs in which a pick differs most
-	Predictions []Prediction `json:"predictions"`       // of the labels
+	Predictions []Prediction `json:"predictions"`       // of the labels; with several targets, of the first
 	Coverage    Float        `json:"interval_coverage"` // the probability that an interval is to hold its label with
 	Intervals   *Intervals   `json:"intervals"`         // how they are made; nil without a network
+
+	Targets []TargetResult `json:"targets,omitempty"` // one for each of several targets
 
 	Spec      string          `json:"spec"`
 	Seed      uint64          `json:"seed"`
@@ -36,6 +38,17 @@ type Result struct {
 	Version   string          `json:"version"` // of the program, filled in by the caller
 
 	Batch *Batch `json:"-"` // the same in rows of the problem
+}
+
+// TargetResult is what a result says about one of several targets.
+type TargetResult struct {
+	Target      string                `json:"target"`
+	Weight      Float                 `json:"weight"`
+	Labels      int                   `json:"labels"`      // labelled rows that have a label of the target
+	Predictions []Prediction          `json:"predictions"` // as in Result
+	Intervals   Intervals             `json:"intervals"`   // how those of the predictions are made
+	ValidRMSE   []Float               `json:"valid_rmse"`  // as in Metrics
+	PoolRMSE    *network.RMSEEstimate `json:"pool_rmse,omitempty"`
 }
 
 // FallbackEntry is a selection.Fallback with rows of the input.
@@ -63,7 +76,7 @@ type Metrics struct {
 	Pending   int     `json:"pending"`    // rows of the pool that are out being labelled
 	Inputs    int     `json:"inputs"`     // after encoding
 	ValidRows int     `json:"valid_rows"` // labelled rows that were held out
-	ValidRMSE []Float `json:"valid_rmse"` // of each network on them, in units of the labels
+	ValidRMSE []Float `json:"valid_rmse"` // of each network on them, in units of the labels; with several targets, of the first
 	// ValidRMSEOf says what ValidRMSE is of; empty without a network.
 	ValidRMSEOf string `json:"valid_rmse_of"`
 	// PoolRMSE estimates the error on the pool from labelled rows that were drawn at
@@ -96,13 +109,15 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 	if p.model != nil {
 		how := p.model.Provenance()
 		r.Metrics.ValidRows = how.ValidRows
-		for _, v := range how.ValidRMSE {
-			r.Metrics.ValidRMSE = append(r.Metrics.ValidRMSE, Float(v))
-		}
+		r.Metrics.ValidRMSE = floats(how.ValidRMSE)
 		if len(how.ValidRMSE) > 0 {
 			r.Metrics.ValidRMSEOf = ValidRMSEMeaning(how.ValidRows)
 		}
-		r.Metrics.PoolRMSE = p.poolRMSE
+		r.Metrics.PoolRMSE = p.poolRMSE[0]
+	}
+	for k := range r.Targets {
+		one := &r.Targets[k]
+		one.ValidRMSE, one.PoolRMSE = floats(p.model.Target(k).Provenance().ValidRMSE), p.poolRMSE[k]
 	}
 	if costs := p.problem.Constraints.Cost; costs != nil {
 		sum := 0.0
@@ -112,4 +127,12 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 		r.Metrics.Cost = new(Float(sum))
 	}
 	return r, nil
+}
+
+func floats(values []float64) []Float {
+	list := make([]Float, len(values))
+	for i, v := range values {
+		list[i] = Float(v)
+	}
+	return list
 }

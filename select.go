@@ -30,8 +30,12 @@ type Problem struct {
 	// Specs that compute in float64 (spec.Spec.ComputesInDouble) use these rows. If
 	// Exact is empty, they use Train, Pool and Target.Rows.
 	Exact Sets[float64]
-	// Labels are those of Train, standardised. Only rbf, matern and acs-rf-hyper use them.
-	Labels []float64
+	// Labels are those of Train, a column for each target, standardised; NaN where one is
+	// missing. Only rbf, matern and acs-rf-hyper use them.
+	Labels matrix.Dense[float64]
+	// Weights are those of the targets, for kernels that are fitted to labels; nil means 1
+	// for each. Those of the outputs of models are in the models.
+	Weights []float64
 
 	// Pending are pool rows whose labels are on their way. They are not picked and take no
 	// place in the batch, but they count as selected (see package selection), and
@@ -165,13 +169,17 @@ func (p Problem) check(s spec.Spec) error {
 	}
 	complain(hasTarget(p.Target) && !s.Method.Info().Target, "%s does not represent a distribution, so it cannot have a target", s.Method)
 	complain(s.Kernel.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", s.Kernel)
-	complain(s.Kernel.Info().Labels && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, but there are %d", s.Kernel, p.Train.Rows, len(p.Labels))
+	complain(s.Kernel.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", s.Kernel, p.Train.Rows, p.Labels.Rows)
+	complain(p.Weights != nil && len(p.Weights) != p.Labels.Cols, "there are %d weights, but %d targets", len(p.Weights), p.Labels.Cols)
 	for _, t := range s.Transforms {
 		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", t)
-		complain(t.Info().Labels && len(p.Labels) != p.Train.Rows, "%v needs the labels of the %d labelled rows, but there are %d", t, p.Train.Rows, len(p.Labels))
+		complain(t.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", t, p.Train.Rows, p.Labels.Rows)
+		complain(t.Info().Labels && p.Labels.Cols > 1, "%v fits its hyperparameters to the labels of one target, but there are %d targets; use acs-rf, which needs no labels", t, p.Labels.Cols)
 	}
 	return errors.Join(found...)
 }
+
+func (p Problem) hasLabels() bool { return p.Labels.Rows == p.Train.Rows && p.Labels.Cols > 0 }
 
 func hasTarget(t selection.Target[float32]) bool { return t.Rows.Rows > 0 || t.Weights != nil }
 

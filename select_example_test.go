@@ -95,7 +95,7 @@ f,25,brass,
 		fmt.Println(err)
 		return
 	}
-	rows, err := nextbatch.Tables{One: table, TargetColumn: "y", NotInputs: []string{"name"}}.Rows()
+	rows, err := nextbatch.Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"name"}}.Rows()
 	if err != nil {
 		fmt.Println(err)
 		return

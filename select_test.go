@@ -28,11 +28,12 @@ func smallProblem(t testing.TB) nextbatch.Problem {
 	}
 	p := nextbatch.Problem{Train: draw(40), Pool: draw(150), Batch: 12, Seed: 1}
 	y := matrix.New[float32](40, 1)
+	p.Labels = matrix.New[float64](40, 1)
 	for i := range y.Rows {
 		x := p.Train.Row(i)
 		v := math.Sin(float64(x[0])) + float64(x[1]*x[2])
 		y.Set(i, 0, float32(v))
-		p.Labels = append(p.Labels, v)
+		p.Labels.Set(i, 0, v)
 	}
 	c := network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 20, Batch: 20}}
 	nets, _, err := network.CPU[float32]{}.Train(context.Background(), c, 3, network.Data[float32]{X: p.Train, Y: y}, nil)
@@ -236,7 +237,7 @@ func TestSelectRefuses(t *testing.T) {
 		"columns":  {"lcmd-tp:grad", func(p *nextbatch.Problem) { p.Train = matrix.New[float32](3, 5) }, "5 columns"},
 		"networks": {"lcmd-tp:ll>ens(4)", func(*nextbatch.Problem) {}, "needs 4 trained networks, but there are 3"},
 		"width":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Pool, p.Train = matrix.New[float32](9, 2), matrix.New[float32](3, 2) }, "network 0 takes 4 columns"},
-		"labels":   {"maxdiag:ll>acs-rf-hyper(8)", func(p *nextbatch.Problem) { p.Labels = nil }, "labels"},
+		"labels":   {"maxdiag:ll>acs-rf-hyper(8)", func(p *nextbatch.Problem) { p.Labels = matrix.Dense[float64]{} }, "labels"},
 		"batch":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Batch = -1 }, "positive number of rows, not -1"},
 		"pool":     {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Pool = p.Pool.Slice(0, 0) }, "the pool is empty"},
 		"train":    {"lcmd-tp:ll", func(p *nextbatch.Problem) { p.Train = p.Train.Slice(0, 0) }, "lcmd-tp:ll counts the labelled rows as selected"},

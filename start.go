@@ -3,7 +3,6 @@ package nextbatch
 import (
 	"slices"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -29,33 +28,21 @@ func (r *Request) firstSpec() string {
 	return oneLabelSpec
 }
 
-// labels counts the labels in the tables, up to fewestToLearn.
+// labels counts the labelled rows in the tables, up to fewestToLearn.
 func (r *Request) labels() int {
 	t := r.train()
 	if t == nil {
 		return 0
 	}
-	labels, err := t.Column(r.TargetColumn)
-	if err != nil {
+	if len(r.TargetColumns) > 0 && anyLabel(t, r.TargetColumns) == nil {
 		return fewestToLearn // the error comes when labels are read
 	}
-	return present(labels, fewestToLearn)
+	return countLabelled(t, r.TargetColumns, fewestToLearn)
 }
 
 // poolHasLabels reports whether the table of candidates has labels, which it should not.
 func (r *Request) poolHasLabels() bool {
-	labels, err := r.Pool.Column(r.TargetColumn)
-	return err == nil && present(labels, 1) > 0
-}
-
-// present counts the values of a column, up to a number.
-func present(c dataset.Column, most int) (count int) {
-	for row := 0; row < c.Len() && count < most; row++ {
-		if !c.Missing(row) {
-			count++
-		}
-	}
-	return count
+	return countLabelled(r.Pool, r.TargetColumns, 1) > 0
 }
 
 // needsLabelled reports whether a spec cannot do without labelled rows.

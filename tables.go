@@ -3,7 +3,6 @@ package nextbatch
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -20,7 +19,10 @@ type Tables struct {
 	// Aims are rows of the target distribution, if it is not that of the pool.
 	Aims *dataset.Table
 
-	TargetColumn string // holds the labels
+	// TargetColumns hold the labels, one column per target. A row with a label in any of
+	// them is a labelled row, and one without any is a candidate.
+	TargetColumns []string
+	Weights       []float64 // of the targets, as in Request
 	// IDColumn, unless empty, names the rows. Labelled rows with the same id are
 	// replicates: they become one row, whose label is their mean.
 	IDColumn  string
@@ -50,10 +52,12 @@ type Tables struct {
 // Problem is what Select picks from; with Train and Labels a network is fitted.
 type Rows struct {
 	Train, Pool, Aims matrix.Dense[float32]
-	Labels            []float64 // of Train
-	Random            []bool    // whether row i of Train was drawn at random; nil where unknown
-	TrainRows         []int     // row i of Train is this row of its table
-	PoolRows          []int     // likewise
+	Targets           []string              // the target columns
+	Weights           []float64             // of the targets; nil means 1 for each
+	Labels            matrix.Dense[float64] // of Train, a column for each target; NaN where a label is missing
+	Random            []bool                // whether row i of Train was drawn at random; nil where unknown
+	TrainRows         []int                 // row i of Train is this row of its table
+	PoolRows          []int                 // likewise
 	Encoder           dataset.Encoder
 	Warnings          []string // what was dropped or replaced, and why
 	Notes             []string // what else was done, such as how dates became numbers
@@ -75,7 +79,7 @@ func (t Tables) Rows() (*Rows, error) {
 	if err := t.checkRows(parts); err != nil {
 		return nil, err
 	}
-	r := &Rows{}
+	r := &Rows{Targets: t.TargetColumns, Weights: t.Weights}
 	if t.One == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows have no label and are dropped", parts[0].name, t.Train.Rows()-len(parts[0].rows)))
 	}
@@ -113,11 +117,8 @@ func (t Tables) Rows() (*Rows, error) {
 	r.Train, r.TrainRows = matrices[0], parts[0].rows
 	r.Pool, r.PoolRows = matrices[1], parts[1].rows
 	r.Aims = matrices[2]
-	if labels != nil {
-		r.Labels = make([]float64, len(r.TrainRows))
-	}
-	for i := range r.Labels {
-		r.Labels[i] = labels[r.TrainRows[i]]
+	if labels.Cols > 0 {
+		r.Labels = labels.SelectRows(r.TrainRows)
 	}
 	if t.RandomColumn != "" && parts[0].table != nil {
 		if r.Random, err = randomFlags(parts[0].table, t.RandomColumn, r.TrainRows); err != nil {
@@ -138,33 +139,32 @@ func (t Tables) checkRows(parts []part) error {
 
 // parts returns the labelled rows, the pool and the aims, with the labels of the
 // table that holds the first.
-func (t Tables) parts() ([]part, []float64, error) {
-	parts := []part{{name: "labelled rows", table: t.Train}, {name: "pool", table: t.Pool}, {name: "targets", table: t.Aims}}
+func (t Tables) parts() (parts []part, labels matrix.Dense[float64], err error) {
+	parts = []part{{name: "labelled rows", table: t.Train}, {name: "pool", table: t.Pool}, {name: "targets", table: t.Aims}}
 	if t.One != nil {
 		parts[0].table, parts[1].table = t.One, t.One
 	}
 	for i := range parts {
 		parts[i].name = t.name(parts[i])
-		if parts[i].table != nil && (i > 0 || t.TargetColumn == "") {
+		if parts[i].table != nil && (i > 0 || len(t.TargetColumns) == 0) {
 			parts[i].rows = upTo(parts[i].table.Rows())
 		}
 	}
 	if parts[0].table == nil {
-		return parts, nil, nil
+		return parts, labels, nil
 	}
-	if t.TargetColumn == "" {
+	if len(t.TargetColumns) == 0 {
 		if t.Encoder == nil || t.One != nil {
-			return nil, nil, errors.New("name the target column")
+			return nil, labels, errors.New("name the target column")
 		}
-		return parts, nil, nil // rows that count as labelled, for a network that needs no labels
+		return parts, labels, nil // rows that count as labelled, for a network that needs no labels
 	}
-	labels, err := dataset.Target{Columns: []string{t.TargetColumn}}.Labels(parts[0].table)
-	if err != nil {
-		return nil, nil, t.at(parts[0].table, err)
+	if labels, err = t.labels(parts[0].table); err != nil {
+		return nil, labels, t.at(parts[0].table, err)
 	}
 	var labelled, unlabelled []int
-	for row, y := range labels {
-		if math.IsNaN(y) {
+	for row := range labels.Rows {
+		if !slices.ContainsFunc(labels.Row(row), present) {
 			unlabelled = append(unlabelled, row)
 		} else {
 			labelled = append(labelled, row)
@@ -288,7 +288,7 @@ func (r *Rows) Problem(fitted *network.Model[float32], a network.Architecture) (
 		return Problem{}, err
 	}
 	if fitted != nil {
-		return r.problem(scale, Models(fitted.Ensemble()))
+		return r.problem(scale, Models(fitted.Ensemble(), r.Weights...))
 	}
 	a = network.Config{Architecture: a}.WithDefaults().Architecture
 	a.Hidden = slices.Repeat([]int{1}, len(a.Hidden))
@@ -309,7 +309,7 @@ func (r *Rows) ForeignProblem(f *Foreign) (Problem, error) {
 }
 
 func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32], error), models []Model) (p Problem, err error) {
-	p = Problem{Train: r.Train, Pool: r.Pool, Models: models}
+	p = Problem{Train: r.Train, Pool: r.Pool, Models: models, Weights: r.Weights}
 	p.Target.Rows = r.Aims
 	for _, set := range []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Target.Rows} {
 		if set.Rows == 0 {
@@ -319,15 +319,10 @@ func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32],
 			return p, err
 		}
 	}
-	if len(r.Labels) > 0 {
-		labels, err := dataset.FitLabelScaler(r.Labels)
-		if err != nil {
-			return p, err
-		}
-		p.Labels = make([]float64, len(r.Labels))
-		dataset.ScaleLabels(p.Labels, r.Labels, labels)
+	if r.Labels.Rows > 0 {
+		p.Labels, err = r.scaledLabels()
 	}
-	return p, nil
+	return p, err
 }
 
 func (r *Rows) scaling(fitted *network.Model[float32]) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {

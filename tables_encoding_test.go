@@ -68,7 +68,7 @@ func TestMissingInputsAreImputed(t *testing.T) {
 		words("c", "x", "y", "", "x", "z", ""),
 		dataset.NewNumeric("empty", none, none, none, none, none, none),
 		dataset.NewNumeric("y", 1, 2, 3, none, none, none))
-	rows := rowsOf(t, Tables{One: table, TargetColumn: "y"})
+	rows := rowsOf(t, Tables{One: table, TargetColumns: []string{"y"}})
 	mustSay(t, rows.Warnings,
 		`column "empty" is not used: all its values are missing`,
 		`pool: 1 rows have no inputs at all and are dropped: 5 (from 0)`,
@@ -80,7 +80,7 @@ func TestMissingInputsAreImputed(t *testing.T) {
 	if !slices.Equal(rows.Train.Data, want) || !slices.Equal(rows.PoolRows, []int{3, 4}) {
 		t.Errorf("train %v, pool %v", rows.Train.Data, rows.PoolRows)
 	}
-	dropped := rowsOf(t, Tables{One: table, TargetColumn: "y", Missing: DropMissing})
+	dropped := rowsOf(t, Tables{One: table, TargetColumns: []string{"y"}, Missing: DropMissing})
 	if !slices.Equal(dropped.TrainRows, []int{0}) || len(dropped.Encoder.Features()) != 5 {
 		t.Errorf("dropped: rows %v, features %q", dropped.TrainRows, dropped.Encoder.Features())
 	}
@@ -90,7 +90,7 @@ func TestMissingInputsAreImputed(t *testing.T) {
 // missing.
 func TestCompleteTablesStayAsTheyWere(t *testing.T) {
 	t.Parallel()
-	tables := Tables{One: measured(t, 80), TargetColumn: "y", NotInputs: []string{"id", "cost"}}
+	tables := Tables{One: measured(t, 80), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}
 	want := rowsOf(t, tables)
 	for _, policy := range []Missing{DropMissing, RefuseMissing} {
 		tables.Missing = policy
@@ -105,7 +105,7 @@ func TestCompleteTablesStayAsTheyWere(t *testing.T) {
 func TestMissingLater(t *testing.T) {
 	t.Parallel()
 	fit := tableOf(t, dataset.NewNumeric("a", 1, 7, 3.5, 2), words("two", "n", "y", "n", "y"), words("c", "u", "v", "w", "u"), dataset.NewNumeric("y", 1, 2, 3, 4))
-	encoder := rowsOf(t, Tables{One: fit, TargetColumn: "y"}).Encoder
+	encoder := rowsOf(t, Tables{One: fit, TargetColumns: []string{"y"}}).Encoder
 	if encoder.Indicators != nil || encoder.Medians[0] != 2.75 {
 		t.Fatalf("%+v", encoder)
 	}
@@ -128,7 +128,7 @@ func TestMissingLater(t *testing.T) {
 	if _, err := (Tables{Pool: whole, Encoder: &encoder, Missing: RefuseMissing}).Rows(); err == nil || !strings.Contains(err.Error(), `"maybe"`) {
 		t.Errorf("an unknown level is not refused: %v", err)
 	}
-	if _, err := (Tables{One: later, TargetColumn: "a", Encoder: &encoder}).Rows(); err == nil || !strings.Contains(err.Error(), "is an input of the network") {
+	if _, err := (Tables{One: later, TargetColumns: []string{"a"}, Encoder: &encoder}).Rows(); err == nil || !strings.Contains(err.Error(), "is an input of the network") {
 		t.Errorf("an input as the label: %v", err)
 	}
 	empty := tableOf(t, dataset.NewText("a", "", ""), words("two", "n", "y"), dataset.NewNumeric("c", none, none))
@@ -184,26 +184,26 @@ func TestRowNumbersAreNotInputs(t *testing.T) {
 		"index of reals":   {counting("column0", n, 0, 0.25), ""},
 		"unnamed category": {words("column0", "a", "b", "a", "b", "a", "b", "a", "b", "a", "b", "a", "b"), ""},
 	} {
-		rows := rowsOf(t, Tables{One: tableOf(t, c.column, x, y), TargetColumn: "y"})
+		rows := rowsOf(t, Tables{One: tableOf(t, c.column, x, y), TargetColumns: []string{"y"}})
 		used := slices.ContainsFunc(rows.Encoder.Features(), func(f string) bool { return strings.HasPrefix(f, c.column.Name()) })
 		if used != (c.says == "") {
 			t.Errorf("%s: features %q, warnings %q", name, rows.Encoder.Features(), rows.Warnings)
 		}
 		if c.says != "" {
 			mustSay(t, rows.Warnings, c.says)
-			kept := rowsOf(t, Tables{One: tableOf(t, c.column, x, y), TargetColumn: "y", Keep: []string{c.column.Name()}})
+			kept := rowsOf(t, Tables{One: tableOf(t, c.column, x, y), TargetColumns: []string{"y"}, Keep: []string{c.column.Name()}})
 			if len(kept.Encoder.Features()) < 2 || len(kept.Warnings) > 0 {
 				t.Errorf("%s, kept: features %q, warnings %q", name, kept.Encoder.Features(), kept.Warnings)
 			}
 		}
 	}
 	headless := tableOf(t, counting("column0", n, 0, 0.5), counting("column1", n, 0, 0.3), y)
-	if rows := rowsOf(t, Tables{One: headless, TargetColumn: "y"}); len(rows.Encoder.Features()) != 2 {
+	if rows := rowsOf(t, Tables{One: headless, TargetColumns: []string{"y"}}); len(rows.Encoder.Features()) != 2 {
 		t.Errorf("without a header: %q", rows.Warnings)
 	}
-	only := rowsOf(t, Tables{One: tableOf(t, counting("dose", n, 1, 1), y), TargetColumn: "y"})
+	only := rowsOf(t, Tables{One: tableOf(t, counting("dose", n, 1, 1), y), TargetColumns: []string{"y"}})
 	mustSay(t, only.Warnings, `column "dose" looks like row numbers, but is used because there is no other input`)
-	if _, err := (Tables{One: tableOf(t, x, y), TargetColumn: "y", Keep: []string{"z"}}).Rows(); err == nil || !strings.Contains(err.Error(), `column "z"`) {
+	if _, err := (Tables{One: tableOf(t, x, y), TargetColumns: []string{"y"}, Keep: []string{"z"}}).Rows(); err == nil || !strings.Contains(err.Error(), `column "z"`) {
 		t.Errorf("a column that is not there is kept: %v", err)
 	}
 }
@@ -215,7 +215,7 @@ func TestRowNumbersOfTwoTables(t *testing.T) {
 	train := tableOf(t, dataset.NewNumeric("column0", 7, 2, 5), dataset.NewNumeric("n", 9, 4, 4), dataset.NewNumeric("x", 1, 3, 2),
 		dataset.NewNumeric("z", 1, 3, 2), dataset.NewNumeric("y", 1, 2, 3))
 	pool := tableOf(t, counting("n", 12, 100, 2), words("x", slices.Repeat([]string{""}, 12)...), counting("z", 12, 0, 0.5))
-	rows := rowsOf(t, Tables{Train: train, Pool: pool, TargetColumn: "y"})
+	rows := rowsOf(t, Tables{Train: train, Pool: pool, TargetColumns: []string{"y"}})
 	if want := []string{"x", "z", "x missing"}; !slices.Equal(rows.Encoder.Features(), want) {
 		t.Errorf("features %q, warnings %q", rows.Encoder.Features(), rows.Warnings)
 	}
@@ -243,7 +243,7 @@ func TestManyColumnsGiveFewWarnings(t *testing.T) {
 		}
 		columns = append(columns, late, text, same, counting("count"+strconv.Itoa(k), n, float64(k), 1))
 	}
-	rows := rowsOf(t, Tables{One: tableOf(t, columns...), TargetColumn: "y"})
+	rows := rowsOf(t, Tables{One: tableOf(t, columns...), TargetColumns: []string{"y"}})
 	mustSay(t, rows.Warnings,
 		`40 columns are mostly numbers but are treated as words because of 40 cells: in column "late0" row 50 (from 0) is "unknown", in column "late1" row 51`,
 		`80 columns are not used: text is not encoded: "late0", "text0", "late1", "text1", "late2", …`,
@@ -257,9 +257,9 @@ func TestReplicatesAreAveraged(t *testing.T) {
 	id := dataset.NewText("id", "p", "q", "p", "r", "p", "s")
 	y := dataset.NewNumeric("y", 1, 5, 2, 7, 6, none)
 	a, b := dataset.NewNumeric("a", none, 2, 1.5, 3, 1.5, 4), dataset.NewNumeric("b", 1, 2, 1, 3, 1, 9)
-	tables := Tables{One: tableOf(t, id, a, b, y), TargetColumn: "y", IDColumn: "id"}
+	tables := Tables{One: tableOf(t, id, a, b, y), TargetColumns: []string{"y"}, IDColumn: "id"}
 	rows := rowsOf(t, tables)
-	if !slices.Equal(rows.TrainRows, []int{2, 1, 3}) || !slices.Equal(rows.Labels, []float64{3, 5, 7}) || rows.Train.At(0, 0) != 1.5 {
+	if !slices.Equal(rows.TrainRows, []int{2, 1, 3}) || !slices.Equal(rows.Labels.Data, []float64{3, 5, 7}) || rows.Train.At(0, 0) != 1.5 {
 		t.Errorf("rows %v, labels %v, %v", rows.TrainRows, rows.Labels, rows.Train.Row(0))
 	}
 	if !slices.ContainsFunc(rows.Warnings, func(w string) bool {
@@ -285,7 +285,7 @@ func TestDatesBecomeNumbers(t *testing.T) {
 		y.Append([]float64{1, none, 2}[i%3])
 	}
 	table := tableOf(t, when, slash, x, y)
-	rows := rowsOf(t, Tables{One: table, TargetColumn: "y"})
+	rows := rowsOf(t, Tables{One: table, TargetColumns: []string{"y"}})
 	if want := []string{"x", "when", "when hour sin", "when hour cos", "when weekday sin", "when weekday cos"}; !slices.Equal(rows.Encoder.Features(), want) {
 		t.Fatalf("features %q", rows.Encoder.Features())
 	}
@@ -296,7 +296,7 @@ func TestDatesBecomeNumbers(t *testing.T) {
 	if got := rows.Pool.Row(0)[1]; got != float32(1+1.0/24) {
 		t.Errorf("1 day and an hour are %v", got)
 	}
-	asWords := rowsOf(t, Tables{One: table, TargetColumn: "y", Categorical: []string{"slash"}})
+	asWords := rowsOf(t, Tables{One: table, TargetColumns: []string{"y"}, Categorical: []string{"slash"}})
 	if len(asWords.Encoder.Features()) != 6+9 || len(asWords.Warnings) > 0 {
 		t.Errorf("declared: %d features", len(asWords.Encoder.Features()))
 	}
@@ -310,9 +310,9 @@ func TestCheckLabels(t *testing.T) {
 		"all 2 labels are 1":                            {1, 1},
 		"":                                              {1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
 	} {
-		err := (&Rows{Labels: labels, Train: matrix.Dense[float32]{Rows: len(labels)}}).CheckLabels()
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", labels, err)
+		wrong := (&Rows{Targets: []string{"y"}, Labels: matrix.View(len(labels), 1, labels)}).CheckLabels()
+		if (wrong == nil) != (want == "") || wrong != nil && !strings.Contains(wrong[0].Error(), want) {
+			t.Errorf("%v: %v", labels, wrong)
 		}
 	}
 }

@@ -37,10 +37,16 @@ func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 	return all, nil
 }
 
+// notInputs lists the columns that the network does not see.
+func (t Tables) notInputs() []string {
+	all := slices.Concat(t.NotInputs, t.TargetColumns, []string{t.IDColumn, t.RandomColumn})
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
+}
+
 // inputNames lists the columns that may be inputs.
 func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 	tables := sources(parts)
-	not := slices.DeleteFunc(append(slices.Clone(t.NotInputs), t.TargetColumn, t.IDColumn, t.RandomColumn), func(name string) bool { return name == "" })
+	not := t.notInputs()
 	for _, name := range tables[0].Names() {
 		if !slices.Contains(not, name) {
 			names = append(names, name)
@@ -170,8 +176,10 @@ func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
 func (t Tables) asFitted(parts []part, r *Rows) (*dataset.Table, error) {
 	r.Encoder = *t.Encoder
 	names := r.Encoder.Columns()
-	if slices.Contains(names, t.TargetColumn) {
-		return nil, fmt.Errorf("column %q is an input of the network and cannot be its label; name the column of the labels with %s", t.TargetColumn, t.named("TargetColumn"))
+	for _, target := range t.TargetColumns {
+		if slices.Contains(names, target) {
+			return nil, fmt.Errorf("column %q is an input of the network and cannot be its label; name the column of the labels with %s", target, t.named("TargetColumns"))
+		}
 	}
 	all, err := t.concat(names, parts)
 	if err != nil {

@@ -1,34 +1,171 @@
 package nextbatch
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
 
-// LabelsError reports labels that a network can learn little or nothing from.
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// labels reads the target columns of a table, one column of the result for each. A label
+// that is missing is NaN.
+func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
+	if err := checkTargets(t.TargetColumns, t.Weights); err != nil {
+		return matrix.Dense[float64]{}, err
+	}
+	labels := matrix.New[float64](table.Rows(), len(t.TargetColumns))
+	for k, name := range t.TargetColumns {
+		column, err := dataset.Target{Columns: []string{name}}.Labels(table)
+		if err != nil {
+			return labels, err
+		}
+		for row, y := range column {
+			labels.Set(row, k, y)
+		}
+	}
+	return labels, nil
+}
+
+// checkTargets rejects a target that is named twice and weights that do not fit.
+func checkTargets(columns []string, weights []float64) error {
+	for i, name := range columns {
+		if slices.Contains(columns[:i], name) {
+			return fmt.Errorf("column %q is named twice as a target", name)
+		}
+	}
+	if weights == nil {
+		return nil
+	}
+	if len(weights) != len(columns) {
+		return fmt.Errorf("there are %d weights, but %d target columns: %s", len(weights), len(columns), some(quoted(columns)))
+	}
+	for i, w := range weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return fmt.Errorf("the weight of target %q is %v, but must be positive and finite", columns[i], w)
+		}
+	}
+	return nil
+}
+
+// present reports whether a label is not missing.
+func present(label float64) bool { return !math.IsNaN(label) }
+
+// targetText names the target columns in messages.
+func targetText(columns []string) string {
+	if len(columns) == 1 {
+		return "column " + strconv.Quote(columns[0])
+	}
+	return "one of the columns " + some(quoted(columns))
+}
+
+// anyLabel returns what reports whether a row of a table has a label in any of the target
+// columns, and nil if the table has none of them.
+func anyLabel(t *dataset.Table, targets []string) func(row int) bool {
+	var columns []dataset.Column
+	for _, name := range targets {
+		if c, err := t.Column(name); err == nil {
+			columns = append(columns, c)
+		}
+	}
+	if columns == nil {
+		return nil
+	}
+	return func(row int) bool {
+		return slices.ContainsFunc(columns, func(c dataset.Column) bool { return !c.Missing(row) })
+	}
+}
+
+// countLabelled counts the rows that have a label, up to a number.
+func countLabelled(t *dataset.Table, targets []string, most int) (count int) {
+	labelled := anyLabel(t, targets)
+	for row := 0; labelled != nil && row < t.Rows() && count < most; row++ {
+		if labelled(row) {
+			count++
+		}
+	}
+	return count
+}
+
+// LabelsError reports labels of a target that a network can learn little or nothing from.
 type LabelsError struct {
+	Target   string // its column, if it is one of several
 	Labels   int
 	Constant bool    // they are all equal
 	Value    float64 // of constant labels
 }
 
 func (e *LabelsError) Error() string {
-	if e.Constant {
-		return fmt.Sprintf("all %d labels are %v: a network learns nothing from them", e.Labels, e.Value)
+	of := ""
+	if e.Target != "" {
+		of = fmt.Sprintf(" in column %q", e.Target)
 	}
-	return fmt.Sprintf("only %d rows have a label: a network learns little from so few, and its errors and intervals mean little; label at least %d", e.Labels, fewLabels)
+	if e.Constant {
+		return fmt.Sprintf("all %d labels%s are %v: a network learns nothing from them", e.Labels, of, e.Value)
+	}
+	return fmt.Sprintf("only %d rows have a label%s: a network learns little from so few, and its errors and intervals mean little; label at least %d", e.Labels, of, fewLabels)
 }
 
 // fewLabels is the number below which a fifth of the labels, which is held out, is a
 // row or none.
 const fewLabels = 10
 
-// CheckLabels returns a *LabelsError if the labels are few or all equal.
-func (r *Rows) CheckLabels() error {
-	e := &LabelsError{Labels: len(r.Labels), Constant: len(r.Labels) > 1}
-	for _, y := range r.Labels {
-		e.Value = r.Labels[0]
-		e.Constant = e.Constant && y == e.Value
+// CheckLabels returns the targets whose labels are few or all equal.
+func (r *Rows) CheckLabels() (wrong []*LabelsError) {
+	for k := range r.Targets {
+		_, labels := r.Labelled(k)
+		e := &LabelsError{Labels: len(labels), Constant: len(labels) > 1}
+		if len(r.Targets) > 1 {
+			e.Target = r.Targets[k]
+		}
+		for _, y := range labels {
+			e.Value = labels[0]
+			e.Constant = e.Constant && y == e.Value
+		}
+		if e.Constant || e.Labels < fewLabels {
+			wrong = append(wrong, e)
+		}
 	}
-	if e.Constant || e.Labels < fewLabels {
-		return e
+	return wrong
+}
+
+// Labelled returns the rows of Train that have a label of a target, counted from 0, and
+// these labels.
+func (r *Rows) Labelled(target int) (rows []int, labels []float64) { return labelled(r.Labels, target) }
+
+func labelled(all matrix.Dense[float64], target int) (rows []int, labels []float64) {
+	for i := range all.Rows {
+		if y := all.At(i, target); present(y) {
+			rows, labels = append(rows, i), append(labels, y)
+		}
 	}
-	return nil
+	return rows, labels
+}
+
+// Sample returns the rows as a network is fitted to them.
+func (r *Rows) Sample() network.Sample[float32] {
+	return network.Sample[float32]{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool}
+}
+
+// scaledLabels standardises the labels of each target.
+func (r *Rows) scaledLabels() (matrix.Dense[float64], error) {
+	scaled := matrix.New[float64](r.Labels.Rows, r.Labels.Cols)
+	for k := range r.Targets {
+		rows, labels := r.Labelled(k)
+		scale, err := dataset.FitLabelScaler(labels)
+		if err != nil {
+			return scaled, fmt.Errorf("column %q: %w", r.Targets[k], err)
+		}
+		dataset.ScaleLabels(labels, labels, scale)
+		for i := range scaled.Rows {
+			scaled.Set(i, k, math.NaN())
+		}
+		for i, row := range rows {
+			scaled.Set(row, k, labels[i])
+		}
+	}
+	return scaled, nil
 }

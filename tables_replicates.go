@@ -4,14 +4,15 @@ import (
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// average makes one row of labelled rows with the same id. Its label is their mean;
-// its inputs are those of the row that lacks fewest of them, the first if there are
+// average makes one row of labelled rows with the same id. For each target,
+// its label is the mean of those that they have; its inputs are those of the row that lacks fewest of them, the first if there are
 // several. Rows with the same id must not contradict each other.
-func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels []float64, r *Rows) error {
+func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels matrix.Dense[float64], r *Rows) error {
 	p := &parts[0]
-	if t.IDColumn == "" || p.table == nil || labels == nil {
+	if t.IDColumn == "" || p.table == nil || labels.Cols == 0 {
 		return nil
 	}
 	ids, err := p.table.Column(t.IDColumn)
@@ -50,11 +51,7 @@ func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels 
 		if err != nil {
 			return fmt.Errorf("%s: id %q: %w", p.name, ids.Format(row), err)
 		}
-		sum := 0.0
-		for _, row := range group {
-			sum += labels[row]
-		}
-		labels[best] = sum / float64(len(group))
+		averageLabels(labels, best, group)
 		kept = append(kept, best)
 		several++
 		merged += len(group)
@@ -64,6 +61,19 @@ func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels 
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d ids have several labels, in %d rows; each of these ids counts as one row with the mean of its labels", p.name, several, merged))
 	}
 	return nil
+}
+
+// averageLabels writes the mean label of a group of rows to one of them, for each target.
+func averageLabels(labels matrix.Dense[float64], to int, group []int) {
+	for k := range labels.Cols {
+		sum, n := 0.0, 0
+		for _, row := range group {
+			if y := labels.At(row, k); present(y) {
+				sum, n = sum+y, n+1
+			}
+		}
+		labels.Set(to, k, sum/float64(n)) // NaN where none has a label
+	}
 }
 
 // merging compares the inputs of labelled rows with the same id.

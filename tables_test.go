@@ -40,7 +40,7 @@ func measured(t *testing.T, rows int) *dataset.Table {
 
 func TestRowsOfOneTable(t *testing.T) {
 	t.Parallel()
-	rows, err := Tables{One: measured(t, 40), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	rows, err := Tables{One: measured(t, 40), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRowsOfOneTable(t *testing.T) {
 	if got := rows.Pool.At(0, 0); got != float32(math.Sin(1)) {
 		t.Errorf("first candidate has x = %v", got)
 	}
-	if len(rows.Warnings) > 0 || rows.Labels[1] != 2*math.Sin(4) {
+	if len(rows.Warnings) > 0 || rows.Labels.At(1, 0) != 2*math.Sin(4) {
 		t.Errorf("warnings %q, labels %v", rows.Warnings, rows.Labels)
 	}
 }
@@ -62,7 +62,7 @@ func TestRowsOfOneTable(t *testing.T) {
 func TestRowsOfTwoTables(t *testing.T) {
 	t.Parallel()
 	table := measured(t, 40)
-	one, err := Tables{One: table, TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	one, err := Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +74,14 @@ func TestRowsOfTwoTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := Tables{Train: train, Pool: pool, TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	two, err := Tables{Train: train, Pool: pool, TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(one.Train.Data, two.Train.Data) || !slices.Equal(one.Pool.Data, two.Pool.Data) || !slices.Equal(one.Labels, two.Labels) {
+	if !slices.Equal(one.Train.Data, two.Train.Data) || !slices.Equal(one.Pool.Data, two.Pool.Data) || !slices.Equal(one.Labels.Data, two.Labels.Data) {
 		t.Error("the numbers differ")
 	}
-	if _, err := (Tables{Train: pool, Pool: pool, TargetColumn: "y"}).Rows(); err == nil {
+	if _, err := (Tables{Train: pool, Pool: pool, TargetColumns: []string{"y"}}).Rows(); err == nil {
 		t.Error("missing labels are accepted")
 	}
 }
@@ -93,14 +93,14 @@ func TestRowsWithMissingInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Tables{One: table, TargetColumn: "y", Missing: DropMissing}.Rows()
+	rows, err := Tables{One: table, TargetColumns: []string{"y"}, Missing: DropMissing}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(rows.PoolRows, []int{2, 4}) || len(rows.Warnings) != 1 || !strings.Contains(rows.Warnings[0], `column "x"`) {
 		t.Errorf("pool %v, warnings %q", rows.PoolRows, rows.Warnings)
 	}
-	_, err = Tables{One: table, TargetColumn: "y", Missing: RefuseMissing}.Rows()
+	_, err = Tables{One: table, TargetColumns: []string{"y"}, Missing: RefuseMissing}.Rows()
 	if missing := (*MissingError)(nil); !errors.As(err, &missing) || !slices.Equal(missing.Rows, []int{1}) {
 		t.Errorf("strict: %v", err)
 	}
@@ -108,7 +108,7 @@ func TestRowsWithMissingInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Tables{One: infinite, TargetColumn: "y"}).Rows(); err == nil || !strings.Contains(err.Error(), "row 2") {
+	if _, err := (Tables{One: infinite, TargetColumns: []string{"y"}}).Rows(); err == nil || !strings.Contains(err.Error(), "row 2") {
 		t.Errorf("infinite: %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestRowsWithMissingInputs(t *testing.T) {
 // rows.
 func TestRowsToBatch(t *testing.T) {
 	t.Parallel()
-	rows, err := Tables{One: measured(t, 80), TargetColumn: "y", NotInputs: []string{"id", "cost"}}.Rows()
+	rows, err := Tables{One: measured(t, 80), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestRowsToBatch(t *testing.T) {
 		var fitted *network.Model[float32]
 		if spec.TrainedNetworks() > 0 {
 			var err error
-			sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}
+			sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels.Data, Unlabelled: rows.Pool}
 			if fitted, err = network.Fit(t.Context(), sample, network.Options[float32]{Config: config}); err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestRowsOfWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Tables{One: table, TargetColumn: "y"}.Rows()
+	rows, err := Tables{One: table, TargetColumns: []string{"y"}}.Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestRowsOfWords(t *testing.T) {
 			t.Errorf("warning %q does not say %q", rows.Warnings[i], word)
 		}
 	}
-	rows, err = Tables{One: table, TargetColumn: "y", Categorical: []string{"name", "x"}}.Rows()
+	rows, err = Tables{One: table, TargetColumns: []string{"y"}, Categorical: []string{"name", "x"}}.Rows()
 	if err != nil || len(rows.Encoder.Features()) != 42 || len(rows.Warnings) != 0 {
 		t.Errorf("declared: %v, %q", err, rows.Warnings)
 	}

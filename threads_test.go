@@ -42,7 +42,7 @@ func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *networ
 	if _, err := r.PredictStd(ctx, x); err != nil {
 		t.Fatal(err)
 	}
-	return nextbatch.Problem{Models: nextbatch.Models(r.Ensemble()), Train: x.Slice(0, 100), Labels: y[:100], Pool: x.Slice(400, 6000), Batch: 8, Seed: 2}, r
+	return nextbatch.Problem{Models: nextbatch.Models(r.Ensemble()), Train: x.Slice(0, 100), Labels: matrix.View(100, 1, y[:100]), Pool: x.Slice(400, 6000), Batch: 8, Seed: 2}, r
 }
 
 // TestBudgetIsKept: with a budget of one thread, no work starts a goroutine.

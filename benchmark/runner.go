@@ -135,7 +135,7 @@ func (r *runner) measure(ctx context.Context, networks network.Ensemble[float32]
 
 func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensemble[float32], x, y matrix.Dense[float32]) error {
 	p := nextbatch.Problem{
-		Models: nextbatch.Models(networks), Train: x, Pool: r.task.x.SelectRows(r.pool), Labels: matrix.Converted[float64](y).Data,
+		Models: nextbatch.Models(networks), Train: x, Pool: r.task.x.SelectRows(r.pool), Labels: matrix.Converted[float64](y),
 		Batch: r.run.BatchSize, Seed: r.settings.methodSeed(r.run.Spec, r.run.Split, r.next),
 	}
 	batch, err := nextbatch.Select(ctx, r.spec, p)

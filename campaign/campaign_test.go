@@ -385,7 +385,7 @@ func TestAskEqualsSelect(t *testing.T) {
 		out := ask(t, c, campaign.Ask{Rows: 5})
 		got := ask(t, c, campaign.Ask{Rows: 6})
 		r := nextbatch.Request{
-			Table: mustTable(append(slices.Clone(columns), y)...), TargetColumn: "y", IDColumn: "name",
+			Table: mustTable(append(slices.Clone(columns), y)...), TargetColumns: []string{"y"}, IDColumn: "name",
 			Batch: 6, Seed: got.Seed, Network: tiny(), Pending: ids(out),
 		}
 		if method != "" {

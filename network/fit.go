@@ -35,11 +35,12 @@ type Options[T matrix.Float] struct {
 	Trainer  Trainer[T]  // nil means CPU
 	Progress func(Epoch) // called after each epoch, unless nil
 
-	// Source and Columns are a record for saved models: where the rows come from,
-	// and how a table became the rows (nil where there was no table). Neither
-	// changes what is learnt.
+	// Source, Columns and Targets are a record for saved models: where the rows come
+	// from, how a table became the rows (nil where there was no table), and the names of
+	// the targets (nil where they have none). None of them changes what is learnt.
 	Source  string
 	Columns *dataset.Encoder
+	Targets []string
 }
 
 // Sample is the rows that a model is fitted to, as raw numbers. Fit only reads
@@ -103,7 +104,7 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 		}
 	}
 	team, m := linalg.TeamOf(ctx), newModel(s.Targets, o)
-	d, err := m.prepare(team, s)
+	d, err := m.prepare(team, s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +120,9 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 		one.ensemble, one.config = ensemble, o.Config.WithDefaults()
 		one.config.Architecture = ensemble[0].Architecture()
 		one.provenance = Provenance{Source: o.Source, Rows: s.X.Rows, ValidRows: s.ValidX.Rows}
+		if o.Targets != nil {
+			one.provenance.Target = o.Targets[i]
+		}
 		for _, h := range histories {
 			one.provenance.Best = append(one.provenance.Best, h.Best)
 		}
@@ -158,6 +162,7 @@ func (o Options[T]) check(s Sample[T]) error {
 	var found complaints
 	validated, outputs := len(s.ValidY) > 0, o.Config.WithDefaults().Architecture.Outputs
 	found.unless(outputs == s.Targets, "the network has %d outputs, but the number of targets is %d", outputs, s.Targets)
+	found.unless(o.Targets == nil || len(o.Targets) == s.Targets, "there are %d names for %d targets", len(o.Targets), s.Targets)
 	found.unless(o.Members >= 0, "the ensemble has %d members", o.Members)
 	found.unless(o.Noise >= 0 && !math.IsInf(o.Noise, 1), "σ² is %v, which is not positive", o.Noise)
 	found.unless(o.Folds == 0 || o.Folds > 1, "there are %d folds; cross-fitting takes at least 2, or 0 for none", o.Folds)
@@ -192,6 +197,9 @@ func (s Sample[T]) heldOut(o Options[T]) (Sample[T], []int, error) {
 	}
 	held := min(max(1, int(share*float64(s.X.Rows))), s.X.Rows-1, most)
 	order := rng.New(o.Config.Seed, "network holdout").Perm(s.X.Rows)
+	if s.Targets > 1 {
+		s.balance(order, held)
+	}
 	valid, train := order[:held], order[held:]
 	slices.Sort(train)
 	slices.Sort(valid)
@@ -199,6 +207,44 @@ func (s Sample[T]) heldOut(o Options[T]) (Sample[T], []int, error) {
 		X: s.X.SelectRows(train), Y: s.choose(train), Targets: s.Targets,
 		ValidX: s.X.SelectRows(valid), ValidY: s.choose(valid), Unlabelled: s.Unlabelled,
 	}, valid, nil
+}
+
+// balance exchanges rows so that both the first held rows of the order and the others have
+// a label of each target, as far as there are enough: few rows may have a label of a
+// target, and without one on either side nothing can be learnt or judged.
+func (s Sample[T]) balance(order []int, held int) {
+	labels := matrix.View(s.X.Rows, s.Targets, s.Y)
+	has := func(row, target int) bool { return !math.IsNaN(labels.At(row, target)) }
+	count := func(rows []int, target int) (n int) {
+		for _, row := range rows {
+			if has(row, target) {
+				n++
+			}
+		}
+		return n
+	}
+	// spare reports whether a side can do without a row.
+	spare := func(side []int, row int) bool {
+		for k := range s.Targets {
+			if has(row, k) && count(side, k) == 1 {
+				return false
+			}
+		}
+		return true
+	}
+	for _, sides := range [][2][]int{{order[:held], order[held:]}, {order[held:], order[:held]}} {
+		to, from := sides[0], sides[1]
+		for k := range s.Targets {
+			if count(to, k) > 0 || count(from, k) < 2 {
+				continue
+			}
+			in := slices.IndexFunc(from, func(row int) bool { return has(row, k) && spare(from, row) })
+			out := slices.IndexFunc(to, func(row int) bool { return spare(to, row) })
+			if in >= 0 && out >= 0 {
+				to[out], from[in] = from[in], to[out]
+			}
+		}
+	}
 }
 
 func upTo(n int) []int {
@@ -227,7 +273,7 @@ func labelsOf(y []float64, targets, target int) []float64 {
 }
 
 // prepare learns the scaling and applies it to the training and the validation rows.
-func (m *Model[T]) prepare(team *linalg.Team, s Sample[T]) (d Data[T], err error) {
+func (m *Model[T]) prepare(team *linalg.Team, s Sample[T], o Options[T]) (d Data[T], err error) {
 	for _, set := range []struct {
 		name string
 		rows matrix.Dense[T]
@@ -242,6 +288,9 @@ func (m *Model[T]) prepare(team *linalg.Team, s Sample[T]) (d Data[T], err error
 	for i, one := range m.targets() {
 		one.inputs = m.inputs
 		if one.labels, err = fitLabels(s, i); err != nil {
+			if s.Targets > 1 {
+				err = fmt.Errorf("%s: %w", o.targetName(i), err)
+			}
 			return d, err
 		}
 	}
@@ -250,6 +299,14 @@ func (m *Model[T]) prepare(team *linalg.Team, s Sample[T]) (d Data[T], err error
 		d.ValidX, d.ValidY = m.scaled(s.ValidX), m.scaledLabels(s.ValidY)
 	}
 	return d, nil
+}
+
+// targetName is what messages call a target.
+func (o Options[T]) targetName(i int) string {
+	if o.Targets == nil {
+		return fmt.Sprintf("target %d (from 0)", i)
+	}
+	return fmt.Sprintf("target %q", o.Targets[i])
 }
 
 // fitLabels learns the scaling of a target's labels.
@@ -262,10 +319,10 @@ func fitLabels[T matrix.Float](s Sample[T], target int) (dataset.LabelScaler, er
 	}
 	own := withoutMissing(labelsOf(s.Y, s.Targets, target))
 	if len(own) == 0 {
-		return dataset.LabelScaler{}, fmt.Errorf("target %d (from 0) has no label among the %d rows to train on", target, s.X.Rows)
+		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d rows to train on; label at least 2 rows", s.X.Rows)
 	}
 	if s.ValidX.Rows > 0 && len(withoutMissing(labelsOf(s.ValidY, s.Targets, target))) == 0 {
-		return dataset.LabelScaler{}, fmt.Errorf("target %d (from 0) has no label among the %d validation rows", target, s.ValidX.Rows)
+		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d validation rows", s.ValidX.Rows)
 	}
 	return dataset.FitLabelScaler(own)
 }

@@ -1,11 +1,13 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -36,11 +38,12 @@ type Model[T matrix.Float] struct {
 
 // Provenance records how a model was made.
 type Provenance struct {
-	Source    string    `json:"source"`     // as given to Fit
-	Rows      int       `json:"rows"`       // that it was trained on
-	ValidRows int       `json:"valid_rows"` // that were held out
-	Best      []int     `json:"best"`       // epoch that each member was taken from; 0 for the initial parameters
-	ValidRMSE []float64 `json:"valid_rmse"` // of each member on the validation rows, in the units of the labels; empty without such rows
+	Source    string    `json:"source"`           // as given to Fit
+	Target    string    `json:"target,omitempty"` // its name, as given to Fit
+	Rows      int       `json:"rows"`             // that it was trained on
+	ValidRows int       `json:"valid_rows"`       // that were held out
+	Best      []int     `json:"best"`             // epoch that each member was taken from; 0 for the initial parameters
+	ValidRMSE []float64 `json:"valid_rmse"`       // of each member on the validation rows, in the units of the labels; empty without such rows
 
 	// Jitter is what had to be added to σ² to compute the last-layer posterior of
 	// each member: usually zero. Otherwise σ² is too small for float64, and the
@@ -156,6 +159,12 @@ func (m *Model[T]) Targets() int { return 1 + len(m.others) }
 
 // Target returns the model of a target, counted from 0: the first is m itself.
 func (m *Model[T]) Target(i int) *Model[T] { return m.targets()[i] }
+
+// TargetName returns the name of a target, counted from 0: as given to Fit, or its number
+// from 1 if it was given none.
+func (m *Model[T]) TargetName(i int) string {
+	return cmp.Or(m.targets()[i].provenance.Target, strconv.Itoa(i+1))
+}
 
 func (m *Model[T]) targets() []*Model[T] { return append([]*Model[T]{m}, m.others...) }
 

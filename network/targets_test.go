@@ -141,7 +141,9 @@ func TestSeveralTargetsRefused(t *testing.T) {
 	nan := math.NaN()
 	for word, spoil := range map[string]func(*Sample[float32], *Options[float32]){
 		"40 rows and 79 labels":          func(s *Sample[float32], _ *Options[float32]) { s.Y = s.Y[1:] },
-		"target 1 (from 0) has no":       func(s *Sample[float32], _ *Options[float32]) { setTarget(s.Y, 1, nan) },
+		"target 1 (from 0): there is no": func(s *Sample[float32], _ *Options[float32]) { setTarget(s.Y, 1, nan) },
+		`target "b": there is no label`:  func(s *Sample[float32], o *Options[float32]) { setTarget(s.Y, 1, nan); o.Targets = []string{"a", "b"} },
+		"3 names for 2 targets":          func(_ *Sample[float32], o *Options[float32]) { o.Targets = []string{"a", "b", "c"} },
 		"3 outputs, but the number of t": func(_ *Sample[float32], o *Options[float32]) { o.Config.Architecture.Outputs = 3 },
 		"row 3 (from 0) has none":        func(s *Sample[float32], _ *Options[float32]) { s.Y[6], s.Y[7] = nan, nan },
 		"row 4, column 0 (from 0) is +":  func(s *Sample[float32], _ *Options[float32]) { s.Y[8] = math.Inf(1) },
@@ -151,6 +153,27 @@ func TestSeveralTargetsRefused(t *testing.T) {
 		spoil(&s, &o)
 		if _, err := Fit(t.Context(), s, o); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("error %v, want one with %q", err, word)
+		}
+	}
+}
+
+// TestFewLabelsOfATarget: two labels of a target suffice, wherever they are: one is held
+// out and one is learnt from.
+func TestFewLabelsOfATarget(t *testing.T) {
+	o := smallModel
+	o.Members, o.Config.Training.Epochs, o.Targets = 1, 2, []string{"a", "b"}
+	for seed := range uint64(8) {
+		s := twoTargets(40)
+		labels := slices.Clone(s.Y)
+		setTarget(s.Y, 1, math.NaN())
+		s.Y[2*7+1], s.Y[2*31+1] = labels[2*7+1], labels[2*31+1]
+		o.Config.Seed = seed
+		m, err := Fit(t.Context(), s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(m.Target(1).Residuals()); n != 1 || m.Target(1).Provenance().Target != "b" || m.Provenance().ValidRows != 8 {
+			t.Errorf("seed %d: %d labels of %q are held out, of %d rows", seed, n, m.Target(1).Provenance().Target, m.Provenance().ValidRows)
 		}
 	}
 }

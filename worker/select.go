@@ -60,7 +60,7 @@ type selectBody struct {
 
 // arguments maps the fields of a request to the arguments of the Python functions.
 var arguments = map[string]string{
-	"Batch": "n", "Spec": "method", "TargetColumn": "y", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
+	"Batch": "n", "Spec": "method", "TargetColumns": "y", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
 	"Model": "model", "Features": "pool", "Features.Train": "train", "Members": "ensemble",
 	"CostColumn": "cost", "Budget": "budget", "GroupColumn": "group", "PerGroup": "per_group",
 	"Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Pending": "pending", "PerCost": "cost_aware",
@@ -102,7 +102,10 @@ func (c *call) selectRows() (any, error) {
 	if r.Network, err = body.config(body.Seed); err != nil {
 		return nil, err
 	}
-	r.TargetColumn, r.IDColumn, r.RandomColumn, r.Categorical, r.Keep = body.Y, body.ID, body.RandomColumn, body.Categorical, body.Keep
+	if body.Y != "" {
+		r.TargetColumns = []string{body.Y}
+	}
+	r.IDColumn, r.RandomColumn, r.Categorical, r.Keep = body.ID, body.RandomColumn, body.Categorical, body.Keep
 	r.CostColumn, r.Budget, r.PerCost = body.Cost, body.Budget, body.CostAware
 	r.GroupColumn, r.PerGroup, r.GroupIsInput, r.Members = body.Group, body.PerGroup, body.GroupInput, body.Ensemble
 	for _, t := range []struct {

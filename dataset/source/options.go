@@ -37,6 +37,9 @@ type Options struct {
 	// their values suggest. A text column keeps the spelling of its values,
 	// such as ids with leading zeros.
 	Kinds map[string]dataset.Kind
+	// KindOf, unless nil, declares the kinds of columns that Kinds does not name, such
+	// as those whose names have a pattern. It returns false where it declares none.
+	KindOf func(column string) (dataset.Kind, bool)
 	// ID names the column with the ids of the rows. It is text, and a missing
 	// or duplicate id is an error.
 	ID string
@@ -66,6 +69,9 @@ func (o Options) kind(name string) (dataset.Kind, bool) {
 		return dataset.KindText, true
 	}
 	kind, declared := o.Kinds[name]
+	if !declared && o.KindOf != nil {
+		return o.KindOf(name)
+	}
 	return kind, declared
 }
 

@@ -64,7 +64,7 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 (section "When should BMDAL be Applied?").`,
 	}
 	f := c.Flags()
-	f.StringVar(&a.columns.target, "target", "", "target column: the labels")
+	a.columns.registerTarget(c)
 	f.StringArrayVar(&a.methods, "method", nil, "a method to try; repeatable (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
 	f.IntVar(&a.rounds, "rounds", 3, "batches that each method asks for")
 	f.IntVar(&a.repeats, "repeats", 10, "repetitions on other splits")
@@ -92,7 +92,7 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels, Rows: rows.TrainRows, Encoder: rows.Encoder}
+	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Rows: rows.TrainRows, Encoder: rows.Encoder}
 	troubled, first := 0, ""
 	q.Progress = func(done, of int, r benchmark.Record) {
 		if len(r.Warnings) > 0 {

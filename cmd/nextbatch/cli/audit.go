@@ -52,7 +52,7 @@ A label on this list may be right: the row may be unlike all others. Measure it
 again before you change it.`,
 	}
 	f := c.Flags()
-	f.StringVar(&a.columns.target, "target", "", "target column: the labels")
+	a.columns.registerTarget(c)
 	f.IntVar(&a.folds, "folds", 10, "parts that the rows are divided into; each is predicted from the others")
 	f.IntVar(&a.repeats, "repeats", 2, "divisions into parts, whose predictions are averaged")
 	f.IntVar(&a.most, "most", 20, "labels to list at most; 0 lists all")
@@ -83,8 +83,7 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 	}
 	o := audit.Options{Network: network.Options[float32]{Config: config}, Folds: a.folds, Repeats: a.repeats}
 	o.Progress = func(done, of int) { a.progress.step("audit", done, of, "networks trained") }
-	sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}
-	reports, err := audit.Labels(ctx, sample, o)
+	reports, err := audit.Labels(ctx, rows.Sample(), o)
 	a.progress.done()
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -241,7 +241,7 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 // firstBatch picks the first batch, as the command select does.
 func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string) (*report.Batch, error) {
 	s := &selecting{table: path, batch: d.batch, net: networkFlags{seed: d.seed}, progress: d.progress}
-	s.request = nextbatch.Request{Table: table, TargetColumn: "flow", IDColumn: "site", Batch: d.batch, Seed: d.seed,
+	s.request = nextbatch.Request{Table: table, TargetColumns: []string{"flow"}, IDColumn: "site", Batch: d.batch, Seed: d.seed,
 		Network: network.Config{Seed: d.seed}}.WithDefaults()
 	begin := time.Now()
 	var err error

@@ -71,7 +71,7 @@ A method picks hard rows, so that the error on held-out rows it picked overstate
 the error on the pool. --random-column names a column that is true (or 1) for labels
 that were drawn at random; the pool's error is estimated from these.`,
 	}
-	c.Flags().StringVar(&f.columns.target, "target", "", "target column: the labels, empty where a row has none")
+	f.columns.registerTarget(c)
 	c.Flags().StringVarP(&f.out, "out", "o", "", "file to save the network to (.safetensors)")
 	c.Flags().StringVar(&f.onnx, "onnx", "", "also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
@@ -173,11 +173,11 @@ func (f *fitting) result(model *network.Model[float32], rows *nextbatch.Rows, p 
 	for _, v := range how.ValidRMSE {
 		r.ValidRMSE = append(r.ValidRMSE, number(v))
 	}
-	pool, warning := rows.PoolRMSE(model)
-	if warning != "" {
-		p.warn(warning)
+	pool, warnings := rows.PoolRMSE(model)
+	for _, w := range warnings {
+		p.warn(w)
 	}
-	r.PoolRMSE, r.Warnings = pool, append([]string{}, p.warnings...)
+	r.PoolRMSE, r.Warnings = pool[0], append([]string{}, p.warnings...)
 	return r
 }
 

@@ -22,10 +22,11 @@ type columnFlags struct {
 	keep                         []string
 	missing                      string
 
-	format formatFlags
-	random string // the column that marks labels drawn at random; a flag of its own
-	memory memory // that reading and what follows may take
-	target string // the target column, which must be numeric; a flag of its own
+	format  formatFlags
+	random  string    // the column that marks labels drawn at random; a flag of its own
+	memory  memory    // that reading and what follows may take
+	target  string    // the target columns, which must be numeric; a flag of its own
+	weights []float64 // of the targets; a flag of its own
 }
 
 func (f *columnFlags) register(c *cobra.Command) {
@@ -64,7 +65,7 @@ func (f *columnFlags) missingInputs() nextbatch.Missing {
 // tables returns a table as one that holds labelled rows and candidates.
 func (f *columnFlags) tables(path string, table *dataset.Table) nextbatch.Tables {
 	return nextbatch.Tables{
-		One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumn: f.target, RandomColumn: f.random, IDColumn: f.id,
+		One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumns: f.targets(table.Names()), Weights: f.weights, RandomColumn: f.random, IDColumn: f.id,
 		Categorical: f.categorical, Keep: f.keep, Missing: f.missingInputs(), FieldName: flagOf,
 	}
 }
@@ -76,7 +77,11 @@ func (f *columnFlags) check() error {
 	if _, err := nextbatch.ParseMissing(f.missing); err != nil {
 		return usagef("--missing %w", err)
 	}
-	if f.id != "" && f.id == f.target {
+	targets, err := f.targetItems()
+	if err != nil {
+		return err
+	}
+	if f.id != "" && (f.id == f.target || slices.Contains(targets, f.id)) {
 		return usagef("column %q is named by --id and --target; one column cannot be both", f.id)
 	}
 	for _, name := range f.categorical {
@@ -102,9 +107,7 @@ func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*da
 	for _, name := range f.numeric {
 		opts.Kinds[name] = dataset.KindNumeric
 	}
-	if f.target != "" {
-		opts.Kinds[f.target] = dataset.KindNumeric
-	}
+	f.declareTargets(&opts)
 	if f.id != "" {
 		opts.Kinds[f.id] = dataset.KindText
 	}
@@ -221,14 +224,14 @@ func train(ctx context.Context, o network.Options[float32], rows *nextbatch.Rows
 	if n := rows.Train.Rows; n < 2 {
 		return nil, dataError{errorf("%d rows have a label; training needs at least two", n)}
 	}
-	if wrong := (*nextbatch.LabelsError)(nil); errors.As(rows.CheckLabels(), &wrong) {
+	for _, wrong := range rows.CheckLabels() {
 		if wrong.Constant {
 			return nil, dataError{wrong}
 		}
 		p.warn(wrong.Error())
 	}
-	o.Progress = p.epoch(o.Members)
-	model, err := network.Fit(ctx, network.Sample[float32]{X: rows.Train, Y: rows.Labels, Unlabelled: rows.Pool}, o)
+	o.Progress, o.Targets = p.epoch(o.Members), rows.Targets
+	model, err := network.Fit(ctx, rows.Sample(), o)
 	p.done()
 	if model == nil {
 		if ctx.Err() != nil {

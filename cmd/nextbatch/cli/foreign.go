@@ -185,5 +185,5 @@ func (e *evaluating) runForeign(ctx context.Context, path string, out io.Writer,
 	for i := range predicted {
 		predicted[i] = float64(y.At(i, 0))
 	}
-	return e.report(out, log, predicted, rows.Labels, nil, need)
+	return e.report(out, log, predicted, rows.Labels.Data, nil, need)
 }

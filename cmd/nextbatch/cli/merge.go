@@ -48,7 +48,7 @@ file is written in UTF-8 with the separator and the decimal mark of the flags. A
 batch file may be as 'nextbatch select' wrote it, or in the format of the table.`,
 	}
 	f := c.Flags()
-	f.StringVar(&m.columns.target, "target", "", "target column: the labels, empty where a row has none")
+	m.columns.registerTarget(c)
 	f.StringVar(&m.columns.id, "id", "", "column that names the rows; without it, the column row of the batch file does")
 	f.StringVarP(&m.out, "out", "o", "", "write the table to this file: "+strings.Join(tableExtensions(), ", "))
 	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress, only warnings and errors")

@@ -193,7 +193,7 @@ func newEvaluate() *cobra.Command {
 label: mean absolute error, root mean squared error, the largest error, and the
 95 % and 99 % quantiles. On rows that it was trained on, a network looks better than it is.`,
 	}
-	c.Flags().StringVar(&e.columns.target, "target", "", "target column: the labels, empty where a row has none")
+	e.columns.registerTarget(c)
 	c.Flags().StringVar(&e.model, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")
 	e.foreign.register(c)
 	c.Flags().Float64Var(&e.coverage, "coverage", 0.9, "probability with which intervals should hold the label")
@@ -256,15 +256,15 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 		log.warn(err.Error())
 	} else {
 		held := 0
-		for i, y := range rows.Labels {
+		for i, y := range rows.Labels.Data {
 			if low[i] <= y && y <= high[i] {
 				held++
 			}
 		}
-		share := number(float64(held) / float64(len(rows.Labels)))
+		share := number(float64(held) / float64(len(rows.Labels.Data)))
 		coverage = &share
 	}
-	return e.report(out, log, predicted, rows.Labels, coverage, need)
+	return e.report(out, log, predicted, rows.Labels.Data, coverage, need)
 }
 
 // report prints the errors of predictions. The coverage is nil without intervals.

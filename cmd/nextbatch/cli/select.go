@@ -127,7 +127,8 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 // registerInputs registers the flags that name the rows and the method.
 func (s *selecting) registerInputs(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&s.columns.target, "target", "", "target column: the labels, empty where a row has none")
+	s.columns.registerTarget(c)
+	s.columns.registerWeights(c)
 	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+"; with features, lcmd-tp:features)")
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
@@ -192,7 +193,7 @@ func requestError(err error) error {
 
 // flagNames maps the fields of a request to their flags.
 var flagNames = map[string]string{
-	"Batch": "-n", "Spec": "--method", "TargetColumn": "--target", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
+	"Batch": "-n", "Spec": "--method", "TargetColumns": "--target", "Weights": "--weights", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
 	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
 	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
 	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets", "Network.Architecture.Hidden": "--hidden",
@@ -242,7 +243,7 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	}
 	output := s.request.Output
 	s.request = nextbatch.Request{
-		OwnFeatures: byFeatures, TargetColumn: s.columns.target, RandomColumn: s.columns.random, IDColumn: s.columns.id,
+		OwnFeatures: byFeatures, TargetColumns: s.columns.targets(nil), RandomColumn: s.columns.random, IDColumn: s.columns.id,
 		Categorical: s.columns.categorical, Keep: s.columns.keep, Missing: s.columns.missingInputs(),
 		Batch: s.batch, Seed: s.net.seed, Network: config, Members: s.net.ensemble,
 		CostColumn: s.cost, PerCost: s.costAware, GroupColumn: s.group, PerGroup: s.perGroup, GroupIsInput: s.groupInput,
@@ -356,6 +357,7 @@ func (s *selecting) readTables(ctx context.Context) error {
 		}
 		*file.into, r.TableNames[table] = table, nameOf(file.path)
 	}
+	s.setTargets()
 	if s.model == "" {
 		return nil
 	}
@@ -365,6 +367,17 @@ func (s *selecting) readTables(ctx context.Context) error {
 	var err error
 	r.Model, err = loadModel(s.model)
 	return err
+}
+
+// setTargets finds the target columns in the table that has them.
+func (s *selecting) setTargets() {
+	r := &s.request
+	for _, table := range []*dataset.Table{r.Table, r.Train, r.Pool} {
+		if table != nil {
+			r.TargetColumns, r.Weights = s.columns.targets(table.Names()), s.columns.weights
+			return
+		}
+	}
 }
 
 func (s *selecting) readFeatures(ctx context.Context) error {

@@ -87,7 +87,7 @@ func (s *selecting) inputColumns() (list []dataset.Column) {
 	if table == nil {
 		return nil
 	}
-	hidden := append([]string{s.request.IDColumn, s.request.TargetColumn}, s.plan.Dropped...)
+	hidden := slices.Concat([]string{s.request.IDColumn}, s.request.TargetColumns, s.plan.Dropped)
 	for _, name := range table.Names() {
 		if c, err := table.Column(name); err == nil && !slices.Contains(hidden, name) {
 			list = append(list, c)
@@ -213,7 +213,8 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 	if pool := r.Metrics.PoolRMSE; pool != nil {
 		page.Errors = append(page.Errors, report.Fact{Name: "RMSE on the pool", Value: fmt.Sprintf("%v, from %d held-out labelled rows that were drawn at random", pool, pool.Rows)})
 	}
-	if scale, err := dataset.FitLabelScaler(s.plan.Rows.Labels); err == nil {
+	_, labels := s.plan.Rows.Labelled(0)
+	if scale, err := dataset.FitLabelScaler(labels); err == nil {
 		page.Errors = append(page.Errors, report.Fact{Name: "deviation of the labels", Value: fmt.Sprintf("%.4g: the RMSE of always predicting their mean", scale.Deviation)})
 	}
 	if low, high, err := s.plan.Model().PredictInterval(ctx, s.plan.Rows.Pool.SelectRows(candidates), intervalCoverage); err == nil {
