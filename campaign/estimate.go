@@ -1,0 +1,219 @@
+package campaign
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// The error of the current network, from predictions of older ones.
+//
+// Few rows are drawn at random, and each is predicted by the network of its time, so
+// the rows are pooled through a learning curve (estimate_curve.go): an error e_i of a
+// network with n_i labels says that the network with n labels would have made one of
+// about
+//
+//	u_i = e_i · (n/n_i)^b,   b the slope of the curve.
+//
+// At the most likely slope, RMSE, MAE and 95 % quantile are those of the u_i. The
+// interval of the RMSE is that of network.EstimateRMSE, which is set wider than the
+// errors in hand suggest, because a small sample tends to miss the largest errors. That
+// of the MAE m is m·exp(±t·d), with the 97.5 % quantile t of Student's distribution and
+//
+//	d = max(s/m, √(π/2 − 1))/√n,
+//
+// where s is the deviation of the |u_i| and the second term the value of s/m for normal
+// errors. The limits of the quantile are order statistics: the |u_i| in ascending order,
+// numbers k and l with P(X < k) ≤ 5 % and P(X ≥ l) ≤ 5 %, where X, the count of errors
+// below the quantile, is binomial. Up to 58 rows there is no such l and no upper limit.
+//
+// What is not known about the slope widens every interval: the grid of
+// estimate_curve.go holds both.
+
+// Coverage is the probability, about, with which the intervals of this package hold the
+// truth.
+const Coverage = 0.9
+
+// Audited is a prediction for a row that was drawn at random from the open rows, by a
+// network that had not learnt from the row, and its label. The functions of this package
+// are about one target; with several, call them for each.
+type Audited struct {
+	Row        int // of the campaign; several predictions for a row count less than those for several rows
+	Labels     int // how many the network had been given
+	Prediction float64
+	Label      float64
+}
+
+func (a Audited) size() float64 { return math.Abs(a.Prediction - a.Label) }
+
+// LeastAudited is how many random rows an estimate needs.
+const LeastAudited = network.LeastErrors
+
+// TooFewError reports that there are too few random rows to tell.
+type TooFewError struct {
+	What       string // what there is to tell, such as "the error"
+	Rows, Need int    // random rows with a label
+}
+
+func (e *TooFewError) Error() string {
+	return fmt.Sprintf("too few random rows to tell %s: it takes %d with a label, and there are %d", e.What, e.Need, e.Rows)
+}
+
+// Interval is an estimate with the limits that hold the truth with a probability of
+// about Coverage. Where the rows set no upper limit, High is infinite; so is Value
+// where the truth may well be. Infinity is null in JSON.
+type Interval struct{ Value, Low, High float64 }
+
+// Bounded reports whether there is an upper limit.
+func (i Interval) Bounded() bool { return !math.IsInf(i.High, 1) }
+
+// MarshalJSON writes value, low and high.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	finite := func(v float64) *float64 {
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil
+		}
+		return &v
+	}
+	return json.Marshal(struct {
+		Value *float64 `json:"value"`
+		Low   *float64 `json:"low"`
+		High  *float64 `json:"high"`
+	}{finite(i.Value), finite(i.Low), finite(i.High)})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (i *Interval) UnmarshalJSON(text []byte) error {
+	var v struct{ Value, Low, High *float64 }
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		dst *float64
+		src *float64
+	}{{&i.Value, v.Value}, {&i.Low, v.Low}, {&i.High, v.High}} {
+		if *part.dst = math.Inf(1); part.src != nil {
+			*part.dst = *part.src
+		}
+	}
+	return nil
+}
+
+// String words the interval, such as "0.62 (0.55 to 0.71)".
+func (i Interval) String() string {
+	if !i.Bounded() {
+		if math.IsInf(i.Value, 1) {
+			return fmt.Sprintf("unknown (at least %.3g)", i.Low)
+		}
+		return fmt.Sprintf("%.3g (at least %.3g, no upper limit)", i.Value, i.Low)
+	}
+	return fmt.Sprintf("%.3g (%.3g to %.3g)", i.Value, i.Low, i.High)
+}
+
+// Metric is a measure of the error, in the units of the label.
+type Metric string
+
+// The metrics, as stop rules write them.
+const (
+	RMSE Metric = "rmse" // root of the mean squared error
+	MAE  Metric = "mae"  // mean absolute error
+	Q95  Metric = "q95"  // 95 % quantile of the absolute error
+)
+
+var metrics = []Metric{RMSE, MAE, Q95}
+
+// words names the metric for people.
+func (m Metric) words() string {
+	switch m {
+	case RMSE:
+		return "RMSE"
+	case MAE:
+		return "mean absolute error"
+	default:
+		return "95 % quantile of the absolute error"
+	}
+}
+
+// errorsOf estimates a metric from the sizes of errors, of which so many are of
+// different rows.
+func (m Metric) errorsOf(sizes []float64, rows int) (Interval, error) {
+	switch m {
+	case Q95:
+		return quantileOf(sizes, rows), nil
+	case MAE:
+		return meanOf(sizes, rows), nil
+	}
+	e, err := network.EstimateRMSE(sizes)
+	if err != nil {
+		return Interval{}, err
+	}
+	return Interval{e.RMSE, e.Low, e.High}.widened(math.Sqrt(float64(len(sizes)) / float64(rows))), nil
+}
+
+// meanOf estimates the mean size of errors, of which so many are of different rows.
+func meanOf(sizes []float64, rows int) Interval {
+	m, s := stat.MeanStdDev(sizes, nil)
+	if m == 0 {
+		return Interval{}
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(rows - 1)}.Quantile(0.975)
+	reach := t * max(s/m, math.Sqrt(math.Pi/2-1)) / math.Sqrt(float64(rows))
+	return Interval{m, m * math.Exp(-reach), m * math.Exp(reach)}
+}
+
+// widened moves the limits away from the value by a factor, on the scale of logarithms.
+func (i Interval) widened(factor float64) Interval {
+	if i.Value == 0 {
+		return i
+	}
+	i.Low = i.Value * math.Pow(i.Low/i.Value, factor)
+	i.High = i.Value * math.Pow(i.High/i.Value, factor)
+	return i
+}
+
+// quantileOf estimates the 95 % quantile of the sizes of errors, of which so many are of
+// different rows.
+func quantileOf(sizes []float64, rows int) Interval {
+	const share, tail = 0.95, (1 - Coverage) / 2
+	sorted := slices.Sorted(slices.Values(sizes))
+	below := distuv.Binomial{N: float64(rows), P: share}
+	// at returns the size of rank k of the different rows, from 1.
+	at := func(k int) float64 { return sorted[min(len(sorted)-1, (2*k-1)*len(sorted)/(2*rows))] }
+	found := Interval{Value: sorted[len(sorted)*95/100], High: math.Inf(1)}
+	for k := 1; k <= rows; k++ {
+		if below.CDF(float64(k-1)) <= tail { // P(X < k)
+			found.Low = at(k)
+		}
+		if 1-below.CDF(float64(k-1)) <= tail { // P(X ≥ k)
+			found.High = at(k)
+			break
+		}
+	}
+	return found
+}
+
+// distinct counts the rows of predictions.
+func distinct(audited []Audited) int {
+	seen := map[int]bool{}
+	for _, a := range audited {
+		seen[a.Row] = true
+	}
+	return len(seen)
+}
+
+// usable returns the predictions whose label is there, in the order of labels.
+func usable(audited []Audited) []Audited {
+	finite := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+	kept := slices.DeleteFunc(slices.Clone(audited), func(a Audited) bool {
+		return !finite(a.Label) || !finite(a.Prediction) || a.Labels < 1
+	})
+	slices.SortStableFunc(kept, func(a, b Audited) int { return cmp.Compare(a.Labels, b.Labels) })
+	return kept
+}

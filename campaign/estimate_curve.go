@@ -1,0 +1,276 @@
+package campaign
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// The learning curve.
+//
+// The error is taken to change as a power of the number of labels,
+//
+//	log error(n') = log error(n) + b·log(n'/n),   -1 ≤ b ≤ 0.2,
+//
+// with the same slope b for RMSE, MAE and quantile. More labels make no network worse on
+// average; slopes above 0 are there because the networks of a campaign do not all turn out
+// equally well, and because without them the errors of old networks would always
+// count as larger than what the current one makes.
+//
+// Errors have heavy tails, so the likelihood of b is that of Student's distribution with
+// four degrees of freedom, at the best scale for each b: large errors count little.
+// Where rows were predicted several times, the likelihood is raised to the power of different
+// rows over predictions. The prior of b is normal with mean -0.2 and deviation 0.2: a
+// hundred errors alone leave the slope uncertain by more than that.
+//
+// The curve is kept as a grid: slopes b_j with their probabilities, and for each of them
+// levels, log error(n) at equally likely normal quantiles, whose deviations below and
+// above the middle are those of the interval at the most likely slope b. With another slope the
+// errors of old networks mean something else, and log error(n) changes by
+// -x̄·(b_j − b), x̄ the mean of the log(n_i/n), weighted by the u_i². Each answer of
+// the curve is a quantile over this grid.
+
+const (
+	freedom          = 4.0 // of the likelihood
+	priorSlope       = -0.2
+	priorDeviation   = 0.2
+	steepest, rising = -1, 0.2
+	slopes           = 61
+	levels           = 21
+)
+
+// CurvePoint is the error that one network made on random rows.
+type CurvePoint struct {
+	Labels int      `json:"labels"` // of the network
+	Rows   int      `json:"rows"`   // random rows that it predicted
+	RMSE   Interval `json:"rmse"`
+}
+
+// Curve is the error of the current network and of those before and after it.
+type Curve struct {
+	Labels int          `json:"labels"` // of the current network
+	Rows   int          `json:"rows"`   // random rows that the curve is based on
+	Slope  Interval     `json:"slope"`  // b; -0.5 halves the error with four times the labels
+	RMSE   Interval     `json:"rmse"`   // of the current network
+	MAE    Interval     `json:"mae"`
+	Q95    Interval     `json:"q95"`
+	Points []CurvePoint `json:"points"` // networks that predicted enough random rows, in the order of labels
+
+	grids map[Metric][]state
+}
+
+// state is a curve that may be the true one.
+type state struct {
+	slope, level float64 // level is log error of the current network
+	weight       float64 // the probability
+}
+
+// FitCurve fits a learning curve to predictions for random rows, and estimates the error
+// of the network that has been given so many labels. Predictions without a label do not
+// count. With fewer than LeastAudited rows the error is a *TooFewError.
+func FitCurve(audited []Audited, labels int) (*Curve, error) {
+	audited = usable(audited)
+	rows := distinct(audited)
+	if rows < LeastAudited {
+		return nil, &TooFewError{"the error", rows, LeastAudited}
+	}
+	c := &Curve{Labels: labels, Rows: rows, grids: map[Metric][]state{}}
+	belief := slopeBelief(audited, labels)
+	best := mostLikely(belief)
+	sizes, centre := pooled(audited, labels, best)
+	for _, m := range metrics {
+		found, err := m.errorsOf(sizes, rows)
+		if err != nil {
+			return nil, err
+		}
+		c.grids[m] = grid(belief, found, best, centre)
+		*c.interval(m) = over(c.grids[m], func(s state) float64 { return math.Exp(s.level) })
+	}
+	c.Slope = over(c.grids[RMSE], func(s state) float64 { return s.slope })
+	c.Points = points(audited)
+	return c, nil
+}
+
+// interval returns the field of a metric.
+func (c *Curve) interval(m Metric) *Interval {
+	switch m {
+	case RMSE:
+		return &c.RMSE
+	case MAE:
+		return &c.MAE
+	default:
+		return &c.Q95
+	}
+}
+
+// Error returns a metric of the current network.
+func (c *Curve) Error(m Metric) Interval { return *c.interval(m) }
+
+// ErrorAt returns a metric of a network with so many labels.
+func (c *Curve) ErrorAt(m Metric, labels int) Interval {
+	x := math.Log(float64(labels) / float64(c.Labels))
+	return over(c.grids[m], func(s state) float64 { return math.Exp(s.level + s.slope*x) })
+}
+
+// LabelsFor returns how many labels, all in all, a network needs for an error. The
+// number is infinite where the error may be out of reach.
+func (c *Curve) LabelsFor(m Metric, wanted float64) Interval {
+	return over(c.grids[m], func(s state) float64 { return s.labelsFor(wanted, c.Labels) })
+}
+
+// labelsFor returns the labels that a curve needs for an error.
+func (s state) labelsFor(wanted float64, labels int) float64 {
+	missing := math.Log(wanted) - s.level
+	if s.slope >= 0 && missing >= 0 {
+		return float64(labels)
+	}
+	if s.slope >= 0 {
+		return math.Inf(1)
+	}
+	factor := math.Exp(missing / s.slope)
+	if factor > farthest {
+		return math.Inf(1)
+	}
+	return float64(labels) * factor
+}
+
+// pooled returns what the errors would be with so many labels, and the mean of
+// log(n_i/n), weighted by their squares.
+func pooled(audited []Audited, labels int, slope float64) (sizes []float64, centre float64) {
+	squares := 0.0
+	for _, a := range audited {
+		x := math.Log(float64(a.Labels) / float64(labels))
+		u := a.size() * math.Exp(-slope*x)
+		sizes = append(sizes, u)
+		centre += u * u * x
+		squares += u * u
+	}
+	if squares == 0 {
+		return sizes, 0
+	}
+	return sizes, centre / squares
+}
+
+// slopeBelief returns the probabilities of the slopes of the grid.
+func slopeBelief(audited []Audited, labels int) []state {
+	power := float64(distinct(audited)) / float64(len(audited))
+	belief := make([]state, slopes)
+	highest := math.Inf(-1)
+	for j := range belief {
+		b := steepest + (rising-steepest)*float64(j)/(slopes-1)
+		sizes, _ := pooled(audited, labels, b)
+		sum := 0.0
+		for _, a := range audited {
+			sum -= b * math.Log(float64(a.Labels)/float64(labels))
+		}
+		z := (b - priorSlope) / priorDeviation
+		belief[j] = state{slope: b, weight: power*(sum+scaleLikelihood(sizes)) - z*z/2}
+		highest = max(highest, belief[j].weight)
+	}
+	total := 0.0
+	for j := range belief {
+		belief[j].weight = math.Exp(belief[j].weight - highest)
+		total += belief[j].weight
+	}
+	for j := range belief {
+		belief[j].weight /= total
+	}
+	return belief
+}
+
+// scaleLikelihood returns the highest log-likelihood, but for a constant, of Student's
+// distribution over its scale. The best squared scale is a weighted mean of squares,
+// where large errors weigh less.
+func scaleLikelihood(sizes []float64) float64 {
+	square := 0.0
+	for _, u := range sizes {
+		square += u * u / float64(len(sizes))
+	}
+	if square == 0 {
+		return 0
+	}
+	for range 50 {
+		next := 0.0
+		for _, u := range sizes {
+			next += (freedom + 1) / (freedom + u*u/square) * u * u / float64(len(sizes))
+		}
+		done := math.Abs(next-square) < 1e-6*square
+		if square = next; done {
+			break
+		}
+	}
+	sum := 0.0
+	for _, u := range sizes {
+		sum -= math.Log(square)/2 + (freedom+1)/2*math.Log1p(u*u/square/freedom)
+	}
+	return sum
+}
+
+func mostLikely(belief []state) float64 {
+	return slices.MaxFunc(belief, func(a, b state) int { return cmp.Compare(a.weight, b.weight) }).slope
+}
+
+// grid combines slopes with levels.
+func grid(belief []state, at Interval, best, centre float64) []state {
+	reach := distuv.UnitNormal.Quantile((1 + Coverage) / 2)
+	var all []state
+	for _, s := range belief {
+		for k := range levels {
+			z := distuv.UnitNormal.Quantile((float64(k) + 0.5) / levels)
+			side := at.High
+			if z < 0 {
+				side = at.Low
+			}
+			level := math.Log(at.Value) - centre*(s.slope-best)
+			if z != 0 && at.Value > 0 {
+				level += math.Abs(z) / reach * math.Log(side/at.Value)
+			}
+			all = append(all, state{s.slope, level, s.weight / levels})
+		}
+	}
+	return all
+}
+
+// over returns median and limits of a number over the grid.
+func over(grid []state, number func(state) float64) Interval {
+	at := quantilesAt(grid, number, (1-Coverage)/2, 0.5, (1+Coverage)/2)
+	return Interval{Low: at[0], Value: at[1], High: at[2]}
+}
+
+// quantilesAt returns the quantiles of a number over the grid at ascending shares.
+func quantilesAt(grid []state, number func(state) float64, shares ...float64) []float64 {
+	type entry struct{ v, weight float64 }
+	entries := make([]entry, len(grid))
+	for i, s := range grid {
+		entries[i] = entry{number(s), s.weight}
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.v, b.v) })
+	found, sum, i := make([]float64, len(shares)), 0.0, 0
+	for k, share := range shares {
+		for ; sum+entries[i].weight < share && i < len(entries)-1; i++ {
+			sum += entries[i].weight
+		}
+		found[k] = entries[i].v
+	}
+	return found
+}
+
+// points estimates the RMSE of each network that predicted enough random rows.
+func points(audited []Audited) (found []CurvePoint) {
+	for len(audited) > 0 {
+		labels, n := audited[0].Labels, 0
+		for n < len(audited) && audited[n].Labels == labels {
+			n++
+		}
+		sizes, _ := pooled(audited[:n], labels, 0)
+		if rows := distinct(audited[:n]); rows >= LeastAudited {
+			if e, err := RMSE.errorsOf(sizes, rows); err == nil {
+				found = append(found, CurvePoint{labels, rows, e})
+			}
+		}
+		audited = audited[n:]
+	}
+	return found
+}

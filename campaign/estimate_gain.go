@@ -1,0 +1,117 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+)
+
+// The gain meter: how many random labels the error of the current network would have
+// taken. The labelled rows that were drawn at random are divided into three parts. Each
+// part in turn is predicted by networks that are trained on all, half and a quarter of
+// the other two, nine small networks in total. A learning curve through their errors is
+// extrapolated to the error of the current network. Both have the errors of the same
+// rows behind them, which makes them alike; their intervals are combined as if they were
+// independent, so that of the gain is rather too wide.
+
+// LeastRandom is how many labelled random rows the gain meter needs: the smallest of its
+// networks is then trained on eight.
+const LeastRandom = 48
+
+const gainParts = 3
+
+// Random is a labelled row that was drawn at random.
+type Random struct {
+	Row   int // of the campaign
+	Label float64
+}
+
+// Gain compares a campaign with random selection.
+type Gain struct {
+	Labels int      `json:"labels"` // of the campaign
+	Rows   int      `json:"rows"`   // random rows that the comparison is based on
+	Random Interval `json:"random"` // random labels for the error of the current network
+	Factor Interval `json:"factor"` // Random over Labels; above 1 the campaign has saved labels
+}
+
+// String words the gain.
+func (g Gain) String() string {
+	return fmt.Sprintf("the error of %d labels would have taken %v times as many random ones, judging by %d random rows", g.Labels, g.Factor, g.Rows)
+}
+
+// MeasureGain trains networks on random rows alone, with train, which returns the
+// predictions for the rows of test by a network that was trained on the others. Rows without a
+// label do not count. With fewer than LeastRandom rows the error is a *TooFewError.
+func MeasureGain(ctx context.Context, random []Random, current *Curve, train func(ctx context.Context, train, test []int) ([]float64, error)) (*Gain, error) {
+	labels, rows := map[int]float64{}, []int{}
+	for _, r := range random {
+		if _, twice := labels[r.Row]; !twice && !math.IsNaN(r.Label) {
+			labels[r.Row] = r.Label
+			rows = append(rows, r.Row)
+		}
+	}
+	if len(rows) < LeastRandom {
+		return nil, &TooFewError{"what random selection would have taken", len(rows), LeastRandom}
+	}
+	audited, err := predictRandom(ctx, rows, labels, train)
+	if err != nil {
+		return nil, err
+	}
+	c, err := FitCurve(audited, audited[len(audited)-1].Labels)
+	if err != nil {
+		return nil, err
+	}
+	return gainOver(c, current), nil
+}
+
+// predictRandom returns the predictions of the networks, the largest last.
+func predictRandom(ctx context.Context, rows []int, labels map[int]float64, train func(ctx context.Context, train, test []int) ([]float64, error)) (audited []Audited, err error) {
+	order := rng.New(0, "gain meter").Perm(len(rows))
+	for halvings := gainParts - 1; halvings >= 0; halvings-- {
+		for part := range gainParts {
+			var learn, test []int
+			for i, k := range order {
+				if i%gainParts == part {
+					test = append(test, rows[k])
+				} else {
+					learn = append(learn, rows[k])
+				}
+			}
+			learn = learn[:len(learn)>>halvings]
+			predictions, err := train(ctx, learn, test)
+			if err != nil {
+				return nil, err
+			}
+			if len(predictions) != len(test) {
+				return nil, fmt.Errorf("the gain meter got %d predictions for %d rows", len(predictions), len(test))
+			}
+			for i, row := range test {
+				audited = append(audited, Audited{Row: row, Labels: len(learn), Prediction: predictions[i], Label: labels[row]})
+			}
+		}
+	}
+	return audited, nil
+}
+
+// gainOver compares the current network with a learning curve of random selection.
+func gainOver(random, current *Curve) *Gain {
+	g := &Gain{Labels: current.Labels, Rows: random.Rows}
+	var both []state
+	shares := make([]float64, levels)
+	for k := range shares {
+		shares[k] = (float64(k) + 0.5) / levels
+	}
+	for _, now := range quantilesAt(current.grids[RMSE], func(s state) float64 { return s.level }, shares...) {
+		for _, s := range random.grids[RMSE] {
+			s.level -= now // so that the wanted error is 1
+			s.weight /= levels
+			both = append(both, s)
+		}
+	}
+	g.Random = over(both, func(s state) float64 { return s.labelsFor(1, random.Labels) })
+	n := float64(current.Labels)
+	g.Factor = Interval{g.Random.Value / n, g.Random.Low / n, g.Random.High / n}
+	return g
+}

@@ -1,0 +1,109 @@
+package campaign
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/rng"
+)
+
+// population draws errors with an RMSE of 1.
+type population struct {
+	name     string
+	draw     func(*rng.Stream) float64
+	mae, q95 float64
+}
+
+var populations = []population{
+	{"normal", (*rng.Stream).NormFloat64, math.Sqrt(2 / math.Pi), 1.959964},
+	{"double exponential", func(s *rng.Stream) float64 {
+		return math.Log(1-s.Float64()) * float64(1-2*s.IntN(2)) / math.Sqrt2
+	}, 1 / math.Sqrt2, math.Log(20) / math.Sqrt2},
+	{"Student, 5 degrees of freedom", func(s *rng.Stream) float64 {
+		sum := 0.0
+		for range 5 {
+			sum += math.Pow(s.NormFloat64(), 2)
+		}
+		return s.NormFloat64() / math.Sqrt(sum/3)
+	}, 0.9490 * math.Sqrt(0.6), 2.570582 * math.Sqrt(0.6)},
+}
+
+// simulate draws the predictions of a campaign: 16 audit rows in each batch of 128
+// after 256 labels, and rows that each network holds out.
+func simulate(s *rng.Stream, p population, slope float64, batches, heldOut int) (audited []Audited, labels int) {
+	row := 0
+	for batch := range batches + 1 {
+		labels = 256 + 128*batch
+		rows := 16
+		if batch == batches {
+			rows = heldOut
+		}
+		for range rows {
+			e := p.draw(s) * math.Pow(float64(labels), slope)
+			audited = append(audited, Audited{Row: row, Labels: labels, Prediction: 5 + e, Label: 5})
+			row++
+		}
+	}
+	return audited, labels
+}
+
+// TestIntervalsHold draws errors along known curves: nine of ten intervals hold the
+// truth, within what chance explains.
+func TestIntervalsHold(t *testing.T) {
+	const rounds = 80
+	for i, p := range populations {
+		for j, slope := range []float64{0, -0.5} {
+			for k, batches := range []int{1, 8} {
+				held := map[string]int{}
+				for round := range rounds {
+					stream := rng.New(uint64(round), "simulated campaigns", uint64(i), uint64(j), uint64(k))
+					audited, labels := simulate(stream, p, slope, batches, 20)
+					c, err := FitCurve(audited, labels)
+					if err != nil {
+						t.Fatal(err)
+					}
+					rmse := math.Pow(float64(labels), slope)
+					goal := rmse * math.Pow(1.5, slope) // with half as many labels again
+					for _, one := range []struct {
+						name  string
+						truth float64
+						in    Interval
+					}{
+						{"rmse", rmse, c.RMSE}, {"mae", p.mae * rmse, c.MAE}, {"q95", p.q95 * rmse, c.Q95}, {"slope", slope, c.Slope},
+						{"forecast", 1.5 * float64(labels), c.LabelsFor(RMSE, goal)},
+					} {
+						if one.in.Low <= one.truth && one.truth <= one.in.High {
+							held[one.name]++
+						}
+					}
+				}
+				t.Logf("%s, slope %v, %d batches: %v of %d", p.name, slope, batches, held, rounds)
+				least := rounds * (Coverage - 3*math.Sqrt(Coverage*(1-Coverage)/rounds))
+				for _, name := range []string{"rmse", "mae", "q95"} {
+					if float64(held[name]) < least {
+						t.Errorf("%s, slope %v, %d batches: %d of %d intervals of the %s hold it", p.name, slope, batches, held[name], rounds, name)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFitCurveNeedsRandomRows(t *testing.T) {
+	audited, labels := simulate(rng.New(1, "few"), populations[0], -0.3, 0, LeastAudited)
+	for i := range audited[1:] {
+		audited[1+i].Label = math.NaN()
+	}
+	_, err := FitCurve(audited, labels)
+	few := (*TooFewError)(nil)
+	if !errors.As(err, &few) || few.Rows != 1 || few.Need != LeastAudited {
+		t.Errorf("one label: %v", err)
+	}
+	for i := range audited {
+		audited[i].Row, audited[i].Label = 7, 5
+	}
+	if _, err := FitCurve(audited, labels); !errors.As(err, &few) {
+		t.Errorf("predictions for one row: %v", err)
+	}
+}
