@@ -45,8 +45,8 @@ const Coverage = 0.9
 // network that had not learnt from the row, and its label. The functions of this package
 // are about one target; with several, call them for each.
 type Audited struct {
-	Row        int // of the campaign; several predictions for a row count less than those for several rows
-	Labels     int // how many the network had been given
+	Row        int64 // of the campaign; several predictions for a row count less than those for several rows
+	Labels     int   // how many the network had been given
 	Prediction float64
 	Label      float64
 }
@@ -201,7 +201,7 @@ func quantileOf(sizes []float64, rows int) Interval {
 
 // distinct counts the rows of predictions.
 func distinct(audited []Audited) int {
-	seen := map[int]bool{}
+	seen := map[int64]bool{}
 	for _, a := range audited {
 		seen[a.Row] = true
 	}

@@ -21,9 +21,9 @@ import (
 //
 // Errors have heavy tails, so the likelihood of b is that of Student's distribution with
 // four degrees of freedom, at the best scale for each b: large errors count little.
-// Where rows were predicted several times, the likelihood is raised to the power of different
-// rows over predictions. The prior of b is normal with mean -0.2 and deviation 0.2: a
-// hundred errors alone leave the slope uncertain by more than that.
+// Several predictions for one row count in full, since networks with different numbers of
+// labels are compared best on the same rows. The prior of b is normal with mean -0.2 and
+// deviation 0.2: a hundred errors alone leave the slope uncertain by more than that.
 //
 // The curve is kept as a grid: slopes b_j with their probabilities, and for each of them
 // levels, log error(n) at equally likely normal quantiles, whose deviations below and
@@ -58,11 +58,11 @@ type Curve struct {
 	Q95    Interval     `json:"q95"`
 	Points []CurvePoint `json:"points"` // networks that predicted enough random rows, in the order of labels
 
-	grids map[Metric][]state
+	grids map[Metric][]scenario
 }
 
-// state is a curve that may be the true one.
-type state struct {
+// scenario is a curve that may be the true one.
+type scenario struct {
 	slope, level float64 // level is log error of the current network
 	weight       float64 // the probability
 }
@@ -76,7 +76,7 @@ func FitCurve(audited []Audited, labels int) (*Curve, error) {
 	if rows < LeastAudited {
 		return nil, &TooFewError{"the error", rows, LeastAudited}
 	}
-	c := &Curve{Labels: labels, Rows: rows, grids: map[Metric][]state{}}
+	c := &Curve{Labels: labels, Rows: rows, grids: map[Metric][]scenario{}}
 	belief := slopeBelief(audited, labels)
 	best := mostLikely(belief)
 	sizes, centre := pooled(audited, labels, best)
@@ -86,9 +86,9 @@ func FitCurve(audited []Audited, labels int) (*Curve, error) {
 			return nil, err
 		}
 		c.grids[m] = grid(belief, found, best, centre)
-		*c.interval(m) = over(c.grids[m], func(s state) float64 { return math.Exp(s.level) })
+		*c.interval(m) = over(c.grids[m], func(s scenario) float64 { return math.Exp(s.level) })
 	}
-	c.Slope = over(c.grids[RMSE], func(s state) float64 { return s.slope })
+	c.Slope = over(c.grids[RMSE], func(s scenario) float64 { return s.slope })
 	c.Points = points(audited)
 	return c, nil
 }
@@ -111,17 +111,17 @@ func (c *Curve) Error(m Metric) Interval { return *c.interval(m) }
 // ErrorAt returns a metric of a network with so many labels.
 func (c *Curve) ErrorAt(m Metric, labels int) Interval {
 	x := math.Log(float64(labels) / float64(c.Labels))
-	return over(c.grids[m], func(s state) float64 { return math.Exp(s.level + s.slope*x) })
+	return over(c.grids[m], func(s scenario) float64 { return math.Exp(s.level + s.slope*x) })
 }
 
 // LabelsFor returns how many labels, all in all, a network needs for an error. The
 // number is infinite where the error may be out of reach.
 func (c *Curve) LabelsFor(m Metric, wanted float64) Interval {
-	return over(c.grids[m], func(s state) float64 { return s.labelsFor(wanted, c.Labels) })
+	return over(c.grids[m], func(s scenario) float64 { return s.labelsFor(wanted, c.Labels) })
 }
 
 // labelsFor returns the labels that a curve needs for an error.
-func (s state) labelsFor(wanted float64, labels int) float64 {
+func (s scenario) labelsFor(wanted float64, labels int) float64 {
 	missing := math.Log(wanted) - s.level
 	if s.slope >= 0 && missing >= 0 {
 		return float64(labels)
@@ -154,9 +154,8 @@ func pooled(audited []Audited, labels int, slope float64) (sizes []float64, cent
 }
 
 // slopeBelief returns the probabilities of the slopes of the grid.
-func slopeBelief(audited []Audited, labels int) []state {
-	power := float64(distinct(audited)) / float64(len(audited))
-	belief := make([]state, slopes)
+func slopeBelief(audited []Audited, labels int) []scenario {
+	belief := make([]scenario, slopes)
 	highest := math.Inf(-1)
 	for j := range belief {
 		b := steepest + (rising-steepest)*float64(j)/(slopes-1)
@@ -166,7 +165,7 @@ func slopeBelief(audited []Audited, labels int) []state {
 			sum -= b * math.Log(float64(a.Labels)/float64(labels))
 		}
 		z := (b - priorSlope) / priorDeviation
-		belief[j] = state{slope: b, weight: power*(sum+scaleLikelihood(sizes)) - z*z/2}
+		belief[j] = scenario{slope: b, weight: sum + scaleLikelihood(sizes) - z*z/2}
 		highest = max(highest, belief[j].weight)
 	}
 	total := 0.0
@@ -208,14 +207,14 @@ func scaleLikelihood(sizes []float64) float64 {
 	return sum
 }
 
-func mostLikely(belief []state) float64 {
-	return slices.MaxFunc(belief, func(a, b state) int { return cmp.Compare(a.weight, b.weight) }).slope
+func mostLikely(belief []scenario) float64 {
+	return slices.MaxFunc(belief, func(a, b scenario) int { return cmp.Compare(a.weight, b.weight) }).slope
 }
 
 // grid combines slopes with levels.
-func grid(belief []state, at Interval, best, centre float64) []state {
+func grid(belief []scenario, at Interval, best, centre float64) []scenario {
 	reach := distuv.UnitNormal.Quantile((1 + Coverage) / 2)
-	var all []state
+	var all []scenario
 	for _, s := range belief {
 		for k := range levels {
 			z := distuv.UnitNormal.Quantile((float64(k) + 0.5) / levels)
@@ -227,20 +226,20 @@ func grid(belief []state, at Interval, best, centre float64) []state {
 			if z != 0 && at.Value > 0 {
 				level += math.Abs(z) / reach * math.Log(side/at.Value)
 			}
-			all = append(all, state{s.slope, level, s.weight / levels})
+			all = append(all, scenario{s.slope, level, s.weight / levels})
 		}
 	}
 	return all
 }
 
 // over returns median and limits of a number over the grid.
-func over(grid []state, number func(state) float64) Interval {
+func over(grid []scenario, number func(scenario) float64) Interval {
 	at := quantilesAt(grid, number, (1-Coverage)/2, 0.5, (1+Coverage)/2)
 	return Interval{Low: at[0], Value: at[1], High: at[2]}
 }
 
 // quantilesAt returns the quantiles of a number over the grid at ascending shares.
-func quantilesAt(grid []state, number func(state) float64, shares ...float64) []float64 {
+func quantilesAt(grid []scenario, number func(scenario) float64, shares ...float64) []float64 {
 	type entry struct{ v, weight float64 }
 	entries := make([]entry, len(grid))
 	for i, s := range grid {

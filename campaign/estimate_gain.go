@@ -24,7 +24,7 @@ const gainParts = 3
 
 // Random is a labelled row that was drawn at random.
 type Random struct {
-	Row   int // of the campaign
+	Row   int64 // of the campaign
 	Label float64
 }
 
@@ -36,16 +36,34 @@ type Gain struct {
 	Factor Interval `json:"factor"` // Random over Labels; above 1 the campaign has saved labels
 }
 
+// widestGain is the ratio of the limits of the factor from which on it says nothing.
+const widestGain = 10
+
+// Clear reports whether the random rows suffice for a factor that means something.
+func (g Gain) Clear() bool { return g.Factor.Bounded() && g.Factor.High <= widestGain*g.Factor.Low }
+
 // String words the gain.
 func (g Gain) String() string {
-	return fmt.Sprintf("the error of %d labels would have taken %v times as many random ones, judging by %d random rows", g.Labels, g.Factor, g.Rows)
+	switch {
+	case !g.Clear():
+		return fmt.Sprintf("%d random rows are too few to tell how many random labels the same error would have taken", g.Rows)
+	case g.Factor.Low > 1:
+		return fmt.Sprintf("the same error would have taken %v times as many random labels", g.Factor)
+	case g.Factor.High < 1:
+		return fmt.Sprintf("random selection would have needed fewer labels for the same error: %v times as many", g.Factor)
+	}
+	return fmt.Sprintf("the same error would have taken %v times as many random labels; a gain over random selection is not certain yet", g.Factor)
 }
 
-// MeasureGain trains networks on random rows alone, with train, which returns the
-// predictions for the rows of test by a network that was trained on the others. Rows without a
-// label do not count. With fewer than LeastRandom rows the error is a *TooFewError.
-func MeasureGain(ctx context.Context, random []Random, current *Curve, train func(ctx context.Context, train, test []int) ([]float64, error)) (*Gain, error) {
-	labels, rows := map[int]float64{}, []int{}
+// Train trains a network on some labelled rows of the campaign and returns its
+// predictions for others, in their order.
+type Train func(ctx context.Context, learn, predict []int64) ([]float64, error)
+
+// MeasureGain compares the campaign with networks that are trained on random rows alone.
+// Rows without a label do not count. With fewer than LeastRandom rows the error is a
+// *TooFewError.
+func MeasureGain(ctx context.Context, random []Random, current *Curve, train Train) (*Gain, error) {
+	labels, rows := map[int64]float64{}, []int64{}
 	for _, r := range random {
 		if _, twice := labels[r.Row]; !twice && !math.IsNaN(r.Label) {
 			labels[r.Row] = r.Label
@@ -67,11 +85,11 @@ func MeasureGain(ctx context.Context, random []Random, current *Curve, train fun
 }
 
 // predictRandom returns the predictions of the networks, the largest last.
-func predictRandom(ctx context.Context, rows []int, labels map[int]float64, train func(ctx context.Context, train, test []int) ([]float64, error)) (audited []Audited, err error) {
+func predictRandom(ctx context.Context, rows []int64, labels map[int64]float64, train Train) (audited []Audited, err error) {
 	order := rng.New(0, "gain meter").Perm(len(rows))
 	for halvings := gainParts - 1; halvings >= 0; halvings-- {
 		for part := range gainParts {
-			var learn, test []int
+			var learn, test []int64
 			for i, k := range order {
 				if i%gainParts == part {
 					test = append(test, rows[k])
@@ -98,19 +116,19 @@ func predictRandom(ctx context.Context, rows []int, labels map[int]float64, trai
 // gainOver compares the current network with a learning curve of random selection.
 func gainOver(random, current *Curve) *Gain {
 	g := &Gain{Labels: current.Labels, Rows: random.Rows}
-	var both []state
+	var both []scenario
 	shares := make([]float64, levels)
 	for k := range shares {
 		shares[k] = (float64(k) + 0.5) / levels
 	}
-	for _, now := range quantilesAt(current.grids[RMSE], func(s state) float64 { return s.level }, shares...) {
+	for _, now := range quantilesAt(current.grids[RMSE], func(s scenario) float64 { return s.level }, shares...) {
 		for _, s := range random.grids[RMSE] {
 			s.level -= now // so that the wanted error is 1
 			s.weight /= levels
 			both = append(both, s)
 		}
 	}
-	g.Random = over(both, func(s state) float64 { return s.labelsFor(1, random.Labels) })
+	g.Random = over(both, func(s scenario) float64 { return s.labelsFor(1, random.Labels) })
 	n := float64(current.Labels)
 	g.Factor = Interval{g.Random.Value / n, g.Random.Low / n, g.Random.High / n}
 	return g

@@ -136,7 +136,7 @@ func (r StopRule) judgeGain(c *Curve, batch int) Advice {
 // Gain returns the share by which the next batch of so many rows lowers the RMSE.
 func (c *Curve) Gain(batch int) Interval {
 	x := math.Log1p(float64(batch) / float64(c.Labels))
-	return over(c.grids[RMSE], func(s state) float64 { return -math.Expm1(s.slope * x) })
+	return over(c.grids[RMSE], func(s scenario) float64 { return -math.Expm1(s.slope * x) })
 }
 
 // Together returns the advice for a campaign with several targets: it stops when every

@@ -1,8 +1,10 @@
 package campaign
 
 import (
+	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
@@ -41,7 +43,7 @@ func simulate(s *rng.Stream, p population, slope float64, batches, heldOut int) 
 		}
 		for range rows {
 			e := p.draw(s) * math.Pow(float64(labels), slope)
-			audited = append(audited, Audited{Row: row, Labels: labels, Prediction: 5 + e, Label: 5})
+			audited = append(audited, Audited{Row: int64(row), Labels: labels, Prediction: 5 + e, Label: 5})
 			row++
 		}
 	}
@@ -51,7 +53,7 @@ func simulate(s *rng.Stream, p population, slope float64, batches, heldOut int) 
 // TestIntervalsHold draws errors along known curves: nine of ten intervals hold the
 // truth, within what chance explains.
 func TestIntervalsHold(t *testing.T) {
-	const rounds = 80
+	const rounds = 50
 	for i, p := range populations {
 		for j, slope := range []float64{0, -0.5} {
 			for k, batches := range []int{1, 8} {
@@ -105,5 +107,59 @@ func TestFitCurveNeedsRandomRows(t *testing.T) {
 	}
 	if _, err := FitCurve(audited, labels); !errors.As(err, &few) {
 		t.Errorf("predictions for one row: %v", err)
+	}
+}
+
+// TestGainMeter: random selection has a known curve, and the campaign is where it would
+// need twice the labels.
+func TestGainMeter(t *testing.T) {
+	const rounds, rows, slope = 40, 240, -0.4
+	held := 0
+	for round := range uint64(rounds) {
+		stream := rng.New(round, "gain")
+		audited, labels := simulate(stream, populations[1], slope, 6, 60)
+		for i := range audited { // half the labels of random selection
+			e := audited[i].Prediction - audited[i].Label
+			audited[i].Prediction = audited[i].Label + e*math.Pow(2, slope)
+		}
+		current, err := FitCurve(audited, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		random := make([]Random, rows)
+		for i := range random {
+			random[i] = Random{int64(i), 7}
+		}
+		networks := 0
+		g, err := MeasureGain(t.Context(), random, current, func(_ context.Context, learn, predict []int64) ([]float64, error) {
+			networks++
+			for _, row := range predict {
+				if slices.Contains(learn, row) {
+					t.Fatalf("row %d is learnt from and predicted", row)
+				}
+			}
+			p := make([]float64, len(predict))
+			for i := range p {
+				p[i] = 7 + populations[1].draw(stream)*math.Pow(float64(len(learn)), slope)
+			}
+			return p, nil
+		})
+		if err != nil || networks != 9 || g.Rows != rows || g.Labels != labels {
+			t.Fatalf("%v after %d networks: %+v", err, networks, g)
+		}
+		if g.Factor.Low <= 2 && 2 <= g.Factor.High {
+			held++
+		}
+		if round == 0 {
+			t.Log(g)
+		}
+	}
+	t.Logf("%d of %d intervals hold the gain", held, rounds)
+	if float64(held) < rounds*(Coverage-3*math.Sqrt(Coverage*(1-Coverage)/rounds)) {
+		t.Errorf("%d of %d intervals hold the gain", held, rounds)
+	}
+	few := (*TooFewError)(nil)
+	if _, err := MeasureGain(t.Context(), make([]Random, LeastRandom), nil, nil); !errors.As(err, &few) || few.Rows != 1 {
+		t.Errorf("one row again and again: %v", err)
 	}
 }
