@@ -37,7 +37,7 @@ var floors = [][]string{
 	{"spec", "dataset/sets", "selection/selectiontest", "network/onnx"},
 	{root},
 	{"benchmark", "campaign", "audit", "worker"},
-	{"report", "benchmark/sqlite", "benchmark/storetest", "campaign/sqlite", "campaign/storetest"},
+	{"report", "benchmark/sqlite", "benchmark/storetest", "campaign/sqlite", "campaign/postgres", "campaign/storetest"},
 	{"server"},
 	{"cmd/nextbatch/cli", "cmd/speed"},
 	{"cmd/nextbatch"},
@@ -53,6 +53,8 @@ type rule struct {
 // pulls them in: results can be analysed and reported without a database.
 var reserved = map[string][]string{
 	"modernc.org/sqlite":            {"internal/sqlitefile", "benchmark/sqlite"},
+	"github.com/jackc/pgx/":         {"campaign/postgres", "campaign/storetest"},
+	"github.com/pressly/goose/":     {"campaign/postgres"},
 	"github.com/pelletier/go-toml/": {"cmd/nextbatch/cli"},
 }
 
@@ -88,6 +90,7 @@ var table = map[string]rule{
 	root:                          {may: []string{"matrix", "dataset", "network", "kernel", "transform", "selection", "spec", "internal/linalg", "internal/footprint"}},
 	"campaign":                    {may: []string{root, "spec", "dataset", "dataset/source", "network", "internal/rng"}},
 	"campaign/sqlite":             {may: []string{"campaign", "internal/sqlitefile"}},
+	"campaign/postgres":           {may: []string{"campaign"}},
 	"campaign/storetest":          {may: []string{root, "campaign"}},
 	"benchmark":                   {may: with(engine, root, "spec", "matrix", "dataset", "dataset/sets", "network")},
 	"audit":                       {may: []string{"matrix", "network", "internal/rng"}},

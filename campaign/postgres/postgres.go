@@ -1,0 +1,301 @@
+// Package postgres keeps campaigns in a PostgreSQL database, for teams: many processes
+// on many machines may work on the same campaigns.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/nextbatch/nextbatch/campaign"
+)
+
+// Store is a database of campaigns, which implements campaign.Store.
+type Store struct {
+	pool *pgxpool.Pool
+	name string // in messages, without the password
+}
+
+var _ campaign.Store = (*Store)(nil)
+
+// Open connects to the database with an address such as
+// postgres://user:password@host/database, and creates or migrates its tables, in the
+// first schema of the search path. Tables of a newer version are an error.
+func Open(ctx context.Context, address string) (*Store, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		return nil, &campaign.StoreError{Store: "PostgreSQL database", Reason: "its address cannot be used: " + err.Error(), Advice: "write postgres://user@host/database", Cause: err}
+	}
+	// A server has about a hundred connections for everybody.
+	config.MaxConns = min(config.MaxConns, 4)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	at := config.ConnConfig
+	s := &Store{pool, fmt.Sprintf("PostgreSQL database %s at %s", at.Database, at.Host)}
+	if err := migrate(ctx, pool); err != nil {
+		pool.Close()
+		return nil, s.explain(err)
+	}
+	return s, nil
+}
+
+// Close implements campaign.Store.
+func (s *Store) Close() error {
+	s.pool.Close()
+	return nil
+}
+
+// explain turns an error of the database into one of a store.
+func (s *Store) explain(err error) error {
+	refused, unreachable := (*pgconn.PgError)(nil), (*pgconn.ConnectError)(nil)
+	switch {
+	case err == nil, errors.Is(err, campaign.ErrConflict), errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNotFound),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &unreachable):
+		return &campaign.StoreError{Store: s.name, Reason: "it cannot be reached: " + unreachable.Error(), Advice: "check the address, and whether the server runs", Cause: err}
+	case errors.As(err, &refused):
+		return &campaign.StoreError{Store: s.name, Reason: refused.Message + " (" + refused.Code + ")", Cause: err}
+	}
+	return &campaign.StoreError{Store: s.name, Reason: err.Error(), Cause: err}
+}
+
+// damaged reports bytes that are not those that were written.
+func (s *Store) damaged(format string, args ...any) error {
+	return &campaign.StoreError{Store: s.name, Reason: "it is damaged: " + fmt.Sprintf(format, args...), Advice: "restore a copy"}
+}
+
+// write applies a change atomically.
+func (s *Store) write(ctx context.Context, change func(pgx.Tx) error) error {
+	return s.explain(pgx.BeginFunc(ctx, s.pool, change))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sum(data []byte) int64 { return int64(crc32.Checksum(data, castagnoli)) }
+
+// insertion is what a change writes.
+type insertion struct {
+	bodies [][]byte
+	after  int64
+	blobs  []campaign.Blob
+}
+
+func newInsertion(after int64, events []campaign.Event, blobs []campaign.Blob) (*insertion, error) {
+	in := &insertion{after: after, blobs: blobs}
+	for i, e := range events {
+		if e.Seq != after+1+int64(i) {
+			return nil, fmt.Errorf("event %d cannot follow event %d", e.Seq, after+int64(i))
+		}
+		body, err := campaign.EncodeEvent(e)
+		if err != nil {
+			return nil, err
+		}
+		in.bodies = append(in.bodies, body)
+	}
+	return in, nil
+}
+
+func (in *insertion) into(ctx context.Context, tx pgx.Tx, id int64) error {
+	for i, body := range in.bodies {
+		_, err := tx.Exec(ctx, "INSERT INTO campaign_events VALUES ($1, $2, $3, $4)", id, in.after+1+int64(i), string(body), sum(body))
+		if err != nil {
+			return err
+		}
+	}
+	for _, b := range in.blobs {
+		data := b.Data
+		if data == nil {
+			data = []byte{} // nil would be NULL
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO campaign_blobs VALUES ($1, $2, $3, $4)
+			ON CONFLICT (campaign, key) DO UPDATE SET data = excluded.data, crc = excluded.crc`, id, b.Key, data, sum(data))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Create implements campaign.Store.
+func (s *Store) Create(ctx context.Context, name string, log []campaign.Event, blobs []campaign.Blob) error {
+	in, err := newInsertion(0, log, blobs)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx pgx.Tx) error {
+		var id int64
+		err := tx.QueryRow(ctx, "INSERT INTO campaigns (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id", name).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return campaign.ErrExists
+		}
+		if err != nil {
+			return err
+		}
+		return in.into(ctx, tx, id)
+	})
+}
+
+// Campaigns implements campaign.Store.
+func (s *Store) Campaigns(ctx context.Context) ([]string, error) {
+	rows, err := s.pool.Query(ctx, "SELECT name FROM campaigns")
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	slices.Sort(names) // the order of the database depends on its locale
+	return names, s.explain(err)
+}
+
+// find returns the number of a campaign.
+func (s *Store) find(ctx context.Context, name string) (id int64, err error) {
+	err = s.pool.QueryRow(ctx, "SELECT id FROM campaigns WHERE name = $1", name).Scan(&id)
+	return id, s.explain(orNotFound(err))
+}
+
+func orNotFound(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return campaign.ErrNotFound
+	}
+	return err
+}
+
+// Append implements campaign.Store. Those who append to one campaign take turns, by the
+// lock of its row.
+func (s *Store) Append(ctx context.Context, name string, after int64, events []campaign.Event, blobs []campaign.Blob) error {
+	in, err := newInsertion(after, events, blobs)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx pgx.Tx) error {
+		var id, last int64
+		if err := tx.QueryRow(ctx, "SELECT id FROM campaigns WHERE name = $1 FOR UPDATE", name).Scan(&id); err != nil {
+			return orNotFound(err)
+		}
+		if err := tx.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM campaign_events WHERE campaign = $1", id).Scan(&last); err != nil {
+			return err
+		}
+		if last != after {
+			return campaign.ErrConflict
+		}
+		return in.into(ctx, tx, id)
+	})
+}
+
+// Events implements campaign.Store.
+func (s *Store) Events(ctx context.Context, name string, after int64) ([]campaign.Event, error) {
+	id, err := s.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.pool.Query(ctx, "SELECT seq, body::text, crc FROM campaign_events WHERE campaign = $1 AND seq > $2 ORDER BY seq", id, after)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	defer rows.Close()
+	var list []campaign.Event
+	for rows.Next() {
+		var seq, crc int64
+		var body string
+		if err := rows.Scan(&seq, &body, &crc); err != nil {
+			return nil, s.explain(err)
+		}
+		if sum([]byte(body)) != crc {
+			return nil, s.damaged("the bytes of event %d have changed", seq)
+		}
+		e, err := campaign.DecodeEvent([]byte(body))
+		if err == nil && e.Seq != seq {
+			err = fmt.Errorf("event %d calls itself %d", seq, e.Seq)
+		}
+		if err != nil {
+			return nil, s.damaged("%v", err)
+		}
+		list = append(list, e)
+	}
+	return list, s.explain(rows.Err())
+}
+
+// Blob implements campaign.Store.
+func (s *Store) Blob(ctx context.Context, name, key string) (data []byte, err error) {
+	var crc int64
+	err = s.pool.QueryRow(ctx, "SELECT data, crc FROM campaign_blobs JOIN campaigns ON campaign = id WHERE name = $1 AND key = $2", name, key).Scan(&data, &crc)
+	if err != nil {
+		return nil, s.explain(orNotFound(err))
+	}
+	if sum(data) != crc {
+		return nil, s.damaged("the bytes of the blob %q have changed", key)
+	}
+	return data, nil
+}
+
+// Blobs implements campaign.Store.
+func (s *Store) Blobs(ctx context.Context, name string) ([]string, error) {
+	id, err := s.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.pool.Query(ctx, "SELECT key FROM campaign_blobs WHERE campaign = $1", id)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	slices.Sort(keys)
+	return keys, s.explain(err)
+}
+
+// PutBlob implements campaign.Store.
+func (s *Store) PutBlob(ctx context.Context, name string, blob campaign.Blob) error {
+	in, err := newInsertion(0, nil, []campaign.Blob{blob})
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx pgx.Tx) error {
+		var id int64
+		if err := tx.QueryRow(ctx, "SELECT id FROM campaigns WHERE name = $1", name).Scan(&id); err != nil {
+			return orNotFound(err)
+		}
+		return in.into(ctx, tx, id)
+	})
+}
+
+// Lock implements campaign.Store, by an advisory lock, which ends with its connection.
+// Each has a connection of its own: if those who wait used up the pool, the holder could
+// not go on.
+func (s *Store) Lock(ctx context.Context, name, purpose string) (unlock func() error, err error) {
+	id, err := s.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	// The server notices within minutes that the machine of the holder is gone.
+	for _, statement := range []string{"SET tcp_keepalives_idle = 30", "SET tcp_keepalives_interval = 10", "SET tcp_keepalives_count = 6"} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return nil, errors.Join(s.explain(err), closeSoon(conn))
+		}
+	}
+	_, err = conn.Exec(ctx, "SELECT pg_advisory_lock(hashtextextended(current_schema() || ' ' || $1::bigint || ' ' || $2, 0))", id, purpose)
+	if err != nil {
+		_ = closeSoon(conn) // it is of no use any more
+		return nil, s.explain(err)
+	}
+	return func() error { return closeSoon(conn) }, nil
+}
+
+// closeSoon closes a connection, even if a context has ended, but waits for a few seconds only.
+func closeSoon(conn *pgx.Conn) error {
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	return conn.Close(ctx)
+}
