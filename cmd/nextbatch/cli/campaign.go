@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// newCampaign is the parent of the commands that label a table over weeks.
+func newCampaign() *cobra.Command {
+	c := &cobra.Command{
+		Use:        "campaign",
+		SuggestFor: []string{"ask", "tell", "study", "loop"},
+		Short:      "Label a table over weeks: ask for rows, tell their labels, know when to stop",
+		Example: `  nextbatch campaign new c.db table.csv --target y --id name
+  nextbatch campaign ask c.db -n 32 --lease 7d --out batch.csv
+  nextbatch campaign tell c.db batch.csv
+  nextbatch campaign status c.db --stop 'rmse<0.5'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `A campaign is a table of rows, its targets and settings, and a log of all that
+happened: who asked for which rows, what was measured, what failed. Nothing in the
+log is ever changed, so nothing is lost, and every event can be undone by another.
+
+STORE is a file, which 'campaign new' creates. Several people may use it at the same
+time: no row is handed out twice. A store can hold many campaigns; --campaign names
+one of them.`,
+	}
+	c.AddCommand(newCampaignNew(), newCampaignAdd(), newCampaignSettings(), newCampaignAsk(), newCampaignPredict(),
+		newCampaignTell(), newCampaignFail(), newCampaignReturn(), newCampaignRetire(),
+		newCampaignStatus(), newCampaignList(), newCampaignHistory(), newCampaignUndo())
+	return c
+}
+
+// campaignFlags name a campaign in a store, and who changes it.
+type campaignFlags struct {
+	name, person, request string
+	quiet                 bool
+
+	progress *progress
+}
+
+// registerName registers the flag that names the campaign.
+func (f *campaignFlags) registerName(c *cobra.Command) {
+	c.Flags().StringVar(&f.name, "campaign", "", "name of the campaign, if the store holds several")
+}
+
+// registerChange registers the flags of commands that change something.
+func (f *campaignFlags) registerChange(c *cobra.Command) {
+	f.registerName(c)
+	c.Flags().StringVar(&f.person, "person", "", "who does it, for the history (default the user name of the system)")
+	c.Flags().StringVar(&f.request, "request", "", "id of this request: a repeated request changes nothing and answers as the first one did")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+}
+
+func (f *campaignFlags) by() campaign.By {
+	return campaign.By{Person: cmp.Or(f.person, userName()), Request: f.request}
+}
+
+// userName is the name that the system knows the user by; empty if it does not say.
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"))
+}
+
+// with opens a campaign, and closes its store afterwards.
+func (f *campaignFlags) with(ctx context.Context, address string, do func(c *campaign.Campaign) error) (err error) {
+	store, err := openStore(ctx, address, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	c, err := campaign.Open(ctx, store, f.name)
+	if err != nil {
+		return f.inStore(address, err)
+	}
+	return campaignError(do(c))
+}
+
+// inStore explains which campaigns a store has.
+func (f *campaignFlags) inStore(address string, err error) error {
+	if errors.Is(err, campaign.ErrNotFound) {
+		return usagef("%s has no campaign %q; 'nextbatch campaign list %s' lists those it has", address, f.name, address)
+	}
+	if wrong := (*campaign.StoreError)(nil); errors.As(err, &wrong) || f.name != "" || errors.Is(err, context.Canceled) {
+		return campaignError(err)
+	}
+	if damaged := (*campaign.FoldError)(nil); errors.As(err, &damaged) {
+		return campaignError(err)
+	}
+	return usagef("%s: %w; --campaign does so", address, err)
+}
+
+// campaignError wraps an error of the package so that it gets the right exit code.
+func campaignError(err error) error {
+	var (
+		store *campaign.StoreError
+		rows  *campaign.RowsError
+		fold  *campaign.FoldError
+		undo  *campaign.UndoError
+		usage usageError
+		data  dataError
+	)
+	switch {
+	case err == nil, errors.As(err, &usage), errors.As(err, &data):
+		return err
+	case errors.As(err, &undo), errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNotFound):
+		return usageError{err}
+	case errors.As(err, &store), errors.As(err, &rows), errors.As(err, &fold), errors.Is(err, campaign.ErrTooFewLabels):
+		return dataError{err}
+	}
+	return requestError(err)
+}
+
+// faultsError lists everything that is wrong with the lines of a file, or with ids that were
+// named on the command line. Nothing was changed.
+func faultsError(err error, path string, rows int, advice string) error {
+	wrong := (*campaign.TellError)(nil)
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	list := []error{errorf("%s: %s; nothing was changed%s", nameOf(path), plural(len(wrong.Faults), "line is wrong", "lines are wrong"), advice)}
+	place := placesIn(path, rows)
+	for _, f := range wrong.Faults {
+		list = append(list, errorf("%s: %s, id %q: %s", nameOf(path), place(f.Line), f.ID, f.Reason))
+	}
+	return dataError{errors.Join(list...)}
+}
+
+// idsError is faultsError for ids on the command line.
+func idsError(err error) error {
+	wrong := (*campaign.TellError)(nil)
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	list := []error{errorf("%s wrong; nothing was changed", plural(len(wrong.Faults), "id is", "ids are"))}
+	for _, f := range wrong.Faults {
+		list = append(list, errorf("id %q: %s", f.ID, f.Reason))
+	}
+	return dataError{errors.Join(list...)}
+}
+
+// placesIn returns what messages call the rows of a file: by their line where each has one, as in
+// a text file without line breaks in its fields, otherwise by their number from 1.
+func placesIn(path string, rows int) func(row int) string {
+	text, err := os.ReadFile(path)
+	lines := bytes.Count(text, []byte("\n"))
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		lines++
+	}
+	header := lines - rows
+	known := isText(path) && header == 1 || isJSONLines(path) && header == 0
+	return func(row int) string {
+		if err != nil || !known {
+			return fmt.Sprintf("row %d", row+1)
+		}
+		return fmt.Sprintf("line %d", row+1+header)
+	}
+}
+
+func isJSONLines(path string) bool {
+	extension := strings.ToLower(filepath.Ext(path))
+	return extension == ".jsonl" || extension == ".ndjson"
+}
+
+// asking returns an ask with the functions that report progress and guard the memory.
+func (f *campaignFlags) asking(mem *memory) campaign.Ask {
+	return campaign.Ask{
+		Epoch:    func(e network.Epoch) { f.progress.epoch(1)(e) },
+		Progress: f.progress.selection(),
+		Admit:    func(bytes int64, less ...string) error { return mem.admit("the ask", bytes, less...) },
+	}
+}
+
+// namedRows returns the ids that arguments name: by themselves, or @FILE with one per line,
+// or @TABLE with the id column of the campaign.
+func namedRows(ctx context.Context, c *campaign.Campaign, args []string) (ids []string, err error) {
+	for _, arg := range args {
+		path, isFile := strings.CutPrefix(arg, "@")
+		if !isFile || !isTable(path) {
+			some, err := list([]string{arg})
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, some...)
+			continue
+		}
+		some, err := idsOfTable(ctx, c, path)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, some...)
+	}
+	return ids, nil
+}
+
+func idsOfTable(ctx context.Context, c *campaign.Campaign, path string) (ids []string, err error) {
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := cmp.Or(s.Created.IDColumn, campaign.RowColumn)
+	columns := columnFlags{id: name}
+	t, err := columns.read(ctx, path, true)
+	if err != nil {
+		return nil, err
+	}
+	column, err := t.Column(name)
+	if err != nil {
+		return nil, dataError{errorf("%s: %w", path, err)}
+	}
+	for row := range column.Len() {
+		ids = append(ids, column.Format(row))
+	}
+	return ids, nil
+}
+
+// predictionColumns are the predictions of one target for a list of rows, NaN where there are none.
+func predictionColumns(prefix string, target int, predictions [][]nextbatch.Prediction) []dataset.Column {
+	value, low, high := dataset.NewNumeric(prefix+"prediction"), dataset.NewNumeric(prefix+"low"), dataset.NewNumeric(prefix+"high")
+	number := func(v *nextbatch.Float) float64 {
+		if v == nil {
+			return math.NaN()
+		}
+		return float64(*v)
+	}
+	intervals := false
+	for _, p := range predictions {
+		if target >= len(p) {
+			value.Append(math.NaN())
+			low.Append(math.NaN())
+			high.Append(math.NaN())
+			continue
+		}
+		value.Append(float64(p[target].Value))
+		low.Append(number(p[target].Low))
+		high.Append(number(p[target].High))
+		intervals = intervals || p[target].Low != nil
+	}
+	if !intervals {
+		return []dataset.Column{value}
+	}
+	return []dataset.Column{value, low, high}
+}

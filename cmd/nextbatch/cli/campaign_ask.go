@@ -1,0 +1,348 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+// campaignAsking is a run of campaign ask.
+type campaignAsking struct {
+	campaignFlags
+	batch         int
+	lease, audit  string
+	must, exclude []string
+	out           string
+	json          bool
+	threads       int
+	memory        memory
+}
+
+func newCampaignAsk() *cobra.Command {
+	a := &campaignAsking{}
+	c := &cobra.Command{
+		Use:        "ask STORE",
+		SuggestFor: []string{"select", "next", "pick"},
+		Short:      "Ask for rows to label, which are then out with you",
+		Example: `  nextbatch campaign ask c.db -n 32 --out batch.csv
+  nextbatch campaign ask c.db -n 96 --lease 14d --person ada --request plate-7 --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
+			return a.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+		Long: `Trains a network on what is labelled, unless no label has come since the last ask,
+picks rows, and hands them out: nobody else gets them before the lease ends. Rows
+that are out count as selected. As long as fewer rows have a label than a network
+needs, the batch is spread over the inputs.
+
+The file of --out has the inputs of each row and an empty column for each target.
+Fill it in, over days if you like, and give it to 'nextbatch campaign tell'.
+
+A row whose lease has ended is open again and may be handed out to somebody else;
+a late label is still taken.
+
+--must and --exclude take ids, separated by commas, or @FILE with one id per line.
+
+Exit codes: 4 the batch was handed out but is smaller than requested, or there is no
+row left to ask for; the others are those of 'nextbatch select'.`,
+	}
+	f := c.Flags()
+	f.IntVarP(&a.batch, "batch", "n", 0, "rows to ask for (default by the settings)")
+	f.StringVar(&a.lease, "lease", "", "how long the rows are out, such as 36h, 7d or 2w; never for no end (default by the settings)")
+	f.StringVar(&a.audit, "audit", "", "share of audit rows, such as 1/8 or 0.125 (default by the settings)")
+	f.StringSliceVar(&a.must, "must", nil, "rows that must be in the batch")
+	f.StringSliceVar(&a.exclude, "exclude", nil, "rows that may not be picked")
+	f.StringVarP(&a.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
+	f.BoolVar(&a.json, "json", false, "print one JSON object")
+	a.registerChange(c)
+	registerThreads(c, &a.threads)
+	a.memory.register(c)
+	return c
+}
+
+func (a *campaignAsking) run(ctx context.Context, address string, out io.Writer) error {
+	begin := time.Now()
+	ask, err := a.ask()
+	if err != nil {
+		return err
+	}
+	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"--out", a.out}}); err != nil {
+		return err
+	}
+	if err := errors.Join(a.memory.check(), checkOutput("--out", a.out, tableExtensions()...)); err != nil {
+		return err
+	}
+	if ctx, err = withThreads(ctx, a.threads); err != nil {
+		return err
+	}
+	defer a.memory.begin()()
+	return a.with(ctx, address, func(c *campaign.Campaign) error {
+		batch, err := c.Ask(ctx, a.by(), ask)
+		a.progress.done()
+		if errors.Is(err, campaign.ErrNothingOpen) {
+			return partialError{0, a.batch, err.Error()}
+		}
+		if err != nil {
+			return err
+		}
+		batch.Result.Version, batch.Result.Timings.Total = thisBuild().Version, number(time.Since(begin).Seconds())
+		return a.report(ctx, c, batch, out)
+	})
+}
+
+// ask returns what the flags ask for.
+func (a *campaignAsking) ask() (ask campaign.Ask, err error) {
+	ask = a.asking(&a.memory)
+	if a.batch < 0 {
+		return ask, usagef("-n (--batch) must be at least 1, not %d", a.batch)
+	}
+	ask.Rows = a.batch
+	if a.lease != "" {
+		if ask.Lease, err = parseLease(a.lease); err != nil {
+			return ask, err
+		}
+	}
+	if a.audit != "" {
+		if ask.Audit, err = orShare(a.audit, nil); err != nil {
+			return ask, err
+		}
+	}
+	if ask.Must, err = list(a.must); err != nil {
+		return ask, err
+	}
+	ask.Exclude, err = list(a.exclude)
+	return ask, err
+}
+
+// askResult is what ask prints as JSON: the keys of select, and what an ask has besides.
+type askResult struct {
+	*nextbatch.Result
+	Campaign string     `json:"campaign"`
+	Ask      int64      `json:"ask"`
+	Event    int64      `json:"event"`
+	Person   string     `json:"person"`
+	LeaseEnd *time.Time `json:"lease_end"` // null: never
+	Audit    []bool     `json:"audit"`     // for each row, whether it was drawn at random
+	Trained  int        `json:"trained"`   // labelled rows that the network was trained on; 0 without one
+	Kept     bool       `json:"kept"`      // the network of an earlier ask was used
+	Repeated bool       `json:"repeated"`  // the request had been met before
+}
+
+func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *campaign.Batch, out io.Writer) error {
+	for _, w := range b.Result.Warnings {
+		a.progress.warn(w)
+	}
+	a.progress.say("%s", askedHow(b))
+	result := askResult{Result: b.Result, Campaign: c.Name(), Ask: b.Ask, Event: b.Seq, Person: b.Person, LeaseEnd: b.LeaseEnd, Audit: []bool{},
+		Trained: b.Trained, Kept: b.Kept, Repeated: b.Repeated}
+	for i, row := range b.Rows {
+		result.Audit = append(result.Audit, row.Audit)
+		if row.Audit {
+			b.Result.Reasons[i] = "audit row: drawn at random from the open rows, to measure the error"
+		}
+	}
+	if a.out != "" {
+		t, err := batchTable(ctx, c, b)
+		if err != nil {
+			return err
+		}
+		if err := source.WriteFile(a.out, t); err != nil {
+			return err
+		}
+		a.progress.say("%d rows written to %s", len(b.Rows), a.out)
+	}
+	if a.json {
+		if err := printJSON(out, result); err != nil {
+			return err
+		}
+	} else if a.out == "" {
+		if err := printAsked(out, b); err != nil {
+			return err
+		}
+	}
+	if b.Result.Missing > 0 {
+		return partialError{len(b.Rows), len(b.Rows) + b.Result.Missing, b.Result.Short}
+	}
+	return nil
+}
+
+// askedHow says how a batch came about.
+func askedHow(b *campaign.Batch) string {
+	network := fmt.Sprintf("by a network with %d labels", b.Trained)
+	switch {
+	case b.Model == "":
+		network = "without a network, as too few rows have a label for one"
+	case b.Kept:
+		network += ", which was kept from an earlier ask"
+	}
+	audits := 0
+	for _, row := range b.Rows {
+		if row.Audit {
+			audits++
+		}
+	}
+	return fmt.Sprintf("ask %d (event %d): %d rows by %s, %s; %s; %s%s", b.Ask, b.Seq, len(b.Rows), b.Spec, network,
+		plural(audits, "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
+}
+
+func leaseText(end *time.Time) string {
+	if end == nil {
+		return "the lease has no end"
+	}
+	return "the lease ends on " + timeText(*end)
+}
+
+// timeText is how people read a time: to the minute, where they are.
+func timeText(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// batchTable is the batch as a file to fill in: the id, what is known about the pick, the row
+// as it is in the table, and an empty column for each target.
+func batchTable(ctx context.Context, c *campaign.Campaign, b *campaign.Batch) (*dataset.Table, error) {
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]campaign.RowRef, len(b.Rows))
+	for i, row := range b.Rows {
+		refs[i] = row.RowRef
+	}
+	inputs, err := c.Inputs(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	taken := map[string]bool{}
+	for _, name := range slices.Concat(inputs.Names(), s.Created.Targets) {
+		taken[name] = true
+	}
+	name, pick, score, reason := dataset.NewText(ownName(campaign.CampaignColumn, taken)), dataset.NewNumeric(ownName("pick", taken)),
+		dataset.NewNumeric(ownName("score", taken)), dataset.NewText(ownName("reason", taken))
+	for i := range b.Rows {
+		name.Append([]byte(s.Created.Identity))
+		pick.Append(float64(i + 1))
+		score.Append(finite(float64(b.Result.Scores[i])))
+		reason.Append([]byte(b.Result.Reasons[i]))
+	}
+	columns := slices.Concat(inputs.Columns()[:1], []dataset.Column{name, pick, score, reason}, inputs.Columns()[1:])
+	for _, target := range s.Created.Targets {
+		columns = append(columns, dataset.NewNumeric(target, slices.Repeat([]float64{math.NaN()}, len(b.Rows))...))
+	}
+	return dataset.NewTable(columns...)
+}
+
+// finite is a number, or NaN for one that a table cannot hold.
+func finite(v float64) float64 {
+	if math.IsInf(v, 0) {
+		return math.NaN()
+	}
+	return v
+}
+
+func printAsked(out io.Writer, b *campaign.Batch) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "pick\tid\tscore\treason")
+	for i, row := range b.Rows {
+		fmt.Fprintf(w, "%d\t%s\t%.4g\t%s\n", i+1, shown(row.ID), float64(b.Result.Scores[i]), shown(b.Result.Reasons[i]))
+	}
+	return w.Flush()
+}
+
+// campaignPredicting is a run of campaign predict.
+type campaignPredicting struct {
+	campaignFlags
+	out     string
+	threads int
+	memory  memory
+}
+
+func newCampaignPredict() *cobra.Command {
+	p := &campaignPredicting{}
+	c := &cobra.Command{
+		Use:     "predict STORE",
+		Short:   "Predict label and interval of every open row",
+		Example: "  nextbatch campaign predict c.db --out predicted.csv",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p.progress = newProgress(cmd.ErrOrStderr(), p.quiet)
+			return p.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+		Long: `Predicts the labels of all open rows with the current network, and trains it first
+if labels have come since it was trained. An interval, low to high, is to hold the
+label with a probability of 90 %. With several targets, the columns begin with their
+names. Without --out, prints CSV.`,
+	}
+	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output: "+strings.Join(tableExtensions(), ", "))
+	c.Flags().BoolVarP(&p.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	p.registerName(c)
+	registerThreads(c, &p.threads)
+	p.memory.register(c)
+	return c
+}
+
+func (p *campaignPredicting) run(ctx context.Context, address string, out io.Writer) error {
+	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"--out", p.out}}); err != nil {
+		return err
+	}
+	if err := errors.Join(p.memory.check(), checkOutput("--out", p.out, tableExtensions()...)); err != nil {
+		return err
+	}
+	ctx, err := withThreads(ctx, p.threads)
+	if err != nil {
+		return err
+	}
+	defer p.memory.begin()()
+	return p.with(ctx, address, func(c *campaign.Campaign) error {
+		predicted, err := c.Predict(ctx, p.asking(&p.memory))
+		p.progress.done()
+		if err != nil {
+			return err
+		}
+		s, err := c.State(ctx)
+		if err != nil {
+			return err
+		}
+		for _, w := range predicted.Warnings {
+			p.progress.warn(w)
+		}
+		p.progress.say("%d open rows, by a network with %d labels", len(predicted.Rows), predicted.Trained)
+		t, err := predictedTable(s, predicted)
+		if err != nil {
+			return err
+		}
+		if p.out == "" {
+			return source.WriteCSV(out, t)
+		}
+		return source.WriteFile(p.out, t)
+	})
+}
+
+// predictedTable has a line for each open row.
+func predictedTable(s *campaign.State, p *campaign.Predicted) (*dataset.Table, error) {
+	ids := dataset.NewText(cmp.Or(s.Created.IDColumn, campaign.RowColumn))
+	for _, row := range p.Rows {
+		ids.Append([]byte(row.ID))
+	}
+	columns := []dataset.Column{ids}
+	for target, name := range s.Created.Targets {
+		prefix := ""
+		if len(s.Created.Targets) > 1 {
+			prefix = name + "_"
+		}
+		columns = append(columns, predictionColumns(prefix, target, p.Predictions)...)
+	}
+	return dataset.NewTable(columns...)
+}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// campaignRows is a run of campaign new or campaign add: rows that come from a table.
+type campaignRows struct {
+	campaignFlags
+	columns  columnFlags
+	targets  []string
+	settings settingFlags
+}
+
+func newCampaignNew() *cobra.Command {
+	n := &campaignRows{}
+	c := &cobra.Command{
+		Use:        "new STORE TABLE",
+		SuggestFor: []string{"create", "init", "start"},
+		Short:      "Begin a campaign with the rows of a table",
+		Example: `  nextbatch campaign new c.db table.csv --target y --id name
+  nextbatch campaign new c.db candidates.parquet --target yield,purity --id well -n 96 --audit 1/8 --lease 14d`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)
+			return n.create(cmd.Context(), args[0], args[1])
+		},
+		Long: `Creates a campaign in a store, and the store if it does not exist. Labels that the
+table has already are told. The table may also lack the target columns.
+
+Rows are named by the column --id, or else by their number, from 0. The settings
+hold for every ask; 'nextbatch campaign settings' changes them later.
+
+Of each batch, a share of the rows (--audit) is drawn at random from the open ones.
+They cost a little of what a batch teaches, and show how large the error of the
+network is: other rows are picked because they are unusual, and say nothing about
+the rest. Without audit rows 'campaign status' cannot say where you stand.`,
+	}
+	c.Flags().StringSliceVar(&n.targets, "target", nil, "target column, or several: the labels, empty where a row has none")
+	n.registerChange(c)
+	c.Flag("campaign").Usage = "name of the campaign (default that of the table, without its extension)"
+	n.columns.register(c)
+	n.columns.registerInputs(c)
+	n.settings.register(c)
+	return c
+}
+
+func (n *campaignRows) create(ctx context.Context, address, path string) (err error) {
+	settings := campaign.Settings{Categorical: n.columns.categorical, Keep: n.columns.keep, Missing: n.columns.missing}
+	if err := n.settings.apply(&settings); err != nil {
+		return err
+	}
+	switch {
+	case len(n.targets) == 0:
+		return usagef("name the target column with --target")
+	case slices.Contains(n.targets, n.columns.id) && n.columns.id != "":
+		return usagef("column %q is named by --id and --target; one column cannot be both", n.columns.id)
+	}
+	if n.name == "" {
+		n.name = tableName(nameOf(path))
+	}
+	if err := errors.Join(n.columns.check(), checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"STORE", address}})); err != nil {
+		return err
+	}
+	defer n.columns.memory.begin()()
+	table, err := n.read(ctx, path)
+	if err != nil {
+		return err
+	}
+	store := &newStore{address: address}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	c, err := campaign.New(ctx, store, n.name, campaign.Start{
+		Table: table, IDColumn: n.columns.id, Targets: n.targets, Settings: settings, By: n.by(),
+	})
+	if errors.Is(err, campaign.ErrExists) {
+		return usagef("%s has a campaign %q already: add rows to it with 'nextbatch campaign add', or name another one with --campaign", address, n.name)
+	}
+	if err != nil {
+		return campaignError(faultsError(err, path, table.Rows(), ""))
+	}
+	s, err := c.State(ctx)
+	if err != nil {
+		return campaignError(err)
+	}
+	counts := s.Counts()
+	n.progress.say("campaign %q in %s: %d rows, %d of them labelled, %s", n.name, address, counts.Rows, counts.Labelled, plural(len(s.Created.Columns), "column", "columns"))
+	return nil
+}
+
+// read reads a table, which may lack target columns.
+func (n *campaignRows) read(ctx context.Context, path string) (*dataset.Table, error) {
+	flags := n.columns
+	flags.numeric = slices.Concat(n.columns.numeric, n.targets)
+	for {
+		table, err := flags.read(ctx, path, false)
+		name, unknown := unknownColumn(err)
+		if at := slices.Index(flags.numeric, name); unknown && at >= 0 && slices.Contains(n.targets, name) {
+			flags.numeric = slices.Delete(slices.Clone(flags.numeric), at, at+1)
+			continue
+		}
+		n.columns.memory = flags.memory
+		return table, err
+	}
+}
+
+func newCampaignAdd() *cobra.Command {
+	n := &campaignRows{}
+	c := &cobra.Command{
+		Use:     "add STORE TABLE",
+		Short:   "Add rows to a campaign",
+		Example: "  nextbatch campaign add c.db next-year.csv",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)
+			return n.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return n.add(cmd.Context(), c, args[1]) })
+		},
+		Long: `Adds the rows of a table, which has the columns of the campaign and new ids. Labels
+that it has are told. Levels of a categorical column that no row had before are
+reported; they are inputs from the next ask on.`,
+	}
+	n.registerChange(c)
+	c.Flags().StringSliceVar(&n.columns.ignore, "ignore", nil, "columns to skip")
+	n.columns.format.register(c)
+	n.columns.memory.register(c)
+	return c
+}
+
+func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, path string) error {
+	s, err := c.State(ctx)
+	if err != nil {
+		return err
+	}
+	n.columns.id = s.Created.IDColumn
+	n.columns.numeric = slices.Clone(s.Created.Targets)
+	for _, column := range s.Created.Columns {
+		switch column.Kind {
+		case dataset.KindNumeric.String():
+			n.columns.numeric = append(n.columns.numeric, column.Name)
+		case dataset.KindCategorical.String():
+			n.columns.categorical = append(n.columns.categorical, column.Name)
+		}
+	}
+	if err := n.columns.memory.check(); err != nil {
+		return err
+	}
+	defer n.columns.memory.begin()()
+	table, err := n.columns.read(ctx, path, true)
+	if err != nil {
+		return err
+	}
+	added, err := c.Add(ctx, n.by(), table)
+	if rows := (*campaign.RowsError)(nil); errors.As(err, &rows) {
+		return dataError{errorf("%s: %w", nameOf(path), err)}
+	}
+	if err != nil {
+		return faultsError(err, path, table.Rows(), "")
+	}
+	for _, name := range slices.Sorted(maps.Keys(added.NewLevels)) {
+		n.progress.warn(fmt.Sprintf("column %q has levels that no row had before: %s", name, strings.Join(added.NewLevels[name], ", ")))
+	}
+	n.progress.say("%s: %d rows added, %d of them labelled (event %d)%s", nameOf(path), added.Rows, added.Labelled, added.Seq, again(added.Repeated))
+	return nil
+}
+
+// again is what a message says about a request that was met before.
+func again(repeated bool) string {
+	if repeated {
+		return "; the request had been met before, so nothing was changed"
+	}
+	return ""
+}
+
+// changingSettings is a run of campaign settings.
+type changingSettings struct {
+	campaignFlags
+	settings settingFlags
+}
+
+func newCampaignSettings() *cobra.Command {
+	n := &changingSettings{}
+	c := &cobra.Command{
+		Use:   "settings STORE",
+		Short: "Print the settings of a campaign, or change some of them",
+		Example: `  nextbatch campaign settings c.db
+  nextbatch campaign settings c.db --method 'bald' --audit 1/16`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n.progress = newProgress(cmd.ErrOrStderr(), n.quiet)
+			return n.with(cmd.Context(), args[0], func(c *campaign.Campaign) error {
+				return n.run(cmd.Context(), c, cmd.OutOrStdout())
+			})
+		},
+		Long: `Without flags, prints the settings as JSON. With flags, changes those that they
+name, from the next ask on; the others stay as they are.`,
+	}
+	n.registerChange(c)
+	n.settings.register(c)
+	return c
+}
+
+func (n *changingSettings) run(ctx context.Context, c *campaign.Campaign, out io.Writer) error {
+	s, err := c.State(ctx)
+	if err != nil {
+		return err
+	}
+	settings := s.Settings
+	if !n.settings.given() {
+		return printJSON(out, settings)
+	}
+	if err := n.settings.apply(&settings); err != nil {
+		return err
+	}
+	changed, err := c.ChangeSettings(ctx, n.by(), settings)
+	if err != nil {
+		return usageError{err}
+	}
+	n.progress.say("settings changed (event %d)%s", changed.Seq, again(changed.Repeated))
+	return nil
+}

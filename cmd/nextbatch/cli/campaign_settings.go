@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// settingFlags are the settings of a campaign. Flags that are not on the command line
+// leave their setting as it is.
+type settingFlags struct {
+	batch                 int
+	method, audit, lease  string
+	latest                bool
+	weights               []float64
+	cost, group           string
+	budget                float64
+	costAware, groupInput bool
+	perGroup              int
+
+	activation string
+	epochs     int
+	hidden     []int
+	ensemble   int
+	seed       uint64
+
+	flags *pflag.FlagSet
+}
+
+func (f *settingFlags) register(c *cobra.Command) {
+	f.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	s := f.flags
+	s.IntVarP(&f.batch, "batch", "n", 32, "rows of an ask that does not say how many")
+	s.StringVar(&f.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+")")
+	s.StringVar(&f.audit, "audit", "1/8", "share of audit rows in each batch: a fraction or a number from 0 to 1")
+	s.StringVar(&f.lease, "lease", "7d", "how long the rows of an ask are out, such as 36h, 7d or 2w; never for no end")
+	s.BoolVar(&f.latest, "latest", false, "the label of a row that was measured several times is the latest, not the mean")
+	s.Float64SliceVar(&f.weights, "weights", nil, "weights of several targets, in their order (default all the same)")
+	s.StringVar(&f.cost, "cost", "", "column with the cost of each row")
+	s.Float64Var(&f.budget, "budget", 0, "most that one batch may cost")
+	s.BoolVar(&f.costAware, "cost-aware", false, "pick by score divided by cost")
+	s.StringVar(&f.group, "group", "", "column with the group of each row")
+	s.IntVar(&f.perGroup, "per-group", 0, "at most this many rows of any group in one batch")
+	s.BoolVar(&f.groupInput, "group-input", false, "the column of --group is an input, too")
+	s.StringVar(&f.activation, "activation", "relu", "activation function: "+network.ActivationNames())
+	s.IntVar(&f.epochs, "epochs", 256, "epochs of training")
+	s.IntSliceVar(&f.hidden, "hidden", []int{512, 512}, "widths of the hidden layers")
+	s.IntVar(&f.ensemble, "ensemble", 0, "networks to train; 0 means as many as the method uses")
+	s.Uint64Var(&f.seed, "seed", 0, "seed of networks, methods and audit rows")
+	c.Flags().AddFlagSet(s)
+}
+
+// given reports whether any of the flags is on the command line.
+func (f *settingFlags) given() (some bool) {
+	f.flags.VisitAll(func(flag *pflag.Flag) { some = some || flag.Changed })
+	return some
+}
+
+// apply puts the flags on the command line into the settings, and checks these.
+func (f *settingFlags) apply(s *campaign.Settings) (err error) {
+	set := map[string]func(){
+		"batch":       func() { s.Batch = f.batch },
+		"method":      func() { s.Spec = f.method },
+		"audit":       func() { s.Audit, err = orShare(f.audit, err) },
+		"lease":       func() { s.Lease, err = orLease(f.lease, err) },
+		"latest":      func() { s.Latest = f.latest },
+		"weights":     func() { s.Weights = f.weights },
+		"cost":        func() { s.CostColumn = f.cost },
+		"budget":      func() { s.Budget = &f.budget },
+		"cost-aware":  func() { s.PerCost = f.costAware },
+		"group":       func() { s.GroupColumn = f.group },
+		"per-group":   func() { s.PerGroup = f.perGroup },
+		"group-input": func() { s.GroupIsInput = f.groupInput },
+		"activation":  func() { s.Network.Architecture.Activation, err = orActivation(f.activation, err) },
+		"epochs":      func() { s.Network.Training.Epochs = f.epochs },
+		"hidden":      func() { s.Network.Architecture.Hidden = f.hidden },
+		"ensemble":    func() { s.Members = f.ensemble },
+		"seed":        func() { s.Seed, s.Network.Seed = f.seed, f.seed },
+	}
+	f.flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			set[flag.Name]()
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case f.flags.Changed("batch") && f.batch < 1:
+		return usagef("-n (--batch) must be at least 1, not %d", f.batch)
+	case f.flags.Changed("epochs") && f.epochs < 1:
+		return usagef("--epochs must be at least 1, not %d", f.epochs)
+	}
+	if s.Spec != "" {
+		if _, err := spec.Parse(s.Spec); err != nil {
+			return err // with a caret at the place
+		}
+	}
+	if err := s.Check(); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+func orActivation(text string, before error) (network.Activation, error) {
+	a, err := network.ParseActivation(text)
+	if before != nil {
+		return a, before
+	}
+	if err != nil {
+		return a, usagef("--activation: %w", err)
+	}
+	return a, nil
+}
+
+func orShare(text string, before error) (*float64, error) {
+	share, err := parseShare(text)
+	if before != nil {
+		return nil, before
+	}
+	return &share, err
+}
+
+// parseShare reads a share of audit rows: 1/8 or 0.125.
+func parseShare(text string) (float64, error) {
+	over, under, fraction := strings.Cut(text, "/")
+	share, err := strconv.ParseFloat(strings.TrimSpace(over), 64)
+	if fraction && err == nil {
+		var n float64
+		n, err = strconv.ParseFloat(strings.TrimSpace(under), 64)
+		share /= n
+	}
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, usagef("--audit is %q; it must be a share from 0 to 1, such as 1/8 or 0.125", text)
+	}
+	return share, nil
+}
+
+func orLease(text string, before error) (campaign.Duration, error) {
+	lease, err := parseLease(text)
+	if before != nil {
+		return 0, before
+	}
+	return campaign.Duration(lease), err
+}
+
+// parseLease reads how long rows are out: 36h, 7d, 2w or never, which is negative.
+func parseLease(text string) (time.Duration, error) {
+	if text == "never" {
+		return -1, nil
+	}
+	const day = 24 * time.Hour
+	for unit, size := range map[string]time.Duration{"d": day, "w": 7 * day} {
+		number, found := strings.CutSuffix(text, unit)
+		if v, err := strconv.ParseFloat(number, 64); found && err == nil && v > 0 && v < float64(math.MaxInt64/size) {
+			return time.Duration(v * float64(size)), nil
+		}
+	}
+	if lease, err := time.ParseDuration(text); err == nil && lease > 0 {
+		return lease, nil
+	}
+	return 0, usagef("--lease is %q; it must be a time such as 36h, 7d or 2w, or never", text)
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// telling is a run of campaign tell.
+type telling struct {
+	campaignFlags
+	format                        formatFlags
+	partial, again, correct, json bool
+}
+
+func newCampaignTell() *cobra.Command {
+	t := &telling{}
+	c := &cobra.Command{
+		Use:        "tell STORE FILE",
+		SuggestFor: []string{"merge", "label"},
+		Short:      "Tell the labels of rows",
+		Example: `  nextbatch campaign tell c.db batch.csv
+  nextbatch campaign tell c.db batch.csv --partial
+  nextbatch campaign tell c.db corrected.csv --correct`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t.progress = newProgress(cmd.ErrOrStderr(), t.quiet)
+			return t.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return t.run(cmd.Context(), c, args[1], cmd.OutOrStdout()) })
+		},
+		Long: `Takes the labels of a table that has the ids of rows and target columns: a batch
+file that somebody has filled in, or any other one. Lines without a label are skipped,
+so a file can be told again and again while it fills up; labels that are known change
+nothing. Late labels are taken, and so are labels of rows that nobody asked for.
+
+A file is taken as a whole or not at all: if a line is wrong, every wrong line is
+listed and nothing is changed. --partial takes the lines that are right.
+
+Several different labels of a row are several measurements of it; its label is their
+mean (or the latest, see 'nextbatch campaign settings --latest'). --again takes a
+measurement even if the row has the same number already. --correct replaces all
+measurements of the rows instead.
+
+Exit codes: 3 lines are wrong, and nothing was changed; 4 with --partial, some lines
+were left out; the others are those of 'nextbatch select'.`,
+	}
+	f := c.Flags()
+	f.BoolVar(&t.partial, "partial", false, "take the lines that are right, even if others are wrong")
+	f.BoolVar(&t.again, "again", false, "a number that a row has already is one more measurement")
+	f.BoolVar(&t.correct, "correct", false, "replace the measurements of the rows")
+	f.BoolVar(&t.json, "json", false, "print one JSON object")
+	t.registerChange(c)
+	t.format.register(c)
+	return c
+}
+
+// tellResult is what tell prints as JSON.
+type tellResult struct {
+	Event    int64            `json:"event"` // 0: nothing was new
+	Rows     int              `json:"rows"`  // with a new label
+	Known    int              `json:"known"` // labels that the rows had already
+	Repeated bool             `json:"repeated"`
+	Faults   []campaign.Fault `json:"faults"` // lines that were left out, counted from 0
+}
+
+func (t *telling) run(ctx context.Context, c *campaign.Campaign, path string, out io.Writer) error {
+	if t.again && t.correct {
+		return usagef("--again adds a measurement and --correct replaces it: use one of them")
+	}
+	table, err := t.read(ctx, c, path)
+	if err != nil {
+		return err
+	}
+	entries, err := c.Entries(ctx, table)
+	if rows := (*campaign.RowsError)(nil); errors.As(err, &rows) {
+		return dataError{errorf("%s: %w", nameOf(path), err)}
+	}
+	if err != nil {
+		return err
+	}
+	tell, word := c.Tell, "told"
+	if t.correct {
+		tell, word = c.Correct, "corrected"
+	}
+	told, err := tell(ctx, t.by(), campaign.Tell{Entries: entries, Partial: t.partial, Again: t.again})
+	if err != nil {
+		return faultsError(err, path, table.Rows(), ": correct the file, or take the other lines with --partial")
+	}
+	result := tellResult{told.Seq, len(told.Rows), told.Known, told.Repeated, append([]campaign.Fault{}, told.Faults...)}
+	if t.json {
+		if err := printJSON(out, result); err != nil {
+			return err
+		}
+	}
+	t.progress.say("%s: %d labels %s%s, %d were known, %d lines have none yet%s", nameOf(path), result.Rows, word, eventText(told.Seq), told.Known,
+		table.Rows()-len(entries), again(told.Repeated))
+	if len(told.Faults) > 0 {
+		return leftOut(path, table.Rows(), told.Faults, len(entries))
+	}
+	return nil
+}
+
+// leftOut reports lines that were left out.
+func leftOut(path string, rows int, faults []campaign.Fault, lines int) error {
+	place := placesIn(path, rows)
+	list := []error{errorf("%s: %d of %d lines with a label are wrong and were left out", nameOf(path), len(faults), lines)}
+	for _, f := range faults {
+		list = append(list, errorf("%s: %s, id %q: %s", nameOf(path), place(f.Line), f.ID, f.Reason))
+	}
+	return someError{len(faults), lines, errors.Join(list...)}
+}
+
+// read reads a file of labels, in which labels keep their spelling.
+func (t *telling) read(ctx context.Context, c *campaign.Campaign, path string) (*dataset.Table, error) {
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := t.format.options()
+	if err != nil {
+		return nil, err
+	}
+	own := s.ReadOptions()
+	opts.Kinds, opts.Lenient, opts.Missing = maps.Clone(own.Kinds), own.Lenient, own.Missing
+	table, err := t.format.readTable(ctx, path, opts)
+	if usage := (usageError{}); errors.As(err, &usage) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, dataError{err}
+	}
+	if opts.Decimal == 0 && opts.Thousands == 0 {
+		return table, nil
+	}
+	return withPoints(table, s.Created.Targets, opts.Thousands, opts.Decimal)
+}
+
+// withPoints returns a table whose labels have a decimal point and no marks between thousands.
+func withPoints(t *dataset.Table, targets []string, thousands, decimal byte) (*dataset.Table, error) {
+	columns := slices.Clone(t.Columns())
+	for i, c := range columns {
+		if !slices.Contains(targets, c.Name()) {
+			continue
+		}
+		text := dataset.NewText(c.Name())
+		for row := range c.Len() {
+			label := c.Format(row)
+			if thousands != 0 {
+				label = strings.ReplaceAll(label, string(thousands), "")
+			}
+			if decimal != 0 {
+				label = strings.ReplaceAll(label, string(decimal), ".")
+			}
+			text.Append([]byte(label))
+		}
+		columns[i] = text
+	}
+	return dataset.NewTable(columns...)
+}
+
+// changingRows is a run of campaign fail, return or retire.
+type changingRows struct {
+	campaignFlags
+	reason string
+	again  bool
+}
+
+// command returns a command that changes rows by their ids.
+func (r *changingRows) command(c *cobra.Command, past string, change func(c *campaign.Campaign, ctx context.Context, ids []string) (campaign.Changed, error)) *cobra.Command {
+	c.Args = cobra.MinimumNArgs(2)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		r.progress = newProgress(cmd.ErrOrStderr(), r.quiet)
+		ctx := cmd.Context()
+		return r.with(ctx, args[0], func(c *campaign.Campaign) error {
+			ids, err := namedRows(ctx, c, args[1:])
+			if err != nil {
+				return err
+			}
+			changed, err := change(c, ctx, ids)
+			if err != nil {
+				return idsError(err)
+			}
+			r.progress.say("%s %s%s%s", plural(len(changed.Rows), "row", "rows"), past, eventText(changed.Seq), again(changed.Repeated))
+			return nil
+		})
+	}
+	c.Flags().StringVar(&r.reason, "reason", "", "why, for the history")
+	r.registerChange(c)
+	return c
+}
+
+// eventText names the event that a change made, if it made one.
+func eventText(seq int64) string {
+	if seq == 0 {
+		return ""
+	}
+	return " (" + eventName(seq) + ")"
+}
+
+func newCampaignFail() *cobra.Command {
+	r := &changingRows{}
+	c := r.command(&cobra.Command{
+		Use:     "fail STORE ID…",
+		Short:   "Say that rows could not be labelled",
+		Example: "  nextbatch campaign fail c.db s017 s018 --reason 'did not dissolve'",
+		Long: `Rows that failed are never asked for again; with --again they are open again.
+Rows are named by their ids, @FILE with one id per line, or a batch file: @batch.csv.`,
+	}, "failed", func(c *campaign.Campaign, ctx context.Context, ids []string) (campaign.Changed, error) {
+		return c.Fail(ctx, r.by(), ids, r.reason, r.again)
+	})
+	c.Flags().BoolVar(&r.again, "again", false, "try again: the rows are open again")
+	return c
+}
+
+func newCampaignReturn() *cobra.Command {
+	r := &changingRows{}
+	return r.command(&cobra.Command{
+		Use:     "return STORE ID…",
+		Short:   "Put rows back that are out: they are open again",
+		Example: "  nextbatch campaign return c.db s017 s018 --reason 'no time'",
+		Long: `Returns rows before their lease ends, so that others may get them. Rows are named
+by their ids, @FILE with one id per line, or a batch file: @batch.csv.`,
+	}, "returned", func(c *campaign.Campaign, ctx context.Context, ids []string) (campaign.Changed, error) {
+		return c.Return(ctx, r.by(), ids, r.reason)
+	})
+}
+
+func newCampaignRetire() *cobra.Command {
+	r := &changingRows{}
+	return r.command(&cobra.Command{
+		Use:     "retire STORE ID…",
+		Short:   "Take rows out of the campaign: they are neither picked nor learnt from",
+		Example: "  nextbatch campaign retire c.db @discontinued.txt --reason 'no longer sold'",
+		Long: `Retired rows stay in the store, with their labels, and 'nextbatch campaign undo'
+brings them back. Rows are named by their ids, @FILE with one id per line, or a batch
+file: @batch.csv.`,
+	}, "retired", func(c *campaign.Campaign, ctx context.Context, ids []string) (campaign.Changed, error) {
+		return c.Retire(ctx, r.by(), ids, r.reason)
+	})
+}
