@@ -85,3 +85,10 @@ dist: $(RELEASES:%=dist/%) ## Build a static binary for each platform of a relea
 $(RELEASES:%=dist/%): dist/%:
 	CGO_ENABLED=0 GOOS=$(*D) GOARCH=$(*F) go build -trimpath -ldflags='-s -w' \
 		-o $(DIST)/nextbatch-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/nextbatch
+
+# A wheel carries the binary, so there is one for each platform.
+WHEELS ?= linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+
+.PHONY: wheels
+wheels: ## Build the Python package into python/dist: a wheel for each platform, and the source.
+	python3 python/backend.py python/dist $(WHEELS)

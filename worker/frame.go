@@ -50,9 +50,10 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("the arrays take %d MiB, but %d MiB are available", e.Need>>20, e.Limit>>20)
 }
 
-// ReadFrame reads a frame whose arrays take at most so many bytes. At the end of the
-// stream the error is io.EOF; within a frame it is io.ErrUnexpectedEOF.
-func ReadFrame(r io.Reader, limit int64) (f Frame, err error) {
+// ReadFrame reads a frame whose arrays take at most so many bytes; limit is called only
+// if there are arrays. At the end of the stream the error is io.EOF; within a frame it
+// is io.ErrUnexpectedEOF.
+func ReadFrame(r io.Reader, limit func() int64) (f Frame, err error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return f, err
@@ -74,7 +75,7 @@ func ReadFrame(r io.Reader, limit int64) (f Frame, err error) {
 	return f, f.readArrays(r, limit)
 }
 
-func (f *Frame) readArrays(r io.Reader, limit int64) error {
+func (f *Frame) readArrays(r io.Reader, limit func() int64) error {
 	need := int64(0)
 	for i, s := range f.Arrays {
 		n, err := s.bytes()
@@ -85,11 +86,14 @@ func (f *Frame) readArrays(r io.Reader, limit int64) error {
 			return &FrameError{"has arrays of more bytes than can be counted"}
 		}
 	}
-	if need > limit {
+	if len(f.Arrays) == 0 {
+		return nil
+	}
+	if most := limit(); need > most {
 		if _, err := io.CopyN(io.Discard, r, need); err != nil {
 			return unexpected(err)
 		}
-		return &SizeError{f.ID, need, limit}
+		return &SizeError{f.ID, need, most}
 	}
 	f.Data = make([]Array, len(f.Arrays))
 	for i, s := range f.Arrays {

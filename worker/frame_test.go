@@ -20,6 +20,8 @@ func frameBytes(t testing.TB, f Frame) []byte {
 	return b.Bytes()
 }
 
+func upTo(bytes int64) func() int64 { return func() int64 { return bytes } }
+
 func sample() Frame {
 	return Frame{Header: Header{ID: 7, Kind: "ping", Body: []byte(`{"a":1}`)}, Data: []Array{
 		{Shape: Shape{"float32", []int{2, 2}}, Float32: []float32{1, -2, 0.5, float32(math.Inf(1))}},
@@ -34,7 +36,7 @@ func TestFramesComeBack(t *testing.T) {
 	raw := bytes.Repeat(frameBytes(t, sample()), 2)
 	r := bytes.NewReader(raw)
 	for range 2 {
-		f, err := ReadFrame(r, 1<<20)
+		f, err := ReadFrame(r, upTo(1<<20))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +45,7 @@ func TestFramesComeBack(t *testing.T) {
 			t.Errorf("read %+v, wrote %+v", f, want)
 		}
 	}
-	if _, err := ReadFrame(r, 1<<20); err != io.EOF {
+	if _, err := ReadFrame(r, upTo(1<<20)); err != io.EOF {
 		t.Errorf("at the end: %v, want EOF", err)
 	}
 }
@@ -55,7 +57,7 @@ func withHeader(text string, rest ...byte) []byte {
 func TestDamagedFrames(t *testing.T) {
 	whole := frameBytes(t, sample())
 	for n := 1; n < len(whole); n++ {
-		if _, err := ReadFrame(bytes.NewReader(whole[:n]), 1<<20); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := ReadFrame(bytes.NewReader(whole[:n]), upTo(1<<20)); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("%d of %d bytes: %v, want an unexpected end", n, len(whole), err)
 		}
 	}
@@ -66,23 +68,23 @@ func TestDamagedFrames(t *testing.T) {
 		`{"arrays":[{"type":"float64","shape":[4611686018427387904,4611686018427387904]}]}`:                            "too large",
 		`{"arrays":[{"type":"float64","shape":[1152921504606846975]},{"type":"uint8","shape":[1152921504606846975]}]}`: "more bytes than can be counted",
 	} {
-		_, err := ReadFrame(bytes.NewReader(withHeader(text)), math.MaxInt64)
+		_, err := ReadFrame(bytes.NewReader(withHeader(text)), upTo(math.MaxInt64))
 		if wrong := (*FrameError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v, want a FrameError with %q", text, err, word)
 		}
 	}
-	if _, err := ReadFrame(bytes.NewReader([]byte{255, 255, 255, 255}), 1); err == nil || !strings.Contains(err.Error(), "header of") {
+	if _, err := ReadFrame(bytes.NewReader([]byte{255, 255, 255, 255}), upTo(1)); err == nil || !strings.Contains(err.Error(), "header of") {
 		t.Errorf("a header of 4 GiB: %v", err)
 	}
 }
 
 func TestArraysBeyondTheLimitAreSkipped(t *testing.T) {
 	r := bytes.NewReader(append(frameBytes(t, sample()), frameBytes(t, Frame{Header: Header{ID: 8, Kind: "ping"}})...))
-	_, err := ReadFrame(r, 10)
+	_, err := ReadFrame(r, upTo(10))
 	if large := (*SizeError)(nil); !errors.As(err, &large) || large.ID != 7 || large.Need != 16+8+16+3 {
 		t.Fatalf("%v, want a SizeError of request 7 and 43 bytes", err)
 	}
-	if f, err := ReadFrame(r, 10); err != nil || f.ID != 8 {
+	if f, err := ReadFrame(r, upTo(10)); err != nil || f.ID != 8 {
 		t.Errorf("the next frame: %+v, %v", f, err)
 	}
 }
@@ -92,11 +94,11 @@ func FuzzReadFrame(f *testing.F) {
 	f.Add(withHeader(`{"arrays":[{"type":"float64","shape":[3,1000000]}]}`, 1, 2, 3))
 	f.Add(withHeader(`{"id":1,"kind":"select","body":{"n":1}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		frame, err := ReadFrame(bytes.NewReader(raw), 1<<20)
+		frame, err := ReadFrame(bytes.NewReader(raw), upTo(1<<20))
 		if err != nil {
 			return
 		}
-		again, err := ReadFrame(bytes.NewReader(frameBytes(t, frame)), 1<<20)
+		again, err := ReadFrame(bytes.NewReader(frameBytes(t, frame)), upTo(1<<20))
 		if err != nil {
 			t.Fatalf("a frame that was read cannot be read again: %v", err)
 		}
@@ -120,7 +122,7 @@ func FuzzServe(f *testing.F) {
 		s := Server{Available: func() int64 { return 1 << 20 }}
 		_ = s.Serve(t.Context(), bytes.NewReader(raw), &out)
 		for {
-			answer, err := ReadFrame(&out, 1<<30)
+			answer, err := ReadFrame(&out, upTo(1<<30))
 			if err == io.EOF {
 				return
 			}

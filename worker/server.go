@@ -38,7 +38,7 @@ func (s Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer stop()
 	r := bufio.NewReader(in)
 	for {
-		f, err := ReadFrame(r, s.limit())
+		f, err := ReadFrame(r, s.limit)
 		tooLarge := (*SizeError)(nil)
 		switch {
 		case errors.Is(err, io.EOF):

@@ -48,7 +48,7 @@ func (c *client) send(f Frame) {
 func (c *client) answer() Frame {
 	c.t.Helper()
 	for {
-		f, err := ReadFrame(c.out, 1<<30)
+		f, err := ReadFrame(c.out, upTo(1<<30))
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestCancelEndsARequestAndNotTheServer(t *testing.T) {
 	f := exampleSelect(200, 4)
 	f.Body = bytes.Replace(f.Body, []byte(`"epochs":2`), []byte(`"epochs":100000000`), 1)
 	c.send(f)
-	first, err := ReadFrame(c.out, 1<<20)
+	first, err := ReadFrame(c.out, upTo(1<<20))
 	if err != nil || first.Kind != "progress" {
 		t.Fatalf("%s %v", first.Kind, err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -20,13 +21,17 @@ type build struct {
 	SIMD     string `json:"simd"` // instruction set in use
 }
 
+// release is the version of a package that carries this program, such as a wheel. The
+// linker sets it.
+var release string
+
 func thisBuild() build {
 	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SIMD: simd.For[float32]().Name()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
+	if v := cmp.Or(release, info.Main.Version); v != "" && v != "(devel)" {
 		b.Version = v
 	}
 	for _, s := range info.Settings {

@@ -1,0 +1,51 @@
+"""Which rows of my table should I label next?
+
+`select` picks a batch of rows to label: informative, different from one another, and typical of
+the rest. `select_features` does so by features of your own model. The methods are those of
+Holzmüller, Zaverkin, Kästner and Steinwart, "A Framework and Benchmark for Deep Batch Active
+Learning for Regression" (JMLR 2023).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._batch import Batch
+from ._binary import version as _version
+from ._errors import DataError, NextbatchError, NextbatchWarning, RequestError, TooLittleMemoryError, WorkerError
+from ._select import select, select_features
+
+if TYPE_CHECKING:
+    from ._regressor import Regressor
+    from ._results import read_results
+    from ._strategy import QueryStrategy
+
+__version__ = _version()
+
+__all__ = [
+    "Batch",
+    "DataError",
+    "NextbatchError",
+    "NextbatchWarning",
+    "QueryStrategy",
+    "Regressor",
+    "RequestError",
+    "TooLittleMemoryError",
+    "WorkerError",
+    "read_results",
+    "select",
+    "select_features",
+]
+
+# What needs packages besides NumPy is imported when it is first used.
+_LATER = {"QueryStrategy": "_strategy", "Regressor": "_regressor", "read_results": "_results"}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _LATER:
+        return getattr(import_module(f".{_LATER[name]}", __name__), name)
+    if name in ("compat", "torch"):
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,155 @@
+"""A scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError("nextbatch.Regressor needs scikit-learn 1.6 or newer: pip install scikit-learn") from error
+
+from . import _worker
+from ._progress import reporter
+from ._select import HIDDEN, ProgressArgument, warn
+
+Floats = npt.NDArray[np.float64]
+
+
+class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """The paper's network as a scikit-learn estimator.
+
+    A multi-layer perceptron, or an ensemble of them. Inputs are standardised, and a part of the rows
+    is held out to choose the epoch, so there is nothing to scale or to tune beforehand.
+
+    Parameters
+    ----------
+    hidden : sequence of int
+        Widths of the hidden layers.
+    activation : str
+        Activation function: ``"relu"``, ``"silu"`` or another that ``nextbatch fit --help`` lists.
+    epochs : int
+        Epochs of training.
+    ensemble : int
+        How many networks to train; predictions are their mean.
+    folds : int, optional
+        Folds of cross-fitting, by which intervals are based on all rows: so many more trainings. 0
+        means none, and then intervals are based on the rows that are held out. None means 5 with
+        20 to 3000 rows, and otherwise 0.
+    holdout : float, optional
+        The share of the rows that is held out; None means 0.2, but at most 1024 rows.
+    random_state : int, RandomState or None
+        Seed of the networks. With None, each fit has its own.
+    threads : int
+        How many threads to use; 0 means all cores.
+    progress : bool or callable
+        As in `nextbatch.select`.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        How many inputs the network has.
+    model_ : bytes
+        The network, as the contents of a safetensors file: what ``nextbatch fit --out`` writes.
+    valid_rmse_ : ndarray
+        The error of each network on the rows that were held out, in units of the labels.
+    intervals_ : str
+        How intervals are made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nextbatch import Regressor
+    >>> x = np.linspace(-1, 1, 60).reshape(-1, 1)
+    >>> model = Regressor(epochs=20, folds=0, random_state=0).fit(x, x[:, 0] ** 2)
+    >>> mean, std = model.predict(x, return_std=True)
+    >>> mean.shape, std.shape
+    ((60,), (60,))
+    """
+
+    def __init__(
+        self,
+        hidden: Sequence[int] = HIDDEN,
+        activation: str = "relu",
+        epochs: int = 256,
+        ensemble: int = 1,
+        folds: int | None = None,
+        holdout: float | None = None,
+        random_state: Any = None,
+        threads: int = 0,
+        progress: ProgressArgument = False,
+    ) -> None:
+        self.hidden = hidden
+        self.activation = activation
+        self.epochs = epochs
+        self.ensemble = ensemble
+        self.folds = folds
+        self.holdout = holdout
+        self.random_state = random_state
+        self.threads = threads
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any) -> Regressor:
+        """Train the network.
+
+        Parameters
+        ----------
+        X : array of shape (rows, inputs)
+            The inputs.
+        y : array of shape (rows,)
+            The labels.
+
+        Returns
+        -------
+        Regressor
+            This estimator.
+        """
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True, ensure_min_samples=2)
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31)
+        body = {
+            "hidden": [int(width) for width in self.hidden], "activation": self.activation, "epochs": self.epochs,
+            "ensemble": self.ensemble, "folds": self.folds, "holdout": self.holdout, "seed": int(seed), "threads": self.threads,
+        }  # fmt: skip
+        with reporter(self.progress) as report:
+            about, arrays = _worker.call("fit", body, [X, np.asarray(y, np.float64)], report)
+        self.model_ = arrays[0].tobytes()
+        self.valid_rmse_ = np.array([np.nan if v is None else v for v in about["valid_rmse"]], np.float64)
+        self.intervals_ = about["intervals"]
+        warn(about["warnings"])
+        return self
+
+    def predict(
+        self, X: Any, return_std: bool = False, return_interval: float | bool = False
+    ) -> Floats | tuple[Floats, ...]:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array of shape (rows, inputs)
+            The inputs.
+        return_std : bool
+            Return standard deviations as well.
+        return_interval : bool or float
+            Return intervals as well that hold the label with this probability; True means 0.9. That
+            supposes that the rows were drawn as those of the training.
+
+        Returns
+        -------
+        ndarray, or a tuple of them
+            The predictions; with `return_std` their standard deviations; with `return_interval` the
+            lower and the upper ends of the intervals.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        coverage = 0.9 if return_interval is True else float(return_interval)
+        body = {"std": bool(return_std), "coverage": coverage or None, "threads": self.threads}
+        _, arrays = _worker.call("predict", body, [np.frombuffer(self.model_, np.uint8), X])
+        return tuple(arrays) if len(arrays) > 1 else arrays[0]

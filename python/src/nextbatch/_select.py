@@ -1,0 +1,332 @@
+"""Selections from tables and from features."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _tables, _worker
+from ._batch import Batch, from_answer
+from ._errors import DataError, NextbatchWarning, RequestError
+from ._progress import reporter
+from ._tables import Table
+
+#: Default widths of the hidden layers, as in the paper.
+HIDDEN = (512, 512)
+
+ProgressArgument = bool | Callable[[str, int, int], None]
+
+
+def select(
+    labelled: Any,
+    y: Any,
+    pool: Any = None,
+    n: int = 256,
+    method: str | None = None,
+    *,
+    seed: int = 0,
+    id: str | None = None,
+    categorical: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    missing: str = "impute",
+    target: Any = None,
+    cost: str | None = None,
+    budget: float | None = None,
+    cost_aware: bool = False,
+    group: str | None = None,
+    per_group: int | None = None,
+    group_input: bool = False,
+    pending: Iterable[Any] = (),
+    must: Iterable[Any] = (),
+    exclude: Iterable[Any] = (),
+    random_column: str | None = None,
+    hidden: Sequence[int] = HIDDEN,
+    activation: str = "relu",
+    epochs: int = 256,
+    ensemble: int = 0,
+    threads: int = 0,
+    max_memory: int | None = None,
+    plot: bool = False,
+    progress: ProgressArgument = False,
+) -> Batch:
+    """Pick the rows to label next.
+
+    A network is trained on the labelled rows and turned into a kernel, by which the method picks.
+    For the same rows and the same seed, the batch is that of the command ``nextbatch select``.
+
+    Parameters
+    ----------
+    labelled : array, tensor or DataFrame
+        The labelled rows. An array, or a PyTorch tensor, has numbers; a frame of pandas or polars,
+        or a dictionary of columns, may also have columns of categories and dates. Without `pool`,
+        it holds the candidates, too.
+    y : array or str
+        The label of each of these rows, or the name of the column with the labels. NaN means that
+        a row has none.
+    pool : array, tensor or DataFrame, optional
+        The candidates. Without it, they are the rows of `labelled` that have no label.
+    n : int
+        How many rows to pick. With a `budget`, 0 means as many as it pays for.
+    method : str, optional
+        The method, as in ``"lcmd-tp:grad>sketch(512)"``, which is the default. The command
+        ``nextbatch specs`` lists them.
+    seed : int
+        Of networks and methods. The same seed gives the same batch.
+    id : str, optional
+        The column that names the rows. Without it, the index of a pandas frame does, or else their
+        number, from 0.
+    categorical : list of str
+        Columns of numbers that are categories.
+    keep : list of str
+        Columns of a frame to use even if they look like row numbers.
+    missing : {"impute", "drop", "refuse"}
+        What to do about missing inputs: replace them by the median and mark them, drop their rows,
+        or raise an exception.
+    target : array, tensor or DataFrame, optional
+        Rows of the distribution that the model will be used on, if that is not the one of the pool.
+    cost, budget, cost_aware : str, float, bool
+        The column with the cost of each candidate, the most that the batch may cost, and whether to
+        divide scores by costs.
+    group, per_group, group_input : str, int, bool
+        The column with the group of each candidate, how many rows of any group may be in the batch,
+        and whether the column is an input as well.
+    pending, must, exclude : list
+        Rows that are out being labelled, rows that have to be in the batch, and rows that may not
+        be, by their names.
+    random_column : str, optional
+        The column that is true where a label was drawn at random. From these rows, the error on the
+        pool is estimated: ``batch.details["metrics"]["pool_rmse"]``.
+    hidden, activation, epochs, ensemble : list of int, str, int, int
+        The network: widths of its hidden layers, activation function, epochs of training, and how
+        many networks to train (0: as many as the method needs).
+    threads : int
+        How many threads to use; 0 means all cores. The batch does not depend on it.
+    max_memory : int, optional
+        The most memory to use, in bytes; without it, what the machine has available.
+    plot : bool
+        Compute what `Batch.plot` draws.
+    progress : bool or callable
+        True shows a bar, by tqdm. A function is called with the stage, the number of steps that are
+        done, and how many there are; an exception that it raises cancels the selection.
+
+    Returns
+    -------
+    Batch
+        The picks with their reasons.
+
+    Raises
+    ------
+    RequestError, DataError
+        If the arguments or the rows cannot be used. Both are kinds of ValueError.
+    TooLittleMemoryError
+        If there is not enough memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nextbatch
+    >>> rng = np.random.default_rng(0)
+    >>> labelled, pool = rng.normal(size=(40, 3)), rng.normal(size=(500, 3))
+    >>> batch = nextbatch.select(labelled, labelled.sum(axis=1), pool, n=8, epochs=20)
+    >>> pool[batch.indices].shape
+    (8, 3)
+    """
+    train = _tables.table_of(labelled, "labelled", id)
+    candidates = None if pool is None else _tables.table_of(pool, "pool", id)
+    aims = None if target is None else _tables.table_of(target, "target", id)
+    tables = [t for t in (train, candidates, aims) if t is not None]
+    y_name = _add_labels(train, y, tables)
+    _same_columns(train, tables)
+    id_name, names = _name_rows(train, candidates, id)
+    chosen = candidates or train
+    arrays: list[np.ndarray[Any, Any]] = []
+    body = {
+        **_common(n, method, seed, threads, max_memory, plot),
+        "pending": names(pending), "must": names(must), "exclude": names(exclude),
+        "hidden": [int(width) for width in hidden], "activation": activation, "epochs": epochs, "ensemble": ensemble,
+        "y": y_name, "id": id_name or "", "random_column": random_column or "",
+        "categorical": list(dict.fromkeys([*categorical, *(c for t in tables for c in t.categorical)])),
+        "keep": list(keep) or train.matrix_names, "missing": missing,
+        "cost": cost or "", "budget": None if budget is None else float(budget), "cost_aware": bool(cost_aware),
+        "group": group or "", "per_group": per_group or 0, "group_input": bool(group_input),
+        "target": None if aims is None else aims.pack(arrays),
+    }  # fmt: skip
+    if candidates is None:
+        body["table"] = train.pack(arrays)
+    else:
+        body["train"], body["pool"] = train.pack(arrays), candidates.pack(arrays)
+    source = labelled if pool is None else pool
+    ids = chosen.index if id is None else source[id]
+    return _ask("select", body, arrays, progress, source, ids)
+
+
+def select_features(
+    train: Any,
+    pool: Any,
+    n: int = 256,
+    method: str | None = None,
+    *,
+    target: Any = None,
+    seed: int = 0,
+    pending: Iterable[int] = (),
+    must: Iterable[int] = (),
+    exclude: Iterable[int] = (),
+    threads: int = 0,
+    max_memory: int | None = None,
+    plot: bool = False,
+    progress: ProgressArgument = False,
+) -> Batch:
+    """Pick the rows to label next by features that you have, from any model.
+
+    No network is trained: rows are compared by their features as they are, so their scale matters.
+
+    Parameters
+    ----------
+    train : array or tensor, or None
+        Features of the labelled rows; None if there are none.
+    pool : array or tensor
+        Features of the candidates, with the same columns.
+    n : int
+        How many rows to pick.
+    method : str, optional
+        The method, with the kernel ``features``, as in ``"bait-f-p:features>train"``. The default
+        is ``"lcmd-tp:features"``, or ``"lcmd-p:features"`` without labelled rows.
+    target : array or tensor, optional
+        Features of the distribution that the model will be used on, if that is not the one of the
+        pool.
+    seed, threads, max_memory, plot, progress
+        As in `select`.
+    pending, must, exclude : list of int
+        Rows of the pool that are out being labelled, that have to be in the batch, and that may
+        not be.
+
+    Returns
+    -------
+    Batch
+        The picks with their reasons.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nextbatch
+    >>> rng = np.random.default_rng(0)
+    >>> batch = nextbatch.select_features(rng.normal(size=(20, 4)), rng.normal(size=(100, 4)), n=5)
+    >>> len(set(batch.indices))
+    5
+    """
+    rows = _tables.matrix_of(pool, "pool")
+    none = np.empty((0, rows.shape[1]), rows.dtype)
+    arrays = [rows]
+    for data, name in ((train, "train"), (target, "target")):
+        arrays.append(none if data is None else _tables.matrix_of(data, name))
+    body = {
+        **_common(n, method, seed, threads, max_memory, plot),
+        "pending": _numbers(pending), "must": _numbers(must), "exclude": _numbers(exclude),
+    }  # fmt: skip
+    return _ask("select_features", body, arrays, progress, pool, None)
+
+
+def _common(n: int, method: str | None, seed: int, threads: int, max_memory: int | None, plot: bool) -> dict[str, Any]:
+    """Return the settings that both selections have."""
+    for name, value in (("n", n), ("seed", seed), ("threads", threads)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+            raise RequestError(f"{name} must be a whole number that is not negative, not {value!r}")
+    return {
+        "n": int(n), "method": method or "", "seed": int(seed), "threads": int(threads),
+        "max_memory": max_memory or 0, "plot": bool(plot),
+    }  # fmt: skip
+
+
+def _ask(kind: str, body: dict[str, Any], arrays: list[Any], progress: ProgressArgument, pool: Any, ids: Any) -> Batch:
+    with reporter(progress) as report:
+        answer, places = _worker.call(kind, body, arrays, report)
+    if answer["missing"]:
+        asked = answer["missing"] + len(answer["indices"])
+        answer["warnings"].append(f"the batch has {len(answer['indices'])} of {asked} rows: {answer['short']}")
+    batch = from_answer(answer, pool, ids, places)
+    warn(batch.warnings)
+    return batch
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Issue warnings at the line that called this package."""
+    package = os.path.dirname(__file__)
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == package:
+        level, frame = level + 1, frame.f_back
+    for message in messages:
+        warnings.warn(message, NextbatchWarning, stacklevel=level)
+
+
+def _add_labels(train: Table, y: Any, tables: list[Table]) -> str:
+    """Return the name of the column with the labels, which is added unless y is a name already."""
+    if isinstance(y, str):
+        if train.matrix_names:
+            raise RequestError(f"y={y!r} names a column, but labelled is an array: give the labels themselves")
+        if y not in train.names():
+            raise DataError(f"labelled has no column {y!r} with the labels; its columns are {', '.join(train.names())}")
+        return y
+    if y is None:
+        raise RequestError("give y: the labels, or the name of their column")
+    name = str(getattr(y, "name", None) or "y")
+    taken = {column for t in tables for column in t.names()}
+    while name in taken:
+        name = "_" + name
+    train.add({"name": name, "kind": "numeric", "arrays": [_tables.labels_of(y, "y", train.rows)]})
+    return name
+
+
+def _same_columns(train: Table, tables: list[Table]) -> None:
+    """Refuse arrays that do not go together, whose columns have no names to tell them apart."""
+    for t in tables:
+        if bool(t.matrix_names) != bool(train.matrix_names):
+            raise RequestError(f"labelled and {t.name} must both be arrays, or both be frames")
+        if len(t.matrix_names) != len(train.matrix_names):
+            raise DataError(f"labelled has {len(train.matrix_names)} columns, {t.name} {len(t.matrix_names)}")
+
+
+def _name_rows(
+    train: Table, pool: Table | None, id: str | None
+) -> tuple[str | None, Callable[[Iterable[Any]], list[str]]]:
+    """Return the column that names the rows, and a function that translates names of candidates."""
+    if id is not None:
+        return id, lambda values: [str(v) for v in values]
+    candidates = pool or train
+    if candidates.index is None:
+        return None, _numbers
+    # The worker takes rows of equal name for the same row, so the index of two frames can be
+    # used only if no row of one has the name of a row of the other.
+    if pool is None or train.index is None or not train.index.isin(pool.index).any():
+        name = str(candidates.index.name or "index")
+        while name in train.names() or (pool is not None and name in pool.names()):
+            name = "_" + name
+        for t in (train, pool):
+            if t is not None and t.index is not None:
+                t.add(_tables.text_column(name, t.index))
+        if train.index is not None:
+            return name, lambda values: [str(v) for v in values]
+        candidates.columns.pop()
+
+    def positions(values: Iterable[Any]) -> list[str]:
+        wanted = list(values)
+        at = candidates.index.get_indexer(wanted)
+        unknown = [v for v, row in zip(wanted, at, strict=True) if row < 0]
+        if unknown:
+            raise RequestError(f"{candidates.name} has no row {unknown[0]!r} in its index")
+        return [str(row) for row in at]
+
+    return None, positions
+
+
+def _numbers(values: Iterable[Any]) -> list[str]:
+    """Return row numbers as the worker takes them."""
+    wanted = list(values)
+    for v in wanted:
+        if isinstance(v, bool) or not isinstance(v, (int, np.integer)):
+            raise RequestError(f"rows of arrays are named by their number, from 0, not by {v!r}")
+    return [str(int(v)) for v in wanted]

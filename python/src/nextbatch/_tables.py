@@ -1,0 +1,217 @@
+"""Turns arrays and frames into the columns that the worker takes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ._errors import DataError, RequestError
+from ._frames import Array
+
+
+@dataclass
+class Table:
+    """Columns that are ready to be sent."""
+
+    name: str  # in messages
+    rows: int
+    columns: list[dict[str, Any]] = field(default_factory=list)  # each with its arrays themselves
+    categorical: list[str] = field(default_factory=list)  # columns that the frame declares as categories
+    matrix_names: list[str] = field(default_factory=list)  # of the columns of an array
+    index: Any = None  # of a pandas frame, unless it only counts the rows
+
+    def names(self) -> list[str]:
+        """Return the names of all columns."""
+        return [name for c in self.columns for name in c.get("names", [c["name"]])]
+
+    def add(self, column: dict[str, Any]) -> None:
+        """Add a column whose name must be new."""
+        if column["name"] in self.names():
+            raise RequestError(f"{self.name}: there are two columns {column['name']!r}; rename one")
+        self.columns.append(column)
+
+    def pack(self, arrays: list[Array]) -> dict[str, Any]:
+        """Return the table as JSON, and append its arrays to those of the frame."""
+        columns = []
+        for column in self.columns:
+            own = column["arrays"]
+            columns.append({**column, "arrays": list(range(len(arrays), len(arrays) + len(own)))})
+            arrays.extend(own)
+        return {"name": self.name, "columns": columns}
+
+
+def is_frame(data: object, module: str) -> bool:
+    """Whether the data are a frame of a module, which is not imported for the question."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(data, loaded.DataFrame)
+
+
+def to_numpy(data: Any, name: str) -> Array:
+    """Return an array or a tensor as an array of numbers, in float32 or float64."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(data, torch.Tensor):
+        data = data.detach().cpu()
+        data = (data.float() if data.dtype in (torch.bfloat16, torch.float16) else data).numpy()
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise DataError(f"{name} cannot be made an array: {error}") from error
+    if array.dtype.kind == "f":
+        return array.astype(np.float32 if array.dtype.itemsize <= 4 else np.float64, copy=False)
+    if array.dtype.kind in "iub":
+        return array.astype(np.float64)
+    raise DataError(f"{name} has elements of type {array.dtype}, not numbers; give a frame if it has columns of words")
+
+
+def matrix_of(data: object, name: str) -> Array:
+    """Return rows and columns of numbers."""
+    array = to_numpy(data, name)
+    if array.ndim != 2:
+        hint = "; for a single column write .reshape(-1, 1)" if array.ndim == 1 else ""
+        raise DataError(f"{name} has {array.ndim} dimensions where rows and columns are expected{hint}")
+    return array
+
+
+def labels_of(data: object, name: str, rows: int) -> Array:
+    """Return one number per row."""
+    values = getattr(data, "to_numpy", None)
+    array = to_numpy(values() if callable(values) else data, name)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"{name} has the shape {array.shape} where one number per row is expected")
+    if len(array) != rows:
+        raise DataError(f"{name} has {len(array)} labels for {rows} rows")
+    return array
+
+
+def table_of(data: object, name: str, id_column: str | None = None) -> Table:
+    """Return the columns of a frame, of a dictionary of columns, or of an array."""
+    if is_frame(data, "pandas"):
+        return _from_pandas(data, name, id_column)
+    if is_frame(data, "polars"):
+        return _from_columns({c: data[c] for c in data.columns}, name, id_column)  # type: ignore[attr-defined, index]
+    if isinstance(data, Mapping):
+        return _from_columns(data, name, id_column)
+    if id_column is not None:
+        raise RequestError(f"id={id_column!r} names a column, but {name} is an array, whose rows have numbers")
+    array = matrix_of(data, name)
+    names = [f"x{j}" for j in range(array.shape[1])]
+    table = Table(name, array.shape[0], matrix_names=names)
+    table.columns.append({"name": name, "kind": "matrix", "names": names, "arrays": [array]})
+    return table
+
+
+def _from_pandas(frame: Any, name: str, id_column: str | None) -> Table:
+    pandas = sys.modules["pandas"]
+    if isinstance(frame.columns, pandas.MultiIndex):
+        raise DataError(f"{name} has several levels of column names; flatten them first")
+    duplicates = frame.columns[frame.columns.duplicated()]
+    if len(duplicates):
+        raise DataError(f"{name}: there are two columns {str(duplicates[0])!r}; rename one")
+    table = _from_columns({str(c): frame[c] for c in frame.columns}, name, id_column)
+    table.rows = len(frame)
+    counts = isinstance(frame.index, pandas.RangeIndex) and frame.index.equals(pandas.RangeIndex(len(frame)))
+    if not counts and not isinstance(frame.index, pandas.MultiIndex) and frame.index.is_unique:
+        table.index = frame.index
+    return table
+
+
+def _from_columns(columns: Mapping[str, Any], name: str, id_column: str | None) -> Table:
+    if not columns:
+        raise DataError(f"{name} has no columns")
+    table = Table(name, len(next(iter(columns.values()))))
+    for key, values in columns.items():
+        if len(values) != table.rows:
+            raise DataError(f"{name}: column {key!r} has {len(values)} rows where others have {table.rows}")
+        where = f"{name}: column {key!r}"
+        column = text_column(key, values) if key == id_column else _column(key, values, where, table)
+        table.columns.append(column)
+    return table
+
+
+def _column(key: str, values: Any, where: str, table: Table) -> dict[str, Any]:
+    """Return a column of a frame, or of a dictionary."""
+    kind = str(getattr(values, "dtype", "")).lower()
+    if kind.startswith(("category", "categorical", "enum")):
+        table.categorical.append(key)
+        return _words(key, _listed(values), where)
+    if kind.startswith(("duration", "timedelta")):
+        seconds = [np.nan if _missing(v) else v.total_seconds() for v in _listed(values)]
+        return {"name": key, "kind": "numeric", "arrays": [np.array(seconds, np.float64)]}
+    if kind in ("bool", "boolean"):
+        return _words(key, [None if _missing(v) else str(bool(v)) for v in _listed(values)], where)
+    if kind.startswith(("int", "uint", "float", "decimal", "double")):
+        return {"name": key, "kind": "numeric", "arrays": [_numbers(values)]}
+    return _from_objects(key, _listed(values), where)
+
+
+def _listed(values: Any) -> list[Any]:
+    to_list = getattr(values, "to_list", None) or getattr(values, "tolist", None)
+    return list(to_list()) if to_list is not None else list(values)
+
+
+def _plain_dates(dates: Sequence[Any]) -> Sequence[Any]:
+    """Return dates, without a time of day where every time is midnight, as files have them."""
+    times = [d for d in dates if not _missing(d) and hasattr(d, "hour")]
+    if times and all(hasattr(d, "date") and d.tzinfo is None and (d.hour, d.minute, d.second, d.microsecond) == (0, 0, 0, 0) for d in times):
+        return [d if _missing(d) else d.date() for d in dates]
+    return dates
+
+
+def _numbers(values: Any) -> Array:
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        return array.astype(np.float32 if array.dtype.itemsize <= 4 else np.float64, copy=False)
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    # numbers with a mark for missing ones
+    return np.array([np.nan if _missing(v) else float(v) for v in _listed(values)], np.float64)
+
+
+def _missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def _from_objects(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
+    """Return a column of Python objects: all words, all dates, all truth values or all numbers."""
+    present = [v for v in values if not _missing(v)]
+    if present and all(hasattr(v, "isoformat") for v in present):
+        return _words(key, [None if _missing(v) else v.isoformat() for v in _plain_dates(values)], where)
+    if present and all(isinstance(v, (bool, np.bool_)) for v in present):
+        return _words(key, [None if _missing(v) else str(bool(v)) for v in values], where)
+    if all(isinstance(v, (int, float, np.integer, np.floating)) and not isinstance(v, bool) for v in present):
+        return {"name": key, "kind": "numeric", "arrays": [np.array([np.nan if _missing(v) else float(v) for v in values])]}
+    return _words(key, values, where)
+
+
+def _words(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
+    levels: dict[Any, int] = {}
+    codes = np.empty(len(values), np.int32)
+    first: Any = None
+    for row, value in enumerate(values):
+        if _missing(value):
+            codes[row] = -1
+            continue
+        first = type(value) if first is None else first
+        if type(value) is not first or first not in (str, int, float, bool):
+            row = next(i for i, v in enumerate(values) if not _missing(v) and not isinstance(v, str))
+            raise DataError(
+                f"{where} is neither numbers nor words: row {row} (from 0) is a {type(values[row]).__name__}, {values[row]!r}"
+            )
+        codes[row] = levels.setdefault(value, len(levels))
+    return {"name": key, "kind": "categorical", "levels": [str(v) for v in levels], "arrays": [codes]}
+
+
+def text_column(key: str, values: Any) -> dict[str, Any]:
+    """Return a column of text, such as names of rows."""
+    texts = [b"" if _missing(v) else str(v).encode() for v in _listed(values)]
+    ends = np.cumsum([len(t) for t in texts], dtype=np.int64)
+    return {"name": key, "kind": "text", "arrays": [ends, np.frombuffer(b"".join(texts), np.uint8)]}

@@ -1,0 +1,179 @@
+"""The interface of the authors' published package, bmdal_reg, so that a script changes one import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("nextbatch.compat needs PyTorch: pip install torch") from error
+
+from ._errors import RequestError
+from ._select import select_features
+from .torch import features
+
+__all__ = ["TensorFeatureData", "select_batch"]
+
+_METHODS = {
+    "random": "random", "maxdiag": "maxdiag", "maxdet": "maxdet", "bait": "bait-f", "fw": "frankwolfe",
+    "maxdist": "maxdist", "kmeanspp": "kmeanspp", "lcmd": "lcmd",
+}  # fmt: skip
+_BY_DISTANCE = ("maxdist", "kmeanspp", "lcmd")
+_WITHOUT_MODE = ("random", "maxdiag")
+
+
+class TensorFeatureData:
+    """Rows as a tensor.
+
+    Parameters
+    ----------
+    data : tensor
+        The rows.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def get_tensor(self, idxs: Any = None) -> Any:
+        """Return the rows, or some of them."""
+        return self.data if idxs is None else self.data[idxs]
+
+
+def select_batch(
+    batch_size: int,
+    models: Sequence[Any],
+    data: Mapping[str, Any],
+    y_train: Any,
+    base_kernel: str,
+    kernel_transforms: Sequence[tuple[str, Sequence[Any]]],
+    selection_method: str,
+    precomp_batch_size: int = 32768,
+    nn_batch_size: int = 8192,
+    **config: Any,
+) -> tuple[Any, dict[str, Any]]:
+    """Select a batch, with the arguments of the authors' published package.
+
+    Where the published code differs from the paper, this follows the code. Random numbers are
+    others, so that methods that draw, and sketches, give other batches of the same distribution.
+
+    Parameters
+    ----------
+    batch_size : int
+        How many rows to pick.
+    models : list of torch.nn.Module
+        The trained networks: one, or several for the transformation ``ens``.
+    data : dict
+        ``data["train"]`` and ``data["pool"]``: tensors, or objects with a method ``get_tensor``.
+    y_train : tensor or None
+        Not used.
+    base_kernel : {"ll", "grad", "linear"}
+        The kernel. The others do not depend on a trained network: use `nextbatch.select`.
+    kernel_transforms : list of (str, list)
+        The transformations: ``("rp", [512])``, ``("train", [sigma, None])``, ``("scale", [])``,
+        ``("ens", [])``, ``("acs-rf", [512, sigma, None])``, ``("acs-grad", [sigma, None])``.
+    selection_method : str
+        random, maxdiag, maxdet, bait, fw, maxdist, kmeanspp or lcmd.
+    precomp_batch_size : int
+        Not used.
+    nn_batch_size : int
+        How many rows to put through a network at a time.
+    **config
+        ``sel_with_train``, ``maxdet_sigma``, ``bait_sigma`` and ``overselection_factor`` (more than 1
+        means that BAIT removes rows again), as there; ``seed``, and others, which are ignored.
+
+    Returns
+    -------
+    tuple
+        A tensor of rows of the pool, and a dictionary with times and the status.
+    """
+    sets = {key: _tensor(data[key]) for key in ("train", "pool")}
+    sketch, rest = _leading_sketch(base_kernel, list(kernel_transforms))
+    arrays = {key: _features(models, rows, base_kernel, sketch, rest, nn_batch_size, config) for key, rows in sets.items()}
+    method = spec(selection_method, [t for t in rest if t[0] != "ens"], config)
+    batch = select_features(arrays["train"], arrays["pool"], int(batch_size), method, seed=int(config.get("seed", 0)))
+    seconds = batch.details["timings"]
+    results = {
+        "kernel_time": {"total": seconds["kernel"], "process": seconds["kernel"]},
+        "selection_time": {"total": seconds["select"], "process": seconds["select"]},
+        "selection_status": "; ".join(batch.warnings) or None,
+    }
+    return torch.as_tensor(batch.indices), results
+
+
+def spec(selection_method: str, transforms: Sequence[tuple[str, Sequence[Any]]], config: Mapping[str, Any]) -> str:
+    """Return the text of a method, with the kernel ``features``."""
+    if selection_method not in _METHODS:
+        raise RequestError(f"selection_method {selection_method!r} is not among {', '.join(_METHODS)}")
+    method = _METHODS[selection_method]
+    if selection_method == "bait" and config.get("overselection_factor", 1.0) > 1.0:
+        method = "bait-fb"
+    if selection_method == "random":
+        return method
+    if selection_method not in _WITHOUT_MODE:
+        with_train = config.get("sel_with_train")
+        method += "-tp" if (selection_method in _BY_DISTANCE if with_train is None else with_train) else "-p"
+    sigmas = [float(config[f"{name}_sigma"]) for name in ("maxdet", "bait") if name == selection_method and config.get(f"{name}_sigma")]
+    text = "features"
+    for name, arguments in transforms:
+        part, sigma = _transform(name, list(arguments))
+        text += part
+        sigmas += sigma
+    if len(set(sigmas)) > 1:
+        raise RequestError(f"the method has one noise variance, but sigma is {' and '.join(map(str, sorted(set(sigmas))))}")
+    noise = f"@sigma2({sigmas[0] ** 2:.17g})" if sigmas else ""
+    return f"{method}:{text}@compat{noise}"
+
+
+def _transform(name: str, arguments: list[Any]) -> tuple[str, list[float]]:
+    """Return the text of a transformation, and its noise deviation if it has one."""
+
+    def scaled(at: int) -> str:
+        if len(arguments) <= at:
+            return ""
+        return ">scale" if arguments[at] is None else f">scale({float(arguments[at]):.17g})"
+
+    if name in ("rp", "sketch"):
+        return f">sketch({int(arguments[0])})", []
+    if name == "scale":
+        return (scaled(0) if arguments else ">scale"), []
+    if name == "train":
+        return f"{scaled(1)}>post", [float(arguments[0])]
+    if name == "acs-rf":
+        return f"{scaled(2)}>acs-rf({int(arguments[0])})", [float(arguments[1])]
+    if name == "acs-grad":
+        return f"{scaled(1)}>acs-grad", [float(arguments[0])]
+    raise RequestError(f"the transformation {name!r} is not supported here; nextbatch.select knows all of the paper's")
+
+
+def _tensor(rows: Any) -> Any:
+    get = getattr(rows, "get_tensor", None)
+    return torch.as_tensor(rows if get is None else get(slice(None)))
+
+
+def _leading_sketch(kernel: str, transforms: list[Any]) -> tuple[int | None, list[Any]]:
+    """Split off a sketch of gradients, which is never more than it has to be in memory."""
+    if kernel == "grad" and transforms and transforms[0][0] in ("rp", "sketch"):
+        return int(transforms[0][1][0]), transforms[1:]
+    return None, transforms
+
+
+def _features(
+    models: Sequence[Any], rows: Any, kernel: str, sketch: int | None, transforms: list[Any], block: int, config: Mapping[str, Any]
+) -> np.ndarray[Any, Any]:
+    if kernel == "linear":
+        return rows.detach().cpu().numpy()  # type: ignore[no-any-return]
+    if kernel not in ("ll", "grad"):
+        raise RequestError(f"base_kernel {kernel!r} is not supported here: use nextbatch.select, which knows it")
+    names = [name for name, _ in transforms]
+    if "ens" not in names:
+        models = models[:1]
+    elif names.index("ens") > 0:
+        raise RequestError("ens has to come first, or right after the sketch of gradients: nextbatch.select knows other orders")
+    parts = [
+        features(model, rows, kernel, sketch, seed=int(config.get("seed", 0)) + i, block=block) for i, model in enumerate(models)
+    ]
+    return np.concatenate(parts, 1)

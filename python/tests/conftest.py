@@ -1,0 +1,62 @@
+"""What several tests use."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nextbatch import _binary, _worker
+
+QUICK = {"epochs": 3, "hidden": (16,)}
+QUICK_FLAGS = ["--epochs", "3", "--hidden", "16"]
+
+
+def command(*arguments: str) -> dict:
+    """Run the command line and return what it prints as JSON."""
+    done = subprocess.run(
+        [_binary.path(), *arguments, "--json", "--quiet"], check=True, capture_output=True, text=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+@pytest.fixture
+def columns(rng: np.random.Generator) -> dict:
+    """A table of 120 rows, of which a third is labelled, with words, dates and gaps."""
+    n = 120
+    pressure = rng.normal(size=n)
+    pressure[7] = np.nan
+    days = np.datetime64("2024-01-30") + rng.integers(0, 400, n)
+    return {
+        "name": [f"s{i:03d}" for i in range(n)],
+        "temperature": rng.normal(50, 20, n),
+        "pressure": pressure,
+        "material": [None if i == 11 else str(m) for i, m in enumerate(rng.choice(["steel", "brass", "glass"], n))],
+        "site": rng.choice(["A", "B"], n).tolist(),
+        "hours": rng.integers(1, 5, n).astype(float),
+        "measured": [str(d) for d in days],
+        "valid": rng.integers(0, 2, n).astype(bool),
+        "y": np.where(np.arange(n) % 3 == 0, rng.normal(size=n), np.nan),
+    }
+
+
+@pytest.fixture
+def fresh_worker():
+    """A worker of its own for tests that kill it or count what is left of it."""
+    _worker.close()
+    yield _worker.worker
+    _worker.close()
+
+
+@pytest.fixture
+def root() -> Path:
+    """The checkout."""
+    return Path(__file__).resolve().parents[2]
