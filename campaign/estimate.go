@@ -141,71 +141,62 @@ func (m Metric) words() string {
 	}
 }
 
-// errorsOf estimates a metric from the sizes of errors, of which so many are of
-// different rows.
-func (m Metric) errorsOf(sizes []float64, rows int) (Interval, error) {
+// errorsOf estimates a metric from the sizes of errors of random rows.
+func (m Metric) errorsOf(sizes []float64) (Interval, error) {
 	switch m {
 	case Q95:
-		return quantileOf(sizes, rows), nil
+		return quantileOf(sizes), nil
 	case MAE:
-		return meanOf(sizes, rows), nil
+		return meanOf(sizes), nil
 	}
 	e, err := network.EstimateRMSE(sizes)
-	if err != nil {
-		return Interval{}, err
-	}
-	return Interval{e.RMSE, e.Low, e.High}.widened(math.Sqrt(float64(len(sizes)) / float64(rows))), nil
+	return Interval{e.RMSE, e.Low, e.High}, err
 }
 
-// meanOf estimates the mean size of errors, of which so many are of different rows.
-func meanOf(sizes []float64, rows int) Interval {
+// meanOf estimates the mean size of errors.
+func meanOf(sizes []float64) Interval {
 	m, s := stat.MeanStdDev(sizes, nil)
 	if m == 0 {
 		return Interval{}
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(rows - 1)}.Quantile(0.975)
-	reach := t * max(s/m, math.Sqrt(math.Pi/2-1)) / math.Sqrt(float64(rows))
+	n := float64(len(sizes))
+	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975)
+	reach := t * max(s/m, math.Sqrt(math.Pi/2-1)) / math.Sqrt(n)
 	return Interval{m, m * math.Exp(-reach), m * math.Exp(reach)}
 }
 
-// widened moves the limits away from the value by a factor, on the scale of logarithms.
-func (i Interval) widened(factor float64) Interval {
-	if i.Value == 0 {
-		return i
-	}
-	i.Low = i.Value * math.Pow(i.Low/i.Value, factor)
-	i.High = i.Value * math.Pow(i.High/i.Value, factor)
-	return i
-}
-
-// quantileOf estimates the 95 % quantile of the sizes of errors, of which so many are of
-// different rows.
-func quantileOf(sizes []float64, rows int) Interval {
+// quantileOf estimates the 95 % quantile of the sizes of errors.
+func quantileOf(sizes []float64) Interval {
 	const share, tail = 0.95, (1 - Coverage) / 2
 	sorted := slices.Sorted(slices.Values(sizes))
-	below := distuv.Binomial{N: float64(rows), P: share}
-	// at returns the size of rank k of the different rows, from 1.
-	at := func(k int) float64 { return sorted[min(len(sorted)-1, (2*k-1)*len(sorted)/(2*rows))] }
+	below := distuv.Binomial{N: float64(len(sorted)), P: share}
 	found := Interval{Value: sorted[len(sorted)*95/100], High: math.Inf(1)}
-	for k := 1; k <= rows; k++ {
-		if below.CDF(float64(k-1)) <= tail { // P(X < k)
-			found.Low = at(k)
+	for k, size := range sorted { // number k+1
+		less := below.CDF(float64(k)) // P(X < k+1)
+		if less <= tail {
+			found.Low = size
 		}
-		if 1-below.CDF(float64(k-1)) <= tail { // P(X ≥ k)
-			found.High = at(k)
+		if 1-less <= tail {
+			found.High = size
 			break
 		}
 	}
 	return found
 }
 
-// distinct counts the rows of predictions.
-func distinct(audited []Audited) int {
-	seen := map[int64]bool{}
-	for _, a := range audited {
-		seen[a.Row] = true
+// latest returns the last prediction of each row, given all in the order of labels.
+func latest(audited []Audited) []Audited {
+	last := map[int64]int{}
+	for i, a := range audited {
+		last[a.Row] = i
 	}
-	return len(seen)
+	var kept []Audited
+	for i, a := range audited {
+		if last[a.Row] == i {
+			kept = append(kept, a)
+		}
+	}
+	return kept
 }
 
 // usable returns the predictions whose label is there, in the order of labels.

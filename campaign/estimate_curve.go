@@ -72,16 +72,16 @@ type scenario struct {
 // count. With fewer than LeastAudited rows the error is a *TooFewError.
 func FitCurve(audited []Audited, labels int) (*Curve, error) {
 	audited = usable(audited)
-	rows := distinct(audited)
-	if rows < LeastAudited {
-		return nil, &TooFewError{"the error", rows, LeastAudited}
+	each := latest(audited)
+	if len(each) < LeastAudited {
+		return nil, &TooFewError{"the error", len(each), LeastAudited}
 	}
-	c := &Curve{Labels: labels, Rows: rows, grids: map[Metric][]scenario{}}
+	c := &Curve{Labels: labels, Rows: len(each), grids: map[Metric][]scenario{}}
 	belief := slopeBelief(audited, labels)
 	best := mostLikely(belief)
-	sizes, centre := pooled(audited, labels, best)
+	sizes, centre := pooled(each, labels, best)
 	for _, m := range metrics {
-		found, err := m.errorsOf(sizes, rows)
+		found, err := m.errorsOf(sizes)
 		if err != nil {
 			return nil, err
 		}
@@ -264,10 +264,8 @@ func points(audited []Audited) (found []CurvePoint) {
 			n++
 		}
 		sizes, _ := pooled(audited[:n], labels, 0)
-		if rows := distinct(audited[:n]); rows >= LeastAudited {
-			if e, err := RMSE.errorsOf(sizes, rows); err == nil {
-				found = append(found, CurvePoint{labels, rows, e})
-			}
+		if e, err := RMSE.errorsOf(sizes); err == nil {
+			found = append(found, CurvePoint{labels, n, e})
 		}
 		audited = audited[n:]
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
@@ -291,24 +293,144 @@ func replay(t *testing.T, set string, seed uint64, audit int, load func() *datas
 	return found
 }
 
-// TestSoakReplay replays campaigns on real data sets, where all labels are known.
+// audited returns the predictions for random rows that are known before a batch: those
+// for the audit rows of earlier batches, and those for random rows that the networks held out.
+func (r *replayed) audited(round int) (found []Audited) {
+	add := func(labels int, errors []rowError) {
+		for _, e := range errors {
+			found = append(found, Audited{Row: int64(e.Row), Labels: labels, Label: e.Error})
+		}
+	}
+	for i, network := range r.Rounds[:round+1] {
+		if i < round {
+			add(network.Labels, network.Audited)
+		}
+		add(network.Labels, network.HeldOut)
+	}
+	return found
+}
+
+// curve returns what a campaign knows before a batch.
+func (r *replayed) curve(t *testing.T, round int) *Curve {
+	t.Helper()
+	c, err := FitCurve(r.audited(round), r.Rounds[round].Labels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// gain compares the campaign with the networks that were trained on random rows.
+func (r *replayed) gain(t *testing.T) *Gain {
+	t.Helper()
+	var audited []Audited
+	for _, network := range r.Random {
+		for _, e := range network.Errors {
+			audited = append(audited, Audited{Row: int64(e.Row), Labels: network.Labels, Label: e.Error})
+		}
+	}
+	largest := slices.MaxFunc(audited, func(a, b Audited) int { return a.Labels - b.Labels }).Labels
+	random, err := FitCurve(audited, largest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gainOver(random, r.curve(t, replayRounds))
+}
+
+// replayFigures sums up campaigns.
+type replayFigures struct {
+	rounds, rmse, mae, q95 int       // rounds, and those whose interval holds the test error
+	widths                 []float64 // high over low of the RMSE
+	forecasts              []float64 // at half time, of the labels for the last RMSE, over what it took
+	near, held             int       // forecasts within a factor of 1.5, and whose interval holds the truth
+	losses                 []float64 // RMSE with audit rows over that without, over all rounds but the first, minus 1
+	gains                  []string
+}
+
+func (f *replayFigures) add(t *testing.T, r, without *replayed) {
+	loss := 0.0
+	for round, network := range r.Rounds {
+		c := r.curve(t, round)
+		f.rounds++
+		for _, m := range []struct {
+			in    Interval
+			truth float64
+			held  *int
+		}{{c.RMSE, network.Test.RMSE, &f.rmse}, {c.MAE, network.Test.MAE, &f.mae}, {c.Q95, network.Test.Q95, &f.q95}} {
+			if m.in.Low <= m.truth && m.truth <= m.in.High {
+				*m.held++
+			}
+		}
+		f.widths = append(f.widths, c.RMSE.High/c.RMSE.Low)
+		if round > 0 {
+			loss += math.Log(network.Test.RMSE/without.Rounds[round].Test.RMSE) / replayRounds
+		}
+	}
+	last := r.Rounds[replayRounds]
+	forecast := r.curve(t, replayRounds/2).LabelsFor(RMSE, last.Test.RMSE)
+	ratio := forecast.Value / float64(last.Labels)
+	f.forecasts = append(f.forecasts, ratio)
+	if math.Abs(math.Log(ratio)) <= math.Log(1.5) {
+		f.near++
+	}
+	if truth := float64(last.Labels); forecast.Low <= truth && truth <= forecast.High {
+		f.held++
+	}
+	f.losses = append(f.losses, math.Expm1(loss))
+	f.gains = append(f.gains, r.gain(t).Factor.String())
+}
+
+// row returns the figures as a row of a markdown table, with those of each campaign or
+// their means.
+func (f *replayFigures) row(name string, each bool) string {
+	slices.Sort(f.widths)
+	forecasts, losses, gains := "", "", ""
+	for i := range f.forecasts {
+		forecasts += fmt.Sprintf(", %.2f", f.forecasts[i])
+		losses += fmt.Sprintf(", %+.1f %%", 100*f.losses[i])
+		gains += fmt.Sprintf(", %v", f.gains[i])
+	}
+	if !each {
+		forecasts, losses, gains = ", ", fmt.Sprintf(", %+.1f %%", 100*stat.Mean(f.losses, nil)), ", "
+	}
+	return fmt.Sprintf("| %s | %d of %d | %d | %d | %.2f | %s | %d of %d | %d | %s | %s |", name, f.rmse, f.rounds, f.mae, f.q95,
+		f.widths[len(f.widths)/2], forecasts[2:], f.near, len(f.forecasts), f.held, losses[2:], gains[2:])
+}
+
+// TestSoakReplay replays campaigns on real data sets, where all labels are known, and
+// prints the table of docs/campaign-figures.md.
 func TestSoakReplay(t *testing.T) {
 	if os.Getenv("NEXTBATCH_SOAK") == "" {
-		t.Skip("takes an hour: make soak")
+		t.Skip("takes half an hour: make soak")
 	}
 	dir := golden.Data(t)
+	found := map[int]map[string][]*replayed{replayAudit: {}, 0: {}}
 	for _, audit := range []int{replayAudit, 0} {
 		for seed := range uint64(*replaySeeds) {
 			for set := range strings.SplitSeq(*replaySets, ",") {
-				load := func() *dataset.Regression {
+				r := replay(t, set, seed, audit, func() *dataset.Regression {
 					data, err := sets.Load(t.Context(), set, dir)
 					if err != nil {
 						t.Fatal(err)
 					}
 					return data
-				}
-				replay(t, set, seed, audit, load)
+				})
+				found[audit][set] = append(found[audit][set], r)
 			}
 		}
+	}
+	fmt.Println("| data set | RMSE held | MAE held | q95 held | high/low | forecast/truth | within 1.5 | held | loss by audit rows | gain |\n|---|---|---|---|---|---|---|---|---|---|")
+	all := &replayFigures{}
+	for set := range strings.SplitSeq(*replaySets, ",") {
+		one := &replayFigures{}
+		for i, r := range found[replayAudit][set] {
+			one.add(t, r, found[0][set][i])
+			all.add(t, r, found[0][set][i])
+		}
+		fmt.Println(one.row(set, true))
+	}
+	fmt.Println(all.row("all", false))
+	if 10*all.rmse < 8*all.rounds {
+		t.Errorf("the interval of the RMSE holds the test RMSE in %d of %d rounds", all.rmse, all.rounds)
 	}
 }

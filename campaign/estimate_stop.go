@@ -112,7 +112,7 @@ func (r StopRule) Judge(c *Curve, batch int) Advice {
 		return r.judgeGain(c, batch)
 	}
 	e := c.Error(r.Metric)
-	is := fmt.Sprintf("the %s is about %v", r.Metric.words(), e)
+	is := fmt.Sprintf("the %s is %v", r.Metric.words(), e)
 	switch {
 	case e.High < r.Below:
 		return Advice{Stop, fmt.Sprintf("%s, below %v", is, r.Below)}
@@ -133,10 +133,11 @@ func (r StopRule) judgeGain(c *Curve, batch int) Advice {
 	return Advice{GoOn, is}
 }
 
-// Gain returns the share by which the next batch of so many rows lowers the RMSE.
+// Gain returns the share by which the next batch of so many rows lowers the RMSE; 0 where
+// the error seems to rise.
 func (c *Curve) Gain(batch int) Interval {
 	x := math.Log1p(float64(batch) / float64(c.Labels))
-	return over(c.grids[RMSE], func(s scenario) float64 { return -math.Expm1(s.slope * x) })
+	return over(c.grids[RMSE], func(s scenario) float64 { return max(0, -math.Expm1(s.slope*x)) })
 }
 
 // Together returns the advice for a campaign with several targets: it stops when every

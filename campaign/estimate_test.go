@@ -53,7 +53,8 @@ func simulate(s *rng.Stream, p population, slope float64, batches, heldOut int) 
 // TestIntervalsHold draws errors along known curves: nine of ten intervals hold the
 // truth, within what chance explains.
 func TestIntervalsHold(t *testing.T) {
-	const rounds = 50
+	t.Parallel()
+	const rounds = 40
 	for i, p := range populations {
 		for j, slope := range []float64{0, -0.5} {
 			for k, batches := range []int{1, 8} {
@@ -93,6 +94,7 @@ func TestIntervalsHold(t *testing.T) {
 }
 
 func TestFitCurveNeedsRandomRows(t *testing.T) {
+	t.Parallel()
 	audited, labels := simulate(rng.New(1, "few"), populations[0], -0.3, 0, LeastAudited)
 	for i := range audited[1:] {
 		audited[1+i].Label = math.NaN()
@@ -113,7 +115,8 @@ func TestFitCurveNeedsRandomRows(t *testing.T) {
 // TestGainMeter: random selection has a known curve, and the campaign is where it would
 // need twice the labels.
 func TestGainMeter(t *testing.T) {
-	const rounds, rows, slope = 40, 240, -0.4
+	t.Parallel()
+	const rounds, rows, slope = 25, 240, -0.4
 	held := 0
 	for round := range uint64(rounds) {
 		stream := rng.New(round, "gain")
