@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
@@ -120,7 +121,7 @@ func apply[T matrix.Float](c *composer, members []kernel.Kernel[T], of maker[T],
 			step := stepAt(c, place, i, explained)
 			if t.Info().Labels {
 				step.Train = train
-				_, step.Labels = labelled(c.problem.Labels, 0) // check allows one target only
+				_, step.Labels = dataset.Labelled(c.problem.Labels, 0) // check allows one target only
 			}
 			step.Kernel, step.Members = k, members
 			var err error

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
@@ -27,7 +28,7 @@ func sumOverTargets[T matrix.Float](c *composer, s spec.Source[T], construct fun
 	labels, train := c.problem.Labels, s.Train
 	kernels := make([]kernel.Kernel[T], labels.Cols)
 	for target := range kernels {
-		rows, own := labelled(labels, target)
+		rows, own := dataset.Labelled(labels, target)
 		if s.Train, s.Labels = train, own; len(rows) < train.Rows {
 			s.Train = train.SelectRows(rows)
 		}

@@ -1,6 +1,7 @@
 package nextbatch
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -134,15 +135,8 @@ func (r *Rows) CheckLabels() (wrong []*LabelsError) {
 
 // Labelled returns the rows of Train that have a label of a target, counted from 0, and
 // these labels.
-func (r *Rows) Labelled(target int) (rows []int, labels []float64) { return labelled(r.Labels, target) }
-
-func labelled(all matrix.Dense[float64], target int) (rows []int, labels []float64) {
-	for i := range all.Rows {
-		if y := all.At(i, target); present(y) {
-			rows, labels = append(rows, i), append(labels, y)
-		}
-	}
-	return rows, labels
+func (r *Rows) Labelled(target int) (rows []int, labels []float64) {
+	return dataset.Labelled(r.Labels, target)
 }
 
 // Sample returns the rows as a network is fitted to them.
@@ -152,20 +146,9 @@ func (r *Rows) Sample() network.Sample[float32] {
 
 // scaledLabels standardises the labels of each target.
 func (r *Rows) scaledLabels() (matrix.Dense[float64], error) {
-	scaled := matrix.New[float64](r.Labels.Rows, r.Labels.Cols)
-	for k := range r.Targets {
-		rows, labels := r.Labelled(k)
-		scale, err := dataset.FitLabelScaler(labels)
-		if err != nil {
-			return scaled, fmt.Errorf("column %q: %w", r.Targets[k], err)
-		}
-		dataset.ScaleLabels(labels, labels, scale)
-		for i := range scaled.Rows {
-			scaled.Set(i, k, math.NaN())
-		}
-		for i, row := range rows {
-			scaled.Set(row, k, labels[i])
-		}
+	scaled, err := dataset.StandardiseLabels(r.Labels)
+	if of := (*dataset.TargetError)(nil); errors.As(err, &of) {
+		err = fmt.Errorf("column %q: %w", r.Targets[of.Target], of.Cause)
 	}
-	return scaled, nil
+	return scaled, err
 }

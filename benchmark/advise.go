@@ -77,7 +77,7 @@ func (q Question) Advise(ctx context.Context) (*Advice, error) {
 		return nil, err
 	}
 	data := subset(q.Data, q.Seed)
-	n := len(data.Y)
+	n := data.X.Rows
 	if n < minRows {
 		return tooFewRows(n), nil
 	}
@@ -112,25 +112,23 @@ func (q Question) check() error {
 	if q.Rounds < 1 || q.Repeats < 3 {
 		found = append(found, fmt.Errorf("%d rounds and %d repeats: a replay needs at least one round and three repeats", q.Rounds, q.Repeats))
 	}
-	if len(q.Data.Y) > 0 && slices.Min(q.Data.Y) == slices.Max(q.Data.Y) {
-		found = append(found, errors.New("all labels are equal: there is nothing to learn"))
+	for target := range q.Data.Labels().Cols {
+		if _, y := dataset.Labelled(q.Data.Labels(), target); len(y) > 0 && slices.Min(y) == slices.Max(y) {
+			found = append(found, errors.New("all labels of a target are equal: there is nothing to learn"))
+		}
 	}
 	return errors.Join(found...)
 }
 
 // subset draws rows if there are more than a replay needs.
 func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
-	if len(data.Y) <= maxRows {
+	if data.X.Rows <= maxRows {
 		return data
 	}
-	split, _ := dataset.NewSplit(len(data.Y), dataset.Sizes{Train: maxRows}, seed, 0)
+	split, _ := dataset.NewSplit(data.X.Rows, dataset.Sizes{Train: maxRows}, seed, 0)
 	rows := split.Train
 	slices.Sort(rows)
-	part := &dataset.Regression{X: data.X.SelectRows(rows), Encoder: data.Encoder}
-	for _, row := range rows {
-		part.Y = append(part.Y, data.Y[row])
-	}
-	return part
+	return &dataset.Regression{X: data.X.SelectRows(rows), Y: data.Labels().SelectRows(rows).Data, Targets: data.Targets, Encoder: data.Encoder}
 }
 
 func tooFewRows(n int) *Advice {

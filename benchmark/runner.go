@@ -113,6 +113,7 @@ func (r *runner) round(ctx context.Context) (Record, error) {
 func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float32]) (network.Ensemble[float32], error) {
 	d := network.Data[float32]{X: x, Y: y, ValidX: r.task.validX, ValidY: r.task.validY}
 	c := r.settings.network(r.run.Activation, r.run.Split, r.next)
+	c.Architecture.Outputs = y.Cols
 	var networks network.Ensemble[float32]
 	var err error
 	rec.Training = seconds(func() { networks, _, err = r.settings.Trainer.Train(ctx, c, r.spec.Members(), d, nil) })
@@ -127,10 +128,23 @@ func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float
 	return networks, err
 }
 
+// measure returns the errors on the test rows. With several targets they are those of all
+// labels together, each in units of the deviation of its target.
 func (r *runner) measure(ctx context.Context, networks network.Ensemble[float32]) network.Metrics {
-	predictions := matrix.New[float32](len(networks), r.task.testX.Rows)
+	labels := r.task.testY.Data
+	predictions := matrix.New[float32](len(networks), len(labels))
 	networks.Predict(ctx, predictions, r.task.testX)
-	return network.Measure(predictions, r.task.testY.Data)
+	known := labels[:0:0]
+	for j, y := range labels {
+		if y != y {
+			continue // missing
+		}
+		for i := range predictions.Rows {
+			predictions.Set(i, len(known), predictions.At(i, j))
+		}
+		known = append(known, y)
+	}
+	return network.Measure(predictions.Block(0, predictions.Rows, 0, len(known)), known)
 }
 
 func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensemble[float32], x, y matrix.Dense[float32]) error {

@@ -17,7 +17,7 @@ import (
 type task struct {
 	split          dataset.Split
 	x              matrix.Dense[float32]
-	y              matrix.Dense[float32] // a column
+	y              matrix.Dense[float32] // a column for each target; NaN where a label is missing
 	validX, validY matrix.Dense[float32]
 	testX, testY   matrix.Dense[float32]
 }
@@ -40,15 +40,12 @@ func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*tas
 	if err != nil {
 		return nil, err
 	}
-	labels, err := dataset.FitLabelScaler(data.Y)
+	labels, err := dataset.StandardiseLabels(data.Labels())
 	if err != nil {
 		return nil, err
 	}
-	t := &task{split: parts, x: matrix.New[float32](data.X.Rows, data.X.Cols), y: matrix.New[float32](len(data.Y), 1)}
+	t := &task{split: parts, x: matrix.New[float32](data.X.Rows, data.X.Cols), y: matrix.Converted[float32](labels)}
 	dataset.Scale(t.x, data.X, inputs)
-	for i, y := range data.Y {
-		t.y.Set(i, 0, float32((y-labels.Mean)/labels.Deviation))
-	}
 	t.validX, t.validY = t.rows(parts.Valid)
 	t.testX, t.testY = t.rows(parts.Test)
 	return t, nil
@@ -63,6 +60,7 @@ func (t *task) rows(index []int) (x, y matrix.Dense[float32]) {
 // runs never resume with other data.
 func Fingerprint(data *dataset.Regression) string {
 	hash := sha256.New()
+	labels := data.Labels()
 	fmt.Fprintln(hash, data.X.Rows, data.X.Cols)
 	var row []byte
 	for i := range data.X.Rows {
@@ -70,7 +68,9 @@ func Fingerprint(data *dataset.Regression) string {
 		for _, v := range data.X.Row(i) {
 			row = binary.LittleEndian.AppendUint32(row, math.Float32bits(v))
 		}
-		row = binary.LittleEndian.AppendUint64(row, math.Float64bits(data.Y[i]))
+		for _, y := range labels.Row(i) {
+			row = binary.LittleEndian.AppendUint64(row, math.Float64bits(y))
+		}
 		hash.Write(row)
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:16])

@@ -87,6 +87,35 @@ func FitLabelScaler[T matrix.Float](labels []T) (LabelScaler, error) {
 	return s, nil
 }
 
+// StandardiseLabels returns labels, a column for each target, with each column scaled by
+// its own mean and deviation. A label that is missing is NaN and stays so. The error of
+// labels that cannot be scaled is a *TargetError.
+func StandardiseLabels(labels matrix.Dense[float64]) (matrix.Dense[float64], error) {
+	scaled := matrix.New[float64](labels.Rows, labels.Cols)
+	for target := range labels.Cols {
+		_, own := Labelled(labels, target)
+		s, err := FitLabelScaler(own)
+		if err != nil {
+			return scaled, &TargetError{target, err}
+		}
+		for i := range labels.Rows {
+			scaled.Set(i, target, (labels.At(i, target)-s.Mean)/s.Deviation)
+		}
+	}
+	return scaled, nil
+}
+
+// Labelled returns the rows that have a label of a target, counted from 0, and these
+// labels. A label that is missing is NaN.
+func Labelled(labels matrix.Dense[float64], target int) (rows []int, own []float64) {
+	for i := range labels.Rows {
+		if y := labels.At(i, target); !math.IsNaN(y) {
+			rows, own = append(rows, i), append(own, y)
+		}
+	}
+	return rows, own
+}
+
 // ScaleLabels writes (y - mean)/deviation to dst, which may be src itself.
 func ScaleLabels[T matrix.Float](dst, src []T, s LabelScaler) {
 	mustMatchLabels("dataset.ScaleLabels", dst, src)

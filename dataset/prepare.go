@@ -16,6 +16,7 @@ const DefaultMaxRows = 500_000
 // columns have no default.
 type Preparation struct {
 	Target  Target
+	Targets []Target // several targets instead of Target
 	Drop    []string // columns that are not inputs, such as ids
 	OneHot  OneHot
 	MaxRows int    // 0 means 500000
@@ -26,8 +27,9 @@ type Preparation struct {
 // in their units.
 type Regression struct {
 	X       matrix.Dense[float32]
-	Y       []float64
-	Rows    []int // Rows[i] is the row of the table that became row i
+	Y       []float64 // one label for each row, or, row after row, one for each of several targets
+	Targets int       // how many labels a row has; 0 means 1
+	Rows    []int     // Rows[i] is the row of the table that became row i
 	Encoder Encoder
 }
 
@@ -39,11 +41,19 @@ func Prepare(t *Table, p Preparation) (*Regression, error) {
 	if err != nil {
 		return nil, err
 	}
-	labels, err := p.Target.Labels(used)
-	if err != nil {
-		return nil, err
+	targets := p.Targets
+	if targets == nil {
+		targets = []Target{p.Target}
 	}
-	inputs, err := used.Without(p.Target.Columns...)
+	labels := make([][]float64, len(targets))
+	var columns []string
+	for i, target := range targets {
+		if labels[i], err = target.Labels(used); err != nil {
+			return nil, err
+		}
+		columns = append(columns, target.Columns...)
+	}
+	inputs, err := used.Without(columns...)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +68,15 @@ func Prepare(t *Table, p Preparation) (*Regression, error) {
 	return newRegression(inputs, labels, rows, p.OneHot)
 }
 
-func newRegression(inputs *Table, labels []float64, rows []int, rule OneHot) (*Regression, error) {
-	r := &Regression{Rows: rows, Encoder: FitEncoder(inputs, rule), Y: make([]float64, len(rows))}
-	for i, row := range rows {
-		r.Y[i] = labels[row]
+func newRegression(inputs *Table, labels [][]float64, rows []int, rule OneHot) (*Regression, error) {
+	r := &Regression{Rows: rows, Encoder: FitEncoder(inputs, rule)}
+	if len(labels) > 1 {
+		r.Targets = len(labels)
+	}
+	for _, row := range rows {
+		for _, of := range labels {
+			r.Y = append(r.Y, of[row])
+		}
 	}
 	r.X = matrix.New[float32](len(rows), len(r.Encoder.Features()))
 	if r.X.Cols == 0 {
@@ -72,6 +87,11 @@ func newRegression(inputs *Table, labels []float64, rows []int, rule OneHot) (*R
 		at.Row = rows[at.Row] // the user counts rows of the table
 	}
 	return r, err
+}
+
+// Labels returns the labels, a column for each target.
+func (r *Regression) Labels() matrix.Dense[float64] {
+	return matrix.View(r.X.Rows, max(r.Targets, 1), r.Y)
 }
 
 func subsample(rows []int, most int, seed uint64) []int {

@@ -92,7 +92,7 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Rows: rows.TrainRows, Encoder: rows.Encoder}
+	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Rows: rows.TrainRows, Encoder: rows.Encoder}
 	troubled, first := 0, ""
 	q.Progress = func(done, of int, r benchmark.Record) {
 		if len(r.Warnings) > 0 {

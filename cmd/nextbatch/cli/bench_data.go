@@ -86,7 +86,10 @@ func (b *benchRun) readOwn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := dataset.Preparation{Target: dataset.Target{Columns: []string{b.columns.target}}}
+	p := dataset.Preparation{MaxRows: b.maxRows, Seed: b.settings.Seed}
+	for _, name := range b.columns.targets(t.Names()) {
+		p.Targets = append(p.Targets, dataset.Target{Columns: []string{name}, Log: b.log})
+	}
 	if b.columns.id != "" {
 		p.Drop = []string{b.columns.id}
 	}

@@ -29,6 +29,8 @@ type benchRun struct {
 	settings                             benchmark.Settings
 
 	own      *dataset.Regression // the table
+	log      bool                // of its labels
+	maxRows  int                 // of it
 	warnings []string            // about data sets
 }
 
@@ -83,7 +85,9 @@ func (b *benchRun) register(c *cobra.Command) {
 	flags.StringVar(&b.data, "data", "data", "folder with the data files")
 	flags.StringSliceVar(&b.sets, "sets", nil, "data sets, as listed by nextbatch data list")
 	flags.StringVar(&b.table, "table", "", "a table of your own as a data set")
-	flags.StringVar(&b.columns.target, "target", "", "column of the table that holds the labels")
+	b.columns.registerTarget(c)
+	flags.BoolVar(&b.log, "log", false, "the labels of the table are the logarithms of the target columns")
+	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most so many rows of the table, drawn at random (default 500000, as in the paper)")
 	flags.StringArrayVar(&b.specs, "specs", nil, "methods, separated by semicolons; can be repeated")
 	flags.StringSliceVar(&b.splits, "splits", []string{"0-19"}, "split numbers, such as 0-4,7")
 	flags.StringSliceVar(&b.activations, "activation", []string{"relu"}, "activation functions of the networks")
@@ -214,6 +218,12 @@ func (b *benchRun) override(s *benchmark.Settings, given func(string) bool) {
 func (b *benchRun) checkTable() error {
 	if (b.table == "") != (b.columns.target == "") {
 		return usagef("--table and --target belong together")
+	}
+	if b.maxRows < 0 {
+		return usagef("--max-rows must not be negative")
+	}
+	if b.table == "" && (b.log || b.maxRows > 0) {
+		return usagef("--log and --max-rows are for a table of your own, named by --table")
 	}
 	if b.table == "" {
 		return nil
