@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
@@ -47,6 +48,27 @@ func (p *Plan) constrain() error {
 	return p.checkMust()
 }
 
+// limits puts into words what the batch has to keep to.
+func (p *Plan) limits() []string {
+	r, list := &p.request, []string{}
+	if r.Budget != nil {
+		list = append(list, fmt.Sprintf("at most %.12g in all, by column %q", *r.Budget, r.CostColumn))
+	}
+	if r.PerCost {
+		list = append(list, fmt.Sprintf("scores are divided by the costs in column %q", r.CostColumn))
+	}
+	if r.GroupColumn != "" {
+		list = append(list, fmt.Sprintf("at most %s of each group in column %q", words.Count(r.PerGroup, "row", "rows"), r.GroupColumn))
+	}
+	if n := len(r.Must); n > 0 {
+		list = append(list, fmt.Sprintf("%s in the batch", words.Count(n, "row must be", "rows must be")))
+	}
+	if n := len(p.problem.Constraints.Exclude); n > 0 {
+		list = append(list, words.Count(n, "row is excluded", "rows are excluded"))
+	}
+	return list
+}
+
 // pend adds the rows of Pending to the problem. One that has a label meanwhile is no
 // longer pending; one that is named twice, as by two batch files, counts once.
 func (p *Plan) pend(byName map[string]int, labelled []int) error {
@@ -69,10 +91,10 @@ func (p *Plan) pend(byName map[string]int, labelled []int) error {
 		}
 	}
 	if len(done) > 0 {
-		p.warn("%s: %d rows already have a label and are no longer pending: %s", r.named("Pending"), len(done), some(done))
+		p.warn("%s: %s: %s", r.named("Pending"), words.Count(len(done), "row already has a label and is no longer pending", "rows already have a label and are no longer pending"), some(done))
 	}
 	if len(incomplete) > 0 {
-		p.warn("%s: %d rows lack an input, and so do not count: %s", r.named("Pending"), len(incomplete), some(incomplete))
+		p.warn("%s: %s: %s", r.named("Pending"), words.Count(len(incomplete), "row lacks an input, and so does not count", "rows lack an input, and so do not count"), some(incomplete))
 	}
 	p.Pending = len(p.problem.Pending)
 	return nil
@@ -113,7 +135,7 @@ func (p *Plan) setCosts(c *selection.Constraints) error {
 		problem := ""
 		switch {
 		case !(v >= 0) || math.IsInf(v, 1):
-			problem = "a cost must be present, finite and not negative"
+			problem = "a cost must be there, finite and not negative; correct it"
 		case v == 0 && r.PerCost:
 			problem = fmt.Sprintf("with %s a cost must be positive", r.named("PerCost"))
 		}
@@ -194,7 +216,7 @@ func (p *Plan) setGroups(c *selection.Constraints) error {
 	}
 	c.PerGroup = r.PerGroup
 	if unnamed > 0 {
-		p.warn("%s: %d candidates have no group in column %q; together they count as one group", r.tableName(r.pool(), "pool"), unnamed, r.GroupColumn)
+		p.warn("%s: %s no group in column %q; all such rows together count as one group", r.tableName(r.pool(), "pool"), words.Count(unnamed, "candidate has", "candidates have"), r.GroupColumn)
 	}
 	p.warnOfEmptyGroups(number)
 	return nil
@@ -222,6 +244,6 @@ func (p *Plan) warnOfEmptyGroups(known map[string]int) {
 		}
 	}
 	if len(empty) > 0 {
-		p.warn("%d groups in column %q have no candidates, so the batch has no row of them: %s", len(empty), r.GroupColumn, some(empty))
+		p.warn("column %q: %s: %s", r.GroupColumn, words.Count(len(empty), "group has no candidates, so the batch has no row of it", "groups have no candidates, so the batch has no row of them"), some(empty))
 	}
 }

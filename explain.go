@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
@@ -47,7 +48,7 @@ func DescribeIntervals(i network.Intervals) Intervals { return Intervals{i, i.St
 const (
 	intervalCoverage = 0.9
 	mostApart        = 3    // inputs that a reason names
-	leastApart       = 1    // deviations from which on an input sets a row apart
+	leastApart       = 1    // deviations from which on an input sets a row apart; the largest does in any case
 	apartSample      = 2048 // candidates that deviations and medians are computed on
 )
 
@@ -130,12 +131,12 @@ func predictedText(targets []TargetResult, i int) string {
 	texts := make([]string, len(targets))
 	for k, t := range targets {
 		one := t.Predictions[i]
-		texts[k] = fmt.Sprintf("%.4g", one.Value)
+		texts[k] = words.Number(float64(one.Value))
 		if len(targets) > 1 {
 			texts[k] = t.Target + " " + texts[k]
 		}
 		if one.Low != nil {
-			texts[k] += fmt.Sprintf(", between %.4g and %.4g with probability %.0f %% (%s)", *one.Low, *one.High, 100*intervalCoverage, t.Intervals.Basis())
+			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", words.Number(float64(*one.Low)), words.Number(float64(*one.High)), 100*intervalCoverage, t.Intervals.Basis())
 		}
 	}
 	return strings.Join(texts, "; ")
@@ -200,7 +201,7 @@ func (in *input) measure(rows []int) bool {
 	}
 	slices.Sort(values)
 	in.deviation, in.median = math.Sqrt(squares/float64(len(values))), values[len(values)/2]
-	in.middle = fmt.Sprintf("%.4g", in.median)
+	in.middle = words.Number(in.median)
 	return true
 }
 
@@ -232,7 +233,11 @@ func (p *Plan) apart(inputs []*input, pick selection.Pick) []Apart {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Apart) int { return cmp.Compare(b.Deviations, a.Deviations) })
-	return list[:min(len(list), mostApart)]
+	n := min(len(list), 1)
+	for n < min(len(list), mostApart) && list[n].Deviations >= leastApart {
+		n++
+	}
+	return list[:n]
 }
 
 // compare compares a row of the pool with a labelled one, or with the middle if that
@@ -254,18 +259,22 @@ func (in *input) compare(row, other int) (Apart, bool) {
 		reference = train.Float(other)
 	}
 	a.Deviations = Float(math.Abs(numbers.Float(row)-reference) / in.deviation)
-	a.Value, a.Other = fmt.Sprintf("%.4g", numbers.Float(row)), fmt.Sprintf("%.4g", reference)
-	return a, a.Deviations >= leastApart
+	a.Value, a.Other = words.Number(numbers.Float(row)), words.Number(reference)
+	return a, a.Deviations > 0
 }
 
 // apartText is what a reason says about the inputs.
 func (p *Plan) apartText(list []Apart, pick selection.Pick) string {
-	if len(list) == 0 {
-		return ""
-	}
-	head, other := "; unlike most candidates in ", "there mostly"
+	head, other, same := "; unlike most candidates in ", "there mostly", "; with the inputs of most candidates"
 	if pick.Labelled >= 0 {
-		head, other = "; unlike "+p.Name(selection.TrainSet, pick.Labelled)+" in ", "there"
+		labelled := p.Name(selection.TrainSet, pick.Labelled)
+		head, other, same = "; unlike "+labelled+" in ", "there", "; with the same inputs as "+labelled
+	}
+	if len(list) == 0 {
+		return same
+	}
+	if list[0].Deviations < leastApart {
+		head = strings.Replace(head, "; unlike", "; slightly unlike", 1)
 	}
 	texts := make([]string, len(list))
 	for i, a := range list {

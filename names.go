@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
@@ -72,10 +73,10 @@ func (p *Plan) checkIDs() error {
 		first, twice := seen[ids.Format(row)]
 		switch {
 		case ids.Missing(row):
-			problem = "the id is missing"
+			problem = fmt.Sprintf("the id is missing; fill it in, or leave out %s to number the rows", p.request.named("IDColumn"))
 		case twice && p.request.Table != nil && !p.missingLabel(first) && !p.missingLabel(row): // replicates
 		case twice:
-			problem = fmt.Sprintf("row %d has the same id, %q", first, ids.Format(row))
+			problem = fmt.Sprintf("row %d has the same id, %q; give each row an id of its own, or leave out %s to number the rows", first, ids.Format(row), p.request.named("IDColumn"))
 		}
 		if problem != "" {
 			return &dataset.ColumnError{Column: p.request.IDColumn, Row: row, Problem: problem}
@@ -102,8 +103,8 @@ func (p *Plan) warnOfLabels() {
 		}
 	}
 	if count > 0 {
-		p.warn("%s: %d candidates have a label in %s, which is ignored; move them to %s if they are to count as labelled",
-			r.tableName(r.Pool, "pool"), count, targetText(r.TargetColumns), r.tableName(r.Train, "a table for "+r.named("Train")))
+		p.warn("%s: %s a label in %s, which is ignored; move such rows to %s if they are to count as labelled",
+			r.tableName(r.Pool, "pool"), words.Count(count, "candidate has", "candidates have"), targetText(r.TargetColumns), r.tableName(r.Train, "a table for "+r.named("Train")))
 	}
 }
 
@@ -136,12 +137,12 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 		at, inPool := byName[id]
 		if inPool && !seen[id] {
 			rows = append(rows, at)
-			found = append(found, fmt.Sprintf("%q (row %d, there row %d)", id, p.poolRows[at], row))
+			found = append(found, fmt.Sprintf("%q (row %d, there row %d, from 0)", id, p.poolRows[at], row))
 		}
 		seen[id] = true
 	}
 	if len(found) > 0 {
-		p.warn("%s: %d candidates already have a label in %s and are not picked: %s", r.tableName(r.Pool, "pool"), len(found), name, some(found))
+		p.warn("%s: %s a label in %s and cannot be picked: %s", r.tableName(r.Pool, "pool"), words.Count(len(found), "candidate already has", "candidates already have"), name, some(found))
 	}
 	return rows
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
@@ -125,7 +126,7 @@ func TestRequestPending(t *testing.T) {
 	if slices.ContainsFunc(second.IDs, func(id string) bool { return slices.Contains(first.IDs, id) }) {
 		t.Errorf("%v were pending, %v picked", first.IDs, second.IDs)
 	}
-	if second.Metrics.Pending != 5 || !slices.Contains(second.Warnings, "Pending: 1 rows already have a label and are no longer pending: r8") {
+	if second.Metrics.Pending != 5 || !slices.Contains(second.Warnings, "Pending: 1 row already has a label and is no longer pending: r8") {
 		t.Errorf("%d pending; %q", second.Metrics.Pending, second.Warnings)
 	}
 	if !strings.Contains(strings.Join(second.Reasons, "\n"), "from pending row ") {
@@ -212,7 +213,7 @@ func TestPerCost(t *testing.T) {
 		t.Errorf("k-means++ per cost: %v", err)
 	}
 	r.CostColumn, r.Spec = "x", spec.MustParse("lcmd-tp:linear") // has zeros
-	if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), `column "x", row 0: with PerCost a cost must be positive`) {
+	if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), `column "x", row 0 (from 0): with PerCost a cost must be positive`) {
 		t.Errorf("a cost of zero: %v", err)
 	}
 }
@@ -329,11 +330,14 @@ func TestReasons(t *testing.T) {
 	}
 	for i, reason := range r.Reasons {
 		p := r.Predictions[i]
-		if !strings.Contains(reason, "times the typical distance") || !strings.Contains(reason, fmt.Sprintf("predicted %.4g", float64(p.Value))) {
+		if !strings.Contains(reason, "times the typical distance") || !strings.Contains(reason, "predicted "+words.Number(float64(p.Value))) {
 			t.Errorf("%q", reason)
 		}
-		for _, a := range r.Apart[i] {
-			if !strings.Contains(reason, fmt.Sprintf("%s (%s, there %s)", a.Input, a.Value, a.Other)) || a.Deviations < 1 {
+		if len(r.Apart[i]) == 0 {
+			t.Errorf("no input sets the pick apart: %q", reason)
+		}
+		for j, a := range r.Apart[i] {
+			if !strings.Contains(reason, fmt.Sprintf("%s (%s, there %s)", a.Input, a.Value, a.Other)) || a.Deviations < 1 && (j > 0 || !strings.Contains(reason, "slightly unlike")) {
 				t.Errorf("%+v is not in %q", a, reason)
 			}
 		}

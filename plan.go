@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/footprint"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -33,6 +34,7 @@ type Plan struct {
 	Memory    int64    `json:"memory"`            // bytes, forecast
 	Available int64    `json:"available"`         // bytes, filled in by the caller; 0 where unknown
 	Seconds   *Seconds `json:"seconds,omitempty"` // once forecast
+	Limits    []string `json:"limits"`            // what the batch has to keep to
 	Warnings  []string `json:"warnings"`          // what a reader should know, so far
 	Notes     []string `json:"notes"`             // what else was done to the tables
 
@@ -66,7 +68,7 @@ func (r Request) Plan() (*Plan, error) {
 	p := &Plan{
 		Spec: r.Spec.String(), Batch: r.Batch, Networks: r.networks(),
 		Numeric: []string{}, OneHot: map[string]int{}, Dates: []string{}, Imputed: []string{}, Dropped: []string{},
-		Warnings: []string{}, Notes: []string{},
+		Limits: []string{}, Warnings: []string{}, Notes: []string{},
 		request: r, model: r.Model, openEnded: openEnded,
 	}
 	p.problem.Batch, p.problem.Seed = r.Batch, r.Seed
@@ -78,10 +80,14 @@ func (r Request) Plan() (*Plan, error) {
 		return nil, err
 	}
 	if starts {
-		p.warn("%d rows have a label, too few to train a network: the batch is spread over the inputs, by %s", p.problem.Train.Rows, p.Spec)
+		p.warn("%s a label, too few to train a network: the batch is spread over the inputs, by %s", words.Count(p.problem.Train.Rows, "row has", "rows have"), p.Spec)
 	}
 	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.Pool.Rows, p.problem.Pool.Cols
-	return p, p.constrain()
+	if err := p.constrain(); err != nil {
+		return p, err
+	}
+	p.Limits = p.limits()
+	return p, nil
 }
 
 func (p *Plan) warn(format string, args ...any) {
@@ -102,7 +108,7 @@ func (p *Plan) readTables() error {
 		return p.nothingToPick()
 	}
 	if p.Rows.Train.Rows < 2 && p.Networks > 0 {
-		return unusableData("%d rows have a label and all inputs, but a network needs at least 2; to start without one, leave out %s", p.Rows.Train.Rows, p.request.named("Spec"))
+		return unusableData("%s a label and all inputs, but a network needs at least 2; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), p.request.named("Spec"))
 	}
 	if p.Networks > 0 {
 		for _, wrong := range p.Rows.CheckLabels() {

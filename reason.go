@@ -2,8 +2,10 @@ package nextbatch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
@@ -19,12 +21,16 @@ func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) stri
 		parts = append(parts, "drawn at random: "+b.fallback(p.Step))
 	default:
 		if p.Cluster.Centre.Set != selection.NoSet {
-			parts = append(parts, fmt.Sprintf("%s from %s, in a cluster of %d rows", b.far(p.Cluster.Distance),
-				named(name, p.Cluster.Centre.Set, p.Cluster.Centre.Row), p.Cluster.Rows))
+			parts = append(parts, fmt.Sprintf("%s from %s, in a cluster of %s", b.far(p.Cluster.Distance),
+				named(name, p.Cluster.Centre.Set, p.Cluster.Centre.Row), words.Count(p.Cluster.Rows, "row", "rows")))
 		} else if method := b.Spec.Method.Info(); method.NoKernel && method.Draws {
 			parts = append(parts, "drawn at random")
 		} else {
-			parts = append(parts, fmt.Sprintf("%s score %.3g", b.Spec.Method, p.Score))
+			score := fmt.Sprintf("%s score %s", b.Spec.Method, words.Number(p.Score))
+			if i == 0 {
+				score = "the first pick, by its " + score
+			}
+			parts = append(parts, score)
 		}
 	}
 	if p.Labelled >= 0 && (p.Cluster.Centre.Set != selection.TrainSet || p.Cluster.Centre.Row != p.Labelled) {
@@ -38,12 +44,23 @@ func named(name func(selection.Set, int) string, set selection.Set, row int) str
 	return kind[set] + name(set, row)
 }
 
-// far puts a distance into words: in units of the typical one, if there is such.
+// far puts a distance into words: in units of the typical one or, without labelled rows,
+// of the median distance of a pick from its centre.
 func (b *Batch) far(distance float64) string {
-	if !(b.Typical > 0) {
-		return fmt.Sprintf("%.3g", distance)
+	if b.Typical > 0 {
+		return fmt.Sprintf("%.2g times the typical distance", distance/b.Typical)
 	}
-	return fmt.Sprintf("%.2g times the typical distance", distance/b.Typical)
+	var all []float64
+	for _, p := range b.Picks {
+		if p.Cluster.Centre.Set != selection.NoSet && p.Cluster.Distance > 0 {
+			all = append(all, p.Cluster.Distance)
+		}
+	}
+	if len(all) == 0 {
+		return "no distance"
+	}
+	slices.Sort(all)
+	return fmt.Sprintf("%.2g times the median distance of this batch", distance/all[len(all)/2])
 }
 
 // fallback returns why a row was drawn at random in a step.

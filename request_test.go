@@ -52,7 +52,7 @@ f,25,brass,1,
 	}
 	// Output:
 	// label e: 63 times the typical distance from labelled row b, in a cluster of 2 rows; unlike b in temperature (90, there 24)
-	// label f: 1 times the typical distance from labelled row b, in a cluster of 1 rows
+	// label f: 1 times the typical distance from labelled row b, in a cluster of 1 row; slightly unlike b in temperature (25, there 24)
 }
 
 // asked is a request for a batch of a small table.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
@@ -113,7 +114,7 @@ func newBatch(c *composer, r *selection.Result, kernel time.Duration) *Batch {
 		Typical: r.Typical, Kernel: kernel, Timing: r.Timing,
 	}
 	for _, f := range r.Fallbacks {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %d rows were drawn at random: %s", f.Step, len(f.Rows), f.Reason))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %s drawn at random: %s", f.Step, words.Count(len(f.Rows), "row was", "rows were"), f.Reason))
 	}
 	b.Warnings = append(append(b.Warnings, c.warnings...), r.Notes...)
 	return b

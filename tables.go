@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -81,7 +82,7 @@ func (t Tables) Rows() (*Rows, error) {
 	}
 	r := &Rows{Targets: t.TargetColumns, Weights: t.Weights}
 	if t.One == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows have no label and are dropped", parts[0].name, t.Train.Rows()-len(parts[0].rows)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s", parts[0].name, words.Count(t.Train.Rows()-len(parts[0].rows), "row has no label and is dropped", "rows have no label and are dropped")))
 	}
 	all, err := t.inputs(parts, r)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// words is a column of words; "" is a missing value.
-func words(name string, values ...string) *dataset.Categorical {
+// wordColumn is a column of words; "" is a missing value.
+func wordColumn(name string, values ...string) *dataset.Categorical {
 	c := dataset.NewCategorical(name)
 	for _, v := range values {
 		code := int32(-1)
@@ -65,13 +65,13 @@ func TestMissingInputsAreImputed(t *testing.T) {
 	table := tableOf(t,
 		dataset.NewNumeric("a", 1, none, 5, 2, 9, none),
 		dataset.NewNumeric("b", 0.5, 1, 2, 4, 3, none),
-		words("c", "x", "y", "", "x", "z", ""),
+		wordColumn("c", "x", "y", "", "x", "z", ""),
 		dataset.NewNumeric("empty", none, none, none, none, none, none),
 		dataset.NewNumeric("y", 1, 2, 3, none, none, none))
 	rows := rowsOf(t, Tables{One: table, TargetColumns: []string{"y"}})
 	mustSay(t, rows.Warnings,
 		`column "empty" is not used: all its values are missing`,
-		`pool: 1 rows have no inputs at all and are dropped: 5 (from 0)`,
+		`pool: 1 row has no inputs at all and is dropped: 5 (from 0)`,
 		`the table: missing inputs are imputed: 1 in column "a" (first in row 1, from 0), 1 in column "c" (first in row 2, from 0)`)
 	if want := []string{"a", "b", "c=x", "c=y", "c=z", "c missing", "a missing"}; !slices.Equal(rows.Encoder.Features(), want) {
 		t.Fatalf("features %q", rows.Encoder.Features())
@@ -104,12 +104,12 @@ func TestCompleteTablesStayAsTheyWere(t *testing.T) {
 // trained, and takes levels that it has not seen as unknown.
 func TestMissingLater(t *testing.T) {
 	t.Parallel()
-	fit := tableOf(t, dataset.NewNumeric("a", 1, 7, 3.5, 2), words("two", "n", "y", "n", "y"), words("c", "u", "v", "w", "u"), dataset.NewNumeric("y", 1, 2, 3, 4))
+	fit := tableOf(t, dataset.NewNumeric("a", 1, 7, 3.5, 2), wordColumn("two", "n", "y", "n", "y"), wordColumn("c", "u", "v", "w", "u"), dataset.NewNumeric("y", 1, 2, 3, 4))
 	encoder := rowsOf(t, Tables{One: fit, TargetColumns: []string{"y"}}).Encoder
 	if encoder.Indicators != nil || encoder.Medians[0] != 2.75 {
 		t.Fatalf("%+v", encoder)
 	}
-	later := tableOf(t, dataset.NewNumeric("a", none, 6, 1), words("two", "n", "maybe", ""), words("c", "new", "", "w"))
+	later := tableOf(t, dataset.NewNumeric("a", none, 6, 1), wordColumn("two", "n", "maybe", ""), wordColumn("c", "new", "", "w"))
 	rows := rowsOf(t, Tables{Pool: later, Encoder: &encoder})
 	mustSay(t, rows.Warnings,
 		`pool: levels that the network was not trained on are taken as unknown: "maybe" of column "two" (1 row), "new" of column "c" (1 row)`,
@@ -124,14 +124,14 @@ func TestMissingLater(t *testing.T) {
 	if _, err := (Tables{Pool: later, Encoder: &encoder, Missing: RefuseMissing}).Rows(); err == nil {
 		t.Error("missing inputs are not refused")
 	}
-	whole := tableOf(t, dataset.NewNumeric("a", 1), words("two", "maybe"), words("c", "w"))
+	whole := tableOf(t, dataset.NewNumeric("a", 1), wordColumn("two", "maybe"), wordColumn("c", "w"))
 	if _, err := (Tables{Pool: whole, Encoder: &encoder, Missing: RefuseMissing}).Rows(); err == nil || !strings.Contains(err.Error(), `"maybe"`) {
 		t.Errorf("an unknown level is not refused: %v", err)
 	}
 	if _, err := (Tables{One: later, TargetColumns: []string{"a"}, Encoder: &encoder}).Rows(); err == nil || !strings.Contains(err.Error(), "is an input of the network") {
 		t.Errorf("an input as the label: %v", err)
 	}
-	empty := tableOf(t, dataset.NewText("a", "", ""), words("two", "n", "y"), dataset.NewNumeric("c", none, none))
+	empty := tableOf(t, dataset.NewText("a", "", ""), wordColumn("two", "n", "y"), dataset.NewNumeric("c", none, none))
 	if got := rowsOf(t, Tables{Pool: empty, Encoder: &encoder}); !slices.Equal(got.Pool.Data, []float32{2.75, 0, 0, 0, 0, 2.75, 1, 0, 0, 0}) {
 		t.Errorf("columns without values: %v", got.Pool.Data)
 	}
@@ -142,7 +142,7 @@ func TestOldEncodersDrop(t *testing.T) {
 	t.Parallel()
 	old := dataset.Encoder{Numeric: []string{"a", "b"}}
 	rows := rowsOf(t, Tables{Pool: tableOf(t, dataset.NewNumeric("a", 1, none), dataset.NewNumeric("b", 1, 2)), Encoder: &old})
-	mustSay(t, rows.Warnings, "1 rows lack an input: 1 (from 0)")
+	mustSay(t, rows.Warnings, "1 row lacks an input: row 1 (from 0)")
 	if !slices.Equal(rows.PoolRows, []int{0}) {
 		t.Errorf("%v", rows.PoolRows)
 	}
@@ -180,9 +180,9 @@ func TestRowNumbersAreNotInputs(t *testing.T) {
 		"index, shuffled":  {shuffled, "Keep column0 makes it an input"},
 		"index, pandas":    {dataset.NewNumeric("Unnamed: 0", 3, 1, 4, 0, 5, 9, 2, 6, 8, 7, 11, 10), "looks like the index"},
 		"index of Parquet": {counting("__index_level_0__", n, 0, 1), "IDColumn __index_level_0__ names the rows by it"},
-		"index of words":   {words("column0", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"), "looks like the index"},
+		"index of words":   {wordColumn("column0", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"), "looks like the index"},
 		"index of reals":   {counting("column0", n, 0, 0.25), ""},
-		"unnamed category": {words("column0", "a", "b", "a", "b", "a", "b", "a", "b", "a", "b", "a", "b"), ""},
+		"unnamed category": {wordColumn("column0", "a", "b", "a", "b", "a", "b", "a", "b", "a", "b", "a", "b"), ""},
 	} {
 		rows := rowsOf(t, Tables{One: tableOf(t, c.column, x, y), TargetColumns: []string{"y"}})
 		used := slices.ContainsFunc(rows.Encoder.Features(), func(f string) bool { return strings.HasPrefix(f, c.column.Name()) })
@@ -214,7 +214,7 @@ func TestRowNumbersOfTwoTables(t *testing.T) {
 	t.Parallel()
 	train := tableOf(t, dataset.NewNumeric("column0", 7, 2, 5), dataset.NewNumeric("n", 9, 4, 4), dataset.NewNumeric("x", 1, 3, 2),
 		dataset.NewNumeric("z", 1, 3, 2), dataset.NewNumeric("y", 1, 2, 3))
-	pool := tableOf(t, counting("n", 12, 100, 2), words("x", slices.Repeat([]string{""}, 12)...), counting("z", 12, 0, 0.5))
+	pool := tableOf(t, counting("n", 12, 100, 2), wordColumn("x", slices.Repeat([]string{""}, 12)...), counting("z", 12, 0, 0.5))
 	rows := rowsOf(t, Tables{Train: train, Pool: pool, TargetColumns: []string{"y"}})
 	if want := []string{"x", "z", "x missing"}; !slices.Equal(rows.Encoder.Features(), want) {
 		t.Errorf("features %q, warnings %q", rows.Encoder.Features(), rows.Warnings)
@@ -263,7 +263,7 @@ func TestReplicatesAreAveraged(t *testing.T) {
 		t.Errorf("rows %v, labels %v, %v", rows.TrainRows, rows.Labels, rows.Train.Row(0))
 	}
 	if !slices.ContainsFunc(rows.Warnings, func(w string) bool {
-		return strings.Contains(w, "labelled rows: 1 ids have several labels, in 3 rows; each of these ids counts as one row with the mean of its labels")
+		return strings.Contains(w, "labelled rows: 1 id has several labels, in 3 rows; each such id counts as one row with the mean of its labels")
 	}) {
 		t.Errorf("%q", rows.Warnings)
 	}
@@ -305,10 +305,12 @@ func TestDatesBecomeNumbers(t *testing.T) {
 func TestCheckLabels(t *testing.T) {
 	t.Parallel()
 	for want, labels := range map[string][]float64{
-		"all 12 labels are 3: a network learns nothing": slices.Repeat([]float64{3}, 12),
-		"only 2 rows have a label":                      {1, 2},
-		"all 2 labels are 1":                            {1, 1},
-		"":                                              {1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+		"all 12 labels are 3: a network learns nothing":                            slices.Repeat([]float64{3}, 12),
+		"only 2 rows have a label":                                                 {1, 2},
+		"only 1 row has a label":                                                   {1},
+		"only two values, 0 and 1, and are treated as numbers: this is regression": {1, 0, 1, 1, 0, 1, 1, 0, 0, 1},
+		"all 2 labels are 1":                                                       {1, 1},
+		"":                                                                         {1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
 	} {
 		wrong := (&Rows{Targets: []string{"y"}, Labels: matrix.View(len(labels), 1, labels)}).CheckLabels()
 		if (wrong == nil) != (want == "") || wrong != nil && !strings.Contains(wrong[0].Error(), want) {

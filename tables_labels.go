@@ -3,11 +3,13 @@ package nextbatch
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -97,6 +99,8 @@ type LabelsError struct {
 	Labels   int
 	Constant bool    // they are all equal
 	Value    float64 // of constant labels
+	Two      bool    // there are only two values, as for two classes
+	Other    float64 // the second of two values
 }
 
 func (e *LabelsError) Error() string {
@@ -107,14 +111,17 @@ func (e *LabelsError) Error() string {
 	if e.Constant {
 		return fmt.Sprintf("all %d labels%s are %v: a network learns nothing from them", e.Labels, of, e.Value)
 	}
-	return fmt.Sprintf("only %d rows have a label%s: a network learns little from so few, and its errors and intervals mean little; label at least %d", e.Labels, of, fewLabels)
+	if e.Two {
+		return fmt.Sprintf("the labels%s have only two values, %v and %v, and are treated as numbers: this is regression; for classes, take the active learning of a classifier", of, e.Value, e.Other)
+	}
+	return fmt.Sprintf("only %s a label%s: a network learns little from so few, and its errors and intervals mean little; label at least %d", words.Count(e.Labels, "row has", "rows have"), of, fewLabels)
 }
 
 // fewLabels is the number below which a fifth of the labels, which is held out, is a
 // row or none.
 const fewLabels = 10
 
-// CheckLabels returns the targets whose labels are few or all equal.
+// CheckLabels returns the targets whose labels are few, all equal, or of two values.
 func (r *Rows) CheckLabels() (wrong []*LabelsError) {
 	for k := range r.Targets {
 		_, labels := r.Labelled(k)
@@ -122,11 +129,18 @@ func (r *Rows) CheckLabels() (wrong []*LabelsError) {
 		if len(r.Targets) > 1 {
 			e.Target = r.Targets[k]
 		}
+		values := map[float64]bool{}
 		for _, y := range labels {
-			e.Value = labels[0]
-			e.Constant = e.Constant && y == e.Value
+			if values[y] = true; len(values) > 2 {
+				break
+			}
 		}
-		if e.Constant || e.Labels < fewLabels {
+		several := slices.Sorted(maps.Keys(values))
+		if len(several) > 0 {
+			e.Value, e.Other = several[0], several[len(several)-1]
+		}
+		e.Constant, e.Two = e.Constant && len(several) == 1, e.Labels >= fewLabels && len(several) == 2
+		if e.Constant || e.Two || e.Labels < fewLabels {
 			wrong = append(wrong, e)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Missing says what becomes of missing inputs.
@@ -44,10 +45,18 @@ type MissingError struct {
 	Set    string // name of the table, or "labelled rows", "pool", "targets"
 	Rows   []int  // of their table, from 0
 	Column string // one that is missing in the first of them
+	Advice string // what to do; may be empty
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s: %d rows lack an input: %s (from 0), the first in column %q", e.Set, len(e.Rows), e.rows(), e.Column)
+	text := fmt.Sprintf("%s: %s an input: row %s (from 0), the first in column %q", e.Set, words.Count(len(e.Rows), "row lacks", "rows lack"), e.rows(), e.Column)
+	if len(e.Rows) > 1 {
+		text = strings.Replace(text, ": row ", ": rows ", 1)
+	}
+	if e.Advice != "" {
+		text += "; " + e.Advice
+	}
+	return text
 }
 
 // rows lists the first of them.
@@ -94,13 +103,14 @@ func (t Tables) complete(parts []part, offsets []int, all *dataset.Table, r *Row
 			continue
 		}
 		if t.Missing == RefuseMissing {
+			missing.Advice = fmt.Sprintf("fill it in, or say with %s impute or %s drop what becomes of such rows", t.named("Missing"), t.named("Missing"))
 			return missing
 		}
 		p.rows = kept
 		if impute {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d rows have no inputs at all and are dropped: %s (from 0)", p.name, len(missing.Rows), missing.rows()))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s no inputs at all and %s dropped: %s (from 0)", p.name, words.Count(len(missing.Rows), "row has", "rows have"), map[bool]string{true: "is", false: "are"}[len(missing.Rows) == 1], missing.rows()))
 		} else {
-			r.Warnings = append(r.Warnings, missing.Error()+"; they are dropped")
+			r.Warnings = append(r.Warnings, missing.Error()+"; dropped")
 		}
 	}
 	for _, s := range sources(parts) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // numbering lists columns that only number the rows.
@@ -132,12 +133,12 @@ func unique(c dataset.Column) bool {
 func (t Tables) warnOfNumbering(n numbering, r *Rows) {
 	keep, id := t.named("Keep"), t.named("IDColumn")
 	for _, name := range n.index {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not used: it has no name and looks like the index of a data frame; %s %s names the rows by it, %s %s makes it an input", name, id, name, keep, name))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not used: it has no name and looks like the index of a data frame; %s %s names the rows by it, %s %s makes it an input", name, id, words.Argument(name), keep, words.Argument(name)))
 	}
 	switch len(n.counts) {
 	case 0:
 	case 1:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not used: it looks like row numbers, whole numbers that only rise or only fall; %s %s makes it an input", n.counts[0], keep, n.counts[0]))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not used: it looks like row numbers, whole numbers that only rise or only fall; %s %s makes it an input", n.counts[0], keep, words.Argument(n.counts[0])))
 	default:
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are not used: they look like row numbers, whole numbers that only rise or only fall: %s; %s makes a column an input", len(n.counts), some(quoted(n.counts)), keep))
 	}

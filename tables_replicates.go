@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -58,7 +59,7 @@ func (t Tables) average(parts []part, offsets []int, all *dataset.Table, labels 
 	}
 	p.rows = kept
 	if several > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %d ids have several labels, in %d rows; each of these ids counts as one row with the mean of its labels", p.name, several, merged))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s several labels, in %d rows; each such id counts as one row with the mean of its labels", p.name, words.Count(several, "id has", "ids have"), merged))
 	}
 	return nil
 }

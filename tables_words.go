@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // A column is text if it has more levels than this, and more than half as many
@@ -39,12 +40,12 @@ func (t Tables) words(all *dataset.Table, parts []part, r *Rows) (text []string)
 	switch len(nearly) {
 	case 0:
 	case 1:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is mostly numbers but is treated as words because of %d cells: %s; correct them or leave them empty", nearly[0], cells, places[0]))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is mostly numbers but is treated as words because of %s: %s; correct such cells or leave them empty", nearly[0], words.Count(cells, "cell", "cells"), places[0]))
 	default:
 		for i, name := range nearly {
 			places[i] = fmt.Sprintf("in column %q %s", name, places[i])
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are mostly numbers but are treated as words because of %d cells: %s; correct them or leave them empty", len(nearly), cells, some(places)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are mostly numbers but are treated as words because of %d cells: %s; correct such cells or leave them empty", len(nearly), cells, some(places)))
 	}
 	return text
 }

@@ -26,6 +26,7 @@ package audit
 // wrong. It counts how many labels were looked at.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,8 @@ func (r *Report) Suspects(p float64) []Finding {
 }
 
 // Labels audits the labels of a sample and returns a report for each target. The
-// sample has no validation rows of its own.
+// sample has no validation rows of its own. If networks diverged, it returns both
+// reports and an error that wraps the first *network.DivergedError.
 func Labels(ctx context.Context, s network.Sample[float32], o Options) ([]*Report, error) {
 	s.Targets = max(s.Targets, 1)
 	if err := check(s, &o); err != nil {
@@ -106,6 +108,9 @@ func Labels(ctx context.Context, s network.Sample[float32], o Options) ([]*Repor
 		if a.pass < passes-1 {
 			a.leaveOut(reports)
 		}
+	}
+	if a.diverged > 0 {
+		return reports, fmt.Errorf("%d of %d networks diverged, so their predictions may be poor; the first: %w", a.diverged, a.done, a.first)
 	}
 	return reports, nil
 }
@@ -138,6 +143,9 @@ type auditor struct {
 	out     []bool // rows whose labels are left out of the training
 	left    int
 	done    int // networks trained
+
+	diverged int   // of them
+	first    error // that of the first of these
 }
 
 // judge predicts all rows by networks that have not seen them and compares.
@@ -172,6 +180,10 @@ func (a *auditor) predict(ctx context.Context, order []int, from, to int, means,
 	m, err := network.Fit(ctx, s, o)
 	if m == nil {
 		return err
+	}
+	if err != nil { // it diverged, and the parameters of an earlier epoch predict
+		a.diverged++
+		a.first = cmp.Or(a.first, err)
 	}
 	x := a.sample.X.SelectRows(inside)
 	for k := range s.Targets {

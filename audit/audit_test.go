@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -113,6 +114,16 @@ func TestSeveralTargets(t *testing.T) {
 	}
 	if n := len(reports[0].Suspects(0.01)); n > 0 {
 		t.Errorf("%d labels of the first target are suspect", n)
+	}
+}
+
+// TestDivergence: networks that diverge are reported beside the findings.
+func TestDivergence(t *testing.T) {
+	o := Options{Folds: 4, Repeats: 1, Network: network.Options[float32]{Config: network.Config{
+		Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 3, Batch: 32, Rate: 1e30}}}}
+	reports, err := Labels(t.Context(), smooth(60), o)
+	if diverged := (*network.DivergedError)(nil); len(reports) != 2 || !errors.As(err, &diverged) || !strings.Contains(err.Error(), "8 of 8 networks diverged") {
+		t.Errorf("%d reports, error %v", len(reports), err)
 	}
 }
 

@@ -88,15 +88,16 @@ func (c *Comparison) Judge(labelled int) Judgement {
 	case highest.Reduction.High < Worthwhile:
 		return Judgement{Verdict: NoGain, Because: c.noGainBecause(highest)}
 	}
-	return c.unclear(labelled, highest)
+	likeliest := slices.MaxFunc(c.Methods, func(x, y Gain) int { return cmp.Compare(x.Reduction.Value, y.Reduction.Value) })
+	return c.unclear(labelled, likeliest)
 }
 
-func (c *Comparison) unclear(labelled int, highest Gain) Judgement {
+func (c *Comparison) unclear(labelled int, likeliest Gain) Judgement {
 	var reductions []Interval
 	for _, g := range c.Methods {
 		reductions = append(reductions, g.Reduction)
 	}
-	j := Judgement{Because: c.errorText(highest) + ", which leaves the question open"}
+	j := Judgement{Because: c.errorText(likeliest) + ", which leaves the question open"}
 	each := eachOf(c.Confidence, len(reductions))
 	j.More = MoreLabels(reductions, labelled, student(each, c.Splits))
 	if j.Repeats = c.moreRepeats(reductions, each); j.Repeats > 0 {
@@ -157,7 +158,7 @@ func (c *Comparison) LabelsText(g Gain) string {
 // labelled rows beyond which it does not extrapolate.
 const (
 	fourInFive = 0.8416
-	mostTimes  = 100
+	mostTimes  = 10
 )
 
 // MoreLabels estimates how many more labelled rows would decide between a gain and no
@@ -169,7 +170,7 @@ const (
 //	n' = labelled · (half·(1 + z/t) / distance)²
 //
 // where z is the normal quantile of 0.8. The result has two significant digits; it is 0
-// if more than a hundred times the labels would be needed.
+// if more than ten times the labels would be needed.
 func MoreLabels(reductions []Interval, labelled int, t float64) int {
 	factor := rowsToTell(reductions, 1+fourInFive/t)
 	if !(factor <= mostTimes) {

@@ -24,7 +24,7 @@ func TestJudge(t *testing.T) {
 		{[]Interval{even, even}, NoGain, "no method is shown to beat random"},
 		{[]Interval{behind, behind}, RandomBetter, "random is better"},
 		{[]Interval{behind, open}, Unclear, "not enough labels to tell: about 11000 more would"},
-		{[]Interval{{0, -3, 3}}, Unclear, "not enough labels to tell, and 100 times as many might not be enough"},
+		{[]Interval{{0, -3, 3}}, Unclear, "not enough labels to tell, and 10 times as many might not be enough"},
 	} {
 		comparison := &Comparison{Confidence: 0.9, Labels: []int{100, 200, 300}, Splits: 10, Sizes: fifth, Fall: Interval{1, 0.5, 1.5}}
 		for i, r := range c.reductions {

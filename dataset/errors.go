@@ -13,7 +13,7 @@ func (e *ColumnError) Error() string {
 	if e.Row < 0 {
 		return fmt.Sprintf("column %q %s", e.Column, e.Problem)
 	}
-	return fmt.Sprintf("column %q, row %d: %s", e.Column, e.Row, e.Problem)
+	return fmt.Sprintf("column %q, row %d (from 0): %s", e.Column, e.Row, e.Problem)
 }
 
 // SplitError reports that there are too few rows for the parts of a split.

@@ -32,11 +32,11 @@ func TestLabelsRefuse(t *testing.T) {
 	t.Parallel()
 	full := table(t, NewNumeric("a", 1, 0), NewNumeric("b", 1, math.Inf(-1)), NewNumeric("c", 1, math.Inf(1)), NewText("t", "x", "y"))
 	for want, target := range map[string]Target{
-		`no target column is named`:                       {},
-		`column "t" is text, not numeric`:                 {Columns: []string{"t"}},
-		`column "a", row 1: the label 0 has no logarithm`: {Columns: []string{"a"}, Log: true},
-		`column "b", row 1: the label is infinite`:        {Columns: []string{"b"}},
-		`column "c", row 1: the label is infinite`:        {Columns: []string{"c", "b"}},
+		`no target column is named`:                                {},
+		`column "t" is text, not numeric`:                          {Columns: []string{"t"}},
+		`column "a", row 1 (from 0): the label 0 has no logarithm`: {Columns: []string{"a"}, Log: true},
+		`column "b", row 1 (from 0): the label is infinite`:        {Columns: []string{"b"}},
+		`column "c", row 1 (from 0): the label is infinite`:        {Columns: []string{"c", "b"}},
 	} {
 		if _, err := target.Labels(full); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

@@ -48,14 +48,14 @@ func Fill(table, filled *Table, id, number, target string) (Filled, error) {
 		case math.IsNaN(v):
 			result.Empty++
 		case math.IsInf(v, 0):
-			return Filled{}, &ColumnError{Column: target, Row: row, Problem: "a label must be finite"}
+			return Filled{}, &ColumnError{Column: target, Row: row, Problem: "a label must be finite; correct it, or leave it empty"}
 		case math.IsNaN(known):
 			result.Rows, result.Labels = append(result.Rows, at), append(result.Labels, v)
 		case known == v:
 			result.Known++
 		default:
 			return Filled{}, &ColumnError{Column: target, Row: row,
-				Problem: fmt.Sprintf("the label is %s, but the table has %s in row %d", formatFloat(v), formatFloat(known), at)}
+				Problem: fmt.Sprintf("the label is %s, but the table has %s in row %d; write the right one in both files", formatFloat(v), formatFloat(known), at)}
 		}
 	}
 	return result, nil
@@ -99,13 +99,13 @@ func (f *filling) finder(id, number string) (func(row int) (int, error), error) 
 		problem := ""
 		switch {
 		case here.Missing(row):
-			problem = "the id is missing"
+			problem = "the id is missing; fill it in, or delete the row"
 		case !known:
-			problem = fmt.Sprintf("the table has no row with the id %q", name)
+			problem = fmt.Sprintf("the table has no row with the id %q; correct the id, or delete the row", name)
 		case at < 0:
-			problem = fmt.Sprintf("the table has several rows with the id %q", name)
+			problem = fmt.Sprintf("the table has several rows with the id %q; give each an id of its own", name)
 		case twice:
-			problem = fmt.Sprintf("the id %q is also that of row %d", name, first)
+			problem = fmt.Sprintf("the id %q is also that of row %d; delete one of the two rows", name, first)
 		default:
 			return at, nil
 		}
@@ -122,10 +122,10 @@ func (f *filling) byNumber(column string) (func(row int) (int, error), error) {
 	return func(row int) (int, error) {
 		v := numbers.Float(row)
 		if !(v >= 0) || v != math.Trunc(v) || v >= float64(f.table.Rows()) {
-			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("the table has no row %q; it has rows 0 to %d", numbers.Format(row), f.table.Rows()-1)}
+			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("the table has no row %q; it has rows 0 to %d; correct the number, or delete the row", numbers.Format(row), f.table.Rows()-1)}
 		}
 		if first, twice := seen[int(v)]; twice {
-			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("the table's row %d is also that of row %d", int(v), first)}
+			return 0, &ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("row %d of the table is also that of row %d; delete one of the two rows", int(v), first)}
 		}
 		seen[int(v)] = row
 		return int(v), nil
@@ -150,7 +150,7 @@ func (f *filling) compare(row, at int) error {
 	for _, pair := range f.pairs {
 		if !sameValue(pair[0], row, pair[1], at) {
 			return &ColumnError{Column: pair[0].Name(), Row: row,
-				Problem: fmt.Sprintf("the value is %q, but the table has %q in row %d", pair[0].Format(row), pair[1].Format(at), at)}
+				Problem: fmt.Sprintf("the value is %q, but the table has %q in row %d; write the right one in both files, or delete the column here", pair[0].Format(row), pair[1].Format(at), at)}
 		}
 	}
 	return nil

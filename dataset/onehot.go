@@ -233,7 +233,7 @@ func encodeNumeric[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name s
 		}
 		v := T(number)
 		if v-v != 0 { // NaN or infinite, possibly only after rounding to T
-			return &ColumnError{Column: name, Row: row, Problem: fmt.Sprintf("%v cannot be used as an input", number)}
+			return &ColumnError{Column: name, Row: row, Problem: fmt.Sprintf("%v cannot be used as an input; correct it, or leave it empty if it is missing", number)}
 		}
 		dst.Set(row, at, v)
 	}

@@ -73,7 +73,7 @@ func TestPrepareRefuses(t *testing.T) {
 			[]Column{NewNumeric("y", 1, 2)}, Preparation{Target: y}},
 		`the table has no rows`: {
 			[]Column{NewNumeric("x"), NewNumeric("y")}, Preparation{Target: y}},
-		`column "x", row 2: +Inf cannot be used as an input`: {
+		`column "x", row 2 (from 0): +Inf cannot be used as an input; correct it, or leave it empty if it is missing`: {
 			[]Column{NewNumeric("x", 1, nan, math.Inf(1)), NewNumeric("y", 1, 2, 3)}, Preparation{Target: y}},
 	} {
 		if _, err := Prepare(table(t, test.columns...), test.p); err == nil || err.Error() != want {

@@ -26,7 +26,7 @@ type AmbiguousDateError struct {
 }
 
 func (e *AmbiguousDateError) Error() string {
-	return fmt.Sprintf("column %q, row %d: %q may start with the day or with the month, and no other value settles it", e.Column, e.Row, e.Value)
+	return fmt.Sprintf("column %q, row %d (from 0): %q may start with the day or with the month, and no other value settles it", e.Column, e.Row, e.Value)
 }
 
 // form is a way to write times. The layouts are those of package time, which accept

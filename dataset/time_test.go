@@ -104,7 +104,7 @@ func TestEncodeTimes(t *testing.T) {
 		}
 	}
 	err = Encode(matrix.New[float64](1, len(names)), saved, table(t, NewText("when", "03.01.2021")))
-	if at := (*ColumnError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), `row 0: "03.01.2021" is not a time written as the others (ISO 8601)`) {
+	if at := (*ColumnError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), `row 0 (from 0): "03.01.2021" is not a time written as the others (ISO 8601)`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -31,7 +32,7 @@ func Benchmark(results benchmark.Results, planned []benchmark.Run, paper bool) (
 		page.Sections = append(page.Sections, Section{Title: "Batch sizes: " + g.title(), Figures: g.figures()})
 	}
 	page.Sections = append(page.Sections, Section{Title: "How LCMD picks", Figures: []*Figure{LCMDSteps()}})
-	page.Intro = []string{fmt.Sprintf("%s of %s.", plural(finished, "complete run", "complete runs"), plural(countRuns(results, planned), "run started or planned", "runs started or planned"))}
+	page.Intro = []string{fmt.Sprintf("%s of %s.", words.Count(finished, "complete run", "complete runs"), words.Count(countRuns(results, planned), "run started or planned", "runs started or planned"))}
 	return page, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -192,12 +193,5 @@ func fileName(text string) string {
 }
 
 func settingTitle(s benchmark.Setting) string {
-	return fmt.Sprintf("%s, %s of %d rows", activationTitle(s.Activation), plural(s.Rounds, "batch", "batches"), s.BatchSize)
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%s, %s of %d rows", activationTitle(s.Activation), words.Count(s.Rounds, "batch", "batches"), s.BatchSize)
 }

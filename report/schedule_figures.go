@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Figures over batch sizes: the same number of rows labelled in a few large
@@ -175,15 +176,15 @@ func (g schedules) note(sets []string) string {
 			runs += s.Runs(m, sets...)
 		}
 	}
-	return fmt.Sprintf("%s on %s, %s.", plural(runs, "run", "runs"), plural(len(sets), "data set", "data sets"),
-		plural(len(g.studies), "batch size", "batch sizes")) + g.randomNote() + g.unusedNote() + bandNote(g.studies[0].Splits)
+	return fmt.Sprintf("%s on %s, %s.", words.Count(runs, "run", "runs"), words.Count(len(sets), "data set", "data sets"),
+		words.Count(len(g.studies), "batch size", "batch sizes")) + g.randomNote() + g.unusedNote() + bandNote(g.studies[0].Splits)
 }
 
 func (g schedules) unusedNote() string {
 	if g.unused == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Only splits that all of them share count: %s left out.", plural(g.unused, "complete run of another split is", "complete runs of other splits are"))
+	return fmt.Sprintf(" Only splits that all of them share count: %s left out.", words.Count(g.unused, "complete run of another split is", "complete runs of other splits are"))
 }
 
 func (g schedules) randomNote() string {

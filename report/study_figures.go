@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 const rowsLabel = "labelled rows"
@@ -181,7 +182,7 @@ func errorVariation(v view, method, random string) *Figure {
 	for i, set := range e.DataSets {
 		p.Marks = append(p.Marks, Mark{Name: set, Tip: set, X: e.X[i], Y: e.Y[i], Labelled: true})
 	}
-	note := fmt.Sprintf("%s and random selection, %s.", name, plural(e.Runs, "run", "runs"))
+	note := fmt.Sprintf("%s and random selection, %s.", name, words.Count(e.Runs, "run", "runs"))
 	if len(e.DataSets) > 2 && !math.IsNaN(e.R) {
 		p.more = []plot.Plotter{rule{at: e.Intercept, slope: e.Slope, dash: dashed}}
 		note += fmt.Sprintf(" Line: least-squares fit y = %.2f x %+.2f; correlation R = %.2f over %d data sets.", e.Slope, e.Intercept, e.R, len(e.DataSets))

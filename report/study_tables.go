@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // methodCells names a method and its kernel, marked compat if only some methods
@@ -172,7 +173,7 @@ func bestReduction(v view, random string) string {
 	}
 	where := v.DataSets[0]
 	if len(v.DataSets) > 1 {
-		where = plural(sets, "data set", "data sets")
+		where = words.Count(sets, "data set", "data sets")
 	}
 	how := fmt.Sprintf("%.1f %% lower", reduction(lowest))
 	if lowest > 0 {
@@ -233,7 +234,7 @@ func gapTable(v view) *Table {
 		t.Rows = append(t.Rows, Row{Cells: append(cells, Text(splitList(g.Splits)), Count(len(g.Splits)), Count(g.Planned))})
 		total += len(g.Splits)
 	}
-	t.Note = fmt.Sprintf("%s missing or incomplete. Runs that lack a round are ignored everywhere.", plural(total, "run of this setting is", "runs of this setting are"))
+	t.Note = fmt.Sprintf("%s missing or incomplete. Runs that lack a round are ignored everywhere.", words.Count(total, "run of this setting is", "runs of this setting are"))
 	return t
 }
 

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // Table is a table with a title, and a note that says what the numbers are based
@@ -112,9 +115,14 @@ func roundAs(v float64, like string) float64 {
 	return r
 }
 
-// WriteText writes the table for a terminal, with a star for bold type.
-func (t *Table) WriteText(w io.Writer) error {
+// WriteText writes the table as plain text, with a star for bold type.
+func (t *Table) WriteText(w io.Writer) error { return t.WriteWrapped(w, math.MaxInt) }
+
+// WriteWrapped is WriteText for a terminal of the given width: the widest columns of
+// words, and the note, take several lines where they have to.
+func (t *Table) WriteWrapped(w io.Writer, width int) error {
 	grid := t.textGrid()
+	grid.narrow(width)
 	var b strings.Builder
 	if t.Title != "" {
 		b.WriteString(t.Title + "\n\n")
@@ -127,7 +135,7 @@ func (t *Table) WriteText(w io.Writer) error {
 		grid.line(&b, r.Cells)
 	}
 	if t.Note != "" {
-		b.WriteString("\n" + t.Note + "\n")
+		b.WriteString("\n" + strings.Join(wrapLines(t.Note, width), "\n") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -159,10 +167,64 @@ func (g textGrid) width() int {
 	return total
 }
 
+// narrowest is the least width that a column of words is made narrower to.
+const narrowest = 24
+
+// narrow makes the widest columns of words narrower until the grid has the width, as far
+// as that goes.
+func (g textGrid) narrow(width int) {
+	for g.width() > width {
+		widest := -1
+		for i, n := range g.widths {
+			if !g.numeric[i] && n > narrowest && (widest < 0 || n > g.widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		g.widths[widest]--
+	}
+}
+
+// wrapLines wraps each line of a text.
+func wrapLines(text string, width int) (lines []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if utf8.RuneCountInString(line) <= width {
+			lines = append(lines, line)
+			continue
+		}
+		lines = append(lines, words.Wrap(line, width)...)
+	}
+	return lines
+}
+
+// line writes the cells, in as many lines as the longest needs.
 func (g textGrid) line(b *strings.Builder, cells []Cell) {
+	texts, lines := make([][]string, len(cells)), 1
+	for i, c := range cells {
+		texts[i] = []string{c.text}
+		if utf8.RuneCountInString(c.text) > g.widths[i] {
+			texts[i] = words.Wrap(c.text, g.widths[i])
+		}
+		lines = max(lines, len(texts[i]))
+	}
+	for at := range lines {
+		row := slices.Clone(cells)
+		for i := range row {
+			row[i].text, row[i].bold = "", row[i].bold && at < len(texts[i])
+			if at < len(texts[i]) {
+				row[i].text = texts[i][at]
+			}
+		}
+		g.single(b, row)
+	}
+}
+
+func (g textGrid) single(b *strings.Builder, cells []Cell) {
 	var l strings.Builder
 	for i, c := range cells {
-		pad := strings.Repeat(" ", g.widths[i]-utf8.RuneCountInString(c.text))
+		pad := strings.Repeat(" ", max(0, g.widths[i]-utf8.RuneCountInString(c.text)))
 		star := " "
 		if c.bold {
 			star = "*"

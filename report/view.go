@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -81,12 +82,12 @@ func runsNote(s *benchmark.Study, methods, sets []string) string {
 	if total == 0 {
 		return "No runs."
 	}
-	splits := plural(high, "split", "splits")
+	splits := words.Count(high, "split", "splits")
 	if low < high {
 		splits = fmt.Sprintf("%d to %d splits", low, high)
 	}
-	return fmt.Sprintf("%s x %s x %s: %s.", plural(len(methods), "method", "methods"),
-		plural(len(sets), "data set", "data sets"), splits, plural(total, "run", "runs"))
+	return fmt.Sprintf("%s x %s x %s: %s.", words.Count(len(methods), "method", "methods"),
+		words.Count(len(sets), "data set", "data sets"), splits, words.Count(total, "run", "runs"))
 }
 
 // meanRunsNote is runsNote for means over data sets, which leave out those where a
@@ -123,7 +124,7 @@ func unusedRunsNote(all, fair *benchmark.Study, methods, sets []string) (text st
 	}
 	if runs > 0 {
 		text = fmt.Sprintf(" Only splits that all methods share on a data set count: %s left out.",
-			plural(runs, "complete run of another split is", "complete runs of other splits are"))
+			words.Count(runs, "complete run of another split is", "complete runs of other splits are"))
 	}
 	if len(out) > 0 {
 		text += " No split in common with the others: " + strings.Join(out, ", ") + "."

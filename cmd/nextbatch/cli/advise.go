@@ -18,6 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -70,7 +71,7 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 	f.IntVar(&a.repeats, "repeats", 10, "repetitions on other splits")
 	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &a.quiet)
 	a.columns.register(c)
 	a.columns.registerInputs(c)
 	a.net.registerOne(c)
@@ -159,18 +160,10 @@ func (a *advising) question() (benchmark.Question, error) {
 }
 
 func (a *advising) read(ctx context.Context, path string, q benchmark.Question) (*nextbatch.Rows, error) {
-	table, err := a.columns.read(ctx, path, false)
+	_, rows, err := a.columns.rows(ctx, path, a.progress, func(table *dataset.Table, z nextbatch.Sizes) error { return a.admit(table, z, q.Specs) })
 	if err != nil {
 		return nil, err
 	}
-	t := a.columns.tables(path, table)
-	t.Admit = func(z nextbatch.Sizes) error { return a.admit(table, z, q.Specs) }
-	rows, err := t.Rows()
-	if err != nil {
-		return nil, dataError{err}
-	}
-	a.progress.report(rows)
-	a.progress.say("%d labelled rows, %d candidates, %d inputs", rows.Train.Rows, rows.Pool.Rows, rows.Train.Cols)
 	if rows.Train.Rows == 0 {
 		return nil, dataError{errorf("%s: no row has a label and all inputs", path)}
 	}
@@ -280,7 +273,9 @@ func newInterval(i benchmark.Interval) intervalEntry {
 }
 
 func printAdvice(out io.Writer, a *benchmark.Advice, r adviseResult) error {
-	fmt.Fprintf(out, "%s.\n%s.\n", shown(sentence(r.Answer)), shown(sentence(r.Because)))
+	for _, text := range []string{r.Answer, r.Because} {
+		fmt.Fprintln(out, strings.Join(words.Wrap(shown(sentence(text))+".", terminalWidth), "\n"))
+	}
 	for _, t := range adviceTables(a, r) {
 		fmt.Fprintln(out)
 		if err := printTable(out, t); err != nil {
@@ -312,21 +307,26 @@ func adviceTables(a *benchmark.Advice, r adviseResult) []*report.Table {
 	}
 	v, last := a.Variation, len(c.Labels)-1
 	add("RMSE/MAE", fmt.Sprintf("%.2f, of random selection with %d labels, on %d held-out rows", v.Ratio, v.Labels, a.Sizes.Test))
-	add("expected", fmt.Sprintf("log RMSE falls %.2f times as much as with random, going by the paper's data sets (correlation 0.88)", 1+v.Expected))
+	add("expected", expectedText(v.Expected))
 	add("replay", fmt.Sprintf("from %d to %d labels in %d rounds, on %d splits of the %d labelled rows, errors on %d rows each", c.Labels[0], c.Labels[last], last, c.Splits, a.Sizes.Rows, a.Sizes.Test))
 	add("more labels", c.FallText())
 	return []*report.Table{facts, gainsTable(c), errorsTable(a, r)}
+}
+
+// expectedText says what the paper's data sets suggest for such a ratio of RMSE and MAE.
+func expectedText(improvement float64) string {
+	speed := fmt.Sprintf("the error falls %.1f times as fast as with random", 1+improvement)
+	if math.Abs(improvement) < 0.05 {
+		speed = "the error falls as fast as with random"
+	}
+	return speed + ", on a logarithmic scale, on those of the paper's data sets that have such a ratio"
 }
 
 func batchText(r adviseResult) string {
 	if r.Batch == 0 {
 		return "any: " + r.BatchBy
 	}
-	rows := "rows"
-	if r.Batch == 1 {
-		rows = "row"
-	}
-	return fmt.Sprintf("%d %s: %s", r.Batch, rows, r.BatchBy)
+	return words.Count(r.Batch, "row", "rows") + ": " + r.BatchBy
 }
 
 func gainsTable(c *benchmark.Comparison) *report.Table {

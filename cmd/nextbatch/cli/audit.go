@@ -2,16 +2,21 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/audit"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/report"
 )
@@ -24,7 +29,7 @@ type auditing struct {
 	most           int
 	level          float64
 	json, quiet    bool
-	page           string
+	page, out      string
 
 	progress *progress
 }
@@ -36,7 +41,7 @@ func newAudit() *cobra.Command {
 		SuggestFor: []string{"check", "outliers", "clean"},
 		Short:      "Find labels that look wrong",
 		Example: `  nextbatch audit table.csv --target y --id name
-  nextbatch audit table.csv --target y --report audit.html --json`,
+  nextbatch audit table.csv --target y --id name --out suspects.csv --report audit.html`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.progress = newProgress(cmd.ErrOrStderr(), a.quiet)
@@ -57,9 +62,10 @@ again before you change it.`,
 	f.IntVar(&a.repeats, "repeats", 2, "divisions into parts, whose predictions are averaged")
 	f.IntVar(&a.most, "most", 20, "labels to list at most; 0 lists all")
 	f.Float64Var(&a.level, "level", 0.05, "p-value up to which a label is called suspect")
+	f.StringVarP(&a.out, "out", "o", "", "write the labels to this file: "+strings.Join(tableExtensions(), ", "))
 	f.StringVar(&a.page, "report", "", "write a page with the labels and their predictions to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &a.quiet)
 	a.columns.register(c)
 	a.columns.registerInputs(c)
 	a.net.registerOne(c)
@@ -88,11 +94,24 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
+	if reports == nil {
 		return dataError{err}
 	}
-	result := a.result(reports[0], names)
+	if err != nil {
+		a.progress.warn(err.Error())
+	}
+	result := a.result(reports[0], rows.TrainRows, names)
 	result.Seconds = time.Since(begin).Seconds()
+	if a.out != "" {
+		table, err := a.table(result)
+		if err != nil {
+			return err
+		}
+		if err := source.WriteFile(a.out, table); err != nil {
+			return err
+		}
+		a.progress.say("%s written to %s", words.Count(len(result.Found), "label", "labels"), a.out)
+	}
 	if a.page != "" {
 		if err := atomicfile.Write(a.page, auditPage(path, a.columns.target, reports[0], result, names).Write); err != nil {
 			return err
@@ -103,6 +122,9 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 		return printJSON(out, result)
 	}
 	fmt.Fprintf(out, "%s\n\n", result.Answer)
+	if a.out != "" {
+		return nil
+	}
 	return printTable(out, auditTable(result))
 }
 
@@ -122,28 +144,20 @@ func (a *auditing) check(path string) (network.Config, error) {
 	if err := a.columns.check(); err != nil {
 		return config, err
 	}
-	if err := checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"--report", a.page}}); err != nil {
+	if err := checkDistinct([]flagged{{"TABLE", path}}, []flagged{{"--out", a.out}, {"--report", a.page}}); err != nil {
 		return config, err
 	}
-	return config, checkOutput("--report", a.page, ".html")
+	return config, errors.Join(checkOutput("--out", a.out, tableExtensions()...), checkOutput("--report", a.page, ".html"))
 }
 
 // read returns the rows and the names of those that have a label.
 func (a *auditing) read(ctx context.Context, path string, config network.Config) (*nextbatch.Rows, []string, error) {
-	table, err := a.columns.read(ctx, path, false)
+	table, rows, err := a.columns.rows(ctx, path, a.progress, func(table *dataset.Table, z nextbatch.Sizes) error {
+		return a.columns.memory.admit("training a network", trainingNeed(table, z, config, 1, 0), "narrower layers (--hidden)", "fewer rows")
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	t := a.columns.tables(path, table)
-	t.Admit = func(z nextbatch.Sizes) error {
-		return a.columns.memory.admit("training a network", trainingNeed(table, z, config, 1, 0), "narrower layers (--hidden)", "fewer rows")
-	}
-	rows, err := t.Rows()
-	if err != nil {
-		return nil, nil, dataError{err}
-	}
-	a.progress.report(rows)
-	a.progress.say("%d labelled rows, %d inputs", rows.Train.Rows, rows.Train.Cols)
 	names := make([]string, rows.Train.Rows)
 	for i, row := range rows.TrainRows {
 		names[i] = strconv.Itoa(row)
@@ -173,7 +187,7 @@ type auditResult struct {
 
 type auditFinding struct {
 	ID         string `json:"id"`
-	Row        int    `json:"row"` // of the labelled rows, from 0
+	Row        int    `json:"row"` // of the table, from 0
 	Label      number `json:"label"`
 	Prediction number `json:"prediction"`
 	Low        number `json:"low"`
@@ -182,7 +196,7 @@ type auditFinding struct {
 	P          number `json:"p"`
 }
 
-func (a *auditing) result(r *audit.Report, names []string) auditResult {
+func (a *auditing) result(r *audit.Report, rows []int, names []string) auditResult {
 	result := auditResult{Labels: r.Labels, Suspects: len(r.Suspects(a.level)), Level: a.level, RMSE: number(r.RMSE), LeftOut: r.LeftOut,
 		Found: []auditFinding{}, Seed: a.net.seed, Warnings: append([]string{}, a.progress.warnings...), Version: thisBuild().Version}
 	shownFindings := r.Findings
@@ -190,16 +204,38 @@ func (a *auditing) result(r *audit.Report, names []string) auditResult {
 		shownFindings = r.Findings[:min(max(a.most, result.Suspects), len(r.Findings))]
 	}
 	for _, f := range shownFindings {
-		result.Found = append(result.Found, auditFinding{names[f.Row], f.Row, number(f.Label), number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
+		result.Found = append(result.Found, auditFinding{names[f.Row], rows[f.Row], number(f.Label), number(f.Prediction), number(f.Low), number(f.High), number(f.Score), number(f.P)})
 	}
 	switch result.Suspects {
 	case 0:
 		result.Answer = fmt.Sprintf("No label looks wrong: among %d, the worst has a p-value of %.2g.", r.Labels, r.Findings[0].P)
 	default:
-		result.Answer = fmt.Sprintf("%s of %d %s wrong, with p-values of at most %v.", plural(result.Suspects, "label", "labels"), r.Labels,
+		result.Answer = fmt.Sprintf("%s of %d %s wrong, with p-values of at most %v.", words.Count(result.Suspects, "label", "labels"), r.Labels,
 			map[bool]string{true: "looks", false: "look"}[result.Suspects == 1], a.level)
 	}
 	return result
+}
+
+// table holds the labels that disagree most, for a file.
+func (a *auditing) table(r auditResult) (*dataset.Table, error) {
+	row, label, prediction := dataset.NewNumeric("row"), dataset.NewNumeric("label"), dataset.NewNumeric("prediction")
+	low, high, score, p := dataset.NewNumeric("low"), dataset.NewNumeric("high"), dataset.NewNumeric("score"), dataset.NewNumeric("p")
+	columns := []dataset.Column{row, label, prediction, low, high, score, p}
+	taken := map[string]bool{}
+	for _, c := range columns {
+		taken[c.Name()] = true
+	}
+	ids := dataset.NewText(ownName(a.columns.id, taken))
+	for _, f := range r.Found {
+		ids.Append([]byte(f.ID))
+		for column, v := range map[*dataset.Numeric]number{row: number(f.Row), label: f.Label, prediction: f.Prediction, low: f.Low, high: f.High, score: f.Score, p: f.P} {
+			column.Append(float64(v))
+		}
+	}
+	if a.columns.id != "" {
+		columns = append([]dataset.Column{ids}, columns...)
+	}
+	return dataset.NewTable(columns...)
 }
 
 func auditTable(r auditResult) *report.Table {

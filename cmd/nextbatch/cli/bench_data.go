@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -54,7 +55,7 @@ func (b *benchRun) admit(settings benchmark.Settings, runs []benchmark.Run) erro
 		z.Train, z.Batch = min(z.Pool, cmp.Or(settings.Start, 256)+r.Rounds*r.BatchSize), r.BatchSize
 		jobs := min(b.jobs, len(runs))
 		need := replayNeed(0, z, c, []spec.Spec{method}, jobs)
-		what := fmt.Sprintf("%s on %s, %s at the same time,", r.Spec, r.DataSet, plural(jobs, "run", "runs"))
+		what := fmt.Sprintf("%s on %s, %s at the same time,", r.Spec, r.DataSet, words.Count(jobs, "run", "runs"))
 		if err := b.columns.memory.admit(what, need, "fewer runs at the same time (--jobs)", "a smaller sketch", "narrower layers (--hidden)"); err != nil {
 			return err
 		}
@@ -125,18 +126,10 @@ func (b *benchRun) incomplete(t *dataset.Table) error {
 	if rows == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s: %s a value of %s", b.table, plural(rows, "row lacks", "rows lack"), strings.Join(columns, ", "))
+	text := fmt.Sprintf("%s: %s a value of %s", b.table, words.Count(rows, "row lacks", "rows lack"), strings.Join(columns, ", "))
 	if b.columns.missing == "refuse" {
 		return dataError{errorf("%s; fill it in, or give --missing drop", text)}
 	}
 	b.warnings = append(b.warnings, text+"; left out")
 	return nil
-}
-
-// plural is a number with its noun.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

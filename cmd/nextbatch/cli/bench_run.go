@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // benchRun is the command bench run: its flags.
@@ -303,7 +304,7 @@ func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benc
 	}
 	progress.say("%d of %d runs are done", summary.Done, len(runs))
 	if summary.Taken > 0 {
-		progress.say("other processes are working on %s", plural(summary.Taken, "run", "runs"))
+		progress.say("other processes are working on %s", words.Count(summary.Taken, "run", "runs"))
 	}
 	if summary.Failed == len(runs) {
 		return dataError{errorf("all runs failed; the next bench run tries them again")}

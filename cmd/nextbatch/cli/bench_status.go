@@ -11,6 +11,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 func newBenchStatus() *cobra.Command {
@@ -139,12 +140,12 @@ func printFailures(out io.Writer, failures []runFailure) {
 		count[f.Error]++
 	}
 	if len(failures) > 0 {
-		fmt.Fprintf(out, "\n%s:\n", plural(len(failures), "run failed", "runs failed"))
+		fmt.Fprintf(out, "\n%s:\n", words.Count(len(failures), "run failed", "runs failed"))
 	}
 	for _, f := range failures {
 		switch n := count[f.Error]; {
 		case n > 1:
-			fmt.Fprintf(out, "%s and %s: %s\n", shown(f.Run), plural(n-1, "other", "others"), shown(f.Error))
+			fmt.Fprintf(out, "%s and %s: %s\n", shown(f.Run), words.Count(n-1, "other", "others"), shown(f.Error))
 		case n == 1:
 			fmt.Fprintf(out, "%s: %s\n", shown(f.Run), shown(f.Error))
 		}

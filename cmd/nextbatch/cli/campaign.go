@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -135,7 +136,7 @@ func faultsError(err error, path string, rows int, advice string) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	list := []error{errorf("%s: %s; nothing was changed%s", nameOf(path), plural(len(wrong.Faults), "line is wrong", "lines are wrong"), advice)}
+	list := []error{errorf("%s: %s; nothing was changed%s", nameOf(path), words.Count(len(wrong.Faults), "line is wrong", "lines are wrong"), advice)}
 	place := placesIn(path, rows)
 	for _, f := range wrong.Faults {
 		list = append(list, errorf("%s: %s, id %q: %s", nameOf(path), place(f.Line), f.ID, f.Reason))
@@ -149,7 +150,7 @@ func idsError(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	list := []error{errorf("%s wrong; nothing was changed", plural(len(wrong.Faults), "id is", "ids are"))}
+	list := []error{errorf("%s wrong; nothing was changed", words.Count(len(wrong.Faults), "id is", "ids are"))}
 	for _, f := range wrong.Faults {
 		list = append(list, errorf("id %q: %s", f.ID, f.Reason))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // campaignAsking is a run of campaign ask.
@@ -197,7 +198,7 @@ func askedHow(b *campaign.Batch) string {
 		}
 	}
 	return fmt.Sprintf("ask %d (event %d): %d rows by %s, %s; %s; %s%s", b.Ask, b.Seq, len(b.Rows), b.Spec, network,
-		plural(audits, "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
+		words.Count(audits, "audit row", "audit rows"), leaseText(b.LeaseEnd), again(b.Repeated))
 }
 
 func leaseText(end *time.Time) string {

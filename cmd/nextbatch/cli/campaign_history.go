@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 func newCampaignHistory() *cobra.Command {
@@ -85,9 +86,9 @@ func eventWords(e campaign.Event) string {
 	case e.Asked != nil:
 		return fmt.Sprintf("ask %d: %s by %s; %s", e.Asked.Ask, rowsWords(len(e.Asked.Rows)), e.Asked.Spec, leaseText(e.Asked.LeaseEnd))
 	case e.Told != nil:
-		return plural(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e)
+		return words.Count(len(e.Told.Labels), "label", "labels") + " told: " + idsOf(e)
 	case e.Corrected != nil:
-		return plural(len(e.Corrected.Labels), "label", "labels") + " corrected: " + idsOf(e)
+		return words.Count(len(e.Corrected.Labels), "label", "labels") + " corrected: " + idsOf(e)
 	case e.Failed != nil && e.Failed.Again:
 		return rowsWords(len(e.Failed.Rows)) + " failed, to be tried again: " + idsOf(e) + because(e.Failed.Reason)
 	case e.Failed != nil:
@@ -104,7 +105,7 @@ func eventWords(e campaign.Event) string {
 	return string(e.Kind())
 }
 
-func rowsWords(n int) string { return plural(n, "row", "rows") }
+func rowsWords(n int) string { return words.Count(n, "row", "rows") }
 
 func because(reason string) string {
 	if reason == "" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // campaignRows is a run of campaign new or campaign add: rows that come from a table.
@@ -94,7 +95,7 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 		return campaignError(err)
 	}
 	counts := s.Counts()
-	n.progress.say("campaign %q in %s: %d rows, %d of them labelled, %s", n.name, address, counts.Rows, counts.Labelled, plural(len(s.Created.Columns), "column", "columns"))
+	n.progress.say("campaign %q in %s: %d rows, %d of them labelled, %s", n.name, address, counts.Rows, counts.Labelled, words.Count(len(s.Created.Columns), "column", "columns"))
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // telling is a run of campaign tell.
@@ -187,7 +188,7 @@ func (r *changingRows) command(c *cobra.Command, past string, change func(c *cam
 			if err != nil {
 				return idsError(err)
 			}
-			r.progress.say("%s %s%s%s", plural(len(changed.Rows), "row", "rows"), past, eventText(changed.Seq), again(changed.Repeated))
+			r.progress.say("%s %s%s%s", words.Count(len(changed.Rows), "row", "rows"), past, eventText(changed.Seq), again(changed.Repeated))
 			return nil
 		})
 	}

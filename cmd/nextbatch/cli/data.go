@@ -47,7 +47,7 @@ func (f *dataFlags) registerDir(c *cobra.Command) {
 func (f *dataFlags) registerSets(c *cobra.Command) {
 	f.registerDir(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all data sets")
-	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &f.quiet)
 }
 
 // named returns the sets that the arguments name.

@@ -18,6 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
@@ -182,7 +183,7 @@ func demoTable(r demoResult) *report.Table {
 	t := &report.Table{
 		Title:   fmt.Sprintf("RMSE on %d held-out rows", demoTest),
 		Columns: []report.Column{{Head: "labels"}},
-		Note:    fmt.Sprintf("%s Mean of %s, seed %d.", r.headline(), plural(r.Repeats, "repetition", "repetitions"), r.Seed),
+		Note:    fmt.Sprintf("%s Mean of %s, seed %d.", r.headline(), words.Count(r.Repeats, "repetition", "repetitions"), r.Seed),
 	}
 	if r.Seconds > 0 {
 		t.Note += fmt.Sprintf(" It took %.0f seconds.", r.Seconds)

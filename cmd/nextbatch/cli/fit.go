@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/network/onnx"
 )
@@ -75,7 +77,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	c.Flags().StringVarP(&f.out, "out", "o", "", "file to save the network to (.safetensors)")
 	c.Flags().StringVar(&f.onnx, "onnx", "", "also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
-	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &f.quiet)
 	c.Flags().IntVar(&f.folds, "folds", -1, "folds of cross-fitting for the intervals; 0 for none (default 5 with 20 to 3000 labels, otherwise 0)")
 	f.columns.registerRandom(c)
 	f.columns.register(c)
@@ -123,23 +125,15 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 		return err
 	}
 	defer f.columns.memory.begin()()
-	table, err := f.columns.read(ctx, path, false)
+	members := max(1, f.net.ensemble)
+	need := int64(0)
+	_, rows, err := f.columns.rows(ctx, path, p, func(table *dataset.Table, z nextbatch.Sizes) error {
+		need = trainingNeed(table, z, config, members, f.foldsFor(z.Train))
+		return f.columns.memory.admit("training "+words.Count(members, "network", "networks"), need, "fewer networks", "narrower layers (--hidden)", "fewer rows")
+	})
 	if err != nil {
 		return err
 	}
-	t := f.columns.tables(path, table)
-	members := max(1, f.net.ensemble)
-	need := int64(0)
-	t.Admit = func(z nextbatch.Sizes) error {
-		need = trainingNeed(table, z, config, members, f.foldsFor(z.Train))
-		return f.columns.memory.admit("training "+plural(members, "network", "networks"), need, "fewer networks", "narrower layers (--hidden)", "fewer rows")
-	}
-	rows, err := t.Rows()
-	if err != nil {
-		return dataError{err}
-	}
-	p.report(rows)
-	p.say("%d labelled rows, %d inputs", rows.Train.Rows, rows.Train.Cols)
 	model, err := train(ctx, network.Options[float32]{Config: config, Members: members, Folds: f.foldsFor(rows.Train.Rows), Columns: &rows.Encoder}, rows, p)
 	if err != nil {
 		return err
@@ -182,7 +176,7 @@ func (f *fitting) result(model *network.Model[float32], rows *nextbatch.Rows, p 
 }
 
 func (f *fitting) print(out io.Writer, r *fitResult) {
-	fmt.Fprintf(out, "%s: %d rows, %s\n", shown(filepath.Base(r.Model)), r.Rows, plural(len(r.Inputs), "input", "inputs"))
+	fmt.Fprintf(out, "%s: %s, %s\n", shown(filepath.Base(r.Model)), words.Count(r.Rows, "row", "rows"), words.Count(len(r.Inputs), "input", "inputs"))
 	fmt.Fprintf(out, "validation  %s: %s\n", r.ValidRMSEOf, numbersText(r.ValidRMSE))
 	if r.PoolRMSE != nil {
 		fmt.Fprintf(out, "pool        RMSE %v, from %d labelled rows that column %q marks as drawn at random\n", r.PoolRMSE, r.PoolRMSE.Rows, shown(f.columns.random))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -115,6 +117,9 @@ func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*da
 	if usage := (usageError{}); errors.As(err, &usage) {
 		return nil, err
 	}
+	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrNumber) && at.Name == f.target {
+		at.Advice += "; labels must be numbers: if this column holds words, name another one with --target"
+	}
 	if err != nil {
 		return nil, dataError{err}
 	}
@@ -184,6 +189,10 @@ func (f *networkFlags) registerOne(c *cobra.Command) {
 // mostNetworks is as many as ens(n) may name.
 const mostNetworks = 1000
 
+func registerQuiet(c *cobra.Command, to *bool) {
+	c.Flags().BoolVarP(to, "quiet", "q", false, "no progress, only warnings and errors")
+}
+
 func registerThreads(c *cobra.Command, to *int) {
 	c.Flags().IntVar(to, "threads", 0, "threads; 0 means all cores")
 }
@@ -218,11 +227,29 @@ func withThreads(ctx context.Context, n int) (context.Context, error) {
 	return nextbatch.WithThreads(ctx, n), nil
 }
 
+// rows reads a table and turns it into numbers, unless admit finds too little memory for
+// what follows.
+func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit func(*dataset.Table, nextbatch.Sizes) error) (*dataset.Table, *nextbatch.Rows, error) {
+	table, err := f.read(ctx, path, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := f.tables(path, table)
+	t.Admit = func(z nextbatch.Sizes) error { return admit(table, z) }
+	rows, err := t.Rows()
+	if err != nil {
+		return nil, nil, dataError{err}
+	}
+	p.report(rows)
+	p.say("%s, %d candidates, %d inputs", words.Count(rows.Train.Rows, "labelled row", "labelled rows"), rows.Pool.Rows, rows.Train.Cols)
+	return table, rows, nil
+}
+
 // train fits a model to the labelled rows, scaled by them and the candidates,
 // and reports its progress.
 func train(ctx context.Context, o network.Options[float32], rows *nextbatch.Rows, p *progress) (*network.Model[float32], error) {
 	if n := rows.Train.Rows; n < 2 {
-		return nil, dataError{errorf("%d rows have a label; training needs at least two", n)}
+		return nil, dataError{errorf("%s a label; training needs at least two", words.Count(n, "row has", "rows have"))}
 	}
 	for _, wrong := range rows.CheckLabels() {
 		if wrong.Constant {

@@ -18,8 +18,8 @@ func TestSelectKnownIDs(t *testing.T) {
 	out, log := must(t, exitPartial, append(args, "-n", "5", "--json")...)
 	for _, want := range []string{
 		`candidates.csv: 2 candidates already have a label in`,
-		`and are not picked: "q" (row 1, there row 1), "s" (row 3, there row 3)`,
-		`labelled.csv: 1 ids have several labels, in 2 rows; each of these ids counts as one row with the mean of its labels`,
+		`and cannot be picked: "q" (row 1, there row 1, from 0), "s" (row 3, there row 3, from 0)`,
+		`labelled.csv: 1 id has several labels, in 2 rows; each such id counts as one row with the mean of its labels`,
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %q in %s", want, log)
@@ -53,8 +53,8 @@ func TestSelectWarnsOfNames(t *testing.T) {
 func TestSelectRefusesIDs(t *testing.T) {
 	train := write(t, "labelled.csv", "id,a,y\np,1,2\nq,2,3\n")
 	for text, want := range map[string]string{
-		"id,a\nn,5\nm,2\nn,3\n": `candidates.csv: column "id", row 2: row 0 has the same id, "n"`,
-		"id,a\nn,5\n,2\n":       `candidates.csv: column "id", row 1: the id is missing`,
+		"id,a\nn,5\nm,2\nn,3\n": `candidates.csv: column "id", row 2 (from 0): row 0 has the same id, "n"`,
+		"id,a\nn,5\n,2\n":       `candidates.csv: column "id", row 1 (from 0): the id is missing`,
 	} {
 		pool := write(t, "candidates.csv", text)
 		_, log := must(t, exitData, slices.Concat([]string{"select", "--train", train, "--pool", pool, "--target", "y", "--id", "id", "-n", "1"}, quick)...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // merging is a run of merge.
@@ -51,7 +52,7 @@ batch file may be as 'nextbatch select' wrote it, or in the format of the table.
 	m.columns.registerTarget(c)
 	f.StringVar(&m.columns.id, "id", "", "column that names the rows; without it, the column row of the batch file does")
 	f.StringVarP(&m.out, "out", "o", "", "write the table to this file: "+strings.Join(tableExtensions(), ", "))
-	f.BoolVarP(&m.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &m.quiet)
 	m.columns.format.register(c)
 	m.columns.memory.register(c)
 	return c
@@ -81,7 +82,7 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 			return err
 		}
 		table, written = labels.Into(table, m.columns.target), labels.Into(written, m.columns.target)
-		m.progress.say("%s: %d labels are new, %d were known, %d rows have none yet", from, len(labels.Rows), labels.Known, labels.Empty)
+		m.progress.say("%s: %s new, %d known before; %s none yet", from, words.Count(len(labels.Rows), "label is", "labels are"), labels.Known, words.Count(labels.Empty, "row has", "rows have"))
 	}
 	if err := m.write(written); err != nil {
 		return err

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +32,12 @@ func checkOutput(flag, path string, extensions ...string) error {
 		return nil // a pipe or the like
 	}
 	probe, err := os.CreateTemp(filepath.Dir(path), ".nextbatch-*.tmp")
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		err = at.Err // the name is that of the probe
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return errorf("%s %s cannot be written: there is no folder %s; create it first", flag, path, filepath.Dir(path))
+	}
 	if err != nil {
 		return errorf("%s %s cannot be written: %w", flag, path, err)
 	}

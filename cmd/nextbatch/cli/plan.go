@@ -49,6 +49,9 @@ func printPlan(out io.Writer, p *nextbatch.Plan) {
 	for _, name := range p.Dropped {
 		fmt.Fprintf(out, "not used    %s\n", shown(name))
 	}
+	for _, limit := range p.Limits {
+		fmt.Fprintf(out, "limit       %s\n", shown(limit))
+	}
 	fmt.Fprintf(out, "networks    %d to train\n", p.Networks)
 	fmt.Fprintf(out, "memory      about %s", bytesText(p.Memory))
 	if p.Available > 0 {

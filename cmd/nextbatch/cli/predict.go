@@ -22,6 +22,7 @@ type predicting struct {
 	coverage float64
 	out      string
 	threads  int
+	quiet    bool
 }
 
 func newPredict() *cobra.Command {
@@ -32,7 +33,7 @@ func newPredict() *cobra.Command {
 		Example: "  nextbatch predict candidates.csv --model net.safetensors --id name --out predicted.csv",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
+			return p.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), p.quiet))
 		},
 		Long: `Predicts the label of every row; missing inputs are imputed as in the training of
 the network, unless --missing says otherwise. Each prediction comes with an interval,
@@ -44,6 +45,7 @@ the labelled ones were, and with an uncertainty, which compares rows and has no 
 	p.foreign.register(c)
 	c.Flags().Float64Var(&p.coverage, "coverage", 0.9, "probability that an interval contains the label; 0 for no intervals")
 	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output")
+	registerQuiet(c, &p.quiet)
 	registerThreads(c, &p.threads)
 	p.columns.register(c)
 	p.columns.registerMissing(c)
@@ -161,6 +163,7 @@ type evaluating struct {
 	coverage float64
 	json     bool
 	threads  int
+	quiet    bool
 }
 
 // evaluateResult is what evaluate prints as JSON; errors are in units of the
@@ -187,7 +190,7 @@ func newEvaluate() *cobra.Command {
 		Example:    "  nextbatch evaluate test.csv --model net.safetensors --target y --json",
 		Args:       cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), false))
+			return e.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), e.quiet))
 		},
 		Long: `Prints the errors that the paper reports, over all rows of the table that have a
 label: mean absolute error, root mean squared error, the largest error, and the
@@ -198,6 +201,7 @@ label: mean absolute error, root mean squared error, the largest error, and the
 	e.foreign.register(c)
 	c.Flags().Float64Var(&e.coverage, "coverage", 0.9, "probability with which intervals should hold the label")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
+	registerQuiet(c, &e.quiet)
 	registerThreads(c, &e.threads)
 	e.columns.register(c)
 	e.columns.registerMissing(c)

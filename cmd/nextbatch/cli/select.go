@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
@@ -17,6 +18,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -137,7 +139,7 @@ func (s *selecting) registerInputs(c *cobra.Command) {
 	f.StringVar(&s.model, "model", "", "use this network instead of training one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
 	s.foreign.register(c)
 	f.StringVar(&s.foreign.tensor, "tensor", "", "tensor of a network from elsewhere that the kernel ll uses (default the input of its last layer)")
-	f.BoolVarP(&s.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &s.quiet)
 }
 
 func (s *selecting) run(ctx context.Context, out io.Writer) error {
@@ -160,7 +162,7 @@ func (s *selecting) run(ctx context.Context, out io.Writer) error {
 	if err := s.trainNetworks(ctx); err != nil {
 		return err
 	}
-	s.progress.say("selecting %s%d rows by %v", s.atMost(), s.plan.Batch, s.request.Spec)
+	s.progress.say("selecting %s%s by %v", s.atMost(), words.Count(s.plan.Batch, "row", "rows"), s.request.Spec)
 	r, err := s.plan.Select(ctx)
 	s.progress.done()
 	if err != nil {
@@ -317,8 +319,11 @@ func (s *selecting) read(ctx context.Context) error {
 	}
 	s.request = s.request.WithDefaults()
 	s.warn(s.plan.Warnings)
-	for _, note := range s.plan.Notes {
-		s.progress.say("%s", note)
+	s.warnOfIdleFlags()
+	if !s.dryRun { // which prints them with the plan
+		for _, note := range s.plan.Notes {
+			s.progress.say("%s", note)
+		}
 	}
 	kind := "inputs"
 	if s.request.OwnFeatures {
@@ -328,8 +333,18 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.plan.Pending > 0 {
 		pending = fmt.Sprintf(", %d of them pending", s.plan.Pending)
 	}
-	s.progress.say("%d labelled rows, %d candidates%s, %d %s", s.plan.Labelled, s.plan.Pool, pending, s.plan.Inputs, kind)
+	s.progress.say("%s, %d candidates%s, %d %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"), s.plan.Pool, pending, s.plan.Inputs, kind)
 	return nil
+}
+
+// warnOfIdleFlags warns of flags that change nothing in this run.
+func (s *selecting) warnOfIdleFlags() {
+	if given := s.net.given(); len(given) > 0 && s.plan.Networks == 0 && s.model == "" {
+		s.progress.warn(fmt.Sprintf("no network is trained for %v, so that %s no effect", s.request.Spec, listed(given)+map[bool]string{true: " has", false: " have"}[len(given) == 1]))
+	}
+	if s.columns.random != "" && s.request.Model != nil {
+		s.progress.warn(fmt.Sprintf("--random-column has no effect beside --model: %s does not tell which rows were held out; 'nextbatch fit --random-column' estimates the pool's error", s.model))
+	}
 }
 
 // atMost is what comes before the size of a batch that the budget ends.
@@ -451,7 +466,10 @@ func loadModel(path string) (*network.Model[float32], error) {
 		return nil, dataError{err}
 	}
 	if err != nil {
-		return nil, dataError{errorf("%w; --model takes a file that 'nextbatch fit' saved", err)}
+		if !strings.EqualFold(filepath.Ext(path), ".safetensors") {
+			err = errorf("%s is not a network", path)
+		}
+		return nil, dataError{errorf("%w; --model takes a file that 'nextbatch fit' saved (.safetensors), or a network from elsewhere (.onnx, or .json with a description)", err)}
 	}
 	if m.Columns() == nil {
 		return nil, dataError{errorf("%s does not say which columns its inputs are; save it with 'nextbatch fit'", path)}

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/report"
 )
@@ -41,8 +42,8 @@ func (s *selecting) writePage(ctx context.Context, r *nextbatch.Result) error {
 func (s *selecting) describe(ctx context.Context, r *nextbatch.Result) (*report.Batch, error) {
 	batch, problem := r.Batch, s.plan.Problem()
 	page := &report.Batch{
-		Title: fmt.Sprintf("%d rows to label next", len(batch.Picks)),
-		Intro: []string{fmt.Sprintf("%s picked %d of %d candidates, given %d labelled rows.", r.Spec, len(batch.Picks), r.Metrics.Pool, r.Metrics.Labelled)},
+		Title: words.Count(len(batch.Picks), "row to label next", "rows to label next"),
+		Intro: []string{fmt.Sprintf("%s picked %d of %d candidates, given %s.", r.Spec, len(batch.Picks), r.Metrics.Pool, words.Count(r.Metrics.Labelled, "labelled row", "labelled rows"))},
 		Facts: s.facts(r), Typical: math.NaN(),
 	}
 	inputs := s.inputColumns()

@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 func (s *selecting) report(ctx context.Context, out io.Writer, r *nextbatch.Result) error {
@@ -22,7 +23,7 @@ func (s *selecting) report(ctx context.Context, out io.Writer, r *nextbatch.Resu
 		if err := source.WriteFile(s.out, t); err != nil {
 			return err
 		}
-		s.progress.say("%d rows written to %s", len(r.Indices), s.out)
+		s.progress.say("%s written to %s", words.Count(len(r.Indices), "row", "rows"), s.out)
 	}
 	if s.page != "" {
 		if err := s.writePage(ctx, r); err != nil {

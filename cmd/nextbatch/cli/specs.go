@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -93,7 +94,7 @@ func printSpecs(out io.Writer) error {
 			fmt.Fprintf(&b, "%s%ss\n", strings.Repeat("\n", min(i, 1)), e.Kind)
 		}
 		indent := nameWidth(entries, e.Kind)
-		lines := wrapWords(e.text(), specsWidth-indent)
+		lines := words.Wrap(e.text(), specsWidth-indent)
 		fmt.Fprintf(&b, "%-*s%s\n", indent, "  "+e.title(), lines[0])
 		for _, line := range lines[1:] {
 			fmt.Fprintf(&b, "%*s%s\n", indent, "", line)

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
 	"strings"
 	"unicode"
@@ -43,6 +46,9 @@ func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic
 // shownError returns the text of an error, with a line for each joined error.
 // Any other line break is escaped.
 func shownError(err error) string {
+	if at, ok := err.(*fs.PathError); ok {
+		return shown(plainPath(at))
+	}
 	text := err.Error()
 	var b strings.Builder
 	for i, inner := range causes(err) {
@@ -62,6 +68,14 @@ func shownError(err error) string {
 	return b.String()
 }
 
+// plainPath says what is wrong with a file, without the name of the system call.
+func plainPath(e *fs.PathError) string {
+	if errors.Is(e, fs.ErrNotExist) {
+		return fmt.Sprintf("%s: there is no such file; check its name and the folder", e.Path)
+	}
+	return fmt.Sprintf("%s: %v", e.Path, e.Err)
+}
+
 // causes returns the errors that an error wraps.
 func causes(err error) []error {
 	switch e := err.(type) {
@@ -76,22 +90,9 @@ func causes(err error) []error {
 }
 
 // printTable prints a table.
-func printTable(out io.Writer, t *report.Table) error { return t.Map(shown).WriteText(out) }
-
-// wrapWords breaks text into lines of at most this many characters, as far as its
-// words allow; there is at least one line.
-func wrapWords(text string, width int) []string {
-	lines := []string{""}
-	for _, word := range strings.Fields(text) {
-		last := &lines[len(lines)-1]
-		switch {
-		case *last == "":
-			*last = word
-		case utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) <= width:
-			*last += " " + word
-		default:
-			lines = append(lines, word)
-		}
-	}
-	return lines
+func printTable(out io.Writer, t *report.Table) error {
+	return t.Map(shown).WriteWrapped(out, terminalWidth)
 }
+
+// terminalWidth is how many columns text takes at most, as far as its words allow.
+const terminalWidth = 100
