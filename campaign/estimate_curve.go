@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -22,8 +23,8 @@ import (
 // Errors have heavy tails, so the likelihood of b is that of Student's distribution with
 // four degrees of freedom, at the best scale for each b: large errors count little.
 // Several predictions for one row count in full, since networks with different numbers of
-// labels are compared best on the same rows. The prior of b is normal with mean -0.2 and
-// deviation 0.2: a hundred errors alone leave the slope uncertain by more than that.
+// labels are compared best on the same rows. The prior of b is normal with mean and deviation
+// of a quarter: the first hundred errors leave the slope no less uncertain than that.
 //
 // The curve is kept as a grid: slopes b_j with their probabilities, and for each of them
 // levels, log error(n) at equally likely normal quantiles, whose deviations below and
@@ -34,11 +35,12 @@ import (
 
 const (
 	freedom          = 4.0 // of the likelihood
-	priorSlope       = -0.2
-	priorDeviation   = 0.2
+	priorSlope       = -0.25
+	priorDeviation   = 0.25
 	steepest, rising = -1, 0.2
 	slopes           = 61
 	levels           = 21
+	mostSteps        = 50 // of the search for a scale
 )
 
 // CurvePoint is the error that one network made on random rows.
@@ -155,17 +157,24 @@ func pooled(audited []Audited, labels int, slope float64) (sizes []float64, cent
 
 // slopeBelief returns the probabilities of the slopes of the grid.
 func slopeBelief(audited []Audited, labels int) []scenario {
-	belief := make([]scenario, slopes)
-	highest := math.Inf(-1)
+	var x, squares []float64
+	mean := 0.0
+	for _, a := range audited {
+		x = append(x, math.Log(float64(a.Labels)/float64(labels)))
+		squares = append(squares, a.size()*a.size())
+		mean += x[len(x)-1]
+	}
+	belief, highest := make([]scenario, slopes), math.Inf(-1)
+	scaled, scale := make([]float64, len(x)), stat.Mean(squares, nil)
 	for j := range belief {
 		b := steepest + (rising-steepest)*float64(j)/(slopes-1)
-		sizes, _ := pooled(audited, labels, b)
-		sum := 0.0
-		for _, a := range audited {
-			sum -= b * math.Log(float64(a.Labels)/float64(labels))
+		for i, square := range squares {
+			scaled[i] = square * math.Exp(-2*b*x[i])
 		}
+		var likelihood float64
+		likelihood, scale = scaleLikelihood(scaled, scale)
 		z := (b - priorSlope) / priorDeviation
-		belief[j] = scenario{slope: b, weight: sum + scaleLikelihood(sizes) - z*z/2}
+		belief[j] = scenario{slope: b, weight: likelihood - b*mean - z*z/2}
 		highest = max(highest, belief[j].weight)
 	}
 	total := 0.0
@@ -180,31 +189,26 @@ func slopeBelief(audited []Audited, labels int) []scenario {
 }
 
 // scaleLikelihood returns the highest log-likelihood, but for a constant, of Student's
-// distribution over its scale. The best squared scale is a weighted mean of squares,
-// where large errors weigh less.
-func scaleLikelihood(sizes []float64) float64 {
-	square := 0.0
-	for _, u := range sizes {
-		square += u * u / float64(len(sizes))
+// distribution over its squared scale, and that scale, which is searched from the
+// given one on: it is a weighted mean of the squares, where large errors weigh less.
+func scaleLikelihood(squares []float64, scale float64) (likelihood, best float64) {
+	if scale == 0 {
+		return 0, 0 // no errors at all
 	}
-	if square == 0 {
-		return 0
-	}
-	for range 50 {
+	for step, n := 0, float64(len(squares)); step < mostSteps; step++ {
 		next := 0.0
-		for _, u := range sizes {
-			next += (freedom + 1) / (freedom + u*u/square) * u * u / float64(len(sizes))
+		for _, u := range squares {
+			next += (freedom + 1) / (freedom + u/scale) * u / n
 		}
-		done := math.Abs(next-square) < 1e-6*square
-		if square = next; done {
+		done := math.Abs(next-scale) < 1e-4*scale
+		if scale = next; done {
 			break
 		}
 	}
-	sum := 0.0
-	for _, u := range sizes {
-		sum -= math.Log(square)/2 + (freedom+1)/2*math.Log1p(u*u/square/freedom)
+	for _, u := range squares {
+		likelihood -= math.Log(scale)/2 + (freedom+1)/2*math.Log1p(u/scale/freedom)
 	}
-	return sum
+	return likelihood, scale
 }
 
 func mostLikely(belief []scenario) float64 {
