@@ -1,0 +1,271 @@
+package campaign
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// Oracle labels a row: it returns a number for each target, NaN where there is none. It
+// is called from several goroutines, and returns soon after its context ends. An error
+// is a failed attempt, with two exceptions: ErrLater, and *BrokenError.
+type Oracle func(ctx context.Context, q Question) ([]float64, error)
+
+// Question is a row for an oracle.
+type Question struct {
+	RowRef
+	Ask     int64 // that handed it out
+	Audit   bool
+	Attempt int // from 1
+	Targets []string
+	// JSON is an object with the row's "id", and a value for each of its other columns:
+	// a number, a text, or null where it is missing. A column that is itself called "id" without
+	// being the id column is called "id_" there.
+	JSON []byte
+}
+
+// ErrLater is the error of an oracle for a label that somebody will tell later. The row
+// stays out.
+var ErrLater = errors.New("the label comes later, by tell")
+
+// BrokenError reports an oracle that cannot label any row. It ends the run, and is not
+// held against the row.
+type BrokenError struct{ Cause error }
+
+func (e *BrokenError) Error() string { return fmt.Sprintf("the oracle does not work: %v", e.Cause) }
+
+func (e *BrokenError) Unwrap() error { return e.Cause }
+
+// TakenOverError reports that another run in the name of the same person has begun: the
+// store took the lock away, because this process seemed dead.
+type TakenOverError struct{ Person string }
+
+func (e *TakenOverError) Error() string {
+	return fmt.Sprintf("another run in the name of %q has taken over its rows", e.Person)
+}
+
+// Run is how to label rows by an oracle.
+type Run struct {
+	Oracle   Oracle
+	Person   string        // in whose name the run asks and tells; empty means "oracle"
+	Parallel int           // rows at the same time; 0 means 1
+	Timeout  time.Duration // of an attempt; 0 means none
+	Retries  int           // further attempts, before a row has failed
+	// MaxLabels is the number of labelled rows at which the run ends. Rows that are out
+	// count, as their labels will come. 0 means no limit.
+	MaxLabels int64
+	GiveUp    int // the run ends after so many failed rows without a label in between; 0 means never
+
+	// Ask is how to ask for rows. Must and Exclude are the run's. Without a lease, rows are out as
+	// the settings say, or longer if all attempts at them may take longer.
+	Ask Ask
+	// Stop returns why the run should end, or nothing. It is called before the first row and after
+	// each label of an audit row. Nil means that the run never ends for this reason.
+	Stop func(*State) (because string, err error)
+	// Report is told what happens, unless it is nil; never twice at the same time.
+	Report func(Report)
+}
+
+// End is why a run ended.
+type End string
+
+// The ends of runs.
+const (
+	EndStopped     End = "stop rule"
+	EndEnough      End = "labels reached"
+	EndNothingOpen End = "no open row"
+	EndGaveUp      End = "too many failures"
+	EndInterrupted End = "interrupted"
+	EndError       End = "error"
+)
+
+// RunResult is what a run did.
+type RunResult struct {
+	Asks     int    `json:"asks"`     // batches that it asked for
+	Resumed  int    `json:"resumed"`  // rows that an earlier run had out
+	Told     int    `json:"told"`     // rows that it labelled
+	Failed   int    `json:"failed"`   // rows that failed for good
+	Retried  int    `json:"retried"`  // failed attempts that were repeated
+	Later    int    `json:"later"`    // rows whose labels will be told
+	Returned int    `json:"returned"` // rows that it put back at the end
+	End      End    `json:"end"`
+	Because  string `json:"because"`
+}
+
+// Happening is what a report is about.
+type Happening string
+
+// What happens in a run.
+const (
+	RunWaits   Happening = "waits"   // for another run in the name of the same person to end
+	RunAsked   Happening = "asked"   // for a batch
+	RunTold    Happening = "told"    // the label of a row
+	RunRetries Happening = "retries" // a row whose attempt failed
+	RunFailed  Happening = "failed"  // a row, for good
+	RunLater   Happening = "later"   // the label of a row will be told
+	RunDropped Happening = "dropped" // an answer, because the row is retired or has one of this ask
+	RunEnds    Happening = "ends"    // as soon as the rows that are being labelled are done
+)
+
+// Report is something that happened in a run.
+type Report struct {
+	Happening
+	Question        // unless it is about the run
+	Reason   string // of a failed attempt, or of the end
+	Batch    *Batch // that was asked for
+
+	Result   RunResult // so far
+	Labelled int64     // rows of the campaign
+	Running  int       // rows that are being labelled
+	Waiting  int       // rows that are out and wait for their turn
+}
+
+func (r *Run) check() error {
+	var found []error
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			found = append(found, fmt.Errorf(format, args...))
+		}
+	}
+	refuse(r.Oracle == nil, "a run needs an oracle")
+	refuse(r.Parallel < 0, "a run labels at least one row at a time, not %d", r.Parallel)
+	refuse(r.Timeout < 0, "the timeout must not be negative: %v", r.Timeout)
+	refuse(r.Retries < 0, "the retries must not be negative: %d", r.Retries)
+	refuse(r.MaxLabels < 0, "the labels to end at must not be negative: %d", r.MaxLabels)
+	refuse(r.GiveUp < 0, "the failures to give up at must not be negative: %d", r.GiveUp)
+	refuse(r.Ask.Rows < 0, "a batch must have at least one row, not %d", r.Ask.Rows)
+	refuse(len(r.Ask.Must)+len(r.Ask.Exclude) > 0, "a run neither demands nor excludes rows")
+	return errors.Join(found...)
+}
+
+// Run labels rows by an oracle until a rule ends it, no row is open, or the context
+// ends. See oracle_run.go for what it does when processes die.
+func (c *Campaign) Run(ctx context.Context, r Run) (*RunResult, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.Person == "" {
+		r.Person = "oracle"
+	}
+	r.Parallel = max(1, r.Parallel)
+	l := newLoop(c, r)
+	unlock, err := l.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = l.work(ctx)
+	if taken := (*TakenOverError)(nil); !errors.As(err, &taken) {
+		err = errors.Join(err, l.putBack(ctx))
+	}
+	return &l.result, errors.Join(err, unlock())
+}
+
+// questions returns rows of an ask for an oracle.
+func (c *Campaign) questions(ctx context.Context, s *State, a *Asked, rows []AskedRow) ([]*Question, error) {
+	refs := make([]RowRef, len(rows))
+	for i, r := range rows {
+		refs[i] = r.RowRef
+	}
+	t, err := c.Inputs(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*Question, len(rows))
+	for i, r := range rows {
+		list[i] = &Question{RowRef: r.RowRef, Ask: a.Ask, Audit: r.Audit, Attempt: 1, Targets: s.Created.Targets, JSON: rowJSON(r.ID, t, i)}
+	}
+	return list, nil
+}
+
+// rowJSON returns a row of a table, whose first column has the ids, as an object.
+func rowJSON(id string, t *dataset.Table, row int) []byte {
+	var text bytes.Buffer
+	add := func(before string, v any) {
+		text.WriteString(before)
+		raw, err := json.Marshal(v)
+		if err != nil {
+			panic(err) // texts and numbers can always be marshalled
+		}
+		text.Write(raw)
+	}
+	add(`{"id":`, id)
+	for _, column := range t.Columns()[1:] {
+		name := column.Name()
+		if name == "id" {
+			name = "id_"
+		}
+		add(",", name)
+		numbers, isNumeric := column.(*dataset.Numeric)
+		switch {
+		case column.Missing(row):
+			add(":", nil)
+		case isNumeric:
+			add(":", nextbatch.Float(numbers.Float(row)))
+		default:
+			add(":", column.Format(row))
+		}
+	}
+	text.WriteString("}\n")
+	return text.Bytes()
+}
+
+// answer tells the label that an oracle found, unless a run in the name of the person has told one
+// since the ask, or the row has left the campaign. It reports whether it did.
+func (c *Campaign) answer(ctx context.Context, person string, q *Question, values []float64) (told bool, err error) {
+	entry := Entry{ID: q.ID, Values: values}
+	event, _, err := c.change(ctx, By{Person: person}, KindTold, func(s *State) (decision, error) {
+		if !s.Exists(q.Row) || s.Status(q.Row) == StatusRetired || s.answered(q, person) {
+			return decision{}, nil
+		}
+		return decision{events: []Event{{Told: &Told{[]Label{entry.label(q.Row)}}}}}, nil
+	})
+	return event != nil && err == nil, err
+}
+
+// answered reports whether the person has told a label of a row since the ask that handed it out.
+func (s *State) answered(q *Question, person string) bool {
+	for _, a := range s.Asks {
+		if a.Ask != q.Ask {
+			continue
+		}
+		for _, m := range s.Measurements(q.Row) {
+			if m.Seq > a.Seq && m.Person == person {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// giveUp says that a row has failed for good, unless something else has become of it.
+func (c *Campaign) giveUp(ctx context.Context, person string, q *Question, reason string) (failed bool, err error) {
+	event, _, err := c.change(ctx, By{Person: person}, KindFailed, func(s *State) (decision, error) {
+		if !s.Exists(q.Row) || s.Status(q.Row) != StatusAsked && s.Status(q.Row) != StatusOpen {
+			return decision{}, nil
+		}
+		return decision{events: []Event{{Failed: &Failed{Rows: []RowRef{q.RowRef}, Reason: reason}}}}, nil
+	})
+	return event != nil && err == nil, err
+}
+
+// outOf returns the rows that are still out by an ask.
+func (s *State) outOf(a *Asked) (rows []AskedRow) {
+	for _, r := range a.Rows {
+		if s.isOut(r.Row, a.Ask) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// isOut reports whether a row is out by an ask.
+func (s *State) isOut(row, ask int64) bool {
+	r := s.touched[row]
+	return r != nil && s.Status(row) == StatusAsked && r.asked.ask.Ask == ask
+}

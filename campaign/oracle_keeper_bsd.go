@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package campaign
+
+import "syscall"
+
+// dieWithParent does nothing: only Linux kills commands with their parents. The keeper
+// does so everywhere, a moment later.
+func dieWithParent(*syscall.SysProcAttr) {}

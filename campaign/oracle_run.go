@@ -1,0 +1,598 @@
+package campaign
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// A run is a loop that keeps every slot busy: as soon as few rows wait for their turn,
+// it asks for the next batch in the background, with all rows that are out as pending
+// rows, so that networks are trained while the oracle works.
+//
+// Nothing depends on the loop's memory:
+//
+//   - The rows of a run are those that are out by an ask of its person. A run that begins
+//     takes up those of the one before.
+//   - A label is told before its row counts as done. Of several labels of one row for
+//     the same ask, the first counts: the decision is made on the log, like any other.
+//   - Failed attempts, and rows whose labels will be told, are noted in a blob of the
+//     person before anything follows from them.
+//   - A run holds a lock of its person, so that no row is labelled by two runs at the same time.
+//     Locks can get lost (see Store); therefore the blob also names the run. One that
+//     finds the name of another ends, and kills what it had started.
+//
+// So what a killed run had begun is begun again by the next one: an oracle may see a row
+// more than once, but a row gets one label for each ask.
+
+// checkEvery is how often a run makes sure that no other one has taken over.
+const checkEvery = 5 * time.Second
+
+// endWithin is how long storing what is left to store may take once the context has ended.
+const endWithin = 20 * time.Second
+
+// notes is what a person's runs remember, as a blob.
+type notes struct {
+	Run  string `json:"run"` // random
+	Rows []note `json:"rows"`
+}
+
+// note is about a row that is out.
+type note struct {
+	Ask      int64 `json:"ask"`
+	Row      int64 `json:"row"`
+	Failures int   `json:"failures,omitempty"`
+	Later    bool  `json:"later,omitempty"`
+}
+
+// loop is a run in progress. Its methods are called from one goroutine.
+type loop struct {
+	Run
+	c     *Campaign
+	notes notes
+
+	waiting []*Question         // for their turn
+	running map[int64]*Question // by row
+	done    chan outcome
+
+	asking    bool
+	asked     chan askOutcome
+	cancelAsk context.CancelFunc
+	exhausted bool // no row was open when the loop asked last
+	ahead     int  // an ask begins when fewer rows wait
+	dry       bool // a slot had nothing to do while the loop asked
+
+	ending   bool
+	misses   int // failed rows since the last label
+	labelled int64
+	result   RunResult
+	reports  sync.Mutex
+}
+
+type outcome struct {
+	q      *Question
+	values []float64
+	err    error
+}
+
+type askOutcome struct {
+	batch *Batch
+	err   error
+}
+
+func newLoop(c *Campaign, r Run) *loop {
+	return &loop{
+		Run: r, c: c, notes: notes{Run: rand.Text()},
+		running: map[int64]*Question{}, done: make(chan outcome, r.Parallel), asked: make(chan askOutcome, 1), ahead: r.Parallel,
+	}
+}
+
+// lock waits until no other run in the name of the person is alive.
+func (l *loop) lock(ctx context.Context) (unlock func() error, err error) {
+	const patience = time.Second
+	waits := time.AfterFunc(patience, func() { l.say(Report{Happening: RunWaits}) })
+	defer waits.Stop()
+	return l.c.store.Lock(ctx, l.c.name, l.key())
+}
+
+// key names the lock and the blob of the person.
+func (l *loop) key() string {
+	sum := sha256.Sum256([]byte(l.Person))
+	return "run-" + hex.EncodeToString(sum[:8])
+}
+
+// report says what happened, and where the loop stands.
+func (l *loop) report(r Report) {
+	r.Result, r.Labelled, r.Running, r.Waiting = l.result, l.labelled, len(l.running), len(l.waiting)
+	l.say(r)
+}
+
+func (l *loop) say(r Report) {
+	if l.Report == nil {
+		return
+	}
+	l.reports.Lock()
+	defer l.reports.Unlock()
+	l.Report(r)
+}
+
+// work labels rows until the end. All that it started has ended when it returns.
+func (l *loop) work(ctx context.Context) (err error) {
+	within, kill := context.WithCancel(ctx)
+	defer func() {
+		kill()
+		err = errors.Join(err, l.drain(ctx))
+		l.explain(err)
+	}()
+	if err := l.resume(ctx); err != nil {
+		return err
+	}
+	ticker := time.NewTicker(checkEvery)
+	defer ticker.Stop()
+	for {
+		if err := l.advance(within); err != nil {
+			return err
+		}
+		if l.ending && len(l.running) == 0 && !l.asking {
+			return nil
+		}
+		select {
+		case o := <-l.done:
+			err = l.settle(ctx, o)
+		case a := <-l.asked:
+			err = l.take(ctx, a)
+		case <-ticker.C:
+			err = l.checkOurs(ctx)
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// explain writes down how the run ended, if it was not by a rule.
+func (l *loop) explain(err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		l.result.End, l.result.Because = EndInterrupted, "the run was interrupted"
+	default:
+		l.result.End, l.result.Because = EndError, err.Error()
+	}
+}
+
+// drain waits for all that was started to end, and tells the labels that came in the
+// meantime: they are paid for.
+func (l *loop) drain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
+	defer cancel()
+	if l.asking {
+		l.cancelAsk()
+		<-l.asked
+		l.asking = false
+	}
+	var found []error
+	for len(l.running) > 0 {
+		o := <-l.done
+		if o.err == nil {
+			found = append(found, l.settle(ctx, o))
+		}
+		delete(l.running, o.q.Row)
+	}
+	return errors.Join(found...)
+}
+
+// resume takes up the rows that an earlier run had out.
+func (l *loop) resume(ctx context.Context) error {
+	s, err := l.c.State(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := l.readNotes(ctx)
+	if err != nil {
+		return err
+	}
+	l.notes.Rows = before.Rows
+	if err := l.writeNotes(ctx, s); err != nil {
+		return err
+	}
+	for _, a := range s.Asks {
+		if a.Person != l.Person {
+			continue
+		}
+		list, err := l.c.questions(ctx, s, a.Asked, s.outOf(a.Asked))
+		if err != nil {
+			return err
+		}
+		for _, q := range list {
+			n := l.note(q)
+			if n.Later {
+				continue
+			}
+			q.Attempt += n.Failures
+			l.waiting = append(l.waiting, q)
+			l.result.Resumed++
+		}
+	}
+	l.labelled = s.Counts().Labelled
+	return l.judge(s)
+}
+
+// end lets the run end once the rows that are being labelled are done.
+func (l *loop) end(why End, format string, args ...any) {
+	if l.ending {
+		return
+	}
+	l.ending, l.result.End, l.result.Because = true, why, fmt.Sprintf(format, args...)
+	if l.asking {
+		l.cancelAsk()
+	}
+	l.report(Report{Happening: RunEnds, Reason: l.result.Because})
+}
+
+// judge applies the stop rule.
+func (l *loop) judge(s *State) error {
+	if l.Stop == nil || l.ending {
+		return nil
+	}
+	because, err := l.Stop(s)
+	if err == nil && because != "" {
+		l.end(EndStopped, "%s", because)
+	}
+	return err
+}
+
+// advance starts what can be started, and decides whether the run ends.
+func (l *loop) advance(ctx context.Context) error {
+	if l.ending {
+		return nil
+	}
+	if err := l.fill(ctx); err != nil || l.ending {
+		return err
+	}
+	if !l.asking && !l.exhausted && len(l.waiting) < l.ahead {
+		if err := l.askAhead(ctx); err != nil {
+			return err
+		}
+	}
+	free := len(l.running) < l.Parallel && len(l.waiting) == 0
+	l.dry = l.dry || l.asking && free && l.result.Asks > 0
+	if len(l.running) == 0 && len(l.waiting) == 0 && !l.asking {
+		l.end(EndNothingOpen, "%v", ErrNothingOpen)
+	}
+	return nil
+}
+
+// fill gives rows that wait to free slots. A row that is no longer out, because somebody else
+// has told its label or put it back, loses its turn.
+func (l *loop) fill(ctx context.Context) error {
+	for len(l.waiting) > 0 && len(l.running) < l.Parallel {
+		s, err := l.c.State(ctx)
+		if err != nil {
+			return err
+		}
+		if err := l.checkOurs(ctx); err != nil {
+			return err
+		}
+		l.labelled = s.Counts().Labelled
+		if room := l.MaxLabels - l.labelled - int64(len(l.running)); l.MaxLabels > 0 && room <= 0 {
+			if len(l.running) == 0 {
+				l.endEnough()
+			}
+			return nil
+		}
+		q := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		if s.isOut(q.Row, q.Ask) && l.running[q.Row] == nil {
+			l.start(ctx, q)
+		}
+	}
+	return nil
+}
+
+var errTimeout = errors.New("timeout")
+
+// start lets the oracle label a row.
+func (l *loop) start(ctx context.Context, q *Question) {
+	l.running[q.Row] = q
+	question := *q
+	go func() {
+		within, cancel := ctx, func() {}
+		if l.Timeout > 0 {
+			within, cancel = context.WithTimeoutCause(ctx, l.Timeout, errTimeout)
+		}
+		defer cancel()
+		values, err := l.Oracle(within, question)
+		if err == nil {
+			err = checkAnswer(values, question.Targets)
+		}
+		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(within), errTimeout) {
+			err = fmt.Errorf("no answer within %v", l.Timeout)
+		}
+		l.done <- outcome{q, values, err}
+	}()
+}
+
+// checkAnswer refuses what cannot be a label.
+func checkAnswer(values []float64, targets []string) error {
+	if len(values) != len(targets) {
+		return fmt.Errorf("the oracle answered with %d numbers for %d targets", len(values), len(targets))
+	}
+	e := Entry{Values: values}
+	if fault := e.faultOfValues(); fault != "" {
+		return errors.New(fault)
+	}
+	return nil
+}
+
+// settle stores what became of a row.
+func (l *loop) settle(ctx context.Context, o outcome) error {
+	delete(l.running, o.q.Row)
+	l.exhausted = false // others may have put rows back, or added some
+	broken := (*BrokenError)(nil)
+	switch {
+	case o.err == nil:
+		return l.tell(ctx, o)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(o.err, &broken):
+		return o.err
+	case errors.Is(o.err, ErrLater):
+		if err := l.addNote(ctx, note{Ask: o.q.Ask, Row: o.q.Row, Later: true}); err != nil {
+			return err
+		}
+		l.result.Later++
+		l.report(Report{Happening: RunLater, Question: *o.q})
+		return nil
+	}
+	return l.fail(ctx, o)
+}
+
+func (l *loop) tell(ctx context.Context, o outcome) error {
+	told, err := l.c.answer(ctx, l.Person, o.q, o.values)
+	if err != nil {
+		return err
+	}
+	if !told {
+		l.report(Report{Happening: RunDropped, Question: *o.q})
+		return nil
+	}
+	l.misses = 0
+	l.labelled++
+	l.result.Told++
+	l.report(Report{Happening: RunTold, Question: *o.q})
+	if !o.q.Audit {
+		return nil
+	}
+	s, err := l.c.State(ctx)
+	if err != nil {
+		return err
+	}
+	return l.judge(s)
+}
+
+// fail lets a row wait for another attempt, or gives it up.
+func (l *loop) fail(ctx context.Context, o outcome) error {
+	reason := o.err.Error()
+	if o.q.Attempt <= l.Retries {
+		if err := l.addNote(ctx, note{Ask: o.q.Ask, Row: o.q.Row, Failures: o.q.Attempt}); err != nil {
+			return err
+		}
+		l.result.Retried++
+		l.report(Report{Happening: RunRetries, Question: *o.q, Reason: reason})
+		o.q.Attempt++
+		l.waiting = append(l.waiting, o.q)
+		return nil
+	}
+	failed, err := l.c.giveUp(ctx, l.Person, o.q, reason)
+	if err != nil {
+		return err
+	}
+	if !failed {
+		l.report(Report{Happening: RunDropped, Question: *o.q})
+		return nil
+	}
+	l.result.Failed++
+	l.misses++
+	l.report(Report{Happening: RunFailed, Question: *o.q, Reason: reason})
+	if l.GiveUp > 0 && l.misses >= l.GiveUp {
+		l.end(EndGaveUp, "%d rows failed without a label in between; the last reason was: %s", l.misses, reason)
+	}
+	return nil
+}
+
+// askAhead asks for the next batch in the background.
+func (l *loop) askAhead(ctx context.Context) error {
+	s, err := l.c.State(ctx)
+	if err != nil {
+		return err
+	}
+	a := l.Ask
+	if a.Rows == 0 {
+		a.Rows = s.Settings.batch()
+	}
+	counts := s.Counts()
+	if l.MaxLabels > 0 {
+		room := l.MaxLabels - counts.Labelled - counts.Asked
+		if a.Rows = int(min(int64(a.Rows), room)); room <= 0 {
+			if len(l.running) == 0 && len(l.waiting) == 0 {
+				l.endEnough()
+			}
+			return nil
+		}
+	}
+	a.Lease = l.lease(s, a)
+	// A row whose lease has ended is open, but may still be with the oracle.
+	lapsed := int64(0)
+	for row, q := range l.running {
+		if a.Exclude = append(a.Exclude, q.ID); s.Status(row) == StatusOpen {
+			lapsed++
+		}
+	}
+	if counts.Open <= lapsed {
+		l.exhausted = true
+		return nil
+	}
+	asking, cancel := context.WithCancel(ctx)
+	l.asking, l.cancelAsk, l.dry = true, cancel, false
+	go func() {
+		defer cancel()
+		batch, err := l.c.Ask(asking, By{Person: l.Person}, a)
+		l.asked <- askOutcome{batch, err}
+	}()
+	return nil
+}
+
+func (l *loop) endEnough() {
+	l.end(EndEnough, "%d labels were wanted, and %d rows have one", l.MaxLabels, l.labelled)
+}
+
+// lease returns how long rows are out: as the settings say, or as long as it may take
+// until the last row of the batch has had its last attempt.
+func (l *loop) lease(s *State, a Ask) time.Duration {
+	usual := s.Settings.leaseEnd(a.Lease, s.Now)
+	if a.Lease != 0 || usual == nil {
+		return a.Lease
+	}
+	turns := float64((len(l.waiting)+len(l.running)+a.Rows)/l.Parallel + 1)
+	longest := turns * float64(l.Retries+1) * float64(l.Timeout)
+	if longest > math.MaxInt64/2 {
+		return -1
+	}
+	return max(usual.Sub(s.Now), time.Duration(longest))
+}
+
+// take lets the rows of a batch wait for their turn. If slots ran dry during the ask, the
+// next one begins earlier.
+func (l *loop) take(ctx context.Context, a askOutcome) error {
+	l.asking = false
+	switch {
+	case errors.Is(a.err, ErrNothingOpen):
+		l.exhausted = true
+		return nil
+	case l.ending && errors.Is(a.err, context.Canceled):
+		return nil
+	case a.err != nil:
+		return a.err
+	}
+	if l.result.Asks++; l.dry {
+		l.ahead = min(2*l.ahead, max(l.Parallel, len(a.batch.Rows)))
+	}
+	s, err := l.c.State(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := l.c.questions(ctx, s, a.batch.Asked, a.batch.Rows)
+	if err != nil {
+		return err
+	}
+	l.waiting = append(l.waiting, list...)
+	l.report(Report{Happening: RunAsked, Batch: a.batch})
+	return nil
+}
+
+// putBack returns the rows that the run still has out, so that they are open, and
+// counts those that it returned. It finds them in the log, as an ask that was
+// interrupted may have handed out rows all the same.
+func (l *loop) putBack(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
+	defer cancel()
+	event, _, err := l.c.change(ctx, By{Person: l.Person}, KindReturned, func(s *State) (decision, error) {
+		var rows []RowRef
+		for _, a := range s.Asks {
+			if a.Person != l.Person {
+				continue
+			}
+			for _, r := range s.outOf(a.Asked) {
+				if !l.note(&Question{RowRef: r.RowRef, Ask: a.Ask}).Later {
+					rows = append(rows, r.RowRef)
+				}
+			}
+		}
+		if len(rows) == 0 {
+			return decision{}, nil
+		}
+		return decision{events: []Event{{Returned: &RowList{rows, "the run ended: " + string(l.result.End)}}}}, nil
+	})
+	if event != nil && err == nil {
+		l.result.Returned = len(event.Returned.Rows)
+	}
+	return err
+}
+
+// note returns what is noted about a row.
+func (l *loop) note(q *Question) note {
+	for _, n := range l.notes.Rows {
+		if n.Ask == q.Ask && n.Row == q.Row {
+			return n
+		}
+	}
+	return note{Ask: q.Ask, Row: q.Row}
+}
+
+// addNote replaces what is noted about a row.
+func (l *loop) addNote(ctx context.Context, fresh note) error {
+	if err := l.checkOurs(ctx); err != nil {
+		return err
+	}
+	s, err := l.c.State(ctx)
+	if err != nil {
+		return err
+	}
+	kept := []note{fresh}
+	for _, n := range l.notes.Rows {
+		if n.Ask != fresh.Ask || n.Row != fresh.Row {
+			kept = append(kept, n)
+		}
+	}
+	l.notes.Rows = kept
+	return l.writeNotes(ctx, s)
+}
+
+// writeNotes stores the notes about rows that are still out.
+func (l *loop) writeNotes(ctx context.Context, s *State) error {
+	kept := []note{}
+	for _, n := range l.notes.Rows {
+		if s.isOut(n.Row, n.Ask) {
+			kept = append(kept, n)
+		}
+	}
+	l.notes.Rows = kept
+	raw, err := json.Marshal(l.notes)
+	if err != nil {
+		return err
+	}
+	return l.c.store.PutBlob(ctx, l.c.name, Blob{l.key(), raw})
+}
+
+// checkOurs makes sure that no other run has taken over.
+func (l *loop) checkOurs(ctx context.Context) error {
+	n, err := l.readNotes(ctx)
+	if err == nil && n.Run != l.notes.Run {
+		err = &TakenOverError{l.Person}
+	}
+	return err
+}
+
+func (l *loop) readNotes(ctx context.Context) (n notes, err error) {
+	raw, err := l.c.store.Blob(ctx, l.c.name, l.key())
+	if errors.Is(err, ErrNotFound) {
+		return n, nil
+	}
+	if err != nil {
+		return n, err
+	}
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return n, fmt.Errorf("blob %q: %w", l.key(), err)
+	}
+	return n, nil
+}
