@@ -99,6 +99,8 @@ class Worker:
                 return body, arrays
             if what == "error":
                 raise _ERRORS.get(body["error"], WorkerError)(body["message"])
+            if what != "progress":
+                raise WorkerError(f"{_binary.path()} gave an answer of the unknown kind {what!r}: it is not a nextbatch of this version")
             if progress is not None:
                 progress(body["stage"], body["done"], body["of"])
 

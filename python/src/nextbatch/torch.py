@@ -102,7 +102,7 @@ class _Gradients:
         self.model, self.seed = model, seed
         used = _used_layers(model, example)
         if kernel == "ll":
-            used = used[-1:]
+            used = [(layer, once) for layer, once in used if not _contains(layer, used)][-1:]
         self.linear = [layer for layer, once in used if once and type(layer) is nn.Linear]
         factored = {id(p) for layer in self.linear for p in layer.parameters(recurse=False)}
         wanted = {id(p) for layer, _ in used for p in layer.parameters(recurse=False)} - factored
@@ -157,7 +157,8 @@ class _Gradients:
 
         gradients = vmap(grad(output), in_dims=(None, 0))(self.others, rows)
         for name, g in gradients.items():
-            yield g.flatten(1) if self.sketch is None else self._project(g.flatten(1), name)
+            g = g.reshape(len(rows), -1)
+            yield g if self.sketch is None else self._project(g, name)
 
     def _project(self, values: Any, name: str) -> Any:
         """Multiply by a random matrix of independent normal numbers of variance 1/sketch."""
@@ -188,6 +189,11 @@ def _numbers(output: Any, rows: Any) -> Any:
             "wrap it in a module that returns the output you are interested in"
         )
     return output.reshape(-1)
+
+
+def _contains(layer: Any, others: list[tuple[Any, bool]]) -> bool:
+    """Whether a module contains another one of the list: then it ends after its last layer, but is not that."""
+    return any(other is not layer and other in set(layer.modules()) for other, _ in others)
 
 
 def _used_layers(model: Any, example: Any) -> list[tuple[Any, bool]]:

@@ -1,0 +1,123 @@
+"""The interfaces of other packages, and results of the benchmark."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import QUICK
+
+import nextbatch
+from nextbatch import _binary
+
+
+def test_compat_equals_the_paper():
+    torch = pytest.importorskip("torch")
+    from nextbatch.compat import TensorFeatureData, select_batch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+    data = {"train": TensorFeatureData(torch.randn(20, 4)), "pool": TensorFeatureData(torch.randn(150, 4))}
+    f = {key: nextbatch.torch.features(model, rows.data, "ll", None) for key, rows in data.items()}
+    for transforms, method, config, spec in [
+        ([], "lcmd", {}, "lcmd-tp:features"),
+        ([("train", [0.001, None])], "bait", {"bait_sigma": 0.001}, "bait-f-p:features>scale>post@compat"),
+        ([("train", [0.01])], "maxdet", {"maxdet_sigma": 0.01}, "maxdet-p:features>post@sigma2(1e-4)"),
+        ([("scale", [])], "maxdist", {"sel_with_train": False}, "maxdist-p:features>scale"),
+        ([], "random", {"seed": 3}, "random"),
+    ]:
+        rows, results = select_batch(batch_size=9, models=[model], data=data, y_train=None, base_kernel="ll",
+                                     kernel_transforms=transforms, selection_method=method, verbosity=0, **config)  # fmt: skip
+        want = nextbatch.select_features(f["train"], f["pool"], 9, spec, seed=config.get("seed", 0))
+        assert rows.tolist() == want.indices.tolist(), spec
+        assert results["selection_status"] is None and results["selection_time"]["total"] >= 0
+
+
+def test_compat_sketches_and_ensembles():
+    torch = pytest.importorskip("torch")
+    from nextbatch.compat import select_batch
+
+    models = [torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1)) for _ in range(2)]
+    data = {"train": torch.randn(20, 4), "pool": torch.randn(150, 4)}
+    for transforms in ([("rp", [32])], [("rp", [32]), ("ens", [])], [("ens", []), ("rp", [32]), ("train", [0.001, None])],
+                       [("rp", [32]), ("acs-rf", [16, 0.001, None])], [("rp", [32]), ("acs-grad", [0.001, None])]):  # fmt: skip
+        rows, _ = select_batch(5, models, data, None, "grad", transforms, "maxdet", maxdet_sigma=0.001)
+        assert len(set(rows.tolist())) == 5
+    for arguments, message in [
+        (("ntk", [], "lcmd"), "base_kernel 'ntk'"),
+        (("ll", [("pool", [1.0])], "lcmd"), "transformation 'pool'"),
+        (("ll", [], "rmds"), "selection_method 'rmds'"),
+        (("ll", [("train", [0.1]), ("ens", [])], "lcmd"), "ens has to come first"),
+        (("ll", [("train", [0.1]), ("acs-grad", [0.2])], "lcmd"), "one noise variance"),
+    ]:
+        with pytest.raises(nextbatch.RequestError, match=message):
+            select_batch(5, models, data, None, *arguments)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compat_equals_the_published_package(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(np, "Inf", np.inf, raising=False)  # which it uses, and NumPy 2 does not have
+    published = pytest.importorskip("bmdal_reg.bmdal.algorithms")
+    from bmdal_reg.bmdal.feature_data import TensorFeatureData
+
+    from nextbatch.compat import select_batch
+
+    torch.manual_seed(0)
+    data = {"train": TensorFeatureData(torch.randn(30, 6).double()), "pool": TensorFeatureData(torch.randn(400, 6).double())}
+    model = torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1)).double()
+    for kernel in ("ll", "linear"):
+        for transforms, method in [([], "lcmd"), ([], "maxdist"), ([("train", [0.1, None])], "maxdet"), ([("train", [0.1, None])], "bait")]:
+            settings = dict(batch_size=20, models=[model], y_train=None, base_kernel=kernel, kernel_transforms=transforms,
+                            selection_method=method, maxdet_sigma=0.1, bait_sigma=0.1, allow_float64=True, verbosity=0)  # fmt: skip
+            want, _ = published.select_batch(data=dict(data), **settings)
+            got, _ = select_batch(data=data, **settings)
+            assert got.tolist() == want.tolist(), (kernel, method)
+
+
+def test_query_strategy(rng):
+    pytest.importorskip("skactiveml")
+    from skactiveml.pool import RandomSampling
+
+    X = rng.normal(size=(80, 3))
+    y = np.where(np.arange(80) % 4 == 0, X[:, 0], np.nan)
+    strategy = nextbatch.QueryStrategy(random_state=0, **QUICK)
+    picks = strategy.query(X, y, batch_size=5)
+    assert picks.shape == RandomSampling(random_state=0).query(X, y, batch_size=5).shape
+    assert np.isnan(y[picks]).all() and len(set(picks)) == 5
+    candidates = np.arange(1, 80, 4)
+    chosen, utilities = strategy.query(X, y, candidates=candidates, batch_size=3, return_utilities=True)
+    assert set(chosen) <= set(candidates) and utilities.shape == (3, 80)
+    np.testing.assert_array_equal(np.nanargmax(utilities, 1), chosen)
+    rows, utilities = strategy.query(X, y, candidates=X[1:20], batch_size=3, return_utilities=True)
+    assert rows.max() < 19 and utilities.shape == (3, 19)
+    from sklearn.base import clone
+
+    assert clone(strategy).get_params()["epochs"] == 3
+    everything = y.copy()
+    for _ in range(3):  # the loop of their tutorial
+        picked = strategy.query(X, everything, batch_size=10)
+        everything[picked] = X[picked, 0]
+    assert np.isnan(everything).sum() == 30
+
+
+def test_results_of_the_benchmark(tmp_path, root):
+    pytest.importorskip("pandas")
+    table = "a,b,y\n" + "".join(f"{np.sin(i)},{np.cos(i * i)},{np.sin(i) * np.cos(i * i)}\n" for i in range(400))
+    (tmp_path / "own.csv").write_text(table)
+    done = subprocess.run([_binary.path(), "bench", "run", "--table", "own.csv", "--target", "y", "--specs", "random", "--splits", "0-1", "--rounds", "2", "--batch", "16",
+                           "--start", "32", "--valid", "64", "--epochs", "2", "--hidden", "8", "--results", "own.db"], cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    frame = nextbatch.read_results(tmp_path / "own.db")
+    assert set(frame["split"]) == {0, 1} and set(frame["method"]) == {"random"} and (frame["rmse"] > 0).all()
+    assert frame["labels"].diff().max() == 16
+    with pytest.raises(nextbatch.DataError, match="does not exist"):
+        nextbatch.read_results(tmp_path / "none.db")
+    with pytest.raises(nextbatch.DataError, match="not a results file|cannot be read"):
+        nextbatch.read_results(tmp_path / "own.csv")
+
+
+def test_missing_packages_are_named():
+    with pytest.raises(AttributeError, match="no attribute 'pick'"):
+        nextbatch.pick

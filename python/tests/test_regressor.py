@@ -1,0 +1,87 @@
+"""The estimator is one of scikit-learn's."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", minversion="1.6")
+from sklearn.base import clone  # noqa: E402
+from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
+
+import nextbatch  # noqa: E402
+from nextbatch import Regressor  # noqa: E402
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_check_estimator():
+    check_estimator(Regressor(hidden=(64, 64), folds=0, random_state=0))
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.uniform(-2, 2, size=(300, 2))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1]
+
+
+def test_it_learns(data):
+    X, y = data
+    model = Regressor(hidden=(64, 64), random_state=0).fit(X[:200], y[:200])
+    assert model.score(X[200:], y[200:]) > 0.9
+    mean, std, low, high = model.predict(X[200:], return_std=True, return_interval=True)
+    np.testing.assert_array_equal(mean, model.predict(X[200:]))
+    inside = ((low <= y[200:]) & (y[200:] <= high)).mean()
+    assert 0.75 <= inside <= 1 and (std > 0).all()
+    narrow = model.predict(X[200:], return_interval=0.5)
+    assert len(narrow) == 3 and (narrow[2] - narrow[1]).mean() < (high - low).mean()
+    assert "cross-fitted" in model.intervals_ and model.valid_rmse_.shape == (1,)
+
+
+def test_pipelines_cross_validation_and_pickles(data):
+    X, y = data
+    quick = Regressor(hidden=(32,), epochs=20, folds=0, random_state=3)
+    piped = make_pipeline(StandardScaler(), quick)
+    assert len(cross_val_score(piped, X, y, cv=3)) == 3
+    assert len(cross_val_score(quick, X, y, cv=3, n_jobs=2)) == 3
+    search = GridSearchCV(quick, {"hidden": [(8,), (32,)]}, cv=2).fit(X, y)
+    assert search.best_params_["hidden"] in [(8,), (32,)]
+    quick.fit(X, y)
+    copy = pickle.loads(pickle.dumps(quick))
+    np.testing.assert_array_equal(copy.predict(X), quick.predict(X))
+    again = clone(quick).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), quick.predict(X))
+    other = clone(quick).set_params(random_state=4).fit(X, y)
+    assert (other.predict(X) != quick.predict(X)).any()
+
+
+def test_model_is_a_file_of_the_command_line(data, tmp_path):
+    X, y = data
+    model = Regressor(hidden=(16,), epochs=5, folds=0, random_state=3).fit(X, y)
+    assert b"nextbatch regressor" in model.model_[:4096]
+
+
+def test_ensembles(data):
+    X, y = data
+    model = Regressor(hidden=(16,), epochs=5, folds=0, ensemble=3, random_state=3).fit(X, y)
+    assert model.valid_rmse_.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"epochs": 0}, "epochs"), ({"folds": 1}, "1 folds"), ({"holdout": 2.0}, "hold out"), ({"activation": "x"}, "activation")],
+)
+def test_settings_that_cannot_be(data, settings, message):
+    with pytest.raises(nextbatch.NextbatchError, match=message):
+        Regressor(**settings).fit(*data)
+
+
+def test_too_few_rows_for_an_interval(data):
+    X, y = data
+    model = Regressor(hidden=(8,), epochs=2, folds=0).fit(X[:12], y[:12])
+    with pytest.raises(nextbatch.DataError, match="coverage|rows"):
+        model.predict(X, return_interval=0.99)

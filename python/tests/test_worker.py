@@ -1,0 +1,196 @@
+"""The process behind the package survives what may happen to it, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nextbatch
+from nextbatch import _worker
+
+POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+ROWS = np.sin(np.arange(120.0) ** 2).reshape(40, 3)
+LABELS = ROWS[:, 0] + ROWS[:, 1]
+LONG = {"epochs": 10**9, "hidden": (64,)}
+
+
+def picks(seed: int = 0) -> list[int]:
+    """A short call, whose answer is known."""
+    return nextbatch.select_features(ROWS[:5], ROWS, 6, "kmeanspp-tp:features", seed=seed).indices.tolist()
+
+
+def worker_and_picks(seed: int) -> tuple[int, list[int]]:
+    return _worker.worker().pid, picks(seed)
+
+
+def gone(pid: int) -> bool:
+    """Wait until a process has ended; who should collect it may be slow to do so."""
+    for _ in range(200):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                return True
+            os.kill(pid, 0)
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@POSIX
+def test_killed_while_idle(fresh_worker):
+    pid = fresh_worker().pid
+    want = picks()
+    os.kill(pid, signal.SIGKILL)
+    _worker._worker._process.wait()
+    assert picks() == want and fresh_worker().pid != pid
+
+
+@POSIX
+def test_killed_in_the_middle(fresh_worker):
+    pid = fresh_worker().pid
+    with pytest.raises(nextbatch.WorkerError, match="killed by signal 9 in the middle of 'select'"):
+        nextbatch.select(ROWS, LABELS, ROWS, 3, progress=lambda *_: os.kill(pid, signal.SIGKILL), **LONG)
+    assert picks() and fresh_worker().pid != pid
+
+
+@POSIX
+def test_interrupt_cancels_the_call_and_not_the_worker(fresh_worker):
+    pid = fresh_worker().pid
+    with pytest.raises(KeyboardInterrupt):
+        nextbatch.select(ROWS, LABELS, ROWS, 3, progress=lambda *_: os.kill(os.getpid(), signal.SIGINT), **LONG)
+    assert picks() and fresh_worker().pid == pid
+
+
+@POSIX
+def test_worker_ignores_the_interrupt_of_a_terminal(fresh_worker):
+    pid = fresh_worker().pid
+    os.kill(pid, signal.SIGINT)
+    assert picks() and fresh_worker().pid == pid
+
+
+def test_exception_of_a_progress_function_cancels(fresh_worker):
+    pid = fresh_worker().pid
+
+    def stop(*_):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        nextbatch.select(ROWS, LABELS, ROWS, 3, progress=stop, **LONG)
+    with pytest.raises(nextbatch.WorkerError, match="from a progress function"):
+        nextbatch.select(ROWS, LABELS, ROWS, 3, progress=lambda *_: picks(), **LONG)
+    assert picks() and fresh_worker().pid == pid
+
+
+def test_large_arrays_come_back(fresh_worker):
+    arrays = [np.arange(3_000_000, dtype=np.float32).reshape(1000, 3000), np.empty((0, 4)), np.arange(5, dtype=">i4")]
+    _, back = _worker.call("ping", {"any": "thing"}, arrays)
+    for sent, got in zip(arrays, back, strict=True):
+        np.testing.assert_array_equal(sent, got)
+
+
+def test_threads(fresh_worker):
+    want = [picks(seed) for seed in range(12)]
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(picks, range(12))) == want
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("method", sorted(set(multiprocessing.get_all_start_methods()) & {"fork", "spawn"}))
+def test_processes(fresh_worker, method):
+    own = fresh_worker().pid
+    want = [picks(seed) for seed in range(4)]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        answers = pool.map(worker_and_picks, range(4), chunksize=1)
+    assert [answer for _, answer in answers] == want
+    assert own not in {pid for pid, _ in answers}
+    assert all(gone(pid) for pid, _ in answers)
+    assert fresh_worker().pid == own and picks() == want[0]
+
+
+SCRIPT = """
+import sys, time
+import numpy as np
+import nextbatch
+from nextbatch import _worker
+print(_worker.worker().pid, nextbatch.select_features(None, np.eye(9), 3).indices, flush=True)
+{end}
+"""
+
+
+def script(end: str, **settings) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-X", "dev", "-W", "error", "-c", SCRIPT.format(end=end)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **settings)  # fmt: skip
+
+
+@POSIX
+@pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise ValueError", "nextbatch.select_features(None, [[1.0]], 'x')"])
+def test_nothing_is_left_behind(tmp_path, end):
+    process = script(end, env={**os.environ, "TMPDIR": str(tmp_path)})
+    out, errors = process.communicate(timeout=120)
+    assert out, errors
+    assert "ResourceWarning" not in errors
+    assert gone(int(out.split()[0]))
+    assert not list(tmp_path.iterdir())
+
+
+@POSIX
+def test_worker_ends_with_a_killed_parent():
+    process = script("time.sleep(600)")
+    pid = int(process.stdout.readline().split()[0])
+    process.kill()
+    process.communicate()
+    assert gone(pid)
+
+
+@POSIX
+def test_temporary_folder_that_cannot_be_written():
+    process = script("", env={**os.environ, "TMPDIR": "/proc"})
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert out.split()[1]
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [("no-such-program", "cannot be started"), ("false", "ended with code"), ("cat", "not a nextbatch of this version")],
+)
+@POSIX
+def test_program_that_is_not_nextbatch(fresh_worker, monkeypatch, program, message):
+    import shutil
+
+    _worker.close()
+    path = shutil.which(program) or program
+    if program == "cat":  # repeats what it is told, whatever its arguments
+        path = str(Path(__file__).parent / "repeat")
+    with monkeypatch.context() as patch:
+        patch.setenv("NEXTBATCH_BINARY", path)
+        with pytest.raises(nextbatch.WorkerError, match=message):
+            picks()
+    assert picks()
+
+
+def test_command_line_comes_along():
+    done = subprocess.run([sys.executable, "-c", "import sys; from nextbatch._binary import main; sys.exit(main())", "specs"],
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0 and "lcmd" in done.stdout
+
+
+def test_notebook(tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    book = nbformat.v4.new_notebook()
+    code = ["import numpy as np, nextbatch", "batch = nextbatch.select(np.eye(20), np.arange(20.0), np.ones((9, 20)) * np.arange(9)[:, None], "
+            "4, epochs=3, hidden=(8,), progress=print)", "print(len(batch))"]  # fmt: skip
+    book.cells = [nbformat.v4.new_code_cell(line) for line in code]
+    nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
+    assert book.cells[2].outputs[0].text == "4\n"
+    assert "picking 4 4" in "".join(o.text for o in book.cells[1].outputs if o.get("name") == "stdout")
