@@ -63,10 +63,8 @@ func (c *Campaign) Ask(ctx context.Context, by By, a Ask) (*Batch, error) {
 		return nil, err
 	}
 	batch, err := c.ask(ctx, by, a)
-	if wrong := unlock(); err != nil {
-		return nil, errors.Join(err, wrong)
-	}
-	return batch, nil // even if the lock stays: the rows are out, and the lock expires
+	_ = unlock() // the batch is handed out or not by now, and a lock that stays expires
+	return batch, err
 }
 
 // askedBefore returns the batch that the request was given before, if any.
