@@ -332,9 +332,6 @@ func withoutRows(t *table, dropped []RowRef) *table {
 
 // request returns the request for a batch, without its size.
 func (r *candidates) request(s *State) (nextbatch.Request, error) {
-	if len(s.Created.Targets) > 1 {
-		return nextbatch.Request{}, fmt.Errorf("a campaign with %d targets cannot ask yet", len(s.Created.Targets))
-	}
 	request, err := s.Settings.request()
 	if err != nil {
 		return request, err
@@ -357,7 +354,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 	if request.Table, err = dataset.NewTable(columns...); err != nil {
 		return request, err
 	}
-	request.TargetColumns = s.Created.Targets
+	request.TargetColumns, request.Weights = s.Created.Targets, s.Settings.Weights
 	for _, at := range r.out {
 		request.Pending = append(request.Pending, r.id(at))
 	}

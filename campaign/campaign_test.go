@@ -442,3 +442,56 @@ func TestWithoutIDs(t *testing.T) {
 	}
 	wantCounts(t, c, 17, 4, 3, 0, 0)
 }
+
+func TestSeveralTargets(t *testing.T) {
+	now := newClock()
+	columns := append(slices.Clone(pool(0, 30).Columns()), dataset.NewNumeric("y1", func() (list []float64) {
+		for i := range 30 {
+			list = append(list, []float64{math.NaN(), float64(i)}[i%2])
+		}
+		return list
+	}()...))
+	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
+		Table: mustTable(columns...), IDColumn: "name", Targets: []string{"y1", "y2"}, Clock: now.Now,
+		Settings: campaign.Settings{Network: tiny(), Weights: []float64{1, 2}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCounts(t, c, 15, 0, 15, 0, 0)
+	told := func(values ...float64) campaign.ToldRows {
+		t.Helper()
+		list := []campaign.Entry{{ID: "r001", Values: values}, {ID: "r002", Values: values}}
+		result, err := c.Tell(t.Context(), ada, campaign.Tell{Entries: list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	told(1, 5) // the first row has its 1 already
+	if s := state(t, c); len(s.Measurements(1)) != 2 || !math.IsNaN(s.Measurements(1)[1].Values[0]) || !slices.Equal(s.Label(1), []float64{1, 5}) {
+		t.Errorf("the measurements are %v, the label %v", s.Measurements(1), s.Label(1))
+	}
+	if again := told(1, 5); again.Seq != 0 || again.Known != 4 {
+		t.Errorf("telling the same again changed %+v", again)
+	}
+	if _, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: []campaign.Entry{{ID: "r002", Values: []float64{math.NaN(), 7}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := state(t, c).Label(2); !slices.Equal(got, []float64{1, 7}) {
+		t.Errorf("after the correction of one target the label is %v", got)
+	}
+	batch := ask(t, c, campaign.Ask{Rows: 4})
+	if len(batch.Rows[0].Predictions) != 2 || len(batch.Result.Targets) != 2 {
+		t.Errorf("the batch is %+v", batch.Asked)
+	}
+	if next := ask(t, c, campaign.Ask{Rows: 4}); !next.Kept {
+		t.Error("a network was trained although no label is new")
+	}
+	if p, err := c.Predict(t.Context(), campaign.Ask{}); err != nil || len(p.Predictions[0]) != 2 {
+		t.Errorf("predictions are %+v, %v", p, err)
+	}
+	if _, err := c.Tell(t.Context(), ada, campaign.Tell{Entries: entries("r003", 1.0)}); err == nil {
+		t.Error("one value for two targets was told")
+	}
+}

@@ -104,8 +104,8 @@ func (s Settings) Check() error {
 		found = append(found, fmt.Errorf("a batch must have at least one row, not %d", s.Batch))
 	}
 	for _, w := range s.Weights {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			found = append(found, fmt.Errorf("the weight of a target must be finite and not negative, not %v", w))
+		if !(w > 0) || math.IsInf(w, 0) {
+			found = append(found, fmt.Errorf("the weight of a target must be positive and finite, not %v", w))
 		}
 	}
 	r, err := s.request()
