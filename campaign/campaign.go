@@ -229,6 +229,13 @@ func (c *Campaign) append(ctx context.Context, log []Event, s *State, by By, d d
 	return c.store.Append(ctx, c.name, s.Seq, d.events, d.blobs)
 }
 
+// RequestError reports a request id that stands for something else.
+type RequestError struct{ Request, Before string }
+
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("the request %q was made before, %s: a new request needs a new id", e.Request, e.Before)
+}
+
 // repeats returns the event that a request made before.
 func repeats(log []Event, s *State, by By, kind Kind) (*Event, error) {
 	if by.Request == "" {
@@ -239,9 +246,9 @@ func repeats(log []Event, s *State, by By, kind Kind) (*Event, error) {
 		switch {
 		case e.Request != by.Request:
 		case e.Kind() != kind:
-			return nil, fmt.Errorf("the request %q was made before, for another purpose (%s): a new request needs a new id", by.Request, e.Kind())
+			return nil, &RequestError{by.Request, fmt.Sprintf("for another purpose (%s)", e.Kind())}
 		case s.Undone(e.Seq) && e.Undone == nil:
-			return nil, fmt.Errorf("the request %q was made before, and undone (event %d): a new request needs a new id", by.Request, e.Seq)
+			return nil, &RequestError{by.Request, fmt.Sprintf("and undone (event %d)", e.Seq)}
 		default:
 			return e, nil
 		}

@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -315,6 +316,19 @@ func (s *State) row(ref RowRef) *rowState {
 		s.touched[ref.Row] = r
 	}
 	return r
+}
+
+// Numbers returns the numbers of all rows, in ascending order.
+func (s *State) Numbers() iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for _, b := range s.spans {
+			for row := b.First; row < b.First+b.Rows; row++ {
+				if !yield(row) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Exists reports whether there is a row with that number.

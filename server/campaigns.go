@@ -1,0 +1,246 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+// Status is where a campaign stands.
+type Status struct {
+	Name     string          `json:"name"`
+	Targets  []string        `json:"targets"`
+	IDColumn string          `json:"id_column,omitempty"`
+	Columns  []Column        `json:"columns" doc:"of the rows, without ids and labels"`
+	Settings json.RawMessage `json:"settings" doc:"as PUT settings takes them"`
+	Event    int64           `json:"event" doc:"number of the last event"`
+	Asks     int             `json:"asks" doc:"batches that were handed out"`
+	campaign.Counts
+}
+
+// Column is a column of the rows.
+type Column struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+func (s *Server) campaignRoutes() {
+	route(s, Viewer, huma.Operation{
+		OperationID: "list-campaigns", Method: http.MethodGet, Path: "/v1/campaigns", Summary: "List the campaigns",
+	}, s.listCampaigns)
+	route(s, Owner, upload(huma.Operation{
+		OperationID: "create-campaign", Method: http.MethodPost, Path: "/v1/campaigns", Summary: "Create a campaign from a table",
+		DefaultStatus: http.StatusCreated,
+	}), s.createCampaign)
+	route(s, Viewer, huma.Operation{
+		OperationID: "get-campaign", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}", Summary: "Where a campaign stands",
+	}, s.getCampaign)
+	route(s, Owner, huma.Operation{
+		OperationID: "change-settings", Method: http.MethodPut, Path: "/v1/campaigns/{campaign}/settings", Summary: "Replace the settings",
+	}, s.changeSettings)
+	route(s, Viewer, huma.Operation{
+		OperationID: "list-events", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/events", Summary: "The log of a campaign",
+	}, s.listEvents)
+	route(s, Owner, huma.Operation{
+		OperationID: "undo", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/undo", Summary: "Take back an event",
+	}, s.undo)
+}
+
+func (s *Server) listCampaigns(ctx context.Context, _ *struct{}) (*output[[]Status], error) {
+	names, err := campaign.List(ctx, s.options.Store)
+	if err != nil {
+		return nil, err
+	}
+	list := []Status{}
+	for _, name := range names {
+		if only := callerOf(ctx).token.Campaign; only != "" && name != only {
+			continue
+		}
+		status, err := s.status(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, status)
+	}
+	return answer(list, nil)
+}
+
+func (s *Server) getCampaign(ctx context.Context, in *Named) (*output[Status], error) {
+	return answer(s.status(ctx, in.Campaign))
+}
+
+func (s *Server) status(ctx context.Context, name string) (Status, error) {
+	c, err := s.campaign(ctx, name)
+	if err != nil {
+		return Status{}, err
+	}
+	state, err := c.State(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	settings, err := json.Marshal(state.Settings)
+	status := Status{
+		Name: name, Targets: state.Created.Targets, IDColumn: state.Created.IDColumn, Columns: []Column{},
+		Settings: settings, Event: state.Seq, Asks: len(state.Asks), Counts: state.Counts(),
+	}
+	for _, column := range state.Created.Columns {
+		status.Columns = append(status.Columns, Column(column))
+	}
+	return status, err
+}
+
+// Upload is the body of a request that uploads a table. It is read as a stream.
+type Upload struct {
+	Format string `query:"format" enum:"csv,tsv,jsonl,parquet,xlsx" doc:"format of the table; by default its content tells"`
+
+	body io.Reader
+}
+
+// Resolve implements huma.Resolver: it keeps the body for later.
+func (t *Upload) Resolve(ctx huma.Context) []error {
+	t.body = ctx.BodyReader()
+	return nil
+}
+
+// upload documents the body of a request that uploads a table.
+func upload(op huma.Operation) huma.Operation {
+	content := map[string]*huma.MediaType{}
+	for _, kind := range []string{"text/csv", "application/vnd.apache.parquet", "application/x-ndjson", "application/octet-stream"} {
+		content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	}
+	op.RequestBody = &huma.RequestBody{Description: "a table with a header", Required: true, Content: content}
+	op.Errors = append(op.Errors, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity)
+	return op
+}
+
+// read reads an uploaded table, by way of a file, as a table may need a second pass.
+func (s *Server) read(ctx context.Context, t *Upload, options source.Options) (*dataset.Table, error) {
+	file, err := os.CreateTemp(s.options.Scratch, "nextbatch-upload-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	limited := http.MaxBytesReader(nil, io.NopCloser(t.body), s.options.MaxUpload)
+	if _, err := io.Copy(file, limited); err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	options.Format, options.MaxMemory = t.Format, s.options.MaxMemory
+	return source.Read(ctx, file, options)
+}
+
+func (s *Server) createCampaign(ctx context.Context, in *struct {
+	Upload
+	Name    string   `query:"name" required:"true" minLength:"1" maxLength:"200" doc:"name of the campaign"`
+	Targets []string `query:"target" required:"true" minItems:"1" doc:"columns of the labels, separated by commas"`
+	ID      string   `query:"id" doc:"column that names the rows; without it, their numbers do"`
+	Key     string   `header:"Idempotency-Key" maxLength:"200" doc:"id of the request"`
+}) (*output[Status], error) {
+	if only := callerOf(ctx).token.Campaign; only != "" && only != in.Name {
+		return nil, huma.Error403Forbidden("the token is for another campaign")
+	}
+	t, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
+	if err != nil {
+		return nil, err
+	}
+	by := Change{Key: in.Key}.by(ctx)
+	c, err := campaign.New(ctx, s.options.Store, in.Name, campaign.Start{Table: t, IDColumn: in.ID, Targets: in.Targets, By: by})
+	if err != nil {
+		return nil, err
+	}
+	s.keep(c)
+	return answer(s.status(ctx, in.Name))
+}
+
+func (s *Server) changeSettings(ctx context.Context, in *struct {
+	Change
+	Body json.RawMessage `doc:"all settings; those that are left out have their defaults"`
+}) (*output[Changed], error) {
+	c, err := s.campaign(ctx, in.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	var settings campaign.Settings
+	read := json.NewDecoder(bytes.NewReader(in.Body))
+	read.DisallowUnknownFields()
+	if err := read.Decode(&settings); err != nil {
+		return nil, huma.Error422UnprocessableEntity("the settings cannot be read: " + err.Error())
+	}
+	if err := settings.Check(); err != nil {
+		return nil, huma.Error422UnprocessableEntity(err.Error())
+	}
+	return changedOf(c.ChangeSettings(ctx, in.by(ctx), settings))
+}
+
+// Event is an entry of the log.
+type Event struct {
+	Event   int64           `json:"event" doc:"its number, from 1"`
+	Time    time.Time       `json:"time"`
+	Person  string          `json:"person,omitempty"`
+	Request string          `json:"request,omitempty"`
+	Kind    string          `json:"kind" enum:"created,rows_added,asked,told,corrected,failed,returned,retired,settings,undone"`
+	Undone  bool            `json:"undone" doc:"it has no effect: it was undone, or undoes another"`
+	Rows    []Row           `json:"rows" doc:"rows that it names"`
+	Detail  json.RawMessage `json:"detail" doc:"the entry as it is stored"`
+}
+
+func (s *Server) listEvents(ctx context.Context, in *struct {
+	Named
+	After int64 `query:"after" minimum:"0" doc:"only events after this one"`
+	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+}) (*output[[]Event], error) {
+	c, err := s.campaign(ctx, in.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	log, err := c.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []Event{}
+	for _, e := range log[min(in.After, int64(len(log))):] {
+		if len(list) == in.Limit {
+			break
+		}
+		detail, err := campaign.EncodeEvent(e)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Event{
+			Event: e.Seq, Time: e.Time, Person: e.Person, Request: e.Request, Kind: string(e.Kind()),
+			Undone: state.Undone(e.Seq), Rows: rowsOf(e.Rows()), Detail: detail,
+		})
+	}
+	return answer(list, nil)
+}
+
+func (s *Server) undo(ctx context.Context, in *struct {
+	Change
+	Body struct {
+		Event  int64  `json:"event" minimum:"1" doc:"number of the event to take back"`
+		Reason string `json:"reason,omitempty" maxLength:"1000"`
+	}
+}) (*output[Changed], error) {
+	c, err := s.campaign(ctx, in.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	return changedOf(c.Undo(ctx, in.by(ctx), in.Body.Event, in.Body.Reason))
+}

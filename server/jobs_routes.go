@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/sse"
+)
+
+// JobPath is the input of an operation about a job.
+type JobPath struct {
+	Named
+	Job string `path:"job" maxLength:"64" doc:"id of the job"`
+}
+
+func (s *Server) jobRoutes() {
+	const path = "/v1/campaigns/{campaign}/jobs"
+	route(s, Viewer, huma.Operation{
+		OperationID: "list-jobs", Method: http.MethodGet, Path: path, Summary: "Jobs since the service started, the latest first",
+	}, func(_ context.Context, in *Named) (*output[[]Job], error) {
+		return answer(append([]Job{}, s.jobs.of(in.Campaign)...), nil)
+	})
+	route(s, Viewer, huma.Operation{
+		OperationID: "get-job", Method: http.MethodGet, Path: path + "/{job}", Summary: "How far a job is",
+	}, func(_ context.Context, in *JobPath) (*output[Job], error) {
+		j, err := s.job(in)
+		if err != nil {
+			return nil, err
+		}
+		return answer(j.snapshot(), nil)
+	})
+	route(s, Viewer, huma.Operation{
+		OperationID: "get-predictions", Method: http.MethodGet, Path: path + "/{job}/predictions", Summary: "The result of a job that predicted",
+	}, s.predictions)
+	route(s, Labeller, huma.Operation{
+		OperationID: "cancel-job", Method: http.MethodDelete, Path: path + "/{job}", Summary: "Cancel a job",
+	}, func(_ context.Context, in *JobPath) (*output[Job], error) {
+		j, err := s.job(in)
+		if err != nil {
+			return nil, err
+		}
+		j.cancel()
+		return answer(j.snapshot(), nil)
+	})
+	sse.Register(s.api, huma.Operation{
+		OperationID: "watch-job", Method: http.MethodGet, Path: path + "/{job}/events", Summary: "Watch a job",
+		Description: "Takes the role viewer. Sends the job after every change, and ends with the job.",
+		Middlewares: huma.Middlewares{s.allow(Viewer)}, Metadata: map[string]any{"role": Viewer},
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden},
+	}, map[string]any{"job": Job{}}, s.watchJob)
+}
+
+// job returns a job of a campaign.
+func (s *Server) job(in *JobPath) (*job, error) {
+	j := s.jobs.find(in.Job)
+	if j == nil || j.snapshot().Campaign != in.Campaign {
+		return nil, huma.Error404NotFound("there is no such job; jobs are forgotten when the service restarts")
+	}
+	return j, nil
+}
+
+func (s *Server) predictions(_ context.Context, in *struct {
+	JobPath
+	Offset int `query:"offset" minimum:"0" doc:"rows to skip"`
+	Limit  int `query:"limit" minimum:"1" maximum:"100000" default:"1000"`
+}) (*output[Predicted], error) {
+	j, err := s.job(&in.JobPath)
+	if err != nil {
+		return nil, err
+	}
+	switch state := j.snapshot(); {
+	case state.Kind != "predict":
+		return nil, huma.Error404NotFound("the job predicts nothing")
+	case state.State == Running:
+		return nil, huma.Error409Conflict("the job is still running")
+	case state.State != Done:
+		return nil, huma.Error409Conflict("the job has no result: " + state.Problem)
+	}
+	result := j.result.(Predicted) // of every job of this kind
+	from := min(in.Offset, len(result.Rows))
+	result.Rows = result.Rows[from:min(from+in.Limit, len(result.Rows))]
+	return answer(result, nil)
+}
+
+func (s *Server) watchJob(ctx context.Context, in *JobPath, send sse.Sender) {
+	j, err := s.job(in)
+	if err != nil {
+		return
+	}
+	for {
+		state, changed := j.next()
+		if err := send.Data(state); err != nil || state.State != Running {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/nextbatch/nextbatch/campaign"
+)
+
+// routes registers all operations. Those about a campaign, and the verbs in their
+// paths, are those of package campaign.
+func (s *Server) routes() {
+	s.campaignRoutes()
+	s.rowRoutes()
+	s.askRoutes()
+	s.tellRoutes()
+	s.jobRoutes()
+}
+
+// route registers an operation for a role.
+func route[I, O any](s *Server, role Role, op huma.Operation, answer func(context.Context, *I) (*O, error)) {
+	op.Middlewares = append(op.Middlewares, s.allow(role))
+	op.Metadata = map[string]any{"role": role}
+	op.Description = "Takes the role " + string(role) + "."
+	op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
+	if op.MaxBodyBytes == 0 {
+		op.MaxBodyBytes = maxBody
+	}
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := answer(ctx, in)
+		return out, s.problem(ctx, err)
+	})
+}
+
+// Named is the input of an operation about a campaign.
+type Named struct {
+	Campaign string `path:"campaign" maxLength:"200" doc:"name of the campaign"`
+}
+
+// Change is the input of an operation that changes a campaign.
+type Change struct {
+	Named
+	Key string `header:"Idempotency-Key" maxLength:"200" doc:"id of the request; repeating it changes nothing and returns the first answer"`
+}
+
+// by says who changes something, and with which request.
+func (c Change) by(ctx context.Context) campaign.By {
+	return campaign.By{Person: callerOf(ctx).token.Person, Request: c.Key}
+}
+
+// output is an answer in JSON.
+type output[T any] struct{ Body T }
+
+func answer[T any](body T, err error) (*output[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &output[T]{body}, nil
+}
+
+// Row names a row by its number and its id.
+type Row struct {
+	Row int64  `json:"row" doc:"number of the row, in the order in which rows were added, from 0"`
+	ID  string `json:"id"`
+}
+
+func rowsOf(refs []campaign.RowRef) []Row {
+	list := make([]Row, len(refs))
+	for i, r := range refs {
+		list[i] = Row(r)
+	}
+	return list
+}
+
+// Changed is what a change changed.
+type Changed struct {
+	Event    int64 `json:"event" doc:"number of the event; 0 if nothing changed"`
+	Rows     []Row `json:"rows" doc:"rows that changed"`
+	Repeated bool  `json:"repeated" doc:"the request had been made before; this is the answer of that time"`
+}
+
+func changedOf(c campaign.Changed, err error) (*output[Changed], error) {
+	return answer(Changed{c.Seq, rowsOf(c.Rows), c.Repeated}, err)
+}

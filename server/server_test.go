@@ -1,0 +1,384 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nextbatch/nextbatch/campaign/storetest"
+)
+
+// service is a server with a token of each role.
+type service struct {
+	*httptest.Server
+	server  *Server
+	secrets map[string]string
+	log     *bytes.Buffer
+}
+
+func newService(t *testing.T) *service {
+	t.Helper()
+	ctx := context.Background()
+	tokens, err := OpenTokens(ctx, filepath.Join(t.TempDir(), "tokens.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &bytes.Buffer{}
+	s := New(Options{Store: &storetest.Memory{}, Tokens: tokens, Log: slog.New(slog.NewJSONHandler(&lockedWriter{to: log}, nil)), Scratch: t.TempDir(), MaxUpload: 1 << 20})
+	v := &service{httptest.NewServer(s), s, map[string]string{"none": "", "wrong": "nb_abc_def"}, log}
+	t.Cleanup(func() { v.Close(); s.Close(); tokens.Close() })
+	grants := map[string]Grant{
+		"viewer": {"vera", Viewer, "", 0}, "labeller": {"leo", Labeller, "", 0}, "owner": {"olga", Owner, "", time.Hour},
+		"other": {"otto", Owner, "elsewhere", 0}, "expired": {"eve", Owner, "", time.Second},
+	}
+	for name, g := range grants {
+		now := time.Now()
+		if name == "expired" {
+			now = now.Add(-time.Hour)
+		}
+		_, secret, err := tokens.Add(ctx, g, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.secrets[name] = secret
+	}
+	return v
+}
+
+type lockedWriter struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (w *lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(b)
+}
+
+// do makes a request, and returns the status and the body of the answer.
+func (v *service) do(t *testing.T, who, method, path string, body any, headers ...string) (int, []byte) {
+	t.Helper()
+	var content io.Reader
+	kind := "application/json"
+	switch b := body.(type) {
+	case nil:
+	case string:
+		content, kind = strings.NewReader(b), "text/csv"
+	default:
+		raw, err := json.Marshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequest(method, v.URL+path, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", kind)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	if secret := v.secrets[who]; secret != "" {
+		r.Header.Set("Authorization", "Bearer "+secret)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, raw
+}
+
+// must makes a request that succeeds, and reads its answer.
+func must[T any](t *testing.T, v *service, who, method, path string, body any, headers ...string) (answer T) {
+	t.Helper()
+	status, raw := v.do(t, who, method, path, body, headers...)
+	if status/100 != 2 {
+		t.Fatalf("%s %s: %d %s", method, path, status, raw)
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		t.Fatalf("%s %s: %v in %s", method, path, err, raw)
+	}
+	return answer
+}
+
+// sample is a table of rows whose label is a smooth function of two inputs.
+func sample(rows int) string {
+	r := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	b.WriteString("name,a,b,colour,y\n")
+	for i := range rows {
+		a, c := r.Float64(), r.Float64()
+		fmt.Fprintf(&b, "s%d,%.4f,%.4f,%s,", i, a, c, []string{"red", "blue"}[i%2])
+		if i < 12 {
+			fmt.Fprintf(&b, "%.4f", a+2*c)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+const small = "/v1/campaigns?name=small&target=y&id=name"
+
+// settings make asks fast.
+var settings = map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 4}}, "seed": 1}
+
+func (v *service) finish(t *testing.T, who string, j Job) Job {
+	t.Helper()
+	for j.State == Running {
+		time.Sleep(5 * time.Millisecond)
+		j = must[Job](t, v, who, "GET", "/v1/campaigns/"+j.Campaign+"/jobs/"+j.ID, nil)
+	}
+	return j
+}
+
+// Every operation is tried without a token, with a wrong and an expired one, with one
+// of another campaign, and with each role.
+func TestWhoMayDoWhat(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	v.do(t, "owner", "POST", small, sample(20))
+	operations := 0
+	for path, item := range v.server.api.OpenAPI().Paths {
+		concrete := strings.NewReplacer("{campaign}", "small", "{job}", "x", "{ask}", "7").Replace(path)
+		try := func(method string, needed Role) {
+			operations++
+			for _, who := range []string{"none", "wrong", "expired", "other", "viewer", "labeller", "owner"} {
+				status, body := v.do(t, who, method, concrete, nil)
+				refused := status == http.StatusUnauthorized || status == http.StatusForbidden
+				want := 0
+				switch {
+				case slices.Contains([]string{"none", "wrong", "expired"}, who):
+					want = http.StatusUnauthorized
+				case who == "other" && strings.Contains(path, "{campaign}"):
+					want = http.StatusForbidden
+				case who != "other" && !Role(who).includes(needed):
+					want = http.StatusForbidden
+				}
+				if want != 0 && status != want || want == 0 && refused {
+					t.Errorf("%s %s as %s: %d, wanted %d: %s", method, path, who, status, want, body)
+				}
+				if status >= 500 {
+					t.Errorf("%s %s as %s: %d %s", method, path, who, status, body)
+				}
+				if want != 0 && !bytes.Contains(body, []byte(`"detail"`)) {
+					t.Errorf("%s %s as %s is no problem document: %s", method, path, who, body)
+				}
+			}
+		}
+		if item.Get != nil {
+			try("GET", item.Get.Metadata["role"].(Role))
+		}
+		if item.Post != nil {
+			try("POST", item.Post.Metadata["role"].(Role))
+		}
+		if item.Put != nil {
+			try("PUT", item.Put.Metadata["role"].(Role))
+		}
+		if item.Delete != nil {
+			try("DELETE", item.Delete.Metadata["role"].(Role))
+		}
+	}
+	if operations < 18 {
+		t.Errorf("only %d operations were tried", operations)
+	}
+	for _, path := range []string{"/openapi.json", "/metrics", "/v1/nothing"} {
+		if status, _ := v.do(t, "none", "GET", path, nil); status != http.StatusUnauthorized {
+			t.Errorf("%s without a token: %d", path, status)
+		}
+	}
+	if status, body := v.do(t, "none", "GET", "/health", nil); status != 200 || string(body) != "ok\n" {
+		t.Errorf("/health: %d %s", status, body)
+	}
+	if strings.Contains(v.log.String(), v.secrets["owner"]) {
+		t.Error("the log has a secret")
+	}
+}
+
+func TestCampaignOverHTTP(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	created := must[Status](t, v, "owner", "POST", small, sample(60))
+	if created.Rows != 60 || created.Labelled != 12 || created.Open != 48 || !slices.Equal(created.Targets, []string{"y"}) {
+		t.Fatalf("created %+v", created)
+	}
+	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+
+	j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 4}, "Idempotency-Key", "first"))
+	if j.State != Done || j.Ask != 1 {
+		t.Fatalf("the job ended as %+v", j)
+	}
+	batch := must[Batch](t, v, "viewer", "GET", "/v1/campaigns/small/asks/1", nil)
+	if len(batch.Rows) != 4 || batch.Person != "leo" || batch.LeaseEnd == nil || batch.Trained != 12 {
+		t.Fatalf("batch %+v", batch)
+	}
+	for _, r := range batch.Rows {
+		if r.Reason == "" || r.Status != "asked" || r.Inputs["colour"] == nil || r.Predictions["y"] == nil {
+			t.Errorf("row %+v", r)
+		}
+	}
+	again := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 4}, "Idempotency-Key", "first"))
+	if again.Ask != 1 {
+		t.Errorf("a repeated ask made ask %d", again.Ask)
+	}
+
+	tell := map[string]any{"rows": []any{
+		map[string]any{"id": batch.Rows[0].ID, "values": map[string]float64{"y": 1.5}},
+		map[string]any{"id": batch.Rows[1].ID, "values": map[string]float64{"y": 2.5}},
+	}}
+	told := must[Told](t, v, "labeller", "POST", "/v1/campaigns/small/tells", tell)
+	if len(told.Rows) != 2 || told.Known != 0 {
+		t.Errorf("told %+v", told)
+	}
+	if repeat := must[Told](t, v, "labeller", "POST", "/v1/campaigns/small/tells", tell); repeat.Known != 2 || len(repeat.Rows) != 0 {
+		t.Errorf("told again %+v", repeat)
+	}
+	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/failures", map[string]any{"ids": []string{batch.Rows[2].ID}, "reason": "broke"})
+	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/returns", map[string]any{"ids": []string{batch.Rows[3].ID}})
+	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 14 || s.Failed != 1 || s.Asked != 0 || s.Open != 45 {
+		t.Errorf("status %+v", s)
+	}
+	must[Changed](t, v, "owner", "POST", "/v1/campaigns/small/undo", map[string]any{"event": told.Event})
+	events := must[[]Event](t, v, "viewer", "GET", "/v1/campaigns/small/events?after=3", nil)
+	if last := events[len(events)-1]; last.Kind != "undone" || last.Person != "olga" {
+		t.Errorf("the last event is %+v", last)
+	}
+	labelled := must[RowPage](t, v, "viewer", "GET", "/v1/campaigns/small/rows?status=labelled&limit=5&offset=10", nil)
+	if labelled.Total != 12 || len(labelled.Rows) != 2 || labelled.Rows[0].ID != "s10" || labelled.Rows[0].Labels["y"] == nil {
+		t.Errorf("labelled rows %+v", labelled)
+	}
+	open := must[RowPage](t, v, "viewer", "GET", "/v1/campaigns/small/rows?status=open&limit=3", nil)
+	if open.Total != 45 || open.Rows[0].Labels["y"] != nil {
+		t.Errorf("open rows %+v", open)
+	}
+
+	p := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/predictions", nil))
+	predicted := must[Predicted](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+p.ID+"/predictions?limit=5", nil)
+	if predicted.Total != 45 || len(predicted.Rows) != 5 || predicted.Rows[0].Predictions["y"] == nil {
+		t.Errorf("predictions %+v", predicted)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	must[Status](t, v, "owner", "POST", small, sample(20))
+	for _, c := range []struct {
+		name, method, path string
+		body               any
+		status             int
+		detail             string
+	}{
+		{"the name is taken", "POST", small, sample(20), 409, "exists"},
+		{"not a table", "POST", "/v1/campaigns?name=x&target=y", "a,b\n1\n", 422, "fields"},
+		{"no such id column", "POST", "/v1/campaigns?name=x&target=y&id=none", sample(20), 422, "none"},
+		{"no target", "POST", "/v1/campaigns?name=x", sample(20), 422, "target"},
+		{"too large", "POST", "/v1/campaigns?name=x&target=y", strings.Repeat("a,y\n", 1<<19), 413, "larger"},
+		{"an unknown id", "POST", "/v1/campaigns/small/tells", map[string]any{"rows": []any{map[string]any{"id": "<script>", "values": map[string]float64{"y": 1}}}}, 422, "body.rows[0]"},
+		{"an unknown target", "POST", "/v1/campaigns/small/tells", map[string]any{"rows": []any{map[string]any{"id": "s15", "values": map[string]float64{"z": 1}}}}, 422, "not a target"},
+		{"text as label", "POST", "/v1/campaigns/small/tells", map[string]any{"rows": []any{map[string]any{"id": "s15", "values": map[string]string{"y": "high"}}}}, 422, "expected number"},
+		{"an event that is not there", "POST", "/v1/campaigns/small/undo", map[string]any{"event": 99}, 409, "99"},
+		{"the event that began it", "POST", "/v1/campaigns/small/undo", map[string]any{"event": 1}, 409, "created"},
+		{"settings that do not exist", "PUT", "/v1/campaigns/small/settings", map[string]any{"color": 1}, 422, "color"},
+		{"a method that does not exist", "PUT", "/v1/campaigns/small/settings", map[string]any{"spec": "best"}, 422, "best"},
+		{"no such campaign", "GET", "/v1/campaigns/none", nil, 404, "none"},
+		{"no such ask", "GET", "/v1/campaigns/small/asks/3", nil, 404, "3"},
+		{"no such job", "GET", "/v1/campaigns/small/jobs/x", nil, 404, "job"},
+		{"a lease that cannot be read", "POST", "/v1/campaigns/small/asks", map[string]any{"lease": "a week"}, 422, "168h"},
+		{"a wrong parameter", "GET", "/v1/campaigns/small/rows?limt=5", nil, 422, "limt"},
+		{"a path outside", "GET", "/v1/campaigns/..%2f..%2fetc", nil, 404, "etc"},
+	} {
+		status, body := v.do(t, "owner", c.method, c.path, c.body)
+		if status != c.status || !strings.Contains(string(body), c.detail) {
+			t.Errorf("%s: %d %s; wanted %d with %q", c.name, status, body, c.status, c.detail)
+		}
+	}
+	if s := must[Status](t, v, "owner", "GET", "/v1/campaigns/small", nil); s.Event != 3 {
+		t.Errorf("refused requests changed the campaign: %+v", s)
+	}
+}
+
+// Browsers send cross-site requests with an Origin; programs do not.
+func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	if status, body := v.do(t, "owner", "POST", small, sample(20), "Sec-Fetch-Site", "cross-site"); status != http.StatusForbidden {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// Many labellers at once never get the same row.
+func TestManyLabellers(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	must[Status](t, v, "owner", "POST", small, sample(200))
+	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[string]int{}
+	for i := range 8 {
+		wait.Go(func() {
+			j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", fmt.Sprint("ask-", i))
+			j = v.finish(t, "labeller", j)
+			batch := must[Batch](t, v, "labeller", "GET", fmt.Sprint("/v1/campaigns/small/asks/", j.Ask), nil)
+			for _, r := range batch.Rows {
+				mu.Lock()
+				seen[r.ID]++
+				mu.Unlock()
+				must[Told](t, v, "labeller", "POST", "/v1/campaigns/small/tells", map[string]any{"rows": []any{map[string]any{"id": r.ID, "values": map[string]float64{"y": float64(i)}}}})
+			}
+		})
+	}
+	wait.Wait()
+	for id, n := range seen {
+		if n > 1 {
+			t.Errorf("row %s was handed out %d times", id, n)
+		}
+	}
+	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); len(seen) != 24 || s.Labelled != 36 {
+		t.Errorf("%d rows handed out, status %+v", len(seen), s)
+	}
+}
+
+func TestWatchAndCancel(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	must[Status](t, v, "owner", "POST", small, sample(60))
+	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
+	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2})
+	done := make(chan string)
+	go func() {
+		_, body := v.do(t, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID+"/events", nil)
+		done <- string(body)
+	}()
+	for must[Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 3 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	must[Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+j.ID, nil)
+	events := <-done
+	if !strings.Contains(events, "event: job") || !strings.Contains(events, `"stage":"training"`) || !strings.Contains(events, `"state":"cancelled"`) {
+		t.Errorf("events %.400s … %s", events, events[max(0, len(events)-300):])
+	}
+	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Asked != 0 {
+		t.Errorf("a cancelled ask handed out rows: %+v", s)
+	}
+}
