@@ -9,6 +9,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -81,11 +83,26 @@ var tokenFormat = sqlitefile.Format{
 
 // OpenTokens opens a file of tokens, and creates it if it does not exist.
 func OpenTokens(ctx context.Context, path string) (*Tokens, error) {
+	if err := makePrivate(path); err != nil {
+		return nil, err
+	}
 	file, err := tokenFormat.Open(ctx, path, false)
 	if err != nil {
 		return nil, err
 	}
 	return &Tokens{file}, nil
+}
+
+// makePrivate creates a file that only its owner can read, unless it exists.
+func makePrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // Close closes the file.

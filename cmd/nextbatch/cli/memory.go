@@ -42,7 +42,7 @@ func (m *memory) register(c *cobra.Command) {
 // check reads the flag.
 func (m *memory) check() (err error) {
 	if m.text != "" {
-		m.bytes, err = parseBytes(m.text)
+		m.bytes, err = parseBytes("--max-memory", m.text)
 	}
 	return err
 }
@@ -141,8 +141,8 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
 }
 
-// parseBytes reads an amount of memory such as 4GiB, 500MB or 1e9.
-func parseBytes(text string) (int64, error) {
+// parseBytes reads the amount of memory that a flag has, such as 4GiB, 500MB or 1e9.
+func parseBytes(flag, text string) (int64, error) {
 	units := []struct {
 		name string
 		size float64
@@ -157,7 +157,7 @@ func parseBytes(text string) (int64, error) {
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || !(v*size >= 1) || v*size > math.MaxInt64/2 {
-		return 0, usagef("--max-memory %q is not an amount of memory, such as 4GiB", text)
+		return 0, usagef("%s %q is not an amount of memory, such as 4GiB", flag, text)
 	}
 	return int64(v * size), nil
 }

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/server"
+)
+
+const (
+	serveStore    = "campaigns.db" // in the folder where serve starts
+	serveAddress  = "127.0.0.1:8080"
+	serveShutdown = 10 * time.Second // for requests that are under way
+)
+
+// serving is the command serve.
+type serving struct {
+	listen, cert, key, tokens string
+	behindProxy               bool
+	maxUpload                 string
+	quiet                     bool
+}
+
+func newServe() *cobra.Command {
+	s := &serving{}
+	c := &cobra.Command{
+		Use:        "serve [STORE]",
+		SuggestFor: []string{"server", "service", "web"},
+		Short:      "Offer the campaigns of a store over HTTP",
+		Args:       cobra.MaximumNArgs(1),
+		Example: `  nextbatch serve
+  nextbatch serve c.db --listen 127.0.0.1:9000
+  nextbatch serve postgres://lab@db/campaigns --listen :443 --tls-cert cert.pem --tls-key key.pem`,
+		Long: `Starts a service that programs talk to over HTTP; /openapi.json describes it. STORE is a
+campaign file, which is created if it does not exist, or the address of a PostgreSQL database; without it, the service
+uses ` + serveStore + ` in the current folder.
+
+Every request needs a token ('nextbatch token'). If there is none, the service makes one for an owner and prints it
+once. Ctrl-C ends the service: running requests finish, and jobs are cancelled. What was told is never lost.
+
+The service listens on this machine alone. To serve others, give it a certificate (--tls-cert, --tls-key), or put it
+behind a proxy that encrypts (--behind-proxy): without encryption, anybody on the way can read the tokens.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store := serveStore
+			if len(args) == 1 {
+				store = args[0]
+			}
+			return s.run(cmd.Context(), store, cmd.ErrOrStderr())
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&s.listen, "listen", serveAddress, "address to listen on, as HOST:PORT")
+	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate, in PEM")
+	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
+	flags.BoolVar(&s.behindProxy, "behind-proxy", false, "listen beyond this machine without TLS, as a proxy in front encrypts")
+	flags.StringVar(&s.tokens, "tokens", "", "file of tokens (default tokens.db beside the campaign file)")
+	flags.StringVar(&s.maxUpload, "max-upload", "4GiB", "largest table to take")
+	flags.BoolVarP(&s.quiet, "quiet", "q", false, "log errors only")
+	return c
+}
+
+func (s *serving) run(ctx context.Context, address string, log io.Writer) (err error) {
+	if err := s.check(); err != nil {
+		return err
+	}
+	upload, err := parseBytes("--max-upload", s.maxUpload)
+	if err != nil {
+		return err
+	}
+	store, err := openStore(ctx, address, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	path := s.tokens
+	if path == "" {
+		path = tokenFile(address)
+	}
+	tokens, err := server.OpenTokens(ctx, path)
+	if err != nil {
+		return dataError{err}
+	}
+	defer func() { err = errors.Join(err, tokens.Close()) }()
+	listener, err := s.listener()
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if err := s.announce(ctx, listener.Addr(), tokens, path, log); err != nil {
+		return err
+	}
+	level := slog.LevelInfo
+	if s.quiet {
+		level = slog.LevelError
+	}
+	service := server.New(server.Options{
+		Store: store, Tokens: tokens, Version: thisBuild().Version, MaxUpload: upload,
+		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: level})),
+	})
+	defer service.Close()
+	return serve(ctx, listener, service)
+}
+
+// check refuses to send tokens over a network in the clear.
+func (s *serving) check() error {
+	if (s.cert == "") != (s.key == "") {
+		return usagef("--tls-cert and --tls-key go together")
+	}
+	host, _, err := net.SplitHostPort(s.listen)
+	if err != nil {
+		return usagef("--listen takes HOST:PORT, such as %s, not %q", serveAddress, s.listen)
+	}
+	ip := net.ParseIP(host)
+	local := host == "localhost" || ip != nil && ip.IsLoopback()
+	if !local && s.cert == "" && !s.behindProxy {
+		return usagef("--listen %s can be reached from other machines, and without encryption anybody on the way can read the tokens: "+
+			"give --tls-cert and --tls-key, or --behind-proxy if a proxy in front encrypts", s.listen)
+	}
+	return nil
+}
+
+func (s *serving) listener() (net.Listener, error) {
+	plain, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", s.listen, err)
+	}
+	if s.cert == "" {
+		return plain, nil
+	}
+	pair, err := tls.LoadX509KeyPair(s.cert, s.key)
+	if err != nil {
+		plain.Close()
+		return nil, dataError{fmt.Errorf("--tls-cert %s and --tls-key %s: %w", s.cert, s.key, err)}
+	}
+	return tls.NewListener(plain, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), nil
+}
+
+// announce says where the service is, and makes the first token.
+func (s *serving) announce(ctx context.Context, at net.Addr, tokens *server.Tokens, path string, log io.Writer) error {
+	scheme := "http"
+	if s.cert != "" {
+		scheme = "https"
+	}
+	list, err := tokens.List(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(log, "nextbatch: listening on %s://%s\n", scheme, at)
+	if len(list) > 0 {
+		return nil
+	}
+	_, secret, err := tokens.Add(ctx, server.Grant{Person: userName(), Role: server.Owner}, time.Now())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(log, `nextbatch: %s had no token; here is one for an owner, which is not shown again:
+
+    %s
+
+  curl -H 'Authorization: Bearer %s' %s://%s/v1/campaigns
+
+`, shown(path), secret, secret, scheme, at)
+	return nil
+}
+
+// serve answers requests until the context ends.
+func serve(ctx context.Context, listener net.Listener, service *server.Server) error {
+	h := &http.Server{
+		Handler: service, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:    slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // failed handshakes of strangers
+	}
+	h.RegisterOnShutdown(service.Close) // ends the streams that watch jobs
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), serveShutdown)
+	defer cancel()
+	if err := h.Shutdown(wait); err != nil {
+		return errors.Join(err, h.Close())
+	}
+	return nil
+}
+
+// tokenFile returns where the tokens of a store are by default: beside a file, and in
+// the current folder for a database.
+func tokenFile(address string) string {
+	const name = "tokens.db"
+	if strings.Contains(address, "://") {
+		return name
+	}
+	return filepath.Join(filepath.Dir(address), name)
+}
