@@ -83,7 +83,7 @@ var training = regexp.MustCompile(`^nextbatch (select|fit|features|gram) `)
 func runShown(t *testing.T, dir, command string) {
 	t.Helper()
 	fields := strings.Fields(command)
-	if slices.Contains([]string{"advise", "bench", "data", "demo", "campaign", "serve"}, fields[1]) {
+	if slices.Contains([]string{"advise", "bench", "data", "demo", "campaign", "serve", "token"}, fields[1]) {
 		checkFlags(t, fields)
 		return
 	}
@@ -100,7 +100,7 @@ func runShown(t *testing.T, dir, command string) {
 func checkFlags(t *testing.T, fields []string) {
 	t.Helper()
 	name := []string{fields[1]}
-	if len(fields) > 2 && regexp.MustCompile(`^[a-z]+$`).MatchString(fields[2]) && (fields[1] == "bench" || fields[1] == "data") {
+	if len(fields) > 2 && regexp.MustCompile(`^[a-z]+$`).MatchString(fields[2]) && slices.Contains([]string{"bench", "data", "campaign", "token"}, fields[1]) {
 		name = append(name, fields[2])
 	}
 	help, err := nextbatch(append(name, "--help")...).Output()
