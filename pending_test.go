@@ -232,7 +232,7 @@ func TestGroupsOfARequest(t *testing.T) {
 	if err != nil || in.Inputs <= out.Inputs {
 		t.Errorf("%d inputs with groups, %d without: %v", in.Inputs, out.Inputs, err)
 	}
-	if want := `1 groups in column "site" have no candidates, so the batch has no row of them: s4`; !slices.Contains(out.Warnings, want) {
+	if want := `column "site": 1 group has no candidates, so the batch has no row of it: s4`; !slices.Contains(out.Warnings, want) {
 		t.Errorf("%q", out.Warnings)
 	}
 	sites := dataset.NewText("site")
@@ -252,7 +252,7 @@ func TestGroupsOfARequest(t *testing.T) {
 	}
 	r.GroupIsInput = false
 	out, err = r.Plan()
-	if err != nil || !slices.Contains(out.Warnings, `pool: 3 candidates have no group in column "site"; together they count as one group`) {
+	if err != nil || !slices.Contains(out.Warnings, `pool: 3 candidates have no group in column "site"; all such rows together count as one group`) {
 		t.Errorf("%q, %v", out.Warnings, err)
 	}
 }

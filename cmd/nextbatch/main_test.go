@@ -27,6 +27,7 @@ import (
 // commands of package testscript they know:
 //
 //	code N PROGRAM …               run, and want this exit code
+//	windows FILE FROM              a text file as programs on Windows write it
 //	table FILE ROWS LABELLED       a table with ids, of which every so many rows have a label
 //	kinds FILE ROWS                a table on which active learning has a gain
 //	noise FILE ROWS                a table with labels that are pure noise
@@ -87,7 +88,7 @@ func run(t *testing.T, dir string, env map[string]string) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code, "table": table, "kinds": kinds, "noise": noise, "planted": planted, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
+			"code": code, "windows": windows, "table": table, "kinds": kinds, "noise": noise, "planted": planted, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
 			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles,
 		},
 		Condition:           condition(t),
@@ -137,6 +138,12 @@ func must(ts *testscript.TestScript, neg bool, args []string, least int) {
 func code(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg, args, 2)
 	wantCode(ts, args[0], ts.Exec(args[1], args[2:]...))
+}
+
+func windows(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 2)
+	text := "\ufeff" + strings.ReplaceAll(ts.ReadFile(args[1]), "\n", "\r\n")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 func wantCode(ts *testscript.TestScript, want string, err error) {

@@ -36,10 +36,17 @@ func WriteFile(path string, t *dataset.Table) error {
 	return writeWhole(path, func(w io.Writer) error { return write(w, t) })
 }
 
-// WriteSeparated writes the table to a file as text whose fields are separated by the
-// delimiter, otherwise as WriteFile does.
-func WriteSeparated(path string, t *dataset.Table, delimiter byte) error {
-	return writeWhole(path, func(w io.Writer) error { return writeText(w, t, delimiter) })
+// WriteStyled writes the table to a file as text with the delimiter, the line ends, the
+// byte-order mark and the unnamed columns of the style, in UTF-8. Without a delimiter, it
+// is that of the file's extension.
+func WriteStyled(path string, t *dataset.Table, s Style) error {
+	if s.Delimiter == 0 {
+		s.Delimiter = ','
+		if extension := extensionOf(path); extension == ".tsv" || extension == ".tab" {
+			s.Delimiter = '\t'
+		}
+	}
+	return writeWhole(path, func(w io.Writer) error { return writeText(w, t, s) })
 }
 
 // CheckWritable reports whether there is a writer for the extension of the
@@ -85,32 +92,38 @@ func writeWhole(path string, write func(io.Writer) error) error {
 
 // WriteCSV writes the table as CSV text with a header, which ReadCSV reads back:
 // numbers in their shortest form, missing values as empty fields.
-func WriteCSV(w io.Writer, t *dataset.Table) error { return writeText(w, t, ',') }
+func WriteCSV(w io.Writer, t *dataset.Table) error { return writeText(w, t, Style{Delimiter: ','}) }
 
-func writeTSV(w io.Writer, t *dataset.Table) error { return writeText(w, t, '\t') }
+func writeTSV(w io.Writer, t *dataset.Table) error { return writeText(w, t, Style{Delimiter: '\t'}) }
 
-func writeText(w io.Writer, t *dataset.Table, delimiter byte) error {
+func writeText(w io.Writer, t *dataset.Table, s Style) error {
 	to := bufio.NewWriterSize(w, bufferSize)
-	writeRow(to, t.Names(), delimiter)
+	if s.Mark {
+		to.WriteString(marks[0].bytes)
+	}
+	writeRow(to, s.names(t.Names()), s)
 	fields := make([]string, len(t.Columns()))
 	for row := range t.Rows() {
 		for j, c := range t.Columns() {
 			fields[j] = c.Format(row)
 		}
-		writeRow(to, fields, delimiter)
+		writeRow(to, fields, s)
 	}
 	return to.Flush() // which returns the first error of all writes
 }
 
-func writeRow(w *bufio.Writer, fields []string, delimiter byte) {
+func writeRow(w *bufio.Writer, fields []string, s Style) {
 	for j, field := range fields {
 		if j > 0 {
-			w.WriteByte(delimiter)
+			w.WriteByte(s.Delimiter)
 		}
-		if needsQuotes(field, delimiter) || len(fields) == 1 && field == "" { // a blank line would be skipped
+		if needsQuotes(field, s.Delimiter) || len(fields) == 1 && field == "" { // a blank line would be skipped
 			field = `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
 		}
 		w.WriteString(field)
+	}
+	if s.CRLF {
+		w.WriteByte('\r')
 	}
 	w.WriteByte('\n')
 }

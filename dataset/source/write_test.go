@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -148,5 +149,46 @@ func TestWriteMatrix(t *testing.T) {
 	}
 	if got := show(read); got != "c0 numeric [1] []\nc1 numeric [3] [4]\n" {
 		t.Error(got)
+	}
+}
+
+// TestStyle: a text file tells how it is written, and is written so again.
+func TestStyle(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		opts Options
+		want Style
+	}{
+		"plain":        {"id,x\na,1.5\nb,2\n", Options{}, Style{Delimiter: ','}},
+		"excel":        {"id;x;y\na;1,5;\nb;2;3,25\n", Options{}, Style{Delimiter: ';', Decimal: ','}},
+		"points":       {"id;x\na;1.5\nb;2,5\n", Options{}, Style{Delimiter: ';', Decimal: '.'}},
+		"quoted":       {"id;x\n\"a;b\";1,5\nb;2\n", Options{}, Style{Delimiter: ';', Decimal: ','}},
+		"tabs":         {"id\tx\na\t1\n", Options{}, Style{Delimiter: '\t'}},
+		"one column":   {"x\n1\n2\n", Options{}, Style{}},
+		"ragged":       {"a,b\n1,2,3\n", Options{}, Style{}},
+		"windows":      {"\xef\xbb\xbf,x\r\n0,1\r\n", Options{}, Style{Delimiter: ',', CRLF: true, Mark: true, Unnamed: []int{0}}},
+		"windows-1252": {"gr\xf6\xdfe;x\n1;" + strings.Repeat("2", 8) + "\n", Options{}, Style{Delimiter: ';', Encoding: "windows-1252"}},
+		"declared":     {"a;b\n1,5;2\n", Options{Delimiter: ';', Decimal: '.'}, Style{Delimiter: ';', Decimal: '.'}},
+		"empty":        {"", Options{}, Style{}},
+	} {
+		path := filepath.Join(t.TempDir(), "t.csv")
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := GuessStyle(path, c.opts)
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v, %v", name, got, c.want, err)
+		}
+	}
+	again := filepath.Join(t.TempDir(), "again.csv")
+	table, err := dataset.NewTable(dataset.NewNumeric("column0", 0, 1), dataset.NewText("x", "a;b", "c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteStyled(again, table, Style{Delimiter: ';', CRLF: true, Mark: true, Unnamed: []int{0, 1, 7}}); err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := os.ReadFile(again); err != nil || string(raw) != "\xef\xbb\xbf;x\r\n0;\"a;b\"\r\n1;c\r\n" {
+		t.Errorf("%q, %v", raw, err)
 	}
 }

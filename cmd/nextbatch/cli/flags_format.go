@@ -19,28 +19,33 @@ type formatFlags struct {
 	sep, decimal, thousands string
 	encoding, format, sheet string
 
-	inputRead bool // a table came from standard input
+	inputRead bool   // a table came from standard input
+	prefix    string // of the names of the flags
 }
 
 // standardInput stands for standard input where a table is named, as elsewhere.
 const standardInput = "-"
 
-func (f *formatFlags) register(c *cobra.Command) {
+func (f *formatFlags) register(c *cobra.Command) { f.registerFor(c, "", "") }
+
+// registerFor registers the flags for some of the files that a command reads.
+func (f *formatFlags) registerFor(c *cobra.Command, prefix, files string) {
 	flags := c.Flags()
-	flags.StringVar(&f.sep, "sep", "", "what separates the fields of a text file: a character, tab, or space for any number of blanks (default , or by the file's name)")
-	flags.StringVar(&f.decimal, "decimal", ".", "decimal mark of the numbers in a text file: . or , (fields are then separated by ; unless --sep says otherwise)")
-	flags.StringVar(&f.thousands, "thousands", "", "what separates thousands in the numbers of a text file: a character, or space")
-	flags.StringVar(&f.encoding, "encoding", "", "encoding of a text file: utf-8, utf-16le, utf-16be, latin1 or windows-1252 (default by its byte-order mark, else utf-8)")
-	flags.StringVar(&f.format, "format", "", "format of the tables: csv, tsv, jsonl, xlsx, parquet, arff, npy, npz or mat (default by the file's name, or by the first bytes of standard input)")
-	flags.StringVar(&f.sheet, "sheet", "", "sheet of an Excel workbook, if it has several")
+	f.prefix = prefix
+	flags.StringVar(&f.sep, prefix+"sep", "", files+"what separates the fields of a text file: a character, tab, or space for any number of blanks (default , or by the file's name)")
+	flags.StringVar(&f.decimal, prefix+"decimal", "", files+"decimal mark of the numbers in a text file: . (the default) or , (fields are then separated by ; unless --sep says otherwise)")
+	flags.StringVar(&f.thousands, prefix+"thousands", "", files+"what separates thousands in the numbers of a text file: a character, or space")
+	flags.StringVar(&f.encoding, prefix+"encoding", "", files+"encoding of a text file: utf-8, utf-16le, utf-16be, latin1 or windows-1252 (default by its byte-order mark, else utf-8)")
+	flags.StringVar(&f.format, prefix+"format", "", files+"format of the tables: csv, tsv, jsonl, xlsx, parquet, arff, npy, npz or mat (default by the file's name, or by the first bytes of standard input)")
+	flags.StringVar(&f.sheet, prefix+"sheet", "", files+"sheet of an Excel workbook, if it has several")
 }
 
 // options returns the flags as options of a reader.
 func (f *formatFlags) options() (o source.Options, err error) {
-	if o.Delimiter, err = character("sep", f.sep); err != nil {
+	if o.Delimiter, err = character(f.prefix+"sep", f.sep); err != nil {
 		return o, err
 	}
-	if o.Thousands, err = character("thousands", f.thousands); err != nil {
+	if o.Thousands, err = character(f.prefix+"thousands", f.thousands); err != nil {
 		return o, err
 	}
 	switch f.decimal {
@@ -48,14 +53,14 @@ func (f *formatFlags) options() (o source.Options, err error) {
 	case ",":
 		o.Decimal = ','
 	default:
-		return o, usagef("--decimal must be . or , and not %q", f.decimal)
+		return o, usagef("--%sdecimal must be . or , and not %q", f.prefix, f.decimal)
 	}
 	o.Encoding, o.Format = f.encoding, strings.TrimPrefix(f.format, ".")
 	if err := source.CheckEncoding(o.Encoding); err != nil {
-		return o, usagef("--encoding: %w", err)
+		return o, usagef("--%sencoding: %w", f.prefix, err)
 	}
 	if err := source.CheckFormat(o.Format); err != nil {
-		return o, usagef("--format: %w", err)
+		return o, usagef("--%sformat: %w", f.prefix, err)
 	}
 	return o, nil
 }
@@ -74,6 +79,30 @@ func character(flag, value string) (byte, error) {
 		return value[0], nil
 	}
 	return 0, usagef("--%s is %q; it must be one character of ASCII, tab or space", flag, value)
+}
+
+// guessed returns the flags with what the start of a text file tells where they are
+// silent, and how that file is written.
+func (f formatFlags) guessed(path string) (formatFlags, source.Style, error) {
+	opts, err := f.options()
+	if err != nil || !isText(path) && f.format != "csv" {
+		return f, source.Style{}, err
+	}
+	if f.decimal == "." {
+		opts.Decimal = '.'
+	}
+	style, err := source.GuessStyle(path, opts)
+	if err != nil {
+		return f, style, dataError{err}
+	}
+	if f.sep == "" && style.Delimiter != 0 {
+		f.sep = string(rune(style.Delimiter))
+	}
+	if f.decimal == "" && style.Decimal == ',' {
+		f.decimal = ","
+	}
+	f.encoding = cmp.Or(f.encoding, style.Encoding)
+	return f, style, nil
 }
 
 // readTable reads a file, or standard input.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +18,8 @@ import (
 // merging is a run of merge.
 type merging struct {
 	columns  columnFlags
+	filled   formatFlags  // of the batch files
+	style    source.Style // of the table
 	out      string
 	quiet    bool
 	progress *progress
@@ -45,8 +48,11 @@ Rows that still have no label are counted.
 
 --out may be the table itself, which is replaced only once the new file is
 complete. In CSV and tab-separated text all other cells keep their spelling, and the
-file is written in UTF-8 with the separator and the decimal mark of the flags. A
-batch file may be as 'nextbatch select' wrote it, or in the format of the table.`,
+file has the separator, the decimal mark and the line ends of the table, in UTF-8.
+
+Each text file tells by itself what separates its fields and which decimal mark its
+numbers have, so that Excel may have saved the batch with ; and decimal commas. Where
+that fails, --sep and the like say it of the table, --filled-sep of the batch files.`,
 	}
 	f := c.Flags()
 	m.columns.registerTarget(c)
@@ -54,6 +60,7 @@ batch file may be as 'nextbatch select' wrote it, or in the format of the table.
 	f.StringVarP(&m.out, "out", "o", "", "write the table to this file: "+strings.Join(tableExtensions(), ", "))
 	registerQuiet(c, &m.quiet)
 	m.columns.format.register(c)
+	m.filled.registerFor(c, "filled-", "of the batch files: ")
 	m.columns.memory.register(c)
 	return c
 }
@@ -63,6 +70,10 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		return err
 	}
 	defer m.columns.memory.begin()()
+	var err error
+	if m.columns.format, m.style, err = m.columns.format.guessed(path); err != nil {
+		return err
+	}
 	table, err := m.columns.read(ctx, path, true)
 	if err != nil {
 		return err
@@ -84,7 +95,7 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		table, written = labels.Into(table, m.columns.target), labels.Into(written, m.columns.target)
 		m.progress.say("%s: %s new, %d known before; %s none yet", from, words.Count(len(labels.Rows), "label is", "labels are"), labels.Known, words.Count(labels.Empty, "row has", "rows have"))
 	}
-	if err := m.write(written); err != nil {
+	if err := m.write(path, written); err != nil {
 		return err
 	}
 	m.progress.say("%d of %d rows have a label in %s", countLabels(table, m.columns.target), table.Rows(), m.out)
@@ -92,7 +103,9 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 }
 
 func (m *merging) check(path string, filled []string) error {
-	if _, err := m.columns.format.options(); err != nil {
+	_, ofTable := m.columns.format.options()
+	_, ofFilled := m.filled.options()
+	if err := errors.Join(ofTable, ofFilled); err != nil {
 		return err
 	}
 	switch {
@@ -148,24 +161,20 @@ func isText(path string) bool {
 	return slices.Contains([]string{".csv", ".tsv", ".tab"}, extension)
 }
 
-// write writes the table, text with the separator of the flags.
-func (m *merging) write(t *dataset.Table) error {
-	opts, err := m.columns.format.options()
-	if err != nil {
-		return err
+// write writes the table, text as it was written before.
+func (m *merging) write(path string, t *dataset.Table) error {
+	if !isText(m.out) {
+		return source.WriteFile(m.out, t)
 	}
-	if opts.Delimiter == 0 && opts.Decimal == ',' {
-		opts.Delimiter = ';'
+	if !strings.EqualFold(filepath.Ext(strings.TrimSuffix(path, ".gz")), filepath.Ext(strings.TrimSuffix(m.out, ".gz"))) {
+		m.style.Delimiter = 0
 	}
-	if isText(m.out) && opts.Delimiter > ' ' {
-		return source.WriteSeparated(m.out, t, opts.Delimiter)
-	}
-	return source.WriteFile(m.out, t)
+	return source.WriteStyled(m.out, t, m.style)
 }
 
 // fill finds the labels of a batch file.
 func (m *merging) fill(ctx context.Context, table *dataset.Table, path string) (dataset.Filled, error) {
-	filled, err := m.columns.readBatch(ctx, path, m.columns.target)
+	filled, err := m.columns.readBatch(ctx, path, m.filled)
 	if err != nil {
 		return dataset.Filled{}, err
 	}

@@ -49,7 +49,7 @@ func (s *selecting) idsIn(ctx context.Context, path string) ([]string, error) {
 	if column == "" {
 		column = rowColumn(s.candidates())
 	}
-	t, err := s.columns.readBatch(ctx, path, column)
+	t, err := s.columns.readBatch(ctx, path, formatFlags{sheet: s.columns.format.sheet})
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +67,14 @@ func (s *selecting) idsIn(ctx context.Context, path string) ([]string, error) {
 	return names, nil
 }
 
-// readBatch reads a batch file: as 'nextbatch select' writes it, or, if that does not
-// give a table with the column, in the format of the other tables.
-func (f *columnFlags) readBatch(ctx context.Context, path, column string) (*dataset.Table, error) {
+// readBatch reads a batch file in a format of its own: that of the given flags, and what
+// the file tells where they are silent. Excel may have saved it.
+func (f *columnFlags) readBatch(ctx context.Context, path string, format formatFlags) (*dataset.Table, error) {
 	own := *f
-	own.format, own.ignore = formatFlags{decimal: "."}, nil
-	t, err := own.read(ctx, path, true)
-	if err == nil && hasColumn(t, column) || f.format == own.format {
-		return t, err
+	own.ignore = nil
+	var err error
+	if own.format, _, err = format.guessed(path); err != nil {
+		return nil, err
 	}
-	return f.read(ctx, path, true)
+	return own.read(ctx, path, true)
 }
