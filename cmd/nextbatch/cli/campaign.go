@@ -37,7 +37,8 @@ func newCampaign() *cobra.Command {
 happened: who asked for which rows, what was measured, what failed. Nothing in the
 log is ever changed, so nothing is lost, and every event can be undone by another.
 
-STORE is a file, which 'campaign new' creates. Several people may use it at the same
+STORE is a file, which 'campaign new' creates, or a PostgreSQL database:
+postgres://user@host/database. Several people may use it at the same
 time: no row is handed out twice. A store can hold many campaigns; --campaign names
 one of them.`,
 	}
@@ -96,6 +97,7 @@ func (f *campaignFlags) with(ctx context.Context, address string, do func(c *cam
 
 // inStore explains which campaigns a store has.
 func (f *campaignFlags) inStore(address string, err error) error {
+	address = addressText(address)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return usagef("%s has no campaign %q; 'nextbatch campaign list %s' lists those it has", address, f.name, address)
 	}

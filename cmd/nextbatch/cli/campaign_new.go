@@ -85,7 +85,7 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 		Table: table, IDColumn: n.columns.id, Targets: n.targets, Settings: settings, By: n.by(),
 	})
 	if errors.Is(err, campaign.ErrExists) {
-		return usagef("%s has a campaign %q already: add rows to it with 'nextbatch campaign add', or name another one with --campaign", address, n.name)
+		return usagef("%s has a campaign %q already: add rows to it with 'nextbatch campaign add', or name another one with --campaign", addressText(address), n.name)
 	}
 	if err != nil {
 		return campaignError(faultsError(err, path, table.Rows(), ""))
@@ -95,7 +95,7 @@ func (n *campaignRows) create(ctx context.Context, address, path string) (err er
 		return campaignError(err)
 	}
 	counts := s.Counts()
-	n.progress.say("campaign %q in %s: %d rows, %d of them labelled, %s", n.name, address, counts.Rows, counts.Labelled, words.Count(len(s.Created.Columns), "column", "columns"))
+	n.progress.say("campaign %q in %s: %d rows, %d of them labelled, %s", n.name, addressText(address), counts.Rows, counts.Labelled, words.Count(len(s.Created.Columns), "column", "columns"))
 	return nil
 }
 

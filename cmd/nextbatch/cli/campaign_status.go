@@ -2,58 +2,281 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // campaignStanding is a run of campaign status.
 type campaignStanding struct {
 	campaignFlags
-	json bool
+	stop, page string
+	json, gain bool
+	threads    int
+	memory     memory
 }
 
 func newCampaignStatus() *cobra.Command {
 	s := &campaignStanding{}
 	c := &cobra.Command{
-		Use:     "status STORE",
-		Short:   "Show where a campaign stands",
-		Example: "  nextbatch campaign status c.db",
-		Args:    cobra.ExactArgs(1),
+		Use:   "status STORE",
+		Short: "Show where a campaign stands, and whether to stop",
+		Example: `  nextbatch campaign status c.db
+  nextbatch campaign status c.db --stop 'rmse<0.5' --report status.html
+  until nextbatch campaign status c.db --stop 'mae<0.2'; do …; done`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(cmd.Context(), args[0], func(c *campaign.Campaign) error {
-				return s.run(cmd.Context(), c, cmd.OutOrStdout())
-			})
+			s.progress = newProgress(cmd.ErrOrStderr(), s.quiet)
+			return s.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
+		Long: `Counts the rows, estimates the error of the current network with an interval, fits a
+learning curve, forecasts how many labels a smaller error takes, and advises whether
+to go on. All of it rests on audit rows: they were drawn at random and predicted
+before their label came. Intervals hold the truth with a probability of about 90 %.
+
+--stop names the error that you want, in the units of the label: rmse<0.5, mae<0.5,
+q95<0.5 (the error that 95 % of the rows stay below), or gain<1% (the next batch is
+expected to lower the RMSE by less than that); rmse(NAME)<0.5 for one of several
+targets. Without --stop the advice follows gain<1%.
+
+--gain trains nine networks on audit rows alone, and so finds out how many random
+labels the same error would have taken. The answer is kept; later calls print it.
+
+Exit codes: 0 done, with --stop: the rule says stop; 6 with --stop: go on, or too
+early to tell; the others are those of 'nextbatch select'.`,
 	}
-	c.Flags().BoolVar(&s.json, "json", false, "print one JSON object")
+	f := c.Flags()
+	f.StringVar(&s.stop, "stop", "", "the stop rule, such as 'rmse<0.5' or 'gain<1%'")
+	f.BoolVar(&s.gain, "gain", false, "measure the gain over random selection; this trains networks")
+	f.StringVar(&s.page, "report", "", "write a page with the learning curve to this file: .html")
+	f.BoolVar(&s.json, "json", false, "print one JSON object")
+	f.BoolVarP(&s.quiet, "quiet", "q", false, "no progress, only warnings and errors")
 	s.registerName(c)
+	registerThreads(c, &s.threads)
+	s.memory.register(c)
 	return c
 }
 
-// campaignStatus is what status prints as JSON.
+// stopError reports that a stop rule does not hold yet.
+type stopError struct {
+	rule    string
+	verdict campaign.Verdict
+}
+
+func (e stopError) Error() string {
+	return fmt.Sprintf("the stop rule %s does not hold: %s", e.rule, e.verdict)
+}
+
+func (s *campaignStanding) run(ctx context.Context, address string, out io.Writer) (err error) {
+	rule := campaign.StopRule{}
+	if s.stop != "" {
+		if rule, err = campaign.ParseStopRule(s.stop); err != nil {
+			return usagef("--stop: %w", err)
+		}
+	}
+	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"--report", s.page}}); err != nil {
+		return err
+	}
+	if err := errors.Join(s.memory.check(), checkOutput("--report", s.page, ".html")); err != nil {
+		return err
+	}
+	if ctx, err = withThreads(ctx, s.threads); err != nil {
+		return err
+	}
+	defer s.memory.begin()()
+	return s.with(ctx, address, func(c *campaign.Campaign) error {
+		if err := s.measureGain(ctx, c); err != nil {
+			return err
+		}
+		status, err := statusOf(ctx, c, rule)
+		if wrong := (*campaign.StopRuleError)(nil); errors.As(err, &wrong) {
+			return usagef("--stop: %w", err)
+		}
+		if err != nil {
+			return err
+		}
+		if s.page != "" {
+			if err := atomicfile.Write(s.page, statusPage(status).Write); err != nil {
+				return err
+			}
+			s.progress.say("page written to %s", s.page)
+		}
+		if s.json {
+			err = printJSON(out, status)
+		} else {
+			err = printStatus(out, status)
+		}
+		if err == nil && s.stop != "" && status.Advice.Verdict != campaign.Stop {
+			return stopError{status.Rule, status.Advice.Verdict}
+		}
+		return err
+	})
+}
+
+// measureGain runs the gain meter; that there are too few audit rows for it is no failure.
+func (s *campaignStanding) measureGain(ctx context.Context, c *campaign.Campaign) error {
+	if !s.gain {
+		return nil
+	}
+	err := c.MeasureGain(ctx, s.asking(&s.memory))
+	s.progress.done()
+	if few := (*campaign.TooFewError)(nil); errors.As(err, &few) {
+		s.progress.say("%v", few)
+		return nil
+	}
+	return err
+}
+
+// campaignStatus is what status prints as JSON. Error, interval and forecast are those of
+// the only target; with several, those in the list have them.
 type campaignStatus struct {
 	Campaign string `json:"campaign"`
 	campaign.Counts
-	Targets []string         `json:"targets"`
-	Events  int64            `json:"events"`
-	Asks    int              `json:"asks"`
-	Noise   []campaign.Noise `json:"noise"` // of each target
+	Error    *number            `json:"error"`    // RMSE of the current network
+	Interval *[2]number         `json:"interval"` // that holds it with the probability of coverage
+	Coverage number             `json:"coverage"`
+	ErrorOf  string             `json:"error_of"` // what the error is of, or why there is none
+	Forecast *campaign.Forecast `json:"forecast"`
+	Advice   campaign.Advice    `json:"advice"`
+	Rule     string             `json:"stop"`
+	Targets  []targetStatus     `json:"targets"`
+	Created  time.Time          `json:"created"`
+	Events   int64              `json:"events"`
+	Asks     int                `json:"asks"`
+	Version  string             `json:"version"`
+
+	state *campaign.State
+	log   []campaign.Event
 }
 
-func (s *campaignStanding) run(ctx context.Context, c *campaign.Campaign, out io.Writer) error {
+// targetStatus is a target, and what its error is of.
+type targetStatus struct {
+	campaign.TargetStanding
+	ErrorOf string `json:"error_of"`
+}
+
+func statusOf(ctx context.Context, c *campaign.Campaign, rule campaign.StopRule) (*campaignStatus, error) {
 	state, err := c.State(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	status := campaignStatus{Campaign: c.Name(), Counts: state.Counts(), Targets: state.Created.Targets, Events: state.Seq, Asks: len(state.Asks), Noise: state.Noise()}
-	if s.json {
-		return printJSON(out, status)
+	log, err := c.History(ctx)
+	if err != nil {
+		return nil, err
 	}
-	fmt.Fprintf(out, "campaign  %s\n", shown(status.Campaign))
-	fmt.Fprintf(out, "rows      %d: %d open, %d asked, %d labelled, %d failed, %d retired\n", status.Rows, status.Open, status.Asked, status.Labelled, status.Failed, status.Retired)
+	found, err := c.Standing(ctx, rule)
+	if err != nil {
+		return nil, err
+	}
+	s := &campaignStatus{
+		Campaign: c.Name(), Counts: found.Counts, Coverage: campaign.Coverage, Advice: found.Advice, Rule: found.Rule.String(),
+		Created: log[0].Time, Events: state.Seq, Asks: len(state.Asks), Version: thisBuild().Version, state: state, log: log,
+	}
+	for _, t := range found.Targets {
+		s.Targets = append(s.Targets, targetStatus{t, errorOf(t)})
+	}
+	if only := s.Targets[0]; len(s.Targets) == 1 {
+		s.ErrorOf, s.Forecast = only.ErrorOf, only.Forecast
+		if only.Curve != nil {
+			e := only.Curve.RMSE
+			s.Error, s.Interval = new(number(e.Value)), &[2]number{number(e.Low), number(e.High)}
+		}
+	}
+	return s, nil
+}
+
+// errorOf says what an error is of, or why there is none.
+func errorOf(t campaign.TargetStanding) string {
+	if t.Curve == nil {
+		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d", campaign.LeastAudited, t.Audited)
+	}
+	return fmt.Sprintf("RMSE of the network with %d labels on rows like the open ones, from %d audit rows", t.Labels, t.Curve.Rows)
+}
+
+func printStatus(out io.Writer, s *campaignStatus) error {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(out, "%-9s %s\n", name, shown(fmt.Sprintf(format, args...)))
+	}
+	line("campaign", "%s, since %s, %s", s.Campaign, timeText(s.Created), words.Count(s.Asks, "ask", "asks"))
+	line("rows", "%d: %d open, %d asked, %d labelled, %d failed, %d retired", s.Rows, s.Open, s.Asked, s.Labelled, s.Failed, s.Retired)
+	for _, t := range s.Targets {
+		if len(s.Targets) > 1 {
+			line("target", "%s, %s", t.Target, words.Count(t.Labels, "label", "labels"))
+		}
+		for _, fact := range statusFacts(t) {
+			line(fact[0], "%s", fact[1])
+		}
+	}
+	line("advice", "%v", s.Advice)
+	if only := s.Targets[0]; len(s.Targets) == 1 && only.Curve != nil && len(only.Curve.Points) > 0 {
+		fmt.Fprintln(out)
+		return printTable(out, curveTable(only))
+	}
 	return nil
+}
+
+// statusFacts are the names and values of what is known about a target.
+func statusFacts(t targetStatus) (facts [][2]string) {
+	add := func(name, format string, args ...any) {
+		facts = append(facts, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	if t.Noise.Freedom > 0 {
+		add("noise", "repeated measurements deviate by %.3g", float64(t.Noise.Deviation))
+	}
+	if t.Curve == nil {
+		add("error", "%s", t.ErrorOf)
+		return facts
+	}
+	add("error", "RMSE %v, MAE %v, 95 %% quantile %v", t.Curve.RMSE, t.Curve.MAE, t.Curve.Q95)
+	add("", "%s", t.ErrorOf)
+	if t.Next != nil {
+		add("next", "the next batch is expected to lower the RMSE by %s", percentText(*t.Next))
+	}
+	if t.Forecast != nil {
+		add("forecast", "%s", forecastText(*t.Forecast))
+	}
+	switch {
+	case t.Gain == nil:
+		add("gain", "not measured yet; --gain does so")
+	case t.Gain.Labels != t.Labels:
+		add("gain", "%v (measured with %d labels)", t.Gain, t.Gain.Labels)
+	default:
+		add("gain", "%v", t.Gain)
+	}
+	return facts
+}
+
+func percentText(i campaign.Interval) string {
+	return fmt.Sprintf("%.2g %% (%.2g to %.2g %%)", 100*i.Value, 100*i.Low, 100*i.High)
+}
+
+// forecastText is the forecast with its cost.
+func forecastText(f campaign.Forecast) string {
+	f.Wanted = rounded(f.Wanted)
+	text := fmt.Sprintf("%s: %v", metricName(f.Metric), f)
+	if f.Cost != nil && f.More.Value > 0 && !math.IsInf(f.Cost.Value, 0) {
+		text += fmt.Sprintf("; the labels that are missing cost %v", *f.Cost)
+	}
+	return text
+}
+
+func metricName(m campaign.Metric) string {
+	return map[campaign.Metric]string{campaign.RMSE: "RMSE", campaign.MAE: "MAE", campaign.Q95: "95 % quantile"}[m]
+}
+
+// rounded is a number with three digits.
+func rounded(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	scale := math.Pow(10, 2-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*scale) / scale
 }

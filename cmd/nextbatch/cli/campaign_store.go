@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/campaign/postgres"
 	"github.com/nextbatch/nextbatch/campaign/sqlite"
 )
 
@@ -19,6 +21,9 @@ type campaignStore struct {
 
 // campaignStores lists the kinds of stores. Paths come last, as any text is one.
 var campaignStores = []campaignStore{
+	{[]string{"postgres://", "postgresql://"}, func(ctx context.Context, address string) (campaign.Store, error) {
+		return postgres.Open(ctx, address)
+	}},
 	{nil, func(ctx context.Context, path string) (campaign.Store, error) { return sqlite.Open(ctx, path) }},
 }
 
@@ -47,7 +52,7 @@ func openStore(ctx context.Context, address string, create bool) (campaign.Store
 		}
 		return store, nil
 	}
-	return nil, usagef("%s is not the address of a store", address)
+	return nil, usagef("%s is not the address of a store", addressText(address))
 }
 
 // checkStorePath refuses files that are not there or that nobody means.
@@ -56,7 +61,7 @@ func checkStorePath(kind campaignStore, path string, create bool) error {
 		return nil
 	}
 	if scheme, _, isURL := strings.Cut(path, "://"); isURL {
-		return usagef("there is no kind of store %q: name a file, which is an SQLite database", scheme+"://")
+		return usagef("there is no kind of store %q: name a file, which is an SQLite database, or postgres://…", scheme+"://")
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -87,4 +92,12 @@ func (s *newStore) Close() error {
 		return nil
 	}
 	return s.Store.Close()
+}
+
+// addressText is an address without its password.
+func addressText(address string) string {
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return address
 }

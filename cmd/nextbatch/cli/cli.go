@@ -22,6 +22,7 @@ const (
 	exitData        = 3
 	exitPartial     = 4
 	exitMemory      = 5
+	exitGoOn        = 6 // a stop rule does not hold yet
 	exitInterrupted = 130
 )
 

@@ -55,6 +55,7 @@ func explain(log io.Writer, err error) int {
 		partial partialError
 		some    someError
 		memory  memoryError
+		stop    stopError
 		spec    *spec.Error
 	)
 	if errors.As(err, &spec) {
@@ -64,6 +65,8 @@ func explain(log io.Writer, err error) int {
 	switch {
 	case errors.As(err, &memory), errors.Is(err, source.ErrMemory):
 		return exitMemory
+	case errors.As(err, &stop):
+		return exitGoOn
 	case errors.As(err, &some):
 		return exitPartial
 	case errors.As(err, &usage):

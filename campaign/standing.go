@@ -1,0 +1,263 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// Standing is where a campaign stands: the error of the current network, what more
+// labels would bring, and whether to stop. It follows from audit rows alone, which were
+// drawn at random: the other rows were picked because they are unusual.
+type Standing struct {
+	Counts
+	Rule    StopRule         `json:"-"`
+	Targets []TargetStanding `json:"targets"`
+	Advice  Advice           `json:"advice"`
+}
+
+// TargetStanding is where a campaign stands with one target.
+type TargetStanding struct {
+	Target   string    `json:"target"`
+	Labels   int       `json:"labels"`   // rows that have one
+	Audited  int       `json:"audited"`  // audit rows among them with a prediction from before
+	Noise    Noise     `json:"noise"`    // of repeated measurements
+	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows to tell
+	Next     *Interval `json:"next"`     // share by which the next batch lowers the RMSE
+	Forecast *Forecast `json:"forecast"` // of the error in the stop rule, or of half the present RMSE
+	Gain     *Gain     `json:"gain"`     // as Campaign.MeasureGain found it last; nil before
+	Advice   Advice    `json:"advice"`
+}
+
+// defaultRule is the stop rule of a campaign that has none.
+var defaultRule = StopRule{Below: 0.01}
+
+// Standing returns where the campaign stands. The zero rule means "gain<1%". The cost
+// of a label, 0 where it is not known, is for the forecast.
+func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error) {
+	if rule == (StopRule{}) {
+		rule = defaultRule
+	}
+	all := &Standing{Counts: s.Counts(), Rule: rule}
+	var names []string
+	var advice []Advice
+	outcomes, noise := s.Outcomes(), s.Noise()
+	for i, name := range s.Created.Targets {
+		t := TargetStanding{Target: name, Labels: s.labelsOf(i), Noise: noise[i]}
+		audited := auditedOf(outcomes, i)
+		t.Audited = len(audited)
+		if err := t.estimate(audited, rule, s.Settings.batch(), costPerLabel); err != nil {
+			return nil, fmt.Errorf("target %q: %w", name, err)
+		}
+		if rule.Concerns(name) {
+			names, advice = append(names, name), append(advice, t.Advice)
+		}
+		all.Targets = append(all.Targets, t)
+	}
+	switch {
+	case len(names) == 0:
+		return nil, &StopRuleError{rule.String(), fmt.Sprintf("the campaign has no target %q", rule.Target)}
+	case len(s.Created.Targets) == 1:
+		all.Advice = advice[0]
+	default:
+		all.Advice = Together(names, advice)
+	}
+	return all, nil
+}
+
+// estimate fills in what follows from the audit rows.
+func (t *TargetStanding) estimate(audited []Audited, rule StopRule, batch int, cost float64) error {
+	curve, err := FitCurve(audited, t.Labels)
+	if few := (*TooFewError)(nil); errors.As(err, &few) {
+		t.Advice = rule.Judge(nil, batch)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t.Curve, t.Next, t.Advice = curve, new(curve.Gain(batch)), rule.Judge(curve, batch)
+	metric, wanted := rule.Metric, rule.Below
+	if metric == "" || !rule.Concerns(t.Target) {
+		metric, wanted = RMSE, curve.RMSE.Value/2
+	}
+	if wanted > 0 {
+		t.Forecast = new(curve.Forecast(metric, wanted, cost))
+	}
+	return nil
+}
+
+// labelsOf counts the rows with a label of a target.
+func (s *State) labelsOf(target int) (n int) {
+	for _, ref := range s.With(StatusLabelled) {
+		if !math.IsNaN(s.Label(ref.Row)[target]) {
+			n++
+		}
+	}
+	return n
+}
+
+// auditedOf returns the predictions of a target for audit rows, and their labels.
+func auditedOf(outcomes []Outcome, target int) (list []Audited) {
+	for _, o := range outcomes {
+		if o.Audit && target < len(o.Predictions) && !math.IsNaN(o.Label[target]) {
+			list = append(list, Audited{Row: o.Row, Labels: o.Trained, Prediction: float64(o.Predictions[target].Value), Label: o.Label[target]})
+		}
+	}
+	return list
+}
+
+// Standing returns where the campaign stands; the zero rule means "gain<1%". Nothing is
+// trained.
+func (c *Campaign) Standing(ctx context.Context, rule StopRule) (*Standing, error) {
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cost, err := c.meanCost(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Standing(rule, cost)
+	if err != nil {
+		return nil, err
+	}
+	gains, err := c.gains(ctx)
+	for i := range found.Targets {
+		found.Targets[i].Gain = gains[found.Targets[i].Target]
+	}
+	return found, err
+}
+
+// meanCost returns the mean cost of a row; 0 where costs are not known.
+func (c *Campaign) meanCost(ctx context.Context, s *State) (float64, error) {
+	if s.Settings.CostColumn == "" {
+		return 0, nil
+	}
+	t, err := c.readRows(ctx, s, []string{s.Settings.CostColumn})
+	if err != nil {
+		return 0, err
+	}
+	costs, err := t.rows.Numeric(s.Settings.CostColumn)
+	if err != nil {
+		return 0, err
+	}
+	sum, n := 0.0, 0
+	for row := range costs.Len() {
+		if !costs.Missing(row) {
+			sum += costs.Float(row)
+			n++
+		}
+	}
+	return sum / float64(max(1, n)), nil
+}
+
+// gainBlob is the key of what the gain meter found last, by target.
+const gainBlob = "gain"
+
+func (c *Campaign) gains(ctx context.Context) (map[string]*Gain, error) {
+	raw, err := c.store.Blob(ctx, c.name, gainBlob)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found map[string]*Gain
+	if err := json.Unmarshal(raw, &found); err != nil {
+		return nil, fmt.Errorf("blob %q: %w", gainBlob, err)
+	}
+	return found, nil
+}
+
+// MeasureGain finds out, for each target, how many random labels the error of the
+// current network would have taken, and keeps the answer for Standing. It trains nine
+// networks on audit rows alone, as the settings say. With too few audit rows the error is a
+// *TooFewError. Of the ask, only the functions and the trainer have an effect.
+func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
+	s, err := c.State(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := c.candidates(ctx, s)
+	if err != nil {
+		return err
+	}
+	outcomes, found := s.Outcomes(), map[string]*Gain{}
+	for i, name := range s.Created.Targets {
+		curve, err := FitCurve(auditedOf(outcomes, i), s.labelsOf(i))
+		if err != nil {
+			return err
+		}
+		var random []Random
+		for _, o := range outcomes {
+			if o.Audit {
+				random = append(random, Random{o.Row, o.Label[i]})
+			}
+		}
+		if found[name], err = MeasureGain(ctx, random, curve, rows.trainOn(s, i, a)); err != nil {
+			return err
+		}
+	}
+	raw, err := json.Marshal(found)
+	if err != nil {
+		return err
+	}
+	return c.store.PutBlob(ctx, c.name, Blob{gainBlob, raw})
+}
+
+// trainOn returns a function that trains networks for one target on some rows alone.
+func (r *candidates) trainOn(s *State, target int, a Ask) Train {
+	one := *s // with this target only
+	one.Created.Targets, one.Settings.Weights = s.Created.Targets[target:target+1], nil
+	return func(ctx context.Context, learn, test []int64) ([]float64, error) {
+		labels := dataset.NewNumeric(one.Created.Targets[0])
+		known := map[int64]float64{}
+		for _, row := range learn {
+			known[row] = s.Label(row)[target]
+		}
+		for _, row := range r.numbers {
+			label, learnt := known[row]
+			if !learnt {
+				label = math.NaN()
+			}
+			labels.Append(label)
+		}
+		part := *r
+		part.created, part.labels, part.labelled, part.out = &one.Created, []*dataset.Numeric{labels}, len(learn), nil
+		request, err := part.request(&one)
+		if err != nil {
+			return nil, err
+		}
+		request.Trainer, request.Epoch, request.Admit, request.Batch = a.Trainer, a.Epoch, a.Admit, 1
+		plan, err := learningPlan(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		return part.predictions(ctx, plan, test)
+	}
+}
+
+// predictions returns the predictions of a plan with one target for rows, NaN for rows that
+// it dropped.
+func (r *candidates) predictions(ctx context.Context, plan *nextbatch.Plan, rows []int64) ([]float64, error) {
+	at := make([]int, len(rows))
+	for i, row := range rows {
+		at[i] = r.at(row)
+	}
+	found, err := predict(ctx, plan, plan.Model(), at)
+	if err != nil {
+		return nil, err
+	}
+	list := nans(len(rows))
+	for i, p := range found {
+		if len(p) > 0 {
+			list[i] = float64(p[0].Value)
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,118 @@
+package campaign_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/campaign"
+)
+
+// labelled asks for a batch and tells labels that are off the predictions by ±off.
+func labelled(t *testing.T, c *campaign.Campaign, rows int, audit, off float64) {
+	t.Helper()
+	batch := ask(t, c, campaign.Ask{Rows: rows, Audit: &audit})
+	for i, row := range batch.Rows {
+		value := float64(i % 3)
+		if row.Predictions != nil {
+			value = float64(row.Predictions[0].Value) + off*float64(1-2*(i%2))
+		}
+		tell(t, c, row.ID, value)
+	}
+}
+
+func rule(t *testing.T, text string) campaign.StopRule {
+	t.Helper()
+	r, err := campaign.ParseStopRule(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func standing(t *testing.T, c *campaign.Campaign, r campaign.StopRule) *campaign.Standing {
+	t.Helper()
+	s, err := c.Standing(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestStanding(t *testing.T) {
+	t.Parallel()
+	c, _ := begin(t, 200, campaign.Settings{})
+	early := standing(t, c, campaign.StopRule{})
+	if early.Targets[0].Curve != nil || early.Advice.Verdict != campaign.TooEarly || early.Open != 200 {
+		t.Errorf("before any label: %+v", early)
+	}
+	labelled(t, c, 16, 0, 0)
+	labelled(t, c, 32, 0.5, 2)
+	found := standing(t, c, rule(t, "rmse<4"))
+	y := found.Targets[0]
+	if y.Labels != 48 || y.Audited != 16 || y.Curve == nil {
+		t.Fatalf("%+v", y)
+	}
+	// The errors of the audit rows are all 2, made with 16 labels; with 48 it is somewhat less.
+	if e := y.Curve.RMSE; !(e.Low < e.Value && e.Value < 2 && e.Value > 1 && e.High < 4) {
+		t.Errorf("the error is %v", e)
+	}
+	if found.Advice.Verdict != campaign.Stop || y.Forecast.Wanted != 4 || y.Forecast.More.Value != 0 {
+		t.Errorf("%+v, %+v", found.Advice, y.Forecast)
+	}
+	if a := standing(t, c, rule(t, "rmse<0.01")).Advice; a.Verdict != campaign.GoOn {
+		t.Errorf("%+v", a)
+	}
+	half := standing(t, c, campaign.StopRule{})
+	if want := y.Curve.RMSE.Value / 2; half.Targets[0].Forecast.Wanted != want || half.Rule.String() != "gain<1%" {
+		t.Errorf("%+v", half.Targets[0].Forecast)
+	}
+	wrong := (*campaign.StopRuleError)(nil)
+	if _, err := c.Standing(t.Context(), rule(t, "rmse(z)<1")); !errors.As(err, &wrong) || !strings.Contains(err.Error(), `"z"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestStandingCounts: rows that no network predicted, and rows that were picked, do not count.
+func TestStandingCounts(t *testing.T) {
+	t.Parallel()
+	c, _ := begin(t, 200, campaign.Settings{})
+	labelled(t, c, 16, 1, 0)
+	labelled(t, c, 32, 0, 2)
+	if y := standing(t, c, campaign.StopRule{}).Targets[0]; y.Audited != 0 || y.Curve != nil || y.Labels != 48 {
+		t.Errorf("%+v", y)
+	}
+}
+
+func TestStandingCost(t *testing.T) {
+	t.Parallel()
+	c, _ := begin(t, 200, campaign.Settings{CostColumn: "z", Budget: new(1e6)})
+	labelled(t, c, 16, 0, 0)
+	labelled(t, c, 32, 0.5, 2)
+	f := standing(t, c, campaign.StopRule{}).Targets[0].Forecast
+	if f.Cost == nil || !(math.Abs(f.Cost.Value-2*f.More.Value) < 0.2*f.Cost.Value) { // z is 0 to 4
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestMeasureGain(t *testing.T) {
+	t.Parallel()
+	c, _ := begin(t, 200, campaign.Settings{})
+	labelled(t, c, 16, 0, 0)
+	labelled(t, c, 16, 1, 1)
+	few := (*campaign.TooFewError)(nil)
+	if err := c.MeasureGain(t.Context(), campaign.Ask{}); !errors.As(err, &few) || few.Rows != 16 {
+		t.Errorf("%v", err)
+	}
+	if g := standing(t, c, campaign.StopRule{}).Targets[0].Gain; g != nil {
+		t.Errorf("%+v", g)
+	}
+	labelled(t, c, 40, 1, 1)
+	if err := c.MeasureGain(t.Context(), campaign.Ask{}); err != nil {
+		t.Fatal(err)
+	}
+	if g := standing(t, c, campaign.StopRule{}).Targets[0].Gain; g == nil || g.Labels != 72 || g.Rows != 56 {
+		t.Errorf("%+v", g)
+	}
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/report"
+)
+
+// statusPage is the page about where a campaign stands.
+func statusPage(s *campaignStatus) *report.Page {
+	page := &report.Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
+		fmt.Sprintf("Advice: %v.", s.Advice),
+		fmt.Sprintf("Of %d rows, %d have a label, %d are out, %d are open, %d failed and %d are retired.", s.Rows, s.Labelled, s.Asked, s.Open, s.Failed, s.Retired),
+		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes. Intervals hold the truth with a probability of about %.0f %%. The advice follows the stop rule %s.", 100*campaign.Coverage, s.Rule),
+	}}
+	for i, t := range s.Targets {
+		page.Sections = append(page.Sections, s.targetSections(i, t)...)
+	}
+	page.Sections = append(page.Sections,
+		report.Section{Title: "Who has rows", Tables: []*report.Table{outTable(s)}},
+		report.Section{Title: "What happened", Tables: []*report.Table{historyTable(s)}})
+	return page
+}
+
+// targetSections are the error of a target and its pictures.
+func (s *campaignStatus) targetSections(i int, t targetStatus) []report.Section {
+	title := "The error"
+	if len(s.Targets) > 1 {
+		title += " of " + t.Target
+	}
+	facts := &report.Table{Columns: []report.Column{{Head: "what"}, {Head: "value"}}, Facts: true}
+	for _, f := range append([][2]string{{"target", t.Target}, {"labels", strconv.Itoa(t.Labels)}}, statusFacts(t)...) {
+		facts.Rows = append(facts.Rows, report.Row{Cells: []report.Cell{report.Text(f[0]), report.Text(f[1])}})
+	}
+	sections := []report.Section{{Title: title, Tables: []*report.Table{facts}}}
+	if t.Curve == nil {
+		return sections
+	}
+	sections[0].Figures = []*report.Figure{curveFigure(t)}
+	if len(t.Curve.Points) > 0 {
+		sections[0].Tables = append(sections[0].Tables, curveTable(t))
+	}
+	return append(sections, report.Section{Title: "Audit rows of " + t.Target, Figures: []*report.Figure{outcomeFigure(s.state.Outcomes(), i, t.Target)}})
+}
+
+// curveTable lists the errors of the networks so far.
+func curveTable(t targetStatus) *report.Table {
+	table := &report.Table{
+		Title:   "Networks so far",
+		Note:    fmt.Sprintf("Networks that predicted at least %d audit rows whose labels have come.", campaign.LeastAudited),
+		Columns: []report.Column{{Head: "labels"}, {Head: "audit rows"}, {Head: "RMSE"}, {Head: "interval"}},
+	}
+	for _, p := range t.Curve.Points {
+		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(p.Labels), report.Count(p.Rows),
+			significant(number(p.RMSE.Value)), report.Text(fmt.Sprintf("%.4g to %.4g", p.RMSE.Low, p.RMSE.High))}})
+	}
+	return table
+}
+
+// curveFigure draws the learning curve from the first network to twice the labels of the
+// current one.
+func curveFigure(t targetStatus) *report.Figure {
+	const steps = 24
+	first := t.Curve.Labels
+	for _, p := range t.Curve.Points {
+		first = min(first, p.Labels)
+	}
+	fitted := report.Curve{Name: "learning curve and its 90 % interval"}
+	low, high := math.Log(math.Max(2, float64(first)/1.25)), math.Log(2*float64(t.Curve.Labels))
+	for i := range steps + 1 {
+		labels := int(math.Round(math.Exp(low + (high-low)*float64(i)/steps)))
+		if n := len(fitted.X); n > 0 && fitted.X[n-1] == float64(labels) {
+			continue
+		}
+		e := t.Curve.ErrorAt(campaign.RMSE, labels)
+		fitted.X, fitted.Y = append(fitted.X, float64(labels)), append(fitted.Y, e.Value)
+		fitted.Low, fitted.High = append(fitted.Low, e.Low), append(fitted.High, e.High)
+	}
+	panel := report.Panel{XLabel: "labels", YLabel: "RMSE of " + t.Target, X: report.Log2, Y: report.Log10, Curves: []report.Curve{fitted}}
+	if f := t.Forecast; f != nil && f.Metric == campaign.RMSE {
+		ends := []float64{fitted.X[0], fitted.X[len(fitted.X)-1]}
+		panel.Curves = append(panel.Curves, report.Curve{Name: fmt.Sprintf("RMSE %.3g", f.Wanted), X: ends, Y: []float64{f.Wanted, f.Wanted}})
+	}
+	for _, p := range t.Curve.Points {
+		panel.Marks = append(panel.Marks, report.Mark{Name: "networks so far", X: float64(p.Labels), Y: p.RMSE.Value,
+			Tip: fmt.Sprintf("%d labels: RMSE %v on %d audit rows", p.Labels, p.RMSE, p.Rows)})
+	}
+	panel.Marks = append(panel.Marks, report.Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value, Tip: t.ErrorOf})
+	return &report.Figure{Name: "curve", Panels: []report.Panel{panel}, Note: fmt.Sprintf("%d audit rows. To the right of now, the curve is a forecast.", t.Curve.Rows)}
+}
+
+// outcomeFigure draws the labels of audit rows over their predictions.
+func outcomeFigure(outcomes []campaign.Outcome, target int, name string) *report.Figure {
+	panel := report.Panel{XLabel: "prediction of " + name, YLabel: "label of " + name}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, o := range outcomes {
+		if !o.Audit || target >= len(o.Predictions) || math.IsNaN(o.Label[target]) {
+			continue
+		}
+		x, y := float64(o.Predictions[target].Value), o.Label[target]
+		low, high = min(low, x, y), max(high, x, y)
+		panel.Marks = append(panel.Marks, report.Mark{Name: "audit rows", X: x, Y: y,
+			Tip: fmt.Sprintf("%s: label %.4g, predicted %.4g with %d labels", o.ID, y, x, o.Trained)})
+	}
+	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}}}
+	return &report.Figure{Name: "audit-rows", Panels: []report.Panel{panel}, Note: fmt.Sprintf("%d audit rows, each predicted before its label came.", len(panel.Marks))}
+}
+
+// outTable lists the asks with rows that are still out.
+func outTable(s *campaignStatus) *report.Table {
+	t := &report.Table{Columns: []report.Column{{Head: "ask"}, {Head: "person"}, {Head: "asked"}, {Head: "rows out"}, {Head: "of"}, {Head: "lease ends"}}}
+	for _, ask := range s.state.Asks {
+		out := 0
+		for _, row := range ask.Rows {
+			if s.state.Exists(row.Row) && s.state.Status(row.Row) == campaign.StatusAsked && sameTime(s.state, row.Row, ask.Asked) {
+				out++
+			}
+		}
+		if out == 0 {
+			continue
+		}
+		end := "never"
+		if ask.LeaseEnd != nil {
+			end = timeText(*ask.LeaseEnd)
+		}
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(ask.Ask)), report.Text(ask.Person), report.Text(timeText(ask.Time)),
+			report.Count(out), report.Count(len(ask.Rows)), report.Text(end)}})
+	}
+	if len(t.Rows) == 0 {
+		t.Note = "No row is out."
+	}
+	return t
+}
+
+// sameTime reports whether a row is out by this ask, and not by an earlier or a later one.
+func sameTime(s *campaign.State, row int64, ask *campaign.Asked) bool {
+	end := s.LeaseEnd(row)
+	if end == nil || ask.LeaseEnd == nil {
+		return end == nil && ask.LeaseEnd == nil
+	}
+	return end.Equal(*ask.LeaseEnd)
+}
+
+// historyTable lists the last events, the latest first.
+func historyTable(s *campaignStatus) *report.Table {
+	const most = 50
+	t := &report.Table{Columns: []report.Column{{Head: "event"}, {Head: "time"}, {Head: "person"}, {Head: "what"}}}
+	for _, e := range slices.Backward(s.log[max(0, len(s.log)-most):]) {
+		what := eventWords(e)
+		if s.state.Undone(e.Seq) {
+			what = "[" + what + "]"
+		}
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Count(int(e.Seq)), report.Text(timeText(e.Time)), report.Text(e.Person), report.Text(what)}})
+	}
+	t.Note = "The latest first. An event in brackets has no effect: it was undone, or it undoes another one."
+	if len(s.log) > most {
+		t.Note = fmt.Sprintf("The last %d of %d events. ", most, len(s.log)) + t.Note
+	}
+	return t
+}
