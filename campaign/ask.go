@@ -40,6 +40,8 @@ type Ask struct {
 	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
+
+	busy map[int64]bool // rows that count as out, even if their lease has ended
 }
 
 // Batch is rows that were handed out.
@@ -147,6 +149,9 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 	rows, err := c.candidates(ctx, s)
 	if err != nil {
 		return nil, err
+	}
+	if rows.hold(a.busy); len(rows.open) == 0 {
+		return nil, ErrNothingOpen
 	}
 	number := uint64(s.lastAsk + 1)
 	r, err := rows.request(s)
@@ -308,6 +313,20 @@ func (c *Campaign) candidates(ctx context.Context, s *State) (*candidates, error
 		}
 	}
 	return r, nil
+}
+
+// hold lets open rows count as out.
+func (r *candidates) hold(busy map[int64]bool) {
+	open := r.open[:0]
+	for _, at := range r.open {
+		if busy[r.numbers[at]] {
+			r.out = append(r.out, at)
+		} else {
+			open = append(open, at)
+		}
+	}
+	r.open = open
+	slices.Sort(r.out)
 }
 
 // withoutRows returns a table without some of its rows.

@@ -62,7 +62,7 @@ type Run struct {
 	MaxLabels int64
 	GiveUp    int // the run ends after so many failed rows without a label in between; 0 means never
 
-	// Ask is how to ask for rows. Must and Exclude are the run's. Without a lease, rows are out as
+	// Ask is how to ask for rows. It has neither Must nor Exclude. Without a lease, rows are out as
 	// the settings say, or longer if all attempts at them may take longer.
 	Ask Ask
 	// Stop returns why the run should end, or nothing. It is called before the first row and after

@@ -432,15 +432,9 @@ func (l *loop) askAhead(ctx context.Context) error {
 	}
 	a.Lease = l.lease(s, a)
 	// A row whose lease has ended is open, but may still be with the oracle.
-	lapsed := int64(0)
-	for row, q := range l.running {
-		if a.Exclude = append(a.Exclude, q.ID); s.Status(row) == StatusOpen {
-			lapsed++
-		}
-	}
-	if counts.Open <= lapsed {
-		l.exhausted = true
-		return nil
+	a.busy = make(map[int64]bool, len(l.running))
+	for row := range l.running {
+		a.busy[row] = true
 	}
 	asking, cancel := context.WithCancel(ctx)
 	l.asking, l.cancelAsk, l.dry = true, cancel, false

@@ -44,7 +44,7 @@ one of them.`,
 	}
 	c.AddCommand(newCampaignNew(), newCampaignAdd(), newCampaignSettings(), newCampaignAsk(), newCampaignPredict(),
 		newCampaignTell(), newCampaignFail(), newCampaignReturn(), newCampaignRetire(),
-		newCampaignStatus(), newCampaignList(), newCampaignHistory(), newCampaignUndo())
+		newCampaignStatus(), newCampaignList(), newCampaignHistory(), newCampaignUndo(), newCampaignRun())
 	return c
 }
 
