@@ -44,23 +44,24 @@ type selectBody struct {
 	Pool  *table `json:"pool"`
 	Aims  *table `json:"target"`
 
-	Y            string   `json:"y"`
-	ID           string   `json:"id"`
-	RandomColumn string   `json:"random_column"`
-	Categorical  []string `json:"categorical"`
-	Keep         []string `json:"keep"`
-	Missing      string   `json:"missing"`
-	Cost         string   `json:"cost"`
-	Budget       *float64 `json:"budget"`
-	CostAware    bool     `json:"cost_aware"`
-	Group        string   `json:"group"`
-	PerGroup     int      `json:"per_group"`
-	GroupInput   bool     `json:"group_input"`
+	Y            []string  `json:"y"`
+	Weights      []float64 `json:"weights"`
+	ID           string    `json:"id"`
+	RandomColumn string    `json:"random_column"`
+	Categorical  []string  `json:"categorical"`
+	Keep         []string  `json:"keep"`
+	Missing      string    `json:"missing"`
+	Cost         string    `json:"cost"`
+	Budget       *float64  `json:"budget"`
+	CostAware    bool      `json:"cost_aware"`
+	Group        string    `json:"group"`
+	PerGroup     int       `json:"per_group"`
+	GroupInput   bool      `json:"group_input"`
 }
 
 // arguments maps the fields of a request to the arguments of the Python functions.
 var arguments = map[string]string{
-	"Batch": "n", "Spec": "method", "TargetColumns": "y", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
+	"Batch": "n", "Spec": "method", "TargetColumns": "y", "Weights": "weights", "IDColumn": "id", "Train": "labelled", "Pool": "pool",
 	"Model": "model", "Features": "pool", "Features.Train": "train", "Members": "ensemble",
 	"CostColumn": "cost", "Budget": "budget", "GroupColumn": "group", "PerGroup": "per_group",
 	"Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Pending": "pending", "PerCost": "cost_aware",
@@ -102,9 +103,7 @@ func (c *call) selectRows() (any, error) {
 	if r.Network, err = body.config(body.Seed); err != nil {
 		return nil, err
 	}
-	if body.Y != "" {
-		r.TargetColumns = []string{body.Y}
-	}
+	r.TargetColumns, r.Weights = body.Y, body.Weights
 	r.IDColumn, r.RandomColumn, r.Categorical, r.Keep = body.ID, body.RandomColumn, body.Categorical, body.Keep
 	r.CostColumn, r.Budget, r.PerCost = body.Cost, body.Budget, body.CostAware
 	r.GroupColumn, r.PerGroup, r.GroupIsInput, r.Members = body.Group, body.PerGroup, body.GroupInput, body.Ensemble

@@ -94,7 +94,7 @@ func exampleSelect(rows, n int) Frame {
 		ends[i] = int64(len(text))
 	}
 	body := map[string]any{
-		"n": n, "seed": 3, "y": "y", "id": "name", "epochs": 2, "hidden": []int{8}, "activation": "relu", "missing": "impute",
+		"n": n, "seed": 3, "y": []string{"y"}, "id": "name", "epochs": 2, "hidden": []int{8}, "activation": "relu", "missing": "impute",
 		"table": map[string]any{"name": "frame", "columns": []map[string]any{
 			{"name": "x", "kind": "matrix", "names": []string{"a", "b"}, "arrays": []int{0}},
 			{"name": "y", "kind": "numeric", "arrays": []int{1}},
@@ -239,7 +239,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		"unknown field":    {request("select", map[string]int{"m": 3}), "request", `unknown field`},
 		"method":           {change("method", "lcmd-tp:gradd"), "request", "gradd"},
 		"n":                {change("n", 0), "request", "with n, at least 1"},
-		"y":                {change("y", "z"), "data", `frame: column "z" is not in the table`},
+		"y":                {change("y", []string{"z"}), "data", `frame: column "z" is not in the table`},
 		"missing":          {change("missing", "guess"), "request", "missing"},
 		"epochs":           {change("epochs", 0), "request", "epochs must be at least 1"},
 		"activation":       {change("activation", "step"), "request", "activation"},

@@ -21,7 +21,7 @@ LABELS = ROWS[:, 0]
         ((ROWS[:, 0], LABELS, ROWS), r"labelled has 1 dimensions.*reshape\(-1, 1\)"),
         ((ROWS[None], LABELS, ROWS), "labelled has 3 dimensions"),
         ((ROWS, LABELS[:-1], ROWS), "y has 19 labels for 20 rows"),
-        ((ROWS, ROWS, ROWS), r"y has the shape \(20, 2\)"),
+        ((ROWS, ROWS[None], ROWS), r"y has the shape \(1, 20, 2\)"),
         ((ROWS, LABELS, ROWS[:, :1]), "labelled has 2 columns, pool 1"),
         ((ROWS, LABELS, np.where(ROWS == 0, np.inf, ROWS)), r"is \+Inf in row 0, column 0"),
         ((ROWS, LABELS, ROWS[:0]), "nothing to pick from"),
@@ -51,6 +51,7 @@ def test_select(arguments, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"weights": [1.0, 2.0]}, "2 weights, but 1 target column"),
         ({"epochs": 0}, "epochs must be at least 1"),
         ({"hidden": (0,)}, "hidden layer 1 has width 0"),
         ({"activation": "step"}, "activation"),

@@ -84,6 +84,19 @@ def test_features_without_labelled_rows_and_with_a_target(rng):
     assert np.linalg.norm(pool[near.indices] - 2, axis=1).mean() < np.linalg.norm(pool - 2, axis=1).mean()
 
 
+def test_several_targets_equal_command_line(columns, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({c: columns[c] for c in ("name", "temperature", "pressure", "hours", "y")})
+    frame["z"] = frame["y"] * frame["hours"]
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    want = command("select", str(tmp_path / "table.csv"), "--target", "y,z", "--id", "name", "-n", "7", *QUICK_FLAGS)
+    assert nextbatch.select(frame, ["y", "z"], n=7, id="name", **QUICK).ids.tolist() == want["ids"]
+    inputs, labels = frame.drop(columns=["y", "z"]), frame[["y", "z"]].to_numpy()
+    assert nextbatch.select(inputs, labels, n=7, id="name", **QUICK).ids.tolist() == want["ids"]
+    weighted = nextbatch.select(frame, ["y", "z"], n=7, id="name", weights=[1, 50], **QUICK)
+    assert weighted.ids.tolist() != want["ids"]
+
+
 def test_index_names_the_rows(columns):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(columns).set_index("name")

@@ -30,6 +30,7 @@ def select(
     method: str | None = None,
     *,
     seed: int = 0,
+    weights: Sequence[float] | None = None,
     id: str | None = None,
     categorical: Sequence[str] = (),
     keep: Sequence[str] = (),
@@ -65,9 +66,9 @@ def select(
         The labelled rows. An array, or a PyTorch tensor, has numbers; a frame of pandas or polars,
         or a dictionary of columns, may also have columns of categories and dates. Without `pool`,
         it holds the candidates, too.
-    y : array or str
+    y : array, str or list of str
         The label of each of these rows, or the name of the column with the labels. NaN means that
-        a row has none.
+        a row has none. For several targets, an array with a column for each, or a list of names.
     pool : array, tensor or DataFrame, optional
         The candidates. Without it, they are the rows of `labelled` that have no label.
     n : int
@@ -77,6 +78,8 @@ def select(
         ``nextbatch specs`` lists them.
     seed : int
         Of networks and methods. The same seed gives the same batch.
+    weights : list of float, optional
+        How much each of several targets counts; 1 each by default.
     id : str, optional
         The column that names the rows. Without it, the index of a pandas frame does, or else their
         number, from 0.
@@ -140,7 +143,7 @@ def select(
     candidates = None if pool is None else _tables.table_of(pool, "pool", id)
     aims = None if target is None else _tables.table_of(target, "target", id)
     tables = [t for t in (train, candidates, aims) if t is not None]
-    y_name = _add_labels(train, y, tables)
+    y_names = _add_labels(train, y, tables)
     _same_columns(train, tables)
     id_name, names = _name_rows(train, candidates, id)
     chosen = candidates or train
@@ -149,7 +152,7 @@ def select(
         **_common(n, method, seed, threads, max_memory, plot),
         "pending": names(pending), "must": names(must), "exclude": names(exclude),
         "hidden": [int(width) for width in hidden], "activation": activation, "epochs": epochs, "ensemble": ensemble,
-        "y": y_name, "id": id_name or "", "random_column": random_column or "",
+        "y": y_names, "weights": None if weights is None else [float(w) for w in weights], "id": id_name or "", "random_column": random_column or "",
         "categorical": list(dict.fromkeys([*categorical, *(c for t in tables for c in t.categorical)])),
         "keep": list(keep) or train.matrix_names, "missing": missing,
         "cost": cost or "", "budget": None if budget is None else float(budget), "cost_aware": bool(cost_aware),
@@ -263,22 +266,27 @@ def warn(messages: Iterable[str]) -> None:
         warnings.warn(message, NextbatchWarning, stacklevel=level)
 
 
-def _add_labels(train: Table, y: Any, tables: list[Table]) -> str:
-    """Return the name of the column with the labels, which is added unless y is a name already."""
-    if isinstance(y, str):
+def _add_labels(train: Table, y: Any, tables: list[Table]) -> list[str]:
+    """Return the names of the columns with the labels, which are added unless y is names already."""
+    names = [y] if isinstance(y, str) else y
+    if isinstance(names, (list, tuple)) and names and all(isinstance(name, str) for name in names):
         if train.matrix_names:
             raise RequestError(f"y={y!r} names a column, but labelled is an array: give the labels themselves")
-        if y not in train.names():
-            raise DataError(f"labelled has no column {y!r} with the labels; its columns are {', '.join(train.names())}")
-        return y
+        for name in names:
+            if name not in train.names():
+                raise DataError(f"labelled has no column {name!r} with the labels; its columns are {', '.join(train.names())}")
+        return list(names)
     if y is None:
         raise RequestError("give y: the labels, or the name of their column")
-    name = str(getattr(y, "name", None) or "y")
+    labels = _tables.labels_of(y, "y", train.rows)
+    own = [str(getattr(y, "name", None) or "y")] if labels.shape[1] == 1 else [f"y{k}" for k in range(labels.shape[1])]
     taken = {column for t in tables for column in t.names()}
-    while name in taken:
-        name = "_" + name
-    train.add({"name": name, "kind": "numeric", "arrays": [_tables.labels_of(y, "y", train.rows)]})
-    return name
+    for k, name in enumerate(own):
+        while name in taken:
+            name = "_" + name
+        own[k] = name
+        train.add({"name": name, "kind": "numeric", "arrays": [np.ascontiguousarray(labels[:, k])]})
+    return own
 
 
 def _same_columns(train: Table, tables: list[Table]) -> None:

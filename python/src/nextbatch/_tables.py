@@ -77,16 +77,14 @@ def matrix_of(data: object, name: str) -> Array:
 
 
 def labels_of(data: object, name: str, rows: int) -> Array:
-    """Return one number per row."""
+    """Return the labels of each row: one, or a few for several targets."""
     values = getattr(data, "to_numpy", None)
     array = to_numpy(values() if callable(values) else data, name)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise DataError(f"{name} has the shape {array.shape} where one number per row is expected")
+    if array.ndim not in (1, 2) or 0 in array.shape[1:]:
+        raise DataError(f"{name} has the shape {array.shape} where one number per row is expected, or a column for each target")
     if len(array) != rows:
         raise DataError(f"{name} has {len(array)} labels for {rows} rows")
-    return array
+    return array.reshape(rows, -1)
 
 
 def table_of(data: object, name: str, id_column: str | None = None) -> Table:
