@@ -12,15 +12,22 @@ import (
 // taken. The labelled rows that were drawn at random are divided into three parts. Each
 // part in turn is predicted by networks that are trained on all, half and a quarter of
 // the other two, nine small networks in total. A learning curve through their errors is
-// extrapolated to the error of the current network. Both have the errors of the same
-// rows behind them, which makes them alike; their intervals are combined as if they were
-// independent, so that of the gain is rather too wide.
+// extrapolated to the error of the current network. Curves flatten on the way: on four
+// real data sets the slope from 768 to 1280 labels was between half and all of that from 256
+// to 768, with one exception. So slopes of all, three quarters and half of the fitted
+// one are taken to be equally likely beyond the largest of these networks.
+//
+// The two errors come from the same rows, which makes them alike; their intervals are
+// combined as if they were independent, so that of the gain is rather too wide.
 
 // LeastRandom is how many labelled random rows the gain meter needs: the smallest of its
 // networks is then trained on eight.
 const LeastRandom = 48
 
 const gainParts = 3
+
+// flattening lists the shares of the slope that may remain beyond the data.
+var flattening = [...]float64{1, 0.75, 0.5}
 
 // Random is a labelled row that was drawn at random.
 type Random struct {
@@ -45,6 +52,8 @@ func (g Gain) Clear() bool { return g.Factor.Bounded() && g.Factor.High <= wides
 // String words the gain.
 func (g Gain) String() string {
 	switch {
+	case !g.Clear() && g.Factor.Low > 1:
+		return fmt.Sprintf("the same error would have taken at least %.2g times as many random labels; %d random rows are too few to tell how many more", g.Factor.Low, g.Rows)
 	case !g.Clear():
 		return fmt.Sprintf("%d random rows are too few to tell how many random labels the same error would have taken", g.Rows)
 	case g.Factor.Low > 1:
@@ -124,8 +133,14 @@ func gainOver(random, current *Curve) *Gain {
 	for _, now := range quantilesAt(current.grids[RMSE], func(s scenario) float64 { return s.level }, shares...) {
 		for _, s := range random.grids[RMSE] {
 			s.level -= now // so that the wanted error is 1
-			s.weight /= levels
-			both = append(both, s)
+			s.weight /= levels * float64(len(flattening))
+			for _, share := range flattening {
+				flat := s
+				if s.level > 0 { // the random rows do not reach the error
+					flat.slope *= share
+				}
+				both = append(both, flat)
+			}
 		}
 	}
 	g.Random = over(both, func(s scenario) float64 { return s.labelsFor(1, random.Labels) })

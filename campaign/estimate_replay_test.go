@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,14 +26,16 @@ import (
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// The replay trains several hundred networks, so their errors are kept in files and the
-// estimates are computed from those: change an estimator, run it again, and it takes
-// seconds. Delete the files, or change the epochs, to train again.
+// The replay trains several hundred networks. With a folder for the errors that they
+// made, a second run takes seconds, so that estimates can be compared; it trains again
+// what is not there. After a change of networks or methods, take another folder.
+//
+//	NEXTBATCH_SOAK=1 go test ./campaign -count=1 -run TestSoakReplay -v -timeout 4h -replay-dir /tmp/replay
 var (
 	replaySets   = flag.String("replay-sets", "fried,protein,diamonds,sgemm", "data sets to replay")
 	replaySeeds  = flag.Int("replay-seeds", 3, "campaigns per data set")
 	replayEpochs = flag.Int("replay-epochs", 256, "epochs of training")
-	replayDir    = flag.String("replay-dir", filepath.Join(os.TempDir(), "nextbatch-replay"), "folder of the errors that the replayed networks made")
+	replayDir    = flag.String("replay-dir", "", "folder that keeps the errors of the networks; empty means none")
 )
 
 const (
@@ -255,9 +258,9 @@ func (r *replayer) alone(ctx context.Context) (found []sizeErrors, err error) {
 }
 
 // replay returns the errors of one campaign, from its file if there is one.
-func replay(t *testing.T, set string, seed uint64, audit int, load func() *dataset.Regression) *replayed {
+func replay(t *testing.T, dir, set string, seed uint64, audit int, load func() *dataset.Regression) *replayed {
 	t.Helper()
-	name := filepath.Join(*replayDir, fmt.Sprintf("%s-%d-%d-epochs-%d.json", set, seed, audit, *replayEpochs))
+	name := filepath.Join(dir, fmt.Sprintf("%s-%d-%d-epochs-%d.json", set, seed, audit, *replayEpochs))
 	found := &replayed{Set: set, Seed: seed, Audit: audit}
 	switch text, err := os.ReadFile(name); {
 	case err == nil:
@@ -285,7 +288,7 @@ func replay(t *testing.T, set string, seed uint64, audit int, load func() *datas
 	}
 	text, err := json.Marshal(found)
 	if err == nil {
-		err = errors.Join(os.MkdirAll(*replayDir, 0o755), os.WriteFile(name, text, 0o644))
+		err = errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(name, text, 0o644))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -294,8 +297,9 @@ func replay(t *testing.T, set string, seed uint64, audit int, load func() *datas
 }
 
 // audited returns the predictions for random rows that are known before a batch: those
-// for the audit rows of earlier batches, and those for random rows that the networks held out.
-func (r *replayed) audited(round int) (found []Audited) {
+// for the audit rows of earlier batches and, if wanted, those for the random rows that
+// each network held out.
+func (r *replayed) audited(round int, heldOut bool) (found []Audited) {
 	add := func(labels int, errors []rowError) {
 		for _, e := range errors {
 			found = append(found, Audited{Row: int64(e.Row), Labels: labels, Label: e.Error})
@@ -305,15 +309,17 @@ func (r *replayed) audited(round int) (found []Audited) {
 		if i < round {
 			add(network.Labels, network.Audited)
 		}
-		add(network.Labels, network.HeldOut)
+		if heldOut {
+			add(network.Labels, network.HeldOut)
+		}
 	}
 	return found
 }
 
 // curve returns what a campaign knows before a batch.
-func (r *replayed) curve(t *testing.T, round int) *Curve {
+func (r *replayed) curve(t *testing.T, round int, heldOut bool) *Curve {
 	t.Helper()
-	c, err := FitCurve(r.audited(round), r.Rounds[round].Labels)
+	c, err := FitCurve(r.audited(round, heldOut), r.Rounds[round].Labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +327,7 @@ func (r *replayed) curve(t *testing.T, round int) *Curve {
 }
 
 // gain compares the campaign with the networks that were trained on random rows.
-func (r *replayed) gain(t *testing.T) *Gain {
+func (r *replayed) gain(t *testing.T, heldOut bool) *Gain {
 	t.Helper()
 	var audited []Audited
 	for _, network := range r.Random {
@@ -334,11 +340,12 @@ func (r *replayed) gain(t *testing.T) *Gain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gainOver(random, r.curve(t, replayRounds))
+	return gainOver(random, r.curve(t, replayRounds, heldOut))
 }
 
 // replayFigures sums up campaigns.
 type replayFigures struct {
+	heldOut                bool
 	rounds, rmse, mae, q95 int       // rounds, and those whose interval holds the test error
 	widths                 []float64 // high over low of the RMSE
 	forecasts              []float64 // at half time, of the labels for the last RMSE, over what it took
@@ -350,7 +357,12 @@ type replayFigures struct {
 func (f *replayFigures) add(t *testing.T, r, without *replayed) {
 	loss := 0.0
 	for round, network := range r.Rounds {
-		c := r.curve(t, round)
+		if round > 0 {
+			loss += math.Log(network.Test.RMSE/without.Rounds[round].Test.RMSE) / replayRounds
+		} else if !f.heldOut {
+			continue // no audit row has a label yet
+		}
+		c := r.curve(t, round, f.heldOut)
 		f.rounds++
 		for _, m := range []struct {
 			in    Interval
@@ -362,12 +374,9 @@ func (f *replayFigures) add(t *testing.T, r, without *replayed) {
 			}
 		}
 		f.widths = append(f.widths, c.RMSE.High/c.RMSE.Low)
-		if round > 0 {
-			loss += math.Log(network.Test.RMSE/without.Rounds[round].Test.RMSE) / replayRounds
-		}
 	}
 	last := r.Rounds[replayRounds]
-	forecast := r.curve(t, replayRounds/2).LabelsFor(RMSE, last.Test.RMSE)
+	forecast := r.curve(t, replayRounds/2, f.heldOut).LabelsFor(RMSE, last.Test.RMSE)
 	ratio := forecast.Value / float64(last.Labels)
 	f.forecasts = append(f.forecasts, ratio)
 	if math.Abs(math.Log(ratio)) <= math.Log(1.5) {
@@ -377,7 +386,7 @@ func (f *replayFigures) add(t *testing.T, r, without *replayed) {
 		f.held++
 	}
 	f.losses = append(f.losses, math.Expm1(loss))
-	f.gains = append(f.gains, r.gain(t).Factor.String())
+	f.gains = append(f.gains, r.gain(t, f.heldOut).Factor.String())
 }
 
 // row returns the figures as a row of a markdown table, with those of each campaign or
@@ -403,12 +412,12 @@ func TestSoakReplay(t *testing.T) {
 	if os.Getenv("NEXTBATCH_SOAK") == "" {
 		t.Skip("takes half an hour: make soak")
 	}
-	dir := golden.Data(t)
+	dir, kept := golden.Data(t), cmp.Or(*replayDir, t.TempDir())
 	found := map[int]map[string][]*replayed{replayAudit: {}, 0: {}}
 	for _, audit := range []int{replayAudit, 0} {
 		for seed := range uint64(*replaySeeds) {
 			for set := range strings.SplitSeq(*replaySets, ",") {
-				r := replay(t, set, seed, audit, func() *dataset.Regression {
+				r := replay(t, kept, set, seed, audit, func() *dataset.Regression {
 					data, err := sets.Load(t.Context(), set, dir)
 					if err != nil {
 						t.Fatal(err)
@@ -419,18 +428,21 @@ func TestSoakReplay(t *testing.T) {
 			}
 		}
 	}
-	fmt.Println("| data set | RMSE held | MAE held | q95 held | high/low | forecast/truth | within 1.5 | held | loss by audit rows | gain |\n|---|---|---|---|---|---|---|---|---|---|")
-	all := &replayFigures{}
-	for set := range strings.SplitSeq(*replaySets, ",") {
-		one := &replayFigures{}
-		for i, r := range found[replayAudit][set] {
-			one.add(t, r, found[0][set][i])
-			all.add(t, r, found[0][set][i])
+	for _, heldOut := range []bool{false, true} {
+		all := &replayFigures{heldOut: heldOut}
+		fmt.Printf("\nwith held-out random rows: %v\n\n", heldOut)
+		fmt.Println("| data set | RMSE held | MAE held | q95 held | high/low | forecast/truth | within 1.5 | held | loss by audit rows | gain |\n|---|---|---|---|---|---|---|---|---|---|")
+		for set := range strings.SplitSeq(*replaySets, ",") {
+			one := &replayFigures{heldOut: heldOut}
+			for i, r := range found[replayAudit][set] {
+				one.add(t, r, found[0][set][i])
+				all.add(t, r, found[0][set][i])
+			}
+			fmt.Println(one.row(set, true))
 		}
-		fmt.Println(one.row(set, true))
-	}
-	fmt.Println(all.row("all", false))
-	if 10*all.rmse < 8*all.rounds {
-		t.Errorf("the interval of the RMSE holds the test RMSE in %d of %d rounds", all.rmse, all.rounds)
+		fmt.Println(all.row("all", false))
+		if 10*all.rmse < 8*all.rounds {
+			t.Errorf("the interval of the RMSE holds the test RMSE in %d of %d rounds", all.rmse, all.rounds)
+		}
 	}
 }
