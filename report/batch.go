@@ -187,9 +187,9 @@ func (b *Batch) uncertainties(x, uncertainties []float64) *Figure {
 	f := Curves("Uncertainty by pick", "pick", "uncertainty", nil)
 	f.Panels[0].Marks = b.marks("pick", x, uncertainties)
 	if !math.IsNaN(b.Typical) {
-		f.Panels[0].Curves = []Curve{{Name: "median of the candidates", X: []float64{x[0], x[len(x)-1]}, Y: []float64{b.Typical, b.Typical}}}
+		f.Panels[0].Curves = []Curve{{Name: "median of the candidates", X: []float64{x[0], x[len(x)-1]}, Y: []float64{b.Typical, b.Typical}, Reference: true}}
 	}
-	f.fixed = map[string]style{"pick": pickPoint, "median of the candidates": {grey, dashed, noGlyph{}}}
+	f.fixed = map[string]style{"pick": pickPoint}
 	f.Note = "How uncertain the networks are about each pick: 1 is a typical held-out row, 2 twice as much. It compares rows; how far off a prediction may be, the interval says."
 	return f
 }

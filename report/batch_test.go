@@ -49,7 +49,7 @@ func TestBatchPage(t *testing.T) {
 		}
 	}
 	batch, figures := strings.Index(page, "The batch</h2>"), strings.Index(page, "<figure>")
-	if batch < 0 || batch > figures || !strings.Contains(page, `<td class="number">0.25</td>`) || !strings.Contains(page, "<td>red</td>") {
+	if batch < 0 || batch > figures || !strings.Contains(page, ` class="number">0.25</td>`) || !strings.Contains(page, ">red</td>") {
 		t.Error("the page does not begin with the batch and its inputs")
 	}
 	if strings.Count(page, `data-key="pick-1"`) < 4 { // its row, and a mark in three figures
@@ -64,6 +64,10 @@ func TestBatchPage(t *testing.T) {
 func TestMinimalBatchPage(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
+	reasons := batchPage(t, &Batch{Title: "narrow", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Uncertainty: nan, Reason: strings.Repeat("far from all others ", 9)}}})
+	if !strings.Contains(reasons, `class="sortable cards"`) || !strings.Contains(reasons, `<td data-head="reason"`) {
+		t.Error("on a narrow screen a reason is beside the picture")
+	}
 	page := batchPage(t, &Batch{Title: "1 row", Typical: nan, Picks: []BatchPick{{ID: "a", Score: nan, Prediction: nan, Uncertainty: nan}}})
 	for _, no := range []string{"<figure>", `class="warnings"`, "prediction", "Predicted"} {
 		if strings.Contains(page, no) {

@@ -59,6 +59,7 @@ type Curve struct {
 	Name      string // for the legend
 	X, Y      []float64
 	Low, High []float64
+	Reference bool // a line to compare with, not measured: dashed, in grey, without marks
 }
 
 // Mark is a single point.
@@ -193,11 +194,12 @@ func grid() *plotter.Grid {
 // styleMap holds the style of every name, and lines has those of curves.
 func (f *Figure) names() (legend []string, styleMap map[string]style, lines map[string]bool) {
 	styleMap, lines = map[string]style{}, map[string]bool{}
-	used := map[string]bool{}
+	used, references := map[string]bool{}, map[string]bool{}
 	order := append([]string{}, f.Order...)
 	for _, p := range f.Panels {
 		for _, c := range p.Curves {
 			used[c.Name], lines[c.Name] = true, true
+			references[c.Name] = references[c.Name] || c.Reference
 			order = append(order, c.Name)
 		}
 		for _, m := range p.Marks {
@@ -210,7 +212,9 @@ func (f *Figure) names() (legend []string, styleMap map[string]style, lines map[
 			continue
 		}
 		s, fixed := f.fixed[name]
-		if !fixed {
+		if references[name] {
+			s = style{grey, dashed, noGlyph{}}
+		} else if !fixed {
 			s = styleOf(len(styleMap))
 		}
 		styleMap[name] = s

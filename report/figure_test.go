@@ -165,3 +165,15 @@ func TestLongNamesAreCut(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(svg), err)
 	}
 }
+
+// TestReferenceLines have no marks, which stand for what was measured.
+func TestReferenceLines(t *testing.T) {
+	f := Curves("", "x", "y", []Curve{{Name: "measured", X: []float64{1}, Y: []float64{1}}, {Name: "equal", X: []float64{0, 1}, Y: []float64{0, 1}, Reference: true}})
+	_, styles, _ := f.names()
+	if _, bare := styles["equal"].shape.(noGlyph); !bare {
+		t.Errorf("a reference line has the marks %T", styles["equal"].shape)
+	}
+	if _, bare := styles["measured"].shape.(noGlyph); bare {
+		t.Error("a measured curve has no marks")
+	}
+}

@@ -60,6 +60,7 @@ type pageFigure struct {
 type pageTable struct {
 	Title, Note string
 	Facts, Tall bool
+	Cards       bool // on a narrow screen, each row is a list of its cells
 	Heads       []pageHead
 	Rows        []pageRow
 }
@@ -124,6 +125,7 @@ func (t *Table) page() pageTable {
 		row := pageRow{Rule: r.Rule, Key: r.key}
 		for i, c := range r.Cells {
 			numeric[i] = numeric[i] || c.number
+			out.Cards = out.Cards || i > 0 && utf8.RuneCountInString(c.text) > longText
 			row.Cells = append(row.Cells, pageCell{c.text, c.number, c.bold, utf8.RuneCountInString(c.text) > longText, utf8.RuneCountInString(c.text) > prose})
 		}
 		out.Rows = append(out.Rows, row)

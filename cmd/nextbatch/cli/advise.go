@@ -390,18 +390,9 @@ func adviceFigure(a *benchmark.Advice, r adviseResult) *report.Figure {
 		for i, v := range r.Replay.LogRMSE[spec] {
 			c.X, c.Y = append(c.X, float64(a.Comparison.Labels[i])), append(c.Y, math.Exp(float64(v)))
 		}
-		for i := range c.X {
-			low, high := math.Inf(1), 0.0
-			for _, round := range a.Results {
-				if round.Spec == spec && round.Round == i {
-					low, high = min(low, round.Test.RMSE), max(high, round.Test.RMSE)
-				}
-			}
-			c.Low, c.High = append(c.Low, low), append(c.High, high)
-		}
 		curves = append(curves, c)
 	}
 	f := report.LearningCurves("Replay on the labelled rows", "RMSE (labels have deviation 1)", curves)
-	f.Note = fmt.Sprintf("Errors on held-out rows: geometric means over %d splits, and the range that they span.", a.Comparison.Splits)
+	f.Note = fmt.Sprintf("Errors on held-out rows: geometric means over %d splits. Errors differ more between splits than between methods, which are compared split by split: the table below has the intervals of the differences.", a.Comparison.Splits)
 	return f
 }

@@ -282,7 +282,7 @@ func auditFigure(target string, r *audit.Report, result auditResult, names []str
 		mark.Tip = fmt.Sprintf("%s: label %.4g, prediction %.4g, p-value %.2g", names[f.Row], f.Label, f.Prediction, f.P)
 		panel.Marks = append(panel.Marks, mark)
 	}
-	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}}}
+	panel.Curves = []report.Curve{{Name: "label = prediction", X: []float64{low, high}, Y: []float64{low, high}, Reference: true}}
 	return &report.Figure{Name: "audit", Panels: []report.Panel{panel},
 		Note: fmt.Sprintf("All %d labels; suspects have a p-value of at most %v.", result.Labels, result.Level)}
 }
