@@ -28,6 +28,7 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	var (
 		told     *campaign.TellError
 		rows     *campaign.RowsError
+		stop     *campaign.StopRuleError
 		undo     *campaign.UndoError
 		repeated *campaign.RequestError
 		request  *nextbatch.RequestError
@@ -47,7 +48,7 @@ func (s *Server) problem(ctx context.Context, err error) error {
 		return huma.Error404NotFound(err.Error())
 	case errors.As(err, &large):
 		return huma.NewError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the upload is larger than %d bytes, which is the most this service takes", large.Limit))
-	case errors.As(err, &rows), errors.As(err, &request), errors.As(err, &data), errors.As(err, &file):
+	case errors.As(err, &rows), errors.As(err, &stop), errors.As(err, &request), errors.As(err, &data), errors.As(err, &file):
 		return huma.Error422UnprocessableEntity(err.Error())
 	case errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNothingOpen), errors.Is(err, campaign.ErrTooFewLabels),
 		errors.As(err, &undo), errors.As(err, &repeated):

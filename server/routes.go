@@ -13,6 +13,7 @@ import (
 // paths, are those of package campaign.
 func (s *Server) routes() {
 	s.campaignRoutes()
+	s.standingRoutes()
 	s.rowRoutes()
 	s.askRoutes()
 	s.tellRoutes()

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 )
 
@@ -270,6 +271,11 @@ func TestCampaignOverHTTP(t *testing.T) {
 		t.Errorf("open rows %+v", open)
 	}
 
+	standing := must[campaign.Standing](t, v, "viewer", "GET", "/v1/campaigns/small/standing?stop=rmse%3C0.5", nil)
+	if standing.Labelled != 12 || len(standing.Targets) != 1 || standing.Advice.Verdict != campaign.TooEarly {
+		t.Errorf("standing %+v", standing)
+	}
+
 	p := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/predictions", nil))
 	predicted := must[Predicted](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+p.ID+"/predictions?limit=5", nil)
 	if predicted.Total != 45 || len(predicted.Rows) != 5 || predicted.Rows[0].Predictions["y"] == nil {
@@ -299,6 +305,7 @@ func TestRefusals(t *testing.T) {
 		{"the event that began it", "POST", "/v1/campaigns/small/undo", map[string]any{"event": 1}, 409, "created"},
 		{"settings that do not exist", "PUT", "/v1/campaigns/small/settings", map[string]any{"color": 1}, 422, "color"},
 		{"a method that does not exist", "PUT", "/v1/campaigns/small/settings", map[string]any{"spec": "best"}, 422, "best"},
+		{"a stop rule that cannot be read", "GET", "/v1/campaigns/small/standing?stop=soon", nil, 422, "soon"},
 		{"no such campaign", "GET", "/v1/campaigns/none", nil, 404, "none"},
 		{"no such ask", "GET", "/v1/campaigns/small/asks/3", nil, 404, "3"},
 		{"no such job", "GET", "/v1/campaigns/small/jobs/x", nil, 404, "job"},
