@@ -279,13 +279,15 @@ func (a *Added) check() error {
 	if a.First < 0 || len(a.Blocks) == 0 {
 		return errors.New("it adds no rows")
 	}
+	end := a.First
 	for _, b := range a.Blocks {
-		if b.Rows < 1 || b.Blob == "" || a.First+b.Rows < a.First {
+		if b.Rows < 1 || b.Blob == "" {
 			return fmt.Errorf("block %q has %d rows", b.Blob, b.Rows)
 		}
-	}
-	if last := a.First + a.Rows(); last > math.MaxInt32 || a.Rows() > math.MaxInt32 {
-		return fmt.Errorf("a campaign has at most %d rows", math.MaxInt32)
+		if end > math.MaxInt32 || b.Rows > math.MaxInt32-end {
+			return fmt.Errorf("a campaign has at most %d rows", math.MaxInt32)
+		}
+		end += b.Rows
 	}
 	return nil
 }

@@ -1,0 +1,103 @@
+package campaign_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/campaign/storetest"
+)
+
+// FuzzLog reads damaged logs: they are refused, or fold into a state that can be used.
+func FuzzLog(f *testing.F) {
+	for _, line := range []string{
+		`{"seq":1,"time":"2026-01-01T00:00:00Z","created":{"identity":"i","id_column":"id","targets":["y"],"columns":[{"name":"x","kind":"numeric"}],"settings":{"network":{},"seed":1,"lease":"1h0m0s"}}}`,
+	} {
+		for _, rest := range []string{
+			``,
+			`{"seq":2,"time":"2026-01-01T00:00:01Z","rows_added":{"first":0,"blocks":[{"rows":9,"blob":"rows-1"}]}}`,
+			`{"seq":2,"time":"2026-01-01T00:00:01Z","rows_added":{"first":0,"blocks":[{"rows":9223372036854775807,"blob":"a"},{"rows":9223372036854775807,"blob":"b"}]}}`,
+			`{"seq":2,"time":"2026-01-01T00:00:01Z","rows_added":{"first":0,"blocks":[{"rows":9,"blob":"rows-1"}]}}
+{"seq":3,"time":"2026-01-01T00:00:02Z","asked":{"ask":1,"lease_end":"2026-01-02T00:00:00Z","spec":"random","seed":1,"trained":0,"result":"ask-1","rows":[{"row":1,"id":"a","audit":true,"predictions":[{"value":1.5,"low":1,"high":2}]},{"row":2,"id":"b"}]}}
+{"seq":4,"time":"2026-01-01T00:00:03Z","told":{"labels":[{"row":1,"id":"a","values":[1.25]}]}}
+{"seq":5,"time":"2026-01-01T00:00:04Z","corrected":{"labels":[{"row":1,"id":"a","values":[2]}]}}
+{"seq":6,"time":"2026-01-01T00:00:05Z","failed":{"rows":[{"row":2,"id":"b"}],"reason":"broke","again":true}}
+{"seq":7,"time":"2026-01-01T00:00:06Z","undone":{"seq":6}}
+{"seq":8,"time":"2026-01-01T00:00:07Z","returned":{"rows":[{"row":2,"id":"b"}]}}
+{"seq":9,"time":"2026-01-01T00:00:08Z","retired":{"rows":[{"row":3,"id":"c"}]}}
+{"seq":10,"time":"2026-01-01T00:00:09Z","settings":{"network":{},"seed":2,"latest":true}}`,
+		} {
+			f.Add([]byte(line + "\n" + rest))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var log []campaign.Event
+		for line := range strings.Lines(string(data)) {
+			e, err := campaign.DecodeEvent([]byte(strings.TrimSuffix(line, "\n")))
+			if err != nil {
+				continue // a store would refuse the log here
+			}
+			raw, err := campaign.EncodeEvent(e)
+			if err != nil {
+				t.Fatalf("%s was read, but cannot be written: %v", line, err)
+			}
+			if again, err := campaign.DecodeEvent(raw); err != nil || !same(t, again, raw) {
+				t.Fatalf("%s was written as %s: %v", line, raw, err)
+			}
+			log = append(log, e)
+		}
+		s, err := campaign.Fold(log, time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+		if err != nil {
+			return
+		}
+		counts := s.Counts()
+		if counts.Open < 0 || counts.Rows != counts.Open+counts.Asked+counts.Labelled+counts.Failed+counts.Retired {
+			t.Errorf("counts are %+v", counts)
+		}
+		s.Outcomes()
+		s.Noise()
+	})
+}
+
+func same(t *testing.T, e campaign.Event, raw []byte) bool {
+	t.Helper()
+	got, err := campaign.EncodeEvent(e)
+	return err == nil && bytes.Equal(got, raw)
+}
+
+// TestDamagedLogsAreRefused damages the log of a busy campaign in every place, and
+// requires an error or a log that is as long.
+func TestDamagedLogsAreRefused(t *testing.T) {
+	log, err := busy(t, &storetest.Memory{}).History(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := log[len(log)-1].Time
+	for i := range log {
+		for what, damaged := range map[string][]campaign.Event{
+			"lost":  append(append([]campaign.Event{}, log[:i]...), log[i+1:]...),
+			"twice": append(append([]campaign.Event{}, log[:i+1]...), log[i:]...),
+		} {
+			if i == len(log)-1 && what == "lost" {
+				continue // a log that ends earlier is a log
+			}
+			if _, err := campaign.Fold(damaged, now); err == nil {
+				t.Errorf("event %d of %d is %s, and nobody noticed", i+1, len(log), what)
+			}
+		}
+		raw, err := campaign.EncodeEvent(log[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for cut := range raw {
+			if _, err := campaign.DecodeEvent(raw[:cut]); err == nil {
+				t.Errorf("event %d was read from %d of %d bytes", i+1, cut, len(raw))
+			}
+		}
+		if _, err := campaign.DecodeEvent(bytes.Replace(raw, []byte(`{"seq"`), []byte(`{"news":1,"seq"`), 1)); err == nil || !strings.Contains(err.Error(), "newer version") {
+			t.Errorf("an event with an unknown field: %v", err)
+		}
+	}
+}
