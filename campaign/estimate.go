@@ -22,10 +22,11 @@ import (
 //
 //	u_i = e_i · (n/n_i)^b,   b the slope of the curve.
 //
-// At the most likely slope, RMSE, MAE and 95 % quantile are those of the u_i. The
-// interval of the RMSE is that of network.EstimateRMSE, which is set wider than the
-// errors in hand suggest, because a small sample tends to miss the largest errors. That
-// of the MAE m is m·exp(±t·d), with the 97.5 % quantile t of Student's distribution and
+// Where a row was predicted several times, the last prediction counts. At the most
+// likely slope, RMSE, MAE and 95 % quantile are those of the u_i. The interval of the
+// RMSE is that of network.EstimateRMSE, which is wider than the errors at hand suggest,
+// because a small sample tends to miss the largest errors. That of the MAE m is
+// m·exp(±t·d), with the 97.5 % quantile t of Student's distribution and
 //
 //	d = max(s/m, √(π/2 − 1))/√n,
 //
@@ -34,8 +35,7 @@ import (
 // numbers k and l with P(X < k) ≤ 5 % and P(X ≥ l) ≤ 5 %, where X, the count of errors
 // below the quantile, is binomial. Up to 58 rows there is no such l and no upper limit.
 //
-// What is not known about the slope widens every interval: the grid of
-// estimate_curve.go holds both.
+// The uncertainty of the slope widens every interval, by the grid of estimate_curve.go.
 
 // Coverage is the probability, about, with which the intervals of this package hold the
 // truth.
@@ -45,7 +45,7 @@ const Coverage = 0.9
 // network that had not learnt from the row, and its label. The functions of this package
 // are about one target; with several, call them for each.
 type Audited struct {
-	Row        int64 // of the campaign; several predictions for a row count less than those for several rows
+	Row        int64 // of the campaign; of several predictions for a row, the last shows the error, and all show the slope
 	Labels     int   // how many the network had been given
 	Prediction float64
 	Label      float64

@@ -16,9 +16,9 @@ import (
 //	log error(n') = log error(n) + b·log(n'/n),   -1 ≤ b ≤ 0.2,
 //
 // with the same slope b for RMSE, MAE and quantile. More labels make no network worse on
-// average; slopes above 0 are there because the networks of a campaign do not all turn out
-// equally well, and because without them the errors of old networks would always
-// count as larger than what the current one makes.
+// average, but the networks of a campaign do not all turn out equally well. Slopes above 0
+// allow for that; without them the current error of a campaign that no longer learns
+// would be underestimated.
 //
 // Errors have heavy tails, so the likelihood of b is that of Student's distribution with
 // four degrees of freedom, at the best scale for each b: large errors count little.
@@ -124,7 +124,7 @@ func (c *Curve) LabelsFor(m Metric, wanted float64) Interval {
 
 // labelsFor returns the labels that a curve needs for an error.
 func (s scenario) labelsFor(wanted float64, labels int) float64 {
-	missing := math.Log(wanted) - s.level
+	missing := math.Log(max(wanted, 0)) - s.level
 	if s.slope >= 0 && missing >= 0 {
 		return float64(labels)
 	}
@@ -158,11 +158,11 @@ func pooled(audited []Audited, labels int, slope float64) (sizes []float64, cent
 // slopeBelief returns the probabilities of the slopes of the grid.
 func slopeBelief(audited []Audited, labels int) []scenario {
 	var x, squares []float64
-	mean := 0.0
+	sum := 0.0
 	for _, a := range audited {
 		x = append(x, math.Log(float64(a.Labels)/float64(labels)))
 		squares = append(squares, a.size()*a.size())
-		mean += x[len(x)-1]
+		sum += x[len(x)-1]
 	}
 	belief, highest := make([]scenario, slopes), math.Inf(-1)
 	scaled, scale := make([]float64, len(x)), stat.Mean(squares, nil)
@@ -174,7 +174,7 @@ func slopeBelief(audited []Audited, labels int) []scenario {
 		var likelihood float64
 		likelihood, scale = scaleLikelihood(scaled, scale)
 		z := (b - priorSlope) / priorDeviation
-		belief[j] = scenario{slope: b, weight: likelihood - b*mean - z*z/2}
+		belief[j] = scenario{slope: b, weight: likelihood - b*sum - z*z/2}
 		highest = max(highest, belief[j].weight)
 	}
 	total := 0.0

@@ -135,6 +135,9 @@ func TestForecast(t *testing.T) {
 	if !(f.Labels.Low < f.Labels.Value && f.Labels.Value < f.Labels.High) || f.More.Value != f.Labels.Value-float64(labels) || f.Cost.Value != 3*f.More.Value {
 		t.Errorf("%+v", f)
 	}
+	if f := c.Forecast(RMSE, -1, 0); !math.IsInf(f.Labels.Low, 1) {
+		t.Errorf("an error below 0: %+v", f)
+	}
 	if c.Forecast(RMSE, 1, 0).Cost != nil {
 		t.Error("a cost without costs")
 	}
