@@ -29,7 +29,7 @@ func TestSelectPage(t *testing.T) {
 	path := write(t, "table.csv", strings.Replace(text, "x0", "<i>x0</i>", 1))
 	for _, method := range []string{"lcmd-tp:grad>sketch(16)", "random", "maxdet-p:ntk>train", "bait"} {
 		page := pageOf(t, path, "--target", "y", "--id", "id", "-n", "12", "--must", "<b>r001</b>", "--method", method, "--seed", "5")
-		for _, want := range []string{"12 rows to label next", "&lt;b&gt;r001&lt;/b&gt;", "&lt;i&gt;x0&lt;/i&gt;", "colour (2 levels)", "<td>green</td>", `class="number"><button type="button" title="Sort by this column">x1`, "principal direction", "required", "<svg "} {
+		for _, want := range []string{"12 rows to label next", "&lt;b&gt;r001&lt;/b&gt;", "&lt;i&gt;x0&lt;/i&gt;", "colour (2 levels)", ">green</td>", `class="number"><button type="button" title="Sort by this column">x1`, "principal direction", "required", "<svg "} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the page has no %q", method, want)
 			}
