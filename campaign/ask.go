@@ -222,8 +222,24 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		}
 		asked.Rows = append(asked.Rows, row)
 	}
+	rows.renumber(answer)
 	result, err := json.Marshal(answer)
 	return &choice{asked, answer, result, kept}, err
+}
+
+// renumber turns rows of the table in a result into rows of the campaign, which also
+// counts those that failed or were retired.
+func (r *candidates) renumber(answer *nextbatch.Result) {
+	numbers := func(list []int) {
+		for i, at := range list {
+			list[i] = int(r.numbers[at])
+		}
+	}
+	numbers(answer.Indices)
+	for _, f := range answer.Fallbacks {
+		numbers(f.Indices)
+		numbers(f.Cut)
+	}
 }
 
 // learningPlan returns a plan that has trained a network for a request whose own spec

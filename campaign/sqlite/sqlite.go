@@ -86,6 +86,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 // inTerms returns an error of the file as one of a store.
 func inTerms(err error) error {
 	if at := (*sqlitefile.Error)(nil); errors.As(err, &at) {
+		if strings.HasPrefix(at.Reason, "it is damaged") {
+			at.Advice = format.Damaged
+		}
 		return &campaign.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Cause: err}
 	}
 	return err

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -131,15 +132,23 @@ func campaignError(err error) error {
 	return requestError(err)
 }
 
-// faultsError lists everything that is wrong with the lines of a file, or with ids that were
-// named on the command line. Nothing was changed.
-func faultsError(err error, path string, rows int, advice string) error {
-	wrong := (*campaign.TellError)(nil)
+// faultsError explains why a campaign refuses a file with so many lines, apart from its
+// header, and lists all lines that are wrong.
+func faultsError(err error, path string, lines int, advice string) error {
+	var (
+		wrong  *campaign.TellError
+		rows   *campaign.RowsError
+		file   *source.Error
+		column *dataset.ColumnError
+	)
+	if errors.As(err, &rows) || errors.As(err, &file) || errors.As(err, &column) {
+		return dataError{errorf("%s: %w", nameOf(path), err)}
+	}
 	if !errors.As(err, &wrong) {
 		return err
 	}
 	list := []error{errorf("%s: %s; nothing was changed%s", nameOf(path), words.Count(len(wrong.Faults), "line is wrong", "lines are wrong"), advice)}
-	place := placesIn(path, rows)
+	place := placesIn(path, lines)
 	for _, f := range wrong.Faults {
 		list = append(list, errorf("%s: %s, id %q: %s", nameOf(path), place(f.Line), f.ID, f.Reason))
 	}

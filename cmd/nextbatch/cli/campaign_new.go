@@ -161,9 +161,6 @@ func (n *campaignRows) add(ctx context.Context, c *campaign.Campaign, path strin
 		return err
 	}
 	added, err := c.Add(ctx, n.by(), table)
-	if rows := (*campaign.RowsError)(nil); errors.As(err, &rows) {
-		return dataError{errorf("%s: %w", nameOf(path), err)}
-	}
 	if err != nil {
 		return faultsError(err, path, table.Rows(), "")
 	}

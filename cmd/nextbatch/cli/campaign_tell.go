@@ -80,11 +80,8 @@ func (t *telling) run(ctx context.Context, c *campaign.Campaign, path string, ou
 		return err
 	}
 	entries, err := c.Entries(ctx, table)
-	if rows := (*campaign.RowsError)(nil); errors.As(err, &rows) {
-		return dataError{errorf("%s: %w", nameOf(path), err)}
-	}
 	if err != nil {
-		return err
+		return faultsError(err, path, table.Rows(), "")
 	}
 	tell, word := c.Tell, "told"
 	if t.correct {

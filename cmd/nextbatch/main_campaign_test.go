@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// damage changes a letter of an event in a campaign file.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 1)
+	path := ts.MkAbs(args[0])
+	raw, err := os.ReadFile(path)
+	ts.Check(err)
+	at := bytes.Index(raw, []byte(`"created":{"identity"`))
+	if at < 0 {
+		ts.Fatalf("no event in %s", path)
+	}
+	raw[at+len(`"created":{"identity":"`)] ^= 1
+	ts.Check(os.WriteFile(path, raw, 0o644))
+}
+
+// newer marks a campaign file as one that a later version has written.
+func newer(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 1)
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	_, err = db.Exec("PRAGMA user_version = 99")
+	ts.Check(err)
+	ts.Check(db.Close())
+}
