@@ -160,6 +160,9 @@ func docsFolder(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dir, "simulate"), []byte("#!/bin/sh\necho 1.5\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "broken.txt"), []byte("s002\ns003\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
