@@ -97,7 +97,7 @@ var table = map[string]rule{
 	"benchmark":                   {may: with(engine, root, "spec", "matrix", "dataset", "dataset/sets", "network")},
 	"audit":                       {may: []string{"matrix", "network", "internal/rng"}},
 	"worker":                      {may: []string{root, "spec", "matrix", "dataset", "network", "internal/linalg"}},
-	"benchmark/sqlite":            {may: []string{"benchmark"}},
+	"benchmark/sqlite":            {may: []string{"benchmark", "internal/sqlitefile"}},
 	"benchmark/storetest":         {may: with(engine, "benchmark", "dataset", "matrix")},
 	"report":                      {may: []string{root, "spec", "benchmark", "campaign", "internal/words"}},
 	"server":                      {may: []string{root, "campaign", "dataset", "dataset/source", "network", "internal/sqlitefile"}},

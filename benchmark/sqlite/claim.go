@@ -82,7 +82,7 @@ func (s *Store) checkSettings(tx *sql.Tx, ours string) error {
 		return err
 	}
 	if theirs != ours {
-		return &benchmark.StoreError{Store: storeName(s.path), Reason: "its runs have the settings " + theirs + ", not " + ours, Advice: "use its settings or another file"}
+		return &benchmark.StoreError{Store: format.What + " " + s.path, Reason: "its runs have the settings " + theirs + ", not " + ours, Advice: "use its settings or another file"}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package campaign_test
+package storetest_test
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/campaign/storetest"
 )
 
 // FuzzLog reads damaged logs: they are refused, or fold into a state that can be used.
@@ -65,39 +64,4 @@ func same(t *testing.T, e campaign.Event, raw []byte) bool {
 	t.Helper()
 	got, err := campaign.EncodeEvent(e)
 	return err == nil && bytes.Equal(got, raw)
-}
-
-// TestDamagedLogsAreRefused damages the log of a busy campaign in every place, and
-// requires an error or a log that is as long.
-func TestDamagedLogsAreRefused(t *testing.T) {
-	log, err := busy(t, &storetest.Memory{}).History(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := log[len(log)-1].Time
-	for i := range log {
-		for what, damaged := range map[string][]campaign.Event{
-			"lost":  append(append([]campaign.Event{}, log[:i]...), log[i+1:]...),
-			"twice": append(append([]campaign.Event{}, log[:i+1]...), log[i:]...),
-		} {
-			if i == len(log)-1 && what == "lost" {
-				continue // a log that ends earlier is a log
-			}
-			if _, err := campaign.Fold(damaged, now); err == nil {
-				t.Errorf("event %d of %d is %s, and nobody noticed", i+1, len(log), what)
-			}
-		}
-		raw, err := campaign.EncodeEvent(log[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		for cut := range raw {
-			if _, err := campaign.DecodeEvent(raw[:cut]); err == nil {
-				t.Errorf("event %d was read from %d of %d bytes", i+1, cut, len(raw))
-			}
-		}
-		if _, err := campaign.DecodeEvent(bytes.Replace(raw, []byte(`{"seq"`), []byte(`{"news":1,"seq"`), 1)); err == nil || !strings.Contains(err.Error(), "newer version") {
-			t.Errorf("an event with an unknown field: %v", err)
-		}
-	}
 }
