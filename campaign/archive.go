@@ -21,6 +21,7 @@ import (
 //	campaign.json        name and version, and the files below with their SHA-256
 //	events.jsonl         the log, an event on each line
 //	rows/….parquet       the rows
+//	ids/….parquet        their ids alone
 //	asks/….json          the results of selections
 //	blobs/…              the network that was trained last
 
@@ -62,6 +63,9 @@ func itemOf(file, blob string, data []byte) manifestItem {
 func fileOf(key string) string {
 	if rest, ok := strings.CutPrefix(key, "rows-"); ok {
 		return "rows/" + rest + ".parquet"
+	}
+	if rest, ok := strings.CutPrefix(key, "ids-"); ok {
+		return "ids/" + rest + ".parquet"
 	}
 	if rest, ok := strings.CutPrefix(key, "ask-"); ok {
 		return "asks/" + rest + ".json"
@@ -118,7 +122,7 @@ func (c *Campaign) blobsOf(ctx context.Context, log []Event) ([]string, error) {
 	}
 	named := namedBy(log)
 	return slices.DeleteFunc(all, func(key string) bool {
-		isNamed := strings.HasPrefix(key, "rows-") || strings.HasPrefix(key, "ask-")
+		isNamed := strings.HasPrefix(key, "rows-") || strings.HasPrefix(key, "ids-") || strings.HasPrefix(key, "ask-")
 		return isNamed && !named[key]
 	}), nil
 }
@@ -131,6 +135,9 @@ func namedBy(log []Event) map[string]bool {
 		case e.Added != nil:
 			for _, b := range e.Added.Blocks {
 				named[b.Blob] = true
+				if b.IDs != "" {
+					named[b.IDs] = true
+				}
 			}
 		case e.Asked != nil:
 			named[e.Asked.Result] = true
@@ -305,8 +312,27 @@ func checkContents(ctx context.Context, log []Event, blobs []Blob, now func(last
 		}
 	}
 	for _, b := range s.spans {
-		if _, err := decodeRows(ctx, &s.Created, b.Block, data[b.Blob], nil); err != nil {
+		if err := checkBlock(ctx, &s.Created, b.Block, data); err != nil {
 			return badArchive("%v", err)
+		}
+	}
+	return nil
+}
+
+// checkBlock makes sure that the rows of a block can be read, and that the ids that are kept
+// alone are theirs.
+func checkBlock(ctx context.Context, c *Created, b Block, data map[string][]byte) error {
+	rows, err := decodeRows(ctx, c, b, data[b.Blob], nil)
+	if err != nil || b.IDs == "" || c.IDColumn == "" {
+		return err
+	}
+	ids, err := decodeRows(ctx, c, b, data[b.IDs], []string{c.IDColumn})
+	if err != nil {
+		return err
+	}
+	for row := range rows.Rows() {
+		if alone, id := ids.Columns()[0].Format(row), rows.Columns()[0].Format(row); alone != id {
+			return fmt.Errorf("block %q has the id %q in row %d, but block %q has %q", b.Blob, id, row, b.IDs, alone)
 		}
 	}
 	return nil

@@ -274,7 +274,7 @@ func encodeTable(t *dataset.Table, created *Created) (*Added, []Label, []Blob, e
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	blocks, blobs, err := encodeRows(rows)
+	blocks, blobs, err := encodeRows(rows, created.IDColumn != "")
 	return &Added{Blocks: blocks}, labels, blobs, err
 }
 

@@ -77,6 +77,7 @@ type Added struct {
 type Block struct {
 	Rows int64  `json:"rows"`
 	Blob string `json:"blob"`
+	IDs  string `json:"ids,omitempty"` // blob with the id column alone, to find rows by
 }
 
 // Rows returns how many rows were added.

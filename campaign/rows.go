@@ -165,26 +165,47 @@ func as(c dataset.Column, kind string) (dataset.Column, error) {
 	return numbers, nil
 }
 
-// encodeRows returns the rows of a table, as conform returned it, as blocks.
-func encodeRows(t *dataset.Table) (blocks []Block, blobs []Blob, err error) {
+// encodeRows returns the rows of a table, as conform returned it, as blocks. The id
+// column, if there is one, comes first.
+func encodeRows(t *dataset.Table, hasIDs bool) (blocks []Block, blobs []Blob, err error) {
 	size := min(blockRows, max(1, int(int64(t.Rows())*blockBytes/max(1, t.Bytes()))))
 	count := (t.Rows() + size - 1) / size
 	blocks, blobs = make([]Block, count), make([]Blob, count)
+	ids := make([]Blob, count)
 	err = parallel(count, func(i int) error {
 		rows := make([]int, 0, size)
 		for row := i * size; row < min((i+1)*size, t.Rows()); row++ {
 			rows = append(rows, row)
 		}
-		var file bytes.Buffer
-		if err := source.WriteParquet(&file, t.Select(rows)); err != nil {
+		part := t.Select(rows)
+		var err error
+		if blobs[i], err = parquetBlob("rows-", part); err != nil {
 			return err
 		}
-		sum := sha256.Sum256(file.Bytes())
-		key := "rows-" + hex.EncodeToString(sum[:16])
-		blocks[i], blobs[i] = Block{int64(len(rows)), key}, Blob{key, file.Bytes()}
-		return nil
+		blocks[i] = Block{Rows: int64(len(rows)), Blob: blobs[i].Key}
+		if !hasIDs {
+			return nil
+		}
+		alone, err := dataset.NewTable(part.Columns()[0])
+		if err != nil {
+			return err
+		}
+		ids[i], err = parquetBlob("ids-", alone)
+		blocks[i].IDs = ids[i].Key
+		return err
 	})
+	if hasIDs {
+		blobs = append(blobs, ids...)
+	}
 	return blocks, blobs, err
+}
+
+// parquetBlob returns a table as a blob, whose key follows from its bytes.
+func parquetBlob(prefix string, t *dataset.Table) (Blob, error) {
+	var file bytes.Buffer
+	err := source.WriteParquet(&file, t)
+	sum := sha256.Sum256(file.Bytes())
+	return Blob{prefix + hex.EncodeToString(sum[:16]), file.Bytes()}, err
 }
 
 // parallel calls a function for 0 … n-1 on as many threads as there are.
@@ -211,6 +232,10 @@ func parallel(n int, do func(i int) error) error {
 func decodeRows(ctx context.Context, c *Created, b Block, file []byte, names []string) (*dataset.Table, error) {
 	o := source.Options{Format: "parquet", Kinds: map[string]dataset.Kind{}, Lenient: true}
 	wanted := func(name string) bool { return names == nil || slices.Contains(names, name) }
+	var order []string
+	if c.IDColumn != "" && wanted(c.IDColumn) {
+		order = append(order, c.IDColumn)
+	}
 	for _, column := range c.Columns {
 		if !wanted(column.Name) {
 			o.Ignore = append(o.Ignore, column.Name)
@@ -221,6 +246,7 @@ func decodeRows(ctx context.Context, c *Created, b Block, file []byte, names []s
 			return nil, err
 		}
 		o.Kinds[column.Name] = kind
+		order = append(order, column.Name)
 	}
 	if c.IDColumn != "" {
 		if wanted(c.IDColumn) {
@@ -232,6 +258,9 @@ func decodeRows(ctx context.Context, c *Created, b Block, file []byte, names []s
 	t, err := source.ReadParquet(ctx, bytes.NewReader(file), o)
 	if err != nil {
 		return nil, fmt.Errorf("block %q of the rows: %w", b.Blob, err)
+	}
+	if !slices.Equal(t.Names(), order) {
+		return nil, fmt.Errorf("block %q has the columns %q, not %q", b.Blob, t.Names(), order)
 	}
 	if int64(t.Rows()) != b.Rows {
 		return nil, fmt.Errorf("block %q has %d rows, but the log says %d", b.Blob, t.Rows(), b.Rows)
@@ -257,10 +286,15 @@ func (c *Campaign) readRows(ctx context.Context, s *State, names []string) (*tab
 		return nil, refuseRows("the campaign has no rows")
 	}
 	parts := make([]*dataset.Table, len(s.spans))
+	onlyIDs := len(names) == 1 && names[0] == s.Created.IDColumn
 	err := parallel(len(s.spans), func(i int) error {
-		file, err := c.store.Blob(ctx, c.name, s.spans[i].Blob)
+		key := s.spans[i].Blob
+		if onlyIDs && s.spans[i].IDs != "" {
+			key = s.spans[i].IDs
+		}
+		file, err := c.store.Blob(ctx, c.name, key)
 		if err != nil {
-			return fmt.Errorf("block %q of the rows: %w", s.spans[i].Blob, err)
+			return fmt.Errorf("block %q of the rows: %w", key, err)
 		}
 		parts[i], err = decodeRows(ctx, &s.Created, s.spans[i].Block, file, names)
 		return err
@@ -342,6 +376,9 @@ func (c *Campaign) ids(ctx context.Context, s *State) (*table, error) {
 	key := keyOf(s.spans)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.kept != nil && c.keptKey == key {
+		return c.kept, nil // the id column comes first there, too
+	}
 	if c.keptIDs == nil || c.keptIDsKey != key {
 		t, err := c.readRows(ctx, s, []string{s.Created.IDColumn})
 		if err != nil {
