@@ -52,7 +52,7 @@ type rule struct {
 // reserved are modules that only these packages import, so that nothing else
 // pulls them in: results can be analysed and reported without a database.
 var reserved = map[string][]string{
-	"modernc.org/sqlite":             {"internal/sqlitefile", "benchmark/sqlite"},
+	"modernc.org/sqlite":             {"internal/sqlitefile"},
 	"github.com/jackc/pgx/":          {"campaign/postgres", "campaign/storetest"},
 	"github.com/pressly/goose/":      {"campaign/postgres"},
 	"github.com/danielgtaylor/huma/": {"server"},
