@@ -45,7 +45,7 @@ one of them.`,
 	}
 	c.AddCommand(newCampaignNew(), newCampaignAdd(), newCampaignSettings(), newCampaignAsk(), newCampaignPredict(),
 		newCampaignTell(), newCampaignFail(), newCampaignReturn(), newCampaignRetire(),
-		newCampaignStatus(), newCampaignList(), newCampaignHistory(), newCampaignUndo(), newCampaignRun())
+		newCampaignStatus(), newCampaignList(), newCampaignHistory(), newCampaignUndo(), newCampaignExport(), newCampaignImport(), newCampaignRun())
 	return c
 }
 

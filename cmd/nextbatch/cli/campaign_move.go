@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/atomicfile"
+)
+
+func newCampaignExport() *cobra.Command {
+	f := &campaignFlags{}
+	c := &cobra.Command{
+		Use:        "export STORE ARCHIVE",
+		SuggestFor: []string{"backup", "dump"},
+		Short:      "Write a campaign to one archive of open formats",
+		Example:    "  nextbatch campaign export c.db solubility.zip",
+		Args:       cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.progress = newProgress(cmd.ErrOrStderr(), f.quiet)
+			return f.export(cmd.Context(), args[0], args[1])
+		},
+		Long: `The archive is a zip file with the events as JSON lines, the rows as Parquet and the
+batches as JSON, which other programs can read. 'nextbatch campaign import' brings it
+into another store, or a newer version of one.`,
+	}
+	f.registerName(c)
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	return c
+}
+
+func (f *campaignFlags) export(ctx context.Context, address, path string) error {
+	if err := checkDistinct([]flagged{{"STORE", address}}, []flagged{{"ARCHIVE", path}}); err != nil {
+		return err
+	}
+	if err := checkOutput("ARCHIVE", path, ".zip"); err != nil {
+		return err
+	}
+	return f.with(ctx, address, func(c *campaign.Campaign) error {
+		if err := atomicfile.Write(path, func(w io.Writer) error { return c.Export(ctx, w) }); err != nil {
+			return err
+		}
+		f.progress.say("campaign %q written to %s", c.Name(), path)
+		return nil
+	})
+}
+
+func newCampaignImport() *cobra.Command {
+	f := &campaignFlags{}
+	c := &cobra.Command{
+		Use:        "import STORE ARCHIVE",
+		SuggestFor: []string{"restore"},
+		Short:      "Create a campaign from an archive",
+		Example:    "  nextbatch campaign import postgres://lab@server/campaigns solubility.zip",
+		Args:       cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.progress = newProgress(cmd.ErrOrStderr(), f.quiet)
+			return f.bringIn(cmd.Context(), args[0], args[1])
+		},
+		Long: `Takes an archive that 'nextbatch campaign export' wrote, with the whole history. One that
+is damaged or incomplete is refused, and nothing is changed.`,
+	}
+	c.Flags().StringVar(&f.name, "campaign", "", "name of the campaign in the store (default the one that it has)")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	return c
+}
+
+func (f *campaignFlags) bringIn(ctx context.Context, address, path string) (err error) {
+	if err := checkDistinct([]flagged{{"ARCHIVE", path}}, []flagged{{"STORE", address}}); err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return dataError{err}
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	store := &newStore{address: address}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	c, err := campaign.Import(ctx, store, f.name, file, info.Size())
+	bad := (*campaign.ArchiveError)(nil)
+	switch {
+	case errors.As(err, &bad):
+		return dataError{errorf("%s: %w", path, err)}
+	case errors.Is(err, campaign.ErrExists):
+		return usagef("%s: %w; name another one with --campaign", addressText(address), err)
+	case err != nil:
+		return campaignError(err)
+	}
+	f.progress.say("campaign %q of %s is in %s", c.Name(), path, addressText(address))
+	return nil
+}
