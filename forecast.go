@@ -11,6 +11,7 @@ type Sizes struct {
 	Pending           int   // of Pool
 	Inputs            int   // columns after encoding, or features
 	Hidden            []int // widths of the network's layers
+	Outputs           int   // of the network, one for each target; 0 means 1
 	Batch             int
 }
 
@@ -32,7 +33,7 @@ func Memory(s spec.Spec, z Sizes) int64 {
 	if s.Double() {
 		size = double
 	}
-	width, explicit := s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden})
+	width, explicit := s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden, Outputs: z.Outputs})
 	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: z.Batch + z.Pending, Width: width, Explicit: explicit})
 	total := rows*inputs*single + rows*int64(width)*size + blocks(s, z) + method
 	if s.Double() {
@@ -47,7 +48,7 @@ func blocks(s spec.Spec, z Sizes) (total int64) {
 	widths := int64(z.Inputs + 1)
 	if s.TrainedNetworks() > 0 {
 		for _, d := range z.Hidden {
-			widths += 2 * int64(d+1)
+			widths += int64(1+max(z.Outputs, 1)) * int64(d+1)
 		}
 		total = kernel.BlockRows * widths * (single + double) // converted where the kernel is in float64
 	}

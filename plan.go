@@ -185,6 +185,7 @@ func (p *Plan) need(z Sizes) int64 {
 		stay += footprint.Float32(z.Train+z.Pool+z.Aims, z.Inputs)
 	}
 	config, members := r.Network, r.networks()
+	config.Architecture.Outputs = max(len(r.TargetColumns), 1)
 	if p.model != nil {
 		config.Architecture, members = p.model.Ensemble()[0].Architecture(), len(p.model.Ensemble())
 	}
@@ -197,6 +198,7 @@ func (p *Plan) need(z Sizes) int64 {
 		output = r.Output(z)
 	}
 	z.Hidden, z.Batch, z.Pending = config.WithDefaults().Architecture.Hidden, r.Batch, len(r.Pending)
+	z.Outputs = config.Architecture.Outputs
 	if r.Foreign != nil && r.Spec.TrainedNetworks() > 0 {
 		z.Hidden = r.Foreign.hidden()
 	}

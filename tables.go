@@ -99,7 +99,7 @@ func (t Tables) Rows() (*Rows, error) {
 		return nil, err
 	}
 	if t.Admit != nil {
-		err := t.Admit(Sizes{Train: len(parts[0].rows), Pool: len(parts[1].rows), Aims: len(parts[2].rows), Inputs: len(r.Encoder.Features())})
+		err := t.Admit(Sizes{Train: len(parts[0].rows), Pool: len(parts[1].rows), Aims: len(parts[2].rows), Inputs: len(r.Encoder.Features()), Outputs: len(t.TargetColumns)})
 		if err != nil {
 			return nil, err
 		}

@@ -13,7 +13,8 @@ func (c Config) Memory(inputs, labelled, members int) (fit, kept int64) {
 	}
 	last := int64(sizes[len(sizes)-2] + 1)
 	factor := last * last * double
-	kept = int64(members) * (parameters + factor)
+	targets := int64(sizes[len(sizes)-1])
+	kept = int64(members) * (parameters + targets*factor) // a posterior for each target
 
 	// Two copies of the labelled rows, as they are and scaled, live through the
 	// training.

@@ -76,9 +76,10 @@ type Source[T matrix.Float] struct {
 
 // Size holds what determines the memory of a kernel.
 type Size struct {
-	Train  int   // labelled rows
-	Inputs int   // columns of a row
-	Hidden []int // widths of the network's layers
+	Train   int   // labelled rows
+	Inputs  int   // columns of a row
+	Hidden  []int // widths of the network's layers
+	Outputs int   // of the network; 0 means 1
 }
 
 // Syntax returns how to write the kernel, with its parameter.
@@ -213,7 +214,7 @@ func lastLayersSpace(layers float64) Space {
 func lastLayersWidth(number float64, z Size) int {
 	width, layers := 1, slices.Concat([]int{z.Inputs}, z.Hidden)
 	for l := range min(int(number), len(layers)) {
-		width += layers[len(layers)-1-l] + l*layers[len(layers)-1-l]
+		width += layers[len(layers)-1-l] + l*layers[len(layers)-1-l]*max(z.Outputs, 1)
 	}
 	return width
 }
@@ -225,7 +226,7 @@ func gradient[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T],
 func gradientWidth(_ float64, z Size) int {
 	width := z.Inputs + 1
 	for _, d := range z.Hidden {
-		width += 2*d + 1
+		width += d + 1 + max(z.Outputs, 1)*d
 	}
 	return width
 }

@@ -67,7 +67,7 @@ func (b *benchRun) admit(settings benchmark.Settings, runs []benchmark.Run) erro
 func (b *benchRun) sizes(name string) nextbatch.Sizes {
 	switch {
 	case b.table != "" && name == tableName(b.table):
-		return nextbatch.Sizes{Pool: b.own.X.Rows, Inputs: b.own.X.Cols}
+		return nextbatch.Sizes{Pool: b.own.X.Rows, Inputs: b.own.X.Cols, Outputs: b.own.Labels().Cols}
 	case name == benchmark.GeneratedSet:
 		return nextbatch.Sizes{Pool: generatedRows, Inputs: friedmanInputs}
 	}

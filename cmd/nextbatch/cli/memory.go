@@ -101,6 +101,7 @@ func rowBytes(z nextbatch.Sizes) int64 {
 // the model, whose file is put together in memory. The networks of a fold are trained
 // while those of the model are kept.
 func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members, folds int) int64 {
+	c.Architecture.Outputs = max(z.Outputs, 1)
 	fit, kept := c.Memory(z.Inputs, z.Train, members)
 	fit += 2 * kept
 	if folds > 0 {
@@ -115,7 +116,7 @@ func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model[fl
 	members := len(m.Ensemble())
 	c := network.Config{Architecture: m.Ensemble()[0].Architecture()}
 	block, _ := c.Memory(z.Inputs, forwardRows, members) // more than the networks and a block of rows
-	numbers := 8 * int64(z.Train+z.Pool) * int64(2*members+8)
+	numbers := 8 * int64(z.Train+z.Pool) * int64(2*members+8) * int64(m.Targets())
 	return footprint.Resident(table.Bytes() + rowBytes(z) + block + numbers)
 }
 
@@ -123,7 +124,7 @@ func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model[fl
 // at the same time. Each divides and scales the rows for itself.
 func replayNeed(table int64, z nextbatch.Sizes, c network.Config, specs []spec.Spec, jobs int) int64 {
 	most := int64(0)
-	z.Hidden = c.WithDefaults().Architecture.Hidden
+	z.Hidden, c.Architecture.Outputs = c.WithDefaults().Architecture.Hidden, max(z.Outputs, 1)
 	for _, method := range specs {
 		fit, kept := c.Memory(z.Inputs, z.Train, method.Members())
 		most = max(most, fit, kept+nextbatch.Memory(method, z))
