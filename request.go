@@ -179,8 +179,10 @@ func (r Request) Check() error {
 		return refuse("features have no columns and need no network: leave out %s, %s, %s, %s and %s",
 			r.named("Model"), r.named("IDColumn"), r.named("TargetColumns"), r.named("CostColumn"), r.named("GroupColumn"))
 	}
-	if err := checkTargets(r.TargetColumns, r.Weights); err != nil {
-		return &RequestError{err.Error()}
+	if len(r.TargetColumns) > 0 || r.Model == nil { // a model has targets of its own
+		if err := checkTargets(r.TargetColumns, r.Weights); err != nil {
+			return &RequestError{err.Error()}
+		}
 	}
 	if err := s.Validate(); err != nil {
 		return err

@@ -310,7 +310,7 @@ func (r *Rows) ForeignProblem(f *Foreign) (Problem, error) {
 }
 
 func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32], error), models []Model) (p Problem, err error) {
-	p = Problem{Train: r.Train, Pool: r.Pool, Models: models, Weights: r.Weights}
+	p = Problem{Train: r.Train, Pool: r.Pool, Models: models}
 	p.Target.Rows = r.Aims
 	for _, set := range []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Target.Rows} {
 		if set.Rows == 0 {
@@ -321,6 +321,7 @@ func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32],
 		}
 	}
 	if r.Labels.Rows > 0 {
+		p.Weights = r.Weights
 		p.Labels, err = r.scaledLabels()
 	}
 	return p, err

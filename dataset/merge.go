@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -20,11 +21,11 @@ type Filled struct {
 // Fill finds the rows of a table that the rows of another one, filled in by hand, are
 // the labels of. Rows belong together by the id column or, if id is empty, by the column
 // number, which holds rows of the table, from 0. All other columns that both tables have
-// must agree. An error is a *ColumnError about filled: an id that is missing, unknown or
+// must agree, except for others, which are further target columns. An error is a *ColumnError about filled: an id that is missing, unknown or
 // repeated, another value of an input, a label that is not finite, or another label
 // than the table has.
-func Fill(table, filled *Table, id, number, target string) (Filled, error) {
-	f := filling{table: table, filled: filled, target: target}
+func Fill(table, filled *Table, id, number, target string, others ...string) (Filled, error) {
+	f := filling{table: table, filled: filled, target: target, others: others}
 	find, err := f.finder(id, number)
 	if err != nil {
 		return Filled{}, err
@@ -65,6 +66,7 @@ func Fill(table, filled *Table, id, number, target string) (Filled, error) {
 type filling struct {
 	table, filled *Table
 	target        string
+	others        []string    // further target columns, which need not agree
 	pairs         [][2]Column // of both tables, with the same name
 }
 
@@ -136,7 +138,7 @@ func (f *filling) byNumber(column string) (func(row int) (int, error), error) {
 func (f *filling) shared(id, number string) {
 	for _, c := range f.filled.Columns() {
 		name := c.Name()
-		if name == f.target || name == id || id == "" && name == number {
+		if name == f.target || slices.Contains(f.others, name) || name == id || id == "" && name == number {
 			continue
 		}
 		if other, err := f.table.Column(name); err == nil {

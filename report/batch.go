@@ -18,6 +18,7 @@ type Batch struct {
 	Errors   []Fact   // expected prediction errors
 	Warnings []string
 	Inputs   []string    // names of the input columns
+	Targets  []string    // names of the targets, if there are several
 	Picks    []BatchPick // in pick order
 	Map      *BatchMap   // nil for no map
 
@@ -35,8 +36,9 @@ type BatchPick struct {
 	Row         int      // in the input
 	Inputs      []string // values, as in the table, one for each of Batch.Inputs
 	Score       float64
-	Prediction  float64 // of the label
-	Uncertainty float64 // of the prediction; that of a typical held-out row is 1
+	Prediction  float64   // of the label
+	Others      []float64 // predictions of the targets after the first
+	Uncertainty float64   // of the prediction; that of a typical held-out row is 1
 	Reason      string
 }
 
@@ -86,7 +88,7 @@ func (b *Batch) table() *Table {
 		t.Columns = append(t.Columns, Column{Head: name})
 	}
 	if predicted {
-		t.Columns = append(t.Columns, Column{Head: "prediction"}, Column{Head: "uncertainty"})
+		t.Columns = append(t.Columns, b.predictionColumns()...)
 	}
 	t.Columns = append(t.Columns, Column{Head: "reason"}, Column{Head: "score"}, Column{Head: "row"})
 	for i, p := range b.Picks {
@@ -96,11 +98,27 @@ func (b *Batch) table() *Table {
 		}
 		if predicted {
 			cells = append(cells, significant(p.Prediction), significant(p.Uncertainty))
+			for _, v := range p.Others {
+				cells = append(cells, significant(v))
+			}
 		}
 		cells = append(cells, Text(p.Reason), significant(p.Score), Count(p.Row))
 		t.Rows = append(t.Rows, Row{Cells: cells, key: pickKey(i)})
 	}
 	return t
+}
+
+// predictionColumns are the columns of the predictions, each with the name of its target if
+// there are several.
+func (b *Batch) predictionColumns() []Column {
+	if len(b.Targets) < 2 {
+		return []Column{{Head: "prediction"}, {Head: "uncertainty"}}
+	}
+	columns := []Column{{Head: "prediction of " + b.Targets[0]}, {Head: "uncertainty of " + b.Targets[0]}}
+	for _, name := range b.Targets[1:] {
+		columns = append(columns, Column{Head: "prediction of " + name})
+	}
+	return columns
 }
 
 // inputCell shows the value of an input as the table has it; a column of numbers

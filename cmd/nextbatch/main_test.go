@@ -90,7 +90,7 @@ func run(t *testing.T, dir string, env map[string]string) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code, "windows": windows, "table": table, "kinds": kinds, "noise": noise, "planted": planted, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
+			"code": code, "windows": windows, "table": table, "kinds": kinds, "noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
 			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles, "damage": damage, "newer": newer,
 		},
 		Condition:           condition(t),

@@ -70,7 +70,9 @@ func (o Options) kind(name string) (dataset.Kind, bool) {
 	}
 	kind, declared := o.Kinds[name]
 	if !declared && o.KindOf != nil {
-		return o.KindOf(name)
+		if kind, declared = o.KindOf(name); !declared {
+			kind = 0
+		}
 	}
 	return kind, declared
 }

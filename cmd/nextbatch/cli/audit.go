@@ -100,7 +100,7 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 	if err != nil {
 		a.progress.warn(err.Error())
 	}
-	result := a.result(reports[0], rows.TrainRows, names)
+	result := a.results(reports, rows, names)
 	result.Seconds = time.Since(begin).Seconds()
 	if a.out != "" {
 		table, err := a.table(result)
@@ -110,10 +110,10 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 		if err := source.WriteFile(a.out, table); err != nil {
 			return err
 		}
-		a.progress.say("%s written to %s", words.Count(len(result.Found), "label", "labels"), a.out)
+		a.progress.say("%s written to %s", words.Count(table.Rows(), "label", "labels"), a.out)
 	}
 	if a.page != "" {
-		if err := atomicfile.Write(a.page, auditPage(path, a.columns.target, reports[0], result, names).Write); err != nil {
+		if err := atomicfile.Write(a.page, auditPage(path, rows.Targets, reports, result, names).Write); err != nil {
 			return err
 		}
 		a.progress.say("page written to %s", a.page)
@@ -121,11 +121,42 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 	if a.json {
 		return printJSON(out, result)
 	}
-	fmt.Fprintf(out, "%s\n\n", result.Answer)
-	if a.out != "" {
-		return nil
+	for _, one := range result.each() {
+		fmt.Fprintf(out, "%s\n\n", one.Answer)
+		if a.out != "" {
+			continue
+		}
+		if err := printTable(out, auditTable(one)); err != nil {
+			return err
+		}
 	}
-	return printTable(out, auditTable(result))
+	return nil
+}
+
+// results describes the findings. With several targets they are those of the first, and
+// hold the results of all.
+func (a *auditing) results(reports []*audit.Report, rows *nextbatch.Rows, names []string) auditResult {
+	list := make([]auditResult, len(reports))
+	for k, r := range reports {
+		list[k] = a.result(r, rows.TrainRows, names)
+		if len(reports) > 1 {
+			list[k].Target = rows.Targets[k]
+			list[k].Answer = rows.Targets[k] + ": " + list[k].Answer
+		}
+	}
+	first := list[0]
+	if len(list) > 1 {
+		first.Targets = list
+	}
+	return first
+}
+
+// each returns the results of each target.
+func (r auditResult) each() []auditResult {
+	if r.Targets != nil {
+		return r.Targets
+	}
+	return []auditResult{r}
 }
 
 // check reads the flags.
@@ -172,6 +203,8 @@ func (a *auditing) read(ctx context.Context, path string, config network.Config)
 
 // auditResult is what audit prints as JSON.
 type auditResult struct {
+	Target   string         `json:"target,omitempty"`  // of several
+	Targets  []auditResult  `json:"targets,omitempty"` // with several, the results of each; the others here are those of the first
 	Answer   string         `json:"answer"`
 	Labels   int            `json:"labels"`   // that were looked at
 	Suspects int            `json:"suspects"` // with a p-value of at most level
@@ -225,12 +258,18 @@ func (a *auditing) table(r auditResult) (*dataset.Table, error) {
 	for _, c := range columns {
 		taken[c.Name()] = true
 	}
-	ids := dataset.NewText(ownName(a.columns.id, taken))
-	for _, f := range r.Found {
-		ids.Append([]byte(f.ID))
-		for column, v := range map[*dataset.Numeric]number{row: number(f.Row), label: f.Label, prediction: f.Prediction, low: f.Low, high: f.High, score: f.Score, p: f.P} {
-			column.Append(float64(v))
+	ids, targets := dataset.NewText(ownName(a.columns.id, taken)), dataset.NewText(ownName("target", map[string]bool{a.columns.id: true}))
+	for _, one := range r.each() {
+		for _, f := range one.Found {
+			ids.Append([]byte(f.ID))
+			targets.Append([]byte(one.Target))
+			for column, v := range map[*dataset.Numeric]number{row: number(f.Row), label: f.Label, prediction: f.Prediction, low: f.Low, high: f.High, score: f.Score, p: f.P} {
+				column.Append(float64(v))
+			}
 		}
+	}
+	if r.Targets != nil {
+		columns = append([]dataset.Column{targets}, columns...)
 	}
 	if a.columns.id != "" {
 		columns = append([]dataset.Column{ids}, columns...)
@@ -254,17 +293,26 @@ func auditTable(r auditResult) *report.Table {
 
 func significant(v number) report.Cell { return report.Text(fmt.Sprintf("%.5g", float64(v))) }
 
-func auditPage(path, target string, r *audit.Report, result auditResult, names []string) *report.Page {
-	page := &report.Page{Title: "Which labels of " + path + " look wrong?", Warnings: result.Warnings, Intro: []string{result.Answer,
-		fmt.Sprintf("%d labels of %s were compared with the predictions of networks that had not seen them. The RMSE over all of them, wrong ones included, is %.4g.", result.Labels, target, float64(result.RMSE)),
-		"A label on this list may be right: the row may be unlike all others. Measure it again before you change it."}}
-	table := auditTable(result)
-	title := table.Title
-	table.Title = "" // it is that of the section
-	page.Sections = []report.Section{
-		{Title: title, Tables: []*report.Table{table}},
-		{Title: "Labels and predictions", Figures: []*report.Figure{auditFigure(target, r, result, names)}},
+func auditPage(path string, targets []string, reports []*audit.Report, result auditResult, names []string) *report.Page {
+	page := &report.Page{Title: "Which labels of " + path + " look wrong?", Warnings: result.Warnings}
+	for k, one := range result.each() {
+		page.Intro = append(page.Intro, one.Answer,
+			fmt.Sprintf("%d labels of %s were compared with the predictions of networks that had not seen them. The RMSE over all of them, wrong ones included, is %.4g.", one.Labels, targets[k], float64(one.RMSE)))
+		table, of := auditTable(one), ""
+		if len(reports) > 1 {
+			of = ": " + targets[k]
+		}
+		title := table.Title + of
+		table.Title = "" // it is that of the section
+		figure := auditFigure(targets[k], reports[k], one, names)
+		if k > 0 {
+			figure.Name += "-" + strconv.Itoa(k+1)
+		}
+		page.Sections = append(page.Sections,
+			report.Section{Title: title, Tables: []*report.Table{table}},
+			report.Section{Title: "Labels and predictions" + of, Figures: []*report.Figure{figure}})
 	}
+	page.Intro = append(page.Intro, "A label on this list may be right: the row may be unlike all others. Measure it again before you change it.")
 	return page
 }
 

@@ -42,11 +42,21 @@ type fitResult struct {
 	ValidRMSEOf string                `json:"valid_rmse_of"` // what the above is of
 	PoolRMSE    *network.RMSEEstimate `json:"pool_rmse,omitempty"`
 	Intervals   nextbatch.Intervals   `json:"intervals"`
+	Targets     []fitTarget           `json:"targets,omitempty"` // each of several; the above is about the first
 	Memory      int64                 `json:"memory_forecast"`
 
 	Warnings []string `json:"warnings"`
 	Seconds  float64  `json:"seconds"`
 	Version  string   `json:"version"`
+}
+
+// fitTarget is what fit reports about one of several targets.
+type fitTarget struct {
+	Target    string                `json:"target"`
+	Labels    int                   `json:"labels"` // rows that have one
+	ValidRMSE []number              `json:"valid_rmse"`
+	PoolRMSE  *network.RMSEEstimate `json:"pool_rmse,omitempty"`
+	Intervals nextbatch.Intervals   `json:"intervals"`
 }
 
 func newFit() *cobra.Command {
@@ -134,7 +144,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err != nil {
 		return err
 	}
-	model, err := train(ctx, network.Options[float32]{Config: config, Members: members, Folds: f.foldsFor(rows.Train.Rows), Columns: &rows.Encoder}, rows, p)
+	model, err := train(ctx, network.Options[float32]{Config: config, Members: members, Folds: f.foldsFor(fewestLabels(rows)), Columns: &rows.Encoder}, rows, p)
 	if err != nil {
 		return err
 	}
@@ -160,28 +170,55 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 
 // result describes the model.
 func (f *fitting) result(model *network.Model[float32], rows *nextbatch.Rows, p *progress) *fitResult {
-	how, intervals := model.Provenance(), model.Intervals()
-	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best,
-		ValidRMSE: []number{}, ValidRMSEOf: nextbatch.ValidRMSEMeaning(how.ValidRows),
-		Intervals: nextbatch.DescribeIntervals(intervals), Version: thisBuild().Version}
-	for _, v := range how.ValidRMSE {
-		r.ValidRMSE = append(r.ValidRMSE, number(v))
-	}
 	pool, warnings := rows.PoolRMSE(model)
 	for _, w := range warnings {
 		p.warn(w)
 	}
-	r.PoolRMSE, r.Warnings = pool[0], append([]string{}, p.warnings...)
+	targets := make([]fitTarget, model.Targets())
+	for k := range targets {
+		one := model.Target(k)
+		_, labels := rows.Labelled(k)
+		targets[k] = fitTarget{model.TargetName(k), len(labels), []number{}, pool[k], nextbatch.DescribeIntervals(one.Intervals())}
+		for _, v := range one.Provenance().ValidRMSE {
+			targets[k].ValidRMSE = append(targets[k].ValidRMSE, number(v))
+		}
+	}
+	how, first := model.Provenance(), targets[0]
+	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best,
+		ValidRMSE: first.ValidRMSE, ValidRMSEOf: nextbatch.ValidRMSEMeaning(how.ValidRows), PoolRMSE: first.PoolRMSE,
+		Intervals: first.Intervals, Warnings: append([]string{}, p.warnings...), Version: thisBuild().Version}
+	if len(targets) > 1 {
+		r.Targets = targets
+	}
 	return r
+}
+
+// fewestLabels returns the number of labels of the target that has fewest.
+func fewestLabels(rows *nextbatch.Rows) int {
+	fewest := rows.Train.Rows
+	for k := range rows.Targets {
+		_, labels := rows.Labelled(k)
+		fewest = min(fewest, len(labels))
+	}
+	return fewest
 }
 
 func (f *fitting) print(out io.Writer, r *fitResult) {
 	fmt.Fprintf(out, "%s: %s, %s\n", shown(filepath.Base(r.Model)), words.Count(r.Rows, "row", "rows"), words.Count(len(r.Inputs), "input", "inputs"))
-	fmt.Fprintf(out, "validation  %s: %s\n", r.ValidRMSEOf, numbersText(r.ValidRMSE))
-	if r.PoolRMSE != nil {
-		fmt.Fprintf(out, "pool        RMSE %v, from %d labelled rows that column %q marks as drawn at random\n", r.PoolRMSE, r.PoolRMSE.Rows, shown(f.columns.random))
+	targets := r.Targets
+	if targets == nil {
+		targets = []fitTarget{{ValidRMSE: r.ValidRMSE, PoolRMSE: r.PoolRMSE, Intervals: r.Intervals}}
 	}
-	fmt.Fprintf(out, "intervals   %s\n", r.Intervals.Why)
+	for _, t := range targets {
+		if t.Target != "" {
+			fmt.Fprintf(out, "target %s, %s\n", shown(t.Target), words.Count(t.Labels, "label", "labels"))
+		}
+		fmt.Fprintf(out, "validation  %s: %s\n", r.ValidRMSEOf, numbersText(t.ValidRMSE))
+		if t.PoolRMSE != nil {
+			fmt.Fprintf(out, "pool        RMSE %v, from %d labelled rows that column %q marks as drawn at random\n", t.PoolRMSE, t.PoolRMSE.Rows, shown(f.columns.random))
+		}
+		fmt.Fprintf(out, "intervals   %s\n", t.Intervals.Why)
+	}
 }
 
 // numbersText lists numbers, one per network.

@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/footprint"
+	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network/onnx"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -157,14 +158,14 @@ func (e *evaluating) runForeign(ctx context.Context, path string, out io.Writer,
 	if err != nil {
 		return err
 	}
-	if n := net.Outputs(); n != 1 {
-		return dataError{errorf("%s predicts %d numbers, --target names one column", e.model, n)}
-	}
 	table, err := e.columns.read(ctx, path, false)
 	if err != nil {
 		return err
 	}
 	t := e.columns.tables(path, table)
+	if n := net.Outputs(); n != len(t.TargetColumns) {
+		return dataError{errorf("%s predicts %s, but --target names %s", e.model, words.Count(n, "number", "numbers"), words.Count(len(t.TargetColumns), "column", "columns"))}
+	}
 	t.NotInputs, t.IDColumn = []string{t.IDColumn}, "" // an error for each label, also of replicates
 	rows, need, err := e.columns.foreignRows(net, foreign, t, log)
 	if err != nil {
@@ -181,9 +182,14 @@ func (e *evaluating) runForeign(ctx context.Context, path string, out io.Writer,
 	if err != nil {
 		return dataError{errorf("%s: %w", path, err)}
 	}
-	predicted := make([]float64, y.Rows)
-	for i := range predicted {
-		predicted[i] = float64(y.At(i, 0))
+	var found []targetErrors
+	for k, target := range rows.Targets {
+		at, labels := rows.Labelled(k)
+		predicted := make([]float64, len(at))
+		for i, row := range at {
+			predicted[i] = float64(y.At(row, k))
+		}
+		found = append(found, measured(target, predicted, labels, nil, nil))
 	}
-	return e.report(out, log, predicted, rows.Labels.Data, nil, need)
+	return e.report(out, log, found, need)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -88,24 +89,60 @@ func (m *merging) run(ctx context.Context, path string, filled []string) error {
 		return err
 	}
 	for _, from := range filled {
-		labels, err := m.fill(ctx, table, from)
+		batch, err := m.columns.readBatch(ctx, from, m.filled)
 		if err != nil {
 			return err
 		}
-		table, written = labels.Into(table, m.columns.target), labels.Into(written, m.columns.target)
-		m.progress.say("%s: %s new, %d known before; %s none yet", from, words.Count(len(labels.Rows), "label is", "labels are"), labels.Known, words.Count(labels.Empty, "row has", "rows have"))
+		targets := m.targetsIn(batch, table)
+		for _, target := range targets {
+			labels, err := m.fill(table, batch, from, target, targets)
+			if err != nil {
+				return err
+			}
+			table, written = labels.Into(table, target), labels.Into(written, target)
+			m.report(from, target, labels)
+		}
 	}
 	if err := m.write(path, written); err != nil {
 		return err
 	}
-	m.progress.say("%d of %d rows have a label in %s", countLabels(table, m.columns.target), table.Rows(), m.out)
+	for _, target := range m.columns.targets(table.Names()) {
+		m.progress.say("%d of %d rows have a label%s in %s", countLabels(table, target), table.Rows(), m.of(target), m.out)
+	}
 	return nil
+}
+
+// targetsIn returns the target columns that a batch file has: of several, some may be left
+// out.
+func (m *merging) targetsIn(batch, table *dataset.Table) []string {
+	all := m.columns.targets(slices.Concat(table.Names(), batch.Names()))
+	here := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !hasColumn(batch, name) })
+	if len(here) == 0 {
+		return all[:1] // whose absence is an error
+	}
+	return here
+}
+
+// of names a target in messages, if there may be several.
+func (m *merging) of(target string) string {
+	if target == m.columns.target {
+		return ""
+	}
+	return fmt.Sprintf(" of %s", shown(target))
+}
+
+// report prints what a batch file brought.
+func (m *merging) report(from, target string, labels dataset.Filled) {
+	m.progress.say("%s: %s new, %d known before; %s none yet%s", from, words.Count(len(labels.Rows), "label is", "labels are"), labels.Known, words.Count(labels.Empty, "row has", "rows have"), m.of(target))
 }
 
 func (m *merging) check(path string, filled []string) error {
 	_, ofTable := m.columns.format.options()
 	_, ofFilled := m.filled.options()
 	if err := errors.Join(ofTable, ofFilled); err != nil {
+		return err
+	}
+	if _, err := m.columns.targetItems(); err != nil {
 		return err
 	}
 	switch {
@@ -144,7 +181,7 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 	for _, name := range t.Names() {
 		if text {
 			opts.Kinds[name] = dataset.KindText
-		} else if name == m.columns.target {
+		} else if slices.Contains(m.columns.targets(t.Names()), name) {
 			opts.Kinds[name] = dataset.KindNumeric
 		}
 	}
@@ -172,13 +209,9 @@ func (m *merging) write(path string, t *dataset.Table) error {
 	return source.WriteStyled(m.out, t, m.style)
 }
 
-// fill finds the labels of a batch file.
-func (m *merging) fill(ctx context.Context, table *dataset.Table, path string) (dataset.Filled, error) {
-	filled, err := m.columns.readBatch(ctx, path, m.filled)
-	if err != nil {
-		return dataset.Filled{}, err
-	}
-	labels, err := dataset.Fill(table, filled, m.columns.id, rowColumn(table), m.columns.target)
+// fill finds the labels of a target in a batch file.
+func (m *merging) fill(table, filled *dataset.Table, path, target string, targets []string) (dataset.Filled, error) {
+	labels, err := dataset.Fill(table, filled, m.columns.id, rowColumn(table), target, targets...)
 	if err != nil {
 		return labels, dataError{errorf("%s: %w", path, err)}
 	}

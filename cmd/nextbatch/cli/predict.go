@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
@@ -106,34 +107,56 @@ func (p *predicting) write(out io.Writer, result *dataset.Table) error {
 }
 
 func (p *predicting) predict(ctx context.Context, r *network.Model[float32], table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {
-	u, err := r.PredictStd(ctx, rows.Pool)
-	if err != nil {
-		return nil, dataError{err}
-	}
 	columns, err := p.rowNames(table, rows)
 	if err != nil {
 		return nil, err
 	}
-	columns = append(columns, dataset.NewNumeric("prediction", u.Mean...))
-	if u.Relative != nil {
-		columns = append(columns, dataset.NewNumeric("uncertainty", u.Relative...))
-	}
-	if p.coverage > 0 {
-		low, high, err := r.PredictInterval(ctx, rows.Pool, p.coverage)
-		if few := (*network.CoverageError)(nil); errors.As(err, &few) {
-			log.warn(err.Error() + "; no intervals are written")
-		} else if err != nil {
-			return nil, dataError{err}
-		} else {
-			log.say("intervals: %v", r.Intervals())
-			columns = append(columns, dataset.NewNumeric("low", low...), dataset.NewNumeric("high", high...))
+	for k := range r.Targets() {
+		of := ""
+		if r.Targets() > 1 {
+			of = r.TargetName(k)
 		}
+		own, err := p.predictTarget(ctx, r.Target(k), of, rows, log)
+		if err != nil {
+			return nil, dataError{err}
+		}
+		columns = append(columns, own...)
 	}
 	t, err := dataset.NewTable(columns...)
 	if err != nil {
 		return nil, dataError{err}
 	}
 	return t, nil
+}
+
+// predictTarget returns the columns of one target. One of several has a name, which is
+// part of the columns' names.
+func (p *predicting) predictTarget(ctx context.Context, r *network.Model[float32], name string, rows *nextbatch.Rows, log *progress) ([]dataset.Column, error) {
+	suffix, about := "", ""
+	if name != "" {
+		suffix, about = "_"+name, shown(name)+": "
+	}
+	u, err := r.PredictStd(ctx, rows.Pool)
+	if err != nil {
+		return nil, err
+	}
+	columns := []dataset.Column{dataset.NewNumeric("prediction"+suffix, u.Mean...)}
+	if u.Relative != nil {
+		columns = append(columns, dataset.NewNumeric("uncertainty"+suffix, u.Relative...))
+	}
+	if p.coverage == 0 {
+		return columns, nil
+	}
+	low, high, err := r.PredictInterval(ctx, rows.Pool, p.coverage)
+	if few := (*network.CoverageError)(nil); errors.As(err, &few) {
+		log.warn(about + err.Error() + "; no intervals are written")
+		return columns, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	log.say("%sintervals: %v", about, r.Intervals())
+	return append(columns, dataset.NewNumeric("low"+suffix, low...), dataset.NewNumeric("high"+suffix, high...)), nil
 }
 
 // rowNames returns the columns that name the rows: ids, if there are any, and numbers.
@@ -169,16 +192,23 @@ type evaluating struct {
 // evaluateResult is what evaluate prints as JSON; errors are in units of the
 // labels.
 type evaluateResult struct {
-	Rows     int      `json:"rows"`
-	MAE      number   `json:"mae"`
-	RMSE     number   `json:"rmse"`
-	MaxE     number   `json:"maxe"`
-	Q95      number   `json:"q95"`
-	Q99      number   `json:"q99"`
-	Coverage *number  `json:"coverage"` // share of labels in their intervals; null without intervals
-	Wanted   number   `json:"wanted_coverage"`
-	Memory   int64    `json:"memory_forecast"`
-	Warnings []string `json:"warnings"`
+	targetErrors                // of the first of several targets
+	Targets      []targetErrors `json:"targets,omitempty"` // each of several targets
+	Wanted       number         `json:"wanted_coverage"`
+	Memory       int64          `json:"memory_forecast"`
+	Warnings     []string       `json:"warnings"`
+}
+
+// targetErrors are the errors of the predictions of one target.
+type targetErrors struct {
+	Target   string  `json:"target,omitempty"` // of several
+	Rows     int     `json:"rows"`             // that have a label
+	MAE      number  `json:"mae"`
+	RMSE     number  `json:"rmse"`
+	MaxE     number  `json:"maxe"`
+	Q95      number  `json:"q95"`
+	Q99      number  `json:"q99"`
+	Coverage *number `json:"coverage"` // share of labels in their intervals; null without intervals
 }
 
 func newEvaluate() *cobra.Command {
@@ -251,37 +281,90 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	if rows.Train.Rows == 0 {
 		return dataError{errorf("%s: no row has a label", path)}
 	}
-	predicted, err := r.Predict(ctx, rows.Train)
+	models, err := modelsOf(r, rows.Targets)
 	if err != nil {
-		return dataError{err}
+		return usageError{err}
 	}
-	var coverage *number
-	if low, high, err := r.PredictInterval(ctx, rows.Train, e.coverage); err != nil {
-		log.warn(err.Error())
-	} else {
-		held := 0
-		for i, y := range rows.Labels.Data {
-			if low[i] <= y && y <= high[i] {
-				held++
-			}
+	var found []targetErrors
+	for k, one := range models {
+		x, labels := rows.Train, rows.Labels.Data
+		if len(models) > 1 {
+			at, own := rows.Labelled(k)
+			x, labels = rows.Train.SelectRows(at), own
 		}
-		share := number(float64(held) / float64(len(rows.Labels.Data)))
-		coverage = &share
+		if len(labels) == 0 {
+			return dataError{errorf("%s: no row has a label in column %q", path, rows.Targets[k])}
+		}
+		predicted, err := one.Predict(ctx, x)
+		if err != nil {
+			return dataError{err}
+		}
+		low, high, err := one.PredictInterval(ctx, x, e.coverage)
+		if err != nil {
+			log.warn(err.Error())
+		}
+		found = append(found, measured(rows.Targets[k], predicted, labels, low, high))
 	}
-	return e.report(out, log, predicted, rows.Labels.Data, coverage, need)
+	return e.report(out, log, found, need)
 }
 
-// report prints the errors of predictions. The coverage is nil without intervals.
-func (e *evaluating) report(out io.Writer, log *progress, predicted, labels []float64, coverage *number, need int64) error {
+// modelsOf returns the model of each target column: by its name or, if the network knows
+// the columns by other names, by its place.
+func modelsOf(m *network.Model[float32], columns []string) (list []*network.Model[float32], err error) {
+	names := make([]string, m.Targets())
+	for k := range names {
+		names[k] = m.TargetName(k)
+	}
+	known := func(column string) bool { return slices.Contains(names, column) }
+	byPlace := len(columns) == len(names) && !slices.ContainsFunc(columns, known)
+	for k, column := range columns {
+		at := slices.Index(names, column)
+		if byPlace {
+			at = k
+		}
+		if at < 0 {
+			return nil, errorf("--target names column %q, but the network predicts %s", column, listed(names))
+		}
+		list = append(list, m.Target(at))
+	}
+	return list, nil
+}
+
+// measured compares predictions of a target with labels; low and high are nil without
+// intervals.
+func measured(target string, predicted, labels, low, high []float64) targetErrors {
 	m := network.Measure(matrix.View(1, len(predicted), predicted), labels)
-	result := evaluateResult{Rows: len(predicted), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE), Q95: number(m.Q95), Q99: number(m.Q99), Coverage: coverage, Wanted: number(e.coverage), Memory: need}
-	result.Warnings = append([]string{}, log.warnings...)
+	t := targetErrors{Target: target, Rows: len(labels), MAE: number(m.MAE), RMSE: number(m.RMSE), MaxE: number(m.MaxE), Q95: number(m.Q95), Q99: number(m.Q99)}
+	if low == nil {
+		return t
+	}
+	held := 0
+	for i, y := range labels {
+		if low[i] <= y && y <= high[i] {
+			held++
+		}
+	}
+	t.Coverage = new(number(float64(held) / float64(len(labels))))
+	return t
+}
+
+// report prints the errors of the targets.
+func (e *evaluating) report(out io.Writer, log *progress, targets []targetErrors, need int64) error {
 	if e.json {
+		result := evaluateResult{targetErrors: targets[0], Wanted: number(e.coverage), Memory: need, Warnings: append([]string{}, log.warnings...)}
+		if result.Target = ""; len(targets) > 1 {
+			result.Targets = targets
+		}
 		return printJSON(out, result)
 	}
-	fmt.Fprintf(out, "rows   %d\nMAE    %.5g\nRMSE   %.5g\nmax    %.5g\n95 %%   %.5g\n99 %%   %.5g\n", result.Rows, m.MAE, m.RMSE, m.MaxE, m.Q95, m.Q99)
-	if result.Coverage != nil {
-		fmt.Fprintf(out, "held   %.1f %% of the labels are in their %.0f %% intervals\n", 100*float64(*result.Coverage), 100*e.coverage)
+	for _, t := range targets {
+		if len(targets) > 1 {
+			fmt.Fprintf(out, "target %s\n", shown(t.Target))
+		}
+		fmt.Fprintf(out, "rows   %d\nMAE    %.5g\nRMSE   %.5g\nmax    %.5g\n95 %%   %.5g\n99 %%   %.5g\n", t.Rows, float64(t.MAE), float64(t.RMSE), float64(t.MaxE), float64(t.Q95), float64(t.Q99))
+		if t.Coverage != nil {
+			fmt.Fprintf(out, "held   %.1f %% of the labels are in their %.0f %% intervals\n", 100*float64(*t.Coverage), 100*e.coverage)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/report"
 )
 
@@ -196,6 +198,14 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 	for i := range page.Picks {
 		page.Picks[i].Prediction = u.Mean[i]
 	}
+	for k, t := range r.Targets {
+		page.Targets = append(page.Targets, t.Target)
+		for i, one := range t.Predictions {
+			if k > 0 {
+				page.Picks[i].Others = append(page.Picks[i].Others, float64(one.Value))
+			}
+		}
+	}
 	for i, v := range u.Relative {
 		page.Picks[i].Uncertainty = v
 	}
@@ -207,27 +217,51 @@ func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *
 		slices.Sort(others.Relative)
 		page.Typical = others.Relative[len(others.Relative)/2]
 	}
-	for i, v := range r.Metrics.ValidRMSE {
-		page.Errors = append(page.Errors, report.Fact{Name: fmt.Sprintf("RMSE of network %d", i+1),
-			Value: fmt.Sprintf("%.4g: %s", float64(v), r.Metrics.ValidRMSEOf)})
-	}
-	if pool := r.Metrics.PoolRMSE; pool != nil {
-		page.Errors = append(page.Errors, report.Fact{Name: "RMSE on the pool", Value: fmt.Sprintf("%v, from %d held-out labelled rows that were drawn at random", pool, pool.Rows)})
-	}
-	_, labels := s.plan.Rows.Labelled(0)
-	if scale, err := dataset.FitLabelScaler(labels); err == nil {
-		page.Errors = append(page.Errors, report.Fact{Name: "deviation of the labels", Value: fmt.Sprintf("%.4g: the RMSE of always predicting their mean", scale.Deviation)})
-	}
-	if low, high, err := s.plan.Model().PredictInterval(ctx, s.plan.Rows.Pool.SelectRows(candidates), intervalCoverage); err == nil {
-		for i := range low {
-			high[i] = (high[i] - low[i]) / 2
+	for k := range s.plan.Model().Targets() {
+		if err := s.targetErrors(ctx, page, r, k, candidates); err != nil {
+			return err
 		}
-		slices.Sort(high)
-		page.Errors = append(page.Errors, report.Fact{Name: "interval", Value: fmt.Sprintf("a label is within ± %.4g (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
-			high[len(high)/2], 100*intervalCoverage, s.plan.Model().Intervals())})
 	}
 	if others.Relative != nil {
 		page.Errors = append(page.Errors, report.Fact{Name: "uncertainty", Value: fmt.Sprintf("%.3g times that of a typical held-out row, the median over the candidates", page.Typical)})
 	}
+	return nil
+}
+
+// targetErrors adds what is known about the errors of a target.
+func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nextbatch.Result, k int, candidates []int) error {
+	model, prefix := s.plan.Model().Target(k), ""
+	valid, pool := r.Metrics.ValidRMSE, r.Metrics.PoolRMSE
+	if r.Targets != nil {
+		prefix, valid, pool = r.Targets[k].Target+": ", r.Targets[k].ValidRMSE, r.Targets[k].PoolRMSE
+	}
+	add := func(name, format string, args ...any) {
+		page.Errors = append(page.Errors, report.Fact{Name: prefix + name, Value: fmt.Sprintf(format, args...)})
+	}
+	for i, v := range valid {
+		add(fmt.Sprintf("RMSE of network %d", i+1), "%.4g: %s", float64(v), r.Metrics.ValidRMSEOf)
+	}
+	if pool != nil {
+		add("RMSE on the pool", "%v, from %d held-out labelled rows that were drawn at random", pool, pool.Rows)
+	}
+	if at := slices.Index(s.plan.Rows.Targets, s.plan.Model().TargetName(k)); at >= 0 {
+		_, labels := s.plan.Rows.Labelled(at)
+		if scale, err := dataset.FitLabelScaler(labels); err == nil {
+			add("deviation of the labels", "%.4g: the RMSE of always predicting their mean", scale.Deviation)
+		}
+	}
+	low, high, err := model.PredictInterval(ctx, s.plan.Rows.Pool.SelectRows(candidates), intervalCoverage)
+	if few := (*network.CoverageError)(nil); errors.As(err, &few) {
+		return nil
+	}
+	if err != nil {
+		return dataError{err}
+	}
+	for i := range low {
+		high[i] = (high[i] - low[i]) / 2
+	}
+	slices.Sort(high)
+	add("interval", "a label is within ± %.4g (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
+		high[len(high)/2], 100*intervalCoverage, model.Intervals())
 	return nil
 }

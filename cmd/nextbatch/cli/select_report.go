@@ -47,10 +47,13 @@ func (s *selecting) report(ctx context.Context, out io.Writer, r *nextbatch.Resu
 
 // outputTable is the batch as a table: the id, if there is one, then the row of
 // the input, the number of the pick, score and reason; then the row as it is in the
-// input, and an empty target column to fill in.
+// input, and empty target columns to fill in.
 func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 	inputs := s.batchInputs(r)
-	taken := map[string]bool{s.columns.id: true, s.columns.target: true}
+	taken := map[string]bool{s.columns.id: true}
+	for _, target := range s.request.TargetColumns {
+		taken[target] = true
+	}
 	for _, c := range inputs {
 		taken[c.Name()] = true
 	}
@@ -70,9 +73,9 @@ func (s *selecting) outputTable(r *nextbatch.Result) (*dataset.Table, error) {
 	if s.columns.id != "" {
 		columns = slices.Insert(columns, 0, dataset.Column(dataset.NewText(s.columns.id, r.IDs...)))
 	}
-	if s.columns.target != "" {
-		empty := slices.Repeat([]float64{math.NaN()}, len(r.Indices))
-		columns = append(columns, dataset.NewNumeric(s.columns.target, empty...))
+	empty := slices.Repeat([]float64{math.NaN()}, len(r.Indices))
+	for _, target := range s.request.TargetColumns {
+		columns = append(columns, dataset.NewNumeric(target, empty...))
 	}
 	return dataset.NewTable(columns...)
 }
@@ -105,7 +108,7 @@ func (s *selecting) batchInputs(r *nextbatch.Result) (columns []dataset.Column) 
 		return nil
 	}
 	for _, c := range table.Columns() {
-		if c.Name() != s.columns.id && c.Name() != s.columns.target {
+		if c.Name() != s.columns.id && !slices.Contains(s.request.TargetColumns, c.Name()) {
 			columns = append(columns, c.Select(r.Indices))
 		}
 	}

@@ -103,9 +103,13 @@ func (f *columnFlags) declareTargets(o *source.Options) {
 		return
 	}
 	o.KindOf = func(column string) (dataset.Kind, bool) {
-		return dataset.KindNumeric, column == f.target || slices.ContainsFunc(items, func(item string) bool {
+		is := column == f.target || slices.ContainsFunc(items, func(item string) bool {
 			ok, _ := matches(item, column)
 			return item == column || ok && f.mayBeTarget(column)
 		})
+		if !is {
+			return 0, false
+		}
+		return dataset.KindNumeric, true
 	}
 }
