@@ -16,10 +16,11 @@ import (
 
 func newToken() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "token",
-		Short: "Add, list and revoke the tokens of a service",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "token",
+		Short:   "Add, list and revoke the tokens of a service",
+		Example: "  nextbatch token add ada --role labeller --campaign solubility",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Long: `A token says who makes a request to 'nextbatch serve' and what they may do. A viewer reads; a labeller also
 asks, tells, reports failures and gives rows back; an owner may do everything. Changes take effect with the next
 request, without a restart.`,
