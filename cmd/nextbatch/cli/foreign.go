@@ -130,6 +130,9 @@ func (p *predicting) runForeign(ctx context.Context, path string, out io.Writer,
 	if err != nil {
 		return dataError{errorf("%s: %w", path, err)}
 	}
+	if p.coverage > 0 {
+		log.say("no intervals: %s comes from elsewhere, and nothing says which labels it has not learnt from; 'nextbatch evaluate' measures its errors on labelled rows that were held out", p.model)
+	}
 	columns, err := p.rowNames(table, rows)
 	if err != nil {
 		return err
