@@ -70,6 +70,7 @@ func commands(text string) (list []string) {
 func TestDocsCommands(t *testing.T) {
 	for path, text := range pages(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
 			dir := docsFolder(t)
 			for _, command := range commands(text) {
 				runShown(t, dir, command)
@@ -78,7 +79,7 @@ func TestDocsCommands(t *testing.T) {
 	}
 }
 
-var training = regexp.MustCompile(`^nextbatch (select|fit|features|gram|campaign new) `)
+var training = regexp.MustCompile(`^nextbatch (select|fit|features|gram|audit|campaign new) `)
 
 func runShown(t *testing.T, dir, command string) {
 	t.Helper()

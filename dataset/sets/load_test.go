@@ -62,7 +62,7 @@ func TestLoadRefuses(t *testing.T) {
 	s := Set{Name: "bad", Header: source.HeaderPresent, Label: Columns{Names: []string{"y"}}, Log: true}
 	for text, want := range map[string]string{
 		"x,y\n,1\n2,\n":            "none of the 2 rows is complete",
-		"x,y\n1,2\n,3\n2,4\n3,0\n": `column "y", row 3: the label 0 has no logarithm`,
+		"x,y\n1,2\n,3\n2,4\n3,0\n": `column "y", row 3 (from 0): the label 0 has no logarithm`,
 		"x,y\n":                    "the table has no rows",
 	} {
 		if _, _, err := s.load(t.Context(), writeFile(t, t.TempDir(), "bad.csv", []byte(text)), 100); err == nil || !strings.Contains(err.Error(), want) {
