@@ -121,7 +121,11 @@ func (t *telling) read(ctx context.Context, c *campaign.Campaign, path string) (
 	if err != nil {
 		return nil, err
 	}
-	opts, err := t.format.options()
+	format, _, err := t.format.guessed(path)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := format.options()
 	if err != nil {
 		return nil, err
 	}
