@@ -115,10 +115,14 @@ func (c *Command) Label(ctx context.Context, q Question) ([]float64, error) {
 			return nil, fmt.Errorf("the id %q cannot be an argument of a command", q.ID)
 		}
 	}
+	program, err := exec.LookPath(words[0])
+	if err != nil {
+		return nil, &BrokenError{err}
+	}
 	// On Linux the system kills the command when the thread that started it dies.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd := exec.CommandContext(ctx, program, words[1:]...)
 	out, log := &head{}, &tail{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(q.JSON), out, log
 	cmd.WaitDelay = termination
