@@ -8,7 +8,7 @@ SPEED  = go run ./cmd/speed $(if $(SECTION),-section $(SECTION))
 # The generator of the assembly is a module of its own, which ./... leaves out.
 GENERATOR := internal/simd/gen
 
-PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
+PLATFORMS := darwin/arm64 windows/amd64
 
 # What make dist builds, and where it puts it.
 RELEASES ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
@@ -39,7 +39,7 @@ lint: ## gofmt, go vet and staticcheck.
 	@unformatted=$$(git ls-files -z '*.go' | xargs -0 $(GOFMT) -l); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
-	go vet -tags noasm ./...
+	go vet -tags noasm ./internal/...
 	go tool staticcheck ./...
 	cd $(GENERATOR) && go vet ./... && "$$(go -C '$(CURDIR)' tool -n staticcheck)" ./...
 
@@ -52,19 +52,27 @@ fuzz: ## Run every fuzz target for FUZZTIME each (one minute by default).
 .PHONY: soak
 soak: ## Run the tests that take many minutes.
 	NEXTBATCH_SOAK=1 go test -count=1 -timeout 4h -v -run '^TestSoak|^TestKilledRun' ./benchmark ./campaign ./cmd/nextbatch
+	NEXTBATCH_SOAK=1 go test . -count=1 -timeout 4h -v -run '^TestSoakLargePool$$'
+	CGO_ENABLED=1 go test ./selection -count=1 -race -run '^TestRanksSelectTheSame$$' -timeout 4h
 	go test ./network -count=1 -run IntervalsOnRealData -v -timeout 4h -intervals-labels 128,512,2048 -intervals-splits 3 -intervals-epochs 256
+	NEXTBATCH_SOAK=1 $(MAKE) web-test
+
+.PHONY: load
+load: ## Put the service under load for minutes, then kill it 100 times; LOAD='-lasts 10s -kill 5' does less.
+	go run ./cmd/load $(LOAD)
+	$(if $(LOAD),,go run ./cmd/load -rows 10000 -rate 100 -lasts 2m -kill 100)
 
 .PHONY: generate
 generate: ## Regenerate the assembly of internal/simd.
 	go generate ./...
 
 .PHONY: cross
-cross: $(PLATFORMS) ## Compile code and tests for the other platforms.
+cross: $(PLATFORMS) ## Compile the code for macOS and Windows, and the tests for Windows, which differs most.
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go vet ./...
 
 .PHONY: $(PLATFORMS)
 $(PLATFORMS):
 	CGO_ENABLED=0 GOOS=$(@D) GOARCH=$(@F) go build ./...
-	CGO_ENABLED=0 GOOS=$(@D) GOARCH=$(@F) go vet ./...
 
 .PHONY: picture
 picture: ## Draw docs/demo.png, the picture in the README, again.
@@ -92,3 +100,24 @@ WHEELS ?= linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 .PHONY: wheels
 wheels: ## Build the Python package into python/dist: a wheel for each platform, and the source.
 	python3 python/backend.py python/dist $(WHEELS)
+
+WEB := server/web
+
+# npm ci runs again only after the lock file has changed.
+$(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
+	cd $(WEB) && npm ci --ignore-scripts
+	touch $@
+
+.PHONY: web
+web: $(WEB)/node_modules/.package-lock.json ## Build the dashboard into server/web/dist, which is committed.
+	cd $(WEB) && npm run --silent build
+
+.PHONY: web-check
+web-check: $(WEB)/node_modules/.package-lock.json ## Types, lint and unit tests of the dashboard, and whether server/web/dist is up to date.
+	cd $(WEB) && npm run --silent types && npm run --silent lint && npm run --silent unit
+	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && (cd $(WEB) && npm run --silent build -- --outDir "$$fresh" --emptyOutDir --logLevel warn) && \
+	diff -r "$$fresh" $(WEB)/dist || { echo "server/web/dist is stale: run make web" >&2; exit 1; }
+
+.PHONY: web-test
+web-test: web-check ## web-check, and the tests that drive the real program in a browser (chromium).
+	cd $(WEB) && npm run --silent browser

@@ -3,7 +3,6 @@ package nextbatch
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -21,6 +20,9 @@ type composer struct {
 	problem   Problem
 	warnings  []string
 	embedding embedding // counts the rows that have been embedded
+
+	kept    *KeptFeatures // nil where none are kept
+	release func()        // after the selection, if it uses them
 }
 
 func newComposer(ctx context.Context, spec spec.Spec, p Problem) *composer {
@@ -31,7 +33,7 @@ func newComposer(ctx context.Context, spec spec.Spec, p Problem) *composer {
 // float64; the other one is nil.
 func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	if !c.spec.Double() && !c.keepsDigits() {
-		members, err := transformed(c, c.base32, makeSingle, len(c.spec.Transforms))
+		members, err := c.inSingle(len(c.spec.Transforms))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -45,9 +47,10 @@ func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], err
 }
 
 // keepsDigits reports whether the method prefers float64 and the rows are given in
-// float64.
+// float64, or in a file, from which they are read in float64.
 func (c *composer) keepsDigits() bool {
-	return c.spec.Method.Info().PrefersDouble && c.problem.Exact.Pool.Rows > 0
+	inFile := c.problem.Folder != "" && c.baseKernel().OwnFeatures
+	return c.spec.Method.Info().PrefersDouble && (c.problem.Exact.Pool.Rows > 0 || inFile)
 }
 
 // inDouble returns the kernels of the spec in float64. The features of a sketch are
@@ -55,11 +58,10 @@ func (c *composer) keepsDigits() bool {
 // itself is in float64.
 func (c *composer) inDouble() ([]kernel.Kernel[float64], error) {
 	all, inSingle := len(c.spec.Transforms), c.spec.SinglePart()
-	needsFeatures := func(t spec.Transform) bool { return t.Info().Needs != spec.Values }
-	if !slices.ContainsFunc(c.spec.Transforms[:inSingle], needsFeatures) {
+	if !c.spec.SketchesInSingle() {
 		return transformed(c, c.base64, makeDouble, all)
 	}
-	members, err := transformed(c, c.base32, makeSingle, inSingle)
+	members, err := c.inSingle(inSingle)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ func apply[T matrix.Float](c *composer, members []kernel.Kernel[T], of maker[T],
 
 // trainIn returns the labelled rows in T.
 func trainIn[T matrix.Float](p Problem) matrix.Dense[T] {
-	if exact, ok := any(p.Exact.Train).(matrix.Dense[T]); ok && p.Exact.Pool.Rows > 0 {
+	if exact, ok := any(p.Exact.Train).(matrix.Dense[T]); ok && p.hasExact() {
 		return exact
 	}
 	return matrix.Converted[T](p.Train)
@@ -147,7 +149,7 @@ func pendingIn[T matrix.Float](p Problem) matrix.Dense[T] {
 	if exact, ok := any(p.Exact.Pool).(matrix.Dense[T]); ok && exact.Rows > 0 {
 		return exact.SelectRows(p.Pending)
 	}
-	return matrix.Converted[T](p.Pool.SelectRows(p.Pending))
+	return matrix.Converted[T](p.PoolRows(p.Pending))
 }
 
 // stepAt returns what a transformation of the spec gets for a member, except for the
@@ -159,7 +161,7 @@ func stepAt[T matrix.Float](c *composer, place, member int, train matrix.Dense[T
 		Number: t.Value(), Train: train, Sigma2: c.spec.NoiseVariance(), Compat: c.spec.Compat,
 		KeepFeatures: c.spec.KeepFeatures(place + 1),
 		Normals: func(purpose string) transform.Normals {
-			return transform.Seeded(c.problem.Seed, purpose, uint64(place), uint64(member))
+			return transform.Seeded(c.problem.kernelSeed(), purpose, uint64(place), uint64(member))
 		},
 		Warn: func(format string, args ...any) {
 			c.warnings = append(c.warnings, t.String()+": "+fmt.Sprintf(format, args...))
@@ -206,7 +208,7 @@ func sourceFor[T matrix.Float](c *composer, member int) spec.Source[T] {
 	s := spec.Source[T]{
 		Number: c.spec.Kernel.Value(), Inputs: c.problem.Pool.Cols, Sigma2: c.spec.NoiseVariance(),
 		Normals: func(purpose string) transform.Normals {
-			return transform.Seeded(c.problem.Seed, purpose, uint64(member))
+			return transform.Seeded(c.problem.kernelSeed(), purpose, uint64(member))
 		},
 	}
 	if c.baseKernel().Train {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
@@ -36,6 +37,32 @@ func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, ro
 	}
 	f, err := featuresOf(ctx, spec, k32, matrix.Converted[float32](rows))
 	return Numbers{Single: f}, err
+}
+
+// EachFeatures is Features block by block, in order, for features that need not fit into
+// memory. A block is valid until visit returns.
+func EachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T], visit func(Numbers) error) error {
+	return rowfile.Guard(func() error {
+		k32, k64, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
+		switch {
+		case err != nil:
+			return err
+		case k64 != nil:
+			return eachBlock(ctx, spec, k64, rows, func(block matrix.Dense[float64]) error { return visit(Numbers{Double: block}) })
+		}
+		return eachBlock(ctx, spec, k32, rows, func(block matrix.Dense[float32]) error { return visit(Numbers{Single: block}) })
+	})
+}
+
+// eachBlock visits the features of blocks of rows.
+func eachBlock[To, From matrix.Float](ctx context.Context, spec spec.Spec, k kernel.Kernel[To], rows matrix.Dense[From], visit func(matrix.Dense[To]) error) error {
+	return kernel.OverBlocks(ctx, rows.Rows, func(from, to int) error {
+		block, err := featuresOf(ctx, spec, k, matrix.Converted[To](rows.Slice(from, to)))
+		if err != nil {
+			return err
+		}
+		return visit(block)
+	})
 }
 
 // forFeatures returns a spec with the same kernel whose method keeps features

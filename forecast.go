@@ -13,6 +13,9 @@ type Sizes struct {
 	Hidden            []int // widths of the network's layers
 	Outputs           int   // of the network, one for each target; 0 means 1
 	Batch             int
+	// InFile says that the embedded rows of the pool are in a file (Problem.Folder), as are
+	// the user's own features. Only what is kept per row counts as memory then.
+	InFile bool
 }
 
 // Bytes per number.
@@ -25,21 +28,58 @@ const (
 // given, and for what it computes from them, mostly features or embedded rows of the
 // kernel. The networks are not counted.
 func Memory(s spec.Spec, z Sizes) int64 {
-	rows, pool, inputs := int64(z.Train+z.Pool+z.Aims), int64(z.Pool), int64(z.Inputs)
+	given, pool, inputs := int64(z.Train+z.Pool+z.Aims), int64(z.Pool), int64(z.Inputs)
+	rows := given
+	if z.InFile {
+		rows -= pool
+		if s.Kernel.Info().OwnFeatures {
+			given -= pool
+		}
+	}
 	if !s.UsesKernel() {
-		return rows*inputs*single + 16*pool
+		return given*inputs*single + 16*pool
 	}
 	size := int64(single)
 	if s.Double() {
 		size = double
 	}
-	width, explicit := s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden, Outputs: z.Outputs})
+	width, explicit := width(s, z)
 	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: z.Batch + z.Pending, Width: width, Explicit: explicit})
-	total := rows*inputs*single + rows*int64(width)*size + blocks(s, z) + method
+	total := given*inputs*single + rows*int64(width)*size + blocks(s, z) + method
 	if s.Double() {
 		total += rows * inputs * double // a copy of the rows
 	}
+	if z.InFile {
+		total += readAtOnce(s) * (int64(width) + inputs) * double
+	}
 	return total
+}
+
+// readAtOnce is the number of rows of a file that are converted at a time.
+func readAtOnce(s spec.Spec) int64 {
+	if s.ComputesInDouble() {
+		return 1 << 14 // a block of sums
+	}
+	return kernel.BlockRows
+}
+
+// FileBytes forecasts the size of the temporary file that Select writes if the embedded
+// rows of the pool are in a file: 0 if they are the user's own features as they are.
+func FileBytes(s spec.Spec, z Sizes) int64 {
+	if !s.UsesKernel() || s.Kernel.Info().OwnFeatures && len(s.Transforms) == 0 {
+		return 0
+	}
+	size := int64(single)
+	if s.Double() {
+		size = double
+	}
+	width, _ := width(s, z)
+	return int64(z.Pool) * int64(width) * size
+}
+
+// width returns how many numbers the kernel keeps per row, and whether they are features.
+func width(s spec.Spec, z Sizes) (numbers int, explicit bool) {
+	return s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden, Outputs: z.Outputs})
 }
 
 // blocks is the memory of a block of rows on its way through the networks, and of the

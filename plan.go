@@ -9,7 +9,9 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/footprint"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -32,6 +34,8 @@ type Plan struct {
 	Dropped  []string       `json:"dropped"`  // columns that are not used
 
 	Memory    int64    `json:"memory"`            // bytes, forecast
+	File      int64    `json:"file,omitempty"`    // bytes of the features in files, if they exceed memory
+	Folder    string   `json:"folder,omitempty"`  // where the temporary one of them lies, if there is one
 	Available int64    `json:"available"`         // bytes, filled in by the caller; 0 where unknown
 	Seconds   *Seconds `json:"seconds,omitempty"` // once forecast
 	Limits    []string `json:"limits"`            // what the batch has to keep to
@@ -71,7 +75,7 @@ func (r Request) Plan() (*Plan, error) {
 		Limits: []string{}, Warnings: []string{}, Notes: []string{},
 		request: r, model: r.Model, openEnded: openEnded,
 	}
-	p.problem.Batch, p.problem.Seed = r.Batch, r.Seed
+	p.problem.Batch, p.problem.Seed, p.problem.KernelSeed, p.problem.Ranks = r.Batch, r.Seed, r.KernelSeed, r.Ranks
 	read := p.readTables
 	if r.OwnFeatures {
 		read = p.readFeatures
@@ -82,7 +86,12 @@ func (r Request) Plan() (*Plan, error) {
 	if starts {
 		p.warn("%s a label, too few to train a network: the batch is spread over the inputs, by %s", words.Count(p.problem.Train.Rows, "row has", "rows have"), p.Spec)
 	}
-	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.Pool.Rows, p.problem.Pool.Cols
+	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.poolSize(), p.problem.Pool.Cols
+	if r.Ranks != nil {
+		if err := selection.CheckShares(p.Pool, r.Ranks.Size()); err != nil {
+			return p, &DataError{err}
+		}
+	}
 	if err := p.constrain(); err != nil {
 		return p, err
 	}
@@ -99,8 +108,14 @@ func (p *Plan) readTables() error {
 	if err != nil {
 		return err
 	}
-	t.Admit = p.admit
-	if p.Rows, err = t.Rows(); err != nil {
+	var refused error
+	t.Admit = func(z Sizes) error {
+		refused = p.admit(z)
+		return refused
+	}
+	if p.Rows, err = t.Rows(); refused != nil {
+		return refused
+	} else if err != nil {
 		return &DataError{err}
 	}
 	p.Warnings, p.Notes = append(p.Warnings, p.Rows.Warnings...), append(p.Notes, p.Rows.Notes...)
@@ -152,23 +167,84 @@ func (p *Plan) listColumns(e dataset.Encoder) {
 
 func (p *Plan) readFeatures() error {
 	r := &p.request
-	if r.Exact.Pool.Rows > 0 {
-		p.problem = p.problem.WithFeatures(r.Exact.Train, r.Exact.Pool, r.Exact.Target)
-	} else {
+	switch exact := r.Exact; {
+	case exact.Pool.Rows > 0 && r.InFile: // where a copy in float32 is not needed, and would not fit
+		p.problem = p.problem.WithFeatures(exact.Train, matrix.Dense[float64]{}, exact.Target)
+		p.problem.Exact.Pool = exact.Pool
+		p.problem.Pool = matrix.Dense[float32]{Rows: exact.Pool.Rows, Cols: exact.Pool.Cols, Stride: exact.Pool.Cols}
+	case exact.Pool.Rows > 0 || r.InFile && r.Spec.ComputesInDouble():
+		p.problem = p.problem.WithFeatures(exact.Train, exact.Pool, exact.Target)
+		if exact.Pool.Rows == 0 {
+			p.problem.Pool = r.Features.Pool
+		}
+	default:
 		p.problem.Train, p.problem.Pool, p.problem.Target.Rows = r.Features.Train, r.Features.Pool, r.Features.Target
 	}
-	p.poolRows = upTo(p.problem.Pool.Rows)
+	p.problem.Shared = r.Shared
+	if r.InFile {
+		p.problem.Folder = r.Folder
+	}
+	p.poolRows = upTo(p.problem.poolSize())
 	return p.admit(Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Target.Rows.Rows, Inputs: p.problem.Pool.Cols})
 }
 
-// admit asks the caller whether there is memory for so many rows.
+// admit asks the caller whether there is memory for so many rows. If there is not, the
+// embedded rows of the pool go to a file, if that helps.
 func (p *Plan) admit(z Sizes) error {
+	r := &p.request
+	z.InFile = r.InFile
 	p.Memory = p.need(z)
+	err := p.ask(p.Memory)
+	if err != nil && r.Kept != nil {
+		r.Kept.Clear()
+		r.Kept = nil
+		p.Memory = p.need(z)
+		err = p.ask(p.Memory)
+	}
+	if err != nil && !z.InFile && p.mayUseFile() {
+		z.InFile = true
+		if need := p.need(z); p.ask(need) == nil {
+			p.Memory, p.problem.Folder, err = need, r.Folder, nil
+		}
+	}
+	if err != nil || !z.InFile || r.Streams {
+		return err
+	}
+	return p.reserve(z)
+}
+
+// ask asks the caller whether there is so much memory.
+func (p *Plan) ask(bytes int64) error {
 	if p.request.Admit == nil {
 		return nil
 	}
-	return p.request.Admit(p.Memory, p.smaller()...)
+	return p.request.Admit(bytes, p.smaller()...)
 }
+
+// mayUseFile reports whether embedded rows may go to a file.
+func (p *Plan) mayUseFile() bool {
+	r := &p.request
+	return rowfile.Supported && r.Folder != "" && r.Ranks == nil && !r.OwnFeatures && r.Spec.UsesKernel()
+}
+
+// reserve records how large the features in files will be, and makes sure that there is
+// space for a temporary one.
+func (p *Plan) reserve(z Sizes) error {
+	r := &p.request
+	p.File = FileBytes(r.Spec, p.sizes(z))
+	if p.File == 0 {
+		p.File = r.fileBytes()
+		return nil
+	}
+	p.Folder = r.Folder
+	if err := rowfile.CheckSpace(r.Folder, p.File); err != nil {
+		return fmt.Errorf("the features of the candidates exceed memory and go to a temporary file: %w; %s names another folder", err, r.named("Folder"))
+	}
+	return nil
+}
+
+// Memory forecasts the bytes that the request needs with so many rows of features.
+func (r Request) Memory(z Sizes) int64 { return (&Plan{request: r.WithDefaults()}).need(z) }
 
 // need forecasts the memory of the plan on so many rows: the tables and their rows as
 // numbers, which stay, plus the most that any later stage takes.
@@ -197,12 +273,25 @@ func (p *Plan) need(z Sizes) int64 {
 	if r.Output != nil {
 		output = r.Output(z)
 	}
-	z.Hidden, z.Batch, z.Pending = config.WithDefaults().Architecture.Hidden, r.Batch, len(r.Pending)
-	z.Outputs = config.Architecture.Outputs
+	if r.Kept != nil {
+		stay += r.keptMemory(p.sizes(z))
+	}
+	return footprint.Resident(stay + max(stack, fit, kept+Memory(r.Spec, p.sizes(z))+output))
+}
+
+// sizes completes the sizes of the rows by those of the networks and the batch.
+func (p *Plan) sizes(z Sizes) Sizes {
+	r := &p.request
+	architecture := r.Network.WithDefaults().Architecture
+	architecture.Outputs = max(len(r.TargetColumns), 1)
+	if p.model != nil {
+		architecture = network.Config{Architecture: p.model.Ensemble()[0].Architecture()}.WithDefaults().Architecture
+	}
+	z.Hidden, z.Batch, z.Pending, z.Outputs = architecture.Hidden, r.Batch, len(r.Pending), architecture.Outputs
 	if r.Foreign != nil && r.Spec.TrainedNetworks() > 0 {
 		z.Hidden = r.Foreign.hidden()
 	}
-	return footprint.Resident(stay + max(stack, fit, kept+Memory(r.Spec, z)+output))
+	return z
 }
 
 // tableBytes returns the memory of the tables, and that of their concatenated columns
@@ -260,6 +349,9 @@ func (p *Plan) Train(ctx context.Context) error {
 			return err
 		}
 		p.warnOf(err)
+		if note := p.model.TrainingNote(); note != "" {
+			p.Warnings = append(p.Warnings, note)
+		}
 		var warnings []string
 		p.poolRMSE, warnings = p.Rows.PoolRMSE(p.model)
 		p.Warnings = append(p.Warnings, warnings...)
@@ -286,6 +378,8 @@ func (p *Plan) fit(ctx context.Context, o network.Options[float32]) (*network.Mo
 		return model, err
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case errors.As(err, new(*network.DeviceError)):
+		return nil, err
 	}
 	return nil, &DataError{err}
 }
@@ -325,13 +419,23 @@ func (p *Plan) Problem() Problem {
 	return problem
 }
 
+// Resume has Select go on with the choices of a run that was cut off (selection.Problem).
+func (p *Plan) Resume(choices []selection.Choice) { p.problem.Resume = choices }
+
+// Picked has Select call f with each choice, in order.
+func (p *Plan) Picked(f func(selection.Choice)) { p.problem.Picked = f }
+
 // Select picks the batch, and trains first if the caller has not. A batch that is
 // smaller than requested is not an error: see Result.Missing.
 func (p *Plan) Select(ctx context.Context) (*Result, error) {
 	if err := p.Train(ctx); err != nil {
 		return nil, err
 	}
-	batch, err := p.pick(ctx, p.Problem())
+	problem := p.Problem()
+	if p.request.Kept != nil && p.model != nil {
+		problem.Kept, problem.Networks = p.request.Kept, nameOf(p.model, p.request.Weights)
+	}
+	batch, err := p.pick(ctx, problem)
 	if err != nil {
 		return nil, err
 	}
@@ -343,12 +447,14 @@ func (p *Plan) Select(ctx context.Context) (*Result, error) {
 
 func (p *Plan) pick(ctx context.Context, problem Problem) (*Batch, error) {
 	batch, err := Select(ctx, p.request.Spec, problem)
-	wrong := (*selection.ProblemError)(nil)
+	wrong, unwritten := (*selection.ProblemError)(nil), (*rowfile.WriteError)(nil)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return batch, err
 	case errors.As(err, &wrong):
 		return nil, &RequestError{err.Error()}
+	case errors.As(err, &unwritten):
+		return nil, fmt.Errorf("%w; %s names another folder", err, p.request.named("Folder"))
 	}
 	return nil, &DataError{err}
 }

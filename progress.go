@@ -45,6 +45,15 @@ type countedTaps struct {
 	count *embedding
 }
 
+// Describe describes the network, if it can describe itself. A device does not call Block:
+// the composer counts its rows.
+func (t countedTaps) Describe(p *kernel.Program, rows kernel.Value, first int) (in, grad []kernel.Value, ok bool) {
+	if d, ok := t.Taps.(kernel.DescribedTaps); ok {
+		return d.Describe(p, rows, first)
+	}
+	return nil, nil, false
+}
+
 func (t countedTaps) Block(ctx context.Context, rows matrix.Dense[float32], first int) (in, grad []matrix.Dense[float32]) {
 	in, grad = t.Taps.Block(ctx, rows, first)
 	t.count.passed(rows.Rows)

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -50,6 +52,11 @@ type Request struct {
 	Spec  spec.Spec
 	Batch int    // rows to pick; 0 means as many as Budget pays for
 	Seed  uint64 // of methods; that of networks is in Network
+	// KernelSeed, unless nil, is the seed of sketches and other random features (Problem).
+	KernelSeed *uint64
+	// Kept, unless nil, keeps features from one plan to the next that uses the same network,
+	// kernel and KernelSeed. It goes unused where Admit has no memory for it.
+	Kept *KeptFeatures
 
 	CostColumn   string
 	Budget       *float64 // most that the batch may cost; needs CostColumn
@@ -63,7 +70,7 @@ type Request struct {
 
 	Network network.Config
 	Members int                      // networks to train; 0 means as many as the spec needs
-	Trainer network.Trainer[float32] // nil means network.CPU
+	Trainer network.Trainer[float32] // nil means network.OnDevice
 	// Model is a fitted model to use instead of training one. It must know its columns.
 	Model     *network.Model[float32]
 	ModelName string // in messages, such as its file
@@ -79,6 +86,22 @@ type Request struct {
 	// Output, unless nil, returns how many bytes the caller will hold in addition to a
 	// selection of these sizes.
 	Output func(Sizes) int64
+
+	// Folder is where the features of the candidates go, into a temporary file, if Admit
+	// refuses to hold them in memory but not the rest (Problem.Folder); without it such a
+	// request ends with the error of Admit. InFile says that the pool of Features or Exact
+	// is already mapped from a file; for a spec that computes in float64, the pool may then
+	// be that of Features, beside train and target in Exact. The batch is the same in memory
+	// and in files.
+	Folder string
+	InFile bool
+	// Streams says that the caller only goes through features (EachFeatures).
+	Streams bool
+
+	// Ranks are the processes that share the work, and Shared is the number of rows of the
+	// whole pool if they hold shares of the features (Problem.Ranks).
+	Ranks  selection.Ranks
+	Shared int
 
 	Epoch    func(network.Epoch) // called after each epoch of training, unless nil
 	Progress func(Progress)      // called while rows are embedded and picked, unless nil
@@ -241,6 +264,8 @@ func (r *Request) checkInput() error {
 		return refuse("%v describes a perceptron of infinite width, not a network from elsewhere: leave out %s, or use ll or grad", r.Spec.Kernel, r.named("Model"))
 	case r.Foreign != nil && r.Spec.TrainedNetworks() > 1:
 		return refuse("%v uses %d networks, but there is one from elsewhere", r.Spec, r.Spec.TrainedNetworks())
+	case r.Foreign != nil && r.Weights != nil && r.Spec.TrainedNetworks() > 0:
+		return refuse("%s does not apply to a network from elsewhere: the kernel counts all of its outputs alike; leave it out, or scale the outputs of the network", r.named("Weights"))
 	case r.train() != nil && len(r.TargetColumns) == 0 && (r.Foreign == nil || r.Table != nil):
 		return refuse("name the target column with %s", r.named("TargetColumns"))
 	case r.Model != nil && r.Model.Columns() == nil:
@@ -289,6 +314,14 @@ func (r *Request) tables() (Tables, error) {
 		t.Encoder = r.Model.Columns()
 	}
 	return t, nil
+}
+
+// fileBytes is the size of the user's own features in a file.
+func (r *Request) fileBytes() int64 {
+	if pool := r.Exact.Pool; pool.Rows > 0 {
+		return rowfile.Bytes[float64](pool.Rows, pool.Cols)
+	}
+	return rowfile.Bytes[float32](r.Features.Pool.Rows, r.Features.Pool.Cols)
 }
 
 // networks returns how many networks the request has to train.

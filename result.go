@@ -29,8 +29,10 @@ type Result struct {
 
 	Spec      string          `json:"spec"`
 	Seed      uint64          `json:"seed"`
-	Missing   int             `json:"missing"` // rows by which the batch is smaller than requested
-	Short     string          `json:"short"`   // why
+	Device    string          `json:"device,omitempty"`     // that selected; empty: the CPU
+	TrainedOn string          `json:"trained_on,omitempty"` // the device that trained the networks; empty: the CPU
+	Missing   int             `json:"missing"`              // rows by which the batch is smaller than requested
+	Short     string          `json:"short"`                // why
 	Fallbacks []FallbackEntry `json:"fallbacks"`
 	Warnings  []string        `json:"warnings"` // of the plan, of the training and of the selection
 	Timings   Timings         `json:"timings"`  // seconds
@@ -88,7 +90,7 @@ type Metrics struct {
 
 func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 	r := &Result{
-		Indices: p.inputRows(batch.Rows()), Spec: p.Spec, Seed: p.request.Seed,
+		Indices: p.inputRows(batch.Rows()), Spec: p.Spec, Seed: p.request.Seed, Device: batch.Device,
 		IDs: []string{}, Scores: []Float{}, Reasons: []string{}, Fallbacks: []FallbackEntry{},
 		Missing: batch.Missing, Short: batch.Short, Timings: p.timings, Batch: batch,
 		Warnings: append(append([]string{}, p.Warnings...), batch.Warnings...),
@@ -108,6 +110,7 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 	}
 	if p.model != nil {
 		how := p.model.Provenance()
+		r.TrainedOn = how.Device
 		r.Metrics.ValidRows = how.ValidRows
 		r.Metrics.ValidRMSE = floats(how.ValidRMSE)
 		if len(how.ValidRMSE) > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -29,7 +30,8 @@ type Problem struct {
 	// Exact holds the rows of Train, Pool and Target.Rows in float64, if they are the
 	// user's own features and the caller has all their digits; the shapes are the same.
 	// Specs that compute in float64 (spec.Spec.ComputesInDouble) use these rows. If
-	// Exact is empty, they use Train, Pool and Target.Rows.
+	// Exact is empty, they use Train, Pool and Target.Rows. With Folder, Exact.Pool may be
+	// empty alone, where float32 holds all digits of the pool.
 	Exact Sets[float64]
 	// Labels are those of Train, a column for each target, standardised; NaN where one is
 	// missing. Only rbf, matern and acs-rf-hyper use them.
@@ -45,15 +47,52 @@ type Problem struct {
 
 	Batch int    // rows to pick
 	Seed  uint64 // of sketches, and of methods that draw
+	// KernelSeed, unless nil, is the seed of sketches and other random features instead.
+	KernelSeed *uint64
+
+	// Kept, unless nil, keeps features of rows from one call of Select to the next, where
+	// Networks, kernel and seed are the same. Networks is a name for the models: models of
+	// the same name give the same bits. The batch is the same. A device keeps nothing, and
+	// neither do ranks or files.
+	Kept     *KeptFeatures
+	Networks string
 
 	// Target is the distribution that the batch is to represent, if it is not that of
 	// the pool: other rows, scaled as the pool's, or a weight for each pool row.
 	Target      selection.Target[float32]
 	Constraints selection.Constraints
 
+	// Ranks, unless nil, are the processes that share the work. All of them call Select
+	// with the same problem and get the same batch; each computes the kernel of its own
+	// share of the pool (selection.Share). Pool is the whole pool on every rank or, if
+	// Shared is its number of rows, the share of this one.
+	Ranks  selection.Ranks
+	Shared int
+
+	// Folder, unless empty, is where the embedded rows of the pool go: into a temporary
+	// file there that is mapped into memory, because they take more memory than there is.
+	// Rows that are embedded as they are stay where they are, in a file that the caller
+	// has mapped. The batch is the same. The file is gone when Select returns, or when the
+	// process ends, in whatever way. It excludes Ranks.
+	Folder string
+
+	// Picked and Resume are those of selection.Problem, for runs that may be cut off.
+	Picked func(selection.Choice)
+	Resume []selection.Choice
+
 	// Progress, unless nil, is called from time to time, from the goroutine that
 	// called Select.
 	Progress func(Progress)
+}
+
+// poolSize is the number of rows of the whole pool.
+func (p Problem) poolSize() int { return max(p.Shared, p.Pool.Rows) }
+
+func (p Problem) kernelSeed() uint64 {
+	if p.KernelSeed != nil {
+		return *p.KernelSeed
+	}
+	return p.Seed
 }
 
 // Sets are labelled rows, candidates and rows of the target distribution.
@@ -68,12 +107,33 @@ func (p Problem) WithFeatures(train, pool, target matrix.Dense[float64]) Problem
 	return p
 }
 
-// exact returns the rows of the problem in float64.
-func (p Problem) exact() Sets[float64] {
-	if p.Exact.Pool.Rows > 0 {
-		return p.Exact
+// hasExact reports whether rows are given in float64.
+func (p Problem) hasExact() bool { return p.Exact.Pool.Rows+p.Exact.Train.Rows+p.Exact.Target.Rows > 0 }
+
+// PoolRows returns a copy of some candidates.
+func (p Problem) PoolRows(index []int) matrix.Dense[float32] {
+	if p.Folder != "" && p.Exact.Pool.Rows > 0 { // then Pool has no numbers
+		return matrix.Converted[float32](p.Exact.Pool.SelectRows(index))
 	}
-	return Sets[float64]{matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Pool), matrix.Converted[float64](p.Target.Rows)}
+	return p.Pool.SelectRows(index)
+}
+
+// exact returns the rows of the problem in float64. A pool that exceeds memory is not
+// copied.
+func (p Problem) exact() given[float64] {
+	g := given[float64]{Sets: p.Exact}
+	if p.Exact.Pool.Rows > 0 {
+		return g
+	}
+	if !p.hasExact() {
+		g.Train, g.Target = matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Target.Rows)
+	}
+	if p.Folder != "" {
+		g.single = p.Pool
+	} else {
+		g.Pool = matrix.Converted[float64](p.Pool)
+	}
+	return g
 }
 
 // Batch is what Select returns: the picks, in the order in which they were picked, and
@@ -95,6 +155,9 @@ type Batch struct {
 
 	Warnings []string `json:"warnings"` // what the user should know, including fallbacks
 
+	// Device names the device that searched the rows; empty means the CPU.
+	Device string `json:"device,omitempty"`
+
 	Kernel time.Duration    `json:"kernel_ns"` // taken to compute the kernel
 	Timing selection.Timing `json:"timing"`    // of the selection
 }
@@ -111,7 +174,7 @@ func (b *Batch) Rows() []int {
 func newBatch(c *composer, r *selection.Result, kernel time.Duration) *Batch {
 	b := &Batch{
 		Spec: c.spec, Warnings: []string{}, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Missing: r.Missing, Short: r.Short,
-		Typical: r.Typical, Kernel: kernel, Timing: r.Timing,
+		Typical: r.Typical, Device: r.Device, Kernel: kernel, Timing: r.Timing,
 	}
 	for _, f := range r.Fallbacks {
 		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %s drawn at random: %s", f.Step, words.Count(len(f.Rows), "row was", "rows were"), f.Reason))
@@ -127,18 +190,36 @@ func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, err
 	}
+	if p.Folder == "" {
+		return selectRows(ctx, spec, p)
+	}
+	var batch *Batch
+	return batch, rowfile.Guard(func() (err error) {
+		batch, err = selectRows(ctx, spec, p)
+		return err
+	})
+}
+
+func selectRows(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 	begin := time.Now()
 	c := newComposer(ctx, spec, p)
+	if p.Ranks == nil && p.Folder == "" && p.Networks != "" {
+		c.kept = p.Kept
+	}
+	defer func() {
+		if c.release != nil {
+			c.release()
+		}
+	}()
 	k32, k64, err := c.kernel()
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", spec, err)
 	}
 	method, settings := spec.Method.Info(), selection.Settings{Sigma2: spec.NoiseVariance(), Compat: spec.Compat}
 	if k64 != nil {
-		rows := p.exact()
-		return pick(c, begin, method.Double(settings), k64, rows.Train, rows.Pool, selection.Target[float64]{Rows: rows.Target, Weights: p.Target.Weights})
+		return pick(c, begin, method.Double(settings), k64, p.exact())
 	}
-	return pick(c, begin, method.Single(settings), k32, p.Train, p.Pool, p.Target)
+	return pick(c, begin, method.Single(settings), k32, given[float32]{Sets: Sets[float32]{p.Train, p.Pool, p.Target.Rows}})
 }
 
 // check reports everything that is wrong with a problem for a spec.
@@ -149,7 +230,7 @@ func (p Problem) check(s spec.Spec) error {
 			found = append(found, fmt.Errorf(format, args...))
 		}
 	}
-	complain(p.Pool.Rows == 0, "the pool is empty")
+	complain(p.poolSize() == 0, "the pool is empty")
 	complain(p.Batch < 1, "the batch must have a positive number of rows, not %d", p.Batch)
 	complain(s.Mode == spec.TP && p.Train.Rows == 0, "%v counts the labelled rows as selected, but there are none", s)
 	complain(p.Train.Rows > 0 && p.Pool.Rows > 0 && p.Train.Cols != p.Pool.Cols,
@@ -161,8 +242,11 @@ func (p Problem) check(s spec.Spec) error {
 			"the rows in float64 have other shapes than those in float32")
 	}
 	for _, row := range p.Pending {
-		complain(row < 0 || row >= p.Pool.Rows, "row %d is pending, and the pool has %d rows", row, p.Pool.Rows)
+		complain(row < 0 || row >= p.poolSize(), "row %d is pending, and the pool has %d rows", row, p.poolSize())
 	}
+	complain(p.Folder != "" && p.Ranks != nil, "ranks hold their shares of the pool in memory, not in files")
+	complain(p.Shared > 0 && len(p.Pending) > 0 && slices.ContainsFunc(s.Transforms, conditions),
+		"%v takes the features of pending rows, but ranks hold shares of the pool", s)
 	needed := s.Networks()
 	complain(len(p.Models) < needed, "%v needs %d trained networks, but there are %d", s, needed, len(p.Models))
 	for i, m := range p.Models {
@@ -187,16 +271,18 @@ func hasTarget(t selection.Target[float32]) bool { return t.Rows.Rows > 0 || t.W
 // observesPending reports whether the kernel is a covariance that conditions on the
 // pending rows, and the method would do so again.
 func (c *composer) observesPending() bool {
-	conditions := func(t spec.Transform) bool { return t.Info().Conditions && !t.Info().NoCovariance }
 	return c.spec.Method.Info().Noise && c.spec.Mode != spec.TP && slices.ContainsFunc(c.spec.Transforms, conditions)
 }
 
+// conditions reports whether a transformation is the covariance after observing rows.
+func conditions(t spec.Transform) bool { return t.Info().Conditions && !t.Info().NoCovariance }
+
 // pick runs the selection method on rows in the precision of the kernel.
-func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[T], k kernel.Kernel[T], train, pool matrix.Dense[T], target selection.Target[T]) (*Batch, error) {
+func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[T], k kernel.Kernel[T], rows given[T]) (*Batch, error) {
 	s, p := c.spec, c.problem
 	question := selection.Problem[T]{
-		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints,
-		Target: selection.Target[T]{Weights: target.Weights},
+		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints, Picked: p.Picked, Resume: p.Resume,
+		Target: selection.Target[T]{Weights: p.Target.Weights},
 	}
 	if s.Mode == spec.TP {
 		question.Mode = selection.TP
@@ -209,31 +295,89 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 	if p.Progress != nil {
 		question.Progress = func(step, of int) { p.Progress(Progress{Picking, step, of}) }
 	}
-	c.embedding.expect((pool.Rows + train.Rows + target.Rows.Rows) * s.Members())
-	prepared := k
+	if p.Ranks != nil && p.Shared == 0 {
+		from, to := selection.Share(rows.Pool.Rows, p.Ranks.Rank(), p.Ranks.Size())
+		rows.Pool = rows.Pool.Slice(from, to)
+	}
+	c.embedding.expect((rows.size() + rows.Train.Rows + rows.Target.Rows) * s.Members())
+	if p.Folder != "" {
+		file, err := embedInFile(c, k, method, &rows, &question)
+		if err != nil {
+			return nil, fmt.Errorf("%v: pool: %w", s, err)
+		}
+		defer file.Close()
+	} else if err := embedPool(c, k, &question, rows.Pool); err != nil {
+		return nil, fmt.Errorf("%v: pool: %w", s, err)
+	}
+	if question.Placed != nil {
+		defer question.Placed.Close()
+	}
 	for _, set := range []struct {
 		name string
 		rows matrix.Dense[T]
 		dst  *matrix.Dense[T]
 	}{
-		{"pool", pool, &question.Pool}, {"labelled rows", train, &question.Train}, {"target rows", target.Rows, &question.Target.Rows},
+		{"pool", rows.Pool, &question.Pool}, {"labelled rows", rows.Train, &question.Train}, {"target rows", rows.Target, &question.Target.Rows},
 	} {
-		if set.rows.Rows == 0 {
+		if set.rows.Rows == 0 || set.dst == &question.Pool && question.Placed != nil {
 			continue
 		}
-		ready, rows, err := kernel.Prepare(c.ctx, k, set.rows)
-		if err != nil {
+		if err := embed(c, k, &question, set.dst, set.rows); err != nil {
 			return nil, fmt.Errorf("%v: %s: %w", s, set.name, err)
 		}
-		prepared, *set.dst = ready, rows[0]
-	}
-	if !kernel.IsLinear(prepared) {
-		question.Kernel = prepared
 	}
 	taken := time.Since(begin)
-	result, err := selection.Select(c.ctx, method, question)
+	result, err := selectOn(c.ctx, p.Ranks, method, question)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", s, err)
 	}
 	return newBatch(c, result, taken), nil
+}
+
+// embedPool leaves the features of the pool on the device of the context, if that
+// computes them.
+func embedPool[T matrix.Float](c *composer, k kernel.Kernel[T], to *selection.Problem[T], pool matrix.Dense[T]) error {
+	if c.problem.Ranks != nil {
+		return nil
+	}
+	features, note, err := selection.Embed(c.ctx, k, pool)
+	if note != "" {
+		c.warnings = append(c.warnings, note)
+	}
+	if features != nil {
+		to.Placed = features
+		c.embedding.passed(pool.Rows * c.spec.Members())
+	}
+	return err
+}
+
+// embed computes the features of rows, or their factors, where those of the pool were
+// computed: the same row has the same features in all sets.
+func embed[T matrix.Float](c *composer, k kernel.Kernel[T], of *selection.Problem[T], dst *matrix.Dense[T], rows matrix.Dense[T]) error {
+	if of.Placed != nil {
+		features, _, err := selection.Embed(c.ctx, k, rows)
+		if err != nil {
+			return err
+		}
+		defer features.Close()
+		c.embedding.passed(rows.Rows * c.spec.Members())
+		*dst, err = selection.Fetched(features)
+		return err
+	}
+	prepared, sets, err := kernel.Prepare(c.ctx, k, rows)
+	if err != nil {
+		return err
+	}
+	if *dst = sets[0]; !kernel.IsLinear(prepared) {
+		of.Kernel = prepared
+	}
+	return nil
+}
+
+// selectOn selects in this process, or with others.
+func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method selection.Method[T], p selection.Problem[T]) (*selection.Result, error) {
+	if ranks == nil {
+		return selection.Select(ctx, method, p)
+	}
+	return selection.SelectAcross(ctx, ranks, method, p)
 }

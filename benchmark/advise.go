@@ -24,6 +24,7 @@ type Question struct {
 	Epochs     int                 // 0 means 256
 	Rounds     int                 // batches that a method requests; 0 means 3
 	Repeats    int                 // splits; 0 means 10
+	Weights    []float64           // of several targets, as in Settings
 	Seed       uint64
 
 	// Progress is called after each training, from the same goroutine.
@@ -128,7 +129,7 @@ func subset(data *dataset.Regression, seed uint64) *dataset.Regression {
 	split, _ := dataset.NewSplit(data.X.Rows, dataset.Sizes{Train: maxRows}, seed, 0)
 	rows := split.Train
 	slices.Sort(rows)
-	return &dataset.Regression{X: data.X.SelectRows(rows), Y: data.Labels().SelectRows(rows).Data, Targets: data.Targets, Encoder: data.Encoder}
+	return &dataset.Regression{X: data.X.SelectRows(rows), Y: data.Labels().SelectRows(rows).Data, Targets: data.Targets, Names: data.Names, Encoder: data.Encoder}
 }
 
 func tooFewRows(n int) *Advice {
@@ -219,7 +220,7 @@ func (r *replay) runs(specs []string) (runs []Run) {
 }
 
 func (r *replay) run(ctx context.Context, runs []Run) (Results, error) {
-	s := Settings{Seed: r.Seed, Start: r.sizes.Start, Valid: r.sizes.Valid, Hidden: r.Hidden, Epochs: r.Epochs}
+	s := Settings{Seed: r.Seed, Start: r.sizes.Start, Valid: r.sizes.Valid, Hidden: r.Hidden, Epochs: r.Epochs, Weights: r.Weights}
 	return Replay(ctx, r.data, s, runs, func(record Record) {
 		r.done++
 		if r.Progress != nil {

@@ -71,6 +71,21 @@ func Last(m Metric) Statistic {
 	return func(rounds []Round) float64 { return m.of(rounds[len(rounds)-1].Test) }
 }
 
+// OfTarget is a statistic of the errors of one of several targets, counted from 0, in place of
+// those of all together. It is NaN if a round lacks them.
+func OfTarget(target int, of Statistic) Statistic {
+	return func(rounds []Round) float64 {
+		if slices.ContainsFunc(rounds, func(r Round) bool { return target >= len(r.Targets) }) {
+			return math.NaN()
+		}
+		its := slices.Clone(rounds)
+		for i := range its {
+			its[i].Test = its[i].Targets[target].Metrics
+		}
+		return of(its)
+	}
+}
+
 // PickSeconds is the mean time to select a batch, including features.
 func PickSeconds() Statistic {
 	return func(rounds []Round) float64 {
@@ -184,6 +199,23 @@ func (s *Study) Runs(method string, sets ...string) (n int) {
 		n += len(s.runs[cell{method, set}])
 	}
 	return n
+}
+
+// Targets returns the names of the targets of a data set; nil if it has one.
+func (s *Study) Targets(set string) (names []string) {
+	for _, method := range s.Methods {
+		for _, split := range s.Splits {
+			for _, r := range s.runs[cell{method, set}][split] {
+				for _, t := range r.Targets {
+					names = append(names, t.Target)
+				}
+				if names != nil {
+					return names
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Common lists the data sets on which every one of the methods has complete runs,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 // Bench performs the runs of a grid and writes each round to a store as soon as it
@@ -26,6 +27,7 @@ type Bench struct {
 
 	// Jobs is how many runs proceed at the same time. While there are several,
 	// each has one thread; a single run has those that the context of Run grants.
+	// On a device, the networks of these runs are trained together.
 	Jobs int
 
 	// Watch, unless nil, is notified of events, by one goroutine at a time.
@@ -54,6 +56,8 @@ type scheduler struct {
 	sets   shared[string, *dataset.Regression]
 	tasks  shared[taskKey, *task]
 
+	gathering *network.Gathering // of the networks of all workers; nil without a device
+
 	watching sync.Mutex // held while Watch runs, and no other lock is
 
 	mu      sync.Mutex // of what follows
@@ -70,13 +74,21 @@ type taskKey struct {
 
 // Run performs the runs that are free, in their order, and returns when none is
 // left to claim. It reports a run that fails and continues with the others; an
-// error of the store ends everything.
+// error of the store ends everything. If the store is a Queue, the queue decides which runs
+// this process performs, perhaps others that were planned too; the summary is about
+// the given ones, whoever performed them.
 func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 	if err := checkRuns(runs); err != nil {
 		return Summary{}, err
 	}
 	if err := b.Store.Plan(runs); err != nil {
 		return Summary{}, err
+	}
+	if q, distributes := b.Store.(Queue); distributes {
+		if err := b.Work(ctx, q, false); err != nil {
+			return Summary{}, err
+		}
+		return summaryOf(ctx, q, runs)
 	}
 	done, err := RoundsDone(ctx, b.Store)
 	if err != nil {
@@ -92,13 +104,82 @@ func (b *Bench) Run(ctx context.Context, runs []Run) (Summary, error) {
 			w.waiting = append(w.waiting, r)
 		}
 	}
+	jobs := min(max(1, b.Jobs), max(1, len(w.waiting)))
+	w.gather(ctx, jobs)
 	var workers sync.WaitGroup
-	for range min(max(1, b.Jobs), max(1, len(w.waiting))) {
-		workers.Go(func() { w.work(ctx) })
+	for range jobs {
+		worker, leave := w.join(ctx)
+		workers.Go(func() {
+			defer leave()
+			w.work(worker)
+		})
 	}
 	workers.Wait()
 	w.summary.Taken = len(w.waiting)
 	return w.summary, context.Cause(ctx)
+}
+
+// Work performs runs that a queue, which is the store, hands out, until none is left for this
+// process; with wait, until the context ends. It reports a run that fails and continues
+// with the others; an error of the store ends everything.
+func (b *Bench) Work(ctx context.Context, q Queue, wait bool) error {
+	w := &scheduler{Bench: b}
+	w.gather(ctx, b.Jobs)
+	return q.Work(ctx, max(1, b.Jobs), wait, func(ctx context.Context, claim *Claim) error {
+		ctx, leave := w.join(ctx)
+		defer leave()
+		w.count(+1)
+		err := w.do(ctx, claim)
+		w.count(-1)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrTaken) && !errors.As(err, new(*StoreError)) {
+			w.notify(Event{Run: claim.Run, Failed: err})
+		}
+		return err
+	})
+}
+
+// gather has the networks of several runs trained together, if the context has a device. Half
+// of the runs make a group, so that the device trains those of one half while the others
+// select.
+func (w *scheduler) gather(ctx context.Context, jobs int) {
+	if d := network.DeviceOf(ctx); d != nil && jobs > 1 {
+		w.gathering = network.NewGathering(d, (jobs+1)/2)
+	}
+}
+
+// join returns the context of a worker whose networks are trained with those of the others,
+// until it leaves.
+func (w *scheduler) join(ctx context.Context) (_ context.Context, leave func()) {
+	if w.gathering == nil {
+		return ctx, func() {}
+	}
+	return network.WithDevice(ctx, w.gathering), w.gathering.Join()
+}
+
+func (w *scheduler) count(more int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy += more
+}
+
+// summaryOf returns the outcomes of runs as a store knows them.
+func summaryOf(ctx context.Context, r Reader, runs []Run) (s Summary, err error) {
+	list, err := r.Status(ctx)
+	status := map[Run]RunStatus{}
+	for _, of := range list {
+		status[of.Run] = of
+	}
+	for _, run := range runs {
+		switch of := status[run]; {
+		case of.Finished():
+			s.Done++
+		case of.Working:
+			s.Taken++
+		default:
+			s.Failed++
+		}
+	}
+	return s, err
 }
 
 // work performs one run after another.

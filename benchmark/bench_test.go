@@ -3,6 +3,7 @@ package benchmark_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,9 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/benchmark/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/device/devicetest"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "results.db") }
@@ -46,6 +49,32 @@ func TestJobsAndThreadsDoNotMatter(t *testing.T) {
 	slices.Reverse(runs)
 	one := storetest.Do(linalg.WithThreads(t.Context(), 1), t, open(t, newPath(t)), runs, 1)
 	storetest.MustBeSame(t, "another order, with one thread", one, want)
+}
+
+// TestGatheredRunsAreTheSame trains the networks of 1, 3 and 8 runs together, on a device that
+// is the CPU.
+func TestGatheredRunsAreTheSame(t *testing.T) {
+	t.Parallel()
+	runs := storetest.Runs(t, 0, 1)
+	want := do(t, newPath(t), runs, 1)
+	for _, jobs := range []int{1, 3, 8} {
+		got := storetest.Do(network.WithDevice(t.Context(), devicetest.CPU{}), t, open(t, newPath(t)), runs, jobs)
+		storetest.MustBeSame(t, fmt.Sprintf("%d jobs", jobs), got, want)
+	}
+}
+
+// TestGatheredRunsFailApart has one run of several fail that train together.
+func TestGatheredRunsFailApart(t *testing.T) {
+	t.Parallel()
+	runs := storetest.Runs(t, 0, 1)
+	runs[3].Rounds, runs[3].BatchSize = 2, 1000 // more rows than there are
+	s := open(t, newPath(t))
+	storetest.Join(t, s)
+	b := benchmark.Bench{Store: s, Settings: storetest.Settings(), Load: storetest.Waves, Jobs: 5}
+	summary, err := b.Run(network.WithDevice(t.Context(), devicetest.CPU{}), runs)
+	if err != nil || summary != (benchmark.Summary{Done: 9, Failed: 1}) {
+		t.Fatalf("%+v, %v", summary, err)
+	}
 }
 
 func TestMethodsShareTheSplitAndTheFirstNetwork(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Reader gives read access to results, even while processes work on them.
@@ -21,6 +22,9 @@ type Reader interface {
 	Sets(ctx context.Context) ([]Set, error)
 	// Status returns how far each planned run is, in the order of Run.Compare.
 	Status(ctx context.Context) ([]RunStatus, error)
+	// Workers returns the processes that hold claims, and those that wait for runs of a
+	// Queue, in the order in which they joined.
+	Workers(ctx context.Context) ([]Worker, error)
 	// Records returns all rounds, in the order of Run.Compare, then by number.
 	Records(ctx context.Context) ([]Record, error)
 	// Close frees the store's resources on this machine. No other method may be
@@ -69,13 +73,40 @@ type Store interface {
 	Fail(runs []Run, failure error) error
 }
 
+// Queue is a store that distributes planned runs itself, among processes on many machines.
+type Queue interface {
+	Store
+
+	// Work hands planned runs that no other process is working on to do, in goroutines
+	// of its own, at most so many at a time as jobs says. It returns when each planned run
+	// is finished or has failed, or is on a data set that this process lacks; so it waits
+	// while others work on the last runs, and takes over from those that die. With wait it
+	// goes on until the context ends, and takes runs that are planned later.
+	//
+	// A nil from do means that the run is finished, and ErrTaken that it was lost. A
+	// *SetError leaves it to other processes, with the reason as its failure, and this one
+	// takes no further runs on that data set. If the context ends, so does do, and the run
+	// is free again. A *StoreError ends the work. Any other error is kept as the failure of
+	// the run, which is not handed out again until it is planned again.
+	Work(ctx context.Context, jobs int, wait bool, do func(context.Context, *Claim) error) error
+}
+
 // Process describes a process that works on a store: where results come from.
 type Process struct {
 	Version  string // of the program
 	Revision string // of its source
 	Platform string
 	CPU      string
-	SIMD     string // the instruction set in use
+	SIMD     string // the instruction set in use, and the device besides the CPU, if any
+}
+
+// Worker is a process that is working on a store now.
+type Worker struct {
+	Process
+	Host    string
+	PID     int
+	Started time.Time
+	Runs    int // that it holds
 }
 
 // Set describes a data set in a store.
@@ -100,11 +131,12 @@ var (
 
 // RunStatus is the progress of a run.
 type RunStatus struct {
-	Run     Run
-	Done    int     // rounds, out of Rounds+1
-	Working bool    // a process is working on it
-	Failure string  // why the last attempt failed
-	Seconds float64 // spent on it
+	Run      Run
+	Done     int     // rounds, out of Rounds+1
+	Working  bool    // a process is working on it
+	Failure  string  // why the last attempt failed
+	Seconds  float64 // spent on it
+	Training float64 // seconds of these, spent on training
 }
 
 // Finished reports whether all rounds are done.

@@ -1,6 +1,8 @@
 package benchmark
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,7 +47,49 @@ var exported = []struct {
 	{name: "finished", text: func(r Record) string { return r.Finished.UTC().Format(time.RFC3339) }},
 }
 
-// Table returns records as a table with one row per round.
+// targetErrors lists the columns that an exported table has for each of several targets:
+// mae_y and so on for target y.
+var targetErrors = []struct {
+	name   string
+	number func(TargetErrors) float64
+}{
+	{"mae", func(t TargetErrors) float64 { return t.MAE }},
+	{"rmse", func(t TargetErrors) float64 { return t.RMSE }},
+	{"maxe", func(t TargetErrors) float64 { return t.MaxE }},
+	{"q95", func(t TargetErrors) float64 { return t.Q95 }},
+	{"q99", func(t TargetErrors) float64 { return t.Q99 }},
+}
+
+// targetColumns returns the columns of all targets that a record has. A record without a
+// target has NaN in its columns.
+func targetColumns(records []Record) (columns []dataset.Column) {
+	var names []string
+	known := map[string]bool{}
+	for _, r := range records {
+		for _, t := range r.Targets {
+			if !known[t.Target] {
+				known[t.Target] = true
+				names = append(names, t.Target)
+			}
+		}
+	}
+	for _, name := range names {
+		for _, e := range targetErrors {
+			c := dataset.NewNumeric(e.name + "_" + name)
+			for _, r := range records {
+				value := math.NaN()
+				if k := slices.IndexFunc(r.Targets, func(t TargetErrors) bool { return t.Target == name }); k >= 0 {
+					value = e.number(r.Targets[k])
+				}
+				c.Append(value)
+			}
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// Table returns records as a table with one row per round. Targets have columns at its end.
 func Table(records []Record, seed uint64) (*dataset.Table, error) {
 	columns := []dataset.Column{}
 	for _, e := range exported {
@@ -67,5 +111,5 @@ func Table(records []Record, seed uint64) (*dataset.Table, error) {
 	for range records {
 		c.Append([]byte(strconv.FormatUint(seed, 10)))
 	}
-	return dataset.NewTable(append(columns, c)...)
+	return dataset.NewTable(append(append(columns, c), targetColumns(records)...)...)
 }

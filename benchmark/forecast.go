@@ -37,12 +37,6 @@ func overheadKeys(r Run) [3]overheadKey {
 // NewForecast returns a forecast for runs; done counts their finished rounds.
 func NewForecast(s Settings, jobs int, runs []Run, done map[Run]int) *Forecast {
 	f := &Forecast{settings: s.withDefaults(), jobs: max(1, jobs), runs: slices.Clone(runs), done: map[Run]int{}, members: map[string]int{}, works: map[workKey]float64{}}
-	for _, r := range runs {
-		if f.members[r.Spec] == 0 {
-			spec, _ := r.Method() // checked with the run
-			f.members[r.Spec] = spec.Members()
-		}
-	}
 	for i := range f.overhead {
 		f.overhead[i] = map[overheadKey]*mean{}
 	}
@@ -69,11 +63,28 @@ func (f *Forecast) Add(r Record) {
 	if r.Round.Round == r.Rounds {
 		return // it selects nothing: nearly all of it is training
 	}
-	for i, key := range overheadKeys(r.Run) {
+	f.addOverhead(r.Run, r.Elapsed-r.Training, 1)
+}
+
+func (f *Forecast) addOverhead(r Run, seconds, rounds float64) {
+	for i, key := range overheadKeys(r) {
 		if f.overhead[i][key] == nil {
 			f.overhead[i][key] = &mean{}
 		}
-		f.overhead[i][key].add(r.Elapsed-r.Training, 1)
+		f.overhead[i][key].add(seconds, rounds)
+	}
+}
+
+// Learn learns from all rounds of a run that a store holds, none of which was added before.
+func (f *Forecast) Learn(s RunStatus) {
+	f.done[s.Run] = max(f.done[s.Run], s.Done)
+	work := 0.0
+	for round := range s.Done {
+		work += f.work(s.Run, round)
+	}
+	f.training.add(s.Training, work)
+	if selecting := min(s.Done, s.Run.Rounds); selecting > 0 {
+		f.addOverhead(s.Run, s.Seconds-s.Training, float64(selecting))
 	}
 }
 
@@ -93,7 +104,16 @@ func (f *Forecast) work(r Run, round int) float64 {
 	if f.works[key] == 0 {
 		f.works[key] = f.settings.network(r.Activation, 0, 0).Work(forecastInputs, key.rows, f.settings.Valid)
 	}
-	return float64(f.members[r.Spec]) * f.works[key]
+	return f.networks(r) * f.works[key]
+}
+
+// networks returns how many networks a round of the run trains.
+func (f *Forecast) networks(r Run) float64 {
+	if f.members[r.Spec] == 0 {
+		spec, _ := r.Method() // checked with the run
+		f.members[r.Spec] = max(1, spec.Members())
+	}
+	return float64(f.members[r.Spec])
 }
 
 // Rounds returns how many rounds are done, out of how many.
@@ -133,3 +153,34 @@ func (f *Forecast) overheadOf(r Run) float64 {
 	}
 	return 0
 }
+
+// Outlook counts the rounds of the runs in a store, and predicts how long those that are left
+// will take with as many runs at the same time as now. That is unknown until a round is done and
+// while nobody works.
+func Outlook(s Settings, list []RunStatus) (done, total int, left time.Duration, known bool) {
+	var runs []Run
+	working := 0
+	for _, of := range list {
+		runs = append(runs, of.Run)
+		if of.Working {
+			working++
+		}
+	}
+	f := NewForecast(s, working, runs, nil)
+	for _, of := range list {
+		f.Learn(of)
+	}
+	done, total = f.Rounds()
+	if done == total {
+		return done, total, 0, true
+	}
+	if working == 0 || total > mostRounds {
+		return done, total, 0, false
+	}
+	left, known = f.Left()
+	return done, total, left, known
+}
+
+// mostRounds is how many rounds a store may have for a forecast, several times those of the
+// paper: a file from elsewhere may claim any number.
+const mostRounds = 1 << 22

@@ -25,7 +25,8 @@ type Round struct {
 	Round  int // 0 is the start
 	Labels int // labelled rows that the networks were trained on
 
-	Test network.Metrics // on standardised labels
+	Test    network.Metrics // on standardised labels; those of all targets together
+	Targets []TargetErrors  // the errors of each, if there are several
 
 	// Seconds. Features and Selection are those of selecting the next batch; the
 	// last round has none.
@@ -34,6 +35,13 @@ type Round struct {
 
 	EffectiveDimension float64 // of the kernel, on a sample of the pool; NaN if there is none
 	Fallbacks          int     // rows of the batch for which the method fell back to random selection
+}
+
+// TargetErrors are the errors on the test set for one of several targets, in units of the
+// deviation of its labels.
+type TargetErrors struct {
+	Target string
+	network.Metrics
 }
 
 // Results holds rounds in the order of their runs, then by number.

@@ -51,6 +51,7 @@ func (r Run) Check() error {
 const (
 	longestName   = 1 << 10 // bytes
 	largestNumber = 1 << 31
+	mostTargets   = 1 << 12
 )
 
 // CheckSize reports names and numbers of a run that exceed the limits. It accepts
@@ -87,6 +88,14 @@ func (r Round) Check() error {
 	var found []error
 	if r.Round < 0 || r.Labels < 0 || r.Fallbacks < 0 || max(r.Round, r.Labels, r.Fallbacks) > largestNumber {
 		found = append(found, fmt.Errorf("round %d has %d labels and %d random rows: no round can have these numbers", r.Round, r.Labels, r.Fallbacks))
+	}
+	if len(r.Targets) > mostTargets {
+		found = append(found, fmt.Errorf("a round has the errors of %d targets; at most %d are allowed", len(r.Targets), mostTargets))
+	}
+	for _, target := range r.Targets {
+		if len(target.Target) > longestName {
+			found = append(found, fmt.Errorf("the name of a target has %d bytes, %.40q …; at most %d are allowed", len(target.Target), target.Target, longestName))
+		}
 	}
 	for _, seconds := range []float64{r.Training, r.Features, r.Selection, r.Testing, r.Elapsed} {
 		found = append(found, checkSeconds(seconds))

@@ -97,7 +97,7 @@ func (r *runner) round(ctx context.Context) (Record, error) {
 	if err != nil {
 		return rec, err
 	}
-	rec.Testing = seconds(func() { rec.Test = r.measure(ctx, networks) })
+	rec.Testing = seconds(func() { rec.Test, rec.Targets = r.measure(ctx, networks) })
 	if r.next < r.run.Rounds {
 		if err := r.pick(ctx, &rec, networks, x, y); err != nil {
 			return rec, err
@@ -115,10 +115,14 @@ func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float
 	c := r.settings.network(r.run.Activation, r.run.Split, r.next)
 	c.Architecture.Outputs = y.Cols
 	var networks network.Ensemble[float32]
+	var histories []network.History
 	var err error
-	rec.Training = seconds(func() { networks, _, err = r.settings.Trainer.Train(ctx, c, r.spec.Members(), d, nil) })
+	rec.Training = seconds(func() { networks, histories, err = r.settings.Trainer.Train(ctx, c, r.spec.Members(), d, nil) })
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if len(histories) > 0 && histories[0].Note != "" {
+		rec.Warnings = append(rec.Warnings, histories[0].Note)
 	}
 	diverged := (*network.DivergedError)(nil)
 	if errors.As(err, &diverged) && networks != nil {
@@ -128,28 +132,38 @@ func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float
 	return networks, err
 }
 
-// measure returns the errors on the test rows. With several targets they are those of all
-// labels together, each in units of the deviation of its target.
-func (r *runner) measure(ctx context.Context, networks network.Ensemble[float32]) network.Metrics {
+// measure returns the errors on the test rows, each in units of the deviation of its
+// target: those of all labels together, and those of each target if there are several.
+func (r *runner) measure(ctx context.Context, networks network.Ensemble[float32]) (all network.Metrics, each []TargetErrors) {
 	labels := r.task.testY.Data
 	predictions := matrix.New[float32](len(networks), len(labels))
 	networks.Predict(ctx, predictions, r.task.testX)
-	known := labels[:0:0]
-	for j, y := range labels {
-		if y != y {
+	for k, name := range r.task.targets {
+		each = append(each, TargetErrors{name, errorsOf(predictions, labels, k, len(r.task.targets))})
+	}
+	return errorsOf(predictions, labels, 0, 1), each
+}
+
+// errorsOf compares predictions with every step-th label from the first on, except for
+// missing ones.
+func errorsOf(predictions matrix.Dense[float32], labels []float32, first, step int) network.Metrics {
+	var known []float32
+	of := matrix.New[float32](predictions.Rows, len(labels))
+	for j := first; j < len(labels); j += step {
+		if labels[j] != labels[j] {
 			continue // missing
 		}
-		for i := range predictions.Rows {
-			predictions.Set(i, len(known), predictions.At(i, j))
+		for i := range of.Rows {
+			of.Set(i, len(known), predictions.At(i, j))
 		}
-		known = append(known, y)
+		known = append(known, labels[j])
 	}
-	return network.Measure(predictions.Block(0, predictions.Rows, 0, len(known)), known)
+	return network.Measure(of.Block(0, of.Rows, 0, len(known)), known)
 }
 
 func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensemble[float32], x, y matrix.Dense[float32]) error {
 	p := nextbatch.Problem{
-		Models: nextbatch.Models(networks), Train: x, Pool: r.task.x.SelectRows(r.pool), Labels: matrix.Converted[float64](y),
+		Models: nextbatch.Models(networks, r.settings.Weights...), Weights: r.settings.Weights, Train: x, Pool: r.task.x.SelectRows(r.pool), Labels: matrix.Converted[float64](y),
 		Batch: r.run.BatchSize, Seed: r.settings.methodSeed(r.run.Spec, r.run.Split, r.next),
 	}
 	batch, err := nextbatch.Select(ctx, r.spec, p)

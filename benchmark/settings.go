@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/network"
@@ -19,7 +20,11 @@ type Settings struct {
 	Hidden []int  `json:"hidden" toml:"hidden"` // widths of the network's layers; nil means 512, 512
 	Epochs int    `json:"epochs" toml:"epochs"` // of each training; 0 means 256
 
-	// Trainer trains the networks; nil means network.CPU. Stores do not keep it.
+	// Weights are those of several targets in the kernels of the networks and in kernels that
+	// are fitted to labels; nil means 1 for each. Data sets must have as many targets.
+	Weights []float64 `json:"weights,omitempty" toml:"weights"`
+
+	// Trainer trains the networks; nil means network.OnDevice. Stores do not keep it.
 	Trainer network.Trainer[float32] `json:"-" toml:"-"`
 }
 
@@ -29,7 +34,7 @@ func (s Settings) withDefaults() Settings {
 		s.Hidden = []int{512, 512}
 	}
 	if s.Trainer == nil {
-		s.Trainer = network.CPU[float32]{}
+		s.Trainer = network.OnDevice[float32]{}
 	}
 	return s
 }
@@ -43,6 +48,11 @@ func (s Settings) Check() error {
 	}
 	if s.Valid < 1 {
 		found = errors.Join(found, fmt.Errorf("%d validation rows are too few; there must be at least 1", s.Valid))
+	}
+	for i, w := range s.Weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			found = errors.Join(found, fmt.Errorf("the weight of target %d is %v, but must be positive and finite", i+1, w))
+		}
 	}
 	return errors.Join(found, s.network("relu", 0, 0).Check())
 }

@@ -20,6 +20,7 @@ type task struct {
 	y              matrix.Dense[float32] // a column for each target; NaN where a label is missing
 	validX, validY matrix.Dense[float32]
 	testX, testY   matrix.Dense[float32]
+	targets        []string // names of several targets; nil if there is one
 }
 
 // newTask splits and scales a data set. The published code, which compat
@@ -31,6 +32,9 @@ func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*tas
 	parts, err := dataset.PublishedSplit(data.X.Rows, sizes, uint32(split))
 	if err != nil {
 		return nil, err
+	}
+	if targets := data.Labels().Cols; s.Weights != nil && len(s.Weights) != targets {
+		return nil, fmt.Errorf("there are %d weights, but %d targets", len(s.Weights), targets)
 	}
 	divisor := dataset.Population
 	if compat {
@@ -44,7 +48,7 @@ func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*tas
 	if err != nil {
 		return nil, err
 	}
-	t := &task{split: parts, x: matrix.New[float32](data.X.Rows, data.X.Cols), y: matrix.Converted[float32](labels)}
+	t := &task{split: parts, targets: data.TargetNames(), x: matrix.New[float32](data.X.Rows, data.X.Cols), y: matrix.Converted[float32](labels)}
 	dataset.Scale(t.x, data.X, inputs)
 	t.validX, t.validY = t.rows(parts.Valid)
 	t.testX, t.testY = t.rows(parts.Test)

@@ -123,7 +123,7 @@ func (c *Campaign) blobsOf(ctx context.Context, log []Event) ([]string, error) {
 	named := namedBy(log)
 	return slices.DeleteFunc(all, func(key string) bool {
 		isNamed := strings.HasPrefix(key, "rows-") || strings.HasPrefix(key, "ids-") || strings.HasPrefix(key, "ask-")
-		return isNamed && !named[key]
+		return isNamed && !named[key] || key == trainingBlob
 	}), nil
 }
 
@@ -298,6 +298,13 @@ func checkContents(ctx context.Context, log []Event, blobs []Blob, now func(last
 	s, err := Fold(log, now(log[len(log)-1].Time))
 	if err != nil {
 		return badArchive("%v", err)
+	}
+	for _, ref := range s.With(StatusLabelled) {
+		for target, v := range s.Label(ref.Row) {
+			if fault := faultOfLabel(v); fault != "" {
+				return badArchive("row %q, target %q: %s, and export the campaign again", ref.ID, s.Created.Targets[target], fault)
+			}
+		}
 	}
 	data := map[string][]byte{}
 	for _, b := range blobs {

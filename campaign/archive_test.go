@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 )
@@ -170,5 +171,28 @@ func TestBadArchivesAreRefused(t *testing.T) {
 		if names, err := store.Campaigns(t.Context()); err != nil || len(names) > 0 {
 			t.Errorf("%s: the store has %v, %v", name, names, err)
 		}
+	}
+}
+
+// TestArchivesWithLabelsOutOfRange are of campaigns that took a label which no network can be
+// trained with. They can be read and corrected, but not imported.
+func TestArchivesWithLabelsOutOfRange(t *testing.T) {
+	store := &storetest.Memory{}
+	c := busy(t, store)
+	s := state(t, c)
+	labelled := s.With(campaign.StatusLabelled)[0]
+	told := campaign.Event{Seq: s.Seq + 1, Time: s.Now, Told: &campaign.Told{Labels: []campaign.Label{{RowRef: labelled, Values: []nextbatch.Float{1e300}}}}}
+	if err := store.Append(t.Context(), "busy", s.Seq, []campaign.Event{told}, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := importInto(t, &storetest.Memory{}, "", export(t, c))
+	if err == nil || !strings.Contains(err.Error(), labelled.ID) || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("imported a label of 1e300: %v", err)
+	}
+	if _, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(labelled.ID, 3.0)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := importInto(t, &storetest.Memory{}, "", export(t, c)); err != nil {
+		t.Errorf("the label is corrected: %v", err)
 	}
 }

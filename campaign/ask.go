@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -36,10 +37,14 @@ type Ask struct {
 	Must    []string      // ids of rows that must be in the batch
 	Exclude []string      // ids of rows that may not be
 
-	Trainer  network.Trainer[float32]                // nil means network.CPU
+	Trainer  network.Trainer[float32]                // nil means network.OnDevice, without a device network.Resumable
 	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
+	// Kept, unless nil, keeps the features of rows from one ask to the next: as long as the
+	// network stays the same, those of new rows alone are computed. Several campaigns may share
+	// it; it holds the features of one of them at a time.
+	Kept *nextbatch.KeptFeatures
 
 	busy map[int64]bool // rows that count as out, even if their lease has ended
 }
@@ -75,7 +80,7 @@ func (c *Campaign) askedBefore(ctx context.Context, by By) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	event, err := repeats(log, s, by, KindAsked)
+	event, err := c.repeats(log, s, by, KindAsked)
 	if event == nil || err != nil {
 		return nil, err
 	}
@@ -158,7 +163,8 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 	if err != nil {
 		return nil, err
 	}
-	r.Trainer, r.Epoch, r.Progress, r.Admit = a.Trainer, a.Epoch, a.Progress, a.Admit
+	r.Trainer, r.Epoch, r.Progress, r.Admit, r.Kept = c.trainer(ctx, a), a.Epoch, a.Progress, a.Admit, a.Kept
+	r.KernelSeed = &s.Settings.Seed // the same for all asks, so that features can be kept
 	r.Exclude, r.Must = a.Exclude, slices.Clone(a.Must)
 	if r.Batch = a.Rows; r.Batch == 0 {
 		r.Batch = s.Settings.batch()
@@ -175,12 +181,20 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, r nextbatch.Request, audits []int) (*choice, error) {
 	used := r.WithDefaults().Spec
 	learns := rows.labelled >= fewestToLearn
+	var network *learnt
 	fingerprint, kept := "", false
 	if learns {
-		fingerprint = rows.fingerprint(s)
-		model := c.keptModel(ctx, fingerprint, max(1, used.TrainedNetworks(), s.Settings.Members))
-		if kept = model != nil; kept {
-			r.Model, r.ModelName = model, "the kept network"
+		teach := r
+		teach.Members = max(1, used.TrainedNetworks(), s.Settings.Members)
+		l, err := c.lesson(ctx, s, rows, teach)
+		if err != nil {
+			return nil, err
+		}
+		if network, kept, err = c.network(ctx, s, l, teach); err != nil {
+			return nil, err
+		}
+		if fingerprint = l.fingerprint; network != nil {
+			r.Model, r.ModelName = network.Model, "the kept network"
 		}
 	}
 	plan, err := r.Plan()
@@ -197,8 +211,11 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		}
 		model = predicting.Model()
 	}
-	if model != nil && !kept {
-		if err := c.keepModel(ctx, fingerprint, model); err != nil {
+	if network != nil {
+		network.warn(plan)
+	} else if model != nil {
+		network = rows.learntBy(predicting, s)
+		if err := c.keepModel(ctx, fingerprint, network); err != nil {
 			return nil, err
 		}
 	}
@@ -211,6 +228,9 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 	var predictions [][]nextbatch.Prediction
 	if model != nil {
 		asked.Model, asked.Trained = fingerprint, predicting.Labelled
+		if !slices.ContainsFunc(s.Asks, func(a AskEvent) bool { return a.Model == fingerprint }) {
+			asked.HeldOut = network.heldOut
+		}
 		if predictions, err = predict(ctx, predicting, model, answer.Indices); err != nil {
 			return nil, err
 		}
@@ -219,6 +239,9 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 		row := AskedRow{RowRef: rows.ref(at), Audit: slices.Contains(audits, at)}
 		if predictions != nil {
 			row.Predictions = predictions[i]
+		}
+		if row.Audit {
+			answer.Reasons[i] = "audit row: drawn at random from the open rows, to measure the error"
 		}
 		asked.Rows = append(asked.Rows, row)
 	}
@@ -242,16 +265,32 @@ func (r *candidates) renumber(answer *nextbatch.Result) {
 	}
 }
 
-// learningPlan returns a plan that has trained a network for a request whose own spec
-// needs none, for the sake of predictions.
+// learningPlan returns a plan that has trained a network for a request whose own spec may
+// need none, for the sake of predictions.
 func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, error) {
-	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = spec.MustParse(spec.Default), nil, nil, nil, false
-	r.CostColumn, r.Budget = "", nil
+	r, err := toLearn(r)
+	if err != nil {
+		return nil, err
+	}
 	plan, err := r.Plan()
 	if err != nil {
 		return nil, err
 	}
 	return plan, plan.Train(ctx)
+}
+
+// toLearn returns a request for a network alone. Costs are no input of it.
+func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
+	if cost := r.CostColumn; cost != "" && r.Model == nil {
+		names := slices.DeleteFunc(slices.Clone(r.Table.Names()), func(name string) bool { return name == cost })
+		var err error
+		if r.Table, err = dataset.Concat(names, r.Table); err != nil {
+			return r, err
+		}
+	}
+	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = spec.MustParse(spec.Default), nil, nil, nil, false
+	r.CostColumn, r.Budget = "", nil
+	return r, nil
 }
 
 // intervalCoverage is the probability that intervals of predictions are to hold the label with.
@@ -266,8 +305,20 @@ func predict(ctx context.Context, p *nextbatch.Plan, model *network.Model[float3
 			at, which = append(at, j), append(which, i)
 		}
 	}
-	inputs := p.Rows.Pool.SelectRows(at)
+	predicted, err := predictRows(ctx, model, p.Rows.Pool.SelectRows(at))
+	if err != nil {
+		return nil, err
+	}
 	list := make([][]nextbatch.Prediction, len(rows))
+	for i, one := range predicted {
+		list[which[i]] = one
+	}
+	return list, nil
+}
+
+// predictRows returns the predictions for rows, one for each target.
+func predictRows(ctx context.Context, model *network.Model[float32], inputs matrix.Dense[float32]) ([][]nextbatch.Prediction, error) {
+	list := make([][]nextbatch.Prediction, inputs.Rows)
 	for target := range model.Targets() {
 		one := model.Target(target)
 		values, err := one.Predict(ctx, inputs)
@@ -283,7 +334,7 @@ func predict(ctx context.Context, p *nextbatch.Plan, model *network.Model[float3
 			if err == nil {
 				prediction.Low, prediction.High = new(nextbatch.Float(low[i])), new(nextbatch.Float(high[i]))
 			}
-			list[which[i]] = append(list[which[i]], prediction)
+			list[i] = append(list[i], prediction)
 		}
 	}
 	return list, nil

@@ -25,11 +25,13 @@ type Campaign struct {
 	store Store
 	name  string
 
-	mu            sync.Mutex
-	log           []Event // read so far
-	kept, keptIDs *table  // rows read last, and their ids
-	keptKey       string
-	keptIDsKey    string
+	mu       sync.Mutex
+	log      []Event          // read so far; only appended to, so that readers may keep parts
+	state    *State           // that follows from it; nil before anything was read
+	requests map[string]int64 // by request id, its first event in the log
+
+	rowsMu        sync.Mutex // apart from mu, as reading rows takes long
+	kept, keptIDs *table     // rows read last, and their ids
 }
 
 // By says who changes something. A change whose request id was seen before is not made
@@ -77,14 +79,17 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 	}
 	now := c.now(time.Time{})
 	stamp(events, 0, now, start.By)
-	if err := valid(events, now); err != nil {
+	if err := check(events); err != nil {
+		return nil, err
+	}
+	if _, err := Fold(events, now); err != nil {
 		return nil, err
 	}
 	if err := store.Create(ctx, name, events, blobs); err != nil {
 		return nil, fmt.Errorf("campaign %q: %w", name, err)
 	}
-	c.log = events
-	return c, nil
+	_, _, err = c.take(0, events)
+	return c, err
 }
 
 // Open opens a campaign. An empty name means the only one in the store.
@@ -148,24 +153,51 @@ func (c *Campaign) now(last time.Time) time.Time {
 	return now
 }
 
-// load returns the log and the state that follows from it.
+// load returns the log and the state that follows from it. What was read before is not
+// read again, and only new events change the state.
 func (c *Campaign) load(ctx context.Context) ([]Event, *State, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	fresh, err := c.store.Events(ctx, c.name, int64(len(c.log)))
+	log, s := c.log, c.state
+	c.mu.Unlock()
+	fresh, err := c.store.Events(ctx, c.name, int64(len(log)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("campaign %q: %w", c.name, err)
 	}
-	log := slices.Concat(c.log, fresh)
-	if len(log) == 0 {
+	if len(fresh) > 0 {
+		if log, s, err = c.take(len(log), fresh); err != nil {
+			return nil, nil, fmt.Errorf("campaign %q: its log is damaged: %w", c.name, err)
+		}
+	}
+	if s == nil {
 		return nil, nil, fmt.Errorf("campaign %q: its log is empty", c.name)
 	}
-	s, err := Fold(log, c.now(log[len(log)-1].Time))
-	if err != nil {
-		return nil, nil, fmt.Errorf("campaign %q: its log is damaged: %w", c.name, err)
+	current := *s
+	current.Now = c.now(s.last)
+	return slices.Clip(log), &current, nil
+}
+
+// take takes over the events that follow the first ones of the log, as far as another
+// goroutine has not done so.
+func (c *Campaign) take(after int, fresh []Event) ([]Event, *State, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fresh = fresh[min(len(fresh), len(c.log)-after):]; len(fresh) == 0 {
+		return c.log, c.state, nil
 	}
-	c.log = log
-	return log, s, nil
+	s, err := c.state.extend(c.log, fresh, fresh[len(fresh)-1].Time)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.log, c.state = append(c.log, fresh...), s
+	for _, e := range fresh {
+		if _, seen := c.requests[e.Request]; !seen && e.Request != "" {
+			if c.requests == nil {
+				c.requests = map[string]int64{}
+			}
+			c.requests[e.Request] = e.Seq
+		}
+	}
+	return c.log, s, nil
 }
 
 // stamp numbers and signs new events.
@@ -176,15 +208,14 @@ func stamp(events []Event, after int64, now time.Time, by By) {
 	}
 }
 
-// valid makes sure that a log is one that can be read back.
-func valid(log []Event, now time.Time) error {
-	for i := range log {
-		if err := log[i].check(); err != nil {
+// check makes sure that events can be read back.
+func check(events []Event) error {
+	for i := range events {
+		if err := events[i].check(); err != nil {
 			return err
 		}
 	}
-	_, err := Fold(log, now)
-	return err
+	return nil
 }
 
 // decision is what a change consists of; none of it for no change.
@@ -201,7 +232,7 @@ func (c *Campaign) change(ctx context.Context, by By, kind Kind, decide func(*St
 		if err != nil {
 			return nil, false, err
 		}
-		if seen, err := repeats(log, s, by, kind); seen != nil || err != nil {
+		if seen, err := c.repeats(log, s, by, kind); seen != nil || err != nil {
 			return seen, true, err
 		}
 		d, err := decide(s)
@@ -218,12 +249,10 @@ func (c *Campaign) change(ctx context.Context, by By, kind Kind, decide func(*St
 // append appends events that fit into the log.
 func (c *Campaign) append(ctx context.Context, log []Event, s *State, by By, d decision) error {
 	stamp(d.events, s.Seq, s.Now, by)
-	for i := range d.events {
-		if err := d.events[i].check(); err != nil {
-			return err
-		}
+	if err := check(d.events); err != nil {
+		return err
 	}
-	if _, err := Fold(slices.Concat(log, d.events), s.Now); err != nil {
+	if _, err := s.extend(log, d.events, s.Now); err != nil {
 		return err
 	}
 	return c.store.Append(ctx, c.name, s.Seq, d.events, d.blobs)
@@ -237,23 +266,21 @@ func (e *RequestError) Error() string {
 }
 
 // repeats returns the event that a request made before.
-func repeats(log []Event, s *State, by By, kind Kind) (*Event, error) {
-	if by.Request == "" {
+func (c *Campaign) repeats(log []Event, s *State, by By, kind Kind) (*Event, error) {
+	c.mu.Lock()
+	seq := c.requests[by.Request]
+	c.mu.Unlock()
+	if seq == 0 || seq > s.Seq {
 		return nil, nil
 	}
-	for i := range log {
-		e := &log[i]
-		switch {
-		case e.Request != by.Request:
-		case e.Kind() != kind:
-			return nil, &RequestError{by.Request, fmt.Sprintf("for another purpose (%s)", e.Kind())}
-		case s.Undone(e.Seq) && e.Undone == nil:
-			return nil, &RequestError{by.Request, fmt.Sprintf("and undone (event %d)", e.Seq)}
-		default:
-			return e, nil
-		}
+	e := &log[seq-1]
+	switch {
+	case e.Kind() != kind:
+		return nil, &RequestError{by.Request, fmt.Sprintf("for another purpose (%s)", e.Kind())}
+	case s.Undone(e.Seq) && e.Undone == nil:
+		return nil, &RequestError{by.Request, fmt.Sprintf("and undone (event %d)", e.Seq)}
 	}
-	return nil, nil
+	return e, nil
 }
 
 // changed reports an event to the caller.
@@ -459,7 +486,7 @@ func (c *Campaign) Undo(ctx context.Context, by By, seq int64, reason string) (C
 			return refuse("it created the campaign")
 		}
 		e := Event{Seq: s.Seq + 1, Time: s.Now, Undone: &Undone{seq, reason}}
-		after, err := Fold(append(slices.Clone(log), e), s.Now)
+		after, err := s.extend(log, []Event{e}, s.Now)
 		if wrong := (*FoldError)(nil); errors.As(err, &wrong) {
 			return refuse("event %d depends on it (%s); undo that first", wrong.Seq, wrong.Reason)
 		}

@@ -386,7 +386,7 @@ func TestAskEqualsSelect(t *testing.T) {
 		got := ask(t, c, campaign.Ask{Rows: 6})
 		r := nextbatch.Request{
 			Table: mustTable(append(slices.Clone(columns), y)...), TargetColumns: []string{"y"}, IDColumn: "name",
-			Batch: 6, Seed: got.Seed, Network: tiny(), Pending: ids(out),
+			Batch: 6, Seed: got.Seed, KernelSeed: new(uint64), Network: tiny(), Pending: ids(out),
 		}
 		if method != "" {
 			r.Spec = spec.MustParse(method)
@@ -493,5 +493,170 @@ func TestSeveralTargets(t *testing.T) {
 	}
 	if _, err := c.Tell(t.Context(), ada, campaign.Tell{Entries: entries("r003", 1.0)}); err == nil {
 		t.Error("one value for two targets was told")
+	}
+}
+
+// TestNumbersOutOfRange refuses labels and inputs that no network can be trained with, however
+// they come, and takes labels that are only far from the others.
+func TestNumbersOutOfRange(t *testing.T) {
+	c, _ := begin(t, 40, campaign.Settings{Audit: new(0.0)})
+	for i := range 20 {
+		tell(t, c, fmt.Sprintf("r%03d", i), float64(i%7))
+	}
+	before := state(t, c)
+	refused := func(what string, err error, words ...string) {
+		t.Helper()
+		for _, word := range words {
+			if err == nil || !strings.Contains(err.Error(), word) {
+				t.Errorf("%s: the error is %v, without %q", what, err, word)
+			}
+		}
+		if now := state(t, c); now.Seq != before.Seq {
+			t.Errorf("%s: the log has grown", what)
+		}
+	}
+	withLabels := func(first int, label, input float64) *dataset.Table {
+		columns := pool(first, 1).Columns()
+		x, y := dataset.NewNumeric("x"), dataset.NewNumeric("y")
+		x.Append(input)
+		y.Append(label)
+		return mustTable(columns[0], x, columns[2], columns[3], y)
+	}
+	for _, v := range []float64{1e300, -1e200, math.Inf(1)} {
+		_, err := c.Tell(t.Context(), ada, campaign.Tell{Entries: entries("r030", v)})
+		refused("tell", err, "r030", "label")
+		_, err = c.Correct(t.Context(), ada, campaign.Tell{Entries: entries("r003", v)})
+		refused("correct", err, "r003", "label")
+		_, err = c.Add(t.Context(), ada, withLabels(100, v, 1))
+		refused("add", err, "r100", `"y"`)
+		_, err = campaign.New(t.Context(), &storetest.Memory{}, "d", campaign.Start{Table: withLabels(100, v, 1), IDColumn: "name", Targets: []string{"y"}})
+		refused("new", err, "r100", `"y"`)
+		_, err = c.Add(t.Context(), ada, withLabels(100, 1, v))
+		refused("add an input", err, `column "x"`, "row 0")
+		list, err := c.Entries(t.Context(), withLabels(30, v, 1))
+		if err != nil || len(list) != 1 || list[0].Fault == "" {
+			t.Errorf("entries are %+v, %v", list, err)
+		}
+	}
+	// Whether this row is one of the validation rows or not, a network can be trained.
+	for i, v := range []float64{1e149, -1e100, 1e39, 1e30} {
+		tell(t, c, fmt.Sprintf("r%03d", 20+i), v)
+		ask(t, c, campaign.Ask{Rows: 1})
+		for _, seed := range []uint64{1, 2, 3} {
+			settings := before.Settings
+			settings.Network.Seed = seed
+			if _, err := c.ChangeSettings(t.Context(), ada, settings); err != nil {
+				t.Fatal(err)
+			}
+			ask(t, c, campaign.Ask{Rows: 1})
+		}
+	}
+}
+
+// TestKeptNetworkWithoutFailedRows asks again after rows have failed or were retired, one of
+// which had a level and a value that no other row has: as no label is new, nothing is trained.
+func TestKeptNetworkWithoutFailedRows(t *testing.T) {
+	columns := pool(0, 40).Columns()
+	x, kind, rare := dataset.NewNumeric("x"), dataset.NewCategorical("kind"), dataset.NewNumeric("rare")
+	for row := range 40 {
+		v, level, only := columns[1].(*dataset.Numeric).Float(row), columns[3].Format(row), 0.0
+		switch row {
+		case 30:
+			v, level = 1e6, "salt"
+		case 31:
+			only = 1
+		}
+		x.Append(v)
+		kind.Append(kind.AddLevel(level))
+		rare.Append(only)
+	}
+	kind.SortLevels()
+	c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
+		Table: mustTable(columns[0], x, kind, rare), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Network: tiny(), Audit: new(0.0)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		tell(t, c, fmt.Sprintf("r%03d", i), float64(i%5))
+	}
+	first, err := c.Predict(t.Context(), campaign.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	predicted := map[string]nextbatch.Float{}
+	for i, ref := range first.Rows {
+		predicted[ref.ID] = first.Predictions[i][0].Value
+	}
+	if _, err := c.Fail(t.Context(), ada, []string{"r030"}, "broke", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Retire(t.Context(), ada, []string{"r031", "r032"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	batch := ask(t, c, campaign.Ask{Rows: 4})
+	if !batch.Kept || batch.Model != first.Model {
+		t.Errorf("a network was trained although no label is new")
+	}
+	for _, r := range batch.Rows {
+		if got, want := r.Predictions[0].Value, predicted[r.ID]; got != want {
+			t.Errorf("row %s is predicted to be %v, and was before rows failed to be %v", r.ID, got, want)
+		}
+	}
+	// A labelled row that is retired is a label less: the next network has not learnt from it.
+	if _, err := c.Retire(t.Context(), ada, []string{"r003"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if batch := ask(t, c, campaign.Ask{Rows: 2}); batch.Kept || batch.Trained != 11 {
+		t.Errorf("after a labelled row was retired: kept %v, with %d labels", batch.Kept, batch.Trained)
+	}
+}
+
+// An ask that is stopped while it trains goes on where it stood: no epoch is repeated, and the batch is
+// the one that it would have been.
+func TestStoppedAskGoesOn(t *testing.T) {
+	store := &storetest.Memory{}
+	labelled := func() *campaign.Campaign {
+		store = &storetest.Memory{}
+		c, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 60), IDColumn: "name", Targets: []string{"y"}, Settings: campaign.Settings{Network: tiny()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			tell(t, c, fmt.Sprintf("r%03d", i), float64(i%5))
+		}
+		return c
+	}
+	var want, got []network.Epoch
+	record := func(list *[]network.Epoch) func(network.Epoch) {
+		return func(e network.Epoch) { e.ValidRMSE = 0; *list = append(*list, e) }
+	}
+	whole := ask(t, labelled(), campaign.Ask{Rows: 5, Epoch: record(&want)})
+
+	c := labelled()
+	for stops := 3; len(got) < len(want)*stops/4; {
+		ctx, cancel := context.WithCancel(t.Context())
+		most := len(got) + len(want)/4
+		_, err := c.Ask(ctx, campaign.By{Person: "ada", Request: "one"}, campaign.Ask{Rows: 5, Epoch: func(e network.Epoch) {
+			if record(&got)(e); len(got) >= most {
+				cancel()
+			}
+		}})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	if state, err := store.Blob(t.Context(), "c", "training"); err != nil || len(state) == 0 {
+		t.Errorf("%d bytes of the training are kept, %v", len(state), err)
+	}
+	batch, err := c.Ask(t.Context(), campaign.By{Person: "ada", Request: "one"}, campaign.Ask{Rows: 5, Epoch: record(&got)})
+	if err != nil || !slices.Equal(ids(batch), ids(whole)) {
+		t.Errorf("the batch is %v, not %v: %v", batch, whole, err)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d epochs, want %d", len(got), len(want))
+	}
+	if state, err := store.Blob(t.Context(), "c", "training"); err != nil || len(state) != 0 {
+		t.Errorf("%d bytes are left of the training, %v", len(state), err)
 	}
 }

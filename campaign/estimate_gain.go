@@ -26,6 +26,9 @@ const LeastRandom = 48
 
 const gainParts = 3
 
+// GainNetworks is how many networks the gain meter trains for each target.
+const GainNetworks = gainParts * gainParts
+
 // flattening lists the shares of the slope that may remain beyond the data.
 var flattening = [...]float64{1, 0.75, 0.5}
 

@@ -104,6 +104,17 @@ type Asked struct {
 	Trained  int        `json:"trained"`         // labelled rows that the network was trained on
 	Result   string     `json:"result"`          // blob with the nextbatch.Result, as JSON
 	Rows     []AskedRow `json:"rows"`
+	// HeldOut is what the network predicted for labelled rows that were drawn at random and
+	// that it had held out. An ask with a network whose rows an earlier ask has recorded
+	// does not repeat them.
+	HeldOut []HeldOutRow `json:"held_out,omitempty"`
+}
+
+// HeldOutRow is a labelled row with a prediction for each target, NaN where the row was not
+// held out for it.
+type HeldOutRow struct {
+	Row    int64             `json:"row"`
+	Values []nextbatch.Float `json:"values"`
 }
 
 // AskedRow is a row of a batch, in the order of the picks.

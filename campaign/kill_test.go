@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"io"
 	"math"
 	"os"
@@ -20,7 +21,6 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/postgres"
 	"github.com/nextbatch/nextbatch/campaign/sqlite"
-	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
@@ -165,7 +165,7 @@ func newPlace(t *testing.T, kind string, n int) string {
 	t.Helper()
 	place := filepath.Join(t.TempDir(), "c.db")
 	if kind == "postgres" {
-		place = storetest.Postgres(t)
+		place = postgrestest.Schema(t)
 	}
 	store, err := openPlace(t.Context(), place)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"math"
 	"os"
 	"path/filepath"
@@ -61,7 +62,7 @@ func openStore(t *testing.T, kind string) campaign.Store {
 	case "sqlite":
 		s, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "c.db"))
 	case "postgres":
-		s, err = postgres.Open(t.Context(), storetest.Postgres(t))
+		s, err = postgres.Open(t.Context(), postgrestest.Schema(t))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -86,12 +87,15 @@ func runSequence(t *testing.T, store campaign.Store, seed uint64) string {
 	m.did(step{}) // the creation
 	m.did(step{do: addRows(0, 10)})
 	m.added = 10
+	var states remembered
 	for i := range 60 {
 		m.operate()
-		if m.compare(); t.Failed() {
+		m.compare()
+		if states.check(t, c); t.Failed() {
 			t.Fatalf("seed %d: after operation %d (%s)", seed, i, m.what)
 		}
 	}
+	states.unchanged(t)
 	log, err := c.History(t.Context())
 	if err != nil {
 		t.Fatal(err)

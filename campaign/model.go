@@ -6,28 +6,161 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/network"
 )
 
 // The network that was trained last is kept in the store, with a fingerprint of
 // everything that it depends on: labels, rows and settings. As long as that does not
 // change, no network is trained.
+//
+// Inputs are scaled by all rows, so a network also depends on rows without a label. If it
+// were trained again for every row that arrives, nothing that was computed from the other
+// rows could be kept. So a network is trained with the rows that were there when a label or
+// a setting changed last, and serves rows that are added afterwards, too, as long as these
+// are few and do not change what the inputs are, as a new category does. Which rows those
+// are follows from the log alone, so that the same log gives the same network.
 
-// modelBlob is the key of the kept network: a line with its fingerprint, then what
-// network.Model.MarshalBinary returns.
+// fewNew: a network serves new rows up to this part of those that it was trained with.
+const fewNew = 10
+
+// modelBlob is the key of the kept network: a line with its fingerprint and its held-out
+// rows as JSON, then what network.Model.MarshalBinary returns. Older campaigns lack the rows.
 const modelBlob = "model"
 
+// trainingBlob is the key of where trainings stood that the end of a context has stopped, as
+// network.Resumable hands it over. It is empty once a network has been kept.
+const trainingBlob = "training"
+
+// trainer returns what trains the networks of an ask. On the CPU an ask that was stopped, by Ctrl-C or
+// by the end of a service, goes on where it stood. If its state cannot be read or written, networks are
+// trained from the start, to the same weights.
+func (c *Campaign) trainer(ctx context.Context, a Ask) network.Trainer[float32] {
+	if a.Trainer != nil || network.DeviceOf(ctx) != nil {
+		return a.Trainer
+	}
+	state, _ := c.store.Blob(ctx, c.name, trainingBlob)
+	return network.Resume[float32](state, func(state []byte) {
+		_ = c.store.PutBlob(context.WithoutCancel(ctx), c.name, Blob{trainingBlob, state})
+	})
+}
+
+// forgetTraining drops where trainings stood.
+func (c *Campaign) forgetTraining(ctx context.Context) error {
+	state, err := c.store.Blob(ctx, c.name, trainingBlob)
+	if errors.Is(err, ErrNotFound) || err == nil && len(state) == 0 {
+		return nil
+	}
+	return c.store.PutBlob(ctx, c.name, Blob{Key: trainingBlob})
+}
+
+// learnt is a network with its predictions for random rows that it held out.
+type learnt struct {
+	*network.Model[float32]
+	heldOut  []HeldOutRow
+	warnings []string // of its training, if that has just happened
+}
+
+// lesson is what a network is trained with.
+type lesson struct {
+	rows        *candidates
+	fingerprint string
+	earlier     bool // rows were added since, and the network serves them as it is
+}
+
+// lesson returns what the network of a request on the rows is trained with.
+func (c *Campaign) lesson(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (lesson, error) {
+	all := lesson{rows: rows, fingerprint: rows.fingerprint(s, s.spans)}
+	if s.learnt == len(s.spans) {
+		return all, nil
+	}
+	known := rows.before(s.spans[s.learnt].First)
+	before, err := known.features(s, r)
+	if err != nil {
+		return all, nil // not with these rows alone
+	}
+	now, err := rows.features(s, r)
+	if err != nil {
+		return all, err
+	}
+	if !slices.Equal(before, now) {
+		return all, nil
+	}
+	return lesson{known, rows.fingerprint(s, s.spans[:s.learnt]), true}, nil
+}
+
+// before returns the candidates whose number is below the given one.
+func (r *candidates) before(number int64) *candidates {
+	n := r.at(number)
+	known := &candidates{table: &table{numbers: r.numbers[:n]}, created: r.created, labelled: r.labelled}
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	known.rows = r.rows.Select(rows)
+	for _, column := range r.labels {
+		known.labels = append(known.labels, column.Select(rows).(*dataset.Numeric))
+	}
+	return known
+}
+
+// features returns the names of the inputs of a network that is trained with the rows.
+func (r *candidates) features(s *State, of nextbatch.Request) ([]string, error) {
+	request, err := r.learning(s, of)
+	if err != nil {
+		return nil, err
+	}
+	if request, err = toLearn(request); err != nil {
+		return nil, err
+	}
+	plan, err := request.Plan()
+	if err != nil {
+		return nil, err
+	}
+	return plan.Rows.Encoder.Features(), nil
+}
+
+// learning returns a request that trains a network with the rows, for the sake of another
+// one.
+func (r *candidates) learning(s *State, of nextbatch.Request) (nextbatch.Request, error) {
+	request, err := r.request(s)
+	request.Trainer, request.Epoch, request.Admit = of.Trainer, of.Epoch, of.Admit
+	request.Members, request.Batch = of.Members, 1
+	return request, err
+}
+
+// network returns the kept network of a lesson. If there is none, and rows were added since, it
+// trains one; the caller trains it with all rows otherwise.
+func (c *Campaign) network(ctx context.Context, s *State, l lesson, of nextbatch.Request) (found *learnt, kept bool, err error) {
+	if found = c.keptModel(ctx, l.fingerprint, of.Members); found != nil || !l.earlier {
+		return found, found != nil, nil
+	}
+	request, err := l.rows.learning(s, of)
+	if err != nil {
+		return nil, false, err
+	}
+	plan, err := learningPlan(ctx, request)
+	if err != nil {
+		return nil, false, err
+	}
+	found = l.rows.learntBy(plan, s)
+	found.warnings = plan.Warnings
+	return found, false, c.keepModel(ctx, l.fingerprint, found)
+}
+
 // fingerprint identifies what a network is trained on and how.
-func (r *candidates) fingerprint(s *State) string {
+func (r *candidates) fingerprint(s *State, spans []span) string {
 	set := s.Settings
 	hash := sha256.New()
 	// The hash cannot fail, and neither can the encoding of checked settings.
 	_ = json.NewEncoder(hash).Encode([]any{
 		set.Network, set.Weights, set.Categorical, set.Keep, set.Missing, set.CostColumn, set.GroupColumn, set.GroupIsInput,
-		s.Created.Targets, keyOf(s.spans),
+		s.Created.Targets, keyOf(spans),
 	})
 	for _, ref := range s.With(StatusLabelled) {
 		fmt.Fprintln(hash, ref.Row, s.Label(ref.Row))
@@ -37,28 +170,69 @@ func (r *candidates) fingerprint(s *State) string {
 
 // keptModel returns the kept network if it has the fingerprint and enough members. One
 // that cannot be read is trained again.
-func (c *Campaign) keptModel(ctx context.Context, fingerprint string, members int) *network.Model[float32] {
+func (c *Campaign) keptModel(ctx context.Context, fingerprint string, members int) *learnt {
 	raw, err := c.store.Blob(ctx, c.name, modelBlob)
 	if err != nil {
 		return nil
 	}
 	line, rest, found := bytes.Cut(raw, []byte("\n"))
-	if !found || string(line) != fingerprint {
+	name, heldOut, _ := bytes.Cut(line, []byte(" "))
+	if !found || string(name) != fingerprint {
 		return nil
 	}
-	model := &network.Model[float32]{}
-	if err := model.UnmarshalBinary(rest); err != nil || len(model.Ensemble()) < members {
+	kept := &learnt{Model: &network.Model[float32]{}}
+	if err := kept.UnmarshalBinary(rest); err != nil || len(kept.Ensemble()) < members {
 		return nil
 	}
-	return model
+	if len(heldOut) > 0 && json.Unmarshal(heldOut, &kept.heldOut) != nil {
+		return nil
+	}
+	return kept
 }
 
-func (c *Campaign) keepModel(ctx context.Context, fingerprint string, model *network.Model[float32]) error {
-	raw, err := model.MarshalBinary()
+// keepModel keeps the network that a plan has trained.
+func (c *Campaign) keepModel(ctx context.Context, fingerprint string, l *learnt) error {
+	raw, err := l.MarshalBinary()
 	if err != nil {
 		return err
 	}
-	return c.store.PutBlob(ctx, c.name, Blob{modelBlob, append([]byte(fingerprint+"\n"), raw...)})
+	heldOut, err := json.Marshal(l.heldOut)
+	if err != nil {
+		return err
+	}
+	if err := c.store.PutBlob(ctx, c.name, Blob{modelBlob, slices.Concat([]byte(fingerprint+" "), heldOut, []byte("\n"), raw)}); err != nil {
+		return err
+	}
+	return c.forgetTraining(ctx)
+}
+
+// learntBy returns the network that a plan has trained.
+func (r *candidates) learntBy(p *nextbatch.Plan, s *State) *learnt {
+	l := &learnt{Model: p.Model()}
+	at := map[int64]int{} // of a row in heldOut
+	for target := range l.Targets() {
+		for _, residual := range l.Target(target).Residuals() {
+			row := r.numbers[p.Rows.TrainRows[residual.Row]]
+			if !s.IsRandom(row) {
+				continue
+			}
+			i, known := at[row]
+			if !known {
+				i, at[row] = len(l.heldOut), len(l.heldOut)
+				l.heldOut = append(l.heldOut, HeldOutRow{row, floats(nans(l.Targets()))})
+			}
+			l.heldOut[i].Values[target] = nextbatch.Float(p.Rows.Labels.At(residual.Row, target) + residual.Error)
+		}
+	}
+	return l
+}
+
+func floats(list []float64) []nextbatch.Float {
+	values := make([]nextbatch.Float, len(list))
+	for i, v := range list {
+		values[i] = nextbatch.Float(v)
+	}
+	return values
 }
 
 // Predicted is the predictions for the open rows.
@@ -95,20 +269,11 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Trainer, r.Epoch, r.Progress, r.Admit, r.Batch = a.Trainer, a.Epoch, a.Progress, a.Admit, 1
-	p := &Predicted{Model: rows.fingerprint(s)}
-	r.Members = max(1, r.WithDefaults().Spec.TrainedNetworks(), s.Settings.Members)
-	if r.Model = c.keptModel(ctx, p.Model, r.Members); r.Model != nil {
-		p.Kept = true
-	}
-	plan, err := learningPlan(ctx, r)
-	if err != nil {
+	r.Trainer, r.Epoch, r.Progress, r.Admit, r.Batch = c.trainer(ctx, a), a.Epoch, a.Progress, a.Admit, 1
+	p := &Predicted{}
+	var plan *nextbatch.Plan
+	if plan, p.Model, p.Kept, err = c.networkPlan(ctx, s, rows, r); err != nil {
 		return nil, err
-	}
-	if !p.Kept {
-		if err := c.keepModel(ctx, p.Model, plan.Model()); err != nil {
-			return nil, err
-		}
 	}
 	p.Trained, p.Warnings = plan.Labelled, plan.Warnings
 	for _, at := range rows.open {
@@ -116,4 +281,39 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	}
 	p.Predictions, err = predict(ctx, plan, plan.Model(), rows.open)
 	return p, err
+}
+
+// networkPlan returns a plan on all rows with the network of the campaign, which is kept, or
+// trained and then kept, and the fingerprint of that network.
+func (c *Campaign) networkPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (plan *nextbatch.Plan, fingerprint string, kept bool, err error) {
+	r.Members = max(1, r.WithDefaults().Spec.TrainedNetworks(), s.Settings.Members)
+	l, err := c.lesson(ctx, s, rows, r)
+	if err != nil {
+		return nil, "", false, err
+	}
+	found, kept, err := c.network(ctx, s, l, r)
+	if err != nil {
+		return nil, "", false, err
+	}
+	if found != nil {
+		r.Model = found.Model
+	}
+	if plan, err = learningPlan(ctx, r); err != nil {
+		return nil, "", false, err
+	}
+	if found == nil {
+		err = c.keepModel(ctx, l.fingerprint, rows.learntBy(plan, s))
+	} else {
+		found.warn(plan)
+	}
+	return plan, l.fingerprint, kept, err
+}
+
+// warn adds the warnings of the training to a plan that uses the network.
+func (l *learnt) warn(p *nextbatch.Plan) {
+	for _, w := range l.warnings {
+		if !slices.Contains(p.Warnings, w) {
+			p.Warnings = append(p.Warnings, w)
+		}
+	}
 }

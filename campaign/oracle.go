@@ -266,6 +266,6 @@ func (s *State) outOf(a *Asked) (rows []AskedRow) {
 
 // isOut reports whether a row is out by an ask.
 func (s *State) isOut(row, ask int64) bool {
-	r := s.touched[row]
+	r := s.touched.get(row)
 	return r != nil && s.Status(row) == StatusAsked && r.asked.ask.Ask == ask
 }

@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 	"strconv"
@@ -104,9 +106,26 @@ func conform(t *dataset.Table, c *Created) (*dataset.Table, error) {
 		if column, err = as(column, want.Kind); err != nil {
 			return nil, err
 		}
+		if err := checkInputs(column); err != nil {
+			return nil, err
+		}
 		columns = append(columns, column)
 	}
 	return dataset.NewTable(columns...)
+}
+
+// checkInputs refuses numbers that are infinite for a network, which computes in float32.
+func checkInputs(c dataset.Column) error {
+	numbers, ok := c.(*dataset.Numeric)
+	if !ok {
+		return nil
+	}
+	for row := range numbers.Len() {
+		if v := numbers.Float(row); math.Abs(v) > math.MaxFloat32 {
+			return refuseRows("column %q, row %d (from 0): %v cannot be used as an input; correct it, or leave it empty if it is missing", c.Name(), row, v)
+		}
+	}
+	return nil
 }
 
 // sameColumns reports columns that are missing in a table or do not belong there.
@@ -272,6 +291,8 @@ func decodeRows(ctx context.Context, c *Created, b Block, file []byte, names []s
 type table struct {
 	rows    *dataset.Table
 	numbers []int64 // row i has this number
+	spans   []span  // that it was read from
+	byID    *idIndex
 }
 
 // at returns the position of a row by its number.
@@ -302,7 +323,7 @@ func (c *Campaign) readRows(ctx context.Context, s *State, names []string) (*tab
 	if err != nil {
 		return nil, err
 	}
-	t := &table{numbers: make([]int64, 0, s.Total())}
+	t := &table{numbers: make([]int64, 0, s.Total()), spans: s.spans}
 	for _, b := range s.spans {
 		for row := b.First; row < b.First+b.Rows; row++ {
 			t.numbers = append(t.numbers, row)
@@ -317,19 +338,24 @@ func (c *Campaign) readRows(ctx context.Context, s *State, names []string) (*tab
 // allRows returns all rows with all columns. The handle keeps them until rows come or go, as
 // a loop asks for them again and again.
 func (c *Campaign) allRows(ctx context.Context, s *State) (*table, error) {
-	key := keyOf(s.spans)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.kept != nil && c.keptKey == key {
+	c.rowsMu.Lock()
+	defer c.rowsMu.Unlock()
+	if c.kept.isOf(s) {
 		return c.kept, nil
 	}
 	t, err := c.readRows(ctx, s, nil)
 	if err != nil {
 		return nil, err
 	}
-	c.kept, c.keptKey = t, key
+	if c.keptIDs.isOf(s) {
+		t.byID = c.keptIDs.byID
+	}
+	c.kept, c.keptIDs = t, nil
 	return t, nil
 }
+
+// isOf reports whether the table has the rows of a state.
+func (t *table) isOf(s *State) bool { return t != nil && slices.Equal(t.spans, s.spans) }
 
 // keyOf names a list of blocks.
 func keyOf(spans []span) string {
@@ -358,35 +384,66 @@ func (c *Campaign) find(ctx context.Context, s *State, ids []string) (map[string
 	if err != nil {
 		return nil, err
 	}
-	wanted := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		wanted[id] = true
-	}
 	column := t.rows.Columns()[0]
-	for at, row := range t.numbers {
-		if id := column.Format(at); wanted[id] {
-			found[id] = row
+	for _, id := range ids {
+		if at, ok := t.byID.find(column, id); ok {
+			found[id] = t.numbers[at]
 		}
 	}
 	return found, nil
 }
 
-// ids returns the id column alone, which the handle keeps likewise.
+// ids returns a table whose first column is the ids, with their index. The handle keeps it
+// likewise.
 func (c *Campaign) ids(ctx context.Context, s *State) (*table, error) {
-	key := keyOf(s.spans)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.kept != nil && c.keptKey == key {
-		return c.kept, nil // the id column comes first there, too
+	c.rowsMu.Lock()
+	defer c.rowsMu.Unlock()
+	t := c.kept
+	if !t.isOf(s) {
+		t = c.keptIDs
 	}
-	if c.keptIDs == nil || c.keptIDsKey != key {
-		t, err := c.readRows(ctx, s, []string{s.Created.IDColumn})
-		if err != nil {
+	if !t.isOf(s) {
+		var err error
+		if t, err = c.readRows(ctx, s, []string{s.Created.IDColumn}); err != nil {
 			return nil, err
 		}
-		c.keptIDs, c.keptIDsKey = t, key
+		c.keptIDs = t
 	}
-	return c.keptIDs, nil
+	if t.byID == nil {
+		t.byID = indexIDs(t.rows.Columns()[0])
+	}
+	return t, nil
+}
+
+// idIndex finds rows by their ids. It is a hash table of rows with linear probing, at most
+// half full, which takes 8 to 16 bytes per row.
+type idIndex struct {
+	seed  maphash.Seed
+	slots []int32 // rows plus 1; 0 where there is none
+}
+
+func indexIDs(column dataset.Column) *idIndex {
+	x := &idIndex{maphash.MakeSeed(), make([]int32, 2<<bits.Len(uint(column.Len())))}
+	for row := range column.Len() {
+		*x.slot(column, column.Format(row)) = int32(row) + 1
+	}
+	return x
+}
+
+// slot returns the slot of an id, or the free one that it would get.
+func (x *idIndex) slot(column dataset.Column, id string) *int32 {
+	mask := uint64(len(x.slots) - 1)
+	for i := maphash.String(x.seed, id); ; i++ {
+		slot := &x.slots[i&mask]
+		if *slot == 0 || column.Format(int(*slot)-1) == id {
+			return slot
+		}
+	}
+}
+
+func (x *idIndex) find(column dataset.Column, id string) (row int, ok bool) {
+	row = int(*x.slot(column, id)) - 1
+	return row, row >= 0
 }
 
 // idOf returns the id of row i of a table.

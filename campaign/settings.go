@@ -28,6 +28,9 @@ type Settings struct {
 	Lease Duration `json:"lease,omitempty"` // of an ask that does not say; 0 means 7 days, negative without end
 	// Latest takes the last measurement of a row for its label, not the mean of all.
 	Latest bool `json:"latest,omitempty"`
+	// RandomStart says that the rows that were labelled before the first ask had been drawn at random
+	// from all rows. They then serve to estimate errors, as audit rows do.
+	RandomStart bool `json:"random_start,omitempty"`
 	// Weights of the targets, in their order; nil means that all weigh the same.
 	Weights []float64 `json:"weights,omitempty"`
 

@@ -13,6 +13,8 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/sqlite"
+	"github.com/nextbatch/nextbatch/campaign/storetest"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/network"
@@ -78,7 +80,7 @@ func TestSoakMillionRows(t *testing.T) {
 	if table, err = source.ReadFile(t.Context(), file, source.Options{ID: "id"}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := nextbatch.Request{Table: table, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 32, Seed: batch.Seed, Network: settings.Network, Spec: spec.MustParse(settings.Spec)}.Plan()
+	plan, err := nextbatch.Request{Table: table, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 32, Seed: batch.Seed, KernelSeed: &settings.Seed, Network: settings.Network, Spec: spec.MustParse(settings.Spec)}.Plan()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +97,49 @@ func TestSoakMillionRows(t *testing.T) {
 	ask(t, c, campaign.Ask{Rows: 32})
 	lap("the next Ask of the same process")
 	t.Logf("new / read = %.2f, ask / select = %.2f", (read+created).Seconds()/read.Seconds(), asked.Seconds()/selected.Seconds())
+}
+
+// TestSoakGrowingPool measures asks of a campaign of 100,000 rows with 20 inputs that gains 1,000
+// rows, with the default method and network, with and without features that are kept:
+//
+//	NEXTBATCH_SOAK=1 go test ./campaign -run TestSoakGrowingPool -v
+func TestSoakGrowingPool(t *testing.T) {
+	if os.Getenv("NEXTBATCH_SOAK") != "1" {
+		t.Skip("it takes a minute: NEXTBATCH_SOAK=1 runs it")
+	}
+	const rows, more = 100_000, 1000
+	table, err := source.ReadFile(t.Context(), bigFile(t, t.TempDir(), rows+more), source.Options{ID: "id"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := func(from, to int) *dataset.Table {
+		var list []int
+		for row := from; row < to; row++ {
+			list = append(list, row)
+		}
+		return table.Select(list)
+	}
+	var batches []string
+	for _, kept := range []*nextbatch.KeptFeatures{nil, {}} {
+		c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{Table: part(0, rows), IDColumn: "id", Targets: []string{"y"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		timed := func(what string) {
+			began := time.Now()
+			batch := ask(t, c, campaign.Ask{Rows: 64, Kept: kept})
+			t.Logf("features are kept: %-5v %-24s %6.2f s, of which kernel %.2f, selection %.2f, training %.2f", kept != nil, what,
+				time.Since(began).Seconds(), float64(batch.Result.Timings.Kernel), float64(batch.Result.Timings.Select), float64(batch.Result.Timings.Train))
+			batches = append(batches, fmt.Sprint(ids(batch)))
+		}
+		timed("the first ask")
+		timed("the second ask")
+		add(t, c, part(rows, rows+more))
+		timed("1,000 rows later")
+	}
+	if fmt.Sprint(batches[:3]) != fmt.Sprint(batches[3:]) {
+		t.Errorf("the batches are %v", batches)
+	}
 }
 
 // bigFile writes a CSV file with an id, 20 inputs and labels of the first 256 rows.

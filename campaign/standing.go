@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
 // Standing is where a campaign stands: the error of the current network, what more
-// labels would bring, and whether to stop. It follows from audit rows alone, which were
-// drawn at random: the other rows were picked because they are unusual.
+// labels would bring, and whether to stop. It follows from rows that were drawn at random:
+// audit rows and, if they were, those that the campaign started with. The other rows were
+// picked because they are unusual.
 type Standing struct {
 	Counts
 	Rule    StopRule         `json:"-"`
@@ -26,6 +28,8 @@ type TargetStanding struct {
 	Target   string    `json:"target"`
 	Labels   int       `json:"labels"`   // rows that have one
 	Audited  int       `json:"audited"`  // audit rows among them with a prediction from before
+	HeldOut  int       `json:"held_out"` // random rows among them that a network had held out
+	Random   int       `json:"random"`   // rows among them that were drawn at random, for the gain meter
 	Noise    Noise     `json:"noise"`    // of repeated measurements
 	Curve    *Curve    `json:"curve"`    // nil if there are too few audit rows to tell
 	Next     *Interval `json:"next"`     // share by which the next batch lowers the RMSE
@@ -49,9 +53,9 @@ func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error)
 	outcomes, noise := s.Outcomes(), s.Noise()
 	for i, name := range s.Created.Targets {
 		t := TargetStanding{Target: name, Labels: s.labelsOf(i), Noise: noise[i]}
-		audited := auditedOf(outcomes, i)
-		t.Audited = len(audited)
-		if err := t.estimate(audited, rule, s.Settings.batch(), costPerLabel); err != nil {
+		audited, heldOut := auditedOf(outcomes, i), s.heldOut(i)
+		t.Audited, t.HeldOut, t.Random = len(audited), len(latest(heldOut)), len(s.randomRows(i))
+		if err := t.estimate(slices.Concat(audited, heldOut), rule, s.Settings.batch(), costPerLabel); err != nil {
 			return nil, fmt.Errorf("target %q: %w", name, err)
 		}
 		if rule.Concerns(name) {
@@ -101,11 +105,40 @@ func (s *State) labelsOf(target int) (n int) {
 	return n
 }
 
+// randomRows returns the rows with a label of a target that were drawn at random.
+func (s *State) randomRows(target int) (list []Random) {
+	for _, ref := range s.With(StatusLabelled) {
+		if label := s.Label(ref.Row)[target]; s.IsRandom(ref.Row) && !math.IsNaN(label) {
+			list = append(list, Random{ref.Row, label})
+		}
+	}
+	return list
+}
+
 // auditedOf returns the predictions of a target for audit rows, and their labels.
 func auditedOf(outcomes []Outcome, target int) (list []Audited) {
 	for _, o := range outcomes {
 		if o.Audit && target < len(o.Predictions) && !math.IsNaN(o.Label[target]) {
 			list = append(list, Audited{Row: o.Row, Labels: o.Trained, Prediction: float64(o.Predictions[target].Value), Label: o.Label[target]})
+		}
+	}
+	return list
+}
+
+// heldOut returns the predictions of networks for random rows that they had held out, and
+// their labels.
+func (s *State) heldOut(target int) (list []Audited) {
+	seen := map[string]bool{} // networks
+	for _, a := range s.Asks {
+		if seen[a.Model] {
+			continue
+		}
+		seen[a.Model] = len(a.HeldOut) > 0
+		for _, held := range a.HeldOut {
+			v := float64(held.Values[target])
+			if s.Status(held.Row) == StatusLabelled && s.IsRandom(held.Row) && !math.IsNaN(v) {
+				list = append(list, Audited{Row: held.Row, Labels: a.Trained, Prediction: v, Label: s.Label(held.Row)[target]})
+			}
 		}
 	}
 	return list
@@ -176,7 +209,7 @@ func (c *Campaign) gains(ctx context.Context) (map[string]*Gain, error) {
 
 // MeasureGain finds out, for each target, how many random labels the error of the
 // current network would have taken, and keeps the answer for Standing. It trains nine
-// networks on audit rows alone, as the settings say. With too few audit rows the error is a
+// networks on random rows alone, as the settings say. With too few of these the error is a
 // *TooFewError. Of the ask, only the functions and the trainer have an effect.
 func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 	s, err := c.State(ctx)
@@ -187,19 +220,14 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 	if err != nil {
 		return err
 	}
+	a.Trainer = c.trainer(ctx, a)
 	outcomes, found := s.Outcomes(), map[string]*Gain{}
 	for i, name := range s.Created.Targets {
-		curve, err := FitCurve(auditedOf(outcomes, i), s.labelsOf(i))
+		curve, err := FitCurve(slices.Concat(auditedOf(outcomes, i), s.heldOut(i)), s.labelsOf(i))
 		if err != nil {
 			return err
 		}
-		var random []Random
-		for _, o := range outcomes {
-			if o.Audit {
-				random = append(random, Random{o.Row, o.Label[i]})
-			}
-		}
-		if found[name], err = MeasureGain(ctx, random, curve, rows.trainOn(s, i, a)); err != nil {
+		if found[name], err = MeasureGain(ctx, s.randomRows(i), curve, rows.trainOn(s, i, a)); err != nil {
 			return err
 		}
 	}

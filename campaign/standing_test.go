@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -114,5 +115,68 @@ func TestMeasureGain(t *testing.T) {
 	}
 	if g := standing(t, c, campaign.StopRule{}).Targets[0].Gain; g == nil || g.Labels != 72 || g.Rows != 56 {
 		t.Errorf("%+v", g)
+	}
+}
+
+// TestHeldOutRows: each network's predictions for random rows that it held out are written down
+// once, and count with the labels that the rows have now.
+func TestHeldOutRows(t *testing.T) {
+	t.Parallel()
+	begun := func(settings campaign.Settings) *campaign.Campaign {
+		c, _ := begin(t, 200, settings)
+		for i := range 60 {
+			tell(t, c, fmt.Sprintf("r%03d", i), float64(i%7))
+		}
+		return c
+	}
+	if batch := ask(t, begun(campaign.Settings{}), campaign.Ask{Rows: 4}); batch.HeldOut != nil {
+		t.Errorf("nobody said that the first labels were random, but %v were recorded", batch.HeldOut)
+	}
+	c := begun(campaign.Settings{RandomStart: true, Audit: new(1.0)})
+	if _, err := c.Predict(t.Context(), campaign.Ask{}); err != nil { // trains the network
+		t.Fatal(err)
+	}
+	first := ask(t, c, campaign.Ask{Rows: 60})
+	if !first.Kept || len(first.HeldOut) != 12 { // a fifth
+		t.Fatalf("kept: %v, held out: %v", first.Kept, first.HeldOut)
+	}
+	for _, held := range first.HeldOut {
+		if held.Row >= 60 || len(held.Values) != 1 || !(math.Abs(float64(held.Values[0])) < 20) {
+			t.Errorf("held out: %+v", held)
+		}
+	}
+	if second := ask(t, c, campaign.Ask{Rows: 2}); second.HeldOut != nil {
+		t.Errorf("held-out rows of the same network were recorded again: %v", second.HeldOut)
+	}
+	y := standing(t, c, campaign.StopRule{}).Targets[0]
+	if y.HeldOut != 12 || y.Audited != 0 || y.Curve == nil || y.Curve.Rows != 12 {
+		t.Fatalf("%+v", y)
+	}
+	// A label that is corrected is the label of the prediction from before.
+	if _, err := c.Correct(t.Context(), ada, campaign.Tell{Entries: entries(fmt.Sprintf("r%03d", first.HeldOut[0].Row), 1e4)}); err != nil {
+		t.Fatal(err)
+	}
+	if now := standing(t, c, campaign.StopRule{}).Targets[0]; !(now.Curve.RMSE.Value > 100*y.Curve.RMSE.Value) {
+		t.Errorf("after a label of 10,000, the error is %v", now.Curve.RMSE)
+	}
+	// Audit rows are held out by later networks; rows that were picked do not count.
+	for _, r := range first.Rows {
+		tell(t, c, r.ID, 3.0)
+	}
+	last := ask(t, c, campaign.Ask{Rows: 1, Audit: new(0.0)})
+	audited := false
+	for _, held := range last.HeldOut {
+		audited = audited || held.Row >= 60
+	}
+	if last.Kept || len(last.HeldOut) != 24 || !audited {
+		t.Errorf("kept: %v, held out: %v", last.Kept, last.HeldOut)
+	}
+	settings := state(t, c).Settings
+	settings.RandomStart = false
+	if _, err := c.ChangeSettings(t.Context(), ada, settings); err != nil {
+		t.Fatal(err)
+	}
+	if n := standing(t, c, campaign.StopRule{}).Targets[0].HeldOut; n == 0 || n >= 24 {
+		t.Errorf("%d held-out rows count although the first labels were not random", n)
 	}
 }

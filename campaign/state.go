@@ -2,9 +2,9 @@ package campaign
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -35,7 +35,9 @@ type Counts struct {
 }
 
 // State is what follows from a log at one moment. It keeps nothing about rows that
-// never left "open", so a million of them cost nothing.
+// never left "open", so a million of them cost nothing. It never changes: a state that
+// events are added to shares with the old one whatever they did not concern, so any number
+// of readers can use it while the campaign goes on.
 type State struct {
 	Now      time.Time
 	Seq      int64 // of the last event of the log
@@ -43,11 +45,16 @@ type State struct {
 	Settings Settings
 	Asks     []AskEvent // that were not undone, in their order
 
-	spans    []span // of rows, in ascending order
-	touched  map[int64]*rowState
-	lastAsk  int64 // number of the last ask, undone or not
-	nextRow  int64 // number of the next row that is added
+	last     time.Time // of the last event
+	spans    []span    // of rows, in ascending order
+	learnt   int       // of spans: the rows that a network is trained with (see model.go)
+	touched  rowMap
+	out      rowMap // the rows among them that are out, even if their lease has ended
+	settled  Counts // of the rows that are labelled, failed or retired
+	lastAsk  int64  // number of the last ask, undone or not
+	nextRow  int64  // number of the next row that is added
 	noEffect map[int64]bool
+	by       *edit // that makes this state, as long as it does
 }
 
 // AskEvent is a batch that was handed out.
@@ -66,6 +73,7 @@ type span struct {
 
 // rowState is what happened to a row.
 type rowState struct {
+	by           *edit // that may change it
 	id           string
 	retired      bool
 	failed       bool // for good
@@ -73,6 +81,7 @@ type rowState struct {
 	out          bool       // handed out, and neither told, failed nor returned since
 	leaseEnd     *time.Time // of the last ask
 	asked        *askedAs   // the last time before its first label
+	start        bool       // it was labelled before the first ask
 	measurements []Measurement
 }
 
@@ -104,45 +113,61 @@ func (e *FoldError) Error() string { return fmt.Sprintf("event %d: %s", e.Seq, e
 // the first, so that undoing can be undone, too. A log in which an event cannot have
 // happened, such as a row being handed out while it is out, is a *FoldError.
 func Fold(log []Event, now time.Time) (*State, error) {
-	s := &State{Now: now, touched: map[int64]*rowState{}}
-	if err := s.checkOrder(log); err != nil {
-		return nil, err
+	if len(log) == 0 || log[0].Created == nil {
+		return nil, &FoldError{1, "the log does not begin with the creation of a campaign"}
 	}
-	s.noEffect = withoutEffect(log)
-	for i := range log {
-		e := &log[i]
-		if e.Asked != nil {
-			s.lastAsk = max(s.lastAsk, e.Asked.Ask)
+	start := &State{noEffect: withoutEffect(log)}
+	return start.advance(log, now)
+}
+
+// extend returns the state after further events of its log. Only events that undo others
+// take another look at the whole log.
+func (s *State) extend(log, fresh []Event, now time.Time) (*State, error) {
+	if s == nil || slices.ContainsFunc(fresh, func(e Event) bool { return e.Undone != nil }) {
+		return Fold(slices.Concat(log, fresh), now)
+	}
+	return s.advance(fresh, now)
+}
+
+// advance returns the state after further events, none of which undoes one that has been
+// applied already.
+func (s *State) advance(fresh []Event, now time.Time) (*State, error) {
+	next := *s
+	next.Now, next.by = now, &edit{}
+	next.Asks, next.spans = slices.Clip(s.Asks), slices.Clip(s.spans)
+	for i := range fresh {
+		e := &fresh[i]
+		if err := next.follow(e); err != nil {
+			return nil, &FoldError{e.Seq, err.Error()}
 		}
-		if e.Added != nil {
-			s.nextRow = max(s.nextRow, e.Added.First+e.Added.Rows())
-		}
-		if s.noEffect[e.Seq] {
+		if next.noEffect[e.Seq] {
 			continue
 		}
-		if err := s.apply(e); err != nil {
+		if err := next.apply(e); err != nil {
 			return nil, &FoldError{e.Seq, err.Error()}
 		}
 	}
-	return s, nil
+	next.by = nil
+	return &next, nil
 }
 
-// checkOrder makes sure that the log is complete and in order.
-func (s *State) checkOrder(log []Event) error {
-	if len(log) == 0 || log[0].Created == nil {
-		return &FoldError{1, "the log does not begin with the creation of a campaign"}
+// follow makes sure that an event is the next of the log, and counts what counts even if
+// it was undone.
+func (s *State) follow(e *Event) error {
+	switch {
+	case e.Seq != s.Seq+1:
+		return fmt.Errorf("it is number %d of the log: events are missing or out of order", s.Seq+1)
+	case s.Seq > 0 && e.Created != nil:
+		return errors.New("the campaign exists already")
+	case e.Time.Before(s.last):
+		return errors.New("it is older than the event before it")
 	}
-	for i := range log {
-		e := &log[i]
-		switch {
-		case e.Seq != int64(i)+1:
-			return &FoldError{e.Seq, fmt.Sprintf("it is number %d of the log: events are missing or out of order", i+1)}
-		case i > 0 && e.Created != nil:
-			return &FoldError{e.Seq, "the campaign exists already"}
-		case i > 0 && e.Time.Before(log[i-1].Time):
-			return &FoldError{e.Seq, "it is older than the event before it"}
-		}
-		s.Seq = e.Seq
+	s.Seq, s.last = e.Seq, e.Time
+	if e.Asked != nil {
+		s.lastAsk = max(s.lastAsk, e.Asked.Ask)
+	}
+	if e.Added != nil {
+		s.nextRow = max(s.nextRow, e.Added.First+e.Added.Rows())
 	}
 	return nil
 }
@@ -169,7 +194,7 @@ func (s *State) apply(e *Event) error {
 		s.Created, s.Settings = *e.Created, e.Created.Settings
 		return s.checkSettings(&s.Settings)
 	case e.Settings != nil:
-		s.Settings = *e.Settings
+		s.Settings, s.learnt = *e.Settings, len(s.spans)
 		return s.checkSettings(e.Settings)
 	case e.Added != nil:
 		return s.add(e.Added)
@@ -180,7 +205,7 @@ func (s *State) apply(e *Event) error {
 		if !s.Exists(ref.Row) {
 			return fmt.Errorf("there is no row %d (%q)", ref.Row, ref.ID)
 		}
-		if s.row(ref).retired {
+		if r := s.touched.get(ref.Row); r != nil && r.retired {
 			return fmt.Errorf("row %q is retired", ref.ID)
 		}
 	}
@@ -193,7 +218,10 @@ func (s *State) apply(e *Event) error {
 		return s.putBack(e.Returned)
 	case e.Retired != nil:
 		for _, ref := range e.Retired.Rows {
-			s.row(ref).retired = true
+			if len(s.Measurements(ref.Row)) > 0 {
+				s.learnt = len(s.spans) // the next network does not learn from it
+			}
+			s.update(ref, func(r *rowState) { r.retired = true })
 		}
 	}
 	return nil
@@ -220,7 +248,17 @@ func (s *State) add(a *Added) error {
 		s.spans = append(s.spans, span{first, b})
 		first += b.Rows
 	}
+	if known := rowsIn(s.spans[:s.learnt]); rowsIn(s.spans)-known > known/fewNew {
+		s.learnt = len(s.spans)
+	}
 	return nil
+}
+
+func rowsIn(spans []span) (n int64) {
+	for _, b := range spans {
+		n += b.Rows
+	}
+	return n
 }
 
 func (s *State) ask(e *Event) error {
@@ -239,30 +277,39 @@ func (s *State) ask(e *Event) error {
 		if n := len(asked.Predictions); n != 0 && n != len(s.Created.Targets) {
 			return fmt.Errorf("row %q has %d predictions for %d targets", asked.ID, n, len(s.Created.Targets))
 		}
-		r := s.row(asked.RowRef)
-		r.out, r.leaseEnd, r.asked = true, a.LeaseEnd, &askedAs{a, asked}
+		s.update(asked.RowRef, func(r *rowState) {
+			r.out, r.leaseEnd, r.asked = true, a.LeaseEnd, &askedAs{a, asked}
+		})
+	}
+	for _, held := range a.HeldOut {
+		if !s.Exists(held.Row) || len(held.Values) != len(s.Created.Targets) {
+			return fmt.Errorf("row %d was held out, but does not exist or has %d predictions for %d targets", held.Row, len(held.Values), len(s.Created.Targets))
+		}
 	}
 	s.Asks = append(s.Asks, AskEvent{e.Seq, e.Time, e.Person, a})
 	return nil
 }
 
 func (s *State) tell(e *Event) error {
+	s.learnt = len(s.spans)
 	for _, l := range e.labels() {
 		if len(l.Values) != len(s.Created.Targets) {
 			return fmt.Errorf("row %q has %d labels for %d targets", l.ID, len(l.Values), len(s.Created.Targets))
 		}
-		r := s.row(l.RowRef)
 		m := Measurement{e.Seq, e.Time, e.Person, make([]float64, len(l.Values))}
 		for i, v := range l.Values {
 			m.Values[i] = float64(v)
 		}
-		if e.Corrected != nil {
-			if len(r.measurements) == 0 {
-				return fmt.Errorf("row %q has no label that could be corrected", l.ID)
-			}
-			r.replace(m)
+		if e.Corrected != nil && len(s.Measurements(l.Row)) == 0 {
+			return fmt.Errorf("row %q has no label that could be corrected", l.ID)
 		}
-		r.measurements, r.out = append(r.measurements, m), false
+		s.update(l.RowRef, func(r *rowState) {
+			if e.Corrected != nil {
+				r.replace(m)
+			}
+			r.start = r.start || s.lastAsk == 0
+			r.measurements, r.out = append(r.measurements, m), false
+		})
 	}
 	return nil
 }
@@ -287,35 +334,61 @@ func (r *rowState) replace(correction Measurement) {
 
 func (s *State) fail(f *Failed) error {
 	for _, ref := range f.Rows {
-		r := s.row(ref)
-		if len(r.measurements) > 0 {
+		if len(s.Measurements(ref.Row)) > 0 {
 			return fmt.Errorf("row %q has a label, so it cannot fail", ref.ID)
 		}
-		r.out, r.failed = false, !f.Again
-		r.failures++
+		s.update(ref, func(r *rowState) {
+			r.out, r.failed = false, !f.Again
+			r.failures++
+		})
 	}
 	return nil
 }
 
 func (s *State) putBack(l *RowList) error {
 	for _, ref := range l.Rows {
-		r := s.row(ref)
-		if !r.out {
+		if r := s.touched.get(ref.Row); r == nil || !r.out {
 			return fmt.Errorf("row %q is not out, so it cannot be returned", ref.ID)
 		}
-		r.out = false
+		s.update(ref, func(r *rowState) { r.out = false })
 	}
 	return nil
 }
 
-// row returns what happened to a row, for a change.
-func (s *State) row(ref RowRef) *rowState {
-	r := s.touched[ref.Row]
-	if r == nil {
-		r = &rowState{id: ref.ID}
-		s.touched[ref.Row] = r
+// update changes what happened to a row. Other states that have it keep what they have.
+func (s *State) update(ref RowRef, change func(*rowState)) {
+	r := s.touched.get(ref.Row)
+	switch {
+	case r == nil:
+		r = &rowState{by: s.by, id: ref.ID}
+	case r.by != s.by:
+		mine := *r
+		mine.by, mine.measurements = s.by, slices.Clip(r.measurements)
+		r = &mine
 	}
-	return r
+	wasOut := r.out
+	s.settle(r, -1)
+	change(r)
+	s.settle(r, 1)
+	s.touched.set(ref.Row, r, s.by)
+	switch {
+	case r.out:
+		s.out.set(ref.Row, r, s.by)
+	case wasOut:
+		s.out.set(ref.Row, nil, s.by)
+	}
+}
+
+// settle counts a row whose status does not depend on the time.
+func (s *State) settle(r *rowState, n int64) {
+	switch r.status(time.Time{}) {
+	case StatusLabelled:
+		s.settled.Labelled += n
+	case StatusFailed:
+		s.settled.Failed += n
+	case StatusRetired:
+		s.settled.Retired += n
+	}
 }
 
 // Numbers returns the numbers of all rows, in ascending order.
@@ -346,18 +419,15 @@ func (s *State) Exists(row int64) bool {
 }
 
 // Total returns how many rows there are.
-func (s *State) Total() (n int64) {
-	for _, b := range s.spans {
-		n += b.Rows
-	}
-	return n
-}
+func (s *State) Total() int64 { return rowsIn(s.spans) }
 
 // Status returns what a row is now. The row must exist.
 func (s *State) Status(row int64) Status { return s.statusAt(row, s.Now) }
 
-func (s *State) statusAt(row int64, now time.Time) Status {
-	r := s.touched[row]
+func (s *State) statusAt(row int64, now time.Time) Status { return s.touched.get(row).status(now) }
+
+// status returns what a row is; a row that nothing has happened to may be nil.
+func (r *rowState) status(now time.Time) Status {
 	switch {
 	case r == nil:
 		return StatusOpen
@@ -375,17 +445,11 @@ func (s *State) statusAt(row int64, now time.Time) Status {
 
 // Counts returns how many rows have each status.
 func (s *State) Counts() Counts {
-	c := Counts{Rows: s.Total()}
-	for row := range s.touched {
-		switch s.Status(row) {
-		case StatusAsked:
+	c := s.settled
+	c.Rows = s.Total()
+	for _, r := range s.out.all() {
+		if r.status(s.Now) == StatusAsked {
 			c.Asked++
-		case StatusLabelled:
-			c.Labelled++
-		case StatusFailed:
-			c.Failed++
-		case StatusRetired:
-			c.Retired++
 		}
 	}
 	c.Open = c.Rows - c.Asked - c.Labelled - c.Failed - c.Retired
@@ -394,9 +458,13 @@ func (s *State) Counts() Counts {
 
 // With returns the rows of a status other than open, in ascending order.
 func (s *State) With(status Status) (list []RowRef) {
-	for _, row := range slices.Sorted(maps.Keys(s.touched)) {
-		if s.Status(row) == status {
-			list = append(list, RowRef{row, s.touched[row].id})
+	rows := s.touched
+	if status == StatusAsked {
+		rows = s.out
+	}
+	for row, r := range rows.all() {
+		if r.status(s.Now) == status {
+			list = append(list, RowRef{row, r.id})
 		}
 	}
 	return list
@@ -404,7 +472,7 @@ func (s *State) With(status Status) (list []RowRef) {
 
 // Measurements returns the measurements of a row, the oldest first.
 func (s *State) Measurements(row int64) []Measurement {
-	if r := s.touched[row]; r != nil {
+	if r := s.touched.get(row); r != nil {
 		return r.measurements
 	}
 	return nil
@@ -412,7 +480,7 @@ func (s *State) Measurements(row int64) []Measurement {
 
 // Failures returns how often a row failed.
 func (s *State) Failures(row int64) int {
-	if r := s.touched[row]; r != nil {
+	if r := s.touched.get(row); r != nil {
 		return r.failures
 	}
 	return 0
@@ -420,7 +488,7 @@ func (s *State) Failures(row int64) int {
 
 // LeaseEnd returns when the lease of a row ends that is out; nil means never.
 func (s *State) LeaseEnd(row int64) *time.Time {
-	if r := s.touched[row]; r != nil {
+	if r := s.touched.get(row); r != nil {
 		return r.leaseEnd
 	}
 	return nil
@@ -459,7 +527,7 @@ func (s *State) Noise() []Noise {
 	for target := range list {
 		sum, freedom := 0.0, 0
 		for _, ref := range s.With(StatusLabelled) {
-			squares, n := deviations(s.touched[ref.Row].measurements, target)
+			squares, n := deviations(s.touched.get(ref.Row).measurements, target)
 			sum, freedom = sum+squares, freedom+max(0, n-1)
 		}
 		list[target] = Noise{nextbatch.Float(math.Sqrt(sum / float64(freedom))), freedom}
@@ -495,12 +563,19 @@ type Outcome struct {
 // Outcomes returns the labelled rows that had been asked for, by ask, then by row.
 func (s *State) Outcomes() (list []Outcome) {
 	for _, ref := range s.With(StatusLabelled) {
-		if a := s.touched[ref.Row].asked; a != nil {
+		if a := s.touched.get(ref.Row).asked; a != nil {
 			list = append(list, Outcome{ref, a.ask.Ask, a.row.Audit, a.ask.Trained, a.row.Predictions, s.Label(ref.Row)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Outcome) int { return cmp.Compare(a.Ask, b.Ask) })
 	return list
+}
+
+// IsRandom reports whether a labelled row was drawn at random: it was an audit row or, if the
+// settings say that those were, is one of the rows that the campaign started with.
+func (s *State) IsRandom(row int64) bool {
+	r := s.touched.get(row)
+	return r != nil && (r.asked != nil && r.asked.row.Audit || r.asked == nil && r.start && s.Settings.RandomStart)
 }
 
 // Undone reports whether an event has no effect: it was undone, or it undoes another.

@@ -36,7 +36,7 @@ type Store interface {
 	// Blobs returns the keys of all blobs of a campaign, sorted.
 	Blobs(ctx context.Context, name string) ([]string, error)
 	// PutBlob keeps a blob that no event names, such as a trained network, in place of
-	// the one that has its key.
+	// the one that has its key. A blob without data is kept as an empty one.
 	PutBlob(ctx context.Context, name string, blob Blob) error
 	// Lock waits until nobody else holds the lock of a campaign for the purpose, or the
 	// context ends, and takes it until unlock is called. The lock of a process that died

@@ -174,13 +174,29 @@ func (c *Campaign) examine(ctx context.Context, s *State, entries []Entry) (righ
 func (e *Entry) faultOfValues() string {
 	some := false
 	for _, v := range e.Values {
-		if math.IsInf(v, 0) {
-			return "a label must be finite"
+		if fault := faultOfLabel(v); fault != "" {
+			return fault
 		}
 		some = some || !math.IsNaN(v)
 	}
 	if !some {
 		return "there is no label, or it is not a number"
+	}
+	return ""
+}
+
+// largestLabel is the largest absolute value that a label may have: the sum of the squares
+// of as many labels as a campaign can have is still a finite number, so they can be
+// standardised.
+const largestLabel = 1e149
+
+// faultOfLabel returns what is wrong with a label that is there.
+func faultOfLabel(v float64) string {
+	switch {
+	case math.IsInf(v, 0):
+		return "a label must be finite"
+	case math.Abs(v) > largestLabel:
+		return fmt.Sprintf("the label %v is too large: no label may exceed %v; correct it, or change the unit", v, largestLabel)
 	}
 	return ""
 }
@@ -273,6 +289,9 @@ func (e *Entry) read(columns []dataset.Column, row int) (some bool) {
 		}
 		if numbers, ok := column.(*dataset.Numeric); ok {
 			v = numbers.Float(row)
+		}
+		if fault := faultOfLabel(v); fault != "" && e.Fault == "" {
+			e.Fault = fmt.Sprintf("column %q: %s", column.Name(), fault)
 		}
 		e.Values[i] = v
 	}

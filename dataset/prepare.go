@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -27,15 +30,18 @@ type Preparation struct {
 // in their units.
 type Regression struct {
 	X       matrix.Dense[float32]
-	Y       []float64 // one label for each row, or, row after row, one for each of several targets
+	Y       []float64 // one label for each row, or, row after row, one for each of several targets, NaN where a row lacks it
 	Targets int       // how many labels a row has; 0 means 1
+	Names   []string  // of several targets; nil if they have none
 	Rows    []int     // Rows[i] is the row of the table that became row i
 	Encoder Encoder
 }
 
-// Prepare does the paper's preprocessing. It drops rows with a missing value,
-// then random rows beyond the limit, then columns with a single value, and
-// one-hot encodes categorical columns. The remaining rows keep their order.
+// Prepare does the paper's preprocessing. It drops rows that lack an input or the
+// label, then random rows beyond the limit, then columns with a single value, and
+// one-hot encodes categorical columns. The remaining rows keep their order. With
+// several targets, it keeps rows that have the label of any; those that they lack
+// are NaN.
 func Prepare(t *Table, p Preparation) (*Regression, error) {
 	used, err := t.Without(p.Drop...)
 	if err != nil {
@@ -57,7 +63,13 @@ func Prepare(t *Table, p Preparation) (*Regression, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := used.CompleteRows()
+	var rows []int
+	for row := range used.Rows() {
+		has := func(of []float64) bool { return !math.IsNaN(of[row]) }
+		if inputs.complete(row) && slices.ContainsFunc(labels, has) {
+			rows = append(rows, row)
+		}
+	}
 	if len(rows) == 0 {
 		return nil, noCompleteRow(used)
 	}
@@ -65,7 +77,13 @@ func Prepare(t *Table, p Preparation) (*Regression, error) {
 	if len(rows) < t.Rows() {
 		inputs = inputs.Select(rows)
 	}
-	return newRegression(inputs, labels, rows, p.OneHot)
+	r, err := newRegression(inputs, labels, rows, p.OneHot)
+	if err == nil && len(targets) > 1 {
+		for _, target := range targets {
+			r.Names = append(r.Names, strings.Join(target.Columns, " + "))
+		}
+	}
+	return r, err
 }
 
 func newRegression(inputs *Table, labels [][]float64, rows []int, rule OneHot) (*Regression, error) {
@@ -92,6 +110,21 @@ func newRegression(inputs *Table, labels [][]float64, rows []int, rule OneHot) (
 // Labels returns the labels, a column for each target.
 func (r *Regression) Labels() matrix.Dense[float64] {
 	return matrix.View(r.X.Rows, max(r.Targets, 1), r.Y)
+}
+
+// TargetNames returns the names of several targets, their numbers from 1 where they have
+// none. It is nil if there is one target.
+func (r *Regression) TargetNames() (names []string) {
+	if r.Targets < 2 {
+		return nil
+	}
+	if len(r.Names) == r.Targets {
+		return r.Names
+	}
+	for k := range r.Targets {
+		names = append(names, strconv.Itoa(k+1))
+	}
+	return names
 }
 
 func subsample(rows []int, most int, seed uint64) []int {

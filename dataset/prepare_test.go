@@ -29,6 +29,22 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// TestPrepareSomeLabels keeps rows that lack some of several labels.
+func TestPrepareSomeLabels(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	r, err := Prepare(table(t, NewNumeric("x", 1, 2, nan, 4, 5), NewNumeric("y", 1, nan, 3, nan, 5), NewNumeric("z", nan, 2, 3, nan, 6)),
+		Preparation{Targets: []Target{{Columns: []string{"y"}}, {Columns: []string{"z"}, Log: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEqual(t, "rows", r.Rows, []int{0, 1, 4})
+	want := []float64{1, nan, nan, math.Log(2), 5, math.Log(6)}
+	if !slices.EqualFunc(r.Y, want, func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }) {
+		t.Errorf("labels %v, want %v", r.Y, want)
+	}
+}
+
 func TestPrepareSubsamples(t *testing.T) {
 	t.Parallel()
 	x := NewNumeric("x")

@@ -35,9 +35,14 @@ func newAdam[T matrix.Float](parameters []T, t Training) *adam[T] {
 // begin prepares the next step, with the given learning rate.
 func (a *adam[T]) begin(rate float64) {
 	a.taken++
-	t, beta1, beta2 := a.training, *a.training.Beta1, *a.training.Beta2
-	left1, left2 := 1-math.Pow(beta1, float64(a.taken)), 1-math.Pow(beta2, float64(a.taken))
-	a.step = simd.AdamStep[T]{
+	a.step = adamStep[T](a.training, a.taken, rate)
+}
+
+// adamStep returns the constants of a step, counted from 1.
+func adamStep[T matrix.Float](t Training, step int, rate float64) simd.AdamStep[T] {
+	beta1, beta2 := *t.Beta1, *t.Beta2
+	left1, left2 := 1-math.Pow(beta1, float64(step)), 1-math.Pow(beta2, float64(step))
+	return simd.AdamStep[T]{
 		Beta1: T(beta1), Gain1: T(1 - beta1),
 		Beta2: T(beta2), Gain2: T(1 - beta2),
 		Keep: T(1 - rate*t.Decay),

@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Split-conformal prediction (Vovk and others, 2005; Lei and others, 2018): of n
@@ -22,6 +23,18 @@ type CoverageError struct {
 
 func (e *CoverageError) Error() string {
 	return fmt.Sprintf("intervals with a coverage of %v need %d held-out rows; there are %d", e.Coverage, e.Need, e.Rows)
+}
+
+// ConformalRadius returns half the length of intervals that contain the label of a new row with
+// the given probability, from the errors that predictions made on rows like it, which the
+// network had not learnt from. With too few errors the error is a *CoverageError.
+func ConformalRadius(errors []float64, coverage float64) (float64, error) {
+	sizes := make([]float64, len(errors))
+	for i, e := range errors {
+		sizes[i] = math.Abs(e)
+	}
+	slices.Sort(sizes)
+	return radius(sizes, coverage)
 }
 
 // radius returns half the length of an interval with the given coverage. The

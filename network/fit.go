@@ -32,7 +32,7 @@ type Options[T matrix.Float] struct {
 
 	Noise float64 // σ² of the last-layer posterior, for labels of variance 1; 0 means 1e-6
 
-	Trainer  Trainer[T]  // nil means CPU
+	Trainer  Trainer[T]  // nil means OnDevice
 	Progress func(Epoch) // called after each epoch, unless nil
 
 	// Source, Columns and Targets are a record for saved models: where the rows come
@@ -109,7 +109,7 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 		return nil, err
 	}
 	if o.Trainer == nil {
-		o.Trainer = CPU[T]{}
+		o.Trainer = OnDevice[T]{}
 	}
 	ensemble, histories, diverged := o.Trainer.Train(ctx, o.Config, max(o.Members, 1), d, o.Progress)
 	if stopped := (*StoppedError)(nil); ensemble == nil || errors.As(diverged, &stopped) {
@@ -119,7 +119,8 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 	for i, one := range m.targets() {
 		one.ensemble, one.config = ensemble, o.Config.WithDefaults()
 		one.config.Architecture = ensemble[0].Architecture()
-		one.provenance = Provenance{Source: o.Source, Rows: s.X.Rows, ValidRows: s.ValidX.Rows}
+		one.provenance = Provenance{Source: o.Source, Rows: s.X.Rows, ValidRows: s.ValidX.Rows, Device: histories[0].Device}
+		one.note = histories[0].Note
 		if o.Targets != nil {
 			one.provenance.Target = o.Targets[i]
 		}
@@ -180,7 +181,21 @@ func (s Sample[T]) check() error {
 	found.unless(s.ValidX.Rows*s.Targets == len(s.ValidY), "there are %d validation rows and %d labels", s.ValidX.Rows, len(s.ValidY))
 	found.unless(s.ValidX.Rows == 0 || s.ValidX.Cols == s.X.Cols, "validation rows have %d columns, the others %d", s.ValidX.Cols, s.X.Cols)
 	found.unless(s.Unlabelled.Rows == 0 || s.Unlabelled.Cols == s.X.Cols, "unlabelled rows have %d columns, the others %d", s.Unlabelled.Cols, s.X.Cols)
-	return errors.Join(found...)
+	return errors.Join(append(found, tooLarge("labels", s.Y, s.Targets), tooLarge("validation labels", s.ValidY, s.Targets))...)
+}
+
+// tooLarge reports a label that is infinite, or whose square is, so that labels cannot be
+// standardised or judged.
+func tooLarge(name string, y []float64, targets int) error {
+	for i, v := range y {
+		if math.IsInf(v, 0) {
+			return fmt.Errorf("%s: %w", name, &ValueError{Row: i / targets, Column: i % targets, Value: v})
+		}
+		if math.IsInf(v*v, 1) {
+			return fmt.Errorf("%s: %w", name, &dataset.RangeError{Row: i / targets, Column: i % targets, Value: v})
+		}
+	}
+	return nil
 }
 
 // heldOut moves a random part of the rows to the validation rows, and returns which.
@@ -337,6 +352,11 @@ func (m *Model[T]) scaled(x matrix.Dense[T]) matrix.Dense[T] {
 	return s
 }
 
+// farthest is how many deviations of the training labels a label counts as being from
+// their mean, at most. A validation label that is wrong by many orders of magnitude would
+// otherwise be infinite as a float32; its residual is computed from the label itself.
+const farthest = 1e15
+
 func (m *Model[T]) scaledLabels(y []float64) matrix.Dense[T] {
 	targets := m.targets()
 	s := matrix.New[T](len(y)/len(targets), len(targets))
@@ -344,7 +364,7 @@ func (m *Model[T]) scaledLabels(y []float64) matrix.Dense[T] {
 		own := slices.Clone(labelsOf(y, len(targets), k))
 		dataset.ScaleLabels(own, own, one.labels)
 		for i, v := range own {
-			s.Set(i, k, T(v))
+			s.Set(i, k, T(min(max(v, -farthest), farthest)))
 		}
 	}
 	return s

@@ -527,3 +527,32 @@ func TestFitTrainsByItsTrainer(t *testing.T) {
 	}
 	mustBeSame(t, "by another trainer", r.Ensemble()[1], want.Ensemble()[1])
 }
+
+// TestLabelsFarFromTheOthers trains with a validation label that is infinite in units of the
+// others as a float32, and refuses one whose square is infinite.
+func TestLabelsFarFromTheOthers(t *testing.T) {
+	t.Parallel()
+	x, y := raw[float32](1, 60, 0.1)
+	o := quick[float32](1)
+	o.Config.Training.Epochs = 2
+	for _, far := range []float64{1e40, -1e140} {
+		m, err := Fit(t.Context(), Sample[float32]{X: x, Y: y, ValidX: x.SelectRows(upTo(3)), ValidY: []float64{y[0], far, y[2]}}, o)
+		if err != nil {
+			t.Errorf("a validation label of %v: %v", far, err)
+			continue
+		}
+		values, err := m.Predict(t.Context(), x)
+		if err != nil || slices.ContainsFunc(values, func(v float64) bool { return math.Abs(v) > 1000 }) {
+			t.Errorf("a validation label of %v: predictions are %v, %v", far, values, err)
+		}
+	}
+	for _, s := range []Sample[float32]{
+		{X: x, Y: append(slices.Clone(y[:59]), 1e300)},
+		{X: x, Y: y, ValidX: x.SelectRows(upTo(1)), ValidY: []float64{1e300}},
+	} {
+		_, err := Fit(t.Context(), s, o)
+		if out := (*dataset.RangeError)(nil); !errors.As(err, &out) || out.Value != 1e300 {
+			t.Errorf("a label of 1e300: %v", err)
+		}
+	}
+}

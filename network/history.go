@@ -17,6 +17,9 @@ type Epoch struct {
 type History struct {
 	Epochs []Epoch
 	Best   int // number of the epoch whose parameters were kept; 0 for the initial ones
+
+	Device string // that trained; empty: the CPU
+	Note   string // why the CPU trained, and not the device of the context
 }
 
 // DivergedError reports a training that was stopped because its numbers were no longer

@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -242,5 +243,34 @@ func TestCrossFittingRefuses(t *testing.T) {
 	}
 	if m, err := Fit(ctx, Sample[float32]{X: x, Y: y}, o); m != nil || err == nil {
 		t.Errorf("stopped in a fold: %v", err)
+	}
+}
+
+// TestConformalRadius: over many samples, an interval contains a new label with a probability of
+// ⌈(n+1)·coverage⌉/(n+1).
+func TestConformalRadius(t *testing.T) {
+	t.Parallel()
+	const samples, rows, coverage, want = 4000, 24, 0.9, 23.0 / 25
+	draw, held := rng.New(1, "conformal"), 0
+	for range samples {
+		errs := make([]float64, rows)
+		for i := range errs {
+			errs[i] = draw.NormFloat64() * math.Exp(draw.NormFloat64())
+		}
+		before := slices.Clone(errs)
+		r, err := ConformalRadius(errs, coverage)
+		if err != nil || !slices.Equal(errs, before) {
+			t.Fatalf("%v; the errors were %v, and are %v", err, before, errs)
+		}
+		if math.Abs(draw.NormFloat64()*math.Exp(draw.NormFloat64())) <= r {
+			held++
+		}
+	}
+	if share, deviation := float64(held)/samples, math.Sqrt(want*(1-want)/samples); math.Abs(share-want) > 3*deviation {
+		t.Errorf("%.4f of the intervals contain the label, want %v ± %.4f", share, want, 3*deviation)
+	}
+	few := (*CoverageError)(nil)
+	if _, err := ConformalRadius([]float64{1, 2, 3}, 0.9); !errors.As(err, &few) || few.Need != 9 {
+		t.Errorf("three errors: %v", err)
 	}
 }

@@ -32,6 +32,7 @@ type Model[T matrix.Float] struct {
 	scores     []float64   // R_i of the intervals, in ascending order
 	intervals  Intervals
 	residuals  []Residual // not saved
+	note       string     // not saved
 	provenance Provenance
 	columns    *dataset.Encoder
 }
@@ -49,6 +50,8 @@ type Provenance struct {
 	// each member: usually zero. Otherwise σ² is too small for float64, and the
 	// standard deviations of PredictStd are larger than σ² implies.
 	Jitter []float64 `json:"jitter"`
+
+	Device string `json:"device,omitempty"` // that trained the networks; empty: the CPU
 }
 
 // ErrNotFitted is the error of a model that was neither fitted nor loaded.
@@ -207,6 +210,10 @@ func (m *Model[T]) Provenance() Provenance {
 	p.Best, p.ValidRMSE, p.Jitter = slices.Clone(p.Best), slices.Clone(p.ValidRMSE), slices.Clone(p.Jitter)
 	return p
 }
+
+// TrainingNote says why the CPU trained the networks, and not the device of the context. It
+// is empty where there is nothing to say, and for a model that was loaded.
+func (m *Model[T]) TrainingNote() string { return m.note }
 
 // Columns returns how a table becomes rows for the model, as given to Fit: nil
 // where there was no table.

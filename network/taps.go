@@ -119,11 +119,16 @@ func (t *Taps[T]) lastInput() matrix.Dense[T] {
 	if t.single() {
 		return x
 	}
+	return scaledTo(t.last.Slice(0, x.Rows), x, t.lastFactor())
+}
+
+// lastFactor is the factor of x̃ of the last layer, √Σ_o w_o.
+func (t *Taps[T]) lastFactor() T {
 	sum := T(0)
 	for _, root := range t.roots {
 		sum += root * root
 	}
-	return scaledTo(t.last.Slice(0, x.Rows), x, T(math.Sqrt(float64(sum))))
+	return T(math.Sqrt(float64(sum)))
 }
 
 // gather puts g_l of an output beside those of the others and returns them all.

@@ -10,8 +10,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Trainer trains ensembles. CPU is the one in this package; others may train
-// elsewhere, such as on a GPU. Everything that trains takes a Trainer: Options, a
+// Trainer trains ensembles: CPU, or OnDevice, which trains on the device of the context, such
+// as a GPU. Everything that trains takes a Trainer: Options, a
 // benchmark, a request for a batch.
 //
 // Train trains so many members with the configuration, each from its own initial
@@ -30,8 +30,8 @@ import (
 //     and never after Train has returned.
 //   - A member that diverges is kept with its best parameters, and the others are
 //     still trained; the error then joins a *DivergedError for each.
-//   - If the context ends, the members so far are returned, the last of them with
-//     its best parameters, and the error holds a *StoppedError.
+//   - If the context ends, the members so far are returned, those under way with
+//     their best parameters, and the error holds a *StoppedError.
 //
 // Train may be called from several goroutines.
 type Trainer[T matrix.Float] interface {
@@ -44,6 +44,11 @@ type CPU[T matrix.Float] struct{}
 
 // Train implements Trainer. It calls progress from the goroutine of the caller.
 func (CPU[T]) Train(ctx context.Context, c Config, members int, d Data[T], progress func(Epoch)) (Ensemble[T], []History, error) {
+	return trainMembers(members, func(member int) (*MLP[T], History, error) { return trainMember(ctx, c, member, d, progress) })
+}
+
+// trainMembers trains one member after the other.
+func trainMembers[T matrix.Float](members int, train func(member int) (*MLP[T], History, error)) (Ensemble[T], []History, error) {
 	if members <= 0 {
 		return nil, nil, fmt.Errorf("an ensemble must have at least 1 member, not %d", members)
 	}
@@ -51,7 +56,7 @@ func (CPU[T]) Train(ctx context.Context, c Config, members int, d Data[T], progr
 	var histories []History
 	var found error
 	for i := range members {
-		net, history, err := trainMember(ctx, c, i, d, progress)
+		net, history, err := train(i)
 		found = errors.Join(found, err)
 		if net == nil {
 			return nil, nil, found
@@ -82,16 +87,25 @@ func Train[T matrix.Float](ctx context.Context, c Config, d Data[T], progress fu
 }
 
 func trainMember[T matrix.Float](ctx context.Context, c Config, member int, d Data[T], progress func(Epoch)) (*MLP[T], History, error) {
-	c = c.WithDefaults()
-	if err := errors.Join(c.Check(), d.check(linalg.TeamOf(ctx), c.Architecture.Outputs)); err != nil {
-		return nil, History{}, err
-	}
-	net, err := NewMLP[T](d.X.Cols, c.Architecture, c.Seed, member)
+	t, err := newMember(ctx, c, member, d, progress)
 	if err != nil {
 		return nil, History{}, err
 	}
+	history, err := t.run(ctx)
+	return t.net, history, err
+}
+
+// newMember returns the training of a member at its start.
+func newMember[T matrix.Float](ctx context.Context, c Config, member int, d Data[T], progress func(Epoch)) (*training[T], error) {
+	c = c.WithDefaults()
+	if err := errors.Join(c.Check(), d.check(linalg.TeamOf(ctx), c.Architecture.Outputs)); err != nil {
+		return nil, err
+	}
+	net, err := NewMLP[T](d.X.Cols, c.Architecture, c.Seed, member)
+	if err != nil {
+		return nil, err
+	}
 	t := newTraining(net, c.Training, d, rng.New(c.Seed, "network batches", uint64(member)))
 	t.member, t.progress = member, progress
-	history, err := t.run(ctx)
-	return net, history, err
+	return t, nil
 }

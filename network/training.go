@@ -22,8 +22,11 @@ type training[T matrix.Float] struct {
 
 	rows    []int // in the order of the epoch
 	batch   int
-	step    int // taken so far
-	steps   int // in total
+	now     Epoch // under way, with the sum of its losses so far
+	drawn   bool  // its order
+	taken   int   // its mini-batches so far
+	step    int   // of all epochs so far
+	steps   int   // in total
 	pass    *pass[T]
 	head    *head[T]
 	learner learner[T]
@@ -62,30 +65,54 @@ func newTraining[T matrix.Float](net *MLP[T], how Training, d Data[T], order int
 
 // run trains to the end and leaves the best parameters in the network.
 func (t *training[T]) run(ctx context.Context) (History, error) {
+	err := t.advance(ctx)
+	t.finish()
+	return t.history, err
+}
+
+// advance trains to the end, from where the training stands.
+func (t *training[T]) advance(ctx context.Context) error {
 	t.pass.team = linalg.TeamOf(ctx)
 	if t.validation != nil {
 		t.validation.team = t.pass.team
 	}
-	var err error
-	for e := 1; e <= t.how.Epochs && err == nil; e++ {
-		err = t.epoch(ctx, e)
+	if t.now.Number == 0 {
+		t.begin(1)
 	}
-	copy(t.net.parameters, t.best)
-	t.net.restore(t.bestOrder)
-	return t.history, err
+	for t.now.Number <= t.how.Epochs {
+		if err := t.epoch(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// epoch takes one step for each whole mini-batch, then validates.
-func (t *training[T]) epoch(ctx context.Context, number int) error {
-	t.order.Permute(t.rows)
-	now := Epoch{Member: t.member, Number: number, Of: t.how.Epochs, ValidRMSE: math.NaN()}
-	batches := len(t.rows) / t.batch
-	for b := range batches {
-		if ctx.Err() != nil {
-			return &StoppedError{t.member, number, now.Of, t.history.Best, context.Cause(ctx)}
-		}
-		now.Loss += t.take(t.rows[b*t.batch:(b+1)*t.batch]) / float64(batches)
+// finish leaves the best parameters in the network.
+func (t *training[T]) finish() {
+	copy(t.net.parameters, t.best)
+	t.net.restore(t.bestOrder)
+}
+
+// begin begins an epoch.
+func (t *training[T]) begin(number int) {
+	t.now = Epoch{Member: t.member, Number: number, Of: t.how.Epochs, ValidRMSE: math.NaN()}
+	t.drawn, t.taken = false, 0
+}
+
+// epoch takes one step for each whole mini-batch that is left, then validates.
+func (t *training[T]) epoch(ctx context.Context) error {
+	if !t.drawn {
+		t.order.Permute(t.rows)
+		t.drawn = true
 	}
+	batches := len(t.rows) / t.batch
+	for ; t.taken < batches; t.taken++ {
+		if ctx.Err() != nil {
+			return &StoppedError{t.member, t.now.Number, t.now.Of, t.history.Best, context.Cause(ctx)}
+		}
+		t.now.Loss += t.take(t.rows[t.taken*t.batch:(t.taken+1)*t.batch]) / float64(batches)
+	}
+	now := t.now
 	if t.validation != nil {
 		now.ValidRMSE = t.validate()
 	}
@@ -97,6 +124,7 @@ func (t *training[T]) epoch(ctx context.Context, number int) error {
 	if t.progress != nil {
 		t.progress(now)
 	}
+	t.begin(now.Number + 1)
 	return nil
 }
 

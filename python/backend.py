@@ -23,7 +23,8 @@ HERE = Path(__file__).resolve().parent
 GO = HERE / "go" if (HERE / "go").is_dir() else HERE.parent
 MODULE = "github.com/nextbatch/nextbatch"
 
-# Go runs on Linux without a C library, so the oldest tag is true, and that of musl, too.
+# Go runs on Linux without a C library, so the oldest tag is true, and that of musl, too. nextbatch-hpc, which
+# Linux wheels carry as well, needs the loader of glibc; the package uses it only where glibc is (_binary.py).
 TAGS = {
     "linux/amd64": "manylinux2014_x86_64.manylinux_2_17_x86_64.musllinux_1_1_x86_64",
     "linux/arm64": "manylinux2014_aarch64.manylinux_2_17_aarch64.musllinux_1_1_aarch64",
@@ -56,13 +57,15 @@ def wheel(folder: Path, platform: str) -> str:
     tag = f"py3-none-{TAGS[platform]}"
     path = folder / f"nextbatch-{version()}-{tag}.whl"
     info = f"nextbatch-{version()}.dist-info"
-    program = "nextbatch.exe" if platform.startswith("windows/") else "nextbatch"
     tags = "".join(f"Tag: py3-none-{one}\n" for one in TAGS[platform].split("."))
     files = {file.relative_to(HERE / "src").as_posix(): file.read_bytes() for file in python_files()}
-    files[f"nextbatch/bin/{program}"] = compiled(platform)
+    suffix = ".exe" if platform.startswith("windows/") else ""
+    for program in programs(platform):
+        files[f"nextbatch/bin/{program}{suffix}"] = compiled(platform, program)
     files[f"{info}/METADATA"] = metadata().encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: nextbatch\nRoot-Is-Purelib: false\n{tags}".encode()
-    files[f"{info}/entry_points.txt"] = b"[console_scripts]\nnextbatch = nextbatch._binary:main\n"
+    scripts = "".join(f"{program} = nextbatch._binary:{SCRIPTS[program]}\n" for program in programs(platform))
+    files[f"{info}/entry_points.txt"] = f"[console_scripts]\n{scripts}".encode()
     files[f"{info}/licenses/LICENSE"] = (GO / "LICENSE").read_bytes()
     record = "".join(f"{name},{digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
@@ -76,14 +79,23 @@ def wheel(folder: Path, platform: str) -> str:
     return path.name
 
 
-def compiled(platform: str) -> bytes:
-    """Return the program for a platform, compiled without cgo, with the version of the package."""
+# The commands of the package, and the functions behind them.
+SCRIPTS = {"nextbatch": "main", "nextbatch-hpc": "main_hpc"}
+
+
+def programs(platform: str) -> list[str]:
+    """List the programs that a wheel carries: on Linux also the one that uses GPUs."""
+    return [program for program in SCRIPTS if program == "nextbatch" or platform.startswith("linux/")]
+
+
+def compiled(platform: str, program: str) -> bytes:
+    """Return a program for a platform, compiled without cgo, with the version of the package."""
     system, architecture = platform.split("/")
-    target = HERE / "dist" / f"nextbatch-{system}-{architecture}"
+    target = HERE / "dist" / f"{program}-{system}-{architecture}"
     target.parent.mkdir(exist_ok=True)
     environment = {"CGO_ENABLED": "0", "GOOS": system, "GOARCH": architecture}
     flags = f"-s -w -X {MODULE}/cmd/nextbatch/cli.release={version()}"
-    go("build", "-trimpath", "-buildvcs=false", f"-ldflags={flags}", "-o", str(target), "./cmd/nextbatch", **environment)
+    go("build", "-trimpath", "-buildvcs=false", f"-ldflags={flags}", "-o", str(target), f"./cmd/{program}", **environment)
     data = target.read_bytes()
     target.unlink()
     return data
@@ -148,7 +160,7 @@ def go_files() -> list[Path]:
 
 def listing(template: str, platform: str) -> list[str]:
     system, architecture = platform.split("/")
-    return go("list", "-deps", "-f", template, "./cmd/nextbatch", GOOS=system, GOARCH=architecture, CGO_ENABLED="0").split()
+    return go("list", "-deps", "-f", template, *(f"./cmd/{program}" for program in programs(platform)), GOOS=system, GOARCH=architecture, CGO_ENABLED="0").split()
 
 
 def go(*arguments: str, **environment: str) -> str:

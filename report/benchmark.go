@@ -59,6 +59,9 @@ func studySection(v view, paper bool) Section {
 	s.Tables = append(s.Tables, allMethods(v),
 		byDataSet(v, "mean-rmse", "RMSE, mean over rounds", benchmark.MeanOf(benchmark.RMSE)),
 		byDataSet(v, "last-rmse", "RMSE after the last batch", benchmark.Last(benchmark.RMSE)))
+	if t := byTarget(v, "targets-mean-rmse", "RMSE of each target, mean over rounds", benchmark.MeanOf(benchmark.RMSE)); t != nil {
+		s.Tables = append(s.Tables, t, byTarget(v, "targets-last-rmse", "RMSE of each target after the last batch", benchmark.Last(benchmark.RMSE)))
+	}
 	s.Figures = append(s.Figures, averageCurve(v), learningCurves(v))
 	if len(v.DataSets) > 1 { // of a single one, the table of all methods and the curves above show the same
 		s.Tables = append(s.Tables, byDataSet(v, "mean-log-rmse", "Mean log RMSE", benchmark.MeanLog(benchmark.RMSE)))

@@ -266,6 +266,64 @@ func TestReportOnPartialResults(t *testing.T) {
 	}
 }
 
+// TestReportOnSeveralTargets: data sets that have several get tables with the error of each;
+// a run from before these were stored counts as missing there.
+func TestReportOnSeveralTargets(t *testing.T) {
+	t.Parallel()
+	results := plan{[]string{"fried", "query"}, []string{"random", "lcmd-tp:grad>sketch(512)"}, 2, 256, 16}.results()
+	for i, r := range results {
+		if r.DataSet == "query" {
+			low, high := r.Test, r.Test
+			low.RMSE, high.RMSE = 0.5*r.Test.RMSE, 2*r.Test.RMSE
+			results[i].Targets = []benchmark.TargetErrors{{Target: "<y>", Metrics: low}, {Target: "z", Metrics: high}}
+		}
+	}
+	page, err := Benchmark(results, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string]*Table{}
+	for _, table := range page.Sections[0].Tables {
+		tables[strings.TrimPrefix(table.Name, "relu-256x16-")] = table
+		checkTable(t, table)
+	}
+	for _, name := range []string{"mean-rmse", "last-rmse"} {
+		all, each := tables[name], tables["targets-"+name]
+		if each == nil || len(each.Rows) != 2 {
+			t.Fatalf("%s: %+v", name, each)
+		}
+		for k, factor := range []float64{0.5, 2} {
+			for column := range 2 {
+				got, want := each.Rows[k].Cells[2+column].value, factor*all.Rows[1].Cells[1+column].value
+				if math.Abs(got-want) > 1e-12 {
+					t.Errorf("%s, target %d, method %d: %v, want %v", name, k, column, got, want)
+				}
+			}
+		}
+		if got := each.Rows[0].Cells[1].text; got != "<y>" || each.Rows[1].Cells[0].text != "query" {
+			t.Errorf("%s: row of target %q", name, got)
+		}
+		if !strings.Contains(each.Note, "2 methods x 1 data set x 2 splits: 4 runs.") {
+			t.Errorf("%s: %s", name, each.Note)
+		}
+	}
+	var b bytes.Buffer
+	if err := page.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	mustParseXML(t, b.Bytes())
+	results[len(results)-1].Targets = nil
+	page, err = Benchmark(results, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range page.Sections[0].Tables {
+		if strings.HasSuffix(table.Name, "targets-last-rmse") && table.Rows[1].Cells[3].text != missing {
+			t.Errorf("a run without errors of targets: %+v", table.Rows[1])
+		}
+	}
+}
+
 // TestReportOnOneDataSet: what compares data sets, or averages over them, is left out.
 func TestReportOnOneDataSet(t *testing.T) {
 	t.Parallel()

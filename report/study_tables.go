@@ -74,7 +74,40 @@ func (t *Table) boldColumn(column int) {
 
 // byDataSet is a table with one row per data set and one column per method shown.
 func byDataSet(v view, name, title string, of benchmark.Statistic) *Table {
-	t := &Table{Name: v.name + "-" + name, Title: title + ": " + settingTitle(v.Setting), Columns: []Column{{Head: "Data set"}}}
+	var lines []line
+	for _, set := range v.DataSets {
+		lines = append(lines, line{[]Cell{Text(set)}, set, of})
+	}
+	return compareMethods(v, name, title, []Column{{Head: "Data set"}}, lines)
+}
+
+// byTarget is a table with one row per target of the data sets that have several; it is nil
+// if none has.
+func byTarget(v view, name, title string, of benchmark.Statistic) *Table {
+	var lines []line
+	for _, set := range v.DataSets {
+		for k, target := range v.Targets(set) {
+			lines = append(lines, line{[]Cell{Text(set), Text(target)}, set, benchmark.OfTarget(k, of)})
+		}
+	}
+	if lines == nil {
+		return nil
+	}
+	t := compareMethods(v, name, title, []Column{{Head: "Data set"}, {Head: "Target"}}, lines)
+	t.Note += " Errors are in units of the deviation of each target."
+	return t
+}
+
+// line is a row of a table that compares methods: a statistic of their runs on a data set.
+type line struct {
+	names []Cell
+	set   string
+	of    benchmark.Statistic
+}
+
+// compareMethods is a table with one column per method shown.
+func compareMethods(v view, name, title string, names []Column, lines []line) *Table {
+	t := &Table{Name: v.name + "-" + name, Title: title + ": " + settingTitle(v.Setting), Columns: names}
 	for _, m := range v.shown {
 		head := Column{Head: v.names[m]}
 		if head.Head == methodTitle(m) {
@@ -83,22 +116,25 @@ func byDataSet(v view, name, title string, of benchmark.Statistic) *Table {
 		t.Columns = append(t.Columns, head)
 	}
 	t.Columns = append(t.Columns, Column{Head: "runs"})
-	for _, set := range v.DataSets {
-		row := Row{Cells: []Cell{Text(set)}}
+	var sets []string
+	for _, l := range lines {
+		sets = append(sets, l.set)
+		row := Row{Cells: l.names}
 		runs := 0
 		var best []*Cell
 		for _, m := range v.shown {
-			row.Cells = append(row.Cells, Number(v.fair.Mean(of, m, set).Value, 3))
-			runs += v.fair.Runs(m, set)
+			row.Cells = append(row.Cells, Number(v.fair.Mean(l.of, m, l.set).Value, 3))
+			runs += v.fair.Runs(m, l.set)
 		}
 		for i := range v.shown {
-			best = append(best, &row.Cells[1+i])
+			best = append(best, &row.Cells[len(names)+i])
 		}
 		boldBest(best)
 		row.Cells = append(row.Cells, Count(runs))
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = runsNote(v.fair, v.shown, v.DataSets) + unusedRunsNote(v.Study, v.fair, v.shown, v.DataSets)
+	sets = slices.Compact(sets) // the lines of a data set are consecutive
+	t.Note = runsNote(v.fair, v.shown, sets) + unusedRunsNote(v.Study, v.fair, v.shown, sets)
 	if len(v.shown) < len(v.Finished()) {
 		t.Note += fmt.Sprintf(" %d of %d methods are shown.", len(v.shown), len(v.Finished()))
 	}

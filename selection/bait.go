@@ -64,7 +64,7 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 		return nil, &MethodError{m.Name(), "it needs features, but the kernel has no explicit ones"}
 	}
 	d := s.pool.rows.Cols
-	f := &bait[T]{space: s, name: m.Name(), pool: pool, train: inFloat64(s, s.train.rows), target: inFloat64(s, s.target.rows),
+	f := &bait[T]{space: s, name: m.Name(), pool: pool, train: inFloat64(s, &s.train), target: inFloat64(s, &s.target),
 		sigma2: sigma2, offset: offset, base: newCovariance(s, d, sigma2), cov: newCovariance(s, d, sigma2), moments: matrix.New[float64](d, d),
 		w: make([]float64, d), mw: make([]float64, d), q: make([]float64, d), psi: make([]float64, d), aw: make([]float64, d)}
 	f.addMoments(f.moments, matrix.Dense[float64]{})
@@ -79,7 +79,7 @@ type bait[T matrix.Float] struct {
 	space         *Space[T]
 	name          string
 	pool          totalSearch
-	train, target matrix.Dense[float64]
+	train, target *wideRows
 	moments       matrix.Dense[float64] // M
 	sigma2        float64
 	offset        float64 // what is added to c in the score
@@ -232,14 +232,14 @@ func (f *bait[T]) rebase(accurate func(selected matrix.Dense[float64]) bool, com
 		return nil
 	}
 	if f.space.Cancelled() { // numbers that were never computed are not accurate
-		return f.space.ctx.Err()
+		return f.space.ended()
 	}
 	f.precise = true
 	if f.base.observePrecisely(selected) && done() {
 		return nil
 	}
 	if f.space.Cancelled() {
-		return f.space.ctx.Err()
+		return f.space.ended()
 	}
 	return f.refusal()
 }

@@ -97,7 +97,7 @@ func (f *baitFB[T]) enter(batch []int) error {
 	f.batch = append([]int{}, batch...)
 	f.rows = f.space.float64Rows(batch)
 	f.c, f.v = make([]float64, len(batch)), make([]float64, len(batch))
-	if err := f.rebase(f.backwardAccurate, func() { variances(f.space, f.base.root, f.inner, f.c, f.v, f.rows, nil) }); err != nil {
+	if err := f.rebase(f.backwardAccurate, func() { variances(f.space, f.base.root, f.inner, f.c, f.v, exactRows(f.rows), nil) }); err != nil {
 		return err
 	}
 	f.first = make([]float64, len(batch))

@@ -25,7 +25,7 @@ const (
 )
 
 // variances writes c and v of rows. bounds, unless nil, learn the ψ of all rows.
-func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64], c, v []float64, rows matrix.Dense[float64], bounds *baitBounds) {
+func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64], c, v []float64, rows *wideRows, bounds *baitBounds) {
 	toPsi, form := packUpper(transposed(root)), packUpper(halfOf(inner))
 	tally.Rows[float64](space.tally, rows.Rows, rows.Cols)
 	var rounding float64
@@ -38,14 +38,16 @@ func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64
 			s := scratch.Get().(*varianceScratch)
 			defer scratch.Put(s)
 			from += first
-			psi := s.psi(rows.Slice(from, first+to), toPsi)
+			phi, done := rows.read(from, first+to)
+			defer done()
+			psi := s.psi(phi, toPsi)
 			form.mul(s.product.Slice(0, psi.Rows), psi)
 			for i := range psi.Rows {
 				set := simd.For[float64]()
 				v[from+i] = 2 * set.Dot(psi.Row(i), s.product.Row(i))
 				c[from+i] = set.SumSquares(psi.Row(i))
 				if bounds != nil {
-					bounds.rows.set(from+i, psi.Row(i), rowRounding(rounding, rows.Row(from+i)))
+					bounds.rows.set(from+i, psi.Row(i), rowRounding(rounding, phi.Row(i)))
 				}
 			}
 		})

@@ -107,13 +107,13 @@ func TestSumsOverShards(t *testing.T) {
 	for name, a := range map[string]matrix.Dense[float64]{"features": {}, "posterior features": root} {
 		for _, weights := range [][]float64{nil, p.Target.Weights} {
 			whole, shards := matrix.New[float64](6, 6), matrix.New[float64](6, 6)
-			addMoments(s, whole, p.Pool, weights, a)
+			addMoments(s, whole, exactRows(p.Pool), weights, a)
 			eachShard(p.Pool.Rows, func(from, to int) {
 				var part []float64
 				if weights != nil {
 					part = weights[from:to]
 				}
-				addMoments(s, shards, p.Pool.Slice(from, to), part, a)
+				addMoments(s, shards, exactRows(p.Pool.Slice(from, to)), part, a)
 			})
 			if !slices.Equal(whole.Data, shards.Data) {
 				t.Errorf("moments of %s, weighted %v: %v, over shards %v", name, weights != nil, whole.Data, shards.Data)

@@ -66,6 +66,9 @@ func (c *clusters[T]) Add(candidates []int) error {
 	}
 	first := len(c.centres)
 	c.centres = append(c.centres, candidates...)
+	if device, ok := c.pool.(*deviceNearest[T]); ok && len(candidates) == 1 && candidates[0] < c.space.PoolSize() && c.target == nil {
+		return device.addRow(candidates[0], first)
+	}
 	rows, diag := c.space.gather(candidates)
 	if err := c.pool.Add(rows, diag, first); err != nil {
 		return err

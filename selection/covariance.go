@@ -179,22 +179,24 @@ func (s *covariance) update(w []float64, sign, denominator float64) {
 const conditionedBlock = 1024
 
 // diag writes φᵀSφ of each row to dst, for the base alone.
-func (s *covariance) diag(dst []float64, rows matrix.Dense[float64]) {
+func (s *covariance) diag(dst []float64, rows *wideRows) {
 	factor, sign := s.explained, -1.0
 	if s.root.Rows > 0 {
 		factor, sign = s.root, 1
 	}
 	if factor.Rows == 0 {
-		linalg.RowNorms(s.team, dst, rows)
+		rows.norms(s.team, dst)
 		return
 	}
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), factor.Rows)
 	for from := 0; from < rows.Rows && !s.cancelled(); from += conditionedBlock {
 		to := min(from+conditionedBlock, rows.Rows)
-		part, products := rows.Slice(from, to), scratch.Slice(0, to-from)
+		part, done := rows.readBlock(s.team, from, to)
+		products := scratch.Slice(0, to-from)
 		linalg.RowNorms(s.team, dst[from:to], part)
 		linalg.Gemm(s.team, products, 1, part, linalg.NoTrans, factor, linalg.Trans, 0)
+		done()
 		for i := range products.Rows {
 			norm := simd.For[float64]().SumSquares(products.Row(i))
 			if sign > 0 {

@@ -52,7 +52,7 @@ type frankWolfeBounds struct {
 type earlierResidual struct{ square, rough, reach float64 }
 
 // newFrankWolfeBounds returns nil where bounds do not pay.
-func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool matrix.Dense[float64]) *frankWolfeBounds {
+func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool *wideRows) *frankWolfeBounds {
 	rows := newByteRows(s, pool.Rows, pool.Cols)
 	if rows == nil {
 		return nil
@@ -172,8 +172,7 @@ func (f *memoryDirections[T]) scoreReaching(score float64, from, to int) int {
 // scoreListed computes the scores of rows, listed by their offset from the first.
 func (f *memoryDirections[T]) scoreListed(first int, list []int32) {
 	var products [readPiece]float64
-	part := f.pool.Slice(first, f.pool.Rows)
-	simd.For[float64]().DotListed(products[:len(list)], f.residual, part.Data, part.Stride, list)
+	f.pool.dotListed(products[:len(list)], f.residual, first, list)
 	for i, at := range list {
 		row := first + int(at)
 		f.bounds.learn(row, products[i])

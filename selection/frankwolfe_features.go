@@ -39,7 +39,7 @@ func newFrankWolfeFeatures[T matrix.Float](s *Space[T]) (Forward, error) {
 // sumTrain adds the training rows to u and r.
 func (f *frankWolfeFeatures[T]) sumTrain() {
 	train := newMemoryRows(f.space, &f.space.train, nil)
-	directions := &memoryDirections[T]{memoryRows: train, pool: inFloat64(f.space, f.space.train.rows), c: make([]float64, f.space.TrainSize())}
+	directions := &memoryDirections[T]{memoryRows: train, pool: inFloat64(f.space, &f.space.train), c: make([]float64, f.space.TrainSize())}
 	f.r = directions.Sums(f.u, f.r)
 }
 

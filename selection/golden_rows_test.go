@@ -36,10 +36,7 @@ func TestGoldenTableRows(t *testing.T) {
 		g := newGoldenKernels(t, act)
 		var rows []goldenRow
 		golden.Entry(t, act+"/rows", &rows)
-		for i, row := range rows {
-			if underRace && i%4 != 0 {
-				continue // slow there, and the same code as the others
-			}
+		for _, row := range rows {
 			k := g.kernel(t, row)
 			for _, batch := range []int{16, 64} {
 				p := selection.Problem[float64]{Pool: pool, Train: train, Kernel: k, Batch: batch}

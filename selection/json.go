@@ -2,6 +2,7 @@ package selection
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 )
 
@@ -13,6 +14,16 @@ func (w Why) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
 // MarshalText writes "none", "train", "pool" or "pending".
 func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Set) UnmarshalText(text []byte) error {
+	for _, *s = range []Set{NoSet, TrainSet, PoolSet, PendingSet} {
+		if s.String() == string(text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no set %q", text)
+}
 
 // MarshalJSON omits what a pick does not have: a cluster, and a score or a distance
 // that is not finite.

@@ -46,7 +46,7 @@ type lcmd[T matrix.Float] struct {
 // Add makes the candidates centres, and sums up their clusters.
 func (f *lcmd[T]) Add(candidates []int) error {
 	first := len(f.centres)
-	if err := f.clusters.Add(candidates); err != nil || f.target != nil {
+	if err := f.clusters.Add(candidates); err != nil || f.target != nil || f.onDevice() != nil {
 		return err
 	}
 	f.sums = append(f.sums, sumOf(f.pool, first, len(candidates))...)
@@ -62,6 +62,13 @@ func (f *lcmd[T]) Next() (Choice, error) {
 	if f.empty() {
 		return f.firstByDiag()
 	}
+	if device := f.onDevice(); device != nil && f.target == nil {
+		best, err := device.farthestInLargest()
+		if err != nil {
+			return Choice{}, err
+		}
+		return f.choice(best), nil
+	}
 	var sums []clusterSum
 	if f.target == nil {
 		sums = f.sumLargest()
@@ -74,7 +81,18 @@ func (f *lcmd[T]) Next() (Choice, error) {
 			best = s
 		}
 	}
-	return Choice{Row: best.top, Score: f.space.inUnits(best.far, 2), Tied: best.far == 0, Cluster: f.describe(best.top, best)}, nil
+	return f.choice(best), nil
+}
+
+func (f *lcmd[T]) choice(best clusterSum) Choice {
+	return Choice{Row: best.top, Score: f.space.inUnits(best.far, 2), Tied: best.far == 0, Cluster: f.describe(best.top, best)}
+}
+
+// onDevice returns the search if a device does it, which keeps the sizes of all clusters
+// itself.
+func (f *lcmd[T]) onDevice() *deviceNearest[T] {
+	search, _ := f.pool.(*deviceNearest[T])
+	return search
 }
 
 // sumLargest sums up all clusters that can be the largest, and returns all clusters; the

@@ -29,10 +29,10 @@ func (m *memoryRows[T]) Mark(row int, open, selected bool) {
 }
 
 func (m *memoryRows[T]) Row(row int) (matrix.Dense[T], T) {
-	return m.of.rows.Slice(row, row+1), m.of.diag[row]
+	return m.of.slice(row, row+1), m.of.diag[row]
 }
 
-func (m *memoryRows[T]) Block(from, to int) matrix.Dense[T] { return m.of.rows.Slice(from, to) }
+func (m *memoryRows[T]) Block(from, to int) matrix.Dense[T] { return m.of.slice(from, to) }
 
 func (m *memoryRows[T]) Largest() (found, error) { return m.best(m.of.diag) }
 

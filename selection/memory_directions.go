@@ -14,7 +14,7 @@ import (
 
 type memoryDirections[T matrix.Float] struct {
 	*memoryRows[T]
-	pool     matrix.Dense[float64]
+	pool     *wideRows
 	c        []float64 // norms of the rows
 	scores   []float64 // or upper bounds
 	residual []float64 // what the scores are for
@@ -25,7 +25,7 @@ func (m *memoryRows[T]) Directions() (directionSearch, error) {
 	if m.space.kernel != nil {
 		return nil, &MethodError{"frankwolfe", "it needs features, but the kernel has no explicit ones"}
 	}
-	pool := inFloat64(m.space, m.of.rows)
+	pool := inFloat64(m.space, m.of)
 	return &memoryDirections[T]{memoryRows: m, pool: pool, c: matrix.Alloc[float64](pool.Rows), scores: matrix.Alloc[float64](pool.Rows),
 		bounds: newFrankWolfeBounds(m.space, pool)}, nil
 }
@@ -40,11 +40,14 @@ func (f *memoryDirections[T]) Sums(u []float64, r float64) float64 {
 	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
 	sums := matrix.New[float64](linalg.Pieces(f.pool.Rows, surveyed), f.pool.Cols)
 	f.space.team.OverPieces(f.pool.Rows, surveyed, func(piece, from, to int) {
+		part, done := f.pool.read(from, to)
+		defer done()
 		for i := from; i < to; i++ {
-			f.c[i] = math.Sqrt(set.SumSquares(f.pool.Row(i)))
-			set.Axpy(sums.Row(piece), f.pool.Row(i), 1)
+			phi := part.Row(i - from)
+			f.c[i] = math.Sqrt(set.SumSquares(phi))
+			set.Axpy(sums.Row(piece), phi, 1)
 			if f.bounds != nil {
-				f.bounds.rows.set(i, f.pool.Row(i), 0)
+				f.bounds.rows.set(i, phi, 0)
 			}
 		}
 	})
@@ -74,7 +77,8 @@ func (f *memoryDirections[T]) countScores(rows int64) {
 
 // scoreAll computes the scores of the rows from from to to-1.
 func (f *memoryDirections[T]) scoreAll(from, to int) {
-	part := f.pool.Slice(from, to)
+	part, done := f.pool.read(from, to)
+	defer done()
 	simd.For[float64]().DotRows(f.scores[from:to], f.residual, part.Data, part.Stride)
 	for i := from; i < to; i++ {
 		f.scores[i] = perNorm(f.scores[i], f.c[i])

@@ -16,7 +16,7 @@ import (
 
 type memoryTotals[T matrix.Float] struct {
 	*memoryRows[T]
-	pool   matrix.Dense[float64]
+	pool   *wideRows
 	offset float64   // what is added to c in the score
 	c, v   []float64 // of each row, after as many steps as done says
 	done   []int32
@@ -31,7 +31,7 @@ func (m *memoryRows[T]) Totals(offset float64) (totalSearch, error) {
 	if m.space.kernel != nil {
 		return nil, &MethodError{"bait", "it needs features, but the kernel has no explicit ones"}
 	}
-	pool := inFloat64(m.space, m.of.rows)
+	pool := inFloat64(m.space, m.of)
 	n := pool.Rows
 	f := &memoryTotals[T]{memoryRows: m, pool: pool, offset: offset, c: matrix.Alloc[float64](n), v: matrix.Alloc[float64](n),
 		scores: matrix.Alloc[float64](n), done: make([]int32, n)}
@@ -105,9 +105,11 @@ func (f *memoryTotals[T]) catchUp(row int) {
 	dots := f.dots.Get().(*[2 * cachedRows]float64)
 	defer f.dots.Put(dots)
 	d := f.pool.Cols
+	phi, done := f.pool.row(row)
+	defer done()
 	for n := f.behind(row); n > 0; n = f.behind(row) {
 		n = min(n, cachedRows)
-		simd.For[float64]().DotRows(dots[:2*n], f.pool.Row(row), f.steps[2*d*int(f.done[row]):], d)
+		simd.For[float64]().DotRows(dots[:2*n], phi, f.steps[2*d*int(f.done[row]):], d)
 		for i := 0; i < 2*n; i += 2 {
 			f.change(row, dots[i], dots[i+1])
 		}
@@ -160,9 +162,10 @@ func (f *memoryTotals[T]) stepAll(from, to int) {
 	u, z := dots[:cachedRows], dots[cachedRows:]
 	for ; from < to; from += cachedRows {
 		n := min(cachedRows, to-from)
-		part := f.pool.Slice(from, from+n)
+		part, done := f.pool.read(from, from+n)
 		set.DotRows(u[:n], f.steps[:d], part.Data, part.Stride)
 		set.DotRows(z[:n], f.steps[d:], part.Data, part.Stride)
+		done()
 		for i := range n {
 			if f.done[from+i] == 0 {
 				f.change(from+i, u[i], z[i])
@@ -173,18 +176,20 @@ func (f *memoryTotals[T]) stepAll(from, to int) {
 
 // addMoments adds Σ w_i·ψ_iψ_iᵀ to m, with ψ_i = Aφ_i, block by block. Without weights
 // these are 1, and without A it is the identity.
-func addMoments[T matrix.Float](s *Space[T], m, rows matrix.Dense[float64], weights []float64, a matrix.Dense[float64]) {
+func addMoments[T matrix.Float](s *Space[T], m matrix.Dense[float64], rows *wideRows, weights []float64, a matrix.Dense[float64]) {
 	block := matrix.New[float64](m.Rows, m.Cols)
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	eachBlock(rows.Rows, func(from, to int) {
 		if s.Cancelled() {
 			return
 		}
+		part, done := rows.readBlock(s.team, from, to)
+		defer done()
 		if weights == nil && a.Rows == 0 {
-			linalg.Syrk(s.team, block, 1, rows.Slice(from, to), linalg.Trans, 0)
+			linalg.Syrk(s.team, block, 1, part, linalg.Trans, 0)
 		} else {
 			clear(block.Data)
-			addBlockMoments(s.team, block, rows.Slice(from, to), weights, from, a)
+			addBlockMoments(s.team, block, part, weights, from, a)
 		}
 		simd.For[float64]().Axpy(m.Data, block.Data, 1)
 	})
@@ -211,9 +216,9 @@ func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights [
 }
 
 // addSquares adds Σ w_i·⟨φ_i, x⟩² to a total.
-func addSquares[T matrix.Float](s *Space[T], total float64, rows matrix.Dense[float64], weights, x []float64) float64 {
+func addSquares[T matrix.Float](s *Space[T], total float64, rows *wideRows, weights, x []float64) float64 {
 	dots := make([]float64, rows.Rows)
-	linalg.MulVec(s.team, dots, rows, x)
+	rows.eachBlock(s.team, func(from int, part matrix.Dense[float64]) { linalg.MulVec(s.team, dots[from:from+part.Rows], part, x) })
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	for i, dot := range dots {
 		if weights != nil {

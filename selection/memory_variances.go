@@ -20,7 +20,7 @@ import (
 
 type memoryVariances[T matrix.Float] struct {
 	*memoryRows[T]
-	pool     matrix.Dense[float64]
+	pool     *wideRows
 	c        []float64  // posterior variance of each row, or an upper bound
 	steps    []float64  // the vectors w, one after the other
 	count    int        // of steps
@@ -37,7 +37,7 @@ func (m *memoryRows[T]) Variances() (varianceSearch, error) {
 	if m.space.kernel != nil {
 		return nil, &MethodError{"maxdet", "it needs features, but the kernel has no explicit ones"}
 	}
-	pool := inFloat64(m.space, m.of.rows)
+	pool := inFloat64(m.space, m.of)
 	f := &memoryVariances[T]{memoryRows: m, pool: pool, c: float64Norms(m.space, m.of, pool), done: make([]int32, pool.Rows),
 		tops: make([]pieceTop, linalg.Pieces(pool.Rows, readPiece))}
 	f.products.New = func() any { return new([readPiece]float64) }
@@ -46,7 +46,7 @@ func (m *memoryRows[T]) Variances() (varianceSearch, error) {
 
 func (f *memoryVariances[T]) Prior() float64 { return largestOf(f.c) }
 
-func (f *memoryVariances[T]) Scales() []float64 { return largestNumbers(f.pool) }
+func (f *memoryVariances[T]) Scales() []float64 { return f.pool.largestNumbers(f.space.team) }
 
 func (f *memoryVariances[T]) Rebase(s *covariance) {
 	s.diag(f.c, f.pool)
@@ -208,13 +208,15 @@ func (f *memoryVariances[T]) catchUp(row int) {
 	f.visits.Add(1)
 	f.computed.Add(int64(steps))
 	set, u := simd.For[float64](), f.products.Get().(*[readPiece]float64)
+	phi, done := f.pool.row(row)
 	for from := int(f.done[row]); from < f.count; from += len(u) {
 		to := min(from+len(u), f.count)
-		set.DotRows(u[:to-from], f.pool.Row(row), f.steps[from*f.pool.Cols:], f.pool.Cols)
+		set.DotRows(u[:to-from], phi, f.steps[from*f.pool.Cols:], f.pool.Cols)
 		for _, v := range u[:to-from] {
 			f.c[row] = max(f.c[row]-v*v, 0)
 		}
 	}
+	done()
 	f.products.Put(u)
 	f.done[row] = int32(f.count)
 }
@@ -227,7 +229,8 @@ func (f *memoryVariances[T]) catchUpAll() {
 	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
 		u := f.products.Get().(*[readPiece]float64)
 		defer f.products.Put(u)
-		part := f.pool.Slice(from, to)
+		part, done := f.pool.read(from, to)
+		defer done()
 		set.DotRows(u[:to-from], w, part.Data, part.Stride)
 		for i, v := range u[:to-from] {
 			f.c[from+i] = max(f.c[from+i]-v*v, 0)
@@ -236,15 +239,4 @@ func (f *memoryVariances[T]) catchUpAll() {
 	})
 	f.space.tally.Pairs(0, int64(f.pool.Rows))
 	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
-}
-
-// largestNumbers returns the largest number of each feature.
-func largestNumbers(rows matrix.Dense[float64]) []float64 {
-	scales := make([]float64, rows.Cols)
-	for i := range rows.Rows {
-		for j, v := range rows.Row(i) {
-			scales[j] = max(scales[j], math.Abs(v))
-		}
-	}
-	return scales
 }

@@ -19,8 +19,8 @@ package selection
 // instead of calling them pending: otherwise each would be observed twice.
 
 // checkPending reports pending rows that do not exist, are named twice or are required.
-func (p *Problem[T]) checkPending(c *complaints) {
-	pending := checkRows(c, "Pending", p.Pending, p.Pool.Rows)
+func (p *Problem[T]) checkPending(c *complaints, pool int) {
+	pending := checkRows(c, "Pending", p.Pending, pool)
 	c.when(len(pending) < len(p.Pending), "Pending", "a row is named twice")
 	for _, row := range p.Constraints.Require {
 		c.when(pending[row], "Require", "row %d is pending", row)

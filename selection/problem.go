@@ -30,6 +30,17 @@ func (m Mode) String() string {
 type Problem[T matrix.Float] struct {
 	Pool  matrix.Dense[T] // one row per candidate
 	Train matrix.Dense[T] // labelled rows; needed in mode TP, used by BAIT and in the report otherwise
+	// Placed are the features of the pool on a device, instead of Pool (Embed). Select
+	// does not close them.
+	Placed DeviceFeatures[T]
+
+	// InFile says that Pool is mapped from a file. Its rows are then never copied: rows
+	// that would have to be scaled are an error.
+	InFile bool
+	// Single, in a problem in float64, holds the features of the pool in float32, in a
+	// file, and Pool is empty: each row is converted when it is read, without loss. Only
+	// methods of which ReadsSingle holds take it.
+	Single matrix.Dense[float32]
 
 	// Kernel takes the rows of Pool and Train. Nil means that they are features
 	// and that the kernel is their inner product.
@@ -46,6 +57,12 @@ type Problem[T matrix.Float] struct {
 	// Progress, unless nil, is called after each step with its number and the
 	// number of all steps, from the goroutine that called Select.
 	Progress func(step, of int)
+
+	// Picked, unless nil, is called with each row that the method chooses, in order, from
+	// the goroutine that called Select. Resume holds the choices of a run of the same
+	// problem that was cut off: the result is that of a run from start to end (resume.go).
+	Picked func(Choice)
+	Resume []Choice
 
 	// Plain computes everything for every row, as the paper's algorithms are
 	// written. The batch is the same: it is for comparisons.
@@ -84,31 +101,36 @@ type Constraints struct {
 	PerGroup int
 }
 
-// check returns everything that is wrong with the problem.
-func (p *Problem[T]) check() error {
+// check returns everything that is wrong with the problem, whose pool has so many rows on
+// all ranks together.
+func (p *Problem[T]) check(pool int) error {
 	var c complaints
 	p.Pool.MustBeValid("selection.Select, pool")
+	p.Single.MustBeValid("selection.Select, single")
 	p.Train.MustBeValid("selection.Select, train")
 	p.Target.Rows.MustBeValid("selection.Select, target")
-	c.when(p.Pool.Rows == 0, "Pool", "the pool is empty")
-	c.when(p.Pool.Rows > 0 && p.Pool.Cols == 0, "Pool", "the rows of the pool have no columns")
+	cols := p.shape().Cols
+	c.when(p.Placed != nil && (p.Pool.Rows > 0 || p.Kernel != nil), "Placed", "features on a device exclude a pool in memory and a kernel")
+	c.when(pool == 0, "Pool", "the pool is empty")
+	c.when(pool > 0 && cols == 0, "Pool", "the rows of the pool have no columns")
+	c.when(p.Single.Rows > 0 && (p.Pool.Rows > 0 || p.Placed != nil || p.Kernel != nil || isFloat32[T]()), "Single", "it goes with features in float64, and with no other pool")
 	c.when(p.Batch <= 0, "Batch", "the batch must have a positive number of rows, not %d", p.Batch)
 	c.when(p.Mode != P && p.Mode != TP, "Mode", "there is no mode %d", p.Mode)
 	c.when(p.Mode == TP && p.Train.Rows == 0, "Train", "mode TP counts the training rows as selected, but there are none")
-	c.when(p.Train.Rows > 0 && p.Train.Cols != p.Pool.Cols, "Train",
-		"training rows have %d columns, pool rows %d", p.Train.Cols, p.Pool.Cols)
-	p.checkTarget(&c)
-	p.checkPending(&c)
-	p.Constraints.check(&c, p.Pool.Rows, p.Batch)
+	c.when(p.Train.Rows > 0 && p.Train.Cols != cols, "Train",
+		"training rows have %d columns, pool rows %d", p.Train.Cols, cols)
+	p.checkTarget(&c, pool)
+	p.checkPending(&c, pool)
+	p.Constraints.check(&c, pool, p.Batch)
 	return errors.Join(c...)
 }
 
-func (p *Problem[T]) checkTarget(c *complaints) {
+func (p *Problem[T]) checkTarget(c *complaints, pool int) {
 	rows, weights := p.Target.Rows, p.Target.Weights
 	c.when(rows.Rows > 0 && weights != nil, "Target", "target rows and weights of pool rows exclude each other")
-	c.when(rows.Rows > 0 && rows.Cols != p.Pool.Cols, "Target.Rows",
-		"target rows have %d columns, pool rows %d", rows.Cols, p.Pool.Cols)
-	checkNumbers(c, "Target.Weights", weights, p.Pool.Rows)
+	c.when(rows.Rows > 0 && rows.Cols != p.shape().Cols, "Target.Rows",
+		"target rows have %d columns, pool rows %d", rows.Cols, p.shape().Cols)
+	checkNumbers(c, "Target.Weights", weights, pool)
 	c.when(weights != nil && !anyPositive(weights), "Target.Weights", "no weight is positive")
 }
 

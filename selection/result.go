@@ -6,6 +6,7 @@ import "time"
 type Result struct {
 	Method string `json:"method"`
 	Mode   Mode   `json:"mode"`
+	Device string `json:"device,omitempty"` // where the rows were searched; empty: on the CPU
 
 	Picks     []Pick     `json:"picks"`     // the batch, in the order in which rows were picked
 	Fallbacks []Fallback `json:"fallbacks"` // where the method found no row and random ones were picked

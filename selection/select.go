@@ -28,23 +28,30 @@ import (
 // *MethodError, *PrecisionError, *RowError, those of the kernel, and that of the
 // context, which is checked once per step and once per block of work.
 func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Result, error) {
-	return selectOver(ctx, m, p, inMemory[T])
+	if err := p.fetchPlaced(ctx, m); err != nil {
+		return nil, err
+	}
+	return selectFrom(ctx, m, p, nil, whereFor(ctx, m, &p))
 }
 
-// selectOver is Select with the rows of the pool where the caller puts them.
-func selectOver[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], where func(*Space[T]) poolRows[T]) (*Result, error) {
+// selectFrom is Select with the rows of the pool where the caller puts them, shared with
+// other ranks unless ranks is nil.
+func selectFrom[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], ranks *network, where func(*Space[T]) poolRows[T]) (*Result, error) {
 	start := time.Now()
-	if err := p.check(); err != nil {
+	if err := p.check(poolSize(&p, ranks)); err != nil {
 		return nil, err
 	}
 	if s, ok := m.(scored); p.Constraints.PerCost && !(ok && s.scored()) {
 		return nil, &MethodError{m.Name(), "it has no score that could be divided by costs"}
 	}
+	if wide, ok := any(m).(Method[float64]); p.Single.Rows > 0 && !(ok && ReadsSingle(wide)) {
+		return nil, &MethodError{m.Name(), "it does not read rows in float32"}
+	}
 	_, free := m.(scaleFree)
-	s, err := newSpace(ctx, &p, free)
+	s, err := newSpace(ctx, &p, free, ranks)
 	if _, blind := m.(Random[T]); blind && err != nil {
 		p.Kernel = nil // it uses none
-		if s, err = newSpace(ctx, &p, free); err == nil {
+		if s, err = newSpace(ctx, &p, free, ranks); err == nil {
 			s.train = set[T]{} // without a kernel there are no distances from them
 		}
 	}
@@ -52,20 +59,31 @@ func selectOver[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], 
 		return nil, err
 	}
 	s.place(where(s))
+	result, err := s.run(m, &p, start)
+	if rows, ok := s.rows.(*deviceRows[T]); ok {
+		if failed := rows.end(); failed != nil && s.ended() == nil {
+			return nil, failed // whatever else went wrong, this did first
+		}
+	}
+	return result, err
+}
+
+// run runs a method whose rows have been placed.
+func (s *Space[T]) run(m Method[T], p *Problem[T], start time.Time) (*Result, error) {
 	state, err := m.Init(s)
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if s.ended() != nil {
+		return nil, s.ended()
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch, steps: p.Batch, progress: p.Progress,
+	d := &driver[T]{space: s, state: state, limits: s.limits, size: p.Batch, steps: p.Batch, progress: p.Progress, picked: p.Picked,
 		required: map[int]bool{},
-		result:   &Result{Method: m.Name(), Mode: p.Mode, Picks: []Pick{}, Fallbacks: []Fallback{}, Removed: []Removal{}, Notes: []string{}}}
+		result:   &Result{Method: m.Name(), Mode: p.Mode, Device: s.device, Picks: []Pick{}, Fallbacks: []Fallback{}, Removed: []Removal{}, Notes: []string{}}}
 	d.result.Timing.Init = time.Since(start)
-	err = d.run(p.Constraints.Require)
-	if ctx.Err() != nil {
-		return nil, ctx.Err() // work that stopped halfway may have failed for other reasons
+	err = d.run(p.Constraints.Require, p.Resume)
+	if s.ended() != nil {
+		return nil, s.ended() // work that stopped halfway may have failed for other reasons
 	}
 	if err != nil {
 		return nil, err
@@ -83,13 +101,17 @@ type driver[T matrix.Float] struct {
 	step     int
 	steps    int // in total
 	progress func(step, of int)
+	picked   func(Choice)
 	tied     int          // the first of the latest steps in which all candidates were equal; 0 if there is none
 	required map[int]bool // pool rows
 	result   *Result
 }
 
-func (d *driver[T]) run(require []int) error {
+func (d *driver[T]) run(require []int, earlier []Choice) error {
 	if err := d.timed(&d.result.Timing.Train, func() error { return d.addFirst(require) }); err != nil {
+		return err
+	}
+	if err := d.timed(&d.result.Timing.Forward, func() error { return d.resume(earlier) }); err != nil {
 		return err
 	}
 	if err := d.selectRows(); err != nil {
@@ -192,7 +214,7 @@ func (d *driver[T]) forwardBackward(back Backward) error {
 // forward picks rows until there are size of them, or no row is open.
 func (d *driver[T]) forward(size int) error {
 	for d.limits.count < size && len(d.result.Fallbacks) == 0 {
-		if d.limits.room == 0 || d.space.Cancelled() {
+		if d.limits.room == 0 || d.space.agreeToEnd() {
 			return nil
 		}
 		choice, err := d.state.Next()
@@ -209,8 +231,7 @@ func (d *driver[T]) forward(size int) error {
 		if !d.limits.open[choice.Row] || math.IsNaN(choice.Score) {
 			return &RowError{Set: "pool", Row: choice.Row, What: "the score of a pick that is not allowed", Value: choice.Score}
 		}
-		d.take(choice, Chosen)
-		d.compare(choice)
+		d.choose(choice)
 		if err := d.state.Add([]int{choice.Row}); err != nil {
 			return err
 		}
@@ -296,60 +317,68 @@ func (d *driver[T]) removable() func(row int) bool {
 	return func(row int) bool { return !d.required[row] && (any || d.limits.overGroup(row)) }
 }
 
-// report finds the nearest training row of each pick.
+// report finds the nearest training row of each pick, and the median distance of some
+// rows that are spread over the pool from theirs.
 func (d *driver[T]) report() error {
-	dist := make([]T, d.space.TrainSize())
 	for i := range d.result.Picks {
-		pick := &d.result.Picks[i]
-		pick.Labelled = -1
-		if len(dist) == 0 {
-			continue
-		}
-		if d.space.Cancelled() {
-			return nil
-		}
-		var err error
-		if pick.Labelled, pick.Distance, err = d.nearestLabelled(dist, pick.Row); err != nil {
-			return err
-		}
+		d.result.Picks[i].Labelled = -1
 	}
-	if len(dist) == 0 {
+	if d.space.TrainSize() == 0 {
 		return nil
 	}
-	return d.reportTypical(dist)
-}
-
-// nearestLabelled returns the training row that is nearest to a pool row, and how far it
-// is. It overwrites dist.
-func (d *driver[T]) nearestLabelled(dist []T, row int) (at int, distance float64, err error) {
-	if err := d.space.sqDist(dist, &d.space.train, row); err != nil {
-		return -1, 0, err
+	n := d.space.PoolSize()
+	rows := d.result.Rows()
+	for i := range min(n, typicalSample) {
+		rows = append(rows, i*n/min(n, typicalSample))
 	}
-	for j, v := range dist {
-		if v < dist[at] {
-			at = j
-		}
+	at, distance, err := d.nearestLabelled(rows)
+	if err != nil || d.space.Cancelled() {
+		return err
 	}
-	return at, d.space.inUnits(math.Sqrt(float64(dist[at])), 1), nil
+	for i := range d.result.Picks {
+		d.result.Picks[i].Labelled, d.result.Picks[i].Distance = at[i], distance[i]
+	}
+	sample := distance[len(d.result.Picks):]
+	slices.Sort(sample)
+	d.result.Typical = sample[len(sample)/2]
+	return nil
 }
 
 // typicalSample is how many rows of the pool a typical distance is the median of.
 const typicalSample = 256
 
-// reportTypical finds the median distance from the nearest training row.
-func (d *driver[T]) reportTypical(dist []T) error {
-	n := d.space.PoolSize()
-	sample := make([]float64, min(n, typicalSample))
-	for i := range sample {
+// nearestLabelled returns the training row that is nearest to each of some pool rows, and
+// how far it is.
+func (d *driver[T]) nearestLabelled(rows []int) (at []int, distance []float64, err error) {
+	at, distance = make([]int, len(rows)), make([]float64, len(rows))
+	sq := make([]T, len(rows))
+	if device, ok := d.space.rows.(*deviceRows[T]); ok {
+		at, sq = device.on.Labelled(d.space.train.rows, rows)
+	} else if err := d.nearestInMemory(at, sq, rows); err != nil {
+		return nil, nil, err
+	}
+	for i, v := range sq {
+		distance[i] = d.space.inUnits(math.Sqrt(float64(v)), 1)
+	}
+	return at, distance, nil
+}
+
+// nearestInMemory finds the nearest training rows one by one.
+func (d *driver[T]) nearestInMemory(at []int, sq []T, rows []int) error {
+	dist := make([]T, d.space.TrainSize())
+	for i, row := range rows {
 		if d.space.Cancelled() {
 			return nil
 		}
-		var err error
-		if _, sample[i], err = d.nearestLabelled(dist, i*n/len(sample)); err != nil {
+		if err := d.space.sqDist(dist, &d.space.train, row); err != nil {
 			return err
 		}
+		for j, v := range dist {
+			if v < dist[at[i]] {
+				at[i] = j
+			}
+		}
+		sq[i] = dist[at[i]]
 	}
-	slices.Sort(sample)
-	d.result.Typical = sample[len(sample)/2]
 	return nil
 }

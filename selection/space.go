@@ -24,6 +24,7 @@ type Space[T matrix.Float] struct {
 	ctx                 context.Context // of the call of Select that the space lives for
 	stopped             *atomic.Bool    // the context has ended
 	team                *linalg.Team    // that the context carries
+	ranks               *network        // that share the pool; nil: it is here
 	mode                Mode
 	batch               int
 	pool, train, target set[T]
@@ -34,6 +35,7 @@ type Space[T matrix.Float] struct {
 	price               []float64 // of pool rows, to divide scores by; nil: scores stay as they are
 	limits              *limits
 	rows                poolRows[T]
+	device              string // the name of the device that has the rows, if one has
 	seed                uint64
 	plain               bool
 	shortener           func() *nearest.Shortener[T] // made on first use
@@ -43,37 +45,67 @@ type Space[T matrix.Float] struct {
 
 // set is a matrix of rows with k(x, x) of each.
 type set[T matrix.Float] struct {
-	name string
-	rows matrix.Dense[T]
-	diag []T
+	name   string
+	rows   matrix.Dense[T]
+	single matrix.Dense[float32] // if it has rows, they are those of the set, and rows has no data but their shape
+	inFile bool                  // the rows are in a file
+	placed DeviceFeatures[T]     // where the numbers of rows are, unless nil: rows only has their shape
+	diag   []T
+}
+
+// slice returns the rows from from to to-1, as a view or as a copy of those in float32.
+func (one *set[T]) slice(from, to int) matrix.Dense[T] {
+	if one.single.Rows > 0 {
+		return matrix.Converted[T](one.single.Slice(from, to))
+	}
+	return one.rows.Slice(from, to)
 }
 
 // newSpace prepares all rows of a problem that has been checked. If free, features may
 // be in a unit other than the problem's.
-func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool) (*Space[T], error) {
-	s := &Space[T]{ctx: ctx, stopped: new(atomic.Bool), team: linalg.TeamOf(ctx), tally: tally.Of(ctx), mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
-		pending: p.Pending, limits: newLimits(p.Pool.Rows, p.Pending, p.Constraints)}
+func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool, ranks *network) (*Space[T], error) {
+	s := &Space[T]{ctx: ctx, stopped: new(atomic.Bool), team: linalg.TeamOf(ctx), tally: tally.Of(ctx), ranks: ranks, mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
+		pending: p.Pending, limits: newLimits(poolSize(p, ranks), p.Pending, p.Constraints)}
 	if p.Constraints.PerCost {
 		s.price = p.Constraints.Cost
 	}
 	s.shortener = sync.OnceValue(s.newShortener)
-	s.pool = set[T]{name: "pool", rows: p.Pool}
+	s.pool = set[T]{name: "pool", rows: p.Pool, placed: p.Placed, single: p.Single, inFile: p.InFile || p.Single.Rows > 0}
+	if shape := p.shape(); p.Placed != nil || p.Single.Rows > 0 {
+		s.pool.rows = matrix.Dense[T]{Rows: shape.Rows, Cols: shape.Cols, Stride: shape.Cols}
+	}
 	s.train = set[T]{name: "train", rows: p.Train}
 	s.target = set[T]{name: "target", rows: p.Target.Rows}
+	err := s.eachSet(func(one *set[T]) error { return s.prepare(one, p.Kernel) })
+	if err == nil && free && s.kernel == nil {
+		err = s.rescale()
+	}
+	if err == nil {
+		err = s.eachSet(func(one *set[T]) error { return one.check(s.kernel == nil) })
+	}
+	return s, err
+}
+
+// eachSet visits the sets that have rows, up to the first error, of any rank.
+func (s *Space[T]) eachSet(visit func(*set[T]) error) error {
+	var err error
 	for _, one := range s.sets() {
-		if err := s.prepare(one, p.Kernel); err != nil {
-			return nil, err
+		if err == nil {
+			err = visit(one)
 		}
 	}
-	if free && s.kernel == nil {
-		s.rescale()
+	if s.ranks == nil {
+		return err
 	}
-	for _, one := range s.sets() {
-		if err := one.check(s.kernel == nil); err != nil {
-			return nil, err
-		}
+	return s.ranks.agree(inPool(err, s.ranks.own()))
+}
+
+// poolSize is the number of rows of a pool, those of other ranks included.
+func poolSize[T matrix.Float](p *Problem[T], ranks *network) int {
+	if ranks == nil {
+		return p.shape().Rows
 	}
-	return s, nil
+	return ranks.size()
 }
 
 // place puts the rows of the pool where the methods will find them.
@@ -89,10 +121,30 @@ func (s *Space[T]) place(rows poolRows[T]) {
 // call of a method. A method that takes seconds per call also checks it once per block
 // of its work; it may then return anything, because the result is discarded.
 func (s *Space[T]) Cancelled() bool {
+	if s.ranks != nil {
+		return s.ranks.failed != nil // what all ranks know
+	}
 	if !s.stopped.Load() && s.ctx.Err() != nil {
 		s.stopped.Store(true)
 	}
 	return s.stopped.Load()
+}
+
+// agreeToEnd is Cancelled at the start of a step, where ranks tell each other.
+func (s *Space[T]) agreeToEnd() bool {
+	if s.ranks != nil {
+		_ = s.ranks.agree(nil) // Cancelled returns what they agree on
+	}
+	return s.Cancelled()
+}
+
+// ended returns why the selection cannot go on: the context's error, or one of another
+// rank.
+func (s *Space[T]) ended() error {
+	if s.ranks != nil {
+		return s.ranks.failed
+	}
+	return s.ctx.Err()
 }
 
 // prepare does the work of the kernel that depends on one row alone, and computes the
@@ -109,6 +161,9 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 		}
 	}
 	one.diag = matrix.Alloc[T](one.rows.Rows)
+	if one.placed != nil {
+		return one.placed.Norms(one.diag)
+	}
 	if s.kernel == nil {
 		s.measure(one)
 	} else if err := s.kernel.Diag(s.ctx, one.diag, one.rows); err != nil {
@@ -120,6 +175,10 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 // measure computes the diagonal for features.
 func (s *Space[T]) measure(one *set[T]) {
 	tally.Rows[T](s.tally, one.rows.Rows, one.rows.Cols)
+	if norms, ok := any(one.diag).([]float64); ok && one.single.Rows > 0 {
+		singleRows(one.single).norms(s.team, norms)
+		return
+	}
 	linalg.RowNorms(s.team, one.diag, one.rows)
 }
 
@@ -133,7 +192,11 @@ func (one *set[T]) check(features bool) error {
 			continue
 		}
 		if features {
-			for j, x := range one.rows.Row(i) {
+			row, err := one.row(i)
+			if err != nil {
+				return err
+			}
+			for j, x := range row {
 				if x-x != 0 {
 					return &RowError{Set: one.name, Row: i, What: fmt.Sprintf("feature %d", j), Value: float64(x)}
 				}
@@ -142,6 +205,16 @@ func (one *set[T]) check(features bool) error {
 		return &RowError{Set: one.name, Row: i, What: "k(x, x)", Value: float64(v)}
 	}
 	return nil
+}
+
+// row returns the numbers of a row, wherever they are.
+func (one *set[T]) row(i int) ([]T, error) {
+	if one.placed == nil {
+		return one.slice(i, i+1).Row(0), nil
+	}
+	row := matrix.New[T](1, one.rows.Cols)
+	err := one.placed.Fetch(row, i)
+	return row.Row(0), err
 }
 
 func largest[T matrix.Float]() float64 {
@@ -166,7 +239,7 @@ func inSet(err error, name string) error {
 }
 
 // PoolSize is the number of pool rows.
-func (s *Space[T]) PoolSize() int { return s.pool.rows.Rows }
+func (s *Space[T]) PoolSize() int { return len(s.limits.open) }
 
 // TrainSize is the number of training rows, in either mode.
 func (s *Space[T]) TrainSize() int { return s.train.rows.Rows }

@@ -12,6 +12,7 @@ package selection
 // that are much smaller than the largest lose least.
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -41,22 +42,34 @@ func rangeOf[T matrix.Float]() unitRange {
 
 // rescale scales the features to a range where squared distances are safe. It leaves
 // features unchanged that cannot be scaled there: those that are all zero or not
-// finite, and those whose magnitudes differ so much that no unit fits both.
-func (s *Space[T]) rescale() {
-	norm, safe := s.largestNorm(), rangeOf[T]()
+// finite, and those whose magnitudes differ so much that no unit fits both. Rows in a
+// file would have to be written once more; they are refused.
+func (s *Space[T]) rescale() error {
+	norm, safe := s.overRanks(s.largestNorm()), rangeOf[T]()
 	if norm >= safe.least && norm <= safe.most {
-		return
+		return nil
+	}
+	if s.pool.inFile {
+		if norm == 0 || norm-norm != 0 { // check finds the row that is not finite
+			return nil
+		}
+		return &ProblemError{Field: "Pool", Reason: fmt.Sprintf("the largest squared norm of the rows is %.3g; in a file it must be from %.3g to %.3g: multiply all features by one number", norm, safe.least, safe.most)}
+	}
+	if err := s.fetchPool(); err != nil {
+		return err
 	}
 	feature := 0.0
 	for _, one := range s.sets() {
 		if _, _, found := linalg.FirstNotFinite(s.team, one.rows); found {
-			return
+			feature = math.Inf(1)
+			break
 		}
 		feature = max(feature, float64(largestFeature(s.team, one.rows)))
 		tally.Rows[T](s.tally, 2*one.rows.Rows, one.rows.Cols)
 	}
-	if feature == 0 {
-		return
+	feature = s.overRanks(feature)
+	if feature == 0 || math.IsInf(feature, 1) {
+		return nil
 	}
 	_, exponent := math.Frexp(feature)
 	_, root := math.Frexp(math.Sqrt(float64(s.pool.rows.Cols)))
@@ -66,9 +79,18 @@ func (s *Space[T]) rescale() {
 		one.rows, one.diag = s.scaled(one.rows), matrix.Alloc[T](one.rows.Rows)
 		s.measure(one)
 	}
-	if norm > largest[T]()/16 && s.losesRows(&was, T(safe.digits)) {
+	if norm > largest[T]()/16 && s.overRanks(s.losesRows(&was, T(safe.digits))) > 0 {
 		*s = was
 	}
+	return nil
+}
+
+// overRanks returns the largest number that a rank has.
+func (s *Space[T]) overRanks(own float64) float64 {
+	if s.ranks == nil {
+		return own
+	}
+	return s.ranks.largest(own)[0]
 }
 
 func (s *Space[T]) largestNorm() float64 {
@@ -83,17 +105,17 @@ func (s *Space[T]) largestNorm() float64 {
 	return float64(norm)
 }
 
-// losesRows reports whether the squared norm of a row that is not zero fell below least.
-func (s *Space[T]) losesRows(was *Space[T], least T) bool {
+// losesRows counts the rows that are not zero and whose squared norm fell below least.
+func (s *Space[T]) losesRows(was *Space[T], least T) (lost float64) {
 	before := was.sets()
 	for n, one := range s.sets() {
 		for i, v := range one.diag {
 			if v < least && slices.ContainsFunc(before[n].rows.Row(i), func(x T) bool { return x != 0 }) {
-				return true
+				lost++
 			}
 		}
 	}
-	return false
+	return lost
 }
 
 // sets lists the sets that have rows.

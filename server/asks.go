@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -47,14 +48,17 @@ type Prediction struct {
 func (s *Server) askRoutes() {
 	route(s, Labeller, huma.Operation{
 		OperationID: "ask", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/asks", Summary: "Ask for a batch",
-		DefaultStatus: http.StatusAccepted, Errors: []int{http.StatusServiceUnavailable},
+		DefaultStatus: http.StatusAccepted,
 	}, s.ask)
+	route(s, Labeller, huma.Operation{
+		OperationID: "get-queue", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/queue", Summary: "Rows that are out with the caller",
+	}, s.getQueue)
 	route(s, Viewer, huma.Operation{
 		OperationID: "get-ask", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/asks/{ask}", Summary: "A batch that was handed out",
 	}, s.getAsk)
 	route(s, Labeller, huma.Operation{
 		OperationID: "predict", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/predictions", Summary: "Predict the labels of all open rows",
-		DefaultStatus: http.StatusAccepted, Errors: []int{http.StatusServiceUnavailable},
+		DefaultStatus: http.StatusAccepted,
 	}, s.predict)
 }
 
@@ -68,35 +72,22 @@ func (s *Server) ask(ctx context.Context, in *struct {
 		Exclude []string `json:"exclude,omitempty" maxItems:"100000" doc:"ids of rows that may not be in the batch"`
 	}
 }) (*output[Job], error) {
-	c, err := s.campaign(ctx, in.Campaign)
-	if err != nil {
+	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	a := campaign.Ask{Rows: in.Body.Rows, Audit: in.Body.Audit, Must: in.Body.Must, Exclude: in.Body.Exclude}
+	var lease time.Duration
 	if in.Body.Lease != "" {
-		if a.Lease, err = time.ParseDuration(in.Body.Lease); err != nil || a.Lease == 0 {
+		var err error
+		if lease, err = time.ParseDuration(in.Body.Lease); err != nil || lease == 0 {
 			return nil, huma.Error422UnprocessableEntity("the lease cannot be read",
 				&huma.ErrorDetail{Location: "body.lease", Value: in.Body.Lease, Message: "write a time such as 168h or 90m; a negative one means without end"})
 		}
 	}
 	by := in.by(ctx)
-	return s.begin(Job{Campaign: in.Campaign, Kind: "ask", Person: by.Person}, func(ctx context.Context, report func(JobProgress)) (any, int64, error) {
-		watch(&a, report)
-		batch, err := c.Ask(ctx, by, a)
-		if err != nil {
-			return nil, 0, err
-		}
-		return nil, batch.Ask, nil
+	return s.begin(order{
+		Job: Job{Campaign: in.Campaign, Kind: "ask", Person: by.Person}, Request: by.Request,
+		Rows: in.Body.Rows, Lease: lease, Audit: in.Body.Audit, Must: in.Body.Must, Exclude: in.Body.Exclude,
 	})
-}
-
-// begin starts a job and answers with it.
-func (s *Server) begin(public Job, work func(context.Context, func(JobProgress)) (any, int64, error)) (*output[Job], error) {
-	j, err := s.jobs.start(public, work)
-	if err != nil {
-		return nil, err
-	}
-	return answer(j.snapshot(), nil)
 }
 
 // watch reports the progress of an ask.
@@ -113,49 +104,73 @@ func (s *Server) getAsk(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	state, err := c.State(ctx)
+	v, err := c.View(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range state.Asks {
+	for _, e := range v.Asks {
 		if e.Ask == in.Ask {
-			return answer(s.batch(ctx, c, state, e))
+			return answer(s.batch(ctx, c, v, e))
 		}
 	}
 	return nil, huma.Error404NotFound(fmt.Sprintf("the campaign has no ask %d", in.Ask))
 }
 
 // batch returns a batch with what was said about its rows when it was handed out.
-func (s *Server) batch(ctx context.Context, c *campaign.Campaign, state *campaign.State, e campaign.AskEvent) (Batch, error) {
+func (s *Server) batch(ctx context.Context, c *campaign.Campaign, v *campaign.View, e campaign.AskEvent) (Batch, error) {
 	b := Batch{
 		Ask: e.Ask, Event: e.Seq, Time: e.Time, Person: e.Person, LeaseEnd: e.LeaseEnd, Spec: e.Spec, Trained: e.Trained,
 		Warnings: []string{}, Rows: []Picked{},
 	}
-	raw, err := s.options.Store.Blob(ctx, c.Name(), e.Result)
+	result, err := s.result(ctx, c.Name(), e)
 	if err != nil {
 		return b, err
 	}
-	var result nextbatch.Result
-	if err := json.Unmarshal(raw, &result); err != nil {
-		return b, err
-	}
-	b.Warnings = append(b.Warnings, result.Warnings...)
-	refs := make([]campaign.RowRef, len(e.Rows))
+	b.Warnings = append(b.Warnings, result.warnings...)
 	for i, r := range e.Rows {
-		refs[i] = r.RowRef
-	}
-	rows, err := details(ctx, c, state, refs)
-	if err != nil {
-		return b, err
-	}
-	for i, r := range e.Rows {
-		p := Picked{RowDetail: rows[i], Audit: r.Audit, Predictions: predictionsOf(state.Created.Targets, r.Predictions)}
-		if i < len(result.Reasons) {
-			p.Reason = result.Reasons[i]
+		if !v.Exists(r.Row) { // the event that added it was undone
+			continue
 		}
-		b.Rows = append(b.Rows, p)
+		b.Rows = append(b.Rows, Picked{
+			RowDetail: detail(v, v.At(r.Row)), Audit: r.Audit, Reason: result.reason(i),
+			Predictions: predictionsOf(v.Created.Targets, r.Predictions),
+		})
 	}
 	return b, nil
+}
+
+// askResult is what is kept of the result of a selection.
+type askResult struct{ reasons, warnings []string }
+
+func (r askResult) reason(i int) string {
+	if i < len(r.reasons) {
+		return r.reasons[i]
+	}
+	return ""
+}
+
+// result returns the result of the selection that an ask made. It never changes, so the
+// last ones that were read are kept.
+func (s *Server) result(ctx context.Context, name string, e campaign.AskEvent) (askResult, error) {
+	type key struct {
+		campaign, result string
+		time             time.Time
+	}
+	return cacheGet(&s.results, key{name, e.Result, e.Time}, func() (askResult, int64, error) {
+		raw, err := s.options.Store.Blob(context.WithoutCancel(ctx), name, e.Result)
+		if err != nil {
+			return askResult{}, 0, err
+		}
+		var result nextbatch.Result
+		err = json.Unmarshal(raw, &result)
+		return askResult{result.Reasons, result.Warnings}, int64(len(raw)), err
+	})
+}
+
+// reason returns why an ask picked a row.
+func (s *Server) reason(ctx context.Context, name string, e campaign.AskEvent, row int64) (string, error) {
+	result, err := s.result(ctx, name, e)
+	return result.reason(slices.IndexFunc(e.Rows, func(r campaign.AskedRow) bool { return r.Row == row })), err
 }
 
 func predictionsOf(targets []string, list []nextbatch.Prediction) map[string]*Prediction {
@@ -184,27 +199,8 @@ type PredictedRow struct {
 }
 
 func (s *Server) predict(ctx context.Context, in *Named) (*output[Job], error) {
-	c, err := s.campaign(ctx, in.Campaign)
-	if err != nil {
+	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	person := callerOf(ctx).token.Person
-	return s.begin(Job{Campaign: in.Campaign, Kind: "predict", Person: person}, func(ctx context.Context, report func(JobProgress)) (any, int64, error) {
-		var a campaign.Ask
-		watch(&a, report)
-		p, err := c.Predict(ctx, a)
-		if err != nil {
-			return nil, 0, err
-		}
-		state, err := c.State(ctx)
-		if err != nil {
-			return nil, 0, err
-		}
-		result := Predicted{Trained: p.Trained, Warnings: append([]string{}, p.Warnings...), Rows: []PredictedRow{}}
-		for i, ref := range p.Rows {
-			result.Rows = append(result.Rows, PredictedRow{Row(ref), predictionsOf(state.Created.Targets, p.Predictions[i])})
-		}
-		result.Total = len(result.Rows)
-		return result, 0, nil
-	})
+	return s.begin(order{Job: Job{Campaign: in.Campaign, Kind: "predict", Person: callerOf(ctx).token.Person}})
 }

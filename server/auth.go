@@ -5,16 +5,24 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Who may do what: a request names a token in its header Authorization. Each operation
-// says which role it takes; a token for one campaign opens that campaign alone.
+// Who may do what: a request names a token in its header Authorization, or a session in
+// a cookie. Each operation says which role it takes; a token for one campaign opens that
+// campaign alone.
 
 // caller is who makes a request. The outer handlers need it after the inner ones have
 // found out.
-type caller struct{ token Token }
+type caller struct {
+	address string
+	cookie  string // the name of the cookie
+	token   Token
+	session string     // secret of the session, if there is one
+	ends    *time.Time // when the session ends
+}
 
 type callerKey struct{}
 
@@ -27,34 +35,79 @@ func callerOf(ctx context.Context) *caller {
 	return c
 }
 
-// open are the paths that need no token.
-func open(path string) bool { return path == "/health" }
+const (
+	wrongToken = "the token is wrong, expired or revoked; ask for a new one ('nextbatch token add')"
+	noToken    = "this needs a token, in the header 'Authorization: Bearer TOKEN' ('nextbatch token add' makes one), or a session of a browser"
+
+	tooManyWrong = "too many wrong tokens came from this address; wait a little"
+)
+
+// open reports whether a request needs no token: health, the files of the page, and
+// signing in, which has the token in its body.
+func (s *Server) open(r *http.Request) bool {
+	switch _, pattern := s.mux.Handler(r); pattern {
+	case "GET /health", "POST /v1/session":
+		return true
+	case "/":
+		return !strings.HasPrefix(r.URL.Path, "/v1/")
+	}
+	return false
+}
 
 // authenticate finds the token of a request.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if open(r.URL.Path) {
+		c := callerOf(r.Context())
+		c.address, c.cookie = s.addressOf(r), cookieName(r.Host)
+		if s.open(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		secret, given := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		token, found, err := s.options.Tokens.Find(r.Context(), secret, s.now())
+		found, given, err := s.identify(r, c)
 		switch {
 		case err != nil:
 			s.options.Log.Error("tokens cannot be read", "error", err)
 			writeProblem(w, http.StatusServiceUnavailable, "tokens cannot be read; the log of the service says why")
-		case !found:
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			text := "the token is wrong, expired or revoked; ask for a new one ('nextbatch token add')"
-			if !given {
-				text = "this needs a token, in the header 'Authorization: Bearer TOKEN' ('nextbatch token add' makes one)"
+		case !found && given:
+			if wait := s.failures.take(c.address, s.now()); wait > 0 {
+				writeTooMany(w, wait, tooManyWrong)
+				return
 			}
-			writeProblem(w, http.StatusUnauthorized, text)
+			unauthorized(w, wrongToken)
+		case !found:
+			unauthorized(w, noToken)
 		default:
-			callerOf(r.Context()).token = token
+			if wait := s.requests.take(c.token.ID, s.now()); wait > 0 {
+				writeTooMany(w, wait, "too many requests with this token; wait a little")
+				return
+			}
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+func unauthorized(w http.ResponseWriter, text string) {
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	writeProblem(w, http.StatusUnauthorized, text)
+}
+
+// identify finds out who makes a request, and whether the request named anybody.
+func (s *Server) identify(r *http.Request, c *caller) (found, given bool, err error) {
+	ctx := r.Context()
+	if header := r.Header.Get("Authorization"); header != "" {
+		secret, _ := strings.CutPrefix(header, "Bearer ")
+		c.token, found, err = s.options.Tokens.Find(ctx, secret, s.now())
+		return found, true, err
+	}
+	cookie, err := r.Cookie(c.cookie)
+	if err != nil || cookie.Value == "" {
+		return false, false, nil
+	}
+	token, ends, found, err := s.options.Tokens.FindSession(ctx, cookie.Value, s.now())
+	if found {
+		c.token, c.session, c.ends = token, cookie.Value, &ends
+	}
+	return found, true, err
 }
 
 // allow refuses what the role or the campaign of the caller's token does not cover.

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
@@ -51,7 +50,7 @@ func (s *Server) campaignRoutes() {
 	route(s, Viewer, huma.Operation{
 		OperationID: "list-events", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/events", Summary: "The log of a campaign",
 	}, s.listEvents)
-	route(s, Owner, huma.Operation{
+	route(s, Labeller, huma.Operation{
 		OperationID: "undo", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/undo", Summary: "Take back an event",
 	}, s.undo)
 }
@@ -119,27 +118,8 @@ func upload(op huma.Operation) huma.Operation {
 		content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
 	op.RequestBody = &huma.RequestBody{Description: "a table with a header", Required: true, Content: content}
-	op.Errors = append(op.Errors, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity)
+	op.Errors = append(op.Errors, http.StatusUnprocessableEntity, http.StatusInsufficientStorage)
 	return op
-}
-
-// read reads an uploaded table, by way of a file, as a table may need a second pass.
-func (s *Server) read(ctx context.Context, t *Upload, options source.Options) (*dataset.Table, error) {
-	file, err := os.CreateTemp(s.options.Scratch, "nextbatch-upload-*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	limited := http.MaxBytesReader(nil, io.NopCloser(t.body), s.options.MaxUpload)
-	if _, err := io.Copy(file, limited); err != nil {
-		return nil, err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	options.Format, options.MaxMemory = t.Format, s.options.MaxMemory
-	return source.Read(ctx, file, options)
 }
 
 func (s *Server) createCampaign(ctx context.Context, in *struct {
@@ -242,5 +222,25 @@ func (s *Server) undo(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
+	if err := mayUndo(ctx, c, in.Body.Event); err != nil {
+		return nil, err
+	}
 	return changedOf(c.Undo(ctx, in.by(ctx), in.Body.Event, in.Body.Reason))
+}
+
+// mayUndo lets a labeller take back only what they did themselves; an owner may take back
+// everything.
+func mayUndo(ctx context.Context, c *campaign.Campaign, event int64) error {
+	token := callerOf(ctx).token
+	if token.Role.includes(Owner) {
+		return nil
+	}
+	log, err := c.History(ctx)
+	if err != nil || event > int64(len(log)) {
+		return err // Undo says what is wrong with the number
+	}
+	if log[event-1].Person != token.Person {
+		return huma.Error403Forbidden(fmt.Sprintf("event %d is not yours; only an owner can take back what others did", event))
+	}
+	return nil
 }

@@ -2,18 +2,16 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/nextbatch/nextbatch"
 )
 
 // Long work, such as training and selecting, runs as a job, so that no connection has to
-// stay open for it. Jobs live in the memory of the process. One that a restart ended is
-// asked for again with the same idempotency key: whatever it handed out before is
-// returned, and nothing is handed out twice.
+// stay open for it. See orders.go for what happens to jobs when the process ends.
 
 // JobState is how far a job is.
 type JobState string
@@ -30,7 +28,7 @@ const (
 type Job struct {
 	ID       string      `json:"id"`
 	Campaign string      `json:"campaign"`
-	Kind     string      `json:"kind" enum:"ask,predict" doc:"what it does"`
+	Kind     string      `json:"kind" enum:"ask,predict,map,gain" doc:"what it does"`
 	Person   string      `json:"person" doc:"who started it"`
 	State    JobState    `json:"state" enum:"running,done,failed,cancelled"`
 	Begun    time.Time   `json:"begun"`
@@ -42,7 +40,7 @@ type Job struct {
 
 // JobProgress is how far the current stage of a job is.
 type JobProgress struct {
-	Stage string `json:"stage" doc:"waiting, training, embedding or picking"`
+	Stage string `json:"stage" doc:"waiting, training, embedding, picking or comparing"`
 	Done  int    `json:"done"`
 	Of    int    `json:"of"`
 }
@@ -67,14 +65,15 @@ type jobs struct {
 	finish context.CancelFunc
 }
 
-func newJobs() *jobs {
-	ctx, cancel := context.WithCancel(context.Background())
+// newJobs returns jobs that compute with so many threads, which they share.
+func newJobs(threads int) *jobs {
+	ctx, cancel := context.WithCancel(nextbatch.WithThreads(context.Background(), threads))
 	return &jobs{begin: ctx, finish: cancel}
 }
 
 const (
 	keptJobs    = 1000 // that have ended
-	runningJobs = 64   // at the same time
+	runningJobs = 256  // at the same time
 )
 
 var (
@@ -82,26 +81,36 @@ var (
 	errTooMany  = errors.New("too many jobs are running; try again when some have ended")
 )
 
-// start runs work in the background. The work returns its result and, if it made one,
-// the number of an ask.
-func (js *jobs) start(public Job, work func(context.Context, func(JobProgress)) (result any, ask int64, err error)) (*job, error) {
+// full reports that no further job can start.
+func (js *jobs) full() error {
 	js.mu.Lock()
 	defer js.mu.Unlock()
-	if js.ended {
-		return nil, errStopping
+	switch {
+	case js.ended:
+		return errStopping
+	case js.count() >= runningJobs:
+		return errTooMany
 	}
+	return nil
+}
+
+// start runs work in the background. The work returns its result and, if it made one,
+// the number of an ask. Ended is told whether the end of the process interrupted it.
+func (js *jobs) start(public Job, work func(context.Context, func(JobProgress)) (result any, ask int64, err error), ended func(interrupted bool)) (*job, error) {
+	if err := js.full(); err != nil {
+		return nil, err
+	}
+	js.mu.Lock()
+	defer js.mu.Unlock()
 	js.forget()
-	if js.count() >= runningJobs {
-		return nil, errTooMany
-	}
 	ctx, cancel := context.WithCancel(js.begin)
-	public.ID, public.State, public.Begun = strings.ToLower(rand.Text()), Running, time.Now().UTC()
-	public.Progress.Stage = "waiting"
+	public.State, public.Progress = Running, JobProgress{Stage: "waiting"}
 	j := &job{public: public, changed: make(chan struct{}), cancel: cancel}
 	js.list = append(js.list, j)
 	js.wait.Go(func() {
 		defer cancel()
 		result, ask, err := work(ctx, j.progress)
+		ended(err != nil && js.begin.Err() != nil)
 		j.end(ctx, result, ask, err)
 	})
 	return j, nil

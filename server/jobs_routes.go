@@ -17,7 +17,7 @@ type JobPath struct {
 func (s *Server) jobRoutes() {
 	const path = "/v1/campaigns/{campaign}/jobs"
 	route(s, Viewer, huma.Operation{
-		OperationID: "list-jobs", Method: http.MethodGet, Path: path, Summary: "Jobs since the service started, the latest first",
+		OperationID: "list-jobs", Method: http.MethodGet, Path: path, Summary: "Jobs, the latest first",
 	}, func(_ context.Context, in *Named) (*output[[]Job], error) {
 		return answer(append([]Job{}, s.jobs.of(in.Campaign)...), nil)
 	})
@@ -55,7 +55,7 @@ func (s *Server) jobRoutes() {
 func (s *Server) job(in *JobPath) (*job, error) {
 	j := s.jobs.find(in.Job)
 	if j == nil || j.snapshot().Campaign != in.Campaign {
-		return nil, huma.Error404NotFound("there is no such job; jobs are forgotten when the service restarts")
+		return nil, huma.Error404NotFound("there is no such job; jobs that have ended are forgotten when the service restarts")
 	}
 	return j, nil
 }

@@ -12,20 +12,36 @@ import (
 // routes registers all operations. Those about a campaign, and the verbs in their
 // paths, are those of package campaign.
 func (s *Server) routes() {
+	s.sessionRoutes()
 	s.campaignRoutes()
 	s.standingRoutes()
 	s.rowRoutes()
 	s.askRoutes()
 	s.tellRoutes()
 	s.jobRoutes()
+	s.peopleRoutes()
+	s.previewRoutes()
+	s.mapRoutes()
+	s.benchmarkRoutes()
 }
 
-// route registers an operation for a role.
+// statuses are those that any operation may answer with.
+var statuses = []int{
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
+	http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusTooManyRequests, http.StatusServiceUnavailable,
+}
+
+// route registers an operation for a role, or for everybody if there is none.
 func route[I, O any](s *Server, role Role, op huma.Operation, answer func(context.Context, *I) (*O, error)) {
-	op.Middlewares = append(op.Middlewares, s.allow(role))
 	op.Metadata = map[string]any{"role": role}
-	op.Description = "Takes the role " + string(role) + "."
-	op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
+	if op.Description = "Takes no token."; role == "" {
+		op.Security = []map[string][]string{}
+	} else {
+		op.Middlewares = append(op.Middlewares, s.allow(role))
+		op.Description = "Takes the role " + string(role) + "."
+	}
+	op.Errors = append(op.Errors, statuses...)
+	op.BodyReadTimeout = -1 // see steady
 	if op.MaxBodyBytes == 0 {
 		op.MaxBodyBytes = maxBody
 	}

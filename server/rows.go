@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/http"
 	"time"
@@ -33,6 +34,13 @@ func (s *Server) rowRoutes() {
 	route(s, Viewer, huma.Operation{
 		OperationID: "list-rows", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/rows", Summary: "Rows, a page at a time",
 	}, s.listRows)
+	route(s, Viewer, huma.Operation{
+		OperationID: "export-rows", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/rows/export", Summary: "Download rows as a table",
+		Responses: exported(),
+	}, s.exportRows)
+	route(s, Viewer, huma.Operation{
+		OperationID: "get-row", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/rows/{row}", Summary: "A row by its number",
+	}, s.getRow)
 	route(s, Owner, upload(huma.Operation{
 		OperationID: "add-rows", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/rows", Summary: "Add rows",
 		DefaultStatus: http.StatusCreated,
@@ -44,89 +52,92 @@ func (s *Server) rowRoutes() {
 
 func (s *Server) listRows(ctx context.Context, in *struct {
 	Named
-	Status string `query:"status" enum:"open,asked,labelled,failed,retired" doc:"only rows of this status"`
-	Offset int64  `query:"offset" minimum:"0" doc:"rows to skip"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	RowQuery
+	Offset int64 `query:"offset" minimum:"0" doc:"rows to skip"`
+	Limit  int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 }) (*output[RowPage], error) {
-	c, err := s.campaign(ctx, in.Campaign)
+	v, err := s.view(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
 	}
-	state, err := c.State(ctx)
+	list, err := s.find(v, in.RowQuery)
 	if err != nil {
 		return nil, err
 	}
-	refs, total := page(state, campaign.Status(in.Status), in.Offset, in.Limit)
-	rows, err := details(ctx, c, state, refs)
-	return answer(RowPage{rows, total}, err)
+	page := RowPage{[]RowDetail{}, int64(list.len())}
+	from := int(min(in.Offset, page.Total))
+	for i := from; i < min(from+in.Limit, list.len()); i++ {
+		page.Rows = append(page.Rows, detail(v, list.at(i)))
+	}
+	return answer(page, nil)
 }
 
-// page returns a part of the rows of a status, or of all, and how many there are.
-func page(state *campaign.State, status campaign.Status, offset int64, limit int) (refs []campaign.RowRef, total int64) {
-	switch status {
-	case "":
-		total = state.Total()
-	case campaign.StatusOpen:
-		total = state.Counts().Open
-	default:
-		list := state.With(status)
-		total = int64(len(list))
-		from := min(offset, total)
-		return list[from:min(from+int64(limit), total)], total
+// view returns all rows of a campaign.
+func (s *Server) view(ctx context.Context, name string) (*campaign.View, error) {
+	c, err := s.campaign(ctx, name)
+	if err != nil {
+		return nil, err
 	}
-	at := int64(0)
-	for row := range state.Numbers() {
-		if status != "" && state.Status(row) != status {
-			continue
-		}
-		if at++; at > offset {
-			refs = append(refs, campaign.RowRef{Row: row})
-		}
-		if len(refs) == limit {
-			break
-		}
-	}
-	return refs, total
+	return c.View(ctx)
 }
 
-// details returns rows with everything that is known about them.
-func details(ctx context.Context, c *campaign.Campaign, state *campaign.State, refs []campaign.RowRef) ([]RowDetail, error) {
-	list := make([]RowDetail, len(refs))
-	if len(refs) == 0 {
-		return list, nil
+// detail returns a row with everything that is known about it.
+func detail(v *campaign.View, at int) RowDetail {
+	row := v.Number(at)
+	d := RowDetail{
+		Row: Row(v.Ref(at)), Status: string(v.Status(row)), Inputs: map[string]any{},
+		Labels: map[string]*float64{}, Failures: v.Failures(row),
 	}
-	inputs, err := c.Inputs(ctx, refs)
+	if d.Status == string(campaign.StatusAsked) {
+		d.LeaseEnd = v.LeaseEnd(row)
+	}
+	for _, column := range v.Table.Columns() {
+		if column.Name() != v.Created.IDColumn {
+			d.Inputs[column.Name()] = value(column, at)
+		}
+	}
+	label := v.Label(row)
+	for t, target := range v.Created.Targets {
+		d.Labels[target] = nil
+		if !math.IsNaN(label[t]) {
+			d.Labels[target] = &label[t]
+		}
+	}
+	return d
+}
+
+// RowHistory is a row with what was said about it when it was handed out.
+type RowHistory struct {
+	RowDetail
+	Ask         int64                  `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
+	Person      string                 `json:"person,omitempty" doc:"who asked"`
+	Reason      string                 `json:"reason,omitempty" doc:"why it was picked"`
+	Predictions map[string]*Prediction `json:"predictions,omitempty" doc:"by target, made before the label came; only of rows that have one, so that no prediction can steer a label"`
+}
+
+func (s *Server) getRow(ctx context.Context, in *struct {
+	Named
+	Row int64 `path:"row" minimum:"0" doc:"number of the row"`
+}) (*output[RowHistory], error) {
+	v, err := s.view(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
 	}
-	id := state.Created.IDColumn
-	if id == "" {
-		id = campaign.RowColumn
+	if !v.Exists(in.Row) {
+		return nil, huma.Error404NotFound(fmt.Sprintf("the campaign has no row %d", in.Row))
 	}
-	names, err := inputs.Column(id)
-	if err != nil {
-		return nil, err
+	h := RowHistory{RowDetail: detail(v, v.At(in.Row))}
+	ask, asked := v.AskOf(in.Row)
+	if asked == nil {
+		return answer(h, nil)
 	}
-	for i, ref := range refs {
-		d := RowDetail{
-			Row: Row{ref.Row, names.Format(i)}, Status: string(state.Status(ref.Row)), Inputs: map[string]any{},
-			Labels: map[string]*float64{}, LeaseEnd: state.LeaseEnd(ref.Row), Failures: state.Failures(ref.Row),
-		}
-		for _, column := range inputs.Columns() {
-			if column.Name() != id {
-				d.Inputs[column.Name()] = value(column, i)
-			}
-		}
-		label := state.Label(ref.Row)
-		for t, target := range state.Created.Targets {
-			d.Labels[target] = nil
-			if t < len(label) && !math.IsNaN(label[t]) {
-				d.Labels[target] = &label[t]
-			}
-		}
-		list[i] = d
+	h.Ask, h.Person = ask.Ask, ask.Person
+	if h.Reason, err = s.reason(ctx, in.Campaign, ask, in.Row); h.Status == string(campaign.StatusLabelled) {
+		h.Predictions = predictionsOf(v.Created.Targets, asked.Predictions)
+	} else {
+		h.Reason = unsteered(h.Reason)
 	}
-	return list, nil
+	return answer(h, err)
 }
 
 // value returns a value of a column as JSON has it.

@@ -3,7 +3,9 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -13,7 +15,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/server/web"
 )
 
 // Options are what a server needs. Store, Tokens and Log must be set.
@@ -26,10 +30,19 @@ type Options struct {
 	MaxUpload int64  // bytes of an uploaded table; 0 means 4 GiB
 	MaxMemory int64  // bytes that reading an uploaded table may take; 0 means no limit
 	Scratch   string // folder for uploads while they are read; empty means the system's
+	Results   string // a results file of benchmarks, a folder with some, or the address of a database; may be empty
+	Threads   int    // that jobs compute with; 0 means GOMAXPROCS
+	Rate      int    // requests a second that each token may make; 0 means 2,000
+
+	Secure      bool // browsers reach the service by HTTPS alone
+	BehindProxy bool // a proxy in front says where requests come from
 }
 
 const (
 	defaultUpload = 4 << 30
+	defaultRate   = 2000
+	listBytes     = 128 << 20
+	resultBytes   = 32 << 20
 	maxBody       = 32 << 20 // bytes of a body in JSON
 )
 
@@ -37,28 +50,62 @@ const (
 type Server struct {
 	options Options
 	handler http.Handler
+	mux     *http.ServeMux
 	api     huma.API
+	files   map[string]pageFile // by path
 	jobs    *jobs
 	meter   meter
 	now     func() time.Time
 
+	patience  time.Duration
+	measuring time.Duration // that a preview may spend on what an ask takes
+	failures  buckets       // failed attempts to sign in, by address
+	requests  buckets       // by token
+
+	lists   cache                  // places of rows that queries asked for
+	results cache                  // of selections
+	kept    nextbatch.KeptFeatures // of the campaign that asked last
+	uploads *uploads
+
 	mu        sync.Mutex
 	campaigns map[string]*campaign.Campaign // that were used
+	maps      map[string]*campaign.Map      // the newest of each campaign
+	mapOrder  []string                      // campaigns, the map that was made longest ago first
 }
 
-// New returns a server. Close ends its jobs.
+// keptBytes bounds the features that are kept from one ask to the next, of half a million
+// rows with the usual sketch.
+const keptBytes = 1 << 30
+
+// New returns a server, which takes up the jobs that the last one left. Close ends them.
 func New(o Options) *Server {
 	o.MaxUpload = cmp.Or(o.MaxUpload, defaultUpload)
-	s := &Server{options: o, jobs: newJobs(), now: time.Now, campaigns: map[string]*campaign.Campaign{}}
+	o.Rate = cmp.Or(o.Rate, defaultRate)
+	files, err := pageFiles(web.Files())
+	if err != nil {
+		panic(err) // they are part of the binary
+	}
 	mux := http.NewServeMux()
+	s := &Server{
+		options: o, mux: mux, files: files, jobs: newJobs(o.Threads), now: time.Now, campaigns: map[string]*campaign.Campaign{},
+		maps: map[string]*campaign.Map{}, uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
+		failures: buckets{rate: failuresRate, burst: failuresBurst}, requests: buckets{rate: float64(o.Rate), burst: 2 * float64(o.Rate)},
+		lists: cache{most: listBytes}, results: cache{most: resultBytes},
+		kept: nextbatch.KeptFeatures{Limit: keptBytes},
+	}
 	s.api = humago.New(mux, s.config())
 	s.routes()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /metrics", s.metrics)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+"; /openapi.json lists what there is")
-	})
-	s.handler = s.observe(headers(http.NewCrossOriginProtection().Handler(s.authenticate(mux))))
+	docs, err := s.docs()
+	if err != nil {
+		panic(err) // the template does not fit the API, which a test would have noticed
+	}
+	mux.HandleFunc("GET /docs", serveDocs("text/html; charset=utf-8", docs))
+	mux.HandleFunc("GET /docs.css", serveDocs("text/css; charset=utf-8", docsCSS))
+	mux.HandleFunc("/", s.page)
+	s.handler = s.observe(headers(s.steady(sameSite(s.authenticate(mux)))))
+	s.resume()
 	return s
 }
 
@@ -69,16 +116,39 @@ func (s *Server) config() huma.Config {
 	c.SchemasPath = ""
 	c.CreateHooks = nil // no links to schemas in answers
 	c.RejectUnknownQueryParameters = true
-	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
-	c.Security = []map[string][]string{{"token": {}}}
+	c.Formats = map[string]huma.Format{"application/json": escaped, "json": escaped}
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token":   {Type: "http", Scheme: "bearer"},
+		"session": {Type: "apiKey", In: "cookie", Name: "nextbatch-PORT"},
+	}
+	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	return c
+}
+
+// escaped is JSON in which text that looks like HTML is harmless even to a browser that
+// takes it for that.
+var escaped = huma.Format{
+	Marshal:   func(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) },
+	Unmarshal: json.Unmarshal,
 }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close cancels the jobs and waits for their ends. What was told stays told.
+// Close interrupts the jobs and waits for their ends. What was told stays told, and the
+// next server with the same tokens takes the jobs up again.
 func (s *Server) Close() { s.jobs.stop() }
+
+// HTTP returns an http.Server for the service, with limits on headers and on connections
+// that say nothing. Bodies and answers have limits of their own: see steady.
+func (s *Server) HTTP() *http.Server {
+	h := &http.Server{
+		Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // failed handshakes of strangers
+	}
+	h.RegisterOnShutdown(s.Close) // ends the streams that watch jobs
+	return h
+}
 
 // campaign returns the campaign of a name.
 func (s *Server) campaign(ctx context.Context, name string) (*campaign.Campaign, error) {
@@ -110,15 +180,29 @@ func (s *Server) keep(c *campaign.Campaign) *campaign.Campaign {
 	return c
 }
 
+// sameSite refuses changes that another site makes a browser ask for.
+func sameSite(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, http.StatusForbidden, "another site asked for this; only pages of this service may change anything")
+	}))
+	return guard.Handler(next)
+}
+
 // headers sets what every answer has: nothing may be framed, sniffed, cached or loaded
 // from elsewhere.
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'")
+		h.Set("Content-Security-Policy", "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
+		if len(r.TransferEncoding) > 0 {
+			// A proxy in front may see another end of such a body than we do: nothing that
+			// follows on the connection is taken for a request.
+			h.Set("Connection", "close")
+		}
 		next.ServeHTTP(w, r)
 	})
 }

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 )
@@ -29,7 +31,7 @@ type service struct {
 	log     *bytes.Buffer
 }
 
-func newService(t *testing.T) *service {
+func newService(t testing.TB) *service {
 	t.Helper()
 	ctx := context.Background()
 	tokens, err := OpenTokens(ctx, filepath.Join(t.TempDir(), "tokens.db"))
@@ -38,7 +40,11 @@ func newService(t *testing.T) *service {
 	}
 	log := &bytes.Buffer{}
 	s := New(Options{Store: &storetest.Memory{}, Tokens: tokens, Log: slog.New(slog.NewJSONHandler(&lockedWriter{to: log}, nil)), Scratch: t.TempDir(), MaxUpload: 1 << 20})
-	v := &service{httptest.NewServer(s), s, map[string]string{"none": "", "wrong": "nb_abc_def"}, log}
+	s.measuring = time.Minute // machines of tests may be slow
+	listening := httptest.NewUnstartedServer(nil)
+	listening.Config = s.HTTP()
+	listening.Start()
+	v := &service{listening, s, map[string]string{"none": "", "wrong": "nb_abc_def"}, log}
 	t.Cleanup(func() { v.Close(); s.Close(); tokens.Close() })
 	grants := map[string]Grant{
 		"viewer": {"vera", Viewer, "", 0}, "labeller": {"leo", Labeller, "", 0}, "owner": {"olga", Owner, "", time.Hour},
@@ -70,7 +76,7 @@ func (w *lockedWriter) Write(b []byte) (int, error) {
 }
 
 // do makes a request, and returns the status and the body of the answer.
-func (v *service) do(t *testing.T, who, method, path string, body any, headers ...string) (int, []byte) {
+func (v *service) do(t testing.TB, who, method, path string, body any, headers ...string) (int, []byte) {
 	t.Helper()
 	var content io.Reader
 	kind := "application/json"
@@ -109,7 +115,7 @@ func (v *service) do(t *testing.T, who, method, path string, body any, headers .
 }
 
 // must makes a request that succeeds, and reads its answer.
-func must[T any](t *testing.T, v *service, who, method, path string, body any, headers ...string) (answer T) {
+func must[T any](t testing.TB, v *service, who, method, path string, body any, headers ...string) (answer T) {
 	t.Helper()
 	status, raw := v.do(t, who, method, path, body, headers...)
 	if status/100 != 2 {
@@ -152,56 +158,39 @@ func (v *service) finish(t *testing.T, who string, j Job) Job {
 }
 
 // Every operation is tried without a token, with a wrong and an expired one, with one
-// of another campaign, and with each role.
+// of another campaign, and with each role; by header and by cookie.
 func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
+	v.server.failures.burst = 1e6
 	v.do(t, "owner", "POST", small, sample(20))
-	operations := 0
+	operations, sessions := 0, map[string]string{}
+	for who := range v.secrets {
+		sessions[who] = v.session(who)
+	}
 	for path, item := range v.server.api.OpenAPI().Paths {
-		concrete := strings.NewReplacer("{campaign}", "small", "{job}", "x", "{ask}", "7").Replace(path)
-		try := func(method string, needed Role) {
+		concrete := strings.NewReplacer("{campaign}", "small", "{job}", "x", "{ask}", "7", "{row}", "3", "{name}", "x").Replace(path)
+		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "DELETE": item.Delete} {
+			if op == nil {
+				continue
+			}
 			operations++
 			for _, who := range []string{"none", "wrong", "expired", "other", "viewer", "labeller", "owner"} {
+				want := wantedRefusal(who, op.Metadata["role"].(Role), strings.Contains(path, "{campaign}"))
 				status, body := v.do(t, who, method, concrete, nil)
-				refused := status == http.StatusUnauthorized || status == http.StatusForbidden
-				want := 0
-				switch {
-				case slices.Contains([]string{"none", "wrong", "expired"}, who):
-					want = http.StatusUnauthorized
-				case who == "other" && strings.Contains(path, "{campaign}"):
-					want = http.StatusForbidden
-				case who != "other" && !Role(who).includes(needed):
-					want = http.StatusForbidden
-				}
-				if want != 0 && status != want || want == 0 && refused {
-					t.Errorf("%s %s as %s: %d, wanted %d: %s", method, path, who, status, want, body)
-				}
-				if status >= 500 {
-					t.Errorf("%s %s as %s: %d %s", method, path, who, status, body)
-				}
-				if want != 0 && !bytes.Contains(body, []byte(`"detail"`)) {
-					t.Errorf("%s %s as %s is no problem document: %s", method, path, who, body)
+				checkRefusal(t, method+" "+path+" as "+who, want, status, body)
+				status, body = v.do(t, "none", method, concrete, nil, "Cookie", sessions[who], "Sec-Fetch-Site", "same-origin")
+				checkRefusal(t, method+" "+path+" by cookie as "+who, want, status, body)
+				if op.OperationID == "sign-out" {
+					sessions[who] = v.session(who)
 				}
 			}
-		}
-		if item.Get != nil {
-			try("GET", item.Get.Metadata["role"].(Role))
-		}
-		if item.Post != nil {
-			try("POST", item.Post.Metadata["role"].(Role))
-		}
-		if item.Put != nil {
-			try("PUT", item.Put.Metadata["role"].(Role))
-		}
-		if item.Delete != nil {
-			try("DELETE", item.Delete.Metadata["role"].(Role))
 		}
 	}
 	if operations < 18 {
 		t.Errorf("only %d operations were tried", operations)
 	}
-	for _, path := range []string{"/openapi.json", "/metrics", "/v1/nothing"} {
+	for _, path := range []string{"/openapi.json", "/metrics", "/docs", "/v1/nothing", "/v1/session"} {
 		if status, _ := v.do(t, "none", "GET", path, nil); status != http.StatusUnauthorized {
 			t.Errorf("%s without a token: %d", path, status)
 		}
@@ -209,9 +198,50 @@ func TestWhoMayDoWhat(t *testing.T) {
 	if status, body := v.do(t, "none", "GET", "/health", nil); status != 200 || string(body) != "ok\n" {
 		t.Errorf("/health: %d %s", status, body)
 	}
-	if strings.Contains(v.log.String(), v.secrets["owner"]) {
-		t.Error("the log has a secret")
+	log := v.log.String()
+	for who := range v.secrets {
+		if secret := v.secrets[who]; secret != "" && strings.Contains(log, secret) || strings.Contains(log, sessions[who]) {
+			t.Errorf("the log has the secret of %s", who)
+		}
 	}
+}
+
+// wantedRefusal returns the status that a request is refused with, or 0.
+func wantedRefusal(who string, needed Role, aboutCampaign bool) int {
+	switch {
+	case needed == "":
+		return 0
+	case slices.Contains([]string{"none", "wrong", "expired"}, who):
+		return http.StatusUnauthorized
+	case who == "other" && aboutCampaign, who != "other" && !Role(who).includes(needed):
+		return http.StatusForbidden
+	}
+	return 0
+}
+
+func checkRefusal(t *testing.T, what string, want, status int, body []byte) {
+	t.Helper()
+	refused := status == http.StatusUnauthorized || status == http.StatusForbidden
+	if want != 0 && status != want || want == 0 && refused || status >= 500 {
+		t.Errorf("%s: %d, wanted %d: %s", what, status, want, body)
+	}
+	if want != 0 && !bytes.Contains(body, []byte(`"detail"`)) {
+		t.Errorf("%s is no problem document: %s", what, body)
+	}
+}
+
+// session returns a cookie with a new session. It is one of a token that is wrong if the token is.
+func (v *service) session(who string) string {
+	name := cookieName(strings.TrimPrefix(v.URL, "http://")) + "="
+	if who == "none" || who == "wrong" {
+		return name + "AAAA"
+	}
+	id, _ := tokenID(v.secrets[who])
+	secret, _, err := v.server.options.Tokens.Begin(context.Background(), Token{ID: id}, time.Now())
+	if err != nil {
+		panic(err)
+	}
+	return name + secret
 }
 
 func TestCampaignOverHTTP(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 func (s *Server) standingRoutes() {
@@ -15,6 +16,34 @@ func (s *Server) standingRoutes() {
 		OperationID: "get-standing", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/standing",
 		Summary: "Errors, learning curve, forecast and advice",
 	}, s.standing)
+	route(s, Labeller, huma.Operation{
+		OperationID: "measure-gain", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/gains",
+		Summary: "Measure how many labels random selection would have taken, for the standing", DefaultStatus: http.StatusAccepted,
+	}, s.measureGain)
+}
+
+func (s *Server) measureGain(ctx context.Context, in *Named) (*output[Job], error) {
+	if _, err := s.campaign(ctx, in.Campaign); err != nil {
+		return nil, err
+	}
+	return s.begin(order{Job: Job{Campaign: in.Campaign, Kind: "gain", Person: callerOf(ctx).token.Person}})
+}
+
+// runGain trains networks on random rows; the campaign keeps what it finds.
+func (s *Server) runGain(ctx context.Context, o order, report func(JobProgress)) (any, int64, error) {
+	c, err := s.campaign(ctx, o.Campaign)
+	if err != nil {
+		return nil, 0, err
+	}
+	state, err := c.State(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	done, networks := 0, campaign.GainNetworks*len(state.Created.Targets)
+	return nil, 0, c.MeasureGain(ctx, campaign.Ask{Epoch: func(e network.Epoch) {
+		done++
+		report(JobProgress{"comparing", min(done, networks*e.Of), networks * e.Of})
+	}})
 }
 
 func (s *Server) standing(ctx context.Context, in *struct {

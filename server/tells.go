@@ -39,6 +39,8 @@ type Told struct {
 	Changed
 	Known int    `json:"known" doc:"numbers that the rows had already"`
 	Wrong []Line `json:"wrong" doc:"rows that were left out, with partial"`
+	// By id, then by target.
+	Predictions map[string]map[string]*Prediction `json:"predictions" doc:"by id and target: what was predicted before the labels came, of the rows that had been asked for"`
 }
 
 // Line is a row of a request, and what is wrong with it.
@@ -75,7 +77,12 @@ func (s *Server) tell(do func(*campaign.Campaign, context.Context, campaign.By, 
 		if err != nil {
 			return nil, err
 		}
-		result := Told{Changed{told.Seq, rowsOf(told.Rows), told.Repeated}, told.Known, []Line{}}
+		result := Told{Changed{told.Seq, rowsOf(told.Rows), told.Repeated}, told.Known, []Line{}, map[string]map[string]*Prediction{}}
+		for _, ref := range told.Rows {
+			if _, asked := state.AskOf(ref.Row); asked != nil && len(asked.Predictions) > 0 {
+				result.Predictions[ref.ID] = predictionsOf(state.Created.Targets, asked.Predictions)
+			}
+		}
 		for _, f := range told.Faults {
 			result.Wrong = append(result.Wrong, Line(f))
 		}

@@ -59,8 +59,9 @@ func (t Token) expired(now time.Time) bool { return t.Expires != nil && !now.Bef
 // Tokens is a file of tokens. Several processes may use it at the same time: a running
 // service notices a new or revoked token with the next request.
 //
-// The file is an SQLite database with one table. A secret has the form nb_ID_BITS, with
-// 256 random bits; hash is the SHA-256 of all of it. Times are seconds since 1970.
+// The file is an SQLite database. A secret has the form nb_ID_BITS, with
+// 256 random bits; hash is the SHA-256 of all of it. Times are seconds since 1970. Version 2
+// added what the service keeps about browsers that signed in, and about its jobs.
 type Tokens struct{ file *sqlitefile.File }
 
 const tokenSchema = `
@@ -75,8 +76,22 @@ CREATE TABLE tokens (
 ) STRICT;
 `
 
+const tokenSchema2 = `
+CREATE TABLE sessions (
+	hash    BLOB PRIMARY KEY,
+	token   TEXT NOT NULL REFERENCES tokens (id) ON DELETE CASCADE,
+	expires INTEGER NOT NULL
+) STRICT;
+CREATE TABLE jobs (
+	id       TEXT PRIMARY KEY,
+	campaign TEXT NOT NULL,
+	body     TEXT NOT NULL
+) STRICT;
+`
+
 var tokenFormat = sqlitefile.Format{
-	What: "file of tokens", Schema: tokenSchema, ApplicationID: 0x4e42544b, Version: 1,
+	What: "file of tokens", Schema: tokenSchema, ApplicationID: 0x4e42544b,
+	Later:   []string{tokenSchema2},
 	Damaged: "remove it, and add the tokens again",
 	Full:    "free some disk space and run the command again",
 }

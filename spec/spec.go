@@ -102,6 +102,12 @@ func (s Spec) SinglePart() int {
 	return len(s.Transforms)
 }
 
+// SketchesInSingle reports whether a transformation that can be computed in float32 needs
+// features. A kernel in float64 then starts from features in float32.
+func (s Spec) SketchesInSingle() bool {
+	return slices.ContainsFunc(s.Transforms[:s.SinglePart()], func(t Transform) bool { return t.Info().Needs != Values })
+}
+
 // DoubleKernel reports whether the spec's kernel is in float64, whatever the
 // method.
 func (s Spec) DoubleKernel() bool {

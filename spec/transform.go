@@ -29,7 +29,7 @@ type TransformInfo struct {
 
 	Needs    Need
 	Noise    bool // it uses the noise variance σ²
-	Train    bool // it requires training rows
+	Train    bool // it uses training rows, and requires them
 	Labels   bool // it requires their labels
 	Draws    bool // it draws random numbers
 	Projects bool // its number is the number of features that it returns

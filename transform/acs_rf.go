@@ -40,11 +40,8 @@ func ACSRandomFeatures(ctx context.Context, m kernel.FeatureMap[float64], train 
 	if v == Published {
 		unit = 1 / sigma2
 	}
-	log := logLikelihood{over: math.Sqrt(float64(denominator(p, m.Dim(), v)))}
-	log.of = func(kappa float64) (constant, slope float64) {
-		kappa *= unit
-		return math.Log1p(kappa/sigma2)/2 - kappa/(2*sigma2), unit / (2 * sigma2)
-	}
+	rate := unit / sigma2
+	log := logLikelihood{log: 0.5, rate: rate, linear: -rate / 2, slope: rate / 2, over: math.Sqrt(float64(denominator(p, m.Dim(), v)))}
 	return newRandomFeatures(posterior, p, from, log), fit, nil
 }
 

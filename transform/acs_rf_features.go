@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"math"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/simd"
@@ -12,7 +13,7 @@ import (
 // randomFeatures are expected log-likelihoods under random parameters. With the
 // features ψ of a posterior, κ = |ψ|² and standard normal e_j,
 //
-//	φ_j = (constant(κ) − slope(κ)·(ψ·e_j)²)/over
+//	φ_j = (constant(κ) − slope·(ψ·e_j)²)/over
 type randomFeatures struct {
 	posterior *featurePosterior
 	normals   matrix.Dense[float64]
@@ -21,10 +22,19 @@ type randomFeatures struct {
 	norms     []float64
 }
 
-// logLikelihood defines how a feature depends on κ.
+// logLikelihood defines how a feature depends on κ:
+//
+//	constant(κ) = log·log(1 + rate·κ) + linear·κ + offset,
+//
+// and the slope does not depend on κ.
 type logLikelihood struct {
-	of   func(kappa float64) (constant, slope float64)
-	over float64
+	log, rate, linear, offset float64
+	slope                     float64
+	over                      float64
+}
+
+func (l logLikelihood) constant(kappa float64) float64 {
+	return l.log*math.Log1p(l.rate*kappa) + l.linear*kappa + l.offset
 }
 
 func newRandomFeatures(posterior *featurePosterior, p int, from Normals, log logLikelihood) kernel.FeatureMap[float64] {
@@ -60,8 +70,7 @@ type likelihoodJob struct {
 }
 
 func (j *likelihoodJob) Do(i, _ int) {
-	constant, slope := j.log.of(j.norms[i])
-	constant, slope = constant/j.log.over, slope/j.log.over
+	constant, slope := j.log.constant(j.norms[i])/j.log.over, j.log.slope/j.log.over
 	row := j.dst.Row(i)
 	simd.For[float64]().Mul(row, row, row)
 	for k, v := range row {

@@ -42,10 +42,7 @@ func ACSRandomFeaturesHyper(ctx context.Context, m kernel.FeatureMap[float64], t
 	if err != nil {
 		return nil, Fit{}, wrap(op, err)
 	}
-	log := logLikelihood{over: math.Sqrt(float64(denominator(p, m.Dim(), v)))}
-	log.of = func(kappa float64) (constant, slope float64) {
-		return -(math.Log(2*math.Pi) + noise*(1+kappa)) / 2, 0.5
-	}
+	log := logLikelihood{linear: -noise / 2, offset: -(math.Log(2*math.Pi) + noise) / 2, slope: 0.5, over: math.Sqrt(float64(denominator(p, m.Dim(), v)))}
 	return newRandomFeatures(posterior, p, from, log), fit, nil
 }
 

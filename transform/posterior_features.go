@@ -20,6 +20,7 @@ import (
 // accurate relative to the result, since L^{-1}·L is the identity up to rounding.
 type featurePosterior struct {
 	of      kernel.FeatureMap[float64]
+	lower   matrix.Dense[float64]  // L^{-1}
 	inverse *linalg.Upper[float64] // L^{-T}
 	factor  float64                // σλ
 	scratch kernel.Scratch[float64]
@@ -43,7 +44,7 @@ func newFeaturePosterior(ctx context.Context, op string, m kernel.FeatureMap[flo
 		return nil, Fit{}, wrap(op, err)
 	}
 	factor := math.Sqrt(sigma2) * fit.Lambda
-	return &featurePosterior{of: of, inverse: linalg.NewUpper(l, linalg.Trans), factor: factor}, fit, nil
+	return &featurePosterior{of: of, lower: l, inverse: linalg.NewUpper(l, linalg.Trans), factor: factor}, fit, nil
 }
 
 // unchecked returns m without its check for numbers that are not finite, if m is

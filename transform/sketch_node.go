@@ -14,6 +14,9 @@ type node[T matrix.Float] interface {
 	// sketch writes the sketched features of the parts to dst, or adds them to
 	// it. depth counts the products around the node.
 	sketch(ctx context.Context, s *sketch[T], dst matrix.Dense[T], parts []matrix.Dense[T], add bool, depth int) error
+	// describe adds the steps that do the same, times another value unless that is
+	// kernel.None (program.go).
+	describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool
 }
 
 // child is a node and the number of parts that it reads. If the node is nil, the

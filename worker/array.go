@@ -64,6 +64,24 @@ func (a Array) numbers() ([]float64, error) {
 	if len(a.Dims) != 1 {
 		return nil, fmt.Errorf("has the shape %v where a list is expected", a.Dims)
 	}
+	return a.floats()
+}
+
+// labels returns an array of labels, one row after the other, and how many targets they
+// are of: one for a list, otherwise one for each column.
+func (a Array) labels() (values []float64, targets int, err error) {
+	if targets = 1; len(a.Dims) == 2 {
+		targets = a.Dims[1]
+	}
+	if len(a.Dims) < 1 || len(a.Dims) > 2 || targets < 1 {
+		return nil, 0, fmt.Errorf("has the shape %v where a list is expected, or a column for each target", a.Dims)
+	}
+	values, err = a.floats()
+	return values, targets, err
+}
+
+// floats returns the elements as float64.
+func (a Array) floats() ([]float64, error) {
 	switch a.Type {
 	case "float64":
 		return a.Float64, nil

@@ -9,4 +9,4 @@ package worker
 
 // Protocol is the version of the protocol. It changes whenever a client of the
 // previous version would misunderstand the worker.
-const Protocol = 1
+const Protocol = 2

@@ -1,7 +1,7 @@
 package worker
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"strings"
 
@@ -10,7 +10,8 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// fitBody asks for a model of the rows in array 0, whose labels are array 1.
+// fitBody asks for a model of the rows in array 0, whose labels are array 1, with a
+// column for each target if it has two dimensions.
 type fitBody struct {
 	networks
 	Folds   *int     `json:"folds"`   // of cross-fitting; null chooses by the number of labels
@@ -21,12 +22,12 @@ type fitBody struct {
 
 // fitted is the answer; its one array is the model as a safetensors file.
 type fitted struct {
-	Rows      int               `json:"rows"`
-	ValidRows int               `json:"valid_rows"`
-	ValidRMSE []nextbatch.Float `json:"valid_rmse"`
-	Best      []int             `json:"best_epochs"`
-	Intervals string            `json:"intervals"`
-	Warnings  []string          `json:"warnings"`
+	Rows      int                 `json:"rows"`
+	ValidRows int                 `json:"valid_rows"`
+	ValidRMSE [][]nextbatch.Float `json:"valid_rmse"` // of each network, for each target
+	Best      []int               `json:"best_epochs"`
+	Intervals string              `json:"intervals"`
+	Warnings  []string            `json:"warnings"`
 }
 
 func (c *call) fit() (any, error) {
@@ -45,7 +46,7 @@ func (c *call) fit() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("array X %w", err)
 	}
-	y, err := c.Data[1].numbers()
+	y, targets, err := c.Data[1].labels()
 	if err != nil {
 		return nil, fmt.Errorf("array y %w", err)
 	}
@@ -56,7 +57,7 @@ func (c *call) fit() (any, error) {
 		options.Folds = 0
 	}
 	options.Progress = c.training(func() int { return options.Members * (1 + options.Folds) })
-	model, err := network.Fit(nextbatch.WithThreads(c.ctx, body.Threads), network.Sample[float32]{X: x, Y: y}, options)
+	model, err := network.Fit(nextbatch.WithThreads(c.ctx, body.Threads), network.Sample[float32]{X: x, Y: y, Targets: targets}, options)
 	if model == nil {
 		if c.ctx.Err() != nil {
 			return nil, c.ctx.Err()
@@ -74,12 +75,19 @@ func (c *call) fit() (any, error) {
 // describe describes a model. Diverged says which of its networks diverged.
 func describe(model *network.Model[float32], diverged error) fitted {
 	how := model.Provenance()
-	f := fitted{Rows: how.Rows, ValidRows: how.ValidRows, Best: how.Best, Intervals: model.Intervals().String(), ValidRMSE: []nextbatch.Float{}, Warnings: []string{}}
-	for _, v := range how.ValidRMSE {
-		f.ValidRMSE = append(f.ValidRMSE, nextbatch.Float(v))
+	f := fitted{Rows: how.Rows, ValidRows: how.ValidRows, Best: how.Best, Intervals: model.Intervals().String(), Warnings: []string{}}
+	if note := model.TrainingNote(); note != "" {
+		f.Warnings = append(f.Warnings, note)
+	}
+	for target := range model.Targets() {
+		errors := []nextbatch.Float{}
+		for _, v := range model.Target(target).Provenance().ValidRMSE {
+			errors = append(errors, nextbatch.Float(v))
+		}
+		f.ValidRMSE = append(f.ValidRMSE, errors)
 	}
 	if diverged != nil {
-		f.Warnings = strings.Split(diverged.Error(), "\n")
+		f.Warnings = append(f.Warnings, strings.Split(diverged.Error(), "\n")...)
 	}
 	return f
 }
@@ -92,7 +100,7 @@ type predictBody struct {
 }
 
 // predict returns predictions and, if they are asked for, standard deviations and then
-// the two ends of intervals, an array each.
+// the two ends of intervals: an array each, with a column for each target if there are several.
 func (c *call) predict() (any, error) {
 	var body predictBody
 	if err := c.read(&body); err != nil {
@@ -110,25 +118,51 @@ func (c *call) predict() (any, error) {
 		return nil, fmt.Errorf("array X %w", err)
 	}
 	c.ctx = nextbatch.WithThreads(c.ctx, body.Threads)
-	return struct{}{}, errors.Join(c.predictMean(model, x, body.Std), c.predictIntervals(model, x, body.Coverage))
+	byTarget := make([][][]float64, model.Targets())
+	for target := range byTarget {
+		if byTarget[target], err = predictions(c.ctx, model.Target(target), x, body); err != nil {
+			return nil, err
+		}
+	}
+	for i := range byTarget[0] {
+		c.data = append(c.data, sideBySide(byTarget, i))
+	}
+	return struct{}{}, nil
 }
 
-func (c *call) predictMean(model *network.Model[float32], x matrix.Dense[float32], std bool) error {
-	if !std {
-		mean, err := model.Predict(c.ctx, x)
-		c.data = append(c.data, list(mean))
-		return err
+// predictions returns what is predicted for one target.
+func predictions(ctx context.Context, model *network.Model[float32], x matrix.Dense[float32], body predictBody) (list [][]float64, err error) {
+	if body.Std {
+		u, err := model.PredictStd(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, u.Mean, u.Std)
+	} else {
+		mean, err := model.Predict(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, mean)
 	}
-	u, err := model.PredictStd(c.ctx, x)
-	c.data = append(c.data, list(u.Mean), list(u.Std))
-	return err
+	if body.Coverage == nil {
+		return list, nil
+	}
+	low, high, err := model.PredictInterval(ctx, x, *body.Coverage)
+	return append(list, low, high), err
 }
 
-func (c *call) predictIntervals(model *network.Model[float32], x matrix.Dense[float32], coverage *float64) error {
-	if coverage == nil {
-		return nil
+// sideBySide returns list i of each target as a column; for one target, as a list.
+func sideBySide(byTarget [][][]float64, i int) Array {
+	if len(byTarget) == 1 {
+		return list(byTarget[0][i])
 	}
-	low, high, err := model.PredictInterval(c.ctx, x, *coverage)
-	c.data = append(c.data, list(low), list(high))
-	return err
+	rows, targets := len(byTarget[0][i]), len(byTarget)
+	a := Array{Shape: Shape{"float64", []int{rows, targets}}, Float64: make([]float64, rows*targets)}
+	for target, lists := range byTarget {
+		for row, v := range lists[i] {
+			a.Float64[row*targets+target] = v
+		}
+	}
+	return a
 }

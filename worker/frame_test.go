@@ -5,10 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/campaign/storetest"
 )
 
 func frameBytes(t testing.TB, f Frame) []byte {
@@ -111,15 +115,29 @@ func FuzzReadFrame(f *testing.F) {
 // FuzzServe sends arbitrary frames to a server, which must answer each of them or end
 // with an error, without a fault. The end of the input cancels what takes long.
 func FuzzServe(f *testing.F) {
-	for _, kind := range []string{"hello", "ping", "select", "select_features", "fit", "predict", "cancel", ""} {
+	for _, kind := range append(slices.Sorted(maps.Keys(verbs)), "cancel", "") {
 		frame := sample()
 		frame.Kind, frame.Body = kind, []byte(`{}`)
 		f.Add(frameBytes(f, frame))
 	}
 	f.Add(frameBytes(f, exampleSelect(8, 4)))
+	begin := newCampaignFrame("fuzzed")
+	f.Add(frameBytes(f, begin))
+	for kind, body := range map[string]string{
+		"campaign_ask": `{"store":"memory","name":"c","rows":2}`, "campaign_tell": `{"store":"memory","name":"c","rows":[{"id":"r1","values":{"y":1}}]}`,
+		"campaign_status": `{"store":"memory","stop":""}`, "campaign_retire": `{"store":"memory","ids":["r1"]}`, "campaign_undo": `{"store":"memory","event":3}`,
+	} {
+		f.Add(frameBytes(f, Frame{Header: Header{ID: 2, Kind: kind, Body: []byte(body)}}))
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var out bytes.Buffer
-		s := Server{Available: func() int64 { return 1 << 20 }}
+		s := inMemory(&storetest.Memory{})
+		s.Available = func() int64 { return 1 << 20 }
+		if bytes.Contains(raw, []byte("campaign_")) {
+			if err := s.Serve(t.Context(), bytes.NewReader(frameBytes(t, newCampaignFrame("c"))), io.Discard); err != nil {
+				t.Fatal(err)
+			}
+		}
 		_ = s.Serve(t.Context(), bytes.NewReader(raw), &out)
 		for {
 			answer, err := ReadFrame(&out, upTo(1<<30))

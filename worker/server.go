@@ -10,9 +10,11 @@ import (
 	"io"
 	"math"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -23,6 +25,10 @@ type Server struct {
 	// Available returns how many bytes of memory the machine can give; 0 or a nil
 	// function means unknown.
 	Available func() int64
+	// OpenStore opens the store of campaigns at an address, and NewStore returns one that
+	// exists once a campaign is created in it. Without them there are no campaigns.
+	OpenStore func(ctx context.Context, address string) (campaign.Store, error)
+	NewStore  func(address string) campaign.Store
 }
 
 // Serve answers requests until the stream ends or the context is cancelled. It cancels
@@ -70,6 +76,7 @@ func (s Server) limit() int64 {
 type connection struct {
 	server  Server
 	running sync.WaitGroup
+	kept    nextbatch.KeptFeatures // of the campaign that asked last
 
 	writing sync.Mutex
 	out     io.Writer
@@ -93,18 +100,53 @@ func (c *connection) start(ctx context.Context, f Frame) {
 		return
 	}
 	c.running.Go(func() {
-		answer, err := c.answer(ctx, f)
-		c.mu.Lock()
-		delete(c.cancels, f.ID)
-		c.mu.Unlock()
-		cancel()
-		if err != nil {
-			c.fail(f.ID, err)
-			return
+		c.respond(ctx, cancel, f)
+		f = Frame{} // so that its arrays can be freed
+		if c.idle() {
+			release()
 		}
-		answer.ID, answer.Kind = f.ID, "result"
-		c.send(answer)
 	})
+}
+
+// respond runs a request and sends its result or its error. Before it does so, the
+// number of the request is free again.
+func (c *connection) respond(ctx context.Context, cancel context.CancelFunc, f Frame) {
+	answer, err := c.answer(ctx, f)
+	c.mu.Lock()
+	delete(c.cancels, f.ID)
+	c.mu.Unlock()
+	cancel()
+	if err != nil {
+		c.fail(f.ID, err)
+		return
+	}
+	answer.ID, answer.Kind = f.ID, "result"
+	c.send(answer)
+}
+
+// idle reports whether no request is running.
+func (c *connection) idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.cancels) == 0
+}
+
+// keptMemory is what a worker without a request may hold on to.
+const keptMemory = 256 << 20
+
+// release gives memory back to the system after a large request, because a worker may
+// be idle for hours. Go itself would return it bit by bit, and garbage only at its next
+// collection.
+func release() {
+	held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+	metrics.Read(held)
+	bytes := uint64(0)
+	for _, class := range held {
+		bytes += class.Value.Uint64()
+	}
+	if bytes > keptMemory {
+		debug.FreeOSMemory()
+	}
 }
 
 // verbs are the kinds of requests.
@@ -112,6 +154,11 @@ var verbs = map[string]func(*call) (any, error){
 	"hello": (*call).hello, "ping": (*call).ping,
 	"select": (*call).selectRows, "select_features": (*call).selectFeatures,
 	"fit": (*call).fit, "predict": (*call).predict,
+	"campaign_new": (*call).campaignNew, "campaign_encode": (*call).campaignEncode, "campaign_settings": (*call).campaignSettings,
+	"campaign_status": (*call).campaignStatus, "campaign_history": (*call).campaignHistory,
+	"campaign_ask": (*call).campaignAsk, "campaign_predict": (*call).campaignPredict, "campaign_tell": (*call).campaignTell,
+	"campaign_fail": (*call).campaignFail, "campaign_return": (*call).campaignReturn, "campaign_retire": (*call).campaignRetire,
+	"campaign_add": (*call).campaignAdd, "campaign_undo": (*call).campaignUndo,
 }
 
 // call is a request while it is answered.
@@ -119,6 +166,7 @@ type call struct {
 	Frame
 	ctx    context.Context
 	server Server
+	kept   *nextbatch.KeptFeatures
 	report func(progress)
 	data   []Array // of the answer
 }
@@ -135,7 +183,7 @@ func (c *connection) answer(ctx context.Context, f Frame) (answer Frame, err err
 	if verb == nil {
 		return answer, &requestError{fmt.Sprintf("there is no request %q", f.Kind)}
 	}
-	r := &call{Frame: f, ctx: ctx, server: c.server, report: c.progress(f.ID)}
+	r := &call{Frame: f, ctx: ctx, server: c.server, kept: &c.kept, report: c.progress(f.ID)}
 	body, err := verb(r)
 	if err != nil {
 		return answer, err
@@ -166,10 +214,16 @@ func (c *connection) send(f Frame) {
 type failure struct {
 	Error   string `json:"error"` // request, data, memory, cancelled, frame or fault
 	Message string `json:"message"`
+	// Rows are those of a list that are wrong, which nothing was taken of.
+	Rows []campaign.Fault `json:"rows,omitempty"`
 }
 
 func (c *connection) fail(id uint64, err error) {
-	body, _ := json.Marshal(failure{kindOf(err), messageOf(err)}) // strings always marshal
+	f := failure{Error: kindOf(err), Message: messageOf(err)}
+	if wrong := (*campaign.TellError)(nil); errors.As(err, &wrong) {
+		f.Rows = wrong.Faults
+	}
+	body, _ := json.Marshal(f) // strings and numbers always marshal
 	c.send(Frame{Header: Header{ID: id, Kind: "error", Body: body}})
 }
 
@@ -194,7 +248,9 @@ func kindOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
-	case is[*requestError](err), is[*nextbatch.RequestError](err), is[*spec.Error](err):
+	case is[*requestError](err), is[*nextbatch.RequestError](err), is[*spec.Error](err),
+		is[*campaign.RequestError](err), is[*campaign.UndoError](err), is[*campaign.StopRuleError](err),
+		errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNotFound):
 		return "request"
 	case is[*memoryError](err), is[*SizeError](err):
 		return "memory"

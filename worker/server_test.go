@@ -25,12 +25,14 @@ type client struct {
 	done chan error
 }
 
-func newClient(t *testing.T) *client {
+func newClient(t *testing.T) *client { return newClientOf(t, Server{Version: "test"}) }
+
+func newClientOf(t *testing.T, s Server) *client {
 	requests, in := io.Pipe()
 	out, answers := io.Pipe()
 	c := &client{t: t, in: in, out: out, done: make(chan error, 1)}
 	go func() {
-		c.done <- Server{Version: "test"}.Serve(t.Context(), requests, answers)
+		c.done <- s.Serve(t.Context(), requests, answers)
 		_ = answers.Close()
 	}()
 	t.Cleanup(func() { _ = in.Close() })
@@ -213,6 +215,44 @@ func TestFitAndPredict(t *testing.T) {
 	want, err := m.Predict(t.Context(), matrix.Converted[float32](matrix.View(40, 2, x)))
 	if err != nil || !slices.Equal(mean, want) {
 		t.Errorf("predicted %v, the library %v, %v", mean, want, err)
+	}
+}
+
+func TestFitAndPredictSeveralTargets(t *testing.T) {
+	c := newClient(t)
+	x, y := wave(60, 2), make([]float64, 120)
+	for i := range 60 {
+		y[2*i], y[2*i+1] = x[2*i], 100-x[2*i+1]
+	}
+	rows := Array{Shape: Shape{"float64", []int{60, 2}}, Float64: x}
+	fit := map[string]any{"epochs": 20, "hidden": []int{16}, "activation": "relu", "seed": 5, "ensemble": 2}
+	model := c.ask(request("fit", fit, rows, Array{Shape: Shape{"float64", []int{60, 2}}, Float64: y}))
+	var about fitted
+	if err := json.Unmarshal(model.Body, &about); err != nil || model.Kind != "result" || len(about.ValidRMSE) != 2 || len(about.ValidRMSE[1]) != 2 {
+		t.Fatalf("%s", model.Body)
+	}
+	answer := c.ask(request("predict", map[string]any{"std": true, "coverage": 0.5}, model.Data[0], rows))
+	if answer.Kind != "result" || len(answer.Data) != 4 || !slices.Equal(answer.Data[3].Dims, []int{60, 2}) {
+		t.Fatalf("%s %v", answer.Body, answer.Arrays)
+	}
+	m := &network.Model[float32]{}
+	if err := m.UnmarshalBinary(model.Data[0].Uint8); err != nil {
+		t.Fatal(err)
+	}
+	for target := range 2 {
+		want, err := m.Target(target).Predict(t.Context(), matrix.Converted[float32](matrix.View(60, 2, x)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range want {
+			if got := answer.Data[0].Float64[2*i+target]; got != v {
+				t.Fatalf("target %d, row %d: %v, the library %v", target, i, got, v)
+			}
+		}
+	}
+	none := c.ask(request("fit", fit, rows, Array{Shape: Shape{"float64", []int{60, 0}}, Float64: nil}))
+	if none.Kind != "error" || !strings.Contains(string(none.Body), "shape [60 0]") {
+		t.Errorf("no target: %s", none.Body)
 	}
 }
 

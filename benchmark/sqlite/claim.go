@@ -7,18 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
-// A process signals every few seconds that it is alive. One that has not done so
-// for the length of a lease loses its claims.
-const (
-	heartbeat = 10 * time.Second
-	lease     = 60 * time.Second
-)
+// A process signals that it is alive, and loses its claims when it no longer does.
 
 // Join registers this process, with settings that must equal those of the file. It
 // keeps signalling that the process is alive until leave is called, which releases
@@ -33,7 +28,7 @@ func (s *Store) Join(p benchmark.Process, settings benchmark.Settings) (leave fu
 			return err
 		}
 		row, err := tx.Exec(`INSERT INTO processes (host, pid, version, revision, platform, cpu, simd, started, seen)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, host, os.Getpid(), p.Version, p.Revision, p.Platform, p.CPU, p.SIMD, now(), now())
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, host, os.Getpid(), p.Version, p.Revision, p.Platform, p.CPU, p.SIMD, sqlitefile.Now(), sqlitefile.Now())
 		if err != nil {
 			return err
 		}
@@ -89,7 +84,7 @@ func (s *Store) checkSettings(tx *sql.Tx, ours string) error {
 
 func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
-	ticker := time.NewTicker(heartbeat)
+	ticker := time.NewTicker(sqlitefile.Heartbeat)
 	defer ticker.Stop()
 	for {
 		select {
@@ -98,7 +93,7 @@ func (s *Store) beat(ctx context.Context, done chan<- struct{}) {
 		case <-ticker.C:
 			// After a failed beat the next may succeed; if none does, the next
 			// result cannot be written either.
-			_, _ = s.db.Exec("UPDATE processes SET seen = ? WHERE id = ?", now(), s.process)
+			_, _ = s.db.Exec("UPDATE processes SET seen = ? WHERE id = ?", sqlitefile.Now(), s.process)
 		}
 	}
 }
@@ -184,35 +179,9 @@ func (s *Store) held(tx *sql.Tx, process int64) (bool, error) {
 	if process == s.process {
 		return false, nil
 	}
-	var p presence
-	err := tx.QueryRow("SELECT host, pid, seen FROM processes WHERE id = ?", process).Scan(&p.host, &p.pid, &p.seen)
-	return err == nil && p.working(), err
-}
-
-// presence is where a process runs, and when it was last seen alive.
-type presence struct {
-	host string
-	pid  int
-	seen int64
-}
-
-// working reports whether the process may still be working. A dead process on this
-// machine is noticed at once, one elsewhere only when its lease ends.
-func (p presence) working() bool {
-	if here, err := os.Hostname(); err == nil && here == p.host && !alive(p.pid) {
-		return false
-	}
-	return time.Duration(now()-p.seen)*time.Millisecond < lease
-}
-
-// alive reports whether a process exists on this machine.
-func alive(pid int) bool {
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return false
-	}
-	defer p.Release()
-	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+	var p sqlitefile.Presence
+	err := tx.QueryRow("SELECT host, pid, seen FROM processes WHERE id = ?", process).Scan(&p.Host, &p.PID, &p.Seen)
+	return err == nil && p.Working(), err
 }
 
 // checkOwner fails with benchmark.ErrTaken unless the claim is still ours.
@@ -255,6 +224,3 @@ func (s *Store) Fail(runs []benchmark.Run, failure error) error {
 		return update.Close()
 	})
 }
-
-// now is in milliseconds since 1970.
-func now() int64 { return time.Now().UnixMilli() }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
 // Append writes the next round of a claimed run. It returns ErrTaken if another
@@ -34,9 +35,24 @@ func (s *Store) Append(c *benchmark.Claim, r benchmark.Record) error {
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.Key, r.Round.Round, r.Labels, orNull(r.Test.MAE), orNull(r.Test.RMSE), orNull(r.Test.MaxE), orNull(r.Test.Q95), orNull(r.Test.Q99),
 			r.Training, r.Features, r.Selection, r.Testing, r.Elapsed,
-			orNull(r.EffectiveDimension), r.Fallbacks, packRows(r.Picked), string(warnings), r.Threads, s.process, now())
-		return err
+			orNull(r.EffectiveDimension), r.Fallbacks, packRows(r.Picked), string(warnings), r.Threads, s.process, sqlitefile.Now())
+		if err != nil {
+			return err
+		}
+		return appendTargets(tx, c.Key, r)
 	})
+}
+
+// appendTargets writes the errors of each target.
+func appendTargets(tx *sql.Tx, run int64, r benchmark.Record) error {
+	for i, t := range r.Targets {
+		_, err := tx.Exec("INSERT INTO targets (run, round, target, name, mae, rmse, maxe, q95, q99) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			run, r.Round.Round, i, t.Target, orNull(t.MAE), orNull(t.RMSE), orNull(t.MaxE), orNull(t.Q95), orNull(t.Q99))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // orNull prepares a number for a column in which NULL means NaN.
@@ -83,7 +99,38 @@ func (s *Store) rounds(ctx context.Context, where string, args ...any) (list []s
 		list = append(list, r)
 		return err
 	}, args...)
-	return list, err
+	if err != nil || s.file.Version() < 2 {
+		return list, err
+	}
+	return list, s.addTargets(ctx, list, where, args...)
+}
+
+// addTargets adds the errors of each target to rounds. They were written together with
+// their round, so those of a round that is not in the list are newer than it.
+func (s *Store) addTargets(ctx context.Context, list []storedRound, where string, args ...any) error {
+	at := map[[2]int64]*storedRound{}
+	for i := range list {
+		at[[2]int64{list[i].run, int64(list[i].Round.Round)}] = &list[i]
+	}
+	return s.each(ctx, "SELECT run, round, target, name, mae, rmse, maxe, q95, q99 FROM targets "+where+" ORDER BY run, round, target", func(row *sql.Rows) error {
+		var run, round int64
+		var position int
+		var t benchmark.TargetErrors
+		var mae, rmse, maxe, q95, q99 sql.NullFloat64
+		if err := row.Scan(&run, &round, &position, &t.Target, &mae, &rmse, &maxe, &q95, &q99); err != nil {
+			return err
+		}
+		r := at[[2]int64{run, round}]
+		if r == nil {
+			return nil
+		}
+		if position != len(r.Targets) {
+			return fmt.Errorf("target %d of a round follows target %d", position, len(r.Targets)-1)
+		}
+		t.MAE, t.RMSE, t.MaxE, t.Q95, t.Q99 = orNaN(mae), orNaN(rmse), orNaN(maxe), orNaN(q95), orNaN(q99)
+		r.Targets = append(r.Targets, t)
+		return r.Round.Check()
+	}, args...)
 }
 
 func scanRound(row *sql.Rows) (r storedRound, err error) {

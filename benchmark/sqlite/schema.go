@@ -8,6 +8,8 @@ package sqlite
 //	runs       the grid; owner is the process that is working on a run
 //	rounds     the results; picked holds rows of the data set, 4 bytes each,
 //	           little-endian, in pick order
+//	targets    since version 2: the errors of each target, counted from 0, in rounds
+//	           with several; those in rounds are of all targets together
 //
 // A run is done when it has its round number "rounds". NULL means NaN.
 // Times are milliseconds since 1970.
@@ -72,9 +74,22 @@ CREATE TABLE rounds (
 ) STRICT, WITHOUT ROWID;
 `
 
-// applicationID marks a database as a results file, in the header field meant for
-// that; schemaVersion counts changes of the schema.
-const (
-	applicationID = 0x4e425253
-	schemaVersion = 1
-)
+// schema2 is what version 2 adds.
+const schema2 = `
+CREATE TABLE targets (
+	run    INTEGER NOT NULL,
+	round  INTEGER NOT NULL,
+	target INTEGER NOT NULL,
+	name   TEXT NOT NULL,
+	mae    REAL,
+	rmse   REAL,
+	maxe   REAL,
+	q95    REAL,
+	q99    REAL,
+	PRIMARY KEY (run, round, target),
+	FOREIGN KEY (run, round) REFERENCES rounds (run, round)
+) STRICT, WITHOUT ROWID;
+`
+
+// applicationID marks a database as a results file, in the header field meant for that.
+const applicationID = 0x4e425253

@@ -23,12 +23,13 @@ type Store struct {
 var _ benchmark.Store = (*Store)(nil)
 
 var format = sqlitefile.Format{
-	What: "results file", Schema: schema, ApplicationID: applicationID, Version: schemaVersion,
+	What: "results file", Schema: schema, Later: []string{schema2}, ApplicationID: applicationID,
 	Damaged: "restore a copy, or start another results file",
 	Full:    "the rounds written so far are safe; free some disk space and run the command again",
 }
 
-// Open opens a results file for work, and creates it if it does not exist. A file
+// Open opens a results file for work, and creates it if it does not exist. One of an
+// earlier version gets the tables that it lacks. A file
 // that is damaged, or not a results file, is an error and is left unchanged: all
 // of a file is checked before anything is written to it.
 func Open(ctx context.Context, path string) (*Store, error) {
@@ -37,7 +38,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 
 // OpenReadOnly opens a results file for reading, even while others work on it.
 // Opening reads only the names of tables; damage elsewhere is reported when it is
-// read.
+// read. A file of an earlier version is read as it is.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	return newStore(format.OpenReadOnly(ctx, path))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/benchmark/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
 func TestStore(t *testing.T) {
@@ -78,7 +79,7 @@ func TestLostClaims(t *testing.T) {
 	if _, err := b.Claim(runs[0]); err != benchmark.ErrTaken {
 		t.Errorf("a run with an owner elsewhere: %v", err)
 	}
-	exec1(t, a, "UPDATE processes SET seen = seen - ? WHERE id = ?", 2*lease.Milliseconds(), a.process)
+	exec1(t, a, "UPDATE processes SET seen = seen - ? WHERE id = ?", 2*sqlitefile.Lease.Milliseconds(), a.process)
 	if _, err := b.Claim(runs[0]); err != nil {
 		t.Errorf("a run whose owner was last seen long ago: %v", err)
 	}
@@ -244,7 +245,11 @@ func TestHostileFiles(t *testing.T) {
 		"UPDATE settings SET value = '[]'":               "settings cannot be read",
 		"CREATE VIEW endless AS WITH RECURSIVE c(x) AS (VALUES (1) UNION ALL SELECT x+1 FROM c) SELECT x FROM c": "endless",
 		"CREATE TRIGGER again AFTER INSERT ON rounds BEGIN DELETE FROM rounds; END":                              "again",
-		"DROP TABLE sets": "a table is missing",
+		"DROP TABLE sets":    "a table is missing",
+		"DROP TABLE targets": "a table is missing",
+		"INSERT INTO targets (run, round, target, name) VALUES (1, 0, 1, 'y')":                                                                                   "target 1 of a round follows target -1",
+		"INSERT INTO targets (run, round, target, name) VALUES (1, 0, 0, hex(zeroblob(1<<19)))":                                                                  "1048576 bytes",
+		"WITH RECURSIVE c(x) AS (VALUES (0) UNION ALL SELECT x+1 FROM c WHERE x < 4096) INSERT INTO targets (run, round, target, name) SELECT 1, 0, x, x FROM c": "4097 targets",
 	} {
 		path := newPath(t)
 		if err := os.WriteFile(path, raw, 0o666); err != nil {
@@ -255,6 +260,55 @@ func TestHostileFiles(t *testing.T) {
 		if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "sql:") {
 			t.Errorf("%s: %v", change, err)
 		}
+	}
+}
+
+// TestEarlierVersion: a file from before there were errors of targets is read as it is, and
+// upgraded when runs resume. Its rounds stay the same.
+func TestEarlierVersion(t *testing.T) {
+	t.Parallel()
+	runs := storetest.Runs(t, 0)
+	path := newPath(t)
+	first := format
+	first.Later = nil
+	old, err := newStore(first.Open(t.Context(), path, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := storetest.Do(t.Context(), t, old, runs[:1], 1)
+	exec1(t, old, "PRAGMA wal_checkpoint(truncate)")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.MustBeSame(t, "read as it is", outcomes(t, path), want)
+	if after, _ := os.ReadFile(path); !bytes.Equal(after, before) {
+		t.Error("reading has changed the file")
+	}
+	s := open(t, path)
+	storetest.MustBeSame(t, "upgraded", storetest.Outcomes(t, s), want)
+	storetest.Join(t, s)
+	if err := s.Plan(runs); err != nil {
+		t.Fatal(err)
+	}
+	claim, err := s.Claim(runs[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(claim, benchmark.Record{Round: benchmark.Round{Targets: []benchmark.TargetErrors{{Target: "y"}, {Target: "z"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	records, err := open(t, path).Records(t.Context())
+	if err != nil || len(records) != len(want)+1 {
+		t.Fatalf("%d rounds, %v", len(records), err)
+	}
+	for _, r := range records {
+		if r.Run == runs[1] && (len(r.Targets) != 2 || r.Targets[1].Target != "z") || r.Run != runs[1] && r.Targets != nil {
+			t.Errorf("%v: targets %+v", r.Run, r.Targets)
+		}
+	}
+	if _, err := newStore(first.Open(t.Context(), path, true)); err == nil || !strings.Contains(err.Error(), "version 2") {
+		t.Errorf("the earlier program opens the upgraded file: %v", err)
 	}
 }
 

@@ -4,24 +4,28 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
 // Status returns the progress of each planned run, in the order of Run.Compare.
 func (s *Store) Status(ctx context.Context) ([]benchmark.RunStatus, error) {
-	done, seconds := map[int64]int{}, map[int64]float64{}
-	err := s.each(ctx, "SELECT run, elapsed FROM rounds", func(row *sql.Rows) error {
+	spent := map[int64]benchmark.RunStatus{}
+	err := s.each(ctx, "SELECT run, elapsed, training FROM rounds", func(row *sql.Rows) error {
 		var run int64
-		var elapsed float64
-		if err := row.Scan(&run, &elapsed); err != nil {
+		var elapsed, training float64
+		if err := row.Scan(&run, &elapsed, &training); err != nil {
 			return err
 		}
-		done[run]++
-		seconds[run] += elapsed
-		return benchmark.Round{Elapsed: elapsed}.Check()
+		of := spent[run]
+		of.Done, of.Seconds, of.Training = of.Done+1, of.Seconds+elapsed, of.Training+training
+		spent[run] = of
+		return benchmark.Round{Elapsed: elapsed, Training: training}.Check()
 	})
 	if err != nil {
 		return nil, err
@@ -36,11 +40,34 @@ func (s *Store) Status(ctx context.Context) ([]benchmark.RunStatus, error) {
 	}
 	var list []benchmark.RunStatus
 	for id, r := range runs {
-		list = append(list, benchmark.RunStatus{Run: r.Run, Done: done[id], Seconds: seconds[id],
-			Working: r.owner.Valid && processes[r.owner.Int64].working(), Failure: r.failure})
+		of := spent[id]
+		of.Run, of.Failure, of.Working = r.Run, r.failure, r.owner.Valid && processes[r.owner.Int64].Working()
+		list = append(list, of)
 	}
 	slices.SortFunc(list, func(a, b benchmark.RunStatus) int { return a.Run.Compare(b.Run) })
 	return list, nil
+}
+
+// Workers returns the processes that hold runs.
+func (s *Store) Workers(ctx context.Context) ([]benchmark.Worker, error) {
+	runs, err := s.runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held := map[int64]int{}
+	for _, r := range runs {
+		if r.owner.Valid {
+			held[r.owner.Int64]++
+		}
+	}
+	processes, err := s.processes(ctx)
+	var list []benchmark.Worker
+	for _, id := range slices.Sorted(maps.Keys(held)) {
+		if p := processes[id]; p.Working() {
+			list = append(list, benchmark.Worker{Process: p.Process, Host: p.Host, PID: p.PID, Started: time.UnixMilli(p.started), Runs: held[id]})
+		}
+	}
+	return list, err
 }
 
 // storedRun is a row of the table runs.
@@ -68,16 +95,17 @@ func (s *Store) runs(ctx context.Context) (map[int64]storedRun, error) {
 // storedProcess is a row of the table processes.
 type storedProcess struct {
 	benchmark.Process
-	presence
+	sqlitefile.Presence
+	started int64
 }
 
 // processes returns all processes that ever worked on the file, by key.
 func (s *Store) processes(ctx context.Context) (map[int64]storedProcess, error) {
 	processes := map[int64]storedProcess{}
-	err := s.each(ctx, "SELECT id, host, pid, seen, version, revision, platform, cpu, simd FROM processes", func(row *sql.Rows) error {
+	err := s.each(ctx, "SELECT id, host, pid, seen, started, version, revision, platform, cpu, simd FROM processes", func(row *sql.Rows) error {
 		var id int64
 		var p storedProcess
-		err := row.Scan(&id, &p.host, &p.pid, &p.seen, &p.Version, &p.Revision, &p.Platform, &p.CPU, &p.SIMD)
+		err := row.Scan(&id, &p.Host, &p.PID, &p.Seen, &p.started, &p.Version, &p.Revision, &p.Platform, &p.CPU, &p.SIMD)
 		processes[id] = p
 		return err
 	})

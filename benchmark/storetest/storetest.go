@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ func Test(t *testing.T, fresh func(t testing.TB) Opener) {
 	for name, test := range map[string]func(*testing.T, Opener){
 		"claims are exclusive":             testClaims,
 		"records are kept":                 testRecords,
+		"errors of targets are kept":       testTargets,
 		"order":                            testOrder,
 		"names are kept":                   testNames,
 		"out-of-bounds values are refused": testBounds,
@@ -105,8 +107,8 @@ func Outcomes(t testing.TB, r benchmark.Reader) []string {
 	must(t, err)
 	texts := make([]string, len(records))
 	for i, r := range records {
-		texts[i] = fmt.Sprintf("%v, round %d: %d labels, %+v, dimension %v, %d fallbacks, picked %v, warnings %q",
-			r.Run, r.Round.Round, r.Labels, r.Test, r.EffectiveDimension, r.Fallbacks, r.Picked, r.Warnings)
+		texts[i] = fmt.Sprintf("%v, round %d: %d labels, %+v, of targets %+v, dimension %v, %d fallbacks, picked %v, warnings %q",
+			r.Run, r.Round.Round, r.Labels, r.Test, r.Targets, r.EffectiveDimension, r.Fallbacks, r.Picked, r.Warnings)
 	}
 	return texts
 }
@@ -148,7 +150,7 @@ func claimed(t *testing.T, s benchmark.Store, run benchmark.Run) *benchmark.Clai
 }
 
 func round(run benchmark.Run, number int) benchmark.Record {
-	return benchmark.Record{Round: benchmark.Round{Run: run, Round: number, Labels: 12 + 8*number, Elapsed: 0.5, EffectiveDimension: math.NaN()}}
+	return benchmark.Record{Round: benchmark.Round{Run: run, Round: number, Labels: 12 + 8*number, Training: 0.25, Elapsed: 0.5, EffectiveDimension: math.NaN()}}
 }
 
 func testClaims(t *testing.T, open Opener) {
@@ -202,6 +204,49 @@ func testRecords(t *testing.T, open Opener) {
 	}
 	if got.By.Version != "test" || got.Finished.IsZero() {
 		t.Errorf("by %+v at %v", got.By, got.Finished)
+	}
+}
+
+// A round with several targets keeps the errors of each, in their order; one with a single
+// target has none.
+func testTargets(t *testing.T, open Opener) {
+	runs := Runs(t, 0)[:2]
+	s := planned(t, open, runs...)
+	want := []benchmark.TargetErrors{{Target: "z'\"ß"}, {Target: ""}, {Target: "a"}}
+	want[0].MAE, want[0].RMSE, want[0].MaxE, want[0].Q95, want[0].Q99 = 1.0/3, math.Inf(1), 3, 4, 5
+	want[1].MAE, want[2].Q99 = 0.5, 0.25
+	claims := []*benchmark.Claim{claimed(t, s, runs[0]), claimed(t, s, runs[1])}
+	for number := range 2 {
+		must(t, s.Append(claims[0], round(runs[0], number)))
+		several := round(runs[1], number)
+		several.Targets = want[number:]
+		must(t, s.Append(claims[1], several))
+	}
+	unknown := round(runs[1], 2)
+	unknown.Targets = []benchmark.TargetErrors{{Target: "y"}}
+	unknown.Targets[0].MAE, unknown.Targets[0].RMSE = math.NaN(), math.NaN()
+	must(t, s.Append(claims[1], unknown))
+	endless := round(runs[1], 3)
+	endless.Targets = []benchmark.TargetErrors{{Target: strings.Repeat("x", 1<<20)}}
+	if err := s.Append(claims[1], endless); err == nil || !strings.Contains(err.Error(), "name of a target") {
+		t.Errorf("a name of a mebibyte: %v", err)
+	}
+	records, err := open(t).Records(t.Context()) // as another process sees it
+	must(t, err)
+	claim := claimed(t, s, runs[1])
+	for _, list := range [][]benchmark.Record{records, claim.Done} {
+		for _, r := range list {
+			switch {
+			case r.Run == runs[0] && r.Targets == nil:
+			case r.Run == runs[1] && r.Round.Round == 2 && len(r.Targets) == 1 && math.IsNaN(r.Targets[0].MAE) && math.IsNaN(r.Targets[0].RMSE):
+			case r.Run == runs[1] && r.Round.Round < 2 && slices.Equal(r.Targets, want[r.Round.Round:]):
+			default:
+				t.Errorf("%v, round %d: targets %+v", r.Run, r.Round.Round, r.Targets)
+			}
+		}
+	}
+	if len(records) != 5 || len(claim.Done) != 3 {
+		t.Errorf("%d and %d rounds", len(records), len(claim.Done))
 	}
 }
 
@@ -345,8 +390,11 @@ func testStatus(t *testing.T, open Opener) {
 	for i := range run.Rounds + 1 {
 		must(t, s.Append(claim, round(run, i)))
 	}
-	if got := status(); got.Done != run.Rounds+1 || !got.Working || got.Seconds != 0.5*float64(run.Rounds+1) || !got.Finished() {
+	if got := status(); got.Done != run.Rounds+1 || !got.Working || got.Seconds != 0.5*float64(run.Rounds+1) || got.Training != got.Seconds/2 || !got.Finished() {
 		t.Errorf("a run under way: %+v", got)
+	}
+	if workers, err := open(t).Workers(t.Context()); err != nil || len(workers) != 1 || workers[0].Runs != 1 || workers[0].Version != "test" || workers[0].PID != os.Getpid() {
+		t.Errorf("workers %+v, %v", workers, err)
 	}
 	must(t, s.Release(claim, nil))
 	if status().Working {
@@ -404,8 +452,9 @@ func testContext(t *testing.T, open Opener) {
 	_, settings := s.Settings(ctx)
 	_, sets := s.Sets(ctx)
 	_, status := s.Status(ctx)
+	_, workers := s.Workers(ctx)
 	_, records := s.Records(ctx)
-	for name, err := range map[string]error{"Settings": settings, "Sets": sets, "Status": status, "Records": records} {
+	for name, err := range map[string]error{"Settings": settings, "Sets": sets, "Status": status, "Workers": workers, "Records": records} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context: %v", name, err)
 		}

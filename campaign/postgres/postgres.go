@@ -4,24 +4,24 @@ package postgres
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/postgresdb"
 )
 
+//go:embed migrations/*.sql
+var migrations embed.FS
+
 // Store is a database of campaigns, which implements campaign.Store.
-type Store struct {
-	pool *pgxpool.Pool
-	name string // in messages, without the password
-}
+type Store struct{ pool *postgresdb.Database }
 
 var _ campaign.Store = (*Store)(nil)
 
@@ -29,23 +29,19 @@ var _ campaign.Store = (*Store)(nil)
 // postgres://user:password@host/database, and creates or migrates its tables, in the
 // first schema of the search path. Tables of a newer version are an error.
 func Open(ctx context.Context, address string) (*Store, error) {
-	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
-		return nil, &campaign.StoreError{Store: "PostgreSQL database", Reason: "its address cannot be used: " + err.Error(), Advice: "write postgres://user@host/database", Cause: err}
-	}
-	// A server has about a hundred connections for everybody.
-	config.MaxConns = min(config.MaxConns, 4)
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	at := config.ConnConfig
-	s := &Store{pool, fmt.Sprintf("PostgreSQL database %s at %s", at.Database, at.Host)}
-	if err := migrate(ctx, pool); err != nil {
-		pool.Close()
-		return nil, s.explain(err)
+	pool, err := postgresdb.Connect(ctx, address, 4)
+	if err != nil {
+		return nil, inTerms(err)
 	}
-	return s, nil
+	if err := pool.Migrate(ctx, postgresdb.Tables{Files: files, Versions: "campaign_schema"}); err != nil {
+		pool.Close()
+		return nil, inTerms(err)
+	}
+	return &Store{pool}, nil
 }
 
 // Close implements campaign.Store.
@@ -56,22 +52,23 @@ func (s *Store) Close() error {
 
 // explain turns an error of the database into one of a store.
 func (s *Store) explain(err error) error {
-	refused, unreachable := (*pgconn.PgError)(nil), (*pgconn.ConnectError)(nil)
-	switch {
-	case err == nil, errors.Is(err, campaign.ErrConflict), errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNotFound),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	if errors.Is(err, campaign.ErrConflict) || errors.Is(err, campaign.ErrExists) || errors.Is(err, campaign.ErrNotFound) {
 		return err
-	case errors.As(err, &unreachable):
-		return &campaign.StoreError{Store: s.name, Reason: "it cannot be reached: " + unreachable.Error(), Advice: "check the address, and whether the server runs", Cause: err}
-	case errors.As(err, &refused):
-		return &campaign.StoreError{Store: s.name, Reason: refused.Message + " (" + refused.Code + ")", Cause: err}
 	}
-	return &campaign.StoreError{Store: s.name, Reason: err.Error(), Cause: err}
+	return inTerms(s.pool.Explain(err))
+}
+
+// inTerms returns an error of the database as one of a store.
+func inTerms(err error) error {
+	if at := (*postgresdb.Error)(nil); errors.As(err, &at) {
+		return &campaign.StoreError{Store: at.Store, Reason: at.Reason, Advice: at.Advice, Cause: err}
+	}
+	return err
 }
 
 // damaged reports bytes that are not those that were written.
 func (s *Store) damaged(format string, args ...any) error {
-	return &campaign.StoreError{Store: s.name, Reason: "it is damaged: " + fmt.Sprintf(format, args...), Advice: "restore a copy"}
+	return inTerms(s.pool.Fail("it is damaged: "+fmt.Sprintf(format, args...), "restore a copy", nil))
 }
 
 // write applies a change atomically.
@@ -273,29 +270,11 @@ func (s *Store) PutBlob(ctx context.Context, name string, blob campaign.Blob) er
 func (s *Store) Lock(ctx context.Context, name, purpose string) (unlock func() error, err error) {
 	id, err := s.find(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, postgresdb.Ended(ctx, err)
 	}
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	conn, err := s.pool.Hold(ctx, "SELECT pg_advisory_lock(hashtextextended(current_schema() || ' ' || $1::bigint || ' ' || $2, 0))", id, purpose)
 	if err != nil {
-		return nil, s.explain(err)
+		return nil, inTerms(err)
 	}
-	// The server notices within minutes that the machine of the holder is gone.
-	for _, statement := range []string{"SET tcp_keepalives_idle = 30", "SET tcp_keepalives_interval = 10", "SET tcp_keepalives_count = 6"} {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			return nil, errors.Join(s.explain(err), closeSoon(conn))
-		}
-	}
-	_, err = conn.Exec(ctx, "SELECT pg_advisory_lock(hashtextextended(current_schema() || ' ' || $1::bigint || ' ' || $2, 0))", id, purpose)
-	if err != nil {
-		_ = closeSoon(conn) // it is of no use any more
-		return nil, s.explain(err)
-	}
-	return func() error { return closeSoon(conn) }, nil
-}
-
-// closeSoon closes a connection, even if a context has ended, but waits for a few seconds only.
-func closeSoon(conn *pgx.Conn) error {
-	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
-	defer stop()
-	return conn.Close(ctx)
+	return func() error { return postgresdb.CloseSoon(conn) }, nil
 }

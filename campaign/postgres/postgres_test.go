@@ -3,10 +3,11 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/postgres"
@@ -26,25 +27,13 @@ func opener(t *testing.T, address string) storetest.Opener {
 }
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Opener { return opener(t, storetest.Postgres(t)) })
-}
-
-func execute(t *testing.T, address, statement string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = conn.Exec(t.Context(), statement)
-	if err := errors.Join(err, conn.Close(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Run(t, func(t *testing.T) storetest.Opener { return opener(t, postgrestest.Schema(t)) })
 }
 
 func TestNewerSchemaIsRefused(t *testing.T) {
-	address := storetest.Postgres(t)
+	address := postgrestest.Schema(t)
 	opener(t, address)()
-	execute(t, address, "INSERT INTO campaign_schema (version_id, is_applied) VALUES (99, true)")
+	postgrestest.Execute(t, address, "INSERT INTO campaign_schema (version_id, is_applied) VALUES (99, true)")
 	_, err := postgres.Open(t.Context(), address)
 	if wrong := (*campaign.StoreError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "version 99") {
 		t.Errorf("the error is %v", err)
@@ -59,13 +48,13 @@ func TestDamageIsNoticed(t *testing.T) {
 		{"blob", "UPDATE campaign_blobs SET data = 'other'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			address := storetest.Postgres(t)
+			address := postgrestest.Schema(t)
 			s := opener(t, address)()
 			blob := campaign.Blob{Key: "k", Data: []byte("data")}
 			if err := s.Create(t.Context(), "c", []campaign.Event{storetest.Created()}, []campaign.Blob{blob}); err != nil {
 				t.Fatal(err)
 			}
-			execute(t, address, test.statement)
+			postgrestest.Execute(t, address, test.statement)
 			_, err := s.Events(t.Context(), "c", 0)
 			if test.name == "blob" {
 				_, err = s.Blob(t.Context(), "c", "k")
@@ -83,5 +72,22 @@ func TestAddressesThatDoNotWork(t *testing.T) {
 		if wrong := (*campaign.StoreError)(nil); !errors.As(err, &wrong) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// Databases of every version that was released are brought up to date.
+func TestTablesOfEarlierVersions(t *testing.T) {
+	dumps, err := filepath.Glob("testdata/version*.sql")
+	if err != nil || len(dumps) == 0 {
+		t.Fatal(dumps, err)
+	}
+	for _, dump := range dumps {
+		text, err := os.ReadFile(dump)
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := postgrestest.Schema(t)
+		postgrestest.Execute(t, address, string(text))
+		storetest.Earlier(t, opener(t, address)())
 	}
 }

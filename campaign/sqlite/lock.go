@@ -6,19 +6,15 @@ import (
 	"database/sql"
 	"errors"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
-// Who holds a lock signals every few seconds that it is alive. A holder that has not done
-// so for the length of a lease, or whose process no longer exists on this machine, loses the lock.
-const (
-	heartbeat = 10 * time.Second
-	lease     = 60 * time.Second
-	poll      = 50 * time.Millisecond
-)
+// Who holds a lock signals that it is alive, and loses the lock when it no longer does.
+
+const poll = 50 * time.Millisecond // while waiting for a lock
 
 // Lock implements campaign.Store.
 func (s *Store) Lock(ctx context.Context, name, purpose string) (unlock func() error, err error) {
@@ -46,24 +42,24 @@ func (s *Store) tryLock(ctx context.Context, name, purpose, holder string) (take
 	if err != nil {
 		return false, err
 	}
-	var p presence
+	var p sqlitefile.Presence
 	const query = "SELECT host, pid, seen FROM locks WHERE campaign = ? AND purpose = ?"
-	err = s.file.Row(ctx, query, []any{&p.host, &p.pid, &p.seen}, id, purpose)
+	err = s.file.Row(ctx, query, []any{&p.Host, &p.PID, &p.Seen}, id, purpose)
 	switch {
-	case err == nil && s.alive(p):
+	case err == nil && p.Working():
 		return false, nil
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
 		return false, inTerms(err)
 	}
 	err = s.write(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRow(query, id, purpose).Scan(&p.host, &p.pid, &p.seen)
+		err := tx.QueryRow(query, id, purpose).Scan(&p.Host, &p.PID, &p.Seen)
 		switch {
-		case err == nil && s.alive(p):
+		case err == nil && p.Working():
 			return campaign.ErrConflict
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
-		_, err = tx.Exec("INSERT OR REPLACE INTO locks VALUES (?, ?, ?, ?, ?, ?)", id, purpose, holder, s.host, os.Getpid(), now())
+		_, err = tx.Exec("INSERT OR REPLACE INTO locks VALUES (?, ?, ?, ?, ?, ?)", id, purpose, holder, s.host, os.Getpid(), sqlitefile.Now())
 		return err
 	})
 	if errors.Is(err, campaign.ErrConflict) {
@@ -78,7 +74,7 @@ func (s *Store) keepLock(holder string) (unlock func() error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(heartbeat)
+		ticker := time.NewTicker(sqlitefile.Heartbeat)
 		defer ticker.Stop()
 		for {
 			select {
@@ -87,7 +83,7 @@ func (s *Store) keepLock(holder string) (unlock func() error) {
 			case <-ticker.C:
 				// After a failed signal the next may succeed; if none does, others take
 				// the lock, and the log decides whose ask counts.
-				_, _ = s.file.DB.ExecContext(ctx, "UPDATE locks SET seen = ? WHERE holder = ?", now(), holder)
+				_, _ = s.file.DB.ExecContext(ctx, "UPDATE locks SET seen = ? WHERE holder = ?", sqlitefile.Now(), holder)
 			}
 		}
 	}()
@@ -100,31 +96,3 @@ func (s *Store) keepLock(holder string) (unlock func() error) {
 		})
 	}
 }
-
-// presence is where the holder of a lock runs, and when it last signalled.
-type presence struct {
-	host string
-	pid  int
-	seen int64
-}
-
-// alive reports whether the holder of a lock may still be working.
-func (s *Store) alive(p presence) bool {
-	if p.host == s.host && !processExists(p.pid) {
-		return false
-	}
-	return time.Duration(now()-p.seen)*time.Millisecond < lease
-}
-
-// processExists reports whether a process exists on this machine.
-func processExists(pid int) bool {
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return false
-	}
-	defer p.Release()
-	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
-}
-
-// now is in milliseconds since 1970.
-func now() int64 { return time.Now().UnixMilli() }

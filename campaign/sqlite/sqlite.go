@@ -55,7 +55,7 @@ CREATE TABLE locks (
 `
 
 var format = sqlitefile.Format{
-	What: "campaign file", Schema: schema, ApplicationID: 0x4e42434d, Version: 1,
+	What: "campaign file", Schema: schema, ApplicationID: 0x4e42434d,
 	Damaged: "restore a copy",
 	Full:    "what was written so far is safe; free some disk space and run the command again",
 }
@@ -157,7 +157,11 @@ func insert(tx *sql.Tx, id int64, list []encoded, blobs []campaign.Blob) error {
 		}
 	}
 	for _, b := range blobs {
-		if _, err := tx.Exec("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?)", id, b.Key, b.Data, sum(b.Data)); err != nil {
+		data := b.Data
+		if data == nil {
+			data = []byte{} // nil would be NULL
+		}
+		if _, err := tx.Exec("INSERT OR REPLACE INTO blobs VALUES (?, ?, ?, ?)", id, b.Key, data, sum(data)); err != nil {
 			return err
 		}
 	}
@@ -217,15 +221,18 @@ func (s *Store) Append(ctx context.Context, name string, after int64, events []c
 
 // Events implements campaign.Store.
 func (s *Store) Events(ctx context.Context, name string, after int64) (list []campaign.Event, err error) {
-	id, err := s.id(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	err = s.file.Each(ctx, "SELECT seq, body, crc FROM events WHERE campaign = ? AND seq > ? ORDER BY seq", func(row *sql.Rows) error {
+	// One query, as a service asks before it answers anything: a campaign without such events
+	// has one row of nulls.
+	const query = "SELECT ifnull(seq, 0), body, ifnull(crc, 0) FROM campaigns LEFT JOIN events ON campaign = id AND seq > ? WHERE name = ? ORDER BY seq"
+	found := false
+	err = s.file.Each(ctx, query, func(row *sql.Rows) error {
 		var seq, crc int64
 		var body sql.RawBytes
 		if err := row.Scan(&seq, &body, &crc); err != nil {
 			return err
+		}
+		if found = true; seq == 0 {
+			return nil
 		}
 		if sum(body) != crc {
 			return fmt.Errorf("the bytes of event %d have changed", seq)
@@ -236,7 +243,10 @@ func (s *Store) Events(ctx context.Context, name string, after int64) (list []ca
 		}
 		list = append(list, e)
 		return err
-	}, id, after)
+	}, after, name)
+	if err == nil && !found {
+		err = campaign.ErrNotFound
+	}
 	return list, inTerms(err)
 }
 

@@ -155,3 +155,20 @@ func TestLockOfADeadProcess(t *testing.T) {
 		}
 	}
 }
+
+// Files of every version that was released can be read and worked on.
+func TestFilesOfEarlierVersions(t *testing.T) {
+	dumps, err := filepath.Glob("testdata/version*.sql")
+	if err != nil || len(dumps) == 0 {
+		t.Fatal(dumps, err)
+	}
+	for _, dump := range dumps {
+		text, err := os.ReadFile(dump)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "c.db")
+		change(t, path, string(text))
+		storetest.Earlier(t, opener(t, path)())
+	}
+}

@@ -190,12 +190,15 @@ func testBlobs(t *testing.T, open Opener) {
 			t.Fatal(err)
 		}
 	}
-	for key, want := range map[string][]byte{"big": big, "empty": {}, "b/ö": []byte("another, longer")} {
+	if err := s.PutBlob(t.Context(), "c", campaign.Blob{Key: "nil"}); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string][]byte{"big": big, "empty": {}, "nil": {}, "b/ö": []byte("another, longer")} {
 		if got, err := open().Blob(t.Context(), "c", key); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("blob %q has %d bytes, %v; want %d", key, len(got), err, len(want))
 		}
 	}
-	if keys, err := s.Blobs(t.Context(), "c"); err != nil || !slices.Equal(keys, []string{"b/ö", "big", "empty"}) {
+	if keys, err := s.Blobs(t.Context(), "c"); err != nil || !slices.Equal(keys, []string{"b/ö", "big", "empty", "nil"}) {
 		t.Errorf("keys are %q, %v", keys, err)
 	}
 	if _, err := s.Blob(t.Context(), "d", "big"); !errors.Is(err, campaign.ErrNotFound) {

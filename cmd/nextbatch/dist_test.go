@@ -21,6 +21,9 @@ func TestDistIsStatic(t *testing.T) {
 	}
 	platforms := map[string]elf.Machine{"linux/amd64": elf.EM_X86_64, "linux/arm64": elf.EM_AARCH64}
 	for platform, machine := range platforms {
+		if platform != runtime.GOOS+"/"+runtime.GOARCH && os.Getenv("NEXTBATCH_SOAK") == "" {
+			continue // compiling everything for another machine takes minutes
+		}
 		dir := t.TempDir()
 		c := exec.Command("make", "-C", root, "dist", "RELEASES="+platform, "DIST="+dir)
 		c.Env = append(os.Environ(), "CGO_ENABLED=1")

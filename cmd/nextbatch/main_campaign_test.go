@@ -3,10 +3,28 @@ package main
 import (
 	"bytes"
 	"database/sql"
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
+	"net/url"
 	"os"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// TestPostgresScripts runs the commands of campaigns on a PostgreSQL server.
+func TestPostgresScripts(t *testing.T) {
+	run(t, "postgres", map[string]string{"STORE": postgrestest.Schema(t)})
+}
+
+// TestPostgresBackup copies a PostgreSQL database and restores it.
+func TestPostgresBackup(t *testing.T) {
+	store := postgrestest.Schema(t)
+	address, err := url.Parse(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "postgres_backup", map[string]string{"STORE": store, "SERVER": os.Getenv("NEXTBATCH_POSTGRES"), "SCHEMA": address.Query().Get("search_path")})
+}
 
 // damage changes a letter of an event in a campaign file.
 func damage(ts *testscript.TestScript, neg bool, args []string) {

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,6 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/postgres"
 	"github.com/nextbatch/nextbatch/campaign/sqlite"
-	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
@@ -35,7 +35,7 @@ func TestKilledRunSQLite(t *testing.T) {
 }
 
 func TestKilledRunPostgres(t *testing.T) {
-	killRuns(t, storetest.Postgres(t), func(ctx context.Context, address string) (campaign.Store, error) {
+	killRuns(t, postgrestest.Schema(t), func(ctx context.Context, address string) (campaign.Store, error) {
 		return postgres.Open(ctx, address)
 	})
 }

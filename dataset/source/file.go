@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,8 @@ import (
 )
 
 // ReadFile reads the table in a file, in the format of its extension unless the
-// options name another. A folder is read as the Parquet files in it.
+// options name another. A folder is read as the Parquet files in it, and a pattern such as
+// part-*.parquet, unless a file has that name, as those that match it.
 //
 // A column whose first rows are numbers may have a word further down. The file
 // is then read a second time with all such columns as categorical, so that
@@ -27,6 +29,11 @@ import (
 // a pipe, gives an error that names the value.
 func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if paths, _ := filepath.Glob(path); len(paths) > 0 {
+			return readParts(ctx, path, paths, opts)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
@@ -295,14 +296,45 @@ func (h *npyHeader) blanks() { h.rest = bytes.TrimLeft(h.rest, " \t\r\n") }
 // WriteNPY writes the matrix in NumPy's format, which ReadNPY and numpy.load
 // read.
 func WriteNPY[T matrix.Float](w io.Writer, m matrix.Dense[T]) error {
-	var zero T
-	size := 8
-	if _, single := any(zero).(float32); single {
-		size = 4
-	}
-	if err := writeNPYHeader(w, fmt.Sprintf("<f%d", size), m.Rows, m.Cols); err != nil {
+	if err := writeNPYHeader(w, fmt.Sprintf("<f%d", sizeOfNumber[T]()), m.Rows, m.Cols); err != nil {
 		return err
 	}
+	return writeNumbers(w, m)
+}
+
+// sizeOfNumber is the number of bytes of a T.
+func sizeOfNumber[T matrix.Float]() int {
+	var number T
+	return int(unsafe.Sizeof(number))
+}
+
+// NPYRows is an array that is being written in NumPy's format (WriteMatrixRows): in
+// float32, by Write, or in float64, by WriteDouble.
+type NPYRows struct {
+	w       io.Writer
+	rows    int // in total
+	started bool
+}
+
+// Write adds rows in float32.
+func (n *NPYRows) Write(m matrix.Dense[float32]) error { return writeNPYRows(n, m) }
+
+// WriteDouble adds rows in float64.
+func (n *NPYRows) WriteDouble(m matrix.Dense[float64]) error { return writeNPYRows(n, m) }
+
+func writeNPYRows[T matrix.Float](n *NPYRows, m matrix.Dense[T]) error {
+	if !n.started {
+		n.started = true
+		if err := writeNPYHeader(n.w, fmt.Sprintf("<f%d", sizeOfNumber[T]()), n.rows, m.Cols); err != nil {
+			return err
+		}
+	}
+	return writeNumbers(n.w, m)
+}
+
+// writeNumbers writes the numbers of a matrix, row by row.
+func writeNumbers[T matrix.Float](w io.Writer, m matrix.Dense[T]) error {
+	size := sizeOfNumber[T]()
 	raw := make([]byte, 0, arrayBlock)
 	for i := range m.Rows {
 		for _, v := range m.Row(i) {

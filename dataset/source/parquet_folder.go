@@ -25,6 +25,20 @@ func readFolder(ctx context.Context, dir string, opts Options) (*dataset.Table, 
 	if err != nil {
 		return nil, err
 	}
+	return readParquetFiles(ctx, dir, paths, opts)
+}
+
+// readParts reads the Parquet files that match a pattern in the same way.
+func readParts(ctx context.Context, pattern string, paths []string, opts Options) (*dataset.Table, error) {
+	for _, path := range paths {
+		if extensionOf(path) != ".parquet" {
+			return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extensionOf(path), Advice: "several files at once must be Parquet files"}
+		}
+	}
+	return readParquetFiles(ctx, pattern, paths, opts)
+}
+
+func readParquetFiles(ctx context.Context, name string, paths []string, opts Options) (*dataset.Table, error) {
 	p := &parquetReader{ctx: ctx, opts: opts, missing: opts.missingSet(nil), first: paths[0]}
 	for _, path := range paths {
 		if err := p.addPath(path); err != nil {
@@ -32,7 +46,7 @@ func readFolder(ctx context.Context, dir string, opts Options) (*dataset.Table, 
 		}
 	}
 	t, err := opts.withIDs(p.table())
-	return t, inFile(dir, err)
+	return t, inFile(name, err)
 }
 
 func parquetFiles(dir string) (paths []string, err error) {
@@ -77,7 +91,7 @@ func (p *parquetReader) addPath(path string) error {
 func (p *parquetReader) sameColumns(root *parquet.Column) error {
 	differs := func(name, detail string) error {
 		return &Error{Kind: ErrHeader, Column: slices.Index(p.names, name) + 1, Name: name, Detail: detail,
-			Advice: "write all files of the folder with the same columns"}
+			Advice: "write all files with the same columns"}
 	}
 	columns := map[string]*parquet.Column{}
 	for _, c := range root.Columns() {

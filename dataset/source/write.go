@@ -69,10 +69,20 @@ func writerFor(path string) (func(io.Writer, *dataset.Table) error, error) {
 // WriteMatrix writes the numbers to a NumPy file (.npy), which appears under
 // its name only once it is complete. With .gz after it, the file is compressed.
 func WriteMatrix[T matrix.Float](path string, m matrix.Dense[T]) error {
+	return writeArray(path, func(w io.Writer) error { return WriteNPY(w, m) })
+}
+
+// WriteMatrixRows is WriteMatrix for a matrix with so many rows that the function writes
+// block by block.
+func WriteMatrixRows(path string, rows int, write func(*NPYRows) error) error {
+	return writeArray(path, func(w io.Writer) error { return write(&NPYRows{w: w, rows: rows}) })
+}
+
+func writeArray(path string, write func(io.Writer) error) error {
 	if extension := extensionOf(path); extension != ".npy" {
 		return &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extension, Advice: "choose a name that ends in .npy"}
 	}
-	return writeWhole(path, func(w io.Writer) error { return WriteNPY(w, m) })
+	return writeWhole(path, write)
 }
 
 // writeWhole compresses the file if its name ends in .gz.

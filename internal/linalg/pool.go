@@ -214,6 +214,7 @@ func (p *pool) close() {
 
 // work is the main loop of a worker. seen is the last job that it knows of.
 func (p *pool) work(slot int, seen uint64) {
+	debug.SetPanicOnFault(true) // in a mapped file: Run then panics in the caller
 	for {
 		next, ok := p.await(seen)
 		if !ok {

@@ -245,13 +245,18 @@ func TestTriangularAllocatesNothing(t *testing.T) {
 	requireNoAllocs(t, "InvertLower", func() { _ = InvertLower(nil, m) })
 }
 
+// requireNoAllocs demands that work allocates nothing once the free lists are filled. It
+// tries several times: the runtime may allocate in the meantime, too.
 func requireNoAllocs(t *testing.T, what string, work func()) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the free lists
 	t.Helper()
-	work()
-	if n := testing.AllocsPerRun(20, work); n != 0 {
-		t.Fatalf("%s: %v allocations", what, n)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the free lists
+	n := 0.0
+	for range 5 {
+		if n = testing.AllocsPerRun(20, work); n == 0 {
+			return
+		}
 	}
+	t.Errorf("%s: %v allocations", what, n)
 }
 
 func TestTriangularShapes(t *testing.T) {

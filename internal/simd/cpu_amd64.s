@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources ac3ea7fe5cf595dc525d38a8
+// sources 3ed79ab3822d68ab63d139fa
 // content a97859aed189f0d4b008e44b

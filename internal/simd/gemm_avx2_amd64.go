@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources ac3ea7fe5cf595dc525d38a8
+// sources 3ed79ab3822d68ab63d139fa
 // content 564e9170efd4e6b25327b239

@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources ac3ea7fe5cf595dc525d38a8
+// sources 3ed79ab3822d68ab63d139fa
 // content 306a2264249645d0df8d56ce

@@ -44,6 +44,7 @@ upper:
 	VMOVDQU32  Z4, 2048(R8)
 	VSUBPS     Z5, Z2, Z2
 	VSUBPS     Z6, Z3, Z3
+	VPANDD     Z1, Z3, Z3
 	VPSRLD     $0x10, Z2, Z2
 	VPORD      Z3, Z2, Z2
 	VMOVDQU32  Z2, 4096(R8)
@@ -76,6 +77,7 @@ lower:
 	VMOVDQU32  Z4, 2048(R8)
 	VSUBPS     Z5, Z2, Z2
 	VSUBPS     Z6, Z3, Z3
+	VPANDD     Z1, Z3, Z3
 	VPSRLD     $0x10, Z2, Z2
 	VPORD      Z3, Z2, Z2
 	VMOVDQU32  Z2, 4096(R8)
@@ -135,6 +137,7 @@ pair:
 	VMOVDQU32  Z4, 2048(R9)
 	VSUBPS     Z5, Z2, Z2
 	VSUBPS     Z6, Z3, Z3
+	VPANDD     Z1, Z3, Z3
 	VPSRLD     $0x10, Z2, Z2
 	VPORD      Z3, Z2, Z2
 	VMOVDQU32  Z2, 4096(R9)
@@ -160,6 +163,7 @@ pair:
 	VMOVDQU32  Z4, 3072(R9)
 	VSUBPS     Z5, Z2, Z2
 	VSUBPS     Z6, Z3, Z3
+	VPANDD     Z1, Z3, Z3
 	VPSRLD     $0x10, Z2, Z2
 	VPORD      Z3, Z2, Z2
 	VMOVDQU32  Z2, 5120(R9)
@@ -706,5 +710,5 @@ DATA tileConfiguration<>+48(SB)/8, $0x1010101010101010
 DATA tileConfiguration<>+56(SB)/8, $0x0000000000000000
 GLOBL tileConfiguration<>(SB), RODATA|NOPTR, $64
 
-// sources ac3ea7fe5cf595dc525d38a8
-// content 0e3a4aac84f68c20646d1fd8
+// sources 3ed79ab3822d68ab63d139fa
+// content 283591578f5d74e7b97692ce

@@ -5005,5 +5005,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources ac3ea7fe5cf595dc525d38a8
+// sources 3ed79ab3822d68ab63d139fa
 // content f361bf266f5a9048ba8ccbd9

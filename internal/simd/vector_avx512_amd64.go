@@ -224,5 +224,5 @@ func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources ac3ea7fe5cf595dc525d38a8
+// sources 3ed79ab3822d68ab63d139fa
 // content 117b75984772fa371f9dbd84

@@ -5034,5 +5034,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources ac3ea7fe5cf595dc525d38a8
+// sources 3ed79ab3822d68ab63d139fa
 // content aa270c6fd3698a1dd2b4742a

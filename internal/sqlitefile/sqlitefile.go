@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -25,19 +26,30 @@ import (
 // Format is a kind of file.
 type Format struct {
 	What          string // in messages, such as "results file"
-	Schema        string // statements that create its tables, each CREATE TABLE name …
+	Schema        string // statements that create the tables of version 1, each CREATE TABLE name …
 	ApplicationID int    // marks a database as such a file, in the header field meant for that
-	Version       int    // counts changes of the schema
+	// Later are the tables that each later version adds, in the form of Schema. Open brings a
+	// file of an earlier version up to date.
+	Later []string
 	// Damaged and Full are what to do about a damaged file and a full disk.
 	Damaged, Full string
 }
 
+// version is the number of the present schema.
+func (f Format) version() int { return 1 + len(f.Later) }
+
+// schema returns the statements that create the tables of a version.
+func (f Format) schema(version int) string { return f.Schema + strings.Join(f.Later[:version-1], "") }
+
 // File is an open file. It may be used from several goroutines, which take turns: there
 // is one connection.
 type File struct {
-	DB     *sql.DB
-	path   string
-	format Format
+	DB      *sql.DB
+	path    string
+	format  Format
+	version int
+
+	statements sync.Map // by query
 }
 
 // Error reports a file that cannot be used.
@@ -63,7 +75,7 @@ func (e *Error) Unwrap() error { return e.Cause }
 // or of another program, is an error and is left unchanged. With whole, all of it is
 // read before anything is written to it; otherwise damage is reported when it is read.
 func (f Format) Open(ctx context.Context, path string, whole bool) (*File, error) {
-	fresh, err := f.inspect(ctx, path, whole)
+	found, err := f.inspect(ctx, path, whole)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +83,14 @@ func (f Format) Open(ctx context.Context, path string, whole bool) (*File, error
 	if err != nil {
 		return nil, err
 	}
-	if fresh {
+	s.version = f.version()
+	err = s.logAhead(ctx)
+	switch {
+	case err != nil:
+	case found == 0:
 		err = s.create(ctx)
+	case found < f.version():
+		err = s.upgrade(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(s.Explain(err), s.Close())
@@ -81,60 +99,69 @@ func (f Format) Open(ctx context.Context, path string, whole bool) (*File, error
 }
 
 // OpenReadOnly opens a file for reading, even while others work on it. Opening reads
-// only the names of tables; damage elsewhere is reported when it is read.
+// only the names of tables; damage elsewhere is reported when it is read. A file of an
+// earlier version stays as it is and lacks the tables of later ones: see Version.
 func (f Format) OpenReadOnly(ctx context.Context, path string) (*File, error) {
-	fresh, err := f.inspect(ctx, path, false)
-	if err != nil {
+	found, err := f.inspect(ctx, path, false)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if fresh {
+	case found == 0:
 		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
 	}
-	return f.connectToRead(ctx, path)
+	s, err := f.connectToRead(ctx, path)
+	if err == nil {
+		s.version = found
+	}
+	return s, err
 }
 
 // Close closes the file.
 func (s *File) Close() error { return s.DB.Close() }
 
+// Version returns the number of the file's schema, from 1. It is that of the last schema
+// unless the file was opened for reading.
+func (s *File) Version() int { return s.version }
+
 // Path returns the path that the file was opened with.
 func (s *File) Path() string { return s.path }
 
-// inspect reports whether a file has yet to be created, and rejects one that cannot be
-// used, without writing to it. With whole, it reads every page.
-func (f Format) inspect(ctx context.Context, path string, whole bool) (fresh bool, err error) {
+// inspect returns the version of a file, 0 if it has yet to be created, and rejects one
+// that cannot be used, without writing to it. With whole, it reads every page.
+func (f Format) inspect(ctx context.Context, path string, whole bool) (version int, err error) {
 	header := make([]byte, 100)
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+		return 0, nil
 	}
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	n, err := io.ReadFull(file, header)
 	_ = file.Close()
 	switch {
 	case n == 0 && err == io.EOF:
-		return true, nil
+		return 0, nil
 	case err != nil && err != io.ErrUnexpectedEOF:
-		return false, err
+		return 0, err
 	case n < len(header) || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")):
-		return false, &Error{File: f.What + " " + path, Reason: "it is not a " + f.What}
+		return 0, &Error{File: f.What + " " + path, Reason: "it is not a " + f.What}
 	}
 	s, err := f.connectToRead(ctx, path)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	fresh, err = s.check(ctx)
+	version, err = s.check(ctx)
 	if err == nil && whole {
 		err = s.checkPages(ctx)
 	}
-	return fresh, errors.Join(err, s.Close())
+	return version, errors.Join(err, s.Close())
 }
 
-// check rejects a file that is not ours. If a database has no tables, its creator
-// was stopped before it could write the schema.
-func (s *File) check(ctx context.Context) (fresh bool, err error) {
-	var tables, application, version int
+// check rejects a file that is not ours, and returns its version. If a database has no
+// tables, its creator was stopped before it could write the schema: the version is 0.
+func (s *File) check(ctx context.Context) (version int, err error) {
+	var tables, application int
 	err = s.wait(ctx, func() error {
 		return errors.Join(
 			s.DB.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables),
@@ -143,22 +170,26 @@ func (s *File) check(ctx context.Context) (fresh bool, err error) {
 	})
 	switch {
 	case err != nil:
-		return false, s.Explain(err)
+		return 0, s.Explain(err)
 	case tables == 0:
-		return true, nil
+		return 0, nil
 	case application != s.format.ApplicationID:
-		return false, s.Fail("it is a database of another program", nil)
-	case version != s.format.Version:
-		return false, s.Fail(fmt.Sprintf("it has version %d; this program needs version %d", version, s.format.Version), nil)
+		return 0, s.Fail("it is a database of another program", nil)
+	case version < 1 || version > s.format.version():
+		return 0, s.Fail(s.format.mismatch(version), nil)
 	}
-	return false, s.checkSchema(ctx)
+	return version, s.checkSchema(ctx, version)
 }
 
-// checkSchema rejects a file with tables other than ours, or with triggers, views
+func (f Format) mismatch(version int) string {
+	return fmt.Sprintf("it has version %d; this program needs version %d", version, f.version())
+}
+
+// checkSchema rejects a file with tables other than those of its version, or with triggers, views
 // or indexes: these are code that a hostile file could make us run.
-func (s *File) checkSchema(ctx context.Context) error {
+func (s *File) checkSchema(ctx context.Context, version int) error {
 	missing := map[string]string{} // by name
-	for statement := range strings.SplitSeq(strings.TrimSpace(s.format.Schema), ";") {
+	for statement := range strings.SplitSeq(strings.TrimSpace(s.format.schema(version)), ";") {
 		if words := strings.Fields(statement); len(words) > 0 {
 			missing[words[2]] = strings.TrimSpace(statement)
 		}
@@ -241,21 +272,37 @@ func (f Format) connect(path, mode string, immutable bool) (*File, error) {
 	return &File{DB: db, path: path, format: f}, nil
 }
 
-// create creates the tables, unless another process was faster.
-func (s *File) create(ctx context.Context) error {
-	err := s.wait(ctx, func() error {
+// logAhead has changes written to a log beside the file first, so that nobody who reads waits
+// for one who writes. The file remembers it, but a copy that SQLite has made does not.
+func (s *File) logAhead(ctx context.Context) error {
+	return s.wait(ctx, func() error {
 		_, err := s.DB.ExecContext(ctx, "PRAGMA journal_mode = wal")
 		return err
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// create creates the tables, unless another process was faster.
+func (s *File) create(ctx context.Context) error {
 	return s.Write(ctx, func(tx *sql.Tx) error {
 		var tables int
 		if err := tx.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables > 0 {
 			return err
 		}
-		_, err := tx.Exec(s.format.Schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", s.format.ApplicationID, s.format.Version))
+		latest := s.format.version()
+		_, err := tx.Exec(s.format.schema(latest) + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", s.format.ApplicationID, latest))
+		return err
+	})
+}
+
+// upgrade adds the tables of later versions, unless another process was faster.
+func (s *File) upgrade(ctx context.Context) error {
+	return s.Write(ctx, func(tx *sql.Tx) error {
+		var version int
+		latest := s.format.version()
+		if err := tx.QueryRow("PRAGMA user_version").Scan(&version); err != nil || version == latest {
+			return err
+		}
+		_, err := tx.Exec(strings.Join(s.format.Later[version-1:], "") + fmt.Sprintf("PRAGMA user_version = %d;", latest))
 		return err
 	})
 }
@@ -298,13 +345,16 @@ func (s *File) Write(ctx context.Context, change func(*sql.Tx) error) error {
 // Each calls a function for every row of a plain query. The pages of a hostile
 // file can form a cycle, so it stops after more rows than the file has space for.
 func (s *File) Each(ctx context.Context, query string, row func(*sql.Rows) error, args ...any) error {
-	var bytes int64
-	if err := s.Row(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", []any{&bytes}); err != nil {
+	bytes, err := s.size()
+	if err != nil {
 		return err
 	}
 	var rows *sql.Rows
-	err := s.wait(ctx, func() (err error) {
-		rows, err = s.DB.QueryContext(ctx, query, args...)
+	err = s.wait(ctx, func() (err error) {
+		statement, err := s.prepared(ctx, query)
+		if err == nil {
+			rows, err = statement.QueryContext(ctx, args...)
+		}
 		return err
 	})
 	if err != nil {
@@ -326,9 +376,47 @@ func (s *File) Each(ctx context.Context, query string, row func(*sql.Rows) error
 	return s.Explain(rows.Err())
 }
 
+// size returns the bytes of the file and of the log beside it.
+func (s *File) size() (bytes int64, err error) {
+	for _, path := range []string{s.path, s.path + "-wal"} {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) && path != s.path {
+			continue // the log has been taken over
+		}
+		if err != nil {
+			return 0, err
+		}
+		bytes += info.Size()
+	}
+	return bytes, nil
+}
+
 // Row scans the first row of a query; without one, the error is sql.ErrNoRows.
 func (s *File) Row(ctx context.Context, query string, into []any, args ...any) error {
-	return s.Explain(s.wait(ctx, func() error { return s.DB.QueryRowContext(ctx, query, args...).Scan(into...) }))
+	return s.Explain(s.wait(ctx, func() error {
+		statement, err := s.prepared(ctx, query)
+		if err != nil {
+			return err
+		}
+		return statement.QueryRowContext(ctx, args...).Scan(into...)
+	}))
+}
+
+// prepared returns the statement of a query. Queries are constants of the program, and SQLite
+// takes longer to read one than to answer it, so statements are kept until the file is closed.
+func (s *File) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if kept, there := s.statements.Load(query); there {
+		return kept.(*sql.Stmt), nil
+	}
+	statement, err := s.DB.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if kept, there := s.statements.LoadOrStore(query, statement); there {
+		_ = statement.Close() // another goroutine was faster
+		return kept.(*sql.Stmt), nil
+	}
+	return statement, nil
 }
 
 // inPlainWords is the error of a row without the driver's jargon.

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
-import numpy as np
-import pytest
+# The models of these tests are small. Where other tests run at the same time, the threads of PyTorch and
+# BLAS would spend minutes waiting for one another. This has to be set before they are imported.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 
-from nextbatch import _binary, _worker
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+from nextbatch import _binary, _worker  # noqa: E402
 
 QUICK = {"epochs": 3, "hidden": (16,)}
 QUICK_FLAGS = ["--epochs", "3", "--hidden", "16"]

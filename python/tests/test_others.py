@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 
 import numpy as np
@@ -111,11 +112,29 @@ def test_results_of_the_benchmark(tmp_path, root):
     assert done.returncode == 0, done.stderr
     frame = nextbatch.read_results(tmp_path / "own.db")
     assert set(frame["split"]) == {0, 1} and set(frame["method"]) == {"random"} and (frame["rmse"] > 0).all()
-    assert frame["labels"].diff().max() == 16
+    assert frame["labels"].diff().max() == 16 and list(frame)[-1] == "threads"
     with pytest.raises(nextbatch.DataError, match="does not exist"):
         nextbatch.read_results(tmp_path / "none.db")
     with pytest.raises(nextbatch.DataError, match="not a results file|cannot be read"):
         nextbatch.read_results(tmp_path / "own.csv")
+
+
+def test_results_of_several_targets(tmp_path):
+    pytest.importorskip("pandas")
+    table = "a,b,y,z\n" + "".join(f"{np.sin(i)},{np.cos(i * i)},{np.sin(i) * np.cos(i * i)},{i % 7}\n" for i in range(200))
+    (tmp_path / "own.csv").write_text(table)
+    done = subprocess.run([_binary.path(), "bench", "run", "--table", "own.csv", "--target", "y,z", "--specs", "random", "--splits", "0", "--rounds", "1", "--batch", "8",
+                           "--start", "32", "--valid", "16", "--epochs", "2", "--hidden", "8", "--results", "own.db"], cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    frame = nextbatch.read_results(tmp_path / "own.db")
+    both = (frame["rmse_y"] ** 2 + frame["rmse_z"] ** 2) / 2
+    np.testing.assert_allclose(both**0.5, frame["rmse"], rtol=1e-6)
+    assert (np.maximum(frame["maxe_y"], frame["maxe_z"]) == frame["maxe"]).all() and "run" not in frame
+    connection = sqlite3.connect(tmp_path / "own.db")  # as the file was before there were errors of targets
+    connection.executescript("DROP TABLE targets; PRAGMA user_version = 1")
+    connection.close()
+    before = nextbatch.read_results(tmp_path / "own.db")
+    assert before.equals(frame[list(before)]) and list(before)[-1] == "threads"
 
 
 def test_missing_packages_are_named():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn", minversion="1.6")
+from joblib import parallel_config  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
@@ -42,12 +43,14 @@ def test_it_learns(data):
     assert "cross-fitted" in model.intervals_ and model.valid_rmse_.shape == (1,)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_pipelines_cross_validation_and_pickles(data):
     X, y = data
     quick = Regressor(hidden=(32,), epochs=20, folds=0, random_state=3)
     piped = make_pipeline(StandardScaler(), quick)
     assert len(cross_val_score(piped, X, y, cv=3)) == 3
-    assert len(cross_val_score(quick, X, y, cv=3, n_jobs=2)) == 3
+    with parallel_config("multiprocessing"):
+        assert len(cross_val_score(quick, X, y, cv=3, n_jobs=2)) == 3
     search = GridSearchCV(quick, {"hidden": [(8,), (32,)]}, cv=2).fit(X, y)
     assert search.best_params_["hidden"] in [(8,), (32,)]
     quick.fit(X, y)
@@ -69,6 +72,20 @@ def test_ensembles(data):
     X, y = data
     model = Regressor(hidden=(16,), epochs=5, folds=0, ensemble=3, random_state=3).fit(X, y)
     assert model.valid_rmse_.shape == (3,)
+
+
+def test_several_targets(data):
+    X, y = data
+    both = np.c_[y, 50 - 10 * y]
+    model = Regressor(hidden=(64, 64), epochs=128, folds=0, ensemble=2, random_state=0).fit(X[:200], both[:200])
+    assert model.score(X[200:], both[200:]) > 0.8 and model.valid_rmse_.shape == (2, 2)
+    answers = model.predict(X[200:], return_std=True, return_interval=0.9)
+    assert [a.shape for a in answers] == [(100, 2)] * 4
+    mean, std, low, high = answers
+    np.testing.assert_array_equal(mean, model.predict(X[200:]))
+    assert ((low <= both[200:]) & (both[200:] <= high)).mean(axis=0).min() > 0.7 and (std[:, 1] > std[:, 0]).all()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    assert Regressor(hidden=(8,), epochs=2, folds=0).fit(X, y[:, None]).predict(X).shape == (300, 1)
 
 
 @pytest.mark.parametrize(

@@ -34,3 +34,16 @@ def test_fresh_environment(tmp_path):
     assert set(re.findall(r"^(\w+)==", installed, re.M)) <= {"nextbatch", "numpy", "pip", "setuptools"}
     snippet = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)[0]
     run(python, "-c", snippet)
+    if sys.platform == "linux":  # where there is a driver, the package runs nextbatch-hpc, which also works without one
+        run(python, "-c", DRIVER)
+
+
+DRIVER = """
+import nextbatch
+from nextbatch import _binary
+for found, name in ((True, "nextbatch-hpc"), (False, "nextbatch")):
+    _binary.has_driver = lambda: found
+    assert _binary.path().endswith("/" + name), _binary.path()
+_binary.has_driver = lambda: True
+assert len(nextbatch.select_features(None, [[0.0, 1.0], [2.0, 3.0]], 1).indices) == 1
+"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 import nextbatch
-from nextbatch import _worker
+from nextbatch import _binary, _pipe, _worker
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 ROWS = np.sin(np.arange(120.0) ** 2).reshape(40, 3)
@@ -90,11 +91,30 @@ def test_exception_of_a_progress_function_cancels(fresh_worker):
     assert picks() and fresh_worker().pid == pid
 
 
-def test_large_arrays_come_back(fresh_worker):
-    arrays = [np.arange(3_000_000, dtype=np.float32).reshape(1000, 3000), np.empty((0, 4)), np.arange(5, dtype=">i4")]
+@pytest.mark.parametrize("lend", ["as it is", "not there", "forbidden"])
+def test_large_arrays_come_back(fresh_worker, monkeypatch, lend):
+    if lend != "as it is":
+        monkeypatch.setattr(_pipe, "_vmsplice", lambda: None if lend == "not there" else lambda *_: -1)
+    whole = np.arange(3_000_001, dtype=np.float32)
+    arrays = [whole[1:].reshape(1000, 3000), whole[1:].reshape(1000, 3000).T, np.empty((0, 4)), np.arange(5, dtype=">i4"), whole]
     _, back = _worker.call("ping", {"any": "thing"}, arrays)
     for sent, got in zip(arrays, back, strict=True):
         np.testing.assert_array_equal(sent, got)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc")
+def test_memory_is_given_back_after_a_large_call(fresh_worker):
+    pid = fresh_worker().pid
+
+    def resident() -> int:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    assert _worker.call("ping", None, [np.ones(50_000_000)])[1][0].sum() == 50_000_000
+    for _ in range(200):
+        if resident() < 200 << 20:
+            break
+        time.sleep(0.05)
+    assert resident() < 200 << 20
 
 
 def test_threads(fresh_worker):
@@ -194,3 +214,22 @@ def test_notebook(tmp_path):
     nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute(cwd=str(tmp_path))
     assert book.cells[2].outputs[0].text == "4\n"
     assert "picking 4 4" in "".join(o.text for o in book.cells[1].outputs if o.get("name") == "stdout")
+
+
+def test_the_environment_names_the_device(monkeypatch):
+    monkeypatch.setenv("NEXTBATCH_DEVICE", "cpu")
+    _worker.Worker().kill()
+    monkeypatch.setenv("NEXTBATCH_DEVICE", "nonsense")
+    with pytest.raises(nextbatch.WorkerError, match="--device nonsense"):
+        _worker.Worker()
+
+
+@POSIX
+def test_warnings_of_the_worker_are_printed(tmp_path, monkeypatch, capfd):
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho 'warning: computing on the CPU: the card is gone' >&2\nexec {shlex.quote(_binary.path())} \"$@\"\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("NEXTBATCH_BINARY", str(program))
+    worker = _worker.Worker()
+    worker.kill()
+    assert "nextbatch: warning: computing on the CPU: the card is gone" in capfd.readouterr().err

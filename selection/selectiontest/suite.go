@@ -25,6 +25,9 @@ type Suite[T matrix.Float] struct {
 	Quadratic bool
 	// NoScore says that the method has no score to divide by costs.
 	NoScore bool
+	// On returns the context under which to select, such as one with a device; nil
+	// means that of the test.
+	On func(context.Context) context.Context
 	// Compared is the share of picks that must be comparable with the oracle,
 	// over all cases: where the order hangs on rounding it is not.
 	Compared float64
@@ -222,6 +225,9 @@ func (s Suite[T]) mustSelect(t *testing.T, name string, p selection.Problem[floa
 
 func (s Suite[T]) mustSelectOn(ctx context.Context, t *testing.T, name string, p selection.Problem[float64]) *selection.Result {
 	t.Helper()
+	if s.On != nil {
+		ctx = s.On(ctx)
+	}
 	r, err := selection.Select(ctx, s.Method, convert[T](p))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)

@@ -66,11 +66,13 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 	}
 	f := c.Flags()
 	a.columns.registerTarget(c)
+	a.columns.registerWeights(c)
 	f.StringArrayVar(&a.methods, "method", nil, "a method to try; repeatable (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
 	f.IntVar(&a.rounds, "rounds", 3, "batches that each method asks for")
 	f.IntVar(&a.repeats, "repeats", 10, "repetitions on other splits")
 	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
+	registerDevice(c)
 	registerQuiet(c, &a.quiet)
 	a.columns.register(c)
 	a.columns.registerInputs(c)
@@ -93,7 +95,7 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Rows: rows.TrainRows, Encoder: rows.Encoder}
+	q.Data = &dataset.Regression{X: rows.Train, Y: rows.Labels.Data, Targets: len(rows.Targets), Names: rows.Targets, Rows: rows.TrainRows, Encoder: rows.Encoder}
 	troubled, first := 0, ""
 	q.Progress = func(done, of int, r benchmark.Record) {
 		if len(r.Warnings) > 0 {
@@ -134,7 +136,7 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 func (a *advising) question() (benchmark.Question, error) {
 	q := benchmark.Question{
 		Activation: a.net.activation, Hidden: a.net.hidden, Epochs: a.net.epochs,
-		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed,
+		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed, Weights: a.columns.weights,
 	}
 	if a.columns.target == "" {
 		return q, usagef("name the target column with --target")

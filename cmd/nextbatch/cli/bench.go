@@ -9,10 +9,11 @@ func newBench() *cobra.Command {
 		SuggestFor: []string{"benchmark"},
 		Short:      "Compare methods on data sets with known labels, as the paper does",
 		Example: `  nextbatch bench run --preset quick --data folder --results results.db
-  nextbatch bench report results.db --out report`,
+  nextbatch bench report results.db --out report
+  nextbatch bench worker postgres://user@host/database`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(newBenchRun(), newBenchStatus(), newBenchExport(), newBenchReport())
+	c.AddCommand(newBenchRun(), newBenchWorker(), newBenchStatus(), newBenchExport(), newBenchReport())
 	return c
 }

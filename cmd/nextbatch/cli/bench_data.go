@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -37,25 +41,68 @@ func (b *benchRun) inspect(ctx context.Context, names []string) error {
 	return b.readOwn(ctx)
 }
 
-// admit rejects runs that would need more memory than there is.
-func (b *benchRun) admit(settings benchmark.Settings, runs []benchmark.Run) error {
-	c := network.Config{Architecture: network.Architecture{Hidden: settings.Hidden}}
-	checked := map[benchmark.Run]bool{}
+// kindOfRun is what the memory of a run depends on.
+type kindOfRun struct {
+	run    benchmark.Run // one of them
+	method spec.Spec
+	sizes  nextbatch.Sizes
+}
+
+// kinds returns what runs need memory for, once for those that are alike.
+func (b *benchRun) kinds(settings benchmark.Settings, runs []benchmark.Run) (kinds []kindOfRun, err error) {
+	seen := map[benchmark.Run]bool{}
 	for _, r := range runs {
 		same := benchmark.Run{DataSet: r.DataSet, Spec: r.Spec, BatchSize: r.BatchSize, Rounds: r.Rounds}
-		if checked[same] {
+		if seen[same] {
 			continue
 		}
-		checked[same] = true
+		seen[same] = true
 		method, err := r.Method()
 		if err != nil {
-			return usageError{err}
+			return nil, usageError{err}
 		}
 		z := b.sizes(r.DataSet)
 		z.Train, z.Batch = min(z.Pool, cmp.Or(settings.Start, 256)+r.Rounds*r.BatchSize), r.BatchSize
-		jobs := min(b.jobs, len(runs))
-		need := replayNeed(0, z, c, []spec.Spec{method}, jobs)
-		what := fmt.Sprintf("%s on %s, %s at the same time,", r.Spec, r.DataSet, words.Count(jobs, "run", "runs"))
+		z.Hidden = settings.Hidden
+		kinds = append(kinds, kindOfRun{r, method, z})
+	}
+	return kinds, nil
+}
+
+// admit rejects runs that would need more memory than there is. On a device, unless --jobs is
+// given, it first chooses how many go on at the same time.
+func (b *benchRun) admit(cmd *cobra.Command, settings benchmark.Settings, runs []benchmark.Run) error {
+	kinds, err := b.kinds(settings, runs)
+	if err != nil {
+		return err
+	}
+	c := network.Config{Architecture: network.Architecture{Hidden: settings.Hidden}}
+	if d, ok := network.DeviceOf(cmd.Context()).(device.Device); ok && !cmd.Flags().Changed("jobs") {
+		for b.jobs = jobsOn(d, kinds); b.jobs > 1 && b.admitJobs(c, kinds, len(runs)) != nil; {
+			b.jobs /= 2
+		}
+	}
+	return b.admitJobs(c, kinds, len(runs))
+}
+
+// jobsOn returns how many runs fit on a device at the same time, at most as many as keep it
+// busy. A run needs a block for computing features besides what Memory forecasts.
+func jobsOn(d device.Device, kinds []kindOfRun) int {
+	const most, block = 64, 1 << 30
+	largest := int64(0)
+	for _, k := range kinds {
+		largest = max(largest, nextbatch.Memory(k.method, k.sizes))
+	}
+	return int(max(1, min(most, d.Room()/(largest+block))))
+}
+
+// admitJobs rejects kinds of runs that do not fit into memory, so many at the same time as
+// --jobs says.
+func (b *benchRun) admitJobs(c network.Config, kinds []kindOfRun, runs int) error {
+	jobs := min(b.jobs, runs)
+	for _, k := range kinds {
+		need := replayNeed(0, k.sizes, c, []spec.Spec{k.method}, jobs)
+		what := fmt.Sprintf("%s on %s, %s at the same time,", k.run.Spec, k.run.DataSet, words.Count(jobs, "run", "runs"))
 		if err := b.columns.memory.admit(what, need, "fewer runs at the same time (--jobs)", "a smaller sketch", "narrower layers (--hidden)"); err != nil {
 			return err
 		}
@@ -88,13 +135,14 @@ func (b *benchRun) readOwn(ctx context.Context) error {
 		return err
 	}
 	p := dataset.Preparation{MaxRows: b.maxRows, Seed: b.settings.Seed}
-	for _, name := range b.columns.targets(t.Names()) {
+	targets := b.columns.targets(t.Names())
+	for _, name := range targets {
 		p.Targets = append(p.Targets, dataset.Target{Columns: []string{name}, Log: b.log})
 	}
 	if b.columns.id != "" {
 		p.Drop = []string{b.columns.id}
 	}
-	if err := b.incomplete(t); err != nil {
+	if err := b.incomplete(t, targets); err != nil {
 		return err
 	}
 	if b.own, err = dataset.Prepare(t, p); err != nil {
@@ -103,33 +151,55 @@ func (b *benchRun) readOwn(ctx context.Context) error {
 	return nil
 }
 
-// incomplete warns about rows that lack a value and are ignored, or rejects them.
-func (b *benchRun) incomplete(t *dataset.Table) error {
-	rows, lack := 0, map[string]bool{}
-	var columns []string
+// incomplete warns about rows that are left out because they lack an input or all labels, or
+// rejects them, and about rows that lack some of several labels.
+func (b *benchRun) incomplete(t *dataset.Table, targets []string) error {
+	left, some := gaps{}, gaps{}
 	for row := range t.Rows() {
-		complete := true
+		var inputs, labels []string // that the row lacks
 		for _, c := range t.Columns() {
-			if c.Name() == b.columns.id || !c.Missing(row) {
-				continue
-			}
-			complete = false
-			if !lack[c.Name()] {
-				lack[c.Name()] = true
-				columns = append(columns, fmt.Sprintf("%q (first in row %d, from 0)", c.Name(), row))
+			switch {
+			case c.Name() == b.columns.id || !c.Missing(row):
+			case slices.Contains(targets, c.Name()):
+				labels = append(labels, c.Name())
+			default:
+				inputs = append(inputs, c.Name())
 			}
 		}
-		if !complete {
-			rows++
+		switch {
+		case len(inputs) > 0 || len(labels) == len(targets):
+			left.add(row, slices.Concat(inputs, labels))
+		case len(labels) > 0:
+			some.add(row, labels)
 		}
 	}
-	if rows == 0 {
-		return nil
+	if left.rows > 0 {
+		text := fmt.Sprintf("%s: %s a value of %s", b.table, words.Count(left.rows, "row lacks", "rows lack"), strings.Join(left.columns, ", "))
+		if b.columns.missing == "refuse" {
+			return dataError{errorf("%s; fill it in, or give --missing drop", text)}
+		}
+		b.warnings = append(b.warnings, text+"; left out")
 	}
-	text := fmt.Sprintf("%s: %s a value of %s", b.table, words.Count(rows, "row lacks", "rows lack"), strings.Join(columns, ", "))
-	if b.columns.missing == "refuse" {
-		return dataError{errorf("%s; fill it in, or give --missing drop", text)}
+	if some.rows > 0 {
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s some of the labels, of %s, and %s for the others", b.table,
+			words.Count(some.rows, "row lacks", "rows lack"), strings.Join(some.columns, ", "), map[bool]string{true: "counts", false: "count"}[some.rows == 1]))
 	}
-	b.warnings = append(b.warnings, text+"; left out")
 	return nil
+}
+
+// gaps are rows that lack values.
+type gaps struct {
+	rows    int
+	columns []string // each with the first row that lacks it
+	names   []string
+}
+
+func (g *gaps) add(row int, columns []string) {
+	g.rows++
+	for _, name := range columns {
+		if !slices.Contains(g.names, name) {
+			g.names = append(g.names, name)
+			g.columns = append(g.columns, fmt.Sprintf("%q (first in row %d, from 0)", name, row))
+		}
+	}
 }

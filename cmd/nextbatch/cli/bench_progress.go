@@ -15,6 +15,7 @@ import (
 type benchProgress struct {
 	*progress
 	roundsDone func() (map[benchmark.Run]int, error) // by all processes
+	fate       string                                // of runs whose data set is missing
 	forecast   *benchmark.Forecast
 	seconds    map[benchmark.Run]*benchSeconds // of the runs under way
 	printed    time.Time                       // when a line last said how much is left
@@ -29,14 +30,14 @@ type benchSeconds struct{ training, features, selection, testing, elapsed float6
 const benchEvery = 30 * time.Second
 
 func newBenchProgress(log io.Writer, quiet bool, f *benchmark.Forecast, roundsDone func() (map[benchmark.Run]int, error)) *benchProgress {
-	return &benchProgress{progress: newProgress(log, quiet), forecast: f, roundsDone: roundsDone, seconds: map[benchmark.Run]*benchSeconds{}}
+	return &benchProgress{progress: newProgress(log, quiet), fate: "skipped", forecast: f, roundsDone: roundsDone, seconds: map[benchmark.Run]*benchSeconds{}}
 }
 
 func (p *benchProgress) watch(e benchmark.Event) {
 	if e.Failed != nil {
 		p.forecast.GiveUp(slices.Concat(e.Others, []benchmark.Run{e.Run})...)
 		if at := (*benchmark.SetError)(nil); errors.As(e.Failed, &at) {
-			p.warn(fmt.Sprintf("%v; its runs are skipped", e.Failed))
+			p.warn(fmt.Sprintf("%v; its runs are %s", e.Failed, p.fate))
 		} else {
 			p.warn(fmt.Sprintf("%v: %v", e.Run, e.Failed))
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/benchmark"
-	"github.com/nextbatch/nextbatch/benchmark/sqlite"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
@@ -39,7 +38,8 @@ func newBenchReport() *cobra.Command {
 			b.results = args[0]
 			return b.run(cmd)
 		},
-		Long: `Reads a results file, even while runs are still being written to it, and prints
+		Long: `Reads a results file, even while runs are still being written to it, or a table
+that bench export wrote, and prints
 the tables as text, or writes tables, figures and a page index.html to a folder.
 
 Means are over rounds, splits and data sets, as in the paper. Incomplete runs are
@@ -53,7 +53,7 @@ table and figure says how many runs it is based on.`,
 	flags.StringVar(&b.against, "against", "", "numbers to compare with: paper")
 	flags.StringSliceVar(&b.sets, "sets", nil, "only these data sets")
 	flags.StringArrayVar(&b.specs, "specs", nil, "only these methods, separated by semicolons; can be repeated")
-	flags.BoolVarP(&b.quiet, "quiet", "q", false, "print no progress")
+	registerQuiet(c, &b.quiet)
 	return c
 }
 
@@ -92,7 +92,7 @@ func (b *benchReport) run(cmd *cobra.Command) error {
 		return dataError{err}
 	}
 	if err := file.choose(b.sets, specs); err != nil {
-		return dataError{fmt.Errorf("%s %w", b.results, err)}
+		return dataError{fmt.Errorf("%s %w", addressText(b.results), err)}
 	}
 	page, err := report.Benchmark(file.results, file.planned, b.against != "")
 	if err != nil {
@@ -165,15 +165,6 @@ func (b *benchReport) fileOf(t *report.Table) string {
 	return filepath.Join(b.out, "index.html")
 }
 
-// openResults opens a results file for reading.
-func openResults(ctx context.Context, path string) (benchmark.Reader, error) {
-	store, err := sqlite.OpenReadOnly(ctx, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s does not exist; nextbatch bench run creates it", path)
-	}
-	return store, err
-}
-
 // resultsFile is what a report needs from a results file.
 type resultsFile struct {
 	results  benchmark.Results
@@ -183,6 +174,9 @@ type resultsFile struct {
 }
 
 func readResults(ctx context.Context, path string) (file resultsFile, err error) {
+	if !isDatabase(path) && slices.ContainsFunc(tableExtensions(), func(e string) bool { return strings.HasSuffix(strings.TrimSuffix(path, ".gz"), e) }) {
+		return readExported(ctx, path)
+	}
 	store, err := openResults(ctx, path)
 	if err != nil {
 		return file, err
@@ -205,6 +199,23 @@ func readResults(ctx context.Context, path string) (file resultsFile, err error)
 	file.standIns = benchmark.StandIns(sets)
 	for _, s := range status {
 		file.planned = append(file.planned, s.Run)
+	}
+	return file, nil
+}
+
+// readExported reads results that bench export wrote. All runs in them are taken for planned.
+func readExported(ctx context.Context, path string) (file resultsFile, err error) {
+	t, err := source.ReadFile(ctx, path, source.Options{})
+	if err != nil {
+		return file, err
+	}
+	if file.results, err = benchmark.FromTable(t); err != nil {
+		return file, fmt.Errorf("%s was not written by nextbatch bench export: %w", path, err)
+	}
+	for _, r := range file.results {
+		if n := len(file.planned); n == 0 || file.planned[n-1] != r.Run {
+			file.planned = append(file.planned, r.Run)
+		}
 	}
 	return file, nil
 }

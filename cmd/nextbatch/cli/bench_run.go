@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/benchmark"
-	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 // benchRun is the command bench run: its flags.
@@ -42,7 +42,8 @@ func newBenchRun() *cobra.Command {
 		Short: "Perform the runs of a grid of data sets, methods and splits",
 		Example: `  nextbatch bench run --preset quick --results quick.db
   nextbatch bench run --sets fried --specs 'random; lcmd-tp:grad>sketch(512)' --splits 0-4 --compat --results results.db
-  nextbatch bench run --table table.csv --target y --specs 'random; default' --results results.db`,
+  nextbatch bench run --table table.csv --target y --specs 'random; default' --results results.db
+  nextbatch bench run --preset paper-relu --results postgres://user@host/database`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
 		Long: `For each data set, method and split: starts with 256 labelled rows, and in each
@@ -64,7 +65,11 @@ A grid in TOML, in which the settings are optional:
 
 Each round is written to the results file as soon as it is done. After an
 interruption, the same command resumes, with the same results as if it had never
-stopped; several processes on one machine can share a file.`,
+stopped; several processes on one machine can share a file.
+
+With --results postgres://… the runs are queued in a PostgreSQL database, and this
+command works on the queue together with every 'nextbatch bench worker', until all runs
+are done.`,
 	}
 	b.register(c)
 	return c
@@ -80,66 +85,88 @@ func presetList() string {
 
 func (b *benchRun) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&b.results, "results", "", "results file; created if it does not exist")
+	b.registerWork(c)
+	flags.StringVar(&b.results, "results", "", "results file, created if it does not exist; or postgres://user@host/database, for many machines")
 	flags.StringVar(&b.preset, "preset", "", "name of a preset grid")
 	flags.StringVar(&b.config, "grid", "", "TOML file with the grid")
-	flags.StringVar(&b.data, "data", "data", "folder with the data files")
 	flags.StringSliceVar(&b.sets, "sets", nil, "data sets, as listed by nextbatch data list")
-	flags.StringVar(&b.table, "table", "", "a table of your own as a data set")
-	b.columns.registerTarget(c)
-	flags.BoolVar(&b.log, "log", false, "the labels of the table are the logarithms of the target columns")
-	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most so many rows of the table, drawn at random (default 500000, as in the paper)")
 	flags.StringArrayVar(&b.specs, "specs", nil, "methods, separated by semicolons; can be repeated")
 	flags.StringSliceVar(&b.splits, "splits", []string{"0-19"}, "split numbers, such as 0-4,7")
 	flags.StringSliceVar(&b.activations, "activation", []string{"relu"}, "activation functions of the networks")
 	flags.IntVar(&b.rounds, "rounds", 16, "rounds, each of which picks a batch")
 	flags.IntVarP(&b.batch, "batch", "n", 256, "rows to pick per round")
 	flags.BoolVar(&b.compat, "compat", false, "follow the published code where it differs from the paper")
-	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time; each gets one thread, a single one gets all")
 	flags.Uint64Var(&b.settings.Seed, "seed", 0, "seed of networks and methods")
 	flags.IntVar(&b.settings.Start, "start", 256, "labelled rows to start with")
 	flags.IntVar(&b.settings.Valid, "valid", 1024, "validation rows")
 	flags.IntVar(&b.settings.Epochs, "epochs", 256, "epochs per training")
 	flags.IntSliceVar(&b.settings.Hidden, "hidden", []int{512, 512}, "widths of the network's hidden layers")
-	flags.BoolVarP(&b.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	b.columns.registerWeights(c)
+}
+
+// registerWork registers the flags that say how runs are performed, and with which data.
+func (b *benchRun) registerWork(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&b.data, "data", "data", "folder with the data files")
+	flags.StringVar(&b.table, "table", "", "a table of your own as a data set")
+	b.columns.registerTarget(c)
+	flags.BoolVar(&b.log, "log", false, "the labels of the table are the logarithms of the target columns")
+	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most so many rows of the table, drawn at random (default 500000, as in the paper)")
+	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time; each gets one thread, a single one gets all; on a GPU, unless given, as many as fit there, up to 64")
+	registerDevice(c)
+	registerQuiet(c, &b.quiet)
 	b.columns.register(c)
 	flags.StringVar(&b.columns.missing, "missing", "drop", "rows of the table with a missing value: drop (with a warning) or refuse")
 }
 
 func (b *benchRun) run(cmd *cobra.Command) error {
+	if err := b.checkWork(); err != nil {
+		return err
+	}
 	e, err := b.experiment(cmd.Flags().Changed)
 	if err != nil {
 		return err
 	}
 	runs, err := e.Runs()
-	if err := errors.Join(err, e.Settings.Check(), b.columns.check()); err != nil {
+	if err := errors.Join(err, e.Settings.Check()); err != nil {
 		return usageError{err}
 	}
-	if b.columns.missing == "impute" {
-		return usagef("--missing must be drop or refuse: the benchmark drops incomplete rows, as the paper does")
-	}
 	if b.results == "" {
-		return usagef("--results must name the file for the results")
+		return usagef("--results must name the file for the results, or a database")
 	}
 	if slices.ContainsFunc(runs, func(r benchmark.Run) bool { return r.Rounds == 0 }) {
 		return usagef("--rounds must be at least 1: without a batch there is nothing to compare")
-	}
-	if b.jobs < 1 {
-		return usagef("--jobs must be at least 1")
 	}
 	defer b.columns.memory.begin()()
 	if err := b.inspect(cmd.Context(), e.Sets); err != nil {
 		return err
 	}
-	if err := b.admit(e.Settings, runs); err != nil {
+	if err := b.checkWeights(e); err != nil {
 		return err
 	}
-	store, err := sqlite.Open(cmd.Context(), b.results)
+	if err := b.admit(cmd, e.Settings, runs); err != nil {
+		return err
+	}
+	store, err := openWork(cmd.Context(), b.results)
 	if err != nil {
-		return dataError{err}
+		return err
 	}
 	err = b.work(cmd, store, e.Settings, runs)
 	return errors.Join(err, store.Close())
+}
+
+// checkWork checks the flags that registerWork registers.
+func (b *benchRun) checkWork() error {
+	if err := b.columns.check(); err != nil {
+		return usageError{err}
+	}
+	if b.columns.missing == "impute" {
+		return usagef("--missing must be drop or refuse: the benchmark drops incomplete rows, as the paper does")
+	}
+	if b.jobs < 1 {
+		return usagef("--jobs must be at least 1")
+	}
+	return b.checkTable()
 }
 
 // experiment is what the flags request: a preset or a file, overridden by what the
@@ -173,7 +200,7 @@ func (b *benchRun) experiment(given func(flag string) bool) (benchmark.Experimen
 		e.Compat = b.compat
 	}
 	b.override(&e.Settings, given)
-	return e, b.checkTable()
+	return e, nil
 }
 
 func (b *benchRun) basis() (benchmark.Experiment, error) {
@@ -214,6 +241,9 @@ func (b *benchRun) override(s *benchmark.Settings, given func(string) bool) {
 	if given("hidden") {
 		s.Hidden = b.settings.Hidden
 	}
+	if given("weights") {
+		s.Weights = b.columns.weights
+	}
 }
 
 func (b *benchRun) checkTable() error {
@@ -234,6 +264,17 @@ func (b *benchRun) checkTable() error {
 	}
 	if _, err := sets.Find(tableName(b.table)); err == nil || tableName(b.table) == benchmark.GeneratedSet {
 		return usagef("--table %s: a data set of the benchmark has this name; rename the file", b.table)
+	}
+	return nil
+}
+
+// checkWeights rejects weights that do not fit the targets of the data sets.
+func (b *benchRun) checkWeights(e benchmark.Experiment) error {
+	n := len(e.Settings.Weights)
+	for _, name := range e.Sets {
+		if targets := max(b.sizes(name).Outputs, 1); n > 0 && n != targets {
+			return usagef("--weights has %s, but %s has %s", words.Count(n, "number", "numbers"), name, words.Count(targets, "target", "targets"))
+		}
 	}
 	return nil
 }
@@ -279,40 +320,52 @@ func parseNumbers(texts []string) (numbers []int, err error) {
 }
 
 func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benchmark.Settings, runs []benchmark.Run) error {
-	leave, err := store.Join(thisProcess(), settings)
+	return b.perform(cmd.Context(), cmd, store, settings, runs, func(bench *benchmark.Bench, p *benchProgress) error {
+		summary, err := bench.Run(cmd.Context(), runs)
+		p.done()
+		if err != nil {
+			return err
+		}
+		p.say("%d of %d runs are done", summary.Done, len(runs))
+		if summary.Taken > 0 {
+			p.say("other processes are working on %s", words.Count(summary.Taken, "run", "runs"))
+		}
+		if summary.Failed == len(runs) {
+			return dataError{errorf("all runs failed; the next bench run tries them again")}
+		}
+		if summary.Failed > 0 {
+			return someError{summary.Failed, len(runs), errorf("%d of %d runs failed; the next bench run tries them again", summary.Failed, len(runs))}
+		}
+		return nil
+	})
+}
+
+// perform joins a store, lets do work on it with a bench, and leaves it.
+func (b *benchRun) perform(ctx context.Context, cmd *cobra.Command, store benchmark.Store, settings benchmark.Settings, runs []benchmark.Run,
+	do func(*benchmark.Bench, *benchProgress) error) error {
+	leave, err := store.Join(thisProcess(ctx), settings)
 	if err != nil {
 		return dataError{err}
 	}
 	progress := newBenchProgress(cmd.ErrOrStderr(), b.quiet, benchmark.NewForecast(settings, b.jobs, runs, nil),
-		func() (map[benchmark.Run]int, error) { return benchmark.RoundsDone(cmd.Context(), store) })
-	bench := benchmark.Bench{Store: store, Settings: settings, Jobs: b.jobs, Watch: progress.watch,
-		Load: func(name string) (*dataset.Regression, error) { return b.load(cmd.Context(), name) }}
+		func() (map[benchmark.Run]int, error) { return benchmark.RoundsDone(ctx, store) })
+	if _, distributes := store.(benchmark.Queue); distributes {
+		progress.fate = "left to workers that have it"
+	}
+	bench := &benchmark.Bench{Store: store, Settings: settings, Jobs: b.jobs, Watch: progress.watch,
+		Load: func(name string) (*dataset.Regression, error) { return b.load(ctx, name) }}
 	for _, w := range b.warnings {
 		progress.warn(w)
 	}
-	summary, err := bench.Run(cmd.Context(), runs)
-	progress.done()
+	err = do(bench, progress)
 	// The reason why the work ended matters more than a failure to release claims.
 	if left := leave(); err == nil {
 		err = left
 	}
-	if cmd.Context().Err() != nil {
+	if ctx.Err() != nil {
 		return benchStopped{}
 	}
-	if err != nil {
-		return err
-	}
-	progress.say("%d of %d runs are done", summary.Done, len(runs))
-	if summary.Taken > 0 {
-		progress.say("other processes are working on %s", words.Count(summary.Taken, "run", "runs"))
-	}
-	if summary.Failed == len(runs) {
-		return dataError{errorf("all runs failed; the next bench run tries them again")}
-	}
-	if summary.Failed > 0 {
-		return someError{summary.Failed, len(runs), errorf("%d of %d runs failed; the next bench run tries them again", summary.Failed, len(runs))}
-	}
-	return nil
+	return err
 }
 
 // benchStopped means that Ctrl-C ended the work.
@@ -339,8 +392,11 @@ func (b *benchRun) load(ctx context.Context, name string) (*dataset.Regression, 
 }
 
 // thisProcess describes where results come from.
-func thisProcess() benchmark.Process {
+func thisProcess(ctx context.Context) benchmark.Process {
 	b := thisBuild()
+	if d := network.DeviceOf(ctx); d != nil {
+		b.SIMD += ", " + d.Name()
+	}
 	revision := b.Revision
 	if b.Modified {
 		revision += "+"

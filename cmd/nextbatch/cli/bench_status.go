@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,10 +18,11 @@ import (
 func newBenchStatus() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
-		Use:     "status RESULTS",
-		Short:   "Show the progress of the runs in a results file",
-		Example: "  nextbatch bench status results.db --json",
-		Args:    cobra.ExactArgs(1),
+		Use:   "status RESULTS",
+		Short: "Show the progress of the runs, the workers and a forecast",
+		Example: `  nextbatch bench status results.db --json
+  nextbatch bench status postgres://user@host/database`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := benchStatusOf(cmd.Context(), args[0])
 			if err != nil {
@@ -42,6 +44,8 @@ type benchStatus struct {
 	Runs     int                `json:"runs"`
 	Done     int                `json:"done"`
 	Working  int                `json:"working"` // runs that a process is working on
+	Rounds   roundStatus        `json:"rounds"`
+	Workers  []workerStatus     `json:"workers"`
 	Methods  []methodStatus     `json:"methods"`
 	Failures []runFailure       `json:"failures"`
 }
@@ -61,6 +65,24 @@ type methodStatus struct {
 	Seconds    number `json:"seconds"` // mean of the finished runs; 0 if there are none
 }
 
+// roundStatus counts rounds, and forecasts the time of those that are left.
+type roundStatus struct {
+	Done  int     `json:"done"`
+	Total int     `json:"total"`
+	Left  *number `json:"seconds_left"` // with as many runs at the same time as now; null if unknown
+}
+
+// workerStatus is a process that is at work.
+type workerStatus struct {
+	Host    string    `json:"host"`
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+	Runs    int       `json:"runs"` // under way
+	Version string    `json:"version"`
+	CPU     string    `json:"cpu"`
+	SIMD    string    `json:"simd"`
+}
+
 type runFailure struct {
 	Run   string `json:"run"`
 	Error string `json:"error"`
@@ -73,14 +95,30 @@ func benchStatusOf(ctx context.Context, path string) (benchStatus, error) {
 	}
 	runs, err := s.Status(ctx)
 	settings, errSettings := s.Settings(ctx)
-	all := benchStatus{Settings: settings, Runs: len(runs), Methods: []methodStatus{}, Failures: []runFailure{}}
+	workers, errWorkers := s.Workers(ctx)
+	all := benchStatus{Settings: settings, Runs: len(runs), Rounds: roundsOf(settings, runs), Workers: []workerStatus{}, Methods: []methodStatus{}, Failures: []runFailure{}}
+	for _, w := range workers {
+		all.Workers = append(all.Workers, workerStatus{w.Host, w.PID, w.Started.UTC(), w.Runs, w.Version, w.CPU, w.SIMD})
+	}
 	for _, r := range runs {
 		all.add(r)
 	}
 	for i := range all.Methods {
 		all.Methods[i].Seconds /= number(max(1, all.Methods[i].Done))
 	}
-	return all, errors.Join(err, errSettings, s.Close())
+	return all, errors.Join(err, errSettings, errWorkers, s.Close())
+}
+
+// roundsOf counts rounds and forecasts those that are left.
+func roundsOf(settings benchmark.Settings, runs []benchmark.RunStatus) (r roundStatus) {
+	var left time.Duration
+	var known bool
+	r.Done, r.Total, left, known = benchmark.Outlook(settings, runs)
+	if known {
+		seconds := number(left.Seconds())
+		r.Left = &seconds
+	}
+	return r
 }
 
 // add counts a run. The runs of a method are consecutive.
@@ -115,7 +153,12 @@ func (m methodStatus) same(other methodStatus) bool {
 }
 
 func printBenchStatus(out io.Writer, s benchStatus) error {
-	fmt.Fprintf(out, "%d of %d runs are done, %d under way\n\n", s.Done, s.Runs, s.Working)
+	fmt.Fprintf(out, "%d of %d runs are done, %d under way\n", s.Done, s.Runs, s.Working)
+	s.Rounds.print(out)
+	if err := printWorkers(out, s.Workers); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "data set\tactivation\tmethod\trounds\tdone\tunder way\tfailed\tseconds per run")
 	for _, m := range s.Methods {
@@ -131,6 +174,28 @@ func printBenchStatus(out io.Writer, s benchStatus) error {
 	}
 	printFailures(out, s.Failures)
 	return nil
+}
+
+// print says how many rounds are done, and how long the others may take.
+func (r roundStatus) print(out io.Writer) {
+	left := ""
+	if r.Left != nil && r.Done < r.Total {
+		left = "about " + roughly(time.Duration(float64(*r.Left)*float64(time.Second))) + " left"
+	}
+	fmt.Fprintf(out, "%d of %d rounds are done%s\n", r.Done, r.Total, after(left))
+}
+
+func printWorkers(out io.Writer, workers []workerStatus) error {
+	if len(workers) == 0 {
+		return nil
+	}
+	fmt.Fprintf(out, "\n%s:\n", words.Count(len(workers), "worker", "workers"))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "host\tprocess\truns\tsince\tprocessor")
+	for _, one := range workers {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s, %s\n", shown(one.Host), one.PID, one.Runs, one.Started.Format("2006-01-02 15:04"), shown(one.CPU), shown(one.SIMD))
+	}
+	return w.Flush()
 }
 
 // printFailures prints each reason once.
@@ -156,10 +221,11 @@ func printFailures(out io.Writer, failures []runFailure) {
 func newBenchExport() *cobra.Command {
 	out := ""
 	c := &cobra.Command{
-		Use:     "export RESULTS --out FILE",
-		Short:   "Write results as a table with one row per round",
-		Example: "  nextbatch bench export results.db --out results.parquet",
-		Args:    cobra.ExactArgs(1),
+		Use:   "export RESULTS --out FILE",
+		Short: "Write results as a table with one row per round",
+		Example: `  nextbatch bench export results.db --out results.parquet
+  nextbatch bench export postgres://user@host/database --out results.parquet`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return usagef("--out must name the file to write")

@@ -67,7 +67,7 @@ func (f *campaignFlags) registerChange(c *cobra.Command) {
 	f.registerName(c)
 	c.Flags().StringVar(&f.person, "person", "", "who does it, for the history (default the user name of the system)")
 	c.Flags().StringVar(&f.request, "request", "", "id of this request: a repeated request changes nothing and answers as the first one did")
-	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &f.quiet)
 }
 
 func (f *campaignFlags) by() campaign.By {
@@ -202,7 +202,7 @@ func (f *campaignFlags) asking(mem *memory) campaign.Ask {
 
 // namedRows returns the ids that arguments name: by themselves, or @FILE with one per line,
 // or @TABLE with the id column of the campaign.
-func namedRows(ctx context.Context, c *campaign.Campaign, args []string) (ids []string, err error) {
+func namedRows(ctx context.Context, c *campaign.Campaign, args []string, mem memory) (ids []string, err error) {
 	for _, arg := range args {
 		path, isFile := strings.CutPrefix(arg, "@")
 		if !isFile || !isTable(path) {
@@ -213,7 +213,7 @@ func namedRows(ctx context.Context, c *campaign.Campaign, args []string) (ids []
 			ids = append(ids, some...)
 			continue
 		}
-		some, err := idsOfTable(ctx, c, path)
+		some, err := idsOfTable(ctx, c, path, mem)
 		if err != nil {
 			return nil, err
 		}
@@ -222,13 +222,13 @@ func namedRows(ctx context.Context, c *campaign.Campaign, args []string) (ids []
 	return ids, nil
 }
 
-func idsOfTable(ctx context.Context, c *campaign.Campaign, path string) (ids []string, err error) {
+func idsOfTable(ctx context.Context, c *campaign.Campaign, path string, mem memory) (ids []string, err error) {
 	s, err := c.State(ctx)
 	if err != nil {
 		return nil, err
 	}
 	name := cmp.Or(s.Created.IDColumn, campaign.RowColumn)
-	columns := columnFlags{id: name}
+	columns := columnFlags{id: name, memory: mem}
 	t, err := columns.read(ctx, path, true)
 	if err != nil {
 		return nil, err

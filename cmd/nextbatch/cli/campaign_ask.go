@@ -72,6 +72,7 @@ row left to ask for; the others are those of 'nextbatch select'.`,
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
 	a.registerChange(c)
 	registerThreads(c, &a.threads)
+	registerDevice(c)
 	a.memory.register(c)
 	return c
 }
@@ -151,11 +152,8 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 	a.progress.say("%s", askedHow(b))
 	result := askResult{Result: b.Result, Campaign: c.Name(), Ask: b.Ask, Event: b.Seq, Person: b.Person, LeaseEnd: b.LeaseEnd, Audit: []bool{},
 		Trained: b.Trained, Kept: b.Kept, Repeated: b.Repeated}
-	for i, row := range b.Rows {
+	for _, row := range b.Rows {
 		result.Audit = append(result.Audit, row.Audit)
-		if row.Audit {
-			b.Result.Reasons[i] = "audit row: drawn at random from the open rows, to measure the error"
-		}
 	}
 	if a.out != "" {
 		t, err := batchTable(ctx, c, b)
@@ -287,7 +285,7 @@ label with a probability of 90 %. With several targets, the columns begin with t
 names. Without --out, prints CSV.`,
 	}
 	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output: "+strings.Join(tableExtensions(), ", "))
-	c.Flags().BoolVarP(&p.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &p.quiet)
 	p.registerName(c)
 	registerThreads(c, &p.threads)
 	p.memory.register(c)

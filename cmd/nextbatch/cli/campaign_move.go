@@ -29,7 +29,7 @@ batches as JSON, which other programs can read. 'nextbatch campaign import' brin
 into another store, or a newer version of one.`,
 	}
 	f.registerName(c)
-	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &f.quiet)
 	return c
 }
 
@@ -65,7 +65,7 @@ func newCampaignImport() *cobra.Command {
 is damaged or incomplete is refused, and nothing is changed.`,
 	}
 	c.Flags().StringVar(&f.name, "campaign", "", "name of the campaign in the store (default the one that it has)")
-	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &f.quiet)
 	return c
 }
 

@@ -15,7 +15,7 @@ func statusPage(s *campaignStatus) *report.Page {
 	page := &report.Page{Title: "Where does the campaign " + s.Campaign + " stand?", Intro: []string{
 		fmt.Sprintf("Advice: %v.", s.Advice),
 		fmt.Sprintf("Of %d rows, %d have a label, %d are out, %d are open, %d failed and %d are retired.", s.Rows, s.Labelled, s.Asked, s.Open, s.Failed, s.Retired),
-		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes. Intervals hold the truth with a probability of about %.0f %%. The advice follows the stop rule %s.", 100*campaign.Coverage, s.Rule),
+		fmt.Sprintf("The error is measured on audit rows, which are drawn at random and predicted before their label comes, and on labelled random rows that a network held out. Intervals hold the truth with a probability of about %.0f %%. The advice follows the stop rule %s.", 100*campaign.Coverage, s.Rule),
 	}}
 	for i, t := range s.Targets {
 		page.Sections = append(page.Sections, s.targetSections(i, t)...)
@@ -51,8 +51,8 @@ func (s *campaignStatus) targetSections(i int, t targetStatus) []report.Section 
 func curveTable(t targetStatus) *report.Table {
 	table := &report.Table{
 		Title:   "Networks so far",
-		Note:    fmt.Sprintf("Networks that predicted at least %d audit rows whose labels have come.", campaign.LeastAudited),
-		Columns: []report.Column{{Head: "labels"}, {Head: "audit rows"}, {Head: "RMSE"}, {Head: "interval"}},
+		Note:    fmt.Sprintf("Networks that predicted at least %d random rows whose labels are known.", campaign.LeastAudited),
+		Columns: []report.Column{{Head: "labels"}, {Head: "random rows"}, {Head: "RMSE"}, {Head: "interval"}},
 	}
 	for _, p := range t.Curve.Points {
 		table.Rows = append(table.Rows, report.Row{Cells: []report.Cell{report.Count(p.Labels), report.Count(p.Rows),
@@ -87,10 +87,10 @@ func curveFigure(t targetStatus) *report.Figure {
 	}
 	for _, p := range t.Curve.Points {
 		panel.Marks = append(panel.Marks, report.Mark{Name: "networks so far", X: float64(p.Labels), Y: p.RMSE.Value,
-			Tip: fmt.Sprintf("%d labels: RMSE %v on %d audit rows", p.Labels, p.RMSE, p.Rows)})
+			Tip: fmt.Sprintf("%d labels: RMSE %v on %d random rows", p.Labels, p.RMSE, p.Rows)})
 	}
 	panel.Marks = append(panel.Marks, report.Mark{Name: "now", X: float64(t.Curve.Labels), Y: t.Curve.RMSE.Value, Tip: t.ErrorOf})
-	return &report.Figure{Name: "curve", Panels: []report.Panel{panel}, Note: fmt.Sprintf("%d audit rows. To the right of now, the curve is a forecast.", t.Curve.Rows)}
+	return &report.Figure{Name: "curve", Panels: []report.Panel{panel}, Note: fmt.Sprintf("%d %s. To the right of now, the curve is a forecast.", t.Curve.Rows, randomWord(t.TargetStanding))}
 }
 
 // outcomeFigure draws the labels of audit rows over their predictions.

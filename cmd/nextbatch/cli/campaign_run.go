@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/words"
 )
@@ -76,9 +77,10 @@ Exit codes: 4 some rows failed; 1 too many did; 130 interrupted; the others are 
 	f.StringVar(&r.lease, "lease", "", "how long rows are out if the run is never resumed, such as 36h, 7d or 2w (default by the settings, or longer if the timeouts take longer)")
 	f.StringVar(&r.person, "person", "oracle", "in whose name rows are out; runs at the same time need different ones")
 	f.BoolVar(&r.json, "json", false, "print one JSON object at the end")
-	f.BoolVarP(&r.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &r.quiet)
 	r.registerName(c)
 	registerThreads(c, &r.threads)
+	registerDevice(c)
 	r.memory.register(c)
 	return c
 }
@@ -127,7 +129,7 @@ func (r *campaignRunning) check() (how campaign.Run, err error) {
 	how = campaign.Run{
 		Person: r.person, Parallel: r.parallel, Retries: r.retries, GiveUp: r.giveUp, MaxLabels: int64(r.maxLabels), Ask: r.asking(&r.memory),
 	}
-	how.Ask.Rows = r.batch
+	how.Ask.Rows, how.Ask.Kept = r.batch, &nextbatch.KeptFeatures{}
 	switch {
 	case r.oracle == "":
 		return how, usagef("--oracle must name the program that labels a row")

@@ -19,7 +19,7 @@ import (
 type settingFlags struct {
 	batch                 int
 	method, audit, lease  string
-	latest                bool
+	latest, randomStart   bool
 	weights               []float64
 	cost, group           string
 	budget                float64
@@ -43,6 +43,7 @@ func (f *settingFlags) register(c *cobra.Command) {
 	s.StringVar(&f.audit, "audit", "1/8", "share of audit rows in each batch: a fraction or a number from 0 to 1")
 	s.StringVar(&f.lease, "lease", "7d", "how long the rows of an ask are out, such as 36h, 7d or 2w; never for no end")
 	s.BoolVar(&f.latest, "latest", false, "the label of a row that was measured several times is the latest, not the mean")
+	s.BoolVar(&f.randomStart, "random-start", false, "the rows with a label at the start were drawn at random, so that errors are estimated from them, too")
 	s.Float64SliceVar(&f.weights, "weights", nil, "weights of several targets, in their order (default all the same)")
 	s.StringVar(&f.cost, "cost", "", "column with the cost of each row")
 	s.Float64Var(&f.budget, "budget", 0, "most that one batch may cost")
@@ -67,23 +68,24 @@ func (f *settingFlags) given() (some bool) {
 // apply puts the flags on the command line into the settings, and checks these.
 func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 	set := map[string]func(){
-		"batch":       func() { s.Batch = f.batch },
-		"method":      func() { s.Spec = f.method },
-		"audit":       func() { s.Audit, err = orShare(f.audit, err) },
-		"lease":       func() { s.Lease, err = orLease(f.lease, err) },
-		"latest":      func() { s.Latest = f.latest },
-		"weights":     func() { s.Weights = f.weights },
-		"cost":        func() { s.CostColumn = f.cost },
-		"budget":      func() { s.Budget = &f.budget },
-		"cost-aware":  func() { s.PerCost = f.costAware },
-		"group":       func() { s.GroupColumn = f.group },
-		"per-group":   func() { s.PerGroup = f.perGroup },
-		"group-input": func() { s.GroupIsInput = f.groupInput },
-		"activation":  func() { s.Network.Architecture.Activation, err = orActivation(f.activation, err) },
-		"epochs":      func() { s.Network.Training.Epochs = f.epochs },
-		"hidden":      func() { s.Network.Architecture.Hidden = f.hidden },
-		"ensemble":    func() { s.Members = f.ensemble },
-		"seed":        func() { s.Seed, s.Network.Seed = f.seed, f.seed },
+		"batch":        func() { s.Batch = f.batch },
+		"method":       func() { s.Spec = f.method },
+		"audit":        func() { s.Audit, err = orShare(f.audit, err) },
+		"lease":        func() { s.Lease, err = orLease(f.lease, err) },
+		"latest":       func() { s.Latest = f.latest },
+		"random-start": func() { s.RandomStart = f.randomStart },
+		"weights":      func() { s.Weights = f.weights },
+		"cost":         func() { s.CostColumn = f.cost },
+		"budget":       func() { s.Budget = &f.budget },
+		"cost-aware":   func() { s.PerCost = f.costAware },
+		"group":        func() { s.GroupColumn = f.group },
+		"per-group":    func() { s.PerGroup = f.perGroup },
+		"group-input":  func() { s.GroupIsInput = f.groupInput },
+		"activation":   func() { s.Network.Architecture.Activation, err = orActivation(f.activation, err) },
+		"epochs":       func() { s.Network.Training.Epochs = f.epochs },
+		"hidden":       func() { s.Network.Architecture.Hidden = f.hidden },
+		"ensemble":     func() { s.Members = f.ensemble },
+		"seed":         func() { s.Seed, s.Network.Seed = f.seed, f.seed },
 	}
 	f.flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {

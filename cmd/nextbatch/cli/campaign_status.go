@@ -40,14 +40,17 @@ func newCampaignStatus() *cobra.Command {
 		Long: `Counts the rows, estimates the error of the current network with an interval, fits a
 learning curve, forecasts how many labels a smaller error takes, and advises whether
 to go on. All of it rests on audit rows: they were drawn at random and predicted
-before their label came. Intervals hold the truth with a probability of about 90 %.
+before their label came. Labelled rows that were drawn at random, which a network held
+out while it was trained, count as well: audit rows, and with 'nextbatch campaign
+settings --random-start' the rows that the campaign started with. Intervals hold the
+truth with a probability of about 90 %.
 
 --stop names the error that you want, in the units of the label: rmse<0.5, mae<0.5,
 q95<0.5 (the error that 95 % of the rows stay below), or gain<1% (the next batch is
 expected to lower the RMSE by less than that); rmse(NAME)<0.5 for one of several
 targets. Without --stop the advice follows gain<1%.
 
---gain trains nine networks on audit rows alone, and so finds out how many random
+--gain trains nine networks on random rows alone, and so finds out how many random
 labels the same error would have taken. The answer is kept; later calls print it.
 
 Exit codes: 0 done, with --stop: the rule says stop; 6 with --stop: go on, or too
@@ -58,7 +61,7 @@ early to tell; the others are those of 'nextbatch select'.`,
 	f.BoolVar(&s.gain, "gain", false, "measure the gain over random selection; this trains networks")
 	f.StringVar(&s.page, "report", "", "write a page with the learning curve to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
-	f.BoolVarP(&s.quiet, "quiet", "q", false, "no progress, only warnings and errors")
+	registerQuiet(c, &s.quiet)
 	s.registerName(c)
 	registerThreads(c, &s.threads)
 	s.memory.register(c)
@@ -198,7 +201,15 @@ func errorOf(t campaign.TargetStanding) string {
 	if t.Curve == nil {
 		return fmt.Sprintf("too few audit rows to tell: it takes %d that were predicted and then labelled, and there are %d", campaign.LeastAudited, t.Audited)
 	}
-	return fmt.Sprintf("RMSE of the network with %d labels on rows like the open ones, from %d audit rows", t.Labels, t.Curve.Rows)
+	return fmt.Sprintf("RMSE of the network with %d labels on rows like the open ones, from %d %s", t.Labels, t.Curve.Rows, randomWord(t))
+}
+
+// randomWord names the rows that estimates are based on.
+func randomWord(t campaign.TargetStanding) string {
+	if t.HeldOut > 0 {
+		return "audit and held-out random rows"
+	}
+	return "audit rows"
 }
 
 func printStatus(out io.Writer, s *campaignStatus) error {

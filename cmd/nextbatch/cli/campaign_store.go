@@ -94,10 +94,25 @@ func (s *newStore) Close() error {
 	return s.Store.Close()
 }
 
-// addressText is an address without its password.
+// addressText is an address without its password, which may be a parameter, too.
 func addressText(address string) string {
-	if u, err := url.Parse(address); err == nil && u.User != nil {
-		return u.Redacted()
+	scheme, _, isURL := strings.Cut(address, "://")
+	if !isURL {
+		return address
 	}
-	return address
+	u, err := url.Parse(address)
+	if err != nil {
+		return scheme + "://…"
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return scheme + "://…"
+	}
+	for _, name := range []string{"password", "sslpassword"} {
+		if query.Has(name) {
+			query.Set(name, "xxxxx") // as Redacted writes
+			u.RawQuery = query.Encode()
+		}
+	}
+	return u.Redacted()
 }

@@ -19,6 +19,7 @@ import (
 type telling struct {
 	campaignFlags
 	format                        formatFlags
+	memory                        memory
 	partial, again, correct, json bool
 }
 
@@ -34,6 +35,10 @@ func newCampaignTell() *cobra.Command {
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.progress = newProgress(cmd.ErrOrStderr(), t.quiet)
+			if err := t.memory.check(); err != nil {
+				return err
+			}
+			defer t.memory.begin()()
 			return t.with(cmd.Context(), args[0], func(c *campaign.Campaign) error { return t.run(cmd.Context(), c, args[1], cmd.OutOrStdout()) })
 		},
 		Long: `Takes the labels of a table that has the ids of rows and target columns: a batch
@@ -58,6 +63,7 @@ were left out; the others are those of 'nextbatch select'.`,
 	f.BoolVar(&t.correct, "correct", false, "replace the measurements of the rows")
 	f.BoolVar(&t.json, "json", false, "print one JSON object")
 	t.registerChange(c)
+	t.memory.register(c)
 	t.format.register(c)
 	return c
 }
@@ -130,7 +136,7 @@ func (t *telling) read(ctx context.Context, c *campaign.Campaign, path string) (
 		return nil, err
 	}
 	own := s.ReadOptions()
-	opts.Kinds, opts.Lenient, opts.Missing = maps.Clone(own.Kinds), own.Lenient, own.Missing
+	opts.Kinds, opts.Lenient, opts.Missing, opts.MaxMemory = maps.Clone(own.Kinds), own.Lenient, own.Missing, t.memory.left()
 	table, err := t.format.readTable(ctx, path, opts)
 	if usage := (usageError{}); errors.As(err, &usage) {
 		return nil, err
@@ -170,6 +176,7 @@ func withPoints(t *dataset.Table, targets []string, thousands, decimal byte) (*d
 // changingRows is a run of campaign fail, return or retire.
 type changingRows struct {
 	campaignFlags
+	memory memory
 	reason string
 	again  bool
 }
@@ -179,9 +186,13 @@ func (r *changingRows) command(c *cobra.Command, past string, change func(c *cam
 	c.Args = cobra.MinimumNArgs(2)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		r.progress = newProgress(cmd.ErrOrStderr(), r.quiet)
+		if err := r.memory.check(); err != nil {
+			return err
+		}
+		defer r.memory.begin()()
 		ctx := cmd.Context()
 		return r.with(ctx, args[0], func(c *campaign.Campaign) error {
-			ids, err := namedRows(ctx, c, args[1:])
+			ids, err := namedRows(ctx, c, args[1:], r.memory)
 			if err != nil {
 				return err
 			}
@@ -194,6 +205,7 @@ func (r *changingRows) command(c *cobra.Command, past string, change func(c *cam
 		})
 	}
 	c.Flags().StringVar(&r.reason, "reason", "", "why, for the history")
+	r.memory.register(c)
 	r.registerChange(c)
 	return c
 }

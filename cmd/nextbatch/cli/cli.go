@@ -32,9 +32,19 @@ func Run(args []string, out, log io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	end := func() {}
 	root := newRoot(out, log)
+	check := root.PersistentPreRunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) (err error) {
+		if err := check(cmd, args); err != nil {
+			return err
+		}
+		end, err = withDevice(cmd, log)
+		return err
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	end()
 	if err == nil {
 		return exitOK
 	}

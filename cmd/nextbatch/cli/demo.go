@@ -62,6 +62,7 @@ Writes to the folder --out: nextbatch-demo.csv, the table, for trying other comm
 on; nextbatch-demo.html, the first batch and the learning curves; and a picture of
 both, nextbatch-demo.png.`,
 	}
+	registerDevice(c)
 	c.Flags().IntVar(&d.start, "start", 32, "labelled rows to start with")
 	c.Flags().IntVar(&d.rounds, "rounds", 4, "rounds")
 	c.Flags().IntVarP(&d.batch, "batch", "n", 32, "rows to label per round")

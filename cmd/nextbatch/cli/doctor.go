@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,14 +22,15 @@ import (
 
 // health is what doctor finds.
 type health struct {
-	Build     build         `json:"build"`
-	CPUs      int           `json:"cpus"`
-	Threads   int           `json:"threads"`
-	SIMD      []string      `json:"simd"`      // instruction sets that the machine can run
-	Available int64         `json:"available"` // bytes of memory; 0 if unknown
-	GFlops    float64       `json:"gflops"`    // of a matrix product in float32
-	Tests     []healthCheck `json:"tests"`
-	OK        bool          `json:"ok"`
+	Build     build          `json:"build"`
+	CPUs      int            `json:"cpus"`
+	Threads   int            `json:"threads"`
+	SIMD      []string       `json:"simd"`              // instruction sets that the machine can run
+	Available int64          `json:"available"`         // bytes of memory; 0 if unknown
+	GFlops    float64        `json:"gflops"`            // of a matrix product in float32
+	Devices   []deviceHealth `json:"devices,omitempty"` // besides the CPU
+	Tests     []healthCheck  `json:"tests"`
+	OK        bool           `json:"ok"`
 }
 
 type healthCheck struct {
@@ -59,7 +61,8 @@ func newDoctor() *cobra.Command {
 			return nil
 		},
 		Long: `Prints the instruction set in use, threads and memory, and compares matrix
-products, a Cholesky factorisation and a selection with plain computations.
+products, a Cholesky factorisation and a selection with plain computations; with
+nextbatch-hpc, a selection on each GPU, too.
 Exits with code 1 if one of them is wrong.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -77,8 +80,10 @@ func examine() health {
 		within("matrix product, float64", productError(multiply[float64]), 1e-13),
 		within("wide matrix product, float32", productError(multiplySplit), 3e-7),
 		within("Cholesky factor", choleskyError(), 1e-11),
-		within("selection", selectionError(), 0),
+		within("selection", selectionError(context.Background()), 0),
 	}
+	devices, tests := examineDevices()
+	h.Devices, h.Tests = devices, append(h.Tests, tests...)
 	for _, c := range h.Tests {
 		h.OK = h.OK && c.OK
 	}
@@ -160,10 +165,10 @@ func choleskyError() float64 {
 
 // selectionError picks the farthest rows and counts the picks that differ from
 // those of plain loops.
-func selectionError() float64 {
+func selectionError(ctx context.Context) float64 {
 	const rows, batch = 500, 10
 	train, pool := drawn[float32]("train", 3, 5), drawn[float32]("pool", rows, 5)
-	picked, err := nextbatch.Select(context.Background(), spec.MustParse("maxdist-tp:features"), nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
+	picked, err := nextbatch.Select(ctx, spec.MustParse("maxdist-tp:features"), nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
 	if err != nil {
 		return math.Inf(1)
 	}
@@ -203,6 +208,9 @@ func printHealth(out io.Writer, h health) {
 		fmt.Fprintf(out, "memory      %s available\n", bytesText(h.Available))
 	}
 	fmt.Fprintf(out, "products    %.0f GFLOP/s in float32\n", h.GFlops)
+	for _, d := range h.Devices {
+		fmt.Fprintf(out, "GPU         %s\n", cmp.Or(d.Description, d.Error))
+	}
 	for _, c := range h.Tests {
 		verdict := "ok"
 		if !c.OK {

@@ -33,6 +33,11 @@ func (e partialError) Error() string {
 	return fmt.Sprintf("the batch has %d of %d rows: %s", e.picked, e.asked, e.reason)
 }
 
+// unsaid is an error that another process prints.
+type unsaid struct{ error }
+
+func (e unsaid) Unwrap() error { return e.error }
+
 // unknownColumn returns the column that an error reports as absent.
 func unknownColumn(err error) (string, bool) {
 	at := (*source.Error)(nil)
@@ -44,6 +49,9 @@ func unknownColumn(err error) (string, bool) {
 
 // explain prints an error and returns the exit code that belongs to it.
 func explain(log io.Writer, err error) int {
+	if errors.As(err, new(unsaid)) {
+		log = io.Discard
+	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(log, "nextbatch:", strings.ReplaceAll(shownError(err), context.Canceled.Error(), "interrupted"))
 		return exitInterrupted

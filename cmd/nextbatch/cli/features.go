@@ -7,11 +7,13 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
 func newFeatures() *cobra.Command {
 	s := &selecting{batch: 1}
+	s.request.Streams = true
 	trainOut := ""
 	c := &cobra.Command{
 		Use:     "features [TABLE]",
@@ -28,11 +30,7 @@ func newFeatures() *cobra.Command {
 					if path == "" {
 						continue
 					}
-					numbers, err := s.features(ctx, file.rows)
-					if err != nil {
-						return usageError{err}
-					}
-					if err := s.writeNumbers(ctx, path, numbers); err != nil {
+					if err := s.writeFeatures(ctx, path, file.rows); err != nil {
 						return err
 					}
 				}
@@ -43,9 +41,11 @@ func newFeatures() *cobra.Command {
 kernel: one row per candidate, in the order of the input, and likewise for the
 labelled rows. Rows without a label are the candidates, as in select. The numbers
 are float32, or float64 if the spec uses a noise variance. Only the kernel and the
-transformations of the spec matter, not its method.`,
+transformations of the spec matter, not its method. Features are written as they are
+computed, so there may be more of them than fit into memory.`,
 	}
 	s.registerKernel(c)
+	s.registerTempDir(c)
 	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the candidates (.npy)")
 	c.Flags().StringVar(&trainOut, "train-out", "", "file for the labelled rows (.npy)")
 	return c
@@ -59,14 +59,38 @@ func choose[T matrix.Float](name string, train, pool matrix.Dense[T]) matrix.Den
 	return train
 }
 
-// features computes the features of the pool or of the labelled rows, from all digits
-// that were read.
-func (s *selecting) features(ctx context.Context, rows string) (nextbatch.Numbers, error) {
+// writeFeatures computes the features of the pool or of the labelled rows, from all digits
+// that were read, and writes them block by block.
+func (s *selecting) writeFeatures(ctx context.Context, path, rows string) error {
 	p := s.plan.Problem()
-	if p.Exact.Pool.Rows > 0 {
-		return nextbatch.Features(ctx, s.request.Spec, p, choose(rows, p.Exact.Train, p.Exact.Pool))
+	if e := p.Exact; rows == "train" && e.Train.Rows > 0 || rows == "pool" && e.Pool.Rows > 0 {
+		return writeFeatures(ctx, s, path, p, choose(rows, e.Train, e.Pool))
 	}
-	return nextbatch.Features(ctx, s.request.Spec, p, choose(rows, p.Train, p.Pool))
+	return writeFeatures(ctx, s, path, p, choose(rows, p.Train, p.Pool))
+}
+
+func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path string, p nextbatch.Problem, rows matrix.Dense[T]) error {
+	cols := 0
+	err := source.WriteMatrixRows(path, rows.Rows, func(file *source.NPYRows) error {
+		var full error // of writing, not of computing
+		err := nextbatch.EachFeatures(ctx, s.request.Spec, p, rows, func(block nextbatch.Numbers) error {
+			if cols = max(block.Single.Cols, block.Double.Cols); block.Double.Rows > 0 {
+				full = file.WriteDouble(block.Double)
+			} else {
+				full = file.Write(block.Single)
+			}
+			return full
+		})
+		if err != nil && full == nil && ctx.Err() == nil {
+			return usageError{err}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.progress.say("%s: %d x %d", path, rows.Rows, cols)
+	return nil
 }
 
 // gram computes a kernel matrix in the same way.
@@ -159,14 +183,17 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 		return err
 	}
 	defer s.columns.memory.begin()()
-	if err := s.read(ctx); err != nil {
-		return err
-	}
-	if err := s.trainNetworks(ctx); err != nil {
-		return err
-	}
-	defer s.progress.done()
-	return work(ctx)
+	defer s.closeFiles()
+	return rowfile.Guard(func() error {
+		if err := s.read(ctx); err != nil {
+			return err
+		}
+		if err := s.trainNetworks(ctx); err != nil {
+			return err
+		}
+		defer s.progress.done()
+		return work(ctx)
+	})
 }
 
 func (s *selecting) writeNumbers(ctx context.Context, path string, n nextbatch.Numbers) error {

@@ -37,7 +37,8 @@ type fitResult struct {
 	ValidRows int      `json:"valid_rows"` // held out
 	Inputs    []string `json:"inputs"`
 	Best      []int    `json:"best_epochs"`
-	ValidRMSE []number `json:"valid_rmse"` // in units of the labels
+	Device    string   `json:"device,omitempty"` // that trained; absent: the CPU
+	ValidRMSE []number `json:"valid_rmse"`       // in units of the labels
 
 	ValidRMSEOf string                `json:"valid_rmse_of"` // what the above is of
 	PoolRMSE    *network.RMSEEstimate `json:"pool_rmse,omitempty"`
@@ -93,6 +94,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	f.columns.register(c)
 	f.columns.registerInputs(c)
 	f.net.register(c)
+	registerDevice(c)
 	return c
 }
 
@@ -184,7 +186,7 @@ func (f *fitting) result(model *network.Model[float32], rows *nextbatch.Rows, p 
 		}
 	}
 	how, first := model.Provenance(), targets[0]
-	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best,
+	r := &fitResult{Model: f.out, Rows: how.Rows, ValidRows: how.ValidRows, Inputs: rows.Encoder.Features(), Best: how.Best, Device: how.Device,
 		ValidRMSE: first.ValidRMSE, ValidRMSEOf: nextbatch.ValidRMSEMeaning(how.ValidRows), PoolRMSE: first.PoolRMSE,
 		Intervals: first.Intervals, Warnings: append([]string{}, p.warnings...), Version: thisBuild().Version}
 	if len(targets) > 1 {

@@ -235,6 +235,9 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 		return nil, nil, err
 	}
 	t := f.tables(path, table)
+	if err := f.checkWeights(nameOf(path), len(t.TargetColumns)); err != nil {
+		return nil, nil, err
+	}
 	t.Admit = func(z nextbatch.Sizes) error { return admit(table, z) }
 	rows, err := t.Rows()
 	if err != nil {
@@ -264,7 +267,13 @@ func train(ctx context.Context, o network.Options[float32], rows *nextbatch.Rows
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		if errors.As(err, new(*network.DeviceError)) {
+			return nil, err
+		}
 		return nil, dataError{err}
+	}
+	if note := model.TrainingNote(); note != "" {
+		p.warn(note)
 	}
 	if err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") { // one for each network

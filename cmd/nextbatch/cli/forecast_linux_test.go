@@ -16,8 +16,6 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/golden"
-	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // Whether a forecast is right depends on what else the machine does, so this is
@@ -36,12 +34,14 @@ func TestForecastHolds(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, "github.com/nextbatch/nextbatch/cmd/nextbatch").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	table := []string{generatedTable(t, 100_000, 2048), "--target", "y"}
+	table := []string{generatedTable(t, 100_000, 2048, 1), "--target", "y1"}
+	four := []string{generatedTable(t, 100_000, 2048, 4), "--target", "y*"}
 	fried := []string{blankedFried(t, 256), "--target", "target"}
 	features := []string{"--train-features", npy(t, "t.npy", normalRows(1024, 128)), "--pool-features", npy(t, "p.npy", normalRows(60_000, 128))}
 	for name, args := range map[string][]string{
 		"fried": fried, "fried by maxdet": slices.Concat(fried, []string{"--method", "maxdet-p:grad>sketch(512)>train"}), "fried by bait": slices.Concat(fried, []string{"--method", "bait-f-p:ll>train"}),
-		"generated": table, "features": features, "features by bait": slices.Concat(features, []string{"--method", "bait-f-p:features>train"}),
+		"generated": table, "four targets": four, "four targets by maxdet": slices.Concat(four, []string{"--method", "maxdet-p:grad>sketch(512)>train"}),
+		"features": features, "features by bait": slices.Concat(features, []string{"--method", "bait-f-p:features>train"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"select", "-n", "256", "-q", "--json"}, args...)
@@ -79,20 +79,30 @@ func inProcess(t *testing.T, result any, program string, args ...string) (peak i
 	return c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 }
 
-// generatedTable writes the demo's function, with labels in the first rows.
-func generatedTable(t *testing.T, rows, labelled int) string {
+// generatedTable writes the demo's function, with labels in the first rows. Each
+// target after the first adds a wave.
+func generatedTable(t *testing.T, rows, labelled, targets int) string {
 	t.Helper()
 	x, y := friedman(1, "forecast", rows)
 	var b strings.Builder
-	b.WriteString("a,b,c,d,e,f,g,h,i,j,y\n")
+	b.WriteString("a,b,c,d,e,f,g,h,i,j")
+	for target := range targets {
+		fmt.Fprintf(&b, ",y%d", target+1)
+	}
+	b.WriteString("\n")
 	for i := range rows {
+		texts := []string{}
 		for _, v := range x.Row(i) {
-			fmt.Fprintf(&b, "%.6f,", v)
+			texts = append(texts, fmt.Sprintf("%.6f", v))
 		}
-		if i < labelled {
-			fmt.Fprintf(&b, "%.6f", y[i])
+		for target := range targets {
+			label := ""
+			if i < labelled {
+				label = fmt.Sprintf("%.6f", y[i]+10*float64(target)*math.Sin(5*float64(x.Row(i)[target])))
+			}
+			texts = append(texts, label)
 		}
-		b.WriteString("\n")
+		b.WriteString(strings.Join(texts, ",") + "\n")
 	}
 	return write(t, "generated.csv", b.String())
 }
@@ -113,16 +123,4 @@ func blankedFried(t *testing.T, labelled int) string {
 		lines[i] = lines[i][:strings.LastIndexByte(lines[i], ',')] + ",\n"
 	}
 	return write(t, "fried.csv", strings.Join(lines, ""))
-}
-
-// normalRows are features of which the later vary less.
-func normalRows(rows, columns int) matrix.Dense[float32] {
-	stream := rng.New(1, "forecast rows", uint64(rows))
-	x := matrix.New[float32](rows, columns)
-	for i := range rows {
-		for j := range columns {
-			x.Set(i, j, float32(stream.NormFloat64()/math.Sqrt(float64(1+j))))
-		}
-	}
-	return x
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/network/onnx"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -105,24 +108,29 @@ func (f *columnFlags) foreignRows(net *onnx.Network, foreign *nextbatch.Foreign,
 	return rows, need, nil
 }
 
-// runForeign predicts with a network from elsewhere, which has neither deviations nor
-// intervals.
+// runForeign predicts with a network from elsewhere, which has no deviations, and intervals
+// only by rows that it has not seen.
 func (p *predicting) runForeign(ctx context.Context, path string, out io.Writer, log *progress) error {
 	net, foreign, err := p.foreign.load(p.model)
 	if err != nil {
 		return err
 	}
-	table, err := p.columns.read(ctx, path, false)
+	table, err := p.columns.read(ctx, path, p.unseen != "")
 	if err != nil {
 		return err
 	}
 	t := p.columns.tables(path, table)
 	t.One, t.Pool = nil, table
+	if p.unseen != "" {
+		if t, err = p.withUnseen(ctx, net, t, table); err != nil {
+			return err
+		}
+	}
 	rows, _, err := p.columns.foreignRows(net, foreign, t, log)
 	if err != nil {
 		return err
 	}
-	_, x, err := foreign.Inputs(rows)
+	unseen, x, err := foreign.Inputs(rows)
 	if err != nil {
 		return dataError{err}
 	}
@@ -130,29 +138,86 @@ func (p *predicting) runForeign(ctx context.Context, path string, out io.Writer,
 	if err != nil {
 		return dataError{errorf("%s: %w", path, err)}
 	}
-	if p.coverage > 0 {
-		log.say("no intervals: %s comes from elsewhere, and nothing says which labels it has not learnt from; 'nextbatch evaluate' measures its errors on labelled rows that were held out", p.model)
+	reach := make([]*float64, y.Cols)
+	if p.unseen != "" {
+		if err := p.calibrate(ctx, net, rows, unseen, reach, log); err != nil {
+			return err
+		}
+	} else if p.coverage > 0 {
+		log.say("no intervals: %s comes from elsewhere, and nothing says which labels it has not learnt from; --calibrate names rows that it has not", p.model)
 	}
 	columns, err := p.rowNames(table, rows)
 	if err != nil {
 		return err
 	}
 	for j := range y.Cols {
-		name := "prediction"
+		suffix := ""
 		if y.Cols > 1 {
-			name = fmt.Sprintf("prediction_%d", j+1)
+			suffix = fmt.Sprintf("_%d", j+1)
 		}
-		column := dataset.NewNumeric(name)
+		column, low, high := dataset.NewNumeric("prediction"+suffix), dataset.NewNumeric("low"+suffix), dataset.NewNumeric("high"+suffix)
 		for i := range y.Rows {
-			column.Append(float64(y.At(i, j)))
+			v := float64(y.At(i, j))
+			column.Append(v)
+			if reach[j] != nil {
+				low.Append(v - *reach[j])
+				high.Append(v + *reach[j])
+			}
 		}
-		columns = append(columns, column)
+		if columns = append(columns, column); reach[j] != nil {
+			columns = append(columns, low, high)
+		}
 	}
 	result, err := dataset.NewTable(columns...)
 	if err != nil {
 		return dataError{err}
 	}
 	return p.write(out, result)
+}
+
+// withUnseen adds the rows of --calibrate to the tables, as labelled ones.
+func (p *predicting) withUnseen(ctx context.Context, net *onnx.Network, t nextbatch.Tables, table *dataset.Table) (nextbatch.Tables, error) {
+	unseen, err := p.columns.read(ctx, p.unseen, true)
+	if err != nil {
+		return t, err
+	}
+	t.Train, t.TargetColumns = unseen, p.columns.targets(unseen.Names())
+	t.Names = map[*dataset.Table]string{table: t.Names[table], unseen: nameOf(p.unseen)}
+	t.NotInputs, t.IDColumn = []string{t.IDColumn}, "" // an error for each label, also of replicates
+	if n := net.Outputs(); n != len(t.TargetColumns) {
+		return t, dataError{errorf("%s predicts %s, but --target names %s", p.model, words.Count(n, "number", "numbers"), words.Count(len(t.TargetColumns), "column", "columns"))}
+	}
+	return t, nil
+}
+
+// calibrate finds out how far intervals reach, for each output, from errors on labelled rows.
+func (p *predicting) calibrate(ctx context.Context, net *onnx.Network, rows *nextbatch.Rows, x matrix.Dense[float32], reach []*float64, log *progress) error {
+	y, err := net.Predict(ctx, x)
+	if err != nil {
+		return dataError{errorf("%s: %w", p.unseen, err)}
+	}
+	for k, target := range rows.Targets {
+		about := ""
+		if len(rows.Targets) > 1 {
+			about = shown(target) + ": "
+		}
+		at, labels := rows.Labelled(k)
+		errs := make([]float64, len(at))
+		for i, row := range at {
+			errs[i] = float64(y.At(row, k)) - labels[i]
+		}
+		r, err := network.ConformalRadius(errs, p.coverage)
+		if few := (*network.CoverageError)(nil); errors.As(err, &few) {
+			log.warn(about + err.Error() + "; no intervals are written")
+			continue
+		}
+		if err != nil {
+			return dataError{err}
+		}
+		reach[k] = &r
+		log.say("%sintervals: ± %.4g, from the errors on %s of %s", about, r, words.Count(len(errs), "row", "rows"), nameOf(p.unseen))
+	}
+	return nil
 }
 
 // runForeign measures the errors of a network from elsewhere.

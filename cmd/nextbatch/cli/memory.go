@@ -99,13 +99,13 @@ func rowBytes(z nextbatch.Sizes) int64 {
 
 // trainingNeed forecasts the memory of a training on the rows of a table, and of saving
 // the model, whose file is put together in memory. The networks of a fold are trained
-// while those of the model are kept.
+// while those of the model are kept, and those of the fold before may still be in memory.
 func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members, folds int) int64 {
 	c.Architecture.Outputs = max(z.Outputs, 1)
 	fit, kept := c.Memory(z.Inputs, z.Train, members)
 	fit += 2 * kept
 	if folds > 0 {
-		fit += kept
+		fit += 2 * kept
 	}
 	return footprint.Resident(table.Bytes() + rowBytes(z) + fit)
 }

@@ -57,6 +57,12 @@ func printPlan(out io.Writer, p *nextbatch.Plan) {
 	if p.Available > 0 {
 		fmt.Fprintf(out, " of %s available", bytesText(p.Available))
 	}
+	if p.File > 0 {
+		fmt.Fprintf(out, "\nfeatures    in a file of %s", bytesText(p.File))
+		if p.Folder != "" {
+			fmt.Fprintf(out, " in %s", p.Folder)
+		}
+	}
 	fmt.Fprintf(out, "\ntime        about %.1f s: training %.1f, kernel %.1f, selection %.1f\n",
 		p.Seconds.Total, p.Seconds.Train, p.Seconds.Kernel, p.Seconds.Select)
 }

@@ -21,6 +21,7 @@ type predicting struct {
 	model    string
 	foreign  foreignFlags
 	coverage float64
+	unseen   string // labelled rows that a network from elsewhere has not learnt from
 	out      string
 	threads  int
 	quiet    bool
@@ -29,10 +30,11 @@ type predicting struct {
 func newPredict() *cobra.Command {
 	p := &predicting{}
 	c := &cobra.Command{
-		Use:     "predict TABLE",
-		Short:   "Predict labels and intervals with a saved network",
-		Example: "  nextbatch predict candidates.csv --model net.safetensors --id name --out predicted.csv",
-		Args:    cobra.ExactArgs(1),
+		Use:   "predict TABLE",
+		Short: "Predict labels and intervals with a saved network",
+		Example: `  nextbatch predict candidates.csv --model net.safetensors --id name --out predicted.csv
+  nextbatch predict candidates.csv --model net.onnx --calibrate unseen.csv --target y`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.run(cmd.Context(), args[0], cmd.OutOrStdout(), newProgress(cmd.ErrOrStderr(), p.quiet))
 		},
@@ -40,10 +42,17 @@ func newPredict() *cobra.Command {
 the network, unless --missing says otherwise. Each prediction comes with an interval,
 low to high, that contains the label with probability --coverage, for rows drawn as
 the labelled ones were, and with an uncertainty, which compares rows and has no unit:
-1 is that of a typical held-out row, 2 twice that. Without --out, prints CSV.`,
+1 is that of a typical held-out row, 2 twice that. Without --out, prints CSV.
+
+Nothing says which labels a network from elsewhere has not learnt from, so it has no
+intervals, unless --calibrate names labelled rows that it has not seen, neither to be
+trained nor to be chosen. Intervals then come from its errors on these rows (split
+conformal prediction), and hold for rows drawn as they were.`,
 	}
 	c.Flags().StringVar(&p.model, "model", "", "network that 'nextbatch fit' saved, or one from elsewhere: .onnx, or .json with a description")
 	p.foreign.register(c)
+	c.Flags().StringVar(&p.unseen, "calibrate", "", "table of labelled rows that a network from elsewhere has not seen, for intervals")
+	p.columns.registerTarget(c)
 	c.Flags().Float64Var(&p.coverage, "coverage", 0.9, "probability that an interval contains the label; 0 for no intervals")
 	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output")
 	registerQuiet(c, &p.quiet)
@@ -60,7 +69,17 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	if !(p.coverage >= 0 && p.coverage < 1) {
 		return usagef("--coverage must be from 0 to less than 1, not %v", p.coverage)
 	}
-	if err := checkDistinct([]flagged{{"TABLE", path}, {"--model", p.model}}, []flagged{{"--out", p.out}}); err != nil {
+	switch {
+	case p.unseen != "" && !isForeign(p.model):
+		return usagef("--calibrate is for a network from elsewhere, as in --model net.onnx; one that 'nextbatch fit' saved has intervals already")
+	case p.unseen != "" && p.columns.target == "":
+		return usagef("name the labels of the rows of --calibrate with --target")
+	case p.unseen != "" && p.coverage == 0:
+		return usagef("--calibrate is for intervals, and --coverage 0 means none")
+	case p.unseen == "" && p.columns.target != "":
+		return usagef("--target is for --calibrate; the network knows what it predicts")
+	}
+	if err := checkDistinct([]flagged{{"TABLE", path}, {"--model", p.model}, {"--calibrate", p.unseen}}, []flagged{{"--out", p.out}}); err != nil {
 		return err
 	}
 	if err := errors.Join(p.columns.check(), p.foreign.check(p.model), checkOutput("--out", p.out, tableExtensions()...)); err != nil {

@@ -17,7 +17,9 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -44,7 +46,14 @@ type selecting struct {
 	out, page                   string
 	json, dryRun, quiet         bool
 	budgetSet                   bool
+	mpi                         bool
+	checkpoint                  string
+	tempDir                     string
+	mayUseFiles                 bool // features that exceed memory go to files
+	earlier                     earlier
+	unmap                       []func() // takes features in files out of memory
 
+	ranks    device.Ranks // nil: this process does all the work
 	progress *progress
 	request  nextbatch.Request
 	plan     *nextbatch.Plan
@@ -95,8 +104,9 @@ With --budget and without -n, the batch has as many rows as the budget pays for.
 --cost-aware picks by score divided by cost. As long as fewer than two rows have
 a label, the batch is spread over the inputs, unless --method says otherwise.
 
-A run that needs more memory than is available does not start; --max-memory
-sets another limit.
+Features that need more memory than is available go to a temporary file in --temp-dir,
+and those of one .npy file stay in it. The batch is the same. A run that needs more
+memory even so does not start; --max-memory sets another limit.
 
 Exit codes: 0 done; 2 wrong command line; 3 data that cannot be used; 4 the batch
 was written but is smaller than requested; 5 too little memory; 130 interrupted;
@@ -119,6 +129,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print the plan with a forecast of memory and time, and stop")
 	s.registerInputs(c)
+	s.registerTempDir(c)
 	s.columns.registerRandom(c)
 	s.columns.register(c)
 	s.columns.registerInputs(c)
@@ -135,42 +146,65 @@ func (s *selecting) registerInputs(c *cobra.Command) {
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
 	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several)")
-	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, in the same formats")
+	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, in the same formats; a pattern such as 'part-*.npy' means several files")
 	f.StringVar(&s.model, "model", "", "use this network instead of training one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
+	f.StringVar(&s.checkpoint, "checkpoint", "", "keep the rows picked so far in this file, and go on with them if the run was cut off")
+	f.BoolVar(&s.mpi, "mpi", false, "share the work with the other processes that mpirun or srun started (nextbatch-hpc)")
 	s.foreign.register(c)
 	f.StringVar(&s.foreign.tensor, "tensor", "", "tensor of a network from elsewhere that the kernel ll uses (default the input of its last layer)")
+	registerDevice(c)
 	registerQuiet(c, &s.quiet)
 }
 
-func (s *selecting) run(ctx context.Context, out io.Writer) error {
+func (s *selecting) run(ctx context.Context, out io.Writer) (err error) {
 	begin := time.Now()
 	if err := s.check(); err != nil {
 		return err
 	}
-	ctx, err := withThreads(ctx, s.net.threads)
-	if err != nil {
+	if ctx, err = withThreads(ctx, s.net.threads); err != nil {
 		return err
 	}
+	if out, err = s.join(out); err != nil {
+		return err
+	}
+	defer func() { err = s.leave(err) }()
 	defer s.columns.memory.begin()()
-	if err := s.read(ctx); err != nil {
+	defer s.closeFiles()
+	return rowfile.Guard(func() error { return s.answer(ctx, out, begin) })
+}
+
+// answer reads the rows, picks and reports.
+func (s *selecting) answer(ctx context.Context, out io.Writer, begin time.Time) error {
+	if err := s.agree(ctx, s.read(ctx)); err != nil {
 		return err
 	}
 	read := time.Since(begin)
 	if s.dryRun {
 		return s.forecast(ctx, out, read)
 	}
-	if err := s.trainNetworks(ctx); err != nil {
+	if err := s.agree(ctx, s.trainNetworks(ctx)); err != nil {
 		return err
 	}
-	s.progress.say("selecting %s%s by %v", s.atMost(), words.Count(s.plan.Batch, "row", "rows"), s.request.Spec)
-	r, err := s.plan.Select(ctx)
-	s.progress.done()
+	r, err := s.pick(ctx)
 	if err != nil {
 		return requestError(err)
 	}
 	s.warn(r.Warnings[len(s.plan.Warnings):])
 	r.Version, r.Timings.Read, r.Timings.Total = thisBuild().Version, number(read.Seconds()), number(time.Since(begin).Seconds())
 	return s.report(ctx, out, r)
+}
+
+// pick selects the batch, and keeps a checkpoint until it is complete.
+func (s *selecting) pick(ctx context.Context) (*nextbatch.Result, error) {
+	kept, err := s.keep()
+	if err := s.agree(ctx, err); err != nil {
+		return nil, err
+	}
+	s.progress.say("selecting %s%s by %v", s.atMost(), words.Count(s.plan.Batch, "row", "rows"), s.request.Spec)
+	r, err := s.plan.Select(ctx)
+	s.progress.done()
+	kept(err == nil)
+	return r, err
 }
 
 // warn prints warnings.
@@ -198,7 +232,7 @@ var flagNames = map[string]string{
 	"Batch": "-n", "Spec": "--method", "TargetColumns": "--target", "Weights": "--weights", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
 	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
 	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
-	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets", "Network.Architecture.Hidden": "--hidden",
+	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets", "Network.Architecture.Hidden": "--hidden", "Folder": "--temp-dir",
 }
 
 // flagOf returns the flag of a field.
@@ -219,10 +253,12 @@ func (s *selecting) check() error {
 		return usagef("--train-features needs --pool-features")
 	case byFeatures && s.model != "":
 		return usagef("features have no columns and need no network: leave out --model, --id, --target, --cost and --group")
+	case s.dryRun && s.checkpoint != "":
+		return usagef("--dry-run picks nothing: leave out --checkpoint")
 	case (s.table != "" || s.train != "" && !isForeign(s.model)) && s.columns.target == "":
 		return usagef("name the target column with --target")
 	}
-	if err := errors.Join(s.net.checkModel(s.model), s.foreign.check(s.model)); err != nil {
+	if err := errors.Join(s.net.checkModel(s.model), s.foreign.check(s.model), s.checkMPI()); err != nil {
 		return err
 	}
 	if err := s.fillIn(byFeatures); err != nil {
@@ -231,7 +267,7 @@ func (s *selecting) check() error {
 	if err := s.request.Check(); err != nil {
 		return requestError(err)
 	}
-	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out}, {"--report", s.page}}); err != nil {
+	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out}, {"--report", s.page}, {"--checkpoint", s.checkpoint}}); err != nil {
 		return err
 	}
 	return errors.Join(s.columns.check(), checkOutput("--out", s.out, tableExtensions()...), checkOutput("--report", s.page, ".html"))
@@ -243,13 +279,13 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	if err != nil {
 		return err
 	}
-	output := s.request.Output
+	output, streams := s.request.Output, s.request.Streams
 	s.request = nextbatch.Request{
 		OwnFeatures: byFeatures, TargetColumns: s.columns.targets(nil), RandomColumn: s.columns.random, IDColumn: s.columns.id,
 		Categorical: s.columns.categorical, Keep: s.columns.keep, Missing: s.columns.missingInputs(),
 		Batch: s.batch, Seed: s.net.seed, Network: config, Members: s.net.ensemble,
 		CostColumn: s.cost, PerCost: s.costAware, GroupColumn: s.group, PerGroup: s.perGroup, GroupIsInput: s.groupInput,
-		ModelName: s.model, FieldName: flagOf, Output: output,
+		ModelName: s.model, FieldName: flagOf, Output: output, Folder: s.folder(), Streams: streams,
 		Epoch: func(e network.Epoch) { s.progress.epoch(s.plan.Networks)(e) }, Progress: s.progress.selection(),
 	}
 	if s.budgetSet {
@@ -334,7 +370,7 @@ func (s *selecting) read(ctx context.Context) error {
 		pending = fmt.Sprintf(", %d of them pending", s.plan.Pending)
 	}
 	s.progress.say("%s, %d candidates%s, %d %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"), s.plan.Pool, pending, s.plan.Inputs, kind)
-	return nil
+	return s.resume()
 }
 
 // warnOfIdleFlags warns of flags that change nothing in this run.
@@ -397,6 +433,9 @@ func (s *selecting) setTargets() {
 
 func (s *selecting) readFeatures(ctx context.Context) error {
 	r := &s.request
+	if shards := s.beyondMemory(); shards != nil {
+		return s.mapFeatures(ctx, shards)
+	}
 	var err error
 	if r.Spec.ComputesInDouble() {
 		r.Exact, err = readSets[float64](ctx, s)
@@ -412,9 +451,15 @@ func (s *selecting) readFeatures(ctx context.Context) error {
 // readSets reads the files of features in the precision that the method
 // computes in.
 func readSets[T matrix.Float](ctx context.Context, s *selecting) (sets nextbatch.Sets[T], err error) {
-	if sets.Pool, err = readMatrix[T](ctx, s.poolFeatures, &s.columns.memory); err != nil {
+	if sets.Pool, err = readPool[T](ctx, s); err != nil {
 		return sets, err
 	}
+	return sets, readOthers(ctx, s, &sets, sets.Pool.Rows, sets.Pool.Cols)
+}
+
+// readOthers reads the features of labelled rows and of the target, beside those of a pool
+// of the given shape.
+func readOthers[T matrix.Float](ctx context.Context, s *selecting, sets *nextbatch.Sets[T], rows, cols int) (err error) {
 	for _, set := range []struct {
 		path string
 		into *matrix.Dense[T]
@@ -423,13 +468,13 @@ func readSets[T matrix.Float](ctx context.Context, s *selecting) (sets nextbatch
 			continue
 		}
 		if *set.into, err = readMatrix[T](ctx, set.path, &s.columns.memory); err != nil {
-			return sets, err
+			return err
 		}
-		if m := *set.into; m.Cols != sets.Pool.Cols && m.Rows > 0 && sets.Pool.Rows > 0 {
-			return sets, dataError{errorf("%s has %d columns, %s %d", set.path, m.Cols, s.poolFeatures, sets.Pool.Cols)}
+		if m := *set.into; m.Cols != cols && m.Rows > 0 && rows > 0 {
+			return dataError{errorf("%s has %d columns, %s %d", set.path, m.Cols, s.poolFeatures, cols)}
 		}
 	}
-	return sets, nil
+	return nil
 }
 
 // readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays. A
@@ -441,11 +486,17 @@ func readMatrix[T matrix.Float](ctx context.Context, name string, mem *memory) (
 	if err != nil {
 		return m, dataError{err}
 	}
+	return m, holdMatrix(ctx, mem, name, m, 0)
+}
+
+// holdMatrix counts the memory of a matrix and refuses numbers that are not finite. Its first row
+// is the row first of the file.
+func holdMatrix[T matrix.Float](ctx context.Context, mem *memory, name string, m matrix.Dense[T], first int) error {
 	mem.held += int64(len(m.Data)) * int64(unsafe.Sizeof(T(0)))
 	if i, j, found := linalg.FirstNotFinite(linalg.TeamOf(ctx), m); found {
-		return m, dataError{errorf("%s: row %d, column %d (from 0) is %v", name, i, j, m.At(i, j))}
+		return dataError{errorf("%s: row %d, column %d (from 0) is %v", name, first+i, j, m.At(i, j))}
 	}
-	return m, nil
+	return nil
 }
 
 // splitArray splits PATH:ARRAY, unless the whole text is the name of a file.

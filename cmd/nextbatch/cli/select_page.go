@@ -111,7 +111,7 @@ func (s *selecting) shown(purpose string, n, most int) []int {
 func (s *selecting) place(ctx context.Context, picks, candidates, labelled []int) (*report.BatchMap, error) {
 	p := s.plan.Problem()
 	p.Progress = nil
-	rows := matrix.Stack(p.Pool.SelectRows(candidates), p.Train.SelectRows(labelled), p.Pool.SelectRows(picks))
+	rows := matrix.Stack(p.PoolRows(candidates), p.Train.SelectRows(labelled), p.PoolRows(picks))
 	sample := rows.SelectRows(s.shown("report sample", len(candidates)+len(labelled), mapSample))
 	plane, err := nextbatch.Plane(ctx, s.request.Spec, p, sample, rows)
 	if err != nil {

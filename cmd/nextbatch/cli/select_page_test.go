@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -75,4 +77,16 @@ func npy[T matrix.Float](t *testing.T, name string, m matrix.Dense[T]) string {
 		t.Fatal(err)
 	}
 	return write(t, name, b.String())
+}
+
+// normalRows are features of which the later vary less.
+func normalRows(rows, columns int) matrix.Dense[float32] {
+	stream := rng.New(1, "normal rows", uint64(rows))
+	x := matrix.New[float32](rows, columns)
+	for i := range rows {
+		for j := range columns {
+			x.Set(i, j, float32(stream.NormFloat64()/math.Sqrt(float64(1+j))))
+		}
+	}
+	return x
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,8 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -22,13 +24,16 @@ const (
 	serveStore    = "campaigns.db" // in the folder where serve starts
 	serveAddress  = "127.0.0.1:8080"
 	serveShutdown = 10 * time.Second // for requests that are under way
+	serveThreads  = 2                // for requests, besides one for each core
 )
 
 // serving is the command serve.
 type serving struct {
 	listen, cert, key, tokens string
+	results                   string
 	behindProxy               bool
 	maxUpload                 string
+	rate                      int
 	quiet                     bool
 }
 
@@ -37,17 +42,18 @@ func newServe() *cobra.Command {
 	c := &cobra.Command{
 		Use:        "serve [STORE]",
 		SuggestFor: []string{"server", "service", "web"},
-		Short:      "Offer the campaigns of a store over HTTP",
+		Short:      "Offer the campaigns of a store to browsers and programs",
 		Args:       cobra.MaximumNArgs(1),
 		Example: `  nextbatch serve
   nextbatch serve c.db --listen 127.0.0.1:9000
   nextbatch serve postgres://lab@db/campaigns --listen :443 --tls-cert cert.pem --tls-key key.pem`,
-		Long: `Starts a service that programs talk to over HTTP; /openapi.json describes it. STORE is a
-campaign file, which is created if it does not exist, or the address of a PostgreSQL database; without it, the service
+		Long: `Starts a service with a page for browsers, where people label rows and watch a campaign, and an interface for
+programs, which /docs and /openapi.json describe. STORE is a campaign file, which is created if it does not exist, or the address of a PostgreSQL database; without it, the service
 uses ` + serveStore + ` in the current folder.
 
-Every request needs a token ('nextbatch token'). If there is none, the service makes one for an owner and prints it
-once. Ctrl-C ends the service: running requests finish, and jobs are cancelled. What was told is never lost.
+Every request needs a token ('nextbatch token'). If there is none, the service makes one for an owner and prints a link
+with it, once. Ctrl-C ends the service: running requests finish, and jobs go on when it starts again. What was told is
+never lost.
 
 The service listens on this machine alone. To serve others, give it a certificate (--tls-cert, --tls-key), or put it
 behind a proxy that encrypts (--behind-proxy): without encryption, anybody on the way can read the tokens.`,
@@ -59,6 +65,7 @@ behind a proxy that encrypts (--behind-proxy): without encryption, anybody on th
 			return s.run(cmd.Context(), store, cmd.ErrOrStderr())
 		},
 	}
+	registerDevice(c)
 	flags := c.Flags()
 	flags.StringVar(&s.listen, "listen", serveAddress, "address to listen on, as HOST:PORT")
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate, in PEM")
@@ -66,12 +73,17 @@ behind a proxy that encrypts (--behind-proxy): without encryption, anybody on th
 	flags.BoolVar(&s.behindProxy, "behind-proxy", false, "listen beyond this machine without TLS, as a proxy in front encrypts")
 	flags.StringVar(&s.tokens, "tokens", "", "file of tokens (default tokens.db beside the campaign file)")
 	flags.StringVar(&s.maxUpload, "max-upload", "4GiB", "largest table to take")
+	flags.StringVar(&s.results, "results", "", "results of 'nextbatch bench run' to show: a file, a folder with some, or postgres://…")
+	flags.IntVar(&s.rate, "rate", 2000, "requests a second that each token may make")
 	flags.BoolVarP(&s.quiet, "quiet", "q", false, "log errors only")
 	return c
 }
 
 func (s *serving) run(ctx context.Context, address string, log io.Writer) (err error) {
 	if err := s.check(); err != nil {
+		return err
+	}
+	if err := s.checkResults(ctx); err != nil {
 		return err
 	}
 	upload, err := parseBytes("--max-upload", s.maxUpload)
@@ -104,16 +116,44 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	if s.quiet {
 		level = slog.LevelError
 	}
+	// Threads beyond those that jobs compute with answer requests without waiting for them:
+	// the system lets a thread that has slept run first.
+	cores := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(cores + serveThreads)
+	defer runtime.GOMAXPROCS(cores)
 	service := server.New(server.Options{
-		Store: store, Tokens: tokens, Version: thisBuild().Version, MaxUpload: upload,
+		Store: store, Tokens: tokens, Version: thisBuild().Version, MaxUpload: upload, Rate: s.rate,
+		Results: s.results, MaxMemory: availableMemory() / 2, Threads: cores,
+		Secure: s.cert != "" || s.behindProxy, BehindProxy: s.behindProxy,
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: level})),
 	})
 	defer service.Close()
 	return serve(ctx, listener, service)
 }
 
+// checkResults checks that the results to show are there.
+func (s *serving) checkResults(ctx context.Context) error {
+	switch {
+	case s.results == "":
+		return nil
+	case isDatabase(s.results):
+		results, err := openResults(ctx, s.results)
+		if err != nil {
+			return dataError{fmt.Errorf("--results: %w", err)}
+		}
+		return results.Close()
+	}
+	if _, err := os.Stat(s.results); err != nil {
+		return dataError{fmt.Errorf("--results: %w", err)}
+	}
+	return nil
+}
+
 // check refuses to send tokens over a network in the clear.
 func (s *serving) check() error {
+	if s.rate < 1 {
+		return usagef("--rate takes a number of requests a second, not %d", s.rate)
+	}
 	if (s.cert == "") != (s.key == "") {
 		return usagef("--tls-cert and --tls-key go together")
 	}
@@ -158,30 +198,29 @@ func (s *serving) announce(ctx context.Context, at net.Addr, tokens *server.Toke
 	}
 	fmt.Fprintf(log, "nextbatch: listening on %s://%s\n", scheme, at)
 	if len(list) > 0 {
+		fmt.Fprintf(log, "nextbatch: to sign in with a browser, run 'nextbatch token add NAME --role owner --tokens %s' and open %s://%s/#token=TOKEN\n", shown(path), scheme, at)
 		return nil
 	}
-	_, secret, err := tokens.Add(ctx, server.Grant{Person: userName(), Role: server.Owner}, time.Now())
+	person := cmp.Or(userName(), "owner") // a container's user may have no name
+	_, secret, err := tokens.Add(ctx, server.Grant{Person: person, Role: server.Owner}, time.Now())
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(log, `nextbatch: %s had no token; here is one for an owner, which is not shown again:
+	fmt.Fprintf(log, `nextbatch: open this link, which holds the token of an owner and is not shown again:
 
-    %s
+    %s://%s/#token=%s
 
+  'nextbatch token add' makes further tokens. Programs send theirs in a header:
   curl -H 'Authorization: Bearer %s' %s://%s/v1/campaigns
 
-`, shown(path), secret, secret, scheme, at)
+`, scheme, at, secret, secret, scheme, at)
 	return nil
 }
 
 // serve answers requests until the context ends.
 func serve(ctx context.Context, listener net.Listener, service *server.Server) error {
-	h := &http.Server{
-		Handler: service, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:    slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // failed handshakes of strangers
-	}
-	h.RegisterOnShutdown(service.Close) // ends the streams that watch jobs
+	h := service.HTTP()
+	h.BaseContext = func(net.Listener) context.Context { return context.WithoutCancel(ctx) }
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(listener) }()
 	select {

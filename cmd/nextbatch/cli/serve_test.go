@@ -56,8 +56,8 @@ func startService(t *testing.T, first bool, args ...string) *running {
 		for {
 			line, err := lines.ReadString('\n')
 			log.WriteString(line)
-			if s := strings.TrimSpace(line); strings.HasPrefix(s, "nb_") {
-				secret <- s
+			if _, s, found := strings.Cut(strings.TrimSpace(line), "/#token=nb_"); found {
+				secret <- "nb_" + s
 			}
 			if err != nil {
 				return
@@ -146,8 +146,8 @@ func TestServe(t *testing.T) {
 	if status, body := again.get(t, first, "/v1/campaigns/t"); status != 200 {
 		t.Errorf("after a restart: %d %s", status, body)
 	}
-	if log := again.stop(); strings.Contains(log, "nb_") {
-		t.Errorf("the second start prints a token: %s", log)
+	if log := again.stop(); strings.Contains(log, "nb_") || !strings.Contains(log, "nextbatch token add") {
+		t.Errorf("the second start prints a token, or not how to get one: %s", log)
 	}
 }
 
@@ -164,6 +164,7 @@ func TestServeRefuses(t *testing.T) {
 		{[]string{"--tls-cert", "x.pem"}, exitUsage, "go together"},
 		{[]string{"--tls-cert", "x.pem", "--tls-key", "x.pem", "--listen", "127.0.0.1:0"}, exitData, "x.pem"},
 		{[]string{"--max-upload", "much"}, exitUsage, "--max-upload"},
+		{[]string{"--rate", "0"}, exitUsage, "--rate"},
 	} {
 		var log bytes.Buffer
 		if code := Run(append([]string{"serve", store}, c.args...), io.Discard, &log); code != c.code || !strings.Contains(log.String(), c.want) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/csv"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // --target names one column, or several, separated by commas, each by its name or by a
@@ -25,6 +27,20 @@ func (f *columnFlags) registerTarget(c *cobra.Command) {
 // registerWeights registers the flag for the weights of the targets.
 func (f *columnFlags) registerWeights(c *cobra.Command) {
 	c.Flags().Float64SliceVar(&f.weights, "weights", nil, "how much each target counts in the kernel of the network, as in 1,2,0.5 (default 1 each)")
+}
+
+// checkWeights rejects weights of which there is not one, positive and finite, for each of
+// the targets of a table.
+func (f *columnFlags) checkWeights(table string, targets int) error {
+	if n := len(f.weights); n > 0 && n != targets {
+		return usagef("--weights has %s, but %s has %s", words.Count(n, "number", "numbers"), table, words.Count(targets, "target", "targets"))
+	}
+	for _, w := range f.weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return usagef("--weights: %v must be positive and finite", w)
+		}
+	}
+	return nil
 }
 
 // targetItems splits the value of --target.

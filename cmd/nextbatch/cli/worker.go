@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/worker"
 )
 
 func newWorker() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "worker",
 		Short:   "Answer requests of another program on standard input and output",
 		Example: "  nextbatch worker <requests >answers",
@@ -30,11 +31,19 @@ program in the foreground: a client cancels its request instead.`,
 			m := memory{}
 			defer m.begin()()
 			build := thisBuild()
-			s := worker.Server{Version: build.Version, Platform: build.Platform, Available: availableMemory}
+			s := worker.Server{
+				Version: build.Version, Platform: build.Platform, Available: availableMemory,
+				OpenStore: func(ctx context.Context, address string) (campaign.Store, error) {
+					return openStore(ctx, address, false)
+				},
+				NewStore: func(address string) campaign.Store { return &newStore{address: address} },
+			}
 			if err := s.Serve(context.WithoutCancel(cmd.Context()), cmd.InOrStdin(), cmd.OutOrStdout()); err != nil {
 				return dataError{err}
 			}
 			return nil
 		},
 	}
+	registerDevice(c)
+	return c
 }

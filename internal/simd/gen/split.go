@@ -74,9 +74,11 @@ func (s splitter) pairs(low, high, to operand.Mem) {
 	s.VMOVUPS(low, x)
 	s.VMOVUPS(high, y)
 	for part := 0; part < 3; part++ {
-		a, b, both := x, y, s.reg()
+		a, b, both := x, s.reg(), s.reg()
 		if part < 2 {
 			a, b = s.leading(x), s.leading(y)
+		} else {
+			s.VPANDD(s.digits, y, b) // digits of a remainder below 2^−126 may lie in its lower half
 		}
 		s.VPSRLD(operand.U8(16), a, both)
 		s.VPORD(b, both, both)

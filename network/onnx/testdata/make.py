@@ -1,8 +1,9 @@
 """Writes the test networks of this folder, with rows and onnxruntime's outputs beside them.
 
-    python make.py helper sklearn torch
+    python make.py helper sklearn torch keras
 
-needs onnx, onnxruntime, numpy; scikit-learn and skl2onnx for sklearn; torch and onnxscript for torch.
+needs onnx, onnxruntime, numpy; scikit-learn and skl2onnx for sklearn; torch and onnxscript for torch; keras, torch and
+onnxscript for keras.
 """
 
 import json
@@ -254,6 +255,33 @@ def make_torch():
             keep(name + "_" + exporter, strip(onnx.load_from_string(buffer.getvalue())), x)
 
 
+def make_keras():
+    os.environ["KERAS_BACKEND"] = "torch"
+    import tempfile
+
+    import keras
+
+    keras.utils.set_random_seed(3)
+    layers = keras.layers
+    inputs = keras.Input((6,), name="x")
+    hidden = layers.Dense(16, activation="silu")(inputs)
+    residual = layers.Add()([hidden, layers.Dense(16, activation="relu")(layers.BatchNormalization()(hidden))])
+    networks = {
+        "keras_mlp": keras.Sequential([keras.Input((6,), name="x"), layers.Dense(16, activation="relu"), layers.Dropout(0.1),
+                                       layers.Dense(16, activation="gelu"), layers.Dense(2)]),
+        "keras_residual": keras.Model(inputs, layers.Dense(1)(layers.Concatenate()([residual, inputs]))),
+    }
+    for name, net in networks.items():
+        for layer in net.layers:
+            if isinstance(layer, layers.BatchNormalization):
+                layer.set_weights([np.abs(rng.normal(1, 0.2, w.shape)).astype(np.float32) for w in layer.get_weights()])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net.onnx")
+            net(np.zeros((2, 6), np.float32))  # export wants a network that was called
+            net.export(path, format="onnx", verbose=False)
+            keep(name, strip(onnx.load(path)), rows(7, 6))
+
+
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ["helper", "sklearn", "torch"]:
+    for part in sys.argv[1:] or ["helper", "sklearn", "torch", "keras"]:
         globals()["make_" + part]()

@@ -1,7 +1,8 @@
 """Which rows of my table should I label next?
 
 `select` picks a batch of rows to label: informative, different from one another, and typical of
-the rest. `select_features` does so by features of your own model. The methods are those of
+the rest. `select_features` does so by features of your own model. `Campaign` labels a table over
+weeks: it hands out batches, takes labels, and says when to stop. The methods are those of
 Holzmüller, Zaverkin, Kästner and Steinwart, "A Framework and Benchmark for Deep Batch Active
 Learning for Regression" (JMLR 2023).
 """
@@ -10,9 +11,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong
 from ._batch import Batch
 from ._binary import version as _version
-from ._errors import DataError, NextbatchError, NextbatchWarning, RequestError, TooLittleMemoryError, WorkerError
+from ._campaign import Campaign
+from ._errors import (
+    DataError,
+    NextbatchError,
+    NextbatchWarning,
+    RequestError,
+    RowsError,
+    ServiceError,
+    TooLittleMemoryError,
+    WorkerError,
+)
 from ._select import select, select_features
 
 if TYPE_CHECKING:
@@ -23,15 +35,26 @@ if TYPE_CHECKING:
 __version__ = _version()
 
 __all__ = [
+    "Added",
+    "Asked",
     "Batch",
+    "Campaign",
+    "Changed",
     "DataError",
+    "Event",
     "NextbatchError",
     "NextbatchWarning",
+    "Predictions",
     "QueryStrategy",
     "Regressor",
     "RequestError",
+    "RowsError",
+    "ServiceError",
+    "Status",
+    "Told",
     "TooLittleMemoryError",
     "WorkerError",
+    "Wrong",
     "read_results",
     "select",
     "select_features",

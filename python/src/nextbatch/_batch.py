@@ -90,6 +90,14 @@ class Batch:
             ``pick`` (from 1), ``score`` and ``reason``, what the networks predict, and then those
             of the candidates. A column of that name among the candidates keeps it, and ours gets a
             line in front of it: ``_score``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nextbatch
+        >>> batch = nextbatch.select_features(None, np.eye(5), 2, "maxdist-p:features")
+        >>> list(batch.to_frame().columns)
+        ['index', 'pick', 'score', 'reason']
         """
         polars = sys.modules.get("polars")
         own: dict[str, Any] = {"pick": np.arange(1, len(self) + 1), "score": self.scores, "reason": self.reasons}
@@ -120,6 +128,16 @@ class Batch:
         -------
         matplotlib.axes.Axes
             The axes of the picture.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import nextbatch
+        >>> rng = np.random.default_rng(0)
+        >>> train, pool = rng.normal(size=(20, 4)), rng.normal(size=(100, 4))
+        >>> batch = nextbatch.select_features(train, pool, n=5, plot=True)
+        >>> batch.plot().get_title()
+        'lcmd-tp:features'
         """
         if not self._places:
             raise RequestError("the batch has no picture: call the selection with plot=True")

@@ -1,11 +1,13 @@
-"""Finds the program that this package carries, and runs it as the command ``nextbatch``."""
+"""Finds the programs that this package carries, and runs them as the commands ``nextbatch`` and ``nextbatch-hpc``."""
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -24,12 +26,27 @@ def version() -> str:
 
 
 def path() -> str:
-    """Return the path of the program."""
+    """Return the path of the program: the one that uses GPUs, where there is a driver for them."""
     override = os.environ.get(OVERRIDE)
     if override:
         return override
-    name = "nextbatch.exe" if os.name == "nt" else "nextbatch"
-    carried = Path(__file__).parent / "bin" / name
+    if has_driver() and _carried("nextbatch-hpc").is_file():
+        return str(_carried("nextbatch-hpc"))
+    return _existing("nextbatch")
+
+
+def has_driver() -> bool:
+    """Report whether NVIDIA's driver is there, and the loader of glibc, which nextbatch-hpc needs."""
+    loader = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}.get(platform.machine(), "")
+    return Path(loader).is_file() and any(Path(file).exists() for file in ("/dev/nvidiactl", "/dev/dxg"))
+
+
+def _carried(name: str) -> Path:
+    return Path(__file__).parent / "bin" / (f"{name}.exe" if os.name == "nt" else name)
+
+
+def _existing(name: str) -> str:
+    carried = _carried(name)
     if carried.is_file():
         return str(carried)
     raise WorkerError(
@@ -40,8 +57,17 @@ def path() -> str:
 
 def main() -> int:
     """Run the program with the arguments of this process."""
+    return _run(path)
+
+
+def main_hpc() -> int:
+    """Run the program that uses GPUs and MPI."""
+    return _run(lambda: _existing("nextbatch-hpc"))
+
+
+def _run(find: Callable[[], str]) -> int:
     try:
-        program = path()
+        program = find()
     except WorkerError as error:
         print(f"nextbatch: {error}", file=sys.stderr)
         return 1

@@ -58,7 +58,8 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     model_ : bytes
         The network, as the contents of a safetensors file: what ``nextbatch fit --out`` writes.
     valid_rmse_ : ndarray
-        The error of each network on the rows that were held out, in units of the labels.
+        The error of each network on the rows that were held out, in units of the labels; for several
+        targets, with a column for each.
     intervals_ : str
         How intervals are made.
 
@@ -102,15 +103,24 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array of shape (rows, inputs)
             The inputs.
-        y : array of shape (rows,)
-            The labels.
+        y : array of shape (rows,) or (rows, targets)
+            The labels. One network predicts all targets.
 
         Returns
         -------
         Regressor
             This estimator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Regressor
+        >>> x = np.linspace(-1, 1, 60).reshape(-1, 1)
+        >>> model = Regressor(epochs=20, folds=0, random_state=0).fit(x, x[:, 0] ** 2)
+        >>> model.n_features_in_, model.valid_rmse_.shape
+        (1, (1,))
         """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True, ensure_min_samples=2)
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True, multi_output=True, ensure_min_samples=2)
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
@@ -121,7 +131,9 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         with reporter(self.progress) as report:
             about, arrays = _worker.call("fit", body, [X, np.asarray(y, np.float64)], report)
         self.model_ = arrays[0].tobytes()
-        self.valid_rmse_ = np.array([np.nan if v is None else v for v in about["valid_rmse"]], np.float64)
+        errors = np.array([[np.nan if v is None else v for v in target] for target in about["valid_rmse"]], np.float64).T
+        self.valid_rmse_ = errors[:, 0] if y.ndim == 1 else errors
+        self._columns = y.shape[1:]
         self.intervals_ = about["intervals"]
         warn(about["warnings"])
         return self
@@ -145,11 +157,29 @@ class Regressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray, or a tuple of them
             The predictions; with `return_std` their standard deviations; with `return_interval` the
-            lower and the upper ends of the intervals.
+            lower and the upper ends of the intervals. They have the shape of the labels: for several
+            targets, a column for each.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Regressor
+        >>> x = np.linspace(-1, 1, 60).reshape(-1, 1)
+        >>> model = Regressor(epochs=20, folds=0, random_state=0).fit(x, x[:, 0] ** 2)
+        >>> mean, low, high = model.predict(x, return_interval=0.8)
+        >>> bool((low <= mean).all() and (mean <= high).all())
+        True
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         coverage = 0.9 if return_interval is True else float(return_interval)
         body = {"std": bool(return_std), "coverage": coverage or None, "threads": self.threads}
         _, arrays = _worker.call("predict", body, [np.frombuffer(self.model_, np.uint8), X])
-        return tuple(arrays) if len(arrays) > 1 else arrays[0]
+        shaped = [array.reshape(len(X), *self._columns) for array in arrays]
+        return tuple(shaped) if len(shaped) > 1 else shaped[0]
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that several targets are taken."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -83,6 +83,16 @@ class QueryStrategy(SingleAnnotatorPoolQueryStrategy):  # type: ignore[misc]
         ndarray of int, or a tuple
             Rows of `X`, or of `candidates` if these are rows themselves; with `return_utilities`, a
             matrix with a row per step as well.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import QueryStrategy
+        >>> X = np.random.default_rng(0).normal(size=(80, 2))
+        >>> y = np.where(np.arange(80) < 20, X[:, 0], np.nan)
+        >>> picks = QueryStrategy(epochs=5, random_state=0).query(X, y, candidates=[30, 40, 50], batch_size=2)
+        >>> len(picks), set(picks.tolist()) <= {30, 40, 50}
+        (2, True)
         """
         X, y, candidates, batch_size, return_utilities = self._validate_data(
             X, y, candidates, batch_size, return_utilities, reset=True

@@ -137,27 +137,28 @@ def _column(key: str, values: Any, where: str, table: Table) -> dict[str, Any]:
     kind = str(getattr(values, "dtype", "")).lower()
     if kind.startswith(("category", "categorical", "enum")):
         table.categorical.append(key)
-        return _words(key, _listed(values), where)
+        return _words(key, listed(values), where)
     if kind.startswith(("duration", "timedelta")):
-        seconds = [np.nan if _missing(v) else v.total_seconds() for v in _listed(values)]
+        seconds = [np.nan if is_missing(v) else v.total_seconds() for v in listed(values)]
         return {"name": key, "kind": "numeric", "arrays": [np.array(seconds, np.float64)]}
     if kind in ("bool", "boolean"):
-        return _words(key, [None if _missing(v) else str(bool(v)) for v in _listed(values)], where)
+        return _words(key, [None if is_missing(v) else str(bool(v)) for v in listed(values)], where)
     if kind.startswith(("int", "uint", "float", "decimal", "double")):
         return {"name": key, "kind": "numeric", "arrays": [_numbers(values)]}
-    return _from_objects(key, _listed(values), where)
+    return _from_objects(key, listed(values), where)
 
 
-def _listed(values: Any) -> list[Any]:
+def listed(values: Any) -> list[Any]:
+    """Return the values of a column, of an array or of a list."""
     to_list = getattr(values, "to_list", None) or getattr(values, "tolist", None)
     return list(to_list()) if to_list is not None else list(values)
 
 
 def _plain_dates(dates: Sequence[Any]) -> Sequence[Any]:
     """Return dates, without a time of day where every time is midnight, as files have them."""
-    times = [d for d in dates if not _missing(d) and hasattr(d, "hour")]
+    times = [d for d in dates if not is_missing(d) and hasattr(d, "hour")]
     if times and all(hasattr(d, "date") and d.tzinfo is None and (d.hour, d.minute, d.second, d.microsecond) == (0, 0, 0, 0) for d in times):
-        return [d if _missing(d) else d.date() for d in dates]
+        return [d if is_missing(d) else d.date() for d in dates]
     return dates
 
 
@@ -168,10 +169,10 @@ def _numbers(values: Any) -> Array:
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
     # numbers with a mark for missing ones
-    return np.array([np.nan if _missing(v) else float(v) for v in _listed(values)], np.float64)
+    return np.array([np.nan if is_missing(v) else float(v) for v in listed(values)], np.float64)
 
 
-def _missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
@@ -180,13 +181,13 @@ def _missing(value: Any) -> bool:
 
 def _from_objects(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
     """Return a column of Python objects: all words, all dates, all truth values or all numbers."""
-    present = [v for v in values if not _missing(v)]
+    present = [v for v in values if not is_missing(v)]
     if present and all(hasattr(v, "isoformat") for v in present):
-        return _words(key, [None if _missing(v) else v.isoformat() for v in _plain_dates(values)], where)
+        return _words(key, [None if is_missing(v) else v.isoformat() for v in _plain_dates(values)], where)
     if present and all(isinstance(v, (bool, np.bool_)) for v in present):
-        return _words(key, [None if _missing(v) else str(bool(v)) for v in values], where)
+        return _words(key, [None if is_missing(v) else str(bool(v)) for v in values], where)
     if all(isinstance(v, (int, float, np.integer, np.floating)) and not isinstance(v, bool) for v in present):
-        return {"name": key, "kind": "numeric", "arrays": [np.array([np.nan if _missing(v) else float(v) for v in values])]}
+        return {"name": key, "kind": "numeric", "arrays": [np.array([np.nan if is_missing(v) else float(v) for v in values])]}
     return _words(key, values, where)
 
 
@@ -195,12 +196,12 @@ def _words(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
     codes = np.empty(len(values), np.int32)
     first: Any = None
     for row, value in enumerate(values):
-        if _missing(value):
+        if is_missing(value):
             codes[row] = -1
             continue
         first = type(value) if first is None else first
         if type(value) is not first or first not in (str, int, float, bool):
-            row = next(i for i, v in enumerate(values) if not _missing(v) and not isinstance(v, str))
+            row = next(i for i, v in enumerate(values) if not is_missing(v) and not isinstance(v, str))
             raise DataError(
                 f"{where} is neither numbers nor words: row {row} (from 0) is a {type(values[row]).__name__}, {values[row]!r}"
             )
@@ -210,6 +211,6 @@ def _words(key: str, values: Sequence[Any], where: str) -> dict[str, Any]:
 
 def text_column(key: str, values: Any) -> dict[str, Any]:
     """Return a column of text, such as names of rows."""
-    texts = [b"" if _missing(v) else str(v).encode() for v in _listed(values)]
+    texts = [b"" if is_missing(v) else str(v).encode() for v in listed(values)]
     ends = np.cumsum([len(t) for t in texts], dtype=np.int64)
     return {"name": key, "kind": "text", "arrays": [ends, np.frombuffer(b"".join(texts), np.uint8)]}

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import _binary, _frames
-from ._errors import DataError, NextbatchError, RequestError, TooLittleMemoryError, WorkerError
+from . import _binary, _frames, _pipe
+from ._errors import DataError, NextbatchError, RequestError, RowsError, TooLittleMemoryError, WorkerError
 from ._frames import Array
 
 #: Called with a stage, the number of steps that are done, and how many there are.
@@ -39,7 +39,7 @@ class Worker:
             options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
         try:
             self._process = subprocess.Popen(
-                [program, "worker"],
+                [program, "worker", *_device()],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -80,7 +80,8 @@ class Worker:
     ) -> tuple[Any, list[Array]]:
         """Send a request and wait for its answer. An exception, such as Ctrl-C, cancels the request."""
         self._number += 1
-        self._outbox.put(_frames.encode(self._number, kind, body, arrays))
+        pieces = _frames.encode(self._number, kind, body, arrays)  # kept until the answer: the pipe may have their memory
+        self._outbox.put(pieces)
         try:
             return self._answer(kind, progress)
         except NextbatchError:
@@ -97,6 +98,8 @@ class Worker:
             _, what, body, arrays = message
             if what == "result":
                 return body, arrays
+            if what == "error" and body.get("rows"):
+                raise RowsError(body["rows"])
             if what == "error":
                 raise _ERRORS.get(body["error"], WorkerError)(body["message"])
             if what != "progress":
@@ -174,11 +177,12 @@ class Worker:
     def _write(self) -> None:
         stream = self._process.stdin
         assert stream is not None
+        writer = _pipe.Writer(stream.fileno())
         try:
             while (pieces := self._outbox.get()) is not None:
                 for piece in pieces:
                     while len(piece):
-                        piece = piece[os.write(stream.fileno(), piece[: 1 << 30]) :]
+                        piece = piece[writer.write(piece) :]
                 del pieces, piece
         except OSError:
             pass  # the reader notices the death, too
@@ -208,12 +212,20 @@ class Worker:
         stream = self._process.stderr
         assert stream is not None
         try:
-            while block := stream.read(_KEPT_LOG):
-                self._log = (self._log + block)[-_KEPT_LOG:]
+            for line in stream:
+                self._log = (self._log + line)[-_KEPT_LOG:]
+                if line.startswith(b"warning: "):  # as of a GPU that cannot be used
+                    print("nextbatch:", line.decode(errors="replace").strip(), file=sys.stderr)
         except (OSError, ValueError):
             pass
         finally:
             stream.close()
+
+
+def _device() -> list[str]:
+    """Return the option that says where the worker computes, if the environment says so."""
+    device = os.environ.get("NEXTBATCH_DEVICE")
+    return ["--device", device] if device else []
 
 
 _worker: Worker | None = None

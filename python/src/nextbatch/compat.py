@@ -33,6 +33,13 @@ class TensorFeatureData:
     ----------
     data : tensor
         The rows.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from nextbatch.compat import TensorFeatureData
+    >>> TensorFeatureData(torch.eye(3)).get_tensor([0, 2]).shape
+    torch.Size([2, 3])
     """
 
     def __init__(self, data: Any) -> None:
@@ -89,6 +96,19 @@ def select_batch(
     -------
     tuple
         A tensor of rows of the pool, and a dictionary with times and the status.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from nextbatch.compat import TensorFeatureData, select_batch
+    >>> model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+    >>> data = {"train": TensorFeatureData(torch.randn(40, 8)), "pool": TensorFeatureData(torch.randn(500, 8))}
+    >>> rows, info = select_batch(
+    ...     batch_size=16, models=[model], data=data, y_train=None, selection_method="lcmd",
+    ...     sel_with_train=True, base_kernel="grad", kernel_transforms=[("rp", [64])],
+    ... )
+    >>> len(set(rows.tolist()))
+    16
     """
     sets = {key: _tensor(data[key]) for key in ("train", "pool")}
     sketch, rest = _leading_sketch(base_kernel, list(kernel_transforms))

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nextbatch/nextbatch/cmd/nextbatch/cli"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asService) != "" {
+		os.Exit(cli.Run(os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// TestLoad is the load for a few seconds, with three kills.
+func TestLoad(t *testing.T) {
+	var out bytes.Buffer
+	o := options{rows: 2000, rate: 50, labellers: 4, lasts: 2 * time.Second, kills: 3}
+	if err := o.run(context.Background(), t.TempDir(), &out); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "none twice") || !strings.Contains(text, " 0 lost") || strings.Contains(text, " 0 labels") {
+		t.Errorf("%s", text)
+	}
+	t.Log(out.String())
+}

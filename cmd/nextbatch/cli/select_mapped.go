@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Features of candidates that exceed memory stay in their file, which is mapped.
+
+// registerTempDir registers the flag of commands that can use such features.
+func (s *selecting) registerTempDir(c *cobra.Command) {
+	s.mayUseFiles = true
+	c.Flags().StringVar(&s.tempDir, "temp-dir", "", "folder of temporary files, for features that exceed memory (default TMPDIR, or /var/tmp)")
+}
+
+// folder is where temporary files go; empty if there are none.
+func (s *selecting) folder() string {
+	if !s.mayUseFiles {
+		return ""
+	}
+	return cmp.Or(s.tempDir, rowfile.Folder())
+}
+
+// beyondMemory returns the files of the candidates if their features exceed memory, but not
+// what a selection keeps beside them; otherwise nil, and for files that have to be read as a
+// whole.
+func (s *selecting) beyondMemory() *source.Shards {
+	if s.ranks != nil || s.columns.memory.bytes == 0 || !s.mayUseFiles || !rowfile.Supported {
+		return nil
+	}
+	open := source.OpenShard
+	if isPattern(s.poolFeatures) {
+		open = source.OpenShards
+	}
+	shards, err := open(s.poolFeatures)
+	if err != nil {
+		return nil // reading it says what is wrong
+	}
+	sizes := nextbatch.Sizes{Pool: shards.Rows, Inputs: shards.Cols, Train: rowsOf(s.trainFeatures), Aims: rowsOf(s.targets)}
+	inMemory := s.request.Memory(sizes)
+	sizes.InFile = true
+	if limit := s.columns.memory.bytes; inMemory <= limit || s.request.Memory(sizes) > limit {
+		return nil
+	}
+	return shards
+}
+
+// rowsOf returns the number of rows of a .npy file, or 0 where reading it will tell.
+func rowsOf(path string) int {
+	shards, err := source.OpenShard(path)
+	if err != nil {
+		return 0
+	}
+	return shards.Rows
+}
+
+// mapFeatures maps the candidates and reads the other rows. A method that computes in
+// float64 reads candidates in float32 as they are: that loses no digit.
+func (s *selecting) mapFeatures(ctx context.Context, shards *source.Shards) (err error) {
+	r := &s.request
+	r.InFile = true
+	switch double := r.Spec.ComputesInDouble(); {
+	case !double:
+		if r.Features.Pool, err = mapPool[float32](ctx, s, shards); err == nil {
+			err = readOthers(ctx, s, &r.Features, shards.Rows, shards.Cols)
+		}
+		return err
+	case shards.InSingle():
+		r.Features.Pool, err = mapPool[float32](ctx, s, shards)
+	default:
+		r.Exact.Pool, err = mapPool[float64](ctx, s, shards)
+	}
+	if err == nil {
+		err = readOthers(ctx, s, &r.Exact, shards.Rows, shards.Cols)
+	}
+	return err
+}
+
+func mapPool[T matrix.Float](ctx context.Context, s *selecting, shards *source.Shards) (matrix.Dense[T], error) {
+	m, err := source.MapShards[T](ctx, shards, s.folder())
+	if wrong := (*source.Error)(nil); errors.As(err, &wrong) {
+		return matrix.Dense[T]{}, dataError{err}
+	}
+	if err != nil {
+		return matrix.Dense[T]{}, errorf("%s exceeds memory: %w; --temp-dir names another folder", s.poolFeatures, err)
+	}
+	s.unmap = append(s.unmap, m.Close)
+	return m.Rows, nil
+}
+
+// closeFiles takes features in files out of memory.
+func (s *selecting) closeFiles() {
+	for _, unmap := range s.unmap {
+		unmap()
+	}
+	s.unmap = nil
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// A selection by several processes. All of them run the same command; each reads its share
+// of the features, or computes those of its share of a table. Rank 0 prints and writes.
+
+// checkMPI reports flags that do not go with --mpi.
+func (s *selecting) checkMPI() error {
+	switch {
+	case !s.mpi:
+		return nil
+	case s.dryRun:
+		return usagef("--dry-run tries out one process: leave out --mpi")
+	case s.page != "" && s.poolFeatures != "":
+		return usagef("--report shows candidates of the whole pool, but with --mpi each process holds a share: leave out one of the two")
+	}
+	return nil
+}
+
+// join connects the processes and returns where to print.
+func (s *selecting) join(out io.Writer) (io.Writer, error) {
+	if !s.mpi {
+		return out, nil
+	}
+	var err error
+	if s.ranks, err = device.ConnectRanks(); err != nil {
+		if errors.Is(err, device.ErrNoRanks) {
+			return out, usagef("--mpi: %w; use nextbatch-hpc, which is the same program with MPI", err)
+		}
+		return out, errorf("--mpi: %w", err)
+	}
+	s.request.Ranks = s.ranks
+	if s.ranks.Rank() == 0 {
+		s.progress.say("%d processes, connected by %s", s.ranks.Size(), s.ranks.Describe())
+		return out, nil
+	}
+	s.out, s.page = "", ""
+	s.progress.log, s.progress.quiet, s.progress.terminal = io.Discard, true, false
+	return io.Discard, nil
+}
+
+// leave parts from the other processes. An error that all have is printed by rank 0 alone.
+func (s *selecting) leave(err error) error {
+	if s.ranks == nil {
+		return err
+	}
+	if errors.Is(err, selection.ErrLost) {
+		explain(os.Stderr, err)
+		s.ranks.Abort(exitFailure)
+	}
+	if closed := s.ranks.Close(); err == nil && closed != nil {
+		err = errorf("--mpi: %w", closed)
+	}
+	if err != nil && s.ranks.Rank() > 0 {
+		return unsaid{err}
+	}
+	return err
+}
+
+// agree ends all processes with one error if one of them has one.
+func (s *selecting) agree(ctx context.Context, err error) error {
+	if s.ranks == nil {
+		return err
+	}
+	return selection.Agree(ctx, s.ranks, err)
+}
+
+// readPool reads the features of the candidates; with other processes, those of its share.
+func readPool[T matrix.Float](ctx context.Context, s *selecting) (matrix.Dense[T], error) {
+	if s.ranks == nil && !isPattern(s.poolFeatures) {
+		return readMatrix[T](ctx, s.poolFeatures, &s.columns.memory)
+	}
+	shards, err := source.OpenShards(s.poolFeatures)
+	if err != nil {
+		return matrix.Dense[T]{}, dataError{err}
+	}
+	from, to := 0, shards.Rows
+	if s.ranks != nil {
+		if err := selection.CheckShares(shards.Rows, s.ranks.Size()); err != nil {
+			return matrix.Dense[T]{}, dataError{err}
+		}
+		from, to = selection.Share(shards.Rows, s.ranks.Rank(), s.ranks.Size())
+		s.request.Shared = shards.Rows
+	}
+	m, err := source.ReadShards[T](ctx, shards, from, to, source.Options{MaxMemory: s.columns.memory.left()})
+	if err != nil {
+		return m, dataError{err}
+	}
+	return m, holdMatrix(ctx, &s.columns.memory, s.poolFeatures, m, from)
+}
+
+// isPattern reports whether a name stands for several files.
+func isPattern(name string) bool {
+	if _, err := os.Stat(name); err == nil {
+		return false
+	}
+	return strings.ContainsAny(name, "*?[")
+}

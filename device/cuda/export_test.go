@@ -1,0 +1,14 @@
+//go:build linux && (amd64 || arm64)
+
+package cuda
+
+import "testing"
+
+// ForceTile makes trainings use one tile until the test ends; 0 leaves them the choice.
+func ForceTile(t testing.TB, tile int) {
+	forcedTile = tile
+	t.Cleanup(func() { forcedTile = 0 })
+}
+
+// Unpacked is what a card loads.
+var Unpacked = unpacked

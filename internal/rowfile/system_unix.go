@@ -1,0 +1,42 @@
+//go:build unix
+
+package rowfile
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Supported says whether this system maps files.
+const Supported = true
+
+func mapBytes(file *os.File, size int) ([]byte, error) {
+	return unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+}
+
+func unmapBytes(data []byte) error { return unix.Munmap(data) }
+
+// createUnnamed creates a file and removes its name at once: the file itself lives until
+// it is closed, which the system does for a process that is killed.
+func createUnnamed(folder string) (*os.File, error) {
+	file, err := os.CreateTemp(folder, ".nextbatch-*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// space returns the bytes that are free on the disk of a folder, and whether that disk is
+// in memory.
+func space(folder string) (free int64, inMemory bool, err error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(folder, &s); err != nil {
+		return 0, false, err
+	}
+	return int64(s.Bavail) * int64(s.Bsize), liesInMemory(&s), nil
+}

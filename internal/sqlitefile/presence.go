@@ -1,0 +1,45 @@
+package sqlitefile
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// A process that works on a file signals every Heartbeat that it is alive. One that has
+// not done so for the length of a Lease no longer counts, nor does one of this machine
+// that no longer exists.
+const (
+	Heartbeat = 10 * time.Second
+	Lease     = 60 * time.Second
+)
+
+// Presence is where a process runs, and when it last signalled.
+type Presence struct {
+	Host string
+	PID  int
+	Seen int64 // as Now tells it
+}
+
+// Now is the time in milliseconds since 1970.
+func Now() int64 { return time.Now().UnixMilli() }
+
+// Working reports whether the process may still be working. A dead process on this
+// machine is noticed at once, one elsewhere only when its lease ends.
+func (p Presence) Working() bool {
+	if here, err := os.Hostname(); err == nil && here == p.Host && !Alive(p.PID) {
+		return false
+	}
+	return time.Duration(Now()-p.Seen)*time.Millisecond < Lease
+}
+
+// Alive reports whether there is such a process on this machine.
+func Alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}

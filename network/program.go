@@ -1,0 +1,96 @@
+package network
+
+import (
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// Describe adds the steps that compute what Block returns, for a device that runs the
+// network by itself (see kernel.Program). The formulas are those of pass and Taps.
+func (t *Taps[T]) Describe(p *kernel.Program, rows kernel.Value, first int) (in, grad []kernel.Value, ok bool) {
+	d := description[T]{Program: p, net: t.pass.net, first: first}
+	d.forward(rows)
+	if t.single() {
+		return d.in[first:], d.backward(0, 1), true
+	}
+	last := d.net.Layers() - 1
+	d.in[last] = d.scaled(d.in[last], t.lastFactor())
+	for l := first; l < last; l++ {
+		grad = append(grad, d.value(len(t.roots)*d.net.sizes[l+1]))
+	}
+	for output, root := range t.roots {
+		for i, g := range d.backward(output, root) {
+			p.Add(kernel.Place{To: grad[i], From: g, At: output * p.Values[g].Width, Factor: 1})
+		}
+	}
+	return d.in[first:], grad, true
+}
+
+// description collects the steps of a network.
+type description[T matrix.Float] struct {
+	*kernel.Program
+	net       *MLP[T]
+	first     int // layer whose gradient is wanted
+	in, slope []kernel.Value
+}
+
+func (d *description[T]) value(width int) kernel.Value {
+	return d.New(kernel.ValueShape{Width: width, Double: kernel.IsDouble[T]()})
+}
+
+// scaled returns a multiple of a value.
+func (d *description[T]) scaled(v kernel.Value, factor T) kernel.Value {
+	to := d.value(d.Values[v].Width)
+	d.Add(kernel.Place{To: to, From: v, Factor: float64(factor)})
+	return to
+}
+
+// withBias returns x̃ of a layer with the factor of the bias in its last column. The
+// other columns are still to be written.
+func (d *description[T]) withBias(l int) kernel.Value {
+	x := d.value(d.net.sizes[l] + 1)
+	d.Add(kernel.Fill{To: x, At: d.net.sizes[l], Number: float64(T(*d.net.architecture.SigmaB))})
+	return x
+}
+
+// forward computes x̃ of all layers, and φ' of the hidden layers from first on.
+func (d *description[T]) forward(rows kernel.Value) {
+	x := d.withBias(0)
+	d.Add(kernel.Place{To: x, From: rows, Factor: float64(d.net.scale(0))})
+	d.in = []kernel.Value{x}
+	for l := range d.net.Layers() - 1 {
+		z, slope := d.value(d.net.sizes[l+1]), kernel.None
+		if l >= d.first {
+			slope = d.value(d.net.sizes[l+1])
+		}
+		d.Add(kernel.Multiply{To: z, From: d.in[l], By: kernel.ConstantOf(d.net.layer(d.net.parameters, l)), Factor: 1, Times: kernel.None})
+		next := d.withBias(l + 1)
+		d.Add(kernel.Activate{To: next, Slope: slope, From: z, Function: d.net.architecture.Activation.String(), Factor: float64(d.net.scale(l + 1))})
+		d.in, d.slope = append(d.in, next), append(d.slope, slope)
+	}
+}
+
+// backward computes g of one output, times a factor, for the hidden layers from first on.
+func (d *description[T]) backward(output int, factor T) []kernel.Value {
+	last := d.net.Layers() - 1
+	grad := make([]kernel.Value, last-d.first)
+	for l := last - 1; l >= d.first; l-- {
+		g, above := d.value(d.net.sizes[l+1]), d.net.Weights(l+1)
+		if l == last-1 {
+			d.Add(kernel.Place{To: g, From: d.slope[l], Factor: float64(d.net.scale(l+1) * factor), Scales: outputWeights(above, output)})
+		} else {
+			d.Add(kernel.Multiply{To: g, From: grad[l+1-d.first], By: kernel.ConstantOf(above), Transposed: true,
+				Factor: float64(d.net.scale(l + 1)), Times: d.slope[l]})
+		}
+		grad[l-d.first] = g
+	}
+	return grad
+}
+
+func outputWeights[T matrix.Float](m matrix.Dense[T], j int) []float64 {
+	column := make([]float64, m.Rows)
+	for i := range column {
+		column[i] = float64(m.At(i, j))
+	}
+	return column
+}

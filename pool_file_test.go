@@ -1,0 +1,301 @@
+//go:build unix
+
+package nextbatch_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// sameBatch compares everything of two batches but the time that they took.
+func sameBatch(t *testing.T, name string, got, want *nextbatch.Batch) {
+	t.Helper()
+	a, b := *got, *want
+	a.Kernel, a.Timing, b.Kernel, b.Timing = 0, selection.Timing{}, 0, selection.Timing{}
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("%s: %+v\nwant %+v", name, a, b)
+	}
+}
+
+// decaying returns rows whose features fall in size, as those of networks do.
+func decaying(seed uint64, rows, cols int) matrix.Dense[float32] {
+	x := matrix.New[float32](rows, cols)
+	rng.FillNormal(rng.New(seed, "file test"), x.Data)
+	for i := range rows {
+		for j := range cols {
+			x.Row(i)[j] /= float32(1 + j)
+		}
+	}
+	return x
+}
+
+// mappedRows returns rows in a file.
+func mappedRows[T matrix.Float](t *testing.T, rows matrix.Dense[T]) matrix.Dense[T] {
+	t.Helper()
+	file, err := rowfile.Create[T](t.TempDir(), rows.Rows, rows.Cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Write(rows); err != nil {
+		t.Fatal(err)
+	}
+	mapping, err := file.Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(mapping.Close)
+	return mapping.Rows
+}
+
+// TestOwnFeaturesInAFile: a pool in a file gives the batch of one in memory, to the last
+// bit, whatever the method and the precision of the file.
+func TestOwnFeaturesInAFile(t *testing.T) {
+	folder := t.TempDir()
+	train, pool := decaying(1, 40, 80), decaying(2, 2500, 80)
+	mapped := mappedRows(t, pool)
+	fine := matrix.Converted[float64](pool)
+	for i := range fine.Data {
+		fine.Data[i] += 1e-9 * float64(i%7) // digits that float32 does not hold
+	}
+	mappedFine := mappedRows(t, fine)
+	for _, text := range []string{
+		"lcmd-tp:features", "maxdist-tp:features", "kmeanspp-tp:features", "greedy-kmeanspp-tp:features", "maxdiag:features", "frankwolfe-tp:features",
+		"maxdet-p:features", "maxdet-tp:features", "bait-f-p:features", "bait-fb-tp:features", "random",
+		"lcmd-tp:features>train", "maxdet-p:features>sketch(16)>train", "bait-f-p:features>scale", "lcmd-tp:features>sketch(32)", "maxdet-p:features>acs-rf(8)",
+	} {
+		s := spec.MustParse(text)
+		memory := nextbatch.Problem{Batch: 12, Seed: 3, Pending: []int{5, 77}}
+		file := memory
+		if s.ComputesInDouble() {
+			exact := matrix.Converted[float64](train)
+			memory = memory.WithFeatures(exact, matrix.Converted[float64](pool), matrix.Dense[float64]{})
+			file = file.WithFeatures(exact, matrix.Dense[float64]{}, matrix.Dense[float64]{})
+			file.Pool = mapped
+		} else {
+			memory.Train, memory.Pool, file.Train, file.Pool = train, pool, train, mapped
+		}
+		file.Folder = folder
+		want := mustSelect(t, s, memory)
+		sameBatch(t, text, mustSelect(t, s, file), want)
+		if !s.ComputesInDouble() {
+			continue
+		}
+		memory = memory.WithFeatures(matrix.Converted[float64](train), fine, matrix.Dense[float64]{})
+		file.Exact.Pool, file.Pool = mappedFine, matrix.Dense[float32]{Rows: fine.Rows, Cols: fine.Cols, Stride: fine.Cols}
+		sameBatch(t, text+", float64", mustSelect(t, s, file), mustSelect(t, s, memory))
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+}
+
+func mustSelect(t *testing.T, s spec.Spec, p nextbatch.Problem) *nextbatch.Batch {
+	t.Helper()
+	b, err := nextbatch.Select(t.Context(), s, p)
+	if err != nil {
+		t.Fatalf("%v: %v", s, err)
+	}
+	return b
+}
+
+// untrained returns networks with random weights.
+func untrained(t *testing.T, inputs, members int) (list network.Ensemble[float32]) {
+	t.Helper()
+	for i := range members {
+		net, err := network.NewMLP[float32](inputs, network.Architecture{Hidden: []int{12, 12}}, 1, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, net)
+	}
+	return list
+}
+
+// TestNetworkFeaturesInAFile: features and factors of networks go to a temporary file.
+func TestNetworkFeaturesInAFile(t *testing.T) {
+	train, pool := decaying(1, 30, 6), decaying(2, 2300, 6)
+	ensemble := untrained(t, 6, 2)
+	for _, text := range []string{
+		"lcmd-tp:grad>sketch(64)", "lcmd-tp:grad", "maxdet-p:grad>sketch(64)>train", "bait-f-p:ll>train", "kmeanspp-tp:ll", "maxdet-p:grad>train",
+		"frankwolfe-p:grad>sketch(64)", "lcmd-tp:grad>ens(2)>sketch(64)", "maxdist-tp:linear", "maxdet-p:ntk",
+	} {
+		p := nextbatch.Problem{Train: train, Pool: pool, Models: nextbatch.Models(ensemble), Batch: 8, Pending: []int{9}}
+		s := spec.MustParse(text)
+		want := mustSelect(t, s, p)
+		p.Folder = t.TempDir()
+		sameBatch(t, text, mustSelect(t, s, p), want)
+		if left, err := os.ReadDir(p.Folder); err != nil || len(left) > 0 {
+			t.Errorf("%s: files are left: %v, %v", text, left, err)
+		}
+	}
+}
+
+// TestFileFailures: what goes wrong with files is an error.
+func TestFileFailures(t *testing.T) {
+	pool := decaying(1, 3000, 80)
+	pool.Set(7, 3, float32(1e30)) // its square is not finite
+	s := spec.MustParse("lcmd-p:features")
+	mapped := mappedRows(t, pool)
+	p := nextbatch.Problem{Pool: mapped, Batch: 3, Folder: t.TempDir()}
+	if _, err := nextbatch.Select(t.Context(), s, p); err == nil || !strings.Contains(err.Error(), "row 7") {
+		t.Errorf("a row out of range: %v", err)
+	}
+	for i := range pool.Data {
+		pool.Data[i] = 1e-12
+	}
+	p.Pool = mappedRows(t, pool)
+	if _, err := nextbatch.Select(t.Context(), s, p); err == nil || !strings.Contains(err.Error(), "multiply all features") {
+		t.Errorf("rows that would have to be scaled: %v", err)
+	}
+	p.Folder = filepath.Join(p.Folder, "absent")
+	if _, err := nextbatch.Select(t.Context(), spec.MustParse("lcmd-p:features>sketch(8)"), p); err == nil || !strings.Contains(err.Error(), p.Folder) {
+		t.Errorf("a folder that does not exist: %v", err)
+	}
+}
+
+// TestDiskFills: a disk that becomes full while the features of the pool are written ends the
+// selection with an error that says what to do, and leaves nothing behind. With space again, the
+// batch is that of memory.
+func TestDiskFills(t *testing.T) {
+	disk := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk).CombinedOutput(); err != nil {
+		t.Skipf("cannot mount a disk to fill: %v %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", disk).Run() })
+	rows := decaying(2, 6000, 2)
+	x, z, y := dataset.NewNumeric("x"), dataset.NewNumeric("z"), dataset.NewNumeric("y")
+	for i := range rows.Rows {
+		x.Append(float64(rows.At(i, 0)))
+		z.Append(float64(rows.At(i, 1)))
+		y.Append([]float64{float64(rows.At(i, 0)), math.NaN()}[min(i/20, 1)])
+	}
+	table, err := dataset.NewTable(x, z, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	choose := func(memory bool, filler string) (*nextbatch.Result, error) {
+		t.Helper()
+		asked := 0
+		plan, err := nextbatch.Request{
+			Table: table, TargetColumns: []string{"y"}, Spec: spec.MustParse("lcmd-tp:grad>sketch(64)"), Batch: 6, Folder: disk,
+			Network:   network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 1}},
+			FieldName: func(field string) string { return "the flag of " + field },
+			Admit: func(int64, ...string) error {
+				if asked++; asked == 1 && !memory {
+					return errors.New("too much")
+				}
+				return nil
+			},
+			Progress: func(nextbatch.Progress) { // after the space was checked, and the first block embedded
+				if filler != "" && os.WriteFile(filler, make([]byte, 4<<20), 0o600) == nil {
+					t.Error("the disk is larger than it should be")
+				}
+				filler = ""
+			},
+		}.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Select(t.Context())
+	}
+	want, err := choose(true, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filler := filepath.Join(disk, "filler")
+	got, err := choose(false, filler)
+	data := (*nextbatch.DataError)(nil)
+	if got != nil || !errors.Is(err, syscall.ENOSPC) || errors.As(err, &data) || !strings.Contains(err.Error(), "a temporary file in "+disk) || !strings.Contains(err.Error(), "the flag of Folder names another folder") {
+		t.Errorf("a disk that becomes full: %v, %v", got, err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(disk); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+	if got, err = choose(false, ""); err != nil || !slices.Equal(got.IDs, want.IDs) {
+		t.Errorf("with space again: %v, %v, not %v", got, err, want.IDs)
+	}
+}
+
+// TestShrunkPool: a file that becomes shorter during a selection ends it with an error.
+func TestShrunkPool(t *testing.T) {
+	for _, text := range []string{"lcmd-p:features", "bait-f-p:features", "lcmd-p:features>sketch(8)"} {
+		path := filepath.Join(t.TempDir(), "pool")
+		pool := decaying(1, 3000, 80)
+		if err := os.WriteFile(path, make([]byte, rowfile.Bytes[float32](pool.Rows, pool.Cols)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := rowfile.Open[float32](path, 0, pool.Rows, pool.Cols)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if err := os.Truncate(path, 8192); err != nil {
+			t.Fatal(err)
+		}
+		var fault *rowfile.FaultError
+		if _, err := nextbatch.Select(t.Context(), spec.MustParse(text), nextbatch.Problem{Pool: m.Rows, Batch: 3, Folder: t.TempDir()}); !errors.As(err, &fault) || fault.File != path {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestEachFeatures compares features in blocks with all of them.
+func TestEachFeatures(t *testing.T) {
+	p := nextbatch.Problem{Train: decaying(1, 30, 6), Pool: decaying(2, 2300, 6), Models: nextbatch.Models(untrained(t, 6, 1))}
+	for _, text := range []string{"lcmd-tp:grad>sketch(32)", "maxdet-p:ll>train"} {
+		s := spec.MustParse(text)
+		want, err := nextbatch.Features(t.Context(), s, p, p.Pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var single []float32
+		var double []float64
+		err = nextbatch.EachFeatures(t.Context(), s, p, p.Pool, func(b nextbatch.Numbers) error {
+			single, double = append(single, b.Single.Data...), append(double, b.Double.Data...)
+			return nil
+		})
+		if err != nil || !slices.Equal(single, want.Single.Data) || !slices.Equal(double, want.Double.Data) {
+			t.Errorf("%s: %v, or other features", text, err)
+		}
+	}
+}
+
+// TestPlanInAFile: a plan whose features exceed memory, but not what is kept of them, uses
+// a file, and picks the same batch.
+func TestPlanInAFile(t *testing.T) {
+	pool := decaying(2, 60_000, 64)
+	request := nextbatch.Request{OwnFeatures: true, Features: nextbatch.Sets[float32]{Pool: pool}, Batch: 3, Spec: spec.MustParse("maxdet-p:features")}
+	sizes := nextbatch.Sizes{Pool: pool.Rows, Inputs: pool.Cols}
+	whole := request.Memory(sizes)
+	sizes.InFile = true
+	if inFile := request.Memory(sizes); inFile > whole-rowfile.Bytes[float32](pool.Rows, pool.Cols) {
+		t.Errorf("%d bytes with features in a file, %d in memory", inFile, whole)
+	}
+	if n := nextbatch.FileBytes(spec.MustParse("bait-f-p:features>train"), sizes); n != rowfile.Bytes[float64](pool.Rows, pool.Cols) {
+		t.Errorf("a temporary file of %d bytes", n)
+	}
+	if n := nextbatch.FileBytes(request.Spec, sizes); n != 0 {
+		t.Errorf("a temporary file of %d bytes for features as they are", n)
+	}
+}

@@ -1,0 +1,176 @@
+package nextbatch_test
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/internal/tally"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+var (
+	soakRows   = flag.Int("pool-rows", 10_000_000, "candidates of TestSoakLargePool, 2 KB each")
+	soakFolder = flag.String("pool-folder", "", "folder for its file (default that of temporary files)")
+)
+
+// TestSoakLargePool selects from a file that exceeds memory, with five methods, and prints
+// how long that takes, what is read, and what one sequential read of the file takes:
+//
+//	NEXTBATCH_SOAK=1 go test . -run TestSoakLargePool -v -timeout 4h -pool-rows 10000000
+func TestSoakLargePool(t *testing.T) {
+	if os.Getenv("NEXTBATCH_SOAK") == "" {
+		t.Skip("it takes many minutes and 20 GB of disk; set NEXTBATCH_SOAK=1")
+	}
+	const cols, limit = 512, int64(8 << 30)
+	dir := *soakFolder
+	if dir == "" {
+		dir = rowfile.Folder()
+	}
+	path := filepath.Join(dir, fmt.Sprintf("nextbatch-soak-%d.npy", os.Getpid()))
+	t.Cleanup(func() { _ = os.Remove(path) })
+	writeLargePool(t, path, *soakRows, cols)
+	begin := time.Now()
+	readOnce(t, path)
+	once := time.Since(begin)
+	size := float64(rowfile.Bytes[float32](*soakRows, cols))
+	t.Logf("%d x %d, %.1f GB; one sequential read: %.1f s", *soakRows, cols, size/1e9, once.Seconds())
+
+	train := decaying(1, 2048, cols)
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	for _, text := range []string{"lcmd-tp:features", "maxdist-tp:features", "kmeanspp-tp:features", "maxdet-p:features", "bait-f-p:features"} {
+		forgetCache(t, path)
+		shards, err := source.OpenShard(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool, err := source.MapShards[float32](t.Context(), shards, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := nextbatch.Request{OwnFeatures: true, InFile: true, Folder: dir, Batch: 256, Spec: spec.MustParse(text),
+			Admit: func(need int64, _ ...string) error {
+				if need > limit {
+					return fmt.Errorf("it would need %d bytes", need)
+				}
+				return nil
+			}}
+		request.Features.Pool = pool.Rows
+		if request.Spec.ComputesInDouble() {
+			request.Exact.Train = matrix.Converted[float64](train)
+		} else {
+			request.Features.Train = train
+		}
+		plan, err := request.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, count := tally.With(t.Context())
+		readBefore, faultsBefore, begin := ioBytes(t), majorFaults(t), time.Now()
+		result, err := plan.Select(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		took, read := time.Since(begin), float64(ioBytes(t)-readBefore)
+		t.Logf("%-20s %6.1f s, %4.1f times a sequential read; %5.1f GB read, %.2f times the file; %d major faults; %.4f %% of row and step pairs computed; %.1f GiB in memory of %.1f forecast; first pick %s",
+			text, took.Seconds(), took.Seconds()/once.Seconds(), read/1e9, read/size, majorFaults(t)-faultsBefore, 100*count.Computed(), float64(anonymous(t))/(1<<30), float64(plan.Memory)/(1<<30), result.IDs[0])
+		pool.Close()
+		runtime.GC()
+		debug.FreeOSMemory()
+	}
+}
+
+// writeLargePool writes rows block by block.
+func writeLargePool(t *testing.T, path string, rows, cols int) {
+	t.Helper()
+	err := source.WriteMatrixRows(path, rows, func(file *source.NPYRows) error {
+		const together = 1 << 14
+		stream := rng.New(2, "soak")
+		block := matrix.New[float32](together, cols)
+		for from := 0; from < rows; from += together {
+			part := block.Slice(0, min(together, rows-from))
+			rng.FillNormal(stream, part.Data[:part.Rows*cols])
+			for i := range part.Rows {
+				for j := range cols {
+					part.Row(i)[j] /= float32(1 + j)
+				}
+			}
+			if err := file.Write(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// forgetCache has the system drop what it keeps of a file in memory.
+func forgetCache(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readOnce(t *testing.T, path string) {
+	t.Helper()
+	forgetCache(t, path)
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{file}, make([]byte, 4<<20)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ioBytes is how much this process has read from disk.
+func ioBytes(t *testing.T) int64 { return procNumber(t, "io", "read_bytes:") }
+
+// anonymous is the memory of this process without files that are mapped.
+func anonymous(t *testing.T) int64 { return procNumber(t, "status", "RssAnon:") << 10 }
+
+func procNumber(t *testing.T, file, name string) (n int64) {
+	t.Helper()
+	raw, err := os.ReadFile("/proc/self/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "\n"+name)
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func majorFaults(t *testing.T) int64 {
+	t.Helper()
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return int64(usage.Majflt)
+}

@@ -1,0 +1,371 @@
+"""What a campaign answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Library = Literal["pandas", "polars"]
+
+_AUDIT = "audit row: drawn at random from the open rows, to measure the error"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Rows that are out to be labelled, the most useful first.
+
+    Lists with one entry per row are in the order of the picks.
+
+    Attributes
+    ----------
+    ids : ndarray
+        The ids of the rows; in a campaign without an id column, their numbers.
+    ask : int
+        The number of the ask, from 1.
+    event : int
+        The number of its event, for `Campaign.undo`.
+    audit : ndarray of bool
+        Whether a row was drawn at random, to measure the error of the network.
+    reasons : list of str
+        Why each row is in the batch.
+    predictions : dict
+        By target, an array with a line per row: prediction, lower and upper end of the interval; NaN
+        where there is none. Empty without a network.
+    method : str
+        The method that picked.
+    trained : int
+        How many labelled rows the network was trained on; 0 without a network.
+    lease_end : datetime or None
+        When the rows are open again; None means never.
+    warnings : list of str
+        What you should know about the batch. They were also issued as `NextbatchWarning`.
+    columns : dict
+        The rows as a table: ids, ``pick``, ``reason``, the inputs, and an empty column for each target.
+    """
+
+    ids: npt.NDArray[Any]
+    ask: int
+    event: int
+    audit: npt.NDArray[np.bool_]
+    reasons: list[str]
+    predictions: dict[str, Floats] = field(repr=False)
+    method: str
+    trained: int
+    lease_end: datetime | None
+    warnings: list[str]
+    columns: dict[str, Any] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return `columns` as a frame, ready to be filled in and given to `Campaign.tell`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("asked.db", np.eye(3), "y")
+        >>> frame = campaign.ask(2).to_frame()
+        >>> list(frame.columns)
+        ['row', 'pick', 'reason', 'x0', 'x1', 'x2', 'y']
+        >>> frame["y"] = [0.5, 1.5]
+        >>> len(campaign.tell(frame).ids)
+        2
+        """
+        return frame_of(self.columns, library)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A row of a list that cannot be right.
+
+    Attributes
+    ----------
+    line : int
+        Its place in the list, from 0.
+    id : str
+        Its id.
+    reason : str
+        What is wrong with it.
+    """
+
+    line: int
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What a call changed.
+
+    Attributes
+    ----------
+    event : int
+        The number of its event, for `Campaign.undo`; 0 if everything was that way already.
+    ids : ndarray
+        The rows that changed.
+    repeated : bool
+        Whether the request had been made before, so that nothing changed now.
+    """
+
+    event: int
+    ids: npt.NDArray[Any]
+    repeated: bool
+
+
+@dataclass(frozen=True)
+class Told(Changed):
+    """What `Campaign.tell` told.
+
+    Attributes
+    ----------
+    known : int
+        How many labels the rows had already.
+    wrong : list of Wrong
+        Rows that were left out, with ``partial=True``.
+    """
+
+    known: int
+    wrong: list[Wrong]
+
+
+@dataclass(frozen=True)
+class Added:
+    """What `Campaign.add` added.
+
+    Attributes
+    ----------
+    event : int
+        The number of its event; 0 if nothing changed.
+    rows, labelled : int
+        How many rows, and how many of them came with a label.
+    new_levels : dict
+        By column, the words that no row had before.
+    repeated : bool
+        Whether the request had been made before.
+    """
+
+    event: int
+    rows: int
+    labelled: int
+    new_levels: dict[str, list[str]]
+    repeated: bool
+
+
+@dataclass(frozen=True)
+class Event:
+    """An entry of the log.
+
+    Attributes
+    ----------
+    event : int
+        Its number, from 1.
+    time : datetime
+        When it happened.
+    person : str
+        Who did it.
+    kind : str
+        What happened, such as ``"asked"`` or ``"told"``.
+    undone : bool
+        Whether it has no effect: it was undone, or undoes another.
+    ids : ndarray
+        The rows that it names.
+    request : str
+        The id of the request that caused it.
+    detail : dict
+        The entry as it is stored.
+    """
+
+    event: int
+    time: datetime
+    person: str
+    kind: str
+    undone: bool
+    ids: npt.NDArray[Any]
+    request: str
+    detail: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a campaign stands.
+
+    Attributes
+    ----------
+    name : str
+        The name of the campaign.
+    rows, open, asked, labelled, failed, retired : int
+        How many rows there are, and how many have each status.
+    targets : list of str
+        The names of the targets.
+    id_column : str or None
+        The column that names the rows; without it, their numbers do.
+    inputs : dict
+        The other columns, with their kinds.
+    event, asks : int
+        The number of the last event, and how many batches were handed out.
+    rmse : dict
+        By target, the error of the current network with its interval, as a tuple of value, low and
+        high; None where too few audit rows are labelled.
+    advice : str
+        ``"go on"``, ``"stop"`` or ``"too early to tell"``.
+    because : str
+        The reason for the advice.
+    settings : dict
+        How the campaign asks.
+    standing : dict
+        Learning curves, forecasts and gains, as ``nextbatch campaign status --json`` prints them.
+    """
+
+    name: str
+    rows: int
+    open: int
+    asked: int
+    labelled: int
+    failed: int
+    retired: int
+    targets: list[str]
+    id_column: str | None
+    inputs: dict[str, str]
+    event: int
+    asks: int
+    rmse: dict[str, tuple[float, float, float] | None]
+    advice: str
+    because: str
+    settings: dict[str, Any] = field(repr=False)
+    standing: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predictions for the open rows.
+
+    Attributes
+    ----------
+    ids : ndarray
+        The ids of the rows; in a campaign without an id column, their numbers.
+    mean, low, high : ndarray
+        Predictions, and intervals that hold the label with probability 0.9; NaN where there is none.
+        With several targets, they have a column for each.
+    targets : list of str
+        The names of the targets.
+    trained : int
+        How many labelled rows the network was trained on.
+    warnings : list of str
+        What you should know about them.
+    """
+
+    ids: npt.NDArray[Any]
+    mean: Floats
+    low: Floats
+    high: Floats
+    targets: list[str]
+    trained: int
+    warnings: list[str]
+    _id_name: str = field(default="row", repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def to_frame(self, library: Library = "pandas") -> Any:
+        """Return a frame with the ids, ``prediction``, ``low`` and ``high``; with several targets, after their names.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> rows = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
+        >>> labels = np.where(np.arange(60) < 40, rows.sum(axis=1), np.nan)
+        >>> campaign = Campaign.new("predictions.db", rows, "y", labels=labels, epochs=5, hidden=(16,))
+        >>> frame = campaign.predict().to_frame()
+        >>> list(frame.columns), len(frame)
+        (['row', 'prediction', 'low', 'high'], 20)
+        """
+        columns: dict[str, Any] = {self._id_name: self.ids}
+        several = len(self.targets) > 1
+        for k, target in enumerate(self.targets):
+            prefix = f"{target}_" if several else ""
+            for name, values in (("prediction", self.mean), ("low", self.low), ("high", self.high)):
+                columns[prefix + name] = values[:, k] if several else values
+        return frame_of(columns, library)
+
+
+def frame_of(columns: dict[str, Any], library: Library) -> Any:
+    """Return columns as a frame."""
+    if library not in ("pandas", "polars"):
+        raise ValueError(f"library must be 'pandas' or 'polars', not {library!r}")
+    from importlib import import_module
+
+    try:
+        return import_module(library).DataFrame({k: v.tolist() if isinstance(v, np.ndarray) and v.dtype == object else v for k, v in columns.items()})
+    except ImportError as error:
+        raise ImportError(f"to_frame needs {library}: pip install {library}") from error
+
+
+def ids_of(rows: Sequence[dict[str, Any]], id_column: str | None) -> npt.NDArray[Any]:
+    """Return the names of rows: their ids, or their numbers."""
+    if id_column is None:
+        return np.array([row["row"] for row in rows], np.int64)
+    return np.array([row["id"] for row in rows], object)
+
+
+def time_of(text: str) -> datetime:
+    """Read a time as JSON has it, with up to nine digits after the second."""
+    text = re.sub(r"(\.\d{1,6})\d*", lambda m: m.group(1).ljust(7, "0"), text)
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def asked_from(body: dict[str, Any], status: Status) -> Asked:
+    """Make the answer to an ask of what the worker, or a service, answered."""
+    rows, ids = body["rows"], ids_of(body["rows"], status.id_column)
+    reasons = [_AUDIT if row["audit"] else row["reason"] for row in rows]
+    columns: dict[str, Any] = {status.id_column or "row": ids}
+    taken = {*columns, *status.inputs, *status.targets}
+    for name, values in (("pick", np.arange(1, len(rows) + 1)), ("reason", reasons)):
+        while name in taken:
+            name = "_" + name
+        columns[name] = values
+    for name, kind in status.inputs.items():
+        values = [row["inputs"].get(name) for row in rows]
+        columns[name] = _floats(values) if kind == "numeric" else values
+    for target in status.targets:
+        columns[target] = np.full(len(rows), np.nan)
+    predictions = {}
+    if any(row["predictions"] for row in rows):
+        for target in status.targets:
+            of_rows = [row["predictions"].get(target) or {} for row in rows]
+            predictions[target] = np.stack([_floats([p.get(key) for p in of_rows]) for key in ("value", "low", "high")], axis=1)
+    return Asked(
+        ids=ids, ask=body["ask"], event=body["event"], audit=np.array([row["audit"] for row in rows], bool), reasons=reasons,
+        predictions=predictions, method=body["spec"], trained=body["trained"], warnings=list(body["warnings"]),
+        lease_end=time_of(body["lease_end"]) if body.get("lease_end") else None, columns=columns,
+    )  # fmt: skip
+
+
+def _floats(values: Sequence[Any]) -> Floats:
+    return np.array([np.nan if v is None else v for v in values], np.float64)
+
+
+def status_from(body: dict[str, Any]) -> Status:
+    """Make a status of what the worker, or a service, answered."""
+    standing = body.get("standing") or {"targets": [], "advice": {"verdict": "", "because": ""}}
+    rmse: dict[str, tuple[float, float, float] | None] = dict.fromkeys(body["targets"])
+    for target in standing["targets"]:
+        curve = target["curve"]
+        if curve is not None:
+            value, low, high = (np.inf if curve["rmse"][key] is None else curve["rmse"][key] for key in ("value", "low", "high"))
+            rmse[target["target"]] = (value, low, high)
+    counts = {key: body[key] for key in ("rows", "open", "asked", "labelled", "failed", "retired", "event", "asks")}
+    return Status(
+        name=body["name"], targets=list(body["targets"]), id_column=body.get("id_column") or None, rmse=rmse,
+        inputs={c["name"]: c["kind"] for c in body["columns"]}, advice=standing["advice"]["verdict"],
+        because=standing["advice"]["because"], settings=body["settings"], standing=standing, **counts,
+    )  # fmt: skip

@@ -1,0 +1,722 @@
+"""Campaigns: a table that people label over weeks."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _tables
+from ._answers import Added, Asked, Changed, Event, Predictions, Status, Told, Wrong, asked_from, ids_of, status_from, time_of
+from ._errors import DataError, RequestError, RowsError
+from ._progress import reporter
+from ._select import ProgressArgument, warn
+from ._service import Service
+from ._stores import Body, Place, Store
+from ._tables import Table
+
+#: The environment variable with the token for a service.
+TOKEN = "NEXTBATCH_TOKEN"
+
+Where = str | os.PathLike[str]
+Lease = str | timedelta | None
+
+
+class Campaign:
+    """A table that is labelled over weeks, in a file, a database, or a service.
+
+    A campaign hands out rows to label, takes labels late and in any order, and says where you stand.
+    Several people may use it at the same time: no row is handed out twice. Nothing is lost: each
+    event can be undone. The command ``nextbatch campaign`` works on the same files.
+
+    Calls do the same everywhere, and return the same for the same rows, labels and seed.
+
+    Parameters
+    ----------
+    where : str or path
+        A file, the address of a PostgreSQL database (``postgres://…``), or that of a service
+        (``http://…`` or ``https://…``), which ``nextbatch serve`` starts.
+    name : str, optional
+        The name of the campaign, if there are several.
+    token : str, optional
+        The token for a service. Without it, that in the environment variable ``NEXTBATCH_TOKEN``.
+    person : str, optional
+        Who you are, for the history; by default the name of the user. A service goes by the token.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nextbatch import Campaign
+    >>> rows = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
+    >>> campaign = Campaign.new("c.db", rows, "y", epochs=20, hidden=(32,))
+    >>> batch = campaign.ask(8)
+    >>> told = campaign.tell(batch.ids, rows[batch.ids].sum(axis=1))
+    >>> campaign = Campaign("c.db")
+    >>> campaign.name, campaign.targets, campaign.status().labelled
+    ('c', ['y'], 8)
+    """
+
+    def __init__(self, where: Where, name: str | None = None, *, token: str | None = None, person: str | None = None) -> None:
+        self._place = _place(where, name or "", token, person)
+        self._about = status_from(self._place.status(None))
+
+    @classmethod
+    def new(
+        cls,
+        where: Where,
+        rows: Any,
+        target: str | Sequence[str],
+        name: str | None = None,
+        *,
+        labels: Any = None,
+        id: str | None = None,
+        token: str | None = None,
+        person: str | None = None,
+        request: str | None = None,
+        **settings: Any,
+    ) -> Campaign:
+        """Begin a campaign with the rows of a table.
+
+        Parameters
+        ----------
+        where, token, person
+            As for `Campaign`. A file that does not exist is created.
+        rows : array or DataFrame
+            The rows: an array of numbers, a frame of pandas or polars, or a dictionary of columns.
+        target : str or list of str
+            The names of the targets. Labels in columns of these names are told; NaN means none.
+        name : str, optional
+            The name of the campaign; by default that of the file, without its extension.
+        labels : array, optional
+            Labels of the rows, NaN where there is none, if the rows have no columns for them; for
+            several targets, with a column for each.
+        id : str, optional
+            The column that names the rows. Without it, the index of a pandas frame does, or else their
+            number, from 0.
+        request : str, optional
+            The id of this request, as for `ask`.
+        **settings
+            How the campaign asks, as for `change_settings`.
+
+        Returns
+        -------
+        Campaign
+            The new campaign.
+
+        Examples
+        --------
+        >>> import nextbatch
+        >>> rows = {"name": ["a", "b", "c"], "x": [1.0, 2.0, 3.0], "y": [0.5, None, None]}
+        >>> campaign = nextbatch.Campaign.new("named.db", rows, "y", id="name", seed=3)
+        >>> campaign.status().open
+        2
+        """
+        place = _place(where, name or _name_of(where), token, person)
+        targets = [target] if isinstance(target, str) else list(target)
+        if not targets or not all(isinstance(t, str) for t in targets):
+            raise RequestError(f"target must be the name of a column of labels, or a list of names, not {target!r}")
+        table = _tables.table_of(rows, "rows", id)
+        id = id or _name_by_index(table)
+        if labels is not None:
+            _add_labels(table, targets, labels)
+        if table.categorical:
+            settings["categorical"] = list(dict.fromkeys([*settings.get("categorical", ()), *table.categorical]))
+        if table.matrix_names and "keep" not in settings:
+            settings["keep"] = table.matrix_names
+        place.new(table, id, targets, _changed({}, settings), _key(request))
+        made = cls.__new__(cls)
+        made._place = place
+        made._about = status_from(place.status(None))
+        return made
+
+    def __repr__(self) -> str:
+        return f"<nextbatch.Campaign {self.name!r}>"
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign."""
+        return self._about.name
+
+    @property
+    def targets(self) -> list[str]:
+        """The names of the targets."""
+        return list(self._about.targets)
+
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        lease: Lease = None,
+        audit: float | None = None,
+        must: Iterable[Any] = (),
+        exclude: Iterable[Any] = (),
+        request: str | None = None,
+        progress: ProgressArgument = False,
+    ) -> Asked:
+        """Ask for rows to label, which are then out with you.
+
+        A network is trained on the labelled rows, unless none has been labelled since the last ask. As
+        long as there are too few labels for a network, the batch is spread over the inputs. Ctrl-C
+        cancels the ask.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many rows; by default as the settings say.
+        lease : str or timedelta, optional
+            How long the rows are out, such as ``"36h"``, ``"7d"`` or ``"never"``; by default as the
+            settings say. Afterwards they are open again.
+        audit : float, optional
+            The share of rows that are drawn at random, which show how large the error is; by default
+            as the settings say.
+        must, exclude : list
+            Ids of rows that have to be in the batch, and of rows that may not be.
+        request : str, optional
+            The id of this request. A request that was made before hands out nothing new: it returns
+            the batch of that time. By default, each call is a request of its own.
+        progress : bool or callable
+            As in `nextbatch.select`.
+
+        Returns
+        -------
+        Asked
+            The rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("asks.db", np.eye(6), "y")
+        >>> batch = campaign.ask(2, lease="7d", request="plate 1")
+        >>> again = campaign.ask(2, lease="7d", request="plate 1")
+        >>> bool((batch.ids == again.ids).all())
+        True
+        """
+        if n is not None and (isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1):
+            raise RequestError(f"n must be a whole number from 1, not {n!r}")
+        body = {
+            "rows": int(n or 0), "lease": _duration(lease), "audit": None if audit is None else _share(audit),
+            "must": _texts(must), "exclude": _texts(exclude),
+        }  # fmt: skip
+        with reporter(progress) as report:
+            answer = self._place.ask(body, _key(request), report)
+        if n is not None and len(answer["rows"]) < n:
+            answer["warnings"].append(f"the batch has {len(answer['rows'])} of {n} rows: there are no more that may be handed out")
+        asked = asked_from(answer, self._about)
+        warn(asked.warnings)
+        return asked
+
+    def tell(
+        self, labels: Any, values: Any = None, *, partial: bool = False, again: bool = False, correct: bool = False, request: str | None = None
+    ) -> Told:
+        """Tell the labels of rows.
+
+        Rows without a label are skipped, so you can tell a frame again and again while it fills up:
+        labels that are known change nothing. Different labels of a row are several measurements of it,
+        and its label is their mean. Rows need not have been asked for. If a row is wrong, nothing is
+        taken.
+
+        Parameters
+        ----------
+        labels : DataFrame, dict of columns, or list of ids
+            A frame with the ids of rows and columns of labels, such as that of `Asked.to_frame` when it is
+            filled in; or the ids, together with `values`.
+        values : array, optional
+            A label for each id, NaN where there is none; for several targets, with a column for each.
+        partial : bool
+            Take the rows that are right, even if others are wrong.
+        again : bool
+            Take a number that a row has already as one more measurement.
+        correct : bool
+            Replace the measurements of the rows.
+        request : str, optional
+            The id of this request, as for `ask`.
+
+        Returns
+        -------
+        Told
+            What changed.
+
+        Raises
+        ------
+        RowsError
+            If rows are wrong; its attribute ``wrong`` lists them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("tells.db", np.eye(6), "y")
+        >>> campaign.tell([0, 3], [1.5, 2.5]).ids
+        array([0, 3])
+        >>> campaign.tell({"row": [0, 1], "y": [1.5, None]}).known
+        1
+        """
+        if again and correct:
+            raise RequestError("again adds a measurement and correct replaces it: use one of them")
+        lines, rows, faults = self._entries(labels, values)
+        if faults and not partial:
+            raise RowsError(faults)
+        wrong = [Wrong(f["line"], f["id"], f["reason"]) for f in faults]
+        if not rows:
+            return Told(0, ids_of([], self._about.id_column), False, 0, wrong)
+        body = {"rows": rows, "partial": bool(partial), **({} if correct else {"again": bool(again)})}
+        try:
+            answer = self._place.change("correct" if correct else "tell", body, _key(request))
+        except RowsError as error:
+            raise RowsError([{**vars(w), "line": lines[w.line]} for w in error.wrong]) from None
+        wrong += [Wrong(lines[w["line"]], w["id"], w["reason"]) for w in answer["wrong"]]
+        wrong.sort(key=lambda w: w.line)
+        return Told(answer["event"], ids_of(answer["rows"], self._about.id_column), answer["repeated"], answer["known"], wrong)
+
+    def _entries(self, labels: Any, values: Any) -> tuple[list[int], list[Body], list[Body]]:
+        """Return the rows that have a label, with their places, and what is wrong with others."""
+        ids, columns = self._labels(labels, values)
+        lines, rows, faults = [], [], []
+        for line, name in enumerate(ids):
+            found: dict[str, float] = {}
+            fault = ""
+            for target, column in columns.items():
+                try:
+                    number = _number(column[line])
+                except ValueError as error:
+                    fault = f"{target}: {error}"
+                    continue
+                if number is not None:
+                    found[target] = number
+            if fault:
+                faults.append({"line": line, "id": name, "reason": fault})
+            elif found:
+                lines.append(line)
+                rows.append({"id": name, "values": found})
+        return lines, rows, faults
+
+    def _labels(self, labels: Any, values: Any) -> tuple[list[str], dict[str, list[Any]]]:
+        """Return ids and columns of labels."""
+        about = self._about
+        if values is not None:
+            ids = _texts(labels)
+            array = np.asarray(values, object) if _is_objects(values) else _tables.labels_of(values, "values", len(ids))
+            array = array.reshape(len(ids), -1) if len(array) == len(ids) else array
+            if array.shape != (len(ids), len(about.targets)):
+                raise DataError(f"values has the shape {np.shape(values)} for {len(ids)} ids and the targets {', '.join(about.targets)}")
+            return ids, {target: array[:, k].tolist() for k, target in enumerate(about.targets)}
+        if not (_tables.is_frame(labels, "pandas") or _tables.is_frame(labels, "polars") or isinstance(labels, Mapping)):
+            raise RequestError("give a frame with ids and labels, or ids and values")
+        names = [str(c) for c in labels] if isinstance(labels, Mapping) else [str(c) for c in labels.columns]
+        id_name = about.id_column or "row"
+        if id_name in names:
+            of_rows: Any = labels[id_name]
+        elif _tables.is_frame(labels, "pandas") and about.id_column in (labels.index.name, "index"):
+            of_rows = labels.index
+        else:
+            raise DataError(f"labels has no column {id_name!r} with the ids of rows; its columns are {', '.join(names)}")
+        targets = [t for t in about.targets if t in names]
+        if not targets:
+            raise DataError(f"labels has none of the targets {', '.join(about.targets)}; its columns are {', '.join(names)}")
+        columns = {target: list(_tables.listed(labels[target])) for target in targets}
+        ids = _texts(_tables.listed(of_rows))
+        for target, column in columns.items():
+            if len(column) != len(ids):
+                raise DataError(f"labels: column {target!r} has {len(column)} rows where others have {len(ids)}")
+        return ids, columns
+
+    def fail(self, ids: Any, reason: str = "", *, again: bool = False, request: str | None = None) -> Changed:
+        """Say that rows could not be labelled.
+
+        Parameters
+        ----------
+        ids : list, or a single id
+            The rows.
+        reason : str
+            Why, for the history.
+        again : bool
+            The rows are open again; otherwise they are never asked for again.
+        request : str, optional
+            The id of this request, as for `ask`.
+
+        Returns
+        -------
+        Changed
+            What changed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("fails.db", np.eye(6), "y")
+        >>> batch = campaign.ask(2)
+        >>> campaign.fail(batch.ids[0], "dropped on the floor").ids.tolist() == [batch.ids[0]]
+        True
+        >>> changed = campaign.fail(batch.ids[1], "the machine was off", again=True)
+        >>> status = campaign.status()
+        >>> status.failed, status.open
+        (1, 5)
+        """
+        return self._change("fail", {"ids": _texts(ids), "reason": reason, "again": bool(again)}, request)
+
+    def return_(self, ids: Any, reason: str = "", *, request: str | None = None) -> Changed:
+        """Put rows back that are out: they are open again. The arguments are those of `fail`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("returns.db", np.eye(6), "y")
+        >>> batch = campaign.ask(3)
+        >>> returned = campaign.return_(batch.ids[1:], "no time this week")
+        >>> campaign.status().asked
+        1
+        """
+        return self._change("return", {"ids": _texts(ids), "reason": reason}, request)
+
+    def retire(self, ids: Any, reason: str = "", *, request: str | None = None) -> Changed:
+        """Take rows out of the campaign: they are neither picked nor learnt from. The arguments are those of `fail`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("retires.db", np.eye(6), "y")
+        >>> campaign.retire([4, 5], "out of stock").ids
+        array([4, 5])
+        >>> campaign.status().open
+        4
+        """
+        return self._change("retire", {"ids": _texts(ids), "reason": reason}, request)
+
+    def add(self, rows: Any, *, labels: Any = None, request: str | None = None) -> Added:
+        """Add rows, which have the columns of the campaign and new ids.
+
+        Parameters
+        ----------
+        rows, labels
+            As for `new`.
+        request : str, optional
+            The id of this request, as for `ask`.
+
+        Returns
+        -------
+        Added
+            What was added.
+
+        Examples
+        --------
+        >>> import nextbatch
+        >>> rows = {"name": ["a", "b"], "kind": ["steel", "brass"], "x": [1.0, 2.0]}
+        >>> campaign = nextbatch.Campaign.new("adds.db", rows, "y", id="name")
+        >>> added = campaign.add({"name": ["c"], "kind": ["glass"], "x": [3.0], "y": [0.5]})
+        >>> added.rows, added.labelled, added.new_levels
+        (1, 1, {'kind': ['glass']})
+        """
+        about = self._about
+        table = _tables.table_of(rows, "rows", None if _is_array(rows) else about.id_column)
+        if about.id_column and about.id_column not in table.names():
+            if _name_by_index(table) != about.id_column:
+                raise DataError(f"rows has no column {about.id_column!r} with the ids; its columns are {', '.join(table.names())}")
+        if labels is not None:
+            _add_labels(table, about.targets, labels)
+        answer = self._place.add(table, about.settings, _key(request))
+        return Added(answer["event"], answer["rows"], answer["labelled"], answer.get("new_levels") or {}, answer["repeated"])
+
+    def undo(self, event: int, reason: str = "", *, request: str | None = None) -> Changed:
+        """Take back an event, by another one.
+
+        Parameters
+        ----------
+        event : int
+            Its number, which every change returns and `history` lists.
+        reason : str
+            Why, for the history.
+        request : str, optional
+            The id of this request, as for `ask`.
+
+        Returns
+        -------
+        Changed
+            The new event. It names no rows: they are those of the event that was taken back.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("undoes.db", np.eye(6), "y")
+        >>> told = campaign.tell([0, 3], [15.0, 2.5])
+        >>> undone = campaign.undo(told.event, "wrong plate")
+        >>> campaign.status().labelled
+        0
+        """
+        return self._change("undo", {"event": int(event), "reason": reason}, request)
+
+    def history(self) -> list[Event]:
+        """Return everything that happened, the oldest first. ``pandas.DataFrame(campaign.history())`` is a frame of it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("remembers.db", np.eye(6), "y", person="Ada")
+        >>> told = campaign.tell([3], [2.5])
+        >>> event = campaign.history()[-1]
+        >>> event.kind, event.person, event.ids
+        ('told', 'Ada', array([3]))
+        """
+        return [
+            Event(
+                event=e["event"], time=time_of(e["time"]), person=e.get("person", ""), kind=e["kind"], undone=e["undone"],
+                ids=ids_of(e["rows"], self._about.id_column), request=e.get("request", ""), detail=e["detail"],
+            )  # fmt: skip
+            for e in self._place.history()
+        ]
+
+    def predict(self, *, progress: ProgressArgument = False) -> Predictions:
+        """Predict the labels of all open rows.
+
+        The network of the last ask predicts, or one that is trained if labels have come since.
+
+        Parameters
+        ----------
+        progress : bool or callable
+            As in `nextbatch.select`.
+
+        Returns
+        -------
+        Predictions
+            With intervals that hold the label with probability 0.9.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> rows = np.random.default_rng(0).uniform(-1, 1, size=(100, 3))
+        >>> labels = np.where(np.arange(100) < 40, rows.sum(axis=1), np.nan)
+        >>> campaign = Campaign.new("predicts.db", rows, "y", labels=labels, epochs=20, hidden=(32,))
+        >>> predicted = campaign.predict()
+        >>> predicted.trained, predicted.mean.shape
+        (40, (60,))
+        >>> predicted.ids[:3]
+        array([40, 41, 42])
+        """
+        with reporter(progress) as report:
+            body, (rows, ids, mean, low, high) = self._place.predict(report)
+        if len(self._about.targets) == 1:
+            mean, low, high = mean[:, 0], low[:, 0], high[:, 0]
+        warn(body["warnings"])
+        id_column = self._about.id_column
+        return Predictions(
+            ids=rows if id_column is None else np.array(ids, object), mean=mean, low=low, high=high, targets=self.targets,
+            trained=body["trained"], warnings=body["warnings"], _id_name=id_column or "row",
+        )  # fmt: skip
+
+    def status(self, stop: str = "") -> Status:
+        """Return where the campaign stands.
+
+        Parameters
+        ----------
+        stop : str
+            The rule by which the advice is given, such as ``"rmse<0.5"``, ``"q95(yield)<2"`` or, by
+            default, ``"gain<1%"``.
+
+        Returns
+        -------
+        Status
+            Counts of rows, the error of the network, and advice.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("stands.db", np.eye(6), "y")
+        >>> status = campaign.status("rmse<0.5")
+        >>> status.open, status.rmse
+        (6, {'y': None})
+        >>> status.advice
+        'too early to tell'
+        """
+        self._about = status_from(self._place.status(stop))
+        return self._about
+
+    def change_settings(self, *, request: str | None = None, **settings: Any) -> Changed:
+        """Change settings, from the next ask on. Those that are not named stay as they are.
+
+        Parameters
+        ----------
+        request : str, optional
+            The id of this request, as for `ask`.
+        **settings
+            `batch` (rows of an ask that does not say how many; 32), `method`, `audit` (share of audit
+            rows; 0.125), `lease` (``"7d"``), `latest` (the label of a row is its latest measurement, not
+            the mean), and, as for `nextbatch.select`, `weights`, `seed`, `hidden`, `activation`,
+            `epochs`, `ensemble`, `categorical`, `keep`, `missing`, `cost`, `budget`, `cost_aware`,
+            `group`, `per_group` and `group_input`.
+
+        Returns
+        -------
+        Changed
+            What changed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nextbatch import Campaign
+        >>> campaign = Campaign.new("changes.db", np.eye(6), "y")
+        >>> changed = campaign.change_settings(batch=2, lease="never")
+        >>> batch = campaign.ask()
+        >>> len(batch), batch.lease_end
+        (2, None)
+        """
+        current = self._place.status(None)["settings"]
+        changed = self._change("settings", {"settings": _changed(current, settings)}, request)
+        self._about = status_from(self._place.status(None))
+        return changed
+
+    def _change(self, verb: str, body: Body, request: str | None) -> Changed:
+        answer = self._place.change(verb, body, _key(request))
+        return Changed(answer["event"], ids_of(answer["rows"], self._about.id_column), answer["repeated"])
+
+
+def _place(where: Where, name: str, token: str | None, person: str | None) -> Place:
+    address = os.fspath(where)
+    if address.startswith(("http://", "https://")):
+        return Service(address, name, token or os.environ.get(TOKEN))
+    if token is not None:
+        raise RequestError(f"a token is for a service, but {address} is a file or a database")
+    return Store(address, name, _user() if person is None else person)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):  # the system does not say
+        return ""
+
+
+def _name_of(where: Where) -> str:
+    address = os.fspath(where)
+    if "://" in address:
+        raise RequestError("name the campaign: name=…")
+    return Path(address).stem
+
+
+def _key(request: str | None) -> str:
+    """Return the id of a request; without one, an id that nobody else has."""
+    return uuid.uuid4().hex if request is None else request
+
+
+def _name_by_index(table: Table) -> str | None:
+    """Name the rows of a pandas frame by its index, if that says more than their numbers."""
+    if table.index is None:
+        return None
+    name = str(table.index.name or "index")
+    table.add(_tables.text_column(name, table.index))
+    return name
+
+
+def _add_labels(table: Table, targets: list[str], labels: Any) -> None:
+    array = _tables.labels_of(labels, "labels", table.rows)
+    if array.shape[1] != len(targets):
+        raise DataError(f"labels has {array.shape[1]} columns for the targets {', '.join(targets)}")
+    for k, target in enumerate(targets):
+        table.add({"name": target, "kind": "numeric", "arrays": [np.ascontiguousarray(array[:, k])]})
+
+
+def _is_array(rows: Any) -> bool:
+    return not (isinstance(rows, Mapping) or _tables.is_frame(rows, "pandas") or _tables.is_frame(rows, "polars"))
+
+
+def _is_objects(values: Any) -> bool:
+    return isinstance(values, (list, tuple)) and any(not isinstance(v, (int, float, np.number, list, tuple)) for v in values)
+
+
+def _texts(ids: Any) -> list[str]:
+    """Return ids as text."""
+    if isinstance(ids, (str, int, np.integer)):
+        ids = [ids]
+    return [str(v) for v in _tables.listed(ids)]
+
+
+def _number(value: Any) -> float | None:
+    """Return a label, or None where there is none."""
+    if _tables.is_missing(value) or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise ValueError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{value!r} is not a number") from None
+    if not np.isfinite(number):
+        raise ValueError("a label must be finite")
+    return number
+
+
+def _share(audit: float) -> float:
+    if not 0 <= audit <= 1:
+        raise RequestError(f"audit must be a share from 0 to 1, not {audit!r}")
+    return float(audit)
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def _duration(lease: Lease) -> str:
+    """Return a lease as the program reads it; negative means without end, and empty as the settings say."""
+    if lease is None:
+        return ""
+    if lease == "never":
+        return "-1s"
+    seconds = 0.0
+    if isinstance(lease, timedelta):
+        seconds = lease.total_seconds()
+    elif isinstance(lease, str) and lease[-1:] in _UNITS:
+        try:
+            seconds = float(lease[:-1]) * _UNITS[lease[-1]]
+        except ValueError:
+            pass
+    if not 0 < seconds < 1e9:
+        raise RequestError(f"lease must be a time such as '36h', '7d' or '2w', a timedelta, or 'never', not {lease!r}")
+    return f"{seconds:.3f}s"
+
+
+#: Where the settings are that have another name, or another place, than the arguments.
+_SETTINGS = {
+    "method": "spec", "ensemble": "members", "cost": "cost_column", "cost_aware": "per_cost", "group": "group_column",
+    "group_input": "group_is_input", "batch": "batch", "audit": "audit", "lease": "lease", "latest": "latest",
+    "weights": "weights", "seed": "seed", "categorical": "categorical", "keep": "keep", "missing": "missing",
+    "budget": "budget", "per_group": "per_group", "hidden": "hidden", "activation": "activation", "epochs": "epochs",
+}  # fmt: skip
+
+
+def _changed(settings: Body, changes: dict[str, Any]) -> Body:
+    """Return settings with changes, which have the names of arguments."""
+    settings = {**settings, "network": {**settings.get("network", {})}}
+    network = settings["network"]
+    network["architecture"], network["training"] = {**network.get("architecture", {})}, {**network.get("training", {})}
+    for name, value in changes.items():
+        if name not in _SETTINGS:
+            raise TypeError(f"there is no setting {name!r}; the settings are {', '.join(sorted(_SETTINGS))}")
+        if name in ("hidden", "activation"):
+            network["architecture"][name] = [int(width) for width in value] if name == "hidden" else value
+        elif name == "epochs":
+            network["training"][name] = _positive(name, value)
+        elif name == "seed":
+            settings[name] = network[name] = int(value)
+        elif name == "batch":
+            settings[name] = _positive(name, value)
+        elif name in ("categorical", "keep", "weights"):
+            settings[name] = [v if isinstance(v, str) else float(v) for v in value]
+        else:
+            settings[_SETTINGS[name]] = _duration(value) if name == "lease" else _share(value) if name == "audit" else value
+    return settings if changes else {}
+
+
+def _positive(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise RequestError(f"{name} must be a whole number from 1, not {value!r}")
+    return int(value)

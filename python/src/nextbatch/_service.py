@@ -1,0 +1,254 @@
+"""Campaigns of a service, over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import ssl
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any
+
+import numpy as np
+
+from . import _worker
+from ._errors import DataError, NextbatchError, RequestError, RowsError, ServiceError
+from ._stores import Body, PredictedArrays
+from ._tables import Table
+from ._worker import Progress
+
+#: Seconds to wait before each repetition of a request whose answer was lost.
+WAITS = (0.1, 0.3, 1.0, 3.0)
+
+_TIMEOUT = 60.0  # seconds without a byte
+_PAGE = 1000  # events at a time
+_PREDICTIONS = 100_000  # rows at a time
+_POLL = (0.02, 0.5)  # seconds between two looks at a job, growing
+_RESTARTS = 5  # of the service during one job
+
+_VERBS = {
+    "tell": ("POST", "/tells"), "correct": ("POST", "/corrections"), "fail": ("POST", "/failures"),
+    "return": ("POST", "/returns"), "retire": ("POST", "/retirements"), "undo": ("POST", "/undo"), "settings": ("PUT", "/settings"),
+}  # fmt: skip
+_LISTS = ("tell", "correct", "fail", "return", "retire")  # what is wrong with them is wrong with the data
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Refuses to follow: a token is for the service that it was given for."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class Service:
+    """A campaign of a service.
+
+    Each change has a key, so a request whose answer was lost is repeated without changing anything twice.
+    """
+
+    def __init__(self, address: str, name: str, token: str | None) -> None:
+        self.address, self.name, self._token = address.rstrip("/"), name, token
+        self._opener = urllib.request.build_opener(_NoRedirect)
+
+    def new(self, table: Table, id: str | None, targets: list[str], settings: Body, request: str) -> Body:
+        if any("," in target for target in targets):
+            raise RequestError("over HTTP, the name of a target cannot contain a comma")
+        query = {"name": self.name, "target": ",".join(targets), "format": "parquet", **({"id": id} if id else {})}
+        file = self._encode(table, settings)
+        try:
+            self._send("POST", "/v1/campaigns", query=query, data=file, key=request, bad=DataError)
+        except RequestError:
+            if not self._is_ours(request):
+                raise
+        if settings:
+            self.change("settings", {"settings": settings}, request + "-settings")
+        return self.status(None)
+
+    def _is_ours(self, request: str) -> bool:
+        """Whether the campaign was created by a request whose answer was lost."""
+        try:
+            first = self._send("GET", self._path("/events"), query={"limit": "1"})
+        except NextbatchError:
+            return False
+        return bool(first) and first[0].get("request") == request
+
+    def _encode(self, table: Table, settings: Body) -> bytes:
+        """Return rows as a Parquet file. The settings are checked before anything is sent."""
+        arrays: list[Any] = []
+        body = {"table": table.pack(arrays), "settings": settings}
+        return bytes(_worker.call("campaign_encode", body, arrays)[1][0].tobytes())
+
+    def status(self, stop: str | None) -> Body:
+        if not self.name:
+            self.name = self._only()
+        answer: Body = self._send("GET", self._path())
+        if stop is not None:
+            answer["standing"] = self._send("GET", self._path("/standing"), query={"stop": stop} if stop else {})
+        return answer
+
+    def _only(self) -> str:
+        names = [c["name"] for c in self._send("GET", "/v1/campaigns")]
+        if len(names) != 1:
+            raise RequestError(f"there are {len(names)} campaigns; name one of them: {', '.join(names)}")
+        return str(names[0])
+
+    def change(self, verb: str, body: Body, request: str) -> Body:
+        method, path = _VERBS[verb]
+        if verb == "settings":
+            body = body["settings"]
+        bad = DataError if verb in _LISTS else RequestError
+        answer: Body = self._send(method, self._path(path), body=body, key=request, bad=bad)
+        return answer
+
+    def add(self, table: Table, settings: Body, request: str) -> Body:
+        file = self._encode(table, settings)
+        answer: Body = self._send("POST", self._path("/rows"), query={"format": "parquet"}, data=file, key=request, bad=DataError)
+        return answer
+
+    def ask(self, body: Body, request: str, report: Progress | None) -> Body:
+        job = self._job("/asks", {k: v for k, v in body.items() if v not in (None, "", [])}, request, report)
+        answer: Body = self._send("GET", self._path(f"/asks/{job['ask']}"))
+        return answer
+
+    def predict(self, report: Progress | None) -> tuple[Body, PredictedArrays]:
+        job = self._job("/predictions", None, "", report)
+        path = self._path(f"/jobs/{job['id']}/predictions")
+        rows: list[Body] = []
+        while True:
+            page = self._send("GET", path, query={"offset": str(len(rows)), "limit": str(_PREDICTIONS)})
+            rows += page["rows"]
+            if len(rows) >= page["total"] or not page["rows"]:
+                break
+        targets = self._send("GET", self._path())["targets"]
+        values = [[row["predictions"].get(target) or {} for target in targets] for row in rows]
+
+        def array(key: str) -> Any:
+            numbers = [[np.nan if p.get(key) is None else p[key] for p in line] for line in values]
+            return np.array(numbers, np.float64).reshape(len(rows), len(targets))
+
+        numbers = np.array([row["row"] for row in rows], np.int64)
+        body = {"trained": page["trained"], "warnings": page["warnings"], "targets": targets}
+        return body, (numbers, [row["id"] for row in rows], array("value"), array("low"), array("high"))
+
+    def history(self) -> list[Body]:
+        events: list[Body] = []
+        while True:
+            after = str(events[-1]["event"]) if events else "0"
+            page = self._send("GET", self._path("/events"), query={"after": after, "limit": str(_PAGE)})
+            events += page
+            if len(page) < _PAGE:
+                return events
+
+    def _path(self, rest: str = "") -> str:
+        return "/v1/campaigns/" + urllib.parse.quote(self.name, safe="") + rest
+
+    def _job(self, path: str, body: Body | None, request: str, report: Progress | None) -> Body:
+        """Start a job and wait for its end. A service that was restarted has forgotten it and is asked again."""
+        for _ in range(_RESTARTS):
+            job: Body = self._send("POST", self._path(path), body=body, key=request)
+            try:
+                ended = self._watch(job, report)
+            except NextbatchError:
+                raise
+            except BaseException:  # Ctrl-C, or an exception of the progress function
+                self._send("DELETE", self._path(f"/jobs/{job['id']}"))
+                raise
+            if ended is None:
+                continue
+            if ended["state"] == "failed":
+                raise DataError(ended["problem"])
+            if ended["state"] == "cancelled":
+                raise ServiceError(f"{self.address}: the job was cancelled there")
+            return ended
+        raise ServiceError(f"{self.address} was restarted {_RESTARTS} times while it worked on a request")
+
+    def _watch(self, job: Body, report: Progress | None) -> Body | None:
+        """Wait for the end of a job. None means that the service does not know it any more."""
+        wait, longest = _POLL
+        while job["state"] == "running":
+            if report is not None and job["progress"]["of"]:
+                report(job["progress"]["stage"], job["progress"]["done"], job["progress"]["of"])
+            time.sleep(wait)
+            wait = min(wait * 1.5, longest)
+            try:
+                job = self._send("GET", self._path(f"/jobs/{job['id']}"))
+            except NotFoundError:
+                return None
+        return job
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: Body | None = None,
+        data: bytes | None = None,
+        key: str = "",
+        bad: type[NextbatchError] = RequestError,
+    ) -> Any:
+        """Send a request, again if its answer is lost, and return the answer. A body that cannot be used is bad."""
+        headers = {"Accept": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if key:
+            headers["Idempotency-Key"] = key
+        if data is not None:
+            headers["Content-Type"] = "application/vnd.apache.parquet"
+        elif body is not None:
+            headers["Content-Type"], data = "application/json", json.dumps(body, allow_nan=False).encode()
+        address = self.address + path + ("?" + urllib.parse.urlencode(query) if query else "")
+        lost: Exception | None = None
+        for wait in (*WAITS, None):
+            try:
+                with self._opener.open(urllib.request.Request(address, data, headers, method=method), timeout=_TIMEOUT) as answer:
+                    return json.loads(answer.read())
+            except urllib.error.HTTPError as error:
+                with error:
+                    problem = _problem(error)
+                if error.code not in (429, 502, 503, 504) or wait is None:
+                    raise self._refused(error.code, problem, bad) from None
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                lost = error
+                if isinstance(getattr(error, "reason", None), ssl.SSLError):
+                    break
+            if wait is not None:
+                time.sleep(wait)
+        reason = getattr(lost, "reason", None) or lost
+        raise ServiceError(f"{self.address} gives no answer: {reason}") from lost
+
+    def _refused(self, code: int, problem: Body, bad: type[NextbatchError]) -> NextbatchError:
+        """Return the exception for an answer that reports an error."""
+        detail = str(problem.get("detail") or problem.get("title") or http.client.responses.get(code, code))
+        wrong = []
+        for one in problem.get("errors") or []:
+            place = re.fullmatch(r"body\.rows\[(\d+)\]", one.get("location", ""))
+            if place is None:
+                detail += f"\n{one.get('location', '')}: {one.get('message', '')}"
+            else:
+                wrong.append({"line": int(place[1]), "id": str(one.get("value", "")), "reason": one.get("message", "")})
+        if wrong:
+            return RowsError(wrong)
+        if code == 404:
+            return NotFoundError(detail)
+        if code in (400, 409):
+            return RequestError(detail)
+        if code in (413, 422):
+            return bad(detail)
+        return ServiceError(f"{self.address} refuses the request ({code}): {detail}")
+
+
+class NotFoundError(RequestError):
+    """There is no such campaign, or the service has forgotten the job."""
+
+
+def _problem(error: urllib.error.HTTPError) -> Body:
+    """Return the problem document of an answer, if it has one: a proxy's page has none."""
+    try:
+        problem = json.loads(error.read())
+    except (OSError, http.client.HTTPException, ValueError):
+        return {}
+    return problem if isinstance(problem, dict) else {}

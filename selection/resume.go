@@ -1,0 +1,69 @@
+package selection
+
+import "fmt"
+
+// A run that was cut off goes on from its choices, and returns the result of a run from start
+// to end. Where the search for a row changes nothing but bounds (LCMD, MaxDist), the rows
+// are added all at once, which costs little more than one matrix product. Other searches
+// are repeated and compared: those of k-means++ draw numbers, and those of MaxDet, BAIT and
+// FrankWolfe may find that rounding requires a new start of their sums.
+
+// replayable is a state whose Next changes no number that a later pick depends on.
+type replayable interface{ replayable() }
+
+func (*lcmd[T]) replayable()    {}
+func (*maxDist[T]) replayable() {}
+
+// resume takes over the choices of an earlier run.
+func (d *driver[T]) resume(choices []Choice) error {
+	if len(choices) == 0 {
+		return nil
+	}
+	if _, takesBack := d.state.(Backward); takesBack {
+		return &MethodError{d.result.Method, "it takes rows back, so it cannot go on with a run that was cut off"}
+	}
+	_, quick := d.state.(replayable)
+	var rows []int
+	for _, c := range choices {
+		if d.space.agreeToEnd() {
+			return nil
+		}
+		if err := d.retake(c, quick); err != nil {
+			return err
+		}
+		rows = append(rows, c.Row)
+	}
+	if quick {
+		return d.state.Add(rows)
+	}
+	return nil
+}
+
+// retake takes over one choice; unless quick, it makes the choice again and adds the row.
+func (d *driver[T]) retake(c Choice, quick bool) error {
+	if c.Row < 0 || c.Row >= d.space.PoolSize() || !d.limits.open[c.Row] || d.limits.count >= d.size {
+		return d.otherProblem(c)
+	}
+	if quick {
+		d.choose(c)
+		return nil
+	}
+	if again, err := d.state.Next(); err != nil || again != c {
+		return d.otherProblem(c)
+	}
+	d.choose(c)
+	return d.state.Add([]int{c.Row})
+}
+
+func (d *driver[T]) otherProblem(c Choice) error {
+	return &ProblemError{"Resume", fmt.Sprintf("row %d was not chosen at step %d of this problem: the earlier run was another one", c.Row, d.step+1)}
+}
+
+// choose puts a row into the batch that the method has chosen.
+func (d *driver[T]) choose(c Choice) {
+	d.take(c, Chosen)
+	d.compare(c)
+	if d.picked != nil {
+		d.picked(c)
+	}
+}

@@ -1,0 +1,167 @@
+package selection
+
+// Rows in float64, for methods that compute in it. Those of a file stay there: where they
+// are in float32, each is converted when it is read, which changes no number, and costs
+// neither memory nor a second file of twice the size.
+
+import (
+	"math"
+	"sync"
+
+	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/simd"
+	"github.com/nextbatch/nextbatch/internal/tally"
+	"github.com/nextbatch/nextbatch/matrix"
+)
+
+// ReadsSingle reports whether a method takes Problem.Single.
+func ReadsSingle(m Method[float64]) bool {
+	switch m := m.(type) {
+	case MaxDet[float64]:
+		return m.In != InKernelSpace
+	case FrankWolfe[float64]:
+		return m.In != InKernelSpace
+	case BAIT[float64]:
+		return true
+	}
+	return false
+}
+
+type wideRows struct {
+	Rows, Cols int
+	exact      matrix.Dense[float64]
+	single     matrix.Dense[float32] // if exact has none
+	buffers    *sync.Pool            // of *[]float64
+}
+
+// exactRows are rows in float64.
+func exactRows(m matrix.Dense[float64]) *wideRows {
+	return &wideRows{Rows: m.Rows, Cols: m.Cols, exact: m}
+}
+
+// singleRows are rows in float32 that are converted when they are read.
+func singleRows(m matrix.Dense[float32]) *wideRows {
+	return &wideRows{Rows: m.Rows, Cols: m.Cols, single: m, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
+}
+
+// inFloat64 returns the rows of a set in float64: a copy of those in float32, unless they
+// are in a file.
+func inFloat64[T matrix.Float](s *Space[T], of *set[T]) *wideRows {
+	if of.single.Rows > 0 {
+		return singleRows(of.single)
+	}
+	switch rows := any(of.rows).(type) {
+	case matrix.Dense[float64]:
+		return exactRows(rows)
+	case matrix.Dense[float32]:
+		if of.inFile {
+			return singleRows(rows)
+		}
+	}
+	converted := matrix.New[float64](of.rows.Rows, of.rows.Cols)
+	s.team.OverPieces(of.rows.Rows, convertedRows, func(_, from, to int) {
+		matrix.Convert(converted.Slice(from, to), of.rows.Slice(from, to))
+	})
+	return exactRows(converted)
+}
+
+// convertedRows is the number of rows that a thread converts at a time.
+const convertedRows = 256
+
+// read returns the rows from from to to-1, which are valid until the caller calls done.
+// The caller must not write to them.
+func (w *wideRows) read(from, to int) (rows matrix.Dense[float64], done func()) {
+	if w.exact.Rows > 0 {
+		return w.exact.Slice(from, to), nothing
+	}
+	rows, done = w.buffer(to - from)
+	matrix.Convert(rows, w.single.Slice(from, to))
+	return rows, done
+}
+
+// readBlock is read for many rows, with all threads.
+func (w *wideRows) readBlock(team *linalg.Team, from, to int) (rows matrix.Dense[float64], done func()) {
+	if w.exact.Rows > 0 {
+		return w.exact.Slice(from, to), nothing
+	}
+	rows, done = w.buffer(to - from)
+	team.OverPieces(rows.Rows, convertedRows, func(_, first, last int) {
+		matrix.Convert(rows.Slice(first, last), w.single.Slice(from+first, from+last))
+	})
+	return rows, done
+}
+
+// buffer returns memory for so many rows, until the caller calls done.
+func (w *wideRows) buffer(rows int) (m matrix.Dense[float64], done func()) {
+	buffer := w.buffers.Get().(*[]float64)
+	if need := rows * w.Cols; len(*buffer) < need {
+		*buffer = matrix.Alloc[float64](need)
+	}
+	return matrix.View(rows, w.Cols, *buffer), func() { w.buffers.Put(buffer) }
+}
+
+func nothing() {}
+
+// row is read for one row.
+func (w *wideRows) row(i int) (row []float64, done func()) {
+	rows, done := w.read(i, i+1)
+	return rows.Row(0), done
+}
+
+// norms writes the squared norm of each row to dst.
+func (w *wideRows) norms(team *linalg.Team, dst []float64) {
+	w.eachBlock(team, func(from int, rows matrix.Dense[float64]) { linalg.RowNorms(team, dst[from:from+rows.Rows], rows) })
+}
+
+// eachBlock visits all rows in order: at once, or in blocks where they are converted.
+func (w *wideRows) eachBlock(team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+	if w.exact.Rows > 0 {
+		visit(0, w.exact)
+		return
+	}
+	for from := 0; from < w.Rows; from += scanPiece {
+		rows, done := w.readBlock(team, from, min(from+scanPiece, w.Rows))
+		visit(from, rows)
+		done()
+	}
+}
+
+// largestNumbers returns the largest magnitude of each feature.
+func (w *wideRows) largestNumbers(team *linalg.Team) []float64 {
+	scales := make([]float64, w.Cols)
+	w.eachBlock(team, func(_ int, rows matrix.Dense[float64]) {
+		for i := range rows.Rows {
+			for j, v := range rows.Row(i) {
+				scales[j] = max(scales[j], math.Abs(v))
+			}
+		}
+	})
+	return scales
+}
+
+// float64Norms returns the squared norms of the features of a set, in float64.
+func float64Norms[T matrix.Float](s *Space[T], of *set[T], pool *wideRows) []float64 {
+	norms := matrix.Alloc[float64](pool.Rows)
+	if known, ok := any(of.diag).([]float64); ok {
+		copy(norms, known)
+	} else {
+		pool.norms(s.team, norms)
+		tally.Rows[float64](s.tally, pool.Rows, pool.Cols)
+	}
+	return norms
+}
+
+// dotListed writes the products of listed rows with a vector to dst. The list counts from
+// the row first.
+func (w *wideRows) dotListed(dst, vector []float64, first int, list []int32) {
+	if w.exact.Rows > 0 {
+		part := w.exact.Slice(first, w.Rows)
+		simd.For[float64]().DotListed(dst, vector, part.Data, part.Stride, list)
+		return
+	}
+	for i, at := range list {
+		row, done := w.row(first + int(at))
+		simd.For[float64]().DotRows(dst[i:i+1], vector, row, w.Cols)
+		done()
+	}
+}

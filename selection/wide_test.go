@@ -1,0 +1,86 @@
+package selection
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
+	"github.com/nextbatch/nextbatch/selection/internal/nearest"
+)
+
+// mustEqualResults compares everything of two results but the time that they took.
+func mustEqualResults(t *testing.T, name string, got, want *Result) {
+	t.Helper()
+	got.Timing, want.Timing = Timing{}, Timing{}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: %+v\nwant %+v", name, got, want)
+	}
+}
+
+// TestSingleChangesNothing compares rows in float32 that are converted when they are read
+// with the same rows in float64: methods in float64, with bounds and without.
+func TestSingleChangesNothing(t *testing.T) {
+	single := hardrows.Matrix[float32](hardrows.Some()["decaying"], 2200, 70, 1)
+	exact := matrix.Converted[float64](single)
+	train := hardrows.Matrix[float64](hardrows.Some()["decaying"], 40, 70, 2)
+	for _, m := range []Method[float64]{MaxDet[float64]{}, BAIT[float64]{}, BAIT[float64]{Backward: true}, FrankWolfe[float64]{}} {
+		if !ReadsSingle(m) {
+			t.Errorf("%s does not read rows in float32", m.Name())
+		}
+		for _, mode := range []Mode{P, TP} {
+			for _, plain := range []bool{false, true} {
+				p := Problem[float64]{Pool: exact, Train: train, Mode: mode, Batch: 20, Plain: plain, Pending: []int{3}}
+				want, err := Select(t.Context(), m, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Pool, p.Single = matrix.Dense[float64]{}, single
+				got, err := Select(t.Context(), m, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				mustEqualResults(t, m.Name()+" "+mode.String(), got, want)
+			}
+		}
+	}
+}
+
+// TestInFileChangesNothing: methods that compute in float64 do not copy rows in float32
+// that are in a file, and pick the same rows.
+func TestInFileChangesNothing(t *testing.T) {
+	was := nearest.Pays
+	nearest.Pays.Work, nearest.Pays.Reads = 0, math.Inf(1)
+	t.Cleanup(func() { nearest.Pays = was })
+	pool, train := hardrows.Matrix[float32](hardrows.Some()["decaying"], 2200, 70, 1), hardrows.Matrix[float32](hardrows.Some()["decaying"], 40, 70, 2)
+	for _, m := range []Method[float32]{LCMD[float32]{}, MaxDist[float32]{}, KMeansPP[float32]{}, MaxDet[float32]{}, BAIT[float32]{}, FrankWolfe[float32]{}} {
+		p := Problem[float32]{Pool: pool, Train: train, Mode: TP, Batch: 20}
+		want, err := Select(t.Context(), m, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.InFile = true
+		got, err := Select(t.Context(), m, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustEqualResults(t, m.Name(), got, want)
+	}
+}
+
+// TestSingleIsRefused where it would not be used.
+func TestSingleIsRefused(t *testing.T) {
+	rows := hardrows.Matrix[float32](hardrows.Some()["decaying"], 10, 4, 1)
+	var wrong *ProblemError
+	if _, err := Select(t.Context(), MaxDet[float32]{}, Problem[float32]{Single: rows, Batch: 1}); !errors.As(err, &wrong) || wrong.Field != "Single" {
+		t.Error(err)
+	}
+	if _, err := Select(t.Context(), MaxDet[float64]{}, Problem[float64]{Single: rows, Pool: matrix.Converted[float64](rows), Batch: 1}); !errors.As(err, &wrong) || wrong.Field != "Single" {
+		t.Error(err)
+	}
+	if _, err := Select(t.Context(), LCMD[float64]{}, Problem[float64]{Single: rows, Batch: 1}); err == nil {
+		t.Error("a method took rows in float32 that it cannot read")
+	}
+}

@@ -1,0 +1,194 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/dataset/source"
+)
+
+// Preview is what an uploaded table holds.
+type Preview struct {
+	Rows      int             `json:"rows"`
+	Columns   []PreviewColumn `json:"columns"`
+	Warnings  []string        `json:"warnings"`
+	Suggested Suggested       `json:"suggested" doc:"what the columns look like"`
+	Forecast  *Cost           `json:"forecast,omitempty" doc:"of one ask; absent if it cannot be told"`
+}
+
+// PreviewColumn is a column of an uploaded table.
+type PreviewColumn struct {
+	Name     string   `json:"name"`
+	Type     string   `json:"type" enum:"number,category,text,date"`
+	Levels   int      `json:"levels,omitempty" doc:"of a category: how many values it has"`
+	Missing  int      `json:"missing" doc:"rows without a value"`
+	Examples []string `json:"examples" doc:"the first values, at most 3"`
+}
+
+// Suggested names columns for a campaign.
+type Suggested struct {
+	Target string `json:"target,omitempty"`
+	ID     string `json:"id,omitempty"`
+}
+
+// Cost is what an ask takes.
+type Cost struct {
+	Seconds float64 `json:"seconds"`
+	Bytes   int64   `json:"bytes"`
+	Text    string  `json:"text"`
+}
+
+func (s *Server) previewRoutes() {
+	route(s, Owner, upload(huma.Operation{
+		OperationID: "preview", Method: http.MethodPost, Path: "/v1/previews", Summary: "What a table holds; nothing is kept",
+	}), s.preview)
+}
+
+func (s *Server) preview(ctx context.Context, in *struct {
+	Upload
+	Targets []string `query:"target" doc:"columns of the labels, separated by commas"`
+	ID      string   `query:"id" maxLength:"1000" doc:"column that names the rows"`
+}) (*output[Preview], error) {
+	begin := time.Now()
+	t, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
+	if err != nil {
+		return nil, err
+	}
+	p := Preview{Rows: t.Rows(), Columns: []PreviewColumn{}, Warnings: []string{}, Suggested: suggest(t)}
+	for _, c := range t.Columns() {
+		p.Columns = append(p.Columns, describe(c))
+	}
+	targets, id := in.Targets, in.ID
+	if len(targets) == 0 && p.Suggested.Target != "" {
+		targets = []string{p.Suggested.Target}
+	}
+	if id == "" {
+		id = p.Suggested.ID
+	}
+	if len(targets) > 0 {
+		s.plan(ctx, &p, t, targets, id, time.Since(begin))
+	}
+	return answer(p, nil)
+}
+
+// describe returns what a column holds.
+func describe(c dataset.Column) PreviewColumn {
+	d := PreviewColumn{Name: c.Name(), Type: "text", Examples: []string{}}
+	switch c := c.(type) {
+	case *dataset.Numeric:
+		d.Type = "number"
+	case *dataset.Categorical:
+		d.Type, d.Levels = "category", len(c.Levels())
+	}
+	for row := range c.Len() {
+		if c.Missing(row) {
+			d.Missing++
+		} else if len(d.Examples) < 3 {
+			d.Examples = append(d.Examples, c.Format(row))
+		}
+	}
+	return d
+}
+
+// suggest guesses which columns name rows and which are labels. Ids are all different. Labels
+// are numbers that most rows lack, or some if the column has the name of a label; the name alone
+// says little, as y may be a coordinate, and a column without gaps has nothing left to ask for.
+func suggest(t *dataset.Table) (s Suggested) {
+	named := func(c dataset.Column, names ...string) bool { return slices.Contains(names, strings.ToLower(c.Name())) }
+	best := 0
+	for _, c := range t.Columns() {
+		numbers, numeric := c.(*dataset.Numeric)
+		if s.ID == "" && (!numeric || named(c, "id", "name", "sample", "key")) && distinct(c) {
+			s.ID = c.Name()
+			continue
+		}
+		if !numeric {
+			continue
+		}
+		missing := missingIn(numbers)
+		likely := named(c, "y", "target", "label")
+		if !likely && missing <= t.Rows()/2 {
+			continue
+		}
+		if likely && missing > 0 {
+			missing += t.Rows() // before all others
+		}
+		if missing > best {
+			s.Target, best = c.Name(), missing
+		}
+	}
+	return s
+}
+
+func missingIn(c dataset.Column) (n int) {
+	for row := range c.Len() {
+		if c.Missing(row) {
+			n++
+		}
+	}
+	return n
+}
+
+// distinct reports whether each row has a value of its own.
+func distinct(c dataset.Column) bool {
+	seen := make(map[string]bool, c.Len())
+	for row := range c.Len() {
+		text := c.Format(row)
+		if c.Missing(row) || seen[text] {
+			return false
+		}
+		seen[text] = true
+	}
+	return true
+}
+
+// plan adds what an ask would make of the table: dates among its columns, warnings, time
+// and memory. What it cannot tell is a warning, too.
+func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets []string, id string, read time.Duration) {
+	const batch = 32 // of campaign.Settings
+	plan, err := nextbatch.Request{Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows())}.Plan()
+	if err != nil {
+		p.Warnings = append(p.Warnings, err.Error())
+		return
+	}
+	p.Warnings = append(p.Warnings, plan.Warnings...)
+	for i := range p.Columns {
+		if slices.Contains(plan.Dates, p.Columns[i].Name) {
+			p.Columns[i].Type, p.Columns[i].Levels = "date", 0
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, s.measuring)
+	defer cancel()
+	if err := plan.Forecast(limited, read); err != nil {
+		return
+	}
+	seconds := float64(plan.Seconds.Total)
+	p.Forecast = &Cost{seconds, plan.Memory, fmt.Sprintf("an ask for %d rows takes about %s and %s of memory", plan.Batch, durationText(seconds), bytesText(plan.Memory))}
+}
+
+func durationText(seconds float64) string {
+	switch {
+	case seconds < 1:
+		return "a second"
+	case seconds < 120:
+		return fmt.Sprintf("%.0f seconds", seconds)
+	case seconds < 7200:
+		return fmt.Sprintf("%.0f minutes", seconds/60)
+	}
+	return fmt.Sprintf("%.1f hours", seconds/3600)
+}
+
+func bytesText(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%d MiB", max(1, n>>20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}

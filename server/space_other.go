@@ -1,0 +1,7 @@
+//go:build !unix
+
+package server
+
+// freeSpace returns the bytes that are free on the disk of a folder, and whether the
+// system says so.
+func freeSpace(string) (int64, bool) { return 0, false }

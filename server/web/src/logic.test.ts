@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+import { Problem, problemText, sentence } from './api'
+import { besideThePaper, curvesOf, filtered, rounded } from './bench'
+import { byDay, eventText, labelsOf, undoable } from './events'
+import { stageShare, stageText } from './jobs'
+import { nameOf } from './keys'
+import { modelOf, offers, summary, valuesOf } from './mapmodel'
+import { ordered, within, withoutPrediction } from './queue'
+import { pathOf, placeOf } from './router'
+import { tokenOf } from './session'
+import { parseRule, ruleText } from './stop'
+import type { BenchmarkResults, Job, LogEvent, PoolMap, QueueRow, TargetStanding } from './types'
+import { campaignName } from './views/create'
+import { gainWords } from './views/overview'
+
+describe('addresses', () => {
+  test.each(['/', '/new', '/benchmarks', '/c/a/overview', '/c/a%20b%2Fc/rows', '/c/x.y/map', '/c/%E2%9C%93/label'])('%s leads somewhere and back', path => {
+    expect(pathOf(placeOf(path))).toBe(path)
+  })
+  test('unknown ones are lost', () => {
+    for (const path of ['/x', '/c', '/c/a/unknown', '/c/a/rows/more', '/c/%zz/rows']) expect(placeOf(path)).toEqual({ view: 'lost' })
+  })
+  test('a campaign opens with its overview', () => expect(placeOf('/c/a')).toEqual({ view: 'overview', campaign: 'a' }))
+})
+
+test('the token is taken from the fragment', () => {
+  expect(tokenOf('#token=nb_a_b-c')).toBe('nb_a_b-c')
+  expect(tokenOf('#other')).toBeNull()
+  expect(tokenOf('')).toBeNull()
+})
+
+test('problems are whole sentences', () => {
+  expect(sentence('it failed')).toBe('It failed.')
+  expect(sentence('')).toBe('')
+  expect(problemText(new Problem(422, 'one of the rows is wrong', [{ message: 'no row "x"' }]))).toBe('One of the rows is wrong. No row "x".')
+})
+
+test('keys have names', () => {
+  const key = (key: string, more = {}) => nameOf({ key, code: `Key${key.toUpperCase()}`, ctrlKey: false, metaKey: false, altKey: false, ...more })
+  expect(key('U')).toBe('u')
+  expect(key('ü', { altKey: true, code: 'KeyU' })).toBe('Alt+U')
+  expect(key('z', { metaKey: true })).toBe('Ctrl+Z')
+  expect(nameOf({ key: 'Enter', code: 'Enter', ctrlKey: false, metaKey: false, altKey: false })).toBe('Enter')
+})
+
+describe('the queue', () => {
+  const row = (n: number): QueueRow => ({ row: n, id: `r${n}`, status: 'asked', inputs: {}, labels: {}, failures: 0, ask: 1, reason: '' })
+  test('shows skipped rows last', () => {
+    expect(ordered([row(1), row(2), row(3), row(4)], [1, 3]).map(r => r.row)).toEqual([2, 4, 1, 3])
+  })
+  test('says nothing about the prediction', () => {
+    expect(withoutPrediction('2.5 times the typical distance from labelled row a; unlike a in cut; predicted 10519, between 7866 and 13173 with probability 90 %'))
+      .toBe('2.5 times the typical distance from labelled row a; unlike a in cut')
+    expect(withoutPrediction('predicted 3; y: 4')).toBe('')
+    expect(withoutPrediction('drawn at random')).toBe('drawn at random')
+  })
+  test('compares a label with its interval', () => {
+    expect(within(1, { low: 0, high: 2 })).toBe(true)
+    expect(within(3, { low: 0, high: 2 })).toBe(false)
+    expect(within(3, {})).toBeNull()
+  })
+})
+
+test('stop rules are read as they are written', () => {
+  for (const text of ['rmse<0.5', 'gain<1%', 'q95<2e-7', 'mae<10']) expect(ruleText(parseRule(text))).toBe(text)
+  for (const text of [null, '', 'rmse<', 'rmse<-1', 'x<1']) expect(ruleText(parseRule(text))).toBe('gain<1%')
+})
+
+test('jobs say what they do', () => {
+  const job = { progress: { stage: 'training', done: 31, of: 256 } } as Job
+  expect(stageText(job)).toBe('Training the network: epoch 31 of 256')
+  expect(stageShare(job)).toBeCloseTo(.121, 3)
+  expect(stageShare({ ...job, progress: { stage: 'waiting', done: 0, of: 0 } })).toBe(0)
+})
+
+describe('events', () => {
+  const event = (kind: LogEvent['kind'], detail: object = {}, undone = false): LogEvent =>
+    ({ event: 3, time: '2026-03-02T12:00:00Z', kind, undone, rows: [{ row: 1, id: 'a' }, { row: 2, id: 'b' }], detail: { [kind]: detail } })
+  test('are worded', () => {
+    expect(eventText(event('told'))).toBe('labelled 2 rows')
+    expect(eventText(event('asked', { trained: 40 }))).toBe('asked for 2 rows, picked with a network trained on 40 labels')
+    expect(eventText(event('rows_added', { blocks: [{ rows: 5 }, { rows: 7 }] }))).toBe('added 12 rows')
+    expect(eventText(event('undone', { seq: 9 }))).toBe('undid event 9')
+  })
+  test('carry their labels', () => expect(labelsOf(event('told', { labels: [{ row: 1, id: 'a', values: [2, null] }] }))).toHaveLength(1))
+  test('can be undone, but for the first', () => {
+    expect(undoable(event('told'))).toBe(true)
+    expect(undoable(event('told', {}, true))).toBe(false)
+    expect(undoable(event('created'))).toBe(false)
+  })
+  test('are listed by day', () => expect(byDay([event('told'), event('asked')], t => t.slice(0, 10)).map(d => d.events.length)).toEqual([2]))
+})
+
+describe('the map', () => {
+  const map: PoolMap = {
+    labels: 2, rows: [4, 5, 6], x: [0, 1, null], y: [0, 1, 2], status: [0, 2, 1], prediction: [[1], [2], null], interval: null,
+    label: [null, [7], null], distance: [.5, 0, null], sampled: false, of: 3, explained: [.5, .2],
+  }
+  test('knows what it can show', () => {
+    expect((['status', 'prediction', 'interval', 'label', 'distance'] as const).filter(m => offers(map, m))).toEqual(['status', 'prediction', 'label', 'distance'])
+    expect([...valuesOf(map, 'label', 0)]).toEqual([NaN, 7, NaN])
+    expect([...modelOf(map).byStatus.labelled]).toEqual([1])
+  })
+  test('sums up a lasso', () => {
+    expect(summary(map, [0, 1], valuesOf(map, 'prediction', 0))).toEqual({ total: 2, mean: 1.5, byStatus: [{ status: 'open', n: 1 }, { status: 'labelled', n: 1 }] })
+  })
+})
+
+test('results stand beside the paper', () => {
+  const point = (spec: string, labels: number, mean: number, set = 's') => ({ setting: 'relu, 2 × 8', set, spec, metric: 'RMSE', round: 0, labels, mean, se: null, splits: 2 })
+  const r: BenchmarkResults = {
+    name: 'x', notes: [], tables: [], metrics: ['RMSE'], curves: [point('a', 8, -1), point('a', 16, -3), point('b', 8, -4), point('b', 16, -4, 't')],
+    paper: [{ activation: 'relu', spec: 'a', metric: 'RMSE', mean: -2.1 }],
+  }
+  expect(besideThePaper(r, 'relu, 2 × 8', 'RMSE')).toEqual([{ spec: 'b', ours: -4, sets: 2, paper: null }, { spec: 'a', ours: -2, sets: 1, paper: -2.1 }])
+  expect(curvesOf(r.curves, { setting: 'relu, 2 × 8', metric: 'RMSE', set: 's' })).toMatchObject({ labels: [8, 16], methods: [{ values: [-1, -3] }, { values: [-4, null] }] })
+  expect(filtered([['LCMD', 'sgemm'], ['Random', 'sgemm']], 'SGEMM lc')).toEqual([['LCMD', 'sgemm']])
+})
+
+test('a campaign is named after its file', () => {
+  expect(campaignName('Solubility data (v2).csv')).toBe('Solubility-data-v2')
+  expect(campaignName('diamonds.csv.gz')).toBe('diamonds')
+  expect(campaignName('.csv')).toBe('campaign')
+})
+
+describe('what random rows would have taken', () => {
+  const of = (more: object) => gainWords({ random: 60, labels: 200, curve: {}, gain: null, ...more } as TargetStanding)
+  const factor = (value: number | null, low: number | null, high: number | null) => of({ gain: { labels: 200, rows: 60, factor: { value, low, high } } })
+  test('is a number with its interval', () => expect(factor(2.34, 1.1, 4.9)).toEqual(['2.3', true, '1.1 to 4.9 times as many, measured at 200 labels']))
+  test('is not told where the interval says nothing', () => {
+    expect(factor(3, .2, 30).slice(0, 2)).toEqual(['Too few random rows to tell', false])
+    expect(factor(null, 1.2, null)).toEqual(['Too few random rows to tell', false, 'at least 1.2 times as many, measured at 200 labels'])
+  })
+  test('takes 48 random rows', () => expect(of({ random: 47 })).toEqual(['Too few random rows to tell', false, '47 random rows with a label; it takes 48']))
+  test('waits for somebody who measures it', () => expect(of({})[0]).toBe('Not measured yet'))
+})
+
+test('long numbers in tables are rounded, other text is not', () => {
+  expect(['-1.1405593296513', '0.41291193495484', '12.5', '17', 'lcmd-tp', '0.1234567e-7', '6-9', ''].map(rounded)).toEqual(['−1.141', '0.4129', '12.5', '17', 'lcmd-tp', '1.235×10⁻⁸', '6-9', ''])
+})

@@ -1,0 +1,22 @@
+import type { ComponentChildren } from 'preact'
+import { problemText } from '../api'
+
+/** What went wrong, and a way to try again. */
+export function ProblemNote({ error, retry }: { error: unknown; retry?: () => void }) {
+  if (error === null || error === undefined) return null
+  return (
+    <div class="note bad" role="alert">
+      <p>{problemText(error)}</p>
+      {retry && <button type="button" class="quiet" onClick={retry}>Try again</button>}
+    </div>
+  )
+}
+
+/** Says that there is nothing yet, and what to do next. */
+export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
+  return <section class="empty"><h2>{title}</h2>{children}</section>
+}
+
+export function Loading({ what }: { what: string }) {
+  return <p class="loading" role="status">Loading {what}…</p>
+}

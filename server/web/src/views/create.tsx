@@ -1,0 +1,127 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { api, newKey } from '../api'
+import { bytes, count, duration, many } from '../format'
+import { Loading, ProblemNote } from '../parts/notice'
+import { go, pathOf } from '../router'
+import type { Preview, PreviewColumn } from '../types'
+
+export function Create() {
+  const [file, setFile] = useState<File | null>(null)
+  return (
+    <>
+      <header class="head"><h1>New campaign</h1><p>A campaign starts with one table: a row for each thing that you could measure, a column for each property that you know, and a column for what you want to predict.</p></header>
+      <Drop file={file} choose={setFile} />
+      {file && <Choices key={`${file.name} ${file.size} ${file.lastModified}`} file={file} />}
+    </>
+  )
+}
+
+function Drop({ file, choose }: { file: File | null; choose: (f: File) => void }) {
+  const [over, setOver] = useState(false)
+  const input = useRef<HTMLInputElement>(null)
+  return (
+    <div class={`drop${over ? ' over' : ''}${file ? ' small' : ''}`}
+      onDragOver={e => { e.preventDefault(); setOver(true) }} onDragLeave={() => setOver(false)}
+      onDrop={e => { e.preventDefault(); setOver(false); const f = e.dataTransfer?.files[0]; if (f) choose(f) }}>
+      {file
+        ? <p><strong>{file.name}</strong> <span class="faint">{bytes(file.size)}</span></p>
+        : <><p class="lead">Drop a table here</p><p class="faint">CSV, TSV, JSON Lines, Parquet or Excel. Leave the label empty where you have not measured yet.</p></>}
+      <button type="button" class={file ? '' : 'primary'} onClick={() => input.current?.click()}>{file ? 'Choose another file' : 'Choose a file'}</button>
+      <input ref={input} type="file" hidden aria-label="Table" accept=".csv,.tsv,.txt,.jsonl,.ndjson,.parquet,.xlsx"
+        onChange={e => { const f = e.currentTarget.files?.[0]; if (f) choose(f) }} />
+    </div>
+  )
+}
+
+/** A name for a campaign from that of a file. */
+export function campaignName(file: string): string {
+  return file.replace(/(\.[a-z0-9]{1,8}){1,2}$/i, '').replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[-.]+|[-.]+$/g, '') || 'campaign'
+}
+
+function Choices({ file }: { file: File }) {
+  const [preview, setPreview] = useState<Preview | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const [name, setName] = useState(campaignName(file.name))
+  const [targets, setTargets] = useState<string[] | null>(null)
+  const [id, setId] = useState<string | null>(null)
+  const [batch, setBatch] = useState('32')
+  const [cost, setCost] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [key] = useState(newKey)
+  const chosen = targets ?? (preview?.suggested.target ? [preview.suggested.target] : [])
+  const named = id ?? preview?.suggested.id ?? ''
+  const asked = JSON.stringify([targets, id])
+  useEffect(() => {
+    const stop = new AbortController()
+    const query = { ...(targets ? { target: targets.join(',') } : {}), ...(id ? { id } : {}) }
+    api.preview(file, query, stop.signal).then(p => { setPreview(p); setError(null) }, (e: unknown) => { if (!stop.signal.aborted) setError(e) })
+    return () => stop.abort()
+  }, [asked])
+  if (!preview) return error ? <ProblemNote error={error} /> : <Loading what="the table" />
+  const toggle = (column: string) => {
+    setTargets(chosen.includes(column) ? chosen.filter(c => c !== column) : [...chosen, column])
+    if (named === column) setId('')
+  }
+  const rows = Number(batch)
+  const right = name.trim() && chosen.length > 0 && Number.isInteger(rows) && rows > 0
+  const start = async (event: Event) => {
+    event.preventDefault()
+    if (!right || busy) return
+    setBusy(true)
+    setError(null)
+    try {
+      const made = await api.create(file, { name: name.trim(), target: chosen.join(','), ...(named ? { id: named } : {}) }, key)
+      if (rows !== 32 || cost) await api.changeSettings(made.name, { ...made.settings, batch: rows, ...(cost ? { cost_column: cost } : {}) })
+      go(pathOf({ view: 'overview', campaign: made.name }))
+    } catch (e) {
+      setError(e)
+      setBusy(false)
+    }
+  }
+  return (
+    <form class="create" onSubmit={start}>
+      <section class="card">
+        <h2>What should be predicted?</h2>
+        <p class="faint small">Tick the column that holds the label, or several. {many(preview.rows, 'row')}, {many(preview.columns.length, 'column')}.</p>
+        <div class="scroll">
+          <table class="preview">
+            <thead><tr><th>Predict</th><th>Column</th><th>Type</th><th class="number">Missing</th><th>Examples</th></tr></thead>
+            <tbody>{preview.columns.map(c => (
+              <tr key={c.name} class={chosen.includes(c.name) ? 'chosen' : undefined}>
+                <td>{c.type === 'number' ? <input type="checkbox" aria-label={`Predict ${c.name}`} checked={chosen.includes(c.name)} onChange={() => toggle(c.name)} /> : null}</td>
+                <td><strong>{c.name}</strong></td>
+                <td class="faint">{typeText(c)}</td>
+                <td class="number">{c.missing > 0 ? count(c.missing) : <span class="faint">0</span>}</td>
+                <td class="faint examples">{c.examples.join(' · ')}</td>
+              </tr>
+            ))}</tbody>
+          </table>
+        </div>
+      </section>
+      <section class="card stack side-form">
+        <h2>Start</h2>
+        <div class="field"><label for="name">Name of the campaign</label><input id="name" value={name} maxLength={200} required onInput={e => setName(e.currentTarget.value)} /></div>
+        <div class="field"><label for="id">Column that names the rows</label>
+          <select id="id" value={named} onChange={e => setId(e.currentTarget.value)}>
+            <option value="">none: number the rows</option>
+            {preview.columns.filter(c => !chosen.includes(c.name)).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
+          </select></div>
+        <div class="field"><label for="batch">Rows per batch</label><input id="batch" class="limit" inputMode="numeric" value={batch} aria-invalid={Number.isInteger(rows) && rows > 0 ? undefined : true} onInput={e => setBatch(e.currentTarget.value)} />
+          <span class="hint">How many rows you label before the network learns from them.</span></div>
+        <div class="field"><label for="cost">Column with the cost of a label</label>
+          <select id="cost" value={cost} onChange={e => setCost(e.currentTarget.value)}>
+            <option value="">none</option>
+            {preview.columns.filter(c => c.type === 'number' && !chosen.includes(c.name) && c.name !== named).map(c => <option key={c.name} value={c.name}>{c.name}</option>)}
+          </select></div>
+        {preview.forecast && <p class="note small"><span>{preview.forecast.text || `One batch takes about ${duration(preview.forecast.seconds)} and ${bytes(preview.forecast.bytes)} of memory.`}</span></p>}
+        {preview.warnings.map(w => <p key={w} class="note warn small">{w}</p>)}
+        <ProblemNote error={error} />
+        <button type="submit" class="primary" disabled={!right || busy}>{busy ? 'Starting…' : chosen.length > 0 ? 'Start the campaign' : 'Choose what to predict'}</button>
+      </section>
+    </form>
+  )
+}
+
+function typeText(c: PreviewColumn): string {
+  return c.type === 'category' && c.levels ? `category, ${many(c.levels, 'level')}` : c.type
+}

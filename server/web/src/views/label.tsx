@@ -1,0 +1,204 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { api, newKey, problemText, sentence } from '../api'
+import { exact, many, nameWithoutUnit, number, parseNumber, unitOf } from '../format'
+import { useJob } from '../jobs'
+import { useShortcuts } from '../keys'
+import { FailDialog } from '../parts/faildialog'
+import { JobBar } from '../parts/job'
+import { Empty, Loading, ProblemNote } from '../parts/notice'
+import { Values } from '../parts/values'
+import { ordered, predictionsOf, within, withoutPrediction } from '../queue'
+import type { Campaign, Job, Predictions, QueueRow, Session } from '../types'
+import { useEvery, useLoad } from '../use'
+
+/** Something that this person just did, for the list beside the form. */
+interface Deed { event: number; row: QueueRow; values?: Record<string, number>; predictions?: Predictions; failed?: string }
+
+export function Label({ campaign, session }: { campaign: string; session: Session }) {
+  if (session.role !== 'viewer') return <Labelling campaign={campaign} session={session} />
+  return (
+    <>
+      <header class="head"><h1>Label</h1></header>
+      <Empty title="You can look, but not label"><p>Your token has the role viewer. Ask an owner for a token with the role labeller.</p></Empty>
+    </>
+  )
+}
+
+function Labelling({ campaign, session }: { campaign: string; session: Session }) {
+  const { data, error, reload } = useLoad(async () => {
+    const [status, queue] = await Promise.all([api.campaign(campaign), api.queue(campaign)])
+    return { status, queue }
+  }, [campaign])
+  const [skipped, setSkipped] = useState<number[]>([])
+  const [gone, setGone] = useState<number[]>([])
+  const [deeds, setDeeds] = useState<Deed[]>([])
+  const [fault, setFault] = useState<unknown>(null)
+  const job = useJob(campaign, session.person, 'ask', (j: Job) => { if (j.state === 'done') reload() })
+  useEvery(30, reload)
+  if (!data) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="your rows" />
+  const { status, queue } = data
+  const rows = ordered(queue.rows.filter(r => !gone.includes(r.row)), skipped)
+  const row = rows[0]
+  const leave = (r: QueueRow) => setGone(list => [...list, r.row])
+  const undo = async (d: Deed) => {
+    setFault(null)
+    try {
+      await api.undo(campaign, d.event, 'undone while labelling')
+      setDeeds(list => list.filter(x => x !== d))
+      setGone(list => list.filter(x => x !== d.row.row))
+      reload()
+    } catch (e) {
+      setFault(e)
+    }
+  }
+  return (
+    <>
+      <header class="head">
+        <h1>Label</h1>
+        {row && <p class="queue-size"><strong>{many(rows.length, 'row')}</strong> in your queue. Nobody else is given these rows.</p>}
+      </header>
+      <ProblemNote error={fault ?? job.error ?? error} />
+      {job.job && <JobBar job={job.job} title="Picking rows for you" />}
+      <div class={deeds.length > 0 ? 'labelling with-deeds' : 'labelling'}>
+        {row
+          ? <Task key={row.row} campaign={campaign} status={status} row={row} targets={queue.targets} last={deeds[0]} more={rows.length > 1}
+              done={d => { setDeeds(list => [d, ...list].slice(0, 50)); leave(row) }}
+              skip={() => setSkipped(list => [...list.filter(x => x !== row.row), row.row])}
+              givenBack={() => leave(row)} undo={undo} fail={setFault} />
+          : !job.running && <AskForRows status={status} labelled={deeds.length} ask={n => job.start(() => api.ask(campaign, n))} />}
+        {deeds.length > 0 && <Deeds deeds={deeds} undo={undo} />}
+      </div>
+    </>
+  )
+}
+
+function AskForRows({ status, labelled, ask }: { status: Campaign; labelled: number; ask: (rows: number) => void }) {
+  const usual = Math.min(status.settings.batch ?? 32, status.open)
+  const [text, setText] = useState(String(usual))
+  const n = parseNumber(text)
+  const right = n !== null && Number.isInteger(n) && n > 0 && n <= Math.max(1, status.open)
+  if (status.open === 0) {
+    return <Empty title="No row is left to label"><p>All {many(status.rows, 'row')} are labelled, out, failed or retired.</p></Empty>
+  }
+  return (
+    <Empty title={labelled > 0 ? 'Your queue is done' : 'No rows are waiting for you'}>
+      <p>Ask for rows: nextbatch picks those that teach the most, and keeps them for you until you have labelled them.</p>
+      <form class="line ask" onSubmit={e => { e.preventDefault(); if (right) ask(n) }}>
+        <label for="how-many">How many?</label>
+        <input id="how-many" class="limit" inputMode="numeric" value={text} aria-invalid={right ? undefined : true} onInput={e => setText(e.currentTarget.value)} autofocus />
+        <button type="submit" class="primary" disabled={!right}>Ask for rows</button>
+      </form>
+      <p class="small">{many(status.open, 'row')} can still be picked. Picking trains a network first, which may take a minute.</p>
+    </Empty>
+  )
+}
+
+function Task({ campaign, status, row, targets, last, more, done, skip, givenBack, undo, fail }: {
+  campaign: string; status: Campaign; row: QueueRow; targets: string[]; last: Deed | undefined; more: boolean
+  done: (d: Deed) => void; skip: () => void; givenBack: () => void; undo: (d: Deed) => Promise<void>; fail: (e: unknown) => void
+}) {
+  const [texts, setTexts] = useState<Record<string, string>>({})
+  const [fault, setFault] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [failing, setFailing] = useState(false)
+  const [key] = useState(newKey)
+  const why = withoutPrediction(row.reason)
+  const first = useRef<HTMLInputElement>(null)
+  useEffect(() => first.current?.focus(), [])
+  const save = async (event: Event) => {
+    event.preventDefault()
+    if (busy) return
+    const values: Record<string, number> = {}
+    for (const t of targets) {
+      const text = texts[t]?.trim() ?? ''
+      if (!text) continue
+      const v = parseNumber(text)
+      if (v === null) { setFault(`"${text}" is not a number. Write one such as 1.25 or 3e-4.`); return }
+      values[t] = v
+    }
+    if (Object.keys(values).length === 0) { setFault('Enter the label first, or mark the row as failed.'); return }
+    setBusy(true)
+    try {
+      const told = await api.tell(campaign, row.id, values, key)
+      done({ event: told.event, row, values, predictions: predictionsOf(told, row.id) })
+    } catch (e) {
+      setFault(problemText(e))
+      setBusy(false)
+    }
+  }
+  const act = (what: () => Promise<void>) => { what().catch(fail) }
+  useShortcuts([
+    { keys: 'Enter', does: 'Save the label and go to the next row' },
+    { keys: 'Alt+F', does: 'The row failed', run: () => setFailing(true), inFields: true },
+    ...(more ? [{ keys: 'Alt+S', does: 'Skip: show this row last', run: skip, inFields: true }] : []),
+    { keys: 'Alt+B', does: 'Give the row back to everybody', run: () => act(async () => { await api.giveBack(campaign, [row.id], ''); givenBack() }), inFields: true },
+    ...(last ? [{ keys: 'Alt+U', does: 'Undo the last label', run: () => { void undo(last) }, inFields: true }] : []),
+  ])
+  return (
+    <article class="card task">
+      <div class="line between">
+        <h2>{status.id_column ?? 'Row'} <span class="id">{row.id}</span></h2>
+        {row.lease_end && <p class="faint small">yours until {new Date(row.lease_end).toLocaleDateString('en-GB', { weekday: 'short', day: 'numeric', month: 'short' })}</p>}
+      </div>
+      <Values inputs={row.inputs} columns={status.columns} />
+      {why && <p class="why"><span>Why this row</span>{sentence(why)}</p>}
+      <form onSubmit={save} noValidate>
+        <div class="targets">
+          {targets.map((t, i) => (
+            <div class="field" key={t}>
+              <label for={`target-${i}`}>{nameWithoutUnit(t)}</label>
+              <div class="with-unit">
+                <input id={`target-${i}`} ref={i === 0 ? first : null} inputMode="decimal" autocomplete="off" value={texts[t] ?? ''}
+                  aria-invalid={fault ? true : undefined} aria-describedby={fault ? 'label-fault' : undefined}
+                  onInput={e => { const v = e.currentTarget.value; setTexts(x => ({ ...x, [t]: v })); setFault('') }} />
+                <span class="unit">{unitOf(t)}</span>
+              </div>
+            </div>
+          ))}
+        </div>
+        {fault && <p id="label-fault" class="fault" role="alert">{fault}</p>}
+        <div class="line actions">
+          <button type="submit" class="primary" disabled={busy}>Save and next <kbd>Enter</kbd></button>
+          <button type="button" onClick={() => setFailing(true)}>Failed</button>
+          {more && <button type="button" onClick={skip}>Skip</button>}
+          <button type="button" class="quiet" onClick={() => act(async () => { await api.giveBack(campaign, [row.id], ''); givenBack() })}>Give back</button>
+        </div>
+        <p class="faint small">The prediction is shown after you have entered the label, so that it cannot steer you.</p>
+      </form>
+      {failing && <FailDialog campaign={campaign} id={row.id} close={() => setFailing(false)}
+        done={(event, reason) => { setFailing(false); done({ event, row, failed: reason || 'failed' }) }} />}
+    </article>
+  )
+}
+
+function Deeds({ deeds, undo }: { deeds: Deed[]; undo: (d: Deed) => Promise<void> }) {
+  return (
+    <section class="card deeds" aria-label="What you just did" aria-live="polite">
+      <h2>Just now</h2>
+      <ol>
+        {deeds.map((d, i) => (
+          <li key={d.event}>
+            <div class="line between"><strong class="id">{d.row.id}</strong>
+              <button type="button" class="quiet" aria-label={`Undo ${d.row.id}`} onClick={() => { void undo(d) }}>Undo{i === 0 && <> <kbd>Alt U</kbd></>}</button></div>
+            {d.failed !== undefined && <p>Failed{d.failed !== 'failed' && `: ${d.failed}`}</p>}
+            {d.values && Object.entries(d.values).map(([t, v]) => <Compared key={t} target={t} label={v} prediction={d.predictions?.[t] ?? null} />)}
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function Compared({ target, label, prediction }: { target: string; label: number; prediction: { value: number; low?: number; high?: number } | null }) {
+  const unit = unitOf(target)
+  const inside = prediction && within(label, prediction)
+  return (
+    <p class="compared">
+      <span>{nameWithoutUnit(target)} <strong>{exact(label)}</strong> {unit}</span>
+      {prediction
+        ? <span class="faint">predicted {number(prediction.value)}{prediction.low !== undefined && prediction.high !== undefined && <> ({number(prediction.low)} to {number(prediction.high)})</>}
+            {inside === false && <span class="surprise"> a surprise: outside the 90 % interval</span>}</span>
+        : <span class="faint">no prediction was made: too few labels for a network</span>}
+    </p>
+  )
+}

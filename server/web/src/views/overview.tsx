@@ -1,0 +1,260 @@
+import { useEffect, useState } from 'preact/hooks'
+import { api, sentence } from '../api'
+import { ago, count, limits, many, nameWithoutUnit, number, percent, unitOf } from '../format'
+import { stageText, useJob } from '../jobs'
+import { LearningCurve } from '../parts/curve'
+import { Loading, ProblemNote } from '../parts/notice'
+import { StatusBar } from '../parts/statusbar'
+import { StopRuleForm } from '../parts/stoprule'
+import { pathOf } from '../router'
+import { keepRule, keptRule, ruleText } from '../stop'
+import type { StopRule } from '../stop'
+import type { Campaign, Counts, Interval, Person, Session, Standing, Status, TargetStanding } from '../types'
+import { useEvery, useLoad } from '../use'
+
+export function Overview({ campaign, session }: { campaign: string; session: Session }) {
+  const [rule, setRule] = useState<StopRule>(() => keptRule(campaign))
+  const { data, error, reload } = useLoad(async () => {
+    const [status, standing, people] = await Promise.all([api.campaign(campaign), api.standing(campaign, ruleText(rule)), api.people(campaign)])
+    return { status, standing, people }
+  }, [campaign, rule])
+  useEvery(15, reload)
+  const [target, setTarget] = useState(0)
+  if (!data) return error ? <ProblemNote error={error} retry={reload} /> : <Loading what="the campaign" />
+  const { status, standing, people } = data
+  const t = standing.targets[Math.min(target, standing.targets.length - 1)]
+  const unit = t ? unitOf(t.target) : ''
+  return (
+    <>
+      <header class="head">
+        <h1>{campaign}</h1>
+        {standing.targets.length > 1 && (
+          <div class="segments" role="group" aria-label="Target">
+            {standing.targets.map((s, i) => <button key={s.target} type="button" aria-pressed={i === target} onClick={() => setTarget(i)}>{s.target}</button>)}
+          </div>
+        )}
+      </header>
+      <ProblemNote error={error} retry={reload} />
+      <AdviceCard standing={standing} status={status} session={session} unit={unit} rule={rule}
+        change={r => { keepRule(campaign, r); setRule(r) }} />
+      {t && <Figures t={t} status={status} unit={unit} session={session} reload={reload} />}
+      <div class="columns">
+        <section class="card">
+          <h2>Learning curve{t && ` of ${nameWithoutUnit(t.target)}`}</h2>
+          {t?.curve ? <Curve t={t} unit={unit} rule={rule} /> : <TooFew audited={t?.audited ?? 0} status={status} />}
+        </section>
+        <div class="stack">
+          <section class="card"><h2>Rows</h2><RowCounts counts={status} campaign={campaign} /></section>
+          <section class="card"><h2>Who labelled what</h2><People people={people} /></section>
+        </div>
+      </div>
+    </>
+  )
+}
+
+const verdicts = { 'stop': 'You can stop', 'go on': 'Keep labelling', 'too early to tell': 'Too early to tell' }
+
+function AdviceCard({ standing, status, session, unit, rule, change }: {
+  standing: Standing; status: Campaign; session: Session; unit: string; rule: StopRule; change: (rule: StopRule) => void
+}) {
+  const { verdict, because } = standing.advice
+  const batch = Math.min(status.settings.batch ?? 32, status.open)
+  const title = verdict === 'go on' && batch > 0 ? `Ask for ${many(batch, 'more row')}` : verdicts[verdict]
+  return (
+    <section class={`card advice ${verdict.replaceAll(' ', '-')}`} aria-label="Advice">
+      <div>
+        <h2>{title}</h2>
+        <p>{sentence(because)}</p>
+      </div>
+      {session.role !== 'viewer' && status.open + status.asked > 0 &&
+        <a class={verdict === 'stop' ? 'button' : 'button primary'} href={pathOf({ view: 'label', campaign: status.name })}>Label rows</a>}
+      <StopRuleForm key={ruleText(rule)} rule={rule} unit={unit} change={change} />
+    </section>
+  )
+}
+
+function Figures({ t, status, unit, session, reload }: { t: TargetStanding; status: Campaign; unit: string; session: Session; reload: () => void }) {
+  const cost = useCost(status)
+  return (
+    <dl class="figures">
+      <ErrorNow t={t} unit={unit} />
+      <div class="card figure">
+        <dt>Labels spent</dt>
+        <dd class="big">{count(t.labels)}</dd>
+        <dd class="faint">of {many(status.rows, 'row')}{cost !== null && <>; {number(cost, 4)} {status.settings.cost_column} spent</>}</dd>
+      </div>
+      <ForecastFigure t={t} unit={unit} />
+      <GainFigure t={t} status={status} session={session} reload={reload} />
+    </dl>
+  )
+}
+
+function Big({ i, unit = '', show = number }: { i: Interval; unit?: string; show?: (v: number) => string }) {
+  return <>{i.value === null ? 'out of reach' : show(i.value)}{i.value !== null && unit && <span class="unit"> {unit}</span>}</>
+}
+
+function ErrorNow({ t, unit }: { t: TargetStanding; unit: string }) {
+  return (
+    <div class="card figure">
+      <dt>Error now (RMSE of {nameWithoutUnit(t.target)})</dt>
+      {t.curve ? (
+        <>
+          <dd class="big"><Big i={t.curve.rmse} unit={unit} /></dd>
+          <dd class="faint">{limits(t.curve.rmse)}, from {many(t.curve.rows, 'random row')}</dd>
+          <dd class="faint">mean absolute error {t.curve.mae.value === null ? 'unknown' : number(t.curve.mae.value)}; 95 % below {t.curve.q95.value === null ? 'no limit' : number(t.curve.q95.value)}</dd>
+        </>
+      ) : (
+        <>
+          <dd class="big muted">Too few labels to tell</dd>
+          <dd class="faint">{many(t.audited, 'random row')} with a label; it takes 8</dd>
+        </>
+      )}
+    </div>
+  )
+}
+
+const metricWords = { rmse: 'an RMSE', mae: 'a mean absolute error', q95: '95 % of the errors' }
+
+function ForecastFigure({ t, unit }: { t: TargetStanding; unit: string }) {
+  const f = t.forecast
+  if (!f) {
+    return <div class="card figure"><dt>Labels for a wanted error</dt><dd class="big muted">Too few labels to tell</dd><dd class="faint">The curve has to be known first.</dd></div>
+  }
+  const rounded = (v: number) => count(v < 100 ? v : Number(v.toPrecision(2)))
+  const reached = f.more.value === 0 && f.more.high === 0
+  return (
+    <div class="card figure">
+      <dt>Labels for {metricWords[f.metric]} below {number(f.wanted)} {unit}</dt>
+      <dd class={f.labels.value === null && !reached ? 'big muted' : 'big'}>{reached ? 'Reached' : f.labels.value === null ? 'May be out of reach' : <>about {rounded(f.labels.value)}</>}</dd>
+      {!reached && <dd class="faint">{f.labels.low === null ? 'as far as these rows show' : <>{limits(f.labels, rounded)} in total{f.labels.high === null && ', perhaps never'}</>}</dd>}
+      {f.cost && f.cost.value !== null && <dd class="faint">{number(f.cost.value)} more cost ({limits(f.cost)})</dd>}
+    </div>
+  )
+}
+
+const leastRandom = 48 // labelled random rows that the comparison takes
+
+function GainFigure({ t, status, session, reload }: { t: TargetStanding; status: Campaign; session: Session; reload: () => void }) {
+  const job = useJob(status.name, session.person, 'gain', j => { if (j.state === 'done') reload() })
+  const g = t.gain
+  const enough = t.random >= leastRandom && t.curve !== null
+  const may = session.role !== 'viewer' && enough && !job.running && g?.labels !== t.labels
+  const [big, clear, below] = gainWords(t)
+  return (
+    <div class="card figure">
+      <dt>Random rows would have taken</dt>
+      <dd class={clear ? 'big' : 'big muted'}>{big}{clear && <span class="unit"> × the labels</span>}</dd>
+      <dd class="faint">{below}</dd>
+      {job.job?.state === 'running' && <dd class="faint" role="status">{stageText(job.job)}</dd>}
+      {job.error !== null && <dd><ProblemNote error={job.error} /></dd>}
+      {may && <dd><button type="button" onClick={() => job.start(() => api.measureGain(status.name))}>{g ? `Measure again with ${many(t.labels, 'label')}` : 'Measure'}</button></dd>}
+    </div>
+  )
+}
+
+/** What random selection would have taken: in large letters, whether that is a number, and in small letters. */
+export function gainWords(t: TargetStanding): [big: string, clear: boolean, below: string] {
+  const g = t.gain
+  if (g) {
+    const { value, low, high } = g.factor
+    const times = `${limits(g.factor, v => number(v, 2))} times as many, measured at ${many(g.labels, 'label')}`
+    return value !== null && low !== null && high !== null && high <= 10 * low ? [number(value, 2), true, times] : ['Too few random rows to tell', false, times]
+  }
+  if (t.random < leastRandom) return ['Too few random rows to tell', false, `${many(t.random, 'random row')} with a label; it takes ${leastRandom}`]
+  if (!t.curve) return ['Too few random rows to tell', false, 'The curve has to be known first.']
+  return ['Not measured yet', false, `Nine networks, trained on ${many(t.random, 'random row')} alone, tell.`]
+}
+
+function Curve({ t, unit, rule }: { t: TargetStanding; unit: string; rule: StopRule }) {
+  const next = t.next
+  return (
+    <>
+      <LearningCurve standing={t} unit={unit} wanted={rule.measure === 'rmse' ? rule.below : null} />
+      {next && next.value !== null && <p class="small">The next batch is expected to lower the RMSE by {percent(next.value)} ({limits(next, percent)}).</p>}
+      <details class="small">
+        <summary>The numbers behind the curve</summary>
+        <div class="scroll" tabIndex={0} role="group" aria-label="The numbers behind the curve">
+          <table>
+            <thead><tr><th class="number">Labels</th><th class="number">Random rows</th><th class="number">RMSE{unit && `, ${unit}`}</th><th class="number">90 % interval</th></tr></thead>
+            <tbody>{(t.curve?.points ?? []).map(p => (
+              <tr key={p.labels}><td class="number">{count(p.labels)}</td><td class="number">{count(p.rows)}</td>
+                <td class="number">{p.rmse.value === null ? '–' : number(p.rmse.value)}</td><td class="number">{limits(p.rmse)}</td></tr>
+            ))}</tbody>
+          </table>
+        </div>
+      </details>
+    </>
+  )
+}
+
+function TooFew({ audited, status }: { audited: number; status: Campaign }) {
+  const share = status.settings.audit ?? 1 / 8
+  return (
+    <div class="empty inside">
+      <h3>Too few labels to tell the error</h3>
+      <p>Only rows that were drawn at random show the error fairly. {audited === 0 ? 'None has' : audited === 1 ? 'One has' : `${count(audited)} have`} a label and an earlier prediction so far; the curve begins with 8.</p>
+      <p>{share > 0 ? <>One row in {number(1 / share, 2)} of each batch is drawn at random, so the curve comes by itself as you label.</> : 'The settings of this campaign draw no random rows; raise "audit" to see the error.'}</p>
+    </div>
+  )
+}
+
+const statusWords: { status: Status; words: string }[] = [
+  { status: 'labelled', words: 'labelled' },
+  { status: 'asked', words: 'out for labelling' },
+  { status: 'open', words: 'open' },
+  { status: 'failed', words: 'failed' },
+  { status: 'retired', words: 'retired' },
+]
+
+function RowCounts({ counts, campaign }: { counts: Counts; campaign: string }) {
+  return (
+    <>
+      <StatusBar counts={counts} />
+      <ul class="counts">
+        {statusWords.filter(s => counts[s.status] > 0 || s.status === 'labelled' || s.status === 'open').map(s => (
+          <li key={s.status}><span class={`dot ${s.status}`} /><a href={`${pathOf({ view: 'rows', campaign })}?status=${s.status}`}>{s.words}</a><span class="number">{count(counts[s.status])}</span></li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function People({ people }: { people: Person[] }) {
+  if (people.length === 0) return <p class="faint">Nobody has labelled a row yet.</p>
+  return (
+    <div class="scroll" tabIndex={0} role="group" aria-label="Who labelled what">
+      <table>
+        <thead><tr><th>Person</th><th class="number">Asked for</th><th class="number">Labelled</th><th class="number">Failed</th></tr></thead>
+        <tbody>{people.map(p => (
+          <tr key={p.person}><td class="clip">{p.person || 'unnamed'}{p.last && <span class="faint small last">{ago(p.last)}</span>}</td><td class="number">{count(p.asked)}</td><td class="number">{count(p.told)}</td><td class="number">{count(p.failed)}</td></tr>
+        ))}</tbody>
+      </table>
+    </div>
+  )
+}
+
+/** What the labelled rows cost, where the campaign has a column of costs. */
+function useCost(status: Campaign): number | null {
+  const [cost, setCost] = useState<number | null>(null)
+  const column = status.settings.cost_column
+  useEffect(() => {
+    if (!column) return
+    let here = true
+    spent(status.name, column, status.labelled).then(c => { if (here) setCost(c) }, () => { if (here) setCost(null) })
+    return () => { here = false }
+  }, [status.name, column, status.labelled])
+  return cost
+}
+
+async function spent(campaign: string, column: string, labelled: number): Promise<number> {
+  const size = 1000
+  let sum = 0
+  for (let offset = 0; offset < labelled; offset += size) {
+    const page = await api.rows(campaign, { status: 'labelled', offset, limit: size })
+    for (const r of page.rows) {
+      const v = r.inputs[column]
+      if (typeof v === 'number') sum += v
+    }
+  }
+  return sum
+}

@@ -1,0 +1,517 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { chromium } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Service, measured, quick, table } from './service'
+
+let service: Service
+let browser: Browser
+let faults: string[] = []
+const contexts: BrowserContext[] = []
+
+beforeAll(async () => {
+  service = await Service.start()
+  browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args: ['--no-sandbox', '--enable-unsafe-swiftshader'] })
+})
+afterAll(async () => {
+  await browser.close()
+  await service.stop()
+})
+afterEach(async () => {
+  for (const c of contexts.splice(0)) await c.close()
+  const found = faults
+  faults = []
+  expect(found).toEqual([])
+})
+
+/** Opens a page as a person would; errors in its console and requests to other hosts make the test fail. */
+async function open(options: { token?: string; width?: number; height?: number; dark?: boolean } = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: options.width ?? 1280, height: options.height ?? 860 }, colorScheme: options.dark ? 'dark' : 'light', reducedMotion: 'reduce' })
+  contexts.push(context)
+  const page = await context.newPage()
+  page.setDefaultTimeout(45_000)
+  page.on('pageerror', e => faults.push(`error: ${e.message}`))
+  page.on('dialog', d => { faults.push(`dialog: ${d.message()}`); void d.dismiss() })
+  page.on('console', m => {
+    // Asking for a map that nobody has made yet is no error, though the browser logs the answer 404.
+    if (m.type() === 'error' && !m.location().url.endsWith('/map')) faults.push(`console: ${m.text()} ${m.location().url}`)
+  })
+  page.on('request', r => { if (!r.url().startsWith(service.address) && !r.url().startsWith('data:')) faults.push(`request to ${r.url()}`) })
+  await page.goto(`${service.address}/#token=${options.token ?? service.token}`)
+  await page.locator('nav.side').waitFor()
+  return page
+}
+
+const at = (view: string, campaign = 'solubility') => `${service.address}/c/${campaign}/${view}`
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe-core objects to, in words. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource)
+  return await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run: (o: object) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }
+    const found = await axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+    return found.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.html.slice(0, 160)} ${n.failureSummary.slice(0, 240)}`))
+  })
+}
+
+const settled = async (page: Page) => {
+  await page.waitForLoadState('networkidle')
+  await page.locator('.loading').waitFor({ state: 'detached' })
+}
+
+describe('a campaign, from the file to the curve', () => {
+  test('the link signs in, and its token leaves the address', async () => {
+    const page = await open()
+    expect(page.url()).toBe(`${service.address}/`)
+    const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
+    console.log(`first paint after ${paint?.toFixed(0) ?? '?'} ms`)
+    await page.reload()
+    await page.getByRole('heading', { name: 'No campaigns yet' }).waitFor()
+    expect(await violations(page)).toEqual([])
+  })
+
+  test('a dropped CSV becomes a campaign', async () => {
+    const page = await open()
+    await page.getByRole('link', { name: 'Start with a table' }).click()
+    const data = await page.evaluateHandle(text => {
+      const d = new DataTransfer()
+      d.items.add(new File([text], 'solubility.csv', { type: 'text/csv' }))
+      return d
+    }, table(400))
+    await page.dispatchEvent('.drop', 'drop', { dataTransfer: data })
+    await page.getByText('400 rows, 5 columns').waitFor()
+    expect(await page.locator('.preview').getByText('<b>grade</b>').count()).toBe(1)
+    for (const box of await page.locator('.preview input:checked').all()) await box.uncheck()
+    await page.getByLabel('Predict y (mg/mL)').check()
+    await page.getByLabel('Column that names the rows').selectOption('name')
+    await page.getByLabel('Rows per batch').fill('10')
+    await settled(page)
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Start the campaign' }).click()
+    await page.getByRole('heading', { name: 'solubility', exact: true }).waitFor()
+    expect(page.url()).toBe(at('overview'))
+    await page.getByText('Too few labels to tell the error').waitFor()
+    expect((await service.call<{ labelled: number }>('GET', '/v1/campaigns/solubility')).labelled).toBe(40)
+  })
+
+  test('ten rows are labelled with the keyboard, and the curve moves', async () => {
+    await service.call('PUT', '/v1/campaigns/solubility/settings', quick)
+    const first = await service.ask('solubility', 10)
+    await service.call('POST', '/v1/campaigns/solubility/tells', { rows: first.map(r => ({ id: r.id, values: { 'y (mg/mL)': measured(Number(r.id.slice(1))) } })) })
+    const page = await open()
+    await page.goto(at('overview'))
+    const plot = page.locator('.curve .plot')
+    const before = await plot.getAttribute('aria-label')
+    await page.keyboard.press('2')
+    await page.getByLabel('How many?').fill('10')
+    await page.keyboard.press('Enter')
+    const seen: string[] = []
+    for (let i = 0; i < 10; i++) {
+      const field = page.getByRole('textbox', { name: 'y' })
+      await field.waitFor()
+      await page.waitForFunction(() => document.activeElement?.id === 'target-0')
+      const task = await page.locator('.task').innerText()
+      expect(task).not.toMatch(/predicted\s/)
+      const id = await page.locator('.task .id').innerText()
+      seen.push(id)
+      await page.keyboard.type(String(measured(Number(id.slice(1)))))
+      await page.keyboard.press('Enter')
+      await page.locator('.deeds strong.id', { hasText: id }).waitFor()
+      expect(await page.locator('.deeds li').first().innerText()).toMatch(/predicted −?\d/)
+    }
+    expect(new Set(seen).size).toBe(10)
+    await page.getByRole('heading', { name: 'Your queue is done' }).waitFor()
+    await page.goto(at('overview'))
+    const after = await plot.getAttribute('aria-label')
+    expect(before).toMatch(/with 50 labels/)
+    expect(after).toMatch(/with 60 labels/)
+    expect(after).not.toBe(before?.replace('50 labels', '60 labels'))
+  })
+
+  test('a label can be undone, and a row can fail, be skipped and be given back', async () => {
+    const page = await open()
+    await page.goto(at('label'))
+    await page.getByLabel('How many?').fill('4')
+    await page.keyboard.press('Enter')
+    const id = async () => await page.locator('.task .id').innerText()
+    await page.locator('.task').waitFor()
+    const [first] = [await id()]
+    await page.keyboard.press('Alt+s')
+    await page.locator('.task .id', { hasNotText: first }).waitFor()
+    const second = await id()
+    await page.keyboard.type('not a number')
+    await page.keyboard.press('Enter')
+    await page.getByText('is not a number').waitFor()
+    await page.getByRole('textbox', { name: 'y' }).fill('1,5')
+    await page.keyboard.press('Enter')
+    await page.locator('.deeds strong.id', { hasText: second }).waitFor()
+    await page.keyboard.press('Alt+u')
+    await page.locator('.task .id', { hasText: second }).waitFor()
+    expect(await page.locator('.deeds').count()).toBe(0)
+    await page.keyboard.press('Alt+f')
+    await page.getByLabel('What happened?').fill('did not dissolve')
+    await page.keyboard.press('Enter')
+    await page.getByText('Failed: did not dissolve').waitFor()
+    for (let left = 3; left > 0; left--) {
+      const now = await id()
+      await page.keyboard.press('Alt+b')
+      if (left > 1) await page.locator('.task .id', { hasNotText: now }).waitFor()
+    }
+    await page.getByRole('heading', { name: 'Your queue is done' }).waitFor()
+    const counts = await service.call<{ asked: number; failed: number; labelled: number }>('GET', '/v1/campaigns/solubility')
+    expect([counts.asked, counts.failed, counts.labelled]).toEqual([0, 1, 60])
+  })
+
+  test('the history undoes an event', async () => {
+    const page = await open()
+    await page.goto(at('history'))
+    const failed = page.locator('.entry', { hasText: 'could not be labelled' })
+    await failed.getByRole('button').click()
+    await page.getByLabel('Why?').fill('it did, after all')
+    await page.keyboard.press('Enter')
+    await page.getByText('it did, after all').waitFor()
+    await failed.getByText('undone').waitFor()
+    expect((await service.call<{ failed: number }>('GET', '/v1/campaigns/solubility')).failed).toBe(0)
+    // The row is out again, in the queue of the same person.
+    const queue = await service.call<{ rows: { id: string }[] }>('GET', '/v1/campaigns/solubility/queue')
+    expect(queue.rows).toHaveLength(1)
+    await service.call('POST', '/v1/campaigns/solubility/returns', { ids: queue.rows.map(r => r.id) })
+  })
+})
+
+test('two people at once never get the same row', async () => {
+  const [one, two] = await Promise.all([open(), open({ token: service.person('bo', 'labeller') })])
+  const label = async (page: Page): Promise<string[]> => {
+    await page.goto(at('label'))
+    await page.getByLabel('How many?').fill('5')
+    await page.keyboard.press('Enter')
+    const ids: string[] = []
+    for (let i = 0; i < 5; i++) {
+      await page.waitForFunction(() => document.activeElement?.id === 'target-0')
+      const id = await page.locator('.task .id').innerText()
+      ids.push(id)
+      await page.keyboard.type(String(measured(Number(id.slice(1)))))
+      await page.keyboard.press('Enter')
+      await page.locator('.deeds strong.id', { hasText: id }).waitFor()
+    }
+    return ids
+  }
+  const ids = (await Promise.all([label(one), label(two)])).flat()
+  expect(new Set(ids).size).toBe(10)
+  await one.goto(at('overview'))
+  await one.locator('.card', { hasText: 'Who labelled what' }).getByText('bo', { exact: false }).first().waitFor()
+})
+
+describe('a hundred thousand rows', () => {
+  beforeAll(async () => {
+    await service.call('POST', '/v1/campaigns?name=large&target=y%20(mg%2FmL)&id=name', table(100_000, hostileEnd(100_000)))
+  })
+
+  test('are scrolled, searched, filtered, sorted and opened', async () => { await browseRows('large', 100_000) })
+
+  test('are a map that moves smoothly, with lasso and click', async () => {
+    const page = await open()
+    await page.route('**/v1/campaigns/large/map', async route => await route.fulfill({ json: cloud(100_000) }))
+    await page.goto(at('map', 'large'))
+    const box = page.locator('.cloud')
+    await box.waitFor()
+    const { x, y, width, height } = (await box.boundingBox())!
+    expect(await box.getAttribute('data-painter')).toBe('pixels') // there is no graphics card
+    await showFrames(page)
+    await page.getByLabel('Colour by').selectOption('prediction')
+    await page.getByText('predicted y (mg/mL)').waitFor()
+    await page.keyboard.press('Tab')
+    await box.focus()
+    await page.keyboard.press('0')
+    await page.getByRole('button', { name: 'Lasso' }).click()
+    for (const [i, [a, b]] of [[.3, .3], [.7, .3], [.7, .7], [.3, .7]].entries()) {
+      await page.mouse.move(x + width * a!, y + height * b!)
+      if (i === 0) await page.mouse.down()
+    }
+    await page.mouse.up()
+    const caught = Number((await page.locator('.caught h2').innerText()).replace(/\D/g, ''))
+    expect(caught).toBeGreaterThan(1000)
+    expect(caught).toBeLessThan(100_000)
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Move' }).click()
+    await box.click()
+    await page.getByRole('dialog').getByText('temperature').waitFor()
+  })
+})
+
+test.runIf(process.env['NEXTBATCH_SOAK'] === '1')('a million rows are scrolled, searched, filtered, sorted and opened', { timeout: 560_000 }, async () => {
+  await service.call('POST', '/v1/campaigns?name=million&target=y%20(mg%2FmL)&id=name', table(1_000_000, hostileEnd(1_000_000)))
+  await browseRows('million', 1_000_000)
+})
+
+/** Ids whose last one would do harm if it were taken for HTML. */
+const hostileEnd = (rows: number) => (i: number) => i === rows - 1 ? '<img src=x onerror=alert(1)>' : `s${String(i).padStart(6, '0')}`
+
+/** Goes through a table of many rows as a person would, and prints how long the steps take. */
+async function browseRows(campaign: string, rows: number) {
+  const all = rows.toLocaleString('en')
+  const page = await open()
+  const times: string[] = []
+  const timed = async (step: string, act: () => Promise<unknown>) => {
+    const begin = performance.now()
+    await act()
+    times.push(`${step} ${Math.round(performance.now() - begin)} ms`)
+  }
+  const cell = (text: string) => page.getByRole('gridcell', { name: text, exact: true }).first()
+  const grid = page.getByRole('grid')
+  await timed('first rows', async () => {
+    await page.goto(at('rows', campaign))
+    await page.getByText(`All ${all} rows`).waitFor()
+    await cell('s000000').waitFor()
+  })
+  await grid.focus()
+  await timed('last row', async () => {
+    await page.keyboard.press('End')
+    await cell('<img src=x onerror=alert(1)>').waitFor()
+  })
+  expect(await page.locator('.grid-row').count()).toBeLessThan(100)
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').getByText('no label').waitFor()
+  expect(await page.locator('dialog img').count()).toBe(0)
+  await page.keyboard.press('Escape')
+  await grid.focus()
+  for (let i = 0; i < 3; i++) await page.keyboard.press('ArrowUp')
+  await page.locator(`#row-${rows - 4}.active`).waitFor()
+  await timed('the middle', async () => {
+    await grid.evaluate(g => { g.scrollTop = (g.scrollHeight - g.clientHeight) / 2 })
+    await cell(`s${String(rows / 2).padStart(6, '0')}`).waitFor()
+  })
+  await grid.evaluate(g => { g.scrollTop = g.scrollHeight })
+  await cell('<img src=x onerror=alert(1)>').waitFor()
+  const last = (await cell('<img src=x onerror=alert(1)>').boundingBox())!, box = (await grid.boundingBox())!
+  expect(last.y + last.height).toBeLessThanOrEqual(box.y + box.height + 1)
+  await timed('search', async () => {
+    await page.getByLabel('Search by id').fill('0123')
+    await cell('s000123').waitFor()
+  })
+  await page.getByLabel('Search by id').fill('')
+  await page.getByLabel('Column').selectOption('temperature (K)')
+  await page.getByLabel('Value').fill('376')
+  const hot = Math.floor((rows - 97) / 97) + 1 // every 97th row is as warm
+  await timed('filter', async () => {
+    await page.keyboard.press('Enter')
+    await page.getByText(`${hot.toLocaleString('en')} of ${all} rows`, { exact: true }).waitFor()
+  })
+  await page.getByRole('columnheader', { name: 'name' }).getByRole('button').click()
+  await timed('sort', async () => {
+    await page.getByRole('columnheader', { name: 'name' }).getByRole('button').click()
+    await page.locator('[aria-sort=descending]').waitFor()
+    await cell(`s${String(97 * hot - 1).padStart(6, '0')}`).waitFor()
+  })
+  await page.locator('.menu summary').click()
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'CSV' }).click()])
+  const lines = readFileSync(await download.path(), 'utf8').trim().split('\n')
+  expect(lines.length).toBe(hot + 1)
+  expect(lines[0]).toContain('temperature (K)')
+  console.log(`${all} rows: ${times.join(', ')}`)
+}
+
+/** Prints how long frames take while the map is moved, zoomed and a lasso is drawn. */
+async function showFrames(page: Page) {
+  const box = page.locator('.cloud')
+  const painter = await box.getAttribute('data-painter')
+  const { x, y, width, height } = (await box.boundingBox())!
+  for (const gesture of ['panning', 'zooming', 'lasso']) {
+    if (gesture === 'lasso') await page.getByRole('button', { name: 'Lasso' }).click()
+    await page.mouse.move(x + width / 2, y + height / 2)
+    if (gesture !== 'zooming') await page.mouse.down()
+    const { frames, drawing } = await page.evaluate(gestured, gesture)
+    if (gesture !== 'zooming') await page.mouse.up()
+    console.log(`100,000 points (${painter}), ${gesture}: a frame every ${quantiles(frames)}, of which drawing takes ${quantiles(drawing)}`)
+  }
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Move' }).click()
+}
+
+function quantiles(times: number[]): string {
+  const sorted = [...times].sort((a, b) => a - b)
+  const at = (share: number) => sorted[Math.floor(share * sorted.length)]!.toFixed(1)
+  return `${at(.5)} ms (median), ${at(.95)} ms (95 %)`
+}
+
+/** Makes a gesture, a step for each frame, within the page, and returns the times between frames and those of drawing. */
+async function gestured(gesture: string): Promise<{ frames: number[]; drawing: number[] }> {
+  const box = document.querySelector<HTMLElement>('.cloud')!
+  const { left, top, width, height } = box.getBoundingClientRect()
+  const next = () => new Promise<number>(resolve => { requestAnimationFrame(resolve) })
+  const frames: number[] = [], drawing: number[] = []
+  let last = await next()
+  for (let i = 0; i < 150; i++) {
+    const at = { clientX: left + width * (.5 + .2 * Math.cos(i / 15)), clientY: top + height * (.5 + .2 * Math.sin(i / 15)), bubbles: true, cancelable: true }
+    if (gesture === 'zooming') box.dispatchEvent(new WheelEvent('wheel', { ...at, deltaY: Math.floor(i / 30) % 2 ? 20 : -20 }))
+    else box.dispatchEvent(new PointerEvent('pointermove', { ...at, pointerId: 1, buttons: 1 })) // of the mouse, which is down
+    const now = await next()
+    frames.push(now - last)
+    drawing.push(Number(box.dataset['drew']))
+    last = now
+  }
+  return { frames, drawing }
+}
+
+/** A map as the service would send it, in the shape of a disc. */
+function cloud(n: number) {
+  const rows = Array.from({ length: n }, (_, i) => i)
+  const angle = (i: number) => i * 2.399963, far = (i: number) => Math.sqrt(i / n)
+  return {
+    labels: 40, rows, x: rows.map(i => far(i) * Math.cos(angle(i))), y: rows.map(i => far(i) * Math.sin(angle(i))), status: rows.map(i => i % 500 === 0 ? 2 : i % 701 === 0 ? 1 : 0),
+    prediction: rows.map(i => [far(i)]), interval: rows.map(() => [1]), label: rows.map(i => i % 500 === 0 ? [i] : null), distance: rows.map(far), sampled: false, of: n, explained: [.6, .2],
+  }
+}
+
+describe('the map on a graphics card', () => {
+  /** Opens a map; with software that plays the card where there is none. */
+  const mapped = async (points: number, card: boolean) => {
+    const page = await open()
+    if (card) {
+      await page.addInitScript(() => {
+        WebGLRenderingContext.prototype.getParameter = () => 'a card' // the page asks for the name alone
+      })
+    }
+    await page.route('**/v1/campaigns/solubility/map', async route => await route.fulfill({ json: cloud(points) }))
+    await page.goto(at('map'))
+    await page.locator(`.cloud[data-painter=${card ? 'webgl' : 'pixels'}][data-frames]`).waitFor()
+    return page
+  }
+  /** The mean colours of squares of 8 pixels. */
+  const squares = async (page: Page) => {
+    const picture = `data:image/png;base64,${(await page.locator('.cloud').screenshot()).toString('base64')}`
+    return await page.evaluate(async source => {
+      const image = new Image()
+      image.src = source
+      await image.decode()
+      const canvas = document.createElement('canvas')
+      canvas.width = Math.floor(image.width / 8)
+      canvas.height = Math.floor(image.height / 8)
+      const g = canvas.getContext('2d')!
+      g.imageSmoothingQuality = 'high'
+      g.drawImage(image, 0, 0, canvas.width, canvas.height)
+      return [...g.getImageData(0, 0, canvas.width, canvas.height).data]
+    }, picture)
+  }
+  const apart = (a: number[], b: number[]) => a.reduce((sum, v, i) => sum + Math.abs(v - b[i]!), 0) / a.length
+
+  test('looks as it does without one, also after the graphics card was lost', async () => {
+    const plain = await squares(await mapped(2000, false))
+    const page = await mapped(2000, true)
+    const drawn = await squares(page)
+    expect(drawn.length).toBe(plain.length)
+    expect(apart(plain, plain.map(() => plain[0]!))).toBeGreaterThan(5) // it is not empty
+    expect(apart(drawn, plain)).toBeLessThan(2)
+    await page.evaluate(async () => {
+      const card = document.querySelector<HTMLCanvasElement>('.cloud canvas')!.getContext('webgl')!.getExtension('WEBGL_lose_context')!
+      const restored = new Promise(resolve => { document.querySelector('.cloud canvas')!.addEventListener('webglcontextrestored', resolve) })
+      card.loseContext()
+      await new Promise(resolve => { setTimeout(resolve, 50) })
+      card.restoreContext()
+      await restored
+      await new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) })
+    })
+    expect(apart(await squares(page), drawn)).toBeLessThan(.1)
+  })
+})
+
+test('the map of a real campaign is drawn', async () => {
+  const page = await open()
+  await page.goto(at('map'))
+  await page.getByRole('button', { name: 'Draw the map' }).click()
+  await page.locator('.cloud').waitFor()
+  await page.getByText(/hold .* of its variance/).waitFor()
+  await page.getByLabel('Colour by').selectOption('distance')
+  await page.getByText('distance to the nearest known row').waitFor()
+})
+
+describe.each([
+  { name: 'light, 1280 px', width: 1280, dark: false }, { name: 'dark, 1280 px', width: 1280, dark: true },
+  { name: 'light, 380 px', width: 380, dark: false }, { name: 'dark, 380 px', width: 380, dark: true },
+])('$name', ({ width, dark }) => {
+  test('every view is accessible and fits', async () => {
+    const page = await open({ width, dark })
+    const asked = await service.ask('solubility', 1) // so that there is a row to label
+    try {
+      for (const path of ['/', '/new', '/benchmarks', '/c/solubility/overview', '/c/solubility/label', '/c/solubility/map', '/c/solubility/rows', '/c/solubility/history', '/nowhere']) {
+        await page.goto(service.address + path)
+        await settled(page)
+        if (path.endsWith('/label')) await page.locator('.task .with-unit').waitFor()
+        expect(await violations(page), path).toEqual([])
+        expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), `${path} is too wide by`).toBeLessThanOrEqual(0)
+      }
+    } finally {
+      await service.call('POST', '/v1/campaigns/solubility/returns', { ids: asked.map(row => row.id) })
+    }
+    const [r] = (await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).match(/\d+/g)!.map(Number)
+    expect(r! < 128).toBe(dark)
+  })
+})
+
+test('results of a benchmark are curves and tables beside the paper', async () => {
+  const page = await open()
+  const methods = ['lcmd-tp:grad>sketch(512)', 'random', 'bait-fb-p:grad']
+  const curves = ['sgemm', 'protein'].flatMap(set => ['RMSE', 'MAE'].flatMap(metric => methods.flatMap((spec, m) =>
+    Array.from({ length: 8 }, (_, round) => ({ setting: 'relu, 7 × 256', set, spec, metric, round, labels: 256 * (round + 1), mean: -1 - .2 * round - .1 * m, se: .02, splits: 4 })))))
+  const results = {
+    name: 'runs', notes: ['These runs differ from the paper\'s experiments: 4 splits.'], curves, metrics: ['RMSE', 'MAE'],
+    paper: [{ activation: 'relu', spec: methods[0], metric: 'RMSE', mean: -1.56 }],
+    tables: [{ section: 'relu', name: 'means', title: 'Mean log RMSE', note: 'Lower is better.', header: ['method', 'sgemm', 'protein'], rows: methods.map(m => [m, '-1.70', '-1.68']) }],
+  }
+  await page.route('**/v1/benchmarks', async route => await route.fulfill({ json: [{ name: 'runs', changed: '2026-03-02T12:00:00Z', bytes: 1000 }] }))
+  await page.route('**/v1/benchmarks/runs', async route => await route.fulfill({ json: results }))
+  await page.route('**/v1/benchmarks/runs/progress', async route => await route.fulfill({ json: {
+    runs: 24, done: 20, working: 3, failed: 1, rounds: 192, rounds_done: 170, seconds_left: 600,
+    workers: [{ host: 'node7', process: 4242, started: '2026-03-02T12:00:00Z', runs: 3, cpu: 'a processor' }],
+  } }))
+  await page.goto(`${service.address}/benchmarks`)
+  await page.getByRole('heading', { name: 'Learning curves on sgemm' }).waitFor()
+  await page.getByText('20 of 24 runs done, 3 under way, 1 failed; 170 of 192 rounds, about 10 minutes left.').waitFor()
+  await page.getByRole('cell', { name: 'node7' }).waitFor()
+  await page.getByLabel('Data set').selectOption('protein')
+  await page.getByRole('heading', { name: 'Learning curves on protein' }).waitFor()
+  await page.getByText('−1.56').waitFor()
+  await page.getByLabel('Filter the tables').fill('random')
+  expect(await page.locator('.bench-table tbody tr').count()).toBe(1)
+  expect(await violations(page)).toEqual([])
+})
+
+test('a theme that is chosen stays', async () => {
+  const page = await open()
+  const background = async () => await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  const light = await background()
+  await page.getByRole('button', { name: /Switch to light/ }).click()
+  await page.getByRole('button', { name: /Switch to dark/ }).click()
+  expect(await background()).not.toBe(light)
+  await page.reload()
+  await page.locator('nav.side').waitFor()
+  expect(await background()).not.toBe(light)
+})
+
+test('the shortcuts are listed under ?', async () => {
+  const page = await open()
+  await page.goto(at('overview'))
+  await page.locator('.advice').waitFor()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').getByText('Rows').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('4')
+  await page.getByRole('grid').waitFor()
+})
+
+test('a viewer cannot label, and a wrong token is refused in words', async () => {
+  const page = await open({ token: service.person('vi', 'viewer') })
+  await page.goto(at('label'))
+  await page.getByRole('heading', { name: 'You can look, but not label' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Token').fill('nb_wrong_token')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').waitFor()
+  expect(await page.getByRole('alert').innerText()).toMatch(/wrong, expired or revoked/)
+  expect(await violations(page)).toEqual([])
+  faults = faults.filter(f => !f.includes('401'))
+})

@@ -1,0 +1,98 @@
+package transform
+
+// Programs of the transformations, for devices (kernel/program.go).
+
+import "github.com/nextbatch/nextbatch/kernel"
+
+// Describe adds the steps of the embedding and of the sketch.
+func (s *sketch[T]) Describe(p *kernel.Program, rows kernel.Value) (kernel.Value, bool) {
+	parts, ok := kernel.DescribeEmbedding(p, s.embedding, rows)
+	if !ok {
+		return kernel.None, false
+	}
+	to := p.New(kernel.ValueShape{Width: s.p, Double: kernel.IsDouble[T]()})
+	return to, s.root.describe(p, to, parts, kernel.None, false)
+}
+
+func (n plain[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool {
+	p.Add(kernel.Multiply{To: to, From: parts[0], By: kernel.ConstantOf(n.matrix), Factor: 1, Times: times, Add: add})
+	return true
+}
+
+func (n *expanded[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool {
+	features, ok := kernel.DescribeForm(p, n.form, parts)
+	if !ok {
+		return false
+	}
+	return plain[T]{n.matrix}.describe(p, to, []kernel.Value{features}, times, add)
+}
+
+func (n sum[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool {
+	for _, c := range n.terms {
+		if !c.node.describe(p, to, parts, times, add) {
+			return false
+		}
+		parts, add = parts[c.parts:], true
+	}
+	return true
+}
+
+// describe multiplies each factor by those before it.
+func (n *product[T]) describe(p *kernel.Program, to kernel.Value, parts []kernel.Value, times kernel.Value, add bool) bool {
+	last := n.last()
+	for i, c := range n.factors[:last+1] {
+		own := parts[:c.parts]
+		parts = parts[c.parts:]
+		if c.node == nil {
+			continue
+		}
+		next, addNext := to, add
+		if i < last {
+			next, addNext = p.New(p.Values[to]), false
+		}
+		if !c.node.describe(p, next, own, times, addNext) {
+			return false
+		}
+		times = next
+	}
+	return true
+}
+
+// Describe adds the steps of the prior features and a product with L^{-T}.
+func (p *featurePosterior) Describe(to *kernel.Program, rows kernel.Value) (kernel.Value, bool) {
+	prior, ok := kernel.DescribeMap(to, p.of, rows)
+	if !ok {
+		return kernel.None, false
+	}
+	return p.describe(to, prior), true
+}
+
+func (p *featurePosterior) describe(to *kernel.Program, prior kernel.Value) kernel.Value {
+	after := to.New(kernel.ValueShape{Width: p.Dim(), Double: true})
+	to.Add(kernel.Multiply{To: after, From: prior, By: kernel.ConstantOf(p.lower), Transposed: true, Upper: true, Factor: p.factor, Times: kernel.None})
+	return after
+}
+
+// Describe adds the steps of the prior features and of their posterior.
+func (e *withPosterior) Describe(p *kernel.Program, rows kernel.Value) ([]kernel.Value, bool) {
+	prior, ok := kernel.DescribeMap(p, e.posterior.of, rows)
+	if !ok {
+		return nil, false
+	}
+	return []kernel.Value{prior, e.posterior.describe(p, prior)}, true
+}
+
+// Describe adds the steps of the posterior, its projections and their likelihoods.
+func (r *randomFeatures) Describe(p *kernel.Program, rows kernel.Value) (kernel.Value, bool) {
+	features, ok := r.posterior.Describe(p, rows)
+	if !ok {
+		return kernel.None, false
+	}
+	shape := kernel.ValueShape{Width: r.Dim(), Double: true}
+	projections, to := p.New(shape), p.New(shape)
+	p.Add(kernel.Multiply{To: projections, From: features, By: kernel.ConstantOf(r.normals), Factor: 1, Times: kernel.None})
+	l := r.log
+	p.Add(kernel.Likelihood{To: to, Projections: projections, Features: features,
+		Log: l.log / l.over, Rate: l.rate, Linear: l.linear / l.over, Offset: l.offset / l.over, Slope: l.slope / l.over})
+	return to, true
+}

@@ -1,0 +1,172 @@
+package worker
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/network"
+)
+
+// batch is rows that were handed out.
+type batch struct {
+	Ask      int64      `json:"ask"`
+	Event    int64      `json:"event"`
+	Time     time.Time  `json:"time"`
+	Person   string     `json:"person"`
+	LeaseEnd *time.Time `json:"lease_end,omitempty"` // nil means never
+	Spec     string     `json:"spec"`
+	Trained  int        `json:"trained"` // labelled rows that the network was trained on
+	Warnings []string   `json:"warnings"`
+	Rows     []picked   `json:"rows"` // in the order of the picks
+}
+
+// picked is a row of a batch.
+type picked struct {
+	campaign.RowRef
+	Inputs      map[string]any                   `json:"inputs"` // by column; null where a value is missing
+	Audit       bool                             `json:"audit"`
+	Reason      string                           `json:"reason"`
+	Predictions map[string]*nextbatch.Prediction `json:"predictions"` // by target; empty without a network
+}
+
+func (c *call) campaignAsk() (any, error) {
+	type request struct {
+		place
+		Rows    int      `json:"rows"`  // 0 means as the settings say
+		Lease   string   `json:"lease"` // such as 168h; negative for no end, empty for what the settings say
+		Audit   *float64 `json:"audit"`
+		Must    []string `json:"must"`
+		Exclude []string `json:"exclude"`
+	}
+	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
+		a := c.asking()
+		a.Rows, a.Audit, a.Must, a.Exclude = body.Rows, body.Audit, body.Must, body.Exclude
+		if body.Lease != "" {
+			var err error
+			if a.Lease, err = time.ParseDuration(body.Lease); err != nil || a.Lease == 0 {
+				return nil, refuse("the lease %q is not a time such as 168h", body.Lease)
+			}
+		}
+		if body.Rows < 0 {
+			return nil, refuse("a batch must have at least one row, not %d", body.Rows)
+		}
+		b, err := camp.Ask(c.ctx, body.by(), a)
+		if err != nil {
+			return nil, err
+		}
+		return c.handedOut(camp, b)
+	})
+}
+
+// asking returns an ask that reports its progress and minds the memory.
+func (c *call) asking() campaign.Ask {
+	return campaign.Ask{
+		Epoch:    func(e network.Epoch) { c.report(progress{"training", e.Number, e.Of}) },
+		Progress: c.picking,
+		Admit:    func(bytes int64, less ...string) error { return c.server.admit(bytes, 0, less) },
+		Kept:     c.kept,
+	}
+}
+
+// handedOut describes a batch with the inputs of its rows.
+func (c *call) handedOut(camp *campaign.Campaign, b *campaign.Batch) (any, error) {
+	s, err := camp.State(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]campaign.RowRef, len(b.Rows))
+	for i, r := range b.Rows {
+		refs[i] = r.RowRef
+	}
+	inputs, err := camp.Inputs(c.ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	id := cmp.Or(s.Created.IDColumn, campaign.RowColumn)
+	out := batch{
+		Ask: b.Ask, Event: b.Seq, Time: b.Time, Person: b.Person, LeaseEnd: b.LeaseEnd, Spec: b.Spec, Trained: b.Trained,
+		Warnings: append([]string{}, b.Result.Warnings...), Rows: make([]picked, len(b.Rows)),
+	}
+	for i, r := range b.Rows {
+		p := picked{RowRef: r.RowRef, Inputs: map[string]any{}, Audit: r.Audit, Reason: b.Result.Reasons[i], Predictions: map[string]*nextbatch.Prediction{}}
+		for _, column := range inputs.Columns() {
+			if column.Name() != id {
+				p.Inputs[column.Name()] = value(column, i)
+			}
+		}
+		for t, prediction := range r.Predictions {
+			p.Predictions[s.Created.Targets[t]] = &prediction
+		}
+		out.Rows[i] = p
+	}
+	return out, nil
+}
+
+// value returns a value of a column as JSON has it.
+func value(column dataset.Column, row int) any {
+	if column.Missing(row) {
+		return nil
+	}
+	if numbers, ok := column.(*dataset.Numeric); ok {
+		return nextbatch.Float(numbers.Float(row))
+	}
+	return column.Format(row)
+}
+
+// predicted is what is known about predictions. The arrays are the numbers of the open
+// rows, where the text of each id ends, the text of the ids in UTF-8, and then
+// predictions and the ends of their intervals, with a column for each target and NaN
+// where there is none.
+type predicted struct {
+	Trained  int      `json:"trained"`
+	Warnings []string `json:"warnings"`
+	Targets  []string `json:"targets"`
+}
+
+func (c *call) campaignPredict() (any, error) {
+	return about(c, func(body place, camp *campaign.Campaign) (any, error) {
+		p, err := camp.Predict(c.ctx, c.asking())
+		if err != nil {
+			return nil, err
+		}
+		s, err := camp.State(c.ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.data = predictionArrays(p, len(s.Created.Targets))
+		return predicted{p.Trained, append([]string{}, p.Warnings...), s.Created.Targets}, nil
+	})
+}
+
+func predictionArrays(p *campaign.Predicted, targets int) []Array {
+	n := len(p.Rows)
+	rows, ends, text := make([]int64, n), make([]int64, n), []byte{}
+	ofTargets := func() Array {
+		return Array{Shape: Shape{"float64", []int{n, targets}}, Float64: make([]float64, n*targets)}
+	}
+	mean, low, high := ofTargets(), ofTargets(), ofTargets()
+	for i, ref := range p.Rows {
+		text = append(text, ref.ID...)
+		rows[i], ends[i] = ref.Row, int64(len(text))
+		for t := range targets {
+			at := i*targets + t
+			mean.Float64[at], low.Float64[at], high.Float64[at] = math.NaN(), math.NaN(), math.NaN()
+			if t >= len(p.Predictions[i]) {
+				continue
+			}
+			one := p.Predictions[i][t]
+			mean.Float64[at] = float64(one.Value)
+			if one.Low != nil && one.High != nil {
+				low.Float64[at], high.Float64[at] = float64(*one.Low), float64(*one.High)
+			}
+		}
+	}
+	return []Array{
+		{Shape: Shape{"int64", []int{n}}, Int64: rows}, {Shape: Shape{"int64", []int{n}}, Int64: ends},
+		{Shape: Shape{"uint8", []int{len(text)}}, Uint8: text}, mean, low, high,
+	}
+}
