@@ -81,6 +81,7 @@ func (n *Network[T]) input(x matrix.Dense[T], l int) matrix.Dense[T] {
 
 func (n *Network[T]) scale(l int) T { return T(n.SigmaW / math.Sqrt(float64(n.Weights[l].Rows))) }
 
+//go:norace
 func (n *Network[T]) multiply(in matrix.Dense[T], l int) matrix.Dense[T] {
 	w, b := n.Weights[l], n.Biases[l]
 	z := matrix.New[T](in.Rows, w.Cols)
@@ -98,6 +99,7 @@ func (n *Network[T]) multiply(in matrix.Dense[T], l int) matrix.Dense[T] {
 	return z
 }
 
+//go:norace
 func (n *Network[T]) activate(z matrix.Dense[T]) (value, slope matrix.Dense[T]) {
 	value, slope = matrix.New[T](z.Rows, z.Cols), matrix.New[T](z.Rows, z.Cols)
 	for i, v := range z.Data {
@@ -108,6 +110,8 @@ func (n *Network[T]) activate(z matrix.Dense[T]) (value, slope matrix.Dense[T]) 
 }
 
 // back returns the gradient with respect to the output of the layer before l.
+//
+//go:norace
 func (n *Network[T]) back(above, slope matrix.Dense[T], l int) matrix.Dense[T] {
 	w := n.Weights[l]
 	grad := matrix.New[T](above.Rows, w.Rows)

@@ -15,6 +15,8 @@ type Laplace[T matrix.Float] struct{ Width int }
 var _ kernel.Kernel[float32] = Laplace[float32]{}
 
 // LaplaceOf is the kernel of two rows.
+//
+//go:norace
 func LaplaceOf(x, y []float64) float64 {
 	sum := 0.0
 	for i := range x {

@@ -142,6 +142,8 @@ func (in *Input) noisy(x int, score, size float64) float64 {
 }
 
 // without lists the pool rows that are not selected.
+//
+//go:norace
 func without(pool int, selected []int) (rem []int) {
 	for x := range pool {
 		if !slices.Contains(selected, x) {
@@ -158,6 +160,7 @@ func numbers(from, to int) (list []int) {
 	return list
 }
 
+//go:norace
 func dot(x, y []float64) float64 {
 	sum := 0.0
 	for i := range x {
@@ -166,6 +169,7 @@ func dot(x, y []float64) float64 {
 	return sum
 }
 
+//go:norace
 func mulVec(m [][]float64, x []float64) []float64 {
 	y := make([]float64, len(m))
 	for i, row := range m {

@@ -22,6 +22,7 @@ func (o *distances) Init(in *Input) {
 	}
 }
 
+//go:norace
 func (o *distances) Add(x int) {
 	o.added = append(o.added, x)
 	for y := range o.d {

@@ -12,6 +12,7 @@ type FrankWolfeFeatures struct {
 	u, v []float64
 }
 
+//go:norace
 func (o *FrankWolfeFeatures) Init(in *Input) {
 	d := len(in.Rows[0])
 	*o = FrankWolfeFeatures{in: in, phi: clone(in.Rows), c: make([]float64, len(in.Rows)),
@@ -69,6 +70,7 @@ type FrankWolfeKernel struct {
 	r, s, t float64
 }
 
+//go:norace
 func (o *FrankWolfeKernel) Init(in *Input) {
 	n := len(in.Rows)
 	*o = FrankWolfeKernel{in: in, cand: in.cand(), c: make([]float64, n), u: make([]float64, n), v: make([]float64, n)}
@@ -81,6 +83,7 @@ func (o *FrankWolfeKernel) Init(in *Input) {
 	}
 }
 
+//go:norace
 func (o *FrankWolfeKernel) Add(x int) {
 	if o.c[x] == 0 {
 		return

@@ -30,6 +30,7 @@ func (o *MaxDetKernel) Init(in *Input) {
 	}
 }
 
+//go:norace
 func (o *MaxDetKernel) Add(x int) {
 	v := make([]float64, len(o.in.Rows))
 	for _, y := range o.cand {
@@ -69,6 +70,7 @@ func (o *MaxDetFeatures) Init(in *Input) {
 	}
 }
 
+//go:norace
 func (o *MaxDetFeatures) Add(x int) {
 	gamma := math.Sqrt(o.Sigma2 + o.c[x])
 	beta := 1 / (gamma * (gamma + math.Sqrt(o.Sigma2)))
@@ -143,6 +145,8 @@ func (o *BAIT) Add(x int) {
 }
 
 // update is ADD, and REMOVE with the signs the other way: a is ∓γ⁻², b is ∓β.
+//
+//go:norace
 func (o *BAIT) update(x int, a, b float64) {
 	px := append([]float64{}, o.phi[x]...)
 	u := mulVec(o.phi, px)

@@ -312,6 +312,7 @@ func (in *Input) perturbed(rounding float64, trial uint64) *Input {
 	return &other
 }
 
+//go:norace
 func perturbedRows(rows [][]float64, rounding float64, trial uint64) [][]float64 {
 	changed := clone(rows)
 	for i, row := range rows {
@@ -330,6 +331,7 @@ func unit(bits uint64) float64 {
 	return float64(bits>>11)/(1<<52) - 1
 }
 
+//go:norace
 func hash(row []float64, trial uint64) uint64 {
 	h := trial
 	for _, v := range row {
