@@ -36,6 +36,10 @@ const (
 	// done for all rows, for pauseSteps steps at first, and longer each time.
 	shortLife  = 8
 	pauseSteps = 16
+	// A row of a file that is read by itself costs as much as so many in sequence.
+	scatteredRead = 16
+	// Learning the rows of a file takes about as long as reading it so many times.
+	leastPatience = 2
 )
 
 type baitBounds struct {
@@ -52,6 +56,14 @@ type baitBounds struct {
 	pause     int // steps left without bounds
 	nextPause int
 	learned   bool // the bounds know the rows of the present A
+
+	// For rows in a file, which a step for all rows would read as a whole: the bounds never
+	// pause, but learn the rows again.
+	frame    *baitFrame // nil in memory
+	settled  int        // rows updated by themselves since all were up to date
+	reads    int        // of all rows since the bounds learned them
+	patience int        // reads before they learn them again
+	life     int        // steps since they learned them
 }
 
 // newBAITBounds returns nil where bounds do not pay.
@@ -64,6 +76,9 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 		high: matrix.Alloc[float64](n), low: matrix.Alloc[float64](n), tops: make([]pieceTop, linalg.Pieces(n, readPiece)),
 		found: make([]int32, n), counts: make([]int, linalg.Pieces(n, readPiece))}
 	b.dots.New = func() any { return new([2][readPiece]int32) }
+	if s.pool.inFile {
+		b.frame, b.patience = newBAITFrame(s.team, d), leastPatience
+	}
 	return b
 }
 
@@ -86,7 +101,8 @@ func rowRounding(rounding float64, phi []float64) float64 {
 // rebase is called when A changes, and returns whether the bounds should learn the rows:
 // not if A changes often.
 func (b *baitBounds) rebase(steps int) bool {
-	b.learned = steps == 0 || steps >= shortLife
+	b.learned = steps == 0 || steps >= shortLife || b.frame != nil
+	b.reads, b.life = 0, 0
 	if !b.learned && b.pause == 0 {
 		b.pause, b.nextPause = b.nextPause, 2*b.nextPause
 	}
@@ -94,7 +110,7 @@ func (b *baitBounds) rebase(steps int) bool {
 }
 
 // restart is called when all rows have been updated.
-func (b *baitBounds) restart() { b.age, b.work = 0, 0 }
+func (b *baitBounds) restart() { b.age, b.work, b.settled = 0, 0, 0 }
 
 // follow updates the bounds by a step, the first time from the values of all rows, or
 // returns false if that does not pay now.
@@ -104,6 +120,13 @@ func (b *baitBounds) follow(w, p, c, v []float64) bool {
 		return false
 	}
 	b.age++
+	b.life++
+	if b.frame != nil {
+		var ok bool
+		if w, p, ok = b.frame.step(w, p); !ok {
+			return false
+		}
+	}
 	b.w.set(w)
 	b.p.set(p)
 	b.team.OverPieces(len(b.high), readPiece, func(_, from, to int) {
@@ -154,8 +177,9 @@ func (f *memoryTotals[T]) bestByBounds() bool {
 	list := f.reaching(best)
 	for len(list) > 0 {
 		if !f.bounds.pays(len(list)) {
-			f.bounds.giveUp()
-			f.catchUpAll()
+			if !f.bounds.giveUp() || !f.relearn() {
+				f.catchUpAll()
+			}
 			return false
 		}
 		n := f.largestToFront(list)
@@ -166,9 +190,13 @@ func (f *memoryTotals[T]) bestByBounds() bool {
 }
 
 // pays reports whether bounds have been worth their cost: at most half the cost of doing
-// all steps for all rows, minus the cost of doing that now.
+// all steps for all rows, minus the cost of doing that now. In a file that is the cost of
+// reading it once, however many steps the rows lack.
 func (b *baitBounds) pays(reaching int) bool {
 	n := len(b.high)
+	if b.frame != nil {
+		return b.settled <= n/scatteredRead
+	}
 	return reaching < n/2 && b.work <= n*max(5*b.age-8, 2)/4
 }
 
@@ -260,6 +288,7 @@ func (f *memoryTotals[T]) settle(list []int32) float64 {
 	f.space.tally.Pairs(0, int64(computed))
 	tally.Rows[float64](f.space.tally, len(list), f.pool.Cols)
 	f.bounds.work += computed + rowWork*len(list)
+	f.bounds.settled += len(list)
 	f.space.team.OverPieces(len(list), settledRows/4, func(_, from, to int) {
 		for _, row := range list[from:to] {
 			f.catchUp(int(row))
@@ -275,9 +304,21 @@ func (f *memoryTotals[T]) settle(list []int32) float64 {
 	return best
 }
 
-// giveUp pauses bounds that have become too loose too soon.
-func (b *baitBounds) giveUp() {
-	if b.age < shortLife {
-		b.pause, b.nextPause = b.nextPause, 2*b.nextPause
+// giveUp pauses bounds that have become too loose too soon. For rows in a file it returns
+// whether the bounds should learn them again instead.
+func (b *baitBounds) giveUp() (learn bool) {
+	if b.frame == nil {
+		if b.age < shortLife {
+			b.pause, b.nextPause = b.nextPause, 2*b.nextPause
+		}
+		return false
 	}
+	if b.reads++; b.reads < b.patience {
+		return false
+	}
+	if b.life < shortLife {
+		b.patience *= 2
+	}
+	b.reads, b.life = 0, 0
+	return true
 }

@@ -32,24 +32,30 @@ func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64
 	if bounds != nil {
 		rounding = rootRounding(root)
 	}
+	eachPart(space, rows, func(s *varianceScratch, from int, phi matrix.Dense[float64]) {
+		psi := s.psi(phi, toPsi)
+		form.mul(s.product.Slice(0, psi.Rows), psi)
+		for i := range psi.Rows {
+			set := simd.For[float64]()
+			v[from+i] = 2 * set.Dot(psi.Row(i), s.product.Row(i))
+			c[from+i] = set.SumSquares(psi.Row(i))
+			if bounds != nil {
+				bounds.rows.set(from+i, psi.Row(i), rowRounding(rounding, phi.Row(i)))
+			}
+		}
+	})
+}
+
+// eachPart visits all rows, a few at a time, on all threads, until the context is cancelled.
+func eachPart[T matrix.Float](space *Space[T], rows *wideRows, visit func(s *varianceScratch, from int, phi matrix.Dense[float64])) {
 	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
 	for first := 0; first < rows.Rows && !space.Cancelled(); first += varianceBlock {
 		space.team.OverPieces(min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
 			s := scratch.Get().(*varianceScratch)
 			defer scratch.Put(s)
-			from += first
-			phi, done := rows.read(from, first+to)
+			phi, done := rows.read(first+from, first+to)
 			defer done()
-			psi := s.psi(phi, toPsi)
-			form.mul(s.product.Slice(0, psi.Rows), psi)
-			for i := range psi.Rows {
-				set := simd.For[float64]()
-				v[from+i] = 2 * set.Dot(psi.Row(i), s.product.Row(i))
-				c[from+i] = set.SumSquares(psi.Row(i))
-				if bounds != nil {
-					bounds.rows.set(from+i, psi.Row(i), rowRounding(rounding, phi.Row(i)))
-				}
-			}
+			visit(s, first+from, phi)
 		})
 	}
 }

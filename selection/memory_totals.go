@@ -57,6 +57,9 @@ func (f *memoryTotals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
 	if learning != nil && !learning.rebase(f.taken) {
 		learning = nil
 	}
+	if learning != nil && learning.frame != nil {
+		learning.frame.rebase(a)
+	}
 	variances(f.space, a, inner, f.c, f.v, f.pool, learning)
 	f.forgetSteps()
 	f.taken = 0
@@ -97,16 +100,24 @@ func (f *memoryTotals[T]) Best() (best found, v float64, err error) {
 	return found{row, f.score(row)}, f.v[row], nil
 }
 
+// lacking is how many steps some row may lack.
+func (f *memoryTotals[T]) lacking() int { return len(f.steps) / (2 * f.pool.Cols) }
+
 // behind is how many steps a row lacks.
-func (f *memoryTotals[T]) behind(row int) int { return len(f.steps)/(2*f.pool.Cols) - int(f.done[row]) }
+func (f *memoryTotals[T]) behind(row int) int { return f.lacking() - int(f.done[row]) }
 
 // catchUp updates a row.
 func (f *memoryTotals[T]) catchUp(row int) {
+	phi, done := f.pool.row(row)
+	defer done()
+	f.catchUpWith(row, phi)
+}
+
+// catchUpWith is catchUp, given the features of the row.
+func (f *memoryTotals[T]) catchUpWith(row int, phi []float64) {
 	dots := f.dots.Get().(*[2 * cachedRows]float64)
 	defer f.dots.Put(dots)
 	d := f.pool.Cols
-	phi, done := f.pool.row(row)
-	defer done()
 	for n := f.behind(row); n > 0; n = f.behind(row) {
 		n = min(n, cachedRows)
 		simd.For[float64]().DotRows(dots[:2*n], phi, f.steps[2*d*int(f.done[row]):], d)
@@ -125,11 +136,8 @@ func (f *memoryTotals[T]) change(row int, u, z float64) {
 
 // catchUpAll updates all rows, and drops the steps.
 func (f *memoryTotals[T]) catchUpAll() {
-	lacking := len(f.steps) / (2 * f.pool.Cols)
-	computed := int64(lacking) * int64(f.pool.Rows)
-	for _, done := range f.done {
-		computed -= int64(done)
-	}
+	lacking := f.lacking()
+	f.countAll()
 	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
 		if lacking == 1 {
 			f.stepAll(from, to)
@@ -139,9 +147,17 @@ func (f *memoryTotals[T]) catchUpAll() {
 			f.catchUp(row)
 		}
 	})
+	f.forgetSteps()
+}
+
+// countAll counts what updating all rows computes and reads.
+func (f *memoryTotals[T]) countAll() {
+	computed := int64(f.lacking()) * int64(f.pool.Rows)
+	for _, done := range f.done {
+		computed -= int64(done)
+	}
 	f.space.tally.Pairs(0, computed)
 	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
-	f.forgetSteps()
 }
 
 // forgetSteps is called when all rows have been updated.
