@@ -345,11 +345,13 @@ func (r *deviceRows[T]) Variances() (varianceSearch, error) {
 
 type deviceVariances struct{ on DeviceVariances }
 
-func (f *deviceVariances) Prior() float64          { return f.on.Prior() }
-func (f *deviceVariances) Scales() []float64       { return f.on.Scales() }
-func (f *deviceVariances) Step(w []float64, _ int) { f.on.Step(w) }
-func (f *deviceVariances) Best() (found, error)    { return foundOn(f.on.Best()) }
-func (f *deviceVariances) At(row int) float64      { return f.on.At(row) }
+func (f *deviceVariances) Prior() float64       { return f.on.Prior() }
+func (f *deviceVariances) Scales() []float64    { return f.on.Scales() }
+func (f *deviceVariances) Best() (found, error) { return foundOn(f.on.Best()) }
+func (f *deviceVariances) At(row int) float64   { return f.on.At(row) }
+func (f *deviceVariances) Step(s *covariance, _ int) {
+	f.on.Step(s.changed(len(s.sign)-1, len(s.sign)))
+}
 func (f *deviceVariances) Rebase(s *covariance) {
 	if s.root.Rows > 0 {
 		f.on.Rebase(s.root, true)

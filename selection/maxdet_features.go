@@ -119,7 +119,7 @@ func (f *maxDetFeatures[T]) Add(candidates []int) error {
 		if x >= f.space.PoolSize() {
 			x = -1
 		}
-		f.pool.Step(f.cov.changed(len(f.cov.sign)-1, len(f.cov.sign)), x)
+		f.pool.Step(f.cov, x)
 	}
 	return nil
 }

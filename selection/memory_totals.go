@@ -134,19 +134,25 @@ func (f *memoryTotals[T]) change(row int, u, z float64) {
 	f.c[row] = max(f.c[row]-u*u, 0)
 }
 
+// caughtUpBlock is the number of rows after which catchUpAll checks the context: reading
+// all rows of a file may take a minute.
+const caughtUpBlock = 1 << 18
+
 // catchUpAll updates all rows, and drops the steps.
 func (f *memoryTotals[T]) catchUpAll() {
 	lacking := f.lacking()
 	f.countAll()
-	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
-		if lacking == 1 {
-			f.stepAll(from, to)
-			return
-		}
-		for row := from; row < to; row++ {
-			f.catchUp(row)
-		}
-	})
+	for first := 0; first < f.pool.Rows && !f.space.Cancelled(); first += caughtUpBlock {
+		f.space.team.OverPieces(min(caughtUpBlock, f.pool.Rows-first), readPiece, func(_, from, to int) {
+			if lacking == 1 {
+				f.stepAll(first+from, first+to)
+				return
+			}
+			for row := first + from; row < first+to; row++ {
+				f.catchUp(row)
+			}
+		})
+	}
 	f.forgetSteps()
 }
 

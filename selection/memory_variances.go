@@ -22,7 +22,7 @@ type memoryVariances[T matrix.Float] struct {
 	*memoryRows[T]
 	pool     *wideRows
 	c        []float64  // posterior variance of each row, or an upper bound
-	steps    []float64  // the vectors w, one after the other
+	steps    []float64  // the vectors w, one after the other: the covariance's own, not a copy, which would take room in the cache
 	count    int        // of steps
 	done     []int32    // how many of them are in c
 	products sync.Pool  // of *[readPiece]float64
@@ -59,9 +59,8 @@ func (f *memoryVariances[T]) At(row int) float64 {
 	return f.c[row]
 }
 
-func (f *memoryVariances[T]) Step(w []float64, row int) {
-	f.steps = append(f.steps, w...)
-	f.count++
+func (f *memoryVariances[T]) Step(s *covariance, row int) {
+	f.steps, f.count = s.change, len(s.sign)
 	f.space.tally.Pairs(int64(f.pool.Rows), 0)
 	if f.space.plain || f.eager > 0 || f.price != nil {
 		f.catchUpAll()

@@ -69,9 +69,9 @@ func (f *rankVariances[T]) Rebase(s *covariance) {
 	}
 }
 
-func (f *rankVariances[T]) Step(w []float64, row int) {
+func (f *rankVariances[T]) Step(s *covariance, row int) {
 	if f.search != nil {
-		f.search.Step(w, f.local(row))
+		f.search.Step(s, f.local(row))
 	}
 }
 

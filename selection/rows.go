@@ -97,9 +97,10 @@ type varianceSearch interface {
 	Scales() []float64
 	// Rebase computes all variances from the base of S, without its changes.
 	Rebase(s *covariance)
-	// Step changes S to S − w·wᵀ, because a row was added: one of the pool, or
-	// another if row is -1.
-	Step(w []float64, row int)
+	// Step follows the latest change of S, to S − w·wᵀ, because a row was added: one of
+	// the pool, or another if row is -1. It may keep the vectors of the changes, which
+	// stay as they are.
+	Step(s *covariance, row int)
 	// Best returns the open row of largest variance.
 	Best() (found, error)
 	// At returns the variance of a row.
