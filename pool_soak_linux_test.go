@@ -25,10 +25,11 @@ import (
 
 var (
 	soakRows   = flag.Int("pool-rows", 10_000_000, "candidates of TestSoakLargePool, 2 KB each")
+	soakSpecs  = flag.String("pool-specs", "lcmd-tp:features; maxdist-tp:features; kmeanspp-tp:features; maxdet-p:features; bait-f-p:features", "methods of TestSoakLargePool")
 	soakFolder = flag.String("pool-folder", "", "folder for its file (default that of temporary files)")
 )
 
-// TestSoakLargePool selects from a file that exceeds memory, with five methods, and prints
+// TestSoakLargePool selects from a file that exceeds memory, with several methods, and prints
 // how long that takes, what is read, and what one sequential read of the file takes:
 //
 //	NEXTBATCH_SOAK=1 go test . -run TestSoakLargePool -v -timeout 4h -pool-rows 10000000
@@ -53,7 +54,7 @@ func TestSoakLargePool(t *testing.T) {
 	train := decaying(1, 2048, cols)
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
-	for _, text := range []string{"lcmd-tp:features", "maxdist-tp:features", "kmeanspp-tp:features", "maxdet-p:features", "bait-f-p:features"} {
+	for text := range strings.SplitSeq(*soakSpecs, "; ") {
 		forgetCache(t, path)
 		shards, err := source.OpenShard(path)
 		if err != nil {
