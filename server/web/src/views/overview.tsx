@@ -162,7 +162,7 @@ export function gainWords(t: TargetStanding): [big: string, clear: boolean, belo
   }
   if (t.random < leastRandom) return ['Too few random rows to tell', false, `${many(t.random, 'random row')} with a label; it takes ${leastRandom}`]
   if (!t.curve) return ['Too few random rows to tell', false, 'The curve has to be known first.']
-  return ['Not measured yet', false, `Nine networks, trained on ${many(t.random, 'random row')} alone, tell.`]
+  return ['Not measured yet', false, `Measuring trains nine networks on ${many(t.random, 'random row')} alone.`]
 }
 
 function Curve({ t, unit, rule }: { t: TargetStanding; unit: string; rule: StopRule }) {
