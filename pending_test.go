@@ -296,6 +296,26 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// TestStartWithEqualRows: a single row, or rows that are all alike, can be asked for, although
+// no column tells them apart.
+func TestStartWithEqualRows(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"id,a,y\n1,7,\n", "id,a,y\n1,seven,\n", "id,a,b,y\n1,7,,\n2,7,,\n3,7,,\n"} {
+		rows, err := source.ReadCSV(t.Context(), strings.NewReader(text), source.Options{ID: "id", Kinds: map[string]dataset.Kind{"y": dataset.KindNumeric}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := nextbatch.Request{Table: rows, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 1}.Plan()
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if out, err := plan.Select(t.Context()); err != nil || len(out.IDs) != 1 {
+			t.Errorf("%q: %v, %v", text, out, err)
+		}
+	}
+}
+
 func startTable(labels int) string {
 	var b strings.Builder
 	b.WriteString("id,x,z,y\n")

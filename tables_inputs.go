@@ -87,12 +87,36 @@ func (t Tables) fitInputs(names []string, parts []part, r *Rows) (*dataset.Table
 	if r.Encoder, err = t.encoder(all, parts, r); err != nil {
 		return nil, err
 	}
+	if len(r.Encoder.Features()) == 0 && len(parts[0].rows) < leastTrain {
+		r.keepConstant(all)
+	}
 	if len(r.Encoder.Features()) == 0 {
 		r.Warnings = r.Warnings[:before]
 		return nil, errNoInput
 	}
 	r.Warnings = append(r.Warnings, droppedColumns(r.Encoder.Dropped)...)
 	return all, nil
+}
+
+// keepConstant keeps a column of a single value, such as any column of a pool of one row.
+// That is enough for a start without a network, which has nothing to tell the rows apart by.
+func (r *Rows) keepConstant(all *dataset.Table) {
+	for i, d := range r.Encoder.Dropped {
+		column, err := all.Column(d.Column)
+		if err != nil || column.Missing(0) {
+			continue
+		}
+		switch column.(type) {
+		case *dataset.Numeric:
+			r.Encoder.Numeric = []string{d.Column}
+		case *dataset.Categorical:
+			r.Encoder.Categories = []dataset.Category{{Column: d.Column, Levels: []string{column.Format(0)}}}
+		default:
+			continue
+		}
+		r.Encoder.Dropped = slices.Delete(r.Encoder.Dropped, i, i+1)
+		return
+	}
 }
 
 // encoder fits an encoder to the columns of all tables except text, and columns
