@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/golden"
@@ -51,14 +52,14 @@ func record(t testing.TB, arrays ...string) *recorded {
 	return r
 }
 
-// networks caches what goldenNet has read, because the manifest is long.
-var networks = map[string]*kerneltest.Network[float64]{}
+// networks caches what goldenNet has read, because the manifest is long. Tests run in parallel.
+var networks sync.Map // from the name to a *kerneltest.Network[float64]
 
 // goldenNet returns member number model of the golden networks "relu" or "silu".
 func goldenNet(t testing.TB, act string, model int) *kerneltest.Network[float64] {
 	name := fmt.Sprintf("%s/model%d", act, model)
-	if n, known := networks[name]; known {
-		return n
+	if n, known := networks.Load(name); known {
+		return n.(*kerneltest.Network[float64])
 	}
 	n := &kerneltest.Network[float64]{
 		SigmaW:     golden.Scalar(t, act+"/sigma_w"),
@@ -72,7 +73,7 @@ func goldenNet(t testing.TB, act string, model int) *kerneltest.Network[float64]
 		n.Weights = append(n.Weights, golden.Matrix(t, fmt.Sprintf("%s/W%d.npy", name, l)))
 		n.Biases = append(n.Biases, golden.Vector(t, fmt.Sprintf("%s/b%d.npy", name, l)))
 	}
-	networks[name] = n
+	networks.Store(name, n)
 	return n
 }
 
