@@ -98,7 +98,7 @@ type DeviceNearest[T matrix.Float] interface {
 	Sum(sums []DeviceCluster, first int)
 	Weigh(centres bool, scale []float64) []float64
 	// Draw draws a row of a block by its weight, for a number u from 0 to 1.
-	Draw(block int, u float64) int
+	Draw(block int, u float64) DeviceBest
 	Gains(sums []float64, rows matrix.Dense[T])
 }
 
@@ -314,8 +314,9 @@ func (f *deviceNearest[T]) Weigh(centres bool, scale []float64) []float64 {
 }
 
 func (f *deviceNearest[T]) Draw(block int, stream *rng.Stream) (int, error) {
-	row := f.on.Draw(block, stream.Float64())
-	return row, f.rows.on.Err()
+	f.latest = f.on.Draw(block, stream.Float64())
+	f.known = f.latest.Row >= 0
+	return f.latest.Row, f.rows.on.Err()
 }
 
 func (f *deviceNearest[T]) Gains(sums []float64, rows matrix.Dense[T], _ []T) error {

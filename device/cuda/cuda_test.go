@@ -48,6 +48,45 @@ func TestSelection(t *testing.T) {
 	t.Run("oracles", func(t *testing.T) { devicetest.Oracles(t, on) })
 }
 
+// TestBoundsChangeNothing compares searches that skip rows by bounds with those that do not:
+// MaxDet computes every score per cost, here of one, and without room for rough rows the
+// others read every row.
+func TestBoundsChangeNothing(t *testing.T) {
+	const rows, batch = 20_000, 200
+	roomy := device.With(t.Context(), open(t, 0))
+	narrow, wide := features(rows, 1), matrix.Converted[float64](features(rows, 1))
+	costs := selection.Constraints{Cost: slices.Repeat([]float64{1}, rows), Budget: batch, PerCost: true}
+	agree(t, selection.MaxDet[float32]{}, selection.Problem[float32]{Pool: narrow, Batch: batch}, roomy, roomy, costs)
+	agree(t, selection.MaxDet[float64]{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, roomy, costs)
+
+	small := device.With(t.Context(), open(t, 52<<20)) // 41 MB are those of the pool
+	p := selection.Problem[float32]{Pool: narrow, Train: features(40, 2), Mode: selection.TP, Batch: batch, Seed: 1}
+	for _, m := range []selection.Method[float32]{selection.LCMD[float32]{}, selection.MaxDist[float32]{}, selection.KMeansPP[float32]{}, selection.FrankWolfe[float32]{}} {
+		agree(t, m, p, roomy, small, selection.Constraints{})
+	}
+	small = device.With(t.Context(), open(t, 94<<20)) // 82 MB are those of the pool
+	agree(t, selection.FrankWolfe[float64]{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, small, selection.Constraints{})
+}
+
+// agree selects on two cards, on the second under constraints, and compares the picks.
+func agree[T matrix.Float](t *testing.T, m selection.Method[T], p selection.Problem[T], one, other context.Context, c selection.Constraints) {
+	t.Helper()
+	got, err := selection.Select(one, m, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Constraints = c
+	want, err := selection.Select(other, m, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, pick := range got.Picks {
+		if w := want.Picks[i]; pick.Row != w.Row || pick.Score != w.Score {
+			t.Fatalf("%s: pick %d is row %d with score %v, without bounds row %d with %v", m.Name(), i, pick.Row, pick.Score, w.Row, w.Score)
+		}
+	}
+}
+
 func TestTraining(t *testing.T) {
 	card := open(t, 0)
 	devicetest.Training(t, func(ctx context.Context) context.Context { return device.With(ctx, card) })

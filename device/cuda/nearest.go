@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
@@ -19,11 +20,12 @@ type nearest[T matrix.Float] struct {
 	largest      pointer
 	centre       pointer
 	staged       []T     // pinned: a centre on its way
-	values, sums pointer // for draws and gains
+	values       pointer // for draws and gains
 	scale        pointer
-	drawn        []int64 // pinned
 	centres      pointer // all of them, and their squared distances from the newest
 	between      pointer
+	length       pointer // of the newest
+	rough        rough
 }
 
 // Nearest implements selection.DeviceRows.
@@ -43,6 +45,7 @@ func (r *rows[T]) Nearest(size selection.Size) selection.DeviceNearest[T] {
 	f.largest = r.alloc(16)
 	f.centre = r.alloc(r.ld * sizeOf[T]())
 	f.centres, f.between = r.alloc(many*r.ld*sizeOf[T]()), r.alloc(many*sizeOf[T]())
+	f.length, f.rough = r.alloc(8), r.roughen()
 	f.staged = pinned[T](r.queue, r.ld)
 	r.nearest = f
 	return f
@@ -99,9 +102,7 @@ func (f *nearest[T]) Add(centres matrix.Dense[T], first int) {
 // AddRow implements selection.DeviceNearest.
 func (f *nearest[T]) AddRow(row, label int) {
 	f.sendMarks()
-	bytes := f.ld * sizeOf[T]()
-	f.copy(f.centres+pointer(label*bytes), f.x+pointer(row*bytes), bytes)
-	f.addPlaced(label)
+	f.addPlaced(f.x+pointer(row*f.ld*sizeOf[T]()), label)
 }
 
 // addOne adds a centre that is not on the card.
@@ -109,18 +110,16 @@ func (f *nearest[T]) addOne(centre []T, label int) {
 	f.wait() // the centre before may be on its way
 	clear(f.staged)
 	copy(f.staged, centre)
-	send(f.queue, f.centres+pointer(label*f.ld*sizeOf[T]()), f.staged)
-	f.addPlaced(label)
+	send(f.queue, f.centre, f.staged)
+	f.addPlaced(f.centre, label)
 }
 
-// addPlaced adds a centre from the list of centres, after its distances from the others.
-func (f *nearest[T]) addPlaced(label int) {
-	at := f.centres + pointer(label*f.ld*sizeOf[T]())
-	if f.clusters > 0 {
-		f.launch("centre_distances_"+f.kind, f.warps(f.clusters), f.centres, f.ld, int32(f.clusters), at, f.between)
-	}
+// addPlaced adds a centre that is on the card, after its distances from the others.
+func (f *nearest[T]) addPlaced(at pointer, label int) {
+	f.launch("centre_distances_"+f.kind, f.warps(f.clusters), f.centres, f.ld, int32(f.clusters), at, int32(label), f.between, f.length)
 	f.clusters = max(f.clusters, label+1)
-	f.launch("add_centre_"+f.kind, f.pass(f.ld*sizeOf[T]()), f.x, f.ld, f.n, at, int32(label), f.between, f.margin(), f.dist, f.labels, f.flags, f.weights, f.sizes)
+	shared := f.ld*sizeOf[T]() + f.rough.bytes()
+	f.launch("add_centre_"+f.kind, f.pass(shared), f.x, f.ld, f.n, at, int32(label), f.between, f.margin(), f.length, unsafe.Pointer(&f.rough), f.dist, f.labels, f.flags, f.weights, f.sizes)
 }
 
 // margin is 4 and what rounding may change, with room to spare.
@@ -136,20 +135,22 @@ func (f *nearest[T]) addMany(centres pointer, many, first int) {
 	const tile, shared = 128, 4 * 128 * 36 * 4
 	width := (many + tile - 1) / tile * tile
 	rows := min(f.n, sumBlock)
-	products, squares, centreSquares := f.alloc(4*rows*width), f.alloc(4*f.n), f.alloc(4*many)
-	f.launch("squares_f32", f.warps(f.n), f.x, f.ld, f.n, squares)
-	f.launch("squares_f32", f.warps(many), centres, f.ld, many, centreSquares)
-	// Both numbers of a product are off by 2^-11, and each of ld additions by 2^-23; twice
-	// that, because the product counts twice, and a margin.
-	share := float32(2 * (1.01/(1<<10) + 2*float64(f.ld)/(1<<23)))
+	products := f.alloc(4 * rows * width)
+	squares, offs := f.alloc(4*f.n), f.alloc(4*f.n)
+	centreSquares, centreOffs := f.alloc(4*many), f.alloc(4*many)
+	f.launch("squares_f32", f.warps(f.n), f.x, f.ld, f.n, squares, offs)
+	f.launch("squares_f32", f.warps(many), centres, f.ld, many, centreSquares, centreOffs)
+	// Each of ld additions is off by 2^-23; twice that, because a product counts twice, and a
+	// margin.
+	share := float32(4 * float64(f.ld) / (1 << 23))
 	f.eachBlock(func(from, count int) {
 		x := f.x + pointer(4*from*f.ld)
 		f.launch("inner_products", grid{x: width / tile, y: (count + tile - 1) / tile, threads: 256, shared: shared},
 			x, f.ld, int32(count), centres, int32(many), products, width)
-		f.launch("settle_centres", f.warps(count), x, f.ld, count, centres, int32(many), int32(first), products, width, squares+pointer(4*from), centreSquares, share,
+		f.launch("settle_centres", f.warps(count), x, f.ld, count, centres, int32(many), int32(first), products, width, squares+pointer(4*from), offs+pointer(4*from), centreSquares, centreOffs, share,
 			f.dist+pointer(4*from), f.labels+pointer(4*from), f.flags+pointer(from), weightsFrom(f.weights, from), f.sizes)
 	})
-	for _, p := range []pointer{products, squares, centreSquares} {
+	for _, p := range []pointer{products, squares, offs, centreSquares, centreOffs} {
 		f.free(p)
 	}
 }
@@ -217,8 +218,7 @@ func (f *nearest[T]) Sum(sums []selection.DeviceCluster, first int) {
 // forValues allocates memory for a number per row, once.
 func (f *nearest[T]) forValues() {
 	if f.values == 0 {
-		f.values, f.sums = f.alloc(8*f.n), f.alloc(8*((f.n+sumBlock-1)/sumBlock))
-		f.drawn = pinned[int64](f.queue, 1)
+		f.values = f.alloc(8 * f.n)
 	}
 }
 
@@ -239,28 +239,26 @@ func (f *nearest[T]) Weigh(centres bool, scale []float64) []float64 {
 		scales = f.scale
 	}
 	f.launch("weigh_"+f.kind, f.elementwise(), f.n, dist, f.labels, f.flags, f.weights, scales, f.values)
-	return f.blockSums(f.values, f.sums)
+	return f.blockSums(f.values)
 }
 
 // Draw implements selection.DeviceNearest.
-func (f *nearest[T]) Draw(block int, u float64) int {
-	f.launch("draw_row", grid{x: 1, threads: 1024}, f.values, min((block+1)*sumBlock, f.n), block*sumBlock, u, address(f.drawn))
-	if f.wait() != nil {
-		return -1
-	}
-	return int(f.drawn[0])
+func (f *nearest[T]) Draw(block int, u float64) selection.DeviceBest {
+	f.launch("draw_row_"+f.kind, grid{x: 1, threads: 1024}, f.values, min((block+1)*sumBlock, f.n), block*sumBlock, u, f.dist, f.labels, f.sizes, address(f.best))
+	best, _ := f.answer()
+	return best
 }
 
 // Gains implements selection.DeviceNearest.
 func (f *nearest[T]) Gains(sums []float64, centres matrix.Dense[T]) {
 	f.forValues()
 	f.launch("weighted_"+f.kind, f.elementwise(), f.n, f.dist, f.weights, f.values)
-	sums[0] = addAll(sums[0], f.blockSums(f.values, f.sums))
+	sums[0] = addAll(sums[0], f.blockSums(f.values))
 	for i := range centres.Rows {
 		clear(f.staged)
 		copy(f.staged, centres.Row(i))
 		send(f.queue, f.centre, f.staged)
 		f.launch("gain_"+f.kind, f.pass(f.ld*sizeOf[T]()), f.x, f.ld, f.n, f.centre, f.dist, f.weights, f.values)
-		sums[1+i] = addAll(sums[1+i], f.blockSums(f.values, f.sums))
+		sums[1+i] = addAll(sums[1+i], f.blockSums(f.values))
 	}
 }

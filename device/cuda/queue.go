@@ -154,13 +154,6 @@ func send[E any](q *queue, to pointer, from []E) {
 	runtime.KeepAlive(from)
 }
 
-// copy copies within the card.
-func (q *queue) copy(to, from pointer, bytes int) {
-	q.do(func() error {
-		return q.card.driver.call("cuMemcpyDtoDAsync_v2", uintptr(to), uintptr(from), uintptr(bytes), q.stream)
-	})
-}
-
 // fetch copies from the card, and waits.
 func fetch[E any](q *queue, to []E, from pointer) error {
 	if len(to) > 0 {
@@ -189,10 +182,13 @@ func (q *queue) over(n, threads int) grid {
 	return grid{x: max(1, min((n+threads-1)/threads, 8*q.card.processors)), threads: threads}
 }
 
+// mostShared is the shared memory that every kernel may have.
+const mostShared = 48 << 10
+
 // pass is the grid of a pass over n rows, with vectors of so many bytes in shared memory,
 // if they fit.
 func (q *queue) pass(n, shared int) grid {
-	if shared > 48<<10 {
+	if shared > mostShared {
 		shared = 0
 	}
 	perBlock := passThreads / 32 * warpRows

@@ -5,6 +5,7 @@ package cuda
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/matrix"
@@ -22,6 +23,7 @@ const (
 	selected     = 2
 	fewMarks     = 1 << 14 // more are sent as a whole
 	scanBlocks   = 512
+	topBytes     = 32 // of Top
 	unknownLabel = -1
 )
 
@@ -65,6 +67,7 @@ type rows[T matrix.Float] struct {
 	best        []bestRow // pinned
 	vector      []float64 // pinned, for vectors on their way
 	row         []T       // pinned, for a row on its way
+	sums        []float64 // pinned, of blocks of rows
 	nearest     *nearest[T]
 }
 
@@ -89,7 +92,7 @@ func place[T matrix.Float](c *Card, pool selection.DevicePool[T], kind string) *
 	r.marks, r.late = make([]byte, r.n), make([]bool, r.n)
 	r.flags = r.alloc(r.n)
 	r.listed, r.changed = pinned[int32](r.queue, fewMarks), pinned[byte](r.queue, fewMarks)
-	r.tops, r.ended = r.alloc(32*scanBlocks), r.alloc(4)
+	r.tops, r.ended = r.alloc(topBytes*scanBlocks), r.alloc(4)
 	r.best = pinned[bestRow](r.queue, 1)
 	r.vector = pinned[float64](r.queue, 2*r.ld)
 	r.row = pinned[T](r.queue, r.ld)
@@ -230,14 +233,15 @@ func (r *rows[T]) sendVector(to pointer, vectors ...[]float64) {
 }
 
 // blockSums returns the sums of a number per row over blocks of rows.
-func (r *rows[T]) blockSums(values, sums pointer) []float64 {
-	blocks := (r.n + sumBlock - 1) / sumBlock
-	r.launch("block_sums", grid{x: blocks, threads: 1024}, values, r.n, sums)
-	host := make([]float64, blocks)
-	if fetch(r.queue, host, sums) != nil {
-		clear(host)
+func (r *rows[T]) blockSums(values pointer) []float64 {
+	if r.sums == nil {
+		r.sums = pinned[float64](r.queue, (r.n+sumBlock-1)/sumBlock)
 	}
-	return host
+	r.launch("block_sums", grid{x: len(r.sums), threads: 1024}, values, r.n, address(r.sums))
+	if r.wait() != nil {
+		clear(r.sums)
+	}
+	return slices.Clone(r.sums)
 }
 
 // addAll adds the sums of blocks to a total, in order.

@@ -5,6 +5,9 @@ package cuda
 // Searches whose scores are float64: FrankWolfe, MaxDet, BAIT.
 
 import (
+	"math"
+	"unsafe"
+
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -43,15 +46,23 @@ func (r *rows[T]) columns(largest int32) matrix.Dense[float64] {
 	return host.Block(0, pieces, 0, r.pool.Rows.Cols)
 }
 
-// directions is the search of FrankWolfe.
+// directions is the search of FrankWolfe. Rough rows rule out most rows, and the scores of the
+// others are computed from their features.
 type directions[T matrix.Float] struct {
 	*rows[T]
-	norms, scores, y, sums pointer
+	norms, scores, y    pointer
+	rough               rough
+	roughScores, bounds pointer
 }
 
 // Directions implements selection.DeviceRows.
 func (r *rows[T]) Directions() selection.DeviceDirections {
-	return &directions[T]{rows: r, norms: r.alloc(8 * r.n), scores: r.alloc(8 * r.n), y: r.alloc(8 * r.ld), sums: r.alloc(8 * ((r.n + sumBlock - 1) / sumBlock))}
+	f := &directions[T]{rows: r, norms: r.alloc(8 * r.n), scores: r.alloc(8 * r.n), y: r.alloc(8 * r.ld)}
+	if r.price == 0 { // scores per price are not bounded
+		f.rough = r.roughen()
+		f.roughScores, f.bounds = r.alloc(4*r.n), r.alloc(4*r.decisions(0).x)
+	}
+	return f
 }
 
 // Sums implements selection.DeviceDirections.
@@ -63,25 +74,52 @@ func (f *directions[T]) Sums(u []float64, r float64) float64 {
 			u[j] += v
 		}
 	}
-	return addAll(r, f.blockSums(f.norms, f.sums))
+	return addAll(r, f.blockSums(f.norms))
 }
 
 // Best implements selection.DeviceDirections.
 func (f *directions[T]) Best(residual []float64) (selection.DeviceBest, error) {
+	f.sendMarks()
 	f.sendVector(f.y, residual)
-	f.launch("scores_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.y, f.norms, pointer(0), f.scores)
+	length := norm(residual)
+	if f.rough.words == 0 || !(length > 0) || math.IsInf(length, 0) {
+		f.launch("scores_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.y, f.norms, pointer(0), f.scores)
+		return f.bestScore(f.scores, 0, 0, f.flags)
+	}
+	g, of := f.decisions(f.rough.bytes()), unsafe.Pointer(&f.rough)
+	f.launch("rough_scores", g, of, f.ld, f.n, f.y, length, f.flags, f.roughScores, f.bounds)
+	f.launch("settle_scores_"+f.kind, f.decisions(8*f.ld), f.x, f.ld, f.n, f.y, length, of, f.roughScores, f.bounds, int32(g.x), f.flags, f.scores)
 	return f.bestScore(f.scores, 0, 0, f.flags)
 }
 
-// variances is the search of MaxDet.
+// norm returns the length of a vector.
+func norm(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x * x
+	}
+	return math.Sqrt(sum)
+}
+
+// variances is the search of MaxDet. As in memory, a row does the steps that it lacks when its
+// bound is no less than the variances of some others.
 type variances[T matrix.Float] struct {
 	*rows[T]
-	c, squares, w pointer
+	c, squares pointer
+	steps      pointer // vectors
+	room       int     // for how many
+	count      int     // how many there are
+	done       pointer // how many of them are in c
+	leaders    pointer // the best row of each block of the search before
 }
+
+// mostSteps is the number of vectors that are kept before all rows do these steps.
+const mostSteps = 1024
 
 // Variances implements selection.DeviceRows.
 func (r *rows[T]) Variances() selection.DeviceVariances {
-	f := &variances[T]{rows: r, c: r.alloc(8 * r.n), squares: r.alloc(8 * r.n), w: r.alloc(8 * r.ld)}
+	f := &variances[T]{rows: r, c: r.alloc(8 * r.n), squares: r.alloc(8 * r.n), done: r.alloc(4 * r.n), leaders: r.alloc(topBytes * scanBlocks), room: min(r.pool.Centres, mostSteps) + 1}
+	f.steps = r.alloc(8 * r.ld * f.room)
 	r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(0), f.squares)
 	r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(0), f.c)
 	return f
@@ -102,18 +140,50 @@ func (f *variances[T]) Scales() []float64 {
 
 func (f *variances[T]) Step(w []float64) {
 	f.sendMarks()
-	f.sendVector(f.w, w)
-	f.launch("variance_step_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.w, f.c)
+	if f.count == f.room {
+		f.settle(0, -1)
+		f.restart()
+	}
+	f.sendVector(f.steps+pointer(8*f.ld*f.count), w)
+	f.count++
+}
+
+// restart forgets the steps, which all rows have done.
+func (f *variances[T]) restart() {
+	f.count = 0
+	f.clear(f.done, 4*f.n, 0)
+}
+
+// settle does the steps that rows lack: those that may be the best, given the best of so many
+// blocks; all rows if that is zero; or only one.
+func (f *variances[T]) settle(blocks, only int) {
+	if f.count > 0 {
+		f.launch("settle_variances_"+f.kind, f.decisions(0), f.x, f.ld, f.n, f.steps, int32(f.count), f.leaders, int32(blocks), f.flags, only, f.c, f.done)
+	}
 }
 
 func (f *variances[T]) Best() (selection.DeviceBest, error) {
-	return f.bestScore(f.c, 0, 0, f.flags)
+	f.sendMarks()
+	g := f.scan()
+	switch {
+	case f.price != 0:
+		f.settle(0, -1)
+	case f.count > 0:
+		f.launch("settle_tops_"+f.kind, grid{x: g.x, threads: passThreads}, f.x, f.ld, f.steps, int32(f.count), f.leaders, f.flags, f.c, f.done)
+		f.settle(g.x, -1)
+	}
+	f.launch("best_score", g, f.n, f.c, pointer(0), 0.0, f.flags, f.price, f.leaders, f.ended, address(f.best))
+	return f.answer()
 }
 
-func (f *variances[T]) At(row int) float64 { return f.scoreAt(row, f.c, 0, 0) }
+func (f *variances[T]) At(row int) float64 {
+	f.settle(0, row)
+	return f.scoreAt(row, f.c, 0, 0)
+}
 
 // Rebase multiplies blocks of rows with the factor, and keeps the squared norms.
 func (f *variances[T]) Rebase(factor matrix.Dense[float64], root bool) {
+	f.restart()
 	if factor.Rows == 0 {
 		f.launch("norms_"+f.kind, f.pass(0), f.x, f.ld, f.n, int32(0), f.c)
 		return
@@ -148,15 +218,14 @@ func (r *rows[T]) multiply(from, many int, factor pointer, factors int, block po
 // totals is the search of BAIT.
 type totals[T matrix.Float] struct {
 	*rows[T]
-	offset       float64
-	c, v, wp     pointer
-	values, sums pointer
+	offset   float64
+	c, v, wp pointer
+	values   pointer
 }
 
 // Totals implements selection.DeviceRows.
 func (r *rows[T]) Totals(offset float64) selection.DeviceTotals {
-	return &totals[T]{rows: r, offset: offset, c: r.alloc(8 * r.n), v: r.alloc(8 * r.n), wp: r.alloc(16 * r.ld),
-		values: r.alloc(8 * r.n), sums: r.alloc(8 * ((r.n + sumBlock - 1) / sumBlock))}
+	return &totals[T]{rows: r, offset: offset, c: r.alloc(8 * r.n), v: r.alloc(8 * r.n), wp: r.alloc(16 * r.ld), values: r.alloc(8 * r.n)}
 }
 
 func (f *totals[T]) Prior() float64 {
@@ -202,7 +271,7 @@ func (f *totals[T]) Moments(m, a matrix.Dense[float64]) {
 func (f *totals[T]) Summed(total float64, y []float64) float64 {
 	f.sendVector(f.wp, y)
 	f.launch("scores_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.wp, pointer(0), f.weights, f.values)
-	return addAll(total, f.blockSums(f.values, f.sums))
+	return addAll(total, f.blockSums(f.values))
 }
 
 // Rebase computes ψ = Aφ and ψ·AMAᵀ for blocks of rows.

@@ -112,24 +112,128 @@ template <class T> __device__ inline T warpDistance(const T *x, const T *c, i64 
   return warpSum(sum);
 }
 
-// Squared distances of a new centre from all others, which are kept in centres.
-template <class T> __device__ void centreDistances(const T *centres, i64 ld, int many, const T *centre, T *to) {
+// Squared distances of a new centre from all others, which are kept in centres; so is, in
+// the end, the new one. length is that of the new one.
+template <class T> __device__ void centreDistances(T *centres, i64 ld, int many, const T *centre, int label, T *to, double *length) {
   const int lane = threadIdx.x % kWarp;
+  if (blockIdx.x == 0 && threadIdx.x < kWarp) {
+    double sum = 0;
+    for (i64 k = lane; k < ld; k += kWarp) {
+      const T v = centre[k];
+      centres[label * ld + k] = v;
+      sum = fma((double)v, (double)v, sum);
+    }
+    sum = warpSum(sum);
+    if (lane == 0) *length = sqrt(sum);
+  }
   for (int i = blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp; i < many; i += gridDim.x * (kPass / kWarp)) {
     T d = warpDistance(centres + (i64)i * ld, centre, ld, lane);
     if (lane == 0) to[i] = d;
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f32(const float *centres, i64 ld, int many, const float *centre, float *to) { centreDistances(centres, ld, many, centre, to); }
-extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f64(const double *centres, i64 ld, int many, const double *centre, double *to) { centreDistances(centres, ld, many, centre, to); }
+extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f32(float *centres, i64 ld, int many, const float *centre, int label, float *to, double *length) { centreDistances(centres, ld, many, centre, label, to, length); }
+extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f64(double *centres, i64 ld, int many, const double *centre, int label, double *to, double *length) { centreDistances(centres, ld, many, centre, label, to, length); }
+
+// Directions x/‖x‖ of rows in 16 bits: q·scale with whole numbers q − 2^15, two in each of ld
+// words per row. off is the length of what rounding took from a direction.
+struct Rough {
+  unsigned *words;  // null: there are none
+  float *scale, *off;
+  double *norm;
+  i64 ld;
+  float rounding;  // of products with a vector of length 1
+  int unused;
+};
+
+__device__ inline void fromWord(unsigned word, float &low, float &high) {
+  const float base = 8388608.0f + 32768.0f;  // 2^23 + 2^15
+  low = __uint_as_float(0x4b000000u | (word & 0xffffu)) - base;
+  high = __uint_as_float(0x4b000000u | (word >> 16)) - base;
+}
+
+// roughRows makes them, given the norms.
+template <class S> __device__ void roughRows(const S *x, i64 ld, i64 n, Rough r) {
+  const int lane = threadIdx.x % kWarp;
+  for (i64 row = (i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp; row < n; row += (i64)gridDim.x * (kPass / kWarp)) {
+    const S *phi = x + row * ld;
+    const double norm = r.norm[row];
+    double most = 0, sum = 0;
+    for (i64 k = lane; k < ld; k += kWarp) most = fmax(most, fabs((double)phi[k]));
+    for (int step = 16; step > 0; step /= 2) most = fmax(most, __shfl_xor_sync(0xffffffffu, most, step));
+    const float scale = norm == 0 ? 0 : __double2float_ru(most / norm / 32767);
+    auto whole = [&](i64 k, double &direction) {
+      direction = k < ld && scale > 0 ? (double)phi[k] / norm : 0;
+      return scale > 0 ? (int)rint(direction / scale) : 0;
+    };
+    for (i64 k = lane; k < r.ld; k += kWarp) {
+      double a, b;
+      const int low = whole(2 * k, a), high = whole(2 * k + 1, b);
+      a -= (double)low * scale, b -= (double)high * scale;
+      sum = fma(a, a, fma(b, b, sum));
+      r.words[row * r.ld + k] = (unsigned)(low + 32768) | (unsigned)(high + 32768) << 16;
+    }
+    sum = warpSum(sum);
+    if (lane == 0) r.scale[row] = scale, r.off[row] = __double2float_ru(sqrt(sum) * (1 + 1e-9));
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kPass) rough_rows_f32(const float *x, i64 ld, i64 n, Rough r) { roughRows(x, ld, n, r); }
+extern "C" __global__ void __launch_bounds__(kPass) rough_rows_f64(const double *x, i64 ld, i64 n, Rough r) { roughRows(x, ld, n, r); }
+
+// Of 32 rows from first on, of which the warp wants a set, lane i gets ⟨direction, e⟩ of row
+// first + i, for a vector e of length 1 at most. It is off by no more than off + rounding.
+__device__ inline float roughProduct(const Rough &r, unsigned set, i64 first, const float *e, int lane) {
+  float mine = 0;
+  while (set) {
+    int at[kRows];
+    float sum[kRows] = {};
+#pragma unroll
+    for (int i = 0; i < kRows; i++) {
+      at[i] = set ? __ffs(set) - 1 : -1;
+      set &= set - 1;
+    }
+    for (i64 k = lane * 4; k < r.ld; k += kWarp * 4) {
+      uint4 part[kRows];
+#pragma unroll
+      for (int i = 0; i < kRows; i++) part[i] = *reinterpret_cast<const uint4 *>(r.words + (first + (at[i] < 0 ? at[0] : at[i])) * r.ld + k);
+      const Four<float> u = load4(e + 2 * k), v = load4(e + 2 * k + 4);
+#pragma unroll
+      for (int i = 0; i < kRows; i++) {
+        float low, high;
+        fromWord(part[i].x, low, high), sum[i] = fmaf(low, u.x, fmaf(high, u.y, sum[i]));
+        fromWord(part[i].y, low, high), sum[i] = fmaf(low, u.z, fmaf(high, u.w, sum[i]));
+        fromWord(part[i].z, low, high), sum[i] = fmaf(low, v.x, fmaf(high, v.y, sum[i]));
+        fromWord(part[i].w, low, high), sum[i] = fmaf(low, v.z, fmaf(high, v.w, sum[i]));
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kRows; i++) {
+      const float whole = warpSum(sum[i]);
+      if (lane == at[i]) mine = whole * r.scale[first + lane];
+    }
+  }
+  return mine;
+}
+
+// Writes v/length to shared memory behind some bytes, with zeros up to the end of a rough
+// row.
+template <class V> __device__ inline const float *shareDirection(const V *v, i64 ld, double length, i64 words, i64 behind) {
+  extern __shared__ double shared[];
+  float *e = reinterpret_cast<float *>(reinterpret_cast<char *>(shared) + behind);
+  for (i64 k = threadIdx.x; k < 2 * words; k += blockDim.x) e[k] = k < ld && length > 0 ? (float)((double)v[k] / length) : 0.0f;
+  __syncthreads();
+  return e;
+}
 
 // Adds a centre. A row stays with its centre c if the new one is at least twice as far from
 // c as the row is: d(x, new) ≥ d(c, new) − d(x, c) ≥ d(x, c). margin, above 4, allows for
-// rounding. Such rows are not read.
+// rounding. Such rows are not read. Of the others, only those are whose rough direction allows
+// that they are nearer: ‖x − c‖² = ‖x‖² + ‖c‖² − 2⟨x, c⟩.
 template <class T>
-__device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label, const T *between, T margin, T *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
+__device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label, const T *between, T margin, const double *length, Rough r, T *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
   const T *c = shareVector(centre, ld, 0);
+  const float *e = r.words ? shareDirection(centre, ld, *length, r.ld, ld * (i64)sizeof(T)) : 0;
   const int lane = threadIdx.x % kWarp;
   const i64 warps = (i64)gridDim.x * (kPass / kWarp);
   // A warp decides on 32 rows at a time, and then reads those that are left, four at a time.
@@ -140,6 +244,15 @@ __device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label,
       read = old < 0 || between[old] < margin * dist[first + lane];
     }
     unsigned left = __ballot_sync(0xffffffffu, read);
+    if (r.words) {
+      const float product = roughProduct(r, left, first, e, lane);
+      if (read) {
+        const double norm = r.norm[first + lane], squares = fma(norm, norm, *length * *length);
+        const double least = squares * (1 - 1e-14) - 2 * norm * *length * ((double)product + (double)(r.off[first + lane] + r.rounding));
+        read = !(4 * least >= (double)margin * (double)dist[first + lane]);
+      }
+      left = __ballot_sync(0xffffffffu, read);
+    }
     while (left) {
       i64 row[kRows];
       int many = 0;
@@ -153,12 +266,12 @@ __device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label,
       }
       T sum[kRows] = {};
       for (i64 k = lane * 4; k < ld; k += kWarp * 4) {
-        Four<T> part[kRows], e = load4(c + k);
+        Four<T> part[kRows], v = load4(c + k);
 #pragma unroll
         for (int i = 0; i < kRows; i++) part[i] = load4(x + row[i] * ld + k);
 #pragma unroll
         for (int i = 0; i < kRows; i++) {
-          T a = part[i].x - e.x, b = part[i].y - e.y, f = part[i].z - e.z, g = part[i].w - e.w;
+          T a = part[i].x - v.x, b = part[i].y - v.y, f = part[i].z - v.z, g = part[i].w - v.w;
           sum[i] = mulAdd(a, a, sum[i]);
           sum[i] = mulAdd(b, b, sum[i]);
           sum[i] = mulAdd(f, f, sum[i]);
@@ -174,11 +287,11 @@ __device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) add_centre_f32(const float *x, i64 ld, i64 n, const float *centre, int label, const float *between, float margin, float *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
-  addCentre(x, ld, n, centre, label, between, margin, dist, labels, flags, weights, s);
+extern "C" __global__ void __launch_bounds__(kPass) add_centre_f32(const float *x, i64 ld, i64 n, const float *centre, int label, const float *between, float margin, const double *length, Rough r, float *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
+  addCentre(x, ld, n, centre, label, between, margin, length, r, dist, labels, flags, weights, s);
 }
-extern "C" __global__ void __launch_bounds__(kPass) add_centre_f64(const double *x, i64 ld, i64 n, const double *centre, int label, const double *between, double margin, double *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
-  addCentre(x, ld, n, centre, label, between, margin, dist, labels, flags, weights, s);
+extern "C" __global__ void __launch_bounds__(kPass) add_centre_f64(const double *x, i64 ld, i64 n, const double *centre, int label, const double *between, double margin, const double *length, Rough r, double *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
+  addCentre(x, ld, n, centre, label, between, margin, length, r, dist, labels, flags, weights, s);
 }
 
 // Many centres at once, in float32. Tensor cores compute inner products with 11 digits,
@@ -264,31 +377,36 @@ extern "C" __global__ void __launch_bounds__(256) inner_products(const float *a,
     }
 }
 
-// Squared norms of rows in their own precision.
-extern "C" __global__ void __launch_bounds__(kPass) squares_f32(const float *x, i64 ld, i64 n, float *to) {
+// Squared norms of rows in their own precision, and the lengths of what tensor cores do not
+// see of the rows.
+extern "C" __global__ void __launch_bounds__(kPass) squares_f32(const float *x, i64 ld, i64 n, float *to, float *off) {
   const int lane = threadIdx.x % kWarp;
+  auto rest = [](float v) { return v - __uint_as_float(toTF32(v)); };
   for (i64 row = (i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp; row < n; row += (i64)gridDim.x * (kPass / kWarp)) {
-    float sum = 0;
+    float sum = 0, lost = 0;
     for (i64 k = lane * 4; k < ld; k += kWarp * 4) {
-      Four<float> v = load4(x + row * ld + k);
+      Four<float> v = load4(x + row * ld + k), r = {rest(v.x), rest(v.y), rest(v.z), rest(v.w)};
       sum = fmaf(v.x, v.x, fmaf(v.y, v.y, fmaf(v.z, v.z, fmaf(v.w, v.w, sum))));
+      lost = fmaf(r.x, r.x, fmaf(r.y, r.y, fmaf(r.z, r.z, fmaf(r.w, r.w, lost))));
     }
-    sum = warpSum(sum);
-    if (lane == 0) to[row] = sum;
+    sum = warpSum(sum), lost = warpSum(lost);
+    if (lane == 0) to[row] = sum, off[row] = sqrtf(lost);
   }
 }
 
 // Finds the nearest of many centres for a block of rows, from their inner products. With
-// e = |computed − exact| ≤ share·‖x‖·‖c‖ for ‖c‖² − 2⟨x, c⟩, a centre survives if its lower
-// bound does not exceed the least upper bound.
-extern "C" __global__ void __launch_bounds__(kPass) settle_centres(const float *x, i64 ld, i64 n, const float *centres, int many, int first, const float *p, i64 ldp, const float *squares, const float *centreSquares, float share, float *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
+// e = |computed − exact| ≤ 2·(off_x·‖c‖ + ‖x‖·off_c) + share·‖x‖·‖c‖ for ‖c‖² − 2⟨x, c⟩, and
+// some per cent to spare, a centre survives if its lower bound does not exceed the least upper
+// bound.
+extern "C" __global__ void __launch_bounds__(kPass) settle_centres(const float *x, i64 ld, i64 n, const float *centres, int many, int first, const float *p, i64 ldp, const float *squares, const float *offs, const float *centreSquares, const float *centreOffs, float share, float *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
   const int lane = threadIdx.x % kWarp;
   for (i64 row = (i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp; row < n; row += (i64)gridDim.x * (kPass / kWarp)) {
-    const float norm = share * sqrtf(squares[row]);
+    const float norm = 2.1f * sqrtf(squares[row]), side = 2.1f * offs[row] + share * sqrtf(squares[row]);
+    auto error = [&](int c, float sq) { return side * sqrtf(sq) + norm * centreOffs[c] + 1e-5f * sq; };
     float upper = (float)INFINITY;
     for (int c = lane; c < many; c += kWarp) {
       float sq = centreSquares[c];
-      upper = fminf(upper, sq - 2 * p[row * ldp + c] + (norm * sqrtf(sq) + 1e-5f * sq));
+      upper = fminf(upper, sq - 2 * p[row * ldp + c] + error(c, sq));
     }
     for (int step = 16; step > 0; step /= 2) upper = fminf(upper, __shfl_xor_sync(0xffffffffu, upper, step));
     float best = (float)INFINITY;
@@ -297,7 +415,7 @@ extern "C" __global__ void __launch_bounds__(kPass) settle_centres(const float *
       bool survives = false;
       if (from + lane < many) {
         float sq = centreSquares[from + lane];
-        survives = sq - 2 * p[row * ldp + from + lane] - (norm * sqrtf(sq) + 1e-5f * sq) <= upper;
+        survives = sq - 2 * p[row * ldp + from + lane] - error(from + lane, sq) <= upper;
       }
       for (unsigned left = __ballot_sync(0xffffffffu, survives); left; left &= left - 1) {
         int c = from + __ffs(left) - 1;
@@ -705,48 +823,58 @@ __device__ void weigh(i64 n, const T *dist, const int *labels, const unsigned ch
 extern "C" __global__ void weigh_f32(i64 n, const float *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values) { weigh(n, dist, labels, flags, weights, scale, values); }
 extern "C" __global__ void weigh_f64(i64 n, const double *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values) { weigh(n, dist, labels, flags, weights, scale, values); }
 
-// Draws a row of a block: the first whose running sum exceeds u times the total. One block
-// of 1024 threads, each with 16 rows in order.
-extern "C" __global__ void __launch_bounds__(1024) draw_row(const double *values, i64 n, i64 from, double u, i64 *drawn) {
-  __shared__ double before[1024], warps[32];
-  __shared__ i64 found, last;
-  const int lane = threadIdx.x % kWarp;
-  const i64 first = from + threadIdx.x * (kSumBlock / 1024);
-  i64 end = first + kSumBlock / 1024;
-  if (end > n) end = n;
-  double sum = 0;
-  for (i64 row = first; row < end; row++) sum += values[row];
-  double scan = sum;
-  for (int step = 1; step < kWarp; step *= 2) {
-    double v = __shfl_up_sync(0xffffffffu, scan, step);
-    if (lane >= step) scan += v;
-  }
-  if (lane == kWarp - 1) warps[threadIdx.x / kWarp] = scan;
-  if (threadIdx.x == 0) found = n, last = -1;
+// Draws a row of a block, and reports it: the first whose running sum exceeds u times the
+// total. One block of 32 warps, each with 512 rows in order. The sums of the warps lead to a
+// warp, and its running sums, over 32 rows at a time, to the row.
+template <class T>
+__device__ void drawRow(const double *values, i64 n, i64 from, double u, const T *dist, const int *labels, Sizes s, Best *best) {
+  const int each = kSumBlock / 1024;
+  const unsigned all = 0xffffffffu;
+  __shared__ double totals[32];
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const i64 first = from + warp * each * kWarp;
+  double value[each], sum = 0, point = 0;
+#pragma unroll
+  for (int i = 0; i < each; i++) value[i] = first + i * kWarp + lane < n ? values[first + i * kWarp + lane] : 0;
+#pragma unroll
+  for (int i = 0; i < each; i++) sum += value[i];
+  sum = warpSum(sum);
+  if (lane == 0) totals[warp] = sum;
   __syncthreads();
-  double offset = 0;
-  for (int w = 0; w < threadIdx.x / kWarp; w++) offset += warps[w];
-  before[threadIdx.x] = offset + scan;
-  __syncthreads();
-  const double point = u * before[1023];
-  double running = threadIdx.x ? before[threadIdx.x - 1] : 0;
-  for (i64 row = first; row < end; row++) {
-    running += values[row];
-    if (values[row] > 0) {
-      if (running > point) {
-        atomicMin((u64 *)&found, (u64)row);
-        break;
-      }
+  for (int w = 0; w < 32; w++) point += totals[w];
+  point *= u;
+  double before = 0, running = 0;
+  int at = -1;  // a point may round up to the total: then the last warp with some weight
+  for (int w = 0; w < 32; w++) {
+    if (totals[w] > 0) {
+      at = w, before = running;
+      if (running + totals[w] > point) break;
     }
+    running += totals[w];
   }
-  for (i64 row = end - 1; row >= first; row--)
-    if (values[row] > 0) {
-      atomicMax(&last, row);
+  if (at < 0 && threadIdx.x == 0) report(best, {0, -1, 0, -1}, 0, -1, 0, 0);
+  if (warp != at) return;
+  i64 row = -1;
+#pragma unroll
+  for (int i = 0; i < each; i++) {
+    double scan = value[i];
+    for (int step = 1; step < kWarp; step *= 2) {
+      const double v = __shfl_up_sync(all, scan, step);
+      if (lane >= step) scan += v;
+    }
+    const unsigned some = __ballot_sync(all, value[i] > 0), beyond = __ballot_sync(all, value[i] > 0 && before + scan > point);
+    if (beyond) {
+      row = first + i * kWarp + __ffs(beyond) - 1;
       break;
     }
-  __syncthreads();
-  if (threadIdx.x == 0) *drawn = found < n ? found : last;  // a point may round up to the total
+    if (some) row = first + i * kWarp + 31 - __clz(some);
+    before += __shfl_sync(all, scan, kWarp - 1);
+  }
+  if (lane == 0) rowAt(row, dist, labels, s, best);
 }
+
+extern "C" __global__ void __launch_bounds__(1024) draw_row_f32(const double *values, i64 n, i64 from, double u, const float *dist, const int *labels, Sizes s, Best *best) { drawRow(values, n, from, u, dist, labels, s, best); }
+extern "C" __global__ void __launch_bounds__(1024) draw_row_f64(const double *values, i64 n, i64 from, double u, const double *dist, const int *labels, Sizes s, Best *best) { drawRow(values, n, from, u, dist, labels, s, best); }
 
 // What a row would take from the squared distances as a centre.
 template <class T>
@@ -789,19 +917,116 @@ template <class S> __device__ inline void dot4(double &sum, Four<S> v, Four<doub
   sum = fma((double)v.w, e.w, sum);
 }
 
-// c = max(c − ⟨φ, w⟩², 0), for MaxDet.
-template <class S> __device__ void varianceStep(const S *x, i64 ld, i64 n, const double *w, double *c) {
-  const double *e = shareVector(w, ld, 0);
-  double sum[kRows] = {};
-  passRows(x, ld, n, [&](int i, Four<S> v, i64 k) { dot4(sum[i], v, load4(e + k)); }, [&](int i, i64 row, bool there, int lane) {
-    double u = warpSum(sum[i]);
-    sum[i] = 0;
-    if (there && lane == i) c[row] = fmax(fma(-u, u, c[row]), 0.0);
-  });
+// Variances of MaxDet: c = max(c − ⟨φ, w⟩², 0) for the vectors w of all steps, of which a row
+// has done some. c only falls, so before the others it is an upper bound.
+
+// catchUp does the steps that a row lacks, by a warp; every lane has the result. A product
+// is summed up in the same order whatever the steps beside it.
+template <class S> __device__ inline double catchUp(const S *phi, i64 ld, const double *steps, int from, int to, double c, int lane) {
+  const int beside = 4;
+  for (; from < to; from += beside) {
+    double sum[beside] = {};
+    for (i64 k = lane * 4; k < ld; k += kWarp * 4) {
+      const Four<S> v = load4(phi + k);
+#pragma unroll
+      for (int i = 0; i < beside; i++) dot4(sum[i], v, load4(steps + (i64)(from + i < to ? from + i : from) * ld + k));
+    }
+#pragma unroll
+    for (int i = 0; i < beside; i++) {
+      const double u = warpSum(sum[i]);
+      if (from + i < to) c = fmax(fma(-u, u, c), 0.0);
+    }
+  }
+  return c;
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) variance_step_f32(const float *x, i64 ld, i64 n, const double *w, double *c) { varianceStep(x, ld, n, w, c); }
-extern "C" __global__ void __launch_bounds__(kPass) variance_step_f64(const double *x, i64 ld, i64 n, const double *w, double *c) { varianceStep(x, ld, n, w, c); }
+const int kFewSteps = 8;  // a row that lacks no more is left to a warp
+
+// catchUpBlock is catchUp with all threads of a block.
+template <class S> __device__ inline double catchUpBlock(const S *phi, i64 ld, const double *steps, int from, int to, double c) {
+  const int beside = 4;
+  __shared__ double products[kPass];
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  for (; from < to; from += kPass) {
+    const int many = to - from < kPass ? to - from : kPass;
+    for (int at = warp * beside; at < many; at += kPass / kWarp * beside) {
+      double sum[beside] = {};
+      for (i64 k = lane * 4; k < ld; k += kWarp * 4) {
+        const Four<S> v = load4(phi + k);
+#pragma unroll
+        for (int i = 0; i < beside; i++) dot4(sum[i], v, load4(steps + (i64)(from + (at + i < many ? at + i : at)) * ld + k));
+      }
+#pragma unroll
+      for (int i = 0; i < beside; i++) {
+        const double u = warpSum(sum[i]);
+        if (lane == 0 && at + i < many) products[at + i] = u;
+      }
+    }
+    __syncthreads();
+    for (int i = 0; i < many; i++) c = fmax(fma(-products[i], products[i], c), 0.0);
+    __syncthreads();
+  }
+  return c;
+}
+
+// The rows that were the best of their blocks in the search before, each by a block: their
+// variances are lower bounds of the largest one.
+template <class S> __device__ void settleTops(const S *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done) {
+  const i64 row = tops[blockIdx.x].row;
+  if (row < 0 || !(flags[row] & kOpen)) return;
+  bool again = false;  // before there are tops, all are row 0
+  for (int other = threadIdx.x; other < blockIdx.x; other += kPass) again |= tops[other].row == row;
+  if (__syncthreads_or(again)) return;
+  const double v = catchUpBlock(x + row * ld, ld, steps, done[row], count, c[row]);
+  if (threadIdx.x == 0) c[row] = v, done[row] = count;
+}
+
+extern "C" __global__ void __launch_bounds__(kPass) settle_tops_f32(const float *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done) { settleTops(x, ld, steps, count, tops, flags, c, done); }
+extern "C" __global__ void __launch_bounds__(kPass) settle_tops_f64(const double *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done) { settleTops(x, ld, steps, count, tops, flags, c, done); }
+
+// Brings all rows up to date whose bound is no less than the variance of every top: all
+// rows without tops, and only one of them with a row.
+template <class S> __device__ void settleVariances(const S *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done) {
+  __shared__ double least;
+  __shared__ int few, more;
+  __shared__ unsigned char lacking[2][kPass];  // rows of the block that lack few steps, and more
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  if (warp == 0) {
+    double best = -INFINITY;
+    for (int i = lane; i < many; i += kWarp) {
+      const i64 row = tops[i].row;
+      if (row >= 0 && flags[row] & kOpen && done[row] == count) best = fmax(best, c[row]);
+    }
+    for (int step = 16; step > 0; step /= 2) best = fmax(best, __shfl_xor_sync(0xffffffffu, best, step));
+    if (lane == 0) least = best;
+  }
+  for (i64 first = (i64)blockIdx.x * kPass; first < n; first += (i64)gridDim.x * kPass) {
+    if (threadIdx.x == 0) few = more = 0;
+    __syncthreads();
+    const i64 mine = first + threadIdx.x;
+    const int lacks = mine < n && (only < 0 || mine == only) ? count - done[mine] : 0;
+    if (lacks > 0 && (many == 0 || flags[mine] & kOpen && !(c[mine] < least))) {
+      if (lacks <= kFewSteps) lacking[0][atomicAdd(&few, 1)] = threadIdx.x;
+      else lacking[1][atomicAdd(&more, 1)] = threadIdx.x;
+    }
+    __syncthreads();
+    for (int i = warp; i < few; i += kPass / kWarp) {
+      const i64 row = first + lacking[0][i];
+      const double v = catchUp(x + row * ld, ld, steps, done[row], count, c[row], lane);
+      __syncwarp();
+      if (lane == 0) c[row] = v, done[row] = count;
+    }
+    for (int i = 0; i < more; i++) {
+      const i64 row = first + lacking[1][i];
+      const double v = catchUpBlock(x + row * ld, ld, steps, done[row], count, c[row]);
+      if (threadIdx.x == 0) c[row] = v, done[row] = count;
+    }
+    __syncthreads();
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kPass) settle_variances_f32(const float *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done) { settleVariances(x, ld, n, steps, count, tops, many, flags, only, c, done); }
+extern "C" __global__ void __launch_bounds__(kPass) settle_variances_f64(const double *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done) { settleVariances(x, ld, n, steps, count, tops, many, flags, only, c, done); }
 
 // v = v + u·z, c = max(c − u², 0) with u = ⟨φ, w⟩, z = ⟨φ, p⟩, for BAIT.
 template <class S> __device__ void totalStep(const S *x, i64 ld, i64 n, const double *wp, double *c, double *v) {
@@ -851,6 +1076,61 @@ template <class S> __device__ void scores(const S *x, i64 ld, i64 n, const doubl
 
 extern "C" __global__ void __launch_bounds__(kPass) scores_f32(const float *x, i64 ld, i64 n, const double *y, const double *norm, const double *weights, double *to) { scores(x, ld, n, y, norm, weights, to); }
 extern "C" __global__ void __launch_bounds__(kPass) scores_f64(const double *x, i64 ld, i64 n, const double *y, const double *norm, const double *weights, double *to) { scores(x, ld, n, y, norm, weights, to); }
+
+// Rough scores of FrankWolfe, ⟨direction, y/‖y‖⟩, and the largest lower bound of each block.
+extern "C" __global__ void __launch_bounds__(kPass) rough_scores(Rough r, i64 ld, i64 n, const double *y, double length, const unsigned char *flags, float *rough, float *least) {
+  __shared__ float bests[kPass / kWarp];
+  const float *e = shareDirection(y, ld, length, r.ld, 0);
+  const int lane = threadIdx.x % kWarp;
+  const i64 warps = (i64)gridDim.x * (kPass / kWarp);
+  float best = -(float)INFINITY;
+  for (i64 first = ((i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp) * kWarp; first < n; first += warps * kWarp) {
+    const i64 row = first + lane;
+    const bool wanted = row < n && r.norm[row] != 0 && flags[row] & kOpen;
+    const float product = roughProduct(r, __ballot_sync(0xffffffffu, wanted), first, e, lane);
+    if (wanted) best = fmaxf(best, product - (r.off[row] + r.rounding));
+    if (row < n) rough[row] = product;
+  }
+  for (int step = 16; step > 0; step /= 2) best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, step));
+  if (lane == 0) bests[threadIdx.x / kWarp] = best;
+  __syncthreads();
+  if (threadIdx.x) return;
+  for (int i = 1; i < kPass / kWarp; i++) best = fmaxf(best, bests[i]);
+  least[blockIdx.x] = best;
+}
+
+// Exact scores of the rows whose upper bound is no less than the largest lower bound; the
+// others, which are smaller than these, keep rough ones.
+template <class S> __device__ void settleScores(const S *x, i64 ld, i64 n, const double *y, double length, Rough r, const float *rough, const float *least, int blocks, const unsigned char *flags, double *to) {
+  __shared__ float bests[kPass / kWarp];
+  const double *e = shareVector(y, ld, 0);
+  const int lane = threadIdx.x % kWarp;
+  float best = -(float)INFINITY;
+  for (int i = threadIdx.x; i < blocks; i += kPass) best = fmaxf(best, least[i]);
+  for (int step = 16; step > 0; step /= 2) best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, step));
+  if (lane == 0) bests[threadIdx.x / kWarp] = best;
+  __syncthreads();
+  for (int i = 0; i < kPass / kWarp; i++) best = fmaxf(best, bests[i]);
+  const i64 warps = (i64)gridDim.x * (kPass / kWarp);
+  for (i64 first = ((i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp) * kWarp; first < n; first += warps * kWarp) {
+    const i64 mine = first + lane;
+    bool near = false;
+    if (mine < n) {
+      to[mine] = r.norm[mine] == 0 ? -INFINITY : (double)rough[mine] * length;
+      near = r.norm[mine] != 0 && flags[mine] & kOpen && !(rough[mine] + (r.off[mine] + r.rounding) < best);
+    }
+    for (unsigned left = __ballot_sync(0xffffffffu, near); left; left &= left - 1) {
+      const i64 row = first + __ffs(left) - 1;
+      double sum = 0;
+      for (i64 k = lane * 4; k < ld; k += kWarp * 4) dot4(sum, load4(x + row * ld + k), load4(e + k));
+      sum = warpSum(sum);
+      if (lane == 0) to[row] = sum / r.norm[row];
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kPass) settle_scores_f32(const float *x, i64 ld, i64 n, const double *y, double length, Rough r, const float *rough, const float *least, int blocks, const unsigned char *flags, double *to) { settleScores(x, ld, n, y, length, r, rough, least, blocks, flags, to); }
+extern "C" __global__ void __launch_bounds__(kPass) settle_scores_f64(const double *x, i64 ld, i64 n, const double *y, double length, Rough r, const float *rough, const float *least, int blocks, const unsigned char *flags, double *to) { settleScores(x, ld, n, y, length, r, rough, least, blocks, flags, to); }
 
 // The row of largest score: v/(c + offset), or v itself without c. Closed rows count, too,
 // without flags.
