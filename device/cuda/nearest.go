@@ -119,7 +119,10 @@ func (f *nearest[T]) addPlaced(at pointer, label int) {
 	f.launch("centre_distances_"+f.kind, f.warps(f.clusters), f.centres, f.ld, int32(f.clusters), at, int32(label), f.between, f.length)
 	f.clusters = max(f.clusters, label+1)
 	shared := f.ld*sizeOf[T]() + f.rough.bytes()
-	f.launch("add_centre_"+f.kind, f.pass(shared), f.x, f.ld, f.n, at, int32(label), f.between, f.margin(), f.length, unsafe.Pointer(&f.rough), f.dist, f.labels, f.flags, f.weights, f.sizes)
+	if shared > mostShared {
+		shared = 0
+	}
+	f.launch("add_centre_"+f.kind, f.groups(shared), f.x, f.ld, f.n, at, int32(label), f.between, f.margin(), f.length, unsafe.Pointer(&f.rough), f.dist, f.labels, f.flags, f.weights, f.sizes)
 }
 
 // margin is 4 and what rounding may change, with room to spare.

@@ -34,7 +34,14 @@ func (r *rows[T]) roughen() rough {
 	return to
 }
 
-// decisions is the grid of kernels in which a warp decides on 32 rows, and reads some of them.
+// groups is the grid of kernels in which a warp decides on a few rows at a time: as many blocks
+// as a multiprocessor runs at the same time.
+func (r *rows[T]) groups(shared int) grid {
+	const group = 8 // as kGroup
+	return grid{x: max(1, min(ceilDiv(r.n, passThreads/32*group), 4*r.card.processors)), threads: passThreads, shared: shared}
+}
+
+// decisions is the grid of kernels in which a thread decides on a row.
 func (r *rows[T]) decisions(shared int) grid {
 	g := r.over(r.n, passThreads)
 	g.shared = shared

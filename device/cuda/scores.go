@@ -60,7 +60,7 @@ func (r *rows[T]) Directions() selection.DeviceDirections {
 	f := &directions[T]{rows: r, norms: r.alloc(8 * r.n), scores: r.alloc(8 * r.n), y: r.alloc(8 * r.ld)}
 	if r.price == 0 { // scores per price are not bounded
 		f.rough = r.roughen()
-		f.roughScores, f.bounds = r.alloc(4*r.n), r.alloc(4*r.decisions(0).x)
+		f.roughScores, f.bounds = r.alloc(4*r.n), r.alloc(4*r.groups(0).x)
 	}
 	return f
 }
@@ -86,7 +86,7 @@ func (f *directions[T]) Best(residual []float64) (selection.DeviceBest, error) {
 		f.launch("scores_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.y, f.norms, pointer(0), f.scores)
 		return f.bestScore(f.scores, 0, 0, f.flags)
 	}
-	g, of := f.decisions(f.rough.bytes()), unsafe.Pointer(&f.rough)
+	g, of := f.groups(f.rough.bytes()), unsafe.Pointer(&f.rough)
 	f.launch("rough_scores", g, of, f.ld, f.n, f.y, length, f.flags, f.roughScores, f.bounds)
 	f.launch("settle_scores_"+f.kind, f.decisions(8*f.ld), f.x, f.ld, f.n, f.y, length, of, f.roughScores, f.bounds, int32(g.x), f.flags, f.scores)
 	return f.bestScore(f.scores, 0, 0, f.flags)

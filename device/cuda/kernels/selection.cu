@@ -181,7 +181,9 @@ template <class S> __device__ void roughRows(const S *x, i64 ld, i64 n, Rough r)
 extern "C" __global__ void __launch_bounds__(kPass) rough_rows_f32(const float *x, i64 ld, i64 n, Rough r) { roughRows(x, ld, n, r); }
 extern "C" __global__ void __launch_bounds__(kPass) rough_rows_f64(const double *x, i64 ld, i64 n, Rough r) { roughRows(x, ld, n, r); }
 
-// Of 32 rows from first on, of which the warp wants a set, lane i gets ⟨direction, e⟩ of row
+const int kGroup = 8;  // rows that a warp decides on at a time: with fewer, warps share better
+
+// Of the rows of a group, of which the warp wants a set, lane i gets ⟨direction, e⟩ of row
 // first + i, for a vector e of length 1 at most. It is off by no more than off + rounding.
 __device__ inline float roughProduct(const Rough &r, unsigned set, i64 first, const float *e, int lane) {
   float mine = 0;
@@ -236,9 +238,9 @@ __device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label,
   const float *e = r.words ? shareDirection(centre, ld, *length, r.ld, ld * (i64)sizeof(T)) : 0;
   const int lane = threadIdx.x % kWarp;
   const i64 warps = (i64)gridDim.x * (kPass / kWarp);
-  // A warp decides on 32 rows at a time, and then reads those that are left, four at a time.
-  for (i64 first = ((i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp) * kWarp; first < n; first += warps * kWarp) {
-    bool read = first + lane < n;
+  // A warp decides on a group of rows, and then reads those that are left, four at a time.
+  for (i64 first = ((i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp) * kGroup; first < n; first += warps * kGroup) {
+    bool read = lane < kGroup && first + lane < n;
     if (read) {
       int old = labels[first + lane];
       read = old < 0 || between[old] < margin * dist[first + lane];
@@ -823,54 +825,48 @@ __device__ void weigh(i64 n, const T *dist, const int *labels, const unsigned ch
 extern "C" __global__ void weigh_f32(i64 n, const float *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values) { weigh(n, dist, labels, flags, weights, scale, values); }
 extern "C" __global__ void weigh_f64(i64 n, const double *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values) { weigh(n, dist, labels, flags, weights, scale, values); }
 
+// The first of 32 numbers, one in each lane, at which the running sum exceeds a point; or the
+// last that is not zero, since the point may round up to the total; -1 if all are zero. before,
+// which the running sum starts with, becomes that before the number.
+__device__ inline int firstBeyond(double v, double point, double &before, int lane) {
+  double scan = v;
+  for (int step = 1; step < kWarp; step *= 2) {
+    const double w = __shfl_up_sync(0xffffffffu, scan, step);
+    if (lane >= step) scan += w;
+  }
+  const unsigned some = __ballot_sync(0xffffffffu, v > 0), beyond = __ballot_sync(0xffffffffu, v > 0 && before + scan > point);
+  const int at = beyond ? __ffs(beyond) - 1 : 31 - __clz(some);
+  before += __shfl_sync(0xffffffffu, scan - v, at < 0 ? 0 : at);
+  return at;
+}
+
 // Draws a row of a block, and reports it: the first whose running sum exceeds u times the
-// total. One block of 32 warps, each with 512 rows in order. The sums of the warps lead to a
-// warp, and its running sums, over 32 rows at a time, to the row.
+// total. One block of 32 warps, each with 512 rows in order, in 16 parts: the sums of warps
+// lead to a warp, those of its parts to a part, and the numbers to the row.
 template <class T>
 __device__ void drawRow(const double *values, i64 n, i64 from, double u, const T *dist, const int *labels, Sizes s, Best *best) {
   const int each = kSumBlock / 1024;
-  const unsigned all = 0xffffffffu;
   __shared__ double totals[32];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const i64 first = from + warp * each * kWarp;
-  double value[each], sum = 0, point = 0;
-#pragma unroll
-  for (int i = 0; i < each; i++) value[i] = first + i * kWarp + lane < n ? values[first + i * kWarp + lane] : 0;
-#pragma unroll
-  for (int i = 0; i < each; i++) sum += value[i];
-  sum = warpSum(sum);
-  if (lane == 0) totals[warp] = sum;
-  __syncthreads();
-  for (int w = 0; w < 32; w++) point += totals[w];
-  point *= u;
-  double before = 0, running = 0;
-  int at = -1;  // a point may round up to the total: then the last warp with some weight
-  for (int w = 0; w < 32; w++) {
-    if (totals[w] > 0) {
-      at = w, before = running;
-      if (running + totals[w] > point) break;
-    }
-    running += totals[w];
-  }
-  if (at < 0 && threadIdx.x == 0) report(best, {0, -1, 0, -1}, 0, -1, 0, 0);
-  if (warp != at) return;
-  i64 row = -1;
+  const i64 first = from + warp * each * kWarp + lane;
+  auto at = [&](int i) { return first + i * kWarp < n ? values[first + i * kWarp] : 0.0; };
+  double part = 0, sum = 0;  // part of lane i is the sum of part i
 #pragma unroll
   for (int i = 0; i < each; i++) {
-    double scan = value[i];
-    for (int step = 1; step < kWarp; step *= 2) {
-      const double v = __shfl_up_sync(all, scan, step);
-      if (lane >= step) scan += v;
-    }
-    const unsigned some = __ballot_sync(all, value[i] > 0), beyond = __ballot_sync(all, value[i] > 0 && before + scan > point);
-    if (beyond) {
-      row = first + i * kWarp + __ffs(beyond) - 1;
-      break;
-    }
-    if (some) row = first + i * kWarp + 31 - __clz(some);
-    before += __shfl_sync(all, scan, kWarp - 1);
+    const double v = warpSum(at(i));
+    if (lane == i) part = v;
   }
-  if (lane == 0) rowAt(row, dist, labels, s, best);
+  sum = warpSum(part);
+  if (lane == 0) totals[warp] = sum;
+  __syncthreads();
+  double before = 0;
+  const double point = u * warpSum(totals[lane]);
+  const int there = firstBeyond(totals[lane], point, before, lane);
+  if (there < 0 && threadIdx.x == 0) report(best, {0, -1, 0, -1}, 0, -1, 0, 0);
+  if (warp != there) return;
+  const int which = firstBeyond(part, point, before, lane);
+  const int found = firstBeyond(at(which), point, before, lane);
+  if (lane == found) rowAt(first + which * kWarp, dist, labels, s, best);
 }
 
 extern "C" __global__ void __launch_bounds__(1024) draw_row_f32(const double *values, i64 n, i64 from, double u, const float *dist, const int *labels, Sizes s, Best *best) { drawRow(values, n, from, u, dist, labels, s, best); }
@@ -1084,12 +1080,12 @@ extern "C" __global__ void __launch_bounds__(kPass) rough_scores(Rough r, i64 ld
   const int lane = threadIdx.x % kWarp;
   const i64 warps = (i64)gridDim.x * (kPass / kWarp);
   float best = -(float)INFINITY;
-  for (i64 first = ((i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp) * kWarp; first < n; first += warps * kWarp) {
+  for (i64 first = ((i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp) * kGroup; first < n; first += warps * kGroup) {
     const i64 row = first + lane;
-    const bool wanted = row < n && r.norm[row] != 0 && flags[row] & kOpen;
+    const bool there = lane < kGroup && row < n, wanted = there && r.norm[row] != 0 && flags[row] & kOpen;
     const float product = roughProduct(r, __ballot_sync(0xffffffffu, wanted), first, e, lane);
     if (wanted) best = fmaxf(best, product - (r.off[row] + r.rounding));
-    if (row < n) rough[row] = product;
+    if (there) rough[row] = product;
   }
   for (int step = 16; step > 0; step /= 2) best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, step));
   if (lane == 0) bests[threadIdx.x / kWarp] = best;
