@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -32,6 +33,7 @@ type wideRows struct {
 	exact      matrix.Dense[float64]
 	single     matrix.Dense[float32] // if exact has none
 	buffers    *sync.Pool            // of *[]float64
+	inFile     bool
 }
 
 // exactRows are rows in float64.
@@ -39,9 +41,9 @@ func exactRows(m matrix.Dense[float64]) *wideRows {
 	return &wideRows{Rows: m.Rows, Cols: m.Cols, exact: m}
 }
 
-// singleRows are rows in float32 that are converted when they are read.
+// singleRows are rows of a file in float32 that are converted when they are read.
 func singleRows(m matrix.Dense[float32]) *wideRows {
-	return &wideRows{Rows: m.Rows, Cols: m.Cols, single: m, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
+	return &wideRows{Rows: m.Rows, Cols: m.Cols, single: m, inFile: true, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
 }
 
 // inFloat64 returns the rows of a set in float64: a copy of those in float32, unless they
@@ -52,7 +54,9 @@ func inFloat64[T matrix.Float](s *Space[T], of *set[T]) *wideRows {
 	}
 	switch rows := any(of.rows).(type) {
 	case matrix.Dense[float64]:
-		return exactRows(rows)
+		w := exactRows(rows)
+		w.inFile = of.inFile
+		return w
 	case matrix.Dense[float32]:
 		if of.inFile {
 			return singleRows(rows)
@@ -79,8 +83,32 @@ func (w *wideRows) read(from, to int) (rows matrix.Dense[float64], done func()) 
 	return rows, done
 }
 
+// aheadRows is the number of rows that the system is asked for at a time.
+const aheadRows = 4096
+
+// ahead is called by those who read all rows in order, before they read the rows from from to
+// to-1. Of a file, it asks for rows that follow.
+func (w *wideRows) ahead(from, to int) {
+	first := (from + aheadRows - 1) / aheadRows * aheadRows
+	if !w.inFile || first >= to {
+		return
+	}
+	if first > 0 {
+		first += aheadRows // the rows before have been asked for
+	}
+	last := min((to-1)/aheadRows*aheadRows+2*aheadRows, w.Rows)
+	switch {
+	case first >= last:
+	case w.exact.Rows > 0:
+		rowfile.Ahead(w.exact.Slice(first, last).Data)
+	default:
+		rowfile.Ahead(w.single.Slice(first, last).Data)
+	}
+}
+
 // readBlock is read for many rows, with all threads.
 func (w *wideRows) readBlock(team *linalg.Team, from, to int) (rows matrix.Dense[float64], done func()) {
+	w.ahead(from, to)
 	if w.exact.Rows > 0 {
 		return w.exact.Slice(from, to), nothing
 	}

@@ -60,6 +60,18 @@ func mapFile[T matrix.Float](file *os.File, name string, offset int64, rows, col
 	return m, nil
 }
 
+// Ahead asks the system to read numbers of a mapped file soon. Without it, the system reads page
+// by page once some rows have been read out of order.
+func Ahead[T matrix.Float](numbers []T) {
+	if len(numbers) == 0 {
+		return
+	}
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(numbers)))
+	before := start % uintptr(os.Getpagesize()) // the file before these numbers is mapped, too
+	bytes := before + uintptr(len(numbers))*unsafe.Sizeof(numbers[0])
+	willNeed(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(numbers)), -int(before))), int(bytes)))
+}
+
 // Close takes the matrix out of memory. That of nil does nothing.
 func (m *Mapping[T]) Close() {
 	if m == nil || m.data == nil {

@@ -9,6 +9,8 @@ const Supported = false
 
 func mapBytes(*os.File, int) ([]byte, error) { return nil, ErrUnsupported }
 
+func willNeed([]byte) {}
+
 func unmapBytes([]byte) error { return ErrUnsupported }
 
 func createUnnamed(string) (*os.File, error) { return nil, ErrUnsupported }
