@@ -392,7 +392,8 @@ extern "C" __global__ void __launch_bounds__(kPass) squares_f32(const float *x, 
       lost = fmaf(r.x, r.x, fmaf(r.y, r.y, fmaf(r.z, r.z, fmaf(r.w, r.w, lost))));
     }
     sum = warpSum(sum), lost = warpSum(lost);
-    if (lane == 0) to[row] = sum, off[row] = sqrtf(lost);
+    // Squares that are too small for float32 may be missing: then 2^-11 of each number, at most.
+    if (lane == 0) to[row] = sum, off[row] = lost > 1e-30f ? sqrtf(lost) : sqrtf(sum) / 2048;
   }
 }
 
