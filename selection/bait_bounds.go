@@ -100,11 +100,14 @@ func rowRounding(rounding float64, phi []float64) float64 {
 
 // rebase is called when A changes, and returns whether the bounds should learn the rows:
 // not if A changes often.
-func (b *baitBounds) rebase(steps int) bool {
+func (b *baitBounds) rebase(a matrix.Dense[float64], steps int) bool {
 	b.learned = steps == 0 || steps >= shortLife || b.frame != nil
 	b.reads, b.life = 0, 0
 	if !b.learned && b.pause == 0 {
 		b.pause, b.nextPause = b.nextPause, 2*b.nextPause
+	}
+	if b.frame != nil {
+		b.frame.rebase(a)
 	}
 	return b.learned
 }

@@ -54,11 +54,8 @@ func (f *memoryTotals[T]) Summed(total float64, x []float64) float64 {
 
 func (f *memoryTotals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
 	learning := f.bounds
-	if learning != nil && !learning.rebase(f.taken) {
+	if learning != nil && !learning.rebase(a, f.taken) {
 		learning = nil
-	}
-	if learning != nil && learning.frame != nil {
-		learning.frame.rebase(a)
 	}
 	variances(f.space, a, inner, f.c, f.v, f.pool, learning)
 	f.forgetSteps()
