@@ -82,6 +82,7 @@ func TestPlantedErrors(t *testing.T) {
 				sum.audit, sum.plain = sum.audit+one.audit/float64(*auditSeeds), sum.plain+one.plain/float64(*auditSeeds)
 			}
 			fmt.Printf("| %s | %s | %d | %.0f %% | %.0f %% | %d | %d |\n", name, p.name, sum.wrong, 100*sum.audit, 100*sum.plain, sum.suspects, sum.justified)
+			// One per cent of 500 labels are few: 9 of 12 are found on protein.
 			if strings.HasPrefix(p.name, "factor") && (sum.audit < 0.7 || sum.audit < sum.plain-0.1) {
 				t.Errorf("%s, %s: precision %.2f, by residual %.2f", name, p.name, sum.audit, sum.plain)
 			}

@@ -83,20 +83,24 @@ func (w *wideRows) read(from, to int) (rows matrix.Dense[float64], done func()) 
 	return rows, done
 }
 
-// aheadRows is the number of rows that the system is asked for at a time.
-const aheadRows = 4096
+// aheadNumbers is how many numbers the system is asked for at a time.
+const aheadNumbers = 1 << 21
 
 // ahead is called by those who read all rows in order, before they read the rows from from to
 // to-1. Of a file, it asks for rows that follow.
 func (w *wideRows) ahead(from, to int) {
-	first := (from + aheadRows - 1) / aheadRows * aheadRows
-	if !w.inFile || first >= to {
+	if !w.inFile {
+		return
+	}
+	rows := max(1, aheadNumbers/max(1, w.Cols))
+	first := (from + rows - 1) / rows * rows
+	if first >= to {
 		return
 	}
 	if first > 0 {
-		first += aheadRows // the rows before have been asked for
+		first += rows // those before have been asked for
 	}
-	last := min((to-1)/aheadRows*aheadRows+2*aheadRows, w.Rows)
+	last := min((to-1)/rows*rows+2*rows, w.Rows)
 	switch {
 	case first >= last:
 	case w.exact.Rows > 0:

@@ -58,6 +58,8 @@ func TestBoundsChangeNothing(t *testing.T) {
 	costs := selection.Constraints{Cost: slices.Repeat([]float64{1}, rows), Budget: batch, PerCost: true}
 	agree(t, selection.MaxDet[float32]{}, selection.Problem[float32]{Pool: narrow, Batch: batch}, roomy, roomy, costs)
 	agree(t, selection.MaxDet[float64]{}, selection.Problem[float64]{Pool: wide, Batch: batch}, roomy, roomy, costs)
+	costs.Budget = 1100 // more steps than a card keeps
+	agree(t, selection.MaxDet[float64]{}, selection.Problem[float64]{Pool: wide, Batch: 1100}, roomy, roomy, costs)
 
 	small := device.With(t.Context(), open(t, 52<<20)) // 41 MB are those of the pool
 	p := selection.Problem[float32]{Pool: narrow, Train: features(40, 2), Mode: selection.TP, Batch: batch, Seed: 1}
@@ -79,6 +81,9 @@ func agree[T matrix.Float](t *testing.T, m selection.Method[T], p selection.Prob
 	want, err := selection.Select(other, m, p)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(got.Picks) != p.Batch || len(want.Picks) != p.Batch {
+		t.Fatalf("%s: %d and %d picks", m.Name(), len(got.Picks), len(want.Picks))
 	}
 	for i, pick := range got.Picks {
 		if w := want.Picks[i]; pick.Row != w.Row || pick.Score != w.Score {
@@ -195,6 +200,9 @@ func TestKernelsAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := strings.TrimPrefix(strings.SplitN(string(recorded), "\n", 2)[0], "nvrtc ")
+	if version != "13.0" {
+		t.Errorf("the kernels were compiled by nvrtc %s; drivers for CUDA 13.0 need 13.0", version)
+	}
 	if !bytes.Equal(recorded, nvrtc.Checksums(version, source, read)) {
 		t.Error("kernels have changed: run go generate ./device/cuda")
 	}

@@ -182,8 +182,9 @@ func (q *queue) over(n, threads int) grid {
 	return grid{x: max(1, min((n+threads-1)/threads, 8*q.card.processors)), threads: threads}
 }
 
-// mostShared is the shared memory that every kernel may have.
-const mostShared = 48 << 10
+// mostShared is the shared memory that every kernel may be launched with, besides up to 1 KiB of
+// its own.
+const mostShared = 47 << 10
 
 // pass is the grid of a pass over n rows, with vectors of so many bytes in shared memory,
 // if they fit.

@@ -22,7 +22,8 @@ func (r *rough) bytes() int { return 8 * int(r.ld) }
 // that is left, which others may need: then every row is read, with the same result.
 func (r *rows[T]) roughen() rough {
 	words := (r.ld/2 + 3) / 4 * 4
-	if need := r.n * (4*words + 16); r.ld*sizeOf[T]()+8*words > mostShared || int64(need) > r.card.Room()/4 {
+	products := 4 * min(r.n, sumBlock) * (r.pool.Centres + 128) // what addMany will need
+	if need := r.n * (4*words + 16); r.ld*sizeOf[T]()+8*words > mostShared || int64(need) > (r.card.Room()-int64(products))/4 {
 		return rough{}
 	}
 	// A lane adds ld/32 products in float32, and then there are five sums of lanes; half of
@@ -34,8 +35,7 @@ func (r *rows[T]) roughen() rough {
 	return to
 }
 
-// groups is the grid of kernels in which a warp decides on a few rows at a time: as many blocks
-// as a multiprocessor runs at the same time.
+// groups is the grid of kernels in which a warp decides on a few rows at a time.
 func (r *rows[T]) groups(shared int) grid {
 	const group = 8 // as kGroup
 	return grid{x: max(1, min(ceilDiv(r.n, passThreads/32*group), 4*r.card.processors)), threads: passThreads, shared: shared}
@@ -44,7 +44,9 @@ func (r *rows[T]) groups(shared int) grid {
 // decisions is the grid of kernels in which a thread decides on a row.
 func (r *rows[T]) decisions(shared int) grid {
 	g := r.over(r.n, passThreads)
-	g.shared = shared
+	if shared <= mostShared {
+		g.shared = shared
+	}
 	return g
 }
 

@@ -60,6 +60,8 @@ func (r *rows[T]) Directions() selection.DeviceDirections {
 	f := &directions[T]{rows: r, norms: r.alloc(8 * r.n), scores: r.alloc(8 * r.n), y: r.alloc(8 * r.ld)}
 	if r.price == 0 { // scores per price are not bounded
 		f.rough = r.roughen()
+	}
+	if f.rough.words != 0 {
 		f.roughScores, f.bounds = r.alloc(4*r.n), r.alloc(4*r.groups(0).x)
 	}
 	return f
@@ -148,7 +150,7 @@ func (f *variances[T]) Step(w []float64) {
 	f.count++
 }
 
-// restart forgets the steps, which all rows have done.
+// restart forgets the steps, which are in c, or about to be.
 func (f *variances[T]) restart() {
 	f.count = 0
 	f.clear(f.done, 4*f.n, 0)

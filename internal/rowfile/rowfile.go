@@ -60,16 +60,15 @@ func mapFile[T matrix.Float](file *os.File, name string, offset int64, rows, col
 	return m, nil
 }
 
-// Ahead asks the system to read numbers of a mapped file soon. Without it, the system reads page
-// by page once some rows have been read out of order.
+// Ahead asks the system to read numbers of a mapped file soon, from the next page on. Without
+// it, the system reads page by page once some rows have been read out of order.
 func Ahead[T matrix.Float](numbers []T) {
-	if len(numbers) == 0 {
-		return
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), len(numbers)*int(unsafe.Sizeof(*new(T))))
+	page := uintptr(os.Getpagesize())
+	skip := int((page - uintptr(unsafe.Pointer(unsafe.SliceData(bytes)))%page) % page)
+	if skip < len(bytes) {
+		willNeed(bytes[skip:])
 	}
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(numbers)))
-	before := start % uintptr(os.Getpagesize()) // the file before these numbers is mapped, too
-	bytes := before + uintptr(len(numbers))*unsafe.Sizeof(numbers[0])
-	willNeed(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(numbers)), -int(before))), int(bytes)))
 }
 
 // Close takes the matrix out of memory. That of nil does nothing.

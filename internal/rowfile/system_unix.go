@@ -11,14 +11,8 @@ import (
 // Supported says whether this system maps files.
 const Supported = true
 
-// mapBytes tells the system that a file is read in order. Methods do so whenever bounds leave
-// most rows, but after some rows that are read one by one it would stop reading ahead.
 func mapBytes(file *os.File, size int) ([]byte, error) {
-	data, err := unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
-	if err == nil {
-		_ = unix.Madvise(data, unix.MADV_SEQUENTIAL) // only the speed depends on it
-	}
-	return data, err
+	return unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 }
 
 // willNeed asks the system to read mapped bytes soon.

@@ -2,9 +2,9 @@
 
 // Command gen compiles the kernels of package cuda: to PTX for every GPU since compute
 // capability 8.0, and to machine code for 8.x and 9.0, each packed by gzip. It needs NVIDIA's run-time
-// compiler, but no GPU:
+// compiler, but no GPU. A later compiler writes PTX that the oldest supported driver does not know:
 //
-//	python3 -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc
+//	python3 -m venv venv && venv/bin/pip install 'nvidia-cuda-nvrtc==13.0.*'
 //	NEXTBATCH_NVRTC=$(ls $PWD/venv/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.??) go generate ./device/cuda
 package main
 

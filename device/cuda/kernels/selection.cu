@@ -135,7 +135,7 @@ template <class T> __device__ void centreDistances(T *centres, i64 ld, int many,
 extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f32(float *centres, i64 ld, int many, const float *centre, int label, float *to, double *length) { centreDistances(centres, ld, many, centre, label, to, length); }
 extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f64(double *centres, i64 ld, int many, const double *centre, int label, double *to, double *length) { centreDistances(centres, ld, many, centre, label, to, length); }
 
-// Directions x/‖x‖ of rows in 16 bits: q·scale with whole numbers q − 2^15, two in each of ld
+// Directions x/‖x‖ of rows: (q − 2^15)·scale with whole numbers q of 16 bits, two in each of ld
 // words per row. off is the length of what rounding took from a direction.
 struct Rough {
   unsigned *words;  // null: there are none
@@ -230,8 +230,8 @@ template <class V> __device__ inline const float *shareDirection(const V *v, i64
 
 // Adds a centre. A row stays with its centre c if the new one is at least twice as far from
 // c as the row is: d(x, new) ≥ d(c, new) − d(x, c) ≥ d(x, c). margin, above 4, allows for
-// rounding. Such rows are not read. Of the others, only those are whose rough direction allows
-// that they are nearer: ‖x − c‖² = ‖x‖² + ‖c‖² − 2⟨x, c⟩.
+// rounding. Such rows are not read. Of the others, only those are read that may be nearer to the
+// new centre, by their rough direction: ‖x − c‖² = ‖x‖² + ‖c‖² − 2⟨x, c⟩.
 template <class T>
 __device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label, const T *between, T margin, const double *length, Rough r, T *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
   const T *c = shareVector(centre, ld, 0);
@@ -400,12 +400,13 @@ extern "C" __global__ void __launch_bounds__(kPass) squares_f32(const float *x, 
 // Finds the nearest of many centres for a block of rows, from their inner products. With
 // e = |computed − exact| ≤ 2·(off_x·‖c‖ + ‖x‖·off_c) + share·‖x‖·‖c‖ for ‖c‖² − 2⟨x, c⟩, and
 // some per cent to spare, a centre survives if its lower bound does not exceed the least upper
-// bound.
+// bound. 1e-5·(‖x‖² + ‖c‖²) is for the rounding of the distances, which decides between centres
+// that are as near.
 extern "C" __global__ void __launch_bounds__(kPass) settle_centres(const float *x, i64 ld, i64 n, const float *centres, int many, int first, const float *p, i64 ldp, const float *squares, const float *offs, const float *centreSquares, const float *centreOffs, float share, float *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
   const int lane = threadIdx.x % kWarp;
   for (i64 row = (i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp; row < n; row += (i64)gridDim.x * (kPass / kWarp)) {
     const float norm = 2.1f * sqrtf(squares[row]), side = 2.1f * offs[row] + share * sqrtf(squares[row]);
-    auto error = [&](int c, float sq) { return side * sqrtf(sq) + norm * centreOffs[c] + 1e-5f * sq; };
+    auto error = [&](int c, float sq) { return side * sqrtf(sq) + norm * centreOffs[c] + 1e-5f * (sq + squares[row]); };
     float upper = (float)INFINITY;
     for (int c = lane; c < many; c += kWarp) {
       float sq = centreSquares[c];
@@ -981,8 +982,8 @@ template <class S> __device__ void settleTops(const S *x, i64 ld, const double *
 extern "C" __global__ void __launch_bounds__(kPass) settle_tops_f32(const float *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done) { settleTops(x, ld, steps, count, tops, flags, c, done); }
 extern "C" __global__ void __launch_bounds__(kPass) settle_tops_f64(const double *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done) { settleTops(x, ld, steps, count, tops, flags, c, done); }
 
-// Brings all rows up to date whose bound is no less than the variance of every top: all
-// rows without tops, and only one of them with a row.
+// Brings all rows up to date whose bound is no less than the variance of every top. Without
+// tops, these are all rows; with only ≥ 0, that row alone.
 template <class S> __device__ void settleVariances(const S *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done) {
   __shared__ double least;
   __shared__ int few, more;
@@ -1113,8 +1114,8 @@ template <class S> __device__ void settleScores(const S *x, i64 ld, i64 n, const
     const i64 mine = first + lane;
     bool near = false;
     if (mine < n) {
-      to[mine] = r.norm[mine] == 0 ? -INFINITY : (double)rough[mine] * length;
       near = r.norm[mine] != 0 && flags[mine] & kOpen && !(rough[mine] + (r.off[mine] + r.rounding) < best);
+      if (!near) to[mine] = r.norm[mine] == 0 ? -INFINITY : (double)rough[mine] * length;
     }
     for (unsigned left = __ballot_sync(0xffffffffu, near); left; left &= left - 1) {
       const i64 row = first + __ffs(left) - 1;
