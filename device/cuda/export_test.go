@@ -12,3 +12,10 @@ func ForceTile(t testing.TB, tile int) {
 
 // Unpacked is what a card loads.
 var Unpacked = unpacked
+
+// KeepSteps has MaxDet keep so many steps for the rest of a test.
+func KeepSteps(t testing.TB, steps int) {
+	before := mostSteps
+	mostSteps = steps
+	t.Cleanup(func() { mostSteps = before })
+}

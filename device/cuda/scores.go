@@ -115,8 +115,8 @@ type variances[T matrix.Float] struct {
 	leaders    pointer // the best row of each block of the search before
 }
 
-// mostSteps is the number of vectors that are kept before all rows do these steps.
-const mostSteps = 1024
+// mostSteps is the number of vectors that are kept before all rows do these steps. Tests set it.
+var mostSteps = 1024
 
 // Variances implements selection.DeviceRows.
 func (r *rows[T]) Variances() selection.DeviceVariances {
