@@ -294,7 +294,8 @@ func TestJobsGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
 	must[Status](t, v, "owner", "POST", small, sample(60))
-	slow := map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 5000}}, "seed": 1}
+	// Long enough to be still on its way when the service ends, on a machine with much else to do.
+	slow := map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 100000}}, "seed": 1}
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
 	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", "k")
 	for must[Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 1 {

@@ -66,3 +66,40 @@ func (q *queue) dropEvent(event uintptr) {
 		q.card.locked(func() error { return q.card.driver.call("cuEventDestroy_v2", event) })
 	}
 }
+
+// side is a second stream, for work beside that of a queue.
+type side struct{ stream, begin, end uintptr }
+
+func (q *queue) newSide() (s side) {
+	const nonBlocking = 1
+	q.do(func() error {
+		return q.card.driver.call("cuStreamCreate", uintptr(unsafe.Pointer(&s.stream)), nonBlocking)
+	})
+	s.begin, s.end = q.newEvent(), q.newEvent()
+	return s
+}
+
+// beside launches work and, beside it, other work: both after all that is in the queue, and
+// before all that follows.
+func (q *queue) beside(s side, work, other func()) {
+	call := func(name string, args ...uintptr) {
+		q.do(func() error { return q.card.driver.call(name, args...) })
+	}
+	call("cuEventRecord", s.begin, q.stream)
+	call("cuStreamWaitEvent", s.stream, s.begin, 0)
+	main := q.stream
+	q.stream = s.stream
+	other()
+	q.stream = main
+	call("cuEventRecord", s.end, s.stream)
+	work()
+	call("cuStreamWaitEvent", q.stream, s.end, 0)
+}
+
+func (q *queue) dropSide(s side) {
+	q.dropEvent(s.begin)
+	q.dropEvent(s.end)
+	if s.stream != 0 {
+		q.card.locked(func() error { return q.card.driver.call("cuStreamDestroy_v2", s.stream) })
+	}
+}
