@@ -189,7 +189,6 @@ type training struct {
 	course      course
 
 	exec    uintptr
-	side    side
 	events  [inFlight]uintptr
 	staged  [inFlight][]uint32 // orders and factors, in pinned memory
 	reports []report           // of recent epochs, in pinned memory
@@ -198,7 +197,6 @@ type training struct {
 // run trains to the end and writes the best parameters to the networks.
 func (t *training) run() error {
 	t.place()
-	t.side = t.newSide()
 	t.exec = t.capture(t.recordEpoch)
 	for i := range t.events {
 		t.events[i] = t.newEvent()
@@ -427,42 +425,30 @@ func (t *training) launchHead(y *layer, of *labels, rows int) {
 }
 
 // launchLearn launches the gradients and Adam of all layers. Those that would leave most of
-// a large tile empty have smaller ones of their own, beside the others.
+// a large tile empty have smaller ones of their own.
 func (t *training) launchLearn(layers []layer, b int) {
 	tile := t.tileFor(func(tile int) int { return tilesOf(layers, tile) })
-	var large, small learning
+	groups := map[int]*learning{tile: {}, smallTile: {}}
 	for _, y := range layers {
+		own := tile
 		if tiles := tilesOf([]layer{y}, tile); 2*y.inputs*y.outputs < int32(tiles*tile*tile) {
-			small.add(y, smallTile)
-		} else {
-			large.add(y, tile)
+			own = smallTile
 		}
-	}
-	if small.count == 0 || large.count == 0 {
-		t.learn(&large, tile, b)
-		t.learn(&small, smallTile, b)
-		return
-	}
-	t.beside(t.side, func() { t.learn(&large, tile, b) }, func() { t.learn(&small, smallTile, b) })
-}
-
-// add adds a layer with tiles of a size.
-func (l *learning) add(y layer, tile int) {
-	l.layers[l.count] = y
-	l.count++
-	l.first[l.count] = l.first[l.count-1] + int32(tilesOf([]layer{y}, tile))
-}
-
-// learn launches the gradients and Adam of some layers.
-func (t *training) learn(all *learning, tile, b int) {
-	if all.count == 0 {
-		return
+		g := groups[own]
+		g.layers[g.count] = y
+		g.count++
+		g.first[g.count] = g.first[g.count-1] + int32(tilesOf([]layer{y}, own))
 	}
 	h := t.task.Training
 	constants := &adamConstants{float32(*h.Beta1), float32(1 - *h.Beta1), float32(*h.Beta2), float32(1 - *h.Beta2), float32(h.Eps)}
-	g := t.ofTile("learn", tile, int(all.first[all.count]))
-	t.launch(g.kernel, g.grid, unsafe.Pointer(all), unsafe.Pointer(&t.params), int32(t.batch), float32(*t.task.Networks[0].Architecture().SigmaB),
-		unsafe.Pointer(constants), t.steps, t.course.epoch, int32(b), int32(t.batches))
+	sigmaB := float32(*t.task.Networks[0].Architecture().SigmaB)
+	for tile, all := range groups {
+		if all.count == 0 {
+			continue
+		}
+		g := t.ofTile("learn", tile, int(all.first[all.count]))
+		t.launch(g.kernel, g.grid, unsafe.Pointer(all), unsafe.Pointer(&t.params), int32(t.batch), sigmaB, unsafe.Pointer(constants), t.steps, t.course.epoch, int32(b), int32(t.batches))
+	}
 }
 
 // tilesOf returns how many tiles the parameters of layers have.
@@ -623,6 +609,5 @@ func (t *training) end() {
 	for _, e := range t.events {
 		t.dropEvent(e)
 	}
-	t.dropSide(t.side)
 	t.close()
 }

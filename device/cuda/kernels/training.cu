@@ -179,7 +179,6 @@ __device__ inline float multiply(const Operand &a, const Operand &b, int row0, i
   return column;
 }
 
-__device__ inline void prefetch(const float *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 __device__ inline float4 four(const float *p) { return *reinterpret_cast<const float4 *>(p); }
 __device__ inline void four(float *p, float4 v) { *reinterpret_cast<float4 *>(p) = v; }
 
@@ -276,13 +275,6 @@ template <int Tile> __device__ inline void learn(const Learn &all, const Paramet
   float *__restrict__ w = p.weights + from, *__restrict__ first = p.first + from, *__restrict__ second = p.second + from;
   const int across = (l.outputs + Tile - 1) / Tile, tile = blockIdx.x - all.first[at];
   const int row0 = tile / across * Tile, col0 = tile % across * Tile;
-  // What Adam changes is on its way while the gradient is computed.
-  for (int e = threadIdx.x; e < Tile * Tile / 32; e += Shape<Tile>::threads) {
-    const int row = row0 + e / (Tile / 32), col = col0 + e % (Tile / 32) * 32;
-    if (row >= l.inputs || col >= l.outputs) continue;
-    const i64 i = (i64)row * l.ldOut + col;
-    prefetch(w + i), prefetch(first + i), prefetch(second + i);
-  }
   const AdamStep step = steps[(i64)*epoch * batches + batch];
   const Operand a{l.in + net * l.inStride, l.rows ? l.rows + net * l.rowsStride : 0, l.ldIn}, b{l.grad + net * l.gradStride, 0, l.ldOut};
   const float column = multiply<Tile, false, false, true>(a, b, row0, col0, l.inputs, l.outputs, n,
