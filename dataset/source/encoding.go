@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -35,6 +36,11 @@ func CheckEncoding(name string) error {
 // marks are byte-order marks and the encodings that they announce.
 var marks = []struct{ bytes, encoding string }{
 	{"\xef\xbb\xbf", "utf-8"}, {"\xff\xfe", "utf-16le"}, {"\xfe\xff", "utf-16be"},
+}
+
+// hasMark reports whether a text starts with a byte-order mark.
+func hasMark(text string) bool {
+	return slices.ContainsFunc(marks, func(m struct{ bytes, encoding string }) bool { return strings.HasPrefix(text, m.bytes) })
 }
 
 // decodingOf returns how to decode a text that starts so, and the length of its

@@ -139,9 +139,10 @@ func writeRow(w *bufio.Writer, fields []string, s Style) {
 }
 
 // needsQuotes reports whether a reader would misread the unquoted field: it
-// contains special characters, or blanks at an end, which would be lost.
+// contains special characters, or blanks at an end or a byte-order mark at the start, which
+// would be lost.
 func needsQuotes(field string, delimiter byte) bool {
-	return strings.IndexByte(field, delimiter) >= 0 || strings.ContainsAny(field, "\"\r\n") || strings.Trim(field, " \t") != field
+	return strings.IndexByte(field, delimiter) >= 0 || strings.ContainsAny(field, "\"\r\n") || strings.Trim(field, " \t") != field || hasMark(field)
 }
 
 // WriteJSONLines writes each row as a JSON object on a line of its own, with
