@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -363,8 +364,13 @@ func (d *driver[T]) nearestLabelled(rows []int) (at []int, distance []float64, e
 	return at, distance, nil
 }
 
-// nearestInMemory finds the nearest training rows one by one.
+// nearestInMemory finds the nearest training rows: one by one with a kernel, otherwise for some
+// rows at a time, which share training rows in the cache.
 func (d *driver[T]) nearestInMemory(at []int, sq []T, rows []int) error {
+	if d.space.kernel == nil {
+		d.nearestByFeatures(at, sq, rows)
+		return nil
+	}
 	dist := make([]T, d.space.TrainSize())
 	for i, row := range rows {
 		if d.space.Cancelled() {
@@ -381,4 +387,23 @@ func (d *driver[T]) nearestInMemory(at []int, sq []T, rows []int) error {
 		sq[i] = dist[at[i]]
 	}
 	return nil
+}
+
+func (d *driver[T]) nearestByFeatures(at []int, sq []T, rows []int) {
+	queries, _ := d.space.gather(rows)
+	train, set := d.space.train.rows, simd.For[T]()
+	d.space.team.OverPieces(len(rows), cachedRows, func(_, from, to int) {
+		var dist [cachedRows]T
+		for first := 0; first < train.Rows && !d.space.Cancelled(); first += cachedRows {
+			part := train.Slice(first, min(first+cachedRows, train.Rows))
+			for i := from; i < to; i++ {
+				set.SqDistRows(dist[:part.Rows], queries.Row(i), part.Data, part.Stride)
+				for j, v := range dist[:part.Rows] {
+					if first+j == 0 || v < sq[i] {
+						at[i], sq[i] = first+j, v
+					}
+				}
+			}
+		}
+	})
 }
