@@ -98,8 +98,13 @@ func TestFallbackAndReportHearTheContext(t *testing.T) {
 	if _, err := Select(&stopping{t.Context(), 100}, KMeansPP[float64]{}, p); err != context.Canceled || steps > 100 {
 		t.Errorf("%d rows were filled in, error %v", steps, err)
 	}
+	const many = 1 << 30
+	whole := &stopping{t.Context(), many}
+	if _, err := Select(whole, Random[float64]{}, p); err != nil {
+		t.Fatal(err)
+	}
 	steps = 0
-	if _, err := Select(&stopping{t.Context(), 12_500}, Random[float64]{}, p); err != context.Canceled || steps != 5000 {
+	if _, err := Select(&stopping{t.Context(), many - whole.asks - 5}, Random[float64]{}, p); err != context.Canceled || steps != 5000 {
 		t.Errorf("after %d steps, error %v", steps, err)
 	}
 }

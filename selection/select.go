@@ -389,21 +389,27 @@ func (d *driver[T]) nearestInMemory(at []int, sq []T, rows []int) error {
 	return nil
 }
 
+// reportedRows is the number of rows after which the report checks the context.
+const reportedRows = 512
+
 func (d *driver[T]) nearestByFeatures(at []int, sq []T, rows []int) {
-	queries, _ := d.space.gather(rows)
 	train, set := d.space.train.rows, simd.For[T]()
-	d.space.team.OverPieces(len(rows), cachedRows, func(_, from, to int) {
-		var dist [cachedRows]T
-		for first := 0; first < train.Rows && !d.space.Cancelled(); first += cachedRows {
-			part := train.Slice(first, min(first+cachedRows, train.Rows))
-			for i := from; i < to; i++ {
-				set.SqDistRows(dist[:part.Rows], queries.Row(i), part.Data, part.Stride)
-				for j, v := range dist[:part.Rows] {
-					if first+j == 0 || v < sq[i] {
-						at[i], sq[i] = first+j, v
+	for block := 0; block < len(rows) && !d.space.Cancelled(); block += reportedRows {
+		queries, _ := d.space.gather(rows[block:min(block+reportedRows, len(rows))])
+		at, sq := at[block:], sq[block:]
+		d.space.team.OverPieces(queries.Rows, cachedRows, func(_, from, to int) {
+			var dist [cachedRows]T
+			for first := 0; first < train.Rows; first += cachedRows {
+				part := train.Slice(first, min(first+cachedRows, train.Rows))
+				for i := from; i < to; i++ {
+					set.SqDistRows(dist[:part.Rows], queries.Row(i), part.Data, part.Stride)
+					for j, v := range dist[:part.Rows] {
+						if first+j == 0 || v < sq[i] {
+							at[i], sq[i] = first+j, v
+						}
 					}
 				}
 			}
-		}
-	})
+		})
+	}
 }
