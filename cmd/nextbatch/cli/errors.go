@@ -33,7 +33,7 @@ func (e partialError) Error() string {
 	return fmt.Sprintf("the batch has %d of %d rows: %s", e.picked, e.asked, e.reason)
 }
 
-// unsaid is an error that another process prints.
+// unsaid is an error that has been printed, here or by another process.
 type unsaid struct{ error }
 
 func (e unsaid) Unwrap() error { return e.error }

@@ -51,7 +51,9 @@ func (s *selecting) join(out io.Writer) (io.Writer, error) {
 	return io.Discard, nil
 }
 
-// leave parts from the other processes. An error that all have is printed by rank 0 alone.
+// leave parts from the other processes. An error that all have is printed by rank 0 alone, and
+// before it leaves: the others cannot leave earlier, and once one has ended with an error, the
+// launcher kills the rest.
 func (s *selecting) leave(err error) error {
 	if s.ranks == nil {
 		return err
@@ -60,13 +62,17 @@ func (s *selecting) leave(err error) error {
 		explain(os.Stderr, err)
 		s.ranks.Abort(exitFailure)
 	}
-	if closed := s.ranks.Close(); err == nil && closed != nil {
-		err = errorf("--mpi: %w", closed)
+	if err != nil && s.ranks.Rank() == 0 {
+		explain(os.Stderr, err)
 	}
-	if err != nil && s.ranks.Rank() > 0 {
+	closed := s.ranks.Close()
+	switch {
+	case err != nil:
 		return unsaid{err}
+	case closed != nil:
+		return errorf("--mpi: %w", closed)
 	}
-	return err
+	return nil
 }
 
 // agree ends all processes with one error if one of them has one.
