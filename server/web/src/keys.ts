@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 // Shortcuts. A view registers its own while it is shown; ? lists all that are registered.
 
@@ -25,17 +25,20 @@ export function nameOf(event: Pick<KeyboardEvent, 'key' | 'code' | 'ctrlKey' | '
   return `${event.ctrlKey || event.metaKey ? 'Ctrl+' : ''}${event.altKey ? 'Alt+' : ''}${key.length === 1 && (event.ctrlKey || event.metaKey || event.altKey) ? key.toUpperCase() : key}`
 }
 
-/** Registers shortcuts while the component is shown. Those without run are only listed. */
+/**
+ * Registers shortcuts while the component is shown. Those without run are only listed.
+ * They work from the moment that the component is in the page: an effect after the next frame would miss keys of somebody who types fast.
+ */
 export function useShortcuts(list: Shortcut[]): void {
   const kept = useRef(list)
   kept.current = list
   const names = list.map(s => s.keys).join(' ')
-  useEffect(() => {
+  useLayoutEffect(() => {
     const mine = kept.current
     for (const s of mine) registered.add(s)
     return () => { for (const s of mine) registered.delete(s) }
   }, [names])
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.defaultPrevented || document.querySelector('dialog[open]')) return
       const name = nameOf(event)

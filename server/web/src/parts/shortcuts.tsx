@@ -1,10 +1,10 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { shortcuts } from '../keys'
 
 /** The list of shortcuts that work here and now. */
 export function Shortcuts({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  useLayoutEffect(() => dialog.current?.showModal(), [])
   return (
     <dialog ref={dialog} class="help" aria-labelledby="shortcuts-title" onClose={close}
       onClick={e => { if (e.target === dialog.current) dialog.current?.close() }}>

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { api, newKey, problemText, sentence } from '../api'
 import { exact, many, nameWithoutUnit, number, parseNumber, unitOf } from '../format'
 import { useJob } from '../jobs'
@@ -104,7 +104,7 @@ function Task({ campaign, status, row, targets, last, more, done, skip, givenBac
   const [key] = useState(newKey)
   const why = withoutPrediction(row.reason)
   const first = useRef<HTMLInputElement>(null)
-  useEffect(() => first.current?.focus(), [])
+  useLayoutEffect(() => first.current?.focus(), [])
   const save = async (event: Event) => {
     event.preventDefault()
     if (busy) return
