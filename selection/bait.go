@@ -107,16 +107,25 @@ func (f *bait[T]) addMoments(m, a matrix.Dense[float64]) {
 	}
 }
 
-// summed returns Σ w(x̃)·⟨φ(x̃), x⟩² over the same rows.
-func (f *bait[T]) summed(x []float64) float64 {
+// exactScores returns v and c of rows of the given features, as accurately as float64 allows:
+// v = Σ w(x̃)·⟨φ(x̃), Sφ⟩² over the same rows x̃.
+func (f *bait[T]) exactScores(rows, selected matrix.Dense[float64]) (v, c []float64) {
+	v, c = make([]float64, rows.Rows), make([]float64, rows.Rows)
+	products := matrix.New[float64](rows.Rows, rows.Cols)
+	for i := range rows.Rows {
+		product, variance := f.base.exact(rows.Row(i), selected)
+		copy(products.Row(i), product)
+		c[i] = variance
+	}
 	if f.target.Rows > 0 {
-		return addSquares(f.space, 0, f.target, nil, x)
+		addSquares(f.space, v, f.target, nil, products)
+		return v, c
 	}
-	sum := f.pool.Summed(0, x)
+	f.pool.Summed(v, products)
 	if f.space.weights == nil && f.train.Rows > 0 {
-		sum = addSquares(f.space, sum, f.train, nil, x)
+		addSquares(f.space, v, f.train, nil, products)
 	}
-	return sum
+	return v, c
 }
 
 // refreshBelow is the share of its former size that v may fall to before it is
@@ -181,6 +190,25 @@ func (f *bait[T]) conditioned(phi []float64) []float64 {
 	}
 	f.mulVec(f.psi, f.base.root, phi)
 	return f.psi
+}
+
+// allConditioned returns ψ of rows, with the same numbers as conditioned.
+func (f *bait[T]) allConditioned(rows matrix.Dense[float64]) matrix.Dense[float64] {
+	root := f.base.root
+	if root.Rows == 0 {
+		return rows
+	}
+	psi := matrix.New[float64](rows.Rows, root.Rows)
+	f.space.team.OverPieces(rows.Rows, cachedRows, func(_, from, to int) {
+		for first := 0; first < root.Rows; first += cachedRows {
+			last := min(first+cachedRows, root.Rows)
+			part := root.Slice(first, last)
+			for i := from; i < to; i++ {
+				simd.For[float64]().DotRows(psi.Row(i)[first:last], rows.Row(i), part.Data, part.Stride)
+			}
+		}
+	})
+	return psi
 }
 
 // inFeatures returns Aᵀx, which is valid until the next call.
@@ -267,9 +295,10 @@ func (f *bait[T]) accurate(selected matrix.Dense[float64]) bool {
 	if err != nil || best.row < 0 {
 		return err == nil
 	}
-	for _, row := range sampleOf(best.row, f.space.limits.open) {
-		product, variance := f.base.exact(f.space.float64Rows([]int{row}).Row(0), selected)
-		off := math.Abs(f.pool.At(row) - f.summed(product)/(variance+f.offset))
+	sample := sampleOf(best.row, f.space.limits.open)
+	v, c := f.exactScores(f.space.float64Rows(sample), selected)
+	for i, row := range sample {
+		off := math.Abs(f.pool.At(row) - v[i]/(c[i]+f.offset))
 		if !(sampleMargin*off <= tolerance*best.score) {
 			return false
 		}

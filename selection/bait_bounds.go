@@ -217,18 +217,23 @@ func (f *memoryTotals[T]) boundAll() {
 	})
 }
 
-// largestTops returns the pieces with the largest bounds.
+// largestTops returns the pieces with the largest bounds, the largest first.
 func largestTops(tops []pieceTop) []pieceTop {
-	tops = slices.DeleteFunc(slices.Clone(tops), func(t pieceTop) bool { return t.row < 0 })
-	sortTops(tops)
-	return tops[:min(settledRows, len(tops))]
+	list := make([]pieceTop, 0, settledRows+1)
+	for _, t := range tops {
+		if t.row < 0 || len(list) == settledRows && compareTops(t, list[settledRows-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(list, t, compareTops)
+		list = slices.Insert(list, at, t)
+		list = list[:min(settledRows, len(list))]
+	}
+	return list
 }
 
-// sortTops sorts the largest first.
-func sortTops(tops []pieceTop) {
-	slices.SortFunc(tops, func(x, y pieceTop) int {
-		return cmp.Or(cmp.Compare(y.c, x.c), cmp.Compare(x.row, y.row))
-	})
+// compareTops puts the largest first.
+func compareTops(x, y pieceTop) int {
+	return cmp.Or(cmp.Compare(y.c, x.c), cmp.Compare(x.row, y.row))
 }
 
 // rowsOfTops returns their rows.

@@ -103,8 +103,8 @@ func (f *baitFB[T]) enter(batch []int) error {
 	f.first = make([]float64, len(batch))
 	for i := range batch {
 		f.first[i] = f.remaining(i)
-		copy(f.rows.Row(i), f.conditioned(f.rows.Row(i)))
 	}
+	f.rows = f.allConditioned(f.rows)
 	return nil
 }
 
@@ -117,9 +117,10 @@ func (f *baitFB[T]) backwardAccurate(selected matrix.Dense[float64]) bool {
 		return false
 	}
 	least := f.backwardScore(at)
-	for _, i := range sampleOf(at, slices.Repeat([]bool{true}, len(f.batch))) {
-		product, variance := f.base.exact(f.rows.Row(i), selected)
-		score := f.summed(product) / max(f.sigma2-variance, leastVariance)
+	sample := sampleOf(at, slices.Repeat([]bool{true}, len(f.batch)))
+	v, c := f.exactScores(f.rows.SelectRows(sample), selected)
+	for k, i := range sample {
+		score := v[k] / max(f.sigma2-c[k], leastVariance)
 		if !(score >= (1-differenceTolerance)*least) || i == at && !(score <= (1+differenceTolerance)*least) {
 			return false
 		}
@@ -139,11 +140,13 @@ func (f *baitFB[T]) Remove(row int) error {
 	}
 	vx := f.direction(f.rows.Row(at))
 	gamma2 := f.remaining(at)
-	for i := range f.batch {
-		u, r := set.Dot(f.rows.Row(i), f.w), set.Dot(f.rows.Row(i), f.q)
-		f.v[i] += 2/gamma2*u*r + vx/(gamma2*gamma2)*u*u
-		f.c[i] += u * u / gamma2
-	}
+	f.space.team.OverPieces(len(f.batch), cachedRows, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			u, r := set.Dot(f.rows.Row(i), f.w), set.Dot(f.rows.Row(i), f.q)
+			f.v[i] += 2/gamma2*u*r + vx/(gamma2*gamma2)*u*u
+			f.c[i] += u * u / gamma2
+		}
+	})
 	f.cov.update(f.w, 1, gamma2)
 	f.batch[at] = -1
 	f.unselect(row)

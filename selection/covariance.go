@@ -157,11 +157,27 @@ func (s *covariance) apply(dst, x []float64) {
 			set.Axpy(dst, row, -set.Dot(row, x))
 		}
 	}
-	s.dots = slices.Grow(s.dots[:0], len(s.sign))[:len(s.sign)]
-	set.DotRows(s.dots, x, s.change, s.dim)
-	for i, dot := range s.dots {
-		set.Axpy(dst, s.changed(i, i+1), s.sign[i]*dot)
+	s.applyChanges(dst, x)
+}
+
+const (
+	manyChanges = 64 // from so many changes on, several threads pay
+	columnPiece = 64 // columns in which a thread adds up changes
+)
+
+// applyChanges adds the products of the changes with x to dst.
+func (s *covariance) applyChanges(dst, x []float64) {
+	set, columns := simd.For[float64](), s.dim
+	if len(s.sign) >= manyChanges {
+		columns = columnPiece
 	}
+	s.dots = slices.Grow(s.dots[:0], len(s.sign))[:len(s.sign)]
+	s.team.OverPieces(len(s.sign), manyChanges, func(_, from, to int) { set.DotRows(s.dots[from:to], x, s.changed(from, to), s.dim) })
+	s.team.OverPieces(s.dim, columns, func(_, from, to int) {
+		for i, dot := range s.dots {
+			set.Axpy(dst[from:to], s.changed(i, i+1)[from:to], s.sign[i]*dot)
+		}
+	})
 }
 
 // changed returns the vectors of changes, from the one numbered from to to-1.

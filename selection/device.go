@@ -372,8 +372,10 @@ type deviceTotals struct {
 
 func (f *deviceTotals) Prior() float64                     { return f.on.Prior() }
 func (f *deviceTotals) Moments(m, a matrix.Dense[float64]) { f.on.Moments(m, a) }
-func (f *deviceTotals) Summed(total float64, y []float64) float64 {
-	return f.on.Summed(total, y)
+func (f *deviceTotals) Summed(totals []float64, ys matrix.Dense[float64]) {
+	for i := range totals {
+		totals[i] = f.on.Summed(totals[i], ys.Row(i))
+	}
 }
 func (f *deviceTotals) Rebase(a, inner matrix.Dense[float64]) float64 { return f.on.Rebase(a, inner) }
 func (f *deviceTotals) Step(_, _, aw, ap []float64)                   { f.on.Step(aw, ap) }

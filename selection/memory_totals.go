@@ -48,8 +48,8 @@ func (f *memoryTotals[T]) Moments(m, a matrix.Dense[float64]) {
 	addMoments(f.space, m, f.pool, f.weights, a)
 }
 
-func (f *memoryTotals[T]) Summed(total float64, x []float64) float64 {
-	return addSquares(f.space, total, f.pool, f.weights, x)
+func (f *memoryTotals[T]) Summed(totals []float64, ys matrix.Dense[float64]) {
+	addSquares(f.space, totals, f.pool, f.weights, ys)
 }
 
 func (f *memoryTotals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
@@ -235,16 +235,34 @@ func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights [
 	}
 }
 
-// addSquares adds Σ w_i·⟨φ_i, x⟩² to a total.
-func addSquares[T matrix.Float](s *Space[T], total float64, rows *wideRows, weights, x []float64) float64 {
-	dots := make([]float64, rows.Rows)
-	rows.eachBlock(s.team, func(from int, part matrix.Dense[float64]) { linalg.MulVec(s.team, dots[from:from+part.Rows], part, x) })
+// addSquares adds Σ w_i·⟨φ_i, y⟩² to the total of each y: one read of the rows for all.
+func addSquares[T matrix.Float](s *Space[T], totals []float64, rows *wideRows, weights []float64, ys matrix.Dense[float64]) {
+	set, squares := simd.For[float64](), matrix.New[float64](ys.Rows, min(sumBlock, rows.Rows))
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
-	for i, dot := range dots {
-		if weights != nil {
-			dot *= math.Sqrt(weights[i])
+	eachBlock(rows.Rows, func(from, to int) {
+		if s.Cancelled() {
+			return
 		}
-		dots[i] = dot * dot
-	}
-	return addSum(total, dots)
+		part, done := rows.readBlock(s.team, from, to)
+		defer done()
+		s.team.OverPieces(part.Rows, cachedRows, func(_, first, end int) {
+			for j := range ys.Rows {
+				squaredDots(squares.Row(j)[first:end], ys.Row(j), part.Slice(first, end))
+			}
+		})
+		for j := range totals {
+			block := squares.Row(j)[:part.Rows]
+			if weights != nil {
+				set.Mul(block, block, weights[from:to])
+			}
+			totals[j] += set.Sum(block)
+		}
+	})
+}
+
+// squaredDots writes ⟨φ_i, y⟩² of rows to dst.
+func squaredDots(dst, y []float64, rows matrix.Dense[float64]) {
+	set := simd.For[float64]()
+	set.DotRows(dst, y, rows.Data, rows.Stride)
+	set.Mul(dst, dst, dst)
 }

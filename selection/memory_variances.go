@@ -108,14 +108,12 @@ func (f *memoryVariances[T]) Best() (found, error) {
 	}
 	f.space.team.OverPieces(f.pool.Rows, readPiece, func(piece, from, to int) { f.tops[piece] = f.largestBound(from, to) })
 	best := f.settle(largestTops(f.tops))
-	var scanned atomic.Int64
 	f.space.team.OverPieces(f.pool.Rows, readPiece, func(piece, from, to int) {
 		bound := f.tops[piece]
 		f.tops[piece] = best
 		if bound.row < 0 || !best.mayYieldTo(from, bound.c) {
 			return
 		}
-		scanned.Add(int64(to - from))
 		for row := from; row < to; row++ {
 			if f.tops[piece].mayYieldTo(row, f.c[row]) && f.open[row] {
 				f.catchUp(row)

@@ -120,14 +120,12 @@ func (f *rankTotals[T]) Moments(m, a matrix.Dense[float64]) {
 	})
 }
 
-func (f *rankTotals[T]) Summed(total float64, y []float64) float64 {
-	sum := []float64{total}
-	chain(f.network, sum, func() {
+func (f *rankTotals[T]) Summed(totals []float64, ys matrix.Dense[float64]) {
+	chain(f.network, totals, func() {
 		if f.search != nil {
-			sum[0] = f.search.Summed(sum[0], y)
+			f.search.Summed(totals, ys)
 		}
 	})
-	return sum[0]
 }
 
 func (f *rankTotals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {

@@ -114,8 +114,8 @@ type totalSearch interface {
 	Prior() float64
 	// Moments adds Σ w(x)·ψ(x)ψ(x)ᵀ to m, with ψ = Aφ, or ψ = φ if a has no rows.
 	Moments(m, a matrix.Dense[float64])
-	// Summed returns total plus Σ w(x)·⟨φ(x), y⟩².
-	Summed(total float64, y []float64) float64
+	// Summed adds Σ w(x)·⟨φ(x), y⟩² to the total of each of the given y.
+	Summed(totals []float64, ys matrix.Dense[float64])
 	// Rebase computes c and v for A and AMAᵀ, and returns the largest magnitude of v.
 	Rebase(a, inner matrix.Dense[float64]) float64
 	// Step does a step for all rows; w and p are its vectors, aw and ap are Aᵀw and

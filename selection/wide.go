@@ -136,6 +136,9 @@ func nothing() {}
 
 // row is read for one row.
 func (w *wideRows) row(i int) (row []float64, done func()) {
+	if w.exact.Rows > 0 {
+		return w.exact.Row(i), nothing
+	}
 	rows, done := w.read(i, i+1)
 	return rows.Row(0), done
 }
