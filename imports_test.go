@@ -146,7 +146,7 @@ func TestArchitectureListsThePackages(t *testing.T) {
 		there[path.Dir(file)] = true
 	}
 	listed := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (•?) ?\\| (?:root )?`([^`]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| (•?) ?\\| (?:root )?`([^`]+)` \\|.*\\| ([^|]*) \\|$").FindAllStringSubmatch(string(text), -1) {
 		pkg := row[2]
 		if pkg == "nextbatch" {
 			pkg = root
@@ -154,6 +154,9 @@ func TestArchitectureListsThePackages(t *testing.T) {
 		listed[pkg] = true
 		if dot := row[1] != ""; dot != there[pkg] {
 			t.Errorf("%s has a dot: %v; it exists: %v", pkg, dot, there[pkg])
+		}
+		if want, got := packagesOf(pkg, row[3]), slices.Sorted(slices.Values(table[pkg].may)); !slices.Equal(got, want) {
+			t.Errorf("%s may import %v; ARCHITECTURE.md says %v", pkg, got, want)
 		}
 	}
 	for pkg := range table {
@@ -164,6 +167,22 @@ func TestArchitectureListsThePackages(t *testing.T) {
 	if len(listed) != len(table) {
 		t.Errorf("ARCHITECTURE.md lists %d packages, the table has %d", len(listed), len(table))
 	}
+}
+
+// packagesOf returns the packages that a line of ARCHITECTURE.md lists for a package.
+func packagesOf(pkg, text string) (list []string) {
+	if text == "everything below" {
+		list = below(pkg)
+	} else if text, _, _ = strings.Cut(text, ";"); text != "nothing" {
+		list = strings.Split(text, ", ")
+	}
+	if at := slices.Index(list, "engine"); at >= 0 {
+		list = slices.Concat(list[:at], engine, list[at+1:])
+	}
+	if at := slices.Index(list, "root"); at >= 0 {
+		list[at] = root
+	}
+	return slices.Sorted(slices.Values(list))
 }
 
 func with(list []string, more ...string) []string { return slices.Concat(list, more) }

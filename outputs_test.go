@@ -101,6 +101,38 @@ func TestSeveralOutputsSelectAsJacobian(t *testing.T) {
 	}
 }
 
+// TestEnsembleOfSeveralOutputs: an ensemble of two such networks selects as their Jacobians side by side.
+func TestEnsembleOfSeveralOutputs(t *testing.T) {
+	t.Parallel()
+	for _, activation := range []network.Activation{network.ReLU, network.SiLU} {
+		var nets network.Ensemble[float32]
+		for member := range 2 {
+			net, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, member)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nets = append(nets, net)
+		}
+		x := matrix.New[float32](140, 4)
+		rng.FillNormal(rng.New(5, "several outputs"), x.Data)
+		p := nextbatch.Problem{Models: nextbatch.Models(nets, outputWeights...), Train: x.Slice(0, 30), Pool: x.Slice(30, 140), Batch: 10, Seed: 2}
+		plain := func(first int) nextbatch.Problem {
+			beside := func(rows matrix.Dense[float32]) matrix.Dense[float32] {
+				a, b := jacobian(nets[0], rows, first), jacobian(nets[1], rows, first)
+				both := matrix.New[float32](rows.Rows, a.Cols+b.Cols)
+				matrix.Copy(both.Block(0, rows.Rows, 0, a.Cols), a)
+				matrix.Copy(both.Block(0, rows.Rows, a.Cols, both.Cols), b)
+				return both
+			}
+			own := p
+			own.Models, own.Train, own.Pool = nil, beside(p.Train), beside(p.Pool)
+			return own
+		}
+		sameBatches(t, fmt.Sprint(activation, " grad>ens"), "grad>ens(2)", p, plain(0), "lcmd-tp", "maxdet-p", "maxdiag")
+		sameBatches(t, fmt.Sprint(activation, " ll>ens"), "ll>ens(2)", p, plain(2), "lcmd-tp", "kmeanspp-p", "maxdet-p", "bait-f-p", "frankwolfe-p")
+	}
+}
+
 func sameBatches(t *testing.T, what, base string, p, plain nextbatch.Problem, methods ...string) {
 	t.Helper()
 	for _, method := range methods {
@@ -129,39 +161,91 @@ func sameBatches(t *testing.T, what, base string, p, plain nextbatch.Problem, me
 // kernel of the plain Jacobian.
 func TestSketchOfSeveralOutputs(t *testing.T) {
 	t.Parallel()
-	net, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, SigmaB: new(0.4)}, 3, 0)
+	const draws = 200
+	for _, activation := range []network.Activation{network.ReLU, network.SiLU} {
+		net, p := fewRowsOfSeveralOutputs(t, activation)
+		mean := meanGram(t, "lcmd-tp:grad>sketch(64)", p, draws)
+		plain := gram(jacobian(net, p.Pool, 0))
+		for i := range mean.Rows {
+			for j, m := range mean.Row(i) {
+				size := math.Sqrt(plain.At(i, i) * plain.At(j, j))
+				if off := math.Abs(m - plain.At(i, j)); off > 8*size/math.Sqrt(64*draws) {
+					t.Errorf("%v, rows %d and %d: the mean over sketches is %.4f, the kernel %.4f", activation, i, j, m, plain.At(i, j))
+				}
+			}
+		}
+	}
+}
+
+// TestRandomFeaturesOfSeveralOutputs: the random features of acs-rf have the same mean kernel as those of the plain
+// Jacobian, whose draws are others.
+func TestRandomFeaturesOfSeveralOutputs(t *testing.T) {
+	t.Parallel()
+	const draws = 200
+	for _, activation := range []network.Activation{network.ReLU, network.SiLU} {
+		net, p := fewRowsOfSeveralOutputs(t, activation)
+		got := meanGram(t, "frankwolfe-p:ll>acs-rf(64)@sigma2(0.01)", p, draws)
+		p.Models, p.Train, p.Pool = nil, jacobian(net, p.Train, 2), jacobian(net, p.Pool, 2)
+		want := meanGram(t, "frankwolfe-p:features>acs-rf(64)@sigma2(0.01)", p, draws)
+		for i := range want.Rows {
+			for j, w := range want.Row(i) {
+				size := math.Sqrt(want.At(i, i) * want.At(j, j))
+				if off := math.Abs(got.At(i, j) - w); off > 12*size/math.Sqrt(64*draws) {
+					t.Errorf("%v, rows %d and %d: the mean over draws is %.4f, that of the plain Jacobian %.4f", activation, i, j, got.At(i, j), w)
+				}
+			}
+		}
+	}
+}
+
+// fewRowsOfSeveralOutputs returns a network with three outputs, and a problem of few rows.
+func fewRowsOfSeveralOutputs(t *testing.T, activation network.Activation) (*network.MLP[float32], nextbatch.Problem) {
+	t.Helper()
+	net, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := matrix.New[float32](5, 4)
+	x := matrix.New[float32](10, 4)
 	rng.FillNormal(rng.New(5, "several outputs"), x.Data)
-	p := nextbatch.Problem{Models: nextbatch.Models(network.Ensemble[float32]{net}, outputWeights...), Train: x, Pool: x, Batch: 1}
-	gram := func(features matrix.Dense[float32], i, j int) (sum float64) {
-		for k, v := range features.Row(i) {
-			sum += float64(v) * float64(features.Row(j)[k])
-		}
-		return sum
-	}
-	plain, mean := jacobian(net, x, 0), matrix.New[float64](5, 5)
-	const draws = 200
+	return net, nextbatch.Problem{Models: nextbatch.Models(network.Ensemble[float32]{net}, outputWeights...), Train: x.Slice(5, 10), Pool: x.Slice(0, 5), Batch: 1}
+}
+
+// meanGram returns the mean of the kernel matrix of the pool over as many seeds.
+func meanGram(t *testing.T, text string, p nextbatch.Problem, draws int) matrix.Dense[float64] {
+	t.Helper()
+	mean := matrix.New[float64](p.Pool.Rows, p.Pool.Rows)
 	for seed := range uint64(draws) {
 		p.Seed = seed
-		sketch, err := nextbatch.Features(t.Context(), spec.MustParse("lcmd-tp:grad>sketch(64)"), p, x)
+		features, err := nextbatch.Features(t.Context(), spec.MustParse(text), p, p.Pool)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 5 {
-			for j := range 5 {
-				mean.Row(i)[j] += gram(sketch.Single, i, j) / draws
+		rows := features.Double
+		if rows.Rows == 0 {
+			rows = matrix.Converted[float64](features.Single)
+		}
+		for i := range mean.Rows {
+			for j := range mean.Cols {
+				mean.Row(i)[j] += dot(rows.Row(i), rows.Row(j)) / float64(draws)
 			}
 		}
 	}
-	for i := range 5 {
-		for j := range 5 {
-			want, size := gram(plain, i, j), math.Sqrt(gram(plain, i, i)*gram(plain, j, j))
-			if off := math.Abs(mean.At(i, j) - want); off > 8*size/math.Sqrt(64*draws) {
-				t.Errorf("rows %d and %d: the mean over sketches is %.4f, the kernel %.4f", i, j, mean.At(i, j), want)
-			}
+	return mean
+}
+
+func gram(features matrix.Dense[float32]) matrix.Dense[float64] {
+	rows, values := matrix.Converted[float64](features), matrix.New[float64](features.Rows, features.Rows)
+	for i := range values.Rows {
+		for j := range values.Cols {
+			values.Row(i)[j] = dot(rows.Row(i), rows.Row(j))
 		}
 	}
+	return values
+}
+
+func dot(x, y []float64) (sum float64) {
+	for k, v := range x {
+		sum += v * y[k]
+	}
+	return sum
 }

@@ -47,7 +47,7 @@ type Plan struct {
 	request   Request
 	problem   Problem // without models, and not scaled, before Train
 	poolRows  []int   // row i of the pool is this row of the input
-	openEnded bool    // the batch has as many rows as the budget pays for
+	openEnded bool    // the batch has as many rows as fit into the budget
 	model     *network.Model[float32]
 	trained   bool
 	timings   Timings

@@ -84,8 +84,8 @@ func leaveInFile[T matrix.Float](c *composer, how kernel.Preparation[T], method 
 		}
 		return true, how.Check(c.ctx, pool.Pool)
 	}
-	wide, ok := any(method).(selection.Method[float64])
-	if !ok || !linear || !selection.ReadsSingle(wide) {
+	inDouble, ok := any(method).(selection.Method[float64])
+	if !ok || !linear || !selection.ReadsSingle(inDouble) {
 		return false, nil
 	}
 	question.Single = pool.single

@@ -10,7 +10,7 @@ package audit
 //
 // s the root mean square of the s_i. Wrong labels also mislead the networks that judge
 // their neighbours. So rows whose label is more likely wrong than not are left out of
-// the training, and all rows are predicted anew.
+// the training, and all rows are predicted again.
 //
 // The errors of right labels are taken to follow Student's distribution. Its degrees
 // of freedom ν and its scale are those for which the median and the 90 % quantile of |t|
@@ -23,7 +23,7 @@ package audit
 //	max over j ≤ k of 1 − (1 − p_j)^(n−j+1):
 //
 // the probability that, if the labels from k on are all right, one of them looks this
-// wrong. It counts how many labels were looked at.
+// wrong. It takes into account how many labels were examined.
 
 import (
 	"cmp"
@@ -69,12 +69,12 @@ type Finding struct {
 	Low        float64 `json:"low"` // interval that a right label is in with a probability of 95 %
 	High       float64 `json:"high"`
 	Score      float64 `json:"score"` // r_i over the median of all
-	P          float64 `json:"p"`     // p-value, counting how many labels were looked at
+	P          float64 `json:"p"`     // p-value, corrected for the number of labels examined
 }
 
 // Report is all findings of a target, the label that disagrees most first.
 type Report struct {
-	Labels   int       `json:"labels"`  // that were looked at
+	Labels   int       `json:"labels"`  // that were examined
 	Freedom  float64   `json:"freedom"` // ν
 	LeftOut  int       `json:"left_out"`
 	RMSE     float64   `json:"rmse"` // of the predictions, on all labels, in their units

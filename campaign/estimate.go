@@ -24,7 +24,7 @@ import (
 //
 // Where a row was predicted several times, the last prediction counts. At the most
 // likely slope, RMSE, MAE and 95 % quantile are those of the u_i. The interval of the
-// RMSE is that of network.EstimateRMSE, which is wider than the errors at hand suggest,
+// RMSE is that of network.EstimateRMSE, which is wider than these errors suggest,
 // because a small sample tends to miss the largest errors. That of the MAE m is
 // m·exp(±t·d), with the 97.5 % quantile t of Student's distribution and
 //

@@ -1,6 +1,6 @@
 package kernel
 
-// Length scales by marginal likelihood. The labels y of n rows, less their mean, are
+// Length scales by marginal likelihood. The labels y of n rows, minus their mean, are
 // taken to be normal with the covariance v·C, C = F + g·I: F is the stationary
 // kernel of variance 1, g the variance of the noise over that of the signal. The
 // best v is yᵀC^{-1}y/n, and what is left to minimise is
@@ -72,7 +72,7 @@ type likelihood struct {
 	shape      Shape
 	rows       matrix.Dense[float64] // over deviations
 	deviations []float64             // of the inputs
-	labels     []float64             // less their mean
+	labels     []float64             // minus their mean
 
 	scaled           matrix.Dense[float64] // rows over length scales
 	slopes           matrix.Dense[float64] // S

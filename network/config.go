@@ -109,7 +109,7 @@ func (a Architecture) check() error {
 	}
 	found.unless(a.Outputs > 0 && a.Outputs <= maxWidth, "the network has %d outputs", a.Outputs)
 	found.unless(a.Activation.known(), "there is no activation %d", uint8(a.Activation))
-	found.unless(positive(a.SigmaW), "σ_w is %v, which is not positive", a.SigmaW)
+	found.unless(positive(a.SigmaW), "σ_w is %v, but must be positive and finite", a.SigmaW)
 	found.unless(*a.SigmaB == 0 || positive(*a.SigmaB), "σ_b is %v, which is negative or not finite", *a.SigmaB)
 	return errors.Join(found...)
 }
@@ -118,11 +118,11 @@ func (t Training) check() error {
 	var found complaints
 	found.unless(t.Epochs > 0, "%d epochs", t.Epochs)
 	found.unless(t.Batch > 0, "%d rows in a mini-batch", t.Batch)
-	found.unless(positive(t.Rate), "the learning rate is %v, which is not positive", t.Rate)
+	found.unless(positive(t.Rate), "the learning rate is %v, but must be positive and finite", t.Rate)
 	found.unless(t.Decay >= 0 && t.Rate*t.Decay < 1, "the decay is %v, which does not shrink the parameters", t.Decay)
 	found.unless(*t.Beta1 >= 0 && *t.Beta1 < 1, "Beta1 is %v, which is not from 0 up and below 1", *t.Beta1)
 	found.unless(*t.Beta2 >= 0 && *t.Beta2 < 1, "Beta2 is %v, which is not from 0 up and below 1", *t.Beta2)
-	found.unless(positive(t.Eps), "Eps is %v, which is not positive", t.Eps)
+	found.unless(positive(t.Eps), "Eps is %v, but must be positive and finite", t.Eps)
 	if err := t.Schedule.check(); err != nil {
 		found = append(found, err)
 	}

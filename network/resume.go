@@ -18,8 +18,8 @@ import (
 
 // Resumable trains as CPU does. When the context ends, it hands over where its trainings stand;
 // with that as its beginning, the same calls go on from there and return the bits that they
-// would have returned without the interruption. Trainings that were not among them begin
-// anew.
+// would have returned without the interruption. Trainings that were not among them start
+// from scratch.
 type Resumable[T matrix.Float] struct {
 	// Stopped receives where the trainings stand, once the context has ended.
 	Stopped func(state []byte)

@@ -79,7 +79,7 @@ type bait[T matrix.Float] struct {
 	space         *Space[T]
 	name          string
 	pool          totalSearch
-	train, target *wideRows
+	train, target *rowsInFloat64
 	moments       matrix.Dense[float64] // M
 	sigma2        float64
 	offset        float64 // what is added to c in the score
@@ -107,8 +107,8 @@ func (f *bait[T]) addMoments(m, a matrix.Dense[float64]) {
 	}
 }
 
-// exactScores returns v and c of rows of the given features, as accurately as float64 allows:
-// v = Σ w(x̃)·⟨φ(x̃), Sφ⟩² over the same rows x̃.
+// exactScores returns v and c of rows with the given features after the base alone, as accurately as
+// float64 allows: v = Σ w(x̃)·⟨φ(x̃), AᵀAφ⟩² over the same rows x̃.
 func (f *bait[T]) exactScores(rows, selected matrix.Dense[float64]) (v, c []float64) {
 	v, c = make([]float64, rows.Rows), make([]float64, rows.Rows)
 	products := matrix.New[float64](rows.Rows, rows.Cols)

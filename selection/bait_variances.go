@@ -25,7 +25,7 @@ const (
 )
 
 // variances writes c and v of rows. bounds, unless nil, learn the ψ of all rows.
-func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64], c, v []float64, rows *wideRows, bounds *baitBounds) {
+func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64], c, v []float64, rows *rowsInFloat64, bounds *baitBounds) {
 	toPsi, form := packUpper(transposed(root)), packUpper(halfOf(inner))
 	tally.Rows[float64](space.tally, rows.Rows, rows.Cols)
 	var rounding float64
@@ -47,7 +47,7 @@ func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64
 }
 
 // eachPart visits all rows, a few at a time, on all threads, until the context is cancelled.
-func eachPart[T matrix.Float](space *Space[T], rows *wideRows, visit func(s *varianceScratch, from int, phi matrix.Dense[float64])) {
+func eachPart[T matrix.Float](space *Space[T], rows *rowsInFloat64, visit func(s *varianceScratch, from int, phi matrix.Dense[float64])) {
 	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
 	for first := 0; first < rows.Rows && !space.Cancelled(); first += varianceBlock {
 		space.team.OverPieces(min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {

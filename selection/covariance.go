@@ -162,7 +162,7 @@ func (s *covariance) apply(dst, x []float64) {
 
 const (
 	manyChanges = 64 // from so many changes on, several threads pay
-	columnPiece = 64 // columns in which a thread adds up changes
+	columnPiece = 64 // columns that a thread adds the changes to at a time
 )
 
 // applyChanges adds the products of the changes with x to dst.
@@ -195,7 +195,7 @@ func (s *covariance) update(w []float64, sign, denominator float64) {
 const conditionedBlock = 1024
 
 // diag writes φᵀSφ of each row to dst, for the base alone.
-func (s *covariance) diag(dst []float64, rows *wideRows) {
+func (s *covariance) diag(dst []float64, rows *rowsInFloat64) {
 	factor, sign := s.explained, -1.0
 	if s.root.Rows > 0 {
 		factor, sign = s.root, 1

@@ -120,7 +120,7 @@ type DeviceVariances interface {
 	At(row int) float64
 }
 
-// DeviceTotals is what totalSearch is.
+// DeviceTotals is what totalSearch is, with one vector at a time for Summed.
 type DeviceTotals interface {
 	Prior() float64
 	Moments(m, a matrix.Dense[float64])

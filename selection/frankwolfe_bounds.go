@@ -52,7 +52,7 @@ type frankWolfeBounds struct {
 type earlierResidual struct{ square, rough, reach float64 }
 
 // newFrankWolfeBounds returns nil where bounds do not pay.
-func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool *wideRows) *frankWolfeBounds {
+func newFrankWolfeBounds[T matrix.Float](s *Space[T], pool *rowsInFloat64) *frankWolfeBounds {
 	rows := newByteRows(s, pool.Rows, pool.Cols)
 	if rows == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 type memoryDirections[T matrix.Float] struct {
 	*memoryRows[T]
-	pool     *wideRows
+	pool     *rowsInFloat64
 	c        []float64 // norms of the rows
 	scores   []float64 // or upper bounds
 	residual []float64 // what the scores are for

@@ -16,7 +16,7 @@ import (
 
 type memoryTotals[T matrix.Float] struct {
 	*memoryRows[T]
-	pool   *wideRows
+	pool   *rowsInFloat64
 	offset float64   // what is added to c in the score
 	c, v   []float64 // of each row, after as many steps as done says
 	done   []int32
@@ -196,7 +196,7 @@ func (f *memoryTotals[T]) stepAll(from, to int) {
 
 // addMoments adds Σ w_i·ψ_iψ_iᵀ to m, with ψ_i = Aφ_i, block by block. Without weights
 // these are 1, and without A it is the identity.
-func addMoments[T matrix.Float](s *Space[T], m matrix.Dense[float64], rows *wideRows, weights []float64, a matrix.Dense[float64]) {
+func addMoments[T matrix.Float](s *Space[T], m matrix.Dense[float64], rows *rowsInFloat64, weights []float64, a matrix.Dense[float64]) {
 	block := matrix.New[float64](m.Rows, m.Cols)
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	eachBlock(rows.Rows, func(from, to int) {
@@ -236,7 +236,7 @@ func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights [
 }
 
 // addSquares adds Σ w_i·⟨φ_i, y⟩² to the total of each y: one read of the rows for all.
-func addSquares[T matrix.Float](s *Space[T], totals []float64, rows *wideRows, weights []float64, ys matrix.Dense[float64]) {
+func addSquares[T matrix.Float](s *Space[T], totals []float64, rows *rowsInFloat64, weights []float64, ys matrix.Dense[float64]) {
 	set, squares := simd.For[float64](), matrix.New[float64](ys.Rows, min(sumBlock, rows.Rows))
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	eachBlock(rows.Rows, func(from, to int) {

@@ -20,7 +20,7 @@ import (
 
 type memoryVariances[T matrix.Float] struct {
 	*memoryRows[T]
-	pool     *wideRows
+	pool     *rowsInFloat64
 	c        []float64  // posterior variance of each row, or an upper bound
 	steps    []float64  // the vectors w, one after the other: the covariance's own, not a copy, which would take room in the cache
 	count    int        // of steps

@@ -45,7 +45,7 @@ func selectFrom[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], 
 	if s, ok := m.(scored); p.Constraints.PerCost && !(ok && s.scored()) {
 		return nil, &MethodError{m.Name(), "it has no score that could be divided by costs"}
 	}
-	if wide, ok := any(m).(Method[float64]); p.Single.Rows > 0 && !(ok && ReadsSingle(wide)) {
+	if inDouble, ok := any(m).(Method[float64]); p.Single.Rows > 0 && !(ok && ReadsSingle(inDouble)) {
 		return nil, &MethodError{m.Name(), "it does not read rows in float32"}
 	}
 	_, free := m.(scaleFree)

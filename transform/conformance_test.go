@@ -66,6 +66,8 @@ func TestConformCompositions(t *testing.T) {
 		}
 		return m
 	}
+	matern := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.Matern52, Variance: 1.5, Lengths: []float64{1, 2, 0.7, 3, 1, 2}}))
+	rbf := must(kernel.NewStationary[float64](kernel.Stationary{Shape: kernel.RBF, Variance: 0.8, Lengths: []float64{2, 2, 3, 1, 4, 2}}))
 	grad, ll, nngp, linear := base(t, "relu", "grad", 0), base(t, "relu", "ll", 0), base(t, "relu", "nngp", 0), base(t, "relu", "lin", 0)
 	for name, k := range map[string]kernel.Kernel[float64]{
 		"grad>sketch":                sketch(grad, 40),
@@ -77,6 +79,12 @@ func TestConformCompositions(t *testing.T) {
 		"ll>post>post":               post(post(ll, few), train),
 		"grad>acs-grad":              acs(grad),
 		"nngp>acs-grad":              acs(nngp),
+		"matern>post":                post(matern, train),
+		"matern>post>post":           post(post(matern, few), train),
+		"matern>acs-grad":            acs(matern),
+		"rbf>post":                   post(rbf, train),
+		"rbf>acs-grad":               acs(rbf),
+		"rbf, nngp>ens":              sum(rbf, nngp),
 		"ll>acs-grad>sketch":         sketch(acs(ll), 30),
 		"linear>acs-grad>acs-grad":   acs(acs(linear)),
 		"linear>acs-grad>ens>sketch": sketch(sum(acs(linear), acs(linear)), 30),

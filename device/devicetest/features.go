@@ -114,8 +114,8 @@ func doubleKernels(t *testing.T) map[string]kernel.FeatureMap[float64] {
 	taps := tapsOf(t, network.ReLU, 1)
 	sketched, err := transform.Sketch(kernel.NewGrad(taps), 70, transform.Seeded(1, "test"), transform.Paper)
 	must(t, err)
-	wide := kernel.ToFloat64(sketched)
-	after, _, err := transform.TrainFeatures(t.Context(), wide, train, sigma2)
+	inDouble := kernel.ToFloat64(sketched)
+	after, _, err := transform.TrainFeatures(t.Context(), inDouble, train, sigma2)
 	must(t, err)
 	last, err := kernel.NewLastLayers(kernel.TapsToFloat64(taps), 1)
 	must(t, err)
@@ -123,22 +123,22 @@ func doubleKernels(t *testing.T) map[string]kernel.FeatureMap[float64] {
 	must(t, err)
 	linear, _, err := transform.TrainFeatures(t.Context(), kernel.NewLinear[float64](width), train, sigma2)
 	must(t, err)
-	fisher, _, err := transform.ACSGradFeatures(t.Context(), wide, train, sigma2, transform.Paper)
+	fisher, _, err := transform.ACSGradFeatures(t.Context(), inDouble, train, sigma2, transform.Paper)
 	must(t, err)
 	fisherSketch, err := transform.Sketch(fisher, 55, transform.Seeded(2, "test"), transform.Paper)
 	must(t, err)
-	random, _, err := transform.ACSRandomFeatures(t.Context(), wide, train, 66, sigma2, transform.Seeded(3, "test"), transform.Paper)
+	random, _, err := transform.ACSRandomFeatures(t.Context(), inDouble, train, 66, sigma2, transform.Seeded(3, "test"), transform.Paper)
 	must(t, err)
-	published, _, err := transform.ACSRandomFeatures(t.Context(), wide, train, 66, sigma2, transform.Seeded(3, "test"), transform.Published)
+	published, _, err := transform.ACSRandomFeatures(t.Context(), inDouble, train, 66, sigma2, transform.Seeded(3, "test"), transform.Published)
 	must(t, err)
 	labels := make([]float64, train.Rows)
 	for i := range labels {
 		labels[i] = math.Sin(train.At(i, 0))
 	}
-	hyper, _, err := transform.ACSRandomFeaturesHyper(t.Context(), wide, train, labels, 31, transform.Seeded(4, "test"), transform.Paper)
+	hyper, _, err := transform.ACSRandomFeaturesHyper(t.Context(), inDouble, train, labels, 31, transform.Seeded(4, "test"), transform.Paper)
 	must(t, err)
 	return map[string]kernel.FeatureMap[float64]{
-		"sketch in float64": wide, "sketch, train": after, "last layer, posterior": lastAfter, "linear, train": linear,
+		"sketch in float64": inDouble, "sketch, train": after, "last layer, posterior": lastAfter, "linear, train": linear,
 		"acs-grad, sketched": fisherSketch, "acs-rf": random, "acs-rf, published": published, "acs-rf-hyper": hyper,
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch/transform"
 )
 
-// BenchmarkFeatures computes ll and grad>sketch(512) of 16,384 rows of a 10-512-512-1, by
+// BenchmarkFeatures computes ll and grad>sketch(512) of 100,000 rows of a 10-512-512-1, by
 // the native network and by the same one from ONNX.
 func BenchmarkFeatures(b *testing.B) {
 	mlp, err := network.NewMLP[float32](10, network.Architecture{}, 1, 0)
@@ -24,7 +24,7 @@ func BenchmarkFeatures(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x := normals(1, 1<<14, 10)
+	x := normals(1, 100_000, 10)
 	for name, taps := range map[string]kernel.Taps[float32]{"native": network.NewTaps(mlp, kernel.BlockRows, nil), "onnx": net.Taps()} {
 		last, err := kernel.NewLastLayers(taps, 1)
 		if err != nil {

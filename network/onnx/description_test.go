@@ -36,6 +36,28 @@ func writeTensors(t *testing.T, path string, tensors map[string]*constant) {
 	}
 }
 
+// A file that PyTorch's safetensors wrote predicts what PyTorch does.
+func TestDescribedByPyTorch(t *testing.T) {
+	t.Parallel()
+	net, err := LoadDescribed("testdata/described/torch.json", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile("testdata/described/outputs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c runtimeCase
+	if err := json.Unmarshal(raw, &c); err != nil {
+		t.Fatal(err)
+	}
+	y, err := net.Predict(t.Context(), matrix.FromRows(c.Rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeClose(t, "prediction", y, matrix.FromRows(c.Outputs), 1e-5)
+}
+
 // A PyTorch network as a state dictionary with a description predicts what its ONNX file
 // does.
 func TestDescribedNetwork(t *testing.T) {

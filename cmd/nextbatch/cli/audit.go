@@ -49,7 +49,7 @@ func newAudit() *cobra.Command {
 		},
 		Long: `Predicts every labelled row by networks that were trained on other rows, and lists
 the labels that disagree most with their predictions, in units of the error that is
-typical for such a row. The p-value counts how many labels were looked at: it is
+typical for such a row. The p-value is corrected for the number of labels: it is
 the probability that the worst of so many right labels looks this wrong. Labels that
 look wrong are left out of a second training, so that they do not mislead it.
 
@@ -206,7 +206,7 @@ type auditResult struct {
 	Target   string         `json:"target,omitempty"`  // of several
 	Targets  []auditResult  `json:"targets,omitempty"` // with several, the results of each; the others here are those of the first
 	Answer   string         `json:"answer"`
-	Labels   int            `json:"labels"`   // that were looked at
+	Labels   int            `json:"labels"`   // that were examined
 	Suspects int            `json:"suspects"` // with a p-value of at most level
 	Level    float64        `json:"level"`
 	RMSE     number         `json:"rmse"`     // of cross-fitted predictions, on all labels
@@ -281,7 +281,7 @@ func auditTable(r auditResult) *report.Table {
 	t := &report.Table{
 		Title: "Labels that disagree most",
 		Note: "Predictions are those of networks that have not seen the row; the interval holds a right label with a probability of 95 %. " +
-			"Score: the error over the median error of such rows. The p-value counts how many labels were looked at.",
+			"Score: the error over the median error of such rows. The p-value is corrected for the number of labels.",
 		Columns: []report.Column{{Head: "row or id"}, {Head: "label"}, {Head: "prediction"}, {Head: "interval"}, {Head: "score"}, {Head: "p"}},
 	}
 	for _, f := range r.Found {

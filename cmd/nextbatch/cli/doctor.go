@@ -78,7 +78,7 @@ func examine() health {
 	h.Tests = []healthCheck{
 		within("matrix product, float32", productError(multiply[float32]), 1e-5),
 		within("matrix product, float64", productError(multiply[float64]), 1e-13),
-		within("wide matrix product, float32", productError(multiplySplit), 3e-7),
+		within("large matrix product, float32", productError(multiplySplit), 3e-7),
 		within("Cholesky factor", choleskyError(), 1e-11),
 		within("selection", selectionError(context.Background()), 0),
 	}

@@ -100,7 +100,7 @@ The file of --out has the inputs of each row and an empty target column to fill 
 'nextbatch merge' brings the labels back. A reason names the nearest labelled row.
 The typical distance is the median distance of a candidate from such a row.
 
-With --budget and without -n, the batch has as many rows as the budget pays for.
+With --budget and without -n, the batch has as many rows as fit into the budget.
 --cost-aware picks by score divided by cost. As long as fewer than two rows have
 a label, the batch is spread over the inputs, unless --method says otherwise.
 

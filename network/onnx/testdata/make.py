@@ -1,9 +1,9 @@
 """Writes the test networks of this folder, with rows and onnxruntime's outputs beside them.
 
-    python make.py helper sklearn torch keras
+    python make.py helper sklearn torch keras safetensors
 
 needs onnx, onnxruntime, numpy; scikit-learn and skl2onnx for sklearn; torch and onnxscript for torch; keras, torch and
-onnxscript for keras.
+onnxscript for keras; torch and safetensors for safetensors, whose outputs are PyTorch's.
 """
 
 import json
@@ -282,6 +282,40 @@ def make_keras():
             keep(name, strip(onnx.load(path)), rows(7, 6))
 
 
+def make_safetensors():
+    import torch
+    from safetensors.torch import save_file
+    from torch import nn
+
+    torch.manual_seed(3)
+
+    class Described(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.GELU(), nn.Linear(8, 8, bias=False), nn.LayerNorm(8), nn.PReLU())
+            self.out = nn.Linear(14, 2)
+
+        def forward(self, x):
+            return self.out(torch.cat([self.body(x), x], dim=1))
+
+    net, x = Described(), rows(7, 6)
+    with torch.no_grad():
+        norm = net.body[1]
+        norm.running_mean.normal_()
+        norm.running_var.uniform_(0.5, 2)
+        norm.weight.normal_(1, 0.2)
+        norm.bias.normal_(0, 0.2)
+    net.eval()
+    save_file(net.state_dict(), os.path.join(HERE, "described", "torch.safetensors"))
+    with open(os.path.join(HERE, "described", "torch.json"), "w") as f:
+        json.dump({"weights": "torch.safetensors", "inputs": 6, "layers": [
+            {"op": "Linear", "name": "body.0"}, {"op": "BatchNorm1d", "name": "body.1"}, {"op": "GELU"}, {"op": "Linear", "name": "body.3"},
+            {"op": "LayerNorm", "name": "body.4"}, {"op": "PReLU", "name": "body.5"}, {"op": "Concat", "from": ["", "inputs"]},
+            {"op": "Linear", "name": "out"}]}, f, indent=1)
+    with open(os.path.join(HERE, "described", "outputs.json"), "w") as f:
+        json.dump({"rows": x.tolist(), "outputs": net(torch.tensor(x)).detach().double().tolist()}, f)
+
+
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ["helper", "sklearn", "torch", "keras"]:
+    for part in sys.argv[1:] or ["helper", "sklearn", "torch", "keras", "safetensors"]:
         globals()["make_" + part]()

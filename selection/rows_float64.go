@@ -28,7 +28,8 @@ func ReadsSingle(m Method[float64]) bool {
 	return false
 }
 
-type wideRows struct {
+// rowsInFloat64 are the rows of a set.
+type rowsInFloat64 struct {
 	Rows, Cols int
 	exact      matrix.Dense[float64]
 	single     matrix.Dense[float32] // if exact has none
@@ -37,18 +38,18 @@ type wideRows struct {
 }
 
 // exactRows are rows in float64.
-func exactRows(m matrix.Dense[float64]) *wideRows {
-	return &wideRows{Rows: m.Rows, Cols: m.Cols, exact: m}
+func exactRows(m matrix.Dense[float64]) *rowsInFloat64 {
+	return &rowsInFloat64{Rows: m.Rows, Cols: m.Cols, exact: m}
 }
 
 // singleRows are rows of a file in float32 that are converted when they are read.
-func singleRows(m matrix.Dense[float32]) *wideRows {
-	return &wideRows{Rows: m.Rows, Cols: m.Cols, single: m, inFile: true, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
+func singleRows(m matrix.Dense[float32]) *rowsInFloat64 {
+	return &rowsInFloat64{Rows: m.Rows, Cols: m.Cols, single: m, inFile: true, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
 }
 
 // inFloat64 returns the rows of a set in float64: a copy of those in float32, unless they
 // are in a file.
-func inFloat64[T matrix.Float](s *Space[T], of *set[T]) *wideRows {
+func inFloat64[T matrix.Float](s *Space[T], of *set[T]) *rowsInFloat64 {
 	if of.single.Rows > 0 {
 		return singleRows(of.single)
 	}
@@ -74,7 +75,7 @@ const convertedRows = 256
 
 // read returns the rows from from to to-1, which are valid until the caller calls done.
 // The caller must not write to them.
-func (w *wideRows) read(from, to int) (rows matrix.Dense[float64], done func()) {
+func (w *rowsInFloat64) read(from, to int) (rows matrix.Dense[float64], done func()) {
 	if w.exact.Rows > 0 {
 		return w.exact.Slice(from, to), nothing
 	}
@@ -88,7 +89,7 @@ const aheadNumbers = 1 << 21
 
 // ahead is called by those who read all rows in order, before they read the rows from from to
 // to-1. Of a file, it asks for rows that follow.
-func (w *wideRows) ahead(from, to int) {
+func (w *rowsInFloat64) ahead(from, to int) {
 	if !w.inFile {
 		return
 	}
@@ -111,7 +112,7 @@ func (w *wideRows) ahead(from, to int) {
 }
 
 // readBlock is read for many rows, with all threads.
-func (w *wideRows) readBlock(team *linalg.Team, from, to int) (rows matrix.Dense[float64], done func()) {
+func (w *rowsInFloat64) readBlock(team *linalg.Team, from, to int) (rows matrix.Dense[float64], done func()) {
 	w.ahead(from, to)
 	if w.exact.Rows > 0 {
 		return w.exact.Slice(from, to), nothing
@@ -124,7 +125,7 @@ func (w *wideRows) readBlock(team *linalg.Team, from, to int) (rows matrix.Dense
 }
 
 // buffer returns memory for so many rows, until the caller calls done.
-func (w *wideRows) buffer(rows int) (m matrix.Dense[float64], done func()) {
+func (w *rowsInFloat64) buffer(rows int) (m matrix.Dense[float64], done func()) {
 	buffer := w.buffers.Get().(*[]float64)
 	if need := rows * w.Cols; len(*buffer) < need {
 		*buffer = matrix.Alloc[float64](need)
@@ -135,7 +136,7 @@ func (w *wideRows) buffer(rows int) (m matrix.Dense[float64], done func()) {
 func nothing() {}
 
 // row is read for one row.
-func (w *wideRows) row(i int) (row []float64, done func()) {
+func (w *rowsInFloat64) row(i int) (row []float64, done func()) {
 	if w.exact.Rows > 0 {
 		return w.exact.Row(i), nothing
 	}
@@ -144,12 +145,12 @@ func (w *wideRows) row(i int) (row []float64, done func()) {
 }
 
 // norms writes the squared norm of each row to dst.
-func (w *wideRows) norms(team *linalg.Team, dst []float64) {
+func (w *rowsInFloat64) norms(team *linalg.Team, dst []float64) {
 	w.eachBlock(team, func(from int, rows matrix.Dense[float64]) { linalg.RowNorms(team, dst[from:from+rows.Rows], rows) })
 }
 
 // eachBlock visits all rows in order: at once, or in blocks where they are converted.
-func (w *wideRows) eachBlock(team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+func (w *rowsInFloat64) eachBlock(team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
 	if w.exact.Rows > 0 {
 		visit(0, w.exact)
 		return
@@ -162,7 +163,7 @@ func (w *wideRows) eachBlock(team *linalg.Team, visit func(from int, rows matrix
 }
 
 // largestNumbers returns the largest magnitude of each feature.
-func (w *wideRows) largestNumbers(team *linalg.Team) []float64 {
+func (w *rowsInFloat64) largestNumbers(team *linalg.Team) []float64 {
 	scales := make([]float64, w.Cols)
 	w.eachBlock(team, func(_ int, rows matrix.Dense[float64]) {
 		for i := range rows.Rows {
@@ -175,7 +176,7 @@ func (w *wideRows) largestNumbers(team *linalg.Team) []float64 {
 }
 
 // float64Norms returns the squared norms of the features of a set, in float64.
-func float64Norms[T matrix.Float](s *Space[T], of *set[T], pool *wideRows) []float64 {
+func float64Norms[T matrix.Float](s *Space[T], of *set[T], pool *rowsInFloat64) []float64 {
 	norms := matrix.Alloc[float64](pool.Rows)
 	if known, ok := any(of.diag).([]float64); ok {
 		copy(norms, known)
@@ -188,7 +189,7 @@ func float64Norms[T matrix.Float](s *Space[T], of *set[T], pool *wideRows) []flo
 
 // dotListed writes the products of listed rows with a vector to dst. The list counts from
 // the row first.
-func (w *wideRows) dotListed(dst, vector []float64, first int, list []int32) {
+func (w *rowsInFloat64) dotListed(dst, vector []float64, first int, list []int32) {
 	if w.exact.Rows > 0 {
 		part := w.exact.Slice(first, w.Rows)
 		simd.For[float64]().DotListed(dst, vector, part.Data, part.Stride, list)
