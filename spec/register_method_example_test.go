@@ -1,0 +1,53 @@
+package spec_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/spec"
+)
+
+// inOrder picks the rows of the pool from first to last.
+type inOrder[T matrix.Float] struct{ space *selection.Space[T] }
+
+func (inOrder[T]) Name() string { return "in-order" }
+
+func (inOrder[T]) Init(s *selection.Space[T]) (selection.Forward, error) { return inOrder[T]{s}, nil }
+
+func (inOrder[T]) Add([]int) error { return nil }
+
+func (m inOrder[T]) Next() (selection.Choice, error) {
+	for row := range m.space.PoolSize() {
+		if m.space.Open(row) {
+			return selection.Choice{Row: row, Score: 1}, nil
+		}
+	}
+	return selection.Choice{}, &selection.Stuck{Reason: "no row is left"}
+}
+
+func init() {
+	spec.RegisterMethod(spec.MethodInfo{
+		Name: "in-order", Description: "the rows in their order",
+		Single: func(selection.Settings) selection.Method[float32] { return inOrder[float32]{} },
+		Double: func(selection.Settings) selection.Method[float64] { return inOrder[float64]{} },
+	})
+}
+
+// A method of your own.
+func ExampleRegisterMethod() {
+	problem := nextbatch.Problem{
+		Train: matrix.FromRows([][]float32{{0, 0}}),
+		Pool:  matrix.FromRows([][]float32{{1, 0}, {0, 3}, {-2, 0}, {0, -0.5}}),
+		Batch: 2,
+	}
+	batch, err := nextbatch.Select(context.Background(), spec.MustParse("in-order:linear"), problem)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(batch.Spec, batch.Rows())
+	// Output: in-order:linear [0 1]
+}
