@@ -134,7 +134,7 @@ func (p *Plan) readTables() error {
 		}
 	}
 	p.poolRows = p.Rows.PoolRows
-	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
+	p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
 	p.listColumns(p.Rows.Encoder)
 	return nil
 }
@@ -172,23 +172,23 @@ func (p *Plan) readFeatures() error {
 	r := &p.request
 	switch exact := r.Exact; {
 	case exact.Pool.Rows > 0 && r.InFile: // where a copy in float32 is not needed, and would not fit
-		p.problem = p.problem.WithFeatures(exact.Train, matrix.Dense[float64]{}, exact.Target)
+		p.problem = p.problem.WithFeatures(exact.Train, matrix.Dense[float64]{}, exact.Aims)
 		p.problem.Exact.Pool = exact.Pool
 		p.problem.Pool = matrix.Dense[float32]{Rows: exact.Pool.Rows, Cols: exact.Pool.Cols, Stride: exact.Pool.Cols}
 	case exact.Pool.Rows > 0 || r.InFile && r.Spec.ComputesInDouble():
-		p.problem = p.problem.WithFeatures(exact.Train, exact.Pool, exact.Target)
+		p.problem = p.problem.WithFeatures(exact.Train, exact.Pool, exact.Aims)
 		if exact.Pool.Rows == 0 {
 			p.problem.Pool = r.Features.Pool
 		}
 	default:
-		p.problem.Train, p.problem.Pool, p.problem.Target.Rows = r.Features.Train, r.Features.Pool, r.Features.Target
+		p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = r.Features.Train, r.Features.Pool, r.Features.Aims
 	}
 	p.problem.Shared = r.Shared
 	if r.InFile {
 		p.problem.Folder = r.Folder
 	}
 	p.poolRows = upTo(p.problem.poolSize())
-	return p.admit(Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Target.Rows.Rows, Inputs: p.problem.Pool.Cols})
+	return p.admit(Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Aims.Rows.Rows, Inputs: p.problem.Pool.Cols})
 }
 
 // admit asks the caller whether there is memory for so many rows. If there is not, the
@@ -410,7 +410,7 @@ func (p *Plan) scale() error {
 		return &DataError{err}
 	}
 	p.problem.Models, p.problem.Labels, p.problem.Weights = scaled.Models, scaled.Labels, scaled.Weights
-	p.problem.Train, p.problem.Pool, p.problem.Target.Rows = scaled.Train, scaled.Pool, scaled.Target.Rows
+	p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = scaled.Train, scaled.Pool, scaled.Aims.Rows
 	return nil
 }
 

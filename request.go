@@ -242,11 +242,11 @@ func methodsWith(property func(spec.MethodInfo) bool) string {
 
 // checkInput reports input that is missing or contradictory.
 func (r *Request) checkInput() error {
-	aims := r.Aims != nil || r.Features.Target.Rows+r.Exact.Target.Rows > 0
+	aims := r.Aims != nil || r.Features.Aims.Rows+r.Exact.Aims.Rows > 0
 	switch {
-	case aims && !r.Spec.Method.Info().Target:
+	case aims && !r.Spec.Method.Info().Aims:
 		return refuse("%s represents no distribution, so it does not go with %s; use %s", r.Spec.Method, r.named("Aims"),
-			methodsWith(func(m spec.MethodInfo) bool { return m.Target }))
+			methodsWith(func(m spec.MethodInfo) bool { return m.Aims }))
 	case r.OwnFeatures && r.Features.Pool.Rows == 0 && r.Exact.Pool.Rows == 0:
 		return &DataError{errors.New("the candidates have no features")}
 	case r.OwnFeatures && r.Spec.Mode == spec.TP && r.Features.Train.Rows+r.Exact.Train.Rows == 0:

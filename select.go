@@ -27,10 +27,10 @@ type Problem struct {
 	// models saw them (see network.Model.Inputs); with the kernel "features", the
 	// user's own features.
 	Train, Pool matrix.Dense[float32]
-	// Exact holds the rows of Train, Pool and Target.Rows in float64, if they are the
+	// Exact holds the rows of Train, Pool and Aims.Rows in float64, if they are the
 	// user's own features and the caller has all their digits; the shapes are the same.
 	// Specs that compute in float64 (spec.Spec.ComputesInDouble) use these rows. If
-	// Exact is empty, they use Train, Pool and Target.Rows. With Folder, Exact.Pool may be
+	// Exact is empty, they use Train, Pool and Aims.Rows. With Folder, Exact.Pool may be
 	// empty alone, where float32 holds all digits of the pool.
 	Exact Sets[float64]
 	// Labels are those of Train, a column for each target, standardised; NaN where one is
@@ -57,9 +57,9 @@ type Problem struct {
 	Kept     *KeptFeatures
 	Networks string
 
-	// Target is the distribution that the batch is to represent, if it is not that of
+	// Aims is the distribution that the batch is to represent, if it is not that of
 	// the pool: other rows, scaled as the pool's, or a weight for each pool row.
-	Target      selection.Target[float32]
+	Aims        selection.Aims[float32]
 	Constraints selection.Constraints
 
 	// Ranks, unless nil, are the processes that share the work. All of them call Select
@@ -96,19 +96,19 @@ func (p Problem) kernelSeed() uint64 {
 }
 
 // Sets are labelled rows, candidates and rows of the target distribution.
-type Sets[T matrix.Float] struct{ Train, Pool, Target matrix.Dense[T] }
+type Sets[T matrix.Float] struct{ Train, Pool, Aims matrix.Dense[T] }
 
 // WithFeatures returns the problem with the user's own features, in float64, for the
 // kernel "features". Methods that compute in float32 round them once; train and target
 // may be empty.
 func (p Problem) WithFeatures(train, pool, target matrix.Dense[float64]) Problem {
 	p.Exact = Sets[float64]{train, pool, target}
-	p.Train, p.Pool, p.Target.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool), matrix.Converted[float32](target)
+	p.Train, p.Pool, p.Aims.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool), matrix.Converted[float32](target)
 	return p
 }
 
 // hasExact reports whether rows are given in float64.
-func (p Problem) hasExact() bool { return p.Exact.Pool.Rows+p.Exact.Train.Rows+p.Exact.Target.Rows > 0 }
+func (p Problem) hasExact() bool { return p.Exact.Pool.Rows+p.Exact.Train.Rows+p.Exact.Aims.Rows > 0 }
 
 // PoolRows returns a copy of some candidates.
 func (p Problem) PoolRows(index []int) matrix.Dense[float32] {
@@ -126,7 +126,7 @@ func (p Problem) exact() given[float64] {
 		return g
 	}
 	if !p.hasExact() {
-		g.Train, g.Target = matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Target.Rows)
+		g.Train, g.Aims = matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Aims.Rows)
 	}
 	if p.Folder != "" {
 		g.single = p.Pool
@@ -219,7 +219,7 @@ func selectRows(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) 
 	if k64 != nil {
 		return pick(c, begin, method.Double(settings), k64, p.exact())
 	}
-	return pick(c, begin, method.Single(settings), k32, given[float32]{Sets: Sets[float32]{p.Train, p.Pool, p.Target.Rows}})
+	return pick(c, begin, method.Single(settings), k32, given[float32]{Sets: Sets[float32]{p.Train, p.Pool, p.Aims.Rows}})
 }
 
 // check reports everything that is wrong with a problem for a spec.
@@ -235,10 +235,10 @@ func (p Problem) check(s spec.Spec) error {
 	complain(s.Mode == spec.TP && p.Train.Rows == 0, "%v counts the labelled rows as selected, but there are none", s)
 	complain(p.Train.Rows > 0 && p.Pool.Rows > 0 && p.Train.Cols != p.Pool.Cols,
 		"the labelled rows have %d columns, the pool %d", p.Train.Cols, p.Pool.Cols)
-	complain(p.Target.Rows.Rows > 0 && p.Target.Rows.Cols != p.Pool.Cols,
-		"the target rows have %d columns, the pool %d", p.Target.Rows.Cols, p.Pool.Cols)
+	complain(p.Aims.Rows.Rows > 0 && p.Aims.Rows.Cols != p.Pool.Cols,
+		"the target rows have %d columns, the pool %d", p.Aims.Rows.Cols, p.Pool.Cols)
 	if exact := p.Exact; exact.Pool.Rows > 0 {
-		complain(exact.Train.Shape() != p.Train.Shape() || exact.Pool.Shape() != p.Pool.Shape() || exact.Target.Shape() != p.Target.Rows.Shape(),
+		complain(exact.Train.Shape() != p.Train.Shape() || exact.Pool.Shape() != p.Pool.Shape() || exact.Aims.Shape() != p.Aims.Rows.Shape(),
 			"the rows in float64 have other shapes than those in float32")
 	}
 	for _, row := range p.Pending {
@@ -252,7 +252,7 @@ func (p Problem) check(s spec.Spec) error {
 	for i, m := range p.Models {
 		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, m.Inputs(), p.Pool.Cols)
 	}
-	complain(hasTarget(p.Target) && !s.Method.Info().Target, "%s does not represent a distribution, so it cannot have a target", s.Method)
+	complain(hasAims(p.Aims) && !s.Method.Info().Aims, "%s does not represent a distribution, so it cannot have a target", s.Method)
 	complain(s.Kernel.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", s.Kernel)
 	complain(s.Kernel.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", s.Kernel, p.Train.Rows, p.Labels.Rows)
 	complain(p.Weights != nil && len(p.Weights) != p.Labels.Cols, "there are %d weights, but %d targets", len(p.Weights), p.Labels.Cols)
@@ -266,7 +266,7 @@ func (p Problem) check(s spec.Spec) error {
 
 func (p Problem) hasLabels() bool { return p.Labels.Rows == p.Train.Rows && p.Labels.Cols > 0 }
 
-func hasTarget(t selection.Target[float32]) bool { return t.Rows.Rows > 0 || t.Weights != nil }
+func hasAims(t selection.Aims[float32]) bool { return t.Rows.Rows > 0 || t.Weights != nil }
 
 // observesPending reports whether the kernel is a covariance that conditions on the
 // pending rows, and the method would do so again.
@@ -282,7 +282,7 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 	s, p := c.spec, c.problem
 	question := selection.Problem[T]{
 		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints, Picked: p.Picked, Resume: p.Resume,
-		Target: selection.Target[T]{Weights: p.Target.Weights},
+		Aims: selection.Aims[T]{Weights: p.Aims.Weights},
 	}
 	if s.Mode == spec.TP {
 		question.Mode = selection.TP
@@ -299,7 +299,7 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 		from, to := selection.Share(rows.Pool.Rows, p.Ranks.Rank(), p.Ranks.Size())
 		rows.Pool = rows.Pool.Slice(from, to)
 	}
-	c.embedding.expect((rows.size() + rows.Train.Rows + rows.Target.Rows) * s.Members())
+	c.embedding.expect((rows.size() + rows.Train.Rows + rows.Aims.Rows) * s.Members())
 	if p.Folder != "" {
 		file, err := embedInFile(c, k, method, &rows, &question)
 		if err != nil {
@@ -317,7 +317,7 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 		rows matrix.Dense[T]
 		dst  *matrix.Dense[T]
 	}{
-		{"pool", rows.Pool, &question.Pool}, {"labelled rows", rows.Train, &question.Train}, {"target rows", rows.Target, &question.Target.Rows},
+		{"pool", rows.Pool, &question.Pool}, {"labelled rows", rows.Train, &question.Train}, {"target rows", rows.Aims, &question.Aims.Rows},
 	} {
 		if set.rows.Rows == 0 || set.dst == &question.Pool && question.Placed != nil {
 			continue

@@ -311,8 +311,8 @@ func (r *Rows) ForeignProblem(f *Foreign) (Problem, error) {
 
 func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32], error), models []Model) (p Problem, err error) {
 	p = Problem{Train: r.Train, Pool: r.Pool, Models: models}
-	p.Target.Rows = r.Aims
-	for _, set := range []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Target.Rows} {
+	p.Aims.Rows = r.Aims
+	for _, set := range []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Aims.Rows} {
 		if set.Rows == 0 {
 			continue
 		}

@@ -53,7 +53,6 @@ func eachPart[T matrix.Float](space *Space[T], rows *rowsInFloat64, visit func(s
 		space.team.OverPieces(min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
 			s := scratch.Get().(*varianceScratch)
 			defer scratch.Put(s)
-			rows.ahead(first+from, first+to)
 			phi, done := rows.read(first+from, first+to)
 			defer done()
 			visit(s, first+from, phi)

@@ -27,10 +27,10 @@ func blockProblem(e Entry[float64]) Problem[float64] {
 		return m
 	}
 	p := Problem[float64]{Pool: normal(2*sumBlock + 3000), Train: normal(40), Mode: TP, Batch: 8, Seed: 3}
-	if e.Target {
-		p.Target.Weights = make([]float64, p.Pool.Rows)
-		for i := range p.Target.Weights {
-			p.Target.Weights[i] = r.Float64()
+	if e.Aims {
+		p.Aims.Weights = make([]float64, p.Pool.Rows)
+		for i := range p.Aims.Weights {
+			p.Aims.Weights[i] = r.Float64()
 		}
 	}
 	return p
@@ -101,11 +101,11 @@ func hashOf(r *Result) uint64 {
 // TestSumsOverShards adds up a pool shard by shard, cut at multiples of blocks: the
 // moments of BAIT, weighted and conditioned, and the sums of FrankWolfe.
 func TestSumsOverShards(t *testing.T) {
-	p := blockProblem(Entry[float64]{Target: true})
+	p := blockProblem(Entry[float64]{Aims: true})
 	s := mustSpace(t, p)
 	root := p.Train.Slice(0, 6)
 	for name, a := range map[string]matrix.Dense[float64]{"features": {}, "posterior features": root} {
-		for _, weights := range [][]float64{nil, p.Target.Weights} {
+		for _, weights := range [][]float64{nil, p.Aims.Weights} {
 			whole, shards := matrix.New[float64](6, 6), matrix.New[float64](6, 6)
 			addMoments(s, whole, exactRows(p.Pool), weights, a)
 			eachShard(p.Pool.Rows, func(from, to int) {
@@ -193,8 +193,8 @@ func sizeOf(t *testing.T, p Problem[float64], selected []int, centre Centre, roo
 		if roots {
 			d = math.Sqrt(d)
 		}
-		if p.Target.Weights != nil {
-			weight = p.Target.Weights[row]
+		if p.Aims.Weights != nil {
+			weight = p.Aims.Weights[row]
 		}
 		block += weight * d
 	}

@@ -227,11 +227,11 @@ func TestProblemsAreRefused(t *testing.T) {
 		"no mode":      {func(p *selection.Problem[float64]) { p.Mode = 7 }, []string{"Mode"}},
 		"no train":     {func(p *selection.Problem[float64]) { p.Mode = selection.TP; p.Train = matrix.Dense[float64]{} }, []string{"Train"}},
 		"train width":  {func(p *selection.Problem[float64]) { p.Train = matrix.New[float64](3, 2) }, []string{"Train"}},
-		"target width": {func(p *selection.Problem[float64]) { p.Target.Rows = matrix.New[float64](3, 2) }, []string{"Target.Rows"}},
+		"target width": {func(p *selection.Problem[float64]) { p.Aims.Rows = matrix.New[float64](3, 2) }, []string{"Aims.Rows"}},
 		"two targets": {func(p *selection.Problem[float64]) {
-			p.Target = selection.Target[float64]{Rows: p.Pool, Weights: weightsFor(120)}
-		}, []string{"Target"}},
-		"weights": {func(p *selection.Problem[float64]) { p.Target.Weights = make([]float64, 120) }, []string{"Target.Weights"}},
+			p.Aims = selection.Aims[float64]{Rows: p.Pool, Weights: weightsFor(120)}
+		}, []string{"Aims"}},
+		"weights": {func(p *selection.Problem[float64]) { p.Aims.Weights = make([]float64, 120) }, []string{"Aims.Weights"}},
 		"many": {func(p *selection.Problem[float64]) {
 			p.Constraints = selection.Constraints{Exclude: []int{120}, Require: []int{-1, 4, 4}, Cost: []float64{1}, Budget: -1,
 				Group: []int{1}, PerGroup: 0}

@@ -261,7 +261,7 @@ func TestExactBAITWeights(t *testing.T) {
 			t.Parallel()
 			p := hostile()[name]
 			for i := range p.Pool.Rows {
-				p.Target.Weights = append(p.Target.Weights, float64(i%5))
+				p.Aims.Weights = append(p.Aims.Weights, float64(i%5))
 			}
 			if followed(t, name, selection.BAIT[float64]{}, p, selection.DefaultSigma2, nil) {
 				t.Errorf("%s: float64 has enough digits for these rows", name)
@@ -317,7 +317,7 @@ func TestExactInFeaturesIsInKernel(t *testing.T) {
 		return sum
 	}
 	for _, weights := range [][]float64{nil, {1, 0, 2, 5}} {
-		p.Target.Weights = weights
+		p.Aims.Weights = weights
 		features := selectiontest.NewExact(selectiontest.NewInput(p, nil), 0.5)
 		kernel := selectiontest.NewExact(selectiontest.NewInput(p, dot), 0.5)
 		steps := []func(e *selectiontest.Exact){func(e *selectiontest.Exact) { e.Add(3) }, func(e *selectiontest.Exact) { e.Add(21) },

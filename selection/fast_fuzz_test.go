@@ -88,15 +88,15 @@ func problemOf[T matrix.Float](z fuzzed, entry Entry[T]) Problem[T] {
 	if z.tp && z.train > 0 {
 		p.Mode = TP
 	}
-	if entry.Target {
+	if entry.Aims {
 		switch z.target {
 		case 1:
-			p.Target.Weights = make([]float64, z.pool)
-			for i := range p.Target.Weights {
-				p.Target.Weights[i] = float64(1 + i%3)
+			p.Aims.Weights = make([]float64, z.pool)
+			for i := range p.Aims.Weights {
+				p.Aims.Weights[i] = float64(1 + i%3)
 			}
 		case 2:
-			p.Target.Rows = hardrows.Matrix[T](kind, 1+z.train, z.cols, z.seed+2)
+			p.Aims.Rows = hardrows.Matrix[T](kind, 1+z.train, z.cols, z.seed+2)
 		}
 	}
 	if z.limits {

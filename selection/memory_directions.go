@@ -40,7 +40,6 @@ func (f *memoryDirections[T]) Sums(u []float64, r float64) float64 {
 	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
 	sums := matrix.New[float64](linalg.Pieces(f.pool.Rows, surveyed), f.pool.Cols)
 	f.space.team.OverPieces(f.pool.Rows, surveyed, func(piece, from, to int) {
-		f.pool.ahead(from, to)
 		part, done := f.pool.read(from, to)
 		defer done()
 		for i := from; i < to; i++ {
@@ -78,7 +77,6 @@ func (f *memoryDirections[T]) countScores(rows int64) {
 
 // scoreAll computes the scores of the rows from from to to-1.
 func (f *memoryDirections[T]) scoreAll(from, to int) {
-	f.pool.ahead(from, to)
 	part, done := f.pool.read(from, to)
 	defer done()
 	simd.For[float64]().DotRows(f.scores[from:to], f.residual, part.Data, part.Stride)

@@ -141,7 +141,6 @@ func (f *memoryTotals[T]) catchUpAll() {
 	f.countAll()
 	for first := 0; first < f.pool.Rows && !f.space.Cancelled(); first += caughtUpBlock {
 		f.space.team.OverPieces(min(caughtUpBlock, f.pool.Rows-first), readPiece, func(_, from, to int) {
-			f.pool.ahead(first+from, first+to)
 			if lacking == 1 {
 				f.stepAll(first+from, first+to)
 				return

@@ -156,7 +156,6 @@ func (f *memoryVariances[T]) weigh(visited int64) {
 	}
 	if f.heavy {
 		f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
-			f.pool.ahead(from, to)
 			for row := from; row < to; row++ {
 				f.catchUp(row)
 			}
@@ -227,7 +226,6 @@ func (f *memoryVariances[T]) catchUpAll() {
 	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
 		u := f.products.Get().(*[readPiece]float64)
 		defer f.products.Put(u)
-		f.pool.ahead(from, to)
 		part, done := f.pool.read(from, to)
 		defer done()
 		set.DotRows(u[:to-from], w, part.Data, part.Stride)

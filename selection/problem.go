@@ -51,7 +51,7 @@ type Problem[T matrix.Float] struct {
 	Batch   int    // rows to pick
 	Seed    uint64 // for methods that draw, and for fallbacks
 
-	Target      Target[T]
+	Aims        Aims[T]
 	Constraints Constraints
 
 	// Progress, unless nil, is called after each step with its number and the
@@ -69,10 +69,10 @@ type Problem[T matrix.Float] struct {
 	Plain bool
 }
 
-// Target is the distribution that a batch is to represent, if it is not that of the
+// Aims is the distribution that a batch is to represent, if it is not that of the
 // pool: another set of rows, or a weight for each pool row, not both. LCMD and KMeansPP
 // use it instead of the pool, BAIT instead of train and pool.
-type Target[T matrix.Float] struct {
+type Aims[T matrix.Float] struct {
 	Rows    matrix.Dense[T]
 	Weights []float64
 }
@@ -108,7 +108,7 @@ func (p *Problem[T]) check(pool int) error {
 	p.Pool.MustBeValid("selection.Select, pool")
 	p.Single.MustBeValid("selection.Select, single")
 	p.Train.MustBeValid("selection.Select, train")
-	p.Target.Rows.MustBeValid("selection.Select, target")
+	p.Aims.Rows.MustBeValid("selection.Select, target")
 	cols := p.shape().Cols
 	c.when(p.Placed != nil && (p.Pool.Rows > 0 || p.Kernel != nil), "Placed", "features on a device exclude a pool in memory and a kernel")
 	c.when(pool == 0, "Pool", "the pool is empty")
@@ -119,19 +119,19 @@ func (p *Problem[T]) check(pool int) error {
 	c.when(p.Mode == TP && p.Train.Rows == 0, "Train", "mode TP counts the training rows as selected, but there are none")
 	c.when(p.Train.Rows > 0 && p.Train.Cols != cols, "Train",
 		"training rows have %d columns, pool rows %d", p.Train.Cols, cols)
-	p.checkTarget(&c, pool)
+	p.checkAims(&c, pool)
 	p.checkPending(&c, pool)
 	p.Constraints.check(&c, pool, p.Batch)
 	return errors.Join(c...)
 }
 
-func (p *Problem[T]) checkTarget(c *complaints, pool int) {
-	rows, weights := p.Target.Rows, p.Target.Weights
-	c.when(rows.Rows > 0 && weights != nil, "Target", "target rows and weights of pool rows exclude each other")
-	c.when(rows.Rows > 0 && rows.Cols != p.shape().Cols, "Target.Rows",
+func (p *Problem[T]) checkAims(c *complaints, pool int) {
+	rows, weights := p.Aims.Rows, p.Aims.Weights
+	c.when(rows.Rows > 0 && weights != nil, "Aims", "target rows and weights of pool rows exclude each other")
+	c.when(rows.Rows > 0 && rows.Cols != p.shape().Cols, "Aims.Rows",
 		"target rows have %d columns, pool rows %d", rows.Cols, p.shape().Cols)
-	checkNumbers(c, "Target.Weights", weights, pool)
-	c.when(weights != nil && !anyPositive(weights), "Target.Weights", "no weight is positive")
+	checkNumbers(c, "Aims.Weights", weights, pool)
+	c.when(weights != nil && !anyPositive(weights), "Aims.Weights", "no weight is positive")
 }
 
 func (k *Constraints) check(c *complaints, pool, batch int) {

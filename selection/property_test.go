@@ -296,15 +296,15 @@ func TestDrawsFollowTheirProbabilities(t *testing.T) {
 	for i := range weighted {
 		weighted[i] /= sum
 	}
-	same := selection.Target[float64]{Rows: p.Pool}
+	same := selection.Aims[float64]{Rows: p.Pool}
 	mustFollow(t, "random", selection.Random[float64]{}, p, uniform)
 	mustFollow(t, "k-means++, P", selection.KMeansPP[float64]{}, p, uniform)
 	p.Mode = selection.TP
 	mustFollow(t, "k-means++, TP", selection.KMeansPP[float64]{}, p, byDistance)
 	mustFollow(t, "greedy k-means++ with one draw", selection.GreedyKMeansPP[float64]{Candidates: 1}, p, byDistance)
-	p.Target = same
+	p.Aims = same
 	mustFollow(t, "the pool as target", selection.KMeansPP[float64]{}, p, byDistance)
-	p.Target = selection.Target[float64]{Weights: weights}
+	p.Aims = selection.Aims[float64]{Weights: weights}
 	mustFollow(t, "weights", selection.KMeansPP[float64]{}, p, weighted)
 }
 
@@ -340,10 +340,10 @@ func TestGreedyDrawsKeepTheBest(t *testing.T) {
 	p := selectiontest.Cases()[0].Problem
 	p.Pool, p.Batch, p.Mode = p.Pool.Slice(0, 15), 1, selection.TP
 	for _, hide := range []bool{false, true} {
-		for what, target := range map[string]selection.Target[float64]{
+		for what, target := range map[string]selection.Aims[float64]{
 			"pool": {}, "weights": {Weights: weightsFor(15)}, "rows": {Rows: p.Pool.Slice(0, 5)},
 		} {
-			p.Target = target
+			p.Aims = target
 			if p.Kernel = nil; hide {
 				p.Kernel = hidden{kernel.NewLinear[float64](p.Pool.Cols)}
 			}
@@ -364,8 +364,8 @@ func TestGreedyDrawsKeepTheBest(t *testing.T) {
 // leftOver is the sum of squared distances if one more row is selected.
 func leftOver(p selection.Problem[float64], row int) float64 {
 	of := p.Pool
-	if p.Target.Rows.Rows > 0 {
-		of = p.Target.Rows
+	if p.Aims.Rows.Rows > 0 {
+		of = p.Aims.Rows
 	}
 	sum := 0.0
 	for i := range of.Rows {
@@ -374,8 +374,8 @@ func leftOver(p selection.Problem[float64], row int) float64 {
 			d = min(d, distance(of.Row(i), p.Train.Row(j)))
 		}
 		w := 1.0
-		if p.Target.Weights != nil {
-			w = p.Target.Weights[i]
+		if p.Aims.Weights != nil {
+			w = p.Aims.Weights[i]
 		}
 		sum += w * d * d
 	}

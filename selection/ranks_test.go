@@ -153,15 +153,15 @@ func sameOverRanks[T matrix.Float](t *testing.T, kind hardrows.Kind) {
 	rows := func(n int, seed uint64) matrix.Dense[T] { return hardrows.Matrix[T](kind, n, 24, seed) }
 	p := Problem[T]{Pool: rows(3*sumBlock+500, 1), Train: rows(40, 2), Batch: 8, Seed: 5, Pending: []int{7, 2*sumBlock + 1},
 		Constraints: Constraints{Exclude: []int{0, sumBlock, 40000}, Require: []int{3, 2 * sumBlock}}}
-	aims := map[Mode]Target[T]{P: {Rows: rows(sumBlock+100, 3)}, TP: {Weights: make([]float64, p.Pool.Rows)}}
+	aims := map[Mode]Aims[T]{P: {Rows: rows(sumBlock+100, 3)}, TP: {Weights: make([]float64, p.Pool.Rows)}}
 	for i := range p.Pool.Rows {
 		aims[TP].Weights[i] = 1 / float64(1+i%7)
 	}
 	for _, e := range Methods[T]() {
 		for _, p.Mode = range []Mode{P, TP} {
-			p.Target = Target[T]{}
-			if e.Target {
-				p.Target = aims[p.Mode]
+			p.Aims = Aims[T]{}
+			if e.Aims {
+				p.Aims = aims[p.Mode]
 			}
 			c := &p.Constraints
 			if c.PerCost, c.Cost, c.Budget = e.Score && p.Mode == P, nil, 0; c.PerCost {

@@ -21,7 +21,7 @@ type Entry[T matrix.Float] struct {
 
 	Modes    bool // modes P and TP differ
 	Features bool // it needs features, not just a kernel
-	Target   bool // it can represent a distribution other than the pool's
+	Aims     bool // it can represent a distribution other than the pool's
 	Random   bool // it draws random numbers
 	Score    bool // its score can be divided by costs
 
@@ -40,10 +40,10 @@ func Methods[T matrix.Float]() []Entry[T] {
 		{Name: "maxdet", Section: "5.2 Greedy Determinant Maximization", Modes: true, Score: true,
 			Description: "the row of largest variance after conditioning on the rows selected so far",
 			New:         func(s Settings) Method[T] { return MaxDet[T]{Sigma2: s.Sigma2} }},
-		{Name: "bait-f", Section: "5.2 Greedy total uncertainty minimization", Modes: true, Features: true, Target: true, Score: true,
+		{Name: "bait-f", Section: "5.2 Greedy total uncertainty minimization", Modes: true, Features: true, Aims: true, Score: true,
 			Description: "the row that lowers the summed variance of train and pool most",
 			New:         func(s Settings) Method[T] { return BAIT[T]{Sigma2: s.Sigma2, Compat: s.Compat} }},
-		{Name: "bait-fb", Section: "5.2 Greedy total uncertainty minimization", Modes: true, Features: true, Target: true,
+		{Name: "bait-fb", Section: "5.2 Greedy total uncertainty minimization", Modes: true, Features: true, Aims: true,
 			Description: "bait-f for twice the batch, then removes the rows that matter least",
 			New: func(s Settings) Method[T] {
 				return BAIT[T]{Sigma2: s.Sigma2, Compat: s.Compat, Backward: true}
@@ -54,19 +54,19 @@ func Methods[T matrix.Float]() []Entry[T] {
 		{Name: "maxdist", Section: "5.2 Greedy distance maximization", Modes: true, Score: true,
 			Description: "the row farthest from all selected ones",
 			New:         func(Settings) Method[T] { return MaxDist[T]{} }},
-		{Name: "kmeanspp", Section: "5.2 k-means++ seeding", Modes: true, Target: true, Random: true,
+		{Name: "kmeanspp", Section: "5.2 k-means++ seeding", Modes: true, Aims: true, Random: true,
 			Description: "a row drawn in proportion to its squared distance from the selected ones",
 			New:         func(Settings) Method[T] { return KMeansPP[T]{} }},
-		{Name: "greedy-kmeanspp", Section: "5.2 Other options", Modes: true, Target: true, Random: true,
+		{Name: "greedy-kmeanspp", Section: "5.2 Other options", Modes: true, Aims: true, Random: true,
 			Description: "kmeanspp with several draws per step, of which the best is kept",
 			New:         func(Settings) Method[T] { return GreedyKMeansPP[T]{} }},
-		{Name: "lcmd", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true, Score: true,
+		{Name: "lcmd", Section: "5.2 Largest cluster maximum distance", Modes: true, Aims: true, Score: true,
 			Description: "the farthest row of the largest cluster; size is the sum of squared distances",
 			New:         func(Settings) Method[T] { return LCMD[T]{} }},
-		{Name: "lcmd-dist", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true, Score: true,
+		{Name: "lcmd-dist", Section: "5.2 Largest cluster maximum distance", Modes: true, Aims: true, Score: true,
 			Description: "lcmd with the sum of distances as the size of a cluster",
 			New:         func(Settings) Method[T] { return LCMD[T]{Size: Distance} }},
-		{Name: "lcmd-count", Section: "5.2 Largest cluster maximum distance", Modes: true, Target: true, Score: true,
+		{Name: "lcmd-count", Section: "5.2 Largest cluster maximum distance", Modes: true, Aims: true, Score: true,
 			Description: "lcmd with the number of rows as the size of a cluster",
 			New:         func(Settings) Method[T] { return LCMD[T]{Size: Count} }},
 	}

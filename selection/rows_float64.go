@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -34,7 +33,6 @@ type rowsInFloat64 struct {
 	exact      matrix.Dense[float64]
 	single     matrix.Dense[float32] // if exact has none
 	buffers    *sync.Pool            // of *[]float64
-	inFile     bool
 }
 
 // exactRows are rows in float64.
@@ -44,7 +42,7 @@ func exactRows(m matrix.Dense[float64]) *rowsInFloat64 {
 
 // singleRows are rows of a file in float32 that are converted when they are read.
 func singleRows(m matrix.Dense[float32]) *rowsInFloat64 {
-	return &rowsInFloat64{Rows: m.Rows, Cols: m.Cols, single: m, inFile: true, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
+	return &rowsInFloat64{Rows: m.Rows, Cols: m.Cols, single: m, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
 }
 
 // inFloat64 returns the rows of a set in float64: a copy of those in float32, unless they
@@ -55,9 +53,7 @@ func inFloat64[T matrix.Float](s *Space[T], of *set[T]) *rowsInFloat64 {
 	}
 	switch rows := any(of.rows).(type) {
 	case matrix.Dense[float64]:
-		w := exactRows(rows)
-		w.inFile = of.inFile
-		return w
+		return exactRows(rows)
 	case matrix.Dense[float32]:
 		if of.inFile {
 			return singleRows(rows)
@@ -84,36 +80,8 @@ func (w *rowsInFloat64) read(from, to int) (rows matrix.Dense[float64], done fun
 	return rows, done
 }
 
-// aheadNumbers is how many numbers the system is asked for at a time.
-const aheadNumbers = 1 << 21
-
-// ahead is called by those who read all rows in order, before they read the rows from from to
-// to-1. Of a file, it asks for rows that follow.
-func (w *rowsInFloat64) ahead(from, to int) {
-	if !w.inFile {
-		return
-	}
-	rows := max(1, aheadNumbers/max(1, w.Cols))
-	first := (from + rows - 1) / rows * rows
-	if first >= to {
-		return
-	}
-	if first > 0 {
-		first += rows // those before have been asked for
-	}
-	last := min((to-1)/rows*rows+2*rows, w.Rows)
-	switch {
-	case first >= last:
-	case w.exact.Rows > 0:
-		rowfile.Ahead(w.exact.Slice(first, last).Data)
-	default:
-		rowfile.Ahead(w.single.Slice(first, last).Data)
-	}
-}
-
 // readBlock is read for many rows, with all threads.
 func (w *rowsInFloat64) readBlock(team *linalg.Team, from, to int) (rows matrix.Dense[float64], done func()) {
-	w.ahead(from, to)
 	if w.exact.Rows > 0 {
 		return w.exact.Slice(from, to), nothing
 	}

@@ -75,7 +75,7 @@ func TestTargetRowsHaveShortRows(t *testing.T) {
 	alwaysShort(t)
 	f := hardRows()["decaying"]
 	p := Problem[float32]{Pool: hardMatrix[float32](f, 2100, 1), Train: hardMatrix[float32](f, 30, 2), Mode: TP, Batch: 20,
-		Target: Target[float32]{Rows: hardMatrix[float32](f, 100, 3)}}
+		Aims: Aims[float32]{Rows: hardMatrix[float32](f, 100, 3)}}
 	for _, m := range []Method[float32]{LCMD[float32]{}, KMeansPP[float32]{}} {
 		got, err := Select(t.Context(), m, p)
 		must(t, err)

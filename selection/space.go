@@ -64,7 +64,7 @@ func (one *set[T]) slice(from, to int) matrix.Dense[T] {
 // newSpace prepares all rows of a problem that has been checked. If free, features may
 // be in a unit other than the problem's.
 func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool, ranks *network) (*Space[T], error) {
-	s := &Space[T]{ctx: ctx, stopped: new(atomic.Bool), team: linalg.TeamOf(ctx), tally: tally.Of(ctx), ranks: ranks, mode: p.Mode, batch: p.Batch, weights: p.Target.Weights, seed: p.Seed, plain: p.Plain,
+	s := &Space[T]{ctx: ctx, stopped: new(atomic.Bool), team: linalg.TeamOf(ctx), tally: tally.Of(ctx), ranks: ranks, mode: p.Mode, batch: p.Batch, weights: p.Aims.Weights, seed: p.Seed, plain: p.Plain,
 		pending: p.Pending, limits: newLimits(poolSize(p, ranks), p.Pending, p.Constraints)}
 	if p.Constraints.PerCost {
 		s.price = p.Constraints.Cost
@@ -75,7 +75,7 @@ func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool, ran
 		s.pool.rows = matrix.Dense[T]{Rows: shape.Rows, Cols: shape.Cols, Stride: shape.Cols}
 	}
 	s.train = set[T]{name: "train", rows: p.Train}
-	s.target = set[T]{name: "target", rows: p.Target.Rows}
+	s.target = set[T]{name: "target", rows: p.Aims.Rows}
 	err := s.eachSet(func(one *set[T]) error { return s.prepare(one, p.Kernel) })
 	if err == nil && free && s.kernel == nil {
 		err = s.rescale()

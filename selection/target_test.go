@@ -41,11 +41,11 @@ func TestTargetsAgreeWithTheOracle(t *testing.T) {
 			p := c.Problem
 			for _, mode := range []selection.Mode{selection.P, selection.TP} {
 				p.Mode = mode
-				for what, target := range map[string]selection.Target[float64]{
+				for what, target := range map[string]selection.Aims[float64]{
 					"weights": {Weights: weightsFor(p.Pool.Rows)},
 					"rows":    {Rows: p.Pool.Slice(0, (p.Pool.Rows+1)/2)},
 				} {
-					p.Target = target
+					p.Aims = target
 					want, prefix := selectiontest.Robust(method.o, selectiontest.NewInput(p, nil), 1e-11)
 					got := mustSelect(t, method.m, p).Rows()
 					if !slices.Equal(got[:prefix], want[:prefix]) {
@@ -73,10 +73,10 @@ func TestTargetMatters(t *testing.T) {
 		weights[i] = map[bool]float64{true: 1}[i >= 20]
 	}
 	for _, m := range []selection.Method[float64]{selection.LCMD[float64]{}, selection.KMeansPP[float64]{}, selection.GreedyKMeansPP[float64]{}} {
-		for what, target := range map[string]selection.Target[float64]{
+		for what, target := range map[string]selection.Aims[float64]{
 			"weights": {Weights: weights}, "rows": {Rows: pool.Slice(20, 40)},
 		} {
-			p := selection.Problem[float64]{Pool: pool, Batch: 6, Target: target, Seed: 3,
+			p := selection.Problem[float64]{Pool: pool, Batch: 6, Aims: target, Seed: 3,
 				Train: matrix.FromRows([][]float64{{1, 0}, {0, 1}}), Mode: selection.TP}
 			for _, row := range mustSelect(t, m, p).Rows() {
 				if row < 20 {
@@ -90,11 +90,11 @@ func TestTargetMatters(t *testing.T) {
 func TestTargetIsRefusedWhereItHasNoMeaning(t *testing.T) {
 	t.Parallel()
 	p := selectiontest.Cases()[0].Problem
-	p.Target.Weights = weightsFor(p.Pool.Rows)
+	p.Aims.Weights = weightsFor(p.Pool.Rows)
 	for _, e := range selection.Methods[float64]() {
 		_, err := selection.Select(t.Context(), e.New(selection.Settings{}), p)
 		var refused *selection.MethodError
-		if e.Target != (err == nil) || err != nil && !errors.As(err, &refused) {
+		if e.Aims != (err == nil) || err != nil && !errors.As(err, &refused) {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 	}

@@ -46,7 +46,7 @@ func picksDoNotDependOnTheUnit[T matrix.Float](t *testing.T, least, most, step i
 				q := p
 				q.Mode = mode
 				if mode == selection.TP && m.Name() == "lcmd" {
-					q.Target.Rows = target
+					q.Aims.Rows = target
 				}
 				want := mustSelect(t, m, q)
 				for e := least; e <= most; e += step {
@@ -59,7 +59,7 @@ func picksDoNotDependOnTheUnit[T matrix.Float](t *testing.T, least, most, step i
 
 // inUnit is a problem with features times 2^e.
 func inUnit[T matrix.Float](p selection.Problem[T], e int) selection.Problem[T] {
-	for _, m := range []*matrix.Dense[T]{&p.Pool, &p.Train, &p.Target.Rows} {
+	for _, m := range []*matrix.Dense[T]{&p.Pool, &p.Train, &p.Aims.Rows} {
 		scaled := m.Clone()
 		for i, v := range scaled.Data {
 			scaled.Data[i] = T(math.Ldexp(float64(v), e))

@@ -21,7 +21,7 @@ type MethodInfo struct {
 	Modes    bool // P and TP differ
 	Features bool // it needs finitely many features; kernel values alone are not enough
 	Noise    bool // it uses the noise variance σ²
-	Target   bool // it can represent a target distribution other than the pool's
+	Aims     bool // it can represent a target distribution other than the pool's
 	Draws    bool // it draws random numbers
 	Score    bool // its score can be divided by the costs of rows
 
@@ -120,7 +120,7 @@ var methods = newRegistry("method",
 func described(m MethodInfo) MethodInfo {
 	single, double := selectionEntry[float32](m.Name), selectionEntry[float64](m.Name)
 	m.Description, m.Section = double.Description, double.Section
-	m.Modes, m.Target, m.Draws = double.Modes, double.Target, double.Random
+	m.Modes, m.Aims, m.Draws = double.Modes, double.Aims, double.Random
 	m.Score = double.Score
 	m.Features = m.Features || double.Features
 	m.Single, m.Double = single.New, double.New

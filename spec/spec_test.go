@@ -240,7 +240,7 @@ func TestMethodsAreThoseOfSelection(t *testing.T) {
 	for i, want := range double {
 		got := Method(want.Name).Info()
 		if got.Name != want.Name || got.Description != want.Description || got.Section != want.Section ||
-			got.Modes != want.Modes || got.Target != want.Target || got.Draws != want.Random || want.Features && !got.Features {
+			got.Modes != want.Modes || got.Aims != want.Aims || got.Draws != want.Random || want.Features && !got.Features {
 			t.Errorf("%s is described as %+v", want.Name, got)
 		}
 		if got.Double(settings) != want.New(settings) || got.Single != nil && got.Single(settings) != single[i].New(settings) {

@@ -180,7 +180,7 @@ func (c *call) selectFeatures() (any, error) {
 }
 
 func setsOf[T matrix.Float](c *call) (sets nextbatch.Sets[T], err error) {
-	into := []*matrix.Dense[T]{&sets.Pool, &sets.Train, &sets.Target}
+	into := []*matrix.Dense[T]{&sets.Pool, &sets.Train, &sets.Aims}
 	for i, a := range c.Data {
 		name := []string{"pool", "train", "target"}[i]
 		if *into[i], err = matrixOf[T](a); err != nil {

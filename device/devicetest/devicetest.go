@@ -55,7 +55,7 @@ func inPrecision[T matrix.Float](t *testing.T, on func(context.Context) context.
 	for _, e := range selection.Methods[T]() {
 		for _, mode := range []selection.Mode{selection.P, selection.TP} {
 			for _, c := range changes[T]() {
-				if c.needsTarget && !e.Target || c.needsScore && !e.Score {
+				if c.needsTarget && !e.Aims || c.needsScore && !e.Score {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s-%s %s", e.Name, mode, c.name), func(t *testing.T) {
@@ -136,11 +136,11 @@ func changes[T matrix.Float]() []change[T] {
 			p.Constraints.Budget, p.Constraints.PerCost = 1e6, true
 		}},
 		{name: "target rows", rows: n, cols: 9, needsTarget: true, change: func(p *selection.Problem[T]) {
-			p.Target.Rows = normal[T](rand.New(rand.NewPCG(8, 8)), 400, 9)
+			p.Aims.Rows = normal[T](rand.New(rand.NewPCG(8, 8)), 400, 9)
 		}},
 		{name: "target weights", rows: n, cols: 9, needsTarget: true, change: func(p *selection.Problem[T]) {
 			for row := range p.Pool.Rows {
-				p.Target.Weights = append(p.Target.Weights, 1/float64(1+row%7))
+				p.Aims.Weights = append(p.Aims.Weights, 1/float64(1+row%7))
 			}
 		}},
 	}

@@ -60,17 +60,6 @@ func mapFile[T matrix.Float](file *os.File, name string, offset int64, rows, col
 	return m, nil
 }
 
-// Ahead asks the system to read numbers of a mapped file soon, from the next page on. Without
-// it, the system reads page by page once some rows have been read out of order.
-func Ahead[T matrix.Float](numbers []T) {
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), len(numbers)*int(unsafe.Sizeof(*new(T))))
-	page := uintptr(os.Getpagesize())
-	skip := int((page - uintptr(unsafe.Pointer(unsafe.SliceData(bytes)))%page) % page)
-	if skip < len(bytes) {
-		willNeed(bytes[skip:])
-	}
-}
-
 // Close takes the matrix out of memory. That of nil does nothing.
 func (m *Mapping[T]) Close() {
 	if m == nil || m.data == nil {

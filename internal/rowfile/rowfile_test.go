@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -85,30 +84,6 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := rowfile.Open[float32](path, 8, 4, 2); err == nil {
 		t.Error("a file that is too short was mapped")
-	}
-}
-
-// TestAhead asks for parts of a mapped file, its ends included, and for nothing.
-func TestAhead(t *testing.T) {
-	const offset = 12
-	want, raw := ramp[float32](5000, 3), make([]byte, offset)
-	for _, v := range want.Data {
-		raw = binary.NativeEndian.AppendUint32(raw, math.Float32bits(v))
-	}
-	path := filepath.Join(t.TempDir(), "rows")
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m, err := rowfile.Open[float32](path, offset, want.Rows, want.Cols)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	for _, part := range [][2]int{{0, want.Rows}, {0, 1}, {want.Rows - 1, want.Rows}, {1234, 2345}, {7, 7}} {
-		rowfile.Ahead(m.Rows.Slice(part[0], part[1]).Data)
-	}
-	if !slices.Equal(m.Rows.Data, want.Data) {
-		t.Error("the rows have changed")
 	}
 }
 

@@ -9,8 +9,6 @@ const Supported = false
 
 func mapBytes(*os.File, int) ([]byte, error) { return nil, ErrUnsupported }
 
-func willNeed([]byte) {}
-
 func unmapBytes([]byte) error { return ErrUnsupported }
 
 func createUnnamed(string) (*os.File, error) { return nil, ErrUnsupported }

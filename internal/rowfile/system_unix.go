@@ -15,9 +15,6 @@ func mapBytes(file *os.File, size int) ([]byte, error) {
 	return unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 }
 
-// willNeed asks the system to read mapped bytes soon.
-func willNeed(data []byte) { _ = unix.Madvise(data, unix.MADV_WILLNEED) } // only the speed depends on it
-
 func unmapBytes(data []byte) error { return unix.Munmap(data) }
 
 // createUnnamed creates a file and removes its name at once: the file itself lives until

@@ -242,7 +242,7 @@ func convert[T matrix.Float](p selection.Problem[float64]) selection.Problem[T] 
 	}
 	q := selection.Problem[T]{Mode: p.Mode, Batch: p.Batch, Seed: p.Seed, Pending: p.Pending, Constraints: p.Constraints,
 		Pool: matrix.Converted[T](p.Pool), Train: matrix.Converted[T](p.Train),
-		Target: selection.Target[T]{Rows: matrix.Converted[T](p.Target.Rows), Weights: p.Target.Weights}}
+		Aims: selection.Aims[T]{Rows: matrix.Converted[T](p.Aims.Rows), Weights: p.Aims.Weights}}
 	if p.Kernel != nil {
 		q.Kernel = Laplace[T]{p.Pool.Cols}
 	}
@@ -251,13 +251,13 @@ func convert[T matrix.Float](p selection.Problem[float64]) selection.Problem[T] 
 
 // NewInput returns a problem for oracles.
 func NewInput(p selection.Problem[float64], k func(x, y []float64) float64) *Input {
-	in := &Input{Pool: p.Pool.Rows, Mode: p.Mode, Batch: p.Batch, Weight: p.Target.Weights, Pending: p.Pending, Kernel: k}
+	in := &Input{Pool: p.Pool.Rows, Mode: p.Mode, Batch: p.Batch, Weight: p.Aims.Weights, Pending: p.Pending, Kernel: k}
 	if p.Constraints.PerCost {
 		in.Price = p.Constraints.Cost
 	}
 	in.Rows = append(rowsOf(p.Pool), rowsOf(p.Train)...)
-	if p.Target.Rows.Rows > 0 {
-		in.Target = rowsOf(p.Target.Rows)
+	if p.Aims.Rows.Rows > 0 {
+		in.Target = rowsOf(p.Aims.Rows)
 	}
 	return in
 }

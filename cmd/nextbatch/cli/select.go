@@ -463,7 +463,7 @@ func readOthers[T matrix.Float](ctx context.Context, s *selecting, sets *nextbat
 	for _, set := range []struct {
 		path string
 		into *matrix.Dense[T]
-	}{{s.trainFeatures, &sets.Train}, {s.targets, &sets.Target}} {
+	}{{s.trainFeatures, &sets.Train}, {s.targets, &sets.Aims}} {
 		if set.path == "" {
 			continue
 		}
