@@ -90,7 +90,7 @@ var table = map[string]rule{
 	"kernel":                           {may: with(engine, "matrix")},
 	"kernel/kerneltest":                {may: with(engine, "matrix", "kernel")},
 	"transform":                        {may: with(engine, "matrix", "kernel")},
-	"selection":                        {may: with(engine, "matrix", "kernel", "internal/tally", "internal/words", "internal/rowfile", "selection/internal/nearest")},
+	"selection":                        {may: with(engine, "matrix", "kernel", "internal/tally", "internal/words", "selection/internal/nearest")},
 	"selection/internal/nearest":       {may: with(engine, "matrix", "internal/tally")},
 	"selection/internal/hardrows":      {may: []string{"matrix"}},
 	"selection/selectiontest":          {may: with(engine, "matrix", "kernel", "selection")},
