@@ -56,7 +56,7 @@ func TestSoakLargePool(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	for text := range strings.SplitSeq(*soakSpecs, "; ") {
 		forgetCache(t, path)
-		shards, err := source.OpenShard(path)
+		shards, err := source.OpenShards(path)
 		if err != nil {
 			t.Fatal(err)
 		}

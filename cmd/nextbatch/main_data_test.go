@@ -102,8 +102,25 @@ func numbers(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(archive.Close())
 	case ".mat":
 		writeMAT(&raw, m)
+	case ".parquet":
+		ts.Check(source.WriteParquet(&raw, tableOf(ts, m)))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), raw.Bytes(), 0o644))
+}
+
+// tableOf returns the columns of a matrix as those of a table.
+func tableOf(ts *testscript.TestScript, m matrix.Dense[float64]) *dataset.Table {
+	columns := make([]dataset.Column, m.Cols)
+	for j := range columns {
+		values := make([]float64, m.Rows)
+		for i := range values {
+			values[i] = m.At(i, j)
+		}
+		columns[j] = dataset.NewNumeric(fmt.Sprintf("f%03d", j), values...)
+	}
+	t, err := dataset.NewTable(columns...)
+	ts.Check(err)
+	return t
 }
 
 // writeMAT writes a MATLAB file of version 5 with the variable a.

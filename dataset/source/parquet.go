@@ -36,12 +36,7 @@ func ReadParquet(ctx context.Context, r io.Reader, opts Options) (t *dataset.Tab
 
 // addFile adds the rows of a file, which must have the columns of those before.
 func (p *parquetReader) addFile(r io.Reader) (err error) {
-	defer func() {
-		// The library panics on some damaged files.
-		if damage := recover(); damage != nil {
-			err = damaged(fmt.Errorf("%v", damage))
-		}
-	}()
+	defer panicAsDamage(&err)
 	content, held, err := randomAccess(p.ctx, r, p.opts)
 	if err != nil {
 		return err
@@ -49,16 +44,37 @@ func (p *parquetReader) addFile(r io.Reader) (err error) {
 	limit := p.opts
 	p.opts = p.opts.holding(held)
 	defer func() { p.opts = limit }()
-	length, err := checkParquet(content)
+	file, err := p.openFile(content)
 	if err != nil {
 		return err
 	}
+	for _, group := range file.RowGroups() {
+		if err := p.addGroup(group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// panicAsDamage turns a panic into an error: the library panics on some damaged files.
+func panicAsDamage(err *error) {
+	if damage := recover(); damage != nil {
+		*err = damaged(fmt.Errorf("%v", damage))
+	}
+}
+
+// openFile opens a file, which must have the columns of those before, and checks it.
+func (p *parquetReader) openFile(content sized) (*parquet.File, error) {
+	length, err := checkParquet(content)
+	if err != nil {
+		return nil, err
+	}
 	if err := checkFooter(content, length, p.opts); err != nil {
-		return err
+		return nil, err
 	}
 	file, err := parquet.OpenFile(content, content.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return damaged(err)
+		return nil, damaged(err)
 	}
 	if p.names == nil {
 		err = p.open(file.Root())
@@ -66,18 +82,10 @@ func (p *parquetReader) addFile(r io.Reader) (err error) {
 		err = p.sameColumns(file.Root())
 	}
 	if err != nil {
-		return err
-	}
-	if err := p.checkChunks(content, file.Metadata()); err != nil {
-		return err
+		return nil, err
 	}
 	p.done = 0
-	for _, group := range file.RowGroups() {
-		if err := p.addGroup(group); err != nil {
-			return err
-		}
-	}
-	return nil
+	return file, p.checkChunks(content, file.Metadata())
 }
 
 func damaged(cause error) *Error {
@@ -365,15 +373,22 @@ func (p *parquetReader) addValue(j int, v parquet.Value) *Error {
 }
 
 func (p *parquetReader) addNumber(c *parquetColumn, v parquet.Value) *Error {
+	number, err := c.numberOf(v)
+	if err == nil {
+		c.numbers.Append(number)
+	}
+	return err
+}
+
+// numberOf returns a value of a column of numbers; NaN stands for a null.
+func (c *parquetColumn) numberOf(v parquet.Value) (float64, *Error) {
 	if v.IsNull() {
-		c.numbers.Append(math.NaN())
-		return nil
+		return math.NaN(), nil
 	}
 	number := c.number(v)
 	if c.whole && math.Abs(number) >= exactBelow {
-		return &Error{Kind: ErrRange, Detail: string(c.text(nil, v)) + " is an integer of 2^53 or more, which float64 may not represent",
+		return 0, &Error{Kind: ErrRange, Detail: string(c.text(nil, v)) + " is an integer of 2^53 or more, which float64 may not represent",
 			Advice: "declare the column text if it holds ids, or ignore it"}
 	}
-	c.numbers.Append(number)
-	return nil
+	return number, nil
 }

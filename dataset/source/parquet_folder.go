@@ -31,7 +31,7 @@ func readFolder(ctx context.Context, dir string, opts Options) (*dataset.Table, 
 // readParts reads the Parquet files that match a pattern in the same way.
 func readParts(ctx context.Context, pattern string, paths []string, opts Options) (*dataset.Table, error) {
 	for _, path := range paths {
-		if extensionOf(path) != ".parquet" {
+		if !isParquet(path) {
 			return nil, &Error{File: path, Kind: ErrFormat, Detail: "the extension is " + extensionOf(path), Advice: "several files at once must be Parquet files"}
 		}
 	}
@@ -63,7 +63,7 @@ func parquetFiles(dir string) (paths []string, err error) {
 			return nil, &Error{File: dir, Kind: ErrFormat, Detail: "it has the folder " + name + " in it",
 				Advice: "give one folder whose Parquet files are all of the table, or write the table as one file"}
 		}
-		if extensionOf(name) == ".parquet" {
+		if isParquet(name) {
 			paths = append(paths, filepath.Join(dir, name))
 		}
 	}

@@ -212,8 +212,12 @@ func FuzzReadParquet(f *testing.F) {
 	f.Add(parquetFile(f, samples()))
 	f.Add(parquetFile(f, samples(), parquet.Compression(&parquet.Snappy), parquet.DataPageVersion(1)))
 	f.Add(parquetFile(f, []struct{ X *float64 }{{}}))
+	f.Add(parquetFile(f, []singleRow{{1, 2}, {3, 4}}, parquet.MaxRowsPerRowGroup(1)))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		if _, err := ReadParquet(t.Context(), bytes.NewReader(file), Options{}); err != nil {
+			mustBeTyped(t, err)
+		}
+		if err := readAsShards(t, file); err != nil {
 			mustBeTyped(t, err)
 		}
 	})

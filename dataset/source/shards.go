@@ -13,47 +13,63 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Shards are NumPy files that hold the rows of one array, file after file. Their headers
-// have been read, their numbers have not.
+// Shards are files that hold the rows of one array, file after file: NumPy files, or Parquet
+// files whose columns are all numbers. Their headers have been read, their numbers have not.
 type Shards struct {
 	Rows, Cols int
+	single     bool // all numbers are stored as float32
 	files      []shard
+	parquet    *parquetReader // knows the columns of Parquet files
 }
 
 type shard struct {
-	path   string
-	array  array
-	first  int   // its first row
-	offset int64 // of its first number
+	path        string
+	first, rows int
+	array       array // of a NumPy file
+	offset      int64 // of its first number
 }
 
-// OpenShards reads the headers of the files that match a pattern such as part-*.npy, in
-// the order of their names. They must have the same number of columns, in row order, and
-// must not be compressed.
-func OpenShards(pattern string) (*Shards, error) {
-	paths, err := filepath.Glob(pattern)
-	if err != nil || len(paths) == 0 {
-		return nil, &Error{File: pattern, Kind: ErrRead, Detail: "no file has such a name", Advice: "check the pattern; quote it so that the shell leaves it alone"}
+// OpenShards reads the headers of a file, of the Parquet files in a folder, or of the files that
+// match a pattern such as part-*.npy, in the order of their names. They must have the same
+// columns. NumPy files must be in row order and not compressed.
+func OpenShards(name string) (*Shards, error) {
+	paths, err := shardPaths(name)
+	if err != nil {
+		return nil, err
 	}
-	return openShards(paths)
-}
-
-// OpenShard is OpenShards for one file, whatever its name.
-func OpenShard(path string) (*Shards, error) { return openShards([]string{path}) }
-
-func openShards(paths []string) (*Shards, error) {
-	s := &Shards{}
+	s := &Shards{single: true}
 	for _, path := range paths {
 		if err := s.open(path); err != nil {
 			return nil, inFile(path, err)
 		}
 	}
+	if s.Rows == 0 {
+		return nil, &Error{File: name, Kind: ErrEmpty, Detail: "there are no rows in it", Advice: "check that it is the right file"}
+	}
 	return s, nil
 }
 
+func shardPaths(name string) ([]string, error) {
+	if info, err := os.Stat(name); err == nil {
+		if info.IsDir() {
+			return parquetFiles(name)
+		}
+		return []string{name}, nil
+	}
+	paths, err := filepath.Glob(name)
+	if err != nil || len(paths) == 0 {
+		return nil, &Error{File: name, Kind: ErrRead, Detail: "no file has such a name", Advice: "check the pattern; quote it so that the shell leaves it alone"}
+	}
+	return paths, nil
+}
+
 func (s *Shards) open(path string) error {
-	if !strings.EqualFold(filepath.Ext(path), ".npy") {
-		return &Error{Kind: ErrFormat, Detail: "the extension is " + filepath.Ext(path), Advice: "several files at once must be .npy files, not compressed"}
+	inParquet := isParquet(path)
+	switch {
+	case !inParquet && !strings.EqualFold(filepath.Ext(path), ".npy"):
+		return &Error{Kind: ErrFormat, Detail: "the extension is " + filepath.Ext(path), Advice: "several files at once must be .npy files that are not compressed, or .parquet files"}
+	case len(s.files) > 0 && inParquet != (s.parquet != nil):
+		return &Error{Kind: ErrFormat, Detail: "its format is not that of " + s.files[0].path, Advice: "give NumPy files or Parquet files, not both"}
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -67,6 +83,13 @@ func (s *Shards) open(path string) error {
 		return err
 	}
 	defer file.Close()
+	if inParquet {
+		return s.openParquet(file, path)
+	}
+	return s.openNPY(file, path, info.Size())
+}
+
+func (s *Shards) openNPY(file *os.File, path string, size int64) error {
 	a, err := readNPYHeader(file)
 	if err != nil {
 		return err
@@ -81,12 +104,29 @@ func (s *Shards) open(path string) error {
 		return &Error{Kind: ErrShape, Detail: "the numbers are in column order", Advice: "save it with numpy.save(path, numpy.ascontiguousarray(x))"}
 	case len(s.files) > 0 && a.cols != s.Cols:
 		return &Error{Kind: ErrShape, Detail: fmt.Sprintf("it has %d columns, but %s has %d", a.cols, s.files[0].path, s.Cols), Advice: "all files must hold rows of one array"}
-	case info.Size() != want:
-		return &Error{Kind: ErrRead, Detail: fmt.Sprintf("it has %d bytes, but its header promises %d", info.Size(), want), Advice: "check that the file is complete"}
+	case size != want:
+		return &Error{Kind: ErrRead, Detail: fmt.Sprintf("it has %d bytes, but its header promises %d", size, want), Advice: "check that the file is complete"}
 	}
-	s.files = append(s.files, shard{path, a, s.Rows, offset})
-	s.Rows, s.Cols = s.Rows+a.rows, a.cols
+	s.single = s.single && a.kind == 'f' && a.size == sizeOfNumber[float32]()
+	s.add(shard{path: path, rows: a.rows, array: a, offset: offset}, a.cols)
 	return nil
+}
+
+func (s *Shards) add(one shard, cols int) {
+	one.first = s.Rows
+	s.files = append(s.files, one)
+	s.Rows, s.Cols = s.Rows+one.rows, cols
+}
+
+// InSingle reports whether all numbers are stored as float32.
+func (s *Shards) InSingle() bool { return s.single }
+
+// Columns returns the names of the columns, which only Parquet files have.
+func (s *Shards) Columns() []string {
+	if s.parquet == nil {
+		return nil
+	}
+	return s.parquet.names
 }
 
 // ReadShards reads the rows from from to to-1. Only the option MaxMemory has an effect.
@@ -96,31 +136,55 @@ func ReadShards[T matrix.Float](ctx context.Context, s *Shards, from, to int, op
 	if err := opts.allow(whole.arrayBytes(int64(unsafe.Sizeof(number)), true, false), fmt.Sprintf("an array of %d x %d numbers", whole.rows, whole.cols)); err != nil {
 		return matrix.Dense[T]{}, err
 	}
-	rows := matrix.New[T](whole.rows, s.Cols)
+	rows, at := matrix.New[T](whole.rows, s.Cols), 0
+	err := eachBlock(ctx, s, from, to, func(block matrix.Dense[T]) error {
+		matrix.Copy(rows.Slice(at, at+block.Rows), block)
+		at += block.Rows
+		return nil
+	})
+	return rows, err
+}
+
+// shardBlock is the number of rows that are read at a time.
+const shardBlock = 1 << 13
+
+// eachBlock visits the rows from from to to-1 in order, some at a time. They are valid during
+// the visit.
+func eachBlock[T matrix.Float](ctx context.Context, s *Shards, from, to int, visit func(matrix.Dense[T]) error) error {
 	for _, one := range s.files {
-		low, high := max(from, one.first), min(to, one.first+one.array.rows)
+		low, high := max(from, one.first)-one.first, min(to, one.first+one.rows)-one.first
 		if low >= high {
 			continue
 		}
-		part, err := readShard[T](ctx, one, low-one.first, high-one.first)
-		if err != nil {
-			return matrix.Dense[T]{}, inFile(one.path, ended(ctx, err))
+		if err := eachOfFile(ctx, s, one, low, high, visit); err != nil {
+			return inFile(one.path, ended(ctx, err))
 		}
-		matrix.Copy(rows.Slice(low-from, high-from), part)
 	}
-	return rows, nil
+	return nil
 }
 
-// readShard reads some rows of one file.
-func readShard[T matrix.Float](ctx context.Context, one shard, from, to int) (matrix.Dense[T], error) {
+// eachOfFile is eachBlock for the rows of one file.
+func eachOfFile[T matrix.Float](ctx context.Context, s *Shards, one shard, from, to int, visit func(matrix.Dense[T]) error) error {
 	file, err := os.Open(one.path)
 	if err != nil {
-		return matrix.Dense[T]{}, err
+		return err
 	}
 	defer file.Close()
+	if s.parquet != nil {
+		return eachOfParquet(ctx, s.parquet, file, from, to, visit)
+	}
 	part, row := one.array, int64(one.array.cols)*int64(one.array.size)
-	part.rows = to - from
-	bytes := int64(part.rows) * row
-	r := io.NewSectionReader(file, one.offset+int64(from)*row, bytes)
-	return readArray[T](ctxio.Reader(ctx, r), part, bytes, arrayUse{})
+	for ; from < to; from += shardBlock {
+		part.rows = min(shardBlock, to-from)
+		bytes := int64(part.rows) * row
+		r := io.NewSectionReader(file, one.offset+int64(from)*row, bytes)
+		block, err := readArray[T](ctxio.Reader(ctx, r), part, bytes, arrayUse{})
+		if err != nil {
+			return err
+		}
+		if err := visit(block); err != nil {
+			return err
+		}
+	}
+	return nil
 }

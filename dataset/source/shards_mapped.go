@@ -8,13 +8,9 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// InSingle reports whether all numbers are stored as float32, in one file and so that it can
-// be mapped.
-func (s *Shards) InSingle() bool { return mappable[float32](s) }
-
-// mappable reports whether the numbers are stored as they lie in memory.
+// mappable reports whether the numbers are stored as they lie in memory, in one file.
 func mappable[T matrix.Float](s *Shards) bool {
-	if len(s.files) != 1 || binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+	if len(s.files) != 1 || s.parquet != nil || binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return false
 	}
 	one, size := s.files[0], sizeOfNumber[T]()
@@ -33,15 +29,8 @@ func MapShards[T matrix.Float](ctx context.Context, s *Shards, folder string) (*
 		return nil, err
 	}
 	defer file.Close()
-	const together = 1 << 13 // rows
-	for from := 0; from < s.Rows; from += together {
-		rows, err := ReadShards[T](ctx, s, from, min(from+together, s.Rows), Options{})
-		if err != nil {
-			return nil, err
-		}
-		if err := file.Write(rows); err != nil {
-			return nil, err
-		}
+	if err := eachBlock(ctx, s, 0, s.Rows, file.Write); err != nil {
+		return nil, err
 	}
 	return file.Map()
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -33,6 +34,7 @@ type selecting struct {
 
 	table, train, pool          string
 	trainFeatures, poolFeatures string
+	featureColumns              []string // of the candidates, where they have names
 	model                       string
 	foreign                     foreignFlags
 	batch                       int
@@ -145,8 +147,8 @@ func (s *selecting) registerInputs(c *cobra.Command) {
 	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+"; with features, lcmd-tp:features)")
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
-	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several)")
-	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, in the same formats; a pattern such as 'part-*.npy' means several files")
+	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several; .parquet with a column for each)")
+	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, in the same formats; a pattern such as 'part-*.npy', or a folder of Parquet files, means several files")
 	f.StringVar(&s.model, "model", "", "use this network instead of training one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
 	f.StringVar(&s.checkpoint, "checkpoint", "", "keep the rows picked so far in this file, and go on with them if the run was cut off")
 	f.BoolVar(&s.mpi, "mpi", false, "share the work with the other processes that mpirun or srun started (nextbatch-hpc)")
@@ -467,7 +469,7 @@ func readOthers[T matrix.Float](ctx context.Context, s *selecting, sets *nextbat
 		if set.path == "" {
 			continue
 		}
-		if *set.into, err = readMatrix[T](ctx, set.path, &s.columns.memory); err != nil {
+		if *set.into, err = readMatrix[T](ctx, s, set.path); err != nil {
 			return err
 		}
 		if m := *set.into; m.Cols != cols && m.Rows > 0 && rows > 0 {
@@ -477,16 +479,55 @@ func readOthers[T matrix.Float](ctx context.Context, s *selecting, sets *nextbat
 	return nil
 }
 
-// readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays. A
-// number that is not finite is an error, and so is an array that needs more memory
-// than is left.
-func readMatrix[T matrix.Float](ctx context.Context, name string, mem *memory) (matrix.Dense[T], error) {
+// readMatrix reads PATH, or PATH:ARRAY for a file that holds several arrays, or the files that a
+// name stands for. A number that is not finite is an error, and so is an array that needs more
+// memory than is left.
+func readMatrix[T matrix.Float](ctx context.Context, s *selecting, name string) (matrix.Dense[T], error) {
+	if inShards(name) {
+		shards, err := s.openShards(name)
+		if err != nil {
+			return matrix.Dense[T]{}, err
+		}
+		return readShards[T](ctx, s, name, shards, 0, shards.Rows)
+	}
 	path, array := splitArray(name)
-	m, err := source.ReadMatrix[T](ctx, path, source.Options{Array: array, MaxMemory: mem.left()})
+	m, err := source.ReadMatrix[T](ctx, path, source.Options{Array: array, MaxMemory: s.columns.memory.left()})
 	if err != nil {
 		return m, dataError{err}
 	}
-	return m, holdMatrix(ctx, mem, name, m, 0)
+	return m, holdMatrix(ctx, &s.columns.memory, name, m, 0)
+}
+
+// readShards reads the rows from from to to-1 of the files that a name stands for.
+func readShards[T matrix.Float](ctx context.Context, s *selecting, name string, shards *source.Shards, from, to int) (matrix.Dense[T], error) {
+	m, err := source.ReadShards[T](ctx, shards, from, to, source.Options{MaxMemory: s.columns.memory.left()})
+	if err != nil {
+		return m, dataError{err}
+	}
+	return m, holdMatrix(ctx, &s.columns.memory, name, m, from)
+}
+
+// openShards opens the files that a name stands for. Where columns have names, these must be those
+// of the candidates, which come first.
+func (s *selecting) openShards(name string) (*source.Shards, error) {
+	shards, err := source.OpenShards(name)
+	if err != nil {
+		return nil, dataError{err}
+	}
+	switch names := shards.Columns(); {
+	case name == s.poolFeatures:
+		s.featureColumns = names
+	case names != nil && s.featureColumns != nil && !slices.Equal(names, s.featureColumns):
+		return nil, dataError{errorf("%s has other columns than %s, or the same in another order; write both with the same columns in one order", name, s.poolFeatures)}
+	}
+	return shards, nil
+}
+
+// inShards reports whether a name stands for files that are read block by block: a pattern, a
+// folder or a Parquet file.
+func inShards(name string) bool {
+	info, err := os.Stat(name)
+	return isPattern(name) || err == nil && info.IsDir() || strings.EqualFold(filepath.Ext(name), ".parquet")
 }
 
 // holdMatrix counts the memory of a matrix and refuses numbers that are not finite. Its first row

@@ -36,11 +36,7 @@ func (s *selecting) beyondMemory() *source.Shards {
 	if s.ranks != nil || s.columns.memory.bytes == 0 || !s.mayUseFiles || !rowfile.Supported {
 		return nil
 	}
-	open := source.OpenShard
-	if isPattern(s.poolFeatures) {
-		open = source.OpenShards
-	}
-	shards, err := open(s.poolFeatures)
+	shards, err := s.openShards(s.poolFeatures)
 	if err != nil {
 		return nil // reading it says what is wrong
 	}
@@ -53,9 +49,9 @@ func (s *selecting) beyondMemory() *source.Shards {
 	return shards
 }
 
-// rowsOf returns the number of rows of a .npy file, or 0 where reading it will tell.
+// rowsOf returns the number of rows of a .npy or .parquet file, or 0 where reading it will tell.
 func rowsOf(path string) int {
-	shards, err := source.OpenShard(path)
+	shards, err := source.OpenShards(path)
 	if err != nil {
 		return 0
 	}

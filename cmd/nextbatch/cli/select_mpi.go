@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
@@ -85,26 +84,19 @@ func (s *selecting) agree(ctx context.Context, err error) error {
 
 // readPool reads the features of the candidates; with other processes, those of its share.
 func readPool[T matrix.Float](ctx context.Context, s *selecting) (matrix.Dense[T], error) {
-	if s.ranks == nil && !isPattern(s.poolFeatures) {
-		return readMatrix[T](ctx, s.poolFeatures, &s.columns.memory)
+	if s.ranks == nil {
+		return readMatrix[T](ctx, s, s.poolFeatures)
 	}
-	shards, err := source.OpenShards(s.poolFeatures)
+	shards, err := s.openShards(s.poolFeatures)
 	if err != nil {
+		return matrix.Dense[T]{}, err
+	}
+	if err := selection.CheckShares(shards.Rows, s.ranks.Size()); err != nil {
 		return matrix.Dense[T]{}, dataError{err}
 	}
-	from, to := 0, shards.Rows
-	if s.ranks != nil {
-		if err := selection.CheckShares(shards.Rows, s.ranks.Size()); err != nil {
-			return matrix.Dense[T]{}, dataError{err}
-		}
-		from, to = selection.Share(shards.Rows, s.ranks.Rank(), s.ranks.Size())
-		s.request.Shared = shards.Rows
-	}
-	m, err := source.ReadShards[T](ctx, shards, from, to, source.Options{MaxMemory: s.columns.memory.left()})
-	if err != nil {
-		return m, dataError{err}
-	}
-	return m, holdMatrix(ctx, &s.columns.memory, s.poolFeatures, m, from)
+	from, to := selection.Share(shards.Rows, s.ranks.Rank(), s.ranks.Size())
+	s.request.Shared = shards.Rows
+	return readShards[T](ctx, s, s.poolFeatures, shards, from, to)
 }
 
 // isPattern reports whether a name stands for several files.
