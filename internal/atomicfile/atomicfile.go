@@ -9,13 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // Write lets the function write the contents of a file, and moves them to the
 // path only when they are complete and on disk: until then, and if anything
 // fails, the path keeps its old contents. The new contents wait in a temporary
-// file in the same folder, called .NAME.*.tmp, which is removed on failure. A new
-// file takes over the permissions of the file that it replaces. Symbolic links
+// file in the same folder, called .NAME.*.tmp, which is removed on failure; after a
+// kill -9, the next Write to the path removes it. A new file takes over the permissions of the file that it replaces. Symbolic links
 // are followed, even to a file that does not exist yet.
 //
 // Anything but a regular file, such as a pipe or /dev/stdout, cannot be replaced
@@ -86,16 +89,52 @@ func through(path string, write func(w io.Writer) error) error {
 
 func replace(path string, mode fs.FileMode, write func(w io.Writer) error) error {
 	dir := filepath.Dir(path)
+	removeLeft(dir, "."+filepath.Base(path)+".")
 	temporary, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
+	_ = lock(temporary) // not every file system has locks
 	hidden := temporary.Name()
 	if err := put(temporary, mode, write, func() error { return os.Rename(hidden, path) }, func() { _ = os.Remove(hidden) }); err != nil {
 		return err
 	}
 	syncDir(dir)
 	return nil
+}
+
+// leftAfter is the age from which a temporary file that nobody has locked was left by a process
+// that is gone: a younger one may be about to be locked.
+const leftAfter = time.Minute
+
+// removeLeft removes temporary files whose names start with a prefix and that processes left
+// when they were killed.
+func removeLeft(dir, prefix string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		number, found := strings.CutPrefix(entry.Name(), prefix)
+		number, ours := strings.CutSuffix(number, ".tmp")
+		if _, err := strconv.ParseUint(number, 10, 64); !found || !ours || err != nil {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
+			removeUnlocked(filepath.Join(dir, entry.Name()))
+		}
+	}
+}
+
+func removeUnlocked(path string) {
+	file, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	if lock(file) == nil {
+		_ = os.Remove(path)
+	}
 }
 
 // put writes the temporary file and renames it, or removes it if anything fails.

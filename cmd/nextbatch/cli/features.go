@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -74,9 +76,15 @@ func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path strin
 	err := source.WriteMatrixRows(path, rows.Rows, func(file *source.NPYRows) error {
 		var full error // of writing, not of computing
 		err := nextbatch.EachFeatures(ctx, s.request.Spec, p, rows, func(block nextbatch.Numbers) error {
-			if cols = max(block.Single.Cols, block.Double.Cols); block.Double.Rows > 0 {
+			if cols == 0 {
+				full = checkRoom(path, rows.Rows, block)
+			}
+			cols = max(block.Single.Cols, block.Double.Cols)
+			switch {
+			case full != nil:
+			case block.Double.Rows > 0:
 				full = file.WriteDouble(block.Double)
-			} else {
+			default:
 				full = file.Write(block.Single)
 			}
 			return full
@@ -91,6 +99,19 @@ func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path strin
 	}
 	s.progress.say("%s: %d x %d", path, rows.Rows, cols)
 	return nil
+}
+
+// checkRoom makes sure that there is space for all rows, given the first of them.
+func checkRoom(path string, rows int, first nextbatch.Numbers) error {
+	need := rowfile.Bytes[float64](rows, first.Double.Cols)
+	if first.Double.Rows == 0 {
+		need = rowfile.Bytes[float32](rows, first.Single.Cols)
+	}
+	err := rowfile.CheckSpace(filepath.Dir(path), need)
+	if errors.Is(err, rowfile.ErrUnsupported) {
+		return nil
+	}
+	return err
 }
 
 // gram computes a kernel matrix in the same way.
