@@ -64,6 +64,16 @@ func Drivers() []Driver {
 // ErrUnknown means that no driver of that name is registered.
 var ErrUnknown = errors.New("this program has no such device")
 
+// ErrMemory means that a device has too little memory. The error that wraps it says what
+// would need less.
+var ErrMemory = errors.New("the device has too little memory")
+
+// Failed reports whether an error is a failure of a device, which is not the fault of the
+// data or the request.
+func Failed(err error) bool {
+	return errors.Is(err, ErrMemory) || errors.As(err, new(*network.DeviceError)) || errors.As(err, new(*selection.DeviceError))
+}
+
 // Open opens a device by its name: "cpu", "auto", the name of a driver, or that and a
 // number, such as "cuda:0". The CPU is a nil Device, and so is "auto" where no driver
 // finds a device.

@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/nextbatch/nextbatch/device"
 )
 
 // driverNames are the functions that this package calls.
@@ -94,6 +96,11 @@ type Error struct {
 	Text   string
 }
 
+// Is reports that a card without memory is device.ErrMemory.
+func (e *Error) Is(target error) bool {
+	return target == device.ErrMemory && e.Code == codeOutOfMemory
+}
+
 func (e *Error) Error() string {
 	return fmt.Sprintf("the GPU failed: %s: %s (%s, error %d); %s", e.Call, e.Text, e.Symbol, e.Code, e.advice())
 }
@@ -129,6 +136,9 @@ type MemoryError struct {
 	Need, Limit int64
 	Less        string // what needs less memory; empty: fewer features
 }
+
+// Is reports that this is device.ErrMemory.
+func (e *MemoryError) Is(target error) bool { return target == device.ErrMemory }
 
 func (e *MemoryError) Error() string {
 	const mib = 1 << 20

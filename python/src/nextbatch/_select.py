@@ -128,6 +128,8 @@ def select(
         If the arguments or the rows cannot be used. Both are kinds of ValueError.
     TooLittleMemoryError
         If there is not enough memory.
+    DeviceError
+        If the GPU failed.
 
     Examples
     --------

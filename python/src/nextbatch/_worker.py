@@ -12,13 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _binary, _frames, _pipe
-from ._errors import DataError, NextbatchError, RequestError, RowsError, TooLittleMemoryError, WorkerError
+from ._errors import DataError, DeviceError, NextbatchError, RequestError, RowsError, TooLittleMemoryError, WorkerError
 from ._frames import Array
 
 #: Called with a stage, the number of steps that are done, and how many there are.
 Progress = Callable[[str, int, int], None]
 
-_ERRORS: dict[str, type[NextbatchError]] = {"request": RequestError, "data": DataError, "memory": TooLittleMemoryError}
+_ERRORS: dict[str, type[NextbatchError]] = {
+    "request": RequestError, "data": DataError, "memory": TooLittleMemoryError, "device": DeviceError,
+}  # fmt: skip
 
 _KEPT_LOG = 8192  # bytes of what a worker wrote last to its standard error
 _PIPE = 1 << 20
