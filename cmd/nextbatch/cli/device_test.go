@@ -63,3 +63,16 @@ func TestDeviceFailures(t *testing.T) {
 		}
 	}
 }
+
+// TestAutoWarnsOfADriverThatFails: without a driver there is nothing to say.
+func TestAutoWarnsOfADriverThatFails(t *testing.T) {
+	path := sample(t)
+	t.Cleanup(func() { fakeDriver.count = noCards })
+	for failure, want := range map[error]bool{device.ErrNone: false, errors.New("the driver does not start"): true} {
+		fakeDriver.count = func() (int, error) { return 0, failure }
+		_, log := must(t, exitOK, "select", path, "--target", "y", "--id", "id", "-n", "5", "--epochs", "2", "--hidden", "16", "-q")
+		if warned := strings.Contains(log, "warning: computing on the CPU: "+failure.Error()); warned != want {
+			t.Errorf("%v: %q", failure, log)
+		}
+	}
+}
