@@ -3,11 +3,17 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/network"
 )
 
 // fakeDriver is what the driver "fake" offers: nothing, unless a test installs a card.
@@ -63,6 +69,70 @@ func TestDeviceFailures(t *testing.T) {
 		}
 	}
 }
+
+// TestMaxMemoryReachesTheDriver opens a card for every command that takes --device.
+func TestMaxMemoryReachesTheDriver(t *testing.T) {
+	limits := install(t, nil)
+	counted := fakeDriver.open
+	fakeDriver.open = func(number int, limit int64) (device.Device, error) {
+		counted(number, limit)
+		return nil, errors.New("the card is seen")
+	}
+	for _, command := range []string{"select", "features", "gram", "fit t.csv", "advise t.csv", "audit t.csv", "demo", "serve", "worker",
+		"bench run", "campaign ask c.db", "campaign predict c.db", "campaign run c.db"} {
+		*limits = nil
+		_, log := must(t, exitUsage, append(strings.Fields(command), "--device", "fake:2", "--max-memory", "5MiB")...)
+		if !slices.Equal(*limits, []int64{5 << 20}) || !strings.Contains(log, "--device fake:2: the card is seen") {
+			t.Errorf("%s: the limits are %v: %s", command, *limits, log)
+		}
+	}
+}
+
+// TestDeviceHasALimit requires --max-memory of every command that has --device.
+func TestDeviceHasALimit(t *testing.T) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		if c.Flags().Lookup(deviceFlag) != nil && c.Flags().Lookup("max-memory") == nil {
+			t.Errorf("%s has no --max-memory", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRoot(io.Discard, io.Discard))
+}
+
+// TestWhatTrainsOnTheDevice has a card fail that only trainings use.
+func TestWhatTrainsOnTheDevice(t *testing.T) {
+	path := sample(t)
+	store := filepath.Join(t.TempDir(), "c.db")
+	must(t, exitOK, "campaign", "new", store, path, "--target", "y", "--id", "id", "-q")
+	install(t, &devicetest.Fake{FailTraining: errors.New("the card is lost")})
+	table := []string{path, "--target", "y", "--id", "id", "--epochs", "2", "--hidden", "16"}
+	for name, args := range map[string][]string{
+		"fit": append(table, "--out", filepath.Join(t.TempDir(), "net.safetensors")), "audit": table, "campaign predict": {store},
+		"features": append(table, "--out", filepath.Join(t.TempDir(), "pool.npy")),
+	} {
+		_, log := must(t, exitFailure, slices.Concat(strings.Fields(name), args, []string{"--device", "fake:0", "-q"})...)
+		if !strings.Contains(log, "training on fake:0 test card: the card is lost") {
+			t.Errorf("%s: %s", name, log)
+		}
+	}
+}
+
+// TestAuditSaysWhereItTrained has a card refuse to train.
+func TestAuditSaysWhereItTrained(t *testing.T) {
+	install(t, &refusing{})
+	_, log := must(t, exitOK, "audit", sample(t), "--target", "y", "--epochs", "2", "--hidden", "16", "--folds", "2", "--repeats", "1")
+	if !strings.Contains(log, "warning: the networks were trained on the CPU, not on fake:0 test card: it never trains") {
+		t.Error(log)
+	}
+}
+
+// refusing is a card that does not train.
+type refusing struct{ devicetest.Fake }
+
+func (*refusing) CannotTrain(*network.DeviceTraining) string { return "it never trains" }
 
 // TestAutoWarnsOfADriverThatFails: without a driver there is nothing to say.
 func TestAutoWarnsOfADriverThatFails(t *testing.T) {
