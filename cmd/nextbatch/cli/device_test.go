@@ -11,9 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // fakeDriver is what the driver "fake" offers: nothing, unless a test installs a card.
@@ -143,6 +146,77 @@ func TestAutoWarnsOfADriverThatFails(t *testing.T) {
 		_, log := must(t, exitOK, "select", path, "--target", "y", "--id", "id", "-n", "5", "--epochs", "2", "--hidden", "16", "-q")
 		if warned := strings.Contains(log, "warning: computing on the CPU: "+failure.Error()); warned != want {
 			t.Errorf("%v: %q", failure, log)
+		}
+	}
+}
+
+// TestDoctorOnDevices has doctor examine a sound card, cards that compute wrongly or cannot
+// be opened, and a driver that fails.
+func TestDoctorOnDevices(t *testing.T) {
+	install(t, &devicetest.Fake{})
+	out, _ := must(t, exitOK, "doctor")
+	for _, line := range []string{"GPU         fake:0 test card, made of loops\n", "ok          selection on fake:0 (off by 0)\n", "ok          training on fake:0 (off by "} {
+		if !strings.Contains(out, line) {
+			t.Errorf("%q lacks %q", out, line)
+		}
+	}
+
+	install(t, &devicetest.Fake{FailTraining: errors.New("lost"), FailSelection: errors.New("lost")})
+	out, log := must(t, exitFailure, "doctor")
+	for _, line := range []string{"FAILED      selection on fake:0 (off by +Inf)\n", "FAILED      training on fake:0 (off by +Inf)\n"} {
+		if !strings.Contains(out, line) {
+			t.Errorf("%q lacks %q", out, line)
+		}
+	}
+	if !strings.Contains(log, "the self-test failed") {
+		t.Error(log)
+	}
+
+	fakeDriver.open = func(int, int64) (device.Device, error) { return nil, errors.New("the card is busy") }
+	if out, _ = must(t, exitFailure, "doctor"); !strings.Contains(out, "GPU         the card is busy\n") || !strings.Contains(out, "FAILED      opening fake:0 ") {
+		t.Error(out)
+	}
+
+	fakeDriver.count = func() (int, error) { return 0, errors.New("there is no driver") }
+	if out, _ = must(t, exitOK, "doctor"); !strings.Contains(out, "GPU         there is no driver\n") {
+		t.Error(out)
+	}
+}
+
+// TestJobsOnADevice fits runs into the memory of a card: features, and a block of 1 GiB each.
+func TestJobsOnADevice(t *testing.T) {
+	kinds := []kindOfRun{
+		{method: spec.MustParse("random"), sizes: nextbatch.Sizes{Pool: 10, Train: 10, Inputs: 2, Batch: 2}},
+		{method: spec.MustParse("lcmd-tp:grad>sketch(512)"), sizes: nextbatch.Sizes{Pool: 100_000, Train: 1000, Inputs: 10, Batch: 256}},
+	}
+	each := nextbatch.Memory(kinds[1].method, kinds[1].sizes) + 1<<30
+	for room, want := range map[int64]int{0: 1, each: 1, 2*each - 1: 1, 2 * each: 2, 5 * each: 5, 1000 * each: 64} {
+		if got := jobsOn(&devicetest.Fake{Memory: room}, kinds); got != want {
+			t.Errorf("%d runs on a card with %d bytes, not %d", got, room, want)
+		}
+	}
+}
+
+// TestBenchRecordsTheDevice reads from the results where they come from.
+func TestBenchRecordsTheDevice(t *testing.T) {
+	install(t, &devicetest.Fake{Memory: 8 << 30})
+	results, out := filepath.Join(t.TempDir(), "results.db"), filepath.Join(t.TempDir(), "r.csv")
+	run := []string{"run", "--table", smallTable(t), "--target", "y", "--id", "name", "--specs", "maxdist-tp:ll", "--splits", "0", "--rounds", "1",
+		"--batch", "4", "--start", "10", "--valid", "20", "--epochs", "2", "--hidden", "8", "--results", results}
+	bench(t, exitOK, append(run, "--device", "fake:0")...)
+	bench(t, exitOK, append(run, "--splits", "1", "--device", "cpu")...)
+	bench(t, exitOK, "export", results, "--out", out)
+	table, err := source.ReadFile(t.Context(), out, source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	where, err := table.Column("simd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, want := range []bool{true, true, false, false} {
+		if got := strings.HasSuffix(where.Format(row), ", fake:0 test card"); got != want {
+			t.Errorf("row %d of %d was computed on %q", row, table.Rows(), where.Format(row))
 		}
 	}
 }
