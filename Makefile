@@ -81,18 +81,20 @@ picture: ## Draw docs/demo.png, the picture in the README, again.
 	cp $(DIST)/demo/nextbatch-demo.png docs/demo.png
 
 .PHONY: install
-install: ## Install the static binary into Go's bin folder.
-	CGO_ENABLED=0 go install -trimpath ./cmd/nextbatch
+install: ## Install the static binary into Go's bin folder and, on Linux, nextbatch-hpc, which uses GPUs and MPI.
+	CGO_ENABLED=0 go install -trimpath ./cmd/nextbatch $(if $(filter linux,$(shell go env GOOS)),./cmd/nextbatch-hpc)
 
 .PHONY: dist
-dist: $(RELEASES:%=dist/%) ## Build a static binary for each platform of a release, with checksums.
+dist: $(RELEASES:%=dist/%) ## Build a static binary for each platform of a release and, for Linux, nextbatch-hpc, with checksums.
 	cd $(DIST) && sha256sum nextbatch-* >SHA256SUMS
 
-# Without cgo, Go resolves names and users itself, so the binary needs no C library.
+# Without cgo, Go resolves names and users itself, so nextbatch needs no C library;
+# nextbatch-hpc needs its loader.
 .PHONY: $(RELEASES:%=dist/%)
+$(RELEASES:%=dist/%): RELEASE = CGO_ENABLED=0 GOOS=$(*D) GOARCH=$(*F) go build -trimpath -ldflags='-s -w'
 $(RELEASES:%=dist/%): dist/%:
-	CGO_ENABLED=0 GOOS=$(*D) GOARCH=$(*F) go build -trimpath -ldflags='-s -w' \
-		-o $(DIST)/nextbatch-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/nextbatch
+	$(RELEASE) -o $(DIST)/nextbatch-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/nextbatch
+	$(if $(filter linux,$(*D)),$(RELEASE) -o $(DIST)/nextbatch-hpc-$(*D)-$(*F) ./cmd/nextbatch-hpc)
 
 # A wheel carries the binary, so there is one for each platform.
 WHEELS ?= linux/amd64 linux/arm64 darwin/arm64 windows/amd64

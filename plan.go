@@ -454,6 +454,8 @@ func (p *Plan) pick(ctx context.Context, problem Problem) (*Batch, error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return batch, err
+	case errors.As(err, new(*selection.DeviceError)):
+		return nil, err
 	case errors.As(err, &wrong):
 		return nil, &RequestError{err.Error()}
 	case errors.As(err, &unwritten):

@@ -79,6 +79,10 @@ type Report struct {
 	LeftOut  int       `json:"left_out"`
 	RMSE     float64   `json:"rmse"` // of the predictions, on all labels, in their units
 	Findings []Finding `json:"findings"`
+
+	// TrainingNote says why the CPU trained the networks, and not the device of the context;
+	// it is empty without a device.
+	TrainingNote string `json:"training_note,omitempty"`
 }
 
 // Suspects returns the findings whose p-value is at most the given one.
@@ -146,6 +150,7 @@ type auditor struct {
 
 	diverged int   // of them
 	first    error // that of the first of these
+	note     string
 }
 
 // judge predicts all rows by networks that have not seen them and compares.
@@ -196,6 +201,7 @@ func (a *auditor) predict(ctx context.Context, order []int, from, to int, means,
 			deviations.Row(k)[row] += u.Std[i] / float64(a.options.Repeats)
 		}
 	}
+	a.note = m.TrainingNote()
 	a.done++
 	if a.options.Progress != nil {
 		a.options.Progress(a.done, passes*a.options.Repeats*a.options.Folds)
@@ -221,7 +227,7 @@ func (a *auditor) leaveOut(reports []*Report) {
 // report compares the labels of a target with the predictions.
 func (a *auditor) report(target int, means, deviations []float64) *Report {
 	growth := growths(deviations)
-	r := &Report{LeftOut: a.left}
+	r := &Report{LeftOut: a.left, TrainingNote: a.note}
 	var scores []float64
 	squares := 0.0
 	for row, prediction := range means {

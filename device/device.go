@@ -32,7 +32,9 @@ type Device interface {
 
 // Driver finds the devices of one kind.
 type Driver struct {
-	Name  string // such as "cuda"
+	Name string // such as "cuda"
+	// Count returns how many devices there are. Without a driver on the machine, the error
+	// is ErrNone.
 	Count func() (int, error)
 	// Open opens a device. limit bounds the memory that is used on it; zero means what
 	// is free.
@@ -64,9 +66,22 @@ func Drivers() []Driver {
 // ErrUnknown means that no driver of that name is registered.
 var ErrUnknown = errors.New("this program has no such device")
 
+// ErrNone means that a machine has no device of a kind, or no driver for one.
+var ErrNone = errors.New("there is no such device on this machine")
+
+// ErrMemory means that a device has too little memory. The error that wraps it says what
+// would need less.
+var ErrMemory = errors.New("the device has too little memory")
+
+// Failed reports whether an error is a failure of a device, which is not the fault of the
+// data or the request.
+func Failed(err error) bool {
+	return errors.Is(err, ErrMemory) || errors.As(err, new(*network.DeviceError)) || errors.As(err, new(*selection.DeviceError))
+}
+
 // Open opens a device by its name: "cpu", "auto", the name of a driver, or that and a
 // number, such as "cuda:0". The CPU is a nil Device, and so is "auto" where no driver
-// finds a device.
+// finds a device; if a driver failed, there is an error, too.
 func Open(name string, limit int64) (Device, error) {
 	switch name {
 	case "cpu":
@@ -100,12 +115,17 @@ func parse(name string) (kind string, number int, err error) {
 
 // openFirst opens the first device of the first driver that has one.
 func openFirst(limit int64) (Device, error) {
+	var failed error
 	for _, d := range Drivers() {
-		if n, err := d.Count(); err == nil && n > 0 {
+		n, err := d.Count()
+		if err == nil && n > 0 {
 			return d.Open(0, limit)
 		}
+		if !errors.Is(err, ErrNone) {
+			failed = errors.Join(failed, err)
+		}
 	}
-	return nil, nil
+	return nil, failed
 }
 
 // With returns a context under which this module computes on a device; nil means the CPU.

@@ -12,7 +12,9 @@ type none struct{ device.Device }
 
 func TestOpen(t *testing.T) {
 	present, opened := 0, -1
-	device.Register(device.Driver{Name: "test", Count: func() (int, error) { return present, nil },
+	var failed error
+	broken := errors.New("the driver does not start")
+	device.Register(device.Driver{Name: "test", Count: func() (int, error) { return present, failed },
 		Open: func(number int, _ int64) (device.Device, error) { opened = number; return none{}, nil }})
 	for name, want := range map[string]bool{"cpu": false, "auto": false, "": false, "test": true, "test:3": true} {
 		d, err := device.Open(name, 0)
@@ -26,6 +28,12 @@ func TestOpen(t *testing.T) {
 	present = 1
 	if d, err := device.Open("auto", 0); d == nil || err != nil {
 		t.Errorf("auto opens %v, %v", d, err)
+	}
+	for _, c := range []struct{ failed, want error }{{device.ErrNone, nil}, {broken, broken}} {
+		failed = c.failed
+		if d, err := device.Open("auto", 0); d != nil || !errors.Is(err, c.want) {
+			t.Errorf("%v: auto opens %v, %v", c.failed, d, err)
+		}
 	}
 	if _, err := device.Open("other:0", 0); !errors.Is(err, device.ErrUnknown) {
 		t.Error(err)

@@ -184,7 +184,7 @@ func whereFor[T matrix.Float](ctx context.Context, m Method[T], p *Problem[T]) f
 			return rows
 		}
 		s.device = d.Name()
-		return &deviceRows[T]{memoryRows: rows, on: placeOn(d, s)}
+		return &deviceRows[T]{memoryRows: rows, device: d, on: placeOn(d, s)}
 	}
 }
 
@@ -214,7 +214,8 @@ func placeOn[T matrix.Float](d Device, s *Space[T]) DeviceRows[T] {
 // memory.
 type deviceRows[T matrix.Float] struct {
 	*memoryRows[T]
-	on DeviceRows[T]
+	device Device
+	on     DeviceRows[T]
 }
 
 func (r *deviceRows[T]) Mark(row int, open, selected bool) {
@@ -234,7 +235,7 @@ func (r *deviceRows[T]) Row(row int) (matrix.Dense[T], T) {
 
 // end closes the rows and returns the first failure of the device.
 func (r *deviceRows[T]) end() error {
-	err := r.on.Err()
+	err := failedOn(r.device, r.on.Err())
 	r.on.Close()
 	return err
 }

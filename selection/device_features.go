@@ -49,6 +49,9 @@ func Embed[T matrix.Float](ctx context.Context, k kernel.Kernel[T], rows matrix.
 	if errors.Is(err, kernel.ErrNoProgram) {
 		return nil, fmt.Sprintf("the features were computed on the CPU, not on %s: %v", d.Name(), err), nil
 	}
+	if err != nil && ctx.Err() == nil {
+		return nil, "", failedOn(d, err)
+	}
 	return f, "", err
 }
 
@@ -69,7 +72,7 @@ func featuresOn[T matrix.Float](ctx context.Context, d Device, p *kernel.Program
 // Fetched copies features from their device.
 func Fetched[T matrix.Float](f DeviceFeatures[T]) (matrix.Dense[T], error) {
 	rows := matrix.New[T](f.Shape().Rows, f.Shape().Cols)
-	return rows, f.Fetch(rows, 0)
+	return rows, failedOn(f.On(), f.Fetch(rows, 0))
 }
 
 // fetchPlaced fetches features that are on a device, unless the method searches them

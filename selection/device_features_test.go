@@ -17,7 +17,7 @@ type elsewhere struct {
 	err  error
 }
 
-func (f elsewhere) On() selection.Device { return nil }
+func (f elsewhere) On() selection.Device { return unable{} }
 func (f elsewhere) Shape() matrix.Shape  { return f.rows.Shape() }
 func (f elsewhere) Norms([]float32) error {
 	panic("norms of features that are not searched where they are")
@@ -45,7 +45,7 @@ func TestPlacedFeaturesAreFetched(t *testing.T) {
 	}
 	lost := errors.New("the device is lost")
 	p.Placed = elsewhere{rows, lost}
-	if _, err := selection.Select(t.Context(), selection.LCMD[float32]{}, p); !errors.Is(err, lost) {
+	if _, err := selection.Select(t.Context(), selection.LCMD[float32]{}, p); !errors.Is(err, lost) || !errors.As(err, new(*selection.DeviceError)) {
 		t.Errorf("the error is %v", err)
 	}
 }

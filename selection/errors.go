@@ -25,6 +25,24 @@ type MethodError struct{ Method, Reason string }
 
 func (e *MethodError) Error() string { return "selection: " + e.Method + ": " + e.Reason }
 
+// DeviceError is a failure of a device: its memory is too small, or it is lost. It is not the
+// fault of the rows.
+type DeviceError struct {
+	Device string
+	Cause  error
+}
+
+func (e *DeviceError) Error() string { return fmt.Sprintf("on %s: %v", e.Device, e.Cause) }
+func (e *DeviceError) Unwrap() error { return e.Cause }
+
+// failedOn says which device an error is of; nil stays nil.
+func failedOn(d Device, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &DeviceError{d.Name(), err}
+}
+
 // Stuck is the error of a Next or NextBackward that can prefer no row, for example
 // because all scores are lost to rounding. It does not end a selection: it backs off to
 // random rows, and the result says so.

@@ -26,8 +26,8 @@ import (
 )
 
 // Select picks a batch. Errors are *ProblemError (all violations together),
-// *MethodError, *PrecisionError, *RowError, those of the kernel, and that of the
-// context, which is checked once per step and once per block of work.
+// *MethodError, *PrecisionError, *RowError, *DeviceError, those of the kernel, and that of
+// the context, which is checked once per step and once per block of work.
 func Select[T matrix.Float](ctx context.Context, m Method[T], p Problem[T]) (*Result, error) {
 	if err := p.fetchPlaced(ctx, m); err != nil {
 		return nil, err
@@ -354,7 +354,9 @@ func (d *driver[T]) nearestLabelled(rows []int) (at []int, distance []float64, e
 	at, distance = make([]int, len(rows)), make([]float64, len(rows))
 	sq := make([]T, len(rows))
 	if device, ok := d.space.rows.(*deviceRows[T]); ok {
-		at, sq = device.on.Labelled(d.space.train.rows, rows)
+		if at, sq = device.on.Labelled(d.space.train.rows, rows); device.on.Err() != nil {
+			return nil, nil, device.on.Err()
+		}
 	} else if err := d.nearestInMemory(at, sq, rows); err != nil {
 		return nil, nil, err
 	}

@@ -162,7 +162,7 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 	}
 	one.diag = matrix.Alloc[T](one.rows.Rows)
 	if one.placed != nil {
-		return one.placed.Norms(one.diag)
+		return failedOn(one.placed.On(), one.placed.Norms(one.diag))
 	}
 	if s.kernel == nil {
 		s.measure(one)
@@ -213,8 +213,7 @@ func (one *set[T]) row(i int) ([]T, error) {
 		return one.slice(i, i+1).Row(0), nil
 	}
 	row := matrix.New[T](1, one.rows.Cols)
-	err := one.placed.Fetch(row, i)
-	return row.Row(0), err
+	return row.Row(0), failedOn(one.placed.On(), one.placed.Fetch(row, i))
 }
 
 func largest[T matrix.Float]() float64 {

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/device"
 )
 
 // writeProblem answers with a problem (RFC 9457), outside of the operations.
@@ -53,6 +54,9 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	case errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNothingOpen), errors.Is(err, campaign.ErrTooFewLabels),
 		errors.As(err, &undo), errors.As(err, &repeated):
 		return huma.Error409Conflict(err.Error())
+	case device.Failed(err):
+		s.options.Log.Error("the GPU failed", "error", err)
+		return huma.NewError(statusOfDevice(err), err.Error())
 	case errors.Is(err, errStopping), errors.Is(err, errTooMany):
 		return huma.Error503ServiceUnavailable(err.Error())
 	case ctx.Err() != nil:
@@ -60,6 +64,14 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	}
 	s.options.Log.Error("a request failed", "error", err)
 	return huma.Error500InternalServerError("the service could not do this; its log says why")
+}
+
+// statusOfDevice tells a GPU with too little memory from one that failed.
+func statusOfDevice(err error) int {
+	if errors.Is(err, device.ErrMemory) {
+		return http.StatusInsufficientStorage
+	}
+	return http.StatusInternalServerError
 }
 
 // faults lists what is wrong with each line of a request.

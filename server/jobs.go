@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/device"
 )
 
 // Long work, such as training and selecting, runs as a job, so that no connection has to
@@ -65,9 +66,10 @@ type jobs struct {
 	finish context.CancelFunc
 }
 
-// newJobs returns jobs that compute with so many threads, which they share.
-func newJobs(threads int) *jobs {
-	ctx, cancel := context.WithCancel(nextbatch.WithThreads(context.Background(), threads))
+// newJobs returns jobs that compute with so many threads, which they share, and on a device
+// unless it is nil.
+func newJobs(threads int, on device.Device) *jobs {
+	ctx, cancel := context.WithCancel(device.With(nextbatch.WithThreads(context.Background(), threads), on))
 	return &jobs{begin: ctx, finish: cancel}
 }
 

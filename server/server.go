@@ -17,6 +17,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/server/web"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	Results   string // a results file of benchmarks, a folder with some, or the address of a database; may be empty
 	Threads   int    // that jobs compute with; 0 means GOMAXPROCS
 	Rate      int    // requests a second that each token may make; 0 means 2,000
+
+	Device device.Device // that jobs compute on; nil means the CPU
 
 	Secure      bool // browsers reach the service by HTTPS alone
 	BehindProxy bool // a proxy in front says where requests come from
@@ -87,7 +90,7 @@ func New(o Options) *Server {
 	}
 	mux := http.NewServeMux()
 	s := &Server{
-		options: o, mux: mux, files: files, jobs: newJobs(o.Threads), now: time.Now, campaigns: map[string]*campaign.Campaign{},
+		options: o, mux: mux, files: files, jobs: newJobs(o.Threads, o.Device), now: time.Now, campaigns: map[string]*campaign.Campaign{},
 		maps: map[string]*campaign.Map{}, uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
 		failures: buckets{rate: failuresRate, burst: failuresBurst}, requests: buckets{rate: float64(o.Rate), burst: 2 * float64(o.Rate)},
 		lists: cache{most: listBytes}, results: cache{most: resultBytes},

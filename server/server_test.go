@@ -21,6 +21,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
+	"github.com/nextbatch/nextbatch/device"
 )
 
 // service is a server with a token of each role.
@@ -31,7 +32,9 @@ type service struct {
 	log     *bytes.Buffer
 }
 
-func newService(t testing.TB) *service {
+func newService(t testing.TB) *service { return newServiceOn(t, nil) }
+
+func newServiceOn(t testing.TB, on device.Device) *service {
 	t.Helper()
 	ctx := context.Background()
 	tokens, err := OpenTokens(ctx, filepath.Join(t.TempDir(), "tokens.db"))
@@ -39,7 +42,7 @@ func newService(t testing.TB) *service {
 		t.Fatal(err)
 	}
 	log := &bytes.Buffer{}
-	s := New(Options{Store: &storetest.Memory{}, Tokens: tokens, Log: slog.New(slog.NewJSONHandler(&lockedWriter{to: log}, nil)), Scratch: t.TempDir(), MaxUpload: 1 << 20})
+	s := New(Options{Store: &storetest.Memory{}, Tokens: tokens, Log: slog.New(slog.NewJSONHandler(&lockedWriter{to: log}, nil)), Scratch: t.TempDir(), MaxUpload: 1 << 20, Device: on})
 	s.measuring = time.Minute // machines of tests may be slow
 	listening := httptest.NewUnstartedServer(nil)
 	listening.Config = s.HTTP()

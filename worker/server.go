@@ -15,6 +15,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -212,7 +213,7 @@ func (c *connection) send(f Frame) {
 
 // failure is the body of an answer of kind "error".
 type failure struct {
-	Error   string `json:"error"` // request, data, memory, cancelled, frame or fault
+	Error   string `json:"error"` // request, data, memory, device, cancelled, frame or fault
 	Message string `json:"message"`
 	// Rows are those of a list that are wrong, which nothing was taken of.
 	Rows []campaign.Fault `json:"rows,omitempty"`
@@ -252,8 +253,10 @@ func kindOf(err error) string {
 		is[*campaign.RequestError](err), is[*campaign.UndoError](err), is[*campaign.StopRuleError](err),
 		errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNotFound):
 		return "request"
-	case is[*memoryError](err), is[*SizeError](err):
+	case is[*memoryError](err), is[*SizeError](err), errors.Is(err, device.ErrMemory):
 		return "memory"
+	case device.Failed(err):
+		return "device"
 	case is[*FrameError](err), errors.Is(err, io.ErrUnexpectedEOF):
 		return "frame"
 	case is[*faultError](err):

@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/nextbatch/nextbatch/device"
 )
 
 // driverNames are the functions that this package calls.
@@ -33,20 +35,31 @@ var driverNames = [...]string{
 // driver holds the addresses of the functions.
 type driver map[string]uintptr
 
-// load loads the driver once. A machine without one is an error of type *NoDriverError.
+// load loads the driver once. A machine without one is an error of type *NoDriverError, one
+// that lacks functions of type *OldDriverError.
 var load = sync.OnceValues(func() (driver, error) {
 	handle, err := purego.Dlopen("libcuda.so.1", purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
 		return nil, &NoDriverError{Reason: err.Error()}
 	}
-	d := driver{}
-	for _, name := range driverNames {
-		if d[name], err = purego.Dlsym(handle, name); err != nil {
-			return nil, &NoDriverError{Reason: fmt.Sprintf("libcuda.so.1 is too old: it has no %s", name)}
-		}
+	d, err := functions(func(name string) (uintptr, error) { return purego.Dlsym(handle, name) })
+	if err != nil {
+		return nil, err
 	}
 	return d, d.call("cuInit", 0)
 })
+
+// functions looks up all functions of the driver.
+func functions(find func(name string) (uintptr, error)) (driver, error) {
+	d := driver{}
+	for _, name := range driverNames {
+		var err error
+		if d[name], err = find(name); err != nil {
+			return nil, &OldDriverError{Missing: name}
+		}
+	}
+	return d, nil
+}
 
 // call calls a function that returns a CUresult.
 //
@@ -86,6 +99,16 @@ func (e *NoDriverError) Error() string {
 	return fmt.Sprintf("there is no CUDA driver on this machine (%s); install NVIDIA's driver, or say --device cpu", e.Reason)
 }
 
+// Is reports that this is device.ErrNone.
+func (e *NoDriverError) Is(target error) bool { return target == device.ErrNone }
+
+// OldDriverError says that the CUDA driver is older than this program needs.
+type OldDriverError struct{ Missing string } // a function
+
+func (e *OldDriverError) Error() string {
+	return fmt.Sprintf("NVIDIA's driver is too old: libcuda.so.1 has no %s; install driver 580 or newer, or say --device cpu", e.Missing)
+}
+
 // Error is a failure that the driver reports.
 type Error struct {
 	Call   string
@@ -94,41 +117,73 @@ type Error struct {
 	Text   string
 }
 
+// Is reports that a card without memory is device.ErrMemory, and that no card is
+// device.ErrNone.
+func (e *Error) Is(target error) bool {
+	return target == device.ErrMemory && e.Code == codeOutOfMemory || target == device.ErrNone && e.Code == codeNoDevice
+}
+
 func (e *Error) Error() string {
 	return fmt.Sprintf("the GPU failed: %s: %s (%s, error %d); %s", e.Call, e.Text, e.Symbol, e.Code, e.advice())
 }
 
+// Codes of the driver (CUresult).
 const (
-	codeOutOfMemory   = 2
-	codeNoDevice      = 100
-	codeInvalidImage  = 200
-	codeNoBinary      = 209
-	codePTXTooNew     = 222
-	codeECC           = 214
-	codeIllegalAccess = 700
-	codeLaunchTimeout = 702
-	codeSystemNot     = 802
+	codeOutOfMemory       = 2
+	codeStubLibrary       = 34
+	codeDeviceUnavailable = 46
+	codeNoDevice          = 100
+	codeInvalidImage      = 200
+	codeNoBinary          = 209
+	codeECC               = 214
+	codeInvalidPTX        = 218
+	codeNVLink            = 220
+	codePTXTooNew         = 222
+	codeIllegalAccess     = 700
+	codeLaunchTimeout     = 702
+	codeHardwareStack     = 714 // up to codeLaunchFailed: what a kernel did wrong
+	codeLaunchFailed      = 719
+	codeSystemNotReady    = 802
+	codeDriverMismatch    = 803
+	codeNotCompatible     = 804
+	codeUnknown           = 999
 )
 
 func (e *Error) advice() string {
 	switch e.Code {
 	case codeOutOfMemory:
 		return "free memory of the card, choose another card with --device cuda:N, or say --device cpu"
-	case codeNoDevice, codeSystemNot:
+	case codeNoDevice, codeSystemNotReady:
 		return "nvidia-smi shows whether the driver sees the card; --device cpu works without it"
-	case codeInvalidImage, codeNoBinary, codePTXTooNew:
+	case codeDeviceUnavailable:
+		return "another program has the card to itself, or the card is lost: nvidia-smi shows which; choose another card with --device cuda:N, or say --device cpu"
+	case codeStubLibrary:
+		return "this libcuda.so.1 is the stub of NVIDIA's toolkit, not a driver: remove its folder from LD_LIBRARY_PATH, or say --device cpu"
+	case codeDriverMismatch:
+		return "the parts of NVIDIA's driver are of different versions: restart the machine after an update, or say --device cpu"
+	case codeNotCompatible:
+		return "NVIDIA's compatibility package does not support this card: install driver 580 or newer instead, or say --device cpu"
+	case codeInvalidImage, codeNoBinary, codeInvalidPTX, codePTXTooNew:
 		return "the card or the driver is older than this program needs (compute capability 8.0, driver 580); say --device cpu"
-	case codeECC, codeIllegalAccess, codeLaunchTimeout:
-		return "the card has lost its state: run again, and if that fails, run nextbatch-hpc doctor and nvidia-smi"
+	case codeECC, codeNVLink, codeIllegalAccess, codeLaunchTimeout, codeUnknown:
+		return adviceOfLostCard
+	}
+	if codeHardwareStack <= e.Code && e.Code <= codeLaunchFailed {
+		return adviceOfLostCard
 	}
 	return "run nextbatch-hpc doctor, or say --device cpu"
 }
+
+const adviceOfLostCard = "the card has lost its state: run again, and if that fails, run nextbatch-hpc doctor and nvidia-smi"
 
 // MemoryError says that a card has less memory than the work needs.
 type MemoryError struct {
 	Need, Limit int64
 	Less        string // what needs less memory; empty: fewer features
 }
+
+// Is reports that this is device.ErrMemory.
+func (e *MemoryError) Is(target error) bool { return target == device.ErrMemory }
 
 func (e *MemoryError) Error() string {
 	const mib = 1 << 20

@@ -230,7 +230,7 @@ const (
 )
 
 // takeStage returns a stage that nobody uses, and giveStage gives it back: pinned memory
-// takes long to allocate.
+// takes long to allocate. A stage that has failed would fail again, so it is closed.
 func (c *Card) takeStage() *stage {
 	c.mu.Lock()
 	if n := len(c.stages); n > 0 {
@@ -246,6 +246,10 @@ func (c *Card) takeStage() *stage {
 }
 
 func (c *Card) giveStage(s *stage) {
+	if s.err != nil {
+		s.close()
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stages = append(c.stages, s)

@@ -224,6 +224,19 @@ def test_the_environment_names_the_device(monkeypatch):
         _worker.Worker()
 
 
+def test_the_environment_bounds_the_memory(monkeypatch):
+    monkeypatch.setenv("NEXTBATCH_MAX_MEMORY", "8GiB")
+    _worker.Worker().kill()
+    monkeypatch.setenv("NEXTBATCH_MAX_MEMORY", "much")
+    with pytest.raises(nextbatch.WorkerError, match="--max-memory"):
+        _worker.Worker()
+
+
+def test_a_failure_of_the_gpu_is_not_the_datas():
+    assert _worker._ERRORS["device"] is nextbatch.DeviceError
+    assert issubclass(nextbatch.DeviceError, RuntimeError) and not issubclass(nextbatch.DeviceError, ValueError)
+
+
 @POSIX
 def test_warnings_of_the_worker_are_printed(tmp_path, monkeypatch, capfd):
     program = tmp_path / "program"

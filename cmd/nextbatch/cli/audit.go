@@ -65,6 +65,7 @@ again before you change it.`,
 	f.StringVarP(&a.out, "out", "o", "", "write the labels to this file: "+strings.Join(tableExtensions(), ", "))
 	f.StringVar(&a.page, "report", "", "write a page with the labels and their predictions to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
+	registerDevice(c)
 	registerQuiet(c, &a.quiet)
 	a.columns.register(c)
 	a.columns.registerInputs(c)
@@ -99,6 +100,9 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 	}
 	if err != nil {
 		a.progress.warn(err.Error())
+	}
+	if note := reports[0].TrainingNote; note != "" {
+		a.progress.warn(note)
 	}
 	result := a.results(reports, rows, names)
 	result.Seconds = time.Since(begin).Seconds()

@@ -288,6 +288,7 @@ names. Without --out, prints CSV.`,
 	registerQuiet(c, &p.quiet)
 	p.registerName(c)
 	registerThreads(c, &p.threads)
+	registerDevice(c)
 	p.memory.register(c)
 	return c
 }

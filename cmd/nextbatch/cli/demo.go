@@ -33,6 +33,7 @@ type demo struct {
 	json                          bool
 	out                           string
 
+	memory   memory
 	progress *progress
 }
 
@@ -50,6 +51,10 @@ func newDemo() *cobra.Command {
 		Example: "  nextbatch demo --rounds 3 --seed 7",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := d.memory.check(); err != nil {
+				return err
+			}
+			defer d.memory.begin()()
 			d.progress = newProgress(cmd.ErrOrStderr(), false)
 			return d.run(cmd.Context(), cmd.OutOrStdout())
 		},
@@ -63,6 +68,7 @@ on; nextbatch-demo.html, the first batch and the learning curves; and a picture 
 both, nextbatch-demo.png.`,
 	}
 	registerDevice(c)
+	d.memory.register(c)
 	c.Flags().IntVar(&d.start, "start", 32, "labelled rows to start with")
 	c.Flags().IntVar(&d.rounds, "rounds", 4, "rounds")
 	c.Flags().IntVarP(&d.batch, "batch", "n", 32, "rows to label per round")
@@ -244,7 +250,8 @@ func (d *demo) write(ctx context.Context, data *dataset.Regression, r *demoResul
 func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string) (*report.Batch, error) {
 	s := &selecting{table: path, batch: d.batch, net: networkFlags{seed: d.seed}, progress: d.progress}
 	s.request = nextbatch.Request{Table: table, TargetColumns: []string{"flow"}, IDColumn: "site", Batch: d.batch, Seed: d.seed,
-		Network: network.Config{Seed: d.seed}}.WithDefaults()
+		Network: network.Config{Seed: d.seed},
+		Admit:   func(bytes int64, less ...string) error { return d.memory.admit("the demo", bytes, less...) }}.WithDefaults()
 	begin := time.Now()
 	var err error
 	if s.plan, err = s.request.Plan(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -71,8 +72,10 @@ func explain(log io.Writer, err error) int {
 		return exitUsage
 	}
 	switch {
-	case errors.As(err, &memory), errors.Is(err, source.ErrMemory):
+	case errors.As(err, &memory), errors.Is(err, source.ErrMemory), errors.Is(err, device.ErrMemory):
 		return exitMemory
+	case device.Failed(err):
+		return exitFailure
 	case errors.As(err, &stop):
 		return exitGoOn
 	case errors.As(err, &some):

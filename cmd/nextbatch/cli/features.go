@@ -44,7 +44,8 @@ kernel: one row per candidate, in the order of the input, and likewise for the
 labelled rows. Rows without a label are the candidates, as in select. The numbers
 are float32, or float64 if the spec uses a noise variance. Only the kernel and the
 transformations of the spec matter, not its method. Features are written as they are
-computed, so there may be more of them than fit into memory.`,
+computed, so there may be more of them than fit into memory. --device says where the
+network is trained; the CPU computes its features.`,
 	}
 	s.registerKernel(c)
 	s.registerTempDir(c)
@@ -157,7 +158,8 @@ func newGram() *cobra.Command {
 		},
 		Long: `Trains a network as 'nextbatch select' does, unless the kernel uses none, and
 writes the values of the kernel between rows: candidates (pool) or labelled rows
-(train), in the order of the input.`,
+(train), in the order of the input. --device says where the network is trained; the
+CPU computes the matrix.`,
 	}
 	s.registerKernel(c)
 	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the matrix (.npy)")

@@ -67,6 +67,15 @@ func (m *memory) begin() (end func()) {
 	}
 }
 
+// forRequests is what a request to a worker may use: the limit, or what the machine has
+// available by then.
+func (m *memory) forRequests() int64 {
+	if m.text != "" {
+		return m.bytes
+	}
+	return availableMemory()
+}
+
 // memoryError reports that something would not fit.
 type memoryError struct {
 	what         string

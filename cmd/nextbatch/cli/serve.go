@@ -17,6 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/server"
 )
 
@@ -33,6 +35,7 @@ type serving struct {
 	results                   string
 	behindProxy               bool
 	maxUpload                 string
+	memory                    memory
 	rate                      int
 	quiet                     bool
 }
@@ -67,6 +70,7 @@ behind a proxy that encrypts (--behind-proxy): without encryption, anybody on th
 	}
 	registerDevice(c)
 	flags := c.Flags()
+	flags.StringVar(&s.memory.text, "max-memory", "", "use no more than this of the GPU's memory, and half of it to read a table, such as 4GiB (default what is available)")
 	flags.StringVar(&s.listen, "listen", serveAddress, "address to listen on, as HOST:PORT")
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate, in PEM")
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
@@ -84,6 +88,9 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 		return err
 	}
 	if err := s.checkResults(ctx); err != nil {
+		return err
+	}
+	if err := s.memory.check(); err != nil {
 		return err
 	}
 	upload, err := parseBytes("--max-upload", s.maxUpload)
@@ -121,9 +128,10 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	cores := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(cores + serveThreads)
 	defer runtime.GOMAXPROCS(cores)
+	on, _ := network.DeviceOf(ctx).(device.Device)
 	service := server.New(server.Options{
 		Store: store, Tokens: tokens, Version: thisBuild().Version, MaxUpload: upload, Rate: s.rate,
-		Results: s.results, MaxMemory: availableMemory() / 2, Threads: cores,
+		Results: s.results, MaxMemory: s.memory.forRequests() / 2, Threads: cores, Device: on,
 		Secure: s.cert != "" || s.behindProxy, BehindProxy: s.behindProxy,
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: level})),
 	})

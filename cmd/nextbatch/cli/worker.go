@@ -13,6 +13,7 @@ import (
 )
 
 func newWorker() *cobra.Command {
+	m := memory{}
 	c := &cobra.Command{
 		Use:     "worker",
 		Short:   "Answer requests of another program on standard input and output",
@@ -28,11 +29,13 @@ program in the foreground: a client cancels its request instead.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(os.Interrupt)
 			signal.Reset(syscall.SIGTERM) // there is nothing to clean up
-			m := memory{}
+			if err := m.check(); err != nil {
+				return err
+			}
 			defer m.begin()()
 			build := thisBuild()
 			s := worker.Server{
-				Version: build.Version, Platform: build.Platform, Available: availableMemory,
+				Version: build.Version, Platform: build.Platform, Available: m.forRequests,
 				OpenStore: func(ctx context.Context, address string) (campaign.Store, error) {
 					return openStore(ctx, address, false)
 				},
@@ -45,5 +48,6 @@ program in the foreground: a client cancels its request instead.`,
 		},
 	}
 	registerDevice(c)
+	m.register(c)
 	return c
 }

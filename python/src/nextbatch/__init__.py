@@ -17,6 +17,7 @@ from ._binary import version as _version
 from ._campaign import Campaign
 from ._errors import (
     DataError,
+    DeviceError,
     NextbatchError,
     NextbatchWarning,
     RequestError,
@@ -41,6 +42,7 @@ __all__ = [
     "Campaign",
     "Changed",
     "DataError",
+    "DeviceError",
     "Event",
     "NextbatchError",
     "NextbatchWarning",

@@ -40,7 +40,11 @@ class RowsError(DataError):
 
 
 class TooLittleMemoryError(NextbatchError, MemoryError):
-    """The call would need more memory than is available, or than ``max_memory``."""
+    """The call would need more memory than is available, on the machine or its GPU, or than ``max_memory``."""
+
+
+class DeviceError(NextbatchError, RuntimeError):
+    """The GPU failed. The message has the driver's words and advice."""
 
 
 class WorkerError(NextbatchError, RuntimeError):

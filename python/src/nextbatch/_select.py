@@ -110,7 +110,7 @@ def select(
     threads : int
         How many threads to use; 0 means all cores. The batch does not depend on it.
     max_memory : int, optional
-        The most memory to use, in bytes; without it, what the machine has available.
+        The most memory of the machine to use, in bytes; without it, what is available.
     plot : bool
         Compute what `Batch.plot` draws.
     progress : bool or callable
@@ -128,6 +128,8 @@ def select(
         If the arguments or the rows cannot be used. Both are kinds of ValueError.
     TooLittleMemoryError
         If there is not enough memory.
+    DeviceError
+        If the GPU failed.
 
     Examples
     --------

@@ -12,13 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _binary, _frames, _pipe
-from ._errors import DataError, NextbatchError, RequestError, RowsError, TooLittleMemoryError, WorkerError
+from ._errors import DataError, DeviceError, NextbatchError, RequestError, RowsError, TooLittleMemoryError, WorkerError
 from ._frames import Array
 
 #: Called with a stage, the number of steps that are done, and how many there are.
 Progress = Callable[[str, int, int], None]
 
-_ERRORS: dict[str, type[NextbatchError]] = {"request": RequestError, "data": DataError, "memory": TooLittleMemoryError}
+_ERRORS: dict[str, type[NextbatchError]] = {
+    "request": RequestError, "data": DataError, "memory": TooLittleMemoryError, "device": DeviceError,
+}  # fmt: skip
 
 _KEPT_LOG = 8192  # bytes of what a worker wrote last to its standard error
 _PIPE = 1 << 20
@@ -39,7 +41,7 @@ class Worker:
             options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
         try:
             self._process = subprocess.Popen(
-                [program, "worker", *_device()],
+                [program, "worker", *_options()],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -222,10 +224,10 @@ class Worker:
             stream.close()
 
 
-def _device() -> list[str]:
-    """Return the option that says where the worker computes, if the environment says so."""
-    device = os.environ.get("NEXTBATCH_DEVICE")
-    return ["--device", device] if device else []
+def _options() -> list[str]:
+    """Return the options that say where the worker computes and in how much memory, if the environment says so."""
+    device, memory = os.environ.get("NEXTBATCH_DEVICE"), os.environ.get("NEXTBATCH_MAX_MEMORY")
+    return (["--device", device] if device else []) + (["--max-memory", memory] if memory else [])
 
 
 _worker: Worker | None = None

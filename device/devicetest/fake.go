@@ -1,0 +1,207 @@
+package devicetest
+
+import (
+	"context"
+	"math"
+
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+)
+
+// Fake is a device in the memory of this process, for tests of what surrounds devices. It
+// searches for maxdist and lcmd alone, with plain loops, and fails where it is told to.
+type Fake struct {
+	CPU
+	Interpreter
+	Memory int64 // what Room returns
+
+	// What training, features and the selection fail with, unless nil. The selection fails
+	// after so many steps, of which each pick is one and the search for labelled rows the last.
+	FailTraining, FailFeatures, FailSelection error
+	Steps                                     int
+}
+
+// Name implements device.Device.
+func (*Fake) Name() string { return "fake:0 test card" }
+
+// Describe implements device.Device.
+func (f *Fake) Describe() string { return f.Name() + ", made of loops" }
+
+// Room implements device.Device.
+func (f *Fake) Room() int64 { return f.Memory }
+
+// Close implements device.Device.
+func (*Fake) Close() error { return nil }
+
+// TrainNetworks implements network.Device.
+func (f *Fake) TrainNetworks(ctx context.Context, t *network.DeviceTraining) error {
+	if f.FailTraining != nil {
+		return f.FailTraining
+	}
+	return f.CPU.TrainNetworks(ctx, t)
+}
+
+// Features32 implements selection.Device.
+func (f *Fake) Features32(ctx context.Context, p *kernel.Program, rows matrix.Dense[float32]) (selection.DeviceFeatures[float32], error) {
+	if f.FailFeatures != nil {
+		return nil, f.FailFeatures
+	}
+	return f.Interpreter.Features32(ctx, p, rows)
+}
+
+// Features64 implements selection.Device.
+func (f *Fake) Features64(ctx context.Context, p *kernel.Program, rows matrix.Dense[float64]) (selection.DeviceFeatures[float64], error) {
+	if f.FailFeatures != nil {
+		return nil, f.FailFeatures
+	}
+	return f.Interpreter.Features64(ctx, p, rows)
+}
+
+// Place32 implements selection.Device.
+func (f *Fake) Place32(pool selection.DevicePool[float32]) selection.DeviceRows[float32] {
+	return newFakeRows(f, pool)
+}
+
+// Place64 implements selection.Device.
+func (f *Fake) Place64(pool selection.DevicePool[float64]) selection.DeviceRows[float64] {
+	return newFakeRows(f, pool)
+}
+
+// fakeRows are the rows of a pool on a fake device, with their nearest centres.
+type fakeRows[T matrix.Float] struct {
+	selection.DeviceRows[T] // nil: the searches that there are not
+	device                  *Fake
+	pool                    matrix.Dense[T]
+	open, selected          []bool
+	sq                      []float64 // from the nearest centre
+	label                   []int
+	steps                   int
+	err                     error
+}
+
+func newFakeRows[T matrix.Float](f *Fake, pool selection.DevicePool[T]) *fakeRows[T] {
+	n := pool.Rows.Rows
+	r := &fakeRows[T]{device: f, pool: pool.Rows, open: make([]bool, n), selected: make([]bool, n), sq: make([]float64, n), label: make([]int, n)}
+	for i := range r.sq {
+		r.sq[i] = math.Inf(1)
+	}
+	return r
+}
+
+func (r *fakeRows[T]) Err() error { return r.err }
+func (r *fakeRows[T]) Close()     {}
+
+func (r *fakeRows[T]) Mark(row int, open, selected bool) {
+	r.open[row], r.selected[row] = open, selected
+}
+
+func (r *fakeRows[T]) Row(dst []T, row int) { copy(dst, r.pool.Row(row)) }
+
+func (r *fakeRows[T]) Labelled(train matrix.Dense[T], list []int) (at []int, sq []T) {
+	if r.step() != nil {
+		return nil, nil
+	}
+	at, sq = make([]int, len(list)), make([]T, len(list))
+	for i, row := range list {
+		best := math.Inf(1)
+		for j := range train.Rows {
+			if d := squaredDistance(r.pool.Row(row), train.Row(j)); d < best {
+				best, at[i], sq[i] = d, j, T(d)
+			}
+		}
+	}
+	return at, sq
+}
+
+func (r *fakeRows[T]) Nearest(selection.Size) selection.DeviceNearest[T] {
+	return fakeNearest[T]{fakeRows: r}
+}
+
+// fakeNearest is the search of a fakeRows.
+type fakeNearest[T matrix.Float] struct {
+	selection.DeviceNearest[T] // nil: what other methods need
+	*fakeRows[T]
+}
+
+func (n fakeNearest[T]) Add(centres matrix.Dense[T], first int) {
+	for i := range centres.Rows {
+		n.add(centres.Row(i), first+i)
+	}
+}
+
+func (n fakeNearest[T]) AddRow(row, label int) { n.add(n.pool.Row(row), label) }
+
+func (n fakeNearest[T]) add(centre []T, label int) {
+	for row := range n.sq {
+		if d := squaredDistance(n.pool.Row(row), centre); d < n.sq[row] {
+			n.sq[row], n.label[row] = d, label
+		}
+	}
+}
+
+// step counts a step, and fails if it is one too many.
+func (r *fakeRows[T]) step() error {
+	if r.steps++; r.device.FailSelection != nil && r.steps > r.device.Steps {
+		r.err = r.device.FailSelection
+	}
+	return r.err
+}
+
+func (n fakeNearest[T]) Farthest() (selection.DeviceBest, error) {
+	return n.best(func(int) bool { return true })
+}
+
+func (n fakeNearest[T]) FarthestInLargest() (selection.DeviceBest, error) {
+	sizes, largest := n.sizes(), 0.0
+	for row, label := range n.label {
+		if n.open[row] {
+			largest = math.Max(largest, sizes[label])
+		}
+	}
+	return n.best(func(row int) bool { return sizes[n.label[row]] == largest })
+}
+
+// sizes returns the sizes of the clusters.
+func (n fakeNearest[T]) sizes() map[int]float64 {
+	sizes := map[int]float64{}
+	for row, label := range n.label {
+		if !n.selected[row] {
+			sizes[label] += n.sq[row]
+		}
+	}
+	return sizes
+}
+
+// best returns the farthest of the open rows that count.
+func (n fakeNearest[T]) best(counts func(row int) bool) (selection.DeviceBest, error) {
+	found := -1
+	for row := range n.sq {
+		if n.open[row] && counts(row) && (found < 0 || n.sq[row] > n.sq[found]) {
+			found = row
+		}
+	}
+	if err := n.step(); err != nil || found < 0 {
+		return selection.DeviceBest{Row: -1}, err
+	}
+	return n.At(found), nil
+}
+
+func (n fakeNearest[T]) At(row int) selection.DeviceBest {
+	b := selection.DeviceBest{Row: row, Score: n.sq[row], Value: n.sq[row], Label: n.label[row], Nonzero: true}
+	for other, label := range n.label {
+		if label == b.Label && !n.selected[other] {
+			b.Size += n.sq[other]
+			b.Members++
+		}
+	}
+	return b
+}
+
+func squaredDistance[T matrix.Float](a, b []T) (sum float64) {
+	for i, v := range a {
+		sum += square(float64(v) - float64(b[i]))
+	}
+	return sum
+}
