@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -182,9 +183,22 @@ func (s *selecting) answer(ctx context.Context, out io.Writer, begin time.Time) 
 	if s.dryRun {
 		return s.forecast(ctx, out, read)
 	}
+	if err := s.resume(ctx); err != nil {
+		return err
+	}
 	if err := s.agree(ctx, s.trainNetworks(ctx)); err != nil {
 		return err
 	}
+	return s.pickAndReport(ctx, out, begin, read)
+}
+
+// pickAndReport selects the batch and writes it; until then it keeps a checkpoint.
+func (s *selecting) pickAndReport(ctx context.Context, out io.Writer, begin time.Time, read time.Duration) (err error) {
+	end, err := s.keep()
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	defer func() { end(err == nil || errors.As(err, new(partialError))) }()
 	r, err := s.pick(ctx)
 	if err != nil {
 		return requestError(err)
@@ -194,16 +208,11 @@ func (s *selecting) answer(ctx context.Context, out io.Writer, begin time.Time) 
 	return s.report(ctx, out, r)
 }
 
-// pick selects the batch, and keeps a checkpoint until it is complete.
+// pick selects the batch.
 func (s *selecting) pick(ctx context.Context) (*nextbatch.Result, error) {
-	kept, err := s.keep()
-	if err := s.agree(ctx, err); err != nil {
-		return nil, err
-	}
 	s.progress.say("selecting %s%s by %v", s.atMost(), words.Count(s.plan.Batch, "row", "rows"), s.request.Spec)
 	r, err := s.plan.Select(ctx)
 	s.progress.done()
-	kept(err == nil)
 	return r, err
 }
 
@@ -255,6 +264,8 @@ func (s *selecting) check() error {
 		return usagef("features have no columns and need no network: leave out --model, --id, --target, --cost and --group")
 	case s.dryRun && s.checkpoint != "":
 		return usagef("--dry-run picks nothing: leave out --checkpoint")
+	case s.checkpoint != "" && slices.Contains([]string{s.table, s.train, s.pool, s.targets}, standardInput):
+		return usagef("--checkpoint needs input that can be read again, but standard input cannot: save it to a file first")
 	case (s.table != "" || s.train != "" && !isForeign(s.model)) && s.columns.target == "":
 		return usagef("name the target column with --target")
 	}
@@ -310,8 +321,8 @@ func (s *selecting) fillIn(byFeatures bool) error {
 
 // inputFiles lists the files that the run reads.
 func (s *selecting) inputFiles() []flagged {
-	files := []flagged{{"TABLE", s.table}, {"--train", s.train}, {"--pool", s.pool}, {"--model", s.model}}
-	for _, f := range []flagged{{"--train-features", s.trainFeatures}, {"--pool-features", s.poolFeatures}, {"--targets", s.targets}} {
+	files := []flagged{{"--model", s.model}}
+	for _, f := range []flagged{{"TABLE", s.table}, {"--train", s.train}, {"--pool", s.pool}, {"--train-features", s.trainFeatures}, {"--pool-features", s.poolFeatures}, {"--targets", s.targets}} {
 		path, _ := splitArray(f.path)
 		files = append(files, flagged{f.flag, path})
 	}
@@ -370,7 +381,7 @@ func (s *selecting) read(ctx context.Context) error {
 		pending = fmt.Sprintf(", %d of them pending", s.plan.Pending)
 	}
 	s.progress.say("%s, %d candidates%s, %d %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"), s.plan.Pool, pending, s.plan.Inputs, kind)
-	return s.resume()
+	return nil
 }
 
 // warnOfIdleFlags warns of flags that change nothing in this run.
