@@ -230,7 +230,7 @@ const (
 )
 
 // message is how long the text of another rank's error may be.
-const message = 400
+const message = 1 << 12
 
 // agree returns the same error on all ranks if one of them has one, or was cancelled.
 func (r *network) agree(err error) error {
@@ -260,14 +260,16 @@ func (r *network) hear(conditions []int64, own error) {
 			}
 			return
 		}
-		text := make([]byte, message)
+		text, row := make([]byte, message), make([]int64, 1)
 		if rank == r.Rank() {
 			copy(text, own.Error())
+			row[0] = int64(PoolRow(own))
 		}
+		lend(r, row, rank)
 		if lend(r, text, rank); r.failed == nil {
 			r.failed = own
 			if rank != r.Rank() {
-				r.failed = fmt.Errorf("selection: rank %d: %s", rank, untilZero(text))
+				r.failed = &RankError{rank, untilZero(text), int(row[0])}
 			}
 		}
 	}

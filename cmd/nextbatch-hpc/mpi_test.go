@@ -188,6 +188,37 @@ func TestRanksFailTogether(t *testing.T) {
 	}
 }
 
+// TestRanksEndAtARow: a number in the share of one rank that leaves the range of float32 ends all
+// ranks, with one message that names its file and its row in the whole pool.
+func TestRanksEndAtARow(t *testing.T) {
+	launcher := launchers(t)[0]
+	dir := t.TempDir()
+	pool := normal(1, 2*selection.Block, 40)
+	for j := range pool.Cols {
+		pool.Set(selection.Block+5, j, 3e38)
+	}
+	save(t, filepath.Join(dir, "part-0.npy"), pool.Slice(0, 100))
+	last := save(t, filepath.Join(dir, "part-1.npy"), pool.Slice(100, pool.Rows))
+	train := save(t, filepath.Join(dir, "train.npy"), normal(2, 40, 40))
+	c := over(launcher, 2, "select", "--train-features", train, "--pool-features", filepath.Join(dir, "part-*.npy"), "-n", "4", "--method", "lcmd-tp:features>sketch(64)")
+	text, err := ends(t, c)
+	row := fmt.Sprintf("(row %d is row %d of %s)", selection.Block+5, selection.Block-95, last)
+	if err == nil || strings.Count(text, row) != 1 || !strings.Contains(text, "rank 1: lcmd-tp:features>sketch(64): pool: row ") {
+		t.Errorf("%v, want one line with %q:\n%s", err, row, text)
+	}
+}
+
+// ends runs a command that must not hang.
+func ends(t *testing.T, c *exec.Cmd) (text string, err error) {
+	t.Helper()
+	hung := time.AfterFunc(time.Minute, func() { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) })
+	output, err := c.CombinedOutput()
+	if !hung.Stop() {
+		t.Errorf("%v did not end", c.Args)
+	}
+	return string(output), err
+}
+
 // TestLostRank kills one rank: the command fails and leaves no batch; it goes on from its
 // checkpoint, to the batch of one process.
 func TestLostRank(t *testing.T) {

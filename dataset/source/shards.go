@@ -89,6 +89,16 @@ func (s *Shards) open(path string) error {
 	return nil
 }
 
+// RowName says in which file a row is, such as "row 17 of part-3.npy".
+func (s *Shards) RowName(row int) string {
+	for _, one := range s.files {
+		if at := row - one.first; at >= 0 && at < one.array.rows {
+			return fmt.Sprintf("row %d of %s", at, one.path)
+		}
+	}
+	return fmt.Sprintf("row %d", row)
+}
+
 // ReadShards reads the rows from from to to-1. Only the option MaxMemory has an effect.
 func ReadShards[T matrix.Float](ctx context.Context, s *Shards, from, to int, opts Options) (matrix.Dense[T], error) {
 	whole := array{element: s.files[0].array.element, rows: max(to-from, 0), cols: s.Cols}

@@ -113,6 +113,7 @@ func readPool[T matrix.Float](ctx context.Context, s *selecting) (matrix.Dense[T
 	if err != nil {
 		return matrix.Dense[T]{}, dataError{err}
 	}
+	s.request.RowName = shards.RowName
 	from, to := 0, shards.Rows
 	if s.ranks != nil {
 		if err := selection.CheckShares(shards.Rows, s.ranks.Size()); err != nil {
