@@ -183,7 +183,7 @@ func (p *Plan) readFeatures() error {
 	default:
 		p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = r.Features.Train, r.Features.Pool, r.Features.Aims
 	}
-	p.problem.Shared = r.Shared
+	p.problem.Shared, p.problem.RowName = r.Shared, r.RowName
 	if r.InFile {
 		p.problem.Folder = r.Folder
 	}
@@ -432,7 +432,7 @@ func (p *Plan) Picked(f func(selection.Choice)) { p.problem.Picked = f }
 // smaller than requested is not an error: see Result.Missing.
 func (p *Plan) Select(ctx context.Context) (*Result, error) {
 	if err := p.Train(ctx); err != nil {
-		return nil, err
+		return nil, p.problem.together(ctx, err)
 	}
 	problem := p.Problem()
 	if p.request.Kept != nil && p.model != nil {

@@ -77,6 +77,8 @@ type Request struct {
 	// Foreign is a network that was trained elsewhere, to use instead of training one.
 	Foreign *Foreign
 
+	// RowName is that of Problem, for the user's own features.
+	RowName func(row int) string
 	// FieldName returns the name of a field in messages, such as the flag of a program.
 	// Nil means its Go name.
 	FieldName func(field string) string

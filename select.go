@@ -68,6 +68,9 @@ type Problem struct {
 	// Shared is its number of rows, the share of this one.
 	Ranks  selection.Ranks
 	Shared int
+	// RowName, unless nil, says in messages where a row of the pool comes from, such as
+	// "row 17 of part-3.npy".
+	RowName func(row int) string
 
 	// Folder, unless empty, is where the embedded rows of the pool go: into a temporary
 	// file there that is mapped into memory, because they take more memory than there is.
@@ -188,7 +191,7 @@ func newBatch(c *composer, r *selection.Result, kernel time.Duration) *Batch {
 // context is checked once per step and once per block of rows.
 func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
-		return nil, err
+		return nil, p.together(ctx, err)
 	}
 	if p.Folder == "" {
 		return selectRows(ctx, spec, p)
@@ -198,6 +201,15 @@ func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 		batch, err = selectRows(ctx, spec, p)
 		return err
 	})
+}
+
+// together returns the same error on all ranks if one of them has one. Each rank calls it once
+// before it selects: at its first error, or when its rows are embedded.
+func (p *Problem) together(ctx context.Context, err error) error {
+	if p.Ranks == nil {
+		return err
+	}
+	return selection.Agree(ctx, p.Ranks, err)
 }
 
 func selectRows(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
@@ -213,7 +225,7 @@ func selectRows(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) 
 	}()
 	k32, k64, err := c.kernel()
 	if err != nil {
-		return nil, fmt.Errorf("%v: %w", spec, err)
+		return nil, p.together(ctx, fmt.Errorf("%v: %w", spec, err))
 	}
 	method, settings := spec.Method.Info(), selection.Settings{Sigma2: spec.NoiseVariance(), Compat: spec.Compat}
 	if k64 != nil {
@@ -299,18 +311,34 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 		from, to := selection.Share(rows.Pool.Rows, p.Ranks.Rank(), p.Ranks.Size())
 		rows.Pool = rows.Pool.Slice(from, to)
 	}
-	c.embedding.expect((rows.size() + rows.Train.Rows + rows.Aims.Rows) * s.Members())
-	if p.Folder != "" {
-		file, err := embedInFile(c, k, method, &rows, &question)
-		if err != nil {
-			return nil, fmt.Errorf("%v: pool: %w", s, err)
-		}
-		defer file.Close()
-	} else if err := embedPool(c, k, &question, rows.Pool); err != nil {
-		return nil, fmt.Errorf("%v: pool: %w", s, err)
-	}
+	file, err := embedAll(c, k, method, &rows, &question)
+	defer file.Close()
 	if question.Placed != nil {
 		defer question.Placed.Close()
+	}
+	if err := p.together(c.ctx, err); err != nil {
+		return nil, err
+	}
+	taken := time.Since(begin)
+	result, err := selectOn(c.ctx, p.Ranks, method, question)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", s, p.named(err, selection.PoolRow(err)))
+	}
+	return newBatch(c, result, taken), nil
+}
+
+// embedAll computes the features of all rows for the question. The caller closes the file, if
+// those of the pool are in one, and what is placed on a device.
+func embedAll[T matrix.Float](c *composer, k kernel.Kernel[T], method selection.Method[T], rows *given[T], question *selection.Problem[T]) (file *rowfile.Mapping[T], err error) {
+	s := c.spec
+	c.embedding.expect((rows.size() + rows.Train.Rows + rows.Aims.Rows) * s.Members())
+	if c.problem.Folder != "" {
+		file, err = embedInFile(c, k, method, rows, question)
+	} else {
+		err = embedPool(c, k, question, rows.Pool)
+	}
+	if err != nil {
+		return file, fmt.Errorf("%v: pool: %w", s, c.problem.inPool(err))
 	}
 	for _, set := range []struct {
 		name string
@@ -322,16 +350,36 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 		if set.rows.Rows == 0 || set.dst == &question.Pool && question.Placed != nil {
 			continue
 		}
-		if err := embed(c, k, &question, set.dst, set.rows); err != nil {
-			return nil, fmt.Errorf("%v: %s: %w", s, set.name, err)
+		err := embed(c, k, question, set.dst, set.rows)
+		if set.dst == &question.Pool {
+			err = c.problem.inPool(err)
+		}
+		if err != nil {
+			return file, fmt.Errorf("%v: %s: %w", s, set.name, err)
 		}
 	}
-	taken := time.Since(begin)
-	result, err := selectOn(c.ctx, p.Ranks, method, question)
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w", s, err)
+	return file, nil
+}
+
+// inPool numbers the row of an error as the whole pool does, and says where it comes from.
+func (p *Problem) inPool(err error) error {
+	var row *kernel.RowError
+	if !errors.As(err, &row) {
+		return err
 	}
-	return newBatch(c, result, taken), nil
+	if p.Ranks != nil {
+		from, _ := selection.Share(p.poolSize(), p.Ranks.Rank(), p.Ranks.Size())
+		row.Row += from
+	}
+	return p.named(err, row.Row)
+}
+
+// named adds to an error where a row of the pool comes from; row is -1 if there is none.
+func (p *Problem) named(err error, row int) error {
+	if p.RowName == nil || row < 0 {
+		return err
+	}
+	return fmt.Errorf("%w (row %d is %s)", err, row, p.RowName(row))
 }
 
 // embedPool leaves the features of the pool on the device of the context, if that

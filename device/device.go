@@ -135,3 +135,9 @@ func With(ctx context.Context, d Device) context.Context {
 	}
 	return selection.WithDevice(network.WithDevice(ctx, d), d)
 }
+
+// Of returns the device of a context; nil means the CPU.
+func Of(ctx context.Context) Device {
+	d, _ := network.DeviceOf(ctx).(Device)
+	return d
+}

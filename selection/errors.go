@@ -1,6 +1,9 @@
 package selection
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // ProblemError reports what is wrong with a field of a Problem.
 type ProblemError struct{ Field, Reason string }
@@ -61,4 +64,25 @@ type PrecisionError struct {
 func (e *PrecisionError) Error() string {
 	return fmt.Sprintf("selection: %s: the remaining variances are lost to rounding compared with k(x, x) = %.3g; "+
 		"scale the features: standardise their columns, or write >scale after the kernel in the spec", e.Method, e.Largest)
+}
+
+// RankError is the error of another rank.
+type RankError struct {
+	Rank int
+	Text string
+	Row  int // of the pool, if the error is about one; otherwise -1
+}
+
+func (e *RankError) Error() string { return fmt.Sprintf("selection: rank %d: %s", e.Rank, e.Text) }
+
+// PoolRow returns the row of the whole pool that an error is about; -1 if there is none.
+func PoolRow(err error) int {
+	row, other := (*RowError)(nil), (*RankError)(nil)
+	switch {
+	case errors.As(err, &row) && row.Set == "pool":
+		return row.Row
+	case errors.As(err, &other):
+		return other.Row
+	}
+	return -1
 }

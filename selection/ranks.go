@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
 	"unsafe"
@@ -73,7 +74,7 @@ func CheckShares(pool, size int) error {
 // ranks, as is the result. The method must be one of this package.
 func SelectAcross[T matrix.Float](ctx context.Context, ranks Ranks, m Method[T], p Problem[T]) (*Result, error) {
 	r := &network{Ranks: ranks, ctx: ctx}
-	if err := r.meet(p.Pool.Rows, p.Pool.Cols); err != nil {
+	if err := r.meet(p.Pool.Rows, p.Pool.Cols, embeddedHash(&p), otherHash(m, &p)); err != nil {
 		return nil, err
 	}
 	if p.Kernel != nil && CheckShares(r.size(), r.Size()) != nil {
@@ -113,13 +114,39 @@ type network struct {
 	failed error // the same on all ranks, unless the connection itself is lost
 }
 
-// meet finds out how many rows each rank has, and whether their numbers can be the same.
-func (r *network) meet(rows, cols int) error {
+// embeddedHash identifies the embedded rows that every rank holds. Ranks that embed with
+// different networks differ in it.
+func embeddedHash[T matrix.Float](p *Problem[T]) int64 {
+	h := fnv.New64a()
+	for _, rows := range []matrix.Dense[T]{p.Train, p.Aims.Rows} {
+		fmt.Fprintln(h, rows.Rows, rows.Cols)
+		for i := range rows.Rows {
+			h.Write(bytesOf(rows.Row(i)))
+		}
+	}
+	return int64(h.Sum64())
+}
+
+// otherHash identifies everything else that is the same on all ranks.
+func otherHash[T matrix.Float](m Method[T], p *Problem[T]) int64 {
+	h := fnv.New64a()
+	fmt.Fprintln(h, m.Name(), p.Mode, p.Batch, p.Seed, p.Pending, p.Resume)
+	c := p.Constraints
+	fmt.Fprintln(h, c.Exclude, c.Require, c.Budget, c.PerCost, c.PerGroup, len(c.Cost), len(c.Group), len(p.Aims.Weights))
+	for _, numbers := range [][]byte{bytesOf(c.Cost), bytesOf(c.Group), bytesOf(p.Aims.Weights)} {
+		h.Write(numbers)
+	}
+	return int64(h.Sum64())
+}
+
+// meet finds out how many rows each rank has, and whether all of them solve one problem with
+// the same numbers.
+func (r *network) meet(rows, cols int, embedded, other int64) error {
 	set := int64(0)
 	for _, c := range simd.For[float32]().Name() {
 		set = set<<8 | int64(c)
 	}
-	own := []int64{int64(rows), int64(cols), set}
+	own := []int64{int64(rows), int64(cols), set, embedded, other}
 	all := gathered(r, own)
 	if r.failed != nil {
 		return r.failed
@@ -134,6 +161,11 @@ func (r *network) meet(rows, cols int) error {
 		case one[2] != all[2]:
 			return &ProblemError{"Pool", fmt.Sprintf("rank %d computes with other instructions than rank 0, which changes last digits: "+
 				"set NEXTBATCH_SIMD=avx2, or to what all machines have, for all ranks", i)}
+		case one[3] != all[3]:
+			return &ProblemError{"Train", fmt.Sprintf("rank %d has other labelled rows, or other features of them, than rank 0: networks that a GPU trains differ from those of a CPU, "+
+				"so write --device cpu for all ranks, and let all of them read the same files", i)}
+		case one[4] != all[4]:
+			return &ProblemError{"Batch", fmt.Sprintf("rank %d selects another batch than rank 0: start all ranks with the same command line and the same files", i)}
 		case r.first[i]%Block != 0 && one[0] > 0:
 			return &ProblemError{"Pool", fmt.Sprintf("rank %d starts at row %d, which is no multiple of %d", i, r.first[i], Block)}
 		}
@@ -230,7 +262,7 @@ const (
 )
 
 // message is how long the text of another rank's error may be.
-const message = 400
+const message = 1 << 12
 
 // agree returns the same error on all ranks if one of them has one, or was cancelled.
 func (r *network) agree(err error) error {
@@ -260,14 +292,16 @@ func (r *network) hear(conditions []int64, own error) {
 			}
 			return
 		}
-		text := make([]byte, message)
+		text, row := make([]byte, message), make([]int64, 1)
 		if rank == r.Rank() {
 			copy(text, own.Error())
+			row[0] = int64(PoolRow(own))
 		}
+		lend(r, row, rank)
 		if lend(r, text, rank); r.failed == nil {
 			r.failed = own
 			if rank != r.Rank() {
-				r.failed = fmt.Errorf("selection: rank %d: %s", rank, untilZero(text))
+				r.failed = &RankError{rank, untilZero(text), int(row[0])}
 			}
 		}
 	}

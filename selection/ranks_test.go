@@ -231,6 +231,50 @@ func TestRanksEndTogether(t *testing.T) {
 	}
 }
 
+// TestRanksOfDifferentProblems gives one rank of three features of another network, or another
+// command: all of them end, and say what to do.
+func TestRanksOfDifferentProblems(t *testing.T) {
+	p := Problem[float32]{Pool: matrix.New[float32](2*sumBlock+9, 3), Train: matrix.New[float32](10, 3), Batch: 5, Mode: TP}
+	rng.FillNormal(rng.New(1, "ranks test"), p.Pool.Data)
+	rng.FillNormal(rng.New(2, "ranks test"), p.Train.Data)
+	for name, c := range map[string]struct {
+		want  string
+		spoil func(p *Problem[float32])
+	}{
+		"network": {"--device cpu", func(p *Problem[float32]) {
+			p.Train = p.Train.Clone()
+			p.Train.Set(4, 1, math.Nextafter32(p.Train.At(4, 1), 9))
+		}},
+		"fewer labelled rows": {"read the same files", func(p *Problem[float32]) { p.Train = p.Train.Slice(0, 9) }},
+		"target rows":         {"read the same files", func(p *Problem[float32]) { p.Aims.Rows = p.Train }},
+		"seed":                {"the same command line", func(p *Problem[float32]) { p.Seed++ }},
+		"checkpoint":          {"the same command line", func(p *Problem[float32]) { p.Resume = []Choice{{Row: 7}} }},
+		"excluded row":        {"the same command line", func(p *Problem[float32]) { p.Constraints.Exclude = []int{3} }},
+		"costs": {"the same command line", func(p *Problem[float32]) {
+			p.Constraints.Cost, p.Constraints.Budget = make([]float64, p.Pool.Rows), 1
+		}},
+	} {
+		ranks, errs := newGroup(3), make([]error, 3)
+		var running sync.WaitGroup
+		for i, rank := range ranks {
+			running.Go(func() {
+				own := p
+				own.Pool = p.Pool.Slice(i*sumBlock, min((i+1)*sumBlock, p.Pool.Rows))
+				if i == 1 {
+					c.spoil(&own)
+				}
+				_, errs[i] = SelectAcross(t.Context(), rank, LCMD[float32]{}, own)
+			})
+		}
+		running.Wait()
+		for i, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), "rank 1 ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: rank %d ends with %v, want %q", name, i, err, c.want)
+			}
+		}
+	}
+}
+
 // metered counts what a rank exchanges.
 type metered struct {
 	Ranks

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -188,6 +189,37 @@ func TestRanksFailTogether(t *testing.T) {
 	}
 }
 
+// TestRanksEndAtARow: a number in the share of one rank that leaves the range of float32 ends all
+// ranks, with one message that names its file and its row in the whole pool.
+func TestRanksEndAtARow(t *testing.T) {
+	launcher := launchers(t)[0]
+	dir := t.TempDir()
+	pool := normal(1, 2*selection.Block, 40)
+	for j := range pool.Cols {
+		pool.Set(selection.Block+5, j, 3e38)
+	}
+	save(t, filepath.Join(dir, "part-0.npy"), pool.Slice(0, 100))
+	last := save(t, filepath.Join(dir, "part-1.npy"), pool.Slice(100, pool.Rows))
+	train := save(t, filepath.Join(dir, "train.npy"), normal(2, 40, 40))
+	c := over(launcher, 2, "select", "--train-features", train, "--pool-features", filepath.Join(dir, "part-*.npy"), "-n", "4", "--method", "lcmd-tp:features>sketch(64)")
+	text, err := ends(t, c)
+	row := fmt.Sprintf("(row %d is row %d of %s)", selection.Block+5, selection.Block-95, last)
+	if err == nil || strings.Count(text, row) != 1 || !strings.Contains(text, "rank 1: lcmd-tp:features>sketch(64): pool: row ") {
+		t.Errorf("%v, want one line with %q:\n%s", err, row, text)
+	}
+}
+
+// ends runs a command that must not hang.
+func ends(t *testing.T, c *exec.Cmd) (text string, err error) {
+	t.Helper()
+	hung := time.AfterFunc(time.Minute, func() { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) })
+	output, err := c.CombinedOutput()
+	if !hung.Stop() {
+		t.Errorf("%v did not end", c.Args)
+	}
+	return string(output), err
+}
+
 // TestLostRank kills one rank: the command fails and leaves no batch; it goes on from its
 // checkpoint, to the batch of one process.
 func TestLostRank(t *testing.T) {
@@ -197,6 +229,8 @@ func TestLostRank(t *testing.T) {
 	args := []string{"select", "--train-features", train, "-n", "1500", "--method", "maxdist-tp:features", "-o", out}
 	many := append(args, "--pool-features", parts, "--checkpoint", kept)
 	c := over(launcher, 3, many...)
+	var log bytes.Buffer
+	c.Stdout, c.Stderr = &log, &log
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -216,8 +250,9 @@ func TestLostRank(t *testing.T) {
 		ranks = withoutLauncher(strings.Fields(string(found)), c.Process.Pid)
 	}
 	run(t, exec.Command("kill", "-9", ranks[1]))
-	if err := <-ended; err == nil {
-		t.Error("it does not fail without one of its ranks")
+	err := <-ended
+	if text := strings.ToLower(log.String()); err == nil || !strings.Contains(text, "signal 9") && !strings.Contains(text, "killed") && !strings.Contains(text, "the ranks lost each other") {
+		t.Errorf("without one of its ranks it ends with %v, and does not say that one was lost: %s", err, text)
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("there is a batch")
@@ -231,6 +266,51 @@ func TestLostRank(t *testing.T) {
 	if _, err := os.Stat(kept); err == nil {
 		t.Error("the checkpoint of a complete batch is still there")
 	}
+}
+
+// TestRank0ReadsTheCheckpoint runs ranks in folders of their own, of which only that of rank 0 has
+// the checkpoint: the others get its choices, and the batch is that of a run from start to end.
+func TestRank0ReadsTheCheckpoint(t *testing.T) {
+	launcher := launchers(t)[0]
+	train, _, parts := features(t)
+	args := []string{"select", "--train-features", train, "--pool-features", parts, "-n", "9", "--checkpoint", "kept.jsonl"}
+	whole, full := filepath.Join(t.TempDir(), "whole.csv"), filepath.Join(t.TempDir(), "full.csv")
+	home, away := t.TempDir(), t.TempDir()
+	inHome := func(c *exec.Cmd) *exec.Cmd {
+		c.Dir = home
+		return c
+	}
+	run(t, inHome(over("", 0, append(args, "-o", whole)...)))
+	if err := os.Symlink("/dev/full", full); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := inHome(over(launcher, 2, append(args, "-o", full)...)).CombinedOutput(); err == nil || !strings.Contains(string(text), "no space left") {
+		t.Fatalf("%v: %s", err, text)
+	}
+	kept := filepath.Join(home, "kept.jsonl")
+	lines := bytes.SplitAfter(contents(t, kept), []byte("\n"))
+	if len(lines) != 11 {
+		t.Fatalf("the checkpoint has %d lines", len(lines))
+	}
+	if err := os.WriteFile(kept, bytes.Join(lines[:5], nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "out.csv")
+	if text, err := ends(t, inFolders(over(launcher, 2, append(args, "-o", out)...), home, away)); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if !bytes.Equal(contents(t, whole), contents(t, out)) {
+		t.Error("going on gives another batch")
+	}
+}
+
+// inFolders has two ranks run in folders of their own.
+func inFolders(c *exec.Cmd, first, second string) *exec.Cmd {
+	at := slices.Index(c.Args, "2") // ranks
+	rest := slices.DeleteFunc(slices.Clone(c.Args[at+1:]), func(arg string) bool { return arg == "--oversubscribe" })
+	one := func(dir string) []string { return append([]string{"-np", "1", "-wdir", dir}, rest...) }
+	c.Args = slices.Concat(c.Args[:1], one(first), []string{":"}, one(second))
+	return c
 }
 
 func withoutLauncher(found []string, launcher int) (ranks []string) {
@@ -249,7 +329,7 @@ func BenchmarkExchanges(b *testing.B) {
 	if err != nil {
 		b.Skip("there is no mpirun: install Open MPI or MPICH")
 	}
-	for _, ranks := range []int{1, 2} {
+	for _, ranks := range []int{1, 2, 4} {
 		c := over(launcher, ranks)
 		c.Env = append(c.Env, asMeter+"=1")
 		text, err := c.CombinedOutput()

@@ -33,7 +33,7 @@ type shard struct {
 // match a pattern such as part-*.npy, in the order of their names. They must have the same
 // columns. NumPy files must be in row order and not compressed.
 func OpenShards(name string) (*Shards, error) {
-	paths, err := shardPaths(name)
+	paths, err := Files(name)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,9 @@ func OpenShards(name string) (*Shards, error) {
 	return s, nil
 }
 
-func shardPaths(name string) ([]string, error) {
+// Files returns the files that a name stands for: itself, the Parquet files in a folder, or those
+// that match a pattern, in the order of their names.
+func Files(name string) ([]string, error) {
 	if info, err := os.Stat(name); err == nil {
 		if info.IsDir() {
 			return parquetFiles(name)
@@ -127,6 +129,16 @@ func (s *Shards) Columns() []string {
 		return nil
 	}
 	return s.parquet.names
+}
+
+// RowName says in which file a row is, such as "row 17 of part-3.npy".
+func (s *Shards) RowName(row int) string {
+	for _, one := range s.files {
+		if at := row - one.first; at >= 0 && at < one.rows {
+			return fmt.Sprintf("row %d of %s", at, one.path)
+		}
+	}
+	return fmt.Sprintf("row %d", row)
 }
 
 // ReadShards reads the rows from from to to-1. Only the option MaxMemory has an effect.

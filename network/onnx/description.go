@@ -58,15 +58,11 @@ var classes = map[string]struct {
 
 // LoadDescribed reads a description and the safetensors file that it names.
 func LoadDescribed(path string, o Options) (*Network, error) {
-	text, err := os.ReadFile(path)
+	d, err := openDescription(path)
 	if err != nil {
 		return nil, err
 	}
-	d, err := readDescription(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	weights := filepath.Join(filepath.Dir(path), d.Weights)
+	weights := d.weightsBeside(path)
 	raw, err := os.ReadFile(weights)
 	if err != nil {
 		return nil, err
@@ -84,6 +80,31 @@ func LoadDescribed(path string, o Options) (*Network, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return net, nil
+}
+
+// WeightsFile returns the safetensors file that a description names.
+func WeightsFile(path string) (string, error) {
+	d, err := openDescription(path)
+	if err != nil {
+		return "", err
+	}
+	return d.weightsBeside(path), nil
+}
+
+func (d *description) weightsBeside(path string) string {
+	return filepath.Join(filepath.Dir(path), d.Weights)
+}
+
+func openDescription(path string) (*description, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	d, err := readDescription(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return d, nil
 }
 
 func readDescription(text []byte) (*description, error) {

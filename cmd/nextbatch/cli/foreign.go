@@ -37,9 +37,11 @@ func (f *foreignFlags) register(c *cobra.Command) {
 
 // isForeign reports whether a network comes from elsewhere.
 func isForeign(model string) bool {
-	extension := strings.ToLower(filepath.Ext(model))
-	return extension == ".onnx" || extension == ".json"
+	return strings.EqualFold(filepath.Ext(model), ".onnx") || isDescription(model)
 }
+
+// isDescription reports whether a network is described in one file, and its weights are in another.
+func isDescription(model string) bool { return strings.EqualFold(filepath.Ext(model), ".json") }
 
 func (f *foreignFlags) check(model string) error {
 	if f.inputs != "raw" && f.inputs != "scaled" {
@@ -59,7 +61,7 @@ func (f *foreignFlags) check(model string) error {
 // load reads the network.
 func (f *foreignFlags) load(path string) (*onnx.Network, *nextbatch.Foreign, error) {
 	read := onnx.Load
-	if strings.EqualFold(filepath.Ext(path), ".json") {
+	if isDescription(path) {
 		read = onnx.LoadDescribed
 	}
 	net, err := read(path, onnx.Options{Output: f.output})

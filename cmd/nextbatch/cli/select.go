@@ -130,6 +130,8 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	f.StringVar(&s.page, "report", "", "write a page about the batch to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	f.BoolVar(&s.dryRun, "dry-run", false, "print the plan with a forecast of memory and time, and stop")
+	f.StringVar(&s.checkpoint, "checkpoint", "", "keep the rows picked so far in this file, and go on with them if the run was cut off")
+	f.BoolVar(&s.mpi, "mpi", false, "share the work with the other processes that mpirun or srun started (nextbatch-hpc)")
 	s.registerInputs(c)
 	s.registerTempDir(c)
 	s.columns.registerRandom(c)
@@ -150,8 +152,6 @@ func (s *selecting) registerInputs(c *cobra.Command) {
 	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several; .parquet with a column for each)")
 	f.StringVar(&s.poolFeatures, "pool-features", "", "features of candidates, in the same formats; a pattern such as 'part-*.npy', or a folder of Parquet files, means several files")
 	f.StringVar(&s.model, "model", "", "use this network instead of training one: saved by 'nextbatch fit', or from elsewhere (.onnx, or .json with a description)")
-	f.StringVar(&s.checkpoint, "checkpoint", "", "keep the rows picked so far in this file, and go on with them if the run was cut off")
-	f.BoolVar(&s.mpi, "mpi", false, "share the work with the other processes that mpirun or srun started (nextbatch-hpc)")
 	s.foreign.register(c)
 	f.StringVar(&s.foreign.tensor, "tensor", "", "tensor of a network from elsewhere that the kernel ll uses (default the input of its last layer)")
 	registerDevice(c)
@@ -184,9 +184,22 @@ func (s *selecting) answer(ctx context.Context, out io.Writer, begin time.Time) 
 	if s.dryRun {
 		return s.forecast(ctx, out, read)
 	}
+	if err := s.resume(ctx); err != nil {
+		return err
+	}
 	if err := s.agree(ctx, s.trainNetworks(ctx)); err != nil {
 		return err
 	}
+	return s.pickAndReport(ctx, out, begin, read)
+}
+
+// pickAndReport selects the batch and writes it; until then it keeps a checkpoint.
+func (s *selecting) pickAndReport(ctx context.Context, out io.Writer, begin time.Time, read time.Duration) (err error) {
+	end, err := s.keep()
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	defer func() { end(err == nil || errors.As(err, new(partialError))) }()
 	r, err := s.pick(ctx)
 	if err != nil {
 		return requestError(err)
@@ -196,16 +209,11 @@ func (s *selecting) answer(ctx context.Context, out io.Writer, begin time.Time) 
 	return s.report(ctx, out, r)
 }
 
-// pick selects the batch, and keeps a checkpoint until it is complete.
+// pick selects the batch.
 func (s *selecting) pick(ctx context.Context) (*nextbatch.Result, error) {
-	kept, err := s.keep()
-	if err := s.agree(ctx, err); err != nil {
-		return nil, err
-	}
 	s.progress.say("selecting %s%s by %v", s.atMost(), words.Count(s.plan.Batch, "row", "rows"), s.request.Spec)
 	r, err := s.plan.Select(ctx)
 	s.progress.done()
-	kept(err == nil)
 	return r, err
 }
 
@@ -257,6 +265,8 @@ func (s *selecting) check() error {
 		return usagef("features have no columns and need no network: leave out --model, --id, --target, --cost and --group")
 	case s.dryRun && s.checkpoint != "":
 		return usagef("--dry-run picks nothing: leave out --checkpoint")
+	case s.checkpoint != "" && slices.Contains([]string{s.table, s.train, s.pool, s.targets}, standardInput):
+		return usagef("--checkpoint needs input that can be read again, but standard input cannot: save it to a file first")
 	case (s.table != "" || s.train != "" && !isForeign(s.model)) && s.columns.target == "":
 		return usagef("name the target column with --target")
 	}
@@ -312,8 +322,8 @@ func (s *selecting) fillIn(byFeatures bool) error {
 
 // inputFiles lists the files that the run reads.
 func (s *selecting) inputFiles() []flagged {
-	files := []flagged{{"TABLE", s.table}, {"--train", s.train}, {"--pool", s.pool}, {"--model", s.model}}
-	for _, f := range []flagged{{"--train-features", s.trainFeatures}, {"--pool-features", s.poolFeatures}, {"--targets", s.targets}} {
+	files := []flagged{{"--model", s.model}}
+	for _, f := range []flagged{{"TABLE", s.table}, {"--train", s.train}, {"--pool", s.pool}, {"--train-features", s.trainFeatures}, {"--pool-features", s.poolFeatures}, {"--targets", s.targets}} {
 		path, _ := splitArray(f.path)
 		files = append(files, flagged{f.flag, path})
 	}
@@ -372,7 +382,7 @@ func (s *selecting) read(ctx context.Context) error {
 		pending = fmt.Sprintf(", %d of them pending", s.plan.Pending)
 	}
 	s.progress.say("%s, %d candidates%s, %d %s", words.Count(s.plan.Labelled, "labelled row", "labelled rows"), s.plan.Pool, pending, s.plan.Inputs, kind)
-	return s.resume()
+	return nil
 }
 
 // warnOfIdleFlags warns of flags that change nothing in this run.
@@ -500,6 +510,9 @@ func readMatrix[T matrix.Float](ctx context.Context, s *selecting, name string) 
 
 // readShards reads the rows from from to to-1 of the files that a name stands for.
 func readShards[T matrix.Float](ctx context.Context, s *selecting, name string, shards *source.Shards, from, to int) (matrix.Dense[T], error) {
+	if name == s.poolFeatures {
+		s.request.RowName = shards.RowName
+	}
 	m, err := source.ReadShards[T](ctx, shards, from, to, source.Options{MaxMemory: s.columns.memory.left()})
 	if err != nil {
 		return m, dataError{err}

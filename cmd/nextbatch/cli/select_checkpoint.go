@@ -2,71 +2,160 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/spf13/pflag"
+
+	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/network/onnx"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// A checkpoint is a file of JSON lines: what is selected from, then each choice as it is made.
-// A last line that is cut off is left out. The file is removed when the batch is complete.
+// A checkpoint is a file of JSON lines: what decides the picks, then each choice as it is made.
+// A last line that is cut off is left out. The file is removed when the batch has been written.
 
-// selected says what is selected from. Runs with the same words pick the same rows.
+// selected is all that decides the picks. Runs that are equal in it pick the same rows.
 type selected struct {
-	Version string   `json:"nextbatch"`
-	Method  string   `json:"method"`
-	Batch   int      `json:"batch"`
-	Seed    uint64   `json:"seed"`
-	Pool    int      `json:"pool"`
-	Files   []string `json:"files"`
+	Build  build             `json:"nextbatch"`
+	Device string            `json:"device"` // empty: the CPU
+	Flags  map[string]string `json:"flags"`  // all of them, but for those of changesNoPick
+	Files  map[string]string `json:"files"`  // size and time of each input
 }
 
-func (s *selecting) selected() (selected, error) {
-	is := selected{Version: thisBuild().Version, Method: s.request.Spec.String(), Batch: s.plan.Batch, Seed: s.net.seed, Pool: s.plan.Pool}
-	for _, f := range s.inputFiles() {
-		paths := []string{f.path}
-		if isPattern(f.path) {
-			paths, _ = filepath.Glob(f.path) // a wrong pattern was refused before
+// changesNoPick reports whether a flag has no influence on the picks. A limit on memory, and
+// sharing the work, may move work from a device to the CPU, whose last digits are others.
+func changesNoPick(flag string, onDevice bool) bool {
+	switch flag {
+	case "checkpoint", "device", "dry-run", "help", "json", "out", "quiet", "report", "temp-dir", "threads":
+		return true
+	case "max-memory", "mpi":
+		return !onDevice
+	}
+	return false
+}
+
+func (s *selecting) selected(ctx context.Context) (selected, error) {
+	is := selected{Build: thisBuild(), Flags: map[string]string{}, Files: map[string]string{}}
+	if d := device.Of(ctx); d != nil {
+		is.Device = d.Describe()
+	}
+	s.net.flags.VisitAll(func(f *pflag.Flag) {
+		if !changesNoPick(f.Name, is.Device != "") {
+			is.Flags[f.Name] = f.Value.String()
 		}
-		for _, path := range paths {
-			if path == "" {
-				continue
-			}
-			info, err := os.Stat(path)
-			if err != nil {
-				return is, dataError{err}
-			}
-			is.Files = append(is.Files, fmt.Sprintf("%s, %d bytes, of %s", path, info.Size(), info.ModTime().UTC().Format("2006-01-02T15:04:05.999999999Z")))
+	})
+	paths, err := s.readPaths()
+	if err != nil {
+		return is, dataError{err}
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return is, dataError{err}
 		}
+		is.Files[path] = fmt.Sprintf("%d bytes, of %s", info.Size(), info.ModTime().UTC().Format("2006-01-02T15:04:05.999999999Z"))
 	}
 	return is, nil
 }
 
-// earlier is what the checkpoint of a run that was cut off holds.
-type earlier struct {
-	choices []selection.Choice
-	bytes   int64 // up to the end of the last whole line
+// readPaths lists the files that the run reads, one by one.
+func (s *selecting) readPaths() (paths []string, err error) {
+	for _, f := range s.inputFiles() {
+		if f.path == "" {
+			continue
+		}
+		some, err := source.Files(f.path)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, some...)
+	}
+	if isDescription(s.model) {
+		weights, err := onnx.WeightsFile(s.model)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, weights)
+	}
+	return paths, nil
 }
 
-// resume reads the checkpoint of a run that was cut off, if there is one.
-func (s *selecting) resume() error {
-	if s.checkpoint == "" {
-		return nil
+// changes lists what is not as it was in an earlier run.
+func (is selected) changes(was selected) (list []string) {
+	simd, isBuild, wasBuild := is.Build.SIMD != was.Build.SIMD, is.Build, was.Build
+	isBuild.SIMD, wasBuild.SIMD = "", ""
+	if isBuild != wasBuild {
+		list = append(list, "the program")
 	}
-	text, err := os.ReadFile(s.checkpoint)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if simd {
+		list = append(list, "the instruction set (NEXTBATCH_SIMD)")
 	}
+	if is.Device != was.Device {
+		list = append(list, "the device (--device)")
+	}
+	for _, name := range changedKeys(is.Flags, was.Flags) {
+		list = append(list, "--"+name)
+	}
+	return append(list, changedKeys(is.Files, was.Files)...)
+}
+
+// changedKeys returns the keys whose values differ, or that only one of two maps has.
+func changedKeys(a, b map[string]string) (keys []string) {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		x, inA := a[key]
+		y, inB := b[key]
+		if x != y || inA != inB {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// earlier is what the checkpoint of a run that was cut off holds.
+type earlier struct {
+	head    []byte // what decides the picks of this run, as a line
+	lines   []byte // whole lines of choices
+	choices []selection.Choice
+}
+
+// resume takes over the choices of a run that was cut off, if there is one. With other
+// processes, rank 0 reads the file and sends the choices to all.
+func (s *selecting) resume(ctx context.Context) error {
+	if err := s.agree(ctx, s.readCheckpoint(ctx)); err != nil {
+		return err
+	}
+	lines, err := s.fromRank0(s.earlier.lines)
 	if err != nil {
-		return dataError{errorf("--checkpoint: %w", err)}
+		return err
 	}
-	is, err := s.selected()
+	if len(lines) == 0 {
+		return nil
+	}
+	_, s.earlier.choices = wholeLines(lines)
+	s.plan.Resume(s.earlier.choices)
+	s.progress.say("going on after %s", words.Count(len(s.earlier.choices), "row", "rows"))
+	return nil
+}
+
+// readCheckpoint reads the file, on the one process that writes it.
+func (s *selecting) readCheckpoint(ctx context.Context) error {
+	if !s.keepsCheckpoint() {
+		return nil
+	}
+	is, err := s.selected(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,32 +163,65 @@ func (s *selecting) resume() error {
 	if err != nil {
 		return err
 	}
-	rest, ours := bytes.CutPrefix(text, append(head, '\n'))
-	if !ours {
-		return dataError{errorf("%s is not of this selection: its files, its method or this program were others; remove it to start from the beginning", s.checkpoint)}
+	s.earlier.head = append(head, '\n')
+	text, err := os.ReadFile(s.checkpoint)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	s.earlier.read(rest)
-	s.earlier.bytes += int64(len(text) - len(rest))
-	s.plan.Resume(s.earlier.choices)
-	s.progress.say("going on after %s", words.Count(len(s.earlier.choices), "row", "rows"))
+	if err != nil {
+		return dataError{errorf("--checkpoint: %w", err)}
+	}
+	rest, ours := bytes.CutPrefix(text, s.earlier.head)
+	if !ours && !isCutOff(text) {
+		return dataError{errorf("%s is not of this selection: %s; repeat the command that wrote it to go on, or remove it to start from the beginning", s.checkpoint, is.difference(text))}
+	}
+	if ours {
+		s.earlier.lines, _ = wholeLines(rest)
+	}
 	return nil
 }
 
-// read reads whole lines, up to one that was cut off.
-func (e *earlier) read(text []byte) {
+// difference says why a checkpoint is not of this selection.
+func (is selected) difference(text []byte) string {
+	var was selected
+	head, _, _ := bytes.Cut(text, []byte("\n"))
+	if err := json.Unmarshal(head, &was); err != nil {
+		return "it is not a checkpoint of this program"
+	}
+	list := is.changes(was)
+	return listed(list) + map[bool]string{true: " has", false: " have"}[len(list) == 1] + " changed"
+}
+
+// keepsCheckpoint reports whether this process reads and writes the checkpoint.
+func (s *selecting) keepsCheckpoint() bool {
+	return s.checkpoint != "" && (s.ranks == nil || s.ranks.Rank() == 0)
+}
+
+// isCutOff reports whether a checkpoint ends within its first line, as a full disk leaves it:
+// there are no picks in it.
+func isCutOff(text []byte) bool {
+	const start = `{"nextbatch":`
+	return !bytes.Contains(text, []byte("\n")) && strings.HasPrefix(string(text[:min(len(text), len(start))]), start[:min(len(text), len(start))])
+}
+
+// wholeLines reads choices up to a line that was cut off.
+func wholeLines(text []byte) (whole []byte, choices []selection.Choice) {
+	end := 0
 	for line := range bytes.Lines(text) {
 		var c selection.Choice
 		if !bytes.HasSuffix(line, []byte("\n")) || json.Unmarshal(line, &c) != nil {
-			return
+			break
 		}
-		e.choices = append(e.choices, c)
-		e.bytes += int64(len(line))
+		choices = append(choices, c)
+		end += len(line)
 	}
+	return text[:end], choices
 }
 
-// keep writes each new choice to the checkpoint.
-func (s *selecting) keep() (done func(complete bool), err error) {
-	if s.checkpoint == "" || s.ranks != nil && s.ranks.Rank() > 0 {
+// keep writes each new choice to the checkpoint. End closes the file, and removes it if the
+// batch has been written.
+func (s *selecting) keep() (end func(written bool), err error) {
+	if !s.keepsCheckpoint() {
 		return func(bool) {}, nil
 	}
 	file, err := s.openCheckpoint()
@@ -116,9 +238,9 @@ func (s *selecting) keep() (done func(complete bool), err error) {
 			s.progress.warn(fmt.Sprintf("the checkpoint %s is not complete: %v", s.checkpoint, err))
 		}
 	})
-	return func(complete bool) {
+	return func(written bool) {
 		file.Close()
-		if complete {
+		if written {
 			os.Remove(s.checkpoint)
 		}
 	}, nil
@@ -130,10 +252,14 @@ func (s *selecting) openCheckpoint() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = file.Seek(s.earlier.bytes, io.SeekStart)
-	err = errors.Join(err, file.Truncate(s.earlier.bytes))
-	if is, wrong := s.selected(); s.earlier.bytes == 0 {
-		err = errors.Join(err, wrong, json.NewEncoder(file).Encode(is))
+	end := int64(len(s.earlier.head) + len(s.earlier.lines))
+	if len(s.earlier.lines) == 0 {
+		end = 0
+	}
+	_, err = file.Seek(end, io.SeekStart)
+	err = errors.Join(err, file.Truncate(end))
+	if end == 0 && err == nil {
+		_, err = file.Write(s.earlier.head)
 	}
 	if err != nil {
 		file.Close()

@@ -62,7 +62,7 @@ func rowsOf(path string) int {
 // float64 reads candidates in float32 as they are: that loses no digit.
 func (s *selecting) mapFeatures(ctx context.Context, shards *source.Shards) (err error) {
 	r := &s.request
-	r.InFile = true
+	r.InFile, r.RowName = true, shards.RowName
 	switch double := r.Spec.ComputesInDouble(); {
 	case !double:
 		if r.Features.Pool, err = mapPool[float32](ctx, s, shards); err == nil {

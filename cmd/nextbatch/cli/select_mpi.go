@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -80,6 +82,25 @@ func (s *selecting) agree(ctx context.Context, err error) error {
 		return err
 	}
 	return selection.Agree(ctx, s.ranks, err)
+}
+
+// fromRank0 returns the data of rank 0 on all processes.
+func (s *selecting) fromRank0(data []byte) ([]byte, error) {
+	if s.ranks == nil {
+		return data, nil
+	}
+	size := binary.LittleEndian.AppendUint64(nil, uint64(len(data)))
+	err := s.ranks.Broadcast(size, 0)
+	if err == nil && s.ranks.Rank() > 0 {
+		data = make([]byte, binary.LittleEndian.Uint64(size))
+	}
+	if err == nil {
+		err = s.ranks.Broadcast(data, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", selection.ErrLost, err)
+	}
+	return data, nil
 }
 
 // readPool reads the features of the candidates; with other processes, those of its share.

@@ -486,23 +486,3 @@ func TestSelectScalesByThePool(t *testing.T) {
 		}
 	}
 }
-
-// TestCheckpointOfAnotherSelection: a file that is not of this selection is refused and kept.
-func TestCheckpointOfAnotherSelection(t *testing.T) {
-	pool := npy(t, "p.npy", normalRows(50, 3))
-	kept := filepath.Join(t.TempDir(), "kept.jsonl")
-	args := []string{"select", "--pool-features", pool, "-n", "5", "-q", "--checkpoint", kept}
-	must(t, exitOK, args...)
-	if _, err := os.Stat(kept); err == nil {
-		t.Error("the checkpoint of a complete batch is still there")
-	}
-	if err := os.WriteFile(kept, []byte("{\"nextbatch\":\"another\"}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, log := must(t, exitData, args...); !strings.Contains(log, kept+" is not of this selection") {
-		t.Error(log)
-	}
-	if text, err := os.ReadFile(kept); err != nil || !strings.Contains(string(text), "another") {
-		t.Errorf("%s, %v: the file was changed", text, err)
-	}
-}
