@@ -266,7 +266,7 @@ func (s Server) admit(need, limit int64, less []string) error {
 		return &memoryError{fmt.Sprintf("the selection would need about %d MiB, but max_memory is %d MiB; try %s", need>>20, limit>>20, strings.Join(less, ", or "))}
 	}
 	if available := s.limit(); limit == 0 && need > available {
-		return &memoryError{fmt.Sprintf("the selection would need about %d MiB, but the machine has %d MiB available; try %s; max_memory=%d tries it anyway",
+		return &memoryError{fmt.Sprintf("the selection would need about %d MiB, but %d MiB are available; try %s; max_memory=%d tries it anyway",
 			need>>20, available>>20, strings.Join(less, ", or "), need)}
 	}
 	return nil
