@@ -105,7 +105,26 @@ func TestRanksSelectTheSame(t *testing.T) {
 	forceFast(t)
 	t.Run("float32", func(t *testing.T) { sameOverRanks[float32](t, hardrows.All()["decaying"]) })
 	t.Run("float64", func(t *testing.T) { sameOverRanks[float64](t, hardrows.All()["duplicates"]) })
+	t.Run("numbers of ranks", sameOnAnyNumber)
 	t.Run("kernel space", sameInKernelSpace)
+}
+
+// sameOnAnyNumber cuts a pool into 1, 2, 4 and 7 shares of unequal lengths, one of them empty; the
+// other tests cut it into 3.
+func sameOnAnyNumber(t *testing.T) {
+	kind := hardrows.All()["decaying"]
+	p := Problem[float32]{Pool: hardrows.Matrix[float32](kind, 6*sumBlock+123, 5, 1), Train: hardrows.Matrix[float32](kind, 20, 5, 2), Batch: 3, Seed: 5}
+	const b = sumBlock
+	for _, e := range Methods[float32]() {
+		if !slices.Contains([]string{"lcmd", "maxdist", "kmeanspp", "maxdet", "bait-f", "frankwolfe", "random"}, e.Name) {
+			continue
+		}
+		for _, p.Mode = range []Mode{P, TP} {
+			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) {
+				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0}, []int{0, b}, []int{0, b, b, 5 * b}, []int{0, b, 2 * b, 3 * b, 4 * b, 5 * b, 6 * b})
+			})
+		}
+	}
 }
 
 // sameInKernelSpace is for methods that compute kernel values of all pairs, so the pool
@@ -130,7 +149,7 @@ func sameInKernelSpace(t *testing.T) {
 		{"features", nil, P, frankWolfe}, {"rank 3", lowRank{kernel.NewLinear[float64](3)}, TP, frankWolfe},
 	} {
 		p.Kernel, p.Mode = c.k, c.mode
-		t.Run(fmt.Sprint(c.name, "/", c.m.Name(), "-", c.mode), func(t *testing.T) { cutIntoRanks(t, c.m, p, 0, sumBlock) })
+		t.Run(fmt.Sprint(c.name, "/", c.m.Name(), "-", c.mode), func(t *testing.T) { cutIntoRanks(t, c.m, p, []int{0, sumBlock}) })
 	}
 }
 
@@ -167,20 +186,24 @@ func sameOverRanks[T matrix.Float](t *testing.T, kind hardrows.Kind) {
 			if c.PerCost, c.Cost, c.Budget = e.Score && p.Mode == P, nil, 0; c.PerCost {
 				c.Cost, c.Budget = aims[TP].Weights, 1e9
 			}
-			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) { cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, 0, sumBlock, 3*sumBlock) })
+			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) {
+				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0, sumBlock, 3 * sumBlock})
+			})
 		}
 	}
 }
 
-// cutIntoRanks compares all ranks with one process.
-func cutIntoRanks[T matrix.Float](t *testing.T, m Method[T], p Problem[T], cuts ...int) {
+// cutIntoRanks compares all ranks with one process, for each way to cut the pool.
+func cutIntoRanks[T matrix.Float](t *testing.T, m Method[T], p Problem[T], ways ...[]int) {
 	want, err := Select(t.Context(), m, p)
 	must(t, err)
-	results, errs := across(t, m, p, cuts...)
-	for rank, got := range results {
-		must(t, errs[rank])
-		if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Notes, want.Notes) || !slices.Equal(got.Removed, want.Removed) || got.Typical != want.Typical {
-			t.Errorf("rank %d: %+v, in one process %+v", rank, got.Picks, want.Picks)
+	for _, cuts := range ways {
+		results, errs := across(t, m, p, cuts...)
+		for rank, got := range results {
+			must(t, errs[rank])
+			if !slices.Equal(got.Picks, want.Picks) || !slices.Equal(got.Notes, want.Notes) || !slices.Equal(got.Removed, want.Removed) || got.Typical != want.Typical {
+				t.Errorf("rank %d of %d: %+v, in one process %+v", rank, len(cuts), got.Picks, want.Picks)
+			}
 		}
 	}
 }

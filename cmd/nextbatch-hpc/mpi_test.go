@@ -330,13 +330,15 @@ func BenchmarkExchanges(b *testing.B) {
 		b.Skip("there is no mpirun: install Open MPI or MPICH")
 	}
 	for _, ranks := range []int{1, 2, 4} {
-		c := over(launcher, ranks)
-		c.Env = append(c.Env, asMeter+"=1")
-		text, err := c.CombinedOutput()
-		if err != nil {
-			b.Fatalf("%v: %s", err, text)
-		}
-		b.Logf("%d ranks\n%s", ranks, text)
+		b.Run(fmt.Sprint(ranks), func(b *testing.B) {
+			c := over(launcher, ranks)
+			c.Env = append(c.Env, asMeter+"=1")
+			text, err := c.CombinedOutput()
+			if err != nil {
+				b.Fatalf("%v: %s", err, text)
+			}
+			b.Logf("%d ranks\n%s", ranks, text)
+		})
 	}
 }
 
