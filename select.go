@@ -312,10 +312,12 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 		rows.Pool = rows.Pool.Slice(from, to)
 	}
 	file, err := embedAll(c, k, method, &rows, &question)
-	defer file.Close()
-	if question.Placed != nil {
-		defer question.Placed.Close()
-	}
+	defer func() { // of what there is, for another rank may fail, too
+		file.Close()
+		if question.Placed != nil {
+			question.Placed.Close()
+		}
+	}()
 	if err := p.together(c.ctx, err); err != nil {
 		return nil, err
 	}
