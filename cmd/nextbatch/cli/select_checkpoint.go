@@ -185,10 +185,11 @@ func (s *selecting) readCheckpoint(ctx context.Context) error {
 func (is selected) difference(text []byte) string {
 	var was selected
 	head, _, _ := bytes.Cut(text, []byte("\n"))
-	if err := json.Unmarshal(head, &was); err != nil {
+	err := json.Unmarshal(head, &was)
+	list := is.changes(was)
+	if err != nil || len(list) == 0 {
 		return "it is not a checkpoint of this program"
 	}
-	list := is.changes(was)
 	return listed(list) + map[bool]string{true: " has", false: " have"}[len(list) == 1] + " changed"
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/device"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/server"
 )
 
@@ -128,10 +127,9 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	cores := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(cores + serveThreads)
 	defer runtime.GOMAXPROCS(cores)
-	on, _ := network.DeviceOf(ctx).(device.Device)
 	service := server.New(server.Options{
 		Store: store, Tokens: tokens, Version: thisBuild().Version, MaxUpload: upload, Rate: s.rate,
-		Results: s.results, MaxMemory: s.memory.forRequests() / 2, Threads: cores, Device: on,
+		Results: s.results, MaxMemory: s.memory.forRequests() / 2, Threads: cores, Device: device.Of(ctx),
 		Secure: s.cert != "" || s.behindProxy, BehindProxy: s.behindProxy,
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: level})),
 	})
