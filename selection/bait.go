@@ -59,7 +59,7 @@ func (m BAIT[T]) Init(s *Space[T]) (Forward, error) {
 	if m.Compat {
 		offset += 1e-8
 	}
-	pool, err := s.rows.Totals(offset)
+	pool, err := s.rows.Totals(sigma2, offset)
 	if err != nil {
 		return nil, &MethodError{m.Name(), "it needs features, but the kernel has no explicit ones"}
 	}
@@ -90,7 +90,8 @@ type bait[T matrix.Float] struct {
 	cov           *covariance           // S
 	psi, aw       []float64
 	w, mw, q      []float64
-	start         float64 // the largest v when it was last recomputed
+	steps         int     // since c and v were last recomputed
+	start         float64 // the largest v at that time
 	stale         bool    // c and v do not belong to S
 }
 
@@ -138,7 +139,7 @@ const refreshAfter = 256
 
 // Next returns the row of largest score v/(c + σ²).
 func (f *bait[T]) Next() (Choice, error) {
-	if f.stale || len(f.cov.sign) >= refreshAfter {
+	if f.stale || f.steps >= refreshAfter {
 		if err := f.refresh(); err != nil {
 			return Choice{}, err
 		}
@@ -165,8 +166,12 @@ func (f *bait[T]) Add(candidates []int) error {
 	if f.stale {
 		return nil // the next score is computed from all selected rows
 	}
-	for i := range candidates {
-		f.add(f.space.float64Rows(candidates[i : i+1]).Row(0))
+	adder, _ := f.pool.(rowAdder)
+	for i, row := range candidates {
+		if adder == nil || !adder.addRow(row) {
+			f.add(f.space.float64Rows(candidates[i : i+1]).Row(0))
+		}
+		f.steps++
 	}
 	return nil
 }
@@ -251,6 +256,7 @@ func (f *bait[T]) rebase(accurate func(selected matrix.Dense[float64]) bool, com
 	selected := f.space.float64Rows(f.selected)
 	done := func() bool {
 		f.cov.reset()
+		f.steps = 0
 		f.inner = f.innerMoments()
 		compute()
 		return selected.Rows == 0 || accurate(selected)

@@ -2,9 +2,13 @@ package selection
 
 // Selection on a device, such as a GPU. A device keeps the rows of a pool, and what is kept
 // per row, in its own memory, and answers the same few questions per step that rows in
-// memory do (rows.go). What is small stays here: the driver, the constraints, the
-// covariance. The device rounds as it likes, as another instruction set would, but in the
-// same way on every run.
+// memory do (rows.go). The driver and the constraints stay here. The device rounds as it
+// likes, as another instruction set would, but in the same way on every run.
+//
+// A search may go ahead: it returns the best row and, after it, up to so many rows that are
+// the best once those before them have been picked, which the device has done by itself. So
+// all rows of its answer but the last count as selected and have been added. That saves an
+// exchange per step wherever a pick closes no other row.
 
 import (
 	"context"
@@ -55,8 +59,8 @@ type DeviceRows[T matrix.Float] interface {
 	// search per DeviceRows.
 	Nearest(size Size) DeviceNearest[T]
 	Directions() DeviceDirections
-	Variances() DeviceVariances
-	Totals(offset float64) DeviceTotals
+	Variances(sigma2 float64) DeviceVariances
+	Totals(sigma2, offset float64) DeviceTotals
 	// Row copies a row of the pool to dst.
 	Row(dst []T, row int)
 	// Labelled returns the nearest training row of each pool row of a list, of which it
@@ -90,22 +94,29 @@ type DeviceNearest[T matrix.Float] interface {
 	Add(centres matrix.Dense[T], first int)
 	// AddRow adds a row of the pool.
 	AddRow(row, label int)
-	Farthest() (DeviceBest, error)
+	Farthest(ahead int) ([]DeviceBest, error)
 	// FarthestInLargest returns the farthest row of the largest clusters that have an
 	// open row.
-	FarthestInLargest() (DeviceBest, error)
+	FarthestInLargest(ahead int) ([]DeviceBest, error)
 	At(row int) DeviceBest
 	Sum(sums []DeviceCluster, first int)
 	Weigh(centres bool, scale []float64) []float64
 	// Draw draws a row of a block by its weight, for a number u from 0 to 1.
 	Draw(block int, u float64) DeviceBest
+	// Draws draws a row, and then goes ahead as far as there are numbers: two per row, one for
+	// its block and one for Draw. Rows are weighed by their squared distances.
+	Draws(us []float64) ([]DeviceBest, error)
 	Gains(sums []float64, rows matrix.Dense[T])
 }
 
 // DeviceDirections is what directionSearch is.
 type DeviceDirections interface {
 	Sums(u []float64, r float64) float64
-	Best(residual []float64) (DeviceBest, error)
+	// Start sets u, v and r (frankwolfe_features.go).
+	Start(u, v []float64, r float64)
+	// AddRow moves v towards a row of the pool.
+	AddRow(row int)
+	Best(ahead int) ([]DeviceBest, error)
 }
 
 // DeviceVariances is what varianceSearch is.
@@ -116,18 +127,22 @@ type DeviceVariances interface {
 	// S = I if there is no factor.
 	Rebase(factor matrix.Dense[float64], root bool)
 	Step(w []float64)
-	Best() (DeviceBest, error)
+	// AddRow adds a row of the pool, unless the features are too many for the device to
+	// keep S: then it returns false, and Best does not go ahead.
+	AddRow(row int) bool
+	Best(ahead int) ([]DeviceBest, error)
 	At(row int) float64
 }
 
-// DeviceTotals is what totalSearch is, with one vector at a time for Summed.
+// DeviceTotals is what totalSearch is, with one vector at a time for Summed. It keeps the
+// covariance and does the steps of rows of the pool.
 type DeviceTotals interface {
 	Prior() float64
 	Moments(m, a matrix.Dense[float64])
 	Summed(total float64, y []float64) float64
 	Rebase(a, inner matrix.Dense[float64]) float64
-	Step(aw, ap []float64)
-	Best() (DeviceBest, error)
+	AddRow(row int)
+	Best(ahead int) ([]DeviceBest, error)
 	At(row int) float64
 }
 
@@ -240,6 +255,68 @@ func (r *deviceRows[T]) end() error {
 	return err
 }
 
+// stepsAhead is how many steps a device does at a time. Progress is reported, and the context
+// checked, in between.
+const stepsAhead = 32
+
+// ahead is how many steps the device may do by itself: none if a pick may close other rows.
+func (r *deviceRows[T]) ahead() int {
+	l := r.space.limits
+	if l.constraints.Cost != nil || l.group != nil {
+		return 0
+	}
+	return max(0, min(stepsAhead, r.space.left-1))
+}
+
+// deviceAnswers are answers of a device. It has taken all of their rows but the last.
+type deviceAnswers struct{ list []DeviceBest }
+
+// best returns the first answer, and asks for answers if there are none.
+func (a *deviceAnswers) best(ask func() ([]DeviceBest, error)) (DeviceBest, error) {
+	if len(a.list) > 0 {
+		return a.list[0], nil
+	}
+	list, err := ask()
+	if err != nil {
+		return DeviceBest{Row: -1}, err
+	}
+	if list[0].Row >= 0 {
+		a.list = list
+	}
+	return list[0], nil
+}
+
+// of returns the first answer if it is of that row.
+func (a *deviceAnswers) of(row int) (DeviceBest, bool) {
+	if len(a.list) == 0 || a.list[0].Row != row {
+		return DeviceBest{}, false
+	}
+	return a.list[0], true
+}
+
+// pick drops the first answer, whose row has been picked, and reports whether the device has
+// added the row.
+func (a *deviceAnswers) pick(row int) (added bool) {
+	if _, ok := a.of(row); !ok || len(a.list) == 1 {
+		a.list = nil
+		return false
+	}
+	a.list = a.list[1:]
+	return true
+}
+
+// forget drops the answers. Rows that the device has taken, but nobody picked, are as before;
+// what it has added must be computed anew.
+func (a *deviceAnswers) forget(mark func(row int)) {
+	for i := range len(a.list) - 1 {
+		mark(a.list[i].Row)
+	}
+	a.list = nil
+}
+
+// markAgain sends the marks of a row once more.
+func (r *deviceRows[T]) markAgain(row int) { r.on.Mark(row, r.open[row], r.selected[row]) }
+
 func foundOn(b DeviceBest, err error) (found, error) {
 	if err != nil || b.Row < 0 {
 		return found{row: -1}, err
@@ -251,46 +328,55 @@ func (r *deviceRows[T]) Nearest(size Size, _ bool) centreSearch[T] {
 	return &deviceNearest[T]{rows: r, on: r.on.Nearest(size)}
 }
 
-// deviceNearest keeps the latest answer, which has all that describes a pick.
+// deviceNearest keeps the answers, which have all that describes a pick.
 type deviceNearest[T matrix.Float] struct {
-	rows   *deviceRows[T]
-	on     DeviceNearest[T]
-	latest DeviceBest
-	known  bool
+	rows    *deviceRows[T]
+	on      DeviceNearest[T]
+	answers deviceAnswers
 }
 
 func (f *deviceNearest[T]) Add(centres matrix.Dense[T], _ []T, first int) error {
-	f.known = false
+	f.answers.list = nil
 	f.on.Add(centres, first)
 	return f.rows.on.Err()
 }
 
 // addRow adds a row of the pool, which is there already.
 func (f *deviceNearest[T]) addRow(row, label int) error {
-	f.known = false
-	f.on.AddRow(row, label)
+	if !f.answers.pick(row) {
+		f.on.AddRow(row, label)
+	}
 	return f.rows.on.Err()
 }
 
 func (f *deviceNearest[T]) Farthest() (found, error) {
-	best, err := f.on.Farthest()
-	f.latest, f.known = best, err == nil && best.Row >= 0
-	return foundOn(best, err)
+	return foundOn(f.answers.best(func() ([]DeviceBest, error) { return f.on.Farthest(f.rows.ahead()) }))
 }
 
 // farthestInLargest is NEXT of LCMD.
 func (f *deviceNearest[T]) farthestInLargest() (clusterSum, error) {
-	best, err := f.on.FarthestInLargest()
-	f.latest, f.known = best, err == nil && best.Row >= 0
+	best, err := f.answers.best(func() ([]DeviceBest, error) { return f.on.FarthestInLargest(f.rows.ahead()) })
 	return clusterSum{size: best.Size, rows: best.Members, top: best.Row, far: best.Score}, err
 }
 
+// draw is NEXT of k-means++. It returns a row below 0 if there is none.
+func (f *deviceNearest[T]) draw(stream *rng.Stream) (int, error) {
+	best, err := f.answers.best(func() ([]DeviceBest, error) {
+		us := make([]float64, 2*(f.rows.ahead()+1))
+		for i := range us {
+			us[i] = stream.Float64()
+		}
+		return f.on.Draws(us)
+	})
+	return best.Row, err
+}
+
 func (f *deviceNearest[T]) at(row int) DeviceBest {
-	if !f.known || f.latest.Row != row {
-		f.latest = f.on.At(row)
-		f.known = true
+	best, known := f.answers.of(row)
+	if !known {
+		best = f.on.At(row)
 	}
-	return f.latest
+	return best
 }
 
 func (f *deviceNearest[T]) At(row int) (dist T, label int) {
@@ -299,8 +385,8 @@ func (f *deviceNearest[T]) At(row int) (dist T, label int) {
 }
 
 func (f *deviceNearest[T]) Sum(sums []clusterSum, first int) {
-	if len(sums) == 1 && f.known && f.latest.Label == first {
-		sums[0].size, sums[0].rows = f.latest.Size, f.latest.Members
+	if known := f.answers.list; len(sums) == 1 && len(known) > 0 && known[0].Label == first {
+		sums[0].size, sums[0].rows = known[0].Size, known[0].Members
 		return
 	}
 	list := make([]DeviceCluster, len(sums))
@@ -315,9 +401,9 @@ func (f *deviceNearest[T]) Weigh(centres bool, scale []float64) []float64 {
 }
 
 func (f *deviceNearest[T]) Draw(block int, stream *rng.Stream) (int, error) {
-	f.latest = f.on.Draw(block, stream.Float64())
-	f.known = f.latest.Row >= 0
-	return f.latest.Row, f.rows.on.Err()
+	best := f.on.Draw(block, stream.Float64())
+	f.answers.list = []DeviceBest{best}
+	return best.Row, f.rows.on.Err()
 }
 
 func (f *deviceNearest[T]) Gains(sums []float64, rows matrix.Dense[T], _ []T) error {
@@ -326,35 +412,89 @@ func (f *deviceNearest[T]) Gains(sums []float64, rows matrix.Dense[T], _ []T) er
 }
 
 func (r *deviceRows[T]) Directions() (directionSearch, error) {
-	return &deviceDirections{on: r.on.Directions()}, r.on.Err()
+	return &deviceDirections[T]{rows: r, on: r.on.Directions()}, r.on.Err()
 }
 
-type deviceDirections struct{ on DeviceDirections }
+// deviceDirections moves v on the device, from where it was when the first row is searched for.
+type deviceDirections[T matrix.Float] struct {
+	rows    *deviceRows[T]
+	on      DeviceDirections
+	answers deviceAnswers
+	started bool
+}
 
-func (f *deviceDirections) Sums(u []float64, r float64) float64 { return f.on.Sums(u, r) }
+func (f *deviceDirections[T]) Sums(u []float64, r float64) float64 { return f.on.Sums(u, r) }
 
-func (f *deviceDirections) Best(residual []float64) (found, bool, error) {
-	best, err := f.on.Best(residual)
+// start sends u, v and r, unless the device has them.
+func (f *deviceDirections[T]) start(u, v []float64, r float64) {
+	if !f.started {
+		f.on.Start(u, v, r)
+		f.started = true
+	}
+}
+
+// addRow moves v towards a row of the pool, if v is on the device.
+func (f *deviceDirections[T]) addRow(row int) bool {
+	if f.started && !f.answers.pick(row) {
+		f.on.AddRow(row)
+	}
+	return f.started
+}
+
+func (f *deviceDirections[T]) Best([]float64) (found, bool, error) {
+	best, err := f.answers.best(func() ([]DeviceBest, error) { return f.on.Best(f.rows.ahead()) })
 	if err != nil || best.Row < 0 {
 		return found{-1, math.Inf(-1)}, true, err
 	}
 	return found{best.Row, best.Score}, best.Score == 0 && !best.Nonzero, nil
 }
 
-func (r *deviceRows[T]) Variances() (varianceSearch, error) {
-	return &deviceVariances{on: r.on.Variances()}, r.on.Err()
+func (r *deviceRows[T]) Variances(sigma2 float64) (varianceSearch, error) {
+	return &deviceVariances[T]{rows: r, on: r.on.Variances(sigma2)}, r.on.Err()
 }
 
-type deviceVariances struct{ on DeviceVariances }
+// deviceVariances goes ahead from the first row on that is added after a Rebase: before, single
+// variances are compared with exact ones.
+type deviceVariances[T matrix.Float] struct {
+	rows    *deviceRows[T]
+	on      DeviceVariances
+	answers deviceAnswers
+	rebased bool
+}
 
-func (f *deviceVariances) Prior() float64       { return f.on.Prior() }
-func (f *deviceVariances) Scales() []float64    { return f.on.Scales() }
-func (f *deviceVariances) Best() (found, error) { return foundOn(f.on.Best()) }
-func (f *deviceVariances) At(row int) float64   { return f.on.At(row) }
-func (f *deviceVariances) Step(s *covariance, _ int) {
+func (f *deviceVariances[T]) Prior() float64    { return f.on.Prior() }
+func (f *deviceVariances[T]) Scales() []float64 { return f.on.Scales() }
+
+func (f *deviceVariances[T]) Best() (found, error) {
+	return foundOn(f.answers.best(func() ([]DeviceBest, error) {
+		if f.rebased {
+			return f.on.Best(0)
+		}
+		return f.on.Best(f.rows.ahead())
+	}))
+}
+
+func (f *deviceVariances[T]) At(row int) float64 {
+	if best, known := f.answers.of(row); known {
+		return best.Value
+	}
+	return f.on.At(row)
+}
+
+func (f *deviceVariances[T]) Step(s *covariance, _ int) {
+	f.answers.list = nil
 	f.on.Step(s.changed(len(s.sign)-1, len(s.sign)))
 }
-func (f *deviceVariances) Rebase(s *covariance) {
+
+// addRow adds a row of the pool, if the device keeps S.
+func (f *deviceVariances[T]) addRow(row int) bool {
+	f.rebased = false
+	return f.answers.pick(row) || f.on.AddRow(row)
+}
+
+func (f *deviceVariances[T]) Rebase(s *covariance) {
+	f.answers.forget(f.rows.markAgain)
+	f.rebased = true
 	if s.root.Rows > 0 {
 		f.on.Rebase(s.root, true)
 		return
@@ -362,32 +502,59 @@ func (f *deviceVariances) Rebase(s *covariance) {
 	f.on.Rebase(s.explained, false)
 }
 
-func (r *deviceRows[T]) Totals(offset float64) (totalSearch, error) {
-	return &deviceTotals{on: r.on.Totals(offset), priced: r.price != nil}, r.on.Err()
+func (r *deviceRows[T]) Totals(sigma2, offset float64) (totalSearch, error) {
+	return &deviceTotals[T]{rows: r, on: r.on.Totals(sigma2, offset)}, r.on.Err()
 }
 
-type deviceTotals struct {
-	on     DeviceTotals
-	priced bool
+// deviceTotals goes ahead as deviceVariances does.
+type deviceTotals[T matrix.Float] struct {
+	rows    *deviceRows[T]
+	on      DeviceTotals
+	answers deviceAnswers
+	rebased bool
 }
 
-func (f *deviceTotals) Prior() float64                     { return f.on.Prior() }
-func (f *deviceTotals) Moments(m, a matrix.Dense[float64]) { f.on.Moments(m, a) }
-func (f *deviceTotals) Summed(totals []float64, ys matrix.Dense[float64]) {
+func (f *deviceTotals[T]) Prior() float64                     { return f.on.Prior() }
+func (f *deviceTotals[T]) Moments(m, a matrix.Dense[float64]) { f.on.Moments(m, a) }
+func (f *deviceTotals[T]) Summed(totals []float64, ys matrix.Dense[float64]) {
 	for i := range totals {
 		totals[i] = f.on.Summed(totals[i], ys.Row(i))
 	}
 }
-func (f *deviceTotals) Rebase(a, inner matrix.Dense[float64]) float64 { return f.on.Rebase(a, inner) }
-func (f *deviceTotals) Step(_, _, aw, ap []float64)                   { f.on.Step(aw, ap) }
-func (f *deviceTotals) At(row int) float64                            { return f.on.At(row) }
 
-func (f *deviceTotals) Best() (found, float64, error) {
-	best, err := f.on.Best()
+func (f *deviceTotals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
+	f.answers.forget(f.rows.markAgain)
+	f.rebased = true
+	return f.on.Rebase(a, inner)
+}
+
+// Step is for rows that are not of the pool: all of these come before the first Rebase.
+func (f *deviceTotals[T]) Step(_, _, _, _ []float64) {
+	panic("selection: a step that is not on the device")
+}
+
+// addRow adds a row of the pool.
+func (f *deviceTotals[T]) addRow(row int) bool {
+	f.rebased = false
+	if !f.answers.pick(row) {
+		f.on.AddRow(row)
+	}
+	return true
+}
+
+func (f *deviceTotals[T]) At(row int) float64 { return f.on.At(row) }
+
+func (f *deviceTotals[T]) Best() (found, float64, error) {
+	best, err := f.answers.best(func() ([]DeviceBest, error) {
+		if f.rebased {
+			return f.on.Best(0)
+		}
+		return f.on.Best(f.rows.ahead())
+	})
 	if err != nil || best.Row < 0 {
 		return found{row: -1}, 0, err
 	}
-	if f.priced {
+	if f.rows.price != nil {
 		best.Score = f.on.At(best.Row)
 	}
 	return found{best.Row, best.Score}, best.Value, nil

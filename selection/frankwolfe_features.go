@@ -45,7 +45,11 @@ func (f *frankWolfeFeatures[T]) sumTrain() {
 
 // Add moves v towards each of the rows.
 func (f *frankWolfeFeatures[T]) Add(candidates []int) error {
+	adder, _ := f.pool.(rowAdder)
 	for _, x := range candidates {
+		if adder != nil && x < f.space.PoolSize() && adder.addRow(x) {
+			continue
+		}
 		row, _ := f.space.row(x)
 		f.add(matrix.Converted[float64](row).Row(0))
 	}
@@ -73,6 +77,9 @@ func (f *frankWolfeFeatures[T]) add(phi []float64) {
 
 // Next returns the row whose direction is closest to the residual.
 func (f *frankWolfeFeatures[T]) Next() (Choice, error) {
+	if device, ok := f.pool.(*deviceDirections[T]); ok {
+		device.start(f.u, f.v, f.r)
+	}
 	copy(f.residual, f.u)
 	simd.For[float64]().Axpy(f.residual, f.v, -1)
 	best, zero, err := f.pool.Best(f.residual)

@@ -34,7 +34,7 @@ type maxDetFeatures[T matrix.Float] struct {
 const manyRows = 16
 
 func newMaxDetFeatures[T matrix.Float](s *Space[T], name string, sigma2 float64) (Forward, error) {
-	pool, err := s.rows.Variances()
+	pool, err := s.rows.Variances(sigma2)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,15 @@ func (f *maxDetFeatures[T]) Add(candidates []int) error {
 	if len(candidates) >= manyRows {
 		return f.refresh()
 	}
+	adder, _ := f.pool.(rowAdder)
 	for i, x := range candidates {
+		if adder != nil && x < f.space.PoolSize() {
+			variance := f.pool.At(x)
+			if adder.addRow(x) {
+				f.accuracy.step(f.best, f.cov.sigma2+variance)
+				continue
+			}
+		}
 		phi := f.space.float64Rows(candidates[i : i+1]).Row(0)
 		f.cov.apply(f.w, phi)
 		gamma2 := f.cov.sigma2 + max(simd.For[float64]().Dot(phi, f.w), 0)

@@ -27,7 +27,7 @@ type memoryTotals[T matrix.Float] struct {
 	bounds *baitBounds
 }
 
-func (m *memoryRows[T]) Totals(offset float64) (totalSearch, error) {
+func (m *memoryRows[T]) Totals(_, offset float64) (totalSearch, error) {
 	if m.space.kernel != nil {
 		return nil, &MethodError{"bait", "it needs features, but the kernel has no explicit ones"}
 	}

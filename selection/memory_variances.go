@@ -33,7 +33,7 @@ type memoryVariances[T matrix.Float] struct {
 	eager    int          // steps left to be done for every row, after all rows have been updated
 }
 
-func (m *memoryRows[T]) Variances() (varianceSearch, error) {
+func (m *memoryRows[T]) Variances(float64) (varianceSearch, error) {
 	if m.space.kernel != nil {
 		return nil, &MethodError{"maxdet", "it needs features, but the kernel has no explicit ones"}
 	}

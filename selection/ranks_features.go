@@ -42,8 +42,8 @@ type rankVariances[T matrix.Float] struct {
 	search varianceSearch
 }
 
-func (f *rankRows[T]) Variances() (varianceSearch, error) {
-	search, err := started(f.network, f.part != nil, func() (varianceSearch, error) { return f.part.Variances() })
+func (f *rankRows[T]) Variances(sigma2 float64) (varianceSearch, error) {
+	search, err := started(f.network, f.part != nil, func() (varianceSearch, error) { return f.part.Variances(sigma2) })
 	return &rankVariances[T]{f, search}, err
 }
 
@@ -99,8 +99,8 @@ type rankTotals[T matrix.Float] struct {
 	search totalSearch
 }
 
-func (f *rankRows[T]) Totals(offset float64) (totalSearch, error) {
-	search, err := started(f.network, f.part != nil, func() (totalSearch, error) { return f.part.Totals(offset) })
+func (f *rankRows[T]) Totals(sigma2, offset float64) (totalSearch, error) {
+	search, err := started(f.network, f.part != nil, func() (totalSearch, error) { return f.part.Totals(sigma2, offset) })
 	return &rankTotals[T]{f, search}, err
 }
 

@@ -36,16 +36,23 @@ type poolRows[T matrix.Float] interface {
 	// Directions starts a search for the row of the closest direction. It fails if
 	// the kernel has no explicit features.
 	Directions() (directionSearch, error)
-	// Variances starts a search for the row of largest variance, and fails likewise.
-	Variances() (varianceSearch, error)
+	// Variances starts a search for the row of largest variance, given the noise σ², and
+	// fails likewise.
+	Variances(sigma2 float64) (varianceSearch, error)
 	// Totals starts a search for the row that lowers the summed variance most, and
 	// fails likewise.
-	Totals(offset float64) (totalSearch, error)
+	Totals(sigma2, offset float64) (totalSearch, error)
 	// Pivots, PrecisePivots and KernelDirections start the searches of MaxDet and
 	// FrankWolfe in kernel space. They fail in float32.
 	Pivots(sigma2 float64) (pivotSearch, error)
 	PrecisePivots() (precisePivotSearch, error)
 	KernelDirections() (kernelDirectionSearch, error)
+}
+
+// rowAdder is a search that adds rows of the pool by itself, without vectors from here. It
+// returns false if it cannot.
+type rowAdder interface {
+	addRow(row int) bool
 }
 
 // found is the best of some rows, by a score; -1 if none is open. Where scores are

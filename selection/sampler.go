@@ -28,6 +28,11 @@ func (f *sampler[T]) first() (Choice, error) {
 
 // draw draws one row.
 func (f *sampler[T]) draw() (int, error) {
+	if device, ok := f.pool.(*deviceNearest[T]); ok && f.target == nil {
+		if row, err := device.draw(f.stream); err != nil || row >= 0 {
+			return row, err
+		}
+	}
 	f.weigh()
 	return f.pick()
 }

@@ -218,6 +218,7 @@ func (d *driver[T]) forward(size int) error {
 		if d.limits.room == 0 || d.space.agreeToEnd() {
 			return nil
 		}
+		d.space.left = size - d.limits.count
 		choice, err := d.state.Next()
 		if d.space.Cancelled() {
 			return nil

@@ -34,6 +34,7 @@ type Space[T matrix.Float] struct {
 	pending             []int
 	price               []float64 // of pool rows, to divide scores by; nil: scores stay as they are
 	limits              *limits
+	left                int // rows to be picked before the next other decision
 	rows                poolRows[T]
 	device              string // the name of the device that has the rows, if one has
 	seed                uint64

@@ -15,7 +15,7 @@ var Unpacked = unpacked
 
 // KeepSteps has MaxDet keep so many steps for the rest of a test.
 func KeepSteps(t testing.TB, steps int) {
-	before := mostSteps
-	mostSteps = steps
-	t.Cleanup(func() { mostSteps = before })
+	before := mostVectors
+	mostVectors = steps
+	t.Cleanup(func() { mostVectors = before })
 }

@@ -22,6 +22,8 @@ type nearest[T matrix.Float] struct {
 	staged       []T     // pinned: a centre on its way
 	values       pointer // for draws and gains
 	scale        pointer
+	draws        pointer // numbers for the draws of a walk, and sums of blocks of rows
+	blocks       pointer
 	centres      pointer // all of them, and their squared distances from the newest
 	between      pointer
 	length       pointer // of the newest
@@ -116,13 +118,18 @@ func (f *nearest[T]) addOne(centre []T, label int) {
 
 // addPlaced adds a centre that is on the card, after its distances from the others.
 func (f *nearest[T]) addPlaced(at pointer, label int) {
-	f.launch("centre_distances_"+f.kind, f.warps(f.clusters), f.centres, f.ld, int32(f.clusters), at, int32(label), f.between, f.length)
+	f.launchCentre(at, f.clusters, label, 0)
 	f.clusters = max(f.clusters, label+1)
+}
+
+// launchCentre adds a centre to some others. On a walk, it is the row of the walk.
+func (f *nearest[T]) launchCentre(at pointer, others, label int, walk pointer) {
+	f.launch("centre_distances_"+f.kind, f.warps(others), f.centres, f.ld, int32(others), at, int32(label), f.between, f.length, walk)
 	shared := f.ld*sizeOf[T]() + f.rough.bytes()
 	if shared > mostShared {
 		shared = 0
 	}
-	f.launch("add_centre_"+f.kind, f.groups(shared), f.x, f.ld, f.n, at, int32(label), f.between, f.margin(), f.length, unsafe.Pointer(&f.rough), f.dist, f.labels, f.flags, f.weights, f.sizes)
+	f.launch("add_centre_"+f.kind, f.groups(shared), f.x, f.ld, f.n, at, int32(label), f.between, f.margin(), f.length, unsafe.Pointer(&f.rough), f.dist, f.labels, f.flags, f.weights, f.sizes, walk)
 }
 
 // margin is 4 and what rounding may change, with room to spare.
@@ -167,19 +174,33 @@ func weightsFrom(weights pointer, row int) pointer {
 }
 
 // Farthest implements selection.DeviceNearest.
-func (f *nearest[T]) Farthest() (selection.DeviceBest, error) { return f.farthest(0) }
-
-// FarthestInLargest implements selection.DeviceNearest.
-func (f *nearest[T]) FarthestInLargest() (selection.DeviceBest, error) {
-	f.sendMarks()
-	f.launch("largest_cluster", grid{x: 1, threads: 1024}, f.sizes, int32(f.clusters), f.largest)
-	return f.farthest(f.largest)
+func (f *nearest[T]) Farthest(ahead int) ([]selection.DeviceBest, error) {
+	return f.search("farthest", ahead, func(walk pointer) { f.launchFarthest(0, walk) })
 }
 
-func (f *nearest[T]) farthest(largest pointer) (selection.DeviceBest, error) {
-	f.sendMarks()
-	f.launch("farthest_"+f.kind, f.scan(), f.n, f.dist, f.labels, f.flags, f.price, f.sizes, largest, f.tops, f.ended, address(f.best))
-	return f.answer()
+// FarthestInLargest implements selection.DeviceNearest.
+func (f *nearest[T]) FarthestInLargest(ahead int) ([]selection.DeviceBest, error) {
+	return f.search("largest", ahead, func(walk pointer) {
+		f.launch("largest_cluster", grid{x: 1, threads: 1024}, f.sizes, int32(f.clusters), f.largest, walk)
+		f.launchFarthest(f.largest, walk)
+	})
+}
+
+// search finds a row and goes ahead.
+func (f *nearest[T]) search(name string, ahead int, find func(walk pointer)) ([]selection.DeviceBest, error) {
+	best, err := f.goAhead(name, ahead, f.clusters, f.addTaken, find)
+	f.clusters += len(best) - 1
+	return best, err
+}
+
+// addTaken takes the row of a walk and makes it a centre.
+func (f *nearest[T]) addTaken(walk pointer) {
+	f.take(walk, 0)
+	f.launchCentre(f.x, f.pool.Centres, 0, walk)
+}
+
+func (f *nearest[T]) launchFarthest(largest, walk pointer) {
+	f.launch("farthest_"+f.kind, f.scan(), f.n, f.dist, f.labels, f.flags, f.price, f.sizes, largest, f.tops, f.arrived, address(f.best), walk)
 }
 
 // At implements selection.DeviceNearest.
@@ -241,8 +262,24 @@ func (f *nearest[T]) Weigh(centres bool, scale []float64) []float64 {
 		f.wait()
 		scales = f.scale
 	}
-	f.launch("weigh_"+f.kind, f.elementwise(), f.n, dist, f.labels, f.flags, f.weights, scales, f.values)
+	f.launch("weigh_"+f.kind, f.elementwise(), f.n, dist, f.labels, f.flags, f.weights, scales, f.values, pointer(0))
 	return f.blockSums(f.values)
+}
+
+// Draws implements selection.DeviceNearest.
+func (f *nearest[T]) Draws(us []float64) ([]selection.DeviceBest, error) {
+	f.forValues()
+	blocks := (f.n + sumBlock - 1) / sumBlock
+	if f.draws == 0 {
+		f.draws, f.blocks = f.alloc(8*2*(mostSteps+1)), f.alloc(8*blocks)
+	}
+	send(f.queue, f.draws, us)
+	f.wait()
+	return f.search("draws", len(us)/2-1, func(walk pointer) {
+		f.launch("weigh_"+f.kind, f.elementwise(), f.n, f.dist, f.labels, f.flags, f.weights, pointer(0), f.values, walk)
+		f.launch("block_sums", grid{x: blocks, threads: 1024}, f.values, f.n, f.blocks, walk)
+		f.launch("walk_draw_"+f.kind, grid{x: 1, threads: 1024}, walk, f.values, f.n, f.blocks, int32(blocks), f.draws, f.dist, f.labels, f.sizes, address(f.best))
+	})
 }
 
 // Draw implements selection.DeviceNearest.

@@ -63,12 +63,14 @@ type rows[T matrix.Float] struct {
 	listed  []int32 // pinned: the card reads them there
 	changed []byte
 
-	tops, ended pointer
-	best        []bestRow // pinned
-	vector      []float64 // pinned, for vectors on their way
-	row         []T       // pinned, for a row on its way
-	sums        []float64 // pinned, of blocks of rows
-	nearest     *nearest[T]
+	tops, arrived pointer
+	best          []bestRow // pinned, of a search and of the steps of a walk
+	walk          pointer
+	graphs        map[string]uintptr // steps of walks
+	vector        []float64          // pinned, for vectors on their way
+	row           []T                // pinned, for a row on its way
+	sums          []float64          // pinned, of blocks of rows
+	nearest       *nearest[T]
 }
 
 // Place32 implements selection.Device.
@@ -82,7 +84,7 @@ func (c *Card) Place64(pool selection.DevicePool[float64]) selection.DeviceRows[
 }
 
 func place[T matrix.Float](c *Card, pool selection.DevicePool[T], kind string) *rows[T] {
-	r := &rows[T]{queue: c.newQueue(), pool: pool, n: pool.Rows.Rows, ld: padded(pool.Rows.Cols), kind: kind, all: true}
+	r := &rows[T]{queue: c.newQueue(), pool: pool, n: pool.Rows.Rows, ld: padded(pool.Rows.Cols), kind: kind, all: true, graphs: map[string]uintptr{}}
 	if placed, ok := pool.Placed.(*features[T]); ok {
 		r.x = placed.x
 	} else {
@@ -92,8 +94,8 @@ func place[T matrix.Float](c *Card, pool selection.DevicePool[T], kind string) *
 	r.marks, r.late = make([]byte, r.n), make([]bool, r.n)
 	r.flags = r.alloc(r.n)
 	r.listed, r.changed = pinned[int32](r.queue, fewMarks), pinned[byte](r.queue, fewMarks)
-	r.tops, r.ended = r.alloc(topBytes*scanBlocks), r.alloc(4)
-	r.best = pinned[bestRow](r.queue, 1)
+	r.tops, r.arrived = r.alloc(topBytes*scanBlocks), r.alloc(4)
+	r.best, r.walk = pinned[bestRow](r.queue, mostSteps+1), r.alloc(walkBytes)
 	r.vector = pinned[float64](r.queue, 2*r.ld)
 	r.row = pinned[T](r.queue, r.ld)
 	return r
@@ -114,7 +116,12 @@ func (r *rows[T]) numbers(v []float64) pointer {
 func (r *rows[T]) Err() error { return r.err }
 
 // Close implements selection.DeviceRows.
-func (r *rows[T]) Close() { r.close() }
+func (r *rows[T]) Close() {
+	for name := range r.graphs {
+		r.dropStep(name)
+	}
+	r.close()
+}
 
 // Mark collects marks until the next work.
 func (r *rows[T]) Mark(row int, isOpen, isSelected bool) {
@@ -155,10 +162,7 @@ func (r *rows[T]) sendMarks() {
 			r.late[row] = false
 		}
 		r.waiting = r.waiting[many:]
-		clusters, dist, labels := sizes{kind: -1}, pointer(0), pointer(0)
-		if r.nearest != nil {
-			clusters, dist, labels = r.nearest.sizes, r.nearest.dist, r.nearest.labels
-		}
+		clusters, dist, labels := r.clusterSizes()
 		r.launch("mark_"+r.kind, grid{x: (many + 127) / 128, threads: 128},
 			address(r.listed), address(r.changed), int32(many), r.flags, dist, labels, r.weights, clusters)
 	}
@@ -215,7 +219,11 @@ func (r *rows[T]) answer() (selection.DeviceBest, error) {
 	if err := r.wait(); err != nil {
 		return selection.DeviceBest{Row: -1}, err
 	}
-	b := r.best[0]
+	return r.best[0].found()
+}
+
+// found returns the row, unless some row has no score.
+func (b bestRow) found() (selection.DeviceBest, error) {
 	if b.nan >= 0 {
 		return selection.DeviceBest{Row: -1}, &selection.RowError{Set: "pool", Row: int(b.nan), What: "score", Value: math.NaN()}
 	}
@@ -237,7 +245,7 @@ func (r *rows[T]) blockSums(values pointer) []float64 {
 	if r.sums == nil {
 		r.sums = pinned[float64](r.queue, (r.n+sumBlock-1)/sumBlock)
 	}
-	r.launch("block_sums", grid{x: len(r.sums), threads: 1024}, values, r.n, address(r.sums))
+	r.launch("block_sums", grid{x: len(r.sums), threads: 1024}, values, r.n, address(r.sums), pointer(0))
 	if r.wait() != nil {
 		clear(r.sums)
 	}

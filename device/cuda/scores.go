@@ -5,18 +5,15 @@ package cuda
 // Searches whose scores are float64: FrankWolfe, MaxDet, BAIT.
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// bestScore returns the open row of largest v/(c + offset), or v if c is null.
-func (r *rows[T]) bestScore(v, c pointer, offset float64, flags pointer) (selection.DeviceBest, error) {
-	r.sendMarks()
-	r.launch("best_score", r.scan(), r.n, v, c, offset, flags, r.price, r.tops, r.ended, address(r.best))
-	return r.answer()
+// launchBest finds the open row of largest v/(c + offset), or v if c is null.
+func (r *rows[T]) launchBest(v, c pointer, offset float64, tops, walk pointer) {
+	r.launch("best_score", r.scan(), r.n, v, c, offset, r.flags, r.price, tops, r.arrived, address(r.best), walk)
 }
 
 func (r *rows[T]) scoreAt(row int, v, c pointer, offset float64) float64 {
@@ -27,7 +24,7 @@ func (r *rows[T]) scoreAt(row int, v, c pointer, offset float64) float64 {
 
 // largestOf returns the largest of a number per row.
 func (r *rows[T]) largestOf(v pointer) float64 {
-	r.launch("best_score", r.scan(), r.n, v, pointer(0), 0.0, pointer(0), pointer(0), r.tops, r.ended, address(r.best))
+	r.launch("best_score", r.scan(), r.n, v, pointer(0), 0.0, pointer(0), pointer(0), r.tops, r.arrived, address(r.best), pointer(0))
 	best, _ := r.answer()
 	return best.Score
 }
@@ -50,14 +47,18 @@ func (r *rows[T]) columns(largest int32) matrix.Dense[float64] {
 // others are computed from their features.
 type directions[T matrix.Float] struct {
 	*rows[T]
-	norms, scores, y    pointer
+	norms, scores       pointer
+	u, v, phi           pointer
+	residual, length    pointer
+	r                   float64
 	rough               rough
 	roughScores, bounds pointer
 }
 
 // Directions implements selection.DeviceRows.
 func (r *rows[T]) Directions() selection.DeviceDirections {
-	f := &directions[T]{rows: r, norms: r.alloc(8 * r.n), scores: r.alloc(8 * r.n), y: r.alloc(8 * r.ld)}
+	f := &directions[T]{rows: r, norms: r.alloc(8 * r.n), scores: r.alloc(8 * r.n), u: r.alloc(8 * r.ld), v: r.alloc(8 * r.ld),
+		phi: r.alloc(8 * r.ld), residual: r.alloc(8 * r.ld), length: r.alloc(8)}
 	if r.price == 0 { // scores per price are not bounded
 		f.rough = r.roughen()
 	}
@@ -79,28 +80,44 @@ func (f *directions[T]) Sums(u []float64, r float64) float64 {
 	return addAll(r, f.blockSums(f.norms))
 }
 
-// Best implements selection.DeviceDirections.
-func (f *directions[T]) Best(residual []float64) (selection.DeviceBest, error) {
-	f.sendMarks()
-	f.sendVector(f.y, residual)
-	length := norm(residual)
-	if f.rough.words == 0 || !(length > 0) || math.IsInf(length, 0) {
-		f.launch("scores_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.y, f.norms, pointer(0), f.scores)
-		return f.bestScore(f.scores, 0, 0, f.flags)
-	}
-	g, of := f.groups(f.rough.bytes()), unsafe.Pointer(&f.rough)
-	f.launch("rough_scores", g, of, f.ld, f.n, f.y, length, f.flags, f.roughScores, f.bounds)
-	f.launch("settle_scores_"+f.kind, f.decisions(8*f.ld), f.x, f.ld, f.n, f.y, length, of, f.roughScores, f.bounds, int32(g.x), f.flags, f.scores)
-	return f.bestScore(f.scores, 0, 0, f.flags)
+// Start implements selection.DeviceDirections.
+func (f *directions[T]) Start(u, v []float64, r float64) {
+	f.r = r
+	f.dropStep("directions") // it has r as an argument
+	f.sendVector(f.u, u)
+	f.sendVector(f.v, v)
+	f.move(0, 0)
 }
 
-// norm returns the length of a vector.
-func norm(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x * x
-	}
-	return math.Sqrt(sum)
+// move does a step towards phi, unless that is null.
+func (f *directions[T]) move(walk, phi pointer) {
+	f.launch("frank_wolfe_step", grid{x: 1, threads: 256}, walk, f.u, f.v, f.r, phi, f.ld, f.residual, f.length)
+}
+
+// AddRow implements selection.DeviceDirections.
+func (f *directions[T]) AddRow(row int) {
+	f.sendMarks()
+	f.walkTo(row, 0)
+	f.addTaken(f.walk)
+}
+
+func (f *directions[T]) addTaken(walk pointer) {
+	f.take(walk, f.phi)
+	f.move(walk, f.phi)
+}
+
+// Best implements selection.DeviceDirections.
+func (f *directions[T]) Best(ahead int) ([]selection.DeviceBest, error) {
+	return f.goAhead("directions", ahead, 0, f.addTaken, func(walk pointer) {
+		if f.rough.words == 0 {
+			f.launch("scores_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.residual, f.norms, pointer(0), f.scores, walk)
+		} else {
+			g, of := f.groups(f.rough.bytes()), unsafe.Pointer(&f.rough)
+			f.launch("rough_scores", g, of, f.ld, f.n, f.residual, f.length, f.flags, f.roughScores, f.bounds, walk)
+			f.launch("settle_scores_"+f.kind, f.decisions(8*f.ld), f.x, f.ld, f.n, f.residual, f.length, of, f.roughScores, f.bounds, int32(g.x), f.flags, f.scores, walk)
+		}
+		f.launchBest(f.scores, 0, 0, f.tops, walk)
+	})
 }
 
 // variances is the search of MaxDet. As in memory, a row does the steps that it lacks when its
@@ -113,15 +130,22 @@ type variances[T matrix.Float] struct {
 	count      int     // how many there are
 	done       pointer // how many of them are in c
 	leaders    pointer // the best row of each block of the search before
+	s          pointer // S, if it has few columns
+	phi, w     pointer // of the row that is added
+	sigma2     float64
 }
 
-// mostSteps is the number of vectors that are kept before all rows do these steps. Tests set it.
-var mostSteps = 1024
+// mostVectors is the number of vectors that are kept before all rows do these steps. Tests set it.
+var mostVectors = 1024
 
 // Variances implements selection.DeviceRows.
-func (r *rows[T]) Variances() selection.DeviceVariances {
-	f := &variances[T]{rows: r, c: r.alloc(8 * r.n), squares: r.alloc(8 * r.n), done: r.alloc(4 * r.n), leaders: r.alloc(topBytes * scanBlocks), room: min(r.pool.Centres, mostSteps) + 1}
+func (r *rows[T]) Variances(sigma2 float64) selection.DeviceVariances {
+	f := &variances[T]{rows: r, sigma2: sigma2, c: r.alloc(8 * r.n), squares: r.alloc(8 * r.n), done: r.alloc(4 * r.n), leaders: r.alloc(topBytes * scanBlocks), room: min(r.pool.Centres, mostVectors) + 1}
 	f.steps = r.alloc(8 * r.ld * f.room)
+	if r.ld <= mostColumns {
+		f.s, f.phi, f.w = r.alloc(8*r.ld*r.ld), r.alloc(8*r.ld), r.alloc(8*r.ld)
+		f.setCovariance(f.s, 0, 0)
+	}
 	r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(0), f.squares)
 	r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(0), f.c)
 	return f
@@ -142,12 +166,41 @@ func (f *variances[T]) Scales() []float64 {
 
 func (f *variances[T]) Step(w []float64) {
 	f.sendMarks()
+	f.makeRoom()
+	at := f.steps + pointer(8*f.ld*f.count)
+	f.sendVector(at, w)
+	if f.s != 0 {
+		f.launch("lower_covariance", f.warps(f.ld), f.s, f.ld, at)
+	}
+	f.count++
+}
+
+// AddRow implements selection.DeviceVariances.
+func (f *variances[T]) AddRow(row int) bool {
+	if f.s == 0 {
+		return false
+	}
+	f.sendMarks()
+	f.makeRoom()
+	f.walkTo(row, f.count)
+	f.addTaken(f.walk)
+	f.count++
+	return true
+}
+
+// addTaken takes the row of a walk and adds the vector of its step.
+func (f *variances[T]) addTaken(walk pointer) {
+	f.take(walk, f.phi)
+	f.times(walk, f.s, f.phi, f.w, 1)
+	f.launch("variance_change", f.warps(f.ld), walk, f.s, f.ld, f.sigma2, f.phi, f.w, f.steps)
+}
+
+// makeRoom makes room for a vector: all rows do the steps so far.
+func (f *variances[T]) makeRoom() {
 	if f.count == f.room {
-		f.settle(0, -1)
+		f.settle(0, -1, 0)
 		f.restart()
 	}
-	f.sendVector(f.steps+pointer(8*f.ld*f.count), w)
-	f.count++
 }
 
 // restart forgets the steps, which are in c, or about to be.
@@ -158,34 +211,39 @@ func (f *variances[T]) restart() {
 
 // settle does the steps that rows lack: those that may be the best, given the best of so many
 // blocks; all rows if that is zero; or only one.
-func (f *variances[T]) settle(blocks, only int) {
-	if f.count > 0 {
-		f.launch("settle_variances_"+f.kind, f.decisions(0), f.x, f.ld, f.n, f.steps, int32(f.count), f.leaders, int32(blocks), f.flags, only, f.c, f.done)
-	}
+func (f *variances[T]) settle(blocks, only int, walk pointer) {
+	f.launch("settle_variances_"+f.kind, f.decisions(0), f.x, f.ld, f.n, f.steps, int32(f.count), f.leaders, int32(blocks), f.flags, only, f.c, f.done, walk)
 }
 
-func (f *variances[T]) Best() (selection.DeviceBest, error) {
-	f.sendMarks()
-	g := f.scan()
-	switch {
-	case f.price != 0:
-		f.settle(0, -1)
-	case f.count > 0:
-		f.launch("settle_tops_"+f.kind, grid{x: g.x, threads: passThreads}, f.x, f.ld, f.steps, int32(f.count), f.leaders, f.flags, f.c, f.done)
-		f.settle(g.x, -1)
+func (f *variances[T]) Best(ahead int) ([]selection.DeviceBest, error) {
+	if f.s == 0 {
+		ahead = 0
 	}
-	f.launch("best_score", g, f.n, f.c, pointer(0), 0.0, f.flags, f.price, f.leaders, f.ended, address(f.best))
-	return f.answer()
+	best, err := f.goAhead("variances", min(ahead, f.room-f.count), f.count, f.addTaken, f.find)
+	f.count += len(best) - 1
+	return best, err
+}
+
+func (f *variances[T]) find(walk pointer) {
+	g := f.scan()
+	if f.price != 0 {
+		f.settle(0, -1, walk)
+	} else {
+		f.launch("settle_tops_"+f.kind, grid{x: g.x, threads: passThreads}, f.x, f.ld, f.steps, int32(f.count), f.leaders, f.flags, f.c, f.done, walk)
+		f.settle(g.x, -1, walk)
+	}
+	f.launchBest(f.c, 0, 0, f.leaders, walk)
 }
 
 func (f *variances[T]) At(row int) float64 {
-	f.settle(0, row)
+	f.settle(0, row, 0)
 	return f.scoreAt(row, f.c, 0, 0)
 }
 
 // Rebase multiplies blocks of rows with the factor, and keeps the squared norms.
 func (f *variances[T]) Rebase(factor matrix.Dense[float64], root bool) {
 	f.restart()
+	f.rebaseCovariance(factor, root)
 	if factor.Rows == 0 {
 		f.launch("norms_"+f.kind, f.pass(0), f.x, f.ld, f.n, int32(0), f.c)
 		return
@@ -204,6 +262,28 @@ func (f *variances[T]) Rebase(factor matrix.Dense[float64], root bool) {
 	f.free(on)
 }
 
+// rebaseCovariance computes S from the factor, whose columns are the rows here.
+func (f *variances[T]) rebaseCovariance(factor matrix.Dense[float64], root bool) {
+	if f.s == 0 {
+		return
+	}
+	if factor.Rows == 0 {
+		f.setCovariance(f.s, 0, 0)
+		return
+	}
+	columns := sendRows(f.queue, transposed(factor, f.ld))
+	product := f.alloc(8 * f.ld * f.ld)
+	tiles := (f.ld + 63) / 64
+	f.launch("multiply_nt_f64", grid{x: tiles, y: tiles, threads: 256}, columns, padded(factor.Rows), int32(f.ld), columns, padded(factor.Rows), int32(f.ld), int32(padded(factor.Rows)), product, f.ld)
+	minus := int32(1)
+	if root {
+		minus = 0
+	}
+	f.setCovariance(f.s, product, minus)
+	f.free(product)
+	f.free(columns)
+}
+
 // eachBlock visits the blocks of rows.
 func (r *rows[T]) eachBlock(visit func(from, many int)) {
 	for from := 0; from < r.n; from += sumBlock {
@@ -220,14 +300,22 @@ func (r *rows[T]) multiply(from, many int, factor pointer, factors int, block po
 // totals is the search of BAIT.
 type totals[T matrix.Float] struct {
 	*rows[T]
-	offset   float64
-	c, v, wp pointer
-	values   pointer
+	sigma2, offset  float64
+	c, v, wp        pointer
+	values          pointer
+	s, inner        pointer // S and AMAᵀ
+	root, transpose pointer // A and Aᵀ
+	rooted          bool    // A is not the identity
+	phi, psi, w, m  pointer // of the row that is added
+	change          pointer // the vectors of its step, before Aᵀ
 }
 
 // Totals implements selection.DeviceRows.
-func (r *rows[T]) Totals(offset float64) selection.DeviceTotals {
-	return &totals[T]{rows: r, offset: offset, c: r.alloc(8 * r.n), v: r.alloc(8 * r.n), wp: r.alloc(16 * r.ld), values: r.alloc(8 * r.n)}
+func (r *rows[T]) Totals(sigma2, offset float64) selection.DeviceTotals {
+	vector, square := 8*r.ld, 8*r.ld*r.ld
+	return &totals[T]{rows: r, sigma2: sigma2, offset: offset, c: r.alloc(8 * r.n), v: r.alloc(8 * r.n), wp: r.alloc(2 * vector), values: r.alloc(8 * r.n),
+		s: r.alloc(square), inner: r.alloc(square), root: r.alloc(square), transpose: r.alloc(square),
+		phi: r.alloc(vector), psi: r.alloc(vector), w: r.alloc(vector), m: r.alloc(vector), change: r.alloc(2 * vector)}
 }
 
 func (f *totals[T]) Prior() float64 {
@@ -272,47 +360,74 @@ func (f *totals[T]) Moments(m, a matrix.Dense[float64]) {
 
 func (f *totals[T]) Summed(total float64, y []float64) float64 {
 	f.sendVector(f.wp, y)
-	f.launch("scores_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.wp, pointer(0), f.weights, f.values)
+	f.launch("scores_"+f.kind, f.pass(8*f.ld), f.x, f.ld, f.n, f.wp, pointer(0), f.weights, f.values, pointer(0))
 	return addAll(total, f.blockSums(f.values))
 }
 
 // Rebase computes ψ = Aφ and ψ·AMAᵀ for blocks of rows.
 func (f *totals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
 	f.sendMarks()
-	form := sendRows(f.queue, inner)
+	if f.rooted != (a.Rows > 0) {
+		f.dropStep("totals")
+	}
+	f.rooted = a.Rows > 0
+	f.setCovariance(f.s, 0, 0)
+	sendRowsTo(f.queue, f.inner, inner)
 	rows := min(sumBlock, f.n)
 	product := f.alloc(8 * rows * f.ld)
-	var root, psi pointer
-	if a.Rows > 0 {
-		root, psi = sendRows(f.queue, a), f.alloc(8*rows*f.ld)
+	var psi pointer
+	if f.rooted {
+		sendRowsTo(f.queue, f.root, a)
+		sendRowsTo(f.queue, f.transpose, transposed(a, f.ld))
+		psi = f.alloc(8 * rows * f.ld)
 	}
 	tiles := (f.ld + 63) / 64
 	f.eachBlock(func(from, many int) {
 		c, v := f.c+pointer(8*from), f.v+pointer(8*from)
 		g := f.warps(many)
-		if a.Rows == 0 {
-			f.multiply(from, many, form, inner.Rows, product, f.ld)
+		if !f.rooted {
+			f.multiply(from, many, f.inner, inner.Rows, product, f.ld)
 			f.launch("row_products_"+f.kind, g, f.x+pointer(from*f.ld*sizeOf[T]()), f.ld, product, f.ld, many, f.pool.Rows.Cols, pointer(0), c, v)
 			return
 		}
-		f.multiply(from, many, root, a.Rows, psi, f.ld)
-		f.launch("multiply_nt_f64", grid{x: tiles, y: (many + 63) / 64, threads: 256}, psi, f.ld, int32(many), form, f.ld, int32(inner.Rows), int32(f.ld), product, f.ld)
+		f.multiply(from, many, f.root, a.Rows, psi, f.ld)
+		f.launch("multiply_nt_f64", grid{x: tiles, y: (many + 63) / 64, threads: 256}, psi, f.ld, int32(many), f.inner, f.ld, int32(inner.Rows), int32(f.ld), product, f.ld)
 		f.launch("row_products_f64", g, psi, f.ld, product, f.ld, many, f.pool.Rows.Cols, pointer(0), c, v)
 	})
-	for _, p := range []pointer{form, product, root, psi} {
-		f.free(p)
-	}
+	f.free(product)
+	f.free(psi)
 	return f.largestOf(f.v)
 }
 
-func (f *totals[T]) Step(aw, ap []float64) {
+// AddRow implements selection.DeviceTotals.
+func (f *totals[T]) AddRow(row int) {
 	f.sendMarks()
-	f.sendVector(f.wp, aw, ap)
-	f.launch("total_step_"+f.kind, f.pass(16*f.ld), f.x, f.ld, f.n, f.wp, f.c, f.v)
+	f.walkTo(row, 0)
+	f.addTaken(f.walk)
 }
 
-func (f *totals[T]) Best() (selection.DeviceBest, error) {
-	return f.bestScore(f.v, f.c, f.offset, f.flags)
+// addTaken takes the row of a walk and does its step, by the formulas of bait.go.
+func (f *totals[T]) addTaken(walk pointer) {
+	psi, change := f.phi, f.wp
+	if f.rooted {
+		psi, change = f.psi, f.change
+	}
+	f.take(walk, f.phi)
+	if f.rooted {
+		f.times(walk, f.root, f.phi, psi, 1)
+	}
+	f.times(walk, f.s, psi, f.w, 1)
+	f.times(walk, f.inner, f.w, f.m, 1)
+	f.launch("total_change", f.warps(f.ld), walk, f.s, f.ld, f.sigma2, psi, f.w, f.m, change)
+	if f.rooted {
+		f.times(walk, f.transpose, change, f.wp, 2)
+	}
+	f.launch("total_step_"+f.kind, f.pass(16*f.ld), f.x, f.ld, f.n, f.wp, f.c, f.v, walk)
+}
+
+// Best implements selection.DeviceTotals.
+func (f *totals[T]) Best(ahead int) ([]selection.DeviceBest, error) {
+	return f.goAhead("totals", ahead, 0, f.addTaken, func(walk pointer) { f.launchBest(f.v, f.c, f.offset, f.tops, walk) })
 }
 
 func (f *totals[T]) At(row int) float64 { return f.scoreAt(row, f.v, f.c, f.offset) }

@@ -77,6 +77,7 @@ type fakeRows[T matrix.Float] struct {
 	open, selected          []bool
 	sq                      []float64 // from the nearest centre
 	label                   []int
+	centres                 int
 	steps                   int
 	err                     error
 }
@@ -134,6 +135,7 @@ func (n fakeNearest[T]) Add(centres matrix.Dense[T], first int) {
 func (n fakeNearest[T]) AddRow(row, label int) { n.add(n.pool.Row(row), label) }
 
 func (n fakeNearest[T]) add(centre []T, label int) {
+	n.centres = max(n.centres, label+1)
 	for row := range n.sq {
 		if d := squaredDistance(n.pool.Row(row), centre); d < n.sq[row] {
 			n.sq[row], n.label[row] = d, label
@@ -149,11 +151,28 @@ func (r *fakeRows[T]) step() error {
 	return r.err
 }
 
-func (n fakeNearest[T]) Farthest() (selection.DeviceBest, error) {
-	return n.best(func(int) bool { return true })
+func (n fakeNearest[T]) Farthest(ahead int) ([]selection.DeviceBest, error) {
+	return n.goAhead(ahead, func() (selection.DeviceBest, error) { return n.best(func(int) bool { return true }) })
 }
 
-func (n fakeNearest[T]) FarthestInLargest() (selection.DeviceBest, error) {
+func (n fakeNearest[T]) FarthestInLargest(ahead int) ([]selection.DeviceBest, error) {
+	return n.goAhead(ahead, n.farthestInLargest)
+}
+
+// goAhead finds a row, and then takes and adds it and finds the next one, so many times.
+func (n fakeNearest[T]) goAhead(ahead int, find func() (selection.DeviceBest, error)) (list []selection.DeviceBest, err error) {
+	for {
+		best, err := find()
+		list = append(list, best)
+		if err != nil || best.Row < 0 || len(list) > ahead {
+			return list, err
+		}
+		n.Mark(best.Row, false, true)
+		n.AddRow(best.Row, n.centres)
+	}
+}
+
+func (n fakeNearest[T]) farthestInLargest() (selection.DeviceBest, error) {
 	sizes, largest := n.sizes(), 0.0
 	for row, label := range n.label {
 		if n.open[row] {

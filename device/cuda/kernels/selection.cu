@@ -22,6 +22,20 @@ struct Best {
   i64 nan;       // a row whose score is NaN, or -1
 };
 
+// Steps of a selection that the card does without the host. A step takes the row that the step
+// before has found, adds it and finds the next one. All of its kernels look up here which row that
+// is, so a step is always the same graph. Without a walk, its pointer is null.
+struct Walk {
+  i64 row;      // to be taken next; -1: the walk has ended
+  int answers;  // rows that were found
+  int before;   // centres, or steps, before the walk
+};
+
+__device__ inline bool ended(const Walk *walk) { return walk && walk->row < 0; }
+
+// The number of the centre, or of the step, that the walk adds now.
+__device__ inline int newest(const Walk *walk) { return walk->before + walk->answers - 1; }
+
 // Sizes of clusters are integers of 103 bits: hi·2^-shift + lo·2^-(shift+40).
 struct Sizes {
   i64 *hi, *lo;
@@ -113,8 +127,11 @@ template <class T> __device__ inline T warpDistance(const T *x, const T *c, i64 
 }
 
 // Squared distances of a new centre from all others, which are kept in centres; so is, in
-// the end, the new one. length is that of the new one.
-template <class T> __device__ void centreDistances(T *centres, i64 ld, int many, const T *centre, int label, T *to, double *length) {
+// the end, the new one. length is that of the new one. On a walk, centre is the first row of the
+// pool, and all centres before the new one count.
+template <class T> __device__ void centreDistances(T *centres, i64 ld, int many, const T *centre, int label, T *to, double *length, const Walk *walk) {
+  if (ended(walk)) return;
+  if (walk) centre += walk->row * ld, many = label = newest(walk);
   const int lane = threadIdx.x % kWarp;
   if (blockIdx.x == 0 && threadIdx.x < kWarp) {
     double sum = 0;
@@ -132,8 +149,8 @@ template <class T> __device__ void centreDistances(T *centres, i64 ld, int many,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f32(float *centres, i64 ld, int many, const float *centre, int label, float *to, double *length) { centreDistances(centres, ld, many, centre, label, to, length); }
-extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f64(double *centres, i64 ld, int many, const double *centre, int label, double *to, double *length) { centreDistances(centres, ld, many, centre, label, to, length); }
+extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f32(float *centres, i64 ld, int many, const float *centre, int label, float *to, double *length, const Walk *walk) { centreDistances(centres, ld, many, centre, label, to, length, walk); }
+extern "C" __global__ void __launch_bounds__(kPass) centre_distances_f64(double *centres, i64 ld, int many, const double *centre, int label, double *to, double *length, const Walk *walk) { centreDistances(centres, ld, many, centre, label, to, length, walk); }
 
 // Directions x/‖x‖ of rows: (q − 2^15)·scale with whole numbers q of 16 bits, two in each of ld
 // words per row. off is the length of what rounding took from a direction.
@@ -231,9 +248,12 @@ template <class V> __device__ inline const float *shareDirection(const V *v, i64
 // Adds a centre. A row stays with its centre c if the new one is at least twice as far from
 // c as the row is: d(x, new) ≥ d(c, new) − d(x, c) ≥ d(x, c). margin, above 4, allows for
 // rounding. Such rows are not read. Of the others, only those are read that may be nearer to the
-// new centre, by their rough direction: ‖x − c‖² = ‖x‖² + ‖c‖² − 2⟨x, c⟩.
+// new centre, by their rough direction: ‖x − c‖² = ‖x‖² + ‖c‖² − 2⟨x, c⟩. On a walk, the centre
+// is its row.
 template <class T>
-__device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label, const T *between, T margin, const double *length, Rough r, T *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
+__device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label, const T *between, T margin, const double *length, Rough r, T *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s, const Walk *walk) {
+  if (ended(walk)) return;
+  if (walk) centre = x + walk->row * ld, label = newest(walk);
   const T *c = shareVector(centre, ld, 0);
   const float *e = r.words ? shareDirection(centre, ld, *length, r.ld, ld * (i64)sizeof(T)) : 0;
   const int lane = threadIdx.x % kWarp;
@@ -289,11 +309,11 @@ __device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) add_centre_f32(const float *x, i64 ld, i64 n, const float *centre, int label, const float *between, float margin, const double *length, Rough r, float *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
-  addCentre(x, ld, n, centre, label, between, margin, length, r, dist, labels, flags, weights, s);
+extern "C" __global__ void __launch_bounds__(kPass) add_centre_f32(const float *x, i64 ld, i64 n, const float *centre, int label, const float *between, float margin, const double *length, Rough r, float *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s, const Walk *walk) {
+  addCentre(x, ld, n, centre, label, between, margin, length, r, dist, labels, flags, weights, s, walk);
 }
-extern "C" __global__ void __launch_bounds__(kPass) add_centre_f64(const double *x, i64 ld, i64 n, const double *centre, int label, const double *between, double margin, const double *length, Rough r, double *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s) {
-  addCentre(x, ld, n, centre, label, between, margin, length, r, dist, labels, flags, weights, s);
+extern "C" __global__ void __launch_bounds__(kPass) add_centre_f64(const double *x, i64 ld, i64 n, const double *centre, int label, const double *between, double margin, const double *length, Rough r, double *dist, int *labels, const unsigned char *flags, const double *weights, Sizes s, const Walk *walk) {
+  addCentre(x, ld, n, centre, label, between, margin, length, r, dist, labels, flags, weights, s, walk);
 }
 
 // Many centres at once, in float32. Tensor cores compute inner products with 11 digits,
@@ -561,19 +581,22 @@ extern "C" __global__ void __launch_bounds__(256) add_centres_f64(const double *
   addCentres<double, 4, 4, 16>(x, ld, n, centres, many, first, dist, labels, flags, weights, s);
 }
 
-// Marks of rows change.
+// The mark of a row changes.
 template <class T>
-__device__ void mark(const int *rows, const unsigned char *marks, int many, unsigned char *flags, const T *dist, const int *labels, const double *weights, Sizes s) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= many) return;
-  const int row = rows[i];
-  const unsigned char before = flags[row], now = marks[i];
+__device__ inline void setMark(i64 row, unsigned char now, unsigned char *flags, const T *dist, const int *labels, const double *weights, const Sizes &s) {
+  const unsigned char before = flags[row];
   flags[row] = now;
   if (s.kind < 0 || labels[row] < 0) return;
   const int label = labels[row];
   const double size = sizeOf(s, (double)dist[row], weights, row);
   if (counts(before)) countSize(s, label, size, -1, before & kOpen);
   if (counts(now)) countSize(s, label, size, 1, now & kOpen);
+}
+
+template <class T>
+__device__ void mark(const int *rows, const unsigned char *marks, int many, unsigned char *flags, const T *dist, const int *labels, const double *weights, Sizes s) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < many) setMark(rows[i], marks[i], flags, dist, labels, weights, s);
 }
 
 extern "C" __global__ void mark_f32(const int *rows, const unsigned char *marks, int many, unsigned char *flags, const float *dist, const int *labels, const double *weights, Sizes s) {
@@ -625,7 +648,7 @@ __device__ inline Top joinBlock(Top a) {
 // Finds the best of the rows for which score returns true; the block that ends last joins
 // what the others found, and its first thread calls done.
 template <class Score, class Done>
-__device__ inline void findBest(i64 n, Top *tops, unsigned *ended, Score score, Done done) {
+__device__ inline void findBest(i64 n, Top *tops, unsigned *arrived, Score score, Done done) {
   Top top = {0, -1, 0, -1};
   for (i64 row = (i64)blockIdx.x * kScan + threadIdx.x; row < n; row += (i64)gridDim.x * kScan) {
     double v;
@@ -639,7 +662,7 @@ __device__ inline void findBest(i64 n, Top *tops, unsigned *ended, Score score, 
   if (threadIdx.x == 0) {
     tops[blockIdx.x] = top;
     __threadfence();
-    last = atomicAdd(ended, 1u) == gridDim.x - 1;
+    last = atomicAdd(arrived, 1u) == gridDim.x - 1;
   }
   __syncthreads();
   if (!last) return;
@@ -653,7 +676,7 @@ __device__ inline void findBest(i64 n, Top *tops, unsigned *ended, Score score, 
   }
   top = joinBlock(top);
   if (threadIdx.x == 0) {
-    *ended = 0;
+    *arrived = 0;
     done(top);
   }
 }
@@ -661,6 +684,12 @@ __device__ inline void findBest(i64 n, Top *tops, unsigned *ended, Score score, 
 __device__ inline void report(Best *best, const Top &top, double value, i64 label, double size, i64 members) {
   best->score = top.score, best->row = top.row, best->nonzero = top.nonzero, best->nan = top.nan;
   best->value = value, best->label = label, best->size = size, best->members = members;
+}
+
+// Reports to the host and, on a walk, to the next step. A row whose score is NaN ends it.
+__device__ inline void answer(Best *best, Walk *walk, const Top &top, double value, i64 label, double size, i64 members) {
+  report(walk ? best + walk->answers : best, top, value, label, size, members);
+  if (walk) walk->row = top.nan >= 0 ? -1 : top.row, walk->answers++;
 }
 
 __device__ inline void normalise(i64 &hi, i64 &lo) {
@@ -675,7 +704,9 @@ __device__ inline double sizeAt(const Sizes &s, int label) {
 }
 
 // The sizes of the largest clusters with an open row: one block.
-extern "C" __global__ void __launch_bounds__(1024) largest_cluster(Sizes s, int clusters, i64 *largest) {
+extern "C" __global__ void __launch_bounds__(1024) largest_cluster(Sizes s, int clusters, i64 *largest, const Walk *walk) {
+  if (ended(walk)) return;
+  if (walk) clusters = newest(walk) + 1;
   __shared__ i64 his[32], los[32];
   i64 hi = -1, lo = -1;
   auto take = [&](i64 h, i64 l) {
@@ -706,10 +737,11 @@ extern "C" __global__ void __launch_bounds__(1024) largest_cluster(Sizes s, int 
 // The open row that is farthest from its centre; of the largest clusters only, unless
 // largest is null.
 template <class T>
-__device__ void farthest(i64 n, const T *dist, const int *labels, const unsigned char *flags, const double *price, Sizes s, const i64 *largest, Top *tops, unsigned *ended, Best *best) {
+__device__ void farthest(i64 n, const T *dist, const int *labels, const unsigned char *flags, const double *price, Sizes s, const i64 *largest, Top *tops, unsigned *arrived, Best *best, Walk *walk) {
+  if (ended(walk)) return;
   i64 hi = 0, lo = 0;
   if (largest) hi = largest[0], lo = largest[1];
-  findBest(n, tops, ended, [&](i64 row, double &v) {
+  findBest(n, tops, arrived, [&](i64 row, double &v) {
     if (!(flags[row] & kOpen)) return false;
     if (largest) {
       i64 h = s.hi[labels[row]], l = s.lo[labels[row]];
@@ -720,28 +752,28 @@ __device__ void farthest(i64 n, const T *dist, const int *labels, const unsigned
     if (price) v /= price[row];
     return true;
   }, [&](const Top &top) {
-    if (top.row < 0) return report(best, top, 0, -1, 0, 0);
+    if (top.row < 0) return answer(best, walk, top, 0, -1, 0, 0);
     const int label = labels[top.row];
-    report(best, top, (double)dist[top.row], label, label < 0 ? 0 : sizeAt(s, label), label < 0 ? 0 : s.rows[label]);
+    answer(best, walk, top, (double)dist[top.row], label, label < 0 ? 0 : sizeAt(s, label), label < 0 ? 0 : s.rows[label]);
   });
 }
 
-extern "C" __global__ void __launch_bounds__(kScan) farthest_f32(i64 n, const float *dist, const int *labels, const unsigned char *flags, const double *price, Sizes s, const i64 *largest, Top *tops, unsigned *ended, Best *best) {
-  farthest(n, dist, labels, flags, price, s, largest, tops, ended, best);
+extern "C" __global__ void __launch_bounds__(kScan) farthest_f32(i64 n, const float *dist, const int *labels, const unsigned char *flags, const double *price, Sizes s, const i64 *largest, Top *tops, unsigned *arrived, Best *best, Walk *walk) {
+  farthest(n, dist, labels, flags, price, s, largest, tops, arrived, best, walk);
 }
-extern "C" __global__ void __launch_bounds__(kScan) farthest_f64(i64 n, const double *dist, const int *labels, const unsigned char *flags, const double *price, Sizes s, const i64 *largest, Top *tops, unsigned *ended, Best *best) {
-  farthest(n, dist, labels, flags, price, s, largest, tops, ended, best);
+extern "C" __global__ void __launch_bounds__(kScan) farthest_f64(i64 n, const double *dist, const int *labels, const unsigned char *flags, const double *price, Sizes s, const i64 *largest, Top *tops, unsigned *arrived, Best *best, Walk *walk) {
+  farthest(n, dist, labels, flags, price, s, largest, tops, arrived, best, walk);
 }
 
 // One row with its cluster: one thread.
-template <class T> __device__ void rowAt(i64 row, const T *dist, const int *labels, Sizes s, Best *best) {
+template <class T> __device__ void rowAt(i64 row, const T *dist, const int *labels, Sizes s, Best *best, Walk *walk) {
   const int label = labels[row];
   Top top = {(double)dist[row], row, 0, -1};
-  report(best, top, (double)dist[row], label, label < 0 ? 0 : sizeAt(s, label), label < 0 ? 0 : s.rows[label]);
+  answer(best, walk, top, (double)dist[row], label, label < 0 ? 0 : sizeAt(s, label), label < 0 ? 0 : s.rows[label]);
 }
 
-extern "C" __global__ void row_at_f32(i64 row, const float *dist, const int *labels, Sizes s, Best *best) { rowAt(row, dist, labels, s, best); }
-extern "C" __global__ void row_at_f64(i64 row, const double *dist, const int *labels, Sizes s, Best *best) { rowAt(row, dist, labels, s, best); }
+extern "C" __global__ void row_at_f32(i64 row, const float *dist, const int *labels, Sizes s, Best *best) { rowAt(row, dist, labels, s, best, 0); }
+extern "C" __global__ void row_at_f64(i64 row, const double *dist, const int *labels, Sizes s, Best *best) { rowAt(row, dist, labels, s, best, 0); }
 
 // Clusters as sums for the host. far holds the bits of the largest score of each cluster,
 // top its first row; both must be zero and -1 before.
@@ -806,13 +838,15 @@ __device__ inline double sumBlock(i64 from, i64 n, double *values) {
   return warpSum(part[threadIdx.x % kWarp]);
 }
 
-extern "C" __global__ void __launch_bounds__(1024) block_sums(double *values, i64 n, double *sums) {
+extern "C" __global__ void __launch_bounds__(1024) block_sums(double *values, i64 n, double *sums, const Walk *walk) {
+  if (ended(walk)) return;
   double sum = sumBlock((i64)blockIdx.x * kSumBlock, n, values);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
 template <class T>
-__device__ void weigh(i64 n, const T *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values) {
+__device__ void weigh(i64 n, const T *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values, const Walk *walk) {
+  if (ended(walk)) return;
   for (i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x; row < n; row += (i64)gridDim.x * blockDim.x) {
     double v = 0;
     if (flags[row] & kOpen) {
@@ -824,8 +858,8 @@ __device__ void weigh(i64 n, const T *dist, const int *labels, const unsigned ch
   }
 }
 
-extern "C" __global__ void weigh_f32(i64 n, const float *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values) { weigh(n, dist, labels, flags, weights, scale, values); }
-extern "C" __global__ void weigh_f64(i64 n, const double *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values) { weigh(n, dist, labels, flags, weights, scale, values); }
+extern "C" __global__ void weigh_f32(i64 n, const float *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values, const Walk *walk) { weigh(n, dist, labels, flags, weights, scale, values, walk); }
+extern "C" __global__ void weigh_f64(i64 n, const double *dist, const int *labels, const unsigned char *flags, const double *weights, const double *scale, double *values, const Walk *walk) { weigh(n, dist, labels, flags, weights, scale, values, walk); }
 
 // The first of 32 numbers, one in each lane, at which the running sum exceeds a point; or the
 // last that is not zero, since the point may round up to the total; -1 if all are zero. before,
@@ -846,7 +880,7 @@ __device__ inline int firstBeyond(double v, double point, double &before, int la
 // total. One block of 32 warps, each with 512 rows in order, in 16 parts: the sums of warps
 // lead to a warp, those of its parts to a part, and the numbers to the row.
 template <class T>
-__device__ void drawRow(const double *values, i64 n, i64 from, double u, const T *dist, const int *labels, Sizes s, Best *best) {
+__device__ void drawRow(const double *values, i64 n, i64 from, double u, const T *dist, const int *labels, Sizes s, Best *best, Walk *walk) {
   const int each = kSumBlock / 1024;
   __shared__ double totals[32];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -864,15 +898,15 @@ __device__ void drawRow(const double *values, i64 n, i64 from, double u, const T
   double before = 0;
   const double point = u * warpSum(totals[lane]);
   const int there = firstBeyond(totals[lane], point, before, lane);
-  if (there < 0 && threadIdx.x == 0) report(best, {0, -1, 0, -1}, 0, -1, 0, 0);
+  if (there < 0 && threadIdx.x == 0) answer(best, walk, {0, -1, 0, -1}, 0, -1, 0, 0);
   if (warp != there) return;
   const int which = firstBeyond(part, point, before, lane);
   const int found = firstBeyond(at(which), point, before, lane);
-  if (lane == found) rowAt(first + which * kWarp, dist, labels, s, best);
+  if (lane == found) rowAt(first + which * kWarp, dist, labels, s, best, walk);
 }
 
-extern "C" __global__ void __launch_bounds__(1024) draw_row_f32(const double *values, i64 n, i64 from, double u, const float *dist, const int *labels, Sizes s, Best *best) { drawRow(values, n, from, u, dist, labels, s, best); }
-extern "C" __global__ void __launch_bounds__(1024) draw_row_f64(const double *values, i64 n, i64 from, double u, const double *dist, const int *labels, Sizes s, Best *best) { drawRow(values, n, from, u, dist, labels, s, best); }
+extern "C" __global__ void __launch_bounds__(1024) draw_row_f32(const double *values, i64 n, i64 from, double u, const float *dist, const int *labels, Sizes s, Best *best) { drawRow(values, n, from, u, dist, labels, s, best, (Walk *)0); }
+extern "C" __global__ void __launch_bounds__(1024) draw_row_f64(const double *values, i64 n, i64 from, double u, const double *dist, const int *labels, Sizes s, Best *best) { drawRow(values, n, from, u, dist, labels, s, best, (Walk *)0); }
 
 // What a row would take from the squared distances as a centre.
 template <class T>
@@ -969,7 +1003,9 @@ template <class S> __device__ inline double catchUpBlock(const S *phi, i64 ld, c
 
 // The rows that were the best of their blocks in the search before, each by a block: their
 // variances are lower bounds of the largest one.
-template <class S> __device__ void settleTops(const S *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done) {
+template <class S> __device__ void settleTops(const S *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done, const Walk *walk) {
+  if (ended(walk)) return;
+  if (walk) count = newest(walk) + 1;
   const i64 row = tops[blockIdx.x].row;
   if (row < 0 || !(flags[row] & kOpen)) return;
   bool again = false;  // before there are tops, all are row 0
@@ -979,12 +1015,14 @@ template <class S> __device__ void settleTops(const S *x, i64 ld, const double *
   if (threadIdx.x == 0) c[row] = v, done[row] = count;
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) settle_tops_f32(const float *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done) { settleTops(x, ld, steps, count, tops, flags, c, done); }
-extern "C" __global__ void __launch_bounds__(kPass) settle_tops_f64(const double *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done) { settleTops(x, ld, steps, count, tops, flags, c, done); }
+extern "C" __global__ void __launch_bounds__(kPass) settle_tops_f32(const float *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done, const Walk *walk) { settleTops(x, ld, steps, count, tops, flags, c, done, walk); }
+extern "C" __global__ void __launch_bounds__(kPass) settle_tops_f64(const double *x, i64 ld, const double *steps, int count, const Top *tops, const unsigned char *flags, double *c, int *done, const Walk *walk) { settleTops(x, ld, steps, count, tops, flags, c, done, walk); }
 
 // Brings all rows up to date whose bound is no less than the variance of every top. Without
 // tops, these are all rows; with only ≥ 0, that row alone.
-template <class S> __device__ void settleVariances(const S *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done) {
+template <class S> __device__ void settleVariances(const S *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done, const Walk *walk) {
+  if (ended(walk)) return;
+  if (walk) count = newest(walk) + 1;
   __shared__ double least;
   __shared__ int few, more;
   __shared__ unsigned char lacking[2][kPass];  // rows of the block that lack few steps, and more
@@ -1023,11 +1061,12 @@ template <class S> __device__ void settleVariances(const S *x, i64 ld, i64 n, co
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) settle_variances_f32(const float *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done) { settleVariances(x, ld, n, steps, count, tops, many, flags, only, c, done); }
-extern "C" __global__ void __launch_bounds__(kPass) settle_variances_f64(const double *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done) { settleVariances(x, ld, n, steps, count, tops, many, flags, only, c, done); }
+extern "C" __global__ void __launch_bounds__(kPass) settle_variances_f32(const float *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done, const Walk *walk) { settleVariances(x, ld, n, steps, count, tops, many, flags, only, c, done, walk); }
+extern "C" __global__ void __launch_bounds__(kPass) settle_variances_f64(const double *x, i64 ld, i64 n, const double *steps, int count, const Top *tops, int many, const unsigned char *flags, i64 only, double *c, int *done, const Walk *walk) { settleVariances(x, ld, n, steps, count, tops, many, flags, only, c, done, walk); }
 
 // v = v + u·z, c = max(c − u², 0) with u = ⟨φ, w⟩, z = ⟨φ, p⟩, for BAIT.
-template <class S> __device__ void totalStep(const S *x, i64 ld, i64 n, const double *wp, double *c, double *v) {
+template <class S> __device__ void totalStep(const S *x, i64 ld, i64 n, const double *wp, double *c, double *v, const Walk *walk) {
+  if (ended(walk)) return;
   const double *w = shareVector(wp, ld, 0), *p = shareVector(wp + ld, ld, 1);
   double us[kRows] = {}, zs[kRows] = {};
   passRows(x, ld, n, [&](int i, Four<S> f, i64 k) {
@@ -1043,8 +1082,8 @@ template <class S> __device__ void totalStep(const S *x, i64 ld, i64 n, const do
   });
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) total_step_f32(const float *x, i64 ld, i64 n, const double *wp, double *c, double *v) { totalStep(x, ld, n, wp, c, v); }
-extern "C" __global__ void __launch_bounds__(kPass) total_step_f64(const double *x, i64 ld, i64 n, const double *wp, double *c, double *v) { totalStep(x, ld, n, wp, c, v); }
+extern "C" __global__ void __launch_bounds__(kPass) total_step_f32(const float *x, i64 ld, i64 n, const double *wp, double *c, double *v, const Walk *walk) { totalStep(x, ld, n, wp, c, v, walk); }
+extern "C" __global__ void __launch_bounds__(kPass) total_step_f64(const double *x, i64 ld, i64 n, const double *wp, double *c, double *v, const Walk *walk) { totalStep(x, ld, n, wp, c, v, walk); }
 
 // Squared norms of rows; with root, the norms.
 template <class S> __device__ void norms(const S *x, i64 ld, i64 n, int root, double *to) {
@@ -1060,7 +1099,8 @@ extern "C" __global__ void __launch_bounds__(kPass) norms_f32(const float *x, i6
 extern "C" __global__ void __launch_bounds__(kPass) norms_f64(const double *x, i64 ld, i64 n, int root, double *to) { norms(x, ld, n, root, to); }
 
 // ⟨φ, y⟩/norm: -∞ without a direction. With no norms, w·⟨φ, y⟩².
-template <class S> __device__ void scores(const S *x, i64 ld, i64 n, const double *y, const double *norm, const double *weights, double *to) {
+template <class S> __device__ void scores(const S *x, i64 ld, i64 n, const double *y, const double *norm, const double *weights, double *to, const Walk *walk) {
+  if (ended(walk)) return;
   const double *e = shareVector(y, ld, 0);
   double sum[kRows] = {};
   passRows(x, ld, n, [&](int i, Four<S> v, i64 k) { dot4(sum[i], v, load4(e + k)); }, [&](int i, i64 row, bool there, int lane) {
@@ -1072,13 +1112,14 @@ template <class S> __device__ void scores(const S *x, i64 ld, i64 n, const doubl
   });
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) scores_f32(const float *x, i64 ld, i64 n, const double *y, const double *norm, const double *weights, double *to) { scores(x, ld, n, y, norm, weights, to); }
-extern "C" __global__ void __launch_bounds__(kPass) scores_f64(const double *x, i64 ld, i64 n, const double *y, const double *norm, const double *weights, double *to) { scores(x, ld, n, y, norm, weights, to); }
+extern "C" __global__ void __launch_bounds__(kPass) scores_f32(const float *x, i64 ld, i64 n, const double *y, const double *norm, const double *weights, double *to, const Walk *walk) { scores(x, ld, n, y, norm, weights, to, walk); }
+extern "C" __global__ void __launch_bounds__(kPass) scores_f64(const double *x, i64 ld, i64 n, const double *y, const double *norm, const double *weights, double *to, const Walk *walk) { scores(x, ld, n, y, norm, weights, to, walk); }
 
 // Rough scores of FrankWolfe, ⟨direction, y/‖y‖⟩, and the largest lower bound of each block.
-extern "C" __global__ void __launch_bounds__(kPass) rough_scores(Rough r, i64 ld, i64 n, const double *y, double length, const unsigned char *flags, float *rough, float *least) {
+extern "C" __global__ void __launch_bounds__(kPass) rough_scores(Rough r, i64 ld, i64 n, const double *y, const double *length, const unsigned char *flags, float *rough, float *least, const Walk *walk) {
+  if (ended(walk)) return;
   __shared__ float bests[kPass / kWarp];
-  const float *e = shareDirection(y, ld, length, r.ld, 0);
+  const float *e = shareDirection(y, ld, *length, r.ld, 0);
   const int lane = threadIdx.x % kWarp;
   const i64 warps = (i64)gridDim.x * (kPass / kWarp);
   float best = -(float)INFINITY;
@@ -1099,7 +1140,8 @@ extern "C" __global__ void __launch_bounds__(kPass) rough_scores(Rough r, i64 ld
 
 // Exact scores of the rows whose upper bound is no less than the largest lower bound; the
 // others, which are smaller than these, keep rough ones.
-template <class S> __device__ void settleScores(const S *x, i64 ld, i64 n, const double *y, double length, Rough r, const float *rough, const float *least, int blocks, const unsigned char *flags, double *to) {
+template <class S> __device__ void settleScores(const S *x, i64 ld, i64 n, const double *y, double length, Rough r, const float *rough, const float *least, int blocks, const unsigned char *flags, double *to, const Walk *walk) {
+  if (ended(walk)) return;
   __shared__ float bests[kPass / kWarp];
   const double *e = shareVector(y, ld, 0);
   const int lane = threadIdx.x % kWarp;
@@ -1127,18 +1169,19 @@ template <class S> __device__ void settleScores(const S *x, i64 ld, i64 n, const
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kPass) settle_scores_f32(const float *x, i64 ld, i64 n, const double *y, double length, Rough r, const float *rough, const float *least, int blocks, const unsigned char *flags, double *to) { settleScores(x, ld, n, y, length, r, rough, least, blocks, flags, to); }
-extern "C" __global__ void __launch_bounds__(kPass) settle_scores_f64(const double *x, i64 ld, i64 n, const double *y, double length, Rough r, const float *rough, const float *least, int blocks, const unsigned char *flags, double *to) { settleScores(x, ld, n, y, length, r, rough, least, blocks, flags, to); }
+extern "C" __global__ void __launch_bounds__(kPass) settle_scores_f32(const float *x, i64 ld, i64 n, const double *y, const double *length, Rough r, const float *rough, const float *least, int blocks, const unsigned char *flags, double *to, const Walk *walk) { settleScores(x, ld, n, y, *length, r, rough, least, blocks, flags, to, walk); }
+extern "C" __global__ void __launch_bounds__(kPass) settle_scores_f64(const double *x, i64 ld, i64 n, const double *y, const double *length, Rough r, const float *rough, const float *least, int blocks, const unsigned char *flags, double *to, const Walk *walk) { settleScores(x, ld, n, y, *length, r, rough, least, blocks, flags, to, walk); }
 
 // The row of largest score: v/(c + offset), or v itself without c. Closed rows count, too,
 // without flags.
-extern "C" __global__ void __launch_bounds__(kScan) best_score(i64 n, const double *v, const double *c, double offset, const unsigned char *flags, const double *price, Top *tops, unsigned *ended, Best *best) {
-  findBest(n, tops, ended, [&](i64 row, double &s) {
+extern "C" __global__ void __launch_bounds__(kScan) best_score(i64 n, const double *v, const double *c, double offset, const unsigned char *flags, const double *price, Top *tops, unsigned *arrived, Best *best, Walk *walk) {
+  if (ended(walk)) return;
+  findBest(n, tops, arrived, [&](i64 row, double &s) {
     if (flags && !(flags[row] & kOpen)) return false;
     s = c ? v[row] / (c[row] + offset) : v[row];
     if (price) s /= price[row];
     return true;
-  }, [&](const Top &top) { report(best, top, top.row < 0 ? 0 : v[top.row], -1, 0, 0); });
+  }, [&](const Top &top) { answer(best, walk, top, top.row < 0 ? 0 : v[top.row], -1, 0, 0); });
 }
 
 extern "C" __global__ void score_at(i64 row, const double *v, const double *c, double offset, Best *best) {
