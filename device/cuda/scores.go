@@ -323,25 +323,29 @@ func (f *totals[T]) Prior() float64 {
 	return f.largestOf(f.values)
 }
 
-// Moments sums ψψᵀ over each block of rows, and then the blocks in order.
+// Moments sums ψψᵀ over parts of rows, and then the parts in order.
 func (f *totals[T]) Moments(m, a matrix.Dense[float64]) {
-	blocks := (f.n + sumBlock - 1) / sumBlock
-	size := f.ld * f.ld
-	parts, sum := f.alloc(8*blocks*size), f.alloc(8*size)
-	tiles := (f.ld + 63) / 64
+	const most, least = 32, sumBlock / 8 // parts, and rows of a part
+	size, tiles := f.ld*f.ld, (f.ld+63)/64
+	parts, sum := f.alloc(8*min(most, ceilDiv(f.n, least))*size), f.alloc(8*size)
+	add := func(kind string, x pointer, n int, weights pointer) {
+		each := max(least, ceilDiv(n, most))
+		many := ceilDiv(n, each)
+		f.launch("moments_"+kind, grid{x: tiles, y: tiles, z: many, threads: 256}, x, f.ld, n, each, weights, parts)
+		f.launch("sum_parts", grid{x: (size + 255) / 256, threads: 256}, parts, size, int32(many), sum)
+	}
 	if a.Rows == 0 {
-		f.launch("moments_"+f.kind, grid{x: tiles, y: tiles, z: blocks, threads: 256}, f.x, f.ld, f.n, f.weights, parts)
+		add(f.kind, f.x, f.n, f.weights)
 	} else {
 		on := sendRows(f.queue, a)
 		psi := f.alloc(8 * min(sumBlock, f.n) * f.ld)
 		f.eachBlock(func(from, many int) {
 			f.multiply(from, many, on, a.Rows, psi, f.ld)
-			f.launch("moments_f64", grid{x: tiles, y: tiles, z: 1, threads: 256}, psi, f.ld, many, weightsFrom(f.weights, from), parts+pointer(8*size*(from/sumBlock)))
+			add("f64", psi, many, weightsFrom(f.weights, from))
 		})
 		f.free(psi)
 		f.free(on)
 	}
-	f.launch("sum_parts", grid{x: (size + 255) / 256, threads: 256}, parts, size, int32(blocks), sum)
 	host := matrix.New[float64](f.ld, f.ld)
 	if fetch(f.queue, host.Data, sum) == nil {
 		for i := range m.Rows {

@@ -22,6 +22,18 @@ __device__ inline Four<double> load4(const double *p) {
   return {a.x, a.y, b.x, b.y};
 }
 
+template <class T> struct Pair { T x, y; };
+
+__device__ inline Pair<float> load2(const float *p) {
+  float2 v = *reinterpret_cast<const float2 *>(p);
+  return {v.x, v.y};
+}
+
+__device__ inline Pair<double> load2(const double *p) {
+  double2 v = *reinterpret_cast<const double2 *>(p);
+  return {v.x, v.y};
+}
+
 __device__ inline float mulAdd(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ inline double mulAdd(double a, double b, double c) { return fma(a, b, c); }
 

@@ -46,21 +46,36 @@ struct Sizes {
   int kind;          // 0: squared distance, 1: distance, 2: count; -1: no clusters
 };
 
-// Calls use(row) for each row, after add(i, row chunk, k) for all of its numbers. i is the
-// place of the row among the kRows rows that the warp reads at a time.
+// Place says which four of the numbers from k on a lane has: four in a row of float32, two pairs of
+// float64. So a warp always reads 512 bytes in a row.
+template <class S> struct Place {
+  i64 k, ld;
+  int lane;
+  template <class A> __device__ inline Four<A> of(const A *v) const {
+    if (sizeof(S) == 4) return k + lane * 4 < ld ? load4(v + k + lane * 4) : Four<A>{0, 0, 0, 0};
+    const i64 a = k + 2 * lane, b = a + 2 * kWarp;
+    Pair<A> p = {0, 0}, q = {0, 0};
+    if (a < ld) p = load2(v + a);
+    if (b < ld) q = load2(v + b);
+    return {p.x, p.y, q.x, q.y};
+  }
+};
+
+// Calls use(row) for each row, after add(i, four numbers of the row, their place) for all of its
+// numbers. i is the place of the row among the kRows rows that the warp reads at a time.
 template <class S, class Add, class Use>
 __device__ inline void passRows(const S *x, i64 ld, i64 n, Add add, Use use) {
   const int lane = threadIdx.x % kWarp;
   const i64 warps = (i64)gridDim.x * (kPass / kWarp);
   for (i64 first = ((i64)blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp) * kRows; first < n; first += warps * kRows) {
     const int rows = n - first < kRows ? (int)(n - first) : kRows;
-    for (i64 k = lane * 4; k < ld; k += kWarp * 4) {
+    for (i64 k = 0; k < ld; k += kWarp * 4) {
+      const Place<S> at = {k, ld, lane};
       Four<S> part[kRows];
 #pragma unroll
-      for (int i = 0; i < kRows; i++)
-        part[i] = load4(x + (first + (i < rows ? i : 0)) * ld + k);
+      for (int i = 0; i < kRows; i++) part[i] = at.of(x + (first + (i < rows ? i : 0)) * ld);
 #pragma unroll
-      for (int i = 0; i < kRows; i++) add(i, part[i], k);
+      for (int i = 0; i < kRows; i++) add(i, part[i], at);
     }
 #pragma unroll
     for (int i = 0; i < kRows; i++) use(i, first + i, i < rows, lane);
@@ -115,8 +130,9 @@ __device__ inline void offer(T *dist, int *labels, const unsigned char *flags, c
 // Squared distance of a row and a vector, by a warp; every lane has the result.
 template <class T> __device__ inline T warpDistance(const T *x, const T *c, i64 ld, int lane) {
   T sum = 0;
-  for (i64 k = lane * 4; k < ld; k += kWarp * 4) {
-    Four<T> v = load4(x + k), e = load4(c + k);
+  for (i64 k = 0; k < ld; k += kWarp * 4) {
+    const Place<T> at = {k, ld, lane};
+    Four<T> v = at.of(x), e = at.of(c);
     T a = v.x - e.x, b = v.y - e.y, f = v.z - e.z, g = v.w - e.w;
     sum = mulAdd(a, a, sum);
     sum = mulAdd(b, b, sum);
@@ -287,10 +303,11 @@ __device__ void addCentre(const T *x, i64 ld, i64 n, const T *centre, int label,
         many++;
       }
       T sum[kRows] = {};
-      for (i64 k = lane * 4; k < ld; k += kWarp * 4) {
-        Four<T> part[kRows], v = load4(c + k);
+      for (i64 k = 0; k < ld; k += kWarp * 4) {
+        const Place<T> at = {k, ld, lane};
+        Four<T> part[kRows], v = at.of(c);
 #pragma unroll
-        for (int i = 0; i < kRows; i++) part[i] = load4(x + row[i] * ld + k);
+        for (int i = 0; i < kRows; i++) part[i] = at.of(x + row[i] * ld);
 #pragma unroll
         for (int i = 0; i < kRows; i++) {
           T a = part[i].x - v.x, b = part[i].y - v.y, f = part[i].z - v.z, g = part[i].w - v.w;
@@ -913,8 +930,8 @@ template <class T>
 __device__ void gain(const T *x, i64 ld, i64 n, const T *centre, const T *dist, const double *weights, double *values) {
   const T *c = shareVector(centre, ld, 0);
   T sum[kRows] = {};
-  passRows(x, ld, n, [&](int i, Four<T> v, i64 k) {
-    Four<T> e = load4(c + k);
+  passRows(x, ld, n, [&](int i, Four<T> v, Place<T> at) {
+    Four<T> e = at.of(c);
     T a = v.x - e.x, b = v.y - e.y, f = v.z - e.z, g = v.w - e.w;
     sum[i] = mulAdd(a, a, sum[i]);
     sum[i] = mulAdd(b, b, sum[i]);
@@ -958,10 +975,11 @@ template <class S> __device__ inline double catchUp(const S *phi, i64 ld, const 
   const int beside = 4;
   for (; from < to; from += beside) {
     double sum[beside] = {};
-    for (i64 k = lane * 4; k < ld; k += kWarp * 4) {
-      const Four<S> v = load4(phi + k);
+    for (i64 k = 0; k < ld; k += kWarp * 4) {
+      const Place<S> at = {k, ld, lane};
+      const Four<S> v = at.of(phi);
 #pragma unroll
-      for (int i = 0; i < beside; i++) dot4(sum[i], v, load4(steps + (i64)(from + i < to ? from + i : from) * ld + k));
+      for (int i = 0; i < beside; i++) dot4(sum[i], v, at.of(steps + (i64)(from + i < to ? from + i : from) * ld));
     }
 #pragma unroll
     for (int i = 0; i < beside; i++) {
@@ -983,10 +1001,11 @@ template <class S> __device__ inline double catchUpBlock(const S *phi, i64 ld, c
     const int many = to - from < kPass ? to - from : kPass;
     for (int at = warp * beside; at < many; at += kPass / kWarp * beside) {
       double sum[beside] = {};
-      for (i64 k = lane * 4; k < ld; k += kWarp * 4) {
-        const Four<S> v = load4(phi + k);
+      for (i64 k = 0; k < ld; k += kWarp * 4) {
+        const Place<S> place = {k, ld, lane};
+        const Four<S> v = place.of(phi);
 #pragma unroll
-        for (int i = 0; i < beside; i++) dot4(sum[i], v, load4(steps + (i64)(from + (at + i < many ? at + i : at)) * ld + k));
+        for (int i = 0; i < beside; i++) dot4(sum[i], v, place.of(steps + (i64)(from + (at + i < many ? at + i : at)) * ld));
       }
 #pragma unroll
       for (int i = 0; i < beside; i++) {
@@ -1069,9 +1088,9 @@ template <class S> __device__ void totalStep(const S *x, i64 ld, i64 n, const do
   if (ended(walk)) return;
   const double *w = shareVector(wp, ld, 0), *p = shareVector(wp + ld, ld, 1);
   double us[kRows] = {}, zs[kRows] = {};
-  passRows(x, ld, n, [&](int i, Four<S> f, i64 k) {
-    dot4(us[i], f, load4(w + k));
-    dot4(zs[i], f, load4(p + k));
+  passRows(x, ld, n, [&](int i, Four<S> f, Place<S> at) {
+    dot4(us[i], f, at.of(w));
+    dot4(zs[i], f, at.of(p));
   }, [&](int i, i64 row, bool there, int lane) {
     double u = warpSum(us[i]), z = warpSum(zs[i]);
     us[i] = zs[i] = 0;
@@ -1088,7 +1107,7 @@ extern "C" __global__ void __launch_bounds__(kPass) total_step_f64(const double 
 // Squared norms of rows; with root, the norms.
 template <class S> __device__ void norms(const S *x, i64 ld, i64 n, int root, double *to) {
   double sum[kRows] = {};
-  passRows(x, ld, n, [&](int i, Four<S> v, i64 k) { dot4(sum[i], v, Four<double>{(double)v.x, (double)v.y, (double)v.z, (double)v.w}); }, [&](int i, i64 row, bool there, int lane) {
+  passRows(x, ld, n, [&](int i, Four<S> v, Place<S>) { dot4(sum[i], v, Four<double>{(double)v.x, (double)v.y, (double)v.z, (double)v.w}); }, [&](int i, i64 row, bool there, int lane) {
     double u = warpSum(sum[i]);
     sum[i] = 0;
     if (there && lane == i) to[row] = root ? sqrt(u) : u;
@@ -1103,7 +1122,7 @@ template <class S> __device__ void scores(const S *x, i64 ld, i64 n, const doubl
   if (ended(walk)) return;
   const double *e = shareVector(y, ld, 0);
   double sum[kRows] = {};
-  passRows(x, ld, n, [&](int i, Four<S> v, i64 k) { dot4(sum[i], v, load4(e + k)); }, [&](int i, i64 row, bool there, int lane) {
+  passRows(x, ld, n, [&](int i, Four<S> v, Place<S> at) { dot4(sum[i], v, at.of(e)); }, [&](int i, i64 row, bool there, int lane) {
     double u = warpSum(sum[i]);
     sum[i] = 0;
     if (!there || lane != i) return;
@@ -1162,7 +1181,10 @@ template <class S> __device__ void settleScores(const S *x, i64 ld, i64 n, const
     for (unsigned left = __ballot_sync(0xffffffffu, near); left; left &= left - 1) {
       const i64 row = first + __ffs(left) - 1;
       double sum = 0;
-      for (i64 k = lane * 4; k < ld; k += kWarp * 4) dot4(sum, load4(x + row * ld + k), load4(e + k));
+      for (i64 k = 0; k < ld; k += kWarp * 4) {
+        const Place<S> at = {k, ld, lane};
+        dot4(sum, at.of(x + row * ld), at.of(e));
+      }
       sum = warpSum(sum);
       if (lane == 0) to[row] = sum / r.norm[row];
     }
@@ -1205,90 +1227,113 @@ template <class S> __device__ void columns(const S *x, i64 ld, i64 n, i64 piece,
 extern "C" __global__ void columns_f32(const float *x, i64 ld, i64 n, i64 piece, int largest, double *to) { columns(x, ld, n, piece, largest, to); }
 extern "C" __global__ void columns_f64(const double *x, i64 ld, i64 n, i64 piece, int largest, double *to) { columns(x, ld, n, piece, largest, to); }
 
-// Products of matrices in float64: 64x64 of the result by a block, 4x4 by a thread.
+// Products of matrices in float64, on tensor cores: 64x64 of the result by a block of eight warps,
+// each with 16x32, in steps of 16 products.
 
-template <class A, class B>
-__device__ inline void tile(double (&sum)[4][4], double (*a)[68], double (*b)[68], int steps, A loadA, B loadB) {
-  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  for (int step = 0; step < steps; step++) {
-    __syncthreads();
-    loadA(step);
-    loadB(step);
-    __syncthreads();
+// Adds the products of a step. Number k of row i of a and b is at i·R + k·K.
+template <int R, int K> __device__ inline void tileStep(double (&sum)[2][4][2], const double *a, const double *b) {
+  const int warp = threadIdx.x / kWarp, g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
 #pragma unroll
-    for (int k = 0; k < 16; k++) {
-      Four<double> u = load4(&a[k][ty * 4]), v = load4(&b[k][tx * 4]);
-      double us[4] = {u.x, u.y, u.z, u.w}, vs[4] = {v.x, v.y, v.z, v.w};
+  for (int k = t; k < 16; k += 4) {
+    double u[2], v[4];
 #pragma unroll
-      for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 2; i++) u[i] = a[(warp / 2 * 16 + i * 8 + g) * R + k * K];
 #pragma unroll
-        for (int j = 0; j < 4; j++) sum[i][j] = fma(us[i], vs[j], sum[i][j]);
-    }
+    for (int j = 0; j < 4; j++) v[j] = b[(warp % 2 * 32 + j * 8 + g) * R + k * K];
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};" : "+d"(sum[i][j][0]), "+d"(sum[i][j][1]) : "d"(u[i]), "d"(v[j]));
   }
 }
+
+// Does all steps: fetch reads the numbers of a step to registers, store writes them to one of two
+// buffers, and multiply adds their products.
+template <class Fetch, class Store, class Multiply> __device__ inline void tile(int steps, Fetch fetch, Store store, Multiply multiply) {
+  fetch(0);
+  store(0);
+  __syncthreads();
+  for (int step = 0; step < steps; step++) {
+    if (step + 1 < steps) fetch(step + 1);
+    multiply(step % 2);
+    if (step + 1 < steps) store((step + 1) % 2);
+    __syncthreads();
+  }
+}
+
+// Writes what is inside of m rows and n columns.
+__device__ inline void writeTile(double (&sum)[2][4][2], int row0, int col0, i64 m, i64 n, double *c, i64 ldc) {
+  const int warp = threadIdx.x / kWarp, g = threadIdx.x % kWarp / 4, t = threadIdx.x % 4;
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 4; j++)
+      for (int e = 0; e < 2; e++) {
+        const int row = row0 + warp / 2 * 16 + i * 8 + g, col = col0 + warp % 2 * 32 + j * 8 + 2 * t + e;
+        if (row < m && col < n) c[(i64)row * ldc + col] = sum[i][j][e];
+      }
+}
+
+template <class S> __device__ inline void store4(double *to, Four<S> v) { to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w; }
 
 // c[m][n] = a[m][k]·b[n][k]ᵀ.
 template <class S>
 __device__ void multiplyNT(const S *a, i64 lda, int m, const double *b, i64 ldb, int n, int k, double *c, i64 ldc) {
-  __shared__ double as[16][68], bs[16][68];
+  const int pitch = 20;  // free of bank conflicts
+  __shared__ double as[2][64 * pitch], bs[2][64 * pitch];
   const int row0 = blockIdx.y * 64, col0 = blockIdx.x * 64;
-  double sum[4][4] = {};
-  // A thread loads four numbers of one row: 64 rows of 16.
+  double sum[2][4][2] = {};
+  // A thread has four numbers of one row: 64 rows of 16.
   const int r = threadIdx.x / 4, q = threadIdx.x % 4 * 4;
-  tile(sum, as, bs, (k + 15) / 16, [&](int step) {
-    int at = step * 16 + q;
-    Four<S> v = row0 + r < m && at < k ? load4(a + (i64)(row0 + r) * lda + at) : Four<S>{0, 0, 0, 0};
-    as[q][r] = v.x, as[q + 1][r] = v.y, as[q + 2][r] = v.z, as[q + 3][r] = v.w;
-  }, [&](int step) {
-    int at = step * 16 + q;
-    Four<double> v = col0 + r < n && at < k ? load4(b + (i64)(col0 + r) * ldb + at) : Four<double>{0, 0, 0, 0};
-    bs[q][r] = v.x, bs[q + 1][r] = v.y, bs[q + 2][r] = v.z, bs[q + 3][r] = v.w;
-  });
-  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  for (int i = 0; i < 4; i++)
-    for (int j = 0; j < 4; j++) {
-      int row = row0 + ty * 4 + i, col = col0 + tx * 4 + j;
-      if (row < m && col < n) c[(i64)row * ldc + col] = sum[i][j];
-    }
+  Four<S> u;
+  Four<double> v;
+  tile((k + 15) / 16, [&](int step) {
+    const int at = step * 16 + q;
+    u = row0 + r < m && at < k ? load4(a + (i64)(row0 + r) * lda + at) : Four<S>{0, 0, 0, 0};
+    v = col0 + r < n && at < k ? load4(b + (i64)(col0 + r) * ldb + at) : Four<double>{0, 0, 0, 0};
+  }, [&](int into) {
+    store4(as[into] + r * pitch + q, u);
+    store4(bs[into] + r * pitch + q, v);
+  }, [&](int from) { tileStep<pitch, 1>(sum, as[from], bs[from]); });
+  writeTile(sum, row0, col0, m, n, c, ldc);
 }
 
 extern "C" __global__ void __launch_bounds__(256) multiply_nt_f32(const float *a, i64 lda, int m, const double *b, i64 ldb, int n, int k, double *c, i64 ldc) { multiplyNT(a, lda, m, b, ldb, n, k, c, ldc); }
 extern "C" __global__ void __launch_bounds__(256) multiply_nt_f64(const double *a, i64 lda, int m, const double *b, i64 ldb, int n, int k, double *c, i64 ldc) { multiplyNT(a, lda, m, b, ldb, n, k, c, ldc); }
 
-// Second moments of the rows of each block of sums: parts[block] = Σ w·φφᵀ.
+// Second moments of parts of rows: parts[part] = Σ w·φφᵀ, without what is above the diagonal.
 template <class S>
-__device__ void moments(const S *x, i64 ld, i64 n, const double *weights, double *parts) {
-  __shared__ double as[16][68], bs[16][68];
+__device__ void moments(const S *x, i64 ld, i64 n, i64 each, const double *weights, double *parts) {
+  const int pitch = 68;
+  __shared__ double as[2][16 * pitch], bs[2][16 * pitch];
   const int row0 = blockIdx.y * 64, col0 = blockIdx.x * 64;
   if (col0 > row0) return;  // the host mirrors it
-  const i64 first = (i64)blockIdx.z * kSumBlock;
-  const i64 end = first + kSumBlock < n ? first + kSumBlock : n;
-  double sum[4][4] = {};
+  const i64 first = blockIdx.z * each;
+  const i64 end = first + each < n ? first + each : n;
+  double sum[2][4][2] = {};
+  // A thread has four features of one row: 16 rows of 64.
   const int r = threadIdx.x / 16, q = threadIdx.x % 16 * 4;
-  auto fetch = [&](int step, int from, double (*to)[68], bool weigh) {
-    i64 row = first + step * 16 + r;
-    Four<S> v = row < end && from + q < ld ? load4(x + row * ld + from + q) : Four<S>{0, 0, 0, 0};
-    double w = weigh && weights && row < end ? weights[row] : 1;
-    to[r][q] = w * v.x, to[r][q + 1] = w * v.y, to[r][q + 2] = w * v.z, to[r][q + 3] = w * v.w;
-  };
-  tile(sum, as, bs, (int)((end - first + 15) / 16), [&](int step) { fetch(step, row0, as, true); }, [&](int step) { fetch(step, col0, bs, false); });
-  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  double *to = parts + (i64)blockIdx.z * ld * ld;
-  for (int i = 0; i < 4; i++)
-    for (int j = 0; j < 4; j++) {
-      int row = row0 + ty * 4 + i, col = col0 + tx * 4 + j;
-      if (row < ld && col < ld) to[(i64)row * ld + col] = sum[i][j];
-    }
+  Four<S> u, v;
+  double w;
+  tile((int)((end - first + 15) / 16), [&](int step) {
+    const i64 row = first + step * 16 + r;
+    auto part = [&](int from) { return row < end && from + q < ld ? load4(x + row * ld + from + q) : Four<S>{0, 0, 0, 0}; };
+    u = part(row0), v = part(col0);
+    w = weights && row < end ? weights[row] : 1;
+  }, [&](int into) {
+    store4(as[into] + r * pitch + q, Four<double>{w * u.x, w * u.y, w * u.z, w * u.w});
+    store4(bs[into] + r * pitch + q, v);
+  }, [&](int from) { tileStep<1, pitch>(sum, as[from], bs[from]); });
+  writeTile(sum, row0, col0, ld, ld, parts + (i64)blockIdx.z * ld * ld, ld);
 }
 
-extern "C" __global__ void __launch_bounds__(256) moments_f32(const float *x, i64 ld, i64 n, const double *weights, double *parts) { moments(x, ld, n, weights, parts); }
-extern "C" __global__ void __launch_bounds__(256) moments_f64(const double *x, i64 ld, i64 n, const double *weights, double *parts) { moments(x, ld, n, weights, parts); }
+extern "C" __global__ void __launch_bounds__(256) moments_f32(const float *x, i64 ld, i64 n, i64 each, const double *weights, double *parts) { moments(x, ld, n, each, weights, parts); }
+extern "C" __global__ void __launch_bounds__(256) moments_f64(const double *x, i64 ld, i64 n, i64 each, const double *weights, double *parts) { moments(x, ld, n, each, weights, parts); }
 
-// Adds up parts, in order.
+// Adds up parts, in order, onto a sum.
 extern "C" __global__ void sum_parts(const double *parts, i64 size, int many, double *to) {
   i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= size) return;
-  double sum = 0;
+  double sum = to[i];
   for (int p = 0; p < many; p++) sum += parts[p * size + i];
   to[i] = sum;
 }

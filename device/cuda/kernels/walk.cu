@@ -56,7 +56,10 @@ extern "C" __global__ void __launch_bounds__(1024) walk_draw_f64(Walk *walk, con
 // Dot product of vectors of float64, by a warp; every lane has the result.
 __device__ inline double warpDot(const double *a, const double *b, i64 ld, int lane) {
   double sum = 0;
-  for (i64 k = lane * 4; k < ld; k += kWarp * 4) dot4(sum, load4(a + k), load4(b + k));
+  for (i64 k = 0; k < ld; k += kWarp * 4) {
+    const Place<double> at = {k, ld, lane};
+    dot4(sum, at.of(a), at.of(b));
+  }
   return warpSum(sum);
 }
 
