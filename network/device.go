@@ -146,18 +146,18 @@ func trainOn(ctx context.Context, device Device, c Config, members int, d Data[f
 	if members <= 0 {
 		return nil, nil, "", fmt.Errorf("an ensemble must have at least 1 member, not %d", members)
 	}
-	if err := errors.Join(c.Check(), d.check(linalg.TeamOf(ctx), c.Architecture.Outputs)); err != nil {
+	team := linalg.TeamOf(ctx)
+	err := errors.Join(c.Check(), d.check(team, c.Architecture.Outputs))
+	if err != nil {
 		return nil, nil, "", err
 	}
 	t := &deviceTraining{ctx: ctx, how: c.Training, progress: progress, validated: d.ValidX.Rows > 0}
 	task := &DeviceTraining{Training: c.Training, Data: []Data[float32]{d}, Ended: t.ended,
 		Order: func(network int, rows []int) { t.members[network].order.Permute(rows) }}
+	if task.Networks, err = newMLPs(team, d.X.Cols, c, members); err != nil {
+		return nil, nil, "", err
+	}
 	for i := range members {
-		net, err := NewMLP[float32](d.X.Cols, c.Architecture, c.Seed, i)
-		if err != nil {
-			return nil, nil, "", err
-		}
-		task.Networks = append(task.Networks, net)
 		t.members = append(t.members, deviceMember{order: rng.New(c.Seed, "network batches", uint64(i)), bestRMSE: math.Inf(1)})
 	}
 	if why := device.CannotTrain(task); why != "" {
@@ -169,6 +169,13 @@ func trainOn(ctx context.Context, device Device, c Config, members int, d Data[f
 	}
 	e, histories, err := t.finish(task.Networks, device.Name())
 	return e, histories, "", err
+}
+
+// newMLPs draws the initial parameters of the members of an ensemble, each by itself.
+func newMLPs(team *linalg.Team, inputs int, c Config, members int) ([]*MLP[float32], error) {
+	nets, errs := make([]*MLP[float32], members), make([]error, members)
+	team.OverPieces(members, 1, func(i, _, _ int) { nets[i], errs[i] = NewMLP[float32](inputs, c.Architecture, c.Seed, i) })
+	return nets, errors.Join(errs...)
 }
 
 // deviceSteps returns the constants of all steps on so many rows.

@@ -103,6 +103,24 @@ func BenchmarkTiles(b *testing.B) {
 	}
 }
 
+// BenchmarkGroups times short trainings of many networks in groups.
+func BenchmarkGroups(b *testing.B) {
+	ctx := device.With(b.Context(), open(b, 0))
+	d := trainingData(4352, 1024)
+	for _, networks := range []int{8, 16, 32, 64, 128} {
+		for _, groups := range []int{1, 2, 3, 4, 8} {
+			b.Run(fmt.Sprintf("%d networks, %d groups", networks, groups), func(b *testing.B) {
+				cuda.ForceGroups(b, groups)
+				for b.Loop() {
+					if _, _, err := (network.OnDevice[float32]{}).Train(ctx, network.Config{Training: network.Training{Epochs: 16}}, networks, d, nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // trainingData returns rows of ten inputs with labels of the function of Friedman.
 func trainingData(rows, valid int) (d network.Data[float32]) {
 	r := rand.New(rand.NewPCG(4, 4))

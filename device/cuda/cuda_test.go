@@ -97,14 +97,17 @@ func TestTraining(t *testing.T) {
 	devicetest.Training(t, func(ctx context.Context) context.Context { return device.With(ctx, card) })
 }
 
-// TestTilesAgree requires the same bits of every tile, and of networks alone and side by
-// side.
+// TestTilesAgree requires the same bits of every tile, and of networks alone, side by side and
+// in groups.
 func TestTilesAgree(t *testing.T) {
 	card := open(t, 0)
 	ctx := device.With(t.Context(), card)
 	d, config := trainingData(600, 100), network.Config{Training: network.Training{Epochs: 2}, Architecture: network.Architecture{Hidden: []int{200, 136}}}
 	var want network.Ensemble[float32]
-	for _, tile := range []int{0, 32, 64, 128} {
+	for _, tile := range []int{0, 32, 64, 128, 0} {
+		if want != nil && tile == 0 {
+			cuda.ForceGroups(t, 2)
+		}
 		cuda.ForceTile(t, tile)
 		for _, members := range []int{3, 1} {
 			got, _, err := network.OnDevice[float32]{}.Train(ctx, config, members, d, nil)

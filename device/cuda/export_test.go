@@ -19,3 +19,10 @@ func KeepSteps(t testing.TB, steps int) {
 	mostVectors = steps
 	t.Cleanup(func() { mostVectors = before })
 }
+
+// ForceGroups trains networks in so many groups until the test ends, if they are as many.
+func ForceGroups(t testing.TB, groups int) {
+	most, size := mostGroups, groupSize
+	mostGroups, groupSize = groups, 1
+	t.Cleanup(func() { mostGroups, groupSize = most, size })
+}

@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -28,6 +29,9 @@ const (
 	smallTile   = 32
 	inFlight    = 4 // epochs that the card may be ahead of the host
 )
+
+// Networks are trained in up to mostGroups groups, each of at least groupSize. Tests set them.
+var mostGroups, groupSize = 3, 8
 
 // The structs below are those of kernels/training.cu.
 
@@ -90,18 +94,41 @@ func (c *Card) CannotTrain(t *network.DeviceTraining) string {
 // memory of the card allows.
 func (c *Card) TrainNetworks(ctx context.Context, t *network.DeviceTraining) error {
 	for first := 0; first < len(t.Networks) && ctx.Err() == nil; {
-		s := planTraining(t)
-		many := s.fitting(c.Room(), len(t.Networks)-first)
-		group := &training{queue: c.newQueue(), trainingShape: s, task: t, first: first, many: many}
-		group.less = "train with smaller mini-batches or fewer hidden units"
-		err := group.run()
-		group.end()
-		if err != nil {
+		s, rest := planTraining(t), len(t.Networks)-first
+		groups := max(1, min(mostGroups, rest/groupSize))
+		many := s.fitting(c.Room()/int64(groups), ceilDiv(rest, groups))
+		end := min(first+groups*many, len(t.Networks))
+		if err := c.trainGroups(t, s, first, end, many); err != nil {
 			return err
 		}
-		first += many
+		first = end
 	}
 	return nil
+}
+
+// trainGroups trains the networks from first to end in groups of so many, all at the same time:
+// while one group computes, another waits for memory.
+func (c *Card) trainGroups(t *network.DeviceTraining, s trainingShape, first, end, many int) error {
+	var turn sync.Mutex
+	task := *t
+	task.Ended = func(first, epoch int, reports []network.DeviceEpoch) bool {
+		turn.Lock()
+		defer turn.Unlock()
+		return t.Ended(first, epoch, reports)
+	}
+	errs := make([]error, ceilDiv(end-first, many))
+	var wait sync.WaitGroup
+	for i := range errs {
+		wait.Go(func() {
+			from := first + i*many
+			group := &training{queue: c.newQueue(), trainingShape: s, task: &task, first: from, many: min(many, end-from)}
+			group.less = "train with smaller mini-batches or fewer hidden units"
+			errs[i] = group.run()
+			group.end()
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
 }
 
 // trainingShape is what the networks of a training have in common, and their sizes in
