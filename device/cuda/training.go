@@ -31,7 +31,7 @@ const (
 )
 
 // Networks are trained in up to mostGroups groups, each of at least groupSize. Tests set them.
-var mostGroups, groupSize = 3, 8
+var mostGroups, groupSize = 4, 8
 
 // The structs below are those of kernels/training.cu.
 
@@ -550,7 +550,7 @@ func sharedOf(kernel string) int {
 		return 4 * 128 * pitch * 4
 	}
 	name, text, _ := strings.Cut(kernel, "_")
-	shape, ok := map[string]struct{ tile, stages int }{"32": {32, 6}, "64": {64, 4}, "128": {128, 3}}[text]
+	shape, ok := map[string]struct{ tile, stages int }{"32": {32, 3}, "64": {64, 4}, "128": {128, 3}}[text]
 	if !ok {
 		return 0
 	}

@@ -53,7 +53,7 @@ template <int Tile> struct Shape {
   static const int threads = 2 * across * kWarp;
   static const int rows = Tile / 2, cols = Tile / across;      // of a warp
   static const int m = rows / 16, n = cols / 8;                // its fragments
-  static const int stages = Tile == 128 ? 3 : Tile == 64 ? 4 : 6;
+  static const int stages = Tile == 64 ? 4 : 3;
 };
 
 // An operand whose rows run along the sum (a row of the tile is kPitch numbers), or across
@@ -301,7 +301,7 @@ template <int Tile> __device__ inline void learn(const Learn &all, const Paramet
   extern "C" __global__ void __launch_bounds__(Shape<Tile>::threads, Blocks) backward_##Tile(Layer l, Parameters p, int n) { backward<Tile>(l, p, n); } \
   extern "C" __global__ void __launch_bounds__(Shape<Tile>::threads, Blocks) learn_##Tile(const __grid_constant__ Learn all, Parameters p, int n, float sigmaB, Adam constants, const AdamStep *steps, const int *epoch, int batch, int batches) { learn<Tile>(all, p, n, sigmaB, constants, steps, epoch, batch, batches); }
 
-TRAINING_TILE(32, 3)
+TRAINING_TILE(32, 6)
 TRAINING_TILE(64, 3)
 TRAINING_TILE(128, 2)
 
