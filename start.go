@@ -11,14 +11,16 @@ import (
 // it picks in the largest cluster.
 
 const (
-	startSpec     = "lcmd-p:linear"  // without labels
-	oneLabelSpec  = "lcmd-tp:linear" // with one
-	fewestToLearn = 2                // labels that a network needs
+	startSpec    = "lcmd-p:linear"  // without labels
+	oneLabelSpec = "lcmd-tp:linear" // with one
 )
+
+// FewestToLearn is how many labels a network needs.
+const FewestToLearn = 2
 
 // starts reports whether the tables have too few labels to train a network.
 func (r *Request) starts() bool {
-	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < fewestToLearn
+	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < FewestToLearn
 }
 
 func (r *Request) firstSpec() string {
@@ -28,16 +30,16 @@ func (r *Request) firstSpec() string {
 	return oneLabelSpec
 }
 
-// labels counts the labelled rows in the tables, up to fewestToLearn.
+// labels counts the labelled rows in the tables, up to FewestToLearn.
 func (r *Request) labels() int {
 	t := r.train()
 	if t == nil {
 		return 0
 	}
 	if len(r.TargetColumns) > 0 && anyLabel(t, r.TargetColumns) == nil {
-		return fewestToLearn // the error comes when labels are read
+		return FewestToLearn // the error comes when labels are read
 	}
-	return countLabelled(t, r.TargetColumns, fewestToLearn)
+	return countLabelled(t, r.TargetColumns, FewestToLearn)
 }
 
 // poolHasLabels reports whether the table of candidates has labels, which it should not.

@@ -27,6 +27,9 @@ type Reader interface {
 	Workers(ctx context.Context) ([]Worker, error)
 	// Records returns all rounds, in the order of Run.Compare, then by number.
 	Records(ctx context.Context) ([]Record, error)
+	// Latest returns how long the rounds took that ended last, at most n of them, in the
+	// order in which they ended.
+	Latest(ctx context.Context, n int) ([]Timing, error)
 	// Close frees the store's resources on this machine. No other method may be
 	// called afterwards.
 	Close() error
@@ -137,6 +140,19 @@ type RunStatus struct {
 	Failure  string  // why the last attempt failed
 	Seconds  float64 // spent on it
 	Training float64 // seconds of these, spent on training
+}
+
+// Timing is how long a round took.
+type Timing struct {
+	Run      Run
+	Round    int
+	Training float64 // seconds
+	Elapsed  float64 // seconds; these and everything else
+}
+
+// Check reports numbers that no run or round can have.
+func (t Timing) Check() error {
+	return errors.Join(t.Run.CheckSize(), Round{Run: t.Run, Round: t.Round, Training: t.Training, Elapsed: t.Elapsed}.Check())
 }
 
 // Finished reports whether all rounds are done.

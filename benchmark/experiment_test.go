@@ -3,7 +3,6 @@ package benchmark
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestPresets(t *testing.T) {
@@ -48,54 +47,5 @@ func TestGridRefuses(t *testing.T) {
 	}
 	if _, err := (Grid{}).Runs(); err == nil || !strings.Contains(err.Error(), "no data sets") || !strings.Contains(err.Error(), "no splits") {
 		t.Errorf("an empty grid: %v", err)
-	}
-}
-
-// A forecast from some rounds predicts the others exactly if their times follow
-// the model.
-func TestForecast(t *testing.T) {
-	t.Parallel()
-	runs, err := Grid{Sets: []string{"waves"}, Activations: []string{"relu"}, Splits: []int{0, 1}, Schedules: []Schedule{{Rounds: 3, Batch: 8}},
-		Specs: []string{"random", "lcmd-tp:grad>sketch(16)", "bait-f-p:grad>sketch(16)>train", "kmeanspp-p:grad>sketch(16)", "maxdet-p:ll>ens(2)>sketch(16)>train"}}.Runs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := NewForecast(tiny, 2, runs, map[Run]int{runs[0]: 4})
-	if _, known := f.Left(); known {
-		t.Error("a forecast without any round")
-	}
-	if done, of := f.Rounds(); done != 4 || of != 40 {
-		t.Errorf("%d of %d rounds", done, of)
-	}
-	round := func(r Run, n int) Record {
-		rec := Record{Round: Round{Run: r, Round: n}}
-		rec.Training = f.work(r, n) * 1e-6
-		rec.Elapsed = rec.Training
-		if n < r.Rounds {
-			rec.Elapsed += float64(len(r.Spec))
-		}
-		return rec
-	}
-	total := 0.0
-	for _, r := range runs[1:] {
-		for n := range 4 {
-			rec := round(r, n)
-			if r.Split == 0 && n == 0 || r == runs[5] {
-				f.Add(rec)
-			} else {
-				total += rec.Elapsed
-			}
-		}
-	}
-	left, known := f.Left()
-	if want := time.Duration(total / 2 * 1e9); !known || (left-want).Abs() > time.Millisecond {
-		t.Errorf("%v left, want %v", left, want)
-	}
-	f.GiveUp(runs[2:]...)
-	if done, of := f.Rounds(); done != 5 || of != 8 {
-		t.Errorf("%d of %d rounds, without the abandoned ones", done, of)
-	}
-	if len(runs) != 10 || runs[9].Split != 1 {
-		t.Error("the caller's runs have changed")
 	}
 }

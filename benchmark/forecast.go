@@ -1,14 +1,17 @@
 package benchmark
 
 import (
+	"context"
 	"slices"
 	"time"
 )
 
-// Forecast predicts how long a grid will take from the rounds done so far. The
-// training time of a round is predicted from its floating-point operations. The
-// overhead, mostly features and selection, is that of other rounds of the same
-// method on the same data set, or else of other data sets, or of other methods.
+// Forecast predicts how long a grid will take from the rounds done so far. A round costs
+// the floating-point operations of its training, and an overhead, mostly features and
+// selection: that of other rounds of the same method on the same data set, or else of other
+// data sets, or of other methods. The overhead counts as the operations that training would have
+// done in that time, so it stays the same when the machine becomes slower. How long an
+// operation takes, the latest rounds tell.
 type Forecast struct {
 	settings Settings
 	jobs     int
@@ -17,14 +20,13 @@ type Forecast struct {
 	members  map[string]int // networks that a spec needs
 	works    map[workKey]float64
 
-	training mean // seconds per operation
 	overhead [3]map[overheadKey]*mean
+	learnt   int      // rounds
+	latest   []Timing // of these, in the order in which they ended
 }
 
-// mean is a sum of seconds divided by the amount of work that they were spent on.
-type mean struct{ seconds, units float64 }
-
-func (m *mean) add(seconds, units float64) { m.seconds, m.units = m.seconds+seconds, m.units+units }
+// mean is the number of operations per round.
+type mean struct{ operations, rounds float64 }
 
 // overheadKey is what rounds have in common; an empty field matches everything.
 type overheadKey struct{ set, spec string }
@@ -59,33 +61,41 @@ func (f *Forecast) GiveUp(runs ...Run) {
 // Add learns from a finished round.
 func (f *Forecast) Add(r Record) {
 	f.done[r.Run] = max(f.done[r.Run], r.Round.Round+1)
-	f.training.add(r.Training, f.work(r.Run, r.Round.Round))
-	if r.Round.Round == r.Rounds {
-		return // it selects nothing: nearly all of it is training
+	f.learnt++
+	if len(f.latest) == 2*mostLatest {
+		f.latest = slices.Delete(f.latest, 0, mostLatest)
 	}
-	f.addOverhead(r.Run, r.Elapsed-r.Training, 1)
+	f.latest = append(f.latest, Timing{r.Run, r.Round.Round, r.Training, r.Elapsed})
+	if r.Round.Round < r.Rounds { // the last one selects nothing: nearly all of it is training
+		f.addOverhead(r.Run, f.work(r.Run, r.Round.Round), r.Training, r.Elapsed, 1)
+	}
 }
 
-func (f *Forecast) addOverhead(r Run, seconds, rounds float64) {
+// addOverhead learns from rounds that trained so many operations.
+func (f *Forecast) addOverhead(r Run, work, training, elapsed float64, rounds int) {
+	if training <= 0 || rounds == 0 {
+		return
+	}
 	for i, key := range overheadKeys(r) {
-		if f.overhead[i][key] == nil {
-			f.overhead[i][key] = &mean{}
+		m := f.overhead[i][key]
+		if m == nil {
+			m = &mean{}
+			f.overhead[i][key] = m
 		}
-		f.overhead[i][key].add(seconds, rounds)
+		m.operations += work * max(0, elapsed-training) / training
+		m.rounds += float64(rounds)
 	}
 }
 
 // Learn learns from all rounds of a run that a store holds, none of which was added before.
 func (f *Forecast) Learn(s RunStatus) {
 	f.done[s.Run] = max(f.done[s.Run], s.Done)
+	f.learnt += s.Done
 	work := 0.0
 	for round := range s.Done {
 		work += f.work(s.Run, round)
 	}
-	f.training.add(s.Training, work)
-	if selecting := min(s.Done, s.Run.Rounds); selecting > 0 {
-		f.addOverhead(s.Run, s.Seconds-s.Training, float64(selecting))
-	}
+	f.addOverhead(s.Run, work, s.Training, s.Seconds, min(s.Done, s.Run.Rounds))
 }
 
 // forecastInputs stands in for the number of inputs, which matters little beside
@@ -128,36 +138,68 @@ func (f *Forecast) Rounds() (done, total int) {
 // Left is how long the remaining rounds will take this process alone. It is
 // unknown until a round is done.
 func (f *Forecast) Left() (left time.Duration, known bool) {
-	if f.training.units == 0 {
+	pace, known := f.pace()
+	if !known {
 		return 0, false
 	}
-	rate := f.training.seconds / f.training.units
-	seconds := 0.0
+	operations := 0.0
 	for _, r := range f.runs {
-		overhead := f.overheadOf(r)
 		for round := f.done[r]; round <= r.Rounds; round++ {
-			seconds += rate * f.work(r, round)
-			if round < r.Rounds {
-				seconds += overhead
-			}
+			operations += f.cost(r, round)
 		}
 	}
-	return time.Duration(seconds / float64(f.jobs) * float64(time.Second)), true
+	return time.Duration(pace * operations / float64(f.jobs) * float64(time.Second)), true
+}
+
+// cost is what a round costs, in operations of its training.
+func (f *Forecast) cost(r Run, round int) float64 {
+	if round == r.Rounds {
+		return f.work(r, round)
+	}
+	return f.work(r, round) + f.overheadOf(r)
+}
+
+// mostLatest bounds how many rounds decide the pace.
+const mostLatest = 1 << 12
+
+// pace is how many seconds an operation took in the latest rounds. Training on few rows takes
+// longer per operation, so rounds with few and with many labels should take part alike: the
+// latest are as many as a run has, for each run under way, but between an eighth and a
+// quarter of the rounds so far, and not fewer than four.
+func (f *Forecast) pace() (pace float64, known bool) {
+	_, total := f.Rounds()
+	cycle := f.jobs * total / max(1, len(f.runs))
+	window := min(mostLatest, max(4, f.learnt/8, min(f.learnt/4, cycle)))
+	seconds, operations := 0.0, 0.0
+	for _, t := range f.latest[max(0, len(f.latest)-window):] {
+		operations += f.cost(t.Run, t.Round)
+		if t.Round < t.Run.Rounds {
+			seconds += t.Elapsed
+		} else {
+			seconds += t.Training
+		}
+	}
+	return seconds / operations, operations > 0
 }
 
 func (f *Forecast) overheadOf(r Run) float64 {
 	for i, key := range overheadKeys(r) {
 		if m := f.overhead[i][key]; m != nil {
-			return m.seconds / m.units
+			return m.operations / m.rounds
 		}
 	}
 	return 0
 }
 
-// Outlook counts the rounds of the runs in a store, and predicts how long those that are left
-// will take with as many runs at the same time as now. That is unknown until a round is done and
-// while nobody works.
-func Outlook(s Settings, list []RunStatus) (done, total int, left time.Duration, known bool) {
+// Outlook is how far the runs in a store are.
+type Outlook struct {
+	Done, Total int           // rounds
+	Left        time.Duration // that the other rounds will take with as many runs at the same time as now
+	Known       bool          // Left is; it is not until a round is done and while nobody works
+}
+
+// OutlookOf returns the outlook of runs in a store with the given settings.
+func OutlookOf(ctx context.Context, r Reader, s Settings, list []RunStatus) (o Outlook, err error) {
 	var runs []Run
 	working := 0
 	for _, of := range list {
@@ -170,15 +212,16 @@ func Outlook(s Settings, list []RunStatus) (done, total int, left time.Duration,
 	for _, of := range list {
 		f.Learn(of)
 	}
-	done, total = f.Rounds()
-	if done == total {
-		return done, total, 0, true
+	o.Done, o.Total = f.Rounds()
+	o.Known = o.Done == o.Total
+	if o.Known || working == 0 || o.Total > mostRounds {
+		return o, nil
 	}
-	if working == 0 || total > mostRounds {
-		return done, total, 0, false
+	if f.latest, err = r.Latest(ctx, mostLatest); err != nil {
+		return o, err
 	}
-	left, known = f.Left()
-	return done, total, left, known
+	o.Left, o.Known = f.Left()
+	return o, nil
 }
 
 // mostRounds is how many rounds a store may have for a forecast, several times those of the

@@ -69,7 +69,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 
 // mapPlan returns the plan of the campaign's method, with a network if there are labels enough.
 func (c *Campaign) mapPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*nextbatch.Plan, error) {
-	if rows.labelled < fewestToLearn {
+	if rows.labelled < nextbatch.FewestToLearn {
 		plan, err := r.Plan()
 		if err != nil {
 			return nil, err

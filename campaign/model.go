@@ -34,7 +34,9 @@ const fewNew = 10
 const modelBlob = "model"
 
 // trainingBlob is the key of where trainings stood that the end of a context has stopped, as
-// network.Resumable hands it over. It is empty once a network has been kept.
+// network.Resumable hands it over. It is empty once a network has been kept. If several are
+// stopped at once, such as an ask and predictions, the last one to write stays: they train the same
+// network, so the others lose a few epochs at most.
 const trainingBlob = "training"
 
 // trainer returns what trains the networks of an ask. On the CPU an ask that was stopped, by Ctrl-C or
@@ -246,7 +248,7 @@ type Predicted struct {
 }
 
 // ErrTooFewLabels reports that there are not enough labels for a network.
-var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", fewestToLearn)
+var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", nextbatch.FewestToLearn)
 
 // Predict predicts the labels of all open rows, with the kept network or one that it
 // trains. Of the ask, only the functions and the trainer have an effect.
@@ -256,7 +258,7 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 		return nil, err
 	}
 	switch counts := s.Counts(); {
-	case counts.Labelled < fewestToLearn:
+	case counts.Labelled < nextbatch.FewestToLearn:
 		return nil, ErrTooFewLabels
 	case counts.Open == 0:
 		return &Predicted{}, nil

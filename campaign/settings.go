@@ -147,13 +147,10 @@ func (s Settings) request() (nextbatch.Request, error) {
 	return r, nil
 }
 
-// fewestToLearn is how many labels a network needs.
-const fewestToLearn = 2
-
 // startsWith reports whether so few labelled rows call for the start of nextbatch.Request, which
 // needs no network: the spec cannot do with so few.
 func startsWith(labelled int, s spec.Spec) bool {
-	if s.Method == "" || labelled >= fewestToLearn {
+	if s.Method == "" || labelled >= nextbatch.FewestToLearn {
 		return false
 	}
 	return s.TrainedNetworks() > 0 || s.Mode == spec.TP || s.Kernel.Info().Train ||

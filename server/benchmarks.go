@@ -256,9 +256,12 @@ func progressOf(ctx context.Context, store benchmark.Reader) (BenchmarkProgress,
 			p.Failed++
 		}
 	}
-	done, total, left, known := benchmark.Outlook(settings, status)
-	if p.RoundsDone, p.Rounds = done, total; known {
-		seconds := left.Seconds()
+	outlook, err := benchmark.OutlookOf(ctx, store, settings, status)
+	if err != nil {
+		return p, err
+	}
+	if p.RoundsDone, p.Rounds = outlook.Done, outlook.Total; outlook.Known {
+		seconds := outlook.Left.Seconds()
 		p.SecondsLeft = &seconds
 	}
 	for _, w := range workers {

@@ -48,6 +48,7 @@ type JobProgress struct {
 
 // job is a job with what only the server sees.
 type job struct {
+	request string // of an ask: its id
 	mu      sync.Mutex
 	public  Job
 	changed chan struct{} // closed and replaced with every change
@@ -98,7 +99,7 @@ func (js *jobs) full() error {
 
 // start runs work in the background. The work returns its result and, if it made one,
 // the number of an ask. Ended is told whether the end of the process interrupted it.
-func (js *jobs) start(public Job, work func(context.Context, func(JobProgress)) (result any, ask int64, err error), ended func(interrupted bool)) (*job, error) {
+func (js *jobs) start(public Job, request string, work func(context.Context, func(JobProgress)) (result any, ask int64, err error), ended func(interrupted bool)) (*job, error) {
 	if err := js.full(); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (js *jobs) start(public Job, work func(context.Context, func(JobProgress)) 
 	js.forget()
 	ctx, cancel := context.WithCancel(js.begin)
 	public.State, public.Progress = Running, JobProgress{Stage: "waiting"}
-	j := &job{public: public, changed: make(chan struct{}), cancel: cancel}
+	j := &job{request: request, public: public, changed: make(chan struct{}), cancel: cancel}
 	js.list = append(js.list, j)
 	js.wait.Go(func() {
 		defer cancel()
@@ -151,6 +152,18 @@ func (js *jobs) find(id string) *job {
 	defer js.mu.Unlock()
 	for _, j := range js.list {
 		if j.public.ID == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// asking returns the running ask of a request, or nil.
+func (js *jobs) asking(campaign, request string) *job {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	for _, j := range js.list {
+		if s := j.snapshot(); s.State == Running && s.Kind == "ask" && s.Campaign == campaign && j.request == request {
 			return j
 		}
 	}

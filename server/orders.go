@@ -62,8 +62,12 @@ func (t *Tokens) openJobs(ctx context.Context) (list []order, err error) {
 	return list, err
 }
 
-// begin starts a job and answers with it.
+// begin starts a job and answers with it. An ask whose request is repeated while it runs, because the
+// connection was lost, is the job that runs.
 func (s *Server) begin(o order) (*output[Job], error) {
+	if j := s.jobs.asking(o.Campaign, o.Request); j != nil {
+		return answer(j.snapshot(), nil)
+	}
 	o.ID, o.Begun = strings.ToLower(rand.Text()), s.now().UTC()
 	if o.Request == "" {
 		o.Request = "job-" + o.ID
@@ -93,7 +97,7 @@ func (s *Server) start(o order) (*job, error) {
 			s.options.Log.Error("a job that has ended is still written down", "job", o.ID, "error", err)
 		}
 	}
-	return s.jobs.start(o.Job, func(ctx context.Context, report func(JobProgress)) (any, int64, error) {
+	return s.jobs.start(o.Job, o.Request, func(ctx context.Context, report func(JobProgress)) (any, int64, error) {
 		switch o.Kind {
 		case "ask":
 			return s.runAsk(ctx, o, report)

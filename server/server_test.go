@@ -398,6 +398,27 @@ func TestManyLabellers(t *testing.T) {
 	}
 }
 
+// An ask that is repeated while it runs, as after a lost connection, is no second job.
+func TestRepeatedAskIsTheRunningJob(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	must[Status](t, v, "owner", "POST", small, sample(60))
+	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
+	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	ask := func(key string) Job {
+		return must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2}, "Idempotency-Key", key)
+	}
+	first, second, other := ask("a"), ask("a"), ask("b")
+	if first.ID != second.ID || first.ID == other.ID || v.server.jobs.running() != 2 {
+		t.Errorf("jobs %s, %s and %s, of which %d run", first.ID, second.ID, other.ID, v.server.jobs.running())
+	}
+	must[Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+first.ID, nil)
+	v.finish(t, "labeller", first)
+	if again := ask("a"); again.ID == first.ID {
+		t.Error("a job that was cancelled is still the answer")
+	}
+}
+
 func TestWatchAndCancel(t *testing.T) {
 	t.Parallel()
 	v := newService(t)

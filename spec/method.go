@@ -17,13 +17,14 @@ type MethodInfo struct {
 	Description string // one line
 	Section     string // of the paper; empty if the paper does not cover the method
 
-	NoKernel bool // it uses no kernel: its spec is the name alone
-	Modes    bool // P and TP differ
-	Features bool // it needs finitely many features; kernel values alone are not enough
-	Noise    bool // it uses the noise variance σ²
-	Aims     bool // it can represent a target distribution other than the pool's
-	Draws    bool // it draws random numbers
-	Score    bool // its score can be divided by the costs of rows
+	NoKernel  bool // it uses no kernel: its spec is the name alone
+	Modes     bool // P and TP differ
+	Features  bool // it needs finitely many features; kernel values alone are not enough
+	Noise     bool // it uses the noise variance σ²
+	Aims      bool // it can represent a target distribution other than the pool's
+	Draws     bool // it draws random numbers
+	Score     bool // its score can be divided by the costs of rows
+	TakesBack bool // it takes rows back (selection.Backward), so a run that was cut off cannot resume
 
 	// Single and Double return the method for rows in float32 and in float64.
 	// Single is nil for methods that must compute in float64.
@@ -105,7 +106,7 @@ var methods = newRegistry("method",
 	described(MethodInfo{Name: string(MaxDiag), Title: "MaxDiag", published: "maxdiag"}),
 	inDouble(described(MethodInfo{Name: string(MaxDet), Title: "MaxDet", Noise: true, Memory: maxDetMemory, published: "maxdet"})),
 	inDouble(described(MethodInfo{Name: string(BAITForward), Title: "Bait-F", Family: "bait", Noise: true, Memory: baitMemory, published: "bait-f"})),
-	inDouble(described(MethodInfo{Name: string(BAITForwardBackward), Title: "Bait-FB", Family: "bait", Noise: true, Memory: baitMemory, published: "bait-fb"})),
+	inDouble(described(MethodInfo{Name: string(BAITForwardBackward), Title: "Bait-FB", Family: "bait", Noise: true, TakesBack: true, Memory: baitMemory, published: "bait-fb"})),
 	// In kernel space its time is quadratic in the pool, so specs ask for features.
 	described(MethodInfo{Name: string(FrankWolfe), Title: "FrankWolfe", Features: true, PrefersDouble: true, Memory: byteMemory, published: "fw"}),
 	described(MethodInfo{Name: string(MaxDist), Title: "MaxDist", published: "maxdist"}),

@@ -397,5 +397,6 @@ func readAll(ctx context.Context, s *Store) error {
 	_, err2 := s.Records(ctx)
 	_, err3 := s.Settings(ctx)
 	_, err4 := s.Sets(ctx)
-	return errors.Join(err1, err2, err3, err4)
+	_, err5 := s.Latest(ctx, 1<<20)
+	return errors.Join(err1, err2, err3, err4, err5)
 }

@@ -41,6 +41,28 @@ func scanStatus(row pgx.CollectableRow) (s benchmark.RunStatus, err error) {
 	return s, err
 }
 
+// Latest implements benchmark.Reader.
+func (s *Store) Latest(ctx context.Context, n int) ([]benchmark.Timing, error) {
+	list, err := collect(ctx, s, scanTiming, `SELECT dataset, activation, spec, compat, batch, rounds, split, round, training, elapsed
+		FROM benchmark_rounds JOIN benchmark_runs ON run = id ORDER BY finished DESC, run DESC, round DESC LIMIT $1`, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range list {
+		if err := t.Check(); err != nil {
+			return nil, s.damaged(err)
+		}
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+func scanTiming(row pgx.CollectableRow) (t benchmark.Timing, err error) {
+	err = row.Scan(&t.Run.DataSet, &t.Run.Activation, &t.Run.Spec, &t.Run.Compat, &t.Run.BatchSize, &t.Run.Rounds, &t.Run.Split,
+		&t.Round, &t.Training, &t.Elapsed)
+	return t, err
+}
+
 // Workers implements benchmark.Reader.
 func (s *Store) Workers(ctx context.Context) ([]benchmark.Worker, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (w benchmark.Worker, err error) {

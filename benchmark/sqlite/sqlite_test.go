@@ -322,7 +322,8 @@ func readAll(ctx context.Context, path string) error {
 	_, err2 := s.Records(ctx)
 	_, err3 := s.Settings(ctx)
 	_, err4 := s.Sets(ctx)
-	return errors.Join(err1, err2, err3, err4, s.Close())
+	_, err5 := s.Latest(ctx, 1<<20)
+	return errors.Join(err1, err2, err3, err4, err5, s.Close())
 }
 
 // tamper changes a results file as another program could.

@@ -48,6 +48,22 @@ func (s *Store) Status(ctx context.Context) ([]benchmark.RunStatus, error) {
 	return list, nil
 }
 
+// Latest returns how long the rounds took that ended last.
+func (s *Store) Latest(ctx context.Context, n int) (list []benchmark.Timing, err error) {
+	err = s.each(ctx, `SELECT dataset, activation, spec, compat, batch, rounds, split, round, training, elapsed
+		FROM rounds JOIN runs ON run = id ORDER BY finished DESC, run DESC, round DESC LIMIT ?`, func(row *sql.Rows) error {
+		var t benchmark.Timing
+		if err := row.Scan(&t.Run.DataSet, &t.Run.Activation, &t.Run.Spec, &t.Run.Compat, &t.Run.BatchSize, &t.Run.Rounds, &t.Run.Split,
+			&t.Round, &t.Training, &t.Elapsed); err != nil {
+			return err
+		}
+		list = append(list, t)
+		return t.Check()
+	}, n)
+	slices.Reverse(list)
+	return list, err
+}
+
 // Workers returns the processes that hold runs.
 func (s *Store) Workers(ctx context.Context) ([]benchmark.Worker, error) {
 	runs, err := s.runs(ctx)

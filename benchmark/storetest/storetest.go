@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
@@ -37,6 +38,7 @@ func Test(t *testing.T, fresh func(t testing.TB) Opener) {
 		"sets must agree":                  testSets,
 		"failures":                         testFailures,
 		"status":                           testStatus,
+		"the latest rounds":                testLatest,
 		"goroutines":                       testGoroutines,
 		"two benches share the runs":       testBenches,
 		"reading takes a context":          testContext,
@@ -405,6 +407,30 @@ func testStatus(t *testing.T, open Opener) {
 	}
 }
 
+func testLatest(t *testing.T, open Opener) {
+	runs := Runs(t, 0)[:2]
+	s := planned(t, open, runs...)
+	if list, err := s.Latest(t.Context(), 5); err != nil || len(list) != 0 {
+		t.Errorf("without rounds: %v, %v", list, err)
+	}
+	claims := []*benchmark.Claim{claimed(t, s, runs[0]), claimed(t, s, runs[1])}
+	var want []benchmark.Timing
+	for i, by := range []int{1, 0, 0, 1, 1, 0} {
+		n := len(slices.DeleteFunc(slices.Clone(want), func(o benchmark.Timing) bool { return o.Run != runs[by] }))
+		r := round(runs[by], n)
+		r.Training, r.Elapsed = float64(i), float64(2*i)
+		must(t, s.Append(claims[by], r))
+		want = append(want, benchmark.Timing{Run: runs[by], Round: n, Training: float64(i), Elapsed: float64(2 * i)})
+		time.Sleep(2 * time.Millisecond) // stores may keep the time in milliseconds
+	}
+	for n := range 8 {
+		got, err := open(t).Latest(t.Context(), n)
+		if err != nil || !slices.Equal(got, want[max(0, len(want)-n):]) {
+			t.Errorf("the latest %d: %v, %v; want %v", n, got, err, want[max(0, len(want)-n):])
+		}
+	}
+}
+
 // With many goroutines on two handles, each run is claimed once.
 func testGoroutines(t *testing.T, open Opener) {
 	runs := Runs(t, 0, 1, 2)
@@ -454,7 +480,8 @@ func testContext(t *testing.T, open Opener) {
 	_, status := s.Status(ctx)
 	_, workers := s.Workers(ctx)
 	_, records := s.Records(ctx)
-	for name, err := range map[string]error{"Settings": settings, "Sets": sets, "Status": status, "Workers": workers, "Records": records} {
+	_, latest := s.Latest(ctx, 1)
+	for name, err := range map[string]error{"Settings": settings, "Sets": sets, "Status": status, "Workers": workers, "Records": records, "Latest": latest} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s with a cancelled context: %v", name, err)
 		}

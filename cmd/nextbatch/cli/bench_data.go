@@ -77,7 +77,7 @@ func (b *benchRun) admit(cmd *cobra.Command, settings benchmark.Settings, runs [
 		return err
 	}
 	c := network.Config{Architecture: network.Architecture{Hidden: settings.Hidden}}
-	if d, ok := network.DeviceOf(cmd.Context()).(device.Device); ok && !cmd.Flags().Changed("jobs") {
+	if d := device.Of(cmd.Context()); d != nil && !cmd.Flags().Changed("jobs") {
 		for b.jobs = jobsOn(d, kinds); b.jobs > 1 && b.admitJobs(c, kinds, len(runs)) != nil; {
 			b.jobs /= 2
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/device"
 )
 
 // benchProgress reports the progress of a benchmark: a line per finished run, and
@@ -16,6 +17,7 @@ type benchProgress struct {
 	*progress
 	roundsDone func() (map[benchmark.Run]int, error) // by all processes
 	fate       string                                // of runs whose data set is missing
+	failed     []error                               // of the runs of this process
 	forecast   *benchmark.Forecast
 	seconds    map[benchmark.Run]*benchSeconds // of the runs under way
 	printed    time.Time                       // when a line last said how much is left
@@ -35,6 +37,7 @@ func newBenchProgress(log io.Writer, quiet bool, f *benchmark.Forecast, roundsDo
 
 func (p *benchProgress) watch(e benchmark.Event) {
 	if e.Failed != nil {
+		p.failed = append(p.failed, e.Failed)
 		p.forecast.GiveUp(slices.Concat(e.Others, []benchmark.Run{e.Run})...)
 		if at := (*benchmark.SetError)(nil); errors.As(e.Failed, &at) {
 			p.warn(fmt.Sprintf("%v; its runs are %s", e.Failed, p.fate))
@@ -52,6 +55,14 @@ func (p *benchProgress) watch(e benchmark.Event) {
 	}
 	p.add(e.Record)
 	p.remaining()
+}
+
+// deviceFailure returns the first failure if there is one and each is a failure of the device.
+func (p *benchProgress) deviceFailure() error {
+	if len(p.failed) == 0 || slices.ContainsFunc(p.failed, func(err error) bool { return !device.Failed(err) }) {
+		return nil
+	}
+	return p.failed[0]
 }
 
 // add counts a round, and prints a line after the last round of a run.

@@ -330,6 +330,9 @@ func (b *benchRun) work(cmd *cobra.Command, store benchmark.Store, settings benc
 		if summary.Taken > 0 {
 			p.say("other processes are working on %s", words.Count(summary.Taken, "run", "runs"))
 		}
+		if failure := p.deviceFailure(); failure != nil && summary.Failed == len(runs) {
+			return errorf("all runs failed: %w; the next bench run tries them again", failure)
+		}
 		if summary.Failed == len(runs) {
 			return dataError{errorf("all runs failed; the next bench run tries them again")}
 		}

@@ -96,7 +96,8 @@ func benchStatusOf(ctx context.Context, path string) (benchStatus, error) {
 	runs, err := s.Status(ctx)
 	settings, errSettings := s.Settings(ctx)
 	workers, errWorkers := s.Workers(ctx)
-	all := benchStatus{Settings: settings, Runs: len(runs), Rounds: roundsOf(settings, runs), Workers: []workerStatus{}, Methods: []methodStatus{}, Failures: []runFailure{}}
+	outlook, errOutlook := benchmark.OutlookOf(ctx, s, settings, runs)
+	all := benchStatus{Settings: settings, Runs: len(runs), Rounds: roundsOf(outlook), Workers: []workerStatus{}, Methods: []methodStatus{}, Failures: []runFailure{}}
 	for _, w := range workers {
 		all.Workers = append(all.Workers, workerStatus{w.Host, w.PID, w.Started.UTC(), w.Runs, w.Version, w.CPU, w.SIMD})
 	}
@@ -106,16 +107,13 @@ func benchStatusOf(ctx context.Context, path string) (benchStatus, error) {
 	for i := range all.Methods {
 		all.Methods[i].Seconds /= number(max(1, all.Methods[i].Done))
 	}
-	return all, errors.Join(err, errSettings, errWorkers, s.Close())
+	return all, errors.Join(err, errSettings, errWorkers, errOutlook, s.Close())
 }
 
-// roundsOf counts rounds and forecasts those that are left.
-func roundsOf(settings benchmark.Settings, runs []benchmark.RunStatus) (r roundStatus) {
-	var left time.Duration
-	var known bool
-	r.Done, r.Total, left, known = benchmark.Outlook(settings, runs)
-	if known {
-		seconds := number(left.Seconds())
+func roundsOf(o benchmark.Outlook) roundStatus {
+	r := roundStatus{Done: o.Done, Total: o.Total}
+	if o.Known {
+		seconds := number(o.Left.Seconds())
 		r.Left = &seconds
 	}
 	return r

@@ -83,13 +83,10 @@ func (b *benchWorker) work(ctx context.Context, cmd *cobra.Command, store benchm
 		return err
 	}
 	return b.perform(ctx, cmd, store, settings, runs, func(bench *benchmark.Bench, p *benchProgress) error {
-		done, failed := 0, 0
+		done := 0
 		bench.Watch = func(e benchmark.Event) {
 			p.watch(e)
-			switch {
-			case e.Failed != nil:
-				failed++
-			case e.Record.Round.Round == e.Record.Rounds:
+			if e.Record != nil && e.Record.Round.Round == e.Record.Rounds {
 				done++
 			}
 		}
@@ -99,7 +96,10 @@ func (b *benchWorker) work(ctx context.Context, cmd *cobra.Command, store benchm
 			return err
 		}
 		p.say("this worker finished %s", words.Count(done, "run", "runs"))
-		if failed > 0 {
+		if failure := p.deviceFailure(); failure != nil && done == 0 {
+			return errorf("all runs of this worker failed: %w; the next 'bench run' tries them again", failure)
+		}
+		if failed := len(p.failed); failed > 0 {
 			return someError{failed, done + failed, errorf("%s; 'nextbatch bench status' tells why, and the next 'bench run' tries them again", words.Count(failed, "run failed", "runs failed"))}
 		}
 		return nil

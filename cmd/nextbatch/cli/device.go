@@ -78,12 +78,15 @@ func examineDevices() (list []deviceHealth, tests []healthCheck) {
 			d, err := driver.Open(number, 0)
 			if err != nil {
 				list = append(list, deviceHealth{Name: name, Error: err.Error()})
-				tests = append(tests, healthCheck{Name: "opening " + name, Error: 1})
+				tests = append(tests, healthCheck{Name: "opening " + name, Error: 1, device: name})
 				continue
 			}
 			list = append(list, deviceHealth{Name: name, Description: d.Describe()})
 			on := device.With(context.Background(), d)
-			tests = append(tests, within("selection on "+name, selectionError(on), 0), within("training on "+name, trainingError(on), 1e-4))
+			for _, c := range []healthCheck{within("selection on "+name, selectionError(on), 0), within("training on "+name, trainingError(on), 1e-4)} {
+				c.device = name
+				tests = append(tests, c)
+			}
 			d.Close()
 		}
 	}

@@ -168,7 +168,7 @@ func TestDoctorOnDevices(t *testing.T) {
 			t.Errorf("%q lacks %q", out, line)
 		}
 	}
-	if !strings.Contains(log, "the self-test failed") {
+	if !strings.Contains(log, "the self-test failed on fake:0; compute with --device cpu") || strings.Contains(log, "NEXTBATCH_SIMD") {
 		t.Error(log)
 	}
 
@@ -193,6 +193,43 @@ func TestJobsOnADevice(t *testing.T) {
 	for room, want := range map[int64]int{0: 1, each: 1, 2*each - 1: 1, 2 * each: 2, 5 * each: 5, 1000 * each: 64} {
 		if got := jobsOn(&devicetest.Fake{Memory: room}, kinds); got != want {
 			t.Errorf("%d runs on a card with %d bytes, not %d", got, room, want)
+		}
+	}
+}
+
+// TestDoctorOnTheCPU has a test of the CPU fail, alone and beside one of a card.
+func TestDoctorOnTheCPU(t *testing.T) {
+	h := health{Tests: []healthCheck{{Name: "selection"}, {Name: "training on fake:0", OK: true, device: "fake:0"}}}
+	if err := h.failure(); err == nil || !strings.Contains(err.Error(), "NEXTBATCH_SIMD=go") || strings.Contains(err.Error(), "--device") {
+		t.Error(err)
+	}
+	h.Tests[1].OK = false
+	if err := h.failure(); !strings.Contains(err.Error(), "NEXTBATCH_SIMD=go") || !strings.Contains(err.Error(), "--device cpu") {
+		t.Error(err)
+	}
+}
+
+// TestBenchOnACardThatFails fails all runs on the card, or some of them.
+func TestBenchOnACardThatFails(t *testing.T) {
+	lost, full := errors.New("the card is lost; run again"), fmt.Errorf("3 GiB are too much: %w", device.ErrMemory)
+	for _, c := range []struct {
+		card  devicetest.Fake
+		specs string
+		code  int
+	}{
+		{devicetest.Fake{FailTraining: lost}, "maxdist-tp:ll; random", exitFailure},
+		{devicetest.Fake{FailTraining: full}, "maxdist-tp:ll; random", exitMemory},
+		{devicetest.Fake{FailFeatures: lost}, "maxdist-tp:ll", exitFailure},
+		{devicetest.Fake{FailFeatures: full}, "maxdist-tp:ll", exitMemory},
+		{devicetest.Fake{FailSelection: lost, Steps: 2}, "maxdist-tp:ll", exitFailure},
+		{devicetest.Fake{FailFeatures: lost}, "maxdist-tp:ll; random", exitPartial},
+	} {
+		c.card.Memory = 8 << 30
+		install(t, &c.card)
+		_, log := bench(t, c.code, "run", "--table", smallTable(t), "--target", "y", "--id", "name", "--specs", c.specs, "--splits", "0", "--rounds", "1",
+			"--batch", "4", "--start", "10", "--valid", "20", "--epochs", "2", "--hidden", "8", "--results", filepath.Join(t.TempDir(), "r.db"), "--device", "fake:0")
+		if !strings.Contains(log, "tries them again") || c.code != exitPartial && !strings.Contains(log, "nextbatch: all runs failed: ") {
+			t.Errorf("%+v: %s", c.card, log)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,8 @@ type healthCheck struct {
 	Name  string `json:"name"`
 	OK    bool   `json:"ok"`
 	Error number `json:"error"` // the largest deviation, relative
+
+	device string // that was tested; empty: the CPU
 }
 
 func newDoctor() *cobra.Command {
@@ -55,14 +58,11 @@ func newDoctor() *cobra.Command {
 			} else {
 				printHealth(cmd.OutOrStdout(), h)
 			}
-			if !h.OK {
-				return errors.New("the self-test failed; set NEXTBATCH_SIMD=go to use plain loops, and report this")
-			}
-			return nil
+			return h.failure()
 		},
 		Long: `Prints the instruction set in use, threads and memory, and compares matrix
 products, a Cholesky factorisation and a selection with plain computations; with
-nextbatch-hpc, a selection on each GPU, too.
+nextbatch-hpc, training and a selection on each GPU, too.
 Exits with code 1 if one of them is wrong.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -88,6 +88,29 @@ func examine() health {
 		h.OK = h.OK && c.OK
 	}
 	return h
+}
+
+// failure says what helps against tests that failed.
+func (h health) failure() error {
+	devices, cpu := []string{}, false
+	for _, c := range h.Tests {
+		switch {
+		case c.OK:
+		case c.device == "":
+			cpu = true
+		case !slices.Contains(devices, c.device):
+			devices = append(devices, c.device)
+		}
+	}
+	var failed []error
+	if cpu {
+		failed = append(failed, errors.New("the self-test failed; set NEXTBATCH_SIMD=go to use plain loops, and report this"))
+	}
+	if len(devices) > 0 {
+		failed = append(failed, errorf("the self-test failed on %s; compute with --device cpu until it passes: "+
+			"let other programs free the card, and see whether nvidia-smi shows it and the driver is up to date", listed(devices)))
+	}
+	return errors.Join(failed...)
 }
 
 func within(name string, off, tolerance float64) healthCheck {

@@ -279,6 +279,9 @@ func (s *selecting) check() error {
 	if err := s.request.Check(); err != nil {
 		return requestError(err)
 	}
+	if method := s.request.Spec.Method; s.checkpoint != "" && method.Info().TakesBack {
+		return usagef("--checkpoint: %s takes rows back, so a run that was cut off cannot go on: leave out --checkpoint, or choose another --method", method)
+	}
 	if err := checkDistinct(s.inputFiles(), []flagged{{"--out", s.out}, {"--report", s.page}, {"--checkpoint", s.checkpoint}}); err != nil {
 		return err
 	}

@@ -143,6 +143,21 @@ func TestCheckpointResumes(t *testing.T) {
 	}
 }
 
+// TestCheckpointOfAMethodThatTakesBack: what could not be resumed is not begun.
+func TestCheckpointOfAMethodThatTakesBack(t *testing.T) {
+	kept := filepath.Join(t.TempDir(), "kept.jsonl")
+	for _, method := range []string{"bait-fb-p:ll>train", "bait"} {
+		args := append([]string{"select", sample(t), "--target", "y", "-n", "8", "--method", method}, quick...)
+		if _, log := must(t, exitUsage, append(args, "--checkpoint", kept)...); !strings.Contains(log, "--checkpoint: bait-fb takes rows back") {
+			t.Error(log)
+		}
+		if _, err := os.Stat(kept); err == nil {
+			t.Error("the checkpoint was begun")
+		}
+		must(t, exitOK, args...)
+	}
+}
+
 // TestCheckpointOutlivesOutput: what was picked is kept until it has been written.
 func TestCheckpointOutlivesOutput(t *testing.T) {
 	flags, kept := cutOff(t, 7, append([]string{"select", sample(t), "--target", "y", "-n", "8"}, quick...)...)
