@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -389,6 +390,61 @@ func TestTablesInFiles(t *testing.T) {
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("files are left: %v, %v", left, err)
 	}
+}
+
+// TestTablesInFilesTakeLittleMemory: a plan whose table and inputs are in files holds little of
+// them in memory.
+func TestTablesInFilesTakeLittleMemory(t *testing.T) {
+	folder := t.TempDir()
+	store := rowfile.NewStore(folder)
+	defer store.Close()
+	train, pool := mixedTables(t, 200_000)
+	held := func(inFile bool) int64 {
+		t.Helper()
+		asked, before := 0, heapBytes()
+		plan, err := nextbatch.Request{
+			Train: train, Pool: pool, TargetColumns: []string{"y"}, Spec: spec.MustParse("lcmd-tp:linear"), Batch: 1, Folder: folder,
+			Admit: func(int64, ...string) error {
+				if asked++; asked == 1 && inFile {
+					return errors.New("too much")
+				}
+				return nil
+			},
+		}.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plan.Close()
+		if err := plan.Train(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		taken := heapBytes() - before
+		runtime.KeepAlive(plan)
+		return taken
+	}
+	tables := heapBytes()
+	inMemory := held(false)
+	for _, c := range pool.Columns() {
+		if err := c.MoveTo(store); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := tables - heapBytes(); left < pool.Bytes() {
+		t.Errorf("moving the table freed %d bytes, and it still takes %d", left, pool.Bytes())
+	}
+	lists := int64(8 * pool.Rows()) // of the rows that are candidates
+	if inFile := held(true); inMemory < 10<<20 || inFile > lists+1<<20 {
+		t.Errorf("a plan holds %d bytes, and with files %d", inMemory, inFile)
+	}
+	runtime.KeepAlive(pool)
+}
+
+// heapBytes returns the memory of all that is in use.
+func heapBytes() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // TestNoPoolInFiles: tables without candidates are an error of the data.
