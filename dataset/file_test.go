@@ -118,3 +118,46 @@ func concatenated(t *testing.T, columns []Column) *Table {
 	}
 	return all
 }
+
+// TestDropRowsInAFile drops rows that have moved, and adds others.
+func TestDropRowsInAFile(t *testing.T) {
+	if !rowfile.Supported {
+		t.Skip(rowfile.ErrUnsupported)
+	}
+	store := rowfile.NewStore(t.TempDir())
+	defer store.Close()
+	numbers, texts := NewNumeric("numbers"), NewText("texts")
+	grow := func(to int) {
+		for i := numbers.Len(); i < to; i++ {
+			numbers.Append(float64(i + to))
+			texts.Append([]byte(strconv.Itoa(i + to)))
+		}
+	}
+	for _, c := range []Column{numbers, texts} {
+		grow(2*chunkLen + 1)
+		if err := c.MoveTo(store); err != nil {
+			t.Fatal(err)
+		}
+		for numbers.Len() > 3 {
+			numbers.DropLast()
+			texts.DropLast()
+		}
+		if c.Bytes() < columnBytes {
+			t.Errorf("%s: %d bytes", c.Name(), c.Bytes())
+		}
+		grow(3 * chunkLen)
+		for row := range c.Len() {
+			want := row + 3*chunkLen
+			if row < 3 {
+				want = row + 2*chunkLen + 1
+			}
+			if c.Format(row) != strconv.Itoa(want) {
+				t.Fatalf("%s: row %d is %s, want %d", c.Name(), row, c.Format(row), want)
+			}
+		}
+		for numbers.Len() > 0 {
+			numbers.DropLast()
+			texts.DropLast()
+		}
+	}
+}
