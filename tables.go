@@ -138,7 +138,7 @@ func (t Tables) Rows() (_ *Rows, err error) {
 	}
 	for i, p := range parts {
 		encode := encodePart
-		if r.folder != "" && p.table != nil && i == 1 {
+		if r.folder != "" && i == 1 { // the pool
 			encode = r.encodeInFile
 		}
 		if matrices[i], err = encode(p, offsets[i], all, encoder); err != nil {
