@@ -1,6 +1,7 @@
 package nextbatch
 
 import (
+	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -13,9 +14,17 @@ type Sizes struct {
 	Hidden            []int // widths of the network's layers
 	Outputs           int   // of the network, one for each target; 0 means 1
 	Batch             int
-	// InFile says that the embedded rows of the pool are in a file (Problem.Folder), as are
-	// the user's own features. Only what is kept per row counts as memory then.
+	// InFile says that the pool is in files: its inputs, or the user's own features, and its
+	// embedded rows (Problem.Folder). Only what is kept per row counts as memory then.
 	InFile bool
+}
+
+// inMemory is the number of rows that are not in files.
+func (z Sizes) inMemory() int64 {
+	if z.InFile {
+		return int64(z.Train + z.Aims)
+	}
+	return int64(z.Train + z.Pool + z.Aims)
 }
 
 // Bytes per number.
@@ -28,16 +37,9 @@ const (
 // given, and for what it computes from them, mostly features or embedded rows of the
 // kernel. The networks are not counted.
 func Memory(s spec.Spec, z Sizes) int64 {
-	given, pool, inputs := int64(z.Train+z.Pool+z.Aims), int64(z.Pool), int64(z.Inputs)
-	rows := given
-	if z.InFile {
-		rows -= pool
-		if s.Kernel.Info().OwnFeatures {
-			given -= pool
-		}
-	}
+	rows, pool, inputs := z.inMemory(), int64(z.Pool), int64(z.Inputs)
 	if !s.UsesKernel() {
-		return given*inputs*single + 16*pool
+		return rows*inputs*single + 16*pool
 	}
 	size := int64(single)
 	if s.Double() {
@@ -45,7 +47,7 @@ func Memory(s spec.Spec, z Sizes) int64 {
 	}
 	width, explicit := width(s, z)
 	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: z.Batch + z.Pending, Width: width, Explicit: explicit})
-	total := given*inputs*single + rows*int64(width)*size + blocks(s, z) + method
+	total := rows*inputs*single + rows*int64(width)*size + blocks(s, z) + method
 	if s.Double() {
 		total += rows * inputs * double // a copy of the rows
 	}
@@ -76,6 +78,10 @@ func FileBytes(s spec.Spec, z Sizes) int64 {
 	width, _ := width(s, z)
 	return int64(z.Pool) * int64(width) * size
 }
+
+// inputFileBytes forecasts the size of the temporary files of the inputs of the pool, as they
+// are encoded and as they are scaled.
+func inputFileBytes(z Sizes) int64 { return 2 * footprint.Float32(z.Pool, z.Inputs) }
 
 // width returns how many numbers the kernel keeps per row, and whether they are features.
 func width(s spec.Spec, z Sizes) (numbers int, explicit bool) {

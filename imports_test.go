@@ -82,7 +82,7 @@ var table = map[string]rule{
 	"internal/words":                   {stdOnly: true},
 	"internal/rowfile":                 {may: []string{"matrix"}},
 	"internal/linalg":                  {may: []string{"matrix", "internal/simd"}},
-	"dataset":                          {may: with(engine, "matrix")},
+	"dataset":                          {may: with(engine, "matrix", "internal/rowfile")},
 	"dataset/source":                   {may: []string{"matrix", "dataset", "internal/atomicfile", "internal/ctxio", "internal/rowfile"}},
 	"dataset/sets":                     {may: []string{"matrix", "dataset", "dataset/source", "internal/atomicfile", "internal/ctxio"}},
 	"network":                          {may: with(engine, "matrix", "dataset", "kernel", "internal/atomicfile")},

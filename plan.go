@@ -34,8 +34,8 @@ type Plan struct {
 	Dropped  []string       `json:"dropped"`  // columns that are not used
 
 	Memory    int64    `json:"memory"`            // bytes, forecast
-	File      int64    `json:"file,omitempty"`    // bytes of the features in files, if they exceed memory
-	Folder    string   `json:"folder,omitempty"`  // where the temporary one of them lies, if there is one
+	File      int64    `json:"file,omitempty"`    // bytes of the features, and of the inputs, in files, if they exceed memory
+	Folder    string   `json:"folder,omitempty"`  // where the temporary ones of them lie, if there are any
 	Available int64    `json:"available"`         // bytes, filled in by the caller; 0 where unknown
 	Seconds   *Seconds `json:"seconds,omitempty"` // once forecast
 	Limits    []string `json:"limits"`            // what the batch has to keep to
@@ -55,8 +55,8 @@ type Plan struct {
 }
 
 // Plan checks the request and turns its rows into numbers. An error is a *RequestError,
-// a *DataError, a *spec.Error, or that of Admit.
-func (r Request) Plan() (*Plan, error) {
+// a *DataError, a *spec.Error, or that of Admit. With Folder, the caller closes the plan.
+func (r Request) Plan() (_ *Plan, err error) {
 	starts := r.Spec.Method == "" && r.starts()
 	r = r.WithDefaults()
 	if err := r.Check(); err != nil {
@@ -75,6 +75,11 @@ func (r Request) Plan() (*Plan, error) {
 		Limits: []string{}, Warnings: []string{}, Notes: []string{},
 		request: r, model: r.Model, openEnded: openEnded,
 	}
+	defer func() {
+		if err != nil {
+			p.Close()
+		}
+	}()
 	p.problem.Batch, p.problem.Seed, p.problem.KernelSeed, p.problem.Ranks = r.Batch, r.Seed, r.KernelSeed, r.Ranks
 	read := p.readTables
 	if r.OwnFeatures {
@@ -99,6 +104,14 @@ func (r Request) Plan() (*Plan, error) {
 	return p, nil
 }
 
+// Close takes rows that are in files (Request.Folder) out of memory. The plan cannot be used
+// after that.
+func (p *Plan) Close() {
+	if p.Rows != nil {
+		p.Rows.Close()
+	}
+}
+
 func (p *Plan) warn(format string, args ...any) {
 	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
 }
@@ -116,10 +129,11 @@ func (p *Plan) readTables() error {
 		refused = p.admit(z)
 		return refused
 	}
+	t.Folder = func() string { return p.problem.Folder }
 	if p.Rows, err = t.Rows(); refused != nil {
 		return refused
 	} else if err != nil {
-		return &DataError{err}
+		return p.unusable(err)
 	}
 	p.Warnings, p.Notes = append(p.Warnings, p.Rows.Warnings...), append(p.Notes, p.Rows.Notes...)
 	if p.Rows.Pool.Rows == 0 {
@@ -137,6 +151,14 @@ func (p *Plan) readTables() error {
 	p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
 	p.listColumns(p.Rows.Encoder)
 	return nil
+}
+
+// unusable returns the error of rows that cannot be used, or of their temporary files.
+func (p *Plan) unusable(err error) error {
+	if errors.As(err, new(*rowfile.WriteError)) || errors.As(err, new(*rowfile.SpaceError)) {
+		return fmt.Errorf("%w; %s names another folder", err, p.request.named("Folder"))
+	}
+	return &DataError{err}
 }
 
 // nothingToPick says why there are no candidates.
@@ -210,7 +232,7 @@ func (p *Plan) admit(z Sizes) error {
 			p.Memory, p.problem.Folder, err = need, r.Folder, nil
 		}
 	}
-	if err != nil || !z.InFile || r.Streams {
+	if err != nil || !z.InFile {
 		return err
 	}
 	return p.reserve(z)
@@ -230,11 +252,16 @@ func (p *Plan) mayUseFile() bool {
 	return rowfile.Supported && r.Folder != "" && r.Ranks == nil && !r.OwnFeatures && r.Spec.UsesKernel()
 }
 
-// reserve records how large the features in files will be, and makes sure that there is
-// space for a temporary one.
+// reserve records how large the rows in files will be, and makes sure that there is space
+// for the temporary ones.
 func (p *Plan) reserve(z Sizes) error {
 	r := &p.request
-	p.File = FileBytes(r.Spec, p.sizes(z))
+	if !r.Streams {
+		p.File = FileBytes(r.Spec, p.sizes(z))
+	}
+	if !r.OwnFeatures {
+		p.File += inputFileBytes(z)
+	}
 	if p.File == 0 {
 		p.File = r.fileBytes()
 		return nil
@@ -261,7 +288,7 @@ func (p *Plan) need(z Sizes) int64 {
 	}
 	stay, stack := tableBytes(tables)
 	if !r.OwnFeatures {
-		stay += footprint.Float32(z.Train+z.Pool+z.Aims, z.Inputs)
+		stay += footprint.Float32(int(z.inMemory()), z.Inputs)
 	}
 	config, members := r.Network, r.networks()
 	config.Architecture.Outputs = max(len(r.TargetColumns), 1)
@@ -298,16 +325,22 @@ func (p *Plan) sizes(z Sizes) Sizes {
 }
 
 // tableBytes returns the memory of the tables, and that of their concatenated columns
-// while several tables are encoded.
+// and of lists while they are encoded.
 func tableBytes(tables []*dataset.Table) (stay, stack int64) {
+	rows := 0
 	for _, t := range tables {
 		stay += t.Bytes()
+		rows += t.Rows()
 	}
 	if len(tables) > 1 {
 		stack = 2 * stay // columns grow, and the shorter ones wait to be collected
 	}
-	return stay, stack
+	return stay, max(stack, listedBytes*int64(rows))
 }
+
+// listedBytes is what the numbers of a row take in the lists of rows, and its value in the
+// list that a median is computed from.
+const listedBytes = 40
 
 // smaller lists changes to the request that would need less memory.
 func (p *Plan) smaller() (list []string) {
@@ -407,7 +440,7 @@ func (p *Plan) scale() error {
 		scaled, err = p.Rows.Problem(p.model, p.request.Network.Architecture)
 	}
 	if err != nil {
-		return &DataError{err}
+		return p.unusable(err)
 	}
 	p.problem.Models, p.problem.Labels, p.problem.Weights = scaled.Models, scaled.Labels, scaled.Weights
 	p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = scaled.Train, scaled.Pool, scaled.Aims.Rows
@@ -450,7 +483,7 @@ func (p *Plan) Select(ctx context.Context) (*Result, error) {
 
 func (p *Plan) pick(ctx context.Context, problem Problem) (*Batch, error) {
 	batch, err := Select(ctx, p.request.Spec, problem)
-	wrong, unwritten := (*selection.ProblemError)(nil), (*rowfile.WriteError)(nil)
+	wrong := (*selection.ProblemError)(nil)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return batch, err
@@ -458,8 +491,6 @@ func (p *Plan) pick(ctx context.Context, problem Problem) (*Batch, error) {
 		return nil, err
 	case errors.As(err, &wrong):
 		return nil, &RequestError{err.Error()}
-	case errors.As(err, &unwritten):
-		return nil, fmt.Errorf("%w; %s names another folder", err, p.request.named("Folder"))
 	}
-	return nil, &DataError{err}
+	return nil, p.unusable(err)
 }

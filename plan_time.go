@@ -166,7 +166,7 @@ func (p *Plan) measureSelection(ctx context.Context, size sampleSize) (*Batch, e
 	part := *p
 	if p.Rows != nil {
 		rows := *p.Rows
-		rows.Pool = rows.Pool.Slice(0, size.rows)
+		rows.Pool, rows.folder = rows.Pool.Slice(0, size.rows), ""
 		part.Rows = &rows
 		if err := part.scale(); err != nil {
 			return nil, err

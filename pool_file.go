@@ -1,8 +1,8 @@
 package nextbatch
 
-// Pools that exceed memory. Their embedded rows are in a file that is mapped into memory,
-// so that a selection reads them as it reads any matrix. What it reads often (short rows,
-// rows of bytes, norms, bounds) it keeps in memory anyway.
+// Pools that exceed memory. Their inputs and their embedded rows are in files that are mapped
+// into memory, so that a selection reads them as it reads any matrix. What it reads often (short
+// rows, rows of bytes, norms, bounds) it keeps in memory anyway.
 
 import (
 	"context"
@@ -48,16 +48,28 @@ func embedInFile[T matrix.Float](c *composer, k kernel.Kernel[T], method selecti
 		}
 		how.Embed = copyRows[T]
 	}
-	file, err := rowfile.Create[T](c.problem.Folder, pool.size(), how.Width)
+	var read kernel.Scratch[T]
+	m, err := writeRows(c.ctx, c.problem.Folder, pool.size(), how.Width, func(dst matrix.Dense[T], from, to int) error {
+		return how.Embed(c.ctx, dst, pool.block(from, to, &read))
+	})
+	if err == nil {
+		question.Pool = m.Rows
+	}
+	return m, err
+}
+
+// writeRows computes a matrix block by block into a temporary file in the folder. The caller
+// closes it.
+func writeRows[T matrix.Float](ctx context.Context, folder string, rows, cols int, compute func(dst matrix.Dense[T], from, to int) error) (*rowfile.Mapping[T], error) {
+	file, err := rowfile.Create[T](folder, rows, cols)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var read kernel.Scratch[T]
-	embedded := matrix.New[T](min(kernel.BlockRows, pool.size()), how.Width) // without gaps, which would be written
-	err = kernel.OverBlocks(c.ctx, pool.size(), func(from, to int) error {
-		dst := embedded.Slice(0, to-from)
-		if err := how.Embed(c.ctx, dst, pool.block(from, to, &read)); err != nil {
+	block := matrix.New[T](min(kernel.BlockRows, rows), cols) // without gaps, which would be written
+	err = kernel.OverBlocks(ctx, rows, func(from, to int) error {
+		dst := block.Slice(0, to-from)
+		if err := compute(dst, from, to); err != nil {
 			return err
 		}
 		return file.Write(dst)
@@ -65,11 +77,7 @@ func embedInFile[T matrix.Float](c *composer, k kernel.Kernel[T], method selecti
 	if err != nil {
 		return nil, err
 	}
-	m, err := file.Map()
-	if err == nil {
-		question.Pool = m.Rows
-	}
-	return m, err
+	return file.Map()
 }
 
 // leaveInFile passes rows on that are embedded as they are, and reports whether the method

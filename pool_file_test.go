@@ -4,15 +4,18 @@ package nextbatch_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
@@ -297,5 +300,167 @@ func TestPlanInAFile(t *testing.T) {
 	}
 	if n := nextbatch.FileBytes(request.Spec, sizes); n != 0 {
 		t.Errorf("a temporary file of %d bytes for features as they are", n)
+	}
+}
+
+// mixedTables returns labelled rows and candidates with dates, categories and missing values.
+func mixedTables(t *testing.T, rows int) (train, pool *dataset.Table) {
+	t.Helper()
+	random := rng.New(4, "tables in files")
+	for _, size := range []int{40, rows} {
+		x, z, y := dataset.NewNumeric("x"), dataset.NewNumeric("z"), dataset.NewNumeric("y")
+		colour, day, id := dataset.NewCategorical("colour"), dataset.NewText("day"), dataset.NewText("id")
+		hours := dataset.NewNumeric("hours")
+		for i := range size {
+			x.Append(random.NormFloat64())
+			z.Append([]float64{random.NormFloat64(), math.NaN()}[min(i%9/8, 1)])
+			y.Append(x.Float(i) + float64(i%5))
+			colour.Append(colour.AddLevel([]string{"red", "green", "blue"}[i%7%3]))
+			day.Append(time.Date(2024, 1, 1+i%700, 0, 0, 0, 0, time.UTC).AppendFormat(nil, time.DateOnly))
+			id.Append(fmt.Appendf(nil, "%d of %d", i, size))
+			hours.Append(float64(1 + i%3))
+		}
+		columns := []dataset.Column{x, z, colour, day, id, hours}
+		if size == 40 {
+			columns = append(columns, y)
+		}
+		table, err := dataset.NewTable(columns...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		train, pool = pool, table
+	}
+	return train, pool
+}
+
+// TestTablesInFiles: a pool whose table, inputs and features are all in files gives the batch of
+// memory, to the last bit, whatever the number of threads.
+func TestTablesInFiles(t *testing.T) {
+	folder := t.TempDir()
+	store := rowfile.NewStore(folder)
+	defer store.Close()
+	train, pool := mixedTables(t, 20_000)
+	budget := 20.0
+	answer := func(text string, threads int, inFile bool) *nextbatch.Result {
+		t.Helper()
+		asked := 0
+		plan, err := nextbatch.Request{
+			Train: train, Pool: pool, TargetColumns: []string{"y"}, IDColumn: "id", CostColumn: "hours", Budget: &budget, Folder: folder,
+			Spec: spec.MustParse(text), Batch: 6, Must: []string{"7 of 20000"},
+			Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}},
+			Admit: func(int64, ...string) error {
+				if asked++; asked == 1 && inFile {
+					return errors.New("too much")
+				}
+				return nil
+			},
+		}.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plan.Close()
+		if temporary := 2 * rowfile.Bytes[float32](pool.Rows(), plan.Inputs); inFile != (plan.File >= temporary) {
+			t.Errorf("%s: files of %d bytes", text, plan.File)
+		}
+		r, err := plan.Select(nextbatch.WithThreads(t.Context(), threads))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	methods := []string{"lcmd-tp:grad>sketch(32)", "bait-f-p:ll>train", "maxdist-tp:linear"}
+	var want []*nextbatch.Result
+	for _, text := range methods {
+		want = append(want, answer(text, 1, false))
+	}
+	for _, c := range pool.Columns() {
+		if err := c.MoveTo(store); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, text := range methods {
+		for threads := 1; threads <= 3; threads++ {
+			got := answer(text, threads, true)
+			sameBatch(t, text, got.Batch, want[i].Batch)
+			if !slices.Equal(got.IDs, want[i].IDs) || !slices.Equal(got.Reasons, want[i].Reasons) || !slices.Equal(got.Warnings, want[i].Warnings) {
+				t.Errorf("%s: %v, want %v", text, got, want[i])
+			}
+		}
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+}
+
+// TestTablesInFilesTakeLittleMemory: a plan whose table and inputs are in files holds little of
+// them in memory.
+func TestTablesInFilesTakeLittleMemory(t *testing.T) {
+	folder := t.TempDir()
+	store := rowfile.NewStore(folder)
+	defer store.Close()
+	train, pool := mixedTables(t, 200_000)
+	held := func(inFile bool) int64 {
+		t.Helper()
+		asked, before := 0, heapBytes()
+		plan, err := nextbatch.Request{
+			Train: train, Pool: pool, TargetColumns: []string{"y"}, Spec: spec.MustParse("lcmd-tp:linear"), Batch: 1, Folder: folder,
+			Admit: func(int64, ...string) error {
+				if asked++; asked == 1 && inFile {
+					return errors.New("too much")
+				}
+				return nil
+			},
+		}.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plan.Close()
+		if err := plan.Train(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		taken := heapBytes() - before
+		runtime.KeepAlive(plan)
+		return taken
+	}
+	tables := heapBytes()
+	inMemory := held(false)
+	for _, c := range pool.Columns() {
+		if err := c.MoveTo(store); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := tables - heapBytes(); left < pool.Bytes() {
+		t.Errorf("moving the table freed %d bytes, and it still takes %d", left, pool.Bytes())
+	}
+	lists := int64(8 * pool.Rows()) // of the rows that are candidates
+	if inFile := held(true); inMemory < 10<<20 || inFile > lists+1<<20 {
+		t.Errorf("a plan holds %d bytes, and with files %d", inMemory, inFile)
+	}
+	runtime.KeepAlive(pool)
+}
+
+// heapBytes returns the memory of all that is in use.
+func heapBytes() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestNoPoolInFiles: tables without candidates are an error of the data.
+func TestNoPoolInFiles(t *testing.T) {
+	train, pool := mixedTables(t, 50)
+	asked := 0
+	_, err := nextbatch.Request{
+		Train: train, Pool: pool.Select(nil), TargetColumns: []string{"y"}, Batch: 1, Folder: t.TempDir(),
+		Admit: func(int64, ...string) error {
+			if asked++; asked == 1 {
+				return errors.New("too much")
+			}
+			return nil
+		},
+	}.Plan()
+	if data := (*nextbatch.DataError)(nil); !errors.As(err, &data) || asked != 2 {
+		t.Errorf("asked %d times: %v", asked, err)
 	}
 }

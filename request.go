@@ -89,9 +89,9 @@ type Request struct {
 	// selection of these sizes.
 	Output func(Sizes) int64
 
-	// Folder is where the features of the candidates go, into a temporary file, if Admit
-	// refuses to hold them in memory but not the rest (Problem.Folder); without it such a
-	// request ends with the error of Admit. InFile says that the pool of Features or Exact
+	// Folder is where the inputs and the features of the candidates go, into temporary files,
+	// if Admit refuses to hold them in memory but not the rest (Problem.Folder); without it
+	// such a request ends with the error of Admit. InFile says that the pool of Features or Exact
 	// is already mapped from a file; for a spec that computes in float64, the pool may then
 	// be that of Features, beside train and target in Exact. The batch is the same in memory
 	// and in files.

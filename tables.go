@@ -1,11 +1,13 @@
 package nextbatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -45,6 +47,10 @@ type Tables struct {
 	// Admit, unless nil, is called before the tables are encoded, which may take
 	// much memory; its error ends Rows.
 	Admit func(Sizes) error
+	// Folder, unless nil, is called after Admit and returns where the inputs of the pool
+	// go, into a temporary file that is mapped into memory; empty means memory. The caller
+	// closes the rows.
+	Folder func() string
 	// FieldName returns what messages call a field, as in Request.
 	FieldName func(field string) string
 }
@@ -62,6 +68,18 @@ type Rows struct {
 	Encoder           dataset.Encoder
 	Warnings          []string // what was dropped or replaced, and why
 	Notes             []string // what else was done, such as how dates became numbers
+
+	folder string                      // of the files of Pool, and of the scaled pool; empty means memory
+	files  []*rowfile.Mapping[float32] // that are mapped
+}
+
+// Close takes the rows that are in files (Tables.Folder) out of memory. Nobody may use them,
+// or a problem with them, after that.
+func (r *Rows) Close() {
+	for _, file := range r.files {
+		file.Close()
+	}
+	r.files = nil
 }
 
 // part is a set of rows of one of the tables.
@@ -72,7 +90,7 @@ type part struct {
 }
 
 // Rows turns the tables into numbers.
-func (t Tables) Rows() (*Rows, error) {
+func (t Tables) Rows() (_ *Rows, err error) {
 	parts, labels, err := t.parts()
 	if err != nil {
 		return nil, err
@@ -81,6 +99,11 @@ func (t Tables) Rows() (*Rows, error) {
 		return nil, err
 	}
 	r := &Rows{Targets: t.TargetColumns, Weights: t.Weights}
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
 	if t.One == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s", parts[0].name, words.Count(t.Train.Rows()-len(parts[0].rows), "row has no label and is dropped", "rows have no label and are dropped")))
 	}
@@ -110,8 +133,15 @@ func (t Tables) Rows() (*Rows, error) {
 	encoder := r.Encoder
 	encoder.Impute = t.imputes()
 	matrices := make([]matrix.Dense[float32], len(parts))
+	if t.Folder != nil {
+		r.folder = t.Folder()
+	}
 	for i, p := range parts {
-		if matrices[i], err = encodePart(p, offsets[i], all, encoder); err != nil {
+		encode := encodePart
+		if r.folder != "" && i == 1 { // the pool
+			encode = r.encodeInFile
+		}
+		if matrices[i], err = encode(p, offsets[i], all, encoder); err != nil {
 			return nil, err
 		}
 	}
@@ -252,13 +282,9 @@ func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matr
 	if len(p.rows) == all.Rows() {
 		return x, encodeRows(x, p, p.rows, all, e)
 	}
-	rows := make([]int, encodedAtOnce)
 	for from := 0; from < len(p.rows); from += encodedAtOnce {
-		of := p.rows[from:min(from+encodedAtOnce, len(p.rows))]
-		for i, row := range of {
-			rows[i] = offset + row
-		}
-		if err := encodeRows(x.Slice(from, from+len(of)), p, of, all.Select(rows[:len(of)]), e); err != nil {
+		to := min(from+encodedAtOnce, len(p.rows))
+		if err := encodeSome(x.Slice(from, to), p, p.rows[from:to], offset, all, e); err != nil {
 			return x, err
 		}
 	}
@@ -267,6 +293,35 @@ func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matr
 
 // encodedAtOnce is the number of rows that are copied out of a table at a time.
 const encodedAtOnce = 1 << 13
+
+// encodeInFile is encodePart into a temporary file.
+func (r *Rows) encodeInFile(p part, offset int, all *dataset.Table, e dataset.Encoder) (matrix.Dense[float32], error) {
+	return r.writePool(len(p.rows), len(e.Features()), func(dst matrix.Dense[float32], from, to int) error {
+		return encodeSome(dst, p, p.rows[from:to], offset, all, e)
+	})
+}
+
+// writePool computes rows of the pool into a temporary file.
+func (r *Rows) writePool(rows, cols int, compute func(dst matrix.Dense[float32], from, to int) error) (matrix.Dense[float32], error) {
+	if rows == 0 {
+		return matrix.New[float32](0, cols), nil
+	}
+	file, err := writeRows(context.Background(), r.folder, rows, cols, compute)
+	if err != nil {
+		return matrix.Dense[float32]{}, err
+	}
+	r.files = append(r.files, file)
+	return file.Rows, nil
+}
+
+// encodeSome encodes some rows of a part.
+func encodeSome(dst matrix.Dense[float32], p part, rows []int, offset int, all *dataset.Table, e dataset.Encoder) error {
+	at := make([]int, len(rows))
+	for i, row := range rows {
+		at[i] = offset + row
+	}
+	return encodeRows(dst, p, rows, all.Select(at), e)
+}
 
 // encodeRows encodes a table whose rows are the given ones of a part.
 func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table, e dataset.Encoder) error {
@@ -316,7 +371,11 @@ func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32],
 		if set.Rows == 0 {
 			continue
 		}
-		if *set, err = scale(*set); err != nil {
+		in := scale
+		if r.folder != "" && set == &p.Pool {
+			in = r.scaleInFile(scale)
+		}
+		if *set, err = in(*set); err != nil {
 			return p, err
 		}
 	}
@@ -325,6 +384,19 @@ func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32],
 		p.Labels, err = r.scaledLabels()
 	}
 	return p, err
+}
+
+// scaleInFile returns scale into a temporary file.
+func (r *Rows) scaleInFile(scale func(matrix.Dense[float32]) (matrix.Dense[float32], error)) func(matrix.Dense[float32]) (matrix.Dense[float32], error) {
+	return func(x matrix.Dense[float32]) (matrix.Dense[float32], error) {
+		return r.writePool(x.Rows, x.Cols, func(dst matrix.Dense[float32], from, to int) error {
+			scaled, err := scale(x.Slice(from, to))
+			if err == nil {
+				matrix.Copy(dst, scaled)
+			}
+			return err
+		})
+	}
 }
 
 func (r *Rows) scaling(fitted *network.Model[float32]) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 )
 
 // levelBytes is what a level takes besides its text: its entries in the list
@@ -20,7 +22,8 @@ type Categorical struct {
 	levels []string
 	index  map[string]int32
 	codes  chunks[int32]
-	names  int64 // bytes of the levels and of the index
+	names  int64          // bytes of the levels and of the index
+	inFile *rowfile.Store // see MoveTo
 }
 
 // NewCategorical returns an empty column with the given levels; repeated levels
@@ -135,6 +138,13 @@ func (c *Categorical) Kind() Kind           { return KindCategorical }
 func (c *Categorical) Len() int             { return c.codes.len() }
 func (c *Categorical) Missing(row int) bool { return c.Code(row) == missingCode }
 func (c *Categorical) Bytes() int64         { return columnBytes + c.names + c.codes.bytes() }
+
+func (c *Categorical) MoveTo(file *rowfile.Store) error {
+	c.inFile = file
+	return c.codes.moveTo(file)
+}
+
+func (c *Categorical) file() *rowfile.Store { return c.inFile }
 
 func (c *Categorical) Format(row int) string {
 	if code := c.Code(row); code != missingCode {

@@ -1,6 +1,10 @@
 package dataset
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/nextbatch/nextbatch/internal/rowfile"
+)
 
 const (
 	chunkBits = 13
@@ -10,10 +14,11 @@ const (
 
 // chunks is a sequence that grows at its end and never moves a full chunk:
 // reading a column of a million rows makes neither copies nor garbage, so peak
-// memory is the size of the data.
-type chunks[T any] struct {
-	full [][]T // of chunkLen elements each
-	tail []T
+// memory is the size of the data. Full chunks can move to a file.
+type chunks[T rowfile.Plain] struct {
+	full  [][]T // of chunkLen elements each
+	moved int   // so many of the first ones are in a file
+	tail  []T
 }
 
 func (c *chunks[T]) append(v T) {
@@ -29,14 +34,34 @@ func (c *chunks[T]) drop() {
 	if len(c.tail) == 0 {
 		c.tail = c.full[len(c.full)-1]
 		c.full = c.full[:len(c.full)-1]
+		c.moved = min(c.moved, len(c.full))
 	}
 	c.tail = c.tail[:len(c.tail)-1]
+}
+
+// moveTo moves the full chunks to a file.
+func (c *chunks[T]) moveTo(file *rowfile.Store) (err error) {
+	for ; c.moved < len(c.full); c.moved++ {
+		if c.full[c.moved], err = moved(file, c.full[c.moved]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moved returns a piece from the file, or as it is if it finds no space there.
+func moved[T rowfile.Plain](file *rowfile.Store, piece []T) ([]T, error) {
+	kept, err := rowfile.Keep(file, piece)
+	if err != nil {
+		return piece, err
+	}
+	return kept, nil
 }
 
 // bytes returns the memory that the elements take, including spare capacity.
 func (c *chunks[T]) bytes() int64 {
 	var element T
-	return int64(len(c.full)*chunkLen+cap(c.tail)) * int64(unsafe.Sizeof(element))
+	return int64((len(c.full)-c.moved)*chunkLen+cap(c.tail)) * int64(unsafe.Sizeof(element))
 }
 
 func (c *chunks[T]) len() int { return len(c.full)<<chunkBits + len(c.tail) }

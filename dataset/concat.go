@@ -58,47 +58,59 @@ func concatColumns(name string, parts []Column) (Column, error) {
 	}
 	switch kind {
 	case KindCategorical:
-		return concatLevels(name, parts), nil
+		return concatLevels(name, parts)
 	case KindText:
-		all := NewText(name)
-		for _, c := range parts {
-			for row := range c.Len() {
-				all.Append([]byte(c.Format(row)))
-			}
-		}
-		return all, nil
+		return concatText(name, parts)
 	}
-	return concatNumbers(name, parts), nil
+	return concatNumbers(name, parts)
 }
 
-func concatNumbers(name string, parts []Column) Column {
+func concatNumbers(name string, parts []Column) (Column, error) {
 	all := NewNumeric(name)
-	for _, c := range parts {
-		numbers, ok := c.(*Numeric)
-		for row := range c.Len() {
-			if ok {
-				all.Append(numbers.Float(row))
-			} else {
-				all.Append(math.NaN())
-			}
+	return all, appendAll(all, parts, func(c Column, row int) {
+		if numbers, ok := c.(*Numeric); ok {
+			all.Append(numbers.Float(row))
+		} else {
+			all.Append(math.NaN())
 		}
-	}
-	return all
+	})
 }
 
-func concatLevels(name string, parts []Column) Column {
+func concatLevels(name string, parts []Column) (Column, error) {
 	all := NewCategorical(name)
+	err := appendAll(all, parts, func(c Column, row int) {
+		if c.Missing(row) {
+			all.Append(missingCode)
+		} else {
+			all.Append(all.AddLevel(c.Format(row)))
+		}
+	})
+	all.SortLevels()
+	return all, err
+}
+
+func concatText(name string, parts []Column) (Column, error) {
+	all := NewText(name)
+	return all, appendAll(all, parts, func(c Column, row int) { all.Append([]byte(c.Format(row))) })
+}
+
+// appendAll adds the rows of all parts to a column. Those of a part in a file go to the
+// same file, as they are added.
+func appendAll(all Column, parts []Column, add func(c Column, row int)) error {
 	for _, c := range parts {
-		for row := range c.Len() {
-			if c.Missing(row) {
-				all.Append(missingCode)
-			} else {
-				all.Append(all.AddLevel(c.Format(row)))
+		for from := 0; from < c.Len(); from += chunkLen {
+			for row := from; row < min(from+chunkLen, c.Len()); row++ {
+				add(c, row)
+			}
+			if c.file() == nil {
+				continue
+			}
+			if err := all.MoveTo(c.file()); err != nil {
+				return err
 			}
 		}
 	}
-	all.SortLevels()
-	return all
+	return nil
 }
 
 func allMissing(c Column) bool {

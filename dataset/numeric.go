@@ -3,6 +3,8 @@ package dataset
 import (
 	"math"
 	"strconv"
+
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 )
 
 // Numeric is a column of numbers; NaN is a missing one. As long as float32
@@ -13,6 +15,7 @@ type Numeric struct {
 	single   chunks[float32] // used until isDouble
 	double   chunks[float64]
 	isDouble bool
+	inFile   *rowfile.Store // see MoveTo
 }
 
 // NewNumeric returns a column of the given values.
@@ -88,6 +91,16 @@ func (c *Numeric) Kind() Kind           { return KindNumeric }
 func (c *Numeric) Missing(row int) bool { return math.IsNaN(c.Float(row)) }
 
 func (c *Numeric) Bytes() int64 { return columnBytes + c.single.bytes() + c.double.bytes() }
+
+func (c *Numeric) MoveTo(file *rowfile.Store) error {
+	c.inFile = file
+	if c.isDouble {
+		return c.double.moveTo(file)
+	}
+	return c.single.moveTo(file)
+}
+
+func (c *Numeric) file() *rowfile.Store { return c.inFile }
 
 func (c *Numeric) Len() int {
 	if c.isDouble {

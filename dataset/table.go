@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"strings"
+
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 )
 
 // Kind is the kind of a column's values.
@@ -39,10 +41,16 @@ type Column interface {
 	Select(rows []int) Column
 	// DropLast removes the row that was appended last.
 	DropLast()
-	// Bytes returns the memory that the column takes, to within a few percent.
+	// Bytes returns the memory that the column takes, to within a few percent. Rows in
+	// a file take none.
 	Bytes() int64
+	// MoveTo moves the rows to a file that is mapped into memory, except for the last
+	// ones. The column is used as before, until the file is closed. Rows that find no
+	// space there stay in memory, and the error says why.
+	MoveTo(file *rowfile.Store) error
 
 	constant() bool
+	file() *rowfile.Store // that MoveTo was called with, or nil
 }
 
 // columnBytes is what an empty column takes, including its entry in a table.
@@ -79,7 +87,8 @@ func NewTable(columns ...Column) (*Table, error) {
 // Rows returns the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
-// Bytes returns the memory that the table takes, to within a few percent.
+// Bytes returns the memory that the table takes, to within a few percent. Rows in a file
+// take none (Column.MoveTo).
 func (t *Table) Bytes() int64 {
 	total := int64(0)
 	for _, c := range t.columns {

@@ -1,12 +1,16 @@
 package dataset
 
+import "github.com/nextbatch/nextbatch/internal/rowfile"
+
 // Text is a column of arbitrary text, such as the ids of the rows. The bytes of
 // many rows share one block, so that a row costs its bytes and eight more. The
 // empty text is a missing value.
 type Text struct {
-	name  string
-	parts [][]byte    // part i starts at row i·chunkLen
-	ends  chunks[int] // where a row ends in its part
+	name   string
+	parts  [][]byte       // part i starts at row i·chunkLen
+	moved  int            // so many of the first parts are in a file
+	ends   chunks[int]    // where a row ends in its part
+	inFile *rowfile.Store // see MoveTo
 }
 
 // NewText returns a column of the given values.
@@ -35,6 +39,7 @@ func (c *Text) DropLast() {
 	c.ends.drop()
 	if c.Len()&chunkMask == 0 {
 		c.parts = c.parts[:len(c.parts)-1]
+		c.moved = min(c.moved, len(c.parts))
 	}
 }
 
@@ -54,11 +59,23 @@ func (c *Text) Format(row int) string { return string(c.value(row)) }
 
 func (c *Text) Bytes() int64 {
 	total := columnBytes + c.ends.bytes()
-	for _, part := range c.parts {
+	for _, part := range c.parts[c.moved:] {
 		total += int64(cap(part))
 	}
 	return total
 }
+
+func (c *Text) MoveTo(file *rowfile.Store) (err error) {
+	c.inFile = file
+	for ; c.moved < len(c.parts)-1; c.moved++ { // the last may grow
+		if c.parts[c.moved], err = moved(file, c.parts[c.moved]); err != nil {
+			return err
+		}
+	}
+	return c.ends.moveTo(file)
+}
+
+func (c *Text) file() *rowfile.Store { return c.inFile }
 
 func (c *Text) Select(rows []int) Column {
 	s := NewText(c.name)

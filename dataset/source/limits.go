@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -34,20 +35,49 @@ func (o Options) holding(held int64) Options {
 }
 
 // allowRows refuses columns that have grown beyond what the options allow,
-// given further bytes held besides them.
+// given further bytes held besides them. Where they may overflow, they do first.
 func (o Options) allowRows(r *rows, beside int64) error {
 	if o.MaxMemory <= 0 {
 		return nil
 	}
-	need, done := beside, 0
-	for _, s := range r.sinks {
-		if s != nil {
-			column := s.soFar()
-			need += column.Bytes()
-			done = max(done, column.Len())
-		}
+	bytes := r.bytes()
+	var full error
+	if o.overflows(bytes) {
+		full = r.moveTo(o.Overflow)
+		bytes = r.bytes()
 	}
-	return o.allow(need, fmt.Sprintf("the table up to row %d", done))
+	return because(full, o.allow(beside+bytes, fmt.Sprintf("the table up to row %d", r.length())))
+}
+
+// overflowShare is the part of the allowed memory, one of so many, that a table may
+// take before its rows move to a file. What follows needs memory, too.
+const overflowShare = 4
+
+// overflows reports whether the rows of a table that takes so many bytes of memory
+// move to a file.
+func (o Options) overflows(bytes int64) bool {
+	return o.Overflow != nil && o.MaxMemory > 0 && bytes > o.MaxMemory/overflowShare
+}
+
+// allowTable refuses a table of at least so many bytes for which neither memory
+// nor a file has space.
+func (o Options) allowTable(need int64) error {
+	err := o.allow(need, "the table")
+	if err == nil || o.Overflow == nil {
+		return err
+	}
+	if full := o.Overflow.CheckSpace(need); full != nil {
+		return because(full, err)
+	}
+	return nil
+}
+
+// because adds a cause, if there is one, to an error that allow returned.
+func because(cause, err error) error {
+	if at := (*Error)(nil); cause != nil && errors.As(err, &at) {
+		at.Cause = cause
+	}
+	return err
 }
 
 // arrayBytes is the peak memory of reading an array of the shape: the numbers,

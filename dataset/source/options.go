@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 )
 
 // Options configure how to read a table.
@@ -61,6 +62,10 @@ type Options struct {
 	// more reports how much (ErrMemory) before it allocates it. 0 means no
 	// limit. Garbage not yet collected does not count.
 	MaxMemory int64
+	// Overflow, unless nil, is a file that takes the rows of tables that are large for
+	// MaxMemory, so that a table may exceed it. The table is used as any other until the
+	// file is closed. Arrays (.npy, .npz, .mat) do not go there.
+	Overflow *rowfile.Store
 }
 
 // kind returns the declared kind of a column, if there is one.

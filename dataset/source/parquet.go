@@ -252,7 +252,7 @@ func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) er
 				err = checkPages(content, chunk, group.NumRows, p.ctx.Err)
 			}
 			if need += least * group.NumRows; err == nil {
-				err = p.opts.allow(need, "the table")
+				err = p.opts.allowTable(need)
 			}
 			if at := (*Error)(nil); errors.As(err, &at) && at.Kind != ErrMemory {
 				at.Column, at.Name = j+1, p.names[j]
@@ -306,7 +306,7 @@ func (p *parquetReader) addChunk(j int, chunk parquet.ColumnChunk) (n int, err e
 		if err := p.ctx.Err(); err != nil {
 			return n, err
 		}
-		if err := p.opts.allow(p.others+p.sinks[j].soFar().Bytes(), fmt.Sprintf("the table up to row %d of column %s", p.done+n, p.names[j])); err != nil {
+		if err := p.allowPage(j, n); err != nil {
 			return n, err
 		}
 		page, err := pages.ReadPage()
@@ -322,6 +322,18 @@ func (p *parquetReader) addChunk(j int, chunk parquet.ColumnChunk) (n int, err e
 			return n, err
 		}
 	}
+}
+
+// allowPage refuses another page of a column, of which n values of the current group have
+// been read, if the table has grown beyond what the options allow.
+func (p *parquetReader) allowPage(j, n int) error {
+	column := p.sinks[j].soFar()
+	var full error
+	if p.opts.overflows(p.others + column.Bytes()) {
+		full = p.moveTo(p.opts.Overflow)
+		p.others = p.bytes() - column.Bytes()
+	}
+	return because(full, p.opts.allow(p.others+column.Bytes(), fmt.Sprintf("the table up to row %d of column %s", p.done+n, p.names[j])))
 }
 
 func (p *parquetReader) addPage(j, n int, page parquet.Page) (int, error) {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 )
 
 // rows splits records and passes the fields to the sinks of their columns.
@@ -14,7 +16,8 @@ type rows struct {
 	names  []string
 	sinks  []sink // nil where a column is ignored
 	choice *Choice
-	late   *Error // the first value that shows that a column is not numeric, with all such columns
+	file   *rowfile.Store // that rows have moved to; nil if none have
+	late   *Error         // the first value that shows that a column is not numeric, with all such columns
 }
 
 // addPlain adds a record without quotes. Numbers are parsed in place, which
@@ -119,12 +122,53 @@ func (r *rows) ragged(rec record, fields int) error {
 	return e
 }
 
+// growing yields the columns that are read, as they are so far.
+func (r *rows) growing() iter.Seq[dataset.Column] {
+	return func(yield func(dataset.Column) bool) {
+		for _, s := range r.sinks {
+			if s != nil && !yield(s.soFar()) {
+				return
+			}
+		}
+	}
+}
+
+// bytes returns the memory that the columns take.
+func (r *rows) bytes() (total int64) {
+	for c := range r.growing() {
+		total += c.Bytes()
+	}
+	return total
+}
+
+// length returns the number of rows in the longest column.
+func (r *rows) length() (most int) {
+	for c := range r.growing() {
+		most = max(most, c.Len())
+	}
+	return most
+}
+
+// moveTo moves the rows to a file.
+func (r *rows) moveTo(file *rowfile.Store) error {
+	r.file = file
+	for c := range r.growing() {
+		if err := c.MoveTo(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (r *rows) table() (*dataset.Table, error) {
 	var columns []dataset.Column
 	for _, s := range r.sinks {
 		if s != nil {
 			columns = append(columns, s.column())
 		}
+	}
+	if r.file != nil {
+		_ = r.moveTo(r.file) // what finds no space may stay, as it did before
 	}
 	t, err := dataset.NewTable(columns...)
 	if at := (*dataset.ColumnError)(nil); errors.As(err, &at) {

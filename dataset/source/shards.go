@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -131,14 +132,16 @@ func (s *Shards) Columns() []string {
 	return s.parquet.names
 }
 
+// Place returns the file that a row is in, and its number there, from 0.
+func (s *Shards) Place(row int) (path string, at int) {
+	i := slices.IndexFunc(s.files, func(one shard) bool { return row < one.first+one.rows })
+	return s.files[i].path, row - s.files[i].first
+}
+
 // RowName says in which file a row is, such as "row 17 of part-3.npy".
 func (s *Shards) RowName(row int) string {
-	for _, one := range s.files {
-		if at := row - one.first; at >= 0 && at < one.rows {
-			return fmt.Sprintf("row %d of %s", at, one.path)
-		}
-	}
-	return fmt.Sprintf("row %d", row)
+	path, at := s.Place(row)
+	return fmt.Sprintf("row %d of %s", at, path)
 }
 
 // ReadShards reads the rows from from to to-1. Only the option MaxMemory has an effect.

@@ -2,8 +2,9 @@
 // read-only, so that its numbers look like any other matrix, and the system reads them
 // when they are used and drops them when memory is short.
 //
-// A temporary file is written row by row and then mapped. It has no name from the moment
-// it exists, so it is gone when the process ends, however that happens.
+// A temporary file is written row by row and then mapped; that of a Store, which holds pieces
+// of any kind of numbers, grows while it is in use. It has no name from the moment it exists, so
+// it is gone when the process ends, however that happens.
 //
 // A mapped file that becomes shorter, or whose disk fails, raises a fault where it is
 // read. Guard turns that into an error.
@@ -53,11 +54,8 @@ func mapFile[T matrix.Float](file *os.File, name string, offset int64, rows, col
 		return nil, fmt.Errorf("%s cannot be mapped into memory: %w", name, err)
 	}
 	start := (*T)(unsafe.Pointer(&data[offset]))
-	m := &Mapping[T]{Rows: matrix.View(rows, cols, unsafe.Slice(start, rows*cols)), data: data}
-	mapped.Lock()
-	defer mapped.Unlock()
-	mapped.files[unsafe.SliceData(data)] = mappedFile{name, len(data)}
-	return m, nil
+	remember(data, name)
+	return &Mapping[T]{Rows: matrix.View(rows, cols, unsafe.Slice(start, rows*cols)), data: data}, nil
 }
 
 // Close takes the matrix out of memory. That of nil does nothing.
@@ -65,10 +63,7 @@ func (m *Mapping[T]) Close() {
 	if m == nil || m.data == nil {
 		return
 	}
-	mapped.Lock()
-	delete(mapped.files, unsafe.SliceData(m.data))
-	mapped.Unlock()
-	_ = unmapBytes(m.data) // fails only for addresses that are no mapping
+	forget(m.data)
 	m.data, m.Rows = nil, matrix.Dense[T]{}
 }
 
@@ -87,6 +82,21 @@ var mapped = struct {
 type mappedFile struct {
 	name string
 	size int
+}
+
+// remember notes which file is mapped somewhere.
+func remember(data []byte, name string) {
+	mapped.Lock()
+	defer mapped.Unlock()
+	mapped.files[unsafe.SliceData(data)] = mappedFile{name, len(data)}
+}
+
+// forget takes a mapping out of memory.
+func forget(data []byte) {
+	mapped.Lock()
+	delete(mapped.files, unsafe.SliceData(data))
+	mapped.Unlock()
+	_ = unmapBytes(data) // fails only for addresses that are no mapping
 }
 
 // mappedAt returns the file that is mapped at an address.

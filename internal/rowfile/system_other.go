@@ -9,6 +9,8 @@ const Supported = false
 
 func mapBytes(*os.File, int) ([]byte, error) { return nil, ErrUnsupported }
 
+func mapWritable(*os.File, int64, int) ([]byte, error) { return nil, ErrUnsupported }
+
 func unmapBytes([]byte) error { return ErrUnsupported }
 
 func createUnnamed(string) (*os.File, error) { return nil, ErrUnsupported }

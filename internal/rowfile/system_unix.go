@@ -15,6 +15,11 @@ func mapBytes(file *os.File, size int) ([]byte, error) {
 	return unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 }
 
+// mapWritable maps a part of a file so that it can be changed.
+func mapWritable(file *os.File, offset int64, size int) ([]byte, error) {
+	return unix.Mmap(int(file.Fd()), offset, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+}
+
 func unmapBytes(data []byte) error { return unix.Munmap(data) }
 
 // createUnnamed creates a file and removes its name at once: the file itself lives until

@@ -207,6 +207,7 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 	}
 	defer s.columns.memory.begin()()
 	defer s.closeFiles()
+	s.overflow()
 	return rowfile.Guard(func() error {
 		if err := s.read(ctx); err != nil {
 			return err

@@ -102,7 +102,7 @@ func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*da
 	if err != nil {
 		return nil, err
 	}
-	opts.Kinds, opts.Ignore, opts.Lenient, opts.MaxMemory = map[string]dataset.Kind{}, f.ignore, optional, f.memory.left()
+	opts.Kinds, opts.Ignore, opts.Lenient, opts.MaxMemory, opts.Overflow = map[string]dataset.Kind{}, f.ignore, optional, f.memory.left(), f.memory.overflow
 	for _, name := range f.categorical {
 		opts.Kinds[name] = dataset.KindCategorical
 	}
@@ -119,6 +119,9 @@ func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*da
 	}
 	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrNumber) && at.Name == f.target {
 		at.Advice += "; labels must be numbers: if this column holds words, name another one with --target"
+	}
+	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrMemory) && at.Cause != nil {
+		at.Advice += "; --temp-dir names another folder"
 	}
 	if err != nil {
 		return nil, dataError{err}

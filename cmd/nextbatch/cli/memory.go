@@ -15,6 +15,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/footprint"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -25,6 +26,8 @@ type memory struct {
 	text  string // of the flag
 	bytes int64  // 0: unknown
 	held  int64  // by the files that were read
+
+	overflow *rowfile.Store // takes tables that are large for it; nil if nothing does
 }
 
 // left is what the next file may take; 0 if that is not known.

@@ -51,9 +51,9 @@ type selecting struct {
 	mpi                         bool
 	checkpoint                  string
 	tempDir                     string
-	mayUseFiles                 bool // features that exceed memory go to files
+	mayUseFiles                 bool // what exceeds memory goes to files
 	earlier                     earlier
-	unmap                       []func() // takes features in files out of memory
+	unmap                       []func() // takes what is in files out of memory
 
 	ranks    device.Ranks // nil: this process does all the work
 	progress *progress
@@ -106,9 +106,9 @@ With --budget and without -n, the batch has as many rows as fit into the budget.
 --cost-aware picks by score divided by cost. As long as fewer than two rows have
 a label, the batch is spread over the inputs, unless --method says otherwise.
 
-Features that need more memory than is available go to a temporary file in --temp-dir,
-and those of one .npy file stay in it. The batch is the same. A run that needs more
-memory even so does not start; --max-memory sets another limit.
+Tables and features that need more memory than is available go to temporary files in
+--temp-dir, and features of one .npy file stay in it. The batch is the same. A run that
+needs more memory even so does not start; --max-memory sets another limit.
 
 Exit codes: 0 done; 2 wrong command line; 3 data that cannot be used; 4 the batch
 was written but is smaller than requested; 5 too little memory; 130 interrupted;
@@ -172,6 +172,7 @@ func (s *selecting) run(ctx context.Context, out io.Writer) (err error) {
 	defer func() { err = s.leave(err) }()
 	defer s.columns.memory.begin()()
 	defer s.closeFiles()
+	s.overflow()
 	return rowfile.Guard(func() error { return s.answer(ctx, out, begin) })
 }
 
@@ -368,6 +369,7 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.plan, err = s.request.Plan(); err != nil {
 		return requestError(err)
 	}
+	s.unmap = append(s.unmap, s.plan.Close)
 	s.request = s.request.WithDefaults()
 	s.warn(s.plan.Warnings)
 	s.warnOfIdleFlags()
@@ -508,7 +510,7 @@ func readMatrix[T matrix.Float](ctx context.Context, s *selecting, name string) 
 	if err != nil {
 		return m, dataError{err}
 	}
-	return m, holdMatrix(ctx, &s.columns.memory, name, m, 0)
+	return m, holdMatrix(ctx, &s.columns.memory, m, func(row int) (string, int) { return name, row })
 }
 
 // readShards reads the rows from from to to-1 of the files that a name stands for.
@@ -520,7 +522,7 @@ func readShards[T matrix.Float](ctx context.Context, s *selecting, name string, 
 	if err != nil {
 		return m, dataError{err}
 	}
-	return m, holdMatrix(ctx, &s.columns.memory, name, m, from)
+	return m, holdMatrix(ctx, &s.columns.memory, m, func(row int) (string, int) { return shards.Place(from + row) })
 }
 
 // openShards opens the files that a name stands for. Where columns have names, these must be those
@@ -546,12 +548,13 @@ func inShards(name string) bool {
 	return isPattern(name) || err == nil && info.IsDir() || strings.EqualFold(filepath.Ext(name), ".parquet")
 }
 
-// holdMatrix counts the memory of a matrix and refuses numbers that are not finite. Its first row
-// is the row first of the file.
-func holdMatrix[T matrix.Float](ctx context.Context, mem *memory, name string, m matrix.Dense[T], first int) error {
+// holdMatrix counts the memory of a matrix and refuses numbers that are not finite. A place is
+// the file of a row, and its number there.
+func holdMatrix[T matrix.Float](ctx context.Context, mem *memory, m matrix.Dense[T], place func(row int) (file string, at int)) error {
 	mem.held += int64(len(m.Data)) * int64(unsafe.Sizeof(T(0)))
 	if i, j, found := linalg.FirstNotFinite(linalg.TeamOf(ctx), m); found {
-		return dataError{errorf("%s: row %d, column %d (from 0) is %v", name, first+i, j, m.At(i, j))}
+		file, at := place(i)
+		return dataError{errorf("%s: row %d, column %d (from 0) is %v", file, at, j, m.At(i, j))}
 	}
 	return nil
 }

@@ -13,12 +13,20 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Features of candidates that exceed memory stay in their file, which is mapped.
+// Tables, inputs and features that exceed memory are in files, which are mapped.
 
 // registerTempDir registers the flag of commands that can use such features.
 func (s *selecting) registerTempDir(c *cobra.Command) {
 	s.mayUseFiles = true
-	c.Flags().StringVar(&s.tempDir, "temp-dir", "", "folder of temporary files, for features that exceed memory (default TMPDIR, or /var/tmp)")
+	c.Flags().StringVar(&s.tempDir, "temp-dir", "", "folder of temporary files, for tables and features that exceed memory (default TMPDIR, or /var/tmp)")
+}
+
+// overflow lets tables that are large for the memory go to a temporary file.
+func (s *selecting) overflow() {
+	if s.ranks == nil && s.mayUseFiles && rowfile.Supported {
+		s.columns.memory.overflow = rowfile.NewStore(s.folder())
+		s.unmap = append(s.unmap, s.columns.memory.overflow.Close)
+	}
 }
 
 // folder is where temporary files go; empty if there are none.
@@ -92,7 +100,7 @@ func mapPool[T matrix.Float](ctx context.Context, s *selecting, shards *source.S
 	return m.Rows, nil
 }
 
-// closeFiles takes features in files out of memory.
+// closeFiles takes what is in files out of memory.
 func (s *selecting) closeFiles() {
 	for _, unmap := range s.unmap {
 		unmap()

@@ -207,8 +207,23 @@ func TestSelectFilesShareMemory(t *testing.T) {
 	}
 	table := "x,z,y\n" + strings.Repeat("0.1,0.2,0.3\n0.3,0.2,0.1\n", 50_000) // 2.4 MB as numbers
 	one, two := write(t, "one.csv", table), write(t, "two.csv", table)
-	_, log = must(t, exitMemory, "select", "--pool", one, "--train", two, "--target", "y", "-n", "5", "--max-memory", "4MB")
+	_, log = must(t, exitMemory, "gram", "--pool", one, "--train", two, "--target", "y", "--out", filepath.Join(t.TempDir(), "k.npy"), "--max-memory", "4MB")
 	if !strings.Contains(log, two+": reading the file would take more memory") {
+		t.Error(log)
+	}
+}
+
+// TestSelectNamesTheShard: a number that is not finite is named by its file and its row there.
+func TestSelectNamesTheShard(t *testing.T) {
+	dir := t.TempDir()
+	for i, bad := range []float64{0, math.NaN()} {
+		values := []float32{1, 2, 3, float32(4 + bad)}
+		if err := source.WriteMatrix(filepath.Join(dir, fmt.Sprintf("%d.npy", i)), matrix.View(2, 2, values)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, log := must(t, exitData, "select", "--pool-features", filepath.Join(dir, "*.npy"), "-n", "2")
+	if !strings.Contains(log, filepath.Join(dir, "1.npy")+": row 1, column 1 (from 0) is NaN") {
 		t.Error(log)
 	}
 }
