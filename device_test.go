@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -70,15 +71,51 @@ func TestDataFailuresAreNotTheDevices(t *testing.T) {
 	}
 }
 
-// TestBatchOnADevice compares a batch that a device picked with that of the CPU.
+// TestBatchOnADevice compares batches that a device picked with those of the CPU: batches for
+// which it goes ahead once, and several times, and one whose groups forbid that.
 func TestBatchOnADevice(t *testing.T) {
-	p, s := smallProblem(t), spec.MustParse("maxdist-tp:grad>sketch(16)")
-	want, err := nextbatch.Select(t.Context(), s, p)
+	p := smallProblem(t)
+	groups := make([]int, p.Pool.Rows)
+	for i := range groups {
+		groups[i] = i % 50
+	}
+	for _, method := range []string{"maxdist-tp:grad>sketch(16)", "maxdist-p:grad>sketch(16)", "lcmd-tp:grad>sketch(16)"} {
+		for _, c := range []selection.Constraints{{}, {Exclude: []int{3}, Require: []int{5, 9}}, {Group: groups, PerGroup: 2}} {
+			for _, p.Batch = range []int{2, 12, 80} {
+				p.Constraints = c
+				s := spec.MustParse(method)
+				want, err := nextbatch.Select(t.Context(), s, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := nextbatch.Select(device.With(t.Context(), &devicetest.Fake{}), s, p)
+				if err != nil || got.Device == "" || !slices.Equal(got.Rows(), want.Rows()) {
+					t.Errorf("%s, %d rows: %+v, %v, on the CPU %v", method, p.Batch, got, err, want.Rows())
+				}
+			}
+		}
+	}
+}
+
+// TestFeaturesOnADevice compares features that a device computed with those of the CPU, and
+// has the device fail.
+func TestFeaturesOnADevice(t *testing.T) {
+	p, s := smallProblem(t), spec.MustParse("lcmd-tp:grad>sketch(16)")
+	want, err := nextbatch.Features(t.Context(), s, p, p.Pool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := nextbatch.Select(device.With(t.Context(), &devicetest.Fake{}), s, p)
-	if err != nil || got.Device == "" || !slices.Equal(got.Rows(), want.Rows()) {
-		t.Errorf("%+v, %v, on the CPU %v", got, err, want.Rows())
+	got, err := nextbatch.Features(device.With(t.Context(), &devicetest.Fake{}), s, p, p.Pool)
+	if err != nil || got.Single.Shape() != want.Single.Shape() {
+		t.Fatalf("%v, %v", got.Single.Shape(), err)
+	}
+	for i, v := range want.Single.Data {
+		if d := got.Single.Data[i] - v; d*d > 1e-8 {
+			t.Fatalf("number %d is %v, on the CPU %v", i, got.Single.Data[i], v)
+		}
+	}
+	cause := errors.New("the card is lost")
+	if _, err := nextbatch.Features(device.With(t.Context(), &devicetest.Fake{FailFeatures: cause}), s, p, p.Pool); !device.Failed(err) {
+		t.Errorf("the error is %v", err)
 	}
 }
