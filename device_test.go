@@ -96,26 +96,3 @@ func TestBatchOnADevice(t *testing.T) {
 		}
 	}
 }
-
-// TestFeaturesOnADevice compares features that a device computed with those of the CPU, and
-// has the device fail.
-func TestFeaturesOnADevice(t *testing.T) {
-	p, s := smallProblem(t), spec.MustParse("lcmd-tp:grad>sketch(16)")
-	want, err := nextbatch.Features(t.Context(), s, p, p.Pool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := nextbatch.Features(device.With(t.Context(), &devicetest.Fake{}), s, p, p.Pool)
-	if err != nil || got.Single.Shape() != want.Single.Shape() {
-		t.Fatalf("%v, %v", got.Single.Shape(), err)
-	}
-	for i, v := range want.Single.Data {
-		if d := got.Single.Data[i] - v; d*d > 1e-8 {
-			t.Fatalf("number %d is %v, on the CPU %v", i, got.Single.Data[i], v)
-		}
-	}
-	cause := errors.New("the card is lost")
-	if _, err := nextbatch.Features(device.With(t.Context(), &devicetest.Fake{FailFeatures: cause}), s, p, p.Pool); !device.Failed(err) {
-		t.Errorf("the error is %v", err)
-	}
-}

@@ -93,7 +93,6 @@ func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (kernel.
 	return k32, k64, nil
 }
 
-// featuresOf computes features, on the device of the context if it can.
 func featuresOf[T matrix.Float](ctx context.Context, spec spec.Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	m, ok := k.(kernel.FeatureMap[T])
 	if !ok {
@@ -102,15 +101,7 @@ func featuresOf[T matrix.Float](ctx context.Context, spec spec.Spec, k kernel.Ke
 	if m.Dim() > mostWritten {
 		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has %d features; add sketch(p) to the spec", spec, m.Dim())
 	}
-	f, _, err := selection.Embed(ctx, k, rows)
-	if err != nil {
-		return matrix.Dense[T]{}, err
-	}
-	if f == nil {
-		return kernel.FeatureMatrix(ctx, m, rows)
-	}
-	defer f.Close()
-	return selection.Fetched(f)
+	return kernel.FeatureMatrix(ctx, m, rows)
 }
 
 // Gram returns the values of the spec's kernel for the rows of a and b. The method

@@ -155,7 +155,7 @@ func (p *Plan) readTables() error {
 
 // unusable returns the error of rows that cannot be used, or of their temporary files.
 func (p *Plan) unusable(err error) error {
-	if errors.As(err, new(*rowfile.WriteError)) || errors.As(err, new(*rowfile.SpaceError)) {
+	if rowfile.IsOfFolder(err) {
 		return fmt.Errorf("%w; %s names another folder", err, p.request.named("Folder"))
 	}
 	return &DataError{err}

@@ -140,8 +140,11 @@ func (c *Categorical) Missing(row int) bool { return c.Code(row) == missingCode 
 func (c *Categorical) Bytes() int64         { return columnBytes + c.names + c.codes.bytes() }
 
 func (c *Categorical) MoveTo(file *rowfile.Store) error {
-	c.inFile = file
-	return c.codes.moveTo(file)
+	err := c.codes.moveTo(file)
+	if err == nil {
+		c.inFile = file
+	}
+	return err
 }
 
 func (c *Categorical) file() *rowfile.Store { return c.inFile }

@@ -161,3 +161,27 @@ func TestDropRowsInAFile(t *testing.T) {
 		}
 	}
 }
+
+// TestConcatWithoutAFile appends tables whose rows found no file to move to: they stay in memory.
+func TestConcatWithoutAFile(t *testing.T) {
+	store := rowfile.NewStore("absent")
+	var parts []*Table
+	for range 2 {
+		c := NewNumeric("x")
+		for i := range 2*chunkLen + 5 {
+			c.Append(float64(i))
+		}
+		if err := c.MoveTo(store); !rowfile.IsOfFolder(err) {
+			t.Fatalf("the error is %v", err)
+		}
+		table, err := NewTable(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, table)
+	}
+	all, err := Concat([]string{"x"}, parts...)
+	if err != nil || all.Rows() != parts[0].Rows()+parts[1].Rows() {
+		t.Errorf("%v", err)
+	}
+}

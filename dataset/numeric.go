@@ -92,12 +92,16 @@ func (c *Numeric) Missing(row int) bool { return math.IsNaN(c.Float(row)) }
 
 func (c *Numeric) Bytes() int64 { return columnBytes + c.single.bytes() + c.double.bytes() }
 
-func (c *Numeric) MoveTo(file *rowfile.Store) error {
-	c.inFile = file
+func (c *Numeric) MoveTo(file *rowfile.Store) (err error) {
 	if c.isDouble {
-		return c.double.moveTo(file)
+		err = c.double.moveTo(file)
+	} else {
+		err = c.single.moveTo(file)
 	}
-	return c.single.moveTo(file)
+	if err == nil {
+		c.inFile = file
+	}
+	return err
 }
 
 func (c *Numeric) file() *rowfile.Store { return c.inFile }

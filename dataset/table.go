@@ -50,7 +50,7 @@ type Column interface {
 	MoveTo(file *rowfile.Store) error
 
 	constant() bool
-	file() *rowfile.Store // that MoveTo was called with, or nil
+	file() *rowfile.Store // that MoveTo moved rows to, or nil
 }
 
 // columnBytes is what an empty column takes, including its entry in a table.

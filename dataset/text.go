@@ -66,13 +66,15 @@ func (c *Text) Bytes() int64 {
 }
 
 func (c *Text) MoveTo(file *rowfile.Store) (err error) {
-	c.inFile = file
 	for ; c.moved < len(c.parts)-1; c.moved++ { // the last may grow
 		if c.parts[c.moved], err = moved(file, c.parts[c.moved]); err != nil {
 			return err
 		}
 	}
-	return c.ends.moveTo(file)
+	if err = c.ends.moveTo(file); err == nil {
+		c.inFile = file
+	}
+	return err
 }
 
 func (c *Text) file() *rowfile.Store { return c.inFile }

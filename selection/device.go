@@ -286,6 +286,15 @@ func (a *deviceAnswers) best(ask func() ([]DeviceBest, error)) (DeviceBest, erro
 	return list[0], nil
 }
 
+// first returns the only answer of a search that does not go ahead. Nobody keeps it: rows may
+// open before the next search.
+func first(list []DeviceBest, err error) (DeviceBest, error) {
+	if err != nil {
+		return DeviceBest{Row: -1}, err
+	}
+	return list[0], nil
+}
+
 // of returns the first answer if it is of that row.
 func (a *deviceAnswers) of(row int) (DeviceBest, bool) {
 	if len(a.list) == 0 || a.list[0].Row != row {
@@ -466,12 +475,10 @@ func (f *deviceVariances[T]) Prior() float64    { return f.on.Prior() }
 func (f *deviceVariances[T]) Scales() []float64 { return f.on.Scales() }
 
 func (f *deviceVariances[T]) Best() (found, error) {
-	return foundOn(f.answers.best(func() ([]DeviceBest, error) {
-		if f.rebased {
-			return f.on.Best(0)
-		}
-		return f.on.Best(f.rows.ahead())
-	}))
+	if f.rebased {
+		return foundOn(first(f.on.Best(0)))
+	}
+	return foundOn(f.answers.best(func() ([]DeviceBest, error) { return f.on.Best(f.rows.ahead()) }))
 }
 
 func (f *deviceVariances[T]) At(row int) float64 {
@@ -544,13 +551,15 @@ func (f *deviceTotals[T]) addRow(row int) bool {
 
 func (f *deviceTotals[T]) At(row int) float64 { return f.on.At(row) }
 
+func (f *deviceTotals[T]) best() (DeviceBest, error) {
+	if f.rebased {
+		return first(f.on.Best(0))
+	}
+	return f.answers.best(func() ([]DeviceBest, error) { return f.on.Best(f.rows.ahead()) })
+}
+
 func (f *deviceTotals[T]) Best() (found, float64, error) {
-	best, err := f.answers.best(func() ([]DeviceBest, error) {
-		if f.rebased {
-			return f.on.Best(0)
-		}
-		return f.on.Best(f.rows.ahead())
-	})
+	best, err := f.best()
 	if err != nil || best.Row < 0 {
 		return found{row: -1}, 0, err
 	}

@@ -53,6 +53,7 @@ type job struct {
 	public  Job
 	changed chan struct{} // closed and replaced with every change
 	cancel  context.CancelFunc
+	stopped bool // somebody has cancelled it
 	result  any
 	err     error
 }
@@ -158,12 +159,27 @@ func (js *jobs) find(id string) *job {
 	return nil
 }
 
+// stop cancels a job, which ends some time later.
+func (j *job) stop() {
+	j.mu.Lock()
+	j.stopped = true
+	j.mu.Unlock()
+	j.cancel()
+}
+
+// goesOn reports whether a job runs and nobody has cancelled it.
+func (j *job) goesOn() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.public.State == Running && !j.stopped
+}
+
 // asking returns the running ask of a request, or nil.
 func (js *jobs) asking(campaign, request string) *job {
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	for _, j := range js.list {
-		if s := j.snapshot(); s.State == Running && s.Kind == "ask" && s.Campaign == campaign && j.request == request {
+		if s := j.snapshot(); j.goesOn() && s.Kind == "ask" && s.Campaign == campaign && j.request == request {
 			return j
 		}
 	}

@@ -40,7 +40,7 @@ func (s *Server) jobRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		j.cancel()
+		j.stop()
 		return answer(j.snapshot(), nil)
 	})
 	sse.Register(s.api, huma.Operation{

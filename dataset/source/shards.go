@@ -140,6 +140,9 @@ func (s *Shards) Place(row int) (path string, at int) {
 
 // RowName says in which file a row is, such as "row 17 of part-3.npy".
 func (s *Shards) RowName(row int) string {
+	if row < 0 || row >= s.Rows {
+		return fmt.Sprintf("row %d", row)
+	}
 	path, at := s.Place(row)
 	return fmt.Sprintf("row %d of %s", at, path)
 }

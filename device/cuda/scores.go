@@ -130,9 +130,10 @@ type variances[T matrix.Float] struct {
 	count      int     // how many there are
 	done       pointer // how many of them are in c
 	leaders    pointer // the best row of each block of the search before
-	s          pointer // S, if it has few columns
+	s          pointer // S or, with a root, S minus the base, if it has few columns
 	phi, w     pointer // of the row that is added
 	sigma2     float64
+	root       root
 }
 
 // mostVectors is the number of vectors that are kept before all rows do these steps. Tests set it.
@@ -144,7 +145,7 @@ func (r *rows[T]) Variances(sigma2 float64) selection.DeviceVariances {
 	f.steps = r.alloc(8 * r.ld * f.room)
 	if r.ld <= mostColumns {
 		f.s, f.phi, f.w = r.alloc(8*r.ld*r.ld), r.alloc(8*r.ld), r.alloc(8*r.ld)
-		f.setCovariance(f.s, 0, 0)
+		f.setCovariance(f.s, 0)
 	}
 	r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(0), f.squares)
 	r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(0), f.c)
@@ -191,7 +192,13 @@ func (f *variances[T]) AddRow(row int) bool {
 // addTaken takes the row of a walk and adds the vector of its step.
 func (f *variances[T]) addTaken(walk pointer) {
 	f.take(walk, f.phi)
-	f.times(walk, f.s, f.phi, f.w, 1)
+	base := pointer(0)
+	if f.root.used {
+		base = f.root.projected
+		f.times(walk, f.root.a, f.phi, f.root.psi, 0, 1)
+		f.times(walk, f.root.transpose, f.root.psi, base, 0, 1)
+	}
+	f.times(walk, f.s, f.phi, f.w, base, 1)
 	f.launch("variance_change", f.warps(f.ld), walk, f.s, f.ld, f.sigma2, f.phi, f.w, f.steps)
 }
 
@@ -262,26 +269,49 @@ func (f *variances[T]) Rebase(factor matrix.Dense[float64], root bool) {
 	f.free(on)
 }
 
-// rebaseCovariance computes S from the factor, whose columns are the rows here.
+// rebaseCovariance sets S = I − factorᵀ·factor. With a root A, the product AᵀA would lose digits:
+// then S = AᵀA + (S − AᵀA), of which the second part is zero now.
 func (f *variances[T]) rebaseCovariance(factor matrix.Dense[float64], root bool) {
 	if f.s == 0 {
 		return
 	}
-	if factor.Rows == 0 {
-		f.setCovariance(f.s, 0, 0)
+	if f.root.used != root {
+		f.dropStep("variances")
+	}
+	f.root.used = root
+	switch {
+	case root:
+		setRoot(f.rows, &f.root, factor)
+		f.clear(f.s, 8*f.ld*f.ld, 0)
+		return
+	case factor.Rows == 0:
+		f.setCovariance(f.s, 0)
 		return
 	}
 	columns := sendRows(f.queue, transposed(factor, f.ld))
 	product := f.alloc(8 * f.ld * f.ld)
 	tiles := (f.ld + 63) / 64
 	f.launch("multiply_nt_f64", grid{x: tiles, y: tiles, threads: 256}, columns, padded(factor.Rows), int32(f.ld), columns, padded(factor.Rows), int32(f.ld), int32(padded(factor.Rows)), product, f.ld)
-	minus := int32(1)
-	if root {
-		minus = 0
-	}
-	f.setCovariance(f.s, product, minus)
+	f.setCovariance(f.s, product)
 	f.free(product)
 	f.free(columns)
+}
+
+// root is a root A of a covariance on the card, with Aᵀ and vectors of a row: Aφ and AᵀAφ.
+type root struct {
+	used           bool
+	a, transpose   pointer // null before the first root
+	psi, projected pointer
+}
+
+// setRoot sends a root.
+func setRoot[T matrix.Float](r *rows[T], to *root, a matrix.Dense[float64]) {
+	if to.a == 0 {
+		to.a, to.transpose = r.alloc(8*r.ld*r.ld), r.alloc(8*r.ld*r.ld)
+		to.psi, to.projected = r.alloc(8*r.ld), r.alloc(8*r.ld)
+	}
+	sendRowsTo(r.queue, to.a, a)
+	sendRowsTo(r.queue, to.transpose, transposed(a, r.ld))
 }
 
 // eachBlock visits the blocks of rows.
@@ -300,22 +330,20 @@ func (r *rows[T]) multiply(from, many int, factor pointer, factors int, block po
 // totals is the search of BAIT.
 type totals[T matrix.Float] struct {
 	*rows[T]
-	sigma2, offset  float64
-	c, v, wp        pointer
-	values          pointer
-	s, inner        pointer // S and AMAᵀ
-	root, transpose pointer // A and Aᵀ
-	rooted          bool    // A is not the identity
-	phi, psi, w, m  pointer // of the row that is added
-	change          pointer // the vectors of its step, before Aᵀ
+	sigma2, offset float64
+	c, v, wp       pointer
+	values         pointer
+	s, inner       pointer // S and AMAᵀ
+	root           root
+	phi, w, m      pointer // of the row that is added
+	change         pointer // the vectors of its step, before Aᵀ
 }
 
 // Totals implements selection.DeviceRows.
 func (r *rows[T]) Totals(sigma2, offset float64) selection.DeviceTotals {
 	vector, square := 8*r.ld, 8*r.ld*r.ld
 	return &totals[T]{rows: r, sigma2: sigma2, offset: offset, c: r.alloc(8 * r.n), v: r.alloc(8 * r.n), wp: r.alloc(2 * vector), values: r.alloc(8 * r.n),
-		s: r.alloc(square), inner: r.alloc(square), root: r.alloc(square), transpose: r.alloc(square),
-		phi: r.alloc(vector), psi: r.alloc(vector), w: r.alloc(vector), m: r.alloc(vector), change: r.alloc(2 * vector)}
+		s: r.alloc(square), inner: r.alloc(square), phi: r.alloc(vector), w: r.alloc(vector), m: r.alloc(vector), change: r.alloc(2 * vector)}
 }
 
 func (f *totals[T]) Prior() float64 {
@@ -325,8 +353,9 @@ func (f *totals[T]) Prior() float64 {
 
 // Moments sums ψψᵀ over parts of rows, and then the parts in order.
 func (f *totals[T]) Moments(m, a matrix.Dense[float64]) {
-	const most, least = 32, sumBlock / 8 // parts, and rows of a part
+	const least, mostBytes = sumBlock / 8, 512 << 20 // rows of a part, and bytes of all parts
 	size, tiles := f.ld*f.ld, (f.ld+63)/64
+	most := max(1, min(32, mostBytes/(8*size)))
 	parts, sum := f.alloc(8*min(most, ceilDiv(f.n, least))*size), f.alloc(8*size)
 	add := func(kind string, x pointer, n int, weights pointer) {
 		each := max(least, ceilDiv(n, most))
@@ -371,30 +400,29 @@ func (f *totals[T]) Summed(total float64, y []float64) float64 {
 // Rebase computes ψ = Aφ and ψ·AMAᵀ for blocks of rows.
 func (f *totals[T]) Rebase(a, inner matrix.Dense[float64]) float64 {
 	f.sendMarks()
-	if f.rooted != (a.Rows > 0) {
+	if f.root.used != (a.Rows > 0) {
 		f.dropStep("totals")
 	}
-	f.rooted = a.Rows > 0
-	f.setCovariance(f.s, 0, 0)
+	f.root.used = a.Rows > 0
+	f.setCovariance(f.s, 0)
 	sendRowsTo(f.queue, f.inner, inner)
 	rows := min(sumBlock, f.n)
 	product := f.alloc(8 * rows * f.ld)
 	var psi pointer
-	if f.rooted {
-		sendRowsTo(f.queue, f.root, a)
-		sendRowsTo(f.queue, f.transpose, transposed(a, f.ld))
+	if f.root.used {
+		setRoot(f.rows, &f.root, a)
 		psi = f.alloc(8 * rows * f.ld)
 	}
 	tiles := (f.ld + 63) / 64
 	f.eachBlock(func(from, many int) {
 		c, v := f.c+pointer(8*from), f.v+pointer(8*from)
 		g := f.warps(many)
-		if !f.rooted {
+		if !f.root.used {
 			f.multiply(from, many, f.inner, inner.Rows, product, f.ld)
 			f.launch("row_products_"+f.kind, g, f.x+pointer(from*f.ld*sizeOf[T]()), f.ld, product, f.ld, many, f.pool.Rows.Cols, pointer(0), c, v)
 			return
 		}
-		f.multiply(from, many, f.root, a.Rows, psi, f.ld)
+		f.multiply(from, many, f.root.a, a.Rows, psi, f.ld)
 		f.launch("multiply_nt_f64", grid{x: tiles, y: (many + 63) / 64, threads: 256}, psi, f.ld, int32(many), f.inner, f.ld, int32(inner.Rows), int32(f.ld), product, f.ld)
 		f.launch("row_products_f64", g, psi, f.ld, product, f.ld, many, f.pool.Rows.Cols, pointer(0), c, v)
 	})
@@ -413,18 +441,18 @@ func (f *totals[T]) AddRow(row int) {
 // addTaken takes the row of a walk and does its step, by the formulas of bait.go.
 func (f *totals[T]) addTaken(walk pointer) {
 	psi, change := f.phi, f.wp
-	if f.rooted {
-		psi, change = f.psi, f.change
+	if f.root.used {
+		psi, change = f.root.psi, f.change
 	}
 	f.take(walk, f.phi)
-	if f.rooted {
-		f.times(walk, f.root, f.phi, psi, 1)
+	if f.root.used {
+		f.times(walk, f.root.a, f.phi, psi, 0, 1)
 	}
-	f.times(walk, f.s, psi, f.w, 1)
-	f.times(walk, f.inner, f.w, f.m, 1)
+	f.times(walk, f.s, psi, f.w, 0, 1)
+	f.times(walk, f.inner, f.w, f.m, 0, 1)
 	f.launch("total_change", f.warps(f.ld), walk, f.s, f.ld, f.sigma2, psi, f.w, f.m, change)
-	if f.rooted {
-		f.times(walk, f.transpose, change, f.wp, 2)
+	if f.root.used {
+		f.times(walk, f.root.transpose, change, f.wp, 0, 2)
 	}
 	f.launch("total_step_"+f.kind, f.pass(16*f.ld), f.x, f.ld, f.n, f.wp, f.c, f.v, walk)
 }

@@ -3,8 +3,8 @@
 package cuda
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -95,7 +95,7 @@ func (c *Card) CannotTrain(t *network.DeviceTraining) string {
 func (c *Card) TrainNetworks(ctx context.Context, t *network.DeviceTraining) error {
 	for first := 0; first < len(t.Networks) && ctx.Err() == nil; {
 		s, rest := planTraining(t), len(t.Networks)-first
-		groups := max(1, min(mostGroups, rest/groupSize))
+		groups := s.groups(c.Room(), rest)
 		many := s.fitting(c.Room()/int64(groups), ceilDiv(rest, groups))
 		end := min(first+groups*many, len(t.Networks))
 		if err := c.trainGroups(t, s, first, end, many); err != nil {
@@ -109,26 +109,30 @@ func (c *Card) TrainNetworks(ctx context.Context, t *network.DeviceTraining) err
 // trainGroups trains the networks from first to end in groups of so many, all at the same time:
 // while one group computes, another waits for memory.
 func (c *Card) trainGroups(t *network.DeviceTraining, s trainingShape, first, end, many int) error {
-	var turn sync.Mutex
+	var (
+		turn   sync.Mutex
+		failed error
+		wait   sync.WaitGroup
+	)
 	task := *t
 	task.Ended = func(first, epoch int, reports []network.DeviceEpoch) bool {
 		turn.Lock()
 		defer turn.Unlock()
-		return t.Ended(first, epoch, reports)
+		return t.Ended(first, epoch, reports) && failed == nil
 	}
-	errs := make([]error, ceilDiv(end-first, many))
-	var wait sync.WaitGroup
-	for i := range errs {
+	for from := first; from < end; from += many {
 		wait.Go(func() {
-			from := first + i*many
 			group := &training{queue: c.newQueue(), trainingShape: s, task: &task, first: from, many: min(many, end-from)}
 			group.less = "train with smaller mini-batches or fewer hidden units"
-			errs[i] = group.run()
+			err := group.run()
 			group.end()
+			turn.Lock()
+			defer turn.Unlock()
+			failed = cmp.Or(failed, err)
 		})
 	}
 	wait.Wait()
-	return errors.Join(errs...)
+	return failed
 }
 
 // trainingShape is what the networks of a training have in common, and their sizes in
@@ -185,11 +189,19 @@ func (s *trainingShape) bytes() (shared, each int64) {
 	return shared + data, each
 }
 
+const trainingSlack = 1 << 16 // bytes of small buffers
+
 // fitting returns how many networks fit into so many bytes: at least one, which may fail.
 func (s *trainingShape) fitting(room int64, networks int) int {
-	const slack = 1 << 16 // small buffers
 	shared, each := s.bytes()
-	return int(max(1, min((room-shared-slack)/each, int64(networks), mostBeside)))
+	return int(max(1, min((room-shared-trainingSlack)/each, int64(networks), mostBeside)))
+}
+
+// groups returns in how many groups networks are trained at the same time: each has the data for
+// itself, and room for one network at least.
+func (s *trainingShape) groups(room int64, networks int) int {
+	shared, each := s.bytes()
+	return int(max(1, min(int64(mostGroups), int64(networks/groupSize), room/(shared+each+trainingSlack))))
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -85,16 +85,16 @@ func (r *rows[T]) clusterSizes() (of sizes, dist, labels pointer) {
 	return r.nearest.sizes, r.nearest.dist, r.nearest.labels
 }
 
-// times multiplies a square matrix with vectors.
-func (r *rows[T]) times(walk, a, x, y pointer, vectors int) {
+// times computes y = A·x + plus for vectors; plus may be null.
+func (r *rows[T]) times(walk, a, x, y, plus pointer, vectors int) {
 	g := r.warps(r.ld)
 	g.y = vectors
-	r.launch("times_vector", g, walk, a, r.ld, int32(r.ld), x, y)
+	r.launch("times_vector", g, walk, a, r.ld, int32(r.ld), x, y, plus)
 }
 
-// setCovariance sets S to the identity, or to a product, or to the identity minus the product.
-func (r *rows[T]) setCovariance(s, product pointer, minus int32) {
-	r.launch("set_covariance", r.over(r.ld*r.ld, 256), s, r.ld, product, minus)
+// setCovariance sets S to the identity, minus a product unless that is null.
+func (r *rows[T]) setCovariance(s, product pointer) {
+	r.launch("set_covariance", r.over(r.ld*r.ld, 256), s, r.ld, product)
 }
 
 // transposed returns a matrix whose rows are the columns of another, and zeros up to so many.

@@ -69,7 +69,7 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 func (s *Store) grow(piece int) (err error) {
 	if s.file == nil {
 		if s.file, err = createUnnamed(s.folder); err != nil {
-			return fmt.Errorf("%s cannot hold temporary files: %w", s.folder, err)
+			return &FolderError{s.folder, err}
 		}
 	}
 	size := roundUp(piece, window)
@@ -78,7 +78,7 @@ func (s *Store) grow(piece int) (err error) {
 	}
 	data, err := mapWritable(s.file, s.end, size)
 	if err != nil {
-		return fmt.Errorf("a temporary file in %s cannot be mapped into memory: %w", s.folder, err)
+		return &WriteError{s.folder, fmt.Errorf("it cannot be mapped into memory: %w", err)}
 	}
 	remember(data, "a temporary file in "+s.folder)
 	s.windows, s.free, s.end = append(s.windows, data), data, s.end+int64(size)

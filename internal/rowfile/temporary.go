@@ -32,6 +32,22 @@ func (e *WriteError) Error() string {
 }
 func (e *WriteError) Unwrap() error { return e.Cause }
 
+// FolderError reports a folder in which temporary files cannot be created.
+type FolderError struct {
+	Folder string
+	Cause  error
+}
+
+func (e *FolderError) Error() string {
+	return fmt.Sprintf("%s cannot hold temporary files: %v", e.Folder, e.Cause)
+}
+func (e *FolderError) Unwrap() error { return e.Cause }
+
+// IsOfFolder reports whether an error is that of a folder of temporary files: another may do.
+func IsOfFolder(err error) bool {
+	return errors.As(err, new(*WriteError)) || errors.As(err, new(*SpaceError)) || errors.As(err, new(*FolderError))
+}
+
 func gigabytes(n int64) string {
 	if n < 1e9 {
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
@@ -53,6 +69,12 @@ func Folder() string {
 	return os.TempDir()
 }
 
+// InMemory reports whether the files of a folder are in memory.
+func InMemory(folder string) bool {
+	_, inMemory, err := space(folder)
+	return err == nil && inMemory
+}
+
 // CheckSpace returns a *SpaceError if a folder has no space for a file of so many bytes.
 func CheckSpace(folder string, need int64) error {
 	free, _, err := space(folder)
@@ -60,7 +82,7 @@ func CheckSpace(folder string, need int64) error {
 	case errors.Is(err, ErrUnsupported):
 		return err
 	case err != nil:
-		return fmt.Errorf("%s cannot hold temporary files: %w", folder, err)
+		return &FolderError{folder, err}
 	case need > free:
 		return &SpaceError{folder, need, free}
 	}
@@ -82,7 +104,7 @@ func Create[T matrix.Float](folder string, rows, cols int) (*Temporary[T], error
 	}
 	file, err := createUnnamed(folder)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot hold temporary files: %w", folder, err)
+		return nil, &FolderError{folder, err}
 	}
 	return &Temporary[T]{folder: folder, rows: rows, cols: cols, file: file}, nil
 }

@@ -90,7 +90,7 @@ func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path strin
 			}
 			return full
 		})
-		if err != nil && full == nil && ctx.Err() == nil {
+		if err != nil && full == nil && ctx.Err() == nil && !errors.As(err, new(*rowfile.FaultError)) {
 			return usageError{err}
 		}
 		return err

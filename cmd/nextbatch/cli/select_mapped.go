@@ -21,9 +21,11 @@ func (s *selecting) registerTempDir(c *cobra.Command) {
 	c.Flags().StringVar(&s.tempDir, "temp-dir", "", "folder of temporary files, for tables and features that exceed memory (default TMPDIR, or /var/tmp)")
 }
 
-// overflow lets tables that are large for the memory go to a temporary file.
+// overflow lets tables that are large for the memory go to a temporary file, unless only memory
+// would hold that.
 func (s *selecting) overflow() {
-	if s.ranks == nil && s.mayUseFiles && rowfile.Supported {
+	onDisk := s.tempDir != "" || !rowfile.InMemory(s.folder())
+	if s.ranks == nil && s.mayUseFiles && rowfile.Supported && onDisk {
 		s.columns.memory.overflow = rowfile.NewStore(s.folder())
 		s.unmap = append(s.unmap, s.columns.memory.overflow.Close)
 	}

@@ -63,22 +63,23 @@ __device__ inline double warpDot(const double *a, const double *b, i64 ld, int l
   return warpSum(sum);
 }
 
-// y = A·x for as many vectors as the grid is high: a warp for each row of A.
-extern "C" __global__ void __launch_bounds__(kPass) times_vector(const Walk *walk, const double *a, i64 ld, int rows, const double *x, double *y) {
+// y = A·x, plus a vector unless that is null, for as many vectors as the grid is high: a warp for
+// each row of A.
+extern "C" __global__ void __launch_bounds__(kPass) times_vector(const Walk *walk, const double *a, i64 ld, int rows, const double *x, double *y, const double *plus) {
   if (ended(walk)) return;
   const int lane = threadIdx.x % kWarp;
   x += blockIdx.y * ld, y += blockIdx.y * ld;
   for (int i = blockIdx.x * (kPass / kWarp) + threadIdx.x / kWarp; i < rows; i += gridDim.x * (kPass / kWarp)) {
     const double sum = warpDot(a + i * ld, x, ld, lane);
-    if (lane == 0) y[i] = sum;
+    if (lane == 0) y[i] = plus ? plus[i] + sum : sum;
   }
 }
 
-// S = I without a product of matrices; with one, S is the product, or I minus the product.
-extern "C" __global__ void set_covariance(double *s, i64 ld, const double *product, int minus) {
+// S = I, minus a product of matrices unless that is null.
+extern "C" __global__ void set_covariance(double *s, i64 ld, const double *product) {
   for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < ld * ld; i += (i64)gridDim.x * blockDim.x) {
     const double one = i / ld == i % ld ? 1 : 0;
-    s[i] = !product ? one : minus ? one - product[i] : product[i];
+    s[i] = product ? one - product[i] : one;
   }
 }
 
