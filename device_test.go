@@ -1,6 +1,7 @@
 package nextbatch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,8 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -79,7 +82,7 @@ func TestBatchOnADevice(t *testing.T) {
 	for i := range groups {
 		groups[i] = i % 50
 	}
-	for _, method := range []string{"maxdist-tp:grad>sketch(16)", "maxdist-p:grad>sketch(16)", "lcmd-tp:grad>sketch(16)"} {
+	for _, method := range []string{"maxdiag:grad>sketch(16)", "maxdist-tp:grad>sketch(16)", "maxdist-p:grad>sketch(16)", "lcmd-tp:grad>sketch(16)"} {
 		for _, c := range []selection.Constraints{{}, {Exclude: []int{3}, Require: []int{5, 9}}, {Group: groups, PerGroup: 2}} {
 			for _, p.Batch = range []int{2, 12, 80} {
 				p.Constraints = c
@@ -96,3 +99,82 @@ func TestBatchOnADevice(t *testing.T) {
 		}
 	}
 }
+
+// TestFeaturesOnADevice compares features and kernel matrices that a device computed with
+// those of the CPU, and counts the rows.
+func TestFeaturesOnADevice(t *testing.T) {
+	on := device.With(t.Context(), &devicetest.Fake{})
+	p := smallProblem(t)
+	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "bait-f-p:grad>sketch(8)>train", "lcmd-tp:ll"} {
+		s, counted := spec.MustParse(text), 0
+		p.Progress = func(done nextbatch.Progress) { counted = done.Done }
+		want, err := nextbatch.Features(t.Context(), s, p, p.Pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := nextbatch.Features(on, s, p, p.Pool)
+		if err != nil || len(got.Warnings) > 0 || counted != p.Pool.Rows {
+			t.Fatalf("%s: %d rows counted, warnings %q, %v", text, counted, got.Warnings, err)
+		}
+		requireNear(t, text, got, want)
+		if want, err = nextbatch.Gram(t.Context(), s, p, p.Pool, p.Train); err != nil {
+			t.Fatal(err)
+		}
+		if got, err = nextbatch.Gram(on, s, p, p.Pool, p.Train); err != nil {
+			t.Fatal(err)
+		}
+		requireNear(t, text, got, want)
+	}
+}
+
+// requireNear compares numbers, up to rounding in float32; those of a device have other bits.
+func requireNear(t *testing.T, text string, got, want nextbatch.Numbers) {
+	t.Helper()
+	a, b := append(matrix.Converted[float64](got.Single).Data, got.Double.Data...), append(matrix.Converted[float64](want.Single).Data, want.Double.Data...)
+	largest := 0.0
+	for _, v := range b {
+		largest = max(largest, math.Abs(v))
+	}
+	if len(a) != len(b) {
+		t.Fatalf("%s: %d numbers, on the CPU %d", text, len(a), len(b))
+	}
+	for i, v := range a {
+		if !(math.Abs(v-b[i]) <= 1e-4*largest) {
+			t.Fatalf("%s: number %d is %v, on the CPU %v", text, i, v, b[i])
+		}
+	}
+}
+
+// TestFeaturesThatADeviceDoesNotCompute reads the word about a network of the caller's own, and
+// the error about a feature that is not finite.
+func TestFeaturesThatADeviceDoesNotCompute(t *testing.T) {
+	on := device.With(t.Context(), &devicetest.Fake{})
+	p := smallProblem(t)
+	far := p.Pool.Clone()
+	for j := range far.Row(5) {
+		far.Row(5)[j] = math.MaxFloat32
+	}
+	for _, ctx := range []context.Context{t.Context(), on} {
+		_, err := nextbatch.Features(ctx, spec.MustParse("lcmd-tp:linear>sketch(16)"), p, far)
+		if bad := (*kernel.RowError)(nil); !errors.As(err, &bad) || bad.Row != 5 || bad.What != "feature" {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	p.Models = []nextbatch.Model{opaque{p.Models[0]}}
+	blocks := 0
+	err := nextbatch.EachFeatures(on, spec.MustParse("lcmd-tp:ll"), p, p.Pool, func(n nextbatch.Numbers) error {
+		blocks++
+		if all := strings.Join(n.Warnings, "\n"); !strings.Contains(all, "the features were computed on the CPU, not on fake:0 test card") {
+			t.Errorf("warnings %q", all)
+		}
+		return nil
+	})
+	if err != nil || blocks != 1 {
+		t.Errorf("%d blocks, %v", blocks, err)
+	}
+}
+
+// opaque is a model that does not describe itself.
+type opaque struct{ nextbatch.Model }
+
+func (m opaque) Taps() kernel.Taps[float32] { return struct{ kernel.Taps[float32] }{m.Model.Taps()} }

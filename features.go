@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -15,53 +16,72 @@ import (
 // Numbers is a matrix in the precision that a spec computes in: float64 if it uses σ²,
 // float32 otherwise. The other one is empty.
 type Numbers struct {
-	Single matrix.Dense[float32]
-	Double matrix.Dense[float64]
+	Single   matrix.Dense[float32]
+	Double   matrix.Dense[float64]
+	Warnings []string // about how they were computed
 }
 
 // mostWritten is more features than anybody wants in a file.
 const mostWritten = 1 << 16
+
+// streamedBytes bounds the memory of a block of features, unless it has few rows.
+const streamedBytes = 16 << 20
 
 // Features returns the features of the rows under the spec's kernel; its method
 // does not matter. The rows must be scaled as those of the problem. A kernel without
 // features, or with too many, is an error. The context is checked once per block of
 // rows.
 func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T]) (Numbers, error) {
-	k32, k64, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
+	c, k32, k64, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
 	if err != nil {
 		return Numbers{}, err
 	}
+	n := Numbers{}
 	if k64 != nil {
-		f, err := featuresOf(ctx, spec, k64, matrix.Converted[float64](rows))
-		return Numbers{Double: f}, err
+		n.Double, err = featuresOf(c, k64, matrix.Converted[float64](rows))
+	} else {
+		n.Single, err = featuresOf(c, k32, matrix.Converted[float32](rows))
 	}
-	f, err := featuresOf(ctx, spec, k32, matrix.Converted[float32](rows))
-	return Numbers{Single: f}, err
+	n.Warnings = c.warnings
+	return n, err
 }
 
 // EachFeatures is Features block by block, in order, for features that need not fit into
-// memory. A block is valid until visit returns.
+// memory. A block is valid until visit returns. Warnings come with the last block.
 func EachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T], visit func(Numbers) error) error {
 	return rowfile.Guard(func() error {
-		k32, k64, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
+		c, k32, k64, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
 		switch {
 		case err != nil:
 			return err
 		case k64 != nil:
-			return eachBlock(ctx, spec, k64, rows, func(block matrix.Dense[float64]) error { return visit(Numbers{Double: block}) })
+			return eachBlock(c, k64, rows, func(block matrix.Dense[float64], warnings []string) error {
+				return visit(Numbers{Double: block, Warnings: warnings})
+			})
 		}
-		return eachBlock(ctx, spec, k32, rows, func(block matrix.Dense[float32]) error { return visit(Numbers{Single: block}) })
+		return eachBlock(c, k32, rows, func(block matrix.Dense[float32], warnings []string) error {
+			return visit(Numbers{Single: block, Warnings: warnings})
+		})
 	})
 }
 
 // eachBlock visits the features of blocks of rows.
-func eachBlock[To, From matrix.Float](ctx context.Context, spec spec.Spec, k kernel.Kernel[To], rows matrix.Dense[From], visit func(matrix.Dense[To]) error) error {
-	return kernel.OverBlocks(ctx, rows.Rows, func(from, to int) error {
-		block, err := featuresOf(ctx, spec, k, matrix.Converted[To](rows.Slice(from, to)))
+func eachBlock[To, From matrix.Float](c *composer, k kernel.Kernel[To], rows matrix.Dense[From], visit func(matrix.Dense[To], []string) error) error {
+	m, err := featureMap(c, k)
+	if err != nil {
+		return err
+	}
+	each := max(kernel.BlockRows, streamedBytes/(8*max(1, m.Dim())))
+	return kernel.OverRows(c.ctx, rows.Rows, each, func(from, to int) error {
+		block, err := featuresOf(c, k, matrix.Converted[To](rows.Slice(from, to)))
 		if err != nil {
 			return err
 		}
-		return visit(block)
+		var warnings []string
+		if to == rows.Rows {
+			warnings = c.warnings
+		}
+		return visit(block, warnings)
 	})
 }
 
@@ -76,57 +96,118 @@ func forFeatures(s spec.Spec) spec.Spec {
 }
 
 // kernelOf returns the kernel of a spec, in one of two precisions, for so many rows.
-func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (kernel.Kernel[float32], kernel.Kernel[float64], error) {
+func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (*composer, kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	if !spec.UsesKernel() {
-		return nil, nil, fmt.Errorf("%v uses no kernel", spec)
+		return nil, nil, nil, fmt.Errorf("%v uses no kernel", spec)
 	}
 	p.Batch, p.Constraints = 1, selection.Constraints{} // nothing is picked
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	c := newComposer(ctx, spec, p)
 	k32, k64, err := c.kernel()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%v: %w", spec, err)
+		return nil, nil, nil, fmt.Errorf("%v: %w", spec, err)
 	}
 	c.embedding.expect(rows * c.spec.Members())
-	return k32, k64, nil
+	return c, k32, k64, nil
 }
 
-func featuresOf[T matrix.Float](ctx context.Context, spec spec.Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+// featureMap returns a kernel that has features, and not too many.
+func featureMap[T matrix.Float](c *composer, k kernel.Kernel[T]) (kernel.FeatureMap[T], error) {
 	m, ok := k.(kernel.FeatureMap[T])
 	if !ok {
-		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has no explicit features; add sketch(p) to the spec, or use its kernel matrix", spec)
+		return nil, fmt.Errorf("the kernel of %v has no explicit features; add sketch(p) to the spec, or use its kernel matrix", c.spec)
 	}
 	if m.Dim() > mostWritten {
-		return matrix.Dense[T]{}, fmt.Errorf("the kernel of %v has %d features; add sketch(p) to the spec", spec, m.Dim())
+		return nil, fmt.Errorf("the kernel of %v has %d features; add sketch(p) to the spec", c.spec, m.Dim())
 	}
-	return kernel.FeatureMatrix(ctx, m, rows)
+	return m, nil
+}
+
+func featuresOf[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+	m, err := featureMap(c, k)
+	if err != nil {
+		return matrix.Dense[T]{}, err
+	}
+	f, done, err := fetched(c, k, rows)
+	if done || err != nil {
+		return f, err
+	}
+	return kernel.FeatureMatrix(c.ctx, m, rows)
+}
+
+// fetched returns the features of rows from the device of the context, and false if there is
+// none or the CPU has to compute them.
+func fetched[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], bool, error) {
+	f, err := embedOn(c, k, rows)
+	if f == nil || err != nil {
+		return matrix.Dense[T]{}, false, err
+	}
+	defer f.Close()
+	features, err := selection.Fetched(f)
+	if err == nil {
+		err = kernel.CheckFeatures(c.ctx, features)
+	}
+	return features, true, err
+}
+
+// embedOn computes the features of rows on the device of the context and leaves them there,
+// and returns nil where the CPU has to compute them.
+func embedOn[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (selection.DeviceFeatures[T], error) {
+	f, note, err := selection.Embed(c.ctx, k, rows)
+	if note != "" && !slices.Contains(c.warnings, note) {
+		c.warnings = append(c.warnings, note)
+	}
+	if f != nil {
+		c.embedding.passed(rows.Rows * c.spec.Members())
+	}
+	return f, err
 }
 
 // Gram returns the values of the spec's kernel for the rows of a and b. The method
 // matters only in that one that uses σ² computes in float64. The context is checked
 // once per block of rows.
 func Gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[T]) (Numbers, error) {
-	k32, k64, err := kernelOf(ctx, spec, p, a.Rows+b.Rows)
+	c, k32, k64, err := kernelOf(ctx, spec, p, a.Rows+b.Rows)
 	if err != nil {
 		return Numbers{}, err
 	}
+	n := Numbers{}
 	if k64 != nil {
-		m, err := gramOf(ctx, k64, matrix.Converted[float64](a), matrix.Converted[float64](b))
-		return Numbers{Double: m}, err
+		n.Double, err = gramOf(c, k64, matrix.Converted[float64](a), matrix.Converted[float64](b))
+	} else {
+		n.Single, err = gramOf(c, k32, matrix.Converted[float32](a), matrix.Converted[float32](b))
 	}
-	m, err := gramOf(ctx, k32, matrix.Converted[float32](a), matrix.Converted[float32](b))
-	return Numbers{Single: m}, err
+	n.Warnings = c.warnings
+	return n, err
 }
 
-func gramOf[T matrix.Float](ctx context.Context, k kernel.Kernel[T], a, b matrix.Dense[T]) (matrix.Dense[T], error) {
+func gramOf[T matrix.Float](c *composer, k kernel.Kernel[T], a, b matrix.Dense[T]) (matrix.Dense[T], error) {
 	dst := matrix.New[T](a.Rows, b.Rows)
-	prepared, sets, err := kernel.Prepare(ctx, k, a, b)
+	prepared, left, right, err := prepare(c, k, a, b)
 	if err != nil {
 		return dst, err
 	}
-	return dst, kernel.OverBlocks(ctx, a.Rows, func(from, to int) error {
-		return prepared.Cross(ctx, dst.Slice(from, to), sets[0].Slice(from, to), sets[1])
+	return dst, kernel.OverBlocks(c.ctx, a.Rows, func(from, to int) error {
+		return prepared.Cross(c.ctx, dst.Slice(from, to), left.Slice(from, to), right)
 	})
+}
+
+// prepare is kernel.Prepare for two sets of rows, on the device of the context where that
+// computes their features.
+func prepare[T matrix.Float](c *composer, k kernel.Kernel[T], a, b matrix.Dense[T]) (prepared kernel.Kernel[T], left, right matrix.Dense[T], err error) {
+	left, done, err := fetched(c, k, a)
+	if err == nil && done {
+		right, _, err = fetched(c, k, b)
+		return kernel.NewLinear[T](left.Cols), left, right, err
+	}
+	if err != nil {
+		return nil, left, right, err
+	}
+	prepared, sets, err := kernel.Prepare(c.ctx, k, a, b)
+	if err != nil {
+		return nil, left, right, err
+	}
+	return prepared, sets[0], sets[1], nil
 }

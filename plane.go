@@ -17,7 +17,7 @@ func Plane(ctx context.Context, spec spec.Spec, p Problem, sample, rows matrix.D
 	if !spec.UsesKernel() {
 		return kernel.PrincipalPlane(ctx, kernel.NewLinear[float32](rows.Cols), sample, rows)
 	}
-	k32, k64, err := kernelOf(ctx, spec, p, sample.Rows+rows.Rows)
+	_, k32, k64, err := kernelOf(ctx, spec, p, sample.Rows+rows.Rows)
 	if err != nil {
 		return kernel.Plane{}, err
 	}
@@ -34,7 +34,7 @@ func Distances(ctx context.Context, spec spec.Spec, p Problem, rows, known matri
 	if !spec.UsesKernel() {
 		return distances(ctx, kernel.NewLinear[float32](rows.Cols), rows, known)
 	}
-	k32, k64, err := kernelOf(ctx, spec, p, rows.Rows+known.Rows)
+	_, k32, k64, err := kernelOf(ctx, spec, p, rows.Rows+known.Rows)
 	if err != nil {
 		return nil, err
 	}

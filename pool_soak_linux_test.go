@@ -26,6 +26,8 @@ import (
 var (
 	soakRows   = flag.Int("pool-rows", 10_000_000, "candidates of TestSoakLargePool, 2 KB each")
 	soakSpecs  = flag.String("pool-specs", "lcmd-tp:features; maxdist-tp:features; kmeanspp-tp:features; maxdet-p:features; bait-f-p:features", "methods of TestSoakLargePool")
+	soakMemory = flag.Int("pool-memory", 0, "rows of TestSoakLargePool that are also selected from in memory, to compare")
+	soakFile   = flag.String("pool-file", "", "file with these candidates (default one that is written, and removed)")
 	soakFolder = flag.String("pool-folder", "", "folder for its file (default that of temporary files)")
 )
 
@@ -42,9 +44,12 @@ func TestSoakLargePool(t *testing.T) {
 	if dir == "" {
 		dir = rowfile.Folder()
 	}
-	path := filepath.Join(dir, fmt.Sprintf("nextbatch-soak-%d.npy", os.Getpid()))
-	t.Cleanup(func() { _ = os.Remove(path) })
-	writeLargePool(t, path, *soakRows, cols)
+	path := *soakFile
+	if path == "" {
+		path = filepath.Join(dir, fmt.Sprintf("nextbatch-soak-%d.npy", os.Getpid()))
+		t.Cleanup(func() { _ = os.Remove(path) })
+		writeLargePool(t, path, *soakRows, cols)
+	}
 	begin := time.Now()
 	readOnce(t, path)
 	once := time.Since(begin)
@@ -55,6 +60,7 @@ func TestSoakLargePool(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	for text := range strings.SplitSeq(*soakSpecs, "; ") {
+		inMemory := selectInMemory(t, path, dir, text, train)
 		forgetCache(t, path)
 		shards, err := source.OpenShards(path)
 		if err != nil {
@@ -64,36 +70,93 @@ func TestSoakLargePool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		request := nextbatch.Request{OwnFeatures: true, InFile: true, Folder: dir, Batch: 256, Spec: spec.MustParse(text),
-			Admit: func(need int64, _ ...string) error {
-				if need > limit {
-					return fmt.Errorf("it would need %d bytes", need)
-				}
-				return nil
-			}}
-		request.Features.Pool = pool.Rows
-		if request.Spec.ComputesInDouble() {
-			request.Exact.Train = matrix.Converted[float64](train)
-		} else {
-			request.Features.Train = train
+		request := soakRequest(text, train)
+		request.InFile, request.Folder, request.Features.Pool = true, dir, pool.Rows
+		request.Admit = func(need int64, _ ...string) error {
+			if need > limit {
+				return fmt.Errorf("it would need %d bytes", need)
+			}
+			return nil
 		}
 		plan, err := request.Plan()
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, count := tally.With(t.Context())
-		readBefore, faultsBefore, begin := ioBytes(t), majorFaults(t), time.Now()
+		readBefore, faultsBefore, usedBefore, begin := ioBytes(t), majorFaults(t), cpuTime(t), time.Now()
 		result, err := plan.Select(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		took, read := time.Since(begin), float64(ioBytes(t)-readBefore)
+		took, used, read := time.Since(begin), cpuTime(t)-usedBefore, float64(ioBytes(t)-readBefore)
 		t.Logf("%-20s %6.1f s, %4.1f times a sequential read; %5.1f GB read, %.2f times the file; %d major faults; %.4f %% of row and step pairs computed; %.1f GiB in memory of %.1f forecast; first pick %s",
 			text, took.Seconds(), took.Seconds()/once.Seconds(), read/1e9, read/size, majorFaults(t)-faultsBefore, 100*count.Computed(), float64(anonymous(t))/(1<<30), float64(plan.Memory)/(1<<30), result.IDs[0])
+		t.Logf("%-20s %6.1f s of CPU", text, used.Seconds())
+		if inMemory > 0 {
+			goal := 3*once + inMemory
+			t.Logf("%-20s in memory, as many rows would take %.1f s; with three sequential reads %.1f s, of which it took %.2f", text, inMemory.Seconds(), goal.Seconds(), took.Seconds()/goal.Seconds())
+		}
 		pool.Close()
 		runtime.GC()
 		debug.FreeOSMemory()
 	}
+}
+
+// soakRequest selects from rows that are features.
+func soakRequest(text string, train matrix.Dense[float32]) nextbatch.Request {
+	request := nextbatch.Request{OwnFeatures: true, Batch: 256, Spec: spec.MustParse(text)}
+	if request.Spec.ComputesInDouble() {
+		request.Exact.Train = matrix.Converted[float64](train)
+	} else {
+		request.Features.Train = train
+	}
+	return request
+}
+
+// selectInMemory selects from the first rows of the file in memory, and returns how long that
+// would take for all rows.
+func selectInMemory(t *testing.T, path, dir, text string, train matrix.Dense[float32]) time.Duration {
+	t.Helper()
+	if *soakMemory == 0 {
+		return 0
+	}
+	shards, err := source.OpenShards(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := source.MapShards[float32](t.Context(), shards, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, first := soakRequest(text, train), pool.Rows.Slice(0, *soakMemory)
+	if request.Spec.ComputesInDouble() {
+		request.Exact.Pool = matrix.Converted[float64](first)
+	}
+	request.Features.Pool = first.Clone()
+	pool.Close()
+	plan, err := request.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	usedBefore, begin := cpuTime(t), time.Now()
+	if _, err := plan.Select(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(begin)
+	t.Logf("%-20s %d rows in memory: %.1f s, %.1f s of CPU", text, *soakMemory, took.Seconds(), (cpuTime(t) - usedBefore).Seconds())
+	runtime.GC()
+	debug.FreeOSMemory()
+	return took * time.Duration(*soakRows / *soakMemory)
+}
+
+// cpuTime returns the time that this process has had of all processors.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // writeLargePool writes rows block by block.

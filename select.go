@@ -390,13 +390,9 @@ func embedPool[T matrix.Float](c *composer, k kernel.Kernel[T], to *selection.Pr
 	if c.problem.Ranks != nil {
 		return nil
 	}
-	features, note, err := selection.Embed(c.ctx, k, pool)
-	if note != "" {
-		c.warnings = append(c.warnings, note)
-	}
+	features, err := embedOn(c, k, pool)
 	if features != nil {
 		to.Placed = features
-		c.embedding.passed(pool.Rows * c.spec.Members())
 	}
 	return err
 }
@@ -405,13 +401,8 @@ func embedPool[T matrix.Float](c *composer, k kernel.Kernel[T], to *selection.Pr
 // computed: the same row has the same features in all sets.
 func embed[T matrix.Float](c *composer, k kernel.Kernel[T], of *selection.Problem[T], dst *matrix.Dense[T], rows matrix.Dense[T]) error {
 	if of.Placed != nil {
-		features, _, err := selection.Embed(c.ctx, k, rows)
-		if err != nil {
-			return err
-		}
-		defer features.Close()
-		c.embedding.passed(rows.Rows * c.spec.Members())
-		*dst, err = selection.Fetched(features)
+		features, _, err := fetched(c, k, rows)
+		*dst = features
 		return err
 	}
 	prepared, sets, err := kernel.Prepare(c.ctx, k, rows)

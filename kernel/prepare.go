@@ -98,7 +98,7 @@ func featureBlock[T matrix.Float](ctx context.Context, m FeatureMap[T], dst, row
 	if err := m.Features(ctx, dst, rows); err != nil {
 		return err
 	}
-	return checkFinite(ctx, "feature", dst)
+	return CheckFeatures(ctx, dst)
 }
 
 // partBlock writes the parts of a block of rows side by side to dst.

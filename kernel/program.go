@@ -41,6 +41,16 @@ func (p *Program) New(shape ValueShape) Value {
 // Add adds a step.
 func (p *Program) Add(s Step) { p.Steps = append(p.Steps, s) }
 
+// Converted returns a value in float64 or float32, after a step that converts it if need be.
+func (p *Program) Converted(v Value, double bool) Value {
+	if p.Values[v].Double == double {
+		return v
+	}
+	to := p.New(ValueShape{p.Values[v].Width, double})
+	p.Add(Convert{To: to, From: v})
+	return to
+}
+
 // Step is one of the types below. All values of a step have the same precision, except
 // those of Convert.
 type Step interface{ step() }
@@ -88,7 +98,8 @@ type Outer struct{ To, Left, Right Value }
 type Convert struct{ To, From Value }
 
 // Likelihood turns projections v of the features ψ of a posterior into
-// l(|ψ|²) − Slope·v², with l(κ) = Log·log(1 + Rate·κ) + Linear·κ + Offset.
+// l(|ψ|²) − Slope·v², with l(κ) = Log·log(1 + Rate·κ) + Linear·κ + Offset. With nothing but
+// Linear it is a multiple of the squared norm.
 type Likelihood struct {
 	To, Projections, Features        Value
 	Log, Rate, Linear, Offset, Slope float64
@@ -304,11 +315,11 @@ func (e *tapped[T]) Describe(p *Program, rows Value) (parts []Value, ok bool) {
 
 // Describe describes the map in float32 and converts its features.
 func (m *float64Map) Describe(p *Program, rows Value) (Value, bool) {
-	features, ok := DescribeMap(p, m.of, converted(p, rows, false))
+	features, ok := DescribeMap(p, m.of, p.Converted(rows, false))
 	if !ok {
 		return None, false
 	}
-	return converted(p, features, true), true
+	return p.Converted(features, true), true
 }
 
 // Describe describes the network in float32 and converts its factors.
@@ -317,18 +328,11 @@ func (t *float64Taps) Describe(p *Program, rows Value, first int) (in, grad []Va
 	if !ok {
 		return nil, nil, false
 	}
-	in, grad, ok = d.Describe(p, converted(p, rows, false), first)
+	in, grad, ok = d.Describe(p, p.Converted(rows, false), first)
 	for _, list := range [][]Value{in, grad} {
 		for i, v := range list {
-			list[i] = converted(p, v, true)
+			list[i] = p.Converted(v, true)
 		}
 	}
 	return in, grad, ok
-}
-
-// converted returns a value in the other precision.
-func converted(p *Program, v Value, double bool) Value {
-	to := p.New(ValueShape{p.Values[v].Width, double})
-	p.Add(Convert{To: to, From: v})
-	return to
 }

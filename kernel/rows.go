@@ -17,11 +17,16 @@ const BlockRows = 1024
 // whose row counts from the start of the block, OverBlocks returns it with the row
 // counted from the start of all rows.
 func OverBlocks(ctx context.Context, n int, f func(from, to int) error) error {
-	for from := 0; from < n; from += BlockRows {
+	return OverRows(ctx, n, BlockRows, f)
+}
+
+// OverRows is OverBlocks with blocks of at most so many rows.
+func OverRows(ctx context.Context, n, most int, f func(from, to int) error) error {
+	for from := 0; from < n; from += most {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := f(from, min(from+BlockRows, n)); err != nil {
+		if err := f(from, min(from+most, n)); err != nil {
 			return shifted(err, from)
 		}
 	}
@@ -36,6 +41,11 @@ func CheckRows[T matrix.Float](ctx context.Context, rows matrix.Dense[T], width 
 		return err
 	}
 	return checkFinite(ctx, "input", rows)
+}
+
+// CheckFeatures returns a *RowError for the first feature that is not finite.
+func CheckFeatures[T matrix.Float](ctx context.Context, features matrix.Dense[T]) error {
+	return checkFinite(ctx, "feature", features)
 }
 
 func checkWidth[T matrix.Float](rows matrix.Dense[T], width int) error {

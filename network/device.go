@@ -1,9 +1,9 @@
 package network
 
-// Training on a device, such as a GPU. A device trains networks of one shape side by side.
-// What is small stays here: the initial weights, the order of the mini-batches, the
-// learning rates and the history; so a device trains the networks that the CPU would, up to
-// rounding.
+// Training and prediction on a device, such as a GPU. A device trains networks of one shape
+// side by side. What is small stays here: the initial weights, the order of the mini-batches,
+// the learning rates and the history; so a device trains the networks that the CPU would, up
+// to rounding.
 
 import (
 	"context"
@@ -13,10 +13,11 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Device is what trains somewhere else than in the memory of this process.
+// Device is what trains and predicts somewhere else than in the memory of this process.
 type Device interface {
 	// Name names the device in results.
 	Name() string
@@ -26,6 +27,10 @@ type Device interface {
 	// networks, even if the context ends. After a failure the networks are not to be used.
 	// It may be called from several goroutines; the same call leaves the same bits.
 	TrainNetworks(ctx context.Context, t *DeviceTraining) error
+	// Compute runs a program on rows, block by block, and writes its result, which is in
+	// float64, to dst. A step that the device does not offer is kernel.ErrNoProgram. The
+	// context is checked once per block.
+	Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error
 }
 
 // DeviceTraining is networks of one shape to be trained, each in its own order of
@@ -105,13 +110,14 @@ func DeviceOf(ctx context.Context) Device {
 	return d
 }
 
-// DeviceError is a failure of a device. What it trained is lost.
+// DeviceError is a failure of a device. What it trained or predicted is lost.
 type DeviceError struct {
+	Work   string // "training" or "predicting"
 	Device string
 	Cause  error
 }
 
-func (e *DeviceError) Error() string { return fmt.Sprintf("training on %s: %v", e.Device, e.Cause) }
+func (e *DeviceError) Error() string { return fmt.Sprintf("%s on %s: %v", e.Work, e.Device, e.Cause) }
 func (e *DeviceError) Unwrap() error { return e.Cause }
 
 // OnDevice trains on the device of the context, all members of an ensemble side by side.
@@ -165,7 +171,7 @@ func trainOn(ctx context.Context, device Device, c Config, members int, d Data[f
 	}
 	task.Steps = deviceSteps(c.Training, d.X.Rows)
 	if err := device.TrainNetworks(ctx, task); err != nil {
-		return nil, nil, "", &DeviceError{device.Name(), err}
+		return nil, nil, "", &DeviceError{"training", device.Name(), err}
 	}
 	e, histories, err := t.finish(task.Networks, device.Name())
 	return e, histories, "", err

@@ -1,8 +1,12 @@
 package network
 
 import (
+	"context"
+	"errors"
+
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -55,6 +59,42 @@ func (m *Model[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances 
 			matrix.Convert(features.Slice(0, p.n), p.features())
 			if err := m.posteriors[i].variance(team, e.variances.Row(i)[from:to], features.Slice(0, p.n)); err != nil {
 				return nil, err
+			}
+		}
+	}
+	return e, nil
+}
+
+// deviceBlock bounds the memory of the rows that a device evaluates together.
+const deviceBlock = 64 << 20
+
+// evaluateOn is evaluate on a device.
+func (m *Model[T]) evaluateOn(ctx context.Context, d Device, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+	p, err := m.describe(linalg.TeamOf(ctx), withVariances)
+	if err != nil {
+		return nil, err
+	}
+	members := len(m.ensemble)
+	e := &evaluation{outputs: matrix.New[float64](members, x.Rows)}
+	if withVariances {
+		e.variances = matrix.New[float64](members, x.Rows)
+	}
+	most := max(forwardBlock, deviceBlock/(16*max(1, x.Cols)))
+	for from := 0; from < x.Rows; from += most {
+		rows := m.scaled(x.Slice(from, min(from+most, x.Rows)))
+		found := matrix.New[float64](rows.Rows, p.Values[p.Result].Width)
+		if err := d.Compute(ctx, p, found, matrix.Converted[float64](rows)); err != nil {
+			if ctx.Err() != nil || errors.Is(err, kernel.ErrNoProgram) {
+				return nil, err
+			}
+			return nil, &DeviceError{"predicting", d.Name(), err}
+		}
+		for i := range rows.Rows {
+			for member := range members {
+				e.outputs.Set(member, from+i, found.At(i, member))
+				if withVariances {
+					e.variances.Set(member, from+i, found.At(i, members+member))
+				}
 			}
 		}
 	}

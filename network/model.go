@@ -11,6 +11,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -59,7 +60,7 @@ var ErrNotFitted = errors.New("the model has not been fitted")
 
 // Predict returns the predictions for the rows of x: the mean over the members.
 func (m *Model[T]) Predict(ctx context.Context, x matrix.Dense[T]) ([]float64, error) {
-	e, err := m.checked(linalg.TeamOf(ctx), x, false)
+	e, err := m.checked(ctx, x, false)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ type Uncertain struct {
 // Posterior Transformation"): its variance is the mean of their posterior
 // variances plus the variance of their predictions.
 func (m *Model[T]) PredictStd(ctx context.Context, x matrix.Dense[T]) (Uncertain, error) {
-	e, err := m.checked(linalg.TeamOf(ctx), x, true)
+	e, err := m.checked(ctx, x, true)
 	if err != nil {
 		return Uncertain{}, err
 	}
@@ -230,9 +231,17 @@ func (m *Model[T]) usable(team *linalg.Team, x matrix.Dense[T]) error {
 	return unusable(team, x)
 }
 
-func (m *Model[T]) checked(team *linalg.Team, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+// checked evaluates rows that are usable, on the device of the context if it has one.
+func (m *Model[T]) checked(ctx context.Context, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+	team := linalg.TeamOf(ctx)
 	if err := m.usable(team, x); err != nil {
 		return nil, err
+	}
+	if d := DeviceOf(ctx); d != nil {
+		e, err := m.evaluateOn(ctx, d, x, withVariances)
+		if !errors.Is(err, kernel.ErrNoProgram) {
+			return e, err
+		}
 	}
 	return m.evaluate(team, x, withVariances)
 }

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -24,6 +25,45 @@ func (t *Taps[T]) Describe(p *kernel.Program, rows kernel.Value, first int) (in,
 		}
 	}
 	return d.in[first:], grad, true
+}
+
+// describe returns the program that evaluate is for a device. Its result has a column for the
+// output of each member, and then one for each variance, if they are wanted.
+func (m *Model[T]) describe(team *linalg.Team, withVariances bool) (*kernel.Program, error) {
+	p, members := &kernel.Program{}, len(m.ensemble)
+	width := members
+	if withVariances {
+		width += members
+	}
+	rows := p.New(kernel.ValueShape{Width: len(m.inputs.Mean), Double: true})
+	p.Result = p.New(kernel.ValueShape{Width: width, Double: true})
+	for i, net := range m.ensemble {
+		d := description[T]{Program: p, net: net, first: net.Layers()}
+		d.forward(p.Converted(rows, kernel.IsDouble[T]()))
+		x, output := d.in[net.Layers()-1], d.output(m.output)
+		p.Add(kernel.Place{To: p.Result, From: output, At: i, Factor: 1})
+		if !withVariances {
+			continue
+		}
+		q := m.posteriors[i]
+		inverse := q.factor.Clone()
+		if err := linalg.InvertLower(team, inverse); err != nil {
+			return nil, err
+		}
+		psi, variance := p.New(kernel.ValueShape{Width: inverse.Rows, Double: true}), p.New(p.Values[output])
+		p.Add(kernel.Multiply{To: psi, From: p.Converted(x, true), By: kernel.ConstantOf(inverse), Transposed: true, Upper: true, Factor: 1, Times: kernel.None})
+		p.Add(kernel.Likelihood{To: variance, Projections: output, Features: psi, Linear: q.Noise * q.Lambda * q.Lambda})
+		p.Add(kernel.Place{To: p.Result, From: variance, At: members + i, Factor: 1})
+	}
+	return p, nil
+}
+
+// output computes an output of the network, in float64, after forward.
+func (d *description[T]) output(number int) kernel.Value {
+	last := d.net.Layers() - 1
+	z, w := d.value(1), d.net.layer(d.net.parameters, last)
+	d.Add(kernel.Multiply{To: z, From: d.in[last], By: kernel.ConstantOf(w.Block(0, w.Rows, number, number+1)), Factor: 1, Times: kernel.None})
+	return d.Converted(z, true)
 }
 
 // description collects the steps of a network.

@@ -28,7 +28,8 @@ import (
 )
 
 const (
-	settledRows = 16 // at least this many rows are updated at a time
+	settledRows = 16      // at least this many rows are updated at a time
+	askedRows   = 1 << 14 // of a file, at most so many are asked for at a time
 	// The cost of updating a row, in units of one of the steps that it lacks. In a
 	// step that is done for all rows at once, a row costs 5/2.
 	rowWork = 15
@@ -297,12 +298,15 @@ func (f *memoryTotals[T]) settle(list []int32) float64 {
 	tally.Rows[float64](f.space.tally, len(list), f.pool.Cols)
 	f.bounds.work += computed + rowWork*len(list)
 	f.bounds.settled += len(list)
-	f.space.team.OverPieces(len(list), settledRows/4, func(_, from, to int) {
-		for _, row := range list[from:to] {
-			f.catchUp(int(row))
-			f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(int(row))
-		}
-	})
+	for some := range slices.Chunk(list, askedRows) {
+		f.pool.ask(f.space.team, some)
+		f.space.team.OverPieces(len(some), settledRows/4, func(_, from, to int) {
+			for _, row := range some[from:to] {
+				f.catchUp(int(row))
+				f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(int(row))
+			}
+		})
+	}
 	best := math.Inf(-1)
 	for _, row := range list {
 		if s := f.scores[row]; s > best {

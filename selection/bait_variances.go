@@ -17,8 +17,6 @@ import (
 const (
 	varianceRows = 84 // rows at a time: whole tiles of products
 	upperCols    = 64 // columns of a triangle at a time
-	// The context is checked once per block of so many rows.
-	varianceBlock = 128 * varianceRows
 	// rowGap separates rows that would be a multiple of 4 KiB apart and compete for
 	// the same few lines of the first-level cache.
 	rowGap = 8
@@ -49,15 +47,15 @@ func variances[T matrix.Float](space *Space[T], root, inner matrix.Dense[float64
 // eachPart visits all rows, a few at a time, on all threads, until the context is cancelled.
 func eachPart[T matrix.Float](space *Space[T], rows *rowsInFloat64, visit func(s *varianceScratch, from int, phi matrix.Dense[float64])) {
 	scratch := sync.Pool{New: func() any { return newVarianceScratch(rows.Cols) }}
-	for first := 0; first < rows.Rows && !space.Cancelled(); first += varianceBlock {
-		space.team.OverPieces(min(varianceBlock, rows.Rows-first), varianceRows, func(_, from, to int) {
+	rows.pass(space.Cancelled, func(first, end int) {
+		space.team.OverPieces(end-first, varianceRows, func(_, from, to int) {
 			s := scratch.Get().(*varianceScratch)
 			defer scratch.Put(s)
 			phi, done := rows.read(first+from, first+to)
 			defer done()
 			visit(s, first+from, phi)
 		})
-	}
+	})
 }
 
 // varianceScratch belongs to a piece of rows.

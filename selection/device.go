@@ -55,6 +55,8 @@ type DevicePool[T matrix.Float] struct {
 type DeviceRows[T matrix.Float] interface {
 	// Mark says whether a row may be picked, and whether it is in the batch or pending.
 	Mark(row int, open, selected bool)
+	// Largest returns the open row of largest k(x, x).
+	Largest(ahead int) ([]DeviceBest, error)
 	// Nearest starts a search for the nearest centre of each row, and so on: at most one
 	// search per DeviceRows.
 	Nearest(size Size) DeviceNearest[T]
@@ -159,13 +161,10 @@ func deviceOf(ctx context.Context) Device {
 	return d
 }
 
-// onDevice says which methods search on a device. MaxDiag needs nothing but the norms of
-// features, so it is not worth a copy of features that are not there yet.
-func onDevice[T matrix.Float](m Method[T], placed bool) bool {
+// onDevice says which methods search on a device.
+func onDevice[T matrix.Float](m Method[T]) bool {
 	switch m := m.(type) {
-	case MaxDiag[T]:
-		return placed
-	case LCMD[T], MaxDist[T], KMeansPP[T], GreedyKMeansPP[T], BAIT[T]:
+	case MaxDiag[T], LCMD[T], MaxDist[T], KMeansPP[T], GreedyKMeansPP[T], BAIT[T]:
 		return true
 	case MaxDet[T]:
 		return m.In != InKernelSpace
@@ -192,24 +191,16 @@ func whereFor[T matrix.Float](ctx context.Context, m Method[T], p *Problem[T]) f
 		case s.pool.single.Rows > 0:
 			s.Note("the selection ran on the CPU, not on %s: the features are in a file, in float32, and %s computes in float64", d.Name(), m.Name())
 			return rows
-		case !onDevice(m, s.pool.placed != nil):
-			if usesRows(m) {
+		case !onDevice(m):
+			if _, blind := m.(Random[T]); !blind {
 				s.Note("the selection ran on the CPU, not on %s: %s has no version for it", d.Name(), m.Name())
 			}
 			return rows
 		}
 		s.device = d.Name()
-		return &deviceRows[T]{memoryRows: rows, device: d, on: placeOn(d, s)}
+		_, byDiag := m.(MaxDiag[T])
+		return &deviceRows[T]{memoryRows: rows, device: d, on: placeOn(d, s), byDiag: byDiag}
 	}
-}
-
-// usesRows reports whether a method computes enough for a device to matter.
-func usesRows[T matrix.Float](m Method[T]) bool {
-	switch m.(type) {
-	case Random[T], MaxDiag[T]:
-		return false
-	}
-	return true
 }
 
 func placeOn[T matrix.Float](d Device, s *Space[T]) DeviceRows[T] {
@@ -229,11 +220,16 @@ func placeOn[T matrix.Float](d Device, s *Space[T]) DeviceRows[T] {
 // memory.
 type deviceRows[T matrix.Float] struct {
 	*memoryRows[T]
-	device Device
-	on     DeviceRows[T]
+	device  Device
+	on      DeviceRows[T]
+	byDiag  bool // the method asks for nothing but Largest
+	largest deviceAnswers
 }
 
 func (r *deviceRows[T]) Mark(row int, open, selected bool) {
+	if _, picked := r.largest.of(row); picked && selected {
+		r.largest.pick(row)
+	}
 	r.memoryRows.Mark(row, open, selected)
 	r.on.Mark(row, open, selected)
 }
@@ -331,6 +327,14 @@ func foundOn(b DeviceBest, err error) (found, error) {
 		return found{row: -1}, err
 	}
 	return found{b.Row, b.Value}, nil
+}
+
+// Largest goes ahead if each pick is one of its answers.
+func (r *deviceRows[T]) Largest() (found, error) {
+	if !r.byDiag {
+		return foundOn(first(r.on.Largest(0)))
+	}
+	return foundOn(r.largest.best(func() ([]DeviceBest, error) { return r.on.Largest(r.ahead()) }))
 }
 
 func (r *deviceRows[T]) Nearest(size Size, _ bool) centreSearch[T] {

@@ -78,7 +78,7 @@ func Fetched[T matrix.Float](f DeviceFeatures[T]) (matrix.Dense[T], error) {
 // fetchPlaced fetches features that are on a device, unless the method searches them
 // there.
 func (p *Problem[T]) fetchPlaced(ctx context.Context, m Method[T]) (err error) {
-	if d := deviceOf(ctx); p.Placed == nil || d != nil && p.Placed.On() == d && !p.Plain && onDevice(m, true) {
+	if d := deviceOf(ctx); p.Placed == nil || d != nil && p.Placed.On() == d && !p.Plain && onDevice(m) {
 		return nil
 	}
 	p.Pool, err = Fetched(p.Placed)

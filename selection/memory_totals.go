@@ -131,16 +131,12 @@ func (f *memoryTotals[T]) change(row int, u, z float64) {
 	f.c[row] = max(f.c[row]-u*u, 0)
 }
 
-// caughtUpBlock is the number of rows after which catchUpAll checks the context: reading
-// all rows of a file may take a minute.
-const caughtUpBlock = 1 << 18
-
 // catchUpAll updates all rows, and drops the steps.
 func (f *memoryTotals[T]) catchUpAll() {
 	lacking := f.lacking()
 	f.countAll()
-	for first := 0; first < f.pool.Rows && !f.space.Cancelled(); first += caughtUpBlock {
-		f.space.team.OverPieces(min(caughtUpBlock, f.pool.Rows-first), readPiece, func(_, from, to int) {
+	f.pool.pass(f.space.Cancelled, func(first, end int) {
+		f.space.team.OverPieces(end-first, readPiece, func(_, from, to int) {
 			if lacking == 1 {
 				f.stepAll(first+from, first+to)
 				return
@@ -149,7 +145,7 @@ func (f *memoryTotals[T]) catchUpAll() {
 				f.catchUp(row)
 			}
 		})
-	}
+	})
 	f.forgetSteps()
 }
 

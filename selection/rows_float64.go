@@ -33,6 +33,7 @@ type rowsInFloat64 struct {
 	exact      matrix.Dense[float64]
 	single     matrix.Dense[float32] // if exact has none
 	buffers    *sync.Pool            // of *[]float64
+	back       bool                  // the next pass goes from the last row to the first
 }
 
 // exactRows are rows in float64.
@@ -80,11 +81,13 @@ func (w *rowsInFloat64) read(from, to int) (rows matrix.Dense[float64], done fun
 	return rows, done
 }
 
-// readBlock is read for many rows, with all threads.
+// readBlock is read for many rows, with all threads, for callers that go on with the rows
+// from to on.
 func (w *rowsInFloat64) readBlock(team *linalg.Team, from, to int) (rows matrix.Dense[float64], done func()) {
 	if w.exact.Rows > 0 {
 		return w.exact.Slice(from, to), nothing
 	}
+	matrix.ReadAhead(w.single.Slice(to, min(to+to-from, w.Rows)))
 	rows, done = w.buffer(to - from)
 	team.OverPieces(rows.Rows, convertedRows, func(_, first, last int) {
 		matrix.Convert(rows.Slice(first, last), w.single.Slice(from+first, from+last))
@@ -128,6 +131,45 @@ func (w *rowsInFloat64) eachBlock(team *linalg.Team, visit func(from int, rows m
 		visit(from, rows)
 		done()
 	}
+}
+
+// passBlock is the number of rows of a block of a pass.
+const passBlock = 1 << 16
+
+// pass visits all rows in blocks until stop holds, forth and back in turn: of a file that
+// exceeds memory, the system still has the rows that were read last. The next block of a file
+// is read meanwhile.
+func (w *rowsInFloat64) pass(stop func() bool, visit func(from, to int)) {
+	blocks, back := linalg.Pieces(w.Rows, passBlock), w.back
+	w.back = !back
+	block := func(i int) (from, to int) {
+		if back {
+			i = blocks - 1 - i
+		}
+		return i * passBlock, min((i+1)*passBlock, w.Rows)
+	}
+	for i := 0; i < blocks && !stop(); i++ {
+		var ahead sync.WaitGroup
+		if w.single.Rows > 0 && i+1 < blocks {
+			from, to := block(i + 1)
+			ahead.Go(func() { matrix.ReadAhead(w.single.Slice(from, to)) })
+		}
+		visit(block(i))
+		ahead.Wait()
+	}
+}
+
+// ask has the system read listed rows of a file, many at a time. One thread that waits for
+// each of them would use a fraction of what a disk can do.
+func (w *rowsInFloat64) ask(team *linalg.Team, list []int32) {
+	if w.single.Rows == 0 {
+		return
+	}
+	team.OverPieces(len(list), cachedRows, func(_, from, to int) {
+		for _, row := range list[from:to] {
+			matrix.ReadAhead(w.single.Slice(int(row), int(row)+1))
+		}
+	})
 }
 
 // largestNumbers returns the largest magnitude of each feature.

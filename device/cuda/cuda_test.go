@@ -155,6 +155,11 @@ func TestTrainingMemoryIsBounded(t *testing.T) {
 
 func TestFeatures(t *testing.T) { devicetest.Features(t, open(t, 0)) }
 
+func TestPredictions(t *testing.T) {
+	card := open(t, 0)
+	devicetest.Predictions(t, func(ctx context.Context) context.Context { return device.With(ctx, card) })
+}
+
 // TestMemoryIsBounded has a card refuse a pool that is too large, and then take a small one.
 func TestMemoryIsBounded(t *testing.T) {
 	card := open(t, 4<<20)

@@ -49,6 +49,16 @@ func featuresIn[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program,
 	return f, nil
 }
 
+// Compute implements network.Device.
+func (c *Card) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error {
+	f, err := c.Features64(ctx, p, rows)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Fetch(dst, 0)
+}
+
 // On implements selection.DeviceFeatures.
 func (f *features[T]) On() selection.Device { return f.card }
 

@@ -70,6 +70,7 @@ type rows[T matrix.Float] struct {
 	vector        []float64          // pinned, for vectors on their way
 	row           []T                // pinned, for a row on its way
 	sums          []float64          // pinned, of blocks of rows
+	norms         pointer            // squared, once they are needed
 	nearest       *nearest[T]
 }
 
@@ -186,6 +187,15 @@ func (r *rows[T]) scan() grid {
 
 // elementwise is the grid of work on one number per row.
 func (r *rows[T]) elementwise() grid { return r.over(r.n, 256) }
+
+// Largest implements selection.DeviceRows.
+func (r *rows[T]) Largest(ahead int) ([]selection.DeviceBest, error) {
+	if r.norms == 0 {
+		r.norms = r.alloc(8 * r.n)
+		r.launch("norms_"+r.kind, r.pass(0), r.x, r.ld, r.n, int32(0), r.norms)
+	}
+	return r.goAhead("norms", ahead, 0, func(walk pointer) { r.take(walk, 0) }, func(walk pointer) { r.launchBest(r.norms, 0, 0, r.tops, walk) })
+}
 
 // Row implements selection.DeviceRows.
 func (r *rows[T]) Row(dst []T, row int) {

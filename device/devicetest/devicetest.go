@@ -30,6 +30,9 @@ func Oracles(t *testing.T, on func(context.Context) context.Context) {
 		t.Run("lcmd", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.LCMD[float32]{Size: size}, Oracle: oracle}.Run)
 		t.Run("lcmd in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.LCMD[float64]{Size: size}, Oracle: oracle}.Run)
 	}
+	maxDiag := func() selectiontest.Oracle { return &selectiontest.MaxDiag{} }
+	t.Run("maxdiag", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.MaxDiag[float32]{}, Oracle: maxDiag}.Run)
+	t.Run("maxdiag in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.MaxDiag[float64]{}, Oracle: maxDiag}.Run)
 	maxDist := func() selectiontest.Oracle { return &selectiontest.MaxDist{} }
 	t.Run("maxdist", selectiontest.Suite[float32]{On: on, NoKernel: true, Compared: 0.9, Method: selection.MaxDist[float32]{}, Oracle: maxDist}.Run)
 	t.Run("maxdist in float64", selectiontest.Suite[float64]{On: on, NoKernel: true, Compared: 0.94, Method: selection.MaxDist[float64]{}, Oracle: maxDist}.Run)
@@ -128,6 +131,10 @@ func changes[T matrix.Float]() []change[T] {
 			for row := range p.Constraints.Group {
 				p.Constraints.Group[row] = row % 17
 			}
+			costs(p)
+		}},
+		{name: "a small budget", rows: n, cols: 9, change: func(p *selection.Problem[T]) {
+			p.Constraints.Budget = 50
 			costs(p)
 		}},
 		{name: "pending rows", rows: n, cols: 9, change: func(p *selection.Problem[T]) { p.Pending = []int{9, 1, 834} }},

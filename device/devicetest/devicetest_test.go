@@ -18,7 +18,9 @@ func TestCPU(t *testing.T) {
 
 // TestCPUAsDevice has it pass behind the seam, too.
 func TestCPUAsDevice(t *testing.T) {
-	devicetest.Training(t, func(ctx context.Context) context.Context { return network.WithDevice(ctx, devicetest.CPU{}) })
+	on := func(ctx context.Context) context.Context { return network.WithDevice(ctx, devicetest.CPU{}) }
+	devicetest.Training(t, on)
+	devicetest.Predictions(t, on)
 }
 
 // TestPrograms compares what programs describe with what the CPU computes.

@@ -11,7 +11,7 @@ import (
 )
 
 // Fake is a device in the memory of this process, for tests of what surrounds devices. It
-// searches for maxdist and lcmd alone, with plain loops, and fails where it is told to.
+// searches for maxdiag, maxdist and lcmd alone, with plain loops, and fails where it is told to.
 type Fake struct {
 	CPU
 	Interpreter
@@ -41,6 +41,14 @@ func (f *Fake) TrainNetworks(ctx context.Context, t *network.DeviceTraining) err
 		return f.FailTraining
 	}
 	return f.CPU.TrainNetworks(ctx, t)
+}
+
+// Compute implements network.Device.
+func (f *Fake) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error {
+	if f.FailFeatures != nil {
+		return f.FailFeatures
+	}
+	return f.CPU.Compute(ctx, p, dst, rows)
 }
 
 // Features32 implements selection.Device.
@@ -96,6 +104,24 @@ func (r *fakeRows[T]) Close()     {}
 
 func (r *fakeRows[T]) Mark(row int, open, selected bool) {
 	r.open[row], r.selected[row] = open, selected
+}
+
+func (r *fakeRows[T]) Largest(ahead int) (list []selection.DeviceBest, err error) {
+	zero := make([]T, r.pool.Cols)
+	for {
+		best := selection.DeviceBest{Row: -1}
+		for row := range r.open {
+			if norm := squaredDistance(r.pool.Row(row), zero); r.open[row] && (best.Row < 0 || norm > best.Score) {
+				best = selection.DeviceBest{Row: row, Score: norm, Value: norm, Nonzero: true}
+			}
+		}
+		err := r.step()
+		list = append(list, best)
+		if err != nil || best.Row < 0 || len(list) > ahead {
+			return list, err
+		}
+		r.Mark(best.Row, false, true)
+	}
 }
 
 func (r *fakeRows[T]) Row(dst []T, row int) { copy(dst, r.pool.Row(row)) }

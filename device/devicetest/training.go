@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -25,7 +26,7 @@ func Training(t *testing.T, on func(context.Context) context.Context) {
 	t.Run("in company", func(t *testing.T) { compareCompany(t, on) })
 }
 
-// CPU is the CPU as a device that trains.
+// CPU is the CPU as a device that trains and predicts.
 type CPU struct{}
 
 // Name implements network.Device.
@@ -38,6 +39,15 @@ func (CPU) CannotTrain(*network.DeviceTraining) string { return "" }
 func (CPU) TrainNetworks(ctx context.Context, t *network.DeviceTraining) error {
 	t.TrainOnCPU(ctx)
 	return nil
+}
+
+// Compute implements network.Device.
+func (CPU) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error {
+	f, err := interpret(ctx, p, rows)
+	if err != nil {
+		return err
+	}
+	return f.Fetch(dst, 0)
 }
 
 // compareCompany trains networks of several runs together, each on rows of its own, and

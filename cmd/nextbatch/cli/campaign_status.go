@@ -64,6 +64,7 @@ early to tell; the others are those of 'nextbatch select'.`,
 	registerQuiet(c, &s.quiet)
 	s.registerName(c)
 	registerThreads(c, &s.threads)
+	registerDeviceWith(c, "gain")
 	s.memory.register(c)
 	return c
 }

@@ -16,18 +16,35 @@ import (
 
 const deviceFlag = "device"
 
-// registerDevice registers the flag of commands that train or select.
+// onlyWith annotates the flag of commands that use a device only with another flag.
+const onlyWith = "only-with"
+
+// registerDevice registers the flag of commands that train, predict or select.
 func registerDevice(c *cobra.Command) {
 	c.Flags().String(deviceFlag, "auto", "where to compute: cpu, cuda or cuda:N (a GPU; needs nextbatch-hpc), or auto: a GPU if there is one")
+}
+
+// registerDeviceWith registers the flag of commands that compute only with another flag.
+func registerDeviceWith(c *cobra.Command, other string) {
+	registerDevice(c)
+	flag := c.Flags().Lookup(deviceFlag)
+	flag.Annotations = map[string][]string{onlyWith: {other}}
+	flag.Usage = "with --" + other + ", " + flag.Usage
+}
+
+// needless reports whether a command has no use for a device.
+func needless(c *cobra.Command) bool {
+	flag := c.Flags().Lookup(deviceFlag)
+	return flag == nil || flag.Annotations[onlyWith] != nil && !c.Flags().Changed(flag.Annotations[onlyWith][0])
 }
 
 // openDevice opens the device that the flag of a command names, if the command has the
 // flag. The CPU is nil. A device that auto finds and cannot use is a warning.
 func openDevice(c *cobra.Command, log io.Writer) (device.Device, error) {
-	flag := c.Flags().Lookup(deviceFlag)
-	if flag == nil {
+	if needless(c) {
 		return nil, nil
 	}
+	flag := c.Flags().Lookup(deviceFlag)
 	var limit memory
 	if text := c.Flags().Lookup("max-memory"); text != nil {
 		limit.text = text.Value.String()

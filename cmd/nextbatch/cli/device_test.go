@@ -81,8 +81,8 @@ func TestMaxMemoryReachesTheDriver(t *testing.T) {
 		counted(number, limit)
 		return nil, errors.New("the card is seen")
 	}
-	for _, command := range []string{"select", "features", "gram", "fit t.csv", "advise t.csv", "audit t.csv", "demo", "serve", "worker",
-		"bench run", "campaign ask c.db", "campaign predict c.db", "campaign run c.db"} {
+	for _, command := range []string{"select", "features", "gram", "fit t.csv", "advise t.csv", "audit t.csv", "demo", "serve", "worker", "predict t.csv", "evaluate t.csv",
+		"bench run", "campaign ask c.db", "campaign predict c.db", "campaign run c.db", "campaign status c.db --gain"} {
 		*limits = nil
 		_, log := must(t, exitUsage, append(strings.Fields(command), "--device", "fake:2", "--max-memory", "5MiB")...)
 		if !slices.Equal(*limits, []int64{5 << 20}) || !strings.Contains(log, "--device fake:2: the card is seen") {
@@ -120,6 +120,39 @@ func TestWhatTrainsOnTheDevice(t *testing.T) {
 		if !strings.Contains(log, "training on fake:0 test card: the card is lost") {
 			t.Errorf("%s: %s", name, log)
 		}
+	}
+}
+
+// TestWhatPredictsOnTheDevice has a card fail that trains no network.
+func TestWhatPredictsOnTheDevice(t *testing.T) {
+	path, model := sample(t), filepath.Join(t.TempDir(), "net.safetensors")
+	must(t, exitOK, "fit", path, "--target", "y", "--id", "id", "--epochs", "2", "--hidden", "16", "--out", model, "-q")
+	predict := []string{"predict", path, "--model", model, "--id", "id", "-q"}
+	evaluate := []string{"evaluate", path, "--model", model, "--target", "y", "-q"}
+	onCPU, _ := must(t, exitOK, predict...)
+	install(t, &devicetest.Fake{})
+	onCard, _ := must(t, exitOK, append(predict, "--device", "fake:0")...)
+	if strings.Count(onCard, "\n") != strings.Count(onCPU, "\n") || strings.Split(onCard, "\n")[0] != strings.Split(onCPU, "\n")[0] {
+		t.Errorf("%s\non the CPU\n%s", onCard, onCPU)
+	}
+	install(t, &devicetest.Fake{FailFeatures: errors.New("the card is lost")})
+	for _, args := range [][]string{predict, evaluate} {
+		_, log := must(t, exitFailure, append(args, "--device", "fake:0")...)
+		if !strings.Contains(log, "predicting on fake:0 test card: the card is lost") {
+			t.Errorf("%s: %s", args[0], log)
+		}
+		must(t, exitOK, append(args, "--device", "cpu")...)
+	}
+}
+
+// TestStatusLeavesTheCardAlone opens a card with --gain only.
+func TestStatusLeavesTheCardAlone(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "c.db")
+	must(t, exitOK, "campaign", "new", store, sample(t), "--target", "y", "--id", "id", "-q")
+	limits := install(t, &devicetest.Fake{})
+	must(t, exitOK, "campaign", "status", store, "--device", "fake:0")
+	if len(*limits) > 0 {
+		t.Error("the card was opened")
 	}
 }
 

@@ -45,7 +45,7 @@ labelled rows. Rows without a label are the candidates, as in select. The number
 are float32, or float64 if the spec uses a noise variance. Only the kernel and the
 transformations of the spec matter, not its method. Features are written as they are
 computed, so there may be more of them than fit into memory. --device says where the
-network is trained; the CPU computes its features.`,
+network is trained and where the features are computed.`,
 	}
 	s.registerKernel(c)
 	s.registerTempDir(c)
@@ -81,6 +81,7 @@ func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path strin
 				full = checkRoom(path, rows.Rows, block)
 			}
 			cols = max(block.Single.Cols, block.Double.Cols)
+			s.progress.warn(block.Warnings...)
 			switch {
 			case full != nil:
 			case block.Double.Rows > 0:
@@ -158,8 +159,8 @@ func newGram() *cobra.Command {
 		},
 		Long: `Trains a network as 'nextbatch select' does, unless the kernel uses none, and
 writes the values of the kernel between rows: candidates (pool) or labelled rows
-(train), in the order of the input. --device says where the network is trained; the
-CPU computes the matrix.`,
+(train), in the order of the input. --device says where the network is trained and
+where features are computed; the CPU multiplies them.`,
 	}
 	s.registerKernel(c)
 	c.Flags().StringVarP(&s.out, "out", "o", "", "file for the matrix (.npy)")
@@ -224,6 +225,7 @@ func (s *selecting) writeNumbers(ctx context.Context, path string, n nextbatch.N
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	s.progress.warn(n.Warnings...)
 	s.progress.say("%s: %d x %d", path, max(n.Single.Rows, n.Double.Rows), max(n.Single.Cols, n.Double.Cols))
 	if n.Double.Rows > 0 {
 		return source.WriteMatrix(path, n.Double)

@@ -57,6 +57,7 @@ conformal prediction), and hold for rows drawn as they were.`,
 	c.Flags().StringVarP(&p.out, "out", "o", "", "write to this file instead of standard output")
 	registerQuiet(c, &p.quiet)
 	registerThreads(c, &p.threads)
+	registerDevice(c)
 	p.columns.register(c)
 	p.columns.registerMissing(c)
 	return c
@@ -252,6 +253,7 @@ label: mean absolute error, root mean squared error, the largest error, and the
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
 	registerQuiet(c, &e.quiet)
 	registerThreads(c, &e.threads)
+	registerDevice(c)
 	e.columns.register(c)
 	e.columns.registerMissing(c)
 	return c

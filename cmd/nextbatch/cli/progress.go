@@ -50,12 +50,14 @@ func (p *progress) say(format string, args ...any) {
 	}
 }
 
-// warn prints a warning, even when quiet.
-func (p *progress) warn(text string) {
+// warn prints warnings, even when quiet.
+func (p *progress) warn(texts ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.warnings = append(p.warnings, text)
-	p.line("warning: " + text)
+	for _, text := range texts {
+		p.warnings = append(p.warnings, text)
+		p.line("warning: " + text)
+	}
 }
 
 // report prints what happened to the rows of tables.

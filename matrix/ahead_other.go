@@ -1,0 +1,6 @@
+//go:build !linux
+
+package matrix
+
+// ReadAhead does nothing: this is for Linux.
+func ReadAhead[T Float](Dense[T]) {}
