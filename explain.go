@@ -6,6 +6,7 @@ package nextbatch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -102,10 +103,14 @@ func predictions(ctx context.Context, m *network.Model[float32], rows matrix.Den
 	if err != nil {
 		return nil, err
 	}
-	low, high, few := m.PredictInterval(ctx, rows, intervalCoverage)
+	low, high, err := m.PredictInterval(ctx, rows, intervalCoverage)
+	few := errors.As(err, new(*network.CoverageError))
+	if err != nil && !few {
+		return nil, err
+	}
 	for i, v := range values {
 		one := Prediction{Value: Float(v)}
-		if few == nil { // otherwise there are too few labels
+		if !few {
 			one.Low, one.High = new(Float(low[i])), new(Float(high[i]))
 		}
 		list = append(list, one)

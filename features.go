@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -24,7 +26,7 @@ type Numbers struct {
 // mostWritten is more features than anybody wants in a file.
 const mostWritten = 1 << 16
 
-// streamedBytes bounds the memory of a block of features, unless it has few rows.
+// streamedBytes bounds the memory of a block of features or inputs, unless it has few rows.
 const streamedBytes = 16 << 20
 
 // Features returns the features of the rows under the spec's kernel; its method
@@ -38,9 +40,9 @@ func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, ro
 	}
 	n := Numbers{}
 	if k64 != nil {
-		n.Double, err = featuresOf(c, k64, matrix.Converted[float64](rows))
+		n.Double, err = featuresOf(c, spec, k64, matrix.Converted[float64](rows))
 	} else {
-		n.Single, err = featuresOf(c, k32, matrix.Converted[float32](rows))
+		n.Single, err = featuresOf(c, spec, k32, matrix.Converted[float32](rows))
 	}
 	n.Warnings = c.warnings
 	return n, err
@@ -55,25 +57,25 @@ func EachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem
 		case err != nil:
 			return err
 		case k64 != nil:
-			return eachBlock(c, k64, rows, func(block matrix.Dense[float64], warnings []string) error {
+			return eachBlock(c, spec, k64, rows, func(block matrix.Dense[float64], warnings []string) error {
 				return visit(Numbers{Double: block, Warnings: warnings})
 			})
 		}
-		return eachBlock(c, k32, rows, func(block matrix.Dense[float32], warnings []string) error {
+		return eachBlock(c, spec, k32, rows, func(block matrix.Dense[float32], warnings []string) error {
 			return visit(Numbers{Single: block, Warnings: warnings})
 		})
 	})
 }
 
 // eachBlock visits the features of blocks of rows.
-func eachBlock[To, From matrix.Float](c *composer, k kernel.Kernel[To], rows matrix.Dense[From], visit func(matrix.Dense[To], []string) error) error {
-	m, err := featureMap(c, k)
+func eachBlock[To, From matrix.Float](c *composer, asked spec.Spec, k kernel.Kernel[To], rows matrix.Dense[From], visit func(matrix.Dense[To], []string) error) error {
+	m, err := featureMap(asked, k)
 	if err != nil {
 		return err
 	}
-	each := max(kernel.BlockRows, streamedBytes/(8*max(1, m.Dim())))
+	each := max(kernel.BlockRows, streamedBytes/(8*max(1, m.Dim(), rows.Cols)))
 	return kernel.OverRows(c.ctx, rows.Rows, each, func(from, to int) error {
-		block, err := featuresOf(c, k, matrix.Converted[To](rows.Slice(from, to)))
+		block, err := featuresOf(c, asked, k, matrix.Converted[To](rows.Slice(from, to)))
 		if err != nil {
 			return err
 		}
@@ -114,25 +116,28 @@ func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (*compos
 }
 
 // featureMap returns a kernel that has features, and not too many.
-func featureMap[T matrix.Float](c *composer, k kernel.Kernel[T]) (kernel.FeatureMap[T], error) {
+func featureMap[T matrix.Float](asked spec.Spec, k kernel.Kernel[T]) (kernel.FeatureMap[T], error) {
 	m, ok := k.(kernel.FeatureMap[T])
 	if !ok {
-		return nil, fmt.Errorf("the kernel of %v has no explicit features; add sketch(p) to the spec, or use its kernel matrix", c.spec)
+		return nil, fmt.Errorf("the kernel of %v has no explicit features; add sketch(p) to the spec, or use its kernel matrix", asked)
 	}
 	if m.Dim() > mostWritten {
-		return nil, fmt.Errorf("the kernel of %v has %d features; add sketch(p) to the spec", c.spec, m.Dim())
+		return nil, fmt.Errorf("the kernel of %v has %d features; add sketch(p) to the spec", asked, m.Dim())
 	}
 	return m, nil
 }
 
-func featuresOf[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
-	m, err := featureMap(c, k)
+func featuresOf[T matrix.Float](c *composer, asked spec.Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+	m, err := featureMap(asked, k)
 	if err != nil {
 		return matrix.Dense[T]{}, err
 	}
 	f, done, err := fetched(c, k, rows)
 	if done || err != nil {
 		return f, err
+	}
+	if !kernel.IsLinear(k) {
+		c.warnOfCPU("it keeps the factors of so many features, not the features themselves")
 	}
 	return kernel.FeatureMatrix(c.ctx, m, rows)
 }
@@ -163,6 +168,16 @@ func embedOn[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[
 		c.embedding.passed(rows.Rows * c.spec.Members())
 	}
 	return f, err
+}
+
+// warnOfCPU warns that the CPU computes features, if the context has a device and no warning
+// says so yet.
+func (c *composer) warnOfCPU(why string) {
+	const words = "the features were computed on the CPU, not on "
+	d := network.DeviceOf(c.ctx)
+	if d != nil && !slices.ContainsFunc(c.warnings, func(w string) bool { return strings.HasPrefix(w, words) }) {
+		c.warnings = append(c.warnings, words+d.Name()+": "+why)
+	}
 }
 
 // Gram returns the values of the spec's kernel for the rows of a and b. The method
@@ -204,6 +219,9 @@ func prepare[T matrix.Float](c *composer, k kernel.Kernel[T], a, b matrix.Dense[
 	}
 	if err != nil {
 		return nil, left, right, err
+	}
+	if !kernel.IsLinear(k) {
+		c.warnOfCPU("the kernel has no explicit features")
 	}
 	prepared, sets, err := kernel.Prepare(c.ctx, k, a, b)
 	if err != nil {

@@ -47,6 +47,8 @@ func embedInFile[T matrix.Float](c *composer, k kernel.Kernel[T], method selecti
 			return nil, err
 		}
 		how.Embed = copyRows[T]
+	} else {
+		c.warnOfCPU("they are in a file")
 	}
 	var read kernel.Scratch[T]
 	m, err := writeRows(c.ctx, c.problem.Folder, pool.size(), how.Width, func(dst matrix.Dense[T], from, to int) error {

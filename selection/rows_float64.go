@@ -33,7 +33,8 @@ type rowsInFloat64 struct {
 	exact      matrix.Dense[float64]
 	single     matrix.Dense[float32] // if exact has none
 	buffers    *sync.Pool            // of *[]float64
-	back       bool                  // the next pass goes from the last row to the first
+	inFile     bool
+	back       bool // the next pass goes from the last row to the first
 }
 
 // exactRows are rows in float64.
@@ -43,7 +44,7 @@ func exactRows(m matrix.Dense[float64]) *rowsInFloat64 {
 
 // singleRows are rows of a file in float32 that are converted when they are read.
 func singleRows(m matrix.Dense[float32]) *rowsInFloat64 {
-	return &rowsInFloat64{Rows: m.Rows, Cols: m.Cols, single: m, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
+	return &rowsInFloat64{Rows: m.Rows, Cols: m.Cols, single: m, inFile: true, buffers: &sync.Pool{New: func() any { return new([]float64) }}}
 }
 
 // inFloat64 returns the rows of a set in float64: a copy of those in float32, unless they
@@ -54,7 +55,9 @@ func inFloat64[T matrix.Float](s *Space[T], of *set[T]) *rowsInFloat64 {
 	}
 	switch rows := any(of.rows).(type) {
 	case matrix.Dense[float64]:
-		return exactRows(rows)
+		exact := exactRows(rows)
+		exact.inFile = of.inFile
+		return exact
 	case matrix.Dense[float32]:
 		if of.inFile {
 			return singleRows(rows)
@@ -87,7 +90,7 @@ func (w *rowsInFloat64) readBlock(team *linalg.Team, from, to int) (rows matrix.
 	if w.exact.Rows > 0 {
 		return w.exact.Slice(from, to), nothing
 	}
-	matrix.ReadAhead(w.single.Slice(to, min(to+to-from, w.Rows)))
+	w.readAhead(to, min(to+to-from, w.Rows))
 	rows, done = w.buffer(to - from)
 	team.OverPieces(rows.Rows, convertedRows, func(_, first, last int) {
 		matrix.Convert(rows.Slice(first, last), w.single.Slice(from+first, from+last))
@@ -133,26 +136,27 @@ func (w *rowsInFloat64) eachBlock(team *linalg.Team, visit func(from int, rows m
 	}
 }
 
-// passBlock is the number of rows of a block of a pass.
-const passBlock = 1 << 16
+// passNumbers is how many numbers a block of a pass has. Tests set it.
+var passNumbers = 1 << 25
 
 // pass visits all rows in blocks until stop holds, forth and back in turn: of a file that
 // exceeds memory, the system still has the rows that were read last. The next block of a file
 // is read meanwhile.
 func (w *rowsInFloat64) pass(stop func() bool, visit func(from, to int)) {
-	blocks, back := linalg.Pieces(w.Rows, passBlock), w.back
+	most := max(1, passNumbers/w.Cols)
+	blocks, back := linalg.Pieces(w.Rows, most), w.back
 	w.back = !back
 	block := func(i int) (from, to int) {
 		if back {
 			i = blocks - 1 - i
 		}
-		return i * passBlock, min((i+1)*passBlock, w.Rows)
+		return i * most, min((i+1)*most, w.Rows)
 	}
 	for i := 0; i < blocks && !stop(); i++ {
 		var ahead sync.WaitGroup
-		if w.single.Rows > 0 && i+1 < blocks {
+		if i+1 < blocks {
 			from, to := block(i + 1)
-			ahead.Go(func() { matrix.ReadAhead(w.single.Slice(from, to)) })
+			ahead.Go(func() { w.readAhead(from, to) })
 		}
 		visit(block(i))
 		ahead.Wait()
@@ -162,14 +166,25 @@ func (w *rowsInFloat64) pass(stop func() bool, visit func(from, to int)) {
 // ask has the system read listed rows of a file, many at a time. One thread that waits for
 // each of them would use a fraction of what a disk can do.
 func (w *rowsInFloat64) ask(team *linalg.Team, list []int32) {
-	if w.single.Rows == 0 {
+	if !w.inFile {
 		return
 	}
 	team.OverPieces(len(list), cachedRows, func(_, from, to int) {
 		for _, row := range list[from:to] {
-			matrix.ReadAhead(w.single.Slice(int(row), int(row)+1))
+			w.readAhead(int(row), int(row)+1)
 		}
 	})
+}
+
+// readAhead has the system read rows of a file.
+func (w *rowsInFloat64) readAhead(from, to int) {
+	switch {
+	case !w.inFile:
+	case w.exact.Rows > 0:
+		matrix.ReadAhead(w.exact.Slice(from, to))
+	default:
+		matrix.ReadAhead(w.single.Slice(from, to))
+	}
 }
 
 // largestNumbers returns the largest magnitude of each feature.

@@ -45,6 +45,9 @@ func (s *Server) problem(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &told):
 		return faults(told.Faults)
+	case device.Failed(err):
+		s.options.Log.Error("the GPU failed", "error", err)
+		return huma.NewError(statusOfDevice(err), err.Error())
 	case errors.Is(err, campaign.ErrNotFound):
 		return huma.Error404NotFound(err.Error())
 	case errors.As(err, &large):
@@ -54,9 +57,6 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	case errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNothingOpen), errors.Is(err, campaign.ErrTooFewLabels),
 		errors.As(err, &undo), errors.As(err, &repeated):
 		return huma.Error409Conflict(err.Error())
-	case device.Failed(err):
-		s.options.Log.Error("the GPU failed", "error", err)
-		return huma.NewError(statusOfDevice(err), err.Error())
 	case errors.Is(err, errStopping), errors.Is(err, errTooMany):
 		return huma.Error503ServiceUnavailable(err.Error())
 	case ctx.Err() != nil:

@@ -7,6 +7,7 @@ package cuda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -52,6 +53,9 @@ func featuresIn[T matrix.Float](c *Card, ctx context.Context, p *kernel.Program,
 // Compute implements network.Device.
 func (c *Card) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error {
 	f, err := c.Features64(ctx, p, rows)
+	if full := (*MemoryError)(nil); errors.As(err, &full) {
+		full.Less = "use fewer networks"
+	}
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func registerDeviceWith(c *cobra.Command, other string) {
 // needless reports whether a command has no use for a device.
 func needless(c *cobra.Command) bool {
 	flag := c.Flags().Lookup(deviceFlag)
-	return flag == nil || flag.Annotations[onlyWith] != nil && !c.Flags().Changed(flag.Annotations[onlyWith][0])
+	return flag == nil || flag.Annotations[onlyWith] != nil && c.Flags().Lookup(flag.Annotations[onlyWith][0]).Value.String() == "false"
 }
 
 // openDevice opens the device that the flag of a command names, if the command has the

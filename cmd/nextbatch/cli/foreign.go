@@ -13,6 +13,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -110,6 +111,13 @@ func (f *columnFlags) foreignRows(net *onnx.Network, foreign *nextbatch.Foreign,
 	return rows, need, nil
 }
 
+// warnOfCPU warns that a device does not run a network from elsewhere.
+func warnOfCPU(ctx context.Context, log *progress, model string) {
+	if d := device.Of(ctx); d != nil {
+		log.warn(fmt.Sprintf("the predictions were computed on the CPU, not on %s: %s comes from elsewhere", d.Name(), model))
+	}
+}
+
 // runForeign predicts with a network from elsewhere, which has no deviations, and intervals
 // only by rows that it has not seen.
 func (p *predicting) runForeign(ctx context.Context, path string, out io.Writer, log *progress) error {
@@ -117,6 +125,7 @@ func (p *predicting) runForeign(ctx context.Context, path string, out io.Writer,
 	if err != nil {
 		return err
 	}
+	warnOfCPU(ctx, log, p.model)
 	table, err := p.columns.read(ctx, path, p.unseen != "")
 	if err != nil {
 		return err
@@ -228,6 +237,7 @@ func (e *evaluating) runForeign(ctx context.Context, path string, out io.Writer,
 	if err != nil {
 		return err
 	}
+	warnOfCPU(ctx, log, e.model)
 	table, err := e.columns.read(ctx, path, false)
 	if err != nil {
 		return err

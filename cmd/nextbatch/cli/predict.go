@@ -321,8 +321,10 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 			return dataError{err}
 		}
 		low, high, err := one.PredictInterval(ctx, x, e.coverage)
-		if err != nil {
+		if few := (*network.CoverageError)(nil); errors.As(err, &few) {
 			log.warn(err.Error())
+		} else if err != nil {
+			return dataError{err}
 		}
 		found = append(found, measured(rows.Targets[k], predicted, labels, low, high))
 	}
