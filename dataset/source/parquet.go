@@ -15,6 +15,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 )
 
 // ReadParquet reads a table from a Parquet file. Booleans, integers, floats and
@@ -56,9 +57,14 @@ func (p *parquetReader) addFile(r io.Reader) (err error) {
 	return nil
 }
 
-// panicAsDamage turns a panic into an error: the library panics on some damaged files.
+// panicAsDamage turns a panic into an error: the library panics on some damaged files. That
+// of a mapped file is about rows that were read before, and goes on.
 func panicAsDamage(err *error) {
-	if damage := recover(); damage != nil {
+	switch damage := recover(); {
+	case damage == nil:
+	case rowfile.IsFault(damage):
+		panic(damage)
+	default:
 		*err = damaged(fmt.Errorf("%v", damage))
 	}
 }
