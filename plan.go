@@ -287,6 +287,9 @@ func (p *Plan) need(z Sizes) int64 {
 		}
 	}
 	stay, stack := tableBytes(tables)
+	if r.Model != nil || r.Foreign != nil {
+		stack = max(stack, stay) // columns that become of the kind that the network takes
+	}
 	if !r.OwnFeatures {
 		stay += footprint.Float32(int(z.inMemory()), z.Inputs)
 	}

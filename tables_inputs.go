@@ -211,18 +211,25 @@ func (t Tables) asFitted(parts []part, r *Rows) (*dataset.Table, error) {
 	}
 	columns := slices.Clone(all.Columns())
 	for i := range r.Encoder.Numeric {
-		columns[i] = dataset.AsNumeric(columns[i])
+		if columns[i], err = dataset.AsNumeric(columns[i]); err != nil {
+			return nil, err
+		}
 	}
 	var unknown []string
 	for i, k := range r.Encoder.Categories {
 		c := &columns[len(r.Encoder.Numeric)+i]
-		levels := dataset.AsCategorical(*c)
+		levels, err := dataset.AsCategorical(*c)
+		if err != nil {
+			return nil, err
+		}
 		counts := k.Unknown(levels)
 		if len(counts) == len(levels.Levels()) && len(counts) > 0 || t.Missing == RefuseMissing {
 			continue // another column by the same name, or to be refused by Encode
 		}
 		if *c = levels; !t.imputes() {
-			*c = k.Known(levels)
+			if *c, err = k.Known(levels); err != nil {
+				return nil, err
+			}
 		}
 		for _, level := range slices.Sorted(maps.Keys(counts)) {
 			unknown = append(unknown, fmt.Sprintf("%q of column %q (%s)", level, k.Column, rowCount(counts[level])))
