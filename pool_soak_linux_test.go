@@ -77,7 +77,7 @@ func TestSoakLargePool(t *testing.T) {
 		} else {
 			request.Features.Train = train
 		}
-		plan, err := request.Plan()
+		plan, err := request.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -242,7 +242,7 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 		return nil, nil, err
 	}
 	t.Admit = func(z nextbatch.Sizes) error { return admit(table, z) }
-	rows, err := t.Rows()
+	rows, err := t.Rows(ctx)
 	if err != nil {
 		return nil, nil, dataError{err}
 	}

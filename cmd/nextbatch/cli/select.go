@@ -366,7 +366,7 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.method == "" && !s.request.OwnFeatures {
 		s.request.Spec = spec.Spec{} // which depends on how many labels there are
 	}
-	if s.plan, err = s.request.Plan(); err != nil {
+	if s.plan, err = s.request.Plan(ctx); err != nil {
 		return requestError(err)
 	}
 	s.unmap = append(s.unmap, s.plan.Close)
