@@ -259,7 +259,7 @@ func TestOverflowWithoutSpace(t *testing.T) {
 		t.Error(err)
 	}
 	huge := Options{MaxMemory: 1, Overflow: rowfile.NewStore(t.TempDir())}
-	if err := huge.allowTable(math.MaxInt64); !errors.Is(err, ErrMemory) || !errors.As(err, new(*rowfile.SpaceError)) {
+	if err := huge.CheckSpace("it", math.MaxInt64); !errors.Is(err, ErrMemory) || !errors.As(err, new(*rowfile.SpaceError)) {
 		t.Error(err)
 	}
 }
