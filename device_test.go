@@ -40,7 +40,7 @@ func TestDeviceFailuresAreNotTheDatas(t *testing.T) {
 			for _, method := range []string{"lcmd-tp:grad>sketch(16)", "maxdist-tp:grad>sketch(16)"} {
 				r := asked(t)
 				r.Spec = spec.MustParse(method)
-				plan, err := r.Plan()
+				plan, err := r.Plan(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,7 +12,7 @@ import (
 // TestFeaturesAgreeWithGram: inner products of features are the kernel's values.
 func TestFeaturesAgreeWithGram(t *testing.T) {
 	t.Parallel()
-	rows, err := Tables{One: measured(t, 60), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
+	rows, err := Tables{One: measured(t, 60), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := rows.Problem(model, config.Architecture)
+	p, err := rows.Problem(t.Context(), model, config.Architecture)
 	if err != nil {
 		t.Fatal(err)
 	}

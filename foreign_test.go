@@ -45,7 +45,7 @@ func TestRequestWithAForeignNetwork(t *testing.T) {
 				Table: table, TargetColumns: []string{"y"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:ll"),
 				Foreign: &nextbatch.Foreign{Model: identity{3}, Standardise: standardise},
 			}
-			plan, err := request.Plan()
+			plan, err := request.Plan(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestForeignNetworkIsRefused(t *testing.T) {
 		r := nextbatch.Request{Table: table, TargetColumns: []string{"y"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:ll"),
 			Foreign: &nextbatch.Foreign{Model: identity{3}}}
 		change(&r)
-		if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), words) {
+		if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: error %v", words, err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestForeignNetworkNeedsNoLabels(t *testing.T) {
 	}
 	r := nextbatch.Request{Train: rows(0, 20), Pool: rows(20, 90), Batch: 5, Spec: spec.MustParse("lcmd-tp:ll"),
 		Foreign: &nextbatch.Foreign{Model: identity{2}}}
-	plan, err := r.Plan()
+	plan, err := r.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,19 +139,19 @@ func TestRequestPending(t *testing.T) {
 	}
 	for name, want := range map[string]string{"r99": `Pending: there is no candidate "r99"`, "": `there is no candidate ""`} {
 		r.Pending = []string{name}
-		if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	r.Pending, r.Must = []string{"r1"}, []string{"r1"}
-	if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), "Must and Pending") {
+	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "Must and Pending") {
 		t.Errorf("required and pending: %v", err)
 	}
 }
 
 func mustResult(t *testing.T, r nextbatch.Request) *nextbatch.Result {
 	t.Helper()
-	plan, err := r.Plan()
+	plan, err := r.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,10 +189,10 @@ func TestBudgetAlone(t *testing.T) {
 		t.Errorf("%v for %v, missing %d: %s", r.IDs, *r.Metrics.Cost, r.Missing, r.Short)
 	}
 	few := priced(t, 0.5)
-	if _, err := few.Plan(); err == nil || !strings.Contains(err.Error(), "Budget is 0.5, and the cheapest candidate costs 1") {
+	if _, err := few.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "Budget is 0.5, and the cheapest candidate costs 1") {
 		t.Errorf("too small a budget: %v", err)
 	}
-	plan, err := priced(t, 4).Plan()
+	plan, err := priced(t, 4).Plan(t.Context())
 	if err != nil || plan.Batch != 4 {
 		t.Errorf("at most %d rows for 4 hours: %v", plan.Batch, err)
 	}
@@ -209,11 +209,11 @@ func TestPerCost(t *testing.T) {
 		t.Errorf("%d rows per cost, %d otherwise", len(weighed.IDs), len(plain.IDs))
 	}
 	r.Spec = spec.MustParse("kmeanspp-tp:linear")
-	if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), "kmeanspp has no score") || !strings.Contains(err.Error(), "lcmd") {
+	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "kmeanspp has no score") || !strings.Contains(err.Error(), "lcmd") {
 		t.Errorf("k-means++ per cost: %v", err)
 	}
 	r.CostColumn, r.Spec = "x", spec.MustParse("lcmd-tp:linear") // has zeros
-	if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), `column "x", row 0 (from 0): with PerCost a cost must be positive`) {
+	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), `column "x", row 0 (from 0): with PerCost a cost must be positive`) {
 		t.Errorf("a cost of zero: %v", err)
 	}
 }
@@ -223,12 +223,12 @@ func TestGroupsOfARequest(t *testing.T) {
 	t.Parallel()
 	r := priced(t, 20)
 	r.GroupColumn, r.PerGroup = "site", 2
-	out, err := r.Plan()
+	out, err := r.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.GroupIsInput = true
-	in, err := r.Plan()
+	in, err := r.Plan(t.Context())
 	if err != nil || in.Inputs <= out.Inputs {
 		t.Errorf("%d inputs with groups, %d without: %v", in.Inputs, out.Inputs, err)
 	}
@@ -251,7 +251,7 @@ func TestGroupsOfARequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.GroupIsInput = false
-	out, err = r.Plan()
+	out, err = r.Plan(t.Context())
 	if err != nil || !slices.Contains(out.Warnings, `pool: 3 candidates have no group in column "site"; all such rows together count as one group`) {
 		t.Errorf("%q, %v", out.Warnings, err)
 	}
@@ -267,7 +267,7 @@ func TestStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Table, r.GroupColumn, r.PerGroup = numbers, "", 0
-		plan, err := r.Plan()
+		plan, err := r.Plan(t.Context())
 		if err != nil || plan.Spec != want {
 			t.Errorf("%d labels: %v, %v", labels, plan, err)
 			continue
@@ -279,7 +279,7 @@ func TestStart(t *testing.T) {
 	}
 	r := asked(t)
 	r.Pool, r.Table, r.GroupColumn, r.PerGroup = r.Table, nil, "", 0
-	if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), `has labels in column "y"`) {
+	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), `has labels in column "y"`) {
 		t.Errorf("a pool with labels alone: %v", err)
 	}
 	without, err := r.Pool.Without("y")
@@ -287,11 +287,11 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Pool = without
-	if plan, err := r.Plan(); err != nil || plan.Spec != "lcmd-p:linear" || plan.Labelled != 0 || plan.Pool != 60 {
+	if plan, err := r.Plan(t.Context()); err != nil || plan.Spec != "lcmd-p:linear" || plan.Labelled != 0 || plan.Pool != 60 {
 		t.Errorf("a pool alone: %v, %v", plan, err)
 	}
 	r.Spec = spec.MustParse(spec.Default)
-	if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), "needs labelled rows") {
+	if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), "needs labelled rows") {
 		t.Errorf("a pool alone, with a method that needs labels: %v", err)
 	}
 }
@@ -305,7 +305,7 @@ func TestStartWithEqualRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := nextbatch.Request{Table: rows, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 1}.Plan()
+		plan, err := nextbatch.Request{Table: rows, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 1}.Plan(t.Context())
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -334,7 +334,7 @@ func TestTargetsNeedAMethodForThem(t *testing.T) {
 	t.Parallel()
 	r := asked(t)
 	r.Aims, r.Spec = r.Table, spec.MustParse("maxdist-tp:linear")
-	_, err := r.Plan()
+	_, err := r.Plan(t.Context())
 	if wrong, ok := err.(*nextbatch.RequestError); !ok || !strings.Contains(wrong.Reason, "maxdist represents no distribution") || !strings.Contains(wrong.Reason, "lcmd") {
 		t.Errorf("%v", err)
 	}

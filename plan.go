@@ -55,8 +55,9 @@ type Plan struct {
 }
 
 // Plan checks the request and turns its rows into numbers. An error is a *RequestError,
-// a *DataError, a *spec.Error, or that of Admit. With Folder, the caller closes the plan.
-func (r Request) Plan() (_ *Plan, err error) {
+// a *DataError, a *spec.Error, or that of Admit or of the context. With Folder, the caller closes
+// the plan.
+func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
 	starts := r.Spec.Method == "" && r.starts()
 	r = r.WithDefaults()
 	if err := r.Check(); err != nil {
@@ -85,7 +86,7 @@ func (r Request) Plan() (_ *Plan, err error) {
 	if r.OwnFeatures {
 		read = p.readFeatures
 	}
-	if err := read(); err != nil {
+	if err := read(ctx); err != nil {
 		return nil, err
 	}
 	if starts {
@@ -119,7 +120,7 @@ func (p *Plan) warn(format string, args ...any) {
 // leastTrain is how many labelled rows a network needs.
 const leastTrain = 2
 
-func (p *Plan) readTables() error {
+func (p *Plan) readTables(ctx context.Context) error {
 	t, err := p.request.tables()
 	if err != nil {
 		return err
@@ -130,10 +131,10 @@ func (p *Plan) readTables() error {
 		return refused
 	}
 	t.Folder = func() string { return p.problem.Folder }
-	if p.Rows, err = t.Rows(); refused != nil {
+	if p.Rows, err = t.Rows(ctx); refused != nil {
 		return refused
 	} else if err != nil {
-		return p.unusable(err)
+		return p.unusable(ctx, err)
 	}
 	p.Warnings, p.Notes = append(p.Warnings, p.Rows.Warnings...), append(p.Notes, p.Rows.Notes...)
 	if p.Rows.Pool.Rows == 0 {
@@ -153,9 +154,13 @@ func (p *Plan) readTables() error {
 	return nil
 }
 
-// unusable returns the error of rows that cannot be used, or of their temporary files.
-func (p *Plan) unusable(err error) error {
-	if rowfile.IsOfFolder(err) {
+// unusable returns the error of rows that cannot be used, of their temporary files, or of the
+// context.
+func (p *Plan) unusable(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case rowfile.IsOfFolder(err):
 		return fmt.Errorf("%w; %s names another folder", err, p.request.named("Folder"))
 	}
 	return &DataError{err}
@@ -190,7 +195,7 @@ func (p *Plan) listColumns(e dataset.Encoder) {
 	}
 }
 
-func (p *Plan) readFeatures() error {
+func (p *Plan) readFeatures(context.Context) error {
 	r := &p.request
 	switch exact := r.Exact; {
 	case exact.Pool.Rows > 0 && r.InFile: // where a copy in float32 is not needed, and would not fit
@@ -287,6 +292,9 @@ func (p *Plan) need(z Sizes) int64 {
 		}
 	}
 	stay, stack := tableBytes(tables)
+	if r.Model != nil || r.Foreign != nil {
+		stack = max(stack, stay) // columns that become of the kind that the network takes
+	}
 	if !r.OwnFeatures {
 		stay += footprint.Float32(int(z.inMemory()), z.Inputs)
 	}
@@ -398,7 +406,7 @@ func (p *Plan) Train(ctx context.Context) error {
 	if p.Networks == 0 {
 		p.timings.Train = 0
 	}
-	if err := p.scale(); err != nil {
+	if err := p.scale(ctx); err != nil {
 		return err
 	}
 	p.trained = true
@@ -428,19 +436,19 @@ func (p *Plan) warnOf(err error) {
 }
 
 // scale puts the scaled rows and the models into the problem.
-func (p *Plan) scale() error {
+func (p *Plan) scale(ctx context.Context) error {
 	if p.Rows == nil {
 		return nil
 	}
 	var scaled Problem
 	var err error
 	if p.request.Foreign != nil {
-		scaled, err = p.Rows.ForeignProblem(p.request.Foreign)
+		scaled, err = p.Rows.ForeignProblem(ctx, p.request.Foreign)
 	} else {
-		scaled, err = p.Rows.Problem(p.model, p.request.Network.Architecture)
+		scaled, err = p.Rows.Problem(ctx, p.model, p.request.Network.Architecture)
 	}
 	if err != nil {
-		return p.unusable(err)
+		return p.unusable(ctx, err)
 	}
 	p.problem.Models, p.problem.Labels, p.problem.Weights = scaled.Models, scaled.Labels, scaled.Weights
 	p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = scaled.Train, scaled.Pool, scaled.Aims.Rows
@@ -492,5 +500,5 @@ func (p *Plan) pick(ctx context.Context, problem Problem) (*Batch, error) {
 	case errors.As(err, &wrong):
 		return nil, &RequestError{err.Error()}
 	}
-	return nil, p.unusable(err)
+	return nil, p.unusable(ctx, err)
 }

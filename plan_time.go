@@ -168,7 +168,7 @@ func (p *Plan) measureSelection(ctx context.Context, size sampleSize) (*Batch, e
 		rows := *p.Rows
 		rows.Pool, rows.folder = rows.Pool.Slice(0, size.rows), ""
 		part.Rows = &rows
-		if err := part.scale(); err != nil {
+		if err := part.scale(ctx); err != nil {
 			return nil, err
 		}
 	} else {

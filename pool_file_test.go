@@ -3,6 +3,7 @@
 package nextbatch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -21,6 +22,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
@@ -213,7 +215,7 @@ func TestDiskFills(t *testing.T) {
 				}
 				filler = ""
 			},
-		}.Plan()
+		}.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +356,7 @@ func TestTablesInFiles(t *testing.T) {
 				}
 				return nil
 			},
-		}.Plan()
+		}.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -392,6 +394,78 @@ func TestTablesInFiles(t *testing.T) {
 	}
 }
 
+// TestTablesInFilesCancelled cancels a plan at many points while its inputs are encoded into a
+// file, and scaled into another one.
+func TestTablesInFilesCancelled(t *testing.T) {
+	folder := t.TempDir()
+	train, pool := mixedTables(t, 20_000)
+	plan := func(ctx context.Context) (*nextbatch.Plan, error) {
+		asked := 0
+		return nextbatch.Request{
+			Train: train, Pool: pool, TargetColumns: []string{"y"}, Spec: spec.MustParse("lcmd-tp:linear"), Batch: 1, Folder: folder,
+			Admit: func(int64, ...string) error {
+				if asked++; asked == 1 {
+					return errors.New("too much")
+				}
+				return nil
+			},
+		}.Plan(ctx)
+	}
+	planning, scaling := &endsAfter{Context: t.Context(), limit: 1 << 30}, &endsAfter{Context: t.Context(), limit: 1 << 30}
+	p, err := plan(planning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Train(scaling); err != nil {
+		t.Fatal(err)
+	}
+	if blocks := pool.Rows() / kernel.BlockRows; planning.checks < blocks || scaling.checks < blocks {
+		t.Errorf("the context is checked %d and %d times for %d blocks", planning.checks, scaling.checks, blocks)
+	}
+	for limit, next := 0, 1; limit < planning.checks; limit, next = next, limit+next {
+		if p, err := plan(&endsAfter{Context: t.Context(), limit: limit}); err != context.Canceled || p != nil {
+			t.Errorf("a plan, cancelled after %d checks: %v", limit, err)
+		}
+	}
+	for limit, next := 0, 1; limit < scaling.checks; limit, next = next, limit+next {
+		p, err := plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Train(&endsAfter{Context: t.Context(), limit: limit}); err != context.Canceled {
+			t.Errorf("scaling, cancelled after %d checks: %v", limit, err)
+		}
+		p.Close()
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("files are left: %v, %v", left, err)
+	}
+}
+
+// TestForecastOfOtherKinds: columns may have to become of the kind that a given network takes.
+func TestForecastOfOtherKinds(t *testing.T) {
+	var columns []dataset.Column
+	for i := range 20 {
+		c := dataset.NewNumeric(fmt.Sprint("c", i))
+		for row := range 10_000 {
+			c.Append(float64(row) + 0.1)
+		}
+		columns = append(columns, c)
+	}
+	table, err := dataset.NewTable(columns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := nextbatch.Request{Pool: table, Spec: spec.MustParse("random"), Batch: 1}
+	sizes := nextbatch.Sizes{Pool: table.Rows(), Inputs: 1}
+	alone := request.Memory(sizes)
+	request.Foreign = &nextbatch.Foreign{}
+	if with := request.Memory(sizes); with < alone+table.Bytes()/2 {
+		t.Errorf("%d bytes with a network, %d without", with, alone)
+	}
+}
+
 // TestTablesInFilesTakeLittleMemory: a plan whose table and inputs are in files holds little of
 // them in memory.
 func TestTablesInFilesTakeLittleMemory(t *testing.T) {
@@ -410,7 +484,7 @@ func TestTablesInFilesTakeLittleMemory(t *testing.T) {
 				}
 				return nil
 			},
-		}.Plan()
+		}.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -459,7 +533,7 @@ func TestNoPoolInFiles(t *testing.T) {
 			}
 			return nil
 		},
-	}.Plan()
+	}.Plan(t.Context())
 	if data := (*nextbatch.DataError)(nil); !errors.As(err, &data) || asked != 2 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}

@@ -78,7 +78,7 @@ func TestSoakLargePool(t *testing.T) {
 			}
 			return nil
 		}
-		plan, err := request.Plan()
+		plan, err := request.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ f,25,brass,1,
 	plan, err := nextbatch.Request{
 		Table: table, TargetColumns: []string{"y"}, IDColumn: "name", CostColumn: "hours", Budget: new(3.0),
 		Spec: spec.MustParse("maxdist-tp:linear"), Batch: 2,
-	}.Plan()
+	}.Plan(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -83,7 +83,7 @@ func TestRequest(t *testing.T) {
 	t.Parallel()
 	r := asked(t)
 	r.Must, r.Exclude = []string{"r1"}, []string{"r2", "nobody"}
-	plan, err := r.Plan()
+	plan, err := r.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestRequest(t *testing.T) {
 // forecast without being carried out.
 func TestRequestByModel(t *testing.T) {
 	t.Parallel()
-	first, err := asked(t).Plan()
+	first, err := asked(t).Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestRequestByModel(t *testing.T) {
 	}
 	r := asked(t)
 	r.Model = first.Model()
-	second, err := r.Plan()
+	second, err := r.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestRequestRefuses(t *testing.T) {
 	for name, c := range cases {
 		r := asked(t)
 		c.change(&r)
-		_, err := r.Plan()
+		_, err := r.Plan(t.Context())
 		wrong, data := (*nextbatch.RequestError)(nil), (*nextbatch.DataError)(nil)
 		if err == nil || !strings.Contains(err.Error(), c.word) || errors.As(err, &data) != c.data || errors.As(err, &wrong) == c.data {
 			t.Errorf("%s: %T %v", name, err, err)
@@ -176,13 +176,13 @@ func TestRequestRefuses(t *testing.T) {
 	}
 	x := matrix.FromRows([][]float64{{1, 2}, {3, 4}})
 	r := nextbatch.Request{OwnFeatures: true, Exact: nextbatch.Sets[float64]{Pool: x}, Batch: 1}
-	plan, err := r.Plan()
+	plan, err := r.Plan(t.Context())
 	if err != nil || plan.Spec != "lcmd-p:features" {
 		t.Errorf("%+v, %v", plan, err)
 	}
 	refusal := errors.New("too much")
 	r.Admit = func(int64, ...string) error { return refusal }
-	if _, err := r.Plan(); !errors.Is(err, refusal) {
+	if _, err := r.Plan(t.Context()); !errors.Is(err, refusal) {
 		t.Errorf("not admitted: %v", err)
 	}
 }

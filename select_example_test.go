@@ -95,12 +95,12 @@ f,25,brass,
 		fmt.Println(err)
 		return
 	}
-	rows, err := nextbatch.Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"name"}}.Rows()
+	rows, err := nextbatch.Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"name"}}.Rows(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	problem, err := rows.Problem(nil, network.Architecture{}) // no network: scaled by mean and deviation
+	problem, err := rows.Problem(context.Background(), nil, network.Architecture{}) // no network: scaled by mean and deviation
 	if err != nil {
 		fmt.Println(err)
 		return

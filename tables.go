@@ -89,8 +89,9 @@ type part struct {
 	rows  []int
 }
 
-// Rows turns the tables into numbers.
-func (t Tables) Rows() (_ *Rows, err error) {
+// Rows turns the tables into numbers. The context is checked once per column of concatenated
+// tables, and once per block of rows that are encoded.
+func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	parts, labels, err := t.parts()
 	if err != nil {
 		return nil, err
@@ -107,12 +108,15 @@ func (t Tables) Rows() (_ *Rows, err error) {
 	if t.One == nil && t.Train != nil && len(parts[0].rows) < t.Train.Rows() {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s", parts[0].name, words.Count(t.Train.Rows()-len(parts[0].rows), "row has no label and is dropped", "rows have no label and are dropped")))
 	}
-	all, err := t.inputs(parts, r)
+	all, err := t.inputs(ctx, parts, r)
 	if err != nil {
 		return nil, err
 	}
 	offsets := t.offsets(parts)
 	if err := t.complete(parts, offsets, all, r); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if err := t.fitMissing(parts, offsets, all, r); err != nil {
@@ -141,7 +145,7 @@ func (t Tables) Rows() (_ *Rows, err error) {
 		if r.folder != "" && i == 1 { // the pool
 			encode = r.encodeInFile
 		}
-		if matrices[i], err = encode(p, offsets[i], all, encoder); err != nil {
+		if matrices[i], err = encode(ctx, p, offsets[i], all, encoder); err != nil {
 			return nil, err
 		}
 	}
@@ -230,7 +234,7 @@ func (t Tables) at(table *dataset.Table, err error) error {
 }
 
 // concat returns columns of all tables; its error names a table that lacks one.
-func (t Tables) concat(names []string, parts []part) (*dataset.Table, error) {
+func (t Tables) concat(ctx context.Context, names []string, parts []part) (*dataset.Table, error) {
 	for _, s := range sources(parts) {
 		for _, name := range names {
 			if _, err := s.Column(name); err != nil {
@@ -238,7 +242,18 @@ func (t Tables) concat(names []string, parts []part) (*dataset.Table, error) {
 			}
 		}
 	}
-	return dataset.Concat(names, sources(parts)...)
+	var columns []dataset.Column
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		one, err := dataset.Concat([]string{name}, sources(parts)...)
+		if err != nil {
+			return nil, err
+		}
+		columns = append(columns, one.Columns()...)
+	}
+	return dataset.NewTable(columns...)
 }
 
 func upTo(n int) []int {
@@ -274,7 +289,7 @@ func (t Tables) offsets(parts []part) []int {
 	return offsets
 }
 
-func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matrix.Dense[float32], error) {
+func encodePart(ctx context.Context, p part, offset int, all *dataset.Table, e dataset.Encoder) (matrix.Dense[float32], error) {
 	x := matrix.New[float32](len(p.rows), len(e.Features()))
 	if len(p.rows) == 0 {
 		return x, nil
@@ -283,6 +298,9 @@ func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matr
 		return x, encodeRows(x, p, p.rows, all, e)
 	}
 	for from := 0; from < len(p.rows); from += encodedAtOnce {
+		if err := ctx.Err(); err != nil {
+			return x, err
+		}
 		to := min(from+encodedAtOnce, len(p.rows))
 		if err := encodeSome(x.Slice(from, to), p, p.rows[from:to], offset, all, e); err != nil {
 			return x, err
@@ -295,18 +313,18 @@ func encodePart(p part, offset int, all *dataset.Table, e dataset.Encoder) (matr
 const encodedAtOnce = 1 << 13
 
 // encodeInFile is encodePart into a temporary file.
-func (r *Rows) encodeInFile(p part, offset int, all *dataset.Table, e dataset.Encoder) (matrix.Dense[float32], error) {
-	return r.writePool(len(p.rows), len(e.Features()), func(dst matrix.Dense[float32], from, to int) error {
+func (r *Rows) encodeInFile(ctx context.Context, p part, offset int, all *dataset.Table, e dataset.Encoder) (matrix.Dense[float32], error) {
+	return r.writePool(ctx, len(p.rows), len(e.Features()), func(dst matrix.Dense[float32], from, to int) error {
 		return encodeSome(dst, p, p.rows[from:to], offset, all, e)
 	})
 }
 
 // writePool computes rows of the pool into a temporary file.
-func (r *Rows) writePool(rows, cols int, compute func(dst matrix.Dense[float32], from, to int) error) (matrix.Dense[float32], error) {
+func (r *Rows) writePool(ctx context.Context, rows, cols int, compute func(dst matrix.Dense[float32], from, to int) error) (matrix.Dense[float32], error) {
 	if rows == 0 {
 		return matrix.New[float32](0, cols), nil
 	}
-	file, err := writeRows(context.Background(), r.folder, rows, cols, compute)
+	file, err := writeRows(ctx, r.folder, rows, cols, compute)
 	if err != nil {
 		return matrix.Dense[float32]{}, err
 	}
@@ -338,13 +356,13 @@ func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table,
 // rows. Without a model they are scaled by the mean and deviation of labelled rows
 // and pool, and nngp and ntk get a network with the depth and the constants of the
 // given architecture; its widths do not matter to them.
-func (r *Rows) Problem(fitted *network.Model[float32], a network.Architecture) (Problem, error) {
+func (r *Rows) Problem(ctx context.Context, fitted *network.Model[float32], a network.Architecture) (Problem, error) {
 	scale, err := r.scaling(fitted)
 	if err != nil {
 		return Problem{}, err
 	}
 	if fitted != nil {
-		return r.problem(scale, Models(fitted.Ensemble(), r.Weights...))
+		return r.problem(ctx, scale, Models(fitted.Ensemble(), r.Weights...))
 	}
 	a = network.Config{Architecture: a}.WithDefaults().Architecture
 	a.Hidden = slices.Repeat([]int{1}, len(a.Hidden))
@@ -352,19 +370,19 @@ func (r *Rows) Problem(fitted *network.Model[float32], a network.Architecture) (
 	if err != nil {
 		return Problem{}, err
 	}
-	return r.problem(scale, Models(network.Ensemble[float32]{untrained}))
+	return r.problem(ctx, scale, Models(network.Ensemble[float32]{untrained}))
 }
 
 // ForeignProblem is Problem for a network that was trained elsewhere.
-func (r *Rows) ForeignProblem(f *Foreign) (Problem, error) {
+func (r *Rows) ForeignProblem(ctx context.Context, f *Foreign) (Problem, error) {
 	scale, err := f.scaling(r)
 	if err != nil {
 		return Problem{}, err
 	}
-	return r.problem(scale, []Model{f.Model})
+	return r.problem(ctx, scale, []Model{f.Model})
 }
 
-func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32], error), models []Model) (p Problem, err error) {
+func (r *Rows) problem(ctx context.Context, scale func(matrix.Dense[float32]) (matrix.Dense[float32], error), models []Model) (p Problem, err error) {
 	p = Problem{Train: r.Train, Pool: r.Pool, Models: models}
 	p.Aims.Rows = r.Aims
 	for _, set := range []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Aims.Rows} {
@@ -373,7 +391,7 @@ func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32],
 		}
 		in := scale
 		if r.folder != "" && set == &p.Pool {
-			in = r.scaleInFile(scale)
+			in = r.scaleInFile(ctx, scale)
 		}
 		if *set, err = in(*set); err != nil {
 			return p, err
@@ -387,9 +405,9 @@ func (r *Rows) problem(scale func(matrix.Dense[float32]) (matrix.Dense[float32],
 }
 
 // scaleInFile returns scale into a temporary file.
-func (r *Rows) scaleInFile(scale func(matrix.Dense[float32]) (matrix.Dense[float32], error)) func(matrix.Dense[float32]) (matrix.Dense[float32], error) {
+func (r *Rows) scaleInFile(ctx context.Context, scale func(matrix.Dense[float32]) (matrix.Dense[float32], error)) func(matrix.Dense[float32]) (matrix.Dense[float32], error) {
 	return func(x matrix.Dense[float32]) (matrix.Dense[float32], error) {
-		return r.writePool(x.Rows, x.Cols, func(dst matrix.Dense[float32], from, to int) error {
+		return r.writePool(ctx, x.Rows, x.Cols, func(dst matrix.Dense[float32], from, to int) error {
 			scaled, err := scale(x.Slice(from, to))
 			if err == nil {
 				matrix.Copy(dst, scaled)

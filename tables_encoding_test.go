@@ -36,7 +36,7 @@ func tableOf(t *testing.T, columns ...dataset.Column) *dataset.Table {
 
 func rowsOf(t *testing.T, tables Tables) *Rows {
 	t.Helper()
-	rows, err := tables.Rows()
+	rows, err := tables.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,14 +121,14 @@ func TestMissingLater(t *testing.T) {
 	if dropped.Pool.Rows != 0 || len(dropped.Warnings) != 2 {
 		t.Errorf("%d rows, %q", dropped.Pool.Rows, dropped.Warnings)
 	}
-	if _, err := (Tables{Pool: later, Encoder: &encoder, Missing: RefuseMissing}).Rows(); err == nil {
+	if _, err := (Tables{Pool: later, Encoder: &encoder, Missing: RefuseMissing}).Rows(t.Context()); err == nil {
 		t.Error("missing inputs are not refused")
 	}
 	whole := tableOf(t, dataset.NewNumeric("a", 1), wordColumn("two", "maybe"), wordColumn("c", "w"))
-	if _, err := (Tables{Pool: whole, Encoder: &encoder, Missing: RefuseMissing}).Rows(); err == nil || !strings.Contains(err.Error(), `"maybe"`) {
+	if _, err := (Tables{Pool: whole, Encoder: &encoder, Missing: RefuseMissing}).Rows(t.Context()); err == nil || !strings.Contains(err.Error(), `"maybe"`) {
 		t.Errorf("an unknown level is not refused: %v", err)
 	}
-	if _, err := (Tables{One: later, TargetColumns: []string{"a"}, Encoder: &encoder}).Rows(); err == nil || !strings.Contains(err.Error(), "is an input of the network") {
+	if _, err := (Tables{One: later, TargetColumns: []string{"a"}, Encoder: &encoder}).Rows(t.Context()); err == nil || !strings.Contains(err.Error(), "is an input of the network") {
 		t.Errorf("an input as the label: %v", err)
 	}
 	empty := tableOf(t, dataset.NewText("a", "", ""), wordColumn("two", "n", "y"), dataset.NewNumeric("c", none, none))
@@ -203,7 +203,7 @@ func TestRowNumbersAreNotInputs(t *testing.T) {
 	}
 	only := rowsOf(t, Tables{One: tableOf(t, counting("dose", n, 1, 1), y), TargetColumns: []string{"y"}})
 	mustSay(t, only.Warnings, `column "dose" looks like row numbers, but is used because there is no other input`)
-	if _, err := (Tables{One: tableOf(t, x, y), TargetColumns: []string{"y"}, Keep: []string{"z"}}).Rows(); err == nil || !strings.Contains(err.Error(), `column "z"`) {
+	if _, err := (Tables{One: tableOf(t, x, y), TargetColumns: []string{"y"}, Keep: []string{"z"}}).Rows(t.Context()); err == nil || !strings.Contains(err.Error(), `column "z"`) {
 		t.Errorf("a column that is not there is kept: %v", err)
 	}
 }
@@ -268,7 +268,7 @@ func TestReplicatesAreAveraged(t *testing.T) {
 		t.Errorf("%q", rows.Warnings)
 	}
 	tables.One = tableOf(t, id, dataset.NewNumeric("a", 1, 2, 1, 3, 1.25, 4), y)
-	if _, err := tables.Rows(); err == nil || !strings.Contains(err.Error(), `id "p": rows 0 and 4 (from 0) have labels but differ in column "a": 1 and 1.25`) {
+	if _, err := tables.Rows(t.Context()); err == nil || !strings.Contains(err.Error(), `id "p": rows 0 and 4 (from 0) have labels but differ in column "a": 1 and 1.25`) {
 		t.Errorf("%v", err)
 	}
 }

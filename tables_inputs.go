@@ -1,6 +1,7 @@
 package nextbatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,9 +14,9 @@ import (
 
 // inputs returns the input columns of all tables, concatenated, and fits the
 // encoder.
-func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
+func (t Tables) inputs(ctx context.Context, parts []part, r *Rows) (*dataset.Table, error) {
 	if t.Encoder != nil {
-		return t.asFitted(parts, r)
+		return t.asFitted(ctx, parts, r)
 	}
 	names, err := t.inputNames(parts, r)
 	if err != nil {
@@ -23,12 +24,12 @@ func (t Tables) inputs(parts []part, r *Rows) (*dataset.Table, error) {
 	}
 	numbering := t.rowNumbers(names, parts)
 	kept := slices.DeleteFunc(slices.Clone(names), numbering.has)
-	all, err := t.fitInputs(kept, parts, r)
+	all, err := t.fitInputs(ctx, kept, parts, r)
 	if errors.Is(err, errNoInput) && len(numbering.counts) > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("column %s looks like row numbers, but is used because there is no other input", some(quoted(numbering.counts))))
 		numbering.counts = nil
 		kept = slices.DeleteFunc(names, numbering.has)
-		all, err = t.fitInputs(kept, parts, r)
+		all, err = t.fitInputs(ctx, kept, parts, r)
 	}
 	if err != nil {
 		return nil, err
@@ -78,8 +79,8 @@ func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 var errNoInput = errors.New("no column is left as an input")
 
 // fitInputs fits the encoder to the named columns of all tables.
-func (t Tables) fitInputs(names []string, parts []part, r *Rows) (*dataset.Table, error) {
-	all, err := t.concat(names, parts)
+func (t Tables) fitInputs(ctx context.Context, names []string, parts []part, r *Rows) (*dataset.Table, error) {
+	all, err := t.concat(ctx, names, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +198,7 @@ func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
 // asFitted returns the columns that the given encoder reads, of the kinds that it
 // expects. Levels that it does not know become missing values where rows with missing
 // values are dropped.
-func (t Tables) asFitted(parts []part, r *Rows) (*dataset.Table, error) {
+func (t Tables) asFitted(ctx context.Context, parts []part, r *Rows) (*dataset.Table, error) {
 	r.Encoder = *t.Encoder
 	names := r.Encoder.Columns()
 	for _, target := range t.TargetColumns {
@@ -205,24 +206,31 @@ func (t Tables) asFitted(parts []part, r *Rows) (*dataset.Table, error) {
 			return nil, fmt.Errorf("column %q is an input of the network and cannot be its label; name the column of the labels with %s", target, t.named("TargetColumns"))
 		}
 	}
-	all, err := t.concat(names, parts)
+	all, err := t.concat(ctx, names, parts)
 	if err != nil {
 		return nil, err
 	}
 	columns := slices.Clone(all.Columns())
 	for i := range r.Encoder.Numeric {
-		columns[i] = dataset.AsNumeric(columns[i])
+		if columns[i], err = dataset.AsNumeric(columns[i]); err != nil {
+			return nil, err
+		}
 	}
 	var unknown []string
 	for i, k := range r.Encoder.Categories {
 		c := &columns[len(r.Encoder.Numeric)+i]
-		levels := dataset.AsCategorical(*c)
+		levels, err := dataset.AsCategorical(*c)
+		if err != nil {
+			return nil, err
+		}
 		counts := k.Unknown(levels)
 		if len(counts) == len(levels.Levels()) && len(counts) > 0 || t.Missing == RefuseMissing {
 			continue // another column by the same name, or to be refused by Encode
 		}
 		if *c = levels; !t.imputes() {
-			*c = k.Known(levels)
+			if *c, err = k.Known(levels); err != nil {
+				return nil, err
+			}
 		}
 		for _, level := range slices.Sorted(maps.Keys(counts)) {
 			unknown = append(unknown, fmt.Sprintf("%q of column %q (%s)", level, k.Column, rowCount(counts[level])))

@@ -40,7 +40,7 @@ func measured(t *testing.T, rows int) *dataset.Table {
 
 func TestRowsOfOneTable(t *testing.T) {
 	t.Parallel()
-	rows, err := Tables{One: measured(t, 40), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
+	rows, err := Tables{One: measured(t, 40), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestRowsOfOneTable(t *testing.T) {
 func TestRowsOfTwoTables(t *testing.T) {
 	t.Parallel()
 	table := measured(t, 40)
-	one, err := Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
+	one, err := Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,14 +74,14 @@ func TestRowsOfTwoTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := Tables{Train: train, Pool: pool, TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
+	two, err := Tables{Train: train, Pool: pool, TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(one.Train.Data, two.Train.Data) || !slices.Equal(one.Pool.Data, two.Pool.Data) || !slices.Equal(one.Labels.Data, two.Labels.Data) {
 		t.Error("the numbers differ")
 	}
-	if _, err := (Tables{Train: pool, Pool: pool, TargetColumns: []string{"y"}}).Rows(); err == nil {
+	if _, err := (Tables{Train: pool, Pool: pool, TargetColumns: []string{"y"}}).Rows(t.Context()); err == nil {
 		t.Error("missing labels are accepted")
 	}
 }
@@ -93,14 +93,14 @@ func TestRowsWithMissingInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Tables{One: table, TargetColumns: []string{"y"}, Missing: DropMissing}.Rows()
+	rows, err := Tables{One: table, TargetColumns: []string{"y"}, Missing: DropMissing}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(rows.PoolRows, []int{2, 4}) || len(rows.Warnings) != 1 || !strings.Contains(rows.Warnings[0], `column "x"`) {
 		t.Errorf("pool %v, warnings %q", rows.PoolRows, rows.Warnings)
 	}
-	_, err = Tables{One: table, TargetColumns: []string{"y"}, Missing: RefuseMissing}.Rows()
+	_, err = Tables{One: table, TargetColumns: []string{"y"}, Missing: RefuseMissing}.Rows(t.Context())
 	if missing := (*MissingError)(nil); !errors.As(err, &missing) || !slices.Equal(missing.Rows, []int{1}) {
 		t.Errorf("strict: %v", err)
 	}
@@ -108,7 +108,7 @@ func TestRowsWithMissingInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Tables{One: infinite, TargetColumns: []string{"y"}}).Rows(); err == nil || !strings.Contains(err.Error(), "row 2") {
+	if _, err := (Tables{One: infinite, TargetColumns: []string{"y"}}).Rows(t.Context()); err == nil || !strings.Contains(err.Error(), "row 2") {
 		t.Errorf("infinite: %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestRowsWithMissingInputs(t *testing.T) {
 // rows.
 func TestRowsToBatch(t *testing.T) {
 	t.Parallel()
-	rows, err := Tables{One: measured(t, 80), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows()
+	rows, err := Tables{One: measured(t, 80), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestRowsToBatch(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p, err := rows.Problem(fitted, config.Architecture)
+		p, err := rows.Problem(t.Context(), fitted, config.Architecture)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestRowsOfWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := Tables{One: table, TargetColumns: []string{"y"}}.Rows()
+	rows, err := Tables{One: table, TargetColumns: []string{"y"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestRowsOfWords(t *testing.T) {
 			t.Errorf("warning %q does not say %q", rows.Warnings[i], word)
 		}
 	}
-	rows, err = Tables{One: table, TargetColumns: []string{"y"}, Categorical: []string{"name", "x"}}.Rows()
+	rows, err = Tables{One: table, TargetColumns: []string{"y"}, Categorical: []string{"name", "x"}}.Rows(t.Context())
 	if err != nil || len(rows.Encoder.Features()) != 42 || len(rows.Warnings) != 0 {
 		t.Errorf("declared: %v, %q", err, rows.Warnings)
 	}

@@ -47,7 +47,7 @@ func twoTargets(t *testing.T) nextbatch.Request {
 func TestTwoTargets(t *testing.T) {
 	r := twoTargets(t)
 	r.Weights = []float64{1, 4}
-	plan, err := r.Plan()
+	plan, err := r.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestTargetsOfEveryKernel(t *testing.T) {
 	} {
 		r := twoTargets(t)
 		r.Spec, r.Weights = spec.MustParse(text), []float64{1, 2}
-		plan, err := r.Plan()
+		plan, err := r.Plan(t.Context())
 		if err == nil {
 			_, err = plan.Select(context.Background())
 		}
@@ -130,7 +130,7 @@ func TestTargetsRefused(t *testing.T) {
 	} {
 		r := twoTargets(t)
 		spoil(&r)
-		if _, err := r.Plan(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := r.Plan(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %s", err, want)
 		}
 	}

@@ -197,7 +197,7 @@ func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, 
 			r.Model, r.ModelName = network.Model, "the kept network"
 		}
 	}
-	plan, err := r.Plan()
+	plan, err := r.Plan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	plan, err := r.Plan()
+	plan, err := r.Plan(ctx)
 	if err != nil {
 		return nil, err
 	}

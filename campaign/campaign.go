@@ -435,8 +435,15 @@ func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (m
 		if err != nil {
 			return nil, err
 		}
-		known := dataset.AsCategorical(old)
-		for _, level := range dataset.AsCategorical(column).Levels() {
+		known, err := dataset.AsCategorical(old)
+		if err != nil {
+			return nil, err
+		}
+		given, err := dataset.AsCategorical(column)
+		if err != nil {
+			return nil, err
+		}
+		for _, level := range given.Levels() {
 			if _, ok := known.Lookup([]byte(level)); !ok {
 				found[name] = append(found[name], level)
 			}

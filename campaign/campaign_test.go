@@ -391,7 +391,7 @@ func TestAskEqualsSelect(t *testing.T) {
 		if method != "" {
 			r.Spec = spec.MustParse(method)
 		}
-		plan, err := r.Plan()
+		plan, err := r.Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 // mapPlan returns the plan of the campaign's method, with a network if there are labels enough.
 func (c *Campaign) mapPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*nextbatch.Plan, error) {
 	if rows.labelled < nextbatch.FewestToLearn {
-		plan, err := r.Plan()
+		plan, err := r.Plan(ctx)
 		if err != nil {
 			return nil, err
 		}

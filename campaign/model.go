@@ -82,11 +82,11 @@ func (c *Campaign) lesson(ctx context.Context, s *State, rows *candidates, r nex
 		return all, nil
 	}
 	known := rows.before(s.spans[s.learnt].First)
-	before, err := known.features(s, r)
+	before, err := known.features(ctx, s, r)
 	if err != nil {
 		return all, nil // not with these rows alone
 	}
-	now, err := rows.features(s, r)
+	now, err := rows.features(ctx, s, r)
 	if err != nil {
 		return all, err
 	}
@@ -112,7 +112,7 @@ func (r *candidates) before(number int64) *candidates {
 }
 
 // features returns the names of the inputs of a network that is trained with the rows.
-func (r *candidates) features(s *State, of nextbatch.Request) ([]string, error) {
+func (r *candidates) features(ctx context.Context, s *State, of nextbatch.Request) ([]string, error) {
 	request, err := r.learning(s, of)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (r *candidates) features(s *State, of nextbatch.Request) ([]string, error) 
 	if request, err = toLearn(request); err != nil {
 		return nil, err
 	}
-	plan, err := request.Plan()
+	plan, err := request.Plan(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -172,7 +172,7 @@ func as(c dataset.Column, kind string) (dataset.Column, error) {
 	case dataset.KindText:
 		return textOf(c), nil
 	case dataset.KindCategorical:
-		return dataset.AsCategorical(c), nil
+		return dataset.AsCategorical(c)
 	}
 	numbers := dataset.NewNumeric(c.Name())
 	for row := range c.Len() {

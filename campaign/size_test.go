@@ -80,7 +80,7 @@ func TestSoakMillionRows(t *testing.T) {
 	if table, err = source.ReadFile(t.Context(), file, source.Options{ID: "id"}); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := nextbatch.Request{Table: table, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 32, Seed: batch.Seed, KernelSeed: &settings.Seed, Network: settings.Network, Spec: spec.MustParse(settings.Spec)}.Plan()
+	plan, err := nextbatch.Request{Table: table, IDColumn: "id", TargetColumns: []string{"y"}, Batch: 32, Seed: batch.Seed, KernelSeed: &settings.Seed, Network: settings.Network, Spec: spec.MustParse(settings.Spec)}.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

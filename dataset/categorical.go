@@ -107,11 +107,15 @@ func (c *Categorical) comparison() func(a, b int32) int {
 	return func(a, b int32) int { return cmp.Compare(numbers[a], numbers[b]) }
 }
 
-// Text returns the column as text.
+// Text returns the column as text. Rows in a file stay there, as far as they find space; the
+// next MoveTo says if they do not.
 func (c *Categorical) Text() *Text {
 	t := NewText(c.name)
 	for row := range c.Len() {
 		t.Append([]byte(c.Format(row)))
+		if c.inFile != nil && row&chunkMask == 0 {
+			_ = t.MoveTo(c.inFile)
+		}
 	}
 	return t
 }

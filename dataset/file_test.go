@@ -119,6 +119,58 @@ func concatenated(t *testing.T, columns []Column) *Table {
 	return all
 }
 
+// TestConvertedColumnsInAFile: what is made of a column in a file is in that file, too.
+func TestConvertedColumnsInAFile(t *testing.T) {
+	if !rowfile.Supported {
+		t.Skip(rowfile.ErrUnsupported)
+	}
+	store := rowfile.NewStore(t.TempDir())
+	defer store.Close()
+	made := growColumns(t, store, 20*chunkLen)
+	numbers, levels := made[0], made[2]
+	empty, whole := grown{NewText("empty"), NewText("empty")}, grown{NewNumeric("whole"), NewNumeric("whole")}
+	for row := range 20 * chunkLen {
+		for _, c := range []Column{empty.memory, empty.file} {
+			c.(*Text).Append(nil)
+		}
+		for _, c := range []Column{whole.memory, whole.file} {
+			c.(*Numeric).Append(float64(row))
+		}
+	}
+	for _, g := range append(made, empty, whole) {
+		if err := g.file.MoveTo(store); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := Category{Column: "levels", Levels: []string{"level 3", "level 5"}}
+	for name, test := range map[string]struct {
+		of   grown
+		make func(Column) (Column, error)
+	}{
+		"levels of numbers": {numbers, func(c Column) (Column, error) { return AsCategorical(c) }},
+		"known levels":      {levels, func(c Column) (Column, error) { return known.Known(c.(*Categorical)) }},
+		"text of levels":    {levels, func(c Column) (Column, error) { return c.(*Categorical).Text(), nil }},
+		"levels of text":    {empty, func(c Column) (Column, error) { return AsCategorical(c) }},
+		"numbers":           {empty, AsNumeric},
+		"wider numbers": {whole, func(c Column) (Column, error) {
+			c.(*Numeric).Append(0.1)
+			return c, nil
+		}},
+	} {
+		want, err := test.make(test.of.memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := test.make(test.of.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sameColumn(t, got, want); got.Bytes() > want.Bytes()/4 {
+			t.Errorf("%s: %d bytes in memory of %d", name, got.Bytes(), want.Bytes())
+		}
+	}
+}
+
 // TestDropRowsInAFile drops rows that have moved, and adds others.
 func TestDropRowsInAFile(t *testing.T) {
 	if !rowfile.Supported {

@@ -90,48 +90,48 @@ func (c Category) Unknown(column *Categorical) map[string]int {
 }
 
 // Known returns the column with missing values in place of the levels that the
-// category does not have.
-func (c Category) Known(column *Categorical) *Categorical {
+// category does not have. Rows in a file stay there; the error is that of the file.
+func (c Category) Known(column *Categorical) (*Categorical, error) {
 	places := c.places(column)
 	known := NewCategorical(column.name, column.levels...)
-	for row := range column.Len() {
+	return known, appendAll(known, []Column{column}, func(_ Column, row int) {
 		code := column.Code(row)
 		if code != missingCode && places[code] == unknownLevel {
 			code = missingCode
 		}
 		known.codes.append(code)
-	}
-	return known
+	})
 }
 
-// AsCategorical returns a column as a categorical one: a number, too, is a level.
-func AsCategorical(c Column) *Categorical {
+// AsCategorical returns a column as a categorical one: a number, too, is a level. Rows in a
+// file stay there; the error is that of the file.
+func AsCategorical(c Column) (*Categorical, error) {
+	levels := NewCategorical(c.Name())
+	var code func(row int) int32
 	switch c := c.(type) {
 	case *Categorical:
-		return c
+		return c, nil
 	case *Numeric:
-		return c.Categorical()
-	}
-	levels := NewCategorical(c.Name())
-	for row := range c.Len() {
-		code := int32(missingCode)
-		if !c.Missing(row) {
-			code = levels.AddLevel(c.Format(row))
+		code = c.coder(levels)
+	default:
+		code = func(row int) int32 {
+			if c.Missing(row) {
+				return missingCode
+			}
+			return levels.AddLevel(c.Format(row))
 		}
-		levels.Append(code)
 	}
+	err := appendAll(levels, []Column{c}, func(_ Column, row int) { levels.Append(code(row)) })
 	levels.SortLevels()
-	return levels
+	return levels, err
 }
 
-// AsNumeric returns a column without values as a numeric one, and any other as it is.
-func AsNumeric(c Column) Column {
+// AsNumeric returns a column without values as a numeric one, and any other as it is. Rows in
+// a file stay there; the error is that of the file.
+func AsNumeric(c Column) (Column, error) {
 	if c.Kind() == KindNumeric || !allMissing(c) {
-		return c
+		return c, nil
 	}
 	numbers := NewNumeric(c.Name())
-	for range c.Len() {
-		numbers.Append(math.NaN())
-	}
-	return numbers
+	return numbers, appendAll(numbers, []Column{c}, func(Column, int) { numbers.Append(math.NaN()) })
 }

@@ -39,9 +39,14 @@ func (c *Numeric) Append(v float64) {
 	c.double.append(v)
 }
 
+// toDouble widens all numbers. Those in a file stay there, as far as they find space; the next
+// MoveTo says if they do not.
 func (c *Numeric) toDouble() {
 	for i := range c.single.len() {
 		c.double.append(float64(c.single.at(i)))
+		if c.inFile != nil && i&chunkMask == 0 {
+			_ = c.double.moveTo(c.inFile)
+		}
 	}
 	c.single = chunks[float32]{}
 	c.isDouble = true
@@ -64,26 +69,33 @@ func (c *Numeric) Float(row int) float64 {
 	return float64(c.single.at(row))
 }
 
-// Categorical returns the column as a categorical one, whose levels are the
+// Categorical returns the column as a categorical one in memory, whose levels are the
 // distinct numbers in ascending order.
 func (c *Numeric) Categorical() *Categorical {
 	levels := NewCategorical(c.name)
-	codes := map[float64]int32{}
+	code := c.coder(levels)
 	for row := range c.Len() {
+		levels.Append(code(row))
+	}
+	levels.SortLevels()
+	return levels
+}
+
+// coder returns a function that adds the number in a row to the levels and returns its code.
+func (c *Numeric) coder(levels *Categorical) func(row int) int32 {
+	codes := map[float64]int32{}
+	return func(row int) int32 {
 		v := c.Float(row)
 		if math.IsNaN(v) {
-			levels.Append(missingCode)
-			continue
+			return missingCode
 		}
 		code, seen := codes[v]
 		if !seen {
 			code = levels.AddLevel(formatFloat(v))
 			codes[v] = code
 		}
-		levels.Append(code)
+		return code
 	}
-	levels.SortLevels()
-	return levels
 }
 
 func (c *Numeric) Name() string         { return c.name }

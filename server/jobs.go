@@ -60,6 +60,7 @@ type job struct {
 
 // jobs holds the running jobs and the last ones that ended.
 type jobs struct {
+	begins sync.Mutex // held from the search for a running job to the start of another one
 	mu     sync.Mutex
 	list   []*job // the oldest first
 	ended  bool

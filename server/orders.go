@@ -65,6 +65,8 @@ func (t *Tokens) openJobs(ctx context.Context) (list []order, err error) {
 // begin starts a job and answers with it. An ask whose request is repeated while it runs, because the
 // connection was lost, is the job that runs.
 func (s *Server) begin(o order) (*output[Job], error) {
+	s.jobs.begins.Lock()
+	defer s.jobs.begins.Unlock()
 	if j := s.jobs.asking(o.Campaign, o.Request); j != nil {
 		return answer(j.snapshot(), nil)
 	}

@@ -154,7 +154,7 @@ func distinct(c dataset.Column) bool {
 // and memory. What it cannot tell is a warning, too.
 func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets []string, id string, read time.Duration) {
 	const batch = 32 // of campaign.Settings
-	plan, err := nextbatch.Request{Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows())}.Plan()
+	plan, err := nextbatch.Request{Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows())}.Plan(ctx)
 	if err != nil {
 		p.Warnings = append(p.Warnings, err.Error())
 		return

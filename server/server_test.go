@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -415,6 +416,35 @@ func TestRepeatedAskIsTheRunningJob(t *testing.T) {
 	must[Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+first.ID, nil)
 	if again := ask("a"); again.ID == first.ID { // which may not have ended yet
 		t.Error("a job that was cancelled is still the answer")
+	}
+}
+
+// Of asks with one request id that arrive together, one starts a job.
+func TestAsksTogetherAreOneJob(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	must[Status](t, v, "owner", "POST", small, sample(60))
+	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
+	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	var jobs [4]Job
+	var wait sync.WaitGroup
+	err := v.server.options.Tokens.file.Write(t.Context(), func(*sql.Tx) error { // no job can be written down meanwhile
+		for i := range jobs {
+			wait.Go(func() {
+				jobs[i] = must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2}, "Idempotency-Key", "a")
+			})
+		}
+		time.Sleep(200 * time.Millisecond)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait.Wait()
+	for _, j := range jobs[1:] {
+		if j.ID != jobs[0].ID {
+			t.Errorf("jobs %s and %s, of which %d run", jobs[0].ID, j.ID, v.server.jobs.running())
+		}
 	}
 }
 

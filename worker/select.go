@@ -202,7 +202,7 @@ func (c *call) pick(r nextbatch.Request, plot bool) (any, error) {
 	begin := time.Now()
 	var plan *nextbatch.Plan
 	r.Epoch = c.training(func() int { return plan.Networks })
-	plan, err := r.Plan()
+	plan, err := r.Plan(c.ctx)
 	if err != nil {
 		return nil, err
 	}

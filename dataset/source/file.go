@@ -44,8 +44,12 @@ func ReadFile(ctx context.Context, path string, opts Options) (*dataset.Table, e
 	if err != nil {
 		return nil, inFile(path, err)
 	}
+	before := opts.Overflow.Mark()
 	t, err := readOnce(ctx, path, read, opts, nil)
 	if at := (*Error)(nil); errors.As(err, &at) && at.late != nil && isRegular(path) {
+		if err := opts.Overflow.CutTo(before); err != nil {
+			return nil, err
+		}
 		t, err = readOnce(ctx, path, read, opts, at.late)
 	}
 	return t, inFile(path, ended(ctx, once(err)))

@@ -59,10 +59,10 @@ func (o Options) overflows(bytes int64) bool {
 	return o.Overflow != nil && o.MaxMemory > 0 && bytes > o.MaxMemory/overflowShare
 }
 
-// allowTable refuses a table of at least so many bytes for which neither memory
-// nor a file has space.
-func (o Options) allowTable(need int64) error {
-	err := o.allow(need, "the table")
+// CheckSpace refuses something of at least so many bytes for which neither MaxMemory
+// nor the folder of Overflow has space.
+func (o Options) CheckSpace(what string, need int64) error {
+	err := o.allow(need, what)
 	if err == nil || o.Overflow == nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -112,6 +113,79 @@ func TestTablesOverflow(t *testing.T) {
 	}
 }
 
+// TestReadTwice: a text whose columns turn out not to be numeric takes the space of one table.
+func TestReadTwice(t *testing.T) {
+	var csv, json strings.Builder
+	csv.WriteString("a,b,c\n")
+	for i := range 100_000 {
+		b := strconv.Itoa(i % 7)
+		if i == 90_000 {
+			b = "many"
+		}
+		fmt.Fprintf(&csv, "%d,%s,%d.5\n", i, b, i)
+		fmt.Fprintf(&json, "{\"a\":%d,\"b\":%s,\"c\":%d.5}\n", i, strings.ReplaceAll(b, "many", `"many"`), i)
+	}
+	for name, text := range map[string]string{"t.csv": csv.String(), "t.jsonl": json.String()} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want, err := ReadFile(t.Context(), path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		once, twice := overflowing(t), overflowing(t)
+		once.MaxMemory, twice.MaxMemory = 1<<20, 1<<20
+		once.Kinds = map[string]dataset.Kind{"b": dataset.KindCategorical}
+		for _, opts := range []Options{once, twice} {
+			got, err := ReadFile(t.Context(), path, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameTables(t, got, want)
+		}
+		if at := twice.Overflow.Mark(); at == 0 || at > once.Overflow.Mark() {
+			t.Errorf("%s: %d bytes in the file, and %d where it is read once", name, at, once.Overflow.Mark())
+		}
+	}
+}
+
+// TestFaultIsNoDamage: a temporary file that fails while a Parquet file is read is not taken for
+// damage of the latter.
+func TestFaultIsNoDamage(t *testing.T) {
+	if !rowfile.Supported {
+		t.Skip(rowfile.ErrUnsupported)
+	}
+	path := filepath.Join(t.TempDir(), "rows")
+	if err := os.WriteFile(path, make([]byte, 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := rowfile.Open[float32](path, 0, 1<<14, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	sum := float32(0)
+	err = rowfile.Guard(func() (err error) {
+		defer panicAsDamage(&err)
+		sum += rows.Rows.At(1<<13, 0)
+		return nil
+	})
+	if fault := (*rowfile.FaultError)(nil); !errors.As(err, &fault) || fault.File != path {
+		t.Errorf("%v, %v", err, sum)
+	}
+	err = rowfile.Guard(func() (err error) {
+		defer panicAsDamage(&err)
+		panic("a page ends too early")
+	})
+	if !errors.Is(err, ErrRead) {
+		t.Error(err)
+	}
+}
+
 // TestOverflowErrors: what is wrong with a file in the middle is said in the same words,
 // whether the files before it are in memory or not.
 func TestOverflowErrors(t *testing.T) {
@@ -185,7 +259,7 @@ func TestOverflowWithoutSpace(t *testing.T) {
 		t.Error(err)
 	}
 	huge := Options{MaxMemory: 1, Overflow: rowfile.NewStore(t.TempDir())}
-	if err := huge.allowTable(math.MaxInt64); !errors.Is(err, ErrMemory) || !errors.As(err, new(*rowfile.SpaceError)) {
+	if err := huge.CheckSpace("it", math.MaxInt64); !errors.Is(err, ErrMemory) || !errors.As(err, new(*rowfile.SpaceError)) {
 		t.Error(err)
 	}
 }

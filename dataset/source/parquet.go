@@ -15,6 +15,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/ctxio"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 )
 
 // ReadParquet reads a table from a Parquet file. Booleans, integers, floats and
@@ -56,15 +57,30 @@ func (p *parquetReader) addFile(r io.Reader) (err error) {
 	return nil
 }
 
-// panicAsDamage turns a panic into an error: the library panics on some damaged files.
+// panicAsDamage turns a panic into an error: the library panics on some damaged files. That
+// of a mapped file is about rows that were read before, and goes on.
 func panicAsDamage(err *error) {
-	if damage := recover(); damage != nil {
+	switch damage := recover(); {
+	case damage == nil:
+	case rowfile.IsFault(damage):
+		panic(damage)
+	default:
 		*err = damaged(fmt.Errorf("%v", damage))
 	}
 }
 
 // openFile opens a file, which must have the columns of those before, and checks it.
 func (p *parquetReader) openFile(content sized) (*parquet.File, error) {
+	file, err := p.openFooter(content)
+	if err != nil {
+		return nil, err
+	}
+	p.done = 0
+	return file, p.checkChunks(content, file.Metadata())
+}
+
+// openFooter is openFile without the check of the rows.
+func (p *parquetReader) openFooter(content sized) (*parquet.File, error) {
 	length, err := checkParquet(content)
 	if err != nil {
 		return nil, err
@@ -81,11 +97,7 @@ func (p *parquetReader) openFile(content sized) (*parquet.File, error) {
 	} else {
 		err = p.sameColumns(file.Root())
 	}
-	if err != nil {
-		return nil, err
-	}
-	p.done = 0
-	return file, p.checkChunks(content, file.Metadata())
+	return file, err
 }
 
 func damaged(cause error) *Error {
@@ -234,12 +246,14 @@ func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
 	return nil
 }
 
+// mostRows are more than any group has.
+const mostRows = math.MaxInt32 << 16
+
 // checkChunks checks the chunks of the columns to read.
 func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) error {
-	const least = 4  // bytes per value
 	need := p.others // the files before
 	for _, group := range file.RowGroups {
-		if group.NumRows < 0 || group.NumRows > math.MaxInt32*int64(1<<16) {
+		if group.NumRows < 0 || group.NumRows > mostRows {
 			return damaged(fmt.Errorf("a group of %d rows", group.NumRows))
 		}
 		for j, c := range p.columns {
@@ -251,8 +265,8 @@ func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) er
 			if err == nil {
 				err = checkPages(content, chunk, group.NumRows, p.ctx.Err)
 			}
-			if need += least * group.NumRows; err == nil {
-				err = p.opts.allowTable(need)
+			if need += leastValue * group.NumRows; err == nil {
+				err = p.opts.CheckSpace("the table", need)
 			}
 			if at := (*Error)(nil); errors.As(err, &at) && at.Kind != ErrMemory {
 				at.Column, at.Name = j+1, p.names[j]

@@ -31,6 +31,13 @@ func Guard(f func() error) (err error) {
 	return f()
 }
 
+// IsFault reports whether a value that was recovered from a panic is the fault of a mapped
+// file, which Guard reports.
+func IsFault(value any) bool {
+	_, found := faultIn(value)
+	return found
+}
+
 // faultIn returns the mapped file that a panic is about.
 func faultIn(value any) (file string, found bool) {
 	cause, _ := value.(error)

@@ -85,6 +85,36 @@ func (s *Store) grow(piece int) (err error) {
 	return nil
 }
 
+// Mark returns a place behind all pieces so far, for CutTo. That of nil is 0.
+func (s *Store) Mark() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.end - int64(len(s.free))
+}
+
+// CutTo removes the pieces that were added since the mark, which nobody may use any more. Their
+// space is free again. That of nil does nothing.
+func (s *Store) CutTo(mark int64) error {
+	if s == nil || s.file == nil {
+		return nil
+	}
+	s.err = nil // another piece may find space now
+	for n := len(s.windows) - 1; n >= 0 && s.end-int64(len(s.windows[n])) >= mark; n-- {
+		forget(s.windows[n])
+		s.end -= int64(len(s.windows[n]))
+		s.windows, s.free = s.windows[:n], nil
+	}
+	if n := len(s.windows) - 1; n >= 0 {
+		last := s.windows[n]
+		s.free = last[int64(len(last))-(s.end-mark):]
+	}
+	if err := s.file.Truncate(s.end); err != nil {
+		return &WriteError{s.folder, err}
+	}
+	return nil
+}
+
 // CheckSpace returns a *SpaceError if the folder of the store has no space for so many bytes.
 func (s *Store) CheckSpace(need int64) error { return CheckSpace(s.folder, need) }
 

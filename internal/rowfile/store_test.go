@@ -94,3 +94,52 @@ func TestStoreWithoutSpace(t *testing.T) {
 		t.Error("the first piece has changed")
 	}
 }
+
+// TestStoreCut: pieces that are cut off leave their space to others.
+func TestStoreCut(t *testing.T) {
+	s := rowfile.NewStore(t.TempDir())
+	defer s.Close()
+	if err := s.CutTo(s.Mark()); err != nil { // before there is a file
+		t.Fatal(err)
+	}
+	check := keepAll[float64](t, s)
+	for range 2 {
+		mark := s.Mark()
+		checkMore := keepAll[byte](t, s)
+		if _, err := rowfile.Keep(s, make([]byte, 1<<26)); err != nil { // the next part of the file
+			t.Fatal(err)
+		}
+		checkMore()
+		if err := s.CutTo(mark); err != nil || s.Mark() != mark {
+			t.Errorf("cut to %d, not %d: %v", s.Mark(), mark, err)
+		}
+	}
+	keepAll[int32](t, s)()
+	check()
+	if err := s.CutTo(0); err != nil || s.Mark() != 0 {
+		t.Errorf("%d bytes: %v", s.Mark(), err)
+	}
+	keepAll[int](t, s)()
+}
+
+// TestStoreCutOnAFullDisk: pieces find the space of those that were cut off.
+func TestStoreCutOnAFullDisk(t *testing.T) {
+	disk := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk).CombinedOutput(); err != nil {
+		t.Skipf("cannot mount a disk to fill: %v %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", disk).Run() })
+	s := rowfile.NewStore(disk)
+	defer s.Close()
+	for range 3 {
+		if _, err := rowfile.Keep(s, make([]byte, 40<<10)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rowfile.Keep(s, make([]byte, 40<<10)); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("a full disk: %v", err)
+		}
+		if err := s.CutTo(0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

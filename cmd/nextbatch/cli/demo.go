@@ -254,7 +254,7 @@ func (d *demo) firstBatch(ctx context.Context, table *dataset.Table, path string
 		Admit:   func(bytes int64, less ...string) error { return d.memory.admit("the demo", bytes, less...) }}.WithDefaults()
 	begin := time.Now()
 	var err error
-	if s.plan, err = s.request.Plan(); err != nil {
+	if s.plan, err = s.request.Plan(ctx); err != nil {
 		return nil, err
 	}
 	r, err := s.plan.Select(ctx)

@@ -98,9 +98,37 @@ func (f *columnFlags) check() error {
 // or - for standard input. The flags may name columns of other tables of the same
 // command; if optional is set, names that this table does not have are ignored.
 func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*dataset.Table, error) {
-	opts, err := f.format.options()
+	opts, err := f.options(optional)
 	if err != nil {
 		return nil, err
+	}
+	t, err := f.format.readTable(ctx, path, opts)
+	if usage := (usageError{}); errors.As(err, &usage) {
+		return nil, err
+	}
+	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrNumber) && at.Name == f.target {
+		at.Advice += "; labels must be numbers: if this column holds words, name another one with --target"
+	}
+	if err != nil {
+		return nil, dataError{otherFolder(err)}
+	}
+	f.memory.held += t.Bytes()
+	return t, nil
+}
+
+// otherFolder adds to the error of a table that found no space how to name another folder for it.
+func otherFolder(err error) error {
+	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrMemory) && at.Cause != nil {
+		at.Advice += "; --temp-dir names another folder"
+	}
+	return err
+}
+
+// options returns the flags as options of a table.
+func (f *columnFlags) options(optional bool) (source.Options, error) {
+	opts, err := f.format.options()
+	if err != nil {
+		return opts, err
 	}
 	opts.Kinds, opts.Ignore, opts.Lenient, opts.MaxMemory, opts.Overflow = map[string]dataset.Kind{}, f.ignore, optional, f.memory.left(), f.memory.overflow
 	for _, name := range f.categorical {
@@ -113,21 +141,7 @@ func (f *columnFlags) read(ctx context.Context, path string, optional bool) (*da
 	if f.id != "" {
 		opts.Kinds[f.id] = dataset.KindText
 	}
-	t, err := f.format.readTable(ctx, path, opts)
-	if usage := (usageError{}); errors.As(err, &usage) {
-		return nil, err
-	}
-	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrNumber) && at.Name == f.target {
-		at.Advice += "; labels must be numbers: if this column holds words, name another one with --target"
-	}
-	if at := (*source.Error)(nil); errors.As(err, &at) && errors.Is(err, source.ErrMemory) && at.Cause != nil {
-		at.Advice += "; --temp-dir names another folder"
-	}
-	if err != nil {
-		return nil, dataError{err}
-	}
-	f.memory.held += t.Bytes()
-	return t, nil
+	return opts, nil
 }
 
 // networkFlags say how to train a network.
@@ -242,7 +256,7 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 		return nil, nil, err
 	}
 	t.Admit = func(z nextbatch.Sizes) error { return admit(table, z) }
-	rows, err := t.Rows()
+	rows, err := t.Rows(ctx)
 	if err != nil {
 		return nil, nil, dataError{err}
 	}

@@ -96,7 +96,7 @@ func (s *selecting) readForeign() error {
 }
 
 // foreignRows encodes tables for a network from elsewhere, if there is memory.
-func (f *columnFlags) foreignRows(net *onnx.Network, foreign *nextbatch.Foreign, t nextbatch.Tables, log *progress) (rows *nextbatch.Rows, need int64, err error) {
+func (f *columnFlags) foreignRows(ctx context.Context, net *onnx.Network, foreign *nextbatch.Foreign, t nextbatch.Tables, log *progress) (rows *nextbatch.Rows, need int64, err error) {
 	if t, err = foreign.Tables(t); err != nil {
 		return nil, 0, dataError{err}
 	}
@@ -104,7 +104,7 @@ func (f *columnFlags) foreignRows(net *onnx.Network, foreign *nextbatch.Foreign,
 		need = footprint.Resident(f.memory.held + 2*rowBytes(z) + 8*int64(z.Train+z.Pool)*int64(net.Outputs()) + net.Memory())
 		return f.memory.admit("predicting", need, "fewer rows at a time")
 	}
-	if rows, err = t.Rows(); err != nil {
+	if rows, err = t.Rows(ctx); err != nil {
 		return nil, 0, dataError{err}
 	}
 	log.report(rows)
@@ -137,7 +137,7 @@ func (p *predicting) runForeign(ctx context.Context, path string, out io.Writer,
 			return err
 		}
 	}
-	rows, _, err := p.columns.foreignRows(net, foreign, t, log)
+	rows, _, err := p.columns.foreignRows(ctx, net, foreign, t, log)
 	if err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func (e *evaluating) runForeign(ctx context.Context, path string, out io.Writer,
 		return dataError{errorf("%s predicts %s, but --target names %s", e.model, words.Count(n, "number", "numbers"), words.Count(len(t.TargetColumns), "column", "columns"))}
 	}
 	t.NotInputs, t.IDColumn = []string{t.IDColumn}, "" // an error for each label, also of replicates
-	rows, need, err := e.columns.foreignRows(net, foreign, t, log)
+	rows, need, err := e.columns.foreignRows(ctx, net, foreign, t, log)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	t.Admit = func(z nextbatch.Sizes) error {
 		return p.columns.memory.admit("predicting", predictionNeed(table, z, r), "fewer rows at a time")
 	}
-	rows, err := t.Rows()
+	rows, err := t.Rows(ctx)
 	if err != nil {
 		return dataError{err}
 	}
@@ -294,7 +294,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 		need = predictionNeed(table, z, r)
 		return e.columns.memory.admit("evaluating", need, "fewer rows")
 	}
-	rows, err := t.Rows()
+	rows, err := t.Rows(ctx)
 	if err != nil {
 		return dataError{err}
 	}

@@ -366,7 +366,7 @@ func (s *selecting) read(ctx context.Context) error {
 	if s.method == "" && !s.request.OwnFeatures {
 		s.request.Spec = spec.Spec{} // which depends on how many labels there are
 	}
-	if s.plan, err = s.request.Plan(); err != nil {
+	if s.plan, err = s.request.Plan(ctx); err != nil {
 		return requestError(err)
 	}
 	s.unmap = append(s.unmap, s.plan.Close)
@@ -408,17 +408,22 @@ func (s *selecting) atMost() string {
 	return ""
 }
 
+// tableFile is a table that a run reads. An optional one need not have the columns of all flags.
+type tableFile struct {
+	path     string
+	into     **dataset.Table
+	optional bool
+}
+
 func (s *selecting) readTables(ctx context.Context) error {
 	r := &s.request
 	r.TableNames = map[*dataset.Table]string{}
-	for _, file := range []struct {
-		path     string
-		into     **dataset.Table
-		optional bool
-	}{{s.table, &r.Table, false}, {s.pool, &r.Pool, true}, {s.train, &r.Train, true}, {s.targets, &r.Aims, true}} {
-		if file.path == "" {
-			continue
-		}
+	files := []tableFile{{s.table, &r.Table, false}, {s.pool, &r.Pool, true}, {s.train, &r.Train, true}, {s.targets, &r.Aims, true}}
+	files = slices.DeleteFunc(files, func(f tableFile) bool { return f.path == "" })
+	if err := s.checkSpace(ctx, files); err != nil {
+		return err
+	}
+	for _, file := range files {
 		table, err := s.columns.read(ctx, file.path, file.optional)
 		if err != nil {
 			return err

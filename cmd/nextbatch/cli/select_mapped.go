@@ -31,6 +31,32 @@ func (s *selecting) overflow() {
 	}
 }
 
+// checkSpace refuses tables, before any is read, that find space neither in memory nor in the
+// folder of temporary files.
+func (s *selecting) checkSpace(ctx context.Context, files []tableFile) error {
+	if s.columns.memory.overflow == nil {
+		return nil
+	}
+	var names []string
+	need := int64(0)
+	for _, file := range files {
+		opts, err := s.columns.options(file.optional)
+		if err != nil {
+			return err
+		}
+		if file.path != standardInput {
+			path, _ := splitArray(file.path)
+			need += source.LeastBytes(ctx, path, opts)
+		}
+		names = append(names, nameOf(file.path))
+	}
+	limits := source.Options{MaxMemory: s.columns.memory.left(), Overflow: s.columns.memory.overflow}
+	if err := limits.CheckSpace("one copy of "+listed(names), need); err != nil {
+		return dataError{otherFolder(err)}
+	}
+	return nil
+}
+
 // folder is where temporary files go; empty if there are none.
 func (s *selecting) folder() string {
 	if !s.mayUseFiles {
