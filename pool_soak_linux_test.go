@@ -134,7 +134,7 @@ func selectInMemory(t *testing.T, path, dir, text string, train matrix.Dense[flo
 	}
 	request.Features.Pool = first.Clone()
 	pool.Close()
-	plan, err := request.Plan()
+	plan, err := request.Plan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
