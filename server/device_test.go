@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
 	"github.com/nextbatch/nextbatch/network"
@@ -31,7 +32,7 @@ func TestDeviceFailuresAreNotTheCallers(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
 	for want, cause := range map[int]error{500: errors.New("lost"), 507: fmt.Errorf("too large: %w", device.ErrMemory)} {
-		err := v.server.problem(context.Background(), &network.DeviceError{Work: "training", Device: "fake:0", Cause: cause})
+		err := v.server.problem(context.Background(), &nextbatch.DataError{Cause: &network.DeviceError{Work: "predicting", Device: "fake:0", Cause: cause}})
 		var status huma.StatusError
 		if !errors.As(err, &status) || status.GetStatus() != want || !strings.Contains(err.Error(), cause.Error()) {
 			t.Errorf("%v: %v, want status %d", cause, err, want)

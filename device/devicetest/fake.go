@@ -18,9 +18,10 @@ type Fake struct {
 	Memory int64 // what Room returns
 
 	// What training, features and the selection fail with, unless nil. The selection fails
-	// after so many steps, of which each pick is one and the search for labelled rows the last.
+	// after so many steps, of which each pick is one and the search for labelled rows the last,
+	// and predictions, which fail as features do, after so many calls.
 	FailTraining, FailFeatures, FailSelection error
-	Steps                                     int
+	Steps, Predictions                        int
 }
 
 // Name implements device.Device.
@@ -45,7 +46,7 @@ func (f *Fake) TrainNetworks(ctx context.Context, t *network.DeviceTraining) err
 
 // Compute implements network.Device.
 func (f *Fake) Compute(ctx context.Context, p *kernel.Program, dst, rows matrix.Dense[float64]) error {
-	if f.FailFeatures != nil {
+	if f.Predictions--; f.FailFeatures != nil && f.Predictions < 0 {
 		return f.FailFeatures
 	}
 	return f.CPU.Compute(ctx, p, dst, rows)

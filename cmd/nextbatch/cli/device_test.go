@@ -135,11 +135,13 @@ func TestWhatPredictsOnTheDevice(t *testing.T) {
 	if strings.Count(onCard, "\n") != strings.Count(onCPU, "\n") || strings.Split(onCard, "\n")[0] != strings.Split(onCPU, "\n")[0] {
 		t.Errorf("%s\non the CPU\n%s", onCard, onCPU)
 	}
-	install(t, &devicetest.Fake{FailFeatures: errors.New("the card is lost")})
 	for _, args := range [][]string{predict, evaluate} {
-		_, log := must(t, exitFailure, append(args, "--device", "fake:0")...)
-		if !strings.Contains(log, "predicting on fake:0 test card: the card is lost") {
-			t.Errorf("%s: %s", args[0], log)
+		for sound := range 2 { // predictions, and intervals
+			install(t, &devicetest.Fake{FailFeatures: errors.New("the card is lost"), Predictions: sound})
+			_, log := must(t, exitFailure, append(args, "--device", "fake:0")...)
+			if !strings.Contains(log, "predicting on fake:0 test card: the card is lost") {
+				t.Errorf("%s: %s", args[0], log)
+			}
 		}
 		must(t, exitOK, append(args, "--device", "cpu")...)
 	}

@@ -1,0 +1,61 @@
+package matrix
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// TestReadAhead drops a mapped file from the memory of the system and has it read again,
+// without touching it.
+func TestReadAhead(t *testing.T) {
+	const rows, cols = 1300, 1024 // more than is read by one request
+	path := filepath.Join(t.TempDir(), "rows")
+	if err := os.WriteFile(path, make([]byte, 4*rows*cols), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := syscall.Mmap(int(file.Fd()), 0, 4*rows*cols, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(raw)
+	const dropped = 4 // POSIX_FADV_DONTNEED
+	_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, file.Fd(), 0, 0, dropped, 0, 0)
+	m := View(rows, cols, unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), rows*cols))
+	ReadAhead(m.Slice(1, rows-1))
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		there, all := resident(t, raw)
+		if there > all*9/10 { // it is advice
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d pages have been read", there, all)
+		}
+	}
+	ReadAhead(New[float64](3, 5)) // memory
+	ReadAhead(New[float64](0, 5))
+}
+
+// resident counts the pages of a mapped file that are in memory.
+func resident(t *testing.T, raw []byte) (there, all int) {
+	t.Helper()
+	pages := make([]byte, (len(raw)+os.Getpagesize()-1)/os.Getpagesize())
+	if _, _, code := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)), uintptr(unsafe.Pointer(&pages[0]))); code != 0 {
+		t.Fatal(code)
+	}
+	for _, p := range pages {
+		there += int(p & 1)
+	}
+	return there, len(pages)
+}
