@@ -134,6 +134,11 @@ func TestKeptFileThatIsUseless(t *testing.T) {
 			t.Errorf("%d rows of another %s", n, what)
 		}
 	}
+	long := written(t, keptRows(2, 5, keptPart+1, rand.New(rand.NewPCG(3, 4))))
+	long[len(long)-1]++
+	if k := inFile(t, long); !k.take("key", 2, 5) || k.rows != 0 {
+		t.Errorf("%d rows of a file whose last block is damaged", k.rows)
+	}
 }
 
 // TestKeptFileElsewhere: what is not a file of features is neither read nor to be replaced.
@@ -188,6 +193,17 @@ func TestKeptFileLimit(t *testing.T) {
 	k.Limit = 0
 	if got, want := r.keptMemory(z), keptBytes(3*keptPart, 40); got < want {
 		t.Errorf("the forecast is %d bytes, the file takes %d", got, want)
+	}
+	few := &KeptFeatures{Limit: keptBytes(keptPart, 40)}
+	few.reset("key", 2, 40)
+	for row := range keptPart {
+		few.add([]float32{float32(row), 0})
+	}
+	if !few.Fresh() {
+		t.Error("all rows are kept, but nothing is fresh")
+	}
+	if few.add([]float32{0, 1}) != nil || few.Fresh() {
+		t.Error("a row is not kept, but the others are fresh")
 	}
 	k.File = ""
 	if got, want := r.keptMemory(z), keptBytes(100+keptPart, 40); got != want {
