@@ -30,17 +30,31 @@ import (
 type KeptFeatures struct {
 	Limit int64 // most bytes that it takes; 0 means as many as the rows need
 
-	inUse sync.Mutex // held by the selection that uses it
-	key   string
-	width int // of a row: its inputs, then what was computed from them
-	seed  maphash.Seed
-	index map[uint64]int32 // by the hash of the inputs
-	parts []matrix.Dense[float32]
-	rows  int
+	// File, unless empty, is the path of what Write has written, in an earlier process for
+	// instance. A selection finds the features in it if they are those of the same networks,
+	// kernel and seed, and of the same Program, which stands for everything else that their bits
+	// depend on: the build and its instruction set. A file that is absent, damaged or of
+	// another kind has no effect.
+	File, Program string
+
+	inUse  sync.Mutex // held by the selection that uses it
+	key    string
+	inputs int // of a row
+	width  int // of a row: its inputs, then what was computed from them
+	seed   maphash.Seed
+	index  map[uint64]int32 // by the hash of the inputs
+	parts  []matrix.Dense[float32]
+	rows   int
+	fresh  int  // rows that were neither read nor written
+	full   bool // the limit kept rows out
 
 	mu               sync.Mutex
 	reused, computed int64
 }
+
+// UsualKept is a limit for programs that keep features beside other work: those of half a
+// million rows with the usual sketch.
+const UsualKept = 1 << 30
 
 // keptPart is the number of rows that memory is allocated for at a time.
 const keptPart = 1 << 10
@@ -62,24 +76,28 @@ func (k *KeptFeatures) count(reused, computed int) {
 // Clear frees the memory, unless a selection is using it.
 func (k *KeptFeatures) Clear() {
 	if k.inUse.TryLock() {
-		k.reset("", 0)
+		k.reset("", 0, 0)
 		k.inUse.Unlock()
 	}
 }
 
-func (k *KeptFeatures) reset(key string, width int) {
-	k.key, k.width, k.rows, k.parts = key, width, 0, nil
+func (k *KeptFeatures) reset(key string, inputs, width int) {
+	k.key, k.inputs, k.width, k.rows, k.parts = key, inputs, width, 0, nil
 	k.seed, k.index = maphash.MakeSeed(), map[uint64]int32{}
+	k.fresh, k.full = 0, false
 }
 
 // take lets a selection use what is kept under a key, for rows of this width, and reports
 // whether it may. The selection unlocks inUse.
-func (k *KeptFeatures) take(key string, width int) bool {
+func (k *KeptFeatures) take(key string, inputs, width int) bool {
 	if !k.inUse.TryLock() {
 		return false
 	}
-	if k.key != key || k.width != width {
-		k.reset(key, width)
+	if k.key != key || k.inputs != inputs || k.width != width {
+		k.reset(key, inputs, width)
+		if k.load() != nil {
+			k.reset(key, inputs, width) // what the file lacks is computed
+		}
 	}
 	return true
 }
@@ -106,17 +124,24 @@ func (k *KeptFeatures) add(inputs []float32) []float32 {
 	if _, taken := k.index[hash]; taken {
 		return nil
 	}
-	if k.rows == len(k.parts)*keptPart {
-		if k.Limit > 0 && keptBytes(k.rows+keptPart, k.width) > k.Limit {
-			return nil
-		}
-		k.parts = append(k.parts, matrix.New[float32](keptPart, k.width))
+	if k.rows == len(k.parts)*keptPart && !k.grow() {
+		return nil
 	}
 	row := k.row(int32(k.rows))
 	copy(row, inputs)
 	k.index[hash] = int32(k.rows)
 	k.rows++
+	k.fresh++
 	return row[len(inputs):]
+}
+
+// grow allocates memory for keptPart more rows, unless that would exceed the limit.
+func (k *KeptFeatures) grow() bool {
+	if k.full = k.Limit > 0 && keptBytes(k.rows+keptPart, k.width) > k.Limit; k.full {
+		return false
+	}
+	k.parts = append(k.parts, matrix.New[float32](keptPart, k.width))
+	return true
 }
 
 // bits returns the bytes of numbers.
@@ -139,7 +164,8 @@ func (r *Request) keptMemory(z Sizes) int64 {
 	}
 	s.Transforms = s.Transforms[:first]
 	width, _ := width(s, z)
-	need := keptBytes(z.Train+z.Pool+z.Aims+keptPart, z.Inputs+width)
+	width += z.Inputs
+	need := keptBytes(max(z.Train+z.Pool+z.Aims, r.Kept.rowsInFile(width))+keptPart, width)
 	if r.Kept.Limit > 0 {
 		need = min(need, r.Kept.Limit)
 	}
@@ -179,7 +205,7 @@ func (c *composer) inSingle(transforms int) ([]kernel.Kernel[float32], error) {
 		width += w
 	}
 	key := fmt.Sprint(c.problem.Networks, " ", c.spec.Kernel, c.spec.Transforms[:first], c.spec.Compat, c.problem.kernelSeed())
-	if c.kept.take(key, width) {
+	if c.kept.take(key, e.Inputs(), width) {
 		c.release = c.kept.inUse.Unlock
 		members[0] = kernel.Compose[float32](&keptEmbedding{Embedding: e, kept: c.kept, count: &c.embedding, members: c.spec.Members()}, f)
 	}

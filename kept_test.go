@@ -3,8 +3,12 @@
 package nextbatch_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
@@ -44,6 +48,31 @@ func TestKeptFeatures(t *testing.T) {
 			}
 			if reused, _ := kept.Counts(); (reused == 0) != (kept.Limit == 1) {
 				t.Errorf("%s, at most %d bytes: features of %d rows were found", text, kept.Limit, reused)
+			}
+		}
+	}
+}
+
+// TestKeptFeaturesInFile: features that were written to a file give, in another process, the batch of
+// features that are computed, and those of new rows alone are computed.
+func TestKeptFeaturesInFile(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll", "kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train"} {
+		s, path := spec.MustParse(text), filepath.Join(t.TempDir(), "features")
+		for _, c := range []struct {
+			rows     int
+			computed int64
+		}{{1500, 1530}, {2300, 800}, {700, 0}, {2400, 100}} {
+			p := keptProblem(t, c.rows)
+			want := mustSelect(t, s, p)
+			p.Kept = &nextbatch.KeptFeatures{File: path}
+			sameBatch(t, text, mustSelect(t, s, p), want)
+			if _, computed := p.Kept.Counts(); computed != c.computed || p.Kept.Fresh() != (computed > 0) {
+				t.Errorf("%s, %d rows: features of %d rows were computed, not %d; fresh: %v", text, c.rows, computed, c.computed, p.Kept.Fresh())
+			}
+			var file bytes.Buffer
+			if err := errors.Join(p.Kept.Write(t.Context(), &file), os.WriteFile(path, file.Bytes(), 0o600)); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}

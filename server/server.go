@@ -76,10 +76,6 @@ type Server struct {
 	mapOrder  []string                      // campaigns, the map that was made longest ago first
 }
 
-// keptBytes bounds the features that are kept from one ask to the next, of half a million
-// rows with the usual sketch.
-const keptBytes = 1 << 30
-
 // New returns a server, which takes up the jobs that the last one left. Close ends them.
 func New(o Options) *Server {
 	o.MaxUpload = cmp.Or(o.MaxUpload, defaultUpload)
@@ -94,7 +90,7 @@ func New(o Options) *Server {
 		maps: map[string]*campaign.Map{}, uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
 		failures: buckets{rate: failuresRate, burst: failuresBurst}, requests: buckets{rate: float64(o.Rate), burst: 2 * float64(o.Rate)},
 		lists: cache{most: listBytes}, results: cache{most: resultBytes},
-		kept: nextbatch.KeptFeatures{Limit: keptBytes},
+		kept: nextbatch.KeptFeatures{Limit: nextbatch.UsualKept},
 	}
 	s.api = humago.New(mux, s.config())
 	s.routes()

@@ -23,8 +23,10 @@ import (
 //
 // Anything but a regular file, such as a pipe or /dev/stdout, cannot be replaced
 // and is written directly.
-func Write(path string, write func(w io.Writer) error) error {
-	mode := fs.FileMode(0o644)
+func Write(path string, write func(w io.Writer) error) error { return WriteAs(path, 0o644, write) }
+
+// WriteAs is Write for a file that gets these permissions if it is new.
+func WriteAs(path string, mode fs.FileMode, write func(w io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():

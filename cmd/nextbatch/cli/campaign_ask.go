@@ -31,6 +31,7 @@ type campaignAsking struct {
 	json          bool
 	threads       int
 	memory        memory
+	kept          *nextbatch.KeptFeatures // nil where none are kept
 }
 
 func newCampaignAsk() *cobra.Command {
@@ -50,6 +51,10 @@ func newCampaignAsk() *cobra.Command {
 picks rows, and hands them out: nobody else gets them before the lease ends. Rows
 that are out count as selected. As long as fewer rows have a label than a network
 needs, the batch is spread over the inputs.
+
+Of a campaign in a file, the features of the rows are kept in STORE.features: if rows
+are added and the network stays the same, the next ask computes only theirs. That file
+may be deleted at any time.
 
 The file of --out has the inputs of each row and an empty column for each target.
 Fill it in, over days if you like, and give it to 'nextbatch campaign tell'.
@@ -93,7 +98,10 @@ func (a *campaignAsking) run(ctx context.Context, address string, out io.Writer)
 		return err
 	}
 	defer a.memory.begin()()
-	return a.with(ctx, address, func(c *campaign.Campaign) error {
+	a.kept = a.keeps(ctx, address)
+	ask.Kept = a.kept
+	asked := false
+	err = a.with(ctx, address, func(c *campaign.Campaign) error {
 		batch, err := c.Ask(ctx, a.by(), ask)
 		a.progress.done()
 		if errors.Is(err, campaign.ErrNothingOpen) {
@@ -102,9 +110,14 @@ func (a *campaignAsking) run(ctx context.Context, address string, out io.Writer)
 		if err != nil {
 			return err
 		}
+		asked = true
 		batch.Result.Version, batch.Result.Timings.Total = thisBuild().Version, number(time.Since(begin).Seconds())
 		return a.report(ctx, c, batch, out)
 	})
+	if asked {
+		a.keep(ctx, address)
+	}
+	return err
 }
 
 // ask returns what the flags ask for.
@@ -150,6 +163,7 @@ func (a *campaignAsking) report(ctx context.Context, c *campaign.Campaign, b *ca
 		a.progress.warn(w)
 	}
 	a.progress.say("%s", askedHow(b))
+	a.sayKept()
 	result := askResult{Result: b.Result, Campaign: c.Name(), Ask: b.Ask, Event: b.Seq, Person: b.Person, LeaseEnd: b.LeaseEnd, Audit: []bool{},
 		Trained: b.Trained, Kept: b.Kept, Repeated: b.Repeated}
 	for _, row := range b.Rows {

@@ -55,6 +55,16 @@ func openStore(ctx context.Context, address string, create bool) (campaign.Store
 	return nil, usagef("%s is not the address of a store", addressText(address))
 }
 
+// storeFile returns the path of a store in a file, and nothing for one in a database.
+func storeFile(address string) string {
+	for _, kind := range campaignStores {
+		if kind.takes(address) && kind.schemes != nil {
+			return ""
+		}
+	}
+	return address
+}
+
 // checkStorePath refuses files that are not there or that nobody means.
 func checkStorePath(kind campaignStore, path string, create bool) error {
 	if kind.schemes != nil {
