@@ -251,9 +251,17 @@ func TestAsksAtTheSameTime(t *testing.T) {
 	store := copied(t, grownCampaign(t))
 	var group sync.WaitGroup
 	for range 3 {
-		group.Go(func() { askMore(t, store) })
+		group.Go(func() {
+			if code, _, log := call("campaign", "ask", store, "-n", "6"); code != exitOK {
+				t.Errorf("exit code %d: %s", code, log)
+			}
+		})
 	}
 	group.Wait()
+	out, _ := must(t, exitOK, "campaign", "status", store, "--json")
+	if !strings.Contains(out, `"asked":24,`) { // in four batches of six
+		t.Error(out)
+	}
 	_, log := askMore(t, store)
 	wantKept(t, log, 130, 0)
 }
