@@ -12,6 +12,7 @@ package nextbatch
 // takes nothing from the file but the number of rows, which must agree with its length.
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -23,6 +24,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strings"
 )
 
 // keptMagic is how every such file starts; the version of the format follows.
@@ -115,13 +117,27 @@ func (k *KeptFeatures) open() (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// rowsInFile returns how many rows of a width File can have.
+// rowsInFile returns how many rows of a width File can have: none if its rows have another one.
 func (k *KeptFeatures) rowsInFile(width int) int {
-	info, err := os.Stat(k.File)
+	file, length, err := k.open()
 	if err != nil || width == 0 {
 		return 0
 	}
-	return int(info.Size() / (int64(width) * single))
+	defer file.Close()
+	if r := bufio.NewReader(io.LimitReader(file, longestHead)); !headHas(r, width) {
+		return 0
+	}
+	return int(length / (int64(width) * single))
+}
+
+// longestHead is more than the text at the start of a file takes.
+const longestHead = 1 << 16
+
+// headHas reports whether the second line of a file ends with a width.
+func headHas(r *bufio.Reader, width int) bool {
+	_, _ = r.ReadString('\n')
+	line, err := r.ReadString('\n')
+	return err == nil && strings.HasSuffix(line, fmt.Sprintf(" %d\n", width))
 }
 
 // load reads File.

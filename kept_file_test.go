@@ -194,6 +194,10 @@ func TestKeptFileLimit(t *testing.T) {
 	if got, want := r.keptMemory(z), keptBytes(3*keptPart, 40); got < want {
 		t.Errorf("the forecast is %d bytes, the file takes %d", got, want)
 	}
+	other := Request{Spec: spec.MustParse("lcmd-tp:grad>sketch(8)"), Kept: k}
+	if got, want := other.keptMemory(z), keptBytes(100+keptPart, 10); got != want {
+		t.Errorf("with a file of wider rows, the forecast is %d bytes, not %d", got, want)
+	}
 	few := &KeptFeatures{Limit: keptBytes(keptPart, 40)}
 	few.reset("key", 2, 40)
 	for row := range keptPart {

@@ -114,7 +114,8 @@ func (p *parquetReader) countRows(path string) (rows int64, err error) {
 const glance = 1 << 20
 
 // leastOfText reads the first rows. As others may be longer, and are fewer then, half of what these
-// suggest counts. A compressed file counts with its size, as text is larger than that.
+// suggest counts, and no more than a quarter of the file. A compressed file counts with its size, as
+// text is larger than that.
 func leastOfText(ctx context.Context, path string, opts Options) (int64, error) {
 	file, size, err := openRegular(path)
 	if err != nil {
@@ -143,7 +144,7 @@ func leastOfText(ctx context.Context, path string, opts Options) (int64, error) 
 	for _, c := range t.Columns() {
 		width += leastWidth(c)
 	}
-	return int64(float64(width) * float64(t.Rows()) * float64(size) / float64(len(head)) / 2), nil
+	return int64(float64(size) * min(float64(width)*float64(t.Rows())/float64(len(head))/2, 0.25)), nil
 }
 
 // leastWidth is what a row of a column takes at least, given its first rows.

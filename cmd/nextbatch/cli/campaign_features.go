@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net/url"
 	"os"
 	"runtime/debug"
 
@@ -18,7 +21,7 @@ import (
 // next one in a file beside the campaign, which is a cache: it is read if it has the features of
 // the network and of this very program, and written when the batch is out.
 
-// keptEnding follows the name of the campaign's file.
+// keptEnding follows the name of the store's file and, with --campaign, that of the campaign.
 const keptEnding = ".features"
 
 // keeps returns what keeps the features from one ask to the next. It is nil for campaigns in a
@@ -28,6 +31,9 @@ func (a *campaignAsking) keeps(ctx context.Context, address string) *nextbatch.K
 	path, program := storeFile(address), programText()
 	if path == "" || program == "" || network.DeviceOf(ctx) != nil {
 		return nil
+	}
+	if a.name != "" { // the store may hold several
+		path += "." + url.PathEscape(a.name)
 	}
 	k := &nextbatch.KeptFeatures{Limit: nextbatch.UsualKept, File: path + keptEnding, Program: program}
 	if left := a.memory.left(); left > 0 {
@@ -64,6 +70,9 @@ func (a *campaignAsking) writeKept(ctx context.Context, address string) error {
 	}
 	store, err := os.Stat(storeFile(address))
 	if err != nil {
+		return err
+	}
+	if err := os.Chmod(a.kept.File, store.Mode().Perm()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return atomicfile.WriteAs(a.kept.File, store.Mode().Perm(), func(w io.Writer) error { return a.kept.Write(ctx, w) })

@@ -239,10 +239,30 @@ func TestFeaturesArePrivate(t *testing.T) {
 		if err := os.Chmod(store, mode); err != nil {
 			t.Fatal(err)
 		}
-		askMore(t, store)
-		if info, err := os.Stat(store + keptEnding); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%v, %v", info, err)
+		for range 2 { // a new file, and one that was readable before
+			askMore(t, store)
+			if info, err := os.Stat(store + keptEnding); err != nil || info.Mode().Perm() != mode {
+				t.Errorf("%v, %v", info, err)
+			}
+			if err := os.Chmod(store+keptEnding, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			must(t, exitOK, "campaign", "tell", store, write(t, "l.csv", "id,y\nr001,1\n"), "-q")
 		}
+	}
+}
+
+// TestCampaignsKeepTheirOwnFeatures asks two campaigns of one store in turn.
+func TestCampaignsKeepTheirOwnFeatures(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "c.db")
+	for _, name := range []string{"one", "a/b"} {
+		must(t, exitOK, "campaign", "new", store, sample(t), "--target", "y", "--id", "id", "--campaign", name, "-q")
+		must(t, exitOK, "campaign", "settings", store, "--epochs", "2", "--hidden", "16", "--campaign", name, "-q")
+		must(t, exitOK, "campaign", "ask", store, "-n", "6", "--campaign", name, "-q")
+	}
+	for _, name := range []string{"one", "a/b"} {
+		_, log := askMore(t, store, "--campaign", name)
+		wantKept(t, log, 120, 0)
 	}
 }
 

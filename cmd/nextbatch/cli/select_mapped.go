@@ -51,10 +51,11 @@ func (s *selecting) checkSpace(ctx context.Context, files []tableFile) error {
 		names = append(names, nameOf(file.path))
 	}
 	limits := source.Options{MaxMemory: s.columns.memory.left(), Overflow: s.columns.memory.overflow}
-	if err := limits.CheckSpace("one copy of "+listed(names), need); err != nil {
-		return dataError{otherFolder(err)}
+	err := limits.CheckSpace("one copy of "+listed(names), need)
+	if err == nil || len(files) > 1 && limits.Overflow.CheckSpace(need-limits.MaxMemory) == nil {
+		return nil // some of several tables may stay in memory
 	}
-	return nil
+	return dataError{otherFolder(err)}
 }
 
 // folder is where temporary files go; empty if there are none.
