@@ -137,7 +137,7 @@ func featuresOf[T matrix.Float](c *composer, asked spec.Spec, k kernel.Kernel[T]
 		return f, err
 	}
 	if !kernel.IsLinear(k) {
-		c.warnOfCPU("it keeps the factors of so many features, not the features themselves")
+		c.warnOfCPU("they are too many; add sketch(p) to the spec")
 	}
 	return kernel.FeatureMatrix(c.ctx, m, rows)
 }
@@ -155,6 +155,15 @@ func fetched[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[
 		err = kernel.CheckFeatures(c.ctx, features)
 	}
 	return features, true, err
+}
+
+// fetchedToo is fetched for rows that belong to others which the device has computed.
+func fetchedToo[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+	features, done, err := fetched(c, k, rows)
+	if err == nil && !done {
+		err = errors.New("the device computed the features of some rows, but not of all")
+	}
+	return features, err
 }
 
 // embedOn computes the features of rows on the device of the context and leaves them there,
@@ -214,7 +223,7 @@ func gramOf[T matrix.Float](c *composer, k kernel.Kernel[T], a, b matrix.Dense[T
 func prepare[T matrix.Float](c *composer, k kernel.Kernel[T], a, b matrix.Dense[T]) (prepared kernel.Kernel[T], left, right matrix.Dense[T], err error) {
 	left, done, err := fetched(c, k, a)
 	if err == nil && done {
-		right, _, err = fetched(c, k, b)
+		right, err = fetchedToo(c, k, b)
 		return kernel.NewLinear[T](left.Cols), left, right, err
 	}
 	if err != nil {

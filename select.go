@@ -401,10 +401,7 @@ func embedPool[T matrix.Float](c *composer, k kernel.Kernel[T], to *selection.Pr
 // computed: the same row has the same features in all sets.
 func embed[T matrix.Float](c *composer, k kernel.Kernel[T], of *selection.Problem[T], dst *matrix.Dense[T], rows matrix.Dense[T]) error {
 	if of.Placed != nil {
-		features, done, err := fetched(c, k, rows)
-		if err == nil && !done {
-			return errors.New("the device computed the features of the pool, but not of these rows")
-		}
+		features, err := fetchedToo(c, k, rows)
 		*dst = features
 		return err
 	}

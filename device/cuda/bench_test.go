@@ -182,27 +182,16 @@ func features(n int, seed uint64) matrix.Dense[float32] {
 
 // BenchmarkPredict times predictions with standard deviations.
 func BenchmarkPredict(b *testing.B) {
-	r := rand.New(rand.NewPCG(7, 8))
-	draw := func(rows int) matrix.Dense[float32] {
-		m := matrix.New[float32](rows, 10)
-		for i := range m.Data {
-			m.Data[i] = float32(r.NormFloat64())
-		}
-		return m
-	}
-	s := network.Sample[float32]{X: draw(1000), Y: make([]float64, 1000)}
-	for i := range s.Y {
-		s.Y[i] = math.Sin(float64(s.X.At(i, 0)))
-	}
+	p := wholeProblem(b, 100_000, 1000, 1, 512)
+	s := network.Sample[float32]{X: p.Train, Y: p.Labels.Data}
 	model, err := network.Fit(b.Context(), s, network.Options[float32]{Config: network.Config{Architecture: network.Architecture{Hidden: []int{512, 512}}, Training: network.Training{Epochs: 1}}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	x := draw(100_000)
 	for name, ctx := range map[string]context.Context{"card": device.With(b.Context(), open(b, 0)), "CPU": b.Context()} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := model.PredictStd(ctx, x); err != nil {
+				if _, err := model.PredictStd(ctx, p.Pool); err != nil {
 					b.Fatal(err)
 				}
 			}
