@@ -80,7 +80,7 @@ func (w *rowsInFloat64) read(from, to int) (rows matrix.Dense[float64], done fun
 		return w.exact.Slice(from, to), nothing
 	}
 	rows, done = w.buffer(to - from)
-	matrix.Convert(rows, w.single.Slice(from, to))
+	widen(rows, w.single.Slice(from, to))
 	return rows, done
 }
 
@@ -93,9 +93,16 @@ func (w *rowsInFloat64) readBlock(team *linalg.Team, from, to int) (rows matrix.
 	w.readAhead(to, min(to+to-from, w.Rows))
 	rows, done = w.buffer(to - from)
 	team.OverPieces(rows.Rows, convertedRows, func(_, first, last int) {
-		matrix.Convert(rows.Slice(first, last), w.single.Slice(from+first, from+last))
+		widen(rows.Slice(first, last), w.single.Slice(from+first, from+last))
 	})
 	return rows, done
+}
+
+// widen writes rows in float32 to dst.
+func widen(dst matrix.Dense[float64], rows matrix.Dense[float32]) {
+	for i := range rows.Rows {
+		simd.For[float64]().Widen(dst.Row(i), rows.Row(i))
+	}
 }
 
 // buffer returns memory for so many rows, until the caller calls done.

@@ -13,5 +13,5 @@ func xgetbv() (lo uint32, hi uint32)
 // pause executes n spin-wait hints.
 func pause(n int)
 
-// sources 3ed79ab3822d68ab63d139fa
+// sources 4e6d197bb801d09d65d01bbb
 // content 46f4f83b628ad4de17d6dada

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 3ed79ab3822d68ab63d139fa
+// sources 4e6d197bb801d09d65d01bbb
 // content a97859aed189f0d4b008e44b

@@ -21,7 +21,7 @@ func testPageEdges[T Float](t *testing.T) {
 	for i := range pages {
 		pages[i] = newPage[T](t)
 	}
-	labels := newPage[int32](t)
+	labels, singles, doubles := newPage[int32](t), newPage[float32](t), newPage[float64](t)
 	r := rand.New(rand.NewPCG(17, 18))
 	for _, s := range Available[T]() {
 		for n := range most {
@@ -36,6 +36,7 @@ func testPageEdges[T Float](t *testing.T) {
 				label := labels.atEnd(make([]int32, n))
 				s.MinLabel(slice(pages[0], random[T](r, n)), label, slice(pages[1], random[T](r, n)), 1)
 				s.AtMost(label, slice(pages[0], random[T](r, n)), 0.5)
+				s.Widen(doubles.atEnd(make([]float64, n)), singles.atEnd(make([]float32, n)))
 				place := func(i int, x []T) []T { return slice(pages[i], x) }
 				rowsAtEdge(s, r, n%37, place)
 				tileAtEdge(s, r, n, place)

@@ -14793,5 +14793,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 3ed79ab3822d68ab63d139fa
+// sources 4e6d197bb801d09d65d01bbb
 // content 338ae2737a47d536839eee0d

@@ -12,7 +12,7 @@ func goSet[T Float]() *Set[T] {
 	return &Set[T]{
 		name: "go",
 		dot:  dotLoop[T], sum: sumLoop[T], sumSquares: sumSquaresLoop[T],
-		axpy: axpyLoop[T], scaleAdd: scaleAddLoop[T], mul: mulLoop[T], rotate: rotateLoop[T],
+		axpy: axpyLoop[T], scaleAdd: scaleAddLoop[T], mul: mulLoop[T], rotate: rotateLoop[T], widen: widenLoop,
 		dotRows: dotRowsLoop[T], sqDistRows: sqDistRowsLoop[T],
 		dotListed: dotListedLoop[T], sqDistListed: sqDistListedLoop[T],
 		dotBytes: dotBytesLoop, dotBytesPair: dotBytesPairLoop,
@@ -72,6 +72,12 @@ func rotateLoop[T Float](x, y []T, c, s T) {
 		w := y[i]
 		x[i] = c*v + s*w
 		y[i] = c*w - s*v
+	}
+}
+
+func widenLoop(dst []float64, src []float32) {
+	for i, v := range src {
+		dst[i] = float64(v)
 	}
 }
 

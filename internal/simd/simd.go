@@ -41,6 +41,7 @@ type Set[T Float] struct {
 	scaleAdd   func(dst, x []T, a, b T)
 	mul        func(dst, x, y []T)
 	rotate     func(x, y []T, c, s T)
+	widen      func(dst []float64, src []float32)
 
 	dotRows    func(dst, q, rows []T, stride int)
 	sqDistRows func(dst, q, rows []T, stride int)
@@ -118,6 +119,17 @@ func (s *Set[T]) Mul(dst, x, y []T) { s.mul(dst, x[:len(dst)], y[:len(dst)]) }
 
 // Rotate writes c·x + sn·y to x and c·y − sn·x to y, a plane rotation.
 func (s *Set[T]) Rotate(x, y []T, c, sn T) { s.rotate(x, y[:len(x)], c, sn) }
+
+// Widen writes src to dst. It is the same in all sets.
+func (s *Set[T]) Widen(dst []float64, src []float32) {
+	src = src[:len(dst)]
+	s.widen(dst, src)
+	whole := len(dst) &^ (widened - 1)
+	widenLoop(dst[whole:], src[whole:])
+}
+
+// widened divides the lengths that the assembly converts.
+const widened = 8
 
 // DotRows writes to dst[i] the product of q with row i; row i is
 // rows[i*stride : i*stride+len(q)].

@@ -204,6 +204,11 @@ func tanhF64AVX2(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX2(dst []float64, deriv []float64, x []float64)
 
+// widenAVX2 writes src to dst: whole vectors of dst alone.
+//
+//go:noescape
+func widenAVX2(dst []float64, src []float32)
+
 // dotBytesAVX2 writes the products of q with the rows to dst.
 //
 //go:noescape
@@ -214,5 +219,5 @@ func dotBytesAVX2(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX2(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 3ed79ab3822d68ab63d139fa
-// content 0f043ad0ed46c77a23d42623
+// sources 4e6d197bb801d09d65d01bbb
+// content 0fcafe262c1110cad39e0608

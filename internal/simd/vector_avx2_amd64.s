@@ -4692,6 +4692,46 @@ Done:
 	VZEROUPPER
 	RET
 
+// func widenAVX2(dst []float64, src []float32)
+// Requires: AVX
+TEXT ·widenAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_base+0(FP), DX
+	MOVQ src_base+24(FP), BX
+	MOVQ dst_len+8(FP), CX
+	XORQ AX, AX
+	SUBQ $0x00000010, CX
+	JL   blockEnd
+
+block:
+	VCVTPS2PD (BX)(AX*4), Y0
+	VMOVUPD   Y0, (DX)(AX*8)
+	VCVTPS2PD 16(BX)(AX*4), Y0
+	VMOVUPD   Y0, 32(DX)(AX*8)
+	VCVTPS2PD 32(BX)(AX*4), Y0
+	VMOVUPD   Y0, 64(DX)(AX*8)
+	VCVTPS2PD 48(BX)(AX*4), Y0
+	VMOVUPD   Y0, 96(DX)(AX*8)
+	ADDQ      $0x00000010, AX
+	SUBQ      $0x00000010, CX
+	JGE       block
+
+blockEnd:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JL   vectorEnd
+
+vector:
+	VCVTPS2PD (BX)(AX*4), Y0
+	VMOVUPD   Y0, (DX)(AX*8)
+	ADDQ      $0x00000004, AX
+	SUBQ      $0x00000004, CX
+	JGE       vector
+
+vectorEnd:
+	ADDQ $0x00000004, CX
+	VZEROUPPER
+	RET
+
 // func dotBytesAVX2(dst []int32, q []int16, rows []int8)
 // Requires: AVX, AVX2, CMOV, MMX+
 TEXT ·dotBytesAVX2(SB), NOSPLIT, $24-72
@@ -5005,5 +5045,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 3ed79ab3822d68ab63d139fa
-// content f361bf266f5a9048ba8ccbd9
+// sources 4e6d197bb801d09d65d01bbb
+// content 2cc26418b4e4a67f999d827a

@@ -214,6 +214,11 @@ func tanhF64AVX512(dst []float64, x []float64)
 //go:noescape
 func siluF64AVX512(dst []float64, deriv []float64, x []float64)
 
+// widenAVX512 writes src to dst: whole vectors of dst alone.
+//
+//go:noescape
+func widenAVX512(dst []float64, src []float32)
+
 // dotBytesAVX512 writes the products of q with the rows to dst.
 //
 //go:noescape
@@ -224,5 +229,5 @@ func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 3ed79ab3822d68ab63d139fa
-// content 117b75984772fa371f9dbd84
+// sources 4e6d197bb801d09d65d01bbb
+// content 1f5f83e73fd3398ab72d9ac2

@@ -4697,6 +4697,46 @@ Done:
 	VZEROUPPER
 	RET
 
+// func widenAVX512(dst []float64, src []float32)
+// Requires: AVX, AVX512F
+TEXT ·widenAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst_base+0(FP), DX
+	MOVQ src_base+24(FP), BX
+	MOVQ dst_len+8(FP), CX
+	XORQ AX, AX
+	SUBQ $0x00000020, CX
+	JL   blockEnd
+
+block:
+	VCVTPS2PD (BX)(AX*4), Z0
+	VMOVUPD   Z0, (DX)(AX*8)
+	VCVTPS2PD 32(BX)(AX*4), Z0
+	VMOVUPD   Z0, 64(DX)(AX*8)
+	VCVTPS2PD 64(BX)(AX*4), Z0
+	VMOVUPD   Z0, 128(DX)(AX*8)
+	VCVTPS2PD 96(BX)(AX*4), Z0
+	VMOVUPD   Z0, 192(DX)(AX*8)
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000020, CX
+	JGE       block
+
+blockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   vectorEnd
+
+vector:
+	VCVTPS2PD (BX)(AX*4), Z0
+	VMOVUPD   Z0, (DX)(AX*8)
+	ADDQ      $0x00000008, AX
+	SUBQ      $0x00000008, CX
+	JGE       vector
+
+vectorEnd:
+	ADDQ $0x00000008, CX
+	VZEROUPPER
+	RET
+
 // func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, CMOV, MMX+
 TEXT ·dotBytesAVX512(SB), NOSPLIT, $24-72
@@ -5034,5 +5074,5 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 3ed79ab3822d68ab63d139fa
-// content aa270c6fd3698a1dd2b4742a
+// sources 4e6d197bb801d09d65d01bbb
+// content a0051cf0d725bff25720c6ce

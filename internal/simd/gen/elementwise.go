@@ -1,6 +1,9 @@
 package main
 
-import "github.com/mmcloughlin/avo/reg"
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/reg"
+)
 
 // unrolled is the number of vectors in a block of an element-wise loop.
 const unrolled = 4
@@ -116,4 +119,25 @@ func (v vectors) keep(mask reg.Register, r reg.VecVirtual) {
 	} else {
 		v.and(mask, r, r)
 	}
+}
+
+// widen generates the conversion of whole vectors.
+func widen(c *build.Context, s isa) {
+	v := vectors{emitter: emitter{c, s, floats[1]}}
+	name := "widen" + s.name
+	text(c, name, "func(dst []float64, src []float32)")
+	v.Doc(name + " writes src to dst: whole vectors of dst alone.")
+	v.Pragma("noescape")
+	w := v.over("dst", "src")
+	body := func(places []place) {
+		for _, p := range places {
+			from, wide := p.of("src"), v.reg()
+			from.Scale, from.Disp = 4, 4*p.disp
+			v.VCVTPS2PD(from, wide)
+			p.store(wide, "dst")
+		}
+	}
+	w.loop("block", unrolled, body)
+	w.loop("vector", 1, body)
+	v.end()
 }

@@ -22,6 +22,7 @@ func vector(c *build.Context, s isa) {
 		v.scans()
 		v.maths()
 	}
+	widen(c, s)
 	byteRows(c, s, masks)
 }
 
