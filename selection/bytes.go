@@ -75,34 +75,9 @@ func (b *byteRows) set(i int, row []float64, extra float64) {
 	step := largest / largestByte
 	perStep := 1 / step
 	norm := math.Sqrt(simd.For[float64]().SumSquares(row))
-	rest := math.Sqrt(roundBytes(k, row, perStep, step))
+	rest := math.Sqrt(simd.For[float64]().RoundBytes(k, row, perStep, step))
 	b.step[i] = step
 	b.off[i] = extra + max(rest, (norm+rest)/1024)*(1+1.0/1024)
-}
-
-// roundBytes writes the rounded numbers of a row to k and returns ‖δ‖². Adding 1.5·2⁵²
-// to a number below 2⁵¹ rounds off its fraction and leaves the integer, with its sign,
-// in the last bits. The two sums do not wait for each other.
-func roundBytes(k []int8, row []float64, perStep, step float64) float64 {
-	const shift = 3 << 51
-	even, odd := 0.0, 0.0
-	for len(row) >= 2 && len(k) >= 2 {
-		v, w := row[0], row[1]
-		n, m := v*perStep+shift, w*perStep+shift
-		k[0], k[1] = int8(math.Float64bits(n)), int8(math.Float64bits(m))
-		v -= (n - shift) * step
-		w -= (m - shift) * step
-		even += v * v
-		odd += w * w
-		k, row = k[2:], row[2:]
-	}
-	for j, v := range row {
-		n := v*perStep + shift
-		k[j] = int8(math.Float64bits(n))
-		v -= (n - shift) * step
-		even += v * v
-	}
-	return even + odd
 }
 
 // largestOf returns the largest magnitude, or NaN if there is one: the bits of numbers

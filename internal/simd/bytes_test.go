@@ -56,3 +56,36 @@ func TestDotBytesOutside(t *testing.T) {
 		})
 	}
 }
+
+// TestRoundBytes compares with rounding by the standard library.
+func TestRoundBytes(t *testing.T) {
+	r := rand.New(rand.NewPCG(35, 36))
+	for _, s := range Available[float64]() {
+		for n := range 100 {
+			row, step := random[float64](r, n), math.Ldexp(1+r.Float64(), r.IntN(40)-20)
+			largest := 0.0
+			for _, v := range row {
+				largest = max(largest, math.Abs(v))
+			}
+			for i := range row {
+				row[i] *= 127 * step / largest
+			}
+			if n > 2 {
+				row[1], row[2] = 2.5*step, -0.4*step
+			}
+			got := slices.Repeat([]int8{99}, n+2)
+			rest, want := s.RoundBytes(got[1:n+1], row, 1/step, step), 0.0
+			for i, v := range row {
+				near := math.RoundToEven(v * (1 / step))
+				if float64(got[i+1]) != near {
+					t.Fatalf("%s: number %d of %d is %g steps and became %d", s.Name(), i, n, v/step, got[i+1])
+				}
+				want += (v - near*step) * (v - near*step)
+			}
+			if got[0] != 99 || got[n+1] != 99 || !(math.Abs(rest-want) <= 1e-12*want) {
+				t.Fatalf("%s, %d numbers: the rest is %g, not %g, around it %d and %d", s.Name(), n, rest, want, got[0], got[n+1])
+			}
+		}
+		mustPanic(t, "too few bytes", func() { s.RoundBytes(make([]int8, 8), make([]float64, 9), 1, 1) })
+	}
+}

@@ -38,5 +38,5 @@ loop:
 done:
 	RET
 
-// sources 4e6d197bb801d09d65d01bbb
+// sources 09d2b7cd7f6d59889960f28b
 // content a97859aed189f0d4b008e44b

@@ -21,7 +21,7 @@ func testPageEdges[T Float](t *testing.T) {
 	for i := range pages {
 		pages[i] = newPage[T](t)
 	}
-	labels, singles, doubles := newPage[int32](t), newPage[float32](t), newPage[float64](t)
+	labels, singles, doubles, bytes := newPage[int32](t), newPage[float32](t), newPage[float64](t), newPage[int8](t)
 	r := rand.New(rand.NewPCG(17, 18))
 	for _, s := range Available[T]() {
 		for n := range most {
@@ -37,6 +37,7 @@ func testPageEdges[T Float](t *testing.T) {
 				s.MinLabel(slice(pages[0], random[T](r, n)), label, slice(pages[1], random[T](r, n)), 1)
 				s.AtMost(label, slice(pages[0], random[T](r, n)), 0.5)
 				s.Widen(doubles.atEnd(make([]float64, n)), singles.atEnd(make([]float32, n)))
+				s.RoundBytes(bytes.atEnd(make([]int8, n)), doubles.atEnd(make([]float64, n)), 1, 1)
 				place := func(i int, x []T) []T { return slice(pages[i], x) }
 				rowsAtEdge(s, r, n%37, place)
 				tileAtEdge(s, r, n, place)

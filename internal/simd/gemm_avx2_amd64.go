@@ -90,5 +90,5 @@ func packPanelTF64AVX2(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX2 is the loop of Set.FMALoop.
 func fmaLoopF64AVX2(n int) int
 
-// sources 4e6d197bb801d09d65d01bbb
+// sources 09d2b7cd7f6d59889960f28b
 // content 564e9170efd4e6b25327b239

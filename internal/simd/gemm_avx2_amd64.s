@@ -4539,5 +4539,5 @@ done:
 	MOVQ CX, ret+8(FP)
 	RET
 
-// sources 4e6d197bb801d09d65d01bbb
+// sources 09d2b7cd7f6d59889960f28b
 // content 306a2264249645d0df8d56ce

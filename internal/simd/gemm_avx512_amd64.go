@@ -170,5 +170,5 @@ func packPanelTF64AVX512(dst []float64, src []float64, ld int, k int) int
 // fmaLoopF64AVX512 is the loop of Set.FMALoop.
 func fmaLoopF64AVX512(n int) int
 
-// sources 4e6d197bb801d09d65d01bbb
+// sources 09d2b7cd7f6d59889960f28b
 // content 627f58d1625f8e5f1b4ca9b1

@@ -15,7 +15,7 @@ func goSet[T Float]() *Set[T] {
 		axpy: axpyLoop[T], scaleAdd: scaleAddLoop[T], mul: mulLoop[T], rotate: rotateLoop[T], widen: widenLoop,
 		dotRows: dotRowsLoop[T], sqDistRows: sqDistRowsLoop[T],
 		dotListed: dotListedLoop[T], sqDistListed: sqDistListedLoop[T],
-		dotBytes: dotBytesLoop, dotBytesPair: dotBytesPairLoop,
+		dotBytes: dotBytesLoop, dotBytesPair: dotBytesPairLoop, roundBytes: roundBytesLoop,
 		min: minLoop[T], argMax: argMaxLoop[T], minLabel: minLabelLoop[T], atMost: atMostLoop[T],
 		relu: reluLoop[T], reluMask: reluMaskLoop[T], silu: siluLoop[T],
 		tanh: tanhLoop[T], exp: expLoop[T], adam: adamLoop[T],
@@ -125,6 +125,31 @@ func dotBytesLoop(dst []int32, q []int16, rows []int8) {
 func dotBytesPairLoop(dstQ, dstP []int32, q, p []int16, rows []int8) {
 	dotBytesLoop(dstQ, q, rows)
 	dotBytesLoop(dstP, p, rows)
+}
+
+// roundBytesLoop adds 1.5·2⁵² to a number below 2⁵¹, which rounds off its fraction and
+// leaves the integer, with its sign, in the last bits. The two sums do not wait for each
+// other.
+func roundBytesLoop(k []int8, row []float64, perStep, step float64) float64 {
+	const shift = 3 << 51
+	even, odd := 0.0, 0.0
+	for len(row) >= 2 && len(k) >= 2 {
+		v, w := row[0], row[1]
+		n, m := v*perStep+shift, w*perStep+shift
+		k[0], k[1] = int8(math.Float64bits(n)), int8(math.Float64bits(m))
+		v -= (n - shift) * step
+		w -= (m - shift) * step
+		even += v * v
+		odd += w * w
+		k, row = k[2:], row[2:]
+	}
+	for j, v := range row {
+		n := v*perStep + shift
+		k[j] = int8(math.Float64bits(n))
+		v -= (n - shift) * step
+		even += v * v
+	}
+	return even + odd
 }
 
 func minLoop[T Float](x []T) T {

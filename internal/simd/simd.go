@@ -50,6 +50,7 @@ type Set[T Float] struct {
 	sqDistListed func(dst, q, rows []T, stride int, list []int32)
 	dotBytes     func(dst []int32, q []int16, rows []int8)
 	dotBytesPair func(dstQ, dstP []int32, q, p []int16, rows []int8)
+	roundBytes   func(k []int8, row []float64, perStep, step float64) float64
 
 	min      func(x []T) T
 	argMax   func(x []T) int
@@ -123,13 +124,14 @@ func (s *Set[T]) Rotate(x, y []T, c, sn T) { s.rotate(x, y[:len(x)], c, sn) }
 // Widen writes src to dst. It is the same in all sets.
 func (s *Set[T]) Widen(dst []float64, src []float32) {
 	src = src[:len(dst)]
-	s.widen(dst, src)
-	whole := len(dst) &^ (widened - 1)
+	whole := wholeVectors(len(dst))
+	s.widen(dst[:whole], src[:whole])
 	widenLoop(dst[whole:], src[whole:])
 }
 
-// widened divides the lengths that the assembly converts.
-const widened = 8
+// wholeVectors is how many of n float64 are in whole vectors of every set. Loops that
+// have no part at the end are followed by Go loops for the rest.
+func wholeVectors(n int) int { return n &^ 7 }
 
 // DotRows writes to dst[i] the product of q with row i; row i is
 // rows[i*stride : i*stride+len(q)].
@@ -206,6 +208,14 @@ func (s *Set[T]) DotBytesPair(dstQ, dstP []int32, q, p []int16, rows []int8) {
 	} else {
 		clear(dstP)
 	}
+}
+
+// RoundBytes writes row·perStep to k, each number rounded to the nearest integer, of two
+// the even one, and returns Σ (row[i] − k[i]·step)². Results must fit into a byte.
+func (s *Set[T]) RoundBytes(k []int8, row []float64, perStep, step float64) float64 {
+	k = k[:len(row)]
+	whole := wholeVectors(len(row))
+	return s.roundBytes(k[:whole], row[:whole], perStep, step) + roundBytesLoop(k[whole:], row[whole:], perStep, step)
 }
 
 // holdByteRows checks rows of bytes. Without columns, it clears dst and returns

@@ -24,5 +24,5 @@ func turnTiles(tiles *uint32, n int)
 //go:noescape
 func mulBlocks(c *float32, ldc int, rows int, cols int, alpha float32, beta float32, a *uint32, b *uint32, blocks int, tailA *float32, tailB *float32, tail int, tailWidth int, work *float32)
 
-// sources 4e6d197bb801d09d65d01bbb
+// sources 09d2b7cd7f6d59889960f28b
 // content c91e1370d8bef8fe86a5f149

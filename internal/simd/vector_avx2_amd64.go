@@ -219,5 +219,10 @@ func dotBytesAVX2(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX2(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 4e6d197bb801d09d65d01bbb
-// content 0fcafe262c1110cad39e0608
+// roundBytesAVX2 rounds whole vectors of row·perStep to k and returns Σ (row − k·step)².
+//
+//go:noescape
+func roundBytesAVX2(k []int8, row []float64, perStep float64, step float64) float64
+
+// sources 09d2b7cd7f6d59889960f28b
+// content f41107041fd9d5ae54dac352

@@ -5045,5 +5045,94 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 4e6d197bb801d09d65d01bbb
-// content 2cc26418b4e4a67f999d827a
+// func roundBytesAVX2(k []int8, row []float64, perStep float64, step float64) float64
+// Requires: AVX, FMA3
+TEXT ·roundBytesAVX2(SB), NOSPLIT, $0-72
+	MOVQ         row_base+24(FP), DX
+	MOVQ         k_base+0(FP), BX
+	MOVQ         row_len+32(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD perStep+48(FP), Y0
+	VBROADCASTSD step+56(FP), Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	SUBQ         $0x00000010, CX
+	JL           blockEnd
+
+block:
+	VMOVUPD      (DX)(AX*8), Y6
+	VMULPD       Y6, Y0, Y7
+	VCVTPD2DQY   Y7, X8
+	VCVTDQ2PD    X8, Y7
+	VPACKSSDW    X8, X8, X8
+	VPACKSSWB    X8, X8, X8
+	VMOVD        X8, (BX)(AX*1)
+	VFNMADD231PD Y7, Y1, Y6
+	VFMADD231PD  Y6, Y6, Y2
+	VMOVUPD      32(DX)(AX*8), Y6
+	VMULPD       Y6, Y0, Y7
+	VCVTPD2DQY   Y7, X8
+	VCVTDQ2PD    X8, Y7
+	VPACKSSDW    X8, X8, X8
+	VPACKSSWB    X8, X8, X8
+	VMOVD        X8, 4(BX)(AX*1)
+	VFNMADD231PD Y7, Y1, Y6
+	VFMADD231PD  Y6, Y6, Y3
+	VMOVUPD      64(DX)(AX*8), Y6
+	VMULPD       Y6, Y0, Y7
+	VCVTPD2DQY   Y7, X8
+	VCVTDQ2PD    X8, Y7
+	VPACKSSDW    X8, X8, X8
+	VPACKSSWB    X8, X8, X8
+	VMOVD        X8, 8(BX)(AX*1)
+	VFNMADD231PD Y7, Y1, Y6
+	VFMADD231PD  Y6, Y6, Y4
+	VMOVUPD      96(DX)(AX*8), Y6
+	VMULPD       Y6, Y0, Y7
+	VCVTPD2DQY   Y7, X8
+	VCVTDQ2PD    X8, Y7
+	VPACKSSDW    X8, X8, X8
+	VPACKSSWB    X8, X8, X8
+	VMOVD        X8, 12(BX)(AX*1)
+	VFNMADD231PD Y7, Y1, Y6
+	VFMADD231PD  Y6, Y6, Y5
+	ADDQ         $0x00000010, AX
+	SUBQ         $0x00000010, CX
+	JGE          block
+
+blockEnd:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JL   vectorEnd
+
+vector:
+	VMOVUPD      (DX)(AX*8), Y6
+	VMULPD       Y6, Y0, Y7
+	VCVTPD2DQY   Y7, X8
+	VCVTDQ2PD    X8, Y7
+	VPACKSSDW    X8, X8, X8
+	VPACKSSWB    X8, X8, X8
+	VMOVD        X8, (BX)(AX*1)
+	VFNMADD231PD Y7, Y1, Y6
+	VFMADD231PD  Y6, Y6, Y2
+	ADDQ         $0x00000004, AX
+	SUBQ         $0x00000004, CX
+	JGE          vector
+
+vectorEnd:
+	ADDQ         $0x00000004, CX
+	VADDPD       Y3, Y2, Y2
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y5, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDPD       X0, X2, X2
+	VZEROUPPER
+	VMOVSD       X2, ret+64(FP)
+	RET
+
+// sources 09d2b7cd7f6d59889960f28b
+// content 4ef5f058ef85eb52c4bdb162

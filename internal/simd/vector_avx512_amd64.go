@@ -229,5 +229,10 @@ func dotBytesAVX512(dst []int32, q []int16, rows []int8)
 //go:noescape
 func dotBytesPairAVX512(dstQ []int32, dstP []int32, q []int16, p []int16, rows []int8)
 
-// sources 4e6d197bb801d09d65d01bbb
-// content 1f5f83e73fd3398ab72d9ac2
+// roundBytesAVX512 rounds whole vectors of row·perStep to k and returns Σ (row − k·step)².
+//
+//go:noescape
+func roundBytesAVX512(k []int8, row []float64, perStep float64, step float64) float64
+
+// sources 09d2b7cd7f6d59889960f28b
+// content 6c55ec56d3f327720faa918c

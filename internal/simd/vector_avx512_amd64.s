@@ -5074,5 +5074,86 @@ check:
 	VZEROUPPER
 	RET
 
-// sources 4e6d197bb801d09d65d01bbb
-// content a0051cf0d725bff25720c6ce
+// func roundBytesAVX512(k []int8, row []float64, perStep float64, step float64) float64
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·roundBytesAVX512(SB), NOSPLIT, $0-72
+	MOVQ         row_base+24(FP), DX
+	MOVQ         k_base+0(FP), BX
+	MOVQ         row_len+32(FP), CX
+	XORQ         AX, AX
+	VBROADCASTSD perStep+48(FP), Z0
+	VBROADCASTSD step+56(FP), Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	SUBQ         $0x00000020, CX
+	JL           blockEnd
+
+block:
+	VMOVUPD      (DX)(AX*8), Z6
+	VMULPD       Z6, Z0, Z7
+	VCVTPD2DQ    Z7, Y8
+	VCVTDQ2PD    Y8, Z7
+	VPMOVDB      Y8, (BX)(AX*1)
+	VFNMADD231PD Z7, Z1, Z6
+	VFMADD231PD  Z6, Z6, Z2
+	VMOVUPD      64(DX)(AX*8), Z6
+	VMULPD       Z6, Z0, Z7
+	VCVTPD2DQ    Z7, Y8
+	VCVTDQ2PD    Y8, Z7
+	VPMOVDB      Y8, 8(BX)(AX*1)
+	VFNMADD231PD Z7, Z1, Z6
+	VFMADD231PD  Z6, Z6, Z3
+	VMOVUPD      128(DX)(AX*8), Z6
+	VMULPD       Z6, Z0, Z7
+	VCVTPD2DQ    Z7, Y8
+	VCVTDQ2PD    Y8, Z7
+	VPMOVDB      Y8, 16(BX)(AX*1)
+	VFNMADD231PD Z7, Z1, Z6
+	VFMADD231PD  Z6, Z6, Z4
+	VMOVUPD      192(DX)(AX*8), Z6
+	VMULPD       Z6, Z0, Z7
+	VCVTPD2DQ    Z7, Y8
+	VCVTDQ2PD    Y8, Z7
+	VPMOVDB      Y8, 24(BX)(AX*1)
+	VFNMADD231PD Z7, Z1, Z6
+	VFMADD231PD  Z6, Z6, Z5
+	ADDQ         $0x00000020, AX
+	SUBQ         $0x00000020, CX
+	JGE          block
+
+blockEnd:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JL   vectorEnd
+
+vector:
+	VMOVUPD      (DX)(AX*8), Z6
+	VMULPD       Z6, Z0, Z7
+	VCVTPD2DQ    Z7, Y8
+	VCVTDQ2PD    Y8, Z7
+	VPMOVDB      Y8, (BX)(AX*1)
+	VFNMADD231PD Z7, Z1, Z6
+	VFMADD231PD  Z6, Z6, Z2
+	ADDQ         $0x00000008, AX
+	SUBQ         $0x00000008, CX
+	JGE          vector
+
+vectorEnd:
+	ADDQ          $0x00000008, CX
+	VADDPD        Z3, Z2, Z2
+	VADDPD        Z4, Z2, Z2
+	VADDPD        Z5, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPD        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDPD        X0, X2, X2
+	VZEROUPPER
+	VMOVSD        X2, ret+64(FP)
+	RET
+
+// sources 09d2b7cd7f6d59889960f28b
+// content a6e66f941d14786ea77bdd5c

@@ -93,3 +93,52 @@ func (b *byteBlock) foldRows(n int) reg.VecVirtual {
 	b.VPADDD(row[1].AsX(), row[0].AsX(), row[0].AsX())
 	return row[0].AsX().(reg.VecVirtual)
 }
+
+// roundBytes generates the rounding of whole vectors to bytes.
+func roundBytes(c *build.Context, s isa) {
+	v := vectors{emitter: emitter{c, s, floats[1]}}
+	name := "roundBytes" + s.name
+	text(c, name, "func(k []int8, row []float64, perStep, step float64) float64")
+	v.Doc(name + " rounds whole vectors of row·perStep to k and returns Σ (row − k·step)².")
+	v.Pragma("noescape")
+	w := v.over("row", "k")
+	perStep, step, acc := v.scalar("perStep"), v.scalar("step"), v.regs(unrolled)
+	for _, a := range acc {
+		v.zero(a)
+	}
+	body := func(places []place) {
+		for i, p := range places {
+			rest, near := p.load("row"), v.reg()
+			v.mulv(rest, perStep, near)
+			to := p.of("k")
+			to.Scale, to.Disp = 1, p.disp
+			v.toBytes(near, to)
+			v.fnma231(near, step, rest)
+			v.fma231(rest, rest, acc[i])
+		}
+	}
+	w.loop("block", unrolled, body)
+	w.loop("vector", 1, body)
+	for _, a := range acc[1:] {
+		v.add(a, acc[0], acc[0])
+	}
+	v.fold(acc[0], v.add)
+	v.returnLowest(acc[0])
+}
+
+// toBytes stores the lanes of r as bytes and rounds them to whole numbers.
+func (v vectors) toBytes(r reg.VecVirtual, to operand.Mem) {
+	if v.wide == 64 {
+		whole := v.YMM()
+		v.VCVTPD2DQ(r, whole)
+		v.VCVTDQ2PD(whole, r)
+		v.VPMOVDB(whole, to)
+		return
+	}
+	whole := v.XMM()
+	v.VCVTPD2DQY(r, whole)
+	v.VCVTDQ2PD(whole, r)
+	v.VPACKSSDW(whole, whole, whole)
+	v.VPACKSSWB(whole, whole, whole)
+	v.VMOVD(whole, to)
+}

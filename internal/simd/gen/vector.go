@@ -24,6 +24,7 @@ func vector(c *build.Context, s isa) {
 	}
 	widen(c, s)
 	byteRows(c, s, masks)
+	roundBytes(c, s)
 }
 
 // vectors generates the vector primitives of one element type.
