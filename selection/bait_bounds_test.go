@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
 )
 
@@ -53,14 +54,17 @@ func TestBAITBoundsHold(t *testing.T) {
 			p := Problem[float64]{Pool: hardMatrix[float64](f, 2100, 1), Train: hardMatrix[float64](f, 40, 2), Batch: 40, Mode: mode}
 			mustHoldBounds(t, name, p, func(int, *memoryTotals[float64]) {})
 			p.InFile = true
-			mustHoldBounds(t, name+" in a file", p, func(step int, pool *memoryTotals[float64]) {
+			learnAgain := func(step int, pool *memoryTotals[float64]) {
 				if step%6 == 5 && pool.relearn() {
 					learned++
 				}
-			})
+			}
+			mustHoldBounds(t, name+" in a file", p, learnAgain)
+			p.Pool, p.Single = matrix.Dense[float64]{}, hardMatrix[float32](f, 2100, 1)
+			mustHoldBounds(t, name+" in a file, in float32", p, learnAgain)
 		}
 	}
-	if learned < 3*len(hardRows()) {
+	if learned < 6*len(hardRows()) {
 		t.Errorf("the bounds learned the rows of %d shapes only %d times", len(hardRows()), learned)
 	}
 }

@@ -108,8 +108,17 @@ func (f *memoryTotals[T]) relearn() bool {
 	if !ok {
 		return false
 	}
-	toPsi := packUpper(transposed(root))
 	f.countAll()
+	if f.pool.single.Rows > 0 {
+		f.learnInSingle(newSingleProduct(root), rounding)
+	} else {
+		f.learnInDouble(packUpper(transposed(root)), rounding)
+	}
+	f.forgetSteps()
+	return true
+}
+
+func (f *memoryTotals[T]) learnInDouble(toPsi upperPacked[float64], rounding float64) {
 	eachPart(f.space, f.pool, func(s *varianceScratch, from int, phi matrix.Dense[float64]) {
 		psi := s.psi(phi, toPsi)
 		for i := range psi.Rows {
@@ -117,6 +126,15 @@ func (f *memoryTotals[T]) relearn() bool {
 			f.bounds.rows.set(from+i, psi.Row(i), rowRounding(rounding, phi.Row(i)))
 		}
 	})
-	f.forgetSteps()
-	return true
+}
+
+func (f *memoryTotals[T]) learnInSingle(toPsi *singleProduct, rounding float64) {
+	eachPart(f.space, f.pool, func(s *varianceScratch, from int, phi matrix.Dense[float64]) {
+		psi := s.conditioned.Slice(0, phi.Rows)
+		toPsi.psi(psi, f.pool.single.Slice(from, from+phi.Rows))
+		for i := range psi.Rows {
+			f.catchUpWith(from+i, phi.Row(i))
+			f.bounds.rows.set(from+i, psi.Row(i), rowRounding(rounding, phi.Row(i))+toPsi.rounding(phi.Row(i), s.product.Row(i)))
+		}
+	})
 }

@@ -69,7 +69,7 @@ func newVarianceScratch(cols int) *varianceScratch {
 }
 
 // psi returns ψ = Aφ of rows.
-func (s *varianceScratch) psi(rows matrix.Dense[float64], toPsi upperPacked) matrix.Dense[float64] {
+func (s *varianceScratch) psi(rows matrix.Dense[float64], toPsi upperPacked[float64]) matrix.Dense[float64] {
 	phi := s.rows.Slice(0, rows.Rows)
 	matrix.Copy(phi, rows)
 	if len(toPsi) == 0 {
@@ -82,9 +82,9 @@ func (s *varianceScratch) psi(rows matrix.Dense[float64], toPsi upperPacked) mat
 
 // upperPacked is a matrix that is zero below its diagonal, some columns after the
 // other, each with the rows down to its last column.
-type upperPacked []*linalg.Packed[float64]
+type upperPacked[T matrix.Float] []*linalg.Packed[T]
 
-func packUpper(u matrix.Dense[float64]) (list upperPacked) {
+func packUpper[T matrix.Float](u matrix.Dense[T]) (list upperPacked[T]) {
 	for from := 0; from < u.Cols; from += upperCols {
 		to := min(from+upperCols, u.Cols)
 		list = append(list, linalg.Pack(u.Block(0, to, from, to), linalg.NoTrans))
@@ -93,7 +93,7 @@ func packUpper(u matrix.Dense[float64]) (list upperPacked) {
 }
 
 // mul writes a·u to dst, in the calling goroutine.
-func (p upperPacked) mul(dst, a matrix.Dense[float64]) {
+func (p upperPacked[T]) mul(dst, a matrix.Dense[T]) {
 	for i, part := range p {
 		from, to := i*upperCols, min((i+1)*upperCols, a.Cols)
 		part.Mul(dst.Block(0, a.Rows, from, to), 1, a.Block(0, a.Rows, 0, to))
