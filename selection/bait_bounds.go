@@ -39,8 +39,8 @@ const (
 	pauseSteps = 16
 	// A row of a file that is read by itself costs as much as so many in sequence.
 	scatteredRead = 16
-	// Learning the rows of a file takes about as long as reading it so many times.
-	leastPatience = 2
+	// Learning the rows of a file takes about as long as updating all of them so many times.
+	readsToLearn = 3
 )
 
 type baitBounds struct {
@@ -60,11 +60,9 @@ type baitBounds struct {
 
 	// For rows in a file, which a step for all rows would read as a whole: the bounds never
 	// pause, but learn the rows again.
-	frame    *baitFrame // nil in memory
-	settled  int        // rows updated by themselves since all were up to date
-	reads    int        // of all rows since the bounds learned them
-	patience int        // reads before they learn them again
-	life     int        // steps since they learned them
+	frame   *baitFrame // nil in memory
+	settled int        // rows updated by themselves since all were up to date
+	reads   int        // of all rows since the bounds learned them
 }
 
 // newBAITBounds returns nil where bounds do not pay.
@@ -78,7 +76,7 @@ func newBAITBounds[T matrix.Float](s *Space[T], n, d int) *baitBounds {
 		found: make([]int32, n), counts: make([]int, linalg.Pieces(n, readPiece))}
 	b.dots.New = func() any { return new([2][readPiece]int32) }
 	if s.pool.inFile {
-		b.frame, b.patience = newBAITFrame(s.team, d), leastPatience
+		b.frame = newBAITFrame(s.team, d)
 	}
 	return b
 }
@@ -103,7 +101,7 @@ func rowRounding(rounding float64, phi []float64) float64 {
 // not if A changes often.
 func (b *baitBounds) rebase(a matrix.Dense[float64], steps int) bool {
 	b.learned = steps == 0 || steps >= shortLife || b.frame != nil
-	b.reads, b.life = 0, 0
+	b.reads = 0
 	if !b.learned && b.pause == 0 {
 		b.pause, b.nextPause = b.nextPause, 2*b.nextPause
 	}
@@ -124,7 +122,6 @@ func (b *baitBounds) follow(w, p, c, v []float64) bool {
 		return false
 	}
 	b.age++
-	b.life++
 	if b.frame != nil {
 		var ok bool
 		if w, p, ok = b.frame.step(w, p); !ok {
@@ -325,12 +322,9 @@ func (b *baitBounds) giveUp() (learn bool) {
 		}
 		return false
 	}
-	if b.reads++; b.reads < b.patience {
+	if b.reads++; b.reads < readsToLearn {
 		return false
 	}
-	if b.life < shortLife {
-		b.patience *= 2
-	}
-	b.reads, b.life = 0, 0
+	b.reads = 0
 	return true
 }

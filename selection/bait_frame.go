@@ -120,9 +120,9 @@ func (f *memoryTotals[T]) relearn() bool {
 
 func (f *memoryTotals[T]) learnInDouble(toPsi upperPacked[float64], rounding float64) {
 	eachPart(f.space, f.pool, func(s *varianceScratch, from int, phi matrix.Dense[float64]) {
+		f.catchUpRows(from, phi)
 		psi := s.psi(phi, toPsi)
 		for i := range psi.Rows {
-			f.catchUpWith(from+i, phi.Row(i))
 			f.bounds.rows.set(from+i, psi.Row(i), rowRounding(rounding, phi.Row(i)))
 		}
 	})
@@ -130,10 +130,10 @@ func (f *memoryTotals[T]) learnInDouble(toPsi upperPacked[float64], rounding flo
 
 func (f *memoryTotals[T]) learnInSingle(toPsi *singleProduct, rounding float64) {
 	eachPart(f.space, f.pool, func(s *varianceScratch, from int, phi matrix.Dense[float64]) {
+		f.catchUpRows(from, phi)
 		psi := s.conditioned.Slice(0, phi.Rows)
 		toPsi.psi(psi, f.pool.single.Slice(from, from+phi.Rows))
 		for i := range psi.Rows {
-			f.catchUpWith(from+i, phi.Row(i))
 			f.bounds.rows.set(from+i, psi.Row(i), rowRounding(rounding, phi.Row(i))+toPsi.rounding(phi.Row(i), s.product.Row(i)))
 		}
 	})

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -107,11 +108,6 @@ func (f *memoryTotals[T]) behind(row int) int { return f.lacking() - int(f.done[
 func (f *memoryTotals[T]) catchUp(row int) {
 	phi, done := f.pool.row(row)
 	defer done()
-	f.catchUpWith(row, phi)
-}
-
-// catchUpWith is catchUp, given the features of the row.
-func (f *memoryTotals[T]) catchUpWith(row int, phi []float64) {
 	dots := f.dots.Get().(*[2 * cachedRows]float64)
 	defer f.dots.Put(dots)
 	d := f.pool.Cols
@@ -122,6 +118,37 @@ func (f *memoryTotals[T]) catchUpWith(row int, phi []float64) {
 			f.change(row, dots[i], dots[i+1])
 		}
 		f.done[row] += int32(n)
+	}
+}
+
+// togetherRows are so many rows that their features stay in the first cache while the
+// vectors of all steps pass by.
+const togetherRows = 8
+
+// catchUpRows is catchUp for consecutive rows, given their features. A product has the same
+// bits in both.
+func (f *memoryTotals[T]) catchUpRows(first int, rows matrix.Dense[float64]) {
+	for from := 0; from < rows.Rows; from += togetherRows {
+		f.catchUpTogether(first+from, rows.Slice(from, min(from+togetherRows, rows.Rows)))
+	}
+}
+
+func (f *memoryTotals[T]) catchUpTogether(first int, rows matrix.Dense[float64]) {
+	list := [togetherRows]int32{0, 1, 2, 3, 4, 5, 6, 7}
+	var u, z [togetherRows]float64
+	n, d, set, done := rows.Rows, f.pool.Cols, simd.For[float64](), f.done[first:][:rows.Rows]
+	for step := slices.Min(done); int(step) < f.lacking(); step++ {
+		w, p := f.steps[2*int(step)*d:][:d], f.steps[(2*int(step)+1)*d:][:d]
+		set.DotListed(u[:n], w, rows.Data, rows.Stride, list[:n])
+		set.DotListed(z[:n], p, rows.Data, rows.Stride, list[:n])
+		for i := range n {
+			if done[i] <= step {
+				f.change(first+i, u[i], z[i])
+			}
+		}
+	}
+	for i := range done {
+		done[i] = int32(f.lacking())
 	}
 }
 
@@ -141,8 +168,10 @@ func (f *memoryTotals[T]) catchUpAll() {
 				f.stepAll(first+from, first+to)
 				return
 			}
-			for row := first + from; row < first+to; row++ {
-				f.catchUp(row)
+			for row := first + from; row < first+to; row += cachedRows {
+				part, done := f.pool.read(row, min(row+cachedRows, first+to))
+				f.catchUpRows(row, part)
+				done()
 			}
 		})
 	})
