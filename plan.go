@@ -232,9 +232,11 @@ func (p *Plan) admit(z Sizes) error {
 		err = p.ask(p.Memory)
 	}
 	if err != nil && !z.InFile && p.mayUseFile() {
-		z.InFile = true
-		if need := p.need(z); p.ask(need) == nil {
-			p.Memory, p.problem.Folder, err = need, r.Folder, nil
+		inFile := z
+		inFile.InFile = true
+		if need := p.need(inFile); need < p.Memory {
+			z, p.Memory, p.problem.Folder = inFile, need, r.Folder
+			err = p.ask(need)
 		}
 	}
 	if err != nil || !z.InFile {
@@ -317,6 +319,12 @@ func (p *Plan) need(z Sizes) int64 {
 	return footprint.Resident(stay + max(stack, fit, kept+Memory(r.Spec, p.sizes(z))+output))
 }
 
+// FeatureBytes forecasts the size of the features of so many rows: 0 for the user's own, as
+// they are.
+func (p *Plan) FeatureBytes(rows int) int64 {
+	return FileBytes(p.request.Spec, p.sizes(Sizes{Train: p.Labelled, Pool: rows, Inputs: p.Inputs}))
+}
+
 // sizes completes the sizes of the rows by those of the networks and the batch.
 func (p *Plan) sizes(z Sizes) Sizes {
 	r := &p.request
@@ -362,6 +370,8 @@ func (p *Plan) smaller() (list []string) {
 	}
 	switch {
 	case !r.Spec.UsesKernel():
+	case sketch == 0 && r.OwnFeatures:
+		list = append(list, "a sketch, as in lcmd-tp:features>sketch(128)")
 	case sketch == 0:
 		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
 	case sketch > 32: // with fewer features, a kernel hardly distinguishes rows

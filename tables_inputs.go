@@ -129,9 +129,6 @@ func (t Tables) encoder(all *dataset.Table, parts []part, r *Rows) (dataset.Enco
 	empty := t.empty(all, parts)
 	for _, c := range all.Columns() {
 		name := c.Name()
-		if words, ok := c.(*dataset.Categorical); ok && slices.Contains(text, name) {
-			c = words.Text()
-		}
 		if !dates.has(name) && !slices.Contains(empty, name) {
 			columns = append(columns, c)
 		}
@@ -140,7 +137,7 @@ func (t Tables) encoder(all *dataset.Table, parts []part, r *Rows) (dataset.Enco
 	if err != nil {
 		return dataset.Encoder{}, err
 	}
-	e := dataset.FitEncoder(kept, dataset.OneHot{})
+	e := dataset.FitEncoder(kept, dataset.OneHot{Text: text})
 	e.Times = dates.times
 	for _, name := range empty {
 		e.Dropped = append(e.Dropped, dataset.DroppedInput{Column: name, Reason: "all its values are missing"})

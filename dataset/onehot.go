@@ -23,6 +23,8 @@ type OneHot struct {
 	// always zero once incomplete rows are dropped. It does not count towards
 	// MaxLevels.
 	MissingColumns bool
+	// Text names categorical columns that are not encoded, as those of text are not.
+	Text []string
 }
 
 // Encoder turns the columns of a table into features. FitEncoder returns one;
@@ -75,6 +77,8 @@ func (c Category) width() int {
 	return len(c.features())
 }
 
+const notEncoded = "text is not encoded"
+
 // FitEncoder decides which columns of the table become features. It drops columns
 // with a single value, text, and categorical columns beyond the limit.
 func FitEncoder(t *Table, rule OneHot) Encoder {
@@ -83,7 +87,7 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 	for _, column := range t.Columns() {
 		switch c := column.(type) {
 		case *Text:
-			e.drop(c, "text is not encoded")
+			e.drop(c, notEncoded)
 		case *Numeric:
 			if c.constant() {
 				e.drop(c, "has a single value")
@@ -91,9 +95,12 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 				e.Numeric = append(e.Numeric, c.Name())
 			}
 		case *Categorical:
-			if c.constant() {
+			switch {
+			case slices.Contains(rule.Text, c.Name()):
+				e.drop(c, notEncoded)
+			case c.constant():
 				e.drop(c, "has a single value")
-			} else {
+			default:
 				categories = append(categories, categoryOf(c))
 			}
 		}

@@ -7,11 +7,42 @@ import (
 )
 
 const (
-	adviceAhead = 3 // MADV_WILLNEED
+	adviceRandom = 1 // MADV_RANDOM
+	adviceAhead  = 3 // MADV_WILLNEED
 	// Linux reads no more than a device transfers at once, whatever it is asked for: half a
 	// megabyte, for most devices.
 	aheadBytes = 512 << 10
 )
+
+// Resident returns the share of the pages of rows of a mapped file that the system has in
+// memory: 1 if it does not tell.
+func Resident[T Float](m Dense[T]) float64 {
+	if m.Rows == 0 || m.Cols == 0 {
+		return 1
+	}
+	from, to, page := pagesOf(m)
+	pages := make([]byte, (to-from+page-1)/page)
+	if _, _, failed := syscall.Syscall(syscall.SYS_MINCORE, from, to-from, uintptr(unsafe.Pointer(&pages[0]))); failed != 0 {
+		return 1
+	}
+	there := 0
+	for _, p := range pages {
+		there += int(p & 1)
+	}
+	return float64(there) / float64(len(pages))
+}
+
+// ReadAtRandom tells the system that a program reads rows of a mapped file here and there, and calls
+// ReadAhead where it does not. Then a row that is missing does not make the system read what lies
+// around it, and it drops rows in the order in which it read them, without a search for those
+// that nobody needs.
+func ReadAtRandom[T Float](m Dense[T]) {
+	if m.Rows == 0 || m.Cols == 0 {
+		return
+	}
+	from, to, _ := pagesOf(m)
+	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, adviceRandom)
+}
 
 // ReadAhead has the system read rows of a mapped file in large pieces, before they are
 // touched: one page at a time takes many times as long. It returns when the system has
@@ -20,10 +51,15 @@ func ReadAhead[T Float](m Dense[T]) {
 	if m.Rows == 0 || m.Cols == 0 {
 		return
 	}
-	page := uintptr(os.Getpagesize())
-	from := uintptr(unsafe.Pointer(&m.Data[0])) &^ (page - 1)
-	to := uintptr(unsafe.Pointer(&m.Data[len(m.Data)-1])) + unsafe.Sizeof(m.Data[0])
+	from, to, _ := pagesOf(m)
 	for ; from < to; from += aheadBytes {
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, min(to-from, aheadBytes), adviceAhead)
 	}
+}
+
+// pagesOf returns where the first page of rows starts, where the rows end, and the size of a page.
+func pagesOf[T Float](m Dense[T]) (from, to, page uintptr) {
+	page = uintptr(os.Getpagesize())
+	from = uintptr(unsafe.Pointer(&m.Data[0])) &^ (page - 1)
+	return from, uintptr(unsafe.Pointer(&m.Data[len(m.Data)-1])) + unsafe.Sizeof(m.Data[0]), page
 }

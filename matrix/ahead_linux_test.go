@@ -40,10 +40,17 @@ func TestReadAhead(t *testing.T) {
 	if !becomes(t, raw[:4*first*cols]) {
 		t.Skip("this system ignores the advice")
 	}
+	ReadAtRandom(m)
+	if share := Resident(m); share > 0.5 {
+		t.Errorf("a share of %v is in memory already", share)
+	}
 	ReadAhead(m.Slice(1, rows-1))
 	if !becomes(t, raw) {
 		there, all := resident(t, raw)
 		t.Errorf("%d of %d pages have been read", there, all)
+	}
+	if share := Resident(m); share < 0.9 {
+		t.Errorf("a share of %v is in memory", share)
 	}
 	ReadAhead(New[float64](3, 5)) // memory
 	ReadAhead(New[float64](0, 5))

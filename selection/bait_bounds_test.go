@@ -97,8 +97,17 @@ func mustHoldBounds(t *testing.T, name string, p Problem[float64], before func(s
 // TestBAITLearnsAgain: in a file, few steps read all rows, since the bounds learn them again
 // in coordinates in which they last.
 func TestBAITLearnsAgain(t *testing.T) {
-	rows := hardrows.Matrix[float64](hardrows.Some()["decaying"], 3000, 128, 1)
-	s := mustSpace(t, Problem[float64]{Pool: rows, Batch: 100, Mode: P, InFile: true})
+	for _, kind := range []string{"decaying", "normal"} {
+		rows := hardrows.Matrix[float32](hardrows.Some()[kind], 3000, 128, 1)
+		t.Run(kind, func(t *testing.T) {
+			learnsAgain(t, Problem[float64]{Pool: matrix.Converted[float64](rows), Batch: 100, Mode: P, InFile: true})
+		})
+		t.Run(kind+" in float32", func(t *testing.T) { learnsAgain(t, Problem[float64]{Single: rows, Batch: 100, Mode: P}) })
+	}
+}
+
+func learnsAgain(t *testing.T, p Problem[float64]) {
+	s := mustSpace(t, p)
 	state, err := BAIT[float64]{}.Init(s)
 	must(t, err)
 	pool := state.(*bait[float64]).pool.(*memoryTotals[float64])

@@ -201,7 +201,7 @@ func (s *covariance) diag(dst []float64, rows *rowsInFloat64) {
 		factor, sign = s.root, 1
 	}
 	if factor.Rows == 0 {
-		rows.norms(s.team, dst)
+		rows.norms(s.cancelled, s.team, dst)
 		return
 	}
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)

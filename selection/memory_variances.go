@@ -46,7 +46,9 @@ func (m *memoryRows[T]) Variances(float64) (varianceSearch, error) {
 
 func (f *memoryVariances[T]) Prior() float64 { return largestOf(f.c) }
 
-func (f *memoryVariances[T]) Scales() []float64 { return f.pool.largestNumbers(f.space.team) }
+func (f *memoryVariances[T]) Scales() []float64 {
+	return f.pool.largestNumbers(f.space.Cancelled, f.space.team)
+}
 
 func (f *memoryVariances[T]) Rebase(s *covariance) {
 	s.diag(f.c, f.pool)

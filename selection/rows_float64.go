@@ -5,7 +5,9 @@ package selection
 // neither memory nor a second file of twice the size.
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -34,7 +36,7 @@ type rowsInFloat64 struct {
 	single     matrix.Dense[float32] // if exact has none
 	buffers    *sync.Pool            // of *[]float64
 	inFile     bool
-	back       bool // the next pass goes from the last row to the first
+	back       bool // the next pass visits the last block first, if all are in memory
 }
 
 // exactRows are rows in float64.
@@ -87,10 +89,10 @@ func (w *rowsInFloat64) read(from, to int) (rows matrix.Dense[float64], done fun
 // readBlock is read for many rows, with all threads, for callers that go on with the rows
 // from to on.
 func (w *rowsInFloat64) readBlock(team *linalg.Team, from, to int) (rows matrix.Dense[float64], done func()) {
+	w.readAhead(to, min(to+to-from, w.Rows))
 	if w.exact.Rows > 0 {
 		return w.exact.Slice(from, to), nothing
 	}
-	w.readAhead(to, min(to+to-from, w.Rows))
 	rows, done = w.buffer(to - from)
 	team.OverPieces(rows.Rows, convertedRows, func(_, first, last int) {
 		widen(rows.Slice(first, last), w.single.Slice(from+first, from+last))
@@ -126,17 +128,13 @@ func (w *rowsInFloat64) row(i int) (row []float64, done func()) {
 }
 
 // norms writes the squared norm of each row to dst.
-func (w *rowsInFloat64) norms(team *linalg.Team, dst []float64) {
-	w.eachBlock(team, func(from int, rows matrix.Dense[float64]) { linalg.RowNorms(team, dst[from:from+rows.Rows], rows) })
+func (w *rowsInFloat64) norms(stop func() bool, team *linalg.Team, dst []float64) {
+	w.eachBlock(stop, team, func(from int, rows matrix.Dense[float64]) { linalg.RowNorms(team, dst[from:from+rows.Rows], rows) })
 }
 
-// eachBlock visits all rows in order: at once, or in blocks where they are converted.
-func (w *rowsInFloat64) eachBlock(team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
-	if w.exact.Rows > 0 {
-		visit(0, w.exact)
-		return
-	}
-	for from := 0; from < w.Rows; from += scanPiece {
+// eachBlock visits all rows in order, in blocks, until stop holds.
+func (w *rowsInFloat64) eachBlock(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+	for from := 0; from < w.Rows && !stop(); from += scanPiece {
 		rows, done := w.readBlock(team, from, min(from+scanPiece, w.Rows))
 		visit(from, rows)
 		done()
@@ -146,28 +144,39 @@ func (w *rowsInFloat64) eachBlock(team *linalg.Team, visit func(from int, rows m
 // passNumbers is how many numbers a block of a pass has. Tests set it.
 var passNumbers = 1 << 25
 
-// pass visits all rows in blocks until stop holds, forth and back in turn: of a file that
-// exceeds memory, the system still has the rows that were read last. The next block of a file
-// is read meanwhile.
+// pass visits all rows in blocks until stop holds. The next block of a file is read meanwhile.
 func (w *rowsInFloat64) pass(stop func() bool, visit func(from, to int)) {
 	most := max(1, passNumbers/w.Cols)
-	blocks, back := linalg.Pieces(w.Rows, most), w.back
-	w.back = !back
-	block := func(i int) (from, to int) {
-		if back {
-			i = blocks - 1 - i
+	block := func(i int) (from, to int) { return i * most, min((i+1)*most, w.Rows) }
+	order := w.order(linalg.Pieces(w.Rows, most), block)
+	for i, now := range order {
+		if stop() {
+			return
 		}
-		return i * most, min((i+1)*most, w.Rows)
-	}
-	for i := 0; i < blocks && !stop(); i++ {
 		var ahead sync.WaitGroup
-		if i+1 < blocks {
-			from, to := block(i + 1)
+		if i+1 < len(order) {
+			from, to := block(order[i+1])
 			ahead.Go(func() { w.readAhead(from, to) })
 		}
-		visit(block(i))
+		visit(block(now))
 		ahead.Wait()
 	}
+}
+
+// order returns the order in which a pass visits blocks: forth and back in turn and, of a file
+// that exceeds memory, first those that the system has in memory. To make space for another
+// block, it drops those that it has had for longest, visited or not.
+func (w *rowsInFloat64) order(blocks int, block func(i int) (from, to int)) []int {
+	list, resident := make([]int, blocks), make([]float64, blocks)
+	for i := range list {
+		list[i], resident[i] = i, w.resident(block(i))
+	}
+	if w.back {
+		slices.Reverse(list)
+	}
+	w.back = !w.back
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(resident[b], resident[a]) })
+	return list
 }
 
 // ask has the system read listed rows of a file, many at a time. One thread that waits for
@@ -183,6 +192,17 @@ func (w *rowsInFloat64) ask(team *linalg.Team, list []int32) {
 	})
 }
 
+// readAtRandom says that all that reads rows of a file in sequence calls readAhead.
+func (w *rowsInFloat64) readAtRandom() {
+	switch {
+	case !w.inFile:
+	case w.exact.Rows > 0:
+		matrix.ReadAtRandom(w.exact)
+	default:
+		matrix.ReadAtRandom(w.single)
+	}
+}
+
 // readAhead has the system read rows of a file.
 func (w *rowsInFloat64) readAhead(from, to int) {
 	switch {
@@ -194,10 +214,21 @@ func (w *rowsInFloat64) readAhead(from, to int) {
 	}
 }
 
-// largestNumbers returns the largest magnitude of each feature.
-func (w *rowsInFloat64) largestNumbers(team *linalg.Team) []float64 {
+// resident returns the share of rows of a file that the system has in memory.
+func (w *rowsInFloat64) resident(from, to int) float64 {
+	switch {
+	case !w.inFile:
+		return 1
+	case w.exact.Rows > 0:
+		return matrix.Resident(w.exact.Slice(from, to))
+	}
+	return matrix.Resident(w.single.Slice(from, to))
+}
+
+// largestNumbers returns the largest magnitude of each feature, unless stop holds meanwhile.
+func (w *rowsInFloat64) largestNumbers(stop func() bool, team *linalg.Team) []float64 {
 	scales := make([]float64, w.Cols)
-	w.eachBlock(team, func(_ int, rows matrix.Dense[float64]) {
+	w.eachBlock(stop, team, func(_ int, rows matrix.Dense[float64]) {
 		for i := range rows.Rows {
 			for j, v := range rows.Row(i) {
 				scales[j] = max(scales[j], math.Abs(v))
@@ -213,7 +244,7 @@ func float64Norms[T matrix.Float](s *Space[T], of *set[T], pool *rowsInFloat64) 
 	if known, ok := any(of.diag).([]float64); ok {
 		copy(norms, known)
 	} else {
-		pool.norms(s.team, norms)
+		pool.norms(s.Cancelled, s.team, norms)
 		tally.Rows[float64](s.tally, pool.Rows, pool.Cols)
 	}
 	return norms

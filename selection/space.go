@@ -177,10 +177,13 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 func (s *Space[T]) measure(one *set[T]) {
 	tally.Rows[T](s.tally, one.rows.Rows, one.rows.Cols)
 	if norms, ok := any(one.diag).([]float64); ok && one.single.Rows > 0 {
-		singleRows(one.single).norms(s.team, norms)
+		singleRows(one.single).norms(s.Cancelled, s.team, norms)
 		return
 	}
-	linalg.RowNorms(s.team, one.diag, one.rows)
+	for from := 0; from < one.rows.Rows && !s.Cancelled(); from += scanPiece {
+		to := min(from+scanPiece, one.rows.Rows)
+		linalg.RowNorms(s.team, one.diag[from:to], one.rows.Slice(from, to))
+	}
 }
 
 // check finds the first row whose k(x, x) is not finite, negative or too large. A

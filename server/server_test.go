@@ -426,12 +426,13 @@ func TestAsksTogetherAreOneJob(t *testing.T) {
 	must[Status](t, v, "owner", "POST", small, sample(60))
 	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
-	var jobs [4]Job
+	var status [4]int
+	var answers [4][]byte
 	var wait sync.WaitGroup
 	err := v.server.options.Tokens.file.Write(t.Context(), func(*sql.Tx) error { // no job can be written down meanwhile
-		for i := range jobs {
+		for i := range answers {
 			wait.Go(func() {
-				jobs[i] = must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2}, "Idempotency-Key", "a")
+				status[i], answers[i] = v.do(t, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2}, "Idempotency-Key", "a")
 			})
 		}
 		time.Sleep(200 * time.Millisecond)
@@ -441,9 +442,13 @@ func TestAsksTogetherAreOneJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait.Wait()
-	for _, j := range jobs[1:] {
-		if j.ID != jobs[0].ID {
-			t.Errorf("jobs %s and %s, of which %d run", jobs[0].ID, j.ID, v.server.jobs.running())
+	var jobs [4]Job
+	for i, raw := range answers {
+		if err := json.Unmarshal(raw, &jobs[i]); status[i]/100 != 2 || err != nil {
+			t.Fatalf("%d %s", status[i], raw)
+		}
+		if jobs[i].ID != jobs[0].ID {
+			t.Errorf("jobs %s and %s, of which %d run", jobs[0].ID, jobs[i].ID, v.server.jobs.running())
 		}
 	}
 }

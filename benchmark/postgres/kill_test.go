@@ -23,8 +23,12 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rng"
 )
 
-// helperAddress names the database in the environment of a helper process.
-const helperAddress = "NEXTBATCH_TEST_RESULTS"
+// The environment of a helper process: helperAddress names the database, and with helperStays
+// the process waits for more work until it is killed.
+const (
+	helperAddress = "NEXTBATCH_TEST_RESULTS"
+	helperStays   = "NEXTBATCH_TEST_STAYS"
+)
 
 // TestHelperProcess is not a test: other tests start it as a separate process that works on
 // the queue and prints a line per round.
@@ -44,16 +48,16 @@ func TestHelperProcess(t *testing.T) {
 		fmt.Println("round")
 		time.Sleep(20 * time.Millisecond) // so that all processes get work
 	}
-	if err := b.Work(context.Background(), s, false); err != nil {
+	if err := b.Work(context.Background(), s, os.Getenv(helperStays) != ""); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // worker starts a process, and sends when it is ready and after each round that it finished.
-func worker(t *testing.T, address string) (*exec.Cmd, <-chan struct{}) {
+func worker(t *testing.T, environment ...string) (*exec.Cmd, <-chan struct{}) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestHelperProcess$")
-	c.Env = append(os.Environ(), helperAddress+"="+address)
+	c.Env = append(os.Environ(), environment...)
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err != nil {
@@ -82,10 +86,15 @@ func TestKilledWorkers(t *testing.T) {
 	address := postgrestest.Schema(t)
 	planner := opened(t, address)
 	storetest.Join(t, planner)
+	const kills = 3
 	var workers [8]*exec.Cmd
 	var steps [8]<-chan struct{}
 	for i := range workers {
-		workers[i], steps[i] = worker(t, address)
+		environment := []string{helperAddress + "=" + address}
+		if i < kills {
+			environment = append(environment, helperStays+"=1")
+		}
+		workers[i], steps[i] = worker(t, environment...)
 	}
 	for i := range steps {
 		<-steps[i] // ready
@@ -95,13 +104,16 @@ func TestKilledWorkers(t *testing.T) {
 	}
 	draw := rng.New(uint64(time.Now().UnixNano()), "kills") // at other moments each time
 	var all sync.WaitGroup
-	var killed atomic.Int32
+	var killed, worked atomic.Int32
 	for i, c := range workers {
 		rounds, pause := draw.IntN(4), time.Duration(draw.IntN(60))*time.Millisecond
+		if i == 0 {
+			rounds = max(1, rounds)
+		}
 		all.Go(func() {
-			if i < 3 {
-				for range rounds {
-					<-steps[i]
+			if i < kills {
+				if took(steps[i], rounds) && rounds > 0 {
+					worked.Add(1)
 				}
 				time.Sleep(pause)
 				_ = c.Process.Kill()
@@ -109,7 +121,7 @@ func TestKilledWorkers(t *testing.T) {
 			for range steps[i] {
 			}
 			switch err := c.Wait(); {
-			case err != nil && i < 3:
+			case err != nil && i < kills:
 				killed.Add(1)
 			case err != nil:
 				t.Errorf("a process that was left alone: %v", err)
@@ -117,10 +129,24 @@ func TestKilledWorkers(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if killed.Load() == 0 {
-		t.Error("all processes had ended before they were killed")
+	if n := killed.Load(); n != kills || worked.Load() == 0 {
+		t.Errorf("%d processes were killed, not %d, of which %d had finished a round", n, kills, worked.Load())
 	}
 	storetest.MustBeSame(t, "after kills", storetest.Outcomes(t, planner), want)
+}
+
+// took waits until a process has finished so many rounds, and returns false if it does not get
+// that much work.
+func took(steps <-chan struct{}, rounds int) bool {
+	late := time.After(30 * time.Second)
+	for range rounds {
+		select {
+		case <-steps:
+		case <-late:
+			return false
+		}
+	}
+	return true
 }
 
 // proxy stands between a process and the server, and can cut all connections.

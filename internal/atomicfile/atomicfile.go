@@ -18,8 +18,9 @@ import (
 // path only when they are complete and on disk: until then, and if anything
 // fails, the path keeps its old contents. The new contents wait in a temporary
 // file in the same folder, called .NAME.*.tmp, which is removed on failure; after a
-// kill -9, the next Write to the path removes it. A new file takes over the permissions of the file that it replaces. Symbolic links
-// are followed, even to a file that does not exist yet.
+// kill -9, the next Write to the path removes it. A new file takes over the permissions of
+// the file that it replaces. Symbolic links are followed, even to a file that does not exist
+// yet.
 //
 // Anything but a regular file, such as a pipe or /dev/stdout, cannot be replaced
 // and is written directly.
@@ -96,8 +97,8 @@ func replace(path string, mode fs.FileMode, write func(w io.Writer) error) error
 	if err != nil {
 		return err
 	}
-	_ = lock(temporary) // not every file system has locks
 	hidden := temporary.Name()
+	defer hold(hidden)()
 	if err := put(temporary, mode, write, func() error { return os.Rename(hidden, path) }, func() { _ = os.Remove(hidden) }); err != nil {
 		return err
 	}
@@ -105,8 +106,9 @@ func replace(path string, mode fs.FileMode, write func(w io.Writer) error) error
 	return nil
 }
 
-// leftAfter is the age from which a temporary file that nobody has locked was left by a process
-// that is gone: a younger one may be about to be locked.
+// leftAfter is the age from which an empty file that nobody has locked was left by a process
+// that is gone: a younger one may be about to be locked. What is in a file was written when it
+// had been locked.
 const leftAfter = time.Minute
 
 // removeLeft removes temporary files whose names start with a prefix and that processes left
@@ -122,7 +124,7 @@ func removeLeft(dir, prefix string) {
 		if _, err := strconv.ParseUint(number, 10, 64); !found || !ours || err != nil {
 			continue
 		}
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && (info.Size() > 0 || time.Since(info.ModTime()) > leftAfter) {
 			removeUnlocked(filepath.Join(dir, entry.Name()))
 		}
 	}

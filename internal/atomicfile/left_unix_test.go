@@ -12,17 +12,21 @@ import (
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 )
 
-// TestWriteRemovesWhatWasLeft: the next Write removes an old temporary file of the same path,
-// but none that is young, of another path, or being written.
+// TestWriteRemovesWhatWasLeft: the next Write removes temporary files of the same path, but none
+// that is young and empty, of another path, or being written.
 func TestWriteRemovesWhatWasLeft(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.npy")
 	long := time.Now().Add(-time.Hour)
-	for _, name := range []string{".x.npy.1.tmp", ".x.npy.old.tmp", ".y.npy.1.tmp", ".x.npy.2", ".x.npy.3.tmp"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+	for _, name := range []string{".x.npy.1.tmp", ".x.npy.old.tmp", ".y.npy.1.tmp", ".x.npy.2", ".x.npy.3.tmp", ".x.npy.4.tmp"} {
+		contents := []byte("part of a file")
+		if name == ".x.npy.1.tmp" || name == ".x.npy.3.tmp" {
+			contents = nil
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), contents, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if name != ".x.npy.3.tmp" {
+		if name != ".x.npy.3.tmp" && name != ".x.npy.4.tmp" {
 			if err := os.Chtimes(filepath.Join(dir, name), long, long); err != nil {
 				t.Fatal(err)
 			}
@@ -35,6 +39,9 @@ func TestWriteRemovesWhatWasLeft(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(dir, ".x.npy.3.tmp")); err != nil {
 			t.Errorf("a young file is gone: %v", err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, ".x.npy.4.tmp")); err == nil {
+			t.Error("what another process had written is still there")
 		}
 		for _, name := range names {
 			if err := os.Chtimes(name, long, long); err != nil {

@@ -22,9 +22,13 @@ func mapWritable(file *os.File, offset int64, size int) ([]byte, error) {
 
 func unmapBytes(data []byte) error { return unix.Munmap(data) }
 
-// createUnnamed creates a file and removes its name at once: the file itself lives until
-// it is closed, which the system does for a process that is killed.
+// createUnnamed creates a file without a name, or removes its name at once where the system
+// knows no other way: the file itself lives until it is closed, which the system does for a
+// process that is killed.
 func createUnnamed(folder string) (*os.File, error) {
+	if file, err := createWithoutName(folder); err == nil {
+		return file, nil
+	}
 	file, err := os.CreateTemp(folder, ".nextbatch-*.tmp")
 	if err != nil {
 		return nil, err

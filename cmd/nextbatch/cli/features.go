@@ -26,7 +26,10 @@ func newFeatures() *cobra.Command {
 			if s.out == "" && trainOut == "" {
 				return usagef("name an output file with --out (candidates) or --train-out (labelled rows)")
 			}
-			return s.runKernel(cmd, args, []flagged{{"--out", s.out}, {"--train-out", trainOut}}, func(ctx context.Context) error {
+			check := func() error {
+				return errors.Join(s.checkRoom(s.out, s.plan.FeatureBytes(s.plan.Pool)), s.checkRoom(trainOut, s.plan.FeatureBytes(s.plan.Labelled)))
+			}
+			return s.runKernel(cmd, args, []flagged{{"--out", s.out}, {"--train-out", trainOut}}, check, func(ctx context.Context) error {
 				for _, file := range []struct{ path, rows string }{{s.out, "pool"}, {trainOut, "train"}} {
 					path := file.path
 					if path == "" {
@@ -78,7 +81,7 @@ func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path strin
 		var full error // of writing, not of computing
 		err := nextbatch.EachFeatures(ctx, s.request.Spec, p, rows, func(block nextbatch.Numbers) error {
 			if cols == 0 {
-				full = checkRoom(path, rows.Rows, block)
+				full = s.checkRoom(path, allBytes(rows.Rows, block))
 			}
 			cols = max(block.Single.Cols, block.Double.Cols)
 			s.progress.warn(block.Warnings...)
@@ -103,11 +106,18 @@ func writeFeatures[T matrix.Float](ctx context.Context, s *selecting, path strin
 	return nil
 }
 
-// checkRoom makes sure that there is space for all rows, given the first of them.
-func checkRoom(path string, rows int, first nextbatch.Numbers) error {
-	need := rowfile.Bytes[float64](rows, first.Double.Cols)
+// allBytes returns the bytes of all rows, given the first of them.
+func allBytes(rows int, first nextbatch.Numbers) int64 {
 	if first.Double.Rows == 0 {
-		need = rowfile.Bytes[float32](rows, first.Single.Cols)
+		return rowfile.Bytes[float32](rows, first.Single.Cols)
+	}
+	return rowfile.Bytes[float64](rows, first.Double.Cols)
+}
+
+// checkRoom makes sure that there is space for an output of so many bytes, if there is one.
+func (s *selecting) checkRoom(path string, need int64) error {
+	if path == "" || need == 0 {
+		return nil
 	}
 	err := rowfile.CheckSpace(filepath.Dir(path), need)
 	if errors.Is(err, rowfile.ErrUnsupported) {
@@ -149,7 +159,11 @@ func newGram() *cobra.Command {
 					return usagef("--rows and --columns must be pool or train, not %q", name)
 				}
 			}
-			return s.runKernel(cmd, args, []flagged{{"--out", s.out}}, func(ctx context.Context) error {
+			check := func() error {
+				of := map[string]int{"pool": s.plan.Pool, "train": s.plan.Labelled}
+				return s.checkRoom(s.out, rowfile.Bytes[float32](of[rows], of[columns]))
+			}
+			return s.runKernel(cmd, args, []flagged{{"--out", s.out}}, check, func(ctx context.Context) error {
 				numbers, err := s.gram(ctx, rows, columns)
 				if err != nil {
 					return usageError{err}
@@ -178,8 +192,8 @@ func (s *selecting) registerKernel(c *cobra.Command) {
 	s.net.register(c)
 }
 
-// runKernel reads, trains and then does the work.
-func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagged, work func(ctx context.Context) error) error {
+// runKernel reads, checks whether the outputs have space, trains and then does the work.
+func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagged, check func() error, work func(ctx context.Context) error) error {
 	if len(args) == 1 {
 		s.table = args[0]
 	}
@@ -211,6 +225,9 @@ func (s *selecting) runKernel(cmd *cobra.Command, args []string, outputs []flagg
 	s.overflow()
 	return rowfile.Guard(func() error {
 		if err := s.read(ctx); err != nil {
+			return err
+		}
+		if err := check(); err != nil {
 			return err
 		}
 		if err := s.trainNetworks(ctx); err != nil {

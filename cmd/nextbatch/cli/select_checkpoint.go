@@ -227,7 +227,7 @@ func (s *selecting) keep() (end func(written bool), err error) {
 	}
 	file, err := s.openCheckpoint()
 	if err != nil {
-		return nil, dataError{errorf("--checkpoint: %w", err)}
+		return nil, errorf("--checkpoint: %w", err)
 	}
 	write, known, failed := json.NewEncoder(file), len(s.earlier.choices), false
 	s.plan.Picked(func(c selection.Choice) {

@@ -66,8 +66,8 @@ func (s *selecting) folder() string {
 	return cmp.Or(s.tempDir, rowfile.Folder())
 }
 
-// beyondMemory returns the files of the candidates if their features exceed memory, but not
-// what a selection keeps beside them; otherwise nil, and for files that have to be read as a
+// beyondMemory returns the files of the candidates if their features exceed memory, and what a
+// selection keeps beside them is less; otherwise nil, and for files that have to be read as a
 // whole.
 func (s *selecting) beyondMemory() *source.Shards {
 	if s.ranks != nil || s.columns.memory.bytes == 0 || !s.mayUseFiles || !rowfile.Supported {
@@ -80,7 +80,7 @@ func (s *selecting) beyondMemory() *source.Shards {
 	sizes := nextbatch.Sizes{Pool: shards.Rows, Inputs: shards.Cols, Train: rowsOf(s.trainFeatures), Aims: rowsOf(s.targets)}
 	inMemory := s.request.Memory(sizes)
 	sizes.InFile = true
-	if limit := s.columns.memory.bytes; inMemory <= limit || s.request.Memory(sizes) > limit {
+	if inMemory <= s.columns.memory.bytes || s.request.Memory(sizes) >= inMemory {
 		return nil
 	}
 	return shards
