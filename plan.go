@@ -234,7 +234,7 @@ func (p *Plan) admit(z Sizes) error {
 	if err != nil && !z.InFile && p.mayUseFile() {
 		inFile := z
 		inFile.InFile = true
-		if need := p.need(inFile); need < p.Memory {
+		if need := p.need(inFile); need <= p.Memory {
 			z, p.Memory, p.problem.Folder = inFile, need, r.Folder
 			err = p.ask(need)
 		}

@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	adviceRandom = 1 // MADV_RANDOM
-	adviceAhead  = 3 // MADV_WILLNEED
+	adviceAhead = 3 // MADV_WILLNEED
 	// Linux reads no more than a device transfers at once, whatever it is asked for: half a
 	// megabyte, for most devices.
 	aheadBytes = 512 << 10
@@ -30,18 +29,6 @@ func Resident[T Float](m Dense[T]) float64 {
 		there += int(p & 1)
 	}
 	return float64(there) / float64(len(pages))
-}
-
-// ReadAtRandom tells the system that a program reads rows of a mapped file here and there, and calls
-// ReadAhead where it does not. Then a row that is missing does not make the system read what lies
-// around it, and it drops rows in the order in which it read them, without a search for those
-// that nobody needs.
-func ReadAtRandom[T Float](m Dense[T]) {
-	if m.Rows == 0 || m.Cols == 0 {
-		return
-	}
-	from, to, _ := pagesOf(m)
-	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, adviceRandom)
 }
 
 // ReadAhead has the system read rows of a mapped file in large pieces, before they are

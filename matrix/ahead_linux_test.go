@@ -40,7 +40,6 @@ func TestReadAhead(t *testing.T) {
 	if !becomes(t, raw[:4*first*cols]) {
 		t.Skip("this system ignores the advice")
 	}
-	ReadAtRandom(m)
 	if share := Resident(m); share > 0.5 {
 		t.Errorf("a share of %v is in memory already", share)
 	}

@@ -5,8 +5,5 @@ package matrix
 // Resident returns 1: it is not known here.
 func Resident[T Float](Dense[T]) float64 { return 1 }
 
-// ReadAtRandom does nothing: this is for Linux.
-func ReadAtRandom[T Float](Dense[T]) {}
-
 // ReadAhead does nothing: this is for Linux.
 func ReadAhead[T Float](Dense[T]) {}

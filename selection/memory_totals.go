@@ -33,7 +33,6 @@ func (m *memoryRows[T]) Totals(_, offset float64) (totalSearch, error) {
 		return nil, &MethodError{"bait", "it needs features, but the kernel has no explicit ones"}
 	}
 	pool := inFloat64(m.space, m.of)
-	pool.readAtRandom()
 	n := pool.Rows
 	f := &memoryTotals[T]{memoryRows: m, pool: pool, offset: offset, c: matrix.Alloc[float64](n), v: matrix.Alloc[float64](n),
 		scores: matrix.Alloc[float64](n), done: make([]int32, n)}

@@ -192,17 +192,6 @@ func (w *rowsInFloat64) ask(team *linalg.Team, list []int32) {
 	})
 }
 
-// readAtRandom says that all that reads rows of a file in sequence calls readAhead.
-func (w *rowsInFloat64) readAtRandom() {
-	switch {
-	case !w.inFile:
-	case w.exact.Rows > 0:
-		matrix.ReadAtRandom(w.exact)
-	default:
-		matrix.ReadAtRandom(w.single)
-	}
-}
-
 // readAhead has the system read rows of a file.
 func (w *rowsInFloat64) readAhead(from, to int) {
 	switch {
