@@ -234,9 +234,9 @@ func (p *Plan) admit(z Sizes) error {
 	if err != nil && !z.InFile && p.mayUseFile() {
 		inFile := z
 		inFile.InFile = true
-		if need := p.need(inFile); need <= p.Memory {
-			z, p.Memory, p.problem.Folder = inFile, need, r.Folder
-			err = p.ask(need)
+		need := p.need(inFile)
+		if refused := p.ask(need); refused == nil || need < p.Memory {
+			z, p.Memory, p.problem.Folder, err = inFile, need, r.Folder, refused
 		}
 	}
 	if err != nil || !z.InFile {
