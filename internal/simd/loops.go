@@ -128,14 +128,14 @@ func dotBytesPairLoop(dstQ, dstP []int32, q, p []int16, rows []int8) {
 }
 
 // roundBytesLoop adds 1.5·2⁵² to a number below 2⁵¹, which rounds off its fraction and
-// leaves the integer, with its sign, in the last bits. The two sums do not wait for each
-// other.
+// leaves the integer, with its sign, in the last bits. The product is rounded before, on CPUs
+// that would fuse it with the sum, too. The two sums do not wait for each other.
 func roundBytesLoop(k []int8, row []float64, perStep, step float64) float64 {
 	const shift = 3 << 51
 	even, odd := 0.0, 0.0
 	for len(row) >= 2 && len(k) >= 2 {
 		v, w := row[0], row[1]
-		n, m := v*perStep+shift, w*perStep+shift
+		n, m := float64(v*perStep)+shift, float64(w*perStep)+shift
 		k[0], k[1] = int8(math.Float64bits(n)), int8(math.Float64bits(m))
 		v -= (n - shift) * step
 		w -= (m - shift) * step
@@ -144,7 +144,7 @@ func roundBytesLoop(k []int8, row []float64, perStep, step float64) float64 {
 		k, row = k[2:], row[2:]
 	}
 	for j, v := range row {
-		n := v*perStep + shift
+		n := float64(v*perStep) + shift
 		k[j] = int8(math.Float64bits(n))
 		v -= (n - shift) * step
 		even += v * v
