@@ -206,22 +206,22 @@ func (s *covariance) diag(dst []float64, rows *rowsInFloat64) {
 	}
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), factor.Rows)
-	for from := 0; from < rows.Rows && !s.cancelled(); from += conditionedBlock {
-		to := min(from+conditionedBlock, rows.Rows)
-		part, done := rows.readBlock(s.team, from, to)
-		products := scratch.Slice(0, to-from)
-		linalg.RowNorms(s.team, dst[from:to], part)
-		linalg.Gemm(s.team, products, 1, part, linalg.NoTrans, factor, linalg.Trans, 0)
-		done()
-		for i := range products.Rows {
-			norm := simd.For[float64]().SumSquares(products.Row(i))
-			if sign > 0 {
-				dst[from+i] = norm
-			} else {
-				dst[from+i] = max(dst[from+i]-norm, 0)
+	rows.eachBlock(s.cancelled, s.team, func(first int, block matrix.Dense[float64]) {
+		for from := 0; from < block.Rows; from += conditionedBlock {
+			part := block.Slice(from, min(from+conditionedBlock, block.Rows))
+			products, variances := scratch.Slice(0, part.Rows), dst[first+from:][:part.Rows]
+			linalg.RowNorms(s.team, variances, part)
+			linalg.Gemm(s.team, products, 1, part, linalg.NoTrans, factor, linalg.Trans, 0)
+			for i := range variances {
+				norm := simd.For[float64]().SumSquares(products.Row(i))
+				if sign > 0 {
+					variances[i] = norm
+				} else {
+					variances[i] = max(variances[i]-norm, 0)
+				}
 			}
 		}
-	}
+	})
 }
 
 // choleskyOf overwrites m with the Cholesky factor of m + σ²I, and returns false if

@@ -223,12 +223,7 @@ func (f *memoryTotals[T]) stepAll(from, to int) {
 func addMoments[T matrix.Float](s *Space[T], m matrix.Dense[float64], rows *rowsInFloat64, weights []float64, a matrix.Dense[float64]) {
 	block := matrix.New[float64](m.Rows, m.Cols)
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
-	eachBlock(rows.Rows, func(from, to int) {
-		if s.Cancelled() {
-			return
-		}
-		part, done := rows.readBlock(s.team, from, to)
-		defer done()
+	rows.eachBlock(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
 		if weights == nil && a.Rows == 0 {
 			linalg.Syrk(s.team, block, 1, part, linalg.Trans, 0)
 		} else {
@@ -263,12 +258,7 @@ func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights [
 func addSquares[T matrix.Float](s *Space[T], totals []float64, rows *rowsInFloat64, weights []float64, ys matrix.Dense[float64]) {
 	set, squares := simd.For[float64](), matrix.New[float64](ys.Rows, min(sumBlock, rows.Rows))
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
-	eachBlock(rows.Rows, func(from, to int) {
-		if s.Cancelled() {
-			return
-		}
-		part, done := rows.readBlock(s.team, from, to)
-		defer done()
+	rows.eachBlock(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
 		s.team.OverPieces(part.Rows, cachedRows, func(_, first, end int) {
 			for j := range ys.Rows {
 				squaredDots(squares.Row(j)[first:end], ys.Row(j), part.Slice(first, end))
@@ -277,7 +267,7 @@ func addSquares[T matrix.Float](s *Space[T], totals []float64, rows *rowsInFloat
 		for j := range totals {
 			block := squares.Row(j)[:part.Rows]
 			if weights != nil {
-				set.Mul(block, block, weights[from:to])
+				set.Mul(block, block, weights[from:from+part.Rows])
 			}
 			totals[j] += set.Sum(block)
 		}

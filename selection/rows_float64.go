@@ -5,9 +5,7 @@ package selection
 // neither memory nor a second file of twice the size.
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -36,7 +34,7 @@ type rowsInFloat64 struct {
 	single     matrix.Dense[float32] // if exact has none
 	buffers    *sync.Pool            // of *[]float64
 	inFile     bool
-	back       bool // the next pass visits the last block first, if all are in memory
+	passed     bool // all rows have been visited before
 }
 
 // exactRows are rows in float64.
@@ -86,22 +84,24 @@ func (w *rowsInFloat64) read(from, to int) (rows matrix.Dense[float64], done fun
 	return rows, done
 }
 
-// readBlock is read for many rows, with all threads, for callers that go on with the rows
-// from to on.
-func (w *rowsInFloat64) readBlock(team *linalg.Team, from, to int) (rows matrix.Dense[float64], done func()) {
-	w.readAhead(to, min(to+to-from, w.Rows))
+// convert is read for many rows, with all threads. It writes to a buffer, if at all.
+func (w *rowsInFloat64) convert(team *linalg.Team, buffer matrix.Dense[float64], from, to int) matrix.Dense[float64] {
 	if w.exact.Rows > 0 {
-		return w.exact.Slice(from, to), nothing
+		return w.exact.Slice(from, to)
 	}
-	rows, done = w.buffer(to - from)
+	rows := buffer.Slice(0, to-from)
 	team.OverPieces(rows.Rows, convertedRows, func(_, first, last int) {
 		widen(rows.Slice(first, last), w.single.Slice(from+first, from+last))
 	})
-	return rows, done
+	return rows
 }
 
 // widen writes rows in float32 to dst.
 func widen(dst matrix.Dense[float64], rows matrix.Dense[float32]) {
+	if n := rows.Rows * rows.Cols; dst.Stride == dst.Cols && rows.Stride == rows.Cols {
+		simd.For[float64]().Widen(dst.Data[:n], rows.Data[:n])
+		return
+	}
 	for i := range rows.Rows {
 		simd.For[float64]().Widen(dst.Row(i), rows.Row(i))
 	}
@@ -132,53 +132,6 @@ func (w *rowsInFloat64) norms(stop func() bool, team *linalg.Team, dst []float64
 	w.eachBlock(stop, team, func(from int, rows matrix.Dense[float64]) { linalg.RowNorms(team, dst[from:from+rows.Rows], rows) })
 }
 
-// eachBlock visits all rows in order, in blocks, until stop holds.
-func (w *rowsInFloat64) eachBlock(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
-	for from := 0; from < w.Rows && !stop(); from += scanPiece {
-		rows, done := w.readBlock(team, from, min(from+scanPiece, w.Rows))
-		visit(from, rows)
-		done()
-	}
-}
-
-// passNumbers is how many numbers a block of a pass has. Tests set it.
-var passNumbers = 1 << 25
-
-// pass visits all rows in blocks until stop holds. The next block of a file is read meanwhile.
-func (w *rowsInFloat64) pass(stop func() bool, visit func(from, to int)) {
-	most := max(1, passNumbers/w.Cols)
-	block := func(i int) (from, to int) { return i * most, min((i+1)*most, w.Rows) }
-	order := w.order(linalg.Pieces(w.Rows, most), block)
-	for i, now := range order {
-		if stop() {
-			return
-		}
-		var ahead sync.WaitGroup
-		if i+1 < len(order) {
-			from, to := block(order[i+1])
-			ahead.Go(func() { w.readAhead(from, to) })
-		}
-		visit(block(now))
-		ahead.Wait()
-	}
-}
-
-// order returns the order in which a pass visits blocks: forth and back in turn and, of a file
-// that exceeds memory, first those that the system has in memory. To make space for another
-// block, it drops those that it has had for longest, visited or not.
-func (w *rowsInFloat64) order(blocks int, block func(i int) (from, to int)) []int {
-	list, resident := make([]int, blocks), make([]float64, blocks)
-	for i := range list {
-		list[i], resident[i] = i, w.resident(block(i))
-	}
-	if w.back {
-		slices.Reverse(list)
-	}
-	w.back = !w.back
-	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(resident[b], resident[a]) })
-	return list
-}
-
 // ask has the system read listed rows of a file, many at a time. One thread that waits for
 // each of them would use a fraction of what a disk can do.
 func (w *rowsInFloat64) ask(team *linalg.Team, list []int32) {
@@ -187,31 +140,20 @@ func (w *rowsInFloat64) ask(team *linalg.Team, list []int32) {
 	}
 	team.OverPieces(len(list), cachedRows, func(_, from, to int) {
 		for _, row := range list[from:to] {
-			w.readAhead(int(row), int(row)+1)
+			w.file(int(row), int(row)+1).ReadAhead()
 		}
 	})
 }
 
-// readAhead has the system read rows of a file.
-func (w *rowsInFloat64) readAhead(from, to int) {
+// file returns the memory of rows of a file: none if they are not in one.
+func (w *rowsInFloat64) file(from, to int) matrix.Mapped {
 	switch {
 	case !w.inFile:
+		return matrix.Mapped{}
 	case w.exact.Rows > 0:
-		matrix.ReadAhead(w.exact.Slice(from, to))
-	default:
-		matrix.ReadAhead(w.single.Slice(from, to))
+		return matrix.MappedRows(w.exact.Slice(from, to))
 	}
-}
-
-// resident returns the share of rows of a file that the system has in memory.
-func (w *rowsInFloat64) resident(from, to int) float64 {
-	switch {
-	case !w.inFile:
-		return 1
-	case w.exact.Rows > 0:
-		return matrix.Resident(w.exact.Slice(from, to))
-	}
-	return matrix.Resident(w.single.Slice(from, to))
+	return matrix.MappedRows(w.single.Slice(from, to))
 }
 
 // largestNumbers returns the largest magnitude of each feature, unless stop holds meanwhile.

@@ -22,7 +22,7 @@ func mustEqualResults(t *testing.T, name string, got, want *Result) {
 
 // TestSingleChangesNothing compares rows in float32 that are converted when they are read
 // with the same rows in float64: methods in float64, with bounds and without, in one block of
-// rows and in several, which passes visit forth and back.
+// rows and in several.
 func TestSingleChangesNothing(t *testing.T) {
 	whole := passNumbers
 	t.Cleanup(func() { passNumbers = whole })
@@ -88,29 +88,5 @@ func TestSingleIsRefused(t *testing.T) {
 	}
 	if _, err := Select(t.Context(), LCMD[float64]{}, Problem[float64]{Single: rows, Batch: 1}); err == nil {
 		t.Error("a method took rows in float32 that it cannot read")
-	}
-}
-
-// TestPassesGoForthAndBack counts the rows of passes, and their order.
-func TestPassesGoForthAndBack(t *testing.T) {
-	whole := passNumbers
-	t.Cleanup(func() { passNumbers = whole })
-	passNumbers = 3 * 4
-	w := singleRows(matrix.New[float32](10, 4))
-	for _, want := range [][]int{{0, 3, 6, 9}, {9, 6, 3, 0}, {0, 3, 6, 9}} {
-		var got []int
-		rows := 0
-		w.pass(func() bool { return false }, func(from, to int) {
-			got = append(got, from)
-			rows += to - from
-		})
-		if !reflect.DeepEqual(got, want) || rows != 10 {
-			t.Errorf("blocks from %v, %d rows", got, rows)
-		}
-	}
-	visits := 0
-	w.pass(func() bool { return visits == 2 }, func(int, int) { visits++ })
-	if visits != 2 {
-		t.Errorf("%d blocks after the stop", visits)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"unsafe"
 )
 
-// TestReadAhead drops a mapped file from the memory of the system and has it read again,
+// TestMappedRows drops a mapped file from the memory of the system and has it read again,
 // without touching it.
-func TestReadAhead(t *testing.T) {
+func TestMappedRows(t *testing.T) {
 	const rows, cols = 1300, 1024 // more than is read by one request
 	path := filepath.Join(t.TempDir(), "rows")
 	if err := os.WriteFile(path, make([]byte, 4*rows*cols), 0o600); err != nil {
@@ -35,24 +35,36 @@ func TestReadAhead(t *testing.T) {
 	const dropped = 4 // POSIX_FADV_DONTNEED
 	_, _, _ = syscall.Syscall6(syscall.SYS_FADVISE64, file.Fd(), 0, 0, dropped, 0, 0)
 	m := View(rows, cols, unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), rows*cols))
+	all := MappedRows(m)
 	const first = 16 // rows
 	_ = syscall.Madvise(raw[:4*first*cols], adviceAhead)
 	if !becomes(t, raw[:4*first*cols]) {
 		t.Skip("this system ignores the advice")
 	}
-	if share := Resident(m); share > 0.5 {
+	if share := all.Resident(); share > 0.5 {
 		t.Errorf("a share of %v is in memory already", share)
 	}
-	ReadAhead(m.Slice(1, rows-1))
-	if !becomes(t, raw) {
-		there, all := resident(t, raw)
-		t.Errorf("%d of %d pages have been read", there, all)
+	for name, read := range map[string]func(Mapped){"ReadAhead": Mapped.ReadAhead, "Fetch": Mapped.Fetch} {
+		read(MappedRows(m.Slice(1, rows-1)))
+		if !becomes(t, raw) {
+			there, all := resident(t, raw)
+			t.Errorf("%s: %d of %d pages have been read", name, there, all)
+		}
+		if share := all.Resident(); share < 0.9 {
+			t.Errorf("%s: a share of %v is in memory", name, share)
+		}
+		MappedRows(m).Fetch() // the system drops what is mapped
+		all.Drop()
+		if share := all.Resident(); share > 0.5 {
+			t.Errorf("%s: a share of %v is in memory after it was dropped", name, share)
+		}
 	}
-	if share := Resident(m); share < 0.9 {
-		t.Errorf("a share of %v is in memory", share)
+	for _, memory := range []Dense[float64]{New[float64](3, 5), New[float64](0, 5)} {
+		own := MappedRows(memory)
+		own.ReadAhead()
+		own.Fetch()
+		own.Drop()
 	}
-	ReadAhead(New[float64](3, 5)) // memory
-	ReadAhead(New[float64](0, 5))
 }
 
 // becomes reports whether a mapped file is read within some seconds, or most of it: it is advice.

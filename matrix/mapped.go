@@ -1,0 +1,15 @@
+package matrix
+
+import "unsafe"
+
+// Mapped is the memory of rows of a mapped file. What it asks of the system is advice:
+// where that is not known, or the rows are in memory, nothing happens.
+type Mapped struct{ bytes []byte }
+
+// MappedRows returns the memory of rows.
+func MappedRows[T Float](m Dense[T]) Mapped {
+	if m.Rows == 0 || m.Cols == 0 {
+		return Mapped{}
+	}
+	return Mapped{unsafe.Slice((*byte)(unsafe.Pointer(&m.Data[0])), uintptr(len(m.Data))*unsafe.Sizeof(m.Data[0]))}
+}

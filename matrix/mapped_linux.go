@@ -1,0 +1,75 @@
+package matrix
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+const (
+	adviceAhead = 3  // MADV_WILLNEED
+	adviceDrop  = 21 // MADV_PAGEOUT
+	adviceFetch = 22 // MADV_POPULATE_READ, since Linux 5.14
+	// Linux reads no more than a device transfers at once, whatever it is asked for: half a
+	// megabyte, for most devices.
+	aheadBytes = 512 << 10
+)
+
+// ReadAhead asks the system to read the rows, and returns when it has accepted that. One
+// page at a time, when they are touched, takes many times as long.
+func (r Mapped) ReadAhead() {
+	for from := 0; from < len(r.bytes); from += aheadBytes {
+		r.part(from, from+aheadBytes).advise(adviceAhead)
+	}
+}
+
+// Fetch has the system read the rows, and returns when it has. For long rows of a file it
+// takes memory in pieces of up to two megabytes, which cost it far less than single pages:
+// to read, to touch and to drop.
+func (r Mapped) Fetch() {
+	if !r.advise(adviceFetch) {
+		r.ReadAhead()
+	}
+}
+
+// Drop has the system forget the rows, which it reads again when they are touched.
+func (r Mapped) Drop() { r.advise(adviceDrop) }
+
+// Resident returns the share of the pages of the rows that the system has in memory: 1 if
+// it does not tell.
+func (r Mapped) Resident() float64 {
+	if len(r.bytes) == 0 {
+		return 1
+	}
+	from, size, page := r.pages()
+	pages := make([]byte, (size+page-1)/page)
+	if _, _, failed := syscall.Syscall(syscall.SYS_MINCORE, from, size, uintptr(unsafe.Pointer(&pages[0]))); failed != 0 {
+		return 1
+	}
+	there := 0
+	for _, p := range pages {
+		there += int(p & 1)
+	}
+	return float64(there) / float64(len(pages))
+}
+
+// part returns the bytes from from to to-1, as far as there are any.
+func (r Mapped) part(from, to int) Mapped { return Mapped{r.bytes[from:min(to, len(r.bytes))]} }
+
+// advise returns whether the system knows the advice.
+func (r Mapped) advise(advice uintptr) bool {
+	if len(r.bytes) == 0 {
+		return true
+	}
+	from, size, _ := r.pages()
+	_, _, failed := syscall.Syscall(syscall.SYS_MADVISE, from, size, advice)
+	return failed != syscall.EINVAL
+}
+
+// pages returns where the first page starts, the bytes from there on, and the size of a page.
+func (r Mapped) pages() (from, size, page uintptr) {
+	page = uintptr(os.Getpagesize())
+	first := uintptr(unsafe.Pointer(&r.bytes[0]))
+	from = first &^ (page - 1)
+	return from, first - from + uintptr(len(r.bytes)), page
+}

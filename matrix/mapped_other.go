@@ -1,0 +1,15 @@
+//go:build !linux
+
+package matrix
+
+// ReadAhead does nothing: this is for Linux.
+func (Mapped) ReadAhead() {}
+
+// Fetch does nothing: this is for Linux.
+func (Mapped) Fetch() {}
+
+// Drop does nothing: this is for Linux.
+func (Mapped) Drop() {}
+
+// Resident returns 1: it is not known here.
+func (Mapped) Resident() float64 { return 1 }
