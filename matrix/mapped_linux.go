@@ -7,9 +7,13 @@ import (
 )
 
 const (
-	adviceAhead = 3  // MADV_WILLNEED
-	adviceDrop  = 21 // MADV_PAGEOUT
-	adviceFetch = 22 // MADV_POPULATE_READ, since Linux 5.14
+	adviceRandom   = 1  // MADV_RANDOM
+	adviceSequence = 2  // MADV_SEQUENTIAL
+	adviceAhead    = 3  // MADV_WILLNEED
+	adviceLarge    = 14 // MADV_HUGEPAGE
+	adviceSmall    = 15 // MADV_NOHUGEPAGE
+	adviceDrop     = 21 // MADV_PAGEOUT
+	adviceFetch    = 22 // MADV_POPULATE_READ, since Linux 5.14
 	// Linux reads no more than a device transfers at once, whatever it is asked for: half a
 	// megabyte, for most devices.
 	aheadBytes = 512 << 10
@@ -23,9 +27,22 @@ func (r Mapped) ReadAhead() {
 	}
 }
 
-// Fetch has the system read the rows, and returns when it has. For long rows of a file it
-// takes memory in pieces of up to two megabytes, which cost it far less than single pages:
-// to read, to touch and to drop.
+// InSequence tells the system that the next rows will be read in long sequences.
+func (r Mapped) InSequence() {
+	r.advise(adviceSequence)
+	r.advise(adviceLarge)
+}
+
+// AtRandom tells the system that the next rows will be read by themselves, so that it reads
+// nothing around them: megabytes for each, which take the space of others.
+func (r Mapped) AtRandom() {
+	r.advise(adviceRandom)
+	r.advise(adviceSmall)
+}
+
+// Fetch has the system read the rows, and returns when it has. In a sequence it takes memory
+// in pieces of up to two megabytes, which cost it far less than single pages: to read, to
+// touch and to drop.
 func (r Mapped) Fetch() {
 	if !r.advise(adviceFetch) {
 		r.ReadAhead()

@@ -45,6 +45,8 @@ func TestMappedRows(t *testing.T) {
 		t.Errorf("a share of %v is in memory already", share)
 	}
 	for name, read := range map[string]func(Mapped){"ReadAhead": Mapped.ReadAhead, "Fetch": Mapped.Fetch} {
+		all.AtRandom()
+		all.InSequence()
 		read(MappedRows(m.Slice(1, rows-1)))
 		if !becomes(t, raw) {
 			there, all := resident(t, raw)

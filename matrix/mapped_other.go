@@ -5,6 +5,12 @@ package matrix
 // ReadAhead does nothing: this is for Linux.
 func (Mapped) ReadAhead() {}
 
+// InSequence does nothing: this is for Linux.
+func (Mapped) InSequence() {}
+
+// AtRandom does nothing: this is for Linux.
+func (Mapped) AtRandom() {}
+
 // Fetch does nothing: this is for Linux.
 func (Mapped) Fetch() {}
 

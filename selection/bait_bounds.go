@@ -29,7 +29,7 @@ import (
 
 const (
 	settledRows = 16      // at least this many rows are updated at a time
-	askedRows   = 1 << 14 // of a file, at most so many are asked for at a time
+	askedRows   = 1 << 13 // of a file, at most so many are asked for at a time
 	// The cost of updating a row, in units of one of the steps that it lacks. In a
 	// step that is done for all rows at once, a row costs 5/2.
 	rowWork = 15
@@ -38,7 +38,7 @@ const (
 	shortLife  = 8
 	pauseSteps = 16
 	// A row of a file that is read by itself costs as much as so many in sequence.
-	scatteredRead = 16
+	scatteredRead = 32
 	// Learning the rows of a file takes about as long as updating all of them so many times.
 	readsToLearn = 3
 )
@@ -295,15 +295,10 @@ func (f *memoryTotals[T]) settle(list []int32) float64 {
 	tally.Rows[float64](f.space.tally, len(list), f.pool.Cols)
 	f.bounds.work += computed + rowWork*len(list)
 	f.bounds.settled += len(list)
-	for some := range slices.Chunk(list, askedRows) {
-		f.pool.ask(f.space.team, some)
-		f.space.team.OverPieces(len(some), settledRows/4, func(_, from, to int) {
-			for _, row := range some[from:to] {
-				f.catchUp(int(row))
-				f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(int(row))
-			}
-		})
-	}
+	f.eachAsked(list, func(row int, phi []float64) {
+		f.catchUp(row, phi)
+		f.bounds.high[row], f.bounds.low[row], f.scores[row] = f.v[row], f.c[row], f.score(row)
+	})
 	best := math.Inf(-1)
 	for _, row := range list {
 		if s := f.scores[row]; s > best {
@@ -311,6 +306,23 @@ func (f *memoryTotals[T]) settle(list []int32) float64 {
 		}
 	}
 	return best
+}
+
+// eachAsked visits listed rows, with all threads. It asks for the next rows of a file meanwhile.
+func (f *memoryTotals[T]) eachAsked(list []int32, visit func(row int, phi []float64)) {
+	var asked sync.WaitGroup
+	defer asked.Wait()
+	next := func(from int) []int32 { return list[from:min(from+askedRows, len(list))] }
+	f.pool.file(0, f.pool.Rows).AtRandom()
+	f.pool.ask(next(0))
+	for from := 0; from < len(list); from += askedRows {
+		some := next(from)
+		asked.Wait()
+		asked.Go(func() { f.pool.ask(next(from + len(some))) })
+		f.space.team.OverPieces(len(some), max(settledRows/4, len(some)/256), func(_, first, end int) {
+			f.pool.each(some[first:end], visit)
+		})
+	}
 }
 
 // giveUp pauses bounds that have become too loose too soon. For rows in a file it returns

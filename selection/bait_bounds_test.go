@@ -86,7 +86,7 @@ func mustHoldBounds(t *testing.T, name string, p Problem[float64], before func(s
 		pool.bounds.pause = 0
 		for row := range pool.v {
 			bound := pool.bounds.score(row, b.offset)
-			pool.catchUp(row)
+			pool.At(row)
 			if score := pool.score(row); !(score <= bound) {
 				t.Fatalf("%s, %s, step %d: the score of row %d is %v, its bound %v", name, p.Mode, step, row, score, bound)
 			}

@@ -51,8 +51,8 @@ func eachPart[T matrix.Float](space *Space[T], rows *rowsInFloat64, visit func(s
 		space.team.OverPieces(end-first, varianceRows, func(_, from, to int) {
 			s := scratch.Get().(*varianceScratch)
 			defer scratch.Put(s)
-			phi, done := rows.read(first+from, first+to)
-			defer done()
+			phi, buffer := rows.read(first+from, first+to)
+			defer buffer.end()
 			visit(s, first+from, phi)
 		})
 	})

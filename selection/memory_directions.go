@@ -40,8 +40,8 @@ func (f *memoryDirections[T]) Sums(u []float64, r float64) float64 {
 	tally.Rows[float64](f.space.tally, f.pool.Rows, f.pool.Cols)
 	sums := matrix.New[float64](linalg.Pieces(f.pool.Rows, surveyed), f.pool.Cols)
 	f.space.team.OverPieces(f.pool.Rows, surveyed, func(piece, from, to int) {
-		part, done := f.pool.read(from, to)
-		defer done()
+		part, buffer := f.pool.read(from, to)
+		defer buffer.end()
 		for i := from; i < to; i++ {
 			phi := part.Row(i - from)
 			f.c[i] = math.Sqrt(set.SumSquares(phi))
@@ -77,8 +77,8 @@ func (f *memoryDirections[T]) countScores(rows int64) {
 
 // scoreAll computes the scores of the rows from from to to-1.
 func (f *memoryDirections[T]) scoreAll(from, to int) {
-	part, done := f.pool.read(from, to)
-	defer done()
+	part, buffer := f.pool.read(from, to)
+	defer buffer.end()
 	simd.For[float64]().DotRows(f.scores[from:to], f.residual, part.Data, part.Stride)
 	for i := from; i < to; i++ {
 		f.scores[i] = perNorm(f.scores[i], f.c[i])

@@ -76,7 +76,7 @@ func (f *memoryTotals[T]) Step(w, p, aw, ap []float64) {
 }
 
 func (f *memoryTotals[T]) At(row int) float64 {
-	f.catchUp(row)
+	f.pool.each([]int32{int32(row)}, f.catchUp)
 	return f.score(row)
 }
 
@@ -104,10 +104,8 @@ func (f *memoryTotals[T]) lacking() int { return len(f.steps) / (2 * f.pool.Cols
 // behind is how many steps a row lacks.
 func (f *memoryTotals[T]) behind(row int) int { return f.lacking() - int(f.done[row]) }
 
-// catchUp updates a row.
-func (f *memoryTotals[T]) catchUp(row int) {
-	phi, done := f.pool.row(row)
-	defer done()
+// catchUp updates a row with the features phi.
+func (f *memoryTotals[T]) catchUp(row int, phi []float64) {
 	dots := f.dots.Get().(*[2 * cachedRows]float64)
 	defer f.dots.Put(dots)
 	d := f.pool.Cols
@@ -169,9 +167,9 @@ func (f *memoryTotals[T]) catchUpAll() {
 				return
 			}
 			for row := first + from; row < first+to; row += cachedRows {
-				part, done := f.pool.read(row, min(row+cachedRows, first+to))
+				part, buffer := f.pool.read(row, min(row+cachedRows, first+to))
 				f.catchUpRows(row, part)
-				done()
+				buffer.end()
 			}
 		})
 	})
@@ -206,10 +204,10 @@ func (f *memoryTotals[T]) stepAll(from, to int) {
 	u, z := dots[:cachedRows], dots[cachedRows:]
 	for ; from < to; from += cachedRows {
 		n := min(cachedRows, to-from)
-		part, done := f.pool.read(from, from+n)
+		part, buffer := f.pool.read(from, from+n)
 		set.DotRows(u[:n], f.steps[:d], part.Data, part.Stride)
 		set.DotRows(z[:n], f.steps[d:], part.Data, part.Stride)
-		done()
+		buffer.end()
 		for i := range n {
 			if f.done[from+i] == 0 {
 				f.change(from+i, u[i], z[i])
@@ -223,7 +221,7 @@ func (f *memoryTotals[T]) stepAll(from, to int) {
 func addMoments[T matrix.Float](s *Space[T], m matrix.Dense[float64], rows *rowsInFloat64, weights []float64, a matrix.Dense[float64]) {
 	block := matrix.New[float64](m.Rows, m.Cols)
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
-	rows.eachBlock(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
+	rows.eachBlockInOrder(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
 		if weights == nil && a.Rows == 0 {
 			linalg.Syrk(s.team, block, 1, part, linalg.Trans, 0)
 		} else {
@@ -257,6 +255,7 @@ func addBlockMoments(team *linalg.Team, m, rows matrix.Dense[float64], weights [
 // addSquares adds Σ w_i·⟨φ_i, y⟩² to the total of each y: one read of the rows for all.
 func addSquares[T matrix.Float](s *Space[T], totals []float64, rows *rowsInFloat64, weights []float64, ys matrix.Dense[float64]) {
 	set, squares := simd.For[float64](), matrix.New[float64](ys.Rows, min(sumBlock, rows.Rows))
+	sums := matrix.New[float64](ys.Rows, linalg.Pieces(rows.Rows, sumBlock)) // of the blocks
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	rows.eachBlock(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
 		s.team.OverPieces(part.Rows, cachedRows, func(_, first, end int) {
@@ -269,9 +268,14 @@ func addSquares[T matrix.Float](s *Space[T], totals []float64, rows *rowsInFloat
 			if weights != nil {
 				set.Mul(block, block, weights[from:from+part.Rows])
 			}
-			totals[j] += set.Sum(block)
+			sums.Row(j)[from/sumBlock] = set.Sum(block)
 		}
 	})
+	for j := range totals {
+		for _, sum := range sums.Row(j) {
+			totals[j] += sum
+		}
+	}
 }
 
 // squaredDots writes ⟨φ_i, y⟩² of rows to dst.

@@ -207,7 +207,7 @@ func (f *memoryVariances[T]) catchUp(row int) {
 	f.visits.Add(1)
 	f.computed.Add(int64(steps))
 	set, u := simd.For[float64](), f.products.Get().(*[readPiece]float64)
-	phi, done := f.pool.row(row)
+	phi, buffer := f.pool.row(row)
 	for from := int(f.done[row]); from < f.count; from += len(u) {
 		to := min(from+len(u), f.count)
 		set.DotRows(u[:to-from], phi, f.steps[from*f.pool.Cols:], f.pool.Cols)
@@ -215,7 +215,7 @@ func (f *memoryVariances[T]) catchUp(row int) {
 			f.c[row] = max(f.c[row]-v*v, 0)
 		}
 	}
-	done()
+	buffer.end()
 	f.products.Put(u)
 	f.done[row] = int32(f.count)
 }
@@ -228,8 +228,8 @@ func (f *memoryVariances[T]) catchUpAll() {
 	f.space.team.OverPieces(f.pool.Rows, readPiece, func(_, from, to int) {
 		u := f.products.Get().(*[readPiece]float64)
 		defer f.products.Put(u)
-		part, done := f.pool.read(from, to)
-		defer done()
+		part, buffer := f.pool.read(from, to)
+		defer buffer.end()
 		set.DotRows(u[:to-from], w, part.Data, part.Stride)
 		for i, v := range u[:to-from] {
 			f.c[from+i] = max(f.c[from+i]-v*v, 0)

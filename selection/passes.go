@@ -3,9 +3,9 @@ package selection
 // Passes over rows of a file that exceeds memory. The system keeps what was read last, so
 // every pass would read the whole file: what comes next has just been dropped for what came
 // before. Here a pass first asks which blocks are in memory. The others are spread among
-// them, so that they are read while those are visited, and most are dropped again after
-// their visit. Thus they take the space of none that stays, and a pass reads little more
-// than what does not fit. A few stay, in case that memory has become free.
+// them, so that they are read while those are visited, and dropped again after their
+// visit. Thus they take the space of none that stays, and a pass reads little more than
+// what does not fit.
 
 import (
 	"sync"
@@ -14,10 +14,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-const (
-	blocksAhead = 4 // so many blocks are read before they are visited
-	stayBlocks  = 8 // of so many blocks that are read again, one stays in memory
-)
+// blocksAhead is how many blocks are read before they are visited.
+const blocksAhead = 4
 
 // passNumbers is how many numbers a block of a pass has. Tests set it.
 var passNumbers = 1 << 24
@@ -28,30 +26,37 @@ func (w *rowsInFloat64) pass(stop func() bool, visit func(from, to int)) {
 	p.visit(p.spread(), stop, visit)
 }
 
-// eachBlock visits all rows in order, in blocks of sumBlock, until stop holds.
+// eachBlock is pass for blocks of sumBlock rows, which it converts.
 func (w *rowsInFloat64) eachBlock(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
-	var buffer matrix.Dense[float64]
-	if w.exact.Rows == 0 {
-		buffer = matrix.New[float64](min(sumBlock, w.Rows), w.Cols)
-	}
 	p := w.newBlockPass(sumBlock)
-	p.visit(p.inOrder(), stop, func(from, to int) { visit(from, w.convert(team, buffer, from, to)) })
+	p.visitConverted(p.spread(), stop, team, visit)
+}
+
+// eachBlockInOrder is eachBlock for sums that depend on the order.
+func (w *rowsInFloat64) eachBlockInOrder(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+	p := w.newBlockPass(sumBlock)
+	p.visitConverted(p.inOrder(), stop, team, visit)
 }
 
 // blockPass is a pass over all rows, so many at a time.
 type blockPass struct {
 	of      *rowsInFloat64
 	rows    int    // of a block
-	missing []bool // of each block: whether it was in memory for the smaller part
+	missing []bool // of each block: whether it has to be read
+	again   bool   // it is not the first pass
 }
 
 func (w *rowsInFloat64) newBlockPass(rows int) *blockPass {
-	p := &blockPass{of: w, rows: rows, missing: make([]bool, linalg.Pieces(w.Rows, rows))}
+	p := &blockPass{of: w, rows: rows, missing: make([]bool, linalg.Pieces(w.Rows, rows)), again: w.latest != nil}
+	w.file(0, w.Rows).InSequence()
 	for i := range p.missing {
-		p.missing[i] = p.file(i).Resident() < 0.5
+		p.missing[i] = p.gone(i)
 	}
 	return p
 }
+
+// gone reports whether the smaller part of a block is in memory.
+func (p *blockPass) gone(i int) bool { return p.file(i).Resident() < 0.5 }
 
 // block returns where a block begins and ends.
 func (p *blockPass) block(i int) (from, to int) { return i * p.rows, min((i+1)*p.rows, p.of.Rows) }
@@ -87,6 +92,15 @@ func (p *blockPass) spread() []int {
 	return append(order, there[next:]...)
 }
 
+// visitConverted is visit for rows in float64, which are valid until the next visit.
+func (p *blockPass) visitConverted(order []int, stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+	var buffer matrix.Dense[float64]
+	if p.of.exact.Rows == 0 {
+		buffer = matrix.New[float64](min(p.rows, p.of.Rows), p.of.Cols)
+	}
+	p.visit(order, stop, func(from, to int) { visit(from, p.of.convert(team, buffer, from, to)) })
+}
+
 // visit visits blocks, and has the system read the next ones meanwhile.
 func (p *blockPass) visit(order []int, stop func() bool, visit func(from, to int)) {
 	var beside sync.WaitGroup
@@ -94,27 +108,24 @@ func (p *blockPass) visit(order []int, stop func() bool, visit func(from, to int
 	read, ended := make(chan struct{}, blocksAhead), make(chan struct{})
 	defer close(ended)
 	beside.Go(func() { p.fetch(order, read, ended) })
-	again := 0
 	for _, i := range order {
 		if stop() {
 			return
 		}
 		<-read
 		visit(p.block(i))
-		if p.missing[i] && p.of.passed {
-			if again++; again%stayBlocks != 0 {
-				beside.Go(p.file(i).Drop)
-			}
+		if p.missing[i] && p.again {
+			beside.Go(p.file(i).Drop)
 		}
 	}
-	p.of.passed = true
+	p.of.latest = p
 }
 
 // fetch reads blocks until the pass has ended. What is in memory of a block that is missing
 // are single rows: without them, the system takes larger pieces of memory.
 func (p *blockPass) fetch(order []int, read chan<- struct{}, ended <-chan struct{}) {
 	for _, i := range order {
-		if p.missing[i] {
+		if p.missing[i] = p.gone(i); p.missing[i] {
 			p.file(i).Drop()
 		}
 		p.file(i).Fetch()
@@ -122,6 +133,21 @@ func (p *blockPass) fetch(order []int, read chan<- struct{}, ended <-chan struct
 		case read <- struct{}{}:
 		case <-ended:
 			return
+		}
+	}
+}
+
+// ask has the system read listed rows of a file, many at a time. One thread that waits for
+// each of them would use a fraction of what a disk can do. Rows of blocks that were in
+// memory in the latest pass are probably there still: to ask for them takes longer than to
+// wait for the few that are not.
+func (w *rowsInFloat64) ask(list []int32) {
+	if !w.inFile {
+		return
+	}
+	for _, row := range list {
+		if w.latest == nil || w.latest.missing[int(row)/w.latest.rows] {
+			w.file(int(row), int(row)+1).ReadAhead()
 		}
 	}
 }

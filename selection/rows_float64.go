@@ -34,7 +34,7 @@ type rowsInFloat64 struct {
 	single     matrix.Dense[float32] // if exact has none
 	buffers    *sync.Pool            // of *[]float64
 	inFile     bool
-	passed     bool // all rows have been visited before
+	latest     *blockPass // that visited all blocks
 }
 
 // exactRows are rows in float64.
@@ -73,15 +73,15 @@ func inFloat64[T matrix.Float](s *Space[T], of *set[T]) *rowsInFloat64 {
 // convertedRows is the number of rows that a thread converts at a time.
 const convertedRows = 256
 
-// read returns the rows from from to to-1, which are valid until the caller calls done.
+// read returns the rows from from to to-1, which are valid until the caller ends the loan.
 // The caller must not write to them.
-func (w *rowsInFloat64) read(from, to int) (rows matrix.Dense[float64], done func()) {
+func (w *rowsInFloat64) read(from, to int) (matrix.Dense[float64], loan) {
 	if w.exact.Rows > 0 {
-		return w.exact.Slice(from, to), nothing
+		return w.exact.Slice(from, to), loan{}
 	}
-	rows, done = w.buffer(to - from)
+	rows, buffer := w.borrow(to - from)
 	widen(rows, w.single.Slice(from, to))
-	return rows, done
+	return rows, buffer
 }
 
 // convert is read for many rows, with all threads. It writes to a buffer, if at all.
@@ -107,42 +107,56 @@ func widen(dst matrix.Dense[float64], rows matrix.Dense[float32]) {
 	}
 }
 
-// buffer returns memory for so many rows, until the caller calls done.
-func (w *rowsInFloat64) buffer(rows int) (m matrix.Dense[float64], done func()) {
+// loan is a buffer that belongs to the caller until it ends the loan: no closure, which would
+// leave garbage for each of many millions of reads.
+type loan struct {
+	from   *sync.Pool
+	buffer *[]float64
+}
+
+func (l loan) end() {
+	if l.from != nil {
+		l.from.Put(l.buffer)
+	}
+}
+
+// borrow returns memory for so many rows.
+func (w *rowsInFloat64) borrow(rows int) (matrix.Dense[float64], loan) {
 	buffer := w.buffers.Get().(*[]float64)
 	if need := rows * w.Cols; len(*buffer) < need {
 		*buffer = matrix.Alloc[float64](need)
 	}
-	return matrix.View(rows, w.Cols, *buffer), func() { w.buffers.Put(buffer) }
+	return matrix.View(rows, w.Cols, *buffer), loan{w.buffers, buffer}
 }
 
-func nothing() {}
-
 // row is read for one row.
-func (w *rowsInFloat64) row(i int) (row []float64, done func()) {
+func (w *rowsInFloat64) row(i int) ([]float64, loan) {
 	if w.exact.Rows > 0 {
-		return w.exact.Row(i), nothing
+		return w.exact.Row(i), loan{}
 	}
-	rows, done := w.read(i, i+1)
-	return rows.Row(0), done
+	rows, buffer := w.read(i, i+1)
+	return rows.Row(0), buffer
+}
+
+// each visits listed rows.
+func (w *rowsInFloat64) each(list []int32, visit func(row int, phi []float64)) {
+	if w.exact.Rows > 0 {
+		for _, row := range list {
+			visit(int(row), w.exact.Row(int(row)))
+		}
+		return
+	}
+	phi, buffer := w.borrow(1)
+	defer buffer.end()
+	for _, row := range list {
+		widen(phi, w.single.Slice(int(row), int(row)+1))
+		visit(int(row), phi.Row(0))
+	}
 }
 
 // norms writes the squared norm of each row to dst.
 func (w *rowsInFloat64) norms(stop func() bool, team *linalg.Team, dst []float64) {
 	w.eachBlock(stop, team, func(from int, rows matrix.Dense[float64]) { linalg.RowNorms(team, dst[from:from+rows.Rows], rows) })
-}
-
-// ask has the system read listed rows of a file, many at a time. One thread that waits for
-// each of them would use a fraction of what a disk can do.
-func (w *rowsInFloat64) ask(team *linalg.Team, list []int32) {
-	if !w.inFile {
-		return
-	}
-	team.OverPieces(len(list), cachedRows, func(_, from, to int) {
-		for _, row := range list[from:to] {
-			w.file(int(row), int(row)+1).ReadAhead()
-		}
-	})
 }
 
 // file returns the memory of rows of a file: none if they are not in one.
@@ -190,8 +204,8 @@ func (w *rowsInFloat64) dotListed(dst, vector []float64, first int, list []int32
 		return
 	}
 	for i, at := range list {
-		row, done := w.row(first + int(at))
+		row, buffer := w.row(first + int(at))
 		simd.For[float64]().DotRows(dst[i:i+1], vector, row, w.Cols)
-		done()
+		buffer.end()
 	}
 }
