@@ -1,13 +1,14 @@
 package matrix
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func TestWholePages(t *testing.T) {
@@ -34,21 +35,22 @@ func TestWholePages(t *testing.T) {
 	}
 }
 
-// advisedBytes is the size of the mappings of this process that carry the advice.
-func advisedBytes(t *testing.T) (sum int) {
+// advisedBytes is how many bytes of an allocation carry the advice. The runtime may have
+// given it for memory of its own.
+func advisedBytes(t *testing.T, start, size uintptr) (sum uintptr) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		t.Skip(err)
 	}
-	size := 0
+	var from, to uintptr
 	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		switch {
-		case fields[0] == "Size:":
-			size, _ = strconv.Atoi(fields[1])
-		case fields[0] == "VmFlags:" && slices.Contains(fields, "hg"):
-			sum += size << 10
+		var first, end uintptr
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &first, &end); n == 2 {
+			from, to = max(first, start), min(end, start+size)
+		}
+		if from < to && strings.HasPrefix(line, "VmFlags:") && slices.Contains(strings.Fields(line), "hg") {
+			sum += to - from
 		}
 	}
 	return sum
@@ -59,14 +61,14 @@ func advisedBytes(t *testing.T) (sum int) {
 // up all of its memory again.
 func TestAdviceIsWithdrawn(t *testing.T) {
 	t.Parallel()
-	before := advisedBytes(t)
 	const size = 256 << 20
 	data := Alloc[float32](size / 4)
-	if advisedBytes(t) < before+size/2 {
+	start := uintptr(unsafe.Pointer(&data[0]))
+	if advisedBytes(t, start, size) < size/2 {
 		t.Skip("the system takes no advice")
 	}
 	runtime.KeepAlive(data)
-	for advisedBytes(t) > before { // until the test times out
+	for advisedBytes(t, start, size) > 0 { // until the test times out
 		runtime.GC()
 		time.Sleep(time.Millisecond)
 	}
@@ -75,15 +77,16 @@ func TestAdviceIsWithdrawn(t *testing.T) {
 // TestAdviceOfASuccessorStays allocates again and again where memory was freed.
 func TestAdviceOfASuccessorStays(t *testing.T) {
 	t.Parallel()
-	if Alloc[float32](64 << 20); advisedBytes(t) == 0 {
-		t.Skip("the system takes no advice")
-	}
+	const size = 64 << 20
 	for range 10 {
-		const size = 64 << 20
 		data := Alloc[float32](size / 4)
+		start := uintptr(unsafe.Pointer(&data[0]))
+		if advisedBytes(t, start, size) == 0 {
+			t.Skip("the system takes no advice")
+		}
 		runtime.GC()
 		time.Sleep(time.Millisecond) // meanwhile the advice for freed memory is withdrawn
-		if got := advisedBytes(t); got < size-2*hugePage {
+		if got := advisedBytes(t, start, size); got < size-2*hugePage {
 			t.Fatalf("%d bytes carry the advice, want %d", got, size)
 		}
 		runtime.KeepAlive(data)
