@@ -59,15 +59,19 @@ func (r Mapped) Resident() float64 {
 		return 1
 	}
 	from, size, page := r.pages()
-	pages := make([]byte, (size+page-1)/page)
-	if _, _, failed := syscall.Syscall(syscall.SYS_MINCORE, from, size, uintptr(unsafe.Pointer(&pages[0]))); failed != 0 {
-		return 1
+	var pages [4096]byte // at a time
+	there, all := 0, 0
+	for end := from + size; from < end; from += uintptr(len(pages)) * page {
+		some := pages[:min((end-from+page-1)/page, uintptr(len(pages)))]
+		if _, _, failed := syscall.Syscall(syscall.SYS_MINCORE, from, uintptr(len(some))*page, uintptr(unsafe.Pointer(&some[0]))); failed != 0 {
+			return 1
+		}
+		for _, p := range some {
+			there += int(p & 1)
+		}
+		all += len(some)
 	}
-	there := 0
-	for _, p := range pages {
-		there += int(p & 1)
-	}
-	return float64(there) / float64(len(pages))
+	return float64(there) / float64(all)
 }
 
 // part returns the bytes from from to to-1, as far as there are any.

@@ -43,7 +43,12 @@ func (m *memoryRows[T]) Totals(_, offset float64) (totalSearch, error) {
 	return f, nil
 }
 
-func (f *memoryTotals[T]) Prior() float64 { return largestOf(float64Norms(f.space, f.of, f.pool)) }
+func (f *memoryTotals[T]) Prior() float64 {
+	if known, ok := any(f.of.diag).([]float64); ok {
+		return largestOf(known)
+	}
+	return largestOf(float64Norms(f.space, f.of, f.pool))
+}
 
 func (f *memoryTotals[T]) Moments(m, a matrix.Dense[float64]) {
 	addMoments(f.space, m, f.pool, f.weights, a)

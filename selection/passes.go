@@ -14,8 +14,10 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// blocksAhead is how many blocks are read before they are visited.
-const blocksAhead = 4
+const (
+	blocksAhead  = 4 // so many blocks are read before they are visited
+	fetchedParts = 4 // of a block are read at the same time
+)
 
 // passNumbers is how many numbers a block of a pass has. Tests set it.
 var passNumbers = 1 << 24
@@ -94,11 +96,10 @@ func (p *blockPass) spread() []int {
 
 // visitConverted is visit for rows in float64, which are valid until the next visit.
 func (p *blockPass) visitConverted(order []int, stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
-	var buffer matrix.Dense[float64]
-	if p.of.exact.Rows == 0 {
-		buffer = matrix.New[float64](min(p.rows, p.of.Rows), p.of.Cols)
+	if w := p.of; w.exact.Rows == 0 && w.block.Rows == 0 {
+		w.block = matrix.New[float64](min(p.rows, w.Rows), w.Cols)
 	}
-	p.visit(order, stop, func(from, to int) { visit(from, p.of.convert(team, buffer, from, to)) })
+	p.visit(order, stop, func(from, to int) { visit(from, p.of.convert(team, from, to)) })
 }
 
 // visit visits blocks, and has the system read the next ones meanwhile.
@@ -125,15 +126,26 @@ func (p *blockPass) visit(order []int, stop func() bool, visit func(from, to int
 // are single rows: without them, the system takes larger pieces of memory.
 func (p *blockPass) fetch(order []int, read chan<- struct{}, ended <-chan struct{}) {
 	for _, i := range order {
-		if p.missing[i] = p.gone(i); p.missing[i] {
+		if p.missing[i] = p.missing[i] || p.gone(i); p.missing[i] {
 			p.file(i).Drop()
 		}
-		p.file(i).Fetch()
+		p.fetchBlock(i)
 		select {
 		case read <- struct{}{}:
 		case <-ended:
 			return
 		}
+	}
+}
+
+// fetchBlock reads a block.
+func (p *blockPass) fetchBlock(i int) {
+	from, to := p.block(i)
+	at := func(part int) int { return from + (to-from)*part/fetchedParts }
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	for part := range fetchedParts {
+		parts.Go(p.of.file(at(part), at(part+1)).Fetch)
 	}
 }
 

@@ -1,11 +1,16 @@
 package selection
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
+	"unsafe"
 
+	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/selection/internal/hardrows"
 )
 
 // TestPassVisitsAll counts the rows of passes, and how many blocks they visit once they should stop.
@@ -49,4 +54,84 @@ func TestSpread(t *testing.T) {
 			t.Errorf("%v are missing: %v, want %v", c.missing, got, c.want)
 		}
 	}
+}
+
+// TestPassesOverAFile: a pass reads the blocks that the system has dropped, and drops them
+// again. BAIT selects the same rows as in memory.
+func TestPassesOverAFile(t *testing.T) {
+	whole := passNumbers
+	t.Cleanup(func() { passNumbers = whole })
+	const cols, blockRows = 64, 1 << 13 // blocks of 2 MiB, the largest pieces of memory that the system takes
+	passNumbers = cols * blockRows
+	rows := hardrows.Matrix[float32](hardrows.Some()["decaying"], 5*blockRows, cols, 1)
+	file := mappedFile(t, rows)
+	w := singleRows(file)
+	gone := func() (list []int) {
+		for i := range 5 {
+			if (&blockPass{of: w, rows: blockRows}).gone(i) {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	visited := func() (sum float64) {
+		w.pass(func() bool { return false }, func(from, to int) {
+			for i := from; i < to; i++ {
+				sum += float64(file.Row(i)[0])
+			}
+		})
+		return sum
+	}
+	want := visited()
+	if len(gone()) == 5 {
+		t.Error("the first pass has dropped all blocks")
+	}
+	w.file(blockRows, 3*blockRows).Drop()
+	dropped := gone()
+	if len(dropped) == 0 {
+		t.Skip("this system does not drop a file on request")
+	}
+	if got := visited(); got != want {
+		t.Errorf("a sum over all rows is %v, %v before some were dropped", got, want)
+	}
+	after := gone()
+	for _, i := range dropped {
+		if !slices.Contains(after, i) {
+			t.Errorf("blocks %v are missing after the pass, %v before", after, dropped)
+		}
+	}
+	problem := Problem[float64]{Pool: matrix.Converted[float64](rows), Batch: 20}
+	inMemory, err := Select(t.Context(), BAIT[float64]{}, problem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem.Pool, problem.Single = matrix.Dense[float64]{}, file
+	inFile, err := Select(t.Context(), BAIT[float64]{}, problem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEqualResults(t, "BAIT", inFile, inMemory)
+}
+
+// mappedFile returns rows that are in a file on the disk.
+func mappedFile(t *testing.T, rows matrix.Dense[float32]) matrix.Dense[float32] {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rows")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Write(unsafe.Slice((*byte)(unsafe.Pointer(&rows.Data[0])), 4*len(rows.Data))); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Sync(); err != nil { // the system keeps what is not on the disk
+		t.Fatal(err)
+	}
+	mapping, err := rowfile.Open[float32](path, 0, rows.Rows, rows.Cols)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(mapping.Close)
+	return mapping.Rows
 }

@@ -33,6 +33,7 @@ type rowsInFloat64 struct {
 	exact      matrix.Dense[float64]
 	single     matrix.Dense[float32] // if exact has none
 	buffers    *sync.Pool            // of *[]float64
+	block      matrix.Dense[float64] // of rows that all threads read
 	inFile     bool
 	latest     *blockPass // that visited all blocks
 }
@@ -84,12 +85,12 @@ func (w *rowsInFloat64) read(from, to int) (matrix.Dense[float64], loan) {
 	return rows, buffer
 }
 
-// convert is read for many rows, with all threads. It writes to a buffer, if at all.
-func (w *rowsInFloat64) convert(team *linalg.Team, buffer matrix.Dense[float64], from, to int) matrix.Dense[float64] {
+// convert is read for many rows, with all threads. They are valid until the next call.
+func (w *rowsInFloat64) convert(team *linalg.Team, from, to int) matrix.Dense[float64] {
 	if w.exact.Rows > 0 {
 		return w.exact.Slice(from, to)
 	}
-	rows := buffer.Slice(0, to-from)
+	rows := w.block.Slice(0, to-from)
 	team.OverPieces(rows.Rows, convertedRows, func(_, first, last int) {
 		widen(rows.Slice(first, last), w.single.Slice(from+first, from+last))
 	})
