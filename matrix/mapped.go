@@ -2,11 +2,11 @@ package matrix
 
 import "unsafe"
 
-// Mapped is the memory of rows of a mapped file. What it asks of the system is advice:
-// where that is not known, or the rows are in memory, nothing happens.
+// Mapped is the memory of rows of a mapped file, or empty. What it asks of the system is
+// advice, which changes no number: where the system does not know it, nothing happens.
 type Mapped struct{ bytes []byte }
 
-// MappedRows returns the memory of rows.
+// MappedRows returns the memory of rows of a mapped file.
 func MappedRows[T Float](m Dense[T]) Mapped {
 	if m.Rows == 0 || m.Cols == 0 {
 		return Mapped{}

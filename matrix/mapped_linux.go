@@ -7,12 +7,11 @@ import (
 )
 
 const (
+	adviceNone     = 0  // MADV_NORMAL
 	adviceRandom   = 1  // MADV_RANDOM
 	adviceSequence = 2  // MADV_SEQUENTIAL
 	adviceAhead    = 3  // MADV_WILLNEED
-	adviceLarge    = 14 // MADV_HUGEPAGE
-	adviceSmall    = 15 // MADV_NOHUGEPAGE
-	adviceDrop     = 21 // MADV_PAGEOUT
+	adviceDrop     = 21 // MADV_PAGEOUT, since Linux 5.4
 	adviceFetch    = 22 // MADV_POPULATE_READ, since Linux 5.14
 	// Linux reads no more than a device transfers at once, whatever it is asked for: half a
 	// megabyte, for most devices.
@@ -30,14 +29,20 @@ func (r Mapped) ReadAhead() {
 // InSequence tells the system that the next rows will be read in long sequences.
 func (r Mapped) InSequence() {
 	r.advise(adviceSequence)
-	r.advise(adviceLarge)
+	r.advise(adviceHuge)
 }
 
 // AtRandom tells the system that the next rows will be read by themselves, so that it reads
 // nothing around them: megabytes for each, which take the space of others.
 func (r Mapped) AtRandom() {
 	r.advise(adviceRandom)
-	r.advise(adviceSmall)
+	r.advise(adviceNoHuge)
+}
+
+// AsUsual takes back what InSequence and AtRandom said.
+func (r Mapped) AsUsual() {
+	r.advise(adviceNone)
+	r.advise(adviceNoHuge)
 }
 
 // Fetch has the system read the rows, and returns when it has. In a sequence it takes memory

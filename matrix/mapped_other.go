@@ -11,6 +11,9 @@ func (Mapped) InSequence() {}
 // AtRandom does nothing: this is for Linux.
 func (Mapped) AtRandom() {}
 
+// AsUsual does nothing: this is for Linux.
+func (Mapped) AsUsual() {}
+
 // Fetch does nothing: this is for Linux.
 func (Mapped) Fetch() {}
 

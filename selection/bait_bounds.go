@@ -314,6 +314,7 @@ func (f *memoryTotals[T]) eachAsked(list []int32, visit func(row int, phi []floa
 	defer asked.Wait()
 	next := func(from int) []int32 { return list[from:min(from+askedRows, len(list))] }
 	f.pool.file(0, f.pool.Rows).AtRandom()
+	defer f.pool.file(0, f.pool.Rows).AsUsual()
 	f.pool.ask(next(0))
 	for from := 0; from < len(list); from += askedRows {
 		some := next(from)

@@ -32,8 +32,7 @@ func sumBlocks[S any](team *linalg.Team, n int, partial func(from, to int) S, ad
 	}
 }
 
-// eachBlock visits the blocks of n rows in order, one at a time, for partial sums
-// that use all threads themselves.
+// eachBlock visits the blocks of n rows in order, one at a time.
 func eachBlock(n int, visit func(from, to int)) {
 	for from := 0; from < n; from += sumBlock {
 		visit(from, min(from+sumBlock, n))

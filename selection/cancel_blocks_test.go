@@ -11,12 +11,12 @@ import (
 // TestPassesStop: the passes over a file before the first step hear of the end of the context
 // after each block.
 func TestPassesStop(t *testing.T) {
-	rows := matrix.New[float32](3*scanPiece, 1)
+	rows := matrix.New[float32](3*sumBlock, 1)
 	for i := range rows.Data {
 		rows.Data[i] = 1
 	}
 	visits := 0
-	singleRows(rows).eachBlock(func() bool { return visits == 2 }, nil, func(int, matrix.Dense[float64]) { visits++ })
+	singleRows(rows).convertBlocks(func() bool { return visits == 2 }, nil, func(int, matrix.Dense[float64]) { visits++ })
 	if visits != 2 {
 		t.Errorf("%d blocks after the stop", visits)
 	}

@@ -206,8 +206,8 @@ func (s *covariance) diag(dst []float64, rows *rowsInFloat64) {
 	}
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
 	scratch := matrix.New[float64](min(conditionedBlock, rows.Rows), factor.Rows)
-	rows.eachBlock(s.cancelled, s.team, func(first int, block matrix.Dense[float64]) {
-		for from := 0; from < block.Rows; from += conditionedBlock {
+	rows.convertBlocks(s.cancelled, s.team, func(first int, block matrix.Dense[float64]) {
+		for from := 0; from < block.Rows && !s.cancelled(); from += conditionedBlock {
 			part := block.Slice(from, min(from+conditionedBlock, block.Rows))
 			products, variances := scratch.Slice(0, part.Rows), dst[first+from:][:part.Rows]
 			linalg.RowNorms(s.team, variances, part)

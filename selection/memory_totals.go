@@ -43,12 +43,7 @@ func (m *memoryRows[T]) Totals(_, offset float64) (totalSearch, error) {
 	return f, nil
 }
 
-func (f *memoryTotals[T]) Prior() float64 {
-	if known, ok := any(f.of.diag).([]float64); ok {
-		return largestOf(known)
-	}
-	return largestOf(float64Norms(f.space, f.of, f.pool))
-}
+func (f *memoryTotals[T]) Prior() float64 { return largestOf(float64Norms(f.space, f.of, f.pool)) }
 
 func (f *memoryTotals[T]) Moments(m, a matrix.Dense[float64]) {
 	addMoments(f.space, m, f.pool, f.weights, a)
@@ -226,7 +221,7 @@ func (f *memoryTotals[T]) stepAll(from, to int) {
 func addMoments[T matrix.Float](s *Space[T], m matrix.Dense[float64], rows *rowsInFloat64, weights []float64, a matrix.Dense[float64]) {
 	block := matrix.New[float64](m.Rows, m.Cols)
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
-	rows.eachBlockInOrder(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
+	rows.convertBlocksInOrder(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
 		if weights == nil && a.Rows == 0 {
 			linalg.Syrk(s.team, block, 1, part, linalg.Trans, 0)
 		} else {
@@ -262,7 +257,7 @@ func addSquares[T matrix.Float](s *Space[T], totals []float64, rows *rowsInFloat
 	set, squares := simd.For[float64](), matrix.New[float64](ys.Rows, min(sumBlock, rows.Rows))
 	sums := matrix.New[float64](ys.Rows, linalg.Pieces(rows.Rows, sumBlock)) // of the blocks
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
-	rows.eachBlock(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
+	rows.convertBlocks(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
 		s.team.OverPieces(part.Rows, cachedRows, func(_, first, end int) {
 			for j := range ys.Rows {
 				squaredDots(squares.Row(j)[first:end], ys.Row(j), part.Slice(first, end))

@@ -9,6 +9,7 @@ package selection
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -38,7 +39,7 @@ func (m *memoryRows[T]) Variances(float64) (varianceSearch, error) {
 		return nil, &MethodError{"maxdet", "it needs features, but the kernel has no explicit ones"}
 	}
 	pool := inFloat64(m.space, m.of)
-	f := &memoryVariances[T]{memoryRows: m, pool: pool, c: float64Norms(m.space, m.of, pool), done: make([]int32, pool.Rows),
+	f := &memoryVariances[T]{memoryRows: m, pool: pool, c: slices.Clone(float64Norms(m.space, m.of, pool)), done: make([]int32, pool.Rows),
 		tops: make([]pieceTop, linalg.Pieces(pool.Rows, readPiece))}
 	f.products.New = func() any { return new([readPiece]float64) }
 	return f, nil

@@ -8,6 +8,7 @@ package selection
 // what does not fit.
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
@@ -22,20 +23,20 @@ const (
 // passNumbers is how many numbers a block of a pass has. Tests set it.
 var passNumbers = 1 << 24
 
-// pass visits all rows, in blocks of any order, until stop holds.
+// pass visits all rows, in blocks, in any order, until stop holds.
 func (w *rowsInFloat64) pass(stop func() bool, visit func(from, to int)) {
 	p := w.newBlockPass(max(1, passNumbers/w.Cols))
 	p.visit(p.spread(), stop, visit)
 }
 
-// eachBlock is pass for blocks of sumBlock rows, which it converts.
-func (w *rowsInFloat64) eachBlock(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+// convertBlocks is pass for blocks of sumBlock rows, which it converts.
+func (w *rowsInFloat64) convertBlocks(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
 	p := w.newBlockPass(sumBlock)
 	p.visitConverted(p.spread(), stop, team, visit)
 }
 
-// eachBlockInOrder is eachBlock for sums that depend on the order.
-func (w *rowsInFloat64) eachBlockInOrder(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
+// convertBlocksInOrder is convertBlocks for sums that depend on the order.
+func (w *rowsInFloat64) convertBlocksInOrder(stop func() bool, team *linalg.Team, visit func(from int, rows matrix.Dense[float64])) {
 	p := w.newBlockPass(sumBlock)
 	p.visitConverted(p.inOrder(), stop, team, visit)
 }
@@ -50,14 +51,13 @@ type blockPass struct {
 
 func (w *rowsInFloat64) newBlockPass(rows int) *blockPass {
 	p := &blockPass{of: w, rows: rows, missing: make([]bool, linalg.Pieces(w.Rows, rows)), again: w.latest != nil}
-	w.file(0, w.Rows).InSequence()
 	for i := range p.missing {
 		p.missing[i] = p.gone(i)
 	}
 	return p
 }
 
-// gone reports whether the smaller part of a block is in memory.
+// gone reports whether less than half of a block is in memory.
 func (p *blockPass) gone(i int) bool { return p.file(i).Resident() < 0.5 }
 
 // block returns where a block begins and ends.
@@ -66,7 +66,7 @@ func (p *blockPass) block(i int) (from, to int) { return i * p.rows, min((i+1)*p
 // file returns the memory of a block.
 func (p *blockPass) file(i int) matrix.Mapped { return p.of.file(p.block(i)) }
 
-// inOrder returns the numbers of all blocks, the first first.
+// inOrder returns the numbers of all blocks in order.
 func (p *blockPass) inOrder() []int {
 	order := make([]int, len(p.missing))
 	for i := range order {
@@ -104,6 +104,8 @@ func (p *blockPass) visitConverted(order []int, stop func() bool, team *linalg.T
 
 // visit visits blocks, and has the system read the next ones meanwhile.
 func (p *blockPass) visit(order []int, stop func() bool, visit func(from, to int)) {
+	p.of.file(0, p.of.Rows).InSequence()
+	defer p.of.file(0, p.of.Rows).AsUsual()
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	read, ended := make(chan struct{}, blocksAhead), make(chan struct{})
@@ -126,6 +128,11 @@ func (p *blockPass) visit(order []int, stop func() bool, visit func(from, to int
 // are single rows: without them, the system takes larger pieces of memory.
 func (p *blockPass) fetch(order []int, read chan<- struct{}, ended <-chan struct{}) {
 	for _, i := range order {
+		select {
+		case <-ended:
+			return
+		default:
+		}
 		if p.missing[i] = p.missing[i] || p.gone(i); p.missing[i] {
 			p.file(i).Drop()
 		}
@@ -152,13 +159,14 @@ func (p *blockPass) fetchBlock(i int) {
 // ask has the system read listed rows of a file, many at a time. One thread that waits for
 // each of them would use a fraction of what a disk can do. Rows of blocks that were in
 // memory in the latest pass are probably there still: to ask for them takes longer than to
-// wait for the few that are not.
+// wait for the few that are not. If none was missing, it may be that the system does not tell.
 func (w *rowsInFloat64) ask(list []int32) {
 	if !w.inFile {
 		return
 	}
+	all := w.latest == nil || !slices.Contains(w.latest.missing, true)
 	for _, row := range list {
-		if w.latest == nil || w.latest.missing[int(row)/w.latest.rows] {
+		if all || w.latest.missing[int(row)/w.latest.rows] {
 			w.file(int(row), int(row)+1).ReadAhead()
 		}
 	}

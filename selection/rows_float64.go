@@ -33,7 +33,7 @@ type rowsInFloat64 struct {
 	exact      matrix.Dense[float64]
 	single     matrix.Dense[float32] // if exact has none
 	buffers    *sync.Pool            // of *[]float64
-	block      matrix.Dense[float64] // of rows that all threads read
+	block      matrix.Dense[float64] // what convert writes to
 	inFile     bool
 	latest     *blockPass // that visited all blocks
 }
@@ -157,7 +157,7 @@ func (w *rowsInFloat64) each(list []int32, visit func(row int, phi []float64)) {
 
 // norms writes the squared norm of each row to dst.
 func (w *rowsInFloat64) norms(stop func() bool, team *linalg.Team, dst []float64) {
-	w.eachBlock(stop, team, func(from int, rows matrix.Dense[float64]) { linalg.RowNorms(team, dst[from:from+rows.Rows], rows) })
+	w.convertBlocks(stop, team, func(from int, rows matrix.Dense[float64]) { linalg.RowNorms(team, dst[from:from+rows.Rows], rows) })
 }
 
 // file returns the memory of rows of a file: none if they are not in one.
@@ -174,7 +174,7 @@ func (w *rowsInFloat64) file(from, to int) matrix.Mapped {
 // largestNumbers returns the largest magnitude of each feature, unless stop holds meanwhile.
 func (w *rowsInFloat64) largestNumbers(stop func() bool, team *linalg.Team) []float64 {
 	scales := make([]float64, w.Cols)
-	w.eachBlock(stop, team, func(_ int, rows matrix.Dense[float64]) {
+	w.convertBlocks(stop, team, func(_ int, rows matrix.Dense[float64]) {
 		for i := range rows.Rows {
 			for j, v := range rows.Row(i) {
 				scales[j] = max(scales[j], math.Abs(v))
@@ -184,15 +184,15 @@ func (w *rowsInFloat64) largestNumbers(stop func() bool, team *linalg.Team) []fl
 	return scales
 }
 
-// float64Norms returns the squared norms of the features of a set, in float64.
+// float64Norms returns the squared norms of the features of a set, in float64. The caller
+// must not write to them.
 func float64Norms[T matrix.Float](s *Space[T], of *set[T], pool *rowsInFloat64) []float64 {
-	norms := matrix.Alloc[float64](pool.Rows)
 	if known, ok := any(of.diag).([]float64); ok {
-		copy(norms, known)
-	} else {
-		pool.norms(s.Cancelled, s.team, norms)
-		tally.Rows[float64](s.tally, pool.Rows, pool.Cols)
+		return known
 	}
+	norms := matrix.Alloc[float64](pool.Rows)
+	pool.norms(s.Cancelled, s.team, norms)
+	tally.Rows[float64](s.tally, pool.Rows, pool.Cols)
 	return norms
 }
 
