@@ -39,8 +39,9 @@ const (
 	pauseSteps = 16
 	// A row of a file that is read by itself costs as much as so many in sequence.
 	scatteredRead = 32
-	// Learning the rows of a file takes about as long as updating all of them so many times.
-	readsToLearn = 3
+	// The bounds learn the rows of a file again after so many reads of all of them: that takes
+	// two to three times as long as updating them alone.
+	readsToLearn = 5
 )
 
 type baitBounds struct {

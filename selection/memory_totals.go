@@ -46,6 +46,10 @@ func (m *memoryRows[T]) Totals(_, offset float64) (totalSearch, error) {
 func (f *memoryTotals[T]) Prior() float64 { return largestOf(float64Norms(f.space, f.of, f.pool)) }
 
 func (f *memoryTotals[T]) Moments(m, a matrix.Dense[float64]) {
+	if known := f.of.moments; known.Rows > 0 && a.Rows == 0 {
+		simd.For[float64]().Axpy(m.Data, known.Data, 1)
+		return
+	}
 	addMoments(f.space, m, f.pool, f.weights, a)
 }
 
@@ -219,16 +223,24 @@ func (f *memoryTotals[T]) stepAll(from, to int) {
 // addMoments adds Σ w_i·ψ_iψ_iᵀ to m, with ψ_i = Aφ_i, block by block. Without weights
 // these are 1, and without A it is the identity.
 func addMoments[T matrix.Float](s *Space[T], m matrix.Dense[float64], rows *rowsInFloat64, weights []float64, a matrix.Dense[float64]) {
-	block := matrix.New[float64](m.Rows, m.Cols)
 	tally.Rows[float64](s.tally, rows.Rows, rows.Cols)
+	eachMoments(s, rows, weights, a, func(_ int, _, moments matrix.Dense[float64]) {
+		simd.For[float64]().Axpy(m.Data, moments.Data, 1)
+	})
+}
+
+// eachMoments visits the blocks of rows in order, with their moments, which are valid until
+// the next visit.
+func eachMoments[T matrix.Float](s *Space[T], rows *rowsInFloat64, weights []float64, a matrix.Dense[float64], visit func(from int, part, moments matrix.Dense[float64])) {
+	moments := matrix.New[float64](rows.Cols, rows.Cols)
 	rows.convertBlocksInOrder(s.Cancelled, s.team, func(from int, part matrix.Dense[float64]) {
 		if weights == nil && a.Rows == 0 {
-			linalg.Syrk(s.team, block, 1, part, linalg.Trans, 0)
+			linalg.Syrk(s.team, moments, 1, part, linalg.Trans, 0)
 		} else {
-			clear(block.Data)
-			addBlockMoments(s.team, block, part, weights, from, a)
+			clear(moments.Data)
+			addBlockMoments(s.team, moments, part, weights, from, a)
 		}
-		simd.For[float64]().Axpy(m.Data, block.Data, 1)
+		visit(from, part, moments)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/internal/tally"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -52,6 +53,21 @@ type set[T matrix.Float] struct {
 	inFile bool                  // the rows are in a file
 	placed DeviceFeatures[T]     // where the numbers of rows are, unless nil: rows only has their shape
 	diag   []T
+	summed bool // the method needs the moments
+	// Σ w(x)·φ(x)φ(x)ᵀ over all rows, if the first read of a file found it.
+	moments matrix.Dense[float64]
+}
+
+// needs is what a method asks of a space.
+type needs struct {
+	anyUnit bool // features may be in a unit other than the problem's
+	moments bool // of the pool
+}
+
+func needsOf[T matrix.Float](m Method[T], p *Problem[T], ranks *network) needs {
+	_, anyUnit := m.(scaleFree)
+	_, bait := m.(BAIT[T])
+	return needs{anyUnit, bait && p.Aims.Rows.Rows == 0 && ranks == nil}
 }
 
 // slice returns the rows from from to to-1, as a view or as a copy of those in float32.
@@ -62,23 +78,22 @@ func (one *set[T]) slice(from, to int) matrix.Dense[T] {
 	return one.rows.Slice(from, to)
 }
 
-// newSpace prepares all rows of a problem that has been checked. If free, features may
-// be in a unit other than the problem's.
-func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], free bool, ranks *network) (*Space[T], error) {
+// newSpace prepares all rows of a problem that has been checked.
+func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], needs needs, ranks *network) (*Space[T], error) {
 	s := &Space[T]{ctx: ctx, stopped: new(atomic.Bool), team: linalg.TeamOf(ctx), tally: tally.Of(ctx), ranks: ranks, mode: p.Mode, batch: p.Batch, weights: p.Aims.Weights, seed: p.Seed, plain: p.Plain,
 		pending: p.Pending, limits: newLimits(poolSize(p, ranks), p.Pending, p.Constraints)}
 	if p.Constraints.PerCost {
 		s.price = p.Constraints.Cost
 	}
 	s.shortener = sync.OnceValue(s.newShortener)
-	s.pool = set[T]{name: "pool", rows: p.Pool, placed: p.Placed, single: p.Single, inFile: p.InFile || p.Single.Rows > 0}
+	s.pool = set[T]{name: "pool", rows: p.Pool, placed: p.Placed, single: p.Single, inFile: p.InFile || p.Single.Rows > 0, summed: needs.moments}
 	if shape := p.shape(); p.Placed != nil || p.Single.Rows > 0 {
 		s.pool.rows = matrix.Dense[T]{Rows: shape.Rows, Cols: shape.Cols, Stride: shape.Cols}
 	}
 	s.train = set[T]{name: "train", rows: p.Train}
 	s.target = set[T]{name: "target", rows: p.Aims.Rows}
 	err := s.eachSet(func(one *set[T]) error { return s.prepare(one, p.Kernel) })
-	if err == nil && free && s.kernel == nil {
+	if err == nil && needs.anyUnit && s.kernel == nil {
 		err = s.rescale()
 	}
 	if err == nil {
@@ -176,14 +191,28 @@ func (s *Space[T]) prepare(one *set[T], k kernel.Kernel[T]) error {
 // measure computes the diagonal for features.
 func (s *Space[T]) measure(one *set[T]) {
 	tally.Rows[T](s.tally, one.rows.Rows, one.rows.Cols)
-	if norms, ok := any(one.diag).([]float64); ok && one.single.Rows > 0 {
-		singleRows(one.single).norms(s.Cancelled, s.team, norms)
+	if norms, ok := any(one.diag).([]float64); ok && one.inFile {
+		s.measureFile(one, norms)
 		return
 	}
 	for from := 0; from < one.rows.Rows && !s.Cancelled(); from += scanPiece {
 		to := min(from+scanPiece, one.rows.Rows)
 		linalg.RowNorms(s.team, one.diag[from:to], one.rows.Slice(from, to))
 	}
+}
+
+// measureFile is measure for rows of a file. The same read finds their moments.
+func (s *Space[T]) measureFile(one *set[T], norms []float64) {
+	rows := inFloat64(s, one)
+	if !one.summed {
+		rows.norms(s.Cancelled, s.team, norms)
+		return
+	}
+	one.moments = matrix.New[float64](rows.Cols, rows.Cols)
+	eachMoments(s, rows, s.weights, matrix.Dense[float64]{}, func(from int, part, moments matrix.Dense[float64]) {
+		linalg.RowNorms(s.team, norms[from:from+part.Rows], part)
+		simd.For[float64]().Axpy(one.moments.Data, moments.Data, 1)
+	})
 }
 
 // check finds the first row whose k(x, x) is not finite, negative or too large. A
