@@ -127,22 +127,26 @@ func (f *memoryTotals[T]) catchUp(row int, phi []float64) {
 // vectors of all steps pass by.
 const togetherRows = 8
 
+// togetherList is a list of them.
+var togetherList = [togetherRows]int32{0, 1, 2, 3, 4, 5, 6, 7}
+
 // catchUpRows is catchUp for consecutive rows, given their features. A product has the same
 // bits in both.
 func (f *memoryTotals[T]) catchUpRows(first int, rows matrix.Dense[float64]) {
+	dots := f.dots.Get().(*[2 * cachedRows]float64)
+	defer f.dots.Put(dots)
 	for from := 0; from < rows.Rows; from += togetherRows {
-		f.catchUpTogether(first+from, rows.Slice(from, min(from+togetherRows, rows.Rows)))
+		f.catchUpTogether(first+from, rows.Slice(from, min(from+togetherRows, rows.Rows)), dots[:togetherRows], dots[togetherRows:])
 	}
 }
 
-func (f *memoryTotals[T]) catchUpTogether(first int, rows matrix.Dense[float64]) {
-	list := [togetherRows]int32{0, 1, 2, 3, 4, 5, 6, 7}
-	var u, z [togetherRows]float64
+// catchUpTogether is catchUpRows for a few of them. It writes to u and z.
+func (f *memoryTotals[T]) catchUpTogether(first int, rows matrix.Dense[float64], u, z []float64) {
 	n, d, set, done := rows.Rows, f.pool.Cols, simd.For[float64](), f.done[first:][:rows.Rows]
 	for step := slices.Min(done); int(step) < f.lacking(); step++ {
 		w, p := f.steps[2*int(step)*d:][:d], f.steps[(2*int(step)+1)*d:][:d]
-		set.DotListed(u[:n], w, rows.Data, rows.Stride, list[:n])
-		set.DotListed(z[:n], p, rows.Data, rows.Stride, list[:n])
+		set.DotListed(u[:n], w, rows.Data, rows.Stride, togetherList[:n])
+		set.DotListed(z[:n], p, rows.Data, rows.Stride, togetherList[:n])
 		for i := range n {
 			if done[i] <= step {
 				f.change(first+i, u[i], z[i])
