@@ -39,8 +39,8 @@ const (
 	pauseSteps = 16
 	// A row of a file that is read by itself costs as much as so many in sequence.
 	scatteredRead = 32
-	// The bounds learn the rows of a file again after so many reads of all of them: that takes
-	// two to three times as long as updating them alone.
+	// In one of so many passes over a file the bounds learn its rows again. Such a pass takes two
+	// to three times as long as one that updates them alone.
 	readsToLearn = 5
 )
 

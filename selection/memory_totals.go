@@ -46,7 +46,7 @@ func (m *memoryRows[T]) Totals(_, offset float64) (totalSearch, error) {
 func (f *memoryTotals[T]) Prior() float64 { return largestOf(float64Norms(f.space, f.of, f.pool)) }
 
 func (f *memoryTotals[T]) Moments(m, a matrix.Dense[float64]) {
-	if known := f.of.moments; known.Rows > 0 && a.Rows == 0 {
+	if known := f.of.moments; known.Rows > 0 && a.Rows == 0 { // m is zero then, so the bits are the same
 		simd.For[float64]().Axpy(m.Data, known.Data, 1)
 		return
 	}
@@ -127,7 +127,7 @@ func (f *memoryTotals[T]) catchUp(row int, phi []float64) {
 // vectors of all steps pass by.
 const togetherRows = 8
 
-// togetherList is a list of them.
+// togetherList are the numbers below togetherRows.
 var togetherList = [togetherRows]int32{0, 1, 2, 3, 4, 5, 6, 7}
 
 // catchUpRows is catchUp for consecutive rows, given their features. A product has the same

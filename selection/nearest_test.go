@@ -50,7 +50,7 @@ func TestGoldenKMeansPP(t *testing.T) {
 
 func mustSpace[T matrix.Float](t *testing.T, p Problem[T]) *Space[T] {
 	t.Helper()
-	s, err := newSpace(t.Context(), &p, needs{}, nil)
+	s, err := newSpace(t.Context(), &p, spaceFor{}, nil)
 	must(t, err)
 	s.place(inMemory(s))
 	return s

@@ -109,8 +109,7 @@ func TestRanksSelectTheSame(t *testing.T) {
 	t.Run("kernel space", sameInKernelSpace)
 }
 
-// sameOnAnyNumber cuts a pool into 1, 2, 4 and 7 shares of unequal lengths, one of them empty; the
-// other tests cut it into 3.
+// sameOnAnyNumber cuts a pool into 1, 2, 3, 4 and 7 shares of unequal lengths, one of them empty.
 func sameOnAnyNumber(t *testing.T) {
 	kind := hardrows.All()["decaying"]
 	p := Problem[float32]{Pool: hardrows.Matrix[float32](kind, 6*sumBlock+123, 5, 1), Train: hardrows.Matrix[float32](kind, 20, 5, 2), Batch: 3, Seed: 5}
@@ -121,7 +120,7 @@ func sameOnAnyNumber(t *testing.T) {
 		}
 		for _, p.Mode = range []Mode{P, TP} {
 			t.Run(fmt.Sprint(e.Name, "-", p.Mode), func(t *testing.T) {
-				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0}, []int{0, b}, []int{0, b, b, 5 * b}, []int{0, b, 2 * b, 3 * b, 4 * b, 5 * b, 6 * b})
+				cutIntoRanks(t, e.New(Settings{Sigma2: 1e-3}), p, []int{0}, []int{0, b}, []int{0, b, 4 * b}, []int{0, b, b, 5 * b}, []int{0, b, 2 * b, 3 * b, 4 * b, 5 * b, 6 * b})
 			})
 		}
 	}

@@ -51,24 +51,35 @@ func singleRows(m matrix.Dense[float32]) *rowsInFloat64 {
 // inFloat64 returns the rows of a set in float64: a copy of those in float32, unless they
 // are in a file.
 func inFloat64[T matrix.Float](s *Space[T], of *set[T]) *rowsInFloat64 {
-	if of.single.Rows > 0 {
-		return singleRows(of.single)
+	if of.inFile {
+		return of.fileInFloat64()
 	}
-	switch rows := any(of.rows).(type) {
-	case matrix.Dense[float64]:
-		exact := exactRows(rows)
-		exact.inFile = of.inFile
-		return exact
-	case matrix.Dense[float32]:
-		if of.inFile {
-			return singleRows(rows)
-		}
+	if rows, ok := any(of.rows).(matrix.Dense[float64]); ok {
+		return exactRows(rows)
 	}
 	converted := matrix.New[float64](of.rows.Rows, of.rows.Cols)
 	s.team.OverPieces(of.rows.Rows, convertedRows, func(_, from, to int) {
 		matrix.Convert(converted.Slice(from, to), of.rows.Slice(from, to))
 	})
 	return exactRows(converted)
+}
+
+// fileInFloat64 returns the rows of a file, always the same, which know of passes before.
+func (one *set[T]) fileInFloat64() *rowsInFloat64 {
+	if one.inDouble != nil {
+		return one.inDouble
+	}
+	switch rows := any(one.rows).(type) {
+	case matrix.Dense[float32]:
+		one.inDouble = singleRows(rows)
+	case matrix.Dense[float64]:
+		one.inDouble = exactRows(rows)
+		one.inDouble.inFile = true
+	}
+	if one.single.Rows > 0 {
+		one.inDouble = singleRows(one.single)
+	}
+	return one.inDouble
 }
 
 // convertedRows is the number of rows that a thread converts at a time.

@@ -76,6 +76,28 @@ func TestInFileChangesNothing(t *testing.T) {
 	}
 }
 
+// TestMomentsOfAFile: BAIT sums up moments in the first read of a file, over several blocks,
+// with weights and without, and picks the same rows as in memory.
+func TestMomentsOfAFile(t *testing.T) {
+	kind := hardrows.Some()["decaying"]
+	pool, train := hardrows.Matrix[float64](kind, 2*sumBlock+77, 5, 1), hardrows.Matrix[float64](kind, 20, 5, 2)
+	weights := make([]float64, pool.Rows)
+	for i := range weights {
+		weights[i] = float64(i % 7)
+	}
+	for _, aims := range []Aims[float64]{{}, {Weights: weights}, {Rows: train}} {
+		for _, mode := range []Mode{P, TP} {
+			p := Problem[float64]{Pool: pool, Train: train, Mode: mode, Batch: 4, Aims: aims}
+			want, err := Select(t.Context(), BAIT[float64]{}, p)
+			must(t, err)
+			p.InFile = true
+			got, err := Select(t.Context(), BAIT[float64]{}, p)
+			must(t, err)
+			mustEqualResults(t, mode.String(), got, want)
+		}
+	}
+}
+
 // TestSingleIsRefused where it would not be used.
 func TestSingleIsRefused(t *testing.T) {
 	rows := hardrows.Matrix[float32](hardrows.Some()["decaying"], 10, 4, 1)

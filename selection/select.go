@@ -48,11 +48,11 @@ func selectFrom[T matrix.Float](ctx context.Context, m Method[T], p Problem[T], 
 	if inDouble, ok := any(m).(Method[float64]); p.Single.Rows > 0 && !(ok && ReadsSingle(inDouble)) {
 		return nil, &MethodError{m.Name(), "it does not read rows in float32"}
 	}
-	needs := needsOf(m, &p, ranks)
-	s, err := newSpace(ctx, &p, needs, ranks)
+	method := spaceOf(ctx, m, &p, ranks)
+	s, err := newSpace(ctx, &p, method, ranks)
 	if _, blind := m.(Random[T]); blind && err != nil {
 		p.Kernel = nil // it uses none
-		if s, err = newSpace(ctx, &p, needs, ranks); err == nil {
+		if s, err = newSpace(ctx, &p, method, ranks); err == nil {
 			s.train = set[T]{} // without a kernel there are no distances from them
 		}
 	}

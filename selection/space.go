@@ -53,21 +53,25 @@ type set[T matrix.Float] struct {
 	inFile bool                  // the rows are in a file
 	placed DeviceFeatures[T]     // where the numbers of rows are, unless nil: rows only has their shape
 	diag   []T
-	summed bool // the method needs the moments
-	// Σ w(x)·φ(x)φ(x)ᵀ over all rows, if the first read of a file found it.
-	moments matrix.Dense[float64]
+
+	// Of rows in a file:
+	inDouble     *rowsInFloat64 // made on first use
+	needsMoments bool
+	moments      matrix.Dense[float64] // Σ w(x)·φ(x)φ(x)ᵀ over all rows, if they are needed
 }
 
-// needs is what a method asks of a space.
-type needs struct {
+// spaceFor is what a method asks of a space.
+type spaceFor struct {
 	anyUnit bool // features may be in a unit other than the problem's
-	moments bool // of the pool
+	moments bool // of a pool in a file, so that its first read finds them, too
 }
 
-func needsOf[T matrix.Float](m Method[T], p *Problem[T], ranks *network) needs {
+// spaceOf returns what a method asks of a space. BAIT asks for moments unless it sums over
+// other rows, a device sums, or ranks, each of which goes on with the sum of the one before.
+func spaceOf[T matrix.Float](ctx context.Context, m Method[T], p *Problem[T], ranks *network) spaceFor {
 	_, anyUnit := m.(scaleFree)
 	_, bait := m.(BAIT[T])
-	return needs{anyUnit, bait && p.Aims.Rows.Rows == 0 && ranks == nil}
+	return spaceFor{anyUnit, bait && p.Aims.Rows.Rows == 0 && deviceOf(ctx) == nil && ranks == nil}
 }
 
 // slice returns the rows from from to to-1, as a view or as a copy of those in float32.
@@ -79,21 +83,21 @@ func (one *set[T]) slice(from, to int) matrix.Dense[T] {
 }
 
 // newSpace prepares all rows of a problem that has been checked.
-func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], needs needs, ranks *network) (*Space[T], error) {
+func newSpace[T matrix.Float](ctx context.Context, p *Problem[T], method spaceFor, ranks *network) (*Space[T], error) {
 	s := &Space[T]{ctx: ctx, stopped: new(atomic.Bool), team: linalg.TeamOf(ctx), tally: tally.Of(ctx), ranks: ranks, mode: p.Mode, batch: p.Batch, weights: p.Aims.Weights, seed: p.Seed, plain: p.Plain,
 		pending: p.Pending, limits: newLimits(poolSize(p, ranks), p.Pending, p.Constraints)}
 	if p.Constraints.PerCost {
 		s.price = p.Constraints.Cost
 	}
 	s.shortener = sync.OnceValue(s.newShortener)
-	s.pool = set[T]{name: "pool", rows: p.Pool, placed: p.Placed, single: p.Single, inFile: p.InFile || p.Single.Rows > 0, summed: needs.moments}
+	s.pool = set[T]{name: "pool", rows: p.Pool, placed: p.Placed, single: p.Single, inFile: p.InFile || p.Single.Rows > 0, needsMoments: method.moments}
 	if shape := p.shape(); p.Placed != nil || p.Single.Rows > 0 {
 		s.pool.rows = matrix.Dense[T]{Rows: shape.Rows, Cols: shape.Cols, Stride: shape.Cols}
 	}
 	s.train = set[T]{name: "train", rows: p.Train}
 	s.target = set[T]{name: "target", rows: p.Aims.Rows}
 	err := s.eachSet(func(one *set[T]) error { return s.prepare(one, p.Kernel) })
-	if err == nil && needs.anyUnit && s.kernel == nil {
+	if err == nil && method.anyUnit && s.kernel == nil {
 		err = s.rescale()
 	}
 	if err == nil {
@@ -201,10 +205,11 @@ func (s *Space[T]) measure(one *set[T]) {
 	}
 }
 
-// measureFile is measure for rows of a file. The same read finds their moments.
+// measureFile is measure for rows of a file. The same read finds their moments, if the
+// method needs these.
 func (s *Space[T]) measureFile(one *set[T], norms []float64) {
 	rows := inFloat64(s, one)
-	if !one.summed {
+	if !one.needsMoments {
 		rows.norms(s.Cancelled, s.team, norms)
 		return
 	}

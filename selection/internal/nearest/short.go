@@ -41,13 +41,13 @@ import (
 )
 
 const (
-	coarseCols   = 16   // directions of the rows that a step reads: one cache line
-	middleCols   = 48   // directions for the survivors
-	fineCols     = 96   // and then, if there are twice as many features
-	leastCols    = 64   // with fewer features short rows do not pay
-	sampledRows  = 1024 // rows that the directions are fitted to
-	directionFit = 4    // steps of the iteration for the directions
-	shortBlock   = 4096 // rows that are shortened at a time
+	coarseCols   = 16      // directions of the rows that a step reads: one cache line
+	middleCols   = 48      // directions for the survivors
+	fineCols     = 96      // and then, if there are twice as many features
+	leastCols    = 64      // with fewer features short rows do not pay
+	sampledRows  = 1024    // rows that the directions are fitted to
+	directionFit = 4       // steps of the iteration for the directions
+	shortBlock   = 1 << 14 // rows that are shortened at a time
 
 	// leastReach is what the largest norm must exceed for its square, in
 	// float32, to be far from underflow.
@@ -189,18 +189,22 @@ func normalise(v []float64) {
 	}
 }
 
-// shorten writes short rows.
+// shorten writes short rows, those of the last rows first: of a file that exceeds memory,
+// these have been read last.
 func (h *Shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) {
-	scale := h.factor()
-	if same, ok := any(dst).(matrix.Dense[T]); ok {
-		linalg.Gemm(h.Team, same, scale, rows, linalg.NoTrans, h.directions, linalg.NoTrans, 0)
-		return
+	same, single := any(dst).(matrix.Dense[T])
+	var products matrix.Dense[T]
+	if !single {
+		products = matrix.New[T](min(shortBlock, rows.Rows), h.fine)
 	}
-	products := matrix.New[T](min(shortBlock, rows.Rows), h.fine)
-	for from := 0; from < rows.Rows; from += shortBlock {
-		to := min(from+shortBlock, rows.Rows)
+	for to := rows.Rows; to > 0; to -= shortBlock {
+		from := max(0, to-shortBlock)
+		if single {
+			linalg.Gemm(h.Team, same.Slice(from, to), h.factor(), rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
+			continue
+		}
 		part := products.Slice(0, to-from)
-		linalg.Gemm(h.Team, part, scale, rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
+		linalg.Gemm(h.Team, part, h.factor(), rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
 		matrix.Convert(dst.Slice(from, to), part)
 	}
 }
