@@ -26,11 +26,12 @@ type memoryNearest[T matrix.Float] struct {
 
 func (m *memoryRows[T]) Nearest(size Size, lists bool) centreSearch[T] {
 	return &memoryNearest[T]{memoryRows: m, size: size, lists: lists,
-		search: nearest.New(m.space.env(), m.of.rows, m.of.diag, m.space.shortener())}
+		search: nearest.New(m.space.env(m.of), m.of.rows, m.of.diag, m.space.shortener())}
 }
 
-func (s *Space[T]) env() nearest.Env {
-	return nearest.Env{Team: s.team, Tally: s.tally, Cancelled: s.Cancelled}
+// env returns what a search of a set runs in.
+func (s *Space[T]) env(of *set[T]) nearest.Env {
+	return nearest.Env{Team: s.team, Tally: s.tally, Cancelled: s.Cancelled, InFile: of.inFile}
 }
 
 // newShortener returns the shortener for all sets, or nil if short rows do not pay, or
@@ -43,7 +44,7 @@ func (s *Space[T]) newShortener() *nearest.Shortener[T] {
 	if s.mode == TP {
 		centres += s.TrainSize()
 	}
-	return nearest.NewShortener(s.env(), s.pool.rows, T(s.largestNorm()), s.batch, centres)
+	return nearest.NewShortener(s.env(&s.pool), s.pool.rows, T(s.largestNorm()), s.batch, centres)
 }
 
 func (f *memoryNearest[T]) Add(centres matrix.Dense[T], diag []T, first int) error {

@@ -25,6 +25,7 @@ type Env struct {
 	Team      *linalg.Team
 	Tally     *tally.Counter
 	Cancelled func() bool
+	InFile    bool // the rows are in a mapped file
 }
 
 // Search keeps, for each row of a set, the nearest centre. One goroutine calls its

@@ -73,6 +73,11 @@ func (f *shortSearch[T]) addOne(centre []T, label int32) {
 		f.addPlain(centre, label)
 		return
 	}
+	if f.InFile {
+		file := matrix.MappedRows(f.rows)
+		file.AtRandom()
+		defer file.AsUsual()
+	}
 	set, fine := simd.For[T](), f.maker.row(centre)
 	var listed, full atomic.Int64 // numbers of fine rows, and whole rows, that were read
 	f.Team.OverPieces(len(f.Dist), shortPiece, func(_, from, to int) {
@@ -82,6 +87,9 @@ func (f *shortSearch[T]) addOne(centre []T, label int32) {
 		listed.Add(int64(looked))
 		all, fresh := f.rows.Slice(from, to), f.fresh[from:to]
 		if len(left) > (to-from)/fullShare {
+			if f.InFile {
+				matrix.MappedRows(all).ReadAhead()
+			}
 			set.SqDistRows(fresh, centre, all.Data, all.Stride)
 			for i, d := range fresh {
 				f.lowerRow(from+i, d, label)
