@@ -47,7 +47,8 @@ const (
 	leastCols    = 64      // with fewer features short rows do not pay
 	sampledRows  = 1024    // rows that the directions are fitted to
 	directionFit = 4       // steps of the iteration for the directions
-	shortBlock   = 1 << 14 // rows that are shortened at a time
+	shortBlock   = 4096    // rows that are shortened at a time, with a copy
+	stretch      = 1 << 17 // without one
 
 	// leastReach is what the largest norm must exceed for its square, in
 	// float32, to be far from underflow.
@@ -192,20 +193,24 @@ func normalise(v []float64) {
 // shorten writes short rows, those of the last rows first: of a file that exceeds memory,
 // these have been read last.
 func (h *Shortener[T]) shorten(dst matrix.Dense[float32], rows matrix.Dense[T]) {
-	same, single := any(dst).(matrix.Dense[T])
-	var products matrix.Dense[T]
-	if !single {
-		products = matrix.New[T](min(shortBlock, rows.Rows), h.fine)
-	}
-	for to := rows.Rows; to > 0; to -= shortBlock {
-		from := max(0, to-shortBlock)
-		if single {
+	if same, ok := any(dst).(matrix.Dense[T]); ok {
+		backward(rows.Rows, stretch, func(from, to int) {
 			linalg.Gemm(h.Team, same.Slice(from, to), h.factor(), rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
-			continue
-		}
+		})
+		return
+	}
+	products := matrix.New[T](min(shortBlock, rows.Rows), h.fine)
+	backward(rows.Rows, shortBlock, func(from, to int) {
 		part := products.Slice(0, to-from)
 		linalg.Gemm(h.Team, part, h.factor(), rows.Slice(from, to), linalg.NoTrans, h.directions, linalg.NoTrans, 0)
 		matrix.Convert(dst.Slice(from, to), part)
+	})
+}
+
+// backward visits n rows, so many at a time, the last first.
+func backward(n, block int, visit func(from, to int)) {
+	for to := n; to > 0; to -= block {
+		visit(max(0, to-block), to)
 	}
 }
 
