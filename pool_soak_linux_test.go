@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,8 @@ var (
 )
 
 // TestSoakLargePool selects from a file that exceeds memory, with several methods, and prints
-// how long that takes, what is read, and what one sequential read of the file takes:
+// how long that takes, what is read, and what one sequential read of the file takes. With as
+// many rows in memory, it compares the batches.
 //
 //	NEXTBATCH_SOAK=1 go test . -run TestSoakLargePool -v -timeout 4h -pool-rows 10000000
 func TestSoakLargePool(t *testing.T) {
@@ -60,7 +62,7 @@ func TestSoakLargePool(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	for text := range strings.SplitSeq(*soakSpecs, "; ") {
-		inMemory := selectInMemory(t, path, dir, text, train)
+		inMemory, batch := selectInMemory(t, path, dir, text, train)
 		forgetCache(t, path)
 		shards, err := source.OpenShards(path)
 		if err != nil {
@@ -92,6 +94,9 @@ func TestSoakLargePool(t *testing.T) {
 		t.Logf("%-20s %6.1f s, %4.1f times a sequential read; %5.1f GB read, %.2f times the file; %d major faults; %.4f %% of row and step pairs computed; %.1f GiB in memory of %.1f forecast; first pick %s",
 			text, took.Seconds(), took.Seconds()/once.Seconds(), read/1e9, read/size, majorFaults(t)-faultsBefore, 100*count.Computed(), float64(anonymous(t))/(1<<30), float64(plan.Memory)/(1<<30), result.IDs[0])
 		t.Logf("%-20s %6.1f s of CPU", text, used.Seconds())
+		if *soakMemory == *soakRows && !slices.Equal(result.IDs, batch) {
+			t.Errorf("%s: the batch is not the one in memory", text)
+		}
 		if inMemory > 0 {
 			goal := 3*once + inMemory
 			t.Logf("%-20s in memory, as many rows would take %.1f s; with three sequential reads %.1f s, of which it took %.2f", text, inMemory.Seconds(), goal.Seconds(), took.Seconds()/goal.Seconds())
@@ -114,11 +119,11 @@ func soakRequest(text string, train matrix.Dense[float32]) nextbatch.Request {
 }
 
 // selectInMemory selects from the first rows of the file in memory, and returns how long that
-// would take for all rows.
-func selectInMemory(t *testing.T, path, dir, text string, train matrix.Dense[float32]) time.Duration {
+// would take for all rows, and the batch.
+func selectInMemory(t *testing.T, path, dir, text string, train matrix.Dense[float32]) (time.Duration, []string) {
 	t.Helper()
 	if *soakMemory == 0 {
-		return 0
+		return 0, nil
 	}
 	shards, err := source.OpenShards(path)
 	if err != nil {
@@ -139,14 +144,15 @@ func selectInMemory(t *testing.T, path, dir, text string, train matrix.Dense[flo
 		t.Fatal(err)
 	}
 	usedBefore, begin := cpuTime(t), time.Now()
-	if _, err := plan.Select(t.Context()); err != nil {
+	result, err := plan.Select(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	took := time.Since(begin)
 	t.Logf("%-20s %d rows in memory: %.1f s, %.1f s of CPU", text, *soakMemory, took.Seconds(), (cpuTime(t) - usedBefore).Seconds())
 	runtime.GC()
 	debug.FreeOSMemory()
-	return took * time.Duration(*soakRows / *soakMemory)
+	return took * time.Duration(*soakRows / *soakMemory), result.IDs
 }
 
 // cpuTime returns the time that this process has had of all processors.
