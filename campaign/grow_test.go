@@ -71,6 +71,7 @@ func TestGrowingPool(t *testing.T) {
 		{"maxdiag:grad>sketch(16)>train", true}, {"maxdet-p:grad>sketch(16)>train", true}, {"maxdet-tp:ll>ens(2)>sketch(8)>scale", true},
 		{"bait-f-p:grad>sketch(16)>train", true}, {"bait-fb-p:grad>sketch(16)>train", true}, {"frankwolfe-p:grad>sketch(16)>acs-rf(8)", true},
 		{"lcmd-tp:grad>sketch(16)>ens(2)", true}, {"lcmd-tp:grad>scale>sketch(16)", true}, {"maxdet-p:grad>train", false}, {"random", false},
+		{"maxdet-p:ll", false}, {"lcmd-tp:grad>train", false}, {"lcmd-tp:grad>sketch(16)>train>ens(2)", false},
 		{"lcmd-tp:linear", false}, {"maxdet-p:nngp>train", false}, {"lcmd-tp:laplace", false}, {"maxdet-p:matern>train", false},
 	} {
 		for _, categories := range []bool{true, false} {

@@ -83,12 +83,17 @@ func arff(t *dataset.Table) []byte {
 	return b.Bytes()
 }
 
-// numbers writes a matrix, the same in every format.
+// numbers writes a matrix, the same in every format, or those of its rows that follow the first few.
 func numbers(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg, args, 3)
 	m := matrix.New[float64](count(ts, args[1]), count(ts, args[2]))
+	first := 0
+	if len(args) > 3 {
+		first = count(ts, args[3]) * m.Cols
+	}
 	for i := range m.Data {
-		m.Data[i] = math.Sin(float64(i * i))
+		at := first + i
+		m.Data[i] = math.Sin(float64(at * at))
 	}
 	var raw bytes.Buffer
 	switch filepath.Ext(args[0]) {

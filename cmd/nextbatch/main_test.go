@@ -31,7 +31,7 @@ import (
 //	table FILE ROWS LABELLED       a table with ids, of which every so many rows have a label
 //	kinds FILE ROWS                a table on which active learning has a gain
 //	noise FILE ROWS                a table with labels that are pure noise
-//	numbers FILE ROWS COLUMNS      a matrix: .npy, .npz (array "a") or .mat (variable "a")
+//	numbers FILE ROWS COLUMNS [FIRST]     a matrix, or its rows from FIRST on: .npy, .npz (array "a"), .mat (variable "a") or .parquet
 //	blanked FILE SET COLUMN        a data set beside the checkout, with the labels of 256 rows
 //	signal NAME PATTERN CODE PROGRAM …    send a signal once standard error matches, and want this exit code
 //	reading NAME PIPE CODE PROGRAM …      send a signal while the program reads the pipe, and want this exit code
