@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 	"net/url"
 	"os"
 	"slices"
@@ -14,11 +13,14 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/benchmark/sqlite"
 	"github.com/nextbatch/nextbatch/benchmark/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/postgresdb"
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 )
 
 func TestStore(t *testing.T) {
@@ -362,6 +364,19 @@ func TestPasswordsAreNotShown(t *testing.T) {
 		if n := number(t, s, "SELECT count(*) FROM "+table+" x WHERE x::text LIKE '%secret%'"); n != 0 {
 			t.Errorf("%s holds the password", table)
 		}
+	}
+}
+
+func TestFullDiskOfTheServer(t *testing.T) {
+	t.Parallel()
+	db, err := postgresdb.Connect(t.Context(), "postgres://ada@host/results", 1) // it connects when it is used
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = (&Store{db: db}).lost(&pgconn.PgError{Code: "53100", Message: "could not extend file"})
+	if at := (*benchmark.StoreError)(nil); !errors.As(err, &at) || !at.Full || !strings.Contains(err.Error(), "the disk of the PostgreSQL server is full") {
+		t.Error(err)
 	}
 }
 

@@ -29,6 +29,7 @@ type Error struct {
 	Store  string // its kind and name
 	Reason string
 	Advice string
+	Full   bool // the server has no disk space left to write
 	Cause  error
 }
 
@@ -84,6 +85,9 @@ func (d *Database) Fail(reason, advice string, cause error) error {
 	return &Error{Store: d.name, Reason: reason, Advice: advice, Cause: cause}
 }
 
+// diskFull is the code with which a server reports that its disk is full.
+const diskFull = "53100"
+
 // Explain turns an error of the driver into plain words. Errors of contexts remain as they are.
 func (d *Database) Explain(err error) error {
 	refused, unreachable := (*pgconn.PgError)(nil), (*pgconn.ConnectError)(nil)
@@ -92,6 +96,9 @@ func (d *Database) Explain(err error) error {
 		return err
 	case errors.As(err, &unreachable):
 		return d.Fail("it cannot be reached: "+unreachable.Error(), "check the address, and whether the server runs", err)
+	case errors.As(err, &refused) && refused.Code == diskFull:
+		return &Error{Store: d.name, Reason: "the disk of the PostgreSQL server is full: " + refused.Message, Full: true,
+			Advice: "what was written so far is safe; free some disk space there and run the command again", Cause: err}
 	case errors.As(err, &refused):
 		return d.Fail(refused.Message+" ("+refused.Code+")", "", err)
 	}

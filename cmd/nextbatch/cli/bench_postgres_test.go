@@ -1,11 +1,18 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/benchmark/postgres"
@@ -21,16 +28,28 @@ func TestBenchExportFromADatabase(t *testing.T) {
 		"--rounds", "2", "--batch", "4", "--start", "10", "--valid", "20", "--epochs", "3", "--hidden", "8", "--jobs", "2", "--results"}
 	read := func(results string) *dataset.Table {
 		bench(t, exitOK, append(run, results)...)
-		path := filepath.Join(t.TempDir(), "results.parquet")
-		bench(t, exitOK, "export", results, "--out", path)
-		table, err := source.ReadFile(t.Context(), path, source.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return table
+		return exported(t, results)
 	}
-	file, database := read(filepath.Join(t.TempDir(), "results.db")), read(postgrestest.Schema(t))
-	if file.Rows() != 18 || database.Rows() != file.Rows() || !slices.Equal(file.Names(), database.Names()) {
+	mustExportTheSame(t, read(filepath.Join(t.TempDir(), "results.db")), read(postgrestest.Schema(t)), 18)
+}
+
+// exported returns the table that bench export writes.
+func exported(t *testing.T, results string) *dataset.Table {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "results.parquet")
+	bench(t, exitOK, "export", results, "--out", path)
+	table, err := source.ReadFile(t.Context(), path, source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// mustExportTheSame requires so many rows in the exports of a file and of a database, with the
+// same values except for times and threads.
+func mustExportTheSame(t *testing.T, file, database *dataset.Table, rows int) {
+	t.Helper()
+	if file.Rows() != rows || database.Rows() != rows || !slices.Equal(file.Names(), database.Names()) {
 		t.Fatalf("%d rows of %q, and %d of %q", file.Rows(), file.Names(), database.Rows(), database.Names())
 	}
 	for i, c := range file.Columns() {
@@ -43,6 +62,86 @@ func TestBenchExportFromADatabase(t *testing.T) {
 				t.Errorf("row %d, column %s: %q in the file, %q in the database", row, c.Name(), c.Format(row), other.Format(row))
 			}
 		}
+	}
+}
+
+// A worker performs all runs of a queue, with the results of a single process in a file. While it
+// works, bench status lists it.
+func TestBenchWorkerFinishesTheQueue(t *testing.T) {
+	address, file := postgrestest.Schema(t), filepath.Join(t.TempDir(), "results.db")
+	data := []string{"--table", smallTable(t), "--target", "y", "--id", "name", "--jobs", "1"}
+	bench(t, exitOK, append([]string{"run", "--specs", "random; lcmd-tp:ll", "--splits", "0", "--rounds", "1", "--batch", "4", "--start", "10",
+		"--valid", "20", "--epochs", "2", "--hidden", "8", "--results", file}, data...)...)
+	planRunsOf(t, file, address)
+
+	// The worker can take a run, but not write its first round until it is released.
+	release := postgrestest.HoldUp(t, address, "benchmark_rounds")
+	var out, log bytes.Buffer
+	code := -1
+	var worker sync.WaitGroup
+	worker.Go(func() { code = Run(append([]string{"bench", "worker", address}, data...), &out, &log) })
+	finish := func() {
+		release()
+		worker.Wait()
+	}
+	defer finish()
+	mustListWorker(t, address)
+	finish()
+
+	if code != exitOK || !strings.Contains(log.String(), "this worker finished 2 runs") {
+		t.Fatalf("exit code %d\n%s", code, log.String())
+	}
+	if text, _ := bench(t, exitOK, "status", address); !strings.Contains(text, "2 of 2 runs are done, 0 under way\n4 of 4 rounds are done\n") || strings.Contains(text, "worker") {
+		t.Errorf("after the work: %s", text)
+	}
+	mustExportTheSame(t, exported(t, file), exported(t, address), 4)
+}
+
+// planRunsOf queues the runs of a results file in a database.
+func planRunsOf(t *testing.T, file, address string) {
+	t.Helper()
+	from, err := openResults(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := postgres.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planRuns(t, from, to)
+	if err := errors.Join(from.Close(), to.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustListWorker waits until a worker has taken the first of two runs, and requires that bench
+// status lists it.
+func mustListWorker(t *testing.T, address string) {
+	t.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status benchStatus
+	for begin := time.Now(); status.Working == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > 40*time.Second {
+			t.Fatal("no worker takes a run")
+		}
+		text, _ := bench(t, exitOK, "status", address, "--json")
+		if err := json.Unmarshal([]byte(text), &status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status.Runs != 2 || status.Working != 1 || status.Done != 0 || len(status.Workers) != 1 {
+		t.Fatalf("%+v", status)
+	}
+	if w := status.Workers[0]; w.Host != host || w.PID != os.Getpid() || w.Runs != 1 || w.Started.IsZero() {
+		t.Errorf("the worker is %+v", w)
+	}
+	text, _ := bench(t, exitOK, "status", address)
+	line := regexp.MustCompile(fmt.Sprintf(`(?m)^1 worker:\nhost .*\n%s +%d +1 `, regexp.QuoteMeta(host), os.Getpid()))
+	if !strings.Contains(text, "0 of 2 runs are done, 1 under way\n") || !line.MatchString(text) {
+		t.Errorf("during the work: %s", text)
 	}
 }
 
@@ -66,9 +165,18 @@ func planAgain(t *testing.T, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings, err1 := store.Settings(t.Context())
-	leave, err2 := store.Join(benchmark.Process{}, settings)
-	list, err3 := store.Status(t.Context())
+	planRuns(t, store, store)
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// planRuns plans all runs of some results in a database, with their settings.
+func planRuns(t *testing.T, from benchmark.Reader, to *postgres.Store) {
+	t.Helper()
+	settings, err1 := from.Settings(t.Context())
+	list, err2 := from.Status(t.Context())
+	leave, err3 := to.Join(benchmark.Process{}, settings)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +184,7 @@ func planAgain(t *testing.T, address string) {
 	for _, of := range list {
 		runs = append(runs, of.Run)
 	}
-	if err := errors.Join(store.Plan(runs), leave(), store.Close()); err != nil {
+	if err := errors.Join(to.Plan(runs), leave()); err != nil {
 		t.Fatal(err)
 	}
 }

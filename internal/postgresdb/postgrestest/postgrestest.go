@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -50,4 +51,28 @@ func Execute(t testing.TB, address, statement string) {
 	if err := errors.Join(err, conn.Close(ctx)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// HoldUp lets nobody write to a table until release is called, or the test ends. The table
+// can be read.
+func HoldUp(t testing.TB, address, table string) (release func()) {
+	t.Helper()
+	ctx := context.Background() // that of the test has ended when it cleans up
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release = sync.OnceFunc(func() {
+		if err := conn.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(release)
+	if _, err := conn.Exec(ctx, "BEGIN"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(ctx, "LOCK TABLE "+table+" IN SHARE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	return release
 }
