@@ -69,15 +69,16 @@ func (one *set[T]) fileInFloat64() *rowsInFloat64 {
 	if one.inDouble != nil {
 		return one.inDouble
 	}
+	if one.single.Rows > 0 {
+		one.inDouble = singleRows(one.single)
+		return one.inDouble
+	}
 	switch rows := any(one.rows).(type) {
 	case matrix.Dense[float32]:
 		one.inDouble = singleRows(rows)
 	case matrix.Dense[float64]:
 		one.inDouble = exactRows(rows)
 		one.inDouble.inFile = true
-	}
-	if one.single.Rows > 0 {
-		one.inDouble = singleRows(one.single)
 	}
 	return one.inDouble
 }

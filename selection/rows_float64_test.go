@@ -61,13 +61,14 @@ func TestInFileChangesNothing(t *testing.T) {
 	nearest.Pays.Work, nearest.Pays.Reads = 0, math.Inf(1)
 	t.Cleanup(func() { nearest.Pays = was })
 	pool, train := hardrows.Matrix[float32](hardrows.Some()["decaying"], 2200, 70, 1), hardrows.Matrix[float32](hardrows.Some()["decaying"], 40, 70, 2)
+	file := mappedFile(t, pool)
 	for _, m := range []Method[float32]{LCMD[float32]{}, MaxDist[float32]{}, KMeansPP[float32]{}, MaxDet[float32]{}, BAIT[float32]{}, FrankWolfe[float32]{}} {
 		p := Problem[float32]{Pool: pool, Train: train, Mode: TP, Batch: 20}
 		want, err := Select(t.Context(), m, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.InFile = true
+		p.Pool, p.InFile = file, true
 		got, err := Select(t.Context(), m, p)
 		if err != nil {
 			t.Fatal(err)
