@@ -11,7 +11,7 @@
 //
 //	c, err := campaign.New(ctx, store, "solubility", campaign.Start{Table: table, IDColumn: "name", Targets: []string{"y"}})
 //	batch, err := c.Ask(ctx, campaign.By{Person: "ada"}, campaign.Ask{Rows: 8})
-//	told, err := c.Tell(ctx, campaign.By{Person: "ada"}, campaign.Tell{Measurements: list})
+//	told, err := c.Tell(ctx, campaign.By{Person: "ada"}, campaign.Tell{Entries: list})
 //
 // A Store keeps the logs of many campaigns, and the blobs that their events name: rows
 // as Parquet, and the network that was trained last.
