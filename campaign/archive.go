@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -111,6 +112,33 @@ func (c *Campaign) Export(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	return errors.Join(writeFile(archive, manifestFile, text), archive.Close())
+}
+
+// Checked counts what Check has read.
+type Checked struct{ Events, Blobs int }
+
+// Check reads all of the campaign: its log, which must make sense, and its blobs, of which none
+// may be missing. A store compares checksums as it reads.
+func (c *Campaign) Check(ctx context.Context) (Checked, error) {
+	log, err := c.History(ctx)
+	if err != nil {
+		return Checked{}, err
+	}
+	keys, err := c.blobsOf(ctx, log)
+	if err != nil {
+		return Checked{}, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(namedBy(log))) {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key) // the store says that it is missing
+		}
+	}
+	for _, key := range keys {
+		if _, err := c.store.Blob(ctx, c.name, key); err != nil {
+			return Checked{}, fmt.Errorf("campaign %q: blob %q: %w", c.name, key, err)
+		}
+	}
+	return Checked{len(log), len(keys)}, nil
 }
 
 // blobsOf returns the blobs that belong to a log, in order: what others have added since

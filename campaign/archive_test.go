@@ -3,8 +3,10 @@ package campaign_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,5 +196,49 @@ func TestArchivesWithLabelsOutOfRange(t *testing.T) {
 	}
 	if _, err := importInto(t, &storetest.Memory{}, "", export(t, c)); err != nil {
 		t.Errorf("the label is corrected: %v", err)
+	}
+}
+
+// losing is a store that has lost a blob.
+type losing struct {
+	campaign.Store
+	lost string
+}
+
+func (f *losing) Blobs(ctx context.Context, name string) ([]string, error) {
+	keys, err := f.Store.Blobs(ctx, name)
+	return slices.DeleteFunc(keys, func(key string) bool { return key == f.lost }), err
+}
+
+func (f *losing) Blob(ctx context.Context, name, key string) ([]byte, error) {
+	if key == f.lost {
+		return nil, campaign.ErrNotFound
+	}
+	return f.Store.Blob(ctx, name, key)
+}
+
+// TestCheck: all that a campaign needs is there, or it says what is missing.
+func TestCheck(t *testing.T) {
+	store := &losing{Store: &storetest.Memory{}}
+	c := busy(t, store)
+	read, err := c.Check(t.Context())
+	if err != nil || read.Events != int(state(t, c).Seq) || read.Blobs < 4 {
+		t.Fatalf("%+v, %v", read, err)
+	}
+	keys, err := store.Blobs(t.Context(), "busy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if !strings.HasPrefix(key, "rows-") && !strings.HasPrefix(key, "ask-") {
+			continue // a network can be trained again
+		}
+		store.lost = key
+		if _, err := c.Check(t.Context()); !errors.Is(err, campaign.ErrNotFound) || !strings.Contains(err.Error(), key) {
+			t.Errorf("without %s: %v", key, err)
+		}
+	}
+	if store.lost == "" {
+		t.Error("no blob was lost")
 	}
 }

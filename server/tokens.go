@@ -92,7 +92,7 @@ CREATE TABLE jobs (
 var tokenFormat = sqlitefile.Format{
 	What: "file of tokens", Schema: tokenSchema, ApplicationID: 0x4e42544b,
 	Later:   []string{tokenSchema2},
-	Damaged: "remove it, and add the tokens again",
+	Damaged: "restore a copy, or remove it and add the tokens again; the campaigns do not depend on it",
 	Full:    "free some disk space and run the command again",
 }
 
@@ -107,6 +107,9 @@ func OpenTokens(ctx context.Context, path string) (*Tokens, error) {
 	}
 	return &Tokens{file}, nil
 }
+
+// CheckTokens reads all of a file of tokens and rejects one that is damaged.
+func CheckTokens(ctx context.Context, path string) error { return tokenFormat.Check(ctx, path) }
 
 // makePrivate creates a file that only its owner can read, unless it exists.
 func makePrivate(path string) error {

@@ -43,6 +43,9 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	return newStore(format.OpenReadOnly(ctx, path))
 }
 
+// Check reads all of a results file and rejects one that is damaged.
+func Check(ctx context.Context, path string) error { return inTerms(format.Check(ctx, path)) }
+
 func newStore(file *sqlitefile.File, err error) (*Store, error) {
 	if err != nil {
 		return nil, inTerms(err)

@@ -56,7 +56,7 @@ CREATE TABLE locks (
 
 var format = sqlitefile.Format{
 	What: "campaign file", Schema: schema, ApplicationID: 0x4e42434d,
-	Damaged: "restore a copy",
+	Damaged: "restore a copy; 'nextbatch doctor FILE' shows which campaigns are whole, and 'nextbatch campaign export FILE ARCHIVE --campaign NAME' saves those",
 	Full:    "what was written so far is safe; free some disk space and run the command again",
 }
 
@@ -83,12 +83,22 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return &Store{file, host}, nil
 }
 
+// OpenReadOnly opens a campaign file for reading: what would change it fails.
+func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
+	file, err := format.OpenReadOnly(ctx, path)
+	if err != nil {
+		return nil, inTerms(err)
+	}
+	return &Store{file: file}, nil
+}
+
+// Check reads every page of a campaign file and rejects one that is damaged. Changed bytes
+// within a page are noticed when an event or a blob is read, by its checksum.
+func Check(ctx context.Context, path string) error { return inTerms(format.Check(ctx, path)) }
+
 // inTerms returns an error of the file as one of a store.
 func inTerms(err error) error {
 	if at := (*sqlitefile.Error)(nil); errors.As(err, &at) {
-		if strings.HasPrefix(at.Reason, "it is damaged") {
-			at.Advice = format.Damaged
-		}
 		return &campaign.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Cause: err}
 	}
 	return err

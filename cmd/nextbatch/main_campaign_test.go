@@ -40,6 +40,18 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(path, raw, 0o644))
 }
 
+// scribble overwrites pages in the middle of a database, as a failing disk does.
+func scribble(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 1)
+	path := ts.MkAbs(args[0])
+	raw, err := os.ReadFile(path)
+	ts.Check(err)
+	const page, pages = 4096, 2
+	middle := raw[len(raw)/2/page*page:]
+	copy(middle, bytes.Repeat([]byte{0xa5}, min(len(middle), pages*page)))
+	ts.Check(os.WriteFile(path, raw, 0o644))
+}
+
 // newer marks a campaign file as one that a later version has written.
 func newer(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg, args, 1)

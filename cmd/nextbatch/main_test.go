@@ -39,6 +39,7 @@ import (
 //	tmpfs FOLDER SIZE [ro]         a small file system, or one that cannot be written; see the condition [mount]
 //	no-other-files FOLDER NAME …   the folder has just these files
 //	damage FILE                    changes a byte of an event in a campaign file
+//	scribble FILE                  overwrites pages in the middle of a database
 //	newer FILE                     marks a campaign file as one of a later version
 
 var full = flag.Bool("full", false, "train for all epochs on the real data sets")
@@ -91,7 +92,7 @@ func run(t *testing.T, dir string, env map[string]string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code": code, "windows": windows, "table": table, "kinds": kinds, "noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
-			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles, "damage": damage, "newer": newer,
+			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles, "damage": damage, "scribble": scribble, "newer": newer,
 		},
 		Condition:           condition(t),
 		RequireExplicitExec: true,

@@ -45,11 +45,15 @@ type healthCheck struct {
 func newDoctor() *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
-		Use:     "doctor",
-		Short:   "Show what the machine offers and test the numerics",
-		Example: "  nextbatch doctor --json",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use:   "doctor [STORE]",
+		Short: "Show what the machine offers and test the numerics, or check a store for damage",
+		Example: `  nextbatch doctor --json
+  nextbatch doctor campaigns.db`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return doctorStore(cmd.Context(), args[0], cmd.OutOrStdout(), asJSON)
+			}
 			h := examine()
 			if asJSON {
 				if err := printJSON(cmd.OutOrStdout(), h); err != nil {
@@ -63,10 +67,30 @@ func newDoctor() *cobra.Command {
 		Long: `Prints the instruction set in use, threads and memory, and compares matrix
 products, a Cholesky factorisation and a selection with plain computations; with
 nextbatch-hpc, training and a selection on each GPU, too.
-Exits with code 1 if one of them is wrong.`,
+Exits with code 1 if one of them is wrong.
+
+With a STORE it checks that instead, and changes nothing: a campaign file, a results file of
+'bench run' or a file of tokens. Every page is read, and of campaigns every event and
+every blob, with their checksums. Of a PostgreSQL database (postgres://…) it reads the
+campaigns; the pages are the server's own, which checks them if it was set up with
+checksums. Exits with code 3 if something is damaged, and says how to restore it.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
+}
+
+// doctorStore checks a store and prints what it finds.
+func doctorStore(ctx context.Context, address string, out io.Writer, asJSON bool) error {
+	h, err := examineStore(ctx, address)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(out, h)
+	} else {
+		printStoreHealth(out, h)
+	}
+	return errors.Join(err, h.failure())
 }
 
 func examine() health {

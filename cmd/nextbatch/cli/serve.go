@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	campaigns "github.com/nextbatch/nextbatch/campaign/sqlite"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/server"
 )
@@ -52,6 +53,8 @@ func newServe() *cobra.Command {
 		Long: `Starts a service with a page for browsers, where people label rows and watch a campaign, and an interface for
 programs, which /docs and /openapi.json describe. STORE is a campaign file, which is created if it does not exist, or the address of a PostgreSQL database; without it, the service
 uses ` + serveStore + ` in the current folder.
+
+Files with damaged pages are refused; 'nextbatch doctor STORE' shows the damage.
 
 Every request needs a token ('nextbatch token'). If there is none, the service makes one for an owner and prints a link
 with it, once. Ctrl-C ends the service: running requests finish, and jobs go on when it starts again. What was told is
@@ -96,15 +99,18 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	if err != nil {
 		return err
 	}
+	path := s.tokens
+	if path == "" {
+		path = tokenFile(address)
+	}
+	if err := s.checkFiles(ctx, address, path, log); err != nil {
+		return err
+	}
 	store, err := openStore(ctx, address, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	path := s.tokens
-	if path == "" {
-		path = tokenFile(address)
-	}
 	tokens, err := server.OpenTokens(ctx, path)
 	if err != nil {
 		return dataError{err}
@@ -135,6 +141,16 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	})
 	defer service.Close()
 	return serve(ctx, listener, service)
+}
+
+// checkFiles refuses to serve files that are damaged.
+func (s *serving) checkFiles(ctx context.Context, address, tokens string, log io.Writer) error {
+	if path := storeFile(address); path != "" {
+		if err := checkServed(ctx, path, campaigns.Check, log); err != nil {
+			return err
+		}
+	}
+	return checkServed(ctx, tokens, server.CheckTokens, log)
 }
 
 // checkResults checks that the results to show are there.
