@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -108,6 +109,25 @@ func matrixOf[T matrix.Float](a Array) (m matrix.Dense[T], err error) {
 		return converted[T](matrix.View(a.Dims[0], a.Dims[1], a.Float64)), nil
 	}
 	return m, fmt.Errorf("has elements of type %s where numbers are expected", a.Type)
+}
+
+// centred returns an array of two dimensions as rows in float32, less the centres of its columns,
+// and these. An array of float32 is overwritten.
+func centred(a Array) (x matrix.Dense[float32], centres []float64, err error) {
+	if a.Type == "float32" {
+		if x, err = matrixOf[float32](a); err == nil {
+			centres = dataset.Centres(x)
+			dataset.Centre(x, x, centres)
+		}
+		return x, centres, err
+	}
+	raw, err := matrixOf[float64](a)
+	if err != nil {
+		return x, nil, err
+	}
+	x, centres = matrix.New[float32](raw.Rows, raw.Cols), dataset.Centres(raw)
+	dataset.Centre(x, raw, centres)
+	return x, centres, nil
 }
 
 func converted[To, From matrix.Float](m matrix.Dense[From]) matrix.Dense[To] {
