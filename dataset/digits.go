@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -64,28 +65,61 @@ type Coarse struct {
 // Coarse reports whether a column lost digits: whether its numbers are kept in steps of more
 // than a hundredth of their deviation. The steps are those of float64, or of float32 if the
 // column was read from float32 numbers (FromSingle), or if rounded says that the numbers are
-// rounded to it and that changes them.
-func (c *Numeric) Coarse(rounded bool) (Coarse, bool) { return c.coarser(0.01, rounded) }
+// rounded to it and that changes them. A single number may have been several if it is so large
+// that whole numbers are rounded.
+func (c *Numeric) Coarse(rounded bool) (Coarse, bool) { return c.coarser(coarse, rounded) }
 
-// coarser is Coarse with the largest step, in deviations, that is fine.
+// coarse is the largest step, in deviations, that is fine.
+const coarse = 0.01
+
+// coarser is Coarse with another limit.
 func (c *Numeric) coarser(limit float64, rounded bool) (Coarse, bool) {
-	low, high := math.Inf(1), math.Inf(-1)
-	exact := true // in float32
-	for row := range c.Len() {
-		if v := c.Float(row); !math.IsNaN(v) {
-			low, high = min(low, v), max(high, v)
-			exact = exact && (!c.isDouble || float64(float32(v)) == v)
+	return steps{c.Len(), c.Float, c.fromSingle, rounded}.coarser(c.name, limit)
+}
+
+// CoarseColumns returns the columns of x that lost digits, as Numeric.Coarse reports them. Their
+// names are their numbers, from 0.
+func CoarseColumns[T matrix.Float](x matrix.Dense[T]) (list []Coarse) {
+	_, single := any(x).(matrix.Dense[float32])
+	for j := range x.Cols {
+		at := func(i int) float64 { return float64(x.At(i, j)) }
+		if c, found := (steps{x.Rows, at, single, false}).coarser(strconv.Itoa(j), coarse); found {
+			list = append(list, c)
 		}
 	}
-	found := Coarse{Column: c.name, Around: low + (high-low)/2, Single: c.fromSingle || rounded && !exact}
+	return list
+}
+
+// steps are numbers whose steps are to be compared with how they vary.
+type steps struct {
+	n                   int
+	at                  func(i int) float64
+	fromSingle, rounded bool
+}
+
+func (s steps) coarser(name string, limit float64) (Coarse, bool) {
+	low, high := math.Inf(1), math.Inf(-1)
+	exact := true // in float32
+	for i := range s.n {
+		if v := s.at(i); !math.IsNaN(v) {
+			low, high = min(low, v), max(high, v)
+			exact = exact && float64(float32(v)) == v
+		}
+	}
+	found := Coarse{Column: name, Around: low + (high-low)/2, Single: s.fromSingle || s.rounded && !exact}
 	found.Step = step(max(-low, high), found.Single)
-	least := (high - low) / math.Sqrt(2*float64(c.Len())) // no deviation is smaller
+	if low == high {
+		found.Single = s.fromSingle
+		found.Step = step(math.Abs(low), found.Single)
+		return found, found.Step > 1
+	}
+	least := (high - low) / math.Sqrt(2*float64(s.n)) // no deviation is smaller
 	if !(high > low) || found.Step <= limit*least {
 		return found, false
 	}
 	count, sum, squares := 0.0, 0.0, 0.0
-	for row := range c.Len() {
-		if d := c.Float(row) - found.Around; !math.IsNaN(d) {
+	for i := range s.n {
+		if d := s.at(i) - found.Around; !math.IsNaN(d) {
 			count, sum, squares = count+1, sum+d, squares+d*d
 		}
 	}
@@ -102,10 +136,21 @@ func step(v float64, single bool) float64 {
 	return math.Nextafter(v, math.Inf(1)) - v
 }
 
-func (c Coarse) String() string {
-	kind := "float64"
-	if c.Single {
-		kind = "float32"
+// singleValue says that all numbers of a column are the same, and where they may not have been.
+func (c *Numeric) singleValue() string {
+	if lost, found := c.Coarse(false); found {
+		return fmt.Sprintf("%s in %s, where numbers so large differ by at least %.2g; if they did differ, subtract an offset before the column is saved", hasSingleValue, lost.kind(), lost.Step)
 	}
-	return fmt.Sprintf("its numbers lie around %.4g with a deviation of %.2g, in steps of %.2g, those of %s", c.Around, c.Deviation, c.Step, kind)
+	return hasSingleValue
+}
+
+func (c Coarse) kind() string {
+	if c.Single {
+		return "float32"
+	}
+	return "float64"
+}
+
+func (c Coarse) String() string {
+	return fmt.Sprintf("its numbers lie around %.4g with a deviation of %.2g, in steps of %.2g, those of %s", c.Around, c.Deviation, c.Step, c.kind())
 }

@@ -181,7 +181,10 @@ func TestCoarse(t *testing.T) {
 		"whole numbers above 2^24, rounded":   {counts(20_000_001, 1), true, "those of float32"},
 		"round numbers above 2^24, unchanged": {counts(20_000_000, 100), true, ""},
 		"an outlier that dwarfs the others":   {outlier, false, ""},
-		"one value":                           {NewNumeric("c", 1e17, 1e17), false, ""},
+		"one value":                           {NewNumeric("c", 1e15, 1e15), false, ""},
+		"one value, rounded":                  {NewNumeric("c", 1e15+1, 1e15+1), true, ""},
+		"one value above 2^53":                {NewNumeric("c", 1e17, 1e17), false, "steps of 16, those of float64"},
+		"Unix seconds that are one float32":   {normal(1.7e9, 1, true), false, "steps of 1.3e+02, those of float32"},
 		"no value":                            {NewNumeric("c", math.NaN()), false, ""},
 	} {
 		lost, found := c.column.Coarse(c.rounded)
@@ -190,6 +193,19 @@ func TestCoarse(t *testing.T) {
 		}
 		if again, kept := c.column.Select([]int{0}).(*Numeric), c.column.fromSingle; again.fromSingle != kept {
 			t.Errorf("%s: the copy has forgotten that it was float32", name)
+		}
+	}
+}
+
+// TestConstantByRounding: a column that is dropped because its numbers became one says so.
+func TestConstantByRounding(t *testing.T) {
+	for v, want := range map[float64]string{7: "has a single value", 1e18: "has a single value in float64, where numbers so large differ by at least 1.3e+02; if they did differ, subtract an offset before the column is saved"} {
+		table, err := NewTable(NewNumeric("a", v, v, v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := FitEncoder(table, OneHot{}); len(e.Dropped) != 1 || e.Dropped[0].Reason != want {
+			t.Errorf("%v: %q", v, e.Dropped)
 		}
 	}
 }

@@ -82,6 +82,7 @@ func (c Category) width() int {
 	return len(c.features())
 }
 
+const hasSingleValue = "has a single value"
 const notEncoded = "text is not encoded"
 
 // FitEncoder decides which columns of the table become features. It drops columns
@@ -95,7 +96,7 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 			e.drop(c, notEncoded)
 		case *Numeric:
 			if c.constant() {
-				e.drop(c, "has a single value")
+				e.drop(c, c.singleValue())
 			} else {
 				e.Numeric = append(e.Numeric, c.Name())
 			}
@@ -104,7 +105,7 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 			case slices.Contains(rule.Text, c.Name()):
 				e.drop(c, notEncoded)
 			case c.constant():
-				e.drop(c, "has a single value")
+				e.drop(c, hasSingleValue)
 			default:
 				categories = append(categories, categoryOf(c))
 			}

@@ -42,7 +42,7 @@ func (c *call) fit() (any, error) {
 	if len(c.Data) != 2 {
 		return nil, refuse("fit takes two arrays, rows and labels, not %d", len(c.Data))
 	}
-	x, centres, err := centred(c.Data[0])
+	x, centres, warnings, err := centred(c.Data[0])
 	if err != nil {
 		return nil, fmt.Errorf("array X %w", err)
 	}
@@ -69,7 +69,9 @@ func (c *call) fit() (any, error) {
 		return nil, marshalling
 	}
 	c.data = []Array{{Shape: Shape{"uint8", []int{len(raw)}}, Uint8: raw}}
-	return describe(model, err), nil
+	about := describe(model, err)
+	about.Warnings = append(about.Warnings, warnings...)
+	return about, nil
 }
 
 // describe describes a model. Diverged says which of its networks diverged.

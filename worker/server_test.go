@@ -314,6 +314,24 @@ func TestArraysFarFromZero(t *testing.T) {
 	}
 }
 
+// TestArraysOfSingles: a float32 array has lost the digits of numbers far from zero before it
+// comes here, which is a warning.
+func TestArraysOfSingles(t *testing.T) {
+	c := newClient(t)
+	const n = 40
+	for offset, want := range map[float64]string{0: "[]", 1.7e9: "column 1 (from 0) of X may have lost digits"} {
+		x, y := make([]float32, 2*n), wave(n, 1)
+		for i, v := range wave(n, 2) {
+			x[i] = float32(v + offset*float64(i%2))
+		}
+		model := c.ask(request("fit", map[string]any{"epochs": 1, "hidden": []int{4}, "activation": "relu", "folds": 0}, Array{Shape: Shape{"float32", []int{n, 2}}, Float32: x}, list(y)))
+		var about fitted
+		if err := json.Unmarshal(model.Body, &about); err != nil || model.Kind != "result" || !strings.Contains(fmt.Sprint(about.Warnings), want) || len(about.Warnings) > 1 {
+			t.Errorf("offset %v: %s, want %s", offset, model.Body, want)
+		}
+	}
+}
+
 func TestErrorsSayWhatIsWrong(t *testing.T) {
 	c := newClient(t)
 	change := func(key string, value any) Frame {
