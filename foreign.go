@@ -75,7 +75,7 @@ func (f *Foreign) Tables(t Tables) (Tables, error) {
 	if err != nil {
 		return t, t.at(table, err)
 	}
-	t.Encoder = e
+	t.Encoder, t.centre = e, f.Standardise
 	return t, nil
 }
 

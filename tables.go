@@ -53,10 +53,12 @@ type Tables struct {
 	Folder func() string
 	// FieldName returns what messages call a field, as in Request.
 	FieldName func(field string) string
+
+	centre bool // the given encoder subtracts centres, which it learns from the tables
 }
 
-// Rows is the result of Tables.Rows: the tables as numbers, not yet scaled. Its
-// Problem is what Select picks from; with Train and Labels a network is fitted.
+// Rows is the result of Tables.Rows: the tables as numbers, less the centres of the encoder, not
+// yet scaled. Its Problem is what Select picks from; with Train and Labels a network is fitted.
 type Rows struct {
 	Train, Pool, Aims matrix.Dense[float32]
 	Targets           []string              // the target columns
@@ -122,6 +124,7 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	if err := t.fitMissing(parts, offsets, all, r); err != nil {
 		return nil, err
 	}
+	t.warnOfDigits(parts[0].table, all, r)
 	if err := t.average(parts, offsets, all, labels, r); err != nil {
 		return nil, err
 	}

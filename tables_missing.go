@@ -182,10 +182,10 @@ func (l lacking) text(table *dataset.Table) string {
 	return strings.Join(list, ", ")
 }
 
-// fitMissing learns medians from labelled rows and candidates, also if no value is
-// missing, for the sake of rows that are predicted later.
+// fitMissing learns centres and medians from labelled rows and candidates, the latter also if
+// no value is missing, for the sake of rows that are predicted later.
 func (t Tables) fitMissing(parts []part, offsets []int, all *dataset.Table, r *Rows) error {
-	if t.Encoder != nil {
+	if t.Encoder != nil && !t.centre {
 		return nil
 	}
 	var rows []int
@@ -196,6 +196,9 @@ func (t Tables) fitMissing(parts []part, offsets []int, all *dataset.Table, r *R
 	}
 	if len(rows) == 0 {
 		return nil
+	}
+	if t.Encoder != nil {
+		return r.Encoder.FitCentres(all, rows)
 	}
 	return r.Encoder.FitMissing(all, rows, t.Missing == ImputeMissing)
 }

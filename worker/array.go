@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -108,6 +109,31 @@ func matrixOf[T matrix.Float](a Array) (m matrix.Dense[T], err error) {
 		return converted[T](matrix.View(a.Dims[0], a.Dims[1], a.Float64)), nil
 	}
 	return m, fmt.Errorf("has elements of type %s where numbers are expected", a.Type)
+}
+
+// centred returns an array of two dimensions as rows in float32, less the centres of its columns,
+// these, and warnings about columns that lost digits before. An array of float32 is overwritten.
+func centred(a Array) (x matrix.Dense[float32], centres []float64, warnings []string, err error) {
+	var lost []dataset.Coarse
+	if a.Type == "float32" {
+		if x, err = matrixOf[float32](a); err != nil {
+			return x, nil, nil, err
+		}
+		lost, centres = dataset.CoarseColumns(x), dataset.Centres(x)
+		dataset.Centre(x, x, centres)
+	} else {
+		raw, err := matrixOf[float64](a)
+		if err != nil {
+			return x, nil, nil, err
+		}
+		lost, centres = dataset.CoarseColumns(raw), dataset.Centres(raw)
+		x = matrix.New[float32](raw.Rows, raw.Cols)
+		dataset.Centre(x, raw, centres)
+	}
+	for _, c := range lost {
+		warnings = append(warnings, fmt.Sprintf("column %s (from 0) of X may have lost digits: %v; subtract an offset from it, such as %.4g, before it is rounded to that", c.Column, c, c.Around))
+	}
+	return x, centres, warnings, nil
 }
 
 func converted[To, From matrix.Float](m matrix.Dense[From]) matrix.Dense[To] {

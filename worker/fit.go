@@ -42,7 +42,7 @@ func (c *call) fit() (any, error) {
 	if len(c.Data) != 2 {
 		return nil, refuse("fit takes two arrays, rows and labels, not %d", len(c.Data))
 	}
-	x, err := matrixOf[float32](c.Data[0])
+	x, centres, warnings, err := centred(c.Data[0])
 	if err != nil {
 		return nil, fmt.Errorf("array X %w", err)
 	}
@@ -50,7 +50,7 @@ func (c *call) fit() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("array y %w", err)
 	}
-	options := network.Options[float32]{Config: config, Members: max(1, body.Ensemble), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout}
+	options := network.Options[float32]{Config: config, Members: max(1, body.Ensemble), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout, Centres: centres}
 	if body.Folds != nil {
 		options.Folds = *body.Folds
 	} else if body.Holdout != nil && *body.Holdout == 0 {
@@ -69,7 +69,9 @@ func (c *call) fit() (any, error) {
 		return nil, marshalling
 	}
 	c.data = []Array{{Shape: Shape{"uint8", []int{len(raw)}}, Uint8: raw}}
-	return describe(model, err), nil
+	about := describe(model, err)
+	about.Warnings = append(about.Warnings, warnings...)
+	return about, nil
 }
 
 // describe describes a model. Diverged says which of its networks diverged.
@@ -113,9 +115,13 @@ func (c *call) predict() (any, error) {
 	if err := model.UnmarshalBinary(c.Data[0].Uint8); err != nil {
 		return nil, fmt.Errorf("the model cannot be read: %w", err)
 	}
-	x, err := matrixOf[float32](c.Data[1])
+	raw, err := matrixOf[float64](c.Data[1])
 	if err != nil {
 		return nil, fmt.Errorf("array X %w", err)
+	}
+	x, err := model.Rows(raw)
+	if err != nil {
+		return nil, err
 	}
 	c.ctx = nextbatch.WithThreads(c.ctx, body.Threads)
 	byTarget := make([][][]float64, model.Targets())

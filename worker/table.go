@@ -93,7 +93,11 @@ func numericColumn(one column, arrays []Array) ([]dataset.Column, error) {
 			return nil, fmt.Errorf("is %v in row %d (from 0)", v, row)
 		}
 	}
-	return []dataset.Column{dataset.NewNumeric(one.Name, values...)}, nil
+	numbers := dataset.NewNumeric(one.Name, values...)
+	if arrays[0].Type == "float32" {
+		numbers.FromSingle()
+	}
+	return []dataset.Column{numbers}, nil
 }
 
 func categoricalColumn(one column, arrays []Array) ([]dataset.Column, error) {
@@ -160,6 +164,9 @@ func columnsOf[T matrix.Float](one column, a Array) (columns []dataset.Column, e
 	}
 	for j, name := range one.Names {
 		c := dataset.NewNumeric(name)
+		if a.Type == "float32" {
+			c.FromSingle()
+		}
 		for i := range m.Rows {
 			v := float64(m.Row(i)[j])
 			if math.IsInf(v, 0) {

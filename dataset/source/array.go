@@ -272,6 +272,9 @@ func arrayTable(ctx context.Context, a array, m matrix.Dense[float64], opts Opti
 			return nil, err
 		}
 		c := dataset.NewNumeric(name)
+		if a.kind == 'f' && a.size < 8 {
+			c.FromSingle()
+		}
 		for i := range m.Rows {
 			v := m.Data[i*m.Stride+j]
 			if whole && math.Abs(v) >= exactBelow {

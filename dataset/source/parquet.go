@@ -232,6 +232,9 @@ func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
 	switch {
 	case typ.number != nil && (kind == dataset.KindNumeric || !declared):
 		numbers := dataset.NewNumeric(name)
+		if c.Type().Kind() == parquet.Float {
+			numbers.FromSingle()
+		}
 		p.columns[j].numbers = numbers
 		p.sinks[j] = &numberSink{into: numbers}
 	case kind == dataset.KindText:
