@@ -91,8 +91,9 @@ type part struct {
 	rows  []int
 }
 
-// Rows turns the tables into numbers. The context is checked once per column of concatenated
-// tables, and once per block of rows that are encoded.
+// Rows turns the tables into numbers. The context is checked once per column in each pass over
+// the columns, and once per block of rows that are encoded. The passes are linear in the number
+// of columns.
 func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	parts, labels, err := t.parts()
 	if err != nil {
@@ -115,13 +116,10 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 		return nil, err
 	}
 	offsets := t.offsets(parts)
-	if err := t.complete(parts, offsets, all, r); err != nil {
+	if err := t.complete(ctx, parts, offsets, all, r); err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := t.fitMissing(parts, offsets, all, r); err != nil {
+	if err := t.fitMissing(ctx, parts, offsets, all, r); err != nil {
 		return nil, err
 	}
 	t.warnOfDigits(parts[0].table, all, r)

@@ -464,7 +464,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 // freeName returns a name for the column of row numbers that no other column has.
 func (r *candidates) freeName() string {
 	name := RowColumn
-	for slices.Contains(r.rows.Names(), name) || slices.Contains(r.created.Targets, name) {
+	for r.rows.Has(name) || slices.Contains(r.created.Targets, name) {
 		name += "_"
 	}
 	return name
@@ -535,8 +535,12 @@ func (r *candidates) limits(request nextbatch.Request, a Ask) func(at int) bool 
 		return true
 	}
 	if len(a.Must) > 0 && (costs != nil || groups != nil) {
+		must := make(map[string]bool, len(a.Must))
+		for _, id := range a.Must {
+			must[id] = true
+		}
 		for at := range r.numbers {
-			if slices.Contains(a.Must, r.id(at)) {
+			if must[r.id(at)] {
 				take(at)
 			}
 		}

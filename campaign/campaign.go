@@ -312,7 +312,7 @@ func encodeTable(t *dataset.Table, created *Created) (*Added, []Label, []Blob, e
 func labelsIn(t, rows *dataset.Table, created *Created) (list []Label, err error) {
 	columns := make([]dataset.Column, len(created.Targets))
 	for i, name := range created.Targets {
-		if !slices.Contains(t.Names(), name) {
+		if !t.Has(name) {
 			continue
 		}
 		if columns[i], err = t.Column(name); err != nil {

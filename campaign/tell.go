@@ -334,7 +334,7 @@ func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) ([]Entry, erro
 	}
 	columns, some := make([]dataset.Column, len(s.Created.Targets)), false
 	for i, name := range s.Created.Targets {
-		if slices.Contains(t.Names(), name) {
+		if t.Has(name) {
 			if columns[i], err = t.Column(name); err != nil {
 				return nil, err
 			}
@@ -357,7 +357,7 @@ func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) ([]Entry, erro
 
 // markForeign marks lines that name another campaign.
 func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
-	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == CampaignColumn }) || !slices.Contains(t.Names(), CampaignColumn) {
+	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == CampaignColumn }) || !t.Has(CampaignColumn) {
 		return
 	}
 	column, err := t.Column(CampaignColumn)
@@ -376,7 +376,7 @@ func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
 func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table, entries []Entry) error {
 	var names []string
 	for _, column := range s.Created.Columns {
-		if slices.Contains(t.Names(), column.Name) {
+		if t.Has(column.Name) {
 			names = append(names, column.Name)
 		}
 	}

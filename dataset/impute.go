@@ -1,15 +1,22 @@
 package dataset
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // FitMissing makes the encoder impute, with medians over the given rows, and subtract the
 // centre that a numeric column has there. If indicate is set, columns that lack a value in one
 // of these rows get a feature that marks missing values. Every column must have a value there.
-func (e *Encoder) FitMissing(t *Table, rows []int, indicate bool) error {
+// The context is checked once per column.
+func (e *Encoder) FitMissing(ctx context.Context, t *Table, rows []int, indicate bool) error {
 	e.Impute = true
 	e.Medians, e.Centres = make([]float64, len(e.Numeric)), make([]float64, len(e.Numeric))
 	values := make([]float64, 0, len(rows))
 	for i, name := range e.Numeric {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		c, err := t.Numeric(name)
 		if err != nil {
 			return err
@@ -21,6 +28,9 @@ func (e *Encoder) FitMissing(t *Table, rows []int, indicate bool) error {
 		e.Centres[i] = centre(values)
 	}
 	for i := range e.Categories {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		k := &e.Categories[i]
 		c, err := t.Column(k.Column)
 		if err != nil {
@@ -29,6 +39,9 @@ func (e *Encoder) FitMissing(t *Table, rows []int, indicate bool) error {
 		k.Missing = indicate && anyMissing(c, rows)
 	}
 	for i := range e.Times {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		f := &e.Times[i]
 		c, err := t.Column(f.Column)
 		if err != nil {

@@ -89,6 +89,10 @@ const notEncoded = "text is not encoded"
 // with a single value, text, and categorical columns beyond the limit.
 func FitEncoder(t *Table, rule OneHot) Encoder {
 	e := Encoder{MissingColumns: rule.MissingColumns}
+	text := make(map[string]bool, len(rule.Text))
+	for _, name := range rule.Text {
+		text[name] = true
+	}
 	var categories []Category
 	for _, column := range t.Columns() {
 		switch c := column.(type) {
@@ -102,7 +106,7 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 			}
 		case *Categorical:
 			switch {
-			case slices.Contains(rule.Text, c.Name()):
+			case text[c.Name()]:
 				e.drop(c, notEncoded)
 			case c.constant():
 				e.drop(c, hasSingleValue)
@@ -352,10 +356,14 @@ const (
 // places returns, for each code of the column, the feature that it sets.
 func (k Category) places(c *Categorical) []int {
 	shift := len(k.features()) - len(k.Levels)
+	at := make(map[string]int, len(k.Levels))
+	for i, level := range k.Levels {
+		at[level] = i
+	}
 	places := make([]int, len(c.Levels()))
 	for code, level := range c.Levels() {
 		places[code] = unknownLevel
-		if i := slices.Index(k.Levels, level); i >= 0 {
+		if i, known := at[level]; known {
 			places[code] = i + shift // 0 + shift is noFeature for two levels
 		}
 	}

@@ -77,6 +77,9 @@ func (a Array) labels() (values []float64, targets int, err error) {
 	if len(a.Dims) < 1 || len(a.Dims) > 2 || targets < 1 {
 		return nil, 0, fmt.Errorf("has the shape %v where a list is expected, or a column for each target", a.Dims)
 	}
+	if a.Dims[0] == 0 { // and so any number of targets
+		return nil, 0, fmt.Errorf("has no labels")
+	}
 	values, err = a.floats()
 	return values, targets, err
 }
@@ -97,10 +100,14 @@ func (a Array) floats() ([]float64, error) {
 }
 
 // matrixOf returns an array of two dimensions as a matrix, without a copy if it has
-// the elements already.
+// the elements already. Rows without columns are refused: an array without elements may
+// claim any number of them.
 func matrixOf[T matrix.Float](a Array) (m matrix.Dense[T], err error) {
 	if len(a.Dims) != 2 {
 		return m, fmt.Errorf("has the shape %v where rows and columns are expected", a.Dims)
+	}
+	if a.Dims[0] > 0 && a.Dims[1] == 0 {
+		return m, fmt.Errorf("has the shape %v, which is rows without columns", a.Dims)
 	}
 	switch a.Type {
 	case "float32":

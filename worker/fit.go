@@ -50,6 +50,9 @@ func (c *call) fit() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("array y %w", err)
 	}
+	if err := c.admitFit(config, x, targets, max(1, body.Ensemble)); err != nil {
+		return nil, err
+	}
 	options := network.Options[float32]{Config: config, Members: max(1, body.Ensemble), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout, Centres: centres}
 	if body.Folds != nil {
 		options.Folds = *body.Folds
@@ -72,6 +75,20 @@ func (c *call) fit() (any, error) {
 	about := describe(model, err)
 	about.Warnings = append(about.Warnings, warnings...)
 	return about, nil
+}
+
+// admitFit refuses networks that would not fit into memory, and the file of them.
+func (c *call) admitFit(config network.Config, x matrix.Dense[float32], targets, members int) error {
+	config.Architecture.Outputs = targets
+	if err := config.Check(); err != nil {
+		return refuse("%v", err)
+	}
+	need, file := config.Memory(x.Cols, x.Rows, members)
+	less := []string{"narrower layers (hidden)"}
+	if members > 1 {
+		less = append(less, "fewer networks (ensemble)")
+	}
+	return c.server.admit("the training", need+file, append(less, "fewer rows"))
 }
 
 // describe describes a model. Diverged says which of its networks diverged.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -204,8 +203,9 @@ func (p *parquetReader) open(root *parquet.Column) error {
 	p.values = make([]parquet.Value, 1024)
 	p.columns = make([]parquetColumn, len(p.names))
 	p.sinks = make([]sink, len(p.names))
+	ignored := p.opts.ignored()
 	for j, c := range root.Columns() {
-		if slices.Contains(p.opts.Ignore, p.names[j]) {
+		if ignored[p.names[j]] {
 			continue
 		}
 		if err := p.openColumn(j, c); err != nil {
@@ -266,7 +266,7 @@ func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) er
 			chunk := &group.Columns[c.leaf].MetaData
 			err := checkCodec(chunk.Codec)
 			if err == nil {
-				err = checkPages(content, chunk, group.NumRows, p.ctx.Err)
+				err = checkPages(content, chunk, group.NumRows, p.opts, p.ctx.Err)
 			}
 			if need += leastValue * group.NumRows; err == nil {
 				err = p.opts.CheckSpace("the table", need)
