@@ -89,7 +89,7 @@ func inTerms(err error) error {
 		if strings.HasPrefix(at.Reason, "it is damaged") {
 			at.Advice = format.Damaged
 		}
-		return &campaign.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Cause: err}
+		return &campaign.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Full: at.Full, Away: at.Busy, Cause: err}
 	}
 	return err
 }
