@@ -72,7 +72,7 @@ func (c *Campaign) Ask(ctx context.Context, by By, a Ask) (*Batch, error) {
 	if a.Rows < 0 {
 		return nil, fmt.Errorf("a batch must have at least one row, not %d", a.Rows)
 	}
-	if batch, err := c.askedBefore(ctx, by); batch != nil || err != nil {
+	if batch, err := c.askedBefore(ctx, a.call(by)); batch != nil || err != nil {
 		return batch, err
 	}
 	unlock, err := c.store.Lock(ctx, c.name, "ask")
@@ -84,13 +84,28 @@ func (c *Campaign) Ask(ctx context.Context, by By, a Ask) (*Batch, error) {
 	return batch, err
 }
 
+// call returns the ask as a change.
+func (a *Ask) call(by By) call {
+	return by.call(KindAsked, a.Rows, a.Lease, a.Audit, append([]string{}, a.Must...), append([]string{}, a.Exclude...))
+}
+
+// CheckRequest reports a request id that the ask cannot have, as it stands for something
+// else: Ask would refuse it, too.
+func (c *Campaign) CheckRequest(ctx context.Context, by By, a Ask) error {
+	log, s, err := c.load(ctx)
+	if err == nil {
+		_, err = c.repeats(log, s, a.call(by))
+	}
+	return err
+}
+
 // askedBefore returns the batch that the request was given before, if any.
-func (c *Campaign) askedBefore(ctx context.Context, by By) (*Batch, error) {
+func (c *Campaign) askedBefore(ctx context.Context, by call) (*Batch, error) {
 	log, s, err := c.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	event, err := c.repeats(log, s, by, KindAsked)
+	event, err := c.repeats(log, s, by)
 	if event == nil || err != nil {
 		return nil, err
 	}
@@ -109,7 +124,8 @@ func askEvent(e *Event) AskEvent { return AskEvent{e.Seq, e.Time, e.Person, e.As
 
 // ask picks and appends. If others have changed the campaign in the meantime, the batch
 // stands as long as its rows are open and nobody else has asked.
-func (c *Campaign) ask(ctx context.Context, by By, a Ask) (*Batch, error) {
+func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
+	by := a.call(person)
 	var chosen *choice
 	for {
 		if batch, err := c.askedBefore(ctx, by); batch != nil || err != nil {

@@ -58,10 +58,11 @@ func (s *Server) preview(ctx context.Context, in *struct {
 	ID      string   `query:"id" maxLength:"1000" doc:"column that names the rows"`
 }) (*output[Preview], error) {
 	begin := time.Now()
-	t, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
+	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	p := Preview{Rows: t.Rows(), Columns: []PreviewColumn{}, Warnings: []string{}}
 	if p.Suggested, err = suggest(ctx, t); err != nil {
 		return nil, err

@@ -273,7 +273,7 @@ func kindOf(err error) string {
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
 	case is[*requestError](err), is[*nextbatch.RequestError](err), is[*spec.Error](err),
-		is[*campaign.RequestError](err), is[*campaign.UndoError](err), is[*campaign.StopRuleError](err),
+		is[*campaign.RequestError](err), is[*campaign.NameError](err), is[*campaign.UndoError](err), is[*campaign.StopRuleError](err),
 		errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNotFound):
 		return "request"
 	case is[*memoryError](err), is[*SizeError](err), errors.Is(err, device.ErrMemory):
