@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
@@ -154,7 +155,10 @@ func distinct(c dataset.Column) bool {
 // and memory. What it cannot tell is a warning, too.
 func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets []string, id string, read time.Duration) {
 	const batch = 32 // of campaign.Settings
-	plan, err := nextbatch.Request{Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows())}.Plan(ctx)
+	admit := func(bytes int64, less ...string) error { return s.jobs.memory.alone("an ask", bytes, less) }
+	plan, err := nextbatch.Request{
+		Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows()), Admit: admit, FieldName: campaign.SettingOf,
+	}.Plan(ctx)
 	if err != nil {
 		p.Warnings = append(p.Warnings, err.Error())
 		return
