@@ -79,9 +79,8 @@ func (c *Campaign) Ask(ctx context.Context, by By, a Ask) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	batch, err := c.ask(ctx, by, a)
-	_ = unlock() // the batch is handed out or not by now, and a lock that stays expires
-	return batch, err
+	defer unlock() // also after a panic; the batch is handed out or not by then, and a lock that stays expires
+	return c.ask(ctx, by, a)
 }
 
 // call returns the ask as a change.

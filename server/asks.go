@@ -13,7 +13,6 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/network"
 )
 
 // Batch is rows that were handed out.
@@ -91,13 +90,7 @@ func (s *Server) ask(ctx context.Context, in *struct {
 	if err := c.CheckRequest(ctx, by, o.ask()); err != nil {
 		return nil, err
 	}
-	return s.begin(o)
-}
-
-// watch reports the progress of an ask.
-func watch(a *campaign.Ask, report func(JobProgress)) {
-	a.Epoch = func(e network.Epoch) { report(JobProgress{"training", e.Number, e.Of}) }
-	a.Progress = func(p nextbatch.Progress) { report(JobProgress{string(p.Stage), p.Done, p.Of}) }
+	return s.begin(ctx, o)
 }
 
 func (s *Server) getAsk(ctx context.Context, in *struct {
@@ -203,5 +196,5 @@ func (s *Server) predict(ctx context.Context, in *Named) (*output[Job], error) {
 	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	return s.begin(order{Job: Job{Campaign: in.Campaign, Kind: "predict", Person: callerOf(ctx).token.Person}})
+	return s.begin(ctx, order{Job: Job{Campaign: in.Campaign, Kind: "predict", Person: callerOf(ctx).token.Person}})
 }

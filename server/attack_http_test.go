@@ -430,22 +430,22 @@ func TestStoresThatFail(t *testing.T) {
 			t.Errorf("the job ended as %+v", done)
 		}
 	}
-	work := v.server.patiently(order{}, func(context.Context, func(JobProgress)) (any, int64, error) {
-		return nil, 0, *secrets(&campaign.StoreError{})
+	some := &job{changed: make(chan struct{})}
+	_, err := v.server.patiently(t.Context(), some, func(context.Context, *job) (outcome, error) {
+		return outcome{}, *secrets(&campaign.StoreError{})
 	})
-	_, _, err := work(t.Context(), func(JobProgress) {})
 	if text := toClients(err); leaks(text) {
 		t.Errorf("the problem of a job says %s", text)
 	}
 	tries := 0
-	work = v.server.patiently(order{}, func(context.Context, func(JobProgress)) (any, int64, error) {
+	left, err := v.server.patiently(t.Context(), some, func(context.Context, *job) (outcome, error) {
 		if tries++; tries == 1 {
-			return nil, 0, *secrets(&campaign.StoreError{Away: true})
+			return outcome{}, *secrets(&campaign.StoreError{Away: true})
 		}
-		return nil, 5, nil
+		return outcome{ask: 5}, nil
 	})
-	if _, ask, err := work(t.Context(), func(JobProgress) {}); ask != 5 || err != nil || tries != 2 {
-		t.Errorf("after %d tries: %d %v", tries, ask, err)
+	if left.ask != 5 || err != nil || tries != 2 {
+		t.Errorf("after %d tries: %+v %v", tries, left, err)
 	}
 	if got := toClients(&os.PathError{Op: "write", Path: "/srv/lab", Err: syscall.ENOSPC}); got != diskIsFull {
 		t.Errorf("a full disk: %s", got)
