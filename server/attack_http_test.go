@@ -88,6 +88,28 @@ func TestTricklesEnd(t *testing.T) {
 	}
 }
 
+// deadlines records those of a connection.
+type deadlines struct {
+	http.ResponseWriter
+	last time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error { d.last = t; return nil }
+
+// However many bytes come, the deadline stays before the end; and it is there before the first
+// byte, even if somebody has lifted it.
+func TestBytesDoNotMoveTheEnd(t *testing.T) {
+	t.Parallel()
+	d, begin := &deadlines{}, time.Now()
+	end := begin.Add(2 * time.Second)
+	b := &steadyBody{io.NopCloser(strings.NewReader(strings.Repeat(" ", 100*slowest))), http.NewResponseController(d), begin.Add(time.Second), end}
+	for i := range 99 {
+		if _, err := io.ReadFull(b, make([]byte, slowest)); err != nil || d.last.IsZero() || d.last.After(end) {
+			t.Fatalf("read %d: the deadline is %v after the end, %v", i, d.last.Sub(end), err)
+		}
+	}
+}
+
 // Allowances follow from the length of a body, and no byte moves their end.
 func TestAllowances(t *testing.T) {
 	t.Parallel()

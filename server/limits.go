@@ -228,8 +228,8 @@ func (b *budget) taken() int64 {
 
 // Connections at a time. Each takes some memory before anybody has said who they are.
 const (
-	allConnections  = 1024
-	eachConnections = 256 // from one address
+	allConnections  = 2048
+	eachConnections = 512 // from one address
 )
 
 // connections counts the connections, and closes at once those beyond a limit.

@@ -3,15 +3,22 @@ package postgres_test
 import (
 	"context"
 	"errors"
-	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
+	"io"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/postgres"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 )
 
 func opener(t *testing.T, address string) storetest.Opener {
@@ -72,6 +79,85 @@ func TestAddressesThatDoNotWork(t *testing.T) {
 		if wrong := (*campaign.StoreError)(nil); !errors.As(err, &wrong) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// link passes connections on to a PostgreSQL server, and can be cut.
+type link struct {
+	listener net.Listener
+	mu       sync.Mutex
+	open     []net.Conn
+}
+
+// newLink returns a link on an address of this machine to the server of another address.
+func newLink(t *testing.T, at, to string) (*link, string) {
+	t.Helper()
+	config, err := pgx.ParseConfig(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, server := pgconn.NetworkAddress(config.Host, config.Port)
+	l := &link{}
+	if l.listener, err = net.Listen("tcp", at); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.cut)
+	go func() {
+		for {
+			from, err := l.listener.Accept()
+			if err != nil {
+				return
+			}
+			into, err := net.Dial(network, server)
+			if err != nil {
+				from.Close()
+				continue
+			}
+			l.mu.Lock()
+			l.open = append(l.open, from, into)
+			l.mu.Unlock()
+			go io.Copy(from, into)
+			go io.Copy(into, from)
+		}
+	}()
+	address, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := address.Query()
+	query.Del("host")
+	query.Set("sslmode", "disable")
+	address.Host, address.RawQuery = l.listener.Addr().String(), query.Encode()
+	return l, address.String()
+}
+
+func (l *link) cut() {
+	l.listener.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.open {
+		c.Close()
+	}
+}
+
+// A server that cannot be reached is away, and the store goes on when it is back.
+func TestServerThatIsAway(t *testing.T) {
+	schema := postgrestest.Schema(t)
+	l, address := newLink(t, "127.0.0.1:0", schema)
+	s := opener(t, address)()
+	if err := s.Create(t.Context(), "c", []campaign.Event{storetest.Created()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	l.cut()
+	for range 5 { // the first attempts find connections that were lost, the others none
+		_, err := s.Events(t.Context(), "c", 0)
+		if at := (*campaign.StoreError)(nil); !errors.As(err, &at) || !at.Away {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	newLink(t, l.listener.Addr().String(), schema)
+	if list, err := s.Events(t.Context(), "c", 0); err != nil || len(list) != 1 {
+		t.Errorf("afterwards: %v %v", list, err)
 	}
 }
 

@@ -72,7 +72,7 @@ behind a proxy that encrypts (--behind-proxy): without encryption, anybody on th
 	}
 	registerDevice(c)
 	flags := c.Flags()
-	flags.StringVar(&s.memory.text, "max-memory", "", "use no more than this for jobs, and of the GPU's memory, and half of it to read a table, such as 4GiB (default what is available)")
+	flags.StringVar(&s.memory.text, "max-memory", "", "use no more than this for jobs, and of the GPU's memory, and half of it for all tables that are being uploaded, such as 4GiB (default what is available)")
 	flags.StringVar(&s.listen, "listen", serveAddress, "address to listen on, as HOST:PORT")
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate, in PEM")
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")

@@ -12,6 +12,11 @@ export function ProblemNote({ error, retry }: { error: unknown; retry?: () => vo
   )
 }
 
+/** Says that the service does not answer at the moment, while the page tries again. */
+export function Lost({ lost }: { lost: boolean }) {
+  return lost ? <p class="note" role="status">The connection was lost. Trying again…</p> : null
+}
+
 /** Says that there is nothing yet, and what to do next. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return <section class="empty"><h2>{title}</h2>{children}</section>

@@ -5,7 +5,7 @@ import { useJob } from '../jobs'
 import { useShortcuts } from '../keys'
 import { FailDialog } from '../parts/faildialog'
 import { JobBar } from '../parts/job'
-import { Empty, Loading, ProblemNote } from '../parts/notice'
+import { Empty, Loading, Lost, ProblemNote } from '../parts/notice'
 import { Values } from '../parts/values'
 import { ordered, predictionsOf, within, withoutPrediction } from '../queue'
 import type { Campaign, Job, Predictions, QueueRow, Session } from '../types'
@@ -58,6 +58,7 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
         {row && <p class="queue-size"><strong>{many(rows.length, 'row')}</strong> in your queue. Nobody else is given these rows.</p>}
       </header>
       <ProblemNote error={fault ?? job.error ?? error} />
+      <Lost lost={job.lost} />
       {job.job && <JobBar job={job.job} title="Picking rows for you" />}
       <div class={deeds.length > 0 ? 'labelling with-deeds' : 'labelling'}>
         {row
@@ -65,7 +66,7 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
               done={d => { setDeeds(list => [d, ...list].slice(0, 50)); leave(row) }}
               skip={() => setSkipped(list => [...list.filter(x => x !== row.row), row.row])}
               givenBack={() => leave(row)} undo={undo} fail={setFault} />
-          : !job.running && <AskForRows status={status} labelled={deeds.length} ask={n => job.start(() => api.ask(campaign, n))} />}
+          : !job.running && <AskForRows status={status} labelled={deeds.length} ask={n => job.start(key => api.ask(campaign, n, key))} />}
         {deeds.length > 0 && <Deeds deeds={deeds} undo={undo} />}
       </div>
     </>

@@ -7,7 +7,7 @@ import { modelOf, offers, summary, valuesOf } from '../mapmodel'
 import type { Mode } from '../mapmodel'
 import { Cloud } from '../parts/cloud'
 import { JobBar } from '../parts/job'
-import { Empty, Loading, ProblemNote } from '../parts/notice'
+import { Empty, Loading, Lost, ProblemNote } from '../parts/notice'
 import { RowDialog } from '../parts/rowdialog'
 import { css, domain, pixel, rgbOf, shade } from '../shades'
 import { colour, useThemeChanges } from '../theme'
@@ -43,6 +43,7 @@ export function PoolMapView({ campaign, session }: { campaign: string; session: 
         {map && may && <button type="button" disabled={job.running} onClick={make}>{map.labels < status.labelled ? `Redraw with ${many(status.labelled, 'label')}` : 'Redraw'}</button>}
       </header>
       <ProblemNote error={job.error ?? error} />
+      <Lost lost={job.lost} />
       {job.job && <JobBar job={job.job} title="Drawing the map" />}
       {map && <Shown map={map} status={status} />}
       {!map && !job.running && (

@@ -3,7 +3,7 @@ import { api, sentence } from '../api'
 import { ago, count, limits, many, nameWithoutUnit, number, percent, unitOf } from '../format'
 import { stageText, useJob } from '../jobs'
 import { LearningCurve } from '../parts/curve'
-import { Loading, ProblemNote } from '../parts/notice'
+import { Loading, Lost, ProblemNote } from '../parts/notice'
 import { StatusBar } from '../parts/statusbar'
 import { StopRuleForm } from '../parts/stoprule'
 import { pathOf } from '../router'
@@ -146,6 +146,7 @@ function GainFigure({ t, status, session, reload }: { t: TargetStanding; status:
       <dd class={clear ? 'big' : 'big muted'}>{big}{clear && <span class="unit"> × the labels</span>}</dd>
       <dd class="faint">{below}</dd>
       {job.job?.state === 'running' && <dd class="faint" role="status">{stageText(job.job)}</dd>}
+      {job.lost && <dd><Lost lost /></dd>}
       {job.error !== null && <dd><ProblemNote error={job.error} /></dd>}
       {may && <dd><button type="button" onClick={() => job.start(() => api.measureGain(status.name))}>{g ? `Measure again with ${many(t.labels, 'label')}` : 'Measure'}</button></dd>}
     </div>
