@@ -41,12 +41,22 @@ type Ask struct {
 	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
+	// FieldName returns what messages call a field of a nextbatch.Request, such as a flag; nil means SettingOf.
+	FieldName func(field string) string
 	// Kept, unless nil, keeps the features of rows from one ask to the next: as long as the
 	// network stays the same, those of new rows alone are computed. Several campaigns may share
 	// it; it holds the features of one of them at a time.
 	Kept *nextbatch.KeptFeatures
 
 	busy map[int64]bool // rows that count as out, even if their lease has ended
+}
+
+// into puts what watches over an ask into a request that trains networks for it.
+func (a Ask) into(r *nextbatch.Request, trainer network.Trainer[float32]) {
+	r.Trainer, r.Epoch, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Progress, a.Admit, a.FieldName
+	if r.FieldName == nil {
+		r.FieldName = SettingOf
+	}
 }
 
 // Batch is rows that were handed out.
@@ -69,9 +79,8 @@ func (c *Campaign) Ask(ctx context.Context, by By, a Ask) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	batch, err := c.ask(ctx, by, a)
-	_ = unlock() // the batch is handed out or not by now, and a lock that stays expires
-	return batch, err
+	defer unlock() // also after a panic; the batch is handed out or not by then, and a lock that stays expires
+	return c.ask(ctx, by, a)
 }
 
 // askedBefore returns the batch that the request was given before, if any.
@@ -163,7 +172,8 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 	if err != nil {
 		return nil, err
 	}
-	r.Trainer, r.Epoch, r.Progress, r.Admit, r.Kept = c.trainer(ctx, a), a.Epoch, a.Progress, a.Admit, a.Kept
+	a.into(&r, c.trainer(ctx, a))
+	r.Kept = a.Kept
 	r.KernelSeed = &s.Settings.Seed // the same for all asks, so that features can be kept
 	r.Exclude, r.Must = a.Exclude, slices.Clone(a.Must)
 	if r.Batch = a.Rows; r.Batch == 0 {
@@ -279,6 +289,9 @@ func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, er
 	return plan, plan.Train(ctx)
 }
 
+// learnOnly is a method that needs a network, and next to no memory besides.
+var learnOnly = spec.MustParse("maxdiag:grad>sketch(1)")
+
 // toLearn returns a request for a network alone. Costs are no input of it.
 func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 	if cost := r.CostColumn; cost != "" && r.Model == nil {
@@ -288,7 +301,7 @@ func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 			return r, err
 		}
 	}
-	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = spec.MustParse(spec.Default), nil, nil, nil, false
+	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = learnOnly, nil, nil, nil, false
 	r.CostColumn, r.Budget = "", nil
 	return r, nil
 }

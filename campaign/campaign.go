@@ -64,6 +64,9 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 	if start.Table == nil || start.Table.Rows() == 0 {
 		return nil, refuseRows("the table has no rows")
 	}
+	if err := start.Settings.Check(); err != nil {
+		return nil, err
+	}
 	c := &Campaign{store: store, name: name, Clock: start.Clock}
 	created := &Created{
 		Identity: rand.Text(), IDColumn: start.IDColumn, Targets: start.Targets,

@@ -245,7 +245,7 @@ func (e *Event) check() error {
 	case KindTold, KindCorrected:
 		return checkLabels(e.labels())
 	case KindSettings:
-		return e.Settings.Check()
+		return e.Settings.checkStored()
 	case KindUndone:
 		if e.Undone.Seq < 1 || e.Undone.Seq >= e.Seq {
 			return fmt.Errorf("it undoes event %d, which is not before it", e.Undone.Seq)
@@ -284,7 +284,7 @@ func (c *Created) check() error {
 		}
 		seen[name] = true
 	}
-	return c.Settings.Check()
+	return c.Settings.checkStored()
 }
 
 func (a *Added) check() error {

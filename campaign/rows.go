@@ -227,15 +227,20 @@ func parquetBlob(prefix string, t *dataset.Table) (Blob, error) {
 	return Blob{prefix + hex.EncodeToString(sum[:16]), file.Bytes()}, err
 }
 
-// parallel calls a function for 0 … n-1 on as many threads as there are.
+// parallel calls a function for 0 … n-1 on as many threads as there are. A panic in any of
+// them is one of the caller.
 func parallel(n int, do func(i int) error) error {
-	errs := make([]error, n)
+	errs, faults := make([]error, n), make([]any, n)
 	next := make(chan int)
 	var workers sync.WaitGroup
+	one := func(i int) {
+		defer func() { faults[i] = recover() }()
+		errs[i] = do(i)
+	}
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			for i := range next {
-				errs[i] = do(i)
+				one(i)
 			}
 		})
 	}
@@ -244,6 +249,11 @@ func parallel(n int, do func(i int) error) error {
 	}
 	close(next)
 	workers.Wait()
+	for _, fault := range faults {
+		if fault != nil {
+			panic(fault)
+		}
+	}
 	return errors.Join(errs...)
 }
 

@@ -101,6 +101,9 @@ const (
 	maxLayers = 1 << 10
 )
 
+// MostMembers is how many networks an ensemble may have: as many as ens(n) of a spec may name.
+const MostMembers = 1000
+
 func (a Architecture) check() error {
 	var found complaints
 	found.unless(len(a.Hidden) < maxLayers, "%d hidden layers are too many", len(a.Hidden))

@@ -164,7 +164,7 @@ func (o Options[T]) check(s Sample[T]) error {
 	validated, outputs := len(s.ValidY) > 0, o.Config.WithDefaults().Architecture.Outputs
 	found.unless(outputs == s.Targets, "the network has %d outputs, but the number of targets is %d", outputs, s.Targets)
 	found.unless(o.Targets == nil || len(o.Targets) == s.Targets, "there are %d names for %d targets", len(o.Targets), s.Targets)
-	found.unless(o.Members >= 0, "the ensemble has %d members", o.Members)
+	found.unless(o.Members >= 0 && o.Members <= MostMembers, "the ensemble has %d members; it may have up to %d", o.Members, MostMembers)
 	found.unless(o.Noise >= 0 && !math.IsInf(o.Noise, 1), "σ² is %v, but must be positive and finite", o.Noise)
 	found.unless(o.Folds == 0 || o.Folds > 1, "there are %d folds; cross-fitting takes at least 2, or 0 for none", o.Folds)
 	found.unless(o.Folds == 0 || validated || o.Holdout == nil || *o.Holdout > 0, "cross-fitting needs validation rows, and no rows are held out")

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/network"
 )
 
 // Batch is rows that were handed out.
@@ -84,16 +83,10 @@ func (s *Server) ask(ctx context.Context, in *struct {
 		}
 	}
 	by := in.by(ctx)
-	return s.begin(order{
+	return s.begin(ctx, order{
 		Job: Job{Campaign: in.Campaign, Kind: "ask", Person: by.Person}, Request: by.Request,
 		Rows: in.Body.Rows, Lease: lease, Audit: in.Body.Audit, Must: in.Body.Must, Exclude: in.Body.Exclude,
 	})
-}
-
-// watch reports the progress of an ask.
-func watch(a *campaign.Ask, report func(JobProgress)) {
-	a.Epoch = func(e network.Epoch) { report(JobProgress{"training", e.Number, e.Of}) }
-	a.Progress = func(p nextbatch.Progress) { report(JobProgress{string(p.Stage), p.Done, p.Of}) }
 }
 
 func (s *Server) getAsk(ctx context.Context, in *struct {
@@ -202,5 +195,5 @@ func (s *Server) predict(ctx context.Context, in *Named) (*output[Job], error) {
 	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	return s.begin(order{Job: Job{Campaign: in.Campaign, Kind: "predict", Person: callerOf(ctx).token.Person}})
+	return s.begin(ctx, order{Job: Job{Campaign: in.Campaign, Kind: "predict", Person: callerOf(ctx).token.Person}})
 }

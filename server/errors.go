@@ -57,6 +57,8 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	case errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNothingOpen), errors.Is(err, campaign.ErrTooFewLabels),
 		errors.As(err, &undo), errors.As(err, &repeated):
 		return huma.Error409Conflict(err.Error())
+	case errors.Is(err, errTooManyOne):
+		return huma.Error429TooManyRequests(err.Error())
 	case errors.Is(err, errStopping), errors.Is(err, errTooMany):
 		return huma.Error503ServiceUnavailable(err.Error())
 	case ctx.Err() != nil:

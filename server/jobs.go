@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -13,11 +14,15 @@ import (
 
 // Long work, such as training and selecting, runs as a job, so that no connection has to
 // stay open for it. See orders.go for what happens to jobs when the process ends.
+//
+// Few jobs compute at a time; the others wait. Who computes next is the person whose turn was
+// longest ago, so that nobody waits for all jobs of somebody else. A job that is asked for again
+// while it waits or computes is the same job.
 
 // JobState is how far a job is.
 type JobState string
 
-// The states of a job.
+// The states of a job. One that waits for its turn is running, too.
 const (
 	Running   JobState = "running"
 	Done      JobState = "done"
@@ -48,96 +53,210 @@ type JobProgress struct {
 
 // job is a job with what only the server sees.
 type job struct {
-	request string // of an ask: its id
+	order order
+	turn  chan struct{} // closed when it may compute
+
+	computing bool // guarded by the list that it is in
+
 	mu      sync.Mutex
 	public  Job
+	event   int64         // last one of the campaign when it began to compute; 0 before
 	changed chan struct{} // closed and replaced with every change
 	cancel  context.CancelFunc
 	stopped bool // somebody has cancelled it
-	result  any
-	err     error
+	outcome outcome
 }
 
-// jobs holds the running jobs and the last ones that ended.
+// outcome is what a job leaves behind.
+type outcome struct {
+	ask       int64      // number of the ask that it made
+	predicted *predicted // of a job that predicts, until there are too many
+}
+
+// jobs holds the jobs that wait or compute, and the last ones that ended.
 type jobs struct {
-	begins sync.Mutex // held from the search for a running job to the start of another one
+	begins sync.Mutex // held while a job starts, and when the last one has
 	mu     sync.Mutex
 	list   []*job // the oldest first
 	ended  bool
+	turns  map[string]int // of each person, when one of their jobs began to compute last
+	began  int            // jobs that began to compute
 	wait   sync.WaitGroup
 	begin  context.Context
 	finish context.CancelFunc
+	memory admissions
 }
 
 // newJobs returns jobs that compute with so many threads, which they share, and on a device
 // unless it is nil.
-func newJobs(threads int, on device.Device) *jobs {
+func newJobs(threads int, on device.Device, available func() int64) *jobs {
 	ctx, cancel := context.WithCancel(device.With(nextbatch.WithThreads(context.Background(), threads), on))
-	return &jobs{begin: ctx, finish: cancel}
+	return &jobs{begin: ctx, finish: cancel, turns: map[string]int{}, memory: admissions{available: available}}
 }
 
+// JobsAtOnce is how many jobs compute at a time. They share the threads of Options.Threads, and
+// each but one has a thread of its own besides: with as many processors for Go as both together and
+// one more, no request waits for a job to pause.
+const JobsAtOnce = 3
+
 const (
+	atOnceOfOne = 2    // jobs of one person that compute at a time, so that others can, too
+	openJobs    = 256  // that wait or compute
+	openOfOne   = 64   // of one person
 	keptJobs    = 1000 // that have ended
-	runningJobs = 256  // at the same time
+	keptBytes   = 256 << 20
 )
 
 var (
-	errStopping = errors.New("the service is shutting down")
-	errTooMany  = errors.New("too many jobs are running; try again when some have ended")
+	errStopping   = errors.New("the service is shutting down")
+	errTooMany    = errors.New("too many jobs are running; try again when some have ended")
+	errTooManyOne = fmt.Errorf("%d of your jobs are waiting or running, which is the most that one person may have; try again when some have ended", openOfOne)
 )
 
-// full reports that no further job can start.
-func (js *jobs) full() error {
-	js.mu.Lock()
-	defer js.mu.Unlock()
-	switch {
-	case js.ended:
-		return errStopping
-	case js.count() >= runningJobs:
-		return errTooMany
+// start has work done in the background, when its turn comes, unless a job that is the same
+// goes on. Before, it has the job written down.
+func (js *jobs) start(o order, same func(*job) (bool, error), write func() error, work func(context.Context, *job) (outcome, error)) (*job, error) {
+	js.begins.Lock()
+	defer js.begins.Unlock()
+	if j, err := js.same(same); j != nil || err != nil {
+		return j, err
 	}
-	return nil
-}
-
-// start runs work in the background. The work returns its result and, if it made one,
-// the number of an ask. Ended is told whether the end of the process interrupted it.
-func (js *jobs) start(public Job, request string, work func(context.Context, func(JobProgress)) (result any, ask int64, err error), ended func(interrupted bool)) (*job, error) {
-	if err := js.full(); err != nil {
+	if err := js.room(o.Person); err != nil {
 		return nil, err
 	}
-	js.mu.Lock()
-	defer js.mu.Unlock()
-	js.forget()
+	if err := write(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(js.begin)
-	public.State, public.Progress = Running, JobProgress{Stage: "waiting"}
-	j := &job{request: request, public: public, changed: make(chan struct{}), cancel: cancel}
-	js.list = append(js.list, j)
+	o.State, o.Progress = Running, JobProgress{Stage: "waiting"}
+	j := &job{order: o, public: o.Job, turn: make(chan struct{}), changed: make(chan struct{}), cancel: cancel}
+	js.change(func() { js.list = append(js.list, j) })
 	js.wait.Go(func() {
 		defer cancel()
-		result, ask, err := work(ctx, j.progress)
-		ended(err != nil && js.begin.Err() != nil)
-		j.end(ctx, result, ask, err)
+		var left outcome
+		var err error
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-j.turn:
+			left, err = work(ctx, j)
+		}
+		j.end(ctx, left, err)
+		js.memory.release(j)
+		js.change(func() { j.computing = false })
 	})
 	return j, nil
 }
 
-// running returns how many jobs are running.
-func (js *jobs) running() int {
+// same returns the job that goes on and is the same as a new one, if any.
+func (js *jobs) same(same func(*job) (bool, error)) (*job, error) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
-	return js.count()
-}
-
-func (js *jobs) count() (running int) {
 	for _, j := range js.list {
-		if j.snapshot().State == Running {
-			running++
+		if !j.goesOn() {
+			continue
+		}
+		if found, err := same(j); found || err != nil {
+			return j, err
 		}
 	}
-	return running
+	return nil, nil
 }
 
-// forget drops the oldest jobs that have ended.
+// room reports why a person cannot start a job, if so.
+func (js *jobs) room(person string) error {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	all, own := 0, 0
+	for _, j := range js.list {
+		if j.snapshot().State != Running {
+			continue
+		}
+		if all++; j.order.Person == person {
+			own++
+		}
+	}
+	switch {
+	case js.ended:
+		return errStopping
+	case all >= openJobs:
+		return errTooMany
+	case own >= openOfOne:
+		return errTooManyOne
+	}
+	return nil
+}
+
+// change changes the list, lets jobs whose turn it is compute, and forgets old ones.
+func (js *jobs) change(do func()) {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	do()
+	for next := js.next(); next != nil; next = js.next() {
+		js.began++
+		js.turns[next.order.Person] = js.began
+		next.computing = true
+		close(next.turn)
+	}
+	js.forget()
+}
+
+// next returns the job that may compute now: of those who may have another one, the oldest of
+// the person whose turn was longest ago.
+func (js *jobs) next() (best *job) {
+	var busy []*job
+	for _, j := range js.list {
+		if j.computing {
+			busy = append(busy, j)
+		}
+	}
+	if len(busy) >= JobsAtOnce {
+		return nil
+	}
+	for _, j := range js.list {
+		if j.computing || !j.goesOn() || !j.fits(busy) {
+			continue
+		}
+		if best == nil || js.turns[j.order.Person] < js.turns[best.order.Person] {
+			best = j
+		}
+	}
+	return best
+}
+
+// fits reports whether a job may compute beside others. Asks of one campaign take turns, as each counts
+// the rows of the one before as selected. Jobs during which the process has ended take turns, too,
+// so that only one of them can be what ends it.
+func (j *job) fits(busy []*job) bool {
+	own := 0
+	for _, other := range busy {
+		if other.order.Person == j.order.Person {
+			own++
+		}
+		if j.order.Kind == "ask" && other.order.Kind == "ask" && j.order.Campaign == other.order.Campaign {
+			return false
+		}
+		if j.order.Attempts > 0 && other.order.Attempts > 0 {
+			return false
+		}
+	}
+	return own < atOnceOfOne
+}
+
+// running returns how many jobs wait or compute.
+func (js *jobs) running() (n int) {
+	js.mu.Lock()
+	defer js.mu.Unlock()
+	for _, j := range js.list {
+		if j.snapshot().State == Running {
+			n++
+		}
+	}
+	return n
+}
+
+// forget drops the oldest jobs that have ended, and their results if these take too much
+// memory. The latest result stays, however large.
 func (js *jobs) forget() {
 	surplus := len(js.list) - keptJobs
 	js.list = slices.DeleteFunc(js.list, func(j *job) bool {
@@ -147,40 +266,30 @@ func (js *jobs) forget() {
 		surplus--
 		return true
 	})
+	bytes := int64(0)
+	for _, j := range slices.Backward(js.list) {
+		if size := j.bytes(); size > 0 {
+			if bytes > 0 && bytes+size > keptBytes {
+				j.forgetResult()
+				continue
+			}
+			bytes += size
+		}
+	}
+}
+
+// add notes a job that is not going to run.
+func (js *jobs) add(o order) {
+	js.change(func() {
+		js.list = append(js.list, &job{order: o, public: o.Job, changed: make(chan struct{}), cancel: func() {}})
+	})
 }
 
 func (js *jobs) find(id string) *job {
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	for _, j := range js.list {
-		if j.public.ID == id {
-			return j
-		}
-	}
-	return nil
-}
-
-// stop cancels a job, which ends some time later.
-func (j *job) stop() {
-	j.mu.Lock()
-	j.stopped = true
-	j.mu.Unlock()
-	j.cancel()
-}
-
-// goesOn reports whether a job runs and nobody has cancelled it.
-func (j *job) goesOn() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.public.State == Running && !j.stopped
-}
-
-// asking returns the running ask of a request, or nil.
-func (js *jobs) asking(campaign, request string) *job {
-	js.mu.Lock()
-	defer js.mu.Unlock()
-	for _, j := range js.list {
-		if s := j.snapshot(); j.goesOn() && s.Kind == "ask" && s.Campaign == campaign && j.request == request {
+		if j.order.ID == id {
 			return j
 		}
 	}
@@ -192,26 +301,66 @@ func (js *jobs) of(campaign string) (list []Job) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	for _, j := range slices.Backward(js.list) {
-		if s := j.snapshot(); s.Campaign == campaign {
-			list = append(list, s)
+		if j.order.Campaign == campaign {
+			list = append(list, j.snapshot())
 		}
 	}
 	return list
 }
 
-// stop cancels all jobs and waits for their ends.
+// stop cancels all jobs and waits for their ends. None starts after that.
 func (js *jobs) stop() {
+	js.begins.Lock()
 	js.mu.Lock()
 	js.ended = true
 	js.mu.Unlock()
+	js.begins.Unlock()
 	js.finish()
 	js.wait.Wait()
+}
+
+// stop cancels a job, which ends some time later.
+func (j *job) stop() {
+	j.mu.Lock()
+	j.stopped = true
+	j.mu.Unlock()
+	j.cancel()
+}
+
+// goesOn reports whether a job waits or computes and nobody has cancelled it.
+func (j *job) goesOn() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.public.State == Running && !j.stopped
 }
 
 func (j *job) snapshot() Job {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.public
+}
+
+// sees reports whether what a job computes from includes an event of its campaign.
+func (j *job) sees(event int64) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.event == 0 || j.event >= event
+}
+
+// bytes is the memory of the result of a job.
+func (j *job) bytes() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.outcome.predicted == nil {
+		return 0
+	}
+	return j.outcome.predicted.bytes
+}
+
+func (j *job) forgetResult() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.outcome.predicted = nil
 }
 
 // update changes a job and wakes who watches it.
@@ -225,10 +374,10 @@ func (j *job) update(change func()) {
 
 func (j *job) progress(p JobProgress) { j.update(func() { j.public.Progress = p }) }
 
-func (j *job) end(ctx context.Context, result any, ask int64, err error) {
+func (j *job) end(ctx context.Context, left outcome, err error) {
 	j.update(func() {
-		j.public.Ended, j.public.Ask = new(time.Now().UTC()), ask
-		j.result, j.err = result, err
+		j.public.Ended, j.public.Ask = new(time.Now().UTC()), left.ask
+		j.outcome = left
 		switch {
 		case err == nil:
 			j.public.State = Done

@@ -35,12 +35,14 @@ func (s *Server) jobRoutes() {
 	}, s.predictions)
 	route(s, Labeller, huma.Operation{
 		OperationID: "cancel-job", Method: http.MethodDelete, Path: path + "/{job}", Summary: "Cancel a job",
-	}, func(_ context.Context, in *JobPath) (*output[Job], error) {
+	}, func(ctx context.Context, in *JobPath) (*output[Job], error) {
 		j, err := s.job(in)
 		if err != nil {
 			return nil, err
 		}
-		j.stop()
+		if err := s.cancelJob(ctx, j); err != nil {
+			return nil, err
+		}
 		return answer(j.snapshot(), nil)
 	})
 	sse.Register(s.api, huma.Operation{
@@ -69,17 +71,24 @@ func (s *Server) predictions(_ context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	switch state := j.snapshot(); {
+	j.mu.Lock()
+	state, found := j.public, j.outcome.predicted
+	j.mu.Unlock()
+	switch {
 	case state.Kind != "predict":
 		return nil, huma.Error404NotFound("the job predicts nothing")
 	case state.State == Running:
 		return nil, huma.Error409Conflict("the job is still running")
 	case state.State != Done:
 		return nil, huma.Error409Conflict("the job has no result: " + state.Problem)
+	case found == nil:
+		return nil, huma.Error410Gone("the predictions are no longer kept, as others came after them: predict again")
 	}
-	result := j.result.(Predicted) // of every job of this kind
-	from := min(in.Offset, len(result.Rows))
-	result.Rows = result.Rows[from:min(from+in.Limit, len(result.Rows))]
+	result := Predicted{Trained: found.Trained, Warnings: append([]string{}, found.Warnings...), Rows: []PredictedRow{}, Total: len(found.Rows)}
+	from := min(in.Offset, len(found.Rows))
+	for i := from; i < min(from+in.Limit, len(found.Rows)); i++ {
+		result.Rows = append(result.Rows, PredictedRow{Row(found.Rows[i]), predictionsOf(found.targets, found.Predictions[i])})
+	}
 	return answer(result, nil)
 }
 

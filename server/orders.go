@@ -5,26 +5,45 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/network"
 )
 
-// A job is written down before it begins, and crossed out when it ends, so that the next
-// start takes up those that the end of the process interrupted. Repeating an ask is safe,
+// A job is written down before it begins, and crossed out when it ends or is cancelled, so that
+// the next start takes up those that the end of the process interrupted. Repeating an ask is safe,
 // as it has a request id: what it handed out before is returned.
+//
+// A job may be what ended the process, by taking all memory for example. So each attempt is
+// counted before it begins, and taken back by an orderly end. A job that was interrupted
+// mostAttempts times fails.
 
 // order is a job as it is written down: what clients see of it, and what to do.
 type order struct {
 	Job
-	Request string        `json:"request"`
-	Rows    int           `json:"rows,omitempty"`
-	Lease   time.Duration `json:"lease,omitempty"`
-	Audit   *float64      `json:"audit,omitempty"`
-	Must    []string      `json:"must,omitempty"`
-	Exclude []string      `json:"exclude,omitempty"`
+	Request  string        `json:"request"`
+	Rows     int           `json:"rows,omitempty"`
+	Lease    time.Duration `json:"lease,omitempty"`
+	Audit    *float64      `json:"audit,omitempty"`
+	Must     []string      `json:"must,omitempty"`
+	Exclude  []string      `json:"exclude,omitempty"`
+	Attempts int           `json:"attempts,omitempty"` // that the end of the process may have interrupted
+}
+
+const mostAttempts = 2
+
+// asksFor reports whether two orders of one campaign are the same ask of the same person.
+func (o order) asksFor(other order) bool {
+	return o.Person == other.Person && o.Rows == other.Rows && o.Lease == other.Lease && reflect.DeepEqual(o.Audit, other.Audit) &&
+		slices.Equal(o.Must, other.Must) && slices.Equal(o.Exclude, other.Exclude)
 }
 
 // putJob writes a job down.
@@ -37,6 +56,25 @@ func (t *Tokens) putJob(ctx context.Context, o order) error {
 		_, err := tx.Exec("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?)", o.ID, o.Campaign, string(body))
 		return err
 	})
+}
+
+// updateJob changes what is written down of a job, unless it was crossed out; it reports whether
+// it was there.
+func (t *Tokens) updateJob(ctx context.Context, o order) (there bool, err error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return false, err
+	}
+	err = t.file.Write(ctx, func(tx *sql.Tx) error {
+		result, err := tx.Exec("UPDATE jobs SET body = ? WHERE id = ?", string(body), o.ID)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		there = n > 0
+		return err
+	})
+	return there, err
 }
 
 // dropJob crosses a job out.
@@ -62,108 +100,189 @@ func (t *Tokens) openJobs(ctx context.Context) (list []order, err error) {
 	return list, err
 }
 
-// begin starts a job and answers with it. An ask whose request is repeated while it runs, because the
-// connection was lost, is the job that runs.
-func (s *Server) begin(o order) (*output[Job], error) {
-	s.jobs.begins.Lock()
-	defer s.jobs.begins.Unlock()
-	if j := s.jobs.asking(o.Campaign, o.Request); j != nil {
-		return answer(j.snapshot(), nil)
+// begin starts a job and answers with it, or with the one that goes on and is the same.
+func (s *Server) begin(ctx context.Context, o order) (*output[Job], error) {
+	same, err := s.same(ctx, o)
+	if err != nil {
+		return nil, err
 	}
 	o.ID, o.Begun = strings.ToLower(rand.Text()), s.now().UTC()
 	if o.Request == "" {
 		o.Request = "job-" + o.ID
 	}
-	if err := s.jobs.full(); err != nil {
-		return nil, err
-	}
-	ctx := context.Background() // the job outlives the request
-	if err := s.options.Tokens.putJob(ctx, o); err != nil {
-		return nil, err
-	}
-	j, err := s.start(o)
+	write := func() error { return s.options.Tokens.putJob(context.Background(), o) } // the job outlives the request
+	j, err := s.jobs.start(o, same, write, s.work)
 	if err != nil {
-		_ = s.options.Tokens.dropJob(ctx, o.ID) // otherwise it runs after the next start
 		return nil, err
 	}
 	return answer(j.snapshot(), nil)
 }
 
-// start runs a job that is written down.
-func (s *Server) start(o order) (*job, error) {
-	ended := func(interrupted bool) {
-		if interrupted {
-			return
-		}
-		if err := s.options.Tokens.dropJob(context.Background(), o.ID); err != nil {
-			s.options.Log.Error("a job that has ended is still written down", "job", o.ID, "error", err)
-		}
+// same returns a function that finds the job that an order repeats: an ask with the same request, because
+// the connection was lost, or another job of the kind that has not begun or sees the
+// campaign as it is now.
+func (s *Server) same(ctx context.Context, o order) (func(*job) (bool, error), error) {
+	alike := func(j *job) bool { return j.order.Campaign == o.Campaign && j.order.Kind == o.Kind }
+	if o.Kind == "ask" {
+		return func(j *job) (bool, error) {
+			if !alike(j) || j.order.Request != o.Request {
+				return false, nil
+			}
+			if !j.order.asksFor(o) {
+				return true, &campaign.RequestError{Request: o.Request, Before: "for another ask, which is running"}
+			}
+			return true, nil
+		}, nil
 	}
-	return s.jobs.start(o.Job, o.Request, func(ctx context.Context, report func(JobProgress)) (any, int64, error) {
-		switch o.Kind {
-		case "ask":
-			return s.runAsk(ctx, o, report)
-		case "predict":
-			return s.runPredict(ctx, o, report)
-		case "map":
-			return s.runMap(ctx, o, report)
-		case "gain":
-			return s.runGain(ctx, o, report)
+	c, err := s.campaign(ctx, o.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(j *job) (bool, error) { return alike(j) && j.sees(state.Seq), nil }, nil
+}
+
+// work does what a job is to do, and keeps what is written down of it up to date.
+func (s *Server) work(ctx context.Context, j *job) (outcome, error) {
+	o := j.order
+	o.Attempts++
+	switch there, err := s.options.Tokens.updateJob(context.WithoutCancel(ctx), o); {
+	case err != nil:
+		return outcome{}, err
+	case !there: // it is being cancelled
+		<-ctx.Done()
+		return outcome{}, ctx.Err()
+	}
+	left, err := s.guarded(ctx, j)
+	if err != nil && s.jobs.begin.Err() != nil { // the process ends in good order
+		_, failed := s.options.Tokens.updateJob(context.Background(), j.order)
+		s.logJob("a job that was interrupted counts as an attempt", o, failed)
+		return left, err
+	}
+	s.logJob("a job that has ended is still written down", o, s.options.Tokens.dropJob(context.Background(), o.ID))
+	return left, err
+}
+
+func (s *Server) logJob(what string, o order, err error) {
+	if err != nil {
+		s.options.Log.Error(what, "job", o.ID, "error", err)
+	}
+}
+
+var errFault = errors.New("a fault in nextbatch; its log has the details")
+
+// guarded runs a job and turns a panic into its failure.
+func (s *Server) guarded(ctx context.Context, j *job) (left outcome, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.options.Log.Error("a job panicked", "job", j.order.ID, "kind", j.order.Kind, "campaign", j.order.Campaign, "fault", fault, "stack", string(debug.Stack()))
+			left, err = outcome{}, errFault
 		}
-		return nil, 0, fmt.Errorf("there is no kind of job %q", o.Kind)
-	}, ended)
+	}()
+	c, err := s.campaign(ctx, j.order.Campaign)
+	if err != nil {
+		return outcome{}, err
+	}
+	state, err := c.State(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	j.update(func() { j.event = state.Seq })
+	run, known := map[string]func(context.Context, *job, *campaign.Campaign, campaign.Ask) (outcome, error){
+		"ask": s.runAsk, "predict": s.runPredict, "map": s.runMap, "gain": s.runGain,
+	}[j.order.Kind]
+	if !known {
+		return outcome{}, fmt.Errorf("there is no kind of job %q", j.order.Kind)
+	}
+	return run(ctx, j, c, s.watched(ctx, j))
+}
+
+// kinds are what messages call jobs.
+var kinds = map[string]string{"ask": "the ask", "predict": "predicting", "map": "the map", "gain": "measuring the gain"}
+
+// watched returns an ask that reports the progress of a job and minds the memory.
+func (s *Server) watched(ctx context.Context, j *job) campaign.Ask {
+	return campaign.Ask{
+		Epoch:    func(e network.Epoch) { j.progress(JobProgress{"training", e.Number, e.Of}) },
+		Progress: func(p nextbatch.Progress) { j.progress(JobProgress{string(p.Stage), p.Done, p.Of}) },
+		Admit: func(bytes int64, less ...string) error {
+			return s.jobs.memory.admit(ctx, j, kinds[j.order.Kind], bytes, less)
+		},
+	}
+}
+
+// cancelJob cancels a job. It is crossed out first: once the answer has gone out, no start of
+// the service takes it up again.
+func (s *Server) cancelJob(ctx context.Context, j *job) error {
+	if !j.goesOn() {
+		return nil
+	}
+	if err := s.options.Tokens.dropJob(context.WithoutCancel(ctx), j.order.ID); err != nil {
+		return err
+	}
+	j.stop()
+	return nil
 }
 
 // resume takes up the jobs that the end of the last process interrupted.
 func (s *Server) resume() {
-	list, err := s.options.Tokens.openJobs(context.Background())
+	ctx := context.Background()
+	list, err := s.options.Tokens.openJobs(ctx)
 	if err != nil {
 		s.options.Log.Error("jobs cannot be taken up again", "error", err)
 		return
 	}
+	none := func(*job) (bool, error) { return false, nil }
 	for _, o := range list {
-		s.options.Log.Info("a job goes on", "job", o.ID, "kind", o.Kind, "campaign", o.Campaign)
-		if _, err := s.start(o); err != nil {
-			s.options.Log.Error("a job cannot be taken up again", "job", o.ID, "error", err)
+		if o.Attempts >= mostAttempts {
+			o.State, o.Ended = Failed, new(s.now().UTC())
+			o.Problem = fmt.Sprintf("the service ended %d times while this job ran, so it is not tried again; it may take more memory than there is: try a smaller method or network, or fewer rows", o.Attempts)
+			s.options.Log.Error("a job failed", "job", o.ID, "kind", o.Kind, "campaign", o.Campaign, "error", o.Problem)
+			s.jobs.add(o)
+			s.logJob("a job that has failed is still written down", o, s.options.Tokens.dropJob(ctx, o.ID))
+			continue
 		}
+		s.options.Log.Info("a job goes on", "job", o.ID, "kind", o.Kind, "campaign", o.Campaign)
+		_, err := s.jobs.start(o, none, func() error { return nil }, s.work)
+		s.logJob("a job cannot be taken up again", o, err)
 	}
 }
 
 // runAsk picks a batch.
-func (s *Server) runAsk(ctx context.Context, o order, report func(JobProgress)) (any, int64, error) {
-	c, err := s.campaign(ctx, o.Campaign)
-	if err != nil {
-		return nil, 0, err
-	}
-	a := campaign.Ask{Rows: o.Rows, Lease: o.Lease, Audit: o.Audit, Must: o.Must, Exclude: o.Exclude, Kept: &s.kept}
-	watch(&a, report)
+func (s *Server) runAsk(ctx context.Context, j *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
+	o := j.order
+	a.Rows, a.Lease, a.Audit, a.Must, a.Exclude, a.Kept = o.Rows, o.Lease, o.Audit, o.Must, o.Exclude, &s.kept
 	batch, err := c.Ask(ctx, campaign.By{Person: o.Person, Request: o.Request}, a)
 	if err != nil {
-		return nil, 0, err
+		return outcome{}, err
 	}
-	return nil, batch.Ask, nil
+	return outcome{ask: batch.Ask}, nil
+}
+
+// predicted is the result of a job that predicts.
+type predicted struct {
+	*campaign.Predicted
+	targets []string
+	bytes   int64
 }
 
 // runPredict predicts the labels of the open rows.
-func (s *Server) runPredict(ctx context.Context, o order, report func(JobProgress)) (any, int64, error) {
-	c, err := s.campaign(ctx, o.Campaign)
-	if err != nil {
-		return nil, 0, err
-	}
-	var a campaign.Ask
-	watch(&a, report)
+func (s *Server) runPredict(ctx context.Context, _ *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
 	p, err := c.Predict(ctx, a)
 	if err != nil {
-		return nil, 0, err
+		return outcome{}, err
 	}
 	state, err := c.State(ctx)
 	if err != nil {
-		return nil, 0, err
+		return outcome{}, err
 	}
-	result := Predicted{Trained: p.Trained, Warnings: append([]string{}, p.Warnings...), Rows: []PredictedRow{}}
-	for i, ref := range p.Rows {
-		result.Rows = append(result.Rows, PredictedRow{Row(ref), predictionsOf(state.Created.Targets, p.Predictions[i])})
+	const row, target = 56, 40 // bytes: the lists' own, and a value with its limits
+	size := int64(len(p.Rows)) * int64(row+target*len(state.Created.Targets))
+	for _, ref := range p.Rows {
+		size += int64(len(ref.ID))
 	}
-	result.Total = len(result.Rows)
-	return result, 0, nil
+	return outcome{predicted: &predicted{p, state.Created.Targets, size}}, nil
 }

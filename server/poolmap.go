@@ -63,35 +63,29 @@ func (s *Server) makeMap(ctx context.Context, in *Named) (*output[Job], error) {
 	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	return s.begin(order{Job: Job{Campaign: in.Campaign, Kind: "map", Person: callerOf(ctx).token.Person}})
+	return s.begin(ctx, order{Job: Job{Campaign: in.Campaign, Kind: "map", Person: callerOf(ctx).token.Person}})
 }
 
 // runMap makes a map and keeps it.
-func (s *Server) runMap(ctx context.Context, o order, report func(JobProgress)) (any, int64, error) {
-	c, err := s.campaign(ctx, o.Campaign)
-	if err != nil {
-		return nil, 0, err
-	}
-	var a campaign.Ask
-	watch(&a, report)
+func (s *Server) runMap(ctx context.Context, _ *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
 	m, err := c.Map(ctx, a, mostMapped)
 	if err != nil {
-		return nil, 0, err
+		return outcome{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, name := range s.mapOrder {
-		if name == o.Campaign {
+		if name == c.Name() {
 			s.mapOrder = append(s.mapOrder[:i], s.mapOrder[i+1:]...)
 			break
 		}
 	}
-	if s.mapOrder = append(s.mapOrder, o.Campaign); len(s.mapOrder) > mostMaps {
+	if s.mapOrder = append(s.mapOrder, c.Name()); len(s.mapOrder) > mostMaps {
 		delete(s.maps, s.mapOrder[0])
 		s.mapOrder = s.mapOrder[1:]
 	}
-	s.maps[o.Campaign] = m
-	return nil, 0, nil
+	s.maps[c.Name()] = m
+	return outcome{}, nil
 }
 
 func (s *Server) getMap(ctx context.Context, in *Named) (*output[PoolMap], error) {

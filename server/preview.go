@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
@@ -163,8 +164,10 @@ func distinct(c dataset.Column) bool {
 // and memory. What it cannot tell is a warning, too.
 func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets []string, id string, read time.Duration) {
 	const batch = 32 // of campaign.Settings
-	request := nextbatch.Request{Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows()), Admit: s.admitPreview}
-	plan, err := request.Plan(ctx)
+	admit := func(bytes int64, less ...string) error { return s.jobs.memory.alone("an ask", bytes, less) }
+	plan, err := nextbatch.Request{
+		Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows()), Admit: admit, FieldName: campaign.SettingOf,
+	}.Plan(ctx)
 	if err != nil {
 		p.Warnings = append(p.Warnings, err.Error())
 		return
@@ -186,14 +189,6 @@ func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets
 	}
 	seconds := float64(plan.Seconds.Total)
 	p.Forecast = &Cost{seconds, plan.Memory, fmt.Sprintf("an ask for %d rows takes about %s and %s of memory", plan.Batch, durationText(seconds), bytesText(plan.Memory))}
-}
-
-// admitPreview refuses to measure an ask that takes more memory than a table may.
-func (s *Server) admitPreview(bytes int64, _ ...string) error {
-	if most := s.options.MaxMemory; most > 0 && bytes > most {
-		return fmt.Errorf("an ask would take about %s of memory, and %s is as much as a forecast is made for", bytesText(bytes), bytesText(most))
-	}
-	return nil
 }
 
 func durationText(seconds float64) string {

@@ -32,10 +32,13 @@ type Options struct {
 	MaxMemory int64  // bytes that reading an uploaded table may take; 0 means no limit
 	Scratch   string // folder for uploads while they are read; empty means the system's
 	Results   string // a results file of benchmarks, a folder with some, or the address of a database; may be empty
-	Threads   int    // that jobs compute with; 0 means GOMAXPROCS
+	Threads   int    // that jobs compute with; 0 means GOMAXPROCS. See JobsAtOnce
 	Rate      int    // requests a second that each token may make; 0 means 2,000
 
 	Device device.Device // that jobs compute on; nil means the CPU
+	// Available returns how many bytes there are for jobs; 0 or a nil function means no limit. A job
+	// that forecasts more fails.
+	Available func() int64
 
 	Secure      bool // browsers reach the service by HTTPS alone
 	BehindProxy bool // a proxy in front says where requests come from
@@ -86,7 +89,7 @@ func New(o Options) *Server {
 	}
 	mux := http.NewServeMux()
 	s := &Server{
-		options: o, mux: mux, files: files, jobs: newJobs(o.Threads, o.Device), now: time.Now, campaigns: map[string]*campaign.Campaign{},
+		options: o, mux: mux, files: files, jobs: newJobs(o.Threads, o.Device, o.Available), now: time.Now, campaigns: map[string]*campaign.Campaign{},
 		maps: map[string]*campaign.Map{}, uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
 		failures: buckets{rate: failuresRate, burst: failuresBurst}, requests: buckets{rate: float64(o.Rate), burst: 2 * float64(o.Rate)},
 		lists: cache{most: listBytes}, results: cache{most: resultBytes},

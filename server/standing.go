@@ -26,24 +26,21 @@ func (s *Server) measureGain(ctx context.Context, in *Named) (*output[Job], erro
 	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	return s.begin(order{Job: Job{Campaign: in.Campaign, Kind: "gain", Person: callerOf(ctx).token.Person}})
+	return s.begin(ctx, order{Job: Job{Campaign: in.Campaign, Kind: "gain", Person: callerOf(ctx).token.Person}})
 }
 
 // runGain trains networks on random rows; the campaign keeps what it finds.
-func (s *Server) runGain(ctx context.Context, o order, report func(JobProgress)) (any, int64, error) {
-	c, err := s.campaign(ctx, o.Campaign)
-	if err != nil {
-		return nil, 0, err
-	}
+func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a campaign.Ask) (outcome, error) {
 	state, err := c.State(ctx)
 	if err != nil {
-		return nil, 0, err
+		return outcome{}, err
 	}
 	done, networks := 0, campaign.GainNetworks*len(state.Created.Targets)
-	return nil, 0, c.MeasureGain(ctx, campaign.Ask{Epoch: func(e network.Epoch) {
+	a.Epoch = func(e network.Epoch) {
 		done++
-		report(JobProgress{"comparing", min(done, networks*e.Of), networks * e.Of})
-	}})
+		j.progress(JobProgress{"comparing", min(done, networks*e.Of), networks * e.Of})
+	}
+	return outcome{}, c.MeasureGain(ctx, a)
 }
 
 func (s *Server) standing(ctx context.Context, in *struct {

@@ -68,7 +68,7 @@ func (c *call) asking() campaign.Ask {
 		Epoch:    func(e network.Epoch) { c.report(progress{"training", e.Number, e.Of}) },
 		Progress: c.picking,
 		Admit:    func(bytes int64, less ...string) error { return c.server.admit("the request", bytes, less) },
-		Kept:     c.kept,
+		Kept:     c.kept, FieldName: argumentOf,
 	}
 }
 

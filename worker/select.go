@@ -134,8 +134,8 @@ func (n networks) config(seed uint64) (network.Config, error) {
 		return network.Config{}, refuse("activation: %v", err)
 	case n.Epochs < 1:
 		return network.Config{}, refuse("epochs must be at least 1, not %d", n.Epochs)
-	case n.Ensemble < 0 || n.Ensemble > mostNetworks:
-		return network.Config{}, refuse("ensemble must be from 0 to %d, not %d", mostNetworks, n.Ensemble)
+	case n.Ensemble < 0 || n.Ensemble > network.MostMembers:
+		return network.Config{}, refuse("ensemble must be from 0 to %d, not %d", network.MostMembers, n.Ensemble)
 	}
 	config := network.Config{
 		Architecture: network.Architecture{Hidden: n.Hidden, Activation: activation},
@@ -146,9 +146,6 @@ func (n networks) config(seed uint64) (network.Config, error) {
 	}
 	return config, nil
 }
-
-// mostNetworks is as many as ens(n) may name.
-const mostNetworks = 1000
 
 // selectFeatures picks a batch by the user's own features: array 0 holds those of the
 // candidates, array 1, if there is one, those of the labelled rows, and array 2 those

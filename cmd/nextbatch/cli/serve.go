@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -25,7 +26,6 @@ const (
 	serveStore    = "campaigns.db" // in the folder where serve starts
 	serveAddress  = "127.0.0.1:8080"
 	serveShutdown = 10 * time.Second // for requests that are under way
-	serveThreads  = 2                // for requests, besides one for each core
 )
 
 // serving is the command serve.
@@ -69,7 +69,7 @@ behind a proxy that encrypts (--behind-proxy): without encryption, anybody on th
 	}
 	registerDevice(c)
 	flags := c.Flags()
-	flags.StringVar(&s.memory.text, "max-memory", "", "use no more than this of the GPU's memory, and half of it to read a table, such as 4GiB (default what is available)")
+	flags.StringVar(&s.memory.text, "max-memory", "", "use no more than this for jobs, and of the GPU's memory, and half of it to read a table, such as 4GiB (default what is available)")
 	flags.StringVar(&s.listen, "listen", serveAddress, "address to listen on, as HOST:PORT")
 	flags.StringVar(&s.cert, "tls-cert", "", "file with the certificate, in PEM")
 	flags.StringVar(&s.key, "tls-key", "", "file with its key, in PEM")
@@ -122,14 +122,17 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	if s.quiet {
 		level = slog.LevelError
 	}
-	// Threads beyond those that jobs compute with answer requests without waiting for them:
+	// A thread beyond those that jobs compute with answers requests without waiting for them:
 	// the system lets a thread that has slept run first.
 	cores := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(cores + serveThreads)
+	runtime.GOMAXPROCS(cores + server.JobsAtOnce)
 	defer runtime.GOMAXPROCS(cores)
+	if limit := s.memory.forRequests(); limit > 0 { // rather collect garbage than exceed what jobs are admitted for
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	}
 	service := server.New(server.Options{
 		Store: store, Tokens: tokens, Version: thisBuild().Version, MaxUpload: upload, Rate: s.rate,
-		Results: s.results, MaxMemory: s.memory.forRequests() / 2, Threads: cores, Device: device.Of(ctx),
+		Results: s.results, MaxMemory: s.memory.forRequests() / 2, Available: s.memory.forRequests, Threads: cores, Device: device.Of(ctx),
 		Secure: s.cert != "" || s.behindProxy, BehindProxy: s.behindProxy,
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: level})),
 	})
