@@ -31,14 +31,14 @@ func wide(columns int) string {
 }
 
 // TestWidePreviews: as many columns as a file may have are shown, one more is refused with
-// advice, and a network that they are too many for is not measured.
+// advice, and a network that would not fit into memory is not measured.
 func TestWidePreviews(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	v.server.options.MaxMemory = 512 << 20
+	v.server.jobs.memory.available = func() int64 { return 512 << 20 }
 	status, body := v.do(t, "owner", "POST", "/v1/previews", wide(dataset.MostColumns))
 	answer := string(body)
-	if status != http.StatusOK || !strings.Contains(answer, `"c131070"`) || !strings.Contains(answer, "is as much as a forecast is made for") || strings.Contains(answer, `"forecast"`) {
+	if status != http.StatusOK || !strings.Contains(answer, `"c131070"`) || !strings.Contains(answer, "an ask would need about") || strings.Contains(answer, `"forecast"`) {
 		t.Errorf("%d %.500s", status, answer[max(0, len(answer)-500):])
 	}
 	status, body = v.do(t, "owner", "POST", "/v1/previews", wide(dataset.MostColumns+1))

@@ -221,7 +221,8 @@ func (r *limitedReader) Read(to []byte) (int, error) {
 	n, err := r.from.Read(to)
 	r.read += n
 	if r.left -= int64(n); r.left < 0 {
-		return 0, &Error{Kind: ErrTooLong, Detail: fmt.Sprintf("over %d MiB of styles, or of a list of sheets", mostSmall>>20), Advice: "check that it is the right file"}
+		return 0, &Error{Kind: ErrFormat, Detail: fmt.Sprintf("the workbook has over %d MiB of styles, or of a list of sheets", mostSmall>>20),
+			Advice: "save the table alone, as .xlsx or .csv"}
 	}
 	return n, err
 }
@@ -351,7 +352,7 @@ func (s *sharedStrings) end(element string, text []byte) error {
 		}
 	case "si":
 		s.ends = append(s.ends, len(s.text))
-		return s.allow(s.bytes(), "the text of cells")
+		return s.allow(2*s.bytes(), "the text of cells, which is copied as it grows,")
 	}
 	return nil
 }
