@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -136,12 +137,17 @@ func predictedText(targets []TargetResult, i int) string {
 	texts := make([]string, len(targets))
 	for k, t := range targets {
 		one := t.Predictions[i]
-		texts[k] = words.Number(float64(one.Value))
+		values := []float64{float64(one.Value)}
+		if one.Low != nil {
+			values = append(values, float64(*one.Low), float64(*one.High))
+		}
+		written := numbers(values...)
+		texts[k] = written[0]
 		if len(targets) > 1 {
 			texts[k] = t.Target + " " + texts[k]
 		}
 		if one.Low != nil {
-			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", words.Number(float64(*one.Low)), words.Number(float64(*one.High)), 100*intervalCoverage, t.Intervals.Basis())
+			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*intervalCoverage, t.Intervals.Basis())
 		}
 	}
 	return strings.Join(texts, "; ")
@@ -252,7 +258,7 @@ func (in *input) compare(row, other int) (Apart, bool) {
 		return Apart{}, false
 	}
 	a := Apart{Input: in.name, Value: in.pool.Format(row), Other: in.middle, Deviations: 1}
-	numbers, ok := in.pool.(*dataset.Numeric)
+	column, ok := in.pool.(*dataset.Numeric)
 	if !ok {
 		if other >= 0 {
 			a.Other = in.train.Format(other)
@@ -263,9 +269,28 @@ func (in *input) compare(row, other int) (Apart, bool) {
 	if train, ok := in.train.(*dataset.Numeric); ok && other >= 0 {
 		reference = train.Float(other)
 	}
-	a.Deviations = Float(math.Abs(numbers.Float(row)-reference) / in.deviation)
-	a.Value, a.Other = words.Number(numbers.Float(row)), words.Number(reference)
+	a.Deviations = Float(math.Abs(column.Float(row)-reference) / in.deviation)
+	texts := numbers(column.Float(row), reference)
+	a.Value, a.Other = texts[0], texts[1]
 	return a, a.Deviations > 0
+}
+
+// numbers writes numbers with so many digits that those which differ most have different texts,
+// even if all are far from zero.
+func numbers(values ...float64) []string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = words.Number(v)
+	}
+	low, high := slices.Min(values), slices.Max(values)
+	if low == high || words.Number(low) != words.Number(high) {
+		return texts
+	}
+	digits := 3 + int(math.Log10(max(-low, high)/(high-low)))
+	for i, v := range values {
+		texts[i] = strconv.FormatFloat(v, 'g', digits, 64)
+	}
+	return texts
 }
 
 // apartText is what a reason says about the inputs.

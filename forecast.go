@@ -20,11 +20,11 @@ type Sizes struct {
 }
 
 // inMemory is the number of rows that are not in files.
-func (z Sizes) inMemory() int64 {
+func (z Sizes) inMemory() int {
 	if z.InFile {
-		return int64(z.Train + z.Aims)
+		return z.Train + z.Aims
 	}
-	return int64(z.Train + z.Pool + z.Aims)
+	return z.Train + z.Pool + z.Aims
 }
 
 // Bytes per number.
@@ -37,28 +37,28 @@ const (
 // given, and for what it computes from them, mostly features or embedded rows of the
 // kernel. The networks are not counted.
 func Memory(s spec.Spec, z Sizes) int64 {
-	rows, pool, inputs := z.inMemory(), int64(z.Pool), int64(z.Inputs)
+	rows, inputs := float64(z.inMemory()), float64(z.Inputs)
 	if !s.UsesKernel() {
-		return rows*inputs*single + 16*pool
+		return footprint.Bytes(rows*inputs*single + 16*float64(z.Pool))
 	}
-	size := int64(single)
+	size := float64(single)
 	if s.Double() {
 		size = double
 	}
 	width, explicit := width(s, z)
 	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: z.Batch + z.Pending, Width: width, Explicit: explicit})
-	total := rows*inputs*single + rows*int64(width)*size + blocks(s, z) + method
+	total := rows*inputs*single + rows*float64(width)*size + blocks(s, z) + float64(method)
 	if s.Double() {
 		total += rows * inputs * double // a copy of the rows
 	}
 	if z.InFile {
-		total += readAtOnce(s) * (int64(width) + inputs) * double
+		total += readAtOnce(s) * (float64(width) + inputs) * double
 	}
-	return total
+	return footprint.Bytes(total)
 }
 
 // readAtOnce is the number of rows of a file that are converted at a time.
-func readAtOnce(s spec.Spec) int64 {
+func readAtOnce(s spec.Spec) float64 {
 	if s.ComputesInDouble() {
 		return 1 << 14 // a block of sums
 	}
@@ -71,12 +71,12 @@ func FileBytes(s spec.Spec, z Sizes) int64 {
 	if !s.UsesKernel() || s.Kernel.Info().OwnFeatures && len(s.Transforms) == 0 {
 		return 0
 	}
-	size := int64(single)
+	size := float64(single)
 	if s.Double() {
 		size = double
 	}
 	width, _ := width(s, z)
-	return int64(z.Pool) * int64(width) * size
+	return footprint.Bytes(float64(z.Pool) * float64(width) * size)
 }
 
 // inputFileBytes forecasts the size of the temporary files of the inputs of the pool, as they
@@ -88,21 +88,48 @@ func width(s spec.Spec, z Sizes) (numbers int, explicit bool) {
 	return s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden, Outputs: z.Outputs})
 }
 
-// blocks is the memory of a block of rows on its way through the networks, and of the
-// random matrices of a sketch.
-func blocks(s spec.Spec, z Sizes) (total int64) {
-	widths := int64(z.Inputs + 1)
+// blocks is the memory of a block of rows on its way through the networks, of the random
+// matrices of projections, and of the matrices of posteriors.
+func blocks(s spec.Spec, z Sizes) (total float64) {
+	widths := float64(z.Inputs + 1)
 	if s.TrainedNetworks() > 0 {
 		for _, d := range z.Hidden {
-			widths += int64(1+max(z.Outputs, 1)) * int64(d+1)
+			widths += float64(1+max(z.Outputs, 1)) * float64(d+1)
 		}
 		total = kernel.BlockRows * widths * (single + double) // converted where the kernel is in float64
 	}
-	for _, t := range s.Transforms {
-		if info := t.Info(); info.Projects && info.Single != nil {
-			total = kernel.BlockRows * widths * single // a sketch is computed in float32
-			total += int64(t.Number) * (widths*single + 3*kernel.BlockRows*single)
+	before := widths // numbers of a row that the next projection takes
+	for i, t := range s.Transforms {
+		info := t.Info()
+		switch {
+		case info.Projects && info.Single != nil: // in float32
+			if before == widths {
+				total = kernel.BlockRows * widths * single
+			}
+			total += t.Number * (before*single + 3*kernel.BlockRows*single)
+		case info.Projects:
+			total += t.Number * before * double
+		}
+		if info.Projects {
+			before = t.Number
+		}
+		if info.Conditions {
+			total += posteriorBytes(s, i, z)
 		}
 	}
-	return total * int64(s.Members())
+	return total * float64(s.Members())
+}
+
+// posteriorBytes is the memory of a transformation that computes a posterior: the Gram matrix,
+// its factor, and half of that again to multiply by, in feature space if the features
+// are few or a later part needs them, otherwise in kernel space.
+func posteriorBytes(s spec.Spec, at int, z Sizes) float64 {
+	before := s
+	before.Transforms = s.Transforms[:at]
+	order := z.Train + z.Pending
+	features, explicit := width(before, z)
+	if explicit && (s.KeepFeatures(at+1) || s.Transforms[at].Info().Projects || features <= max(1024, 3*order)) {
+		order = features
+	}
+	return 2.5 * double * float64(order) * float64(order)
 }

@@ -2,7 +2,6 @@ package nextbatch
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -33,8 +32,9 @@ func (f *Foreign) encoder(names, not []string) (*dataset.Encoder, error) {
 		return f.Columns, nil
 	}
 	e := &dataset.Encoder{}
+	hidden := setOfNames(not)
 	for _, name := range names {
-		if !slices.Contains(not, name) {
+		if !hidden[name] {
 			e.Numeric = append(e.Numeric, name)
 		}
 	}
@@ -75,7 +75,7 @@ func (f *Foreign) Tables(t Tables) (Tables, error) {
 	if err != nil {
 		return t, t.at(table, err)
 	}
-	t.Encoder = e
+	t.Encoder, t.centre = e, f.Standardise
 	return t, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -152,7 +153,7 @@ func bits(row []float32) []byte {
 // keptBytes is the memory of so many kept rows.
 func keptBytes(rows, width int) int64 {
 	const entry = 32 // of the index
-	return int64(rows) * (int64(width)*single + entry)
+	return footprint.Bytes(float64(rows) * (float64(width)*single + entry))
 }
 
 // keptMemory forecasts the memory of the features that a request keeps.

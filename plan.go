@@ -14,6 +14,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
 // Plan is a checked request whose rows have been turned into numbers. Forecast
@@ -253,6 +254,16 @@ func (p *Plan) ask(bytes int64) error {
 	return p.request.Admit(bytes, p.smaller()...)
 }
 
+// Admit asks the caller whether there is memory to embed so many rows of the plan, which holds all
+// of them as numbers, by a spec other than its own.
+func (p *Plan) Admit(s spec.Spec, z Sizes) error {
+	other := *p
+	other.request.Spec, other.request.Kept = s, nil
+	z.Inputs = p.Inputs
+	need := min(footprint.Most, other.need(z)+footprint.Float32(p.Labelled+p.Pool, p.Inputs))
+	return other.ask(need)
+}
+
 // mayUseFile reports whether embedded rows may go to a file.
 func (p *Plan) mayUseFile() bool {
 	r := &p.request
@@ -298,7 +309,7 @@ func (p *Plan) need(z Sizes) int64 {
 		stack = max(stack, stay) // columns that become of the kind that the network takes
 	}
 	if !r.OwnFeatures {
-		stay += footprint.Float32(int(z.inMemory()), z.Inputs)
+		stay += footprint.Float32(z.inMemory(), z.Inputs)
 	}
 	config, members := r.Network, r.networks()
 	config.Architecture.Outputs = max(len(r.TargetColumns), 1)

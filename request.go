@@ -222,6 +222,9 @@ func (r Request) Check() error {
 		}
 		return refuse("with features the kernel must be features, as in lcmd-tp:features, not %v", s.Kernel)
 	}
+	if n := r.Members; n < 0 || n > network.MostMembers {
+		return refuse("%s must be from 0 to %d, not %d", r.named("Members"), network.MostMembers, n)
+	}
 	if n := r.Members; n > 0 && n < s.TrainedNetworks() {
 		return refuse("%v uses %d networks, but %s is %d", s, s.TrainedNetworks(), r.named("Members"), n)
 	}

@@ -53,10 +53,12 @@ type Tables struct {
 	Folder func() string
 	// FieldName returns what messages call a field, as in Request.
 	FieldName func(field string) string
+
+	centre bool // the given encoder subtracts centres, which it learns from the tables
 }
 
-// Rows is the result of Tables.Rows: the tables as numbers, not yet scaled. Its
-// Problem is what Select picks from; with Train and Labels a network is fitted.
+// Rows is the result of Tables.Rows: the tables as numbers, less the centres of the encoder, not
+// yet scaled. Its Problem is what Select picks from; with Train and Labels a network is fitted.
 type Rows struct {
 	Train, Pool, Aims matrix.Dense[float32]
 	Targets           []string              // the target columns
@@ -89,8 +91,9 @@ type part struct {
 	rows  []int
 }
 
-// Rows turns the tables into numbers. The context is checked once per column of concatenated
-// tables, and once per block of rows that are encoded.
+// Rows turns the tables into numbers. The context is checked once per column in each pass over
+// the columns, and once per block of rows that are encoded. The passes are linear in the number
+// of columns.
 func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 	parts, labels, err := t.parts()
 	if err != nil {
@@ -113,15 +116,13 @@ func (t Tables) Rows(ctx context.Context) (_ *Rows, err error) {
 		return nil, err
 	}
 	offsets := t.offsets(parts)
-	if err := t.complete(parts, offsets, all, r); err != nil {
+	if err := t.complete(ctx, parts, offsets, all, r); err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := t.fitMissing(ctx, parts, offsets, all, r); err != nil {
 		return nil, err
 	}
-	if err := t.fitMissing(parts, offsets, all, r); err != nil {
-		return nil, err
-	}
+	t.warnOfDigits(parts[0].table, all, r)
 	if err := t.average(parts, offsets, all, labels, r); err != nil {
 		return nil, err
 	}

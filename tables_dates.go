@@ -1,6 +1,7 @@
 package nextbatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,14 +20,22 @@ type datesFound struct {
 	ambiguous []string
 }
 
-func (d datesFound) has(name string) bool {
-	return slices.Contains(d.ambiguous, name) || slices.ContainsFunc(d.times, func(f dataset.Time) bool { return f.Column == name })
+func (d datesFound) names() []string {
+	names := slices.Clone(d.ambiguous)
+	for _, f := range d.times {
+		names = append(names, f.Column)
+	}
+	return names
 }
 
 // dates finds the columns of dates and notes how they become numbers.
-func (t Tables) dates(all *dataset.Table, parts []part, r *Rows) (found datesFound) {
+func (t Tables) dates(ctx context.Context, all *dataset.Table, parts []part, r *Rows) (found datesFound, err error) {
+	categorical := setOfNames(t.Categorical)
 	for _, c := range all.Columns() {
-		if slices.Contains(t.Categorical, c.Name()) {
+		if ctx.Err() != nil {
+			return found, ctx.Err()
+		}
+		if categorical[c.Name()] {
 			continue
 		}
 		f, ok, err := dataset.FitTime(c)
@@ -39,7 +48,7 @@ func (t Tables) dates(all *dataset.Table, parts []part, r *Rows) (found datesFou
 			r.Notes = append(r.Notes, fmt.Sprintf("column %q is dates or times (%s): its inputs are %s", f.Column, f.Form, timeInputs(f)))
 		}
 	}
-	return found
+	return found, nil
 }
 
 // timeInputs says in words what the inputs of a column of dates are.

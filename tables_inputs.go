@@ -22,14 +22,15 @@ func (t Tables) inputs(ctx context.Context, parts []part, r *Rows) (*dataset.Tab
 	if err != nil {
 		return nil, err
 	}
-	numbering := t.rowNumbers(names, parts)
-	kept := slices.DeleteFunc(slices.Clone(names), numbering.has)
-	all, err := t.fitInputs(ctx, kept, parts, r)
+	numbering, err := t.rowNumbers(ctx, names, parts)
+	if err != nil {
+		return nil, err
+	}
+	all, err := t.fitInputs(ctx, numbering.others(names), parts, r)
 	if errors.Is(err, errNoInput) && len(numbering.counts) > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("column %s looks like row numbers, but is used because there is no other input", some(quoted(numbering.counts))))
 		numbering.counts = nil
-		kept = slices.DeleteFunc(names, numbering.has)
-		all, err = t.fitInputs(ctx, kept, parts, r)
+		all, err = t.fitInputs(ctx, numbering.others(names), parts, r)
 	}
 	if err != nil {
 		return nil, err
@@ -47,22 +48,23 @@ func (t Tables) notInputs() []string {
 // inputNames lists the columns that may be inputs.
 func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 	tables := sources(parts)
-	not := t.notInputs()
+	not := setOfNames(t.notInputs())
 	for _, name := range tables[0].Names() {
-		if !slices.Contains(not, name) {
+		if !not[name] {
 			names = append(names, name)
 		}
 	}
 	for _, name := range t.Keep {
-		if !slices.Contains(names, name) {
+		if not[name] || !tables[0].Has(name) {
 			return nil, fmt.Errorf("%s: column %q is not an input of the table; its columns are %s", t.named("Keep"), name, some(quoted(tables[0].Names())))
 		}
 	}
 	var others []string
+	seen := map[string]bool{}
 	for _, s := range tables[1:] {
 		for _, name := range s.Names() {
-			if !slices.Contains(names, name) && !slices.Contains(not, name) && !slices.Contains(others, name) {
-				others = append(others, name)
+			if !tables[0].Has(name) && !not[name] && !seen[name] {
+				seen[name], others = true, append(others, name)
 			}
 		}
 	}
@@ -85,7 +87,7 @@ func (t Tables) fitInputs(ctx context.Context, names []string, parts []part, r *
 		return nil, err
 	}
 	before := len(r.Warnings)
-	if r.Encoder, err = t.encoder(all, parts, r); err != nil {
+	if r.Encoder, err = t.encoder(ctx, all, parts, r); err != nil {
 		return nil, err
 	}
 	if len(r.Encoder.Features()) == 0 && len(parts[0].rows) < leastTrain {
@@ -121,15 +123,24 @@ func (r *Rows) keepConstant(all *dataset.Table) {
 }
 
 // encoder fits an encoder to the columns of all tables except text, and columns
-// without values.
-func (t Tables) encoder(all *dataset.Table, parts []part, r *Rows) (dataset.Encoder, error) {
-	dates := t.dates(all, parts, r)
-	text := t.words(all, parts, r)
+// without values. The context is checked once per column.
+func (t Tables) encoder(ctx context.Context, all *dataset.Table, parts []part, r *Rows) (dataset.Encoder, error) {
+	dates, err := t.dates(ctx, all, parts, r)
+	if err != nil {
+		return dataset.Encoder{}, err
+	}
+	text, err := t.words(ctx, all, parts, r)
+	if err != nil {
+		return dataset.Encoder{}, err
+	}
+	empty, err := t.empty(ctx, all, parts)
+	if err != nil {
+		return dataset.Encoder{}, err
+	}
 	var columns []dataset.Column
-	empty := t.empty(all, parts)
+	not := setOfNames(dates.names(), empty)
 	for _, c := range all.Columns() {
-		name := c.Name()
-		if !dates.has(name) && !slices.Contains(empty, name) {
+		if !not[c.Name()] {
 			columns = append(columns, c)
 		}
 	}
@@ -149,7 +160,7 @@ func (t Tables) encoder(all *dataset.Table, parts []part, r *Rows) (dataset.Enco
 }
 
 // empty lists the columns without a value in the labelled rows and the candidates.
-func (t Tables) empty(all *dataset.Table, parts []part) (names []string) {
+func (t Tables) empty(ctx context.Context, all *dataset.Table, parts []part) (names []string, err error) {
 	offsets := t.offsets(parts)
 	hasValue := func(c dataset.Column) bool {
 		for i, p := range parts[:2] {
@@ -162,11 +173,26 @@ func (t Tables) empty(all *dataset.Table, parts []part) (names []string) {
 		return len(parts[0].rows)+len(parts[1].rows) == 0
 	}
 	for _, c := range all.Columns() {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if !hasValue(c) {
 			names = append(names, c.Name())
 		}
 	}
-	return names
+	return names, nil
+}
+
+// setOfNames is for looking up names: a table may have 100,000 columns, so lists of them are
+// not searched once per column.
+func setOfNames(lists ...[]string) map[string]bool {
+	set := map[string]bool{}
+	for _, list := range lists {
+		for _, name := range list {
+			set[name] = true
+		}
+	}
+	return set
 }
 
 // droppedColumns are warnings about columns that are not used, one for each reason.
@@ -198,8 +224,9 @@ func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
 func (t Tables) asFitted(ctx context.Context, parts []part, r *Rows) (*dataset.Table, error) {
 	r.Encoder = *t.Encoder
 	names := r.Encoder.Columns()
+	inputs := setOfNames(names)
 	for _, target := range t.TargetColumns {
-		if slices.Contains(names, target) {
+		if inputs[target] {
 			return nil, fmt.Errorf("column %q is an input of the network and cannot be its label; name the column of the labels with %s", target, t.named("TargetColumns"))
 		}
 	}

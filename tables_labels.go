@@ -35,10 +35,12 @@ func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
 
 // checkTargets rejects a target that is named twice and weights that do not fit.
 func checkTargets(columns []string, weights []float64) error {
-	for i, name := range columns {
-		if slices.Contains(columns[:i], name) {
+	seen := map[string]bool{}
+	for _, name := range columns {
+		if seen[name] {
 			return fmt.Errorf("column %q is named twice as a target", name)
 		}
+		seen[name] = true
 	}
 	if weights == nil {
 		return nil

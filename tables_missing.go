@@ -1,6 +1,7 @@
 package nextbatch
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -69,8 +70,8 @@ func (e *MissingError) rows() string {
 }
 
 // complete drops or refuses rows that lack an input, or every input if missing ones
-// are imputed.
-func (t Tables) complete(parts []part, offsets []int, all *dataset.Table, r *Rows) error {
+// are imputed. The context is checked once per block of values.
+func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *dataset.Table, r *Rows) error {
 	var columns []dataset.Column
 	for _, name := range r.Encoder.Columns() {
 		c, err := all.Column(name)
@@ -81,11 +82,15 @@ func (t Tables) complete(parts []part, offsets []int, all *dataset.Table, r *Row
 	}
 	impute := t.imputes()
 	lacking := newLacking(columns)
+	atOnce := 1 + valuesAtOnce/(1+len(columns)) // rows
 	for i := range parts {
 		p := &parts[i]
 		missing := &MissingError{Set: p.name}
 		var kept []int
-		for _, row := range p.rows {
+		for k, row := range p.rows {
+			if k%atOnce == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
 			first, count := countMissing(columns, offsets[i]+row)
 			if count == 0 || impute && count < len(columns) {
 				kept = append(kept, row)
@@ -120,6 +125,9 @@ func (t Tables) complete(parts []part, offsets []int, all *dataset.Table, r *Row
 	}
 	return nil
 }
+
+// valuesAtOnce are so many that are examined in a moment.
+const valuesAtOnce = 1 << 20
 
 // imputes reports whether missing inputs are replaced. A network that was saved
 // before there were medians has none.
@@ -182,10 +190,10 @@ func (l lacking) text(table *dataset.Table) string {
 	return strings.Join(list, ", ")
 }
 
-// fitMissing learns medians from labelled rows and candidates, also if no value is
-// missing, for the sake of rows that are predicted later.
-func (t Tables) fitMissing(parts []part, offsets []int, all *dataset.Table, r *Rows) error {
-	if t.Encoder != nil {
+// fitMissing learns centres and medians from labelled rows and candidates, the latter also if
+// no value is missing, for the sake of rows that are predicted later.
+func (t Tables) fitMissing(ctx context.Context, parts []part, offsets []int, all *dataset.Table, r *Rows) error {
+	if t.Encoder != nil && !t.centre {
 		return nil
 	}
 	var rows []int
@@ -197,5 +205,8 @@ func (t Tables) fitMissing(parts []part, offsets []int, all *dataset.Table, r *R
 	if len(rows) == 0 {
 		return nil
 	}
-	return r.Encoder.FitMissing(all, rows, t.Missing == ImputeMissing)
+	if t.Encoder != nil {
+		return r.Encoder.FitCentres(all, rows)
+	}
+	return r.Encoder.FitMissing(ctx, all, rows, t.Missing == ImputeMissing)
 }

@@ -8,6 +8,7 @@ package nextbatch
 // every row.
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -23,22 +24,28 @@ type numbering struct {
 	counts []string // count, or only rise or fall
 }
 
-func (n numbering) has(name string) bool {
-	return slices.Contains(n.index, name) || slices.Contains(n.counts, name)
+// others returns those of the named columns that do not number the rows.
+func (n numbering) others(names []string) []string {
+	numbers := setOfNames(n.index, n.counts)
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return numbers[name] })
 }
 
-// rowNumbers returns those of the named columns that only number the rows.
-func (t Tables) rowNumbers(names []string, parts []part) (n numbering) {
+// rowNumbers returns those of the named columns that only number the rows. The context is
+// checked once per column.
+func (t Tables) rowNumbers(ctx context.Context, names []string, parts []part) (n numbering, err error) {
+	chosen := setOfNames(t.Keep, t.Categorical)
 	for _, name := range names {
 		switch {
-		case slices.Contains(t.Keep, name) || slices.Contains(t.Categorical, name):
+		case ctx.Err() != nil:
+			return n, ctx.Err()
+		case chosen[name]:
 		case t.isIndex(name, parts):
 			n.index = append(n.index, name)
 		case t.counts(name, parts):
 			n.counts = append(n.counts, name)
 		}
 	}
-	return n
+	return n, nil
 }
 
 // isIndex recognizes the index of a data frame: a column of whole numbers, or of words
@@ -48,7 +55,7 @@ func (t Tables) isIndex(name string, parts []part) bool {
 		c, err := s.Column(name)
 		switch {
 		case err != nil && i > 0: // an index that was written to one file only
-		case err != nil || !indexName(name, s.Names()):
+		case err != nil || !indexName(name, s.Columns()):
 			return false
 		case c.Kind() == dataset.KindNumeric && !whole(c.(*dataset.Numeric)):
 			return false
@@ -62,14 +69,14 @@ func (t Tables) isIndex(name string, parts []part) bool {
 // indexName reports whether a column of the given ones has no name, or the name of an
 // index that pandas wrote, in text or in Parquet. Readers call a first column without
 // a name column0; if the file has no header, the second is column1.
-func indexName(name string, names []string) bool {
+func indexName(name string, columns []dataset.Column) bool {
 	switch {
 	case strings.HasPrefix(name, "Unnamed: 0"), strings.HasPrefix(name, "__index_level_"):
 		return true
-	case name != "column0" || names[0] != name:
+	case name != "column0" || columns[0].Name() != name:
 		return false
 	}
-	return len(names) == 1 || names[1] != "column1"
+	return len(columns) == 1 || columns[1].Name() != "column1"
 }
 
 // In tables with fewer rows, whole numbers may well rise or fall by chance; only those

@@ -5,6 +5,7 @@ package nextbatch
 // few other cells among them, which a reader takes for words.
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,11 +21,15 @@ const fewLevels = 20
 
 // words examines the columns that are not numeric: it warns of those that nearly
 // are, and returns the names of those that are text.
-func (t Tables) words(all *dataset.Table, parts []part, r *Rows) (text []string) {
+func (t Tables) words(ctx context.Context, all *dataset.Table, parts []part, r *Rows) (text []string, err error) {
 	cells := 0
 	var nearly, places []string
+	categorical := setOfNames(t.Categorical)
 	for _, c := range all.Columns() {
-		if c.Kind() == dataset.KindNumeric || slices.Contains(t.Categorical, c.Name()) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if c.Kind() == dataset.KindNumeric || categorical[c.Name()] {
 			continue
 		}
 		w := countWords(c)
@@ -47,7 +52,7 @@ func (t Tables) words(all *dataset.Table, parts []part, r *Rows) (text []string)
 		}
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are mostly numbers but are treated as words because of %d cells: %s; correct such cells or leave them empty", len(nearly), cells, some(places)))
 	}
-	return text
+	return text, nil
 }
 
 // wordCount counts the kinds of values in a column.

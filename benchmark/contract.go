@@ -184,6 +184,7 @@ type StoreError struct {
 	Reason string
 	Advice string
 	Full   bool // there is no space left to write
+	Away   bool // it does not answer, or is busy for long; another attempt may succeed
 	Cause  error
 }
 

@@ -203,7 +203,7 @@ func Import(ctx context.Context, store Store, name string, r io.ReaderAt, size i
 	if name != "" {
 		c.name = name
 	}
-	if err := checkName(c.name); err != nil {
+	if err := CheckName(c.name); err != nil {
 		return nil, err
 	}
 	var log []Event

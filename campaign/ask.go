@@ -41,12 +41,22 @@ type Ask struct {
 	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
+	// FieldName returns what messages call a field of a nextbatch.Request, such as a flag; nil means SettingOf.
+	FieldName func(field string) string
 	// Kept, unless nil, keeps the features of rows from one ask to the next: as long as the
 	// network stays the same, those of new rows alone are computed. Several campaigns may share
 	// it; it holds the features of one of them at a time.
 	Kept *nextbatch.KeptFeatures
 
 	busy map[int64]bool // rows that count as out, even if their lease has ended
+}
+
+// into puts what watches over an ask into a request that trains networks for it.
+func (a Ask) into(r *nextbatch.Request, trainer network.Trainer[float32]) {
+	r.Trainer, r.Epoch, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Progress, a.Admit, a.FieldName
+	if r.FieldName == nil {
+		r.FieldName = SettingOf
+	}
 }
 
 // Batch is rows that were handed out.
@@ -62,7 +72,7 @@ func (c *Campaign) Ask(ctx context.Context, by By, a Ask) (*Batch, error) {
 	if a.Rows < 0 {
 		return nil, fmt.Errorf("a batch must have at least one row, not %d", a.Rows)
 	}
-	if batch, err := c.askedBefore(ctx, by); batch != nil || err != nil {
+	if batch, err := c.askedBefore(ctx, a.call(by)); batch != nil || err != nil {
 		return batch, err
 	}
 	unlock, err := c.store.Lock(ctx, c.name, "ask")
@@ -74,13 +84,28 @@ func (c *Campaign) Ask(ctx context.Context, by By, a Ask) (*Batch, error) {
 	return batch, err
 }
 
+// call returns the ask as a change.
+func (a *Ask) call(by By) call {
+	return by.call(KindAsked, a.Rows, a.Lease, a.Audit, append([]string{}, a.Must...), append([]string{}, a.Exclude...))
+}
+
+// CheckRequest reports a request id that the ask cannot have, as it stands for something
+// else: Ask would refuse it, too.
+func (c *Campaign) CheckRequest(ctx context.Context, by By, a Ask) error {
+	log, s, err := c.load(ctx)
+	if err == nil {
+		_, err = c.repeats(log, s, a.call(by))
+	}
+	return err
+}
+
 // askedBefore returns the batch that the request was given before, if any.
-func (c *Campaign) askedBefore(ctx context.Context, by By) (*Batch, error) {
+func (c *Campaign) askedBefore(ctx context.Context, by call) (*Batch, error) {
 	log, s, err := c.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	event, err := c.repeats(log, s, by, KindAsked)
+	event, err := c.repeats(log, s, by)
 	if event == nil || err != nil {
 		return nil, err
 	}
@@ -99,7 +124,8 @@ func askEvent(e *Event) AskEvent { return AskEvent{e.Seq, e.Time, e.Person, e.As
 
 // ask picks and appends. If others have changed the campaign in the meantime, the batch
 // stands as long as its rows are open and nobody else has asked.
-func (c *Campaign) ask(ctx context.Context, by By, a Ask) (*Batch, error) {
+func (c *Campaign) ask(ctx context.Context, person By, a Ask) (*Batch, error) {
+	by := a.call(person)
 	var chosen *choice
 	for {
 		if batch, err := c.askedBefore(ctx, by); batch != nil || err != nil {
@@ -163,7 +189,8 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 	if err != nil {
 		return nil, err
 	}
-	r.Trainer, r.Epoch, r.Progress, r.Admit, r.Kept = c.trainer(ctx, a), a.Epoch, a.Progress, a.Admit, a.Kept
+	a.into(&r, c.trainer(ctx, a))
+	r.Kept = a.Kept
 	r.KernelSeed = &s.Settings.Seed // the same for all asks, so that features can be kept
 	r.Exclude, r.Must = a.Exclude, slices.Clone(a.Must)
 	if r.Batch = a.Rows; r.Batch == 0 {
@@ -279,6 +306,9 @@ func learningPlan(ctx context.Context, r nextbatch.Request) (*nextbatch.Plan, er
 	return plan, plan.Train(ctx)
 }
 
+// learnOnly is a method that needs a network, and next to no memory besides.
+var learnOnly = spec.MustParse("maxdiag:grad>sketch(1)")
+
 // toLearn returns a request for a network alone. Costs are no input of it.
 func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 	if cost := r.CostColumn; cost != "" && r.Model == nil {
@@ -288,7 +318,7 @@ func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 			return r, err
 		}
 	}
-	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = spec.MustParse(spec.Default), nil, nil, nil, false
+	r.Spec, r.Must, r.Exclude, r.Pending, r.PerCost = learnOnly, nil, nil, nil, false
 	r.CostColumn, r.Budget = "", nil
 	return r, nil
 }
@@ -450,7 +480,7 @@ func (r *candidates) request(s *State) (nextbatch.Request, error) {
 // freeName returns a name for the column of row numbers that no other column has.
 func (r *candidates) freeName() string {
 	name := RowColumn
-	for slices.Contains(r.rows.Names(), name) || slices.Contains(r.created.Targets, name) {
+	for r.rows.Has(name) || slices.Contains(r.created.Targets, name) {
 		name += "_"
 	}
 	return name
@@ -521,8 +551,12 @@ func (r *candidates) limits(request nextbatch.Request, a Ask) func(at int) bool 
 		return true
 	}
 	if len(a.Must) > 0 && (costs != nil || groups != nil) {
+		must := make(map[string]bool, len(a.Must))
+		for _, id := range a.Must {
+			must[id] = true
+		}
 		for at := range r.numbers {
-			if slices.Contains(a.Must, r.id(at)) {
+			if must[r.id(at)] {
 				take(at)
 			}
 		}

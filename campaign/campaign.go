@@ -3,6 +3,9 @@ package campaign
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -35,7 +38,8 @@ type Campaign struct {
 }
 
 // By says who changes something. A change whose request id was seen before is not made
-// again; the call returns what the first one did. Without a request id, every call
+// again; the call returns what the first one did. A request id that stands for something
+// else, or belongs to another person, is a *RequestError. Without a request id, every call
 // counts.
 type By struct{ Person, Request string }
 
@@ -56,13 +60,17 @@ type Changed struct {
 	Repeated bool     // the request had been met before
 }
 
-// New creates a campaign with the rows of a table. Labels that it has are told.
+// New creates a campaign with the rows of a table. Labels that it has are told. If the
+// request was made before, it returns the campaign of that time.
 func New(ctx context.Context, store Store, name string, start Start) (*Campaign, error) {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return nil, err
 	}
 	if start.Table == nil || start.Table.Rows() == 0 {
 		return nil, refuseRows("the table has no rows")
+	}
+	if err := start.Settings.Check(); err != nil {
+		return nil, err
 	}
 	c := &Campaign{store: store, name: name, Clock: start.Clock}
 	created := &Created{
@@ -78,7 +86,8 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 		events = append(events, Event{Told: &Told{labels}})
 	}
 	now := c.now()
-	stamp(events, 0, now, start.By)
+	by := start.By.call(KindCreated, created.IDColumn, created.Targets, created.Settings, added.Blocks, labels)
+	stamp(events, 0, now, by)
 	if err := check(events); err != nil {
 		return nil, err
 	}
@@ -86,10 +95,40 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 		return nil, err
 	}
 	if err := store.Create(ctx, name, events, blobs); err != nil {
+		if errors.Is(err, ErrExists) && c.createdBy(ctx, by, &err) {
+			return c, nil
+		}
 		return nil, fmt.Errorf("campaign %q: %w", name, err)
 	}
 	_, _, err = c.take(0, events)
 	return c, err
+}
+
+// createdBy reports whether a call created the campaign before. If it is another call with
+// the same request id, that is the error.
+func (c *Campaign) createdBy(ctx context.Context, by call, err *error) bool {
+	log, s, failed := c.load(ctx)
+	if failed != nil || by.Request == "" || log[0].Request != by.Request {
+		return false
+	}
+	if _, wrong := c.repeats(log, s, by); wrong != nil {
+		*err = wrong
+		return false
+	}
+	return true
+}
+
+// Beginning returns where the campaign stood when it had been created.
+func (c *Campaign) Beginning(ctx context.Context) (*State, error) {
+	log, err := c.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := min(2, len(log)) // the campaign and its rows, and then the labels that came with them, if any
+	if first := log[0]; n < len(log) && log[n].Told != nil && log[n].Time.Equal(first.Time) && log[n].Request == first.Request {
+		n++
+	}
+	return Fold(log[:n], log[0].Time)
 }
 
 // Open opens a campaign. An empty name means the only one in the store.
@@ -114,11 +153,20 @@ func Open(ctx context.Context, store Store, name string) (*Campaign, error) {
 // List returns the names of the campaigns in a store.
 func List(ctx context.Context, store Store) ([]string, error) { return store.Campaigns(ctx) }
 
-// checkName refuses names that could not be printed or typed.
-func checkName(name string) error {
-	const most = 200
-	if name == "" || len(name) > most || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return fmt.Errorf("the name of a campaign must be 1 to %d bytes of text without control characters, not %q", most, name)
+// NameError reports a name that a campaign cannot have.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("the name of a campaign must be 1 to %d bytes of text without control characters, and neither . nor .., not %q", longestName, e.Name)
+}
+
+const longestName = 200
+
+// CheckName refuses names that could not be printed or typed, and those that mean a folder in
+// addresses. The error is a *NameError.
+func CheckName(name string) error {
+	if name == "" || name == "." || name == ".." || len(name) > longestName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return &NameError{name}
 	}
 	return nil
 }
@@ -205,11 +253,31 @@ func (c *Campaign) take(after int, fresh []Event) ([]Event, *State, error) {
 	return c.log, s, nil
 }
 
+// call is a change that somebody makes.
+type call struct {
+	By
+	kind   Kind
+	digest string // of everything that the call says; empty without a request id
+}
+
+// call returns a change of a kind, with all that it says.
+func (b By) call(kind Kind, content ...any) call {
+	if b.Request == "" {
+		return call{By: b, kind: kind}
+	}
+	raw, err := json.Marshal(append([]any{kind}, content...))
+	if err != nil { // a number that JSON cannot hold, and that the change is refused for
+		raw = fmt.Append(nil, kind, content)
+	}
+	sum := sha256.Sum256(raw)
+	return call{b, kind, hex.EncodeToString(sum[:16])}
+}
+
 // stamp numbers and signs new events.
-func stamp(events []Event, after int64, now time.Time, by By) {
+func stamp(events []Event, after int64, now time.Time, by call) {
 	for i := range events {
 		events[i].Seq, events[i].Time = after+1+int64(i), now
-		events[i].Person, events[i].Request = by.Person, by.Request
+		events[i].Person, events[i].Request, events[i].Digest = by.Person, by.Request, by.digest
 	}
 }
 
@@ -229,15 +297,15 @@ type decision struct {
 	blobs  []Blob
 }
 
-// change makes a change of the kind: it decides, appends, and decides again if somebody
+// change makes a change: it decides, appends, and decides again if somebody
 // else was faster. It returns the event, or nil where nothing changed.
-func (c *Campaign) change(ctx context.Context, by By, kind Kind, decide func(*State) (decision, error)) (event *Event, repeated bool, err error) {
+func (c *Campaign) change(ctx context.Context, by call, decide func(*State) (decision, error)) (event *Event, repeated bool, err error) {
 	for {
 		log, s, err := c.load(ctx)
 		if err != nil {
 			return nil, false, err
 		}
-		if seen, err := c.repeats(log, s, by, kind); seen != nil || err != nil {
+		if seen, err := c.repeats(log, s, by); seen != nil || err != nil {
 			return seen, true, err
 		}
 		d, err := decide(s)
@@ -252,7 +320,7 @@ func (c *Campaign) change(ctx context.Context, by By, kind Kind, decide func(*St
 }
 
 // append appends events that fit into the log.
-func (c *Campaign) append(ctx context.Context, log []Event, s *State, by By, d decision) error {
+func (c *Campaign) append(ctx context.Context, log []Event, s *State, by call, d decision) error {
 	stamp(d.events, s.Seq, s.stampTime(), by)
 	if err := check(d.events); err != nil {
 		return err
@@ -270,8 +338,9 @@ func (e *RequestError) Error() string {
 	return fmt.Sprintf("the request %q was made before, %s: a new request needs a new id", e.Request, e.Before)
 }
 
-// repeats returns the event that a request made before.
-func (c *Campaign) repeats(log []Event, s *State, by By, kind Kind) (*Event, error) {
+// repeats returns the event that a request made before. Events of earlier versions have no
+// digest; of those, kind and person must be the same.
+func (c *Campaign) repeats(log []Event, s *State, by call) (*Event, error) {
 	c.mu.Lock()
 	seq := c.requests[by.Request]
 	c.mu.Unlock()
@@ -280,8 +349,12 @@ func (c *Campaign) repeats(log []Event, s *State, by By, kind Kind) (*Event, err
 	}
 	e := &log[seq-1]
 	switch {
-	case e.Kind() != kind:
+	case e.Kind() != by.kind:
 		return nil, &RequestError{by.Request, fmt.Sprintf("for another purpose (%s)", e.Kind())}
+	case e.Person != by.Person:
+		return nil, &RequestError{by.Request, "by another person"}
+	case e.Digest != "" && e.Digest != by.digest:
+		return nil, &RequestError{by.Request, fmt.Sprintf("with other content (event %d)", e.Seq)}
 	case s.Undone(e.Seq) && e.Undone == nil:
 		return nil, &RequestError{by.Request, fmt.Sprintf("and undone (event %d)", e.Seq)}
 	}
@@ -314,7 +387,7 @@ func encodeTable(t *dataset.Table, created *Created) (*Added, []Label, []Blob, e
 func labelsIn(t, rows *dataset.Table, created *Created) (list []Label, err error) {
 	columns := make([]dataset.Column, len(created.Targets))
 	for i, name := range created.Targets {
-		if !slices.Contains(t.Names(), name) {
+		if !t.Has(name) {
 			continue
 		}
 		if columns[i], err = t.Column(name); err != nil {
@@ -354,31 +427,28 @@ type AddedRows struct {
 
 // Add adds the rows of a table, which has the columns of the campaign and new ids.
 func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows, error) {
-	var result AddedRows
-	event, repeated, err := c.change(ctx, by, KindAdded, func(s *State) (decision, error) {
-		if t == nil || t.Rows() == 0 {
-			return decision{}, refuseRows("the table has no rows")
-		}
-		added, labels, blobs, err := encodeTable(t, &s.Created)
-		if err != nil {
-			return decision{}, err
-		}
+	if t == nil || t.Rows() == 0 {
+		return AddedRows{}, refuseRows("the table has no rows")
+	}
+	s, err := c.State(ctx)
+	if err != nil {
+		return AddedRows{}, err
+	}
+	added, labels, blobs, err := encodeTable(t, &s.Created)
+	if err != nil {
+		return AddedRows{}, err
+	}
+	result := AddedRows{Labelled: len(labels)}
+	event, repeated, err := c.change(ctx, by.call(KindAdded, added.Blocks, labels), func(s *State) (decision, error) {
 		if err := c.checkNew(ctx, s, t); err != nil {
 			return decision{}, err
 		}
 		if result.NewLevels, err = c.newLevels(ctx, s, t); err != nil {
 			return decision{}, err
 		}
-		added.First = s.nextRow
-		for i := range labels {
-			labels[i].Row += added.First
-			if s.Created.IDColumn == "" {
-				labels[i].ID = fmt.Sprint(labels[i].Row)
-			}
-		}
-		d := decision{events: []Event{{Added: added}}, blobs: blobs}
-		if result.Labelled = len(labels); len(labels) > 0 {
-			d.events = append(d.events, Event{Told: &Told{labels}})
+		d := decision{events: []Event{{Added: &Added{s.nextRow, added.Blocks}}}, blobs: blobs}
+		if len(labels) > 0 {
+			d.events = append(d.events, Event{Told: &Told{labelsFrom(labels, s)}})
 		}
 		return d, nil
 	})
@@ -387,6 +457,18 @@ func (c *Campaign) Add(ctx context.Context, by By, t *dataset.Table) (AddedRows,
 	}
 	result.Seq, result.Rows, result.Repeated = event.Seq, event.Added.Rows(), repeated
 	return result, nil
+}
+
+// labelsFrom returns labels of new rows, which were counted from 0, with their numbers in the campaign.
+func labelsFrom(labels []Label, s *State) []Label {
+	list := slices.Clone(labels)
+	for i := range list {
+		list[i].Row += s.nextRow
+		if s.Created.IDColumn == "" {
+			list[i].ID = fmt.Sprint(list[i].Row)
+		}
+	}
+	return list
 }
 
 // checkNew refuses ids that rows of the campaign have already.
@@ -459,7 +541,7 @@ func (c *Campaign) newLevels(ctx context.Context, s *State, t *dataset.Table) (m
 
 // ChangeSettings replaces the settings, from the next ask on.
 func (c *Campaign) ChangeSettings(ctx context.Context, by By, settings Settings) (Changed, error) {
-	return changed(c.change(ctx, by, KindSettings, func(*State) (decision, error) {
+	return changed(c.change(ctx, by.call(KindSettings, settings), func(*State) (decision, error) {
 		if err := settings.Check(); err != nil {
 			return decision{}, err
 		}
@@ -480,7 +562,7 @@ func (e *UndoError) Error() string {
 // Undo takes back an event, by another one. An event that later ones depend on, such as
 // rows that have labels, cannot be undone before these are.
 func (c *Campaign) Undo(ctx context.Context, by By, seq int64, reason string) (Changed, error) {
-	return changed(c.change(ctx, by, KindUndone, func(s *State) (decision, error) {
+	return changed(c.change(ctx, by.call(KindUndone, seq, reason), func(s *State) (decision, error) {
 		refuse := func(format string, args ...any) (decision, error) {
 			return decision{}, &UndoError{seq, fmt.Sprintf(format, args...)}
 		}

@@ -194,6 +194,139 @@ func TestRepeatedRequests(t *testing.T) {
 	}
 }
 
+// A request id stands for one call of one person: anything else is refused and changes nothing.
+func TestRequestsThatStandForSomethingElse(t *testing.T) {
+	store := &storetest.Memory{}
+	start := func(by campaign.By, rows int) (*campaign.Campaign, error) {
+		return campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, rows), IDColumn: "name", Targets: []string{"y"}, By: by})
+	}
+	by, other := campaign.By{Person: "bob", Request: "r"}, campaign.By{Person: "eve", Request: "r"}
+	c, err := start(by, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := start(by, 30); err != nil || again.Name() != "c" {
+		t.Errorf("the campaign again: %v", err)
+	}
+	if _, err := start(campaign.By{Person: "bob"}, 30); !errors.Is(err, campaign.ErrExists) {
+		t.Errorf("the campaign again, without an id: %v", err)
+	}
+	on := func(request string) campaign.By { return campaign.By{Person: "bob", Request: request} }
+	share := 0.5
+	calls := map[string][]func(campaign.By) error{ // the first is made and repeated, the others are refused
+		"r": {
+			func(by campaign.By) error { _, err := start(by, 30); return err },
+			func(by campaign.By) error { _, err := start(by, 29); return err },
+		},
+		"tell": {
+			func(by campaign.By) error {
+				_, err := c.Tell(t.Context(), by, campaign.Tell{Entries: entries("r001", 1.0)})
+				return err
+			},
+			func(by campaign.By) error {
+				_, err := c.Tell(t.Context(), by, campaign.Tell{Entries: entries("r001", 2.0)})
+				return err
+			},
+			func(by campaign.By) error {
+				_, err := c.Tell(t.Context(), by, campaign.Tell{Entries: entries("r002", 1.0)})
+				return err
+			},
+			func(by campaign.By) error {
+				_, err := c.Tell(t.Context(), by, campaign.Tell{Entries: entries("r001", 1.0), Again: true})
+				return err
+			},
+			func(by campaign.By) error { _, err := c.Undo(t.Context(), by, 2, ""); return err },
+		},
+		"ask": {
+			func(by campaign.By) error { _, err := c.Ask(t.Context(), by, campaign.Ask{Rows: 3}); return err },
+			func(by campaign.By) error { _, err := c.Ask(t.Context(), by, campaign.Ask{Rows: 4}); return err },
+			func(by campaign.By) error {
+				_, err := c.Ask(t.Context(), by, campaign.Ask{Rows: 3, Audit: &share})
+				return err
+			},
+			func(by campaign.By) error {
+				_, err := c.Ask(t.Context(), by, campaign.Ask{Rows: 3, Exclude: []string{"r005"}})
+				return err
+			},
+			func(by campaign.By) error { return c.CheckRequest(t.Context(), by, campaign.Ask{Rows: 4}) },
+		},
+		"retire": {
+			func(by campaign.By) error { _, err := c.Retire(t.Context(), by, []string{"r020"}, ""); return err },
+			func(by campaign.By) error { _, err := c.Retire(t.Context(), by, []string{"r021"}, ""); return err },
+			func(by campaign.By) error { _, err := c.Retire(t.Context(), by, []string{"r020"}, "lost"); return err },
+		},
+		"add": {
+			func(by campaign.By) error { _, err := c.Add(t.Context(), by, pool(100, 3)); return err },
+			func(by campaign.By) error { _, err := c.Add(t.Context(), by, pool(200, 3)); return err },
+		},
+		"settings": {
+			func(by campaign.By) error {
+				_, err := c.ChangeSettings(t.Context(), by, campaign.Settings{Batch: 5})
+				return err
+			},
+			func(by campaign.By) error {
+				_, err := c.ChangeSettings(t.Context(), by, campaign.Settings{Batch: 6})
+				return err
+			},
+		},
+	}
+	for request, list := range calls {
+		if err := list[0](on(request)); err != nil {
+			t.Fatalf("%s: %v", request, err)
+		}
+		before := state(t, c).Seq
+		if err := list[0](on(request)); err != nil {
+			t.Errorf("%s: repeated: %v", request, err)
+		}
+		for i, call := range list {
+			who := on(request)
+			if i == 0 {
+				who.Person = other.Person
+			}
+			if wrong := (*campaign.RequestError)(nil); !errors.As(call(who), &wrong) {
+				t.Errorf("%s: call %d by %s: %v", request, i, who.Person, call(who))
+			}
+		}
+		if after := state(t, c).Seq; after != before {
+			t.Errorf("%s: there are %d events, before %d", request, after, before)
+		}
+	}
+	if then, err := c.Beginning(t.Context()); err != nil || then.Seq != 2 || then.Counts().Open != 30 {
+		t.Errorf("the beginning: %+v %v", then, err)
+	}
+}
+
+// Events of earlier versions have no digest: repeating their request returns them.
+func TestRequestsOfEarlierVersions(t *testing.T) {
+	store := &storetest.Memory{}
+	first, err := campaign.New(t.Context(), store, "c", campaign.Start{Table: pool(0, 5), IDColumn: "name", Targets: []string{"y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := campaign.By{Person: "bob", Request: "old"}
+	label := campaign.Label{RowRef: campaign.RowRef{Row: 1, ID: "r001"}, Values: []nextbatch.Float{1}}
+	old := campaign.Event{Seq: 3, Time: time.Now().UTC(), Person: by.Person, Request: by.Request, Told: &campaign.Told{Labels: []campaign.Label{label}}}
+	if err := store.Append(t.Context(), "c", 2, []campaign.Event{old}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if told, err := first.Tell(t.Context(), by, campaign.Tell{Entries: entries("r001", 1.0)}); err != nil || !told.Repeated || told.Seq != 3 {
+		t.Errorf("%+v %v", told, err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, name := range []string{"", ".", "..", "a\x00b", "a\nb", "\u0085", strings.Repeat("ä", 101), "\xff"} {
+		if wrong := (*campaign.NameError)(nil); !errors.As(campaign.CheckName(name), &wrong) {
+			t.Errorf("%q is taken", name)
+		}
+	}
+	for _, name := range []string{"a", "...", ".a", "a/b", strings.Repeat("ä", 100)} {
+		if err := campaign.CheckName(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTellingTwiceChangesNothing(t *testing.T) {
 	c, _ := begin(t, 5, campaign.Settings{})
 	tell(t, c, "r001", 1.0, "r002", 2.0)

@@ -38,6 +38,7 @@ type Event struct {
 	Time    time.Time `json:"time"`
 	Person  string    `json:"person,omitempty"`
 	Request string    `json:"request,omitempty"` // the caller's id of the call that made it
+	Digest  string    `json:"digest,omitempty"`  // of what that call said, if it has an id
 
 	Created   *Created  `json:"created,omitempty"`
 	Added     *Added    `json:"rows_added,omitempty"`
@@ -227,8 +228,8 @@ func (e *Event) check() error {
 		return fmt.Errorf("it must be of one kind, not of %d: %v", len(kinds), kinds)
 	case e.Time.IsZero():
 		return errors.New("it has no time")
-	case !utf8.ValidString(e.Person + e.Request):
-		return errors.New("the person or the request is not valid UTF-8")
+	case !utf8.ValidString(e.Person + e.Request + e.Digest):
+		return errors.New("the person, the request or the digest is not valid UTF-8")
 	}
 	for _, r := range e.Rows() {
 		if r.Row < 0 || r.ID == "" || !utf8.ValidString(r.ID) {
@@ -245,7 +246,7 @@ func (e *Event) check() error {
 	case KindTold, KindCorrected:
 		return checkLabels(e.labels())
 	case KindSettings:
-		return e.Settings.Check()
+		return e.Settings.checkStored()
 	case KindUndone:
 		if e.Undone.Seq < 1 || e.Undone.Seq >= e.Seq {
 			return fmt.Errorf("it undoes event %d, which is not before it", e.Undone.Seq)
@@ -284,7 +285,7 @@ func (c *Created) check() error {
 		}
 		seen[name] = true
 	}
-	return c.Settings.Check()
+	return c.Settings.checkStored()
 }
 
 func (a *Added) check() error {

@@ -49,7 +49,8 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Trainer, r.Epoch, r.Progress, r.Admit, r.Batch = c.trainer(ctx, a), a.Epoch, a.Progress, a.Admit, 1
+	a.into(&r, c.trainer(ctx, a))
+	r.Batch = 1
 	m := &Map{}
 	plan, err := c.mapPlan(ctx, s, rows, r)
 	if err != nil {
@@ -57,7 +58,14 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	}
 	m.Warnings = plan.Warnings
 	places := m.choose(plan, rows, most, rng.New(s.Settings.Seed, "map"))
-	if err := m.place(ctx, plan, r, places); err != nil {
+	used, err := mapSpec(plan, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := plan.Admit(used, nextbatch.Sizes{Train: len(places.train), Pool: 2 * len(m.Rows)}); err != nil { // all rows for the plane, and again for distances
+		return nil, err
+	}
+	if err := m.place(ctx, plan, used, places); err != nil {
 		return nil, err
 	}
 	if plan.Model() == nil {
@@ -126,17 +134,18 @@ func (m *Map) choose(plan *nextbatch.Plan, rows *candidates, most int, draw *rng
 	return p
 }
 
+// mapSpec returns the method whose kernel a map shows.
+func mapSpec(plan *nextbatch.Plan, r nextbatch.Request) (spec.Spec, error) {
+	if plan.Model() == nil { // the plan has chosen a method that needs no network
+		return spec.Parse(plan.Spec)
+	}
+	return r.WithDefaults().Spec, nil
+}
+
 // place finds the coordinates and the distances.
-func (m *Map) place(ctx context.Context, plan *nextbatch.Plan, r nextbatch.Request, p mapped) error {
+func (m *Map) place(ctx context.Context, plan *nextbatch.Plan, used spec.Spec, p mapped) error {
 	problem := plan.Problem()
 	problem.Progress = nil
-	used := r.WithDefaults().Spec
-	if plan.Model() == nil { // the plan has chosen a method that needs no network
-		var err error
-		if used, err = spec.Parse(plan.Spec); err != nil {
-			return err
-		}
-	}
 	known := problem.Train.SelectRows(p.train)
 	rows := matrix.Stack(known, problem.Pool.SelectRows(p.pool))
 	sample := make([]int, min(rows.Rows, mapSample))

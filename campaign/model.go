@@ -131,7 +131,7 @@ func (r *candidates) features(ctx context.Context, s *State, of nextbatch.Reques
 // one.
 func (r *candidates) learning(s *State, of nextbatch.Request) (nextbatch.Request, error) {
 	request, err := r.request(s)
-	request.Trainer, request.Epoch, request.Admit = of.Trainer, of.Epoch, of.Admit
+	request.Trainer, request.Epoch, request.Admit, request.FieldName = of.Trainer, of.Epoch, of.Admit, of.FieldName
 	request.Members, request.Batch = of.Members, 1
 	return request, err
 }
@@ -247,6 +247,13 @@ type Predicted struct {
 	Warnings    []string
 }
 
+// predictedBytes is the memory of predictions for so many rows while they are made: lists of
+// values, limits and what each network predicts, and then the Predicted.
+func predictedBytes(rows, targets, members int) int64 {
+	const row, target, member = 80, 150, 16
+	return int64(rows) * int64(row+targets*(target+member*members))
+}
+
 // ErrTooFewLabels reports that there are not enough labels for a network.
 var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", nextbatch.FewestToLearn)
 
@@ -271,7 +278,10 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Trainer, r.Epoch, r.Progress, r.Admit, r.Batch = c.trainer(ctx, a), a.Epoch, a.Progress, a.Admit, 1
+	a.into(&r, c.trainer(ctx, a))
+	r.Batch = 1
+	members := max(1, r.WithDefaults().Spec.TrainedNetworks(), s.Settings.Members)
+	r.Output = func(z nextbatch.Sizes) int64 { return predictedBytes(z.Pool, len(s.Created.Targets), members) }
 	p := &Predicted{}
 	var plan *nextbatch.Plan
 	if plan, p.Model, p.Kept, err = c.networkPlan(ctx, s, rows, r); err != nil {

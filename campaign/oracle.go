@@ -219,7 +219,7 @@ func rowJSON(id string, t *dataset.Table, row int) []byte {
 // since the ask, or the row has left the campaign. It reports whether it did.
 func (c *Campaign) answer(ctx context.Context, person string, q *Question, values []float64) (told bool, err error) {
 	entry := Entry{ID: q.ID, Values: values}
-	event, _, err := c.change(ctx, By{Person: person}, KindTold, func(s *State) (decision, error) {
+	event, _, err := c.change(ctx, By{Person: person}.call(KindTold), func(s *State) (decision, error) {
 		if !s.Exists(q.Row) || s.Status(q.Row) == StatusRetired || s.answered(q, person) {
 			return decision{}, nil
 		}
@@ -245,7 +245,7 @@ func (s *State) answered(q *Question, person string) bool {
 
 // giveUp says that a row has failed for good, unless something else has become of it.
 func (c *Campaign) giveUp(ctx context.Context, person string, q *Question, reason string) (failed bool, err error) {
-	event, _, err := c.change(ctx, By{Person: person}, KindFailed, func(s *State) (decision, error) {
+	event, _, err := c.change(ctx, By{Person: person}.call(KindFailed), func(s *State) (decision, error) {
 		if !s.Exists(q.Row) || s.Status(q.Row) != StatusAsked && s.Status(q.Row) != StatusOpen {
 			return decision{}, nil
 		}

@@ -500,7 +500,7 @@ func (l *loop) take(ctx context.Context, a askOutcome) error {
 func (l *loop) putBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()
-	event, _, err := l.c.change(ctx, By{Person: l.Person}, KindReturned, func(s *State) (decision, error) {
+	event, _, err := l.c.change(ctx, By{Person: l.Person}.call(KindReturned), func(s *State) (decision, error) {
 		var rows []RowRef
 		for _, a := range s.Asks {
 			if a.Person != l.Person {

@@ -250,7 +250,11 @@ func parallel(n int, do func(i int) error) error {
 // decodeRows reads a block; with names, only these columns.
 func decodeRows(ctx context.Context, c *Created, b Block, file []byte, names []string) (*dataset.Table, error) {
 	o := source.Options{Format: "parquet", Kinds: map[string]dataset.Kind{}, Lenient: true}
-	wanted := func(name string) bool { return names == nil || slices.Contains(names, name) }
+	chosen := make(map[string]bool, len(names))
+	for _, name := range names {
+		chosen[name] = true
+	}
+	wanted := func(name string) bool { return names == nil || chosen[name] }
 	var order []string
 	if c.IDColumn != "" && wanted(c.IDColumn) {
 		order = append(order, c.IDColumn)

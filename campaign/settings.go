@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -97,8 +98,22 @@ func (s Settings) leaseEnd(lease time.Duration, now time.Time) *time.Time {
 	return nil
 }
 
-// Check reports everything that is wrong with the settings.
-func (s Settings) Check() error {
+// Check reports everything that is wrong with the settings, which it names as JSON does.
+func (s Settings) Check() error { return s.CheckNamed(SettingOf) }
+
+// settings are the names that fields of a nextbatch.Request have in the JSON of settings and asks.
+var settings = map[string]string{
+	"Batch": "batch", "Spec": "spec", "TargetColumns": "targets", "Weights": "weights", "IDColumn": "id_column", "Members": "members",
+	"CostColumn": "cost_column", "Budget": "budget", "PerCost": "per_cost", "GroupColumn": "group_column", "PerGroup": "per_group", "GroupIsInput": "group_is_input",
+	"Categorical": "categorical", "Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Network.Architecture.Hidden": "hidden",
+}
+
+// SettingOf returns the name of a field of a nextbatch.Request in the JSON of settings and asks.
+func SettingOf(field string) string { return cmp.Or(settings[field], field) }
+
+// CheckNamed is Check with other names: nameOf returns what messages call a field of a
+// nextbatch.Request, such as a flag.
+func (s Settings) CheckNamed(nameOf func(field string) string) error {
 	var found []error
 	if share := s.AuditShare(); !(share >= 0 && share <= 1) {
 		found = append(found, fmt.Errorf("the share of audit rows must be between 0 and 1, not %v", share))
@@ -113,10 +128,17 @@ func (s Settings) Check() error {
 	}
 	r, err := s.request()
 	if err == nil {
-		r.Batch = 1
+		r.Batch, r.FieldName = 1, nameOf
 		err = r.Check()
 	}
 	return errors.Join(append(found, err)...)
+}
+
+// checkStored is Check for settings that are in a log. Earlier versions accepted ensembles of any
+// size; an ask of such a campaign is refused, but the campaign stays readable.
+func (s Settings) checkStored() error {
+	s.Members = min(s.Members, network.MostMembers)
+	return s.Check()
 }
 
 // request returns the part of a request that the settings determine.

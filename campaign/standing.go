@@ -261,7 +261,8 @@ func (r *candidates) trainOn(s *State, target int, a Ask) Train {
 		if err != nil {
 			return nil, err
 		}
-		request.Trainer, request.Epoch, request.Admit, request.Batch = a.Trainer, a.Epoch, a.Admit, 1
+		a.into(&request, a.Trainer)
+		request.Batch = 1
 		plan, err := learningPlan(ctx, request)
 		if err != nil {
 			return nil, err

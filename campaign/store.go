@@ -65,6 +65,8 @@ type StoreError struct {
 	Store  string // its kind and name, such as "campaign file c.db"
 	Reason string
 	Advice string
+	Full   bool // there is no space left to write; nothing was changed
+	Away   bool // it does not answer, or is busy for long; another attempt may succeed
 	Cause  error
 }
 

@@ -36,6 +36,18 @@ type Tell struct {
 	Again   bool // take measurements that rows already have, as further ones
 }
 
+// call returns the telling as a change.
+func (t *Tell) call(by By, kind Kind) call {
+	if by.Request == "" {
+		return by.call(kind)
+	}
+	labels := make([]Label, len(t.Entries))
+	for i, e := range t.Entries {
+		labels[i] = e.label(0)
+	}
+	return by.call(kind, labels, t.Partial, t.Again)
+}
+
 // Fault is what is wrong with a line.
 type Fault struct {
 	Line   int    `json:"line"`
@@ -66,7 +78,7 @@ type ToldRows struct {
 func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 	var result ToldRows
 	var err error
-	result.Changed, err = changed(c.change(ctx, by, KindTold, func(s *State) (decision, error) {
+	result.Changed, err = changed(c.change(ctx, t.call(by, KindTold), func(s *State) (decision, error) {
 		right, faults, err := c.examine(ctx, s, t.Entries)
 		if err != nil || len(faults) > 0 && !t.Partial {
 			return decision{}, orTellError(err, faults)
@@ -88,7 +100,7 @@ func (c *Campaign) Tell(ctx context.Context, by By, t Tell) (ToldRows, error) {
 func (c *Campaign) Correct(ctx context.Context, by By, t Tell) (ToldRows, error) {
 	var result ToldRows
 	var err error
-	result.Changed, err = changed(c.change(ctx, by, KindCorrected, func(s *State) (decision, error) {
+	result.Changed, err = changed(c.change(ctx, t.call(by, KindCorrected), func(s *State) (decision, error) {
 		right, faults, err := c.examine(ctx, s, t.Entries)
 		if err != nil {
 			return decision{}, err
@@ -334,7 +346,7 @@ func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) ([]Entry, erro
 	}
 	columns, some := make([]dataset.Column, len(s.Created.Targets)), false
 	for i, name := range s.Created.Targets {
-		if slices.Contains(t.Names(), name) {
+		if t.Has(name) {
 			if columns[i], err = t.Column(name); err != nil {
 				return nil, err
 			}
@@ -357,7 +369,7 @@ func (c *Campaign) Entries(ctx context.Context, t *dataset.Table) ([]Entry, erro
 
 // markForeign marks lines that name another campaign.
 func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
-	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == CampaignColumn }) || !slices.Contains(t.Names(), CampaignColumn) {
+	if slices.ContainsFunc(s.Created.Columns, func(in Column) bool { return in.Name == CampaignColumn }) || !t.Has(CampaignColumn) {
 		return
 	}
 	column, err := t.Column(CampaignColumn)
@@ -376,7 +388,7 @@ func (c *Campaign) markForeign(s *State, t *dataset.Table, entries []Entry) {
 func (c *Campaign) compareInputs(ctx context.Context, s *State, t *dataset.Table, entries []Entry) error {
 	var names []string
 	for _, column := range s.Created.Columns {
-		if slices.Contains(t.Names(), column.Name) {
+		if t.Has(column.Name) {
 			names = append(names, column.Name)
 		}
 	}
@@ -434,7 +446,7 @@ func sameText(a, b string) bool {
 // Fail says that rows could not be labelled. With again they are open again, otherwise
 // they are never asked for again. An error about rows is a *TellError.
 func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string, again bool) (Changed, error) {
-	return c.changeRows(ctx, by, KindFailed, ids, func(status Status) (fault string, skip bool) {
+	return c.changeRows(ctx, by.call(KindFailed, ids, reason, again), ids, func(status Status) (fault string, skip bool) {
 		switch status {
 		case StatusLabelled:
 			return "the row has a label, so it cannot fail", false
@@ -450,7 +462,7 @@ func (c *Campaign) Fail(ctx context.Context, by By, ids []string, reason string,
 // Return puts rows back that are out: they are open again. An error about rows is a
 // *TellError.
 func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by, KindReturned, ids, func(status Status) (fault string, skip bool) {
+	return c.changeRows(ctx, by.call(KindReturned, ids, reason), ids, func(status Status) (fault string, skip bool) {
 		switch status {
 		case StatusAsked:
 			return "", false
@@ -464,15 +476,15 @@ func (c *Campaign) Return(ctx context.Context, by By, ids []string, reason strin
 // Retire removes rows from the campaign: they are neither picked nor learnt from. An
 // error about rows is a *TellError.
 func (c *Campaign) Retire(ctx context.Context, by By, ids []string, reason string) (Changed, error) {
-	return c.changeRows(ctx, by, KindRetired, ids, func(status Status) (fault string, skip bool) {
+	return c.changeRows(ctx, by.call(KindRetired, ids, reason), ids, func(status Status) (fault string, skip bool) {
 		return "", status == StatusRetired
 	}, func(rows []RowRef) Event { return Event{Retired: &RowList{rows, reason}} })
 }
 
 // changeRows makes a change of rows by their ids, each once. The first function says what
 // is wrong with a row, or that it has changed already.
-func (c *Campaign) changeRows(ctx context.Context, by By, kind Kind, ids []string, judge func(Status) (fault string, skip bool), event func([]RowRef) Event) (Changed, error) {
-	return changed(c.change(ctx, by, kind, func(s *State) (decision, error) {
+func (c *Campaign) changeRows(ctx context.Context, by call, ids []string, judge func(Status) (fault string, skip bool), event func([]RowRef) Event) (Changed, error) {
+	return changed(c.change(ctx, by, func(s *State) (decision, error) {
 		found, err := c.find(ctx, s, ids)
 		if err != nil {
 			return decision{}, err

@@ -67,6 +67,11 @@ func concatColumns(name string, parts []Column) (Column, error) {
 
 func concatNumbers(name string, parts []Column) (Column, error) {
 	all := NewNumeric(name)
+	for _, c := range parts {
+		if numbers, ok := c.(*Numeric); ok && numbers.fromSingle {
+			all.FromSingle()
+		}
+	}
 	return all, appendAll(all, parts, func(c Column, row int) {
 		if numbers, ok := c.(*Numeric); ok {
 			all.Append(numbers.Float(row))

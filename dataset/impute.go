@@ -1,30 +1,36 @@
 package dataset
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
-// FitMissing makes the encoder impute, with medians over the given rows. If indicate
-// is set, columns that lack a value in one of these rows get a feature that marks
-// missing values. Every column must have a value there.
-func (e *Encoder) FitMissing(t *Table, rows []int, indicate bool) error {
+// FitMissing makes the encoder impute, with medians over the given rows, and subtract the
+// centre that a numeric column has there. If indicate is set, columns that lack a value in one
+// of these rows get a feature that marks missing values. Every column must have a value there.
+// The context is checked once per column.
+func (e *Encoder) FitMissing(ctx context.Context, t *Table, rows []int, indicate bool) error {
 	e.Impute = true
-	e.Medians = make([]float64, len(e.Numeric))
+	e.Medians, e.Centres = make([]float64, len(e.Numeric)), make([]float64, len(e.Numeric))
 	values := make([]float64, 0, len(rows))
 	for i, name := range e.Numeric {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		c, err := t.Numeric(name)
 		if err != nil {
 			return err
 		}
-		values = values[:0]
-		for _, row := range rows {
-			if v := c.Float(row); !math.IsNaN(v) {
-				values = append(values, v)
-			}
-		}
+		values = c.present(values[:0], rows)
 		if e.Medians[i], err = e.fitMedian(name, values, len(rows), indicate); err != nil {
 			return err
 		}
+		e.Centres[i] = centre(values)
 	}
 	for i := range e.Categories {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		k := &e.Categories[i]
 		c, err := t.Column(k.Column)
 		if err != nil {
@@ -33,6 +39,9 @@ func (e *Encoder) FitMissing(t *Table, rows []int, indicate bool) error {
 		k.Missing = indicate && anyMissing(c, rows)
 	}
 	for i := range e.Times {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		f := &e.Times[i]
 		c, err := t.Column(f.Column)
 		if err != nil {
@@ -54,6 +63,36 @@ func (e *Encoder) FitMissing(t *Table, rows []int, indicate bool) error {
 		}
 	}
 	return nil
+}
+
+// FitCentres makes the encoder subtract the centre that each numeric column has over the given
+// rows, unless it subtracts any already. A column without a value there has none.
+func (e *Encoder) FitCentres(t *Table, rows []int) error {
+	if e.Centres != nil {
+		return nil
+	}
+	e.Centres = make([]float64, len(e.Numeric))
+	var values []float64
+	for i, name := range e.Numeric {
+		c, err := t.Numeric(name)
+		if err != nil {
+			return err
+		}
+		if values = c.present(values[:0], rows); len(values) > 0 {
+			e.Centres[i] = centre(values)
+		}
+	}
+	return nil
+}
+
+// present appends the numbers of the given rows that are not missing.
+func (c *Numeric) present(values []float64, rows []int) []float64 {
+	for _, row := range rows {
+		if v := c.Float(row); !math.IsNaN(v) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // fitMedian returns the median of the values that a column has in so many rows.

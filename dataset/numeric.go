@@ -16,6 +16,8 @@ type Numeric struct {
 	double   chunks[float64]
 	isDouble bool
 	inFile   *rowfile.Store // see MoveTo
+
+	fromSingle bool // see FromSingle
 }
 
 // NewNumeric returns a column of the given values.
@@ -51,6 +53,10 @@ func (c *Numeric) toDouble() {
 	c.single = chunks[float32]{}
 	c.isDouble = true
 }
+
+// FromSingle records that the numbers were float32 before they came here, such as those of a
+// file of float32, so that digits may be lost that float64 would have kept (Coarse).
+func (c *Numeric) FromSingle() { c.fromSingle = true }
 
 // DropLast removes the last row.
 func (c *Numeric) DropLast() {
@@ -135,6 +141,7 @@ func (c *Numeric) Format(row int) string {
 
 func (c *Numeric) Select(rows []int) Column {
 	s := NewNumeric(c.name)
+	s.fromSingle = c.fromSingle
 	for _, row := range rows {
 		s.Append(c.Float(row))
 	}

@@ -30,10 +30,15 @@ type OneHot struct {
 // Encoder turns the columns of a table into features. FitEncoder returns one;
 // its fields are plain so that it can be saved with a model.
 type Encoder struct {
-	Numeric        []string       // columns used as they are; their features come first
+	Numeric        []string       // columns of numbers; their features come first
 	Categories     []Category     // one-hot encoded columns; theirs follow
 	MissingColumns bool           // see OneHot
 	Dropped        []DroppedInput // columns without features
+
+	// Centres are subtracted from the numeric columns, in their order, in float64, before the
+	// features are rounded: float32 loses the digits of numbers far from zero. Nil subtracts
+	// nothing, as encoders of earlier versions do, and those of networks from elsewhere.
+	Centres []float64 `json:",omitempty"`
 
 	// Times are columns of dates and times, whose features follow those of the
 	// categories.
@@ -77,12 +82,17 @@ func (c Category) width() int {
 	return len(c.features())
 }
 
+const hasSingleValue = "has a single value"
 const notEncoded = "text is not encoded"
 
 // FitEncoder decides which columns of the table become features. It drops columns
 // with a single value, text, and categorical columns beyond the limit.
 func FitEncoder(t *Table, rule OneHot) Encoder {
 	e := Encoder{MissingColumns: rule.MissingColumns}
+	text := make(map[string]bool, len(rule.Text))
+	for _, name := range rule.Text {
+		text[name] = true
+	}
 	var categories []Category
 	for _, column := range t.Columns() {
 		switch c := column.(type) {
@@ -90,16 +100,16 @@ func FitEncoder(t *Table, rule OneHot) Encoder {
 			e.drop(c, notEncoded)
 		case *Numeric:
 			if c.constant() {
-				e.drop(c, "has a single value")
+				e.drop(c, c.singleValue())
 			} else {
 				e.Numeric = append(e.Numeric, c.Name())
 			}
 		case *Categorical:
 			switch {
-			case slices.Contains(rule.Text, c.Name()):
+			case text[c.Name()]:
 				e.drop(c, notEncoded)
 			case c.constant():
-				e.drop(c, "has a single value")
+				e.drop(c, hasSingleValue)
 			default:
 				categories = append(categories, categoryOf(c))
 			}
@@ -179,12 +189,29 @@ func (e Encoder) Check() error {
 			return fmt.Errorf("median %d is %v", i, v)
 		}
 	}
+	if e.Centres != nil && len(e.Centres) != len(e.Numeric) {
+		return fmt.Errorf("there are %d centres for %d numeric columns", len(e.Centres), len(e.Numeric))
+	}
+	for i, v := range e.Centres {
+		if v-v != 0 {
+			return fmt.Errorf("centre %d is %v", i, v)
+		}
+	}
 	for _, f := range e.Times {
 		if err := f.check(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// FeatureCentres returns what the encoder subtracts from each feature, and nil if it subtracts
+// nothing.
+func (e Encoder) FeatureCentres() []float64 {
+	if e.Centres == nil {
+		return nil
+	}
+	return append(slices.Clone(e.Centres), make([]float64, len(e.Features())-len(e.Numeric))...)
 }
 
 // Encode writes the features of the table's rows to dst, which has one row per
@@ -196,11 +223,14 @@ func Encode[T matrix.Float](dst matrix.Dense[T], e Encoder, t *Table) error {
 	matrix.MustMatch("dataset.Encode", dst.Shape(), matrix.Shape{Rows: t.Rows(), Cols: len(e.Features())})
 	at := 0
 	for i, name := range e.Numeric {
-		fill := math.NaN()
+		fill, centre := math.NaN(), 0.0
 		if e.Impute {
 			fill = e.Medians[i]
 		}
-		if err := encodeNumeric(dst, at, t, name, fill); err != nil {
+		if e.Centres != nil {
+			centre = e.Centres[i]
+		}
+		if err := encodeNumeric(dst, at, t, name, fill, centre); err != nil {
 			return err
 		}
 		at++
@@ -227,8 +257,9 @@ func Encode[T matrix.Float](dst matrix.Dense[T], e Encoder, t *Table) error {
 	return nil
 }
 
-// encodeNumeric takes the value for missing ones, NaN if they are not allowed.
-func encodeNumeric[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name string, fill float64) error {
+// encodeNumeric takes the value for missing ones, NaN if they are not allowed, and what is
+// subtracted from all.
+func encodeNumeric[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name string, fill, centre float64) error {
 	c, err := t.Numeric(name)
 	if err != nil {
 		return err
@@ -238,7 +269,7 @@ func encodeNumeric[T matrix.Float](dst matrix.Dense[T], at int, t *Table, name s
 		if math.IsNaN(number) {
 			number = fill
 		}
-		v := T(number)
+		v := T(number - centre)
 		if v-v != 0 { // NaN or infinite, possibly only after rounding to T
 			return &ColumnError{Column: name, Row: row, Problem: fmt.Sprintf("%v cannot be used as an input; correct it, or leave it empty if it is missing", number)}
 		}
@@ -325,10 +356,14 @@ const (
 // places returns, for each code of the column, the feature that it sets.
 func (k Category) places(c *Categorical) []int {
 	shift := len(k.features()) - len(k.Levels)
+	at := make(map[string]int, len(k.Levels))
+	for i, level := range k.Levels {
+		at[level] = i
+	}
 	places := make([]int, len(c.Levels()))
 	for code, level := range c.Levels() {
 		places[code] = unknownLevel
-		if i := slices.Index(k.Levels, level); i >= 0 {
+		if i, known := at[level]; known {
 			places[code] = i + shift // 0 + shift is noFeature for two levels
 		}
 	}

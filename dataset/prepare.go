@@ -29,11 +29,11 @@ type Preparation struct {
 // Regression is a data set ready to split: inputs, not yet scaled, and labels
 // in their units.
 type Regression struct {
-	X       matrix.Dense[float32]
-	Y       []float64 // one label for each row, or, row after row, one for each of several targets, NaN where a row lacks it
-	Targets int       // how many labels a row has; 0 means 1
-	Names   []string  // of several targets; nil if they have none
-	Rows    []int     // Rows[i] is the row of the table that became row i
+	X       matrix.Dense[float32] // less the centres of the encoder
+	Y       []float64             // one label for each row, or, row after row, one for each of several targets, NaN where a row lacks it
+	Targets int                   // how many labels a row has; 0 means 1
+	Names   []string              // of several targets; nil if they have none
+	Rows    []int                 // Rows[i] is the row of the table that became row i
 	Encoder Encoder
 }
 
@@ -100,11 +100,37 @@ func newRegression(inputs *Table, labels [][]float64, rows []int, rule OneHot) (
 	if r.X.Cols == 0 {
 		return nil, errors.New("no input column remains: " + reasons(r.Encoder.Dropped))
 	}
+	if err := r.Encoder.centreCoarse(inputs); err != nil {
+		return nil, err
+	}
 	err := Encode(r.X, r.Encoder, inputs)
 	if at := (*ColumnError)(nil); errors.As(err, &at) && at.Row >= 0 {
 		at.Row = rows[at.Row] // the user counts rows of the table
 	}
 	return r, err
+}
+
+// roundedFinely is the step of float32, in deviations of a column, up to which the column is
+// rounded as it is.
+const roundedFinely = 1e-4
+
+// centreCoarse subtracts the centres of columns whose digits float32 would lose. The others stay
+// as the paper has them, and so do the numbers of its data sets, to which stored results refer.
+func (e *Encoder) centreCoarse(t *Table) error {
+	for i, name := range e.Numeric {
+		c, err := t.Numeric(name)
+		if err != nil {
+			return err
+		}
+		if _, found := c.coarser(roundedFinely, true); !found || c.fromSingle {
+			continue
+		}
+		if e.Centres == nil {
+			e.Centres = make([]float64, len(e.Numeric))
+		}
+		e.Centres[i] = centre(c.present(nil, t.CompleteRows()))
+	}
+	return nil
 }
 
 // Labels returns the labels, a column for each target.

@@ -89,7 +89,10 @@ func (s selection[T]) fit(divisor Divisor) (Scaler, error) {
 		return Scaler{}, errors.New("there are no rows to fit the scaler to")
 	}
 	mean := s.mean()
-	squares, constant := s.squares(mean)
+	squares, rest, constant := s.squares(mean)
+	if refine(mean, rest, squares, n) {
+		squares, _, constant = s.squares(mean)
+	}
 	fitted := Scaler{Mean: mean, Deviation: make([]float64, len(mean))}
 	for j, sum := range squares {
 		if sum-sum != 0 { // NaN or infinite
@@ -154,11 +157,26 @@ func (s selection[T]) mean() []float64 {
 	return mean
 }
 
-// squares returns the sums of the squared deviations from the mean, and which
-// columns are constant: rounding may put their mean an ulp off, so that the sum
-// is not zero.
-func (s selection[T]) squares(mean []float64) (sum []float64, constant []bool) {
-	sum = make([]float64, s.sets[0].Cols)
+// refine adds to each mean what rounding kept from it, the mean of the deviations, where that is
+// not tiny compared to the deviation: the sum of many numbers far from zero has no digits left
+// for how they vary. It reports whether a mean changed.
+func refine(mean, rest, squares []float64, n int) (changed bool) {
+	const tiny = 1e-9
+	for j := range mean {
+		off := rest[j] / float64(n)
+		if math.Abs(off) > tiny*math.Sqrt(squares[j]/float64(n)) && mean[j]+off != mean[j] {
+			mean[j] += off
+			changed = true
+		}
+	}
+	return changed
+}
+
+// squares returns the sums of the squared deviations from the mean and of the deviations, and
+// which columns are constant: rounding may put their mean an ulp off, so that the sums
+// are not zero.
+func (s selection[T]) squares(mean []float64) (sum, rest []float64, constant []bool) {
+	sum, rest = make([]float64, s.sets[0].Cols), make([]float64, s.sets[0].Cols)
 	constant = make([]bool, s.sets[0].Cols)
 	var first []T
 	for _, row := range s.rows() {
@@ -171,12 +189,13 @@ func (s selection[T]) squares(mean []float64) (sum []float64, constant []bool) {
 		for j, v := range row {
 			d := float64(v) - mean[j]
 			sum[j] += d * d
+			rest[j] += d
 			if v != first[j] {
 				constant[j] = false
 			}
 		}
 	}
-	return sum, constant
+	return sum, rest, constant
 }
 
 // rangeError names the first number of the column that cannot be squared, or

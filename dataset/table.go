@@ -63,6 +63,12 @@ type Table struct {
 	rows    int
 }
 
+// MostColumns is how many columns a table may have that is read from a file or comes from another
+// program: more than measurements of all genes have, and few enough that what takes memory and time
+// per column stays bearable. A column takes memory even without rows, and a header of a few
+// kilobytes, compressed, can name millions.
+const MostColumns = 1 << 17
+
 // NewTable returns a table of the columns and takes them over: they must not
 // grow after that.
 func NewTable(columns ...Column) (*Table, error) {
@@ -109,13 +115,19 @@ func (t *Table) Names() []string {
 	return names
 }
 
+// Has reports whether there is a column with the given name.
+func (t *Table) Has(name string) bool {
+	_, ok := t.index[name]
+	return ok
+}
+
 // Column returns the column with the given name, or an error that lists the
 // existing names.
 func (t *Table) Column(name string) (Column, error) {
 	if i, ok := t.index[name]; ok {
 		return t.columns[i], nil
 	}
-	return nil, &ColumnError{Column: name, Row: -1, Problem: "is not in the table, which has " + list(t.Names())}
+	return nil, &ColumnError{Column: name, Row: -1, Problem: "is not in the table, which has " + listOf(len(t.columns), func(i int) string { return t.columns[i].Name() })}
 }
 
 // Numeric returns the numeric column with the given name.
@@ -190,14 +202,20 @@ func (t *Table) with(columns []Column, rows int) *Table {
 
 // list formats names for a message: the first few if there are many.
 func list(names []string) string {
+	return listOf(len(names), func(i int) string { return names[i] })
+}
+
+// listOf is list for n names. It takes no longer where there are many, as callers may look for
+// many columns that a table does not have.
+func listOf(n int, name func(i int) string) string {
 	const most = 20
-	quoted := make([]string, min(len(names), most))
+	quoted := make([]string, min(n, most))
 	for i := range quoted {
-		quoted[i] = fmt.Sprintf("%q", names[i])
+		quoted[i] = fmt.Sprintf("%q", name(i))
 	}
 	text := strings.Join(quoted, ", ")
-	if len(names) > most {
-		text += fmt.Sprintf(" and %d more", len(names)-most)
+	if n > most {
+		text += fmt.Sprintf(" and %d more", n-most)
 	}
 	return text
 }

@@ -69,7 +69,7 @@ func TestEncodeTimes(t *testing.T) {
 	}
 	e := Encoder{Times: []Time{f}}
 	full := table(t, when)
-	if err := e.FitMissing(full, []int{0, 1, 2, 3}, true); err != nil {
+	if err := e.FitMissing(t.Context(), full, []int{0, 1, 2, 3}, true); err != nil {
 		t.Fatal(err)
 	}
 	names := []string{"when", "when hour sin", "when hour cos", "when weekday sin", "when weekday cos", "when day of year sin", "when day of year cos", "when missing"}

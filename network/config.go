@@ -101,10 +101,16 @@ const (
 	maxLayers = 1 << 10
 )
 
+// MostMembers is how many networks an ensemble may have: as many as ens(n) of a spec may name.
+const MostMembers = 1000
+
 func (a Architecture) check() error {
 	var found complaints
 	found.unless(len(a.Hidden) < maxLayers, "%d hidden layers are too many", len(a.Hidden))
 	for i, width := range a.Hidden {
+		if len(a.Hidden) >= maxLayers {
+			break // one complaint is enough
+		}
 		found.unless(width > 0 && width <= maxWidth, "hidden layer %d has width %d", i+1, width)
 	}
 	found.unless(a.Outputs > 0 && a.Outputs <= maxWidth, "the network has %d outputs", a.Outputs)

@@ -21,6 +21,8 @@ import (
 //	members.I.layers.L.bias
 //	members.I.posterior         Cholesky factor of the last-layer posterior
 //	inputs.mean, inputs.deviation
+//	inputs.centre               what was subtracted from raw inputs before they were rounded;
+//	                            absent if nothing was, or if the columns say what
 //	validation.errors           scores of the intervals in ascending order: absolute errors
 //	                            of held-out rows, divided by g where intervals are adaptive
 //
@@ -53,7 +55,7 @@ type fileTraining struct {
 }
 
 type filePreprocessing struct {
-	Inputs string              `json:"inputs"` // inputScaling
+	Inputs string              `json:"inputs"` // inputScaling, or centredScaling if inputs have centres
 	Labels dataset.LabelScaler `json:"labels"`
 }
 
@@ -65,7 +67,19 @@ type fileTarget struct {
 	Intervals   Intervals           `json:"intervals"`
 }
 
-const inputScaling = "5·tanh((x - mean)/(5·deviation))"
+// A version that knows no centres rejects the second.
+const (
+	inputScaling   = "5·tanh((x - mean)/(5·deviation))"
+	centredScaling = "5·tanh(((x - centre) - mean)/(5·deviation))"
+)
+
+// scalingText is the scaling of a model's inputs as files have it.
+func (m *Model[T]) scalingText() string {
+	if m.Centres() == nil {
+		return inputScaling
+	}
+	return centredScaling
+}
 
 // Save writes the model to a file, which appears under its name only when it is
 // complete.
@@ -107,7 +121,7 @@ func (m *Model[T]) MarshalBinary() ([]byte, error) {
 	parts := map[string]any{
 		"architecture":  fileArchitecture{m.config.Architecture, inputs, len(m.ensemble)},
 		"training":      fileTraining{m.config.Training, m.config.Seed, m.holdout},
-		"preprocessing": filePreprocessing{inputScaling, m.labels},
+		"preprocessing": filePreprocessing{m.scalingText(), m.labels},
 		"uncertainty":   m.posteriors,
 		"provenance":    m.provenance,
 		"intervals":     m.intervals,
@@ -144,6 +158,9 @@ func (m *Model[T]) put(f *tensorFile) {
 	}
 	putTensor(f, "inputs.mean", m.inputs.Mean, len(m.inputs.Mean))
 	putTensor(f, "inputs.deviation", m.inputs.Deviation, len(m.inputs.Deviation))
+	if m.centres != nil {
+		putTensor(f, centreName, m.centres, len(m.centres))
+	}
 	for _, one := range m.targets() {
 		for i, q := range one.posteriors {
 			putTensor(f, one.tensorName(posteriorName(i)), q.factor.Data, q.factor.Rows, q.factor.Cols)
@@ -152,6 +169,7 @@ func (m *Model[T]) put(f *tensorFile) {
 	}
 }
 
+const centreName = "inputs.centre"
 const scoresName = "validation.errors"
 
 // tensorName is the name of a tensor that every target has.
@@ -225,6 +243,9 @@ func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 	if err := loaded.take(f, a); err != nil {
 		return err
 	}
+	if want := loaded.scalingText(); p.Inputs != want {
+		return fmt.Errorf("metadata: inputs are scaled by %q, but with these centres by %q", p.Inputs, want)
+	}
 	if _, ok := f.metadata["intervals"]; !ok {
 		loaded.intervals.Rows = len(loaded.scores)
 	}
@@ -251,7 +272,7 @@ func checkFile(c Config, a fileArchitecture, p filePreprocessing, targets []file
 	var found complaints
 	found.unless(c.Architecture.Outputs == len(targets), "the networks have %d outputs for %d targets", c.Architecture.Outputs, len(targets))
 	found.unless(a.Hidden != nil && a.Inputs > 0 && a.Inputs <= maxWidth, "the networks have %d inputs and hidden layers %v", a.Inputs, a.Hidden)
-	found.unless(p.Inputs == inputScaling, "inputs are scaled by %q", p.Inputs)
+	found.unless(p.Inputs == inputScaling || p.Inputs == centredScaling, "inputs are scaled by %q", p.Inputs)
 	for _, k := range targets {
 		k.check(&found, a.Members)
 	}
@@ -273,7 +294,12 @@ func (k fileTarget) check(found *complaints, members int) {
 func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 	sizes := a.sizes(a.Inputs)
 	layers := len(sizes) - 1
-	if want := a.Members*(2*layers+m.Targets()) + 2 + m.Targets(); len(f.tensors) != want {
+	want := a.Members*(2*layers+m.Targets()) + 2 + m.Targets()
+	_, centred := f.tensors[centreName]
+	if centred = centred && m.columns == nil; centred {
+		want++
+	}
+	if len(f.tensors) != want {
 		return fmt.Errorf("there are %d tensors, but %d members of %d layers have %d", len(f.tensors), a.Members, layers, want)
 	}
 	for i := range a.Members {
@@ -295,11 +321,17 @@ func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 	if err != nil {
 		return err
 	}
+	if centred {
+		m.centres = make([]float64, a.Inputs)
+		if err := takeTensor(f, m.centres, centreName, a.Inputs); err != nil {
+			return err
+		}
+	}
 	if slices.ContainsFunc(m.inputs.Deviation, func(d float64) bool { return d < 0 }) {
 		return errors.New("an input has a negative deviation")
 	}
 	for _, one := range m.targets() {
-		one.ensemble, one.inputs = m.ensemble, m.inputs
+		one.ensemble, one.inputs, one.centres = m.ensemble, m.inputs, m.centres
 		if err := one.takeOwn(f, sizes[layers-1]+1); err != nil {
 			return err
 		}

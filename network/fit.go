@@ -41,10 +41,14 @@ type Options[T matrix.Float] struct {
 	Source  string
 	Columns *dataset.Encoder
 	Targets []string
+	// Centres, where there was no table, are what was subtracted from the raw numbers of each
+	// input in float64, before they were rounded to the rows of the sample (dataset.Centre); nil
+	// means nothing. Columns have their own. They are a record, too, for Model.Rows.
+	Centres []float64
 }
 
-// Sample is the rows that a model is fitted to, as raw numbers. Fit only reads
-// them and keeps none.
+// Sample is the rows that a model is fitted to: raw numbers, or such less the centres of the
+// options. Fit only reads them and keeps none.
 type Sample[T matrix.Float] struct {
 	X matrix.Dense[T]
 	Y []float64 // the label of each row of X
@@ -90,7 +94,7 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 	if a := &o.Config.Architecture; a.Outputs == 0 {
 		a.Outputs = s.Targets
 	}
-	if err := errors.Join(s.check(), o.check(s), checkColumns(o.Columns, s.X.Cols)); err != nil {
+	if err := errors.Join(s.check(), o.check(s), checkColumns(o.Columns, s.X.Cols), o.checkCentres(s.X.Cols)); err != nil {
 		return nil, err
 	}
 	if o.Folds > s.X.Rows/2 {
@@ -153,10 +157,26 @@ func newModel[T matrix.Float](targets int, o Options[T]) *Model[T] {
 	if o.Columns != nil {
 		m.columns = new(*o.Columns)
 	}
+	m.centres = slices.Clone(o.Centres)
 	for output := 1; output < targets; output++ {
-		m.others = append(m.others, &Model[T]{output: output, holdout: o.Holdout, columns: m.columns})
+		m.others = append(m.others, &Model[T]{output: output, holdout: o.Holdout, columns: m.columns, centres: m.centres})
 	}
 	return m
+}
+
+// checkCentres reports centres that do not fit the inputs.
+func (o Options[T]) checkCentres(inputs int) error {
+	switch {
+	case o.Centres == nil:
+		return nil
+	case o.Columns != nil:
+		return errors.New("there are centres beside columns, which have their own")
+	case len(o.Centres) != inputs:
+		return fmt.Errorf("there are %d centres for %d inputs", len(o.Centres), inputs)
+	case !slices.ContainsFunc(o.Centres, func(v float64) bool { return !finite(v) }):
+		return nil
+	}
+	return fmt.Errorf("the centres are %v, but must be finite", o.Centres)
 }
 
 func (o Options[T]) check(s Sample[T]) error {
@@ -164,7 +184,7 @@ func (o Options[T]) check(s Sample[T]) error {
 	validated, outputs := len(s.ValidY) > 0, o.Config.WithDefaults().Architecture.Outputs
 	found.unless(outputs == s.Targets, "the network has %d outputs, but the number of targets is %d", outputs, s.Targets)
 	found.unless(o.Targets == nil || len(o.Targets) == s.Targets, "there are %d names for %d targets", len(o.Targets), s.Targets)
-	found.unless(o.Members >= 0, "the ensemble has %d members", o.Members)
+	found.unless(o.Members >= 0 && o.Members <= MostMembers, "the ensemble has %d members; it may have up to %d", o.Members, MostMembers)
 	found.unless(o.Noise >= 0 && !math.IsInf(o.Noise, 1), "σ² is %v, but must be positive and finite", o.Noise)
 	found.unless(o.Folds == 0 || o.Folds > 1, "there are %d folds; cross-fitting takes at least 2, or 0 for none", o.Folds)
 	found.unless(o.Folds == 0 || validated || o.Holdout == nil || *o.Holdout > 0, "cross-fitting needs validation rows, and no rows are held out")

@@ -15,8 +15,8 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Model predicts one number from rows of raw numbers, in the units of the labels
-// that it was fitted to. It comes from Fit or Load and does not change: its methods
+// Model predicts one number from rows of numbers like those that it was fitted to, in the units
+// of its labels; Rows returns raw numbers as such rows. It comes from Fit or Load and does not change: its methods
 // may be called from several goroutines. The zero value returns ErrNotFitted.
 //
 // A model that was fitted to several targets predicts the first of them. Target
@@ -36,6 +36,7 @@ type Model[T matrix.Float] struct {
 	note       string     // not saved
 	provenance Provenance
 	columns    *dataset.Encoder
+	centres    []float64 // of the inputs, where there are no columns; nil means zeros
 }
 
 // Provenance records how a model was made.
@@ -199,8 +200,28 @@ func (m *Model[T]) Inputs(x matrix.Dense[T]) (matrix.Dense[T], error) {
 	return m.scaled(x), nil
 }
 
-// Scaling returns how raw rows become the inputs of the networks, and their outputs
-// labels.
+// Rows returns raw numbers, in the order of the features of Columns if there are any, as the rows
+// that the other methods take: less the centres of the inputs, subtracted before they are rounded
+// to T.
+func (m *Model[T]) Rows(raw matrix.Dense[float64]) (matrix.Dense[T], error) {
+	if err := m.takes(raw.Cols); err != nil {
+		return matrix.Dense[T]{}, err
+	}
+	rows := matrix.New[T](raw.Rows, raw.Cols)
+	dataset.Centre(rows, raw, m.Centres())
+	return rows, nil
+}
+
+// Centres returns what is subtracted from each raw input before it is rounded: by Columns, or by
+// whoever fitted the model. Nil means nothing.
+func (m *Model[T]) Centres() []float64 {
+	if m.columns != nil {
+		return m.columns.FeatureCentres()
+	}
+	return slices.Clone(m.centres)
+}
+
+// Scaling returns how rows become the inputs of the networks, and their outputs labels.
 func (m *Model[T]) Scaling() (inputs dataset.Scaler, labels dataset.LabelScaler) {
 	return dataset.Scaler{Mean: slices.Clone(m.inputs.Mean), Deviation: slices.Clone(m.inputs.Deviation)}, m.labels
 }
@@ -222,13 +243,21 @@ func (m *Model[T]) Columns() *dataset.Encoder { return m.columns }
 
 // usable reports what is wrong with rows to predict.
 func (m *Model[T]) usable(team *linalg.Team, x matrix.Dense[T]) error {
+	if err := m.takes(x.Cols); err != nil {
+		return err
+	}
+	return unusable(team, x)
+}
+
+// takes reports whether the model takes rows of so many columns.
+func (m *Model[T]) takes(columns int) error {
 	if m == nil || m.ensemble == nil {
 		return ErrNotFitted
 	}
-	if want := len(m.inputs.Mean); x.Cols != want {
-		return fmt.Errorf("rows have %d columns, the model was fitted to %d", x.Cols, want)
+	if want := len(m.inputs.Mean); columns != want {
+		return fmt.Errorf("rows have %d columns, the model was fitted to %d", columns, want)
 	}
-	return unusable(team, x)
+	return nil
 }
 
 // checked evaluates rows that are usable, on the device of the context if it has one.

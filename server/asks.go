@@ -48,7 +48,7 @@ type Prediction struct {
 func (s *Server) askRoutes() {
 	route(s, Labeller, huma.Operation{
 		OperationID: "ask", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/asks", Summary: "Ask for a batch",
-		DefaultStatus: http.StatusAccepted,
+		DefaultStatus: http.StatusAccepted, MaxBodyBytes: listBody,
 	}, s.ask)
 	route(s, Labeller, huma.Operation{
 		OperationID: "get-queue", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/queue", Summary: "Rows that are out with the caller",
@@ -72,22 +72,26 @@ func (s *Server) ask(ctx context.Context, in *struct {
 		Exclude []string `json:"exclude,omitempty" maxItems:"100000" doc:"ids of rows that may not be in the batch"`
 	}
 }) (*output[Job], error) {
-	if _, err := s.campaign(ctx, in.Campaign); err != nil {
+	c, err := s.campaign(ctx, in.Campaign)
+	if err != nil {
 		return nil, err
 	}
 	var lease time.Duration
 	if in.Body.Lease != "" {
-		var err error
 		if lease, err = time.ParseDuration(in.Body.Lease); err != nil || lease == 0 {
 			return nil, huma.Error422UnprocessableEntity("the lease cannot be read",
 				&huma.ErrorDetail{Location: "body.lease", Value: in.Body.Lease, Message: "write a time such as 168h or 90m; a negative one means without end"})
 		}
 	}
 	by := in.by(ctx)
-	return s.begin(order{
+	o := order{
 		Job: Job{Campaign: in.Campaign, Kind: "ask", Person: by.Person}, Request: by.Request,
 		Rows: in.Body.Rows, Lease: lease, Audit: in.Body.Audit, Must: in.Body.Must, Exclude: in.Body.Exclude,
-	})
+	}
+	if err := c.CheckRequest(ctx, by, o.ask()); err != nil {
+		return nil, err
+	}
+	return s.begin(o)
 }
 
 // watch reports the progress of an ask.
@@ -152,11 +156,8 @@ func (r askResult) reason(i int) string {
 // result returns the result of the selection that an ask made. It never changes, so the
 // last ones that were read are kept.
 func (s *Server) result(ctx context.Context, name string, e campaign.AskEvent) (askResult, error) {
-	type key struct {
-		campaign, result string
-		time             time.Time
-	}
-	return cacheGet(&s.results, key{name, e.Result, e.Time}, func() (askResult, int64, error) {
+	key := cacheKey{group: "asks of " + name, text: e.Result + e.Time.Format(" "+time.RFC3339Nano)}
+	return cacheGet(&s.results, key, func() (askResult, int64, error) {
 		raw, err := s.options.Store.Blob(context.WithoutCancel(ctx), name, e.Result)
 		if err != nil {
 			return askResult{}, 0, err

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/nextbatch/nextbatch/campaign"
 )
 
 // Who may do what: a request names a token in its header Authorization, or a session in
@@ -39,7 +41,8 @@ const (
 	wrongToken = "the token is wrong, expired or revoked; ask for a new one ('nextbatch token add')"
 	noToken    = "this needs a token, in the header 'Authorization: Bearer TOKEN' ('nextbatch token add' makes one), or a session of a browser"
 
-	tooManyWrong = "too many wrong tokens came from this address; wait a little"
+	tooManyRequests = "too many requests with this token; wait a little"
+	tooManyWrong    = "too many wrong tokens came from this address; wait a little"
 )
 
 // open reports whether a request needs no token: health, the files of the page, and
@@ -67,7 +70,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 		switch {
 		case err != nil:
 			s.options.Log.Error("tokens cannot be read", "error", err)
-			writeProblem(w, http.StatusServiceUnavailable, "tokens cannot be read; the log of the service says why")
+			writeBusy(w, "tokens cannot be read; the log of the service says why")
 		case !found && given:
 			if wait := s.failures.take(c.address, s.now()); wait > 0 {
 				writeTooMany(w, wait, tooManyWrong)
@@ -78,7 +81,7 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 			unauthorized(w, noToken)
 		default:
 			if wait := s.requests.take(c.token.ID, s.now()); wait > 0 {
-				writeTooMany(w, wait, "too many requests with this token; wait a little")
+				writeTooMany(w, wait, tooManyRequests)
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -95,7 +98,10 @@ func unauthorized(w http.ResponseWriter, text string) {
 func (s *Server) identify(r *http.Request, c *caller) (found, given bool, err error) {
 	ctx := r.Context()
 	if header := r.Header.Get("Authorization"); header != "" {
-		secret, _ := strings.CutPrefix(header, "Bearer ")
+		scheme, secret, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") { // names of schemes have no case; a bare token has none
+			return false, false, nil
+		}
 		c.token, found, err = s.options.Tokens.Find(ctx, secret, s.now())
 		return found, true, err
 	}
@@ -119,6 +125,8 @@ func (s *Server) allow(role Role) func(huma.Context, func(huma.Context)) {
 			huma.WriteErr(s.api, ctx, http.StatusForbidden, fmt.Sprintf("this takes the role %s; the token has the role %s", role, token.Role))
 		case token.Campaign != "" && name != "" && name != token.Campaign:
 			huma.WriteErr(s.api, ctx, http.StatusForbidden, fmt.Sprintf("the token is for another campaign, not for %q", name))
+		case name != "" && campaign.CheckName(name) != nil:
+			huma.WriteErr(s.api, ctx, http.StatusUnprocessableEntity, campaign.CheckName(name).Error())
 		default:
 			next(ctx)
 		}

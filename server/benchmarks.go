@@ -145,10 +145,15 @@ func openBenchmark(ctx context.Context, name, path string) (reader benchmark.Rea
 	} else {
 		reader, err = sqlite.OpenReadOnly(ctx, path)
 	}
-	if err != nil {
-		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("%s cannot be read as results of a benchmark", name))
+	return reader, unreadable(name, err)
+}
+
+// unreadable says that results cannot be read, but not where they are.
+func unreadable(name string, err error) error {
+	if err == nil || away(err) {
+		return err
 	}
-	return reader, nil
+	return huma.Error422UnprocessableEntity(fmt.Sprintf("%s cannot be read as results of a benchmark", name))
 }
 
 // describeBenchmark tells when results changed.
@@ -208,11 +213,11 @@ func (s *Server) getBenchmark(ctx context.Context, in *benchmarkName) (*output[B
 	if err != nil {
 		return nil, err
 	}
-	key, err := describeBenchmark(ctx, path, path)
+	version, err := describeBenchmark(ctx, path, path)
 	if err != nil {
-		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("%s cannot be read as results of a benchmark", in.Name))
+		return nil, unreadable(in.Name, err)
 	}
-	return answer(cacheGet(&s.results, key, func() (BenchmarkResults, int64, error) {
+	return answer(cacheGet(&s.results, cacheKey{group: "benchmark " + path, version: version}, func() (BenchmarkResults, int64, error) {
 		r, err := readBenchmark(context.WithoutCancel(ctx), in.Name, path)
 		return r, int64(len(r.Curves)) * 200, err
 	}))

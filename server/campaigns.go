@@ -46,6 +46,7 @@ func (s *Server) campaignRoutes() {
 	}, s.getCampaign)
 	route(s, Owner, huma.Operation{
 		OperationID: "change-settings", Method: http.MethodPut, Path: "/v1/campaigns/{campaign}/settings", Summary: "Replace the settings",
+		MaxBodyBytes: settingsBody,
 	}, s.changeSettings)
 	route(s, Viewer, huma.Operation{
 		OperationID: "list-events", Method: http.MethodGet, Path: "/v1/campaigns/{campaign}/events", Summary: "The log of a campaign",
@@ -87,6 +88,10 @@ func (s *Server) status(ctx context.Context, name string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
+	return statusOf(name, state)
+}
+
+func statusOf(name string, state *campaign.State) (Status, error) {
 	settings, err := json.Marshal(state.Settings)
 	status := Status{
 		Name: name, Targets: state.Created.Targets, IDColumn: state.Created.IDColumn, Columns: []Column{},
@@ -118,7 +123,7 @@ func upload(op huma.Operation) huma.Operation {
 		content[kind] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	}
 	op.RequestBody = &huma.RequestBody{Description: "a table with a header", Required: true, Content: content}
-	op.Errors = append(op.Errors, http.StatusUnprocessableEntity, http.StatusInsufficientStorage)
+	op.Errors = append(op.Errors, http.StatusUnprocessableEntity)
 	return op
 }
 
@@ -127,22 +132,29 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	Name    string   `query:"name" required:"true" minLength:"1" maxLength:"200" doc:"name of the campaign"`
 	Targets []string `query:"target" required:"true" minItems:"1" doc:"columns of the labels, separated by commas"`
 	ID      string   `query:"id" doc:"column that names the rows; without it, their numbers do"`
-	Key     string   `header:"Idempotency-Key" maxLength:"200" doc:"id of the request"`
+	Key     string   `header:"Idempotency-Key" maxLength:"200" doc:"id of the request; repeating it creates nothing and returns the first answer. The same id with another table, or by another person, is a conflict"`
 }) (*output[Status], error) {
 	if only := callerOf(ctx).token.Campaign; only != "" && only != in.Name {
 		return nil, huma.Error403Forbidden("the token is for another campaign")
 	}
-	t, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
+	if err := campaign.CheckName(in.Name); err != nil { // before the table is read
+		return nil, err
+	}
+	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	by := Change{Key: in.Key}.by(ctx)
 	c, err := campaign.New(ctx, s.options.Store, in.Name, campaign.Start{Table: t, IDColumn: in.ID, Targets: in.Targets, By: by})
 	if err != nil {
 		return nil, err
 	}
-	s.keep(c)
-	return answer(s.status(ctx, in.Name))
+	state, err := s.keep(c).Beginning(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer(statusOf(in.Name, state))
 }
 
 func (s *Server) changeSettings(ctx context.Context, in *struct {

@@ -5,14 +5,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"net/http"
+	"strconv"
+	"syscall"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
 // writeProblem answers with a problem (RFC 9457), outside of the operations.
@@ -50,20 +57,79 @@ func (s *Server) problem(ctx context.Context, err error) error {
 		return huma.NewError(statusOfDevice(err), err.Error())
 	case errors.Is(err, campaign.ErrNotFound):
 		return huma.Error404NotFound(err.Error())
+	case full(err):
+		s.options.Log.Error("the disk is full", "error", err)
+		return huma.NewError(http.StatusInsufficientStorage, diskIsFull)
+	case away(err):
+		s.options.Log.Error("the store does not answer", "error", err)
+		return retryLater(storeIsAway)
 	case errors.As(err, &large):
 		return huma.NewError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the upload is larger than %d bytes, which is the most this service takes", large.Limit))
-	case errors.As(err, &rows), errors.As(err, &stop), errors.As(err, &request), errors.As(err, &data), errors.As(err, &file):
+	case errors.As(err, &rows), errors.As(err, new(*campaign.NameError)), errors.As(err, &stop), errors.As(err, &request), errors.As(err, &data), errors.As(err, &file):
 		return huma.Error422UnprocessableEntity(err.Error())
 	case errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNothingOpen), errors.Is(err, campaign.ErrTooFewLabels),
 		errors.As(err, &undo), errors.As(err, &repeated):
 		return huma.Error409Conflict(err.Error())
 	case errors.Is(err, errStopping), errors.Is(err, errTooMany):
-		return huma.Error503ServiceUnavailable(err.Error())
+		return retryLater(err.Error())
 	case ctx.Err() != nil:
 		return huma.NewError(499, "the client has gone")
 	}
 	s.options.Log.Error("a request failed", "error", err)
 	return huma.Error500InternalServerError("the service could not do this; its log says why")
+}
+
+// What clients hear about stores. The names of files, hosts and users are for the log alone.
+const (
+	diskIsFull   = "the disk of the service is full, so nothing was changed; the person who runs it has to free some space"
+	storeIsAway  = "the database of the service does not answer at the moment; try again in a while, with the same Idempotency-Key"
+	storeIsWrong = "the service could not read or write its data; its log says why"
+)
+
+// full reports a disk without space, here or where the database is.
+func full(err error) bool {
+	store, file, results := (*campaign.StoreError)(nil), (*sqlitefile.Error)(nil), (*benchmark.StoreError)(nil)
+	return errors.As(err, &store) && store.Full || errors.As(err, &file) && file.Full || errors.As(err, &results) && results.Full ||
+		errors.Is(err, syscall.ENOSPC)
+}
+
+// away reports a store that may answer later.
+func away(err error) bool {
+	store, file, results := (*campaign.StoreError)(nil), (*sqlitefile.Error)(nil), (*benchmark.StoreError)(nil)
+	return errors.As(err, &store) && store.Away || errors.As(err, &file) && file.Busy || errors.As(err, &results) && results.Away
+}
+
+// toClients words an error for those who may not know where the data are.
+func toClients(err error) string {
+	switch {
+	case full(err):
+		return diskIsFull
+	case away(err):
+		return storeIsAway
+	case errors.As(err, new(*campaign.StoreError)), errors.As(err, new(*sqlitefile.Error)), errors.As(err, new(*benchmark.StoreError)),
+		errors.As(err, new(*fs.PathError)), errors.As(err, new(*net.OpError)):
+		return storeIsWrong
+	}
+	return err.Error()
+}
+
+// retrySeconds is when to try again if nothing tells better.
+const retrySeconds = "2"
+
+// retryLater answers what may succeed in a while.
+func retryLater(detail string) error {
+	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(detail), http.Header{"Retry-After": {retrySeconds}})
+}
+
+// writeBusy does so outside of the operations.
+func writeBusy(w http.ResponseWriter, detail string) {
+	w.Header().Set("Retry-After", retrySeconds)
+	writeProblem(w, http.StatusServiceUnavailable, detail)
+}
+
+// tooMany answers a request that comes too early.
+func tooMany(wait time.Duration, detail string) error {
+	return huma.ErrorWithHeaders(huma.Error429TooManyRequests(detail), http.Header{"Retry-After": {strconv.Itoa(max(1, int(wait.Seconds())))}})
 }
 
 // statusOfDevice tells a GPU with too little memory from one that failed.

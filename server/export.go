@@ -38,7 +38,7 @@ func (s *Server) exportRows(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.find(v, in.RowQuery)
+	list, err := s.find(in.Campaign, v, in.RowQuery)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+	"weak"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -19,22 +21,23 @@ import (
 // of a column, and those that a filter leaves, are kept (4 bytes per row) until rows come or
 // go or, if the order depends on labels or status, until something happens to them.
 
+// longestCondition is how many characters a condition may have: the name of a column and a value.
+const longestCondition = 1000
+
 // RowQuery says which rows to list, and in which order.
 type RowQuery struct {
 	Status string   `query:"status" enum:"open,asked,labelled,failed,retired" doc:"only rows of this status"`
 	Search string   `query:"search" maxLength:"200" doc:"only rows whose id contains this, in upper or lower case"`
-	Where  []string `query:"where,explode" maxItems:"20" doc:"only rows for which this holds; several must all hold. A column, one of = != < <= > >=, and a value; an empty value means that it is missing" example:"[\"temperature>=300\"]"`
+	Where  []string `query:"where,explode" maxItems:"20" doc:"only rows for which this holds, at most 1,000 characters; several must all hold. A column, one of = != < <= > >=, and a value; an empty value means that it is missing" example:"[\"temperature>=300\"]"`
 	Sort   string   `query:"sort" maxLength:"1000" doc:"row, id, status, or the name of an input or a target; by default row. Rows without a value come last"`
 	Order  string   `query:"order" enum:"asc,desc" doc:"by default asc"`
 }
 
-// key names what a kept list of rows depends on.
-type listKey struct {
-	table  *dataset.Table
-	seq    int64 // 0 if the list depends on inputs alone
-	asked  int64 // rows that are out: leases end without an event
-	status campaign.Status
-	text   string // the rest of the query
+// listVersion is what kept lists of rows depend on, besides the query.
+type listVersion struct {
+	table weak.Pointer[dataset.Table] // a table that is out of use is not kept for its lists
+	seq   int64                       // 0 if the lists depend on inputs alone
+	asked int64                       // rows that are out: leases end without an event
 }
 
 // rowList is places of rows in the table of a view.
@@ -71,7 +74,7 @@ type reversed struct{ rowList }
 func (l reversed) at(i int) int { return l.rowList.at(l.len() - 1 - i) }
 
 // find returns the rows that a query asks for.
-func (s *Server) find(v *campaign.View, q RowQuery) (rowList, error) {
+func (s *Server) find(name string, v *campaign.View, q RowQuery) (rowList, error) {
 	if v.Table == nil {
 		return everyRow(0), nil
 	}
@@ -79,15 +82,16 @@ func (s *Server) find(v *campaign.View, q RowQuery) (rowList, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.lists = &s.lists
+	f.lists, f.campaign = &s.lists, name
 	return f.find()
 }
 
 // finder finds the rows of a query.
 type finder struct {
-	view  *campaign.View
-	query RowQuery
-	lists *cache
+	campaign string
+	view     *campaign.View
+	query    RowQuery
+	lists    *cache
 
 	conditions []condition
 	ofInputs   bool // neither order nor conditions depend on what happened to rows
@@ -106,6 +110,9 @@ func newFinder(v *campaign.View, q RowQuery) (*finder, error) {
 		return nil, wrongField("query.sort", q.Sort, fmt.Sprintf("there is no such column; the columns are %s", strings.Join(known[1:], ", ")))
 	}
 	for i, text := range q.Where {
+		if n := utf8.RuneCountInString(text); n > longestCondition {
+			return nil, wrongField(fmt.Sprintf("query.where[%d]", i), nil, fmt.Sprintf("a condition has at most %d characters, not %d", longestCondition, n))
+		}
 		c, err := f.parse(text)
 		if err != nil {
 			return nil, wrongField(fmt.Sprintf("query.where[%d]", i), text, err.Error())
@@ -272,12 +279,13 @@ func (f *finder) sortsInputs() bool {
 }
 
 // key names a list that depends on what happened to rows, or on inputs alone.
-func (f *finder) key(what string, status campaign.Status, inputs bool) listKey {
-	k := listKey{table: f.view.Table, status: status, text: what}
-	if !inputs {
-		k.seq, k.asked = f.view.Seq, f.view.Counts().Asked
+func (f *finder) key(what string, status campaign.Status, inputs bool) cacheKey {
+	version := listVersion{table: weak.Make(f.view.Table)}
+	if inputs {
+		return cacheKey{"inputs of " + f.campaign, version, what + " " + string(status)}
 	}
-	return k
+	version.seq, version.asked = f.view.Seq, f.view.Counts().Asked
+	return cacheKey{"rows of " + f.campaign, version, what + " " + string(status)}
 }
 
 // text is what identifies the query apart from the status.
@@ -285,7 +293,7 @@ func (f *finder) text() string {
 	return fmt.Sprintf("%q %q %q %q", f.query.Search, f.query.Where, f.query.Sort, f.query.Order)
 }
 
-func keep(c *cache, key listKey, make func() ([]int32, error)) ([]int32, error) {
+func keep(c *cache, key cacheKey, make func() ([]int32, error)) ([]int32, error) {
 	return cacheGet(c, key, func() ([]int32, int64, error) {
 		list, err := make()
 		return list, 4 * int64(cap(list)), err

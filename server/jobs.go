@@ -235,7 +235,7 @@ func (j *job) end(ctx context.Context, result any, ask int64, err error) {
 		case ctx.Err() != nil:
 			j.public.State, j.public.Problem = Cancelled, "it was cancelled"
 		default:
-			j.public.State, j.public.Problem = Failed, err.Error()
+			j.public.State, j.public.Problem = Failed, toClients(err)
 		}
 	})
 }

@@ -46,16 +46,27 @@ func (s *Server) jobRoutes() {
 	sse.Register(s.api, huma.Operation{
 		OperationID: "watch-job", Method: http.MethodGet, Path: path + "/{job}/events", Summary: "Watch a job",
 		Description: "Takes the role viewer. Sends the job after every change, and ends with the job.",
-		Middlewares: huma.Middlewares{s.allow(Viewer)}, Metadata: map[string]any{"role": Viewer},
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden},
+		Middlewares: huma.Middlewares{s.allow(Viewer), s.knownJob}, Metadata: map[string]any{"role": Viewer},
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound},
 	}, map[string]any{"job": Job{}}, s.watchJob)
 }
+
+// knownJob refuses to watch a job that does not exist: a stream has no other place for an error.
+func (s *Server) knownJob(ctx huma.Context, next func(huma.Context)) {
+	if _, err := s.job(&JobPath{Named: Named{ctx.Param("campaign")}, Job: ctx.Param("job")}); err != nil {
+		huma.WriteErr(s.api, ctx, http.StatusNotFound, noSuchJob)
+		return
+	}
+	next(ctx)
+}
+
+const noSuchJob = "there is no such job; jobs that have ended are forgotten when the service restarts"
 
 // job returns a job of a campaign.
 func (s *Server) job(in *JobPath) (*job, error) {
 	j := s.jobs.find(in.Job)
 	if j == nil || j.snapshot().Campaign != in.Campaign {
-		return nil, huma.Error404NotFound("there is no such job; jobs that have ended are forgotten when the service restarts")
+		return nil, huma.Error404NotFound(noSuchJob)
 	}
 	return j, nil
 }

@@ -91,26 +91,66 @@ func (s *Server) addressOf(r *http.Request) string {
 			return last
 		}
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
+	return hostOf(r.RemoteAddr)
 }
 
 // Bodies must keep coming, and answers must keep being read: who stops, or is slower than
-// slowest bytes a second after a while, loses the connection.
+// slowest bytes a second after a while, loses the connection. However steadily it comes, a body
+// has an end, which its length sets and no byte moves.
 const (
-	patience = 30 * time.Second
-	slowest  = 10 << 10
+	patience      = 30 * time.Second
+	slowest       = 10 << 10
+	longestBody   = time.Minute // in JSON
+	longestUpload = 6 * time.Hour
 )
 
-// steady sets deadlines for the body of a request and for writing the answer.
+// Bytes of a body in JSON. Signing in is for everybody; lists name up to 100,000 rows.
+const (
+	signInBody   = 4 << 10
+	plainBody    = 64 << 10
+	settingsBody = 1 << 20
+	listBody     = 16 << 20
+
+	largeBody = 64 << 10 // larger bodies share
+	allBodies = 64 << 20 // so much
+)
+
+// allowance is how large a body may be and how long it may take.
+type allowance struct {
+	bytes   int64
+	longest time.Duration
+}
+
+// length returns how long the body of a request may be.
+func (a allowance) length(r *http.Request) int64 {
+	if r.ContentLength < 0 {
+		return a.bytes
+	}
+	return min(r.ContentLength, a.bytes)
+}
+
+// until returns when the body of a request must have come.
+func (a allowance) until(begin time.Time, patience time.Duration, length int64) time.Time {
+	return begin.Add(min(patience+time.Duration(length/slowest)*time.Second, max(patience, a.longest)))
+}
+
+// steady sets deadlines for the body of a request and for writing the answer. Large bodies
+// in JSON, which are read into memory, share a budget.
 func (s *Server) steady(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if r.Body != nil && r.Body != http.NoBody {
-			body := &steadyBody{ReadCloser: r.Body, control: control, until: time.Now().Add(s.patience)}
+			_, pattern := s.mux.Handler(r)
+			allowed, begin := s.allowances[pattern], time.Now()
+			length := allowed.length(r)
+			if allowed.longest == longestBody && length > largeBody {
+				if !s.bodies.take(length) {
+					writeBusy(w, "too many large requests are being read; try again in a while")
+					return
+				}
+				defer s.bodies.give(length)
+			}
+			body := &steadyBody{r.Body, control, begin.Add(s.patience), allowed.until(begin, s.patience, length)}
 			_ = control.SetReadDeadline(body.until) // a connection without deadlines is one of a test
 			r.Body = body
 		}
@@ -118,20 +158,22 @@ func (s *Server) steady(next http.Handler) http.Handler {
 	})
 }
 
-// steadyBody moves the deadline with every byte that comes.
+// steadyBody moves the deadline with every byte that comes, up to the end.
 type steadyBody struct {
 	io.ReadCloser
-	control *http.ResponseController
-	until   time.Time
+	control    *http.ResponseController
+	until, end time.Time
 }
 
 func (b *steadyBody) Read(p []byte) (int, error) {
+	deadline := b.until
+	if b.end.Before(deadline) {
+		deadline = b.end
+	}
+	_ = b.control.SetReadDeadline(deadline) // before reading, as others may have lifted it
 	n, err := b.ReadCloser.Read(p)
 	b.until = b.until.Add(time.Duration(n) * time.Second / slowest)
-	switch {
-	case err == nil:
-		_ = b.control.SetReadDeadline(b.until)
-	case err == io.EOF: // from here on, reading only notices that the client has gone
+	if err == io.EOF { // from here on, reading only notices that the client has gone
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
@@ -151,3 +193,86 @@ func (w *steadyWriter) Write(p []byte) (int, error) {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *steadyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// budget is bytes that several requests share.
+type budget struct {
+	most int64 // 0 means no limit
+
+	mu    sync.Mutex
+	bytes int64
+}
+
+// take reserves bytes, if there are as many left.
+func (b *budget) take(n int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.most > 0 && b.bytes+n > b.most {
+		return false
+	}
+	b.bytes += n
+	return true
+}
+
+func (b *budget) give(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bytes -= n
+}
+
+// taken returns how many bytes are reserved.
+func (b *budget) taken() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes
+}
+
+// Connections at a time. Each takes some memory before anybody has said who they are.
+const (
+	allConnections  = 1024
+	eachConnections = 256 // from one address
+)
+
+// connections counts the connections, and closes at once those beyond a limit.
+type connections struct {
+	all, each int // each is 0 if all come from a proxy
+
+	mu   sync.Mutex
+	open int
+	from map[string]int // by address
+}
+
+// watch is the hook of an http.Server.
+func (c *connections) watch(conn net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		if !c.count(conn, 1) {
+			_ = conn.Close() // the server notices when it reads
+		}
+	case http.StateClosed, http.StateHijacked:
+		c.count(conn, -1)
+	}
+}
+
+// count adds a connection, or takes one away, and reports whether there are few enough.
+func (c *connections) count(conn net.Conn, by int) bool {
+	address := hostOf(conn.RemoteAddr().String())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.from == nil {
+		c.from = map[string]int{}
+	}
+	c.open += by
+	if c.from[address] += by; c.from[address] <= 0 {
+		delete(c.from, address)
+	}
+	return c.open <= c.all && (c.each == 0 || c.from[address] <= c.each)
+}
+
+// hostOf returns an address without its port.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
+}

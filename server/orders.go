@@ -27,6 +27,20 @@ type order struct {
 	Exclude []string      `json:"exclude,omitempty"`
 }
 
+// ask returns what an order of this kind asks for.
+func (o *order) ask() campaign.Ask {
+	return campaign.Ask{Rows: o.Rows, Lease: o.Lease, Audit: o.Audit, Must: o.Must, Exclude: o.Exclude}
+}
+
+// content is all that an ask says, for comparisons.
+func (o *order) content() string {
+	raw, err := json.Marshal([]any{o.Rows, o.Lease, o.Audit, append([]string{}, o.Must...), append([]string{}, o.Exclude...)})
+	if err != nil {
+		panic(err) // it came as JSON
+	}
+	return string(raw)
+}
+
 // putJob writes a job down.
 func (t *Tokens) putJob(ctx context.Context, o order) error {
 	body, err := json.Marshal(o)
@@ -68,6 +82,9 @@ func (s *Server) begin(o order) (*output[Job], error) {
 	s.jobs.begins.Lock()
 	defer s.jobs.begins.Unlock()
 	if j := s.jobs.asking(o.Campaign, o.Request); j != nil {
+		if err := s.checkSame(j.snapshot().ID, o); err != nil {
+			return nil, err
+		}
 		return answer(j.snapshot(), nil)
 	}
 	o.ID, o.Begun = strings.ToLower(rand.Text()), s.now().UTC()
@@ -89,6 +106,24 @@ func (s *Server) begin(o order) (*output[Job], error) {
 	return answer(j.snapshot(), nil)
 }
 
+// checkSame refuses an ask with the request of a running job that asks for something else.
+func (s *Server) checkSame(id string, o order) error {
+	list, err := s.options.Tokens.openJobs(context.Background())
+	if err != nil {
+		return err
+	}
+	for _, there := range list {
+		switch {
+		case there.ID != id:
+		case there.Person != o.Person:
+			return &campaign.RequestError{Request: o.Request, Before: "by another person"}
+		case there.content() != o.content():
+			return &campaign.RequestError{Request: o.Request, Before: "with other content (it is running)"}
+		}
+	}
+	return nil
+}
+
 // start runs a job that is written down.
 func (s *Server) start(o order) (*job, error) {
 	ended := func(interrupted bool) {
@@ -99,7 +134,7 @@ func (s *Server) start(o order) (*job, error) {
 			s.options.Log.Error("a job that has ended is still written down", "job", o.ID, "error", err)
 		}
 	}
-	return s.jobs.start(o.Job, o.Request, func(ctx context.Context, report func(JobProgress)) (any, int64, error) {
+	return s.jobs.start(o.Job, o.Request, s.patiently(o, func(ctx context.Context, report func(JobProgress)) (any, int64, error) {
 		switch o.Kind {
 		case "ask":
 			return s.runAsk(ctx, o, report)
@@ -111,7 +146,7 @@ func (s *Server) start(o order) (*job, error) {
 			return s.runGain(ctx, o, report)
 		}
 		return nil, 0, fmt.Errorf("there is no kind of job %q", o.Kind)
-	}, ended)
+	}), ended)
 }
 
 // resume takes up the jobs that the end of the last process interrupted.
@@ -135,7 +170,8 @@ func (s *Server) runAsk(ctx context.Context, o order, report func(JobProgress)) 
 	if err != nil {
 		return nil, 0, err
 	}
-	a := campaign.Ask{Rows: o.Rows, Lease: o.Lease, Audit: o.Audit, Must: o.Must, Exclude: o.Exclude, Kept: &s.kept}
+	a := o.ask()
+	a.Kept = &s.kept
 	watch(&a, report)
 	batch, err := c.Ask(ctx, campaign.By{Person: o.Person, Request: o.Request}, a)
 	if err != nil {

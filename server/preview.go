@@ -58,12 +58,19 @@ func (s *Server) preview(ctx context.Context, in *struct {
 	ID      string   `query:"id" maxLength:"1000" doc:"column that names the rows"`
 }) (*output[Preview], error) {
 	begin := time.Now()
-	t, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
+	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: in.ID})
 	if err != nil {
 		return nil, err
 	}
-	p := Preview{Rows: t.Rows(), Columns: []PreviewColumn{}, Warnings: []string{}, Suggested: suggest(t)}
+	defer done()
+	p := Preview{Rows: t.Rows(), Columns: []PreviewColumn{}, Warnings: []string{}}
+	if p.Suggested, err = suggest(ctx, t); err != nil {
+		return nil, err
+	}
 	for _, c := range t.Columns() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		p.Columns = append(p.Columns, describe(c))
 	}
 	targets, id := in.Targets, in.ID
@@ -76,7 +83,7 @@ func (s *Server) preview(ctx context.Context, in *struct {
 	if len(targets) > 0 {
 		s.plan(ctx, &p, t, targets, id, time.Since(begin))
 	}
-	return answer(p, nil)
+	return answer(p, ctx.Err())
 }
 
 // describe returns what a column holds.
@@ -101,10 +108,13 @@ func describe(c dataset.Column) PreviewColumn {
 // suggest guesses which columns name rows and which are labels. Ids are all different. Labels
 // are numbers that most rows lack, or some if the column has the name of a label; the name alone
 // says little, as y may be a coordinate, and a column without gaps has nothing left to ask for.
-func suggest(t *dataset.Table) (s Suggested) {
+func suggest(ctx context.Context, t *dataset.Table) (s Suggested, err error) {
 	named := func(c dataset.Column, names ...string) bool { return slices.Contains(names, strings.ToLower(c.Name())) }
 	best := 0
 	for _, c := range t.Columns() {
+		if err := ctx.Err(); err != nil {
+			return s, err
+		}
 		numbers, numeric := c.(*dataset.Numeric)
 		if s.ID == "" && (!numeric || named(c, "id", "name", "sample", "key")) && distinct(c) {
 			s.ID = c.Name()
@@ -125,7 +135,7 @@ func suggest(t *dataset.Table) (s Suggested) {
 			s.Target, best = c.Name(), missing
 		}
 	}
-	return s
+	return s, nil
 }
 
 func missingIn(c dataset.Column) (n int) {
@@ -154,14 +164,19 @@ func distinct(c dataset.Column) bool {
 // and memory. What it cannot tell is a warning, too.
 func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets []string, id string, read time.Duration) {
 	const batch = 32 // of campaign.Settings
-	plan, err := nextbatch.Request{Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows())}.Plan(ctx)
+	request := nextbatch.Request{Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows()), Admit: s.admitPreview}
+	plan, err := request.Plan(ctx)
 	if err != nil {
 		p.Warnings = append(p.Warnings, err.Error())
 		return
 	}
 	p.Warnings = append(p.Warnings, plan.Warnings...)
+	dates := map[string]bool{}
+	for _, name := range plan.Dates {
+		dates[name] = true
+	}
 	for i := range p.Columns {
-		if slices.Contains(plan.Dates, p.Columns[i].Name) {
+		if dates[p.Columns[i].Name] {
 			p.Columns[i].Type, p.Columns[i].Levels = "date", 0
 		}
 	}
@@ -172,6 +187,14 @@ func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets
 	}
 	seconds := float64(plan.Seconds.Total)
 	p.Forecast = &Cost{seconds, plan.Memory, fmt.Sprintf("an ask for %d rows takes about %s and %s of memory", plan.Batch, durationText(seconds), bytesText(plan.Memory))}
+}
+
+// admitPreview refuses to measure an ask that takes more memory than a table may.
+func (s *Server) admitPreview(bytes int64, _ ...string) error {
+	if most := s.options.MaxMemory; most > 0 && bytes > most {
+		return fmt.Errorf("an ask would take about %s of memory, and %s is as much as a forecast is made for", bytesText(bytes), bytesText(most))
+	}
+	return nil
 }
 
 func durationText(seconds float64) string {

@@ -26,8 +26,8 @@ func TestSuggest(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got := suggest(table); got != c.want {
-			t.Errorf("%s: %+v, not %+v", name, got, c.want)
+		if got, err := suggest(t.Context(), table); err != nil || got != c.want {
+			t.Errorf("%s: %+v, not %+v (%v)", name, got, c.want, err)
 		}
 	}
 }

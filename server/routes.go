@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -29,6 +30,7 @@ func (s *Server) routes() {
 var statuses = []int{
 	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
 	http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusTooManyRequests, http.StatusServiceUnavailable,
+	http.StatusInsufficientStorage,
 }
 
 // route registers an operation for a role, or for everybody if there is none.
@@ -42,9 +44,12 @@ func route[I, O any](s *Server, role Role, op huma.Operation, answer func(contex
 	}
 	op.Errors = append(op.Errors, statuses...)
 	op.BodyReadTimeout = -1 // see steady
-	if op.MaxBodyBytes == 0 {
-		op.MaxBodyBytes = maxBody
+	longest := longestBody
+	if op.RequestBody != nil { // a table
+		op.MaxBodyBytes, longest = s.options.MaxUpload, longestUpload
 	}
+	op.MaxBodyBytes = cmp.Or(op.MaxBodyBytes, plainBody)
+	s.allowances[op.Method+" "+op.Path] = allowance{op.MaxBodyBytes, longest}
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := answer(ctx, in)
 		return out, s.problem(ctx, err)
@@ -59,7 +64,7 @@ type Named struct {
 // Change is the input of an operation that changes a campaign.
 type Change struct {
 	Named
-	Key string `header:"Idempotency-Key" maxLength:"200" doc:"id of the request; repeating it changes nothing and returns the first answer"`
+	Key string `header:"Idempotency-Key" maxLength:"200" doc:"id of the request; repeating it changes nothing and returns the first answer. The same id with another body, or by another person, is a conflict"`
 }
 
 // by says who changes something, and with which request.

@@ -47,6 +47,7 @@ func (s *Server) rowRoutes() {
 	}), s.addRows)
 	route(s, Owner, huma.Operation{
 		OperationID: "retire-rows", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/retirements", Summary: "Remove rows from the campaign",
+		MaxBodyBytes: listBody,
 	}, s.retireRows)
 }
 
@@ -60,7 +61,7 @@ func (s *Server) listRows(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.find(v, in.RowQuery)
+	list, err := s.find(in.Campaign, v, in.RowQuery)
 	if err != nil {
 		return nil, err
 	}
@@ -175,10 +176,11 @@ func (s *Server) addRows(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.read(ctx, &in.Upload, source.Options{ID: state.Created.IDColumn})
+	t, done, err := s.read(ctx, &in.Upload, source.Options{ID: state.Created.IDColumn})
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	added, err := c.Add(ctx, in.by(ctx), t)
 	return answer(Added{added.Seq, added.Rows, added.Labelled, added.Repeated, added.NewLevels}, err)
 }

@@ -239,7 +239,7 @@ func TestCacheIsBounded(t *testing.T) {
 	c := &cache{most: 10000}
 	made := 0
 	get := func(key int) {
-		if v, err := cacheGet(c, key, func() (int, int64, error) { made++; return key, 1000, nil }); v != key || err != nil {
+		if v, err := cacheGet(c, cacheKey{group: "g", text: fmt.Sprint(key)}, func() (int, int64, error) { made++; return key, 1000, nil }); v != key || err != nil {
 			t.Fatal(v, err)
 		}
 	}
@@ -253,10 +253,10 @@ func TestCacheIsBounded(t *testing.T) {
 	if made != 50 {
 		t.Errorf("%d values were made", made)
 	}
-	if _, err := cacheGet(c, "bad", func() (int, int64, error) { return 0, 0, context.Canceled }); err == nil {
+	if _, err := cacheGet(c, cacheKey{group: "g", text: "bad"}, func() (int, int64, error) { return 0, 0, context.Canceled }); err == nil {
 		t.Error("an error is lost")
 	}
-	if v, err := cacheGet(c, "bad", func() (int, int64, error) { return 1, 0, nil }); v != 1 || err != nil {
+	if v, err := cacheGet(c, cacheKey{group: "g", text: "bad"}, func() (int, int64, error) { return 1, 0, nil }); v != 1 || err != nil {
 		t.Error("an error is kept")
 	}
 }

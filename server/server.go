@@ -29,7 +29,7 @@ type Options struct {
 	Version string
 
 	MaxUpload int64  // bytes of an uploaded table; 0 means 4 GiB
-	MaxMemory int64  // bytes that reading an uploaded table may take; 0 means no limit
+	MaxMemory int64  // bytes that all uploaded tables may take while they are read; 0 means no limit
 	Scratch   string // folder for uploads while they are read; empty means the system's
 	Results   string // a results file of benchmarks, a folder with some, or the address of a database; may be empty
 	Threads   int    // that jobs compute with; 0 means GOMAXPROCS
@@ -46,7 +46,6 @@ const (
 	defaultRate   = 2000
 	listBytes     = 128 << 20
 	resultBytes   = 32 << 20
-	maxBody       = 32 << 20 // bytes of a body in JSON
 )
 
 // Server answers requests about the campaigns of a store. It is an http.Handler.
@@ -64,6 +63,11 @@ type Server struct {
 	measuring time.Duration // that a preview may spend on what an ask takes
 	failures  buckets       // failed attempts to sign in, by address
 	requests  buckets       // by token
+
+	allowances  map[string]allowance // for bodies, by the pattern of the route
+	bodies      budget               // of large bodies in JSON
+	memory      budget               // of uploaded tables
+	connections connections
 
 	lists   cache                  // places of rows that queries asked for
 	results cache                  // of selections
@@ -90,7 +94,12 @@ func New(o Options) *Server {
 		maps: map[string]*campaign.Map{}, uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
 		failures: buckets{rate: failuresRate, burst: failuresBurst}, requests: buckets{rate: float64(o.Rate), burst: 2 * float64(o.Rate)},
 		lists: cache{most: listBytes}, results: cache{most: resultBytes},
-		kept: nextbatch.KeptFeatures{Limit: nextbatch.UsualKept},
+		allowances: map[string]allowance{}, bodies: budget{most: allBodies}, memory: budget{most: o.MaxMemory},
+		connections: connections{all: allConnections, each: eachConnections},
+		kept:        nextbatch.KeptFeatures{Limit: nextbatch.UsualKept},
+	}
+	if o.BehindProxy {
+		s.connections.each = 0 // all are the proxy's
 	}
 	s.api = humago.New(mux, s.config())
 	s.routes()
@@ -103,7 +112,7 @@ func New(o Options) *Server {
 	mux.HandleFunc("GET /docs", serveDocs("text/html; charset=utf-8", docs))
 	mux.HandleFunc("GET /docs.css", serveDocs("text/css; charset=utf-8", docsCSS))
 	mux.HandleFunc("/", s.page)
-	s.handler = s.observe(headers(s.steady(sameSite(s.authenticate(mux)))))
+	s.handler = s.observe(headers(s.ownHost(s.steady(sameSite(s.authenticate(mux))))))
 	s.resume()
 	return s
 }
@@ -138,12 +147,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 // next server with the same tokens takes the jobs up again.
 func (s *Server) Close() { s.jobs.stop() }
 
-// HTTP returns an http.Server for the service, with limits on headers and on connections
-// that say nothing. Bodies and answers have limits of their own: see steady.
+// HTTP returns an http.Server for the service, with limits on headers, on connections
+// that say nothing and on their number. Bodies and answers have limits of their own: see steady.
 func (s *Server) HTTP() *http.Server {
 	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // failed handshakes of strangers
+		Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		ConnState: s.connections.watch,
+		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // failed handshakes of strangers
 	}
 	h.RegisterOnShutdown(s.Close) // ends the streams that watch jobs
 	return h

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,7 +18,10 @@ import (
 // the cookie, and other sites cannot make the browser send it. A session ends with its
 // token, or after sessionLasts. Only the SHA-256 of its 256 random bits is kept.
 
-const sessionLasts = 30 * 24 * time.Hour
+const (
+	sessionLasts    = 30 * 24 * time.Hour
+	sessionsOfToken = 100 // at a time; one more ends the oldest
+)
 
 // Begin starts a session for a token and returns its secret and its end.
 func (t *Tokens) Begin(ctx context.Context, token Token, now time.Time) (secret string, ends time.Time, err error) {
@@ -33,6 +35,10 @@ func (t *Tokens) Begin(ctx context.Context, token Token, now time.Time) (secret 
 	}
 	err = t.file.Write(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.Exec("DELETE FROM sessions WHERE expires <= ?", now.Unix()); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`DELETE FROM sessions WHERE token = ?1 AND hash NOT IN (
+			SELECT hash FROM sessions WHERE token = ?1 ORDER BY expires DESC LIMIT ?2)`, token.ID, sessionsOfToken-1); err != nil {
 			return err
 		}
 		_, err := tx.Exec("INSERT INTO sessions VALUES (?, ?, ?)", hash[:], token.ID, ends.Unix())
@@ -98,6 +104,7 @@ func (s *Server) sessionRoutes() {
 	const path = "/v1/session"
 	route(s, "", huma.Operation{
 		OperationID: "sign-in", Method: http.MethodPost, Path: path, Summary: "Trade a token for a session in a cookie",
+		MaxBodyBytes: signInBody,
 	}, s.signIn)
 	route(s, Viewer, huma.Operation{
 		OperationID: "get-session", Method: http.MethodGet, Path: path, Summary: "Who has signed in",
@@ -129,12 +136,14 @@ func (s *Server) signIn(ctx context.Context, in *struct {
 	caller := callerOf(ctx)
 	if !found {
 		if wait := s.failures.take(caller.address, s.now()); wait > 0 {
-			return nil, huma.ErrorWithHeaders(huma.Error429TooManyRequests(tooManyWrong),
-				http.Header{"Retry-After": {strconv.Itoa(int(wait.Seconds()))}})
+			return nil, tooMany(wait, tooManyWrong)
 		}
 		return nil, huma.Error401Unauthorized(wrongToken)
 	}
 	caller.token = token
+	if wait := s.requests.take(token.ID, s.now()); wait > 0 {
+		return nil, tooMany(wait, tooManyRequests)
+	}
 	secret, ends, err := s.options.Tokens.Begin(ctx, token, s.now())
 	if err != nil {
 		return nil, err

@@ -16,15 +16,19 @@ import (
 func (s *Server) tellRoutes() {
 	route(s, Labeller, huma.Operation{
 		OperationID: "tell", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/tells", Summary: "Tell labels",
+		MaxBodyBytes: listBody,
 	}, s.tell((*campaign.Campaign).Tell))
 	route(s, Owner, huma.Operation{
 		OperationID: "correct", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/corrections", Summary: "Replace labels",
+		MaxBodyBytes: listBody,
 	}, s.tell((*campaign.Campaign).Correct))
 	route(s, Labeller, huma.Operation{
 		OperationID: "fail", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/failures", Summary: "Report rows that could not be labelled",
+		MaxBodyBytes: listBody,
 	}, s.fail)
 	route(s, Labeller, huma.Operation{
 		OperationID: "return", Method: http.MethodPost, Path: "/v1/campaigns/{campaign}/returns", Summary: "Give rows back that are out",
+		MaxBodyBytes: listBody,
 	}, s.giveBack)
 }
 

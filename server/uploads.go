@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -34,12 +33,9 @@ const (
 
 // uploads counts the bytes of all uploads at the moment.
 type uploads struct {
+	budget
 	folder string
-	most   int64
 	free   func(folder string) (bytes int64, known bool)
-
-	mu    sync.Mutex
-	bytes int64
 }
 
 // newUploads returns the uploads in a folder, and removes what killed processes left there.
@@ -54,24 +50,7 @@ func newUploads(folder string, limit int64) *uploads {
 			_ = os.Remove(path) // one that stays costs space, nothing else
 		}
 	}
-	return &uploads{folder: folder, most: uploadsOfAll * limit, free: freeSpace}
-}
-
-// take reserves bytes, if the limit of all uploads allows.
-func (u *uploads) take(n int64) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.bytes+n > u.most {
-		return huma.Error503ServiceUnavailable("too many tables are being uploaded; try again in a while")
-	}
-	u.bytes += n
-	return nil
-}
-
-func (u *uploads) give(n int64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.bytes -= n
+	return &uploads{budget: budget{most: uploadsOfAll * limit}, folder: folder, free: freeSpace}
 }
 
 // room reports a disk that is nearly full.
@@ -89,8 +68,8 @@ func (u *uploads) write(file *os.File, body io.Reader) (taken int64, err error) 
 		if err := u.room(); err != nil {
 			return taken, err
 		}
-		if err := u.take(step); err != nil {
-			return taken, err
+		if !u.take(step) {
+			return taken, retryLater("too many tables are being uploaded; try again in a while")
 		}
 		taken += step
 		switch _, err := io.CopyN(file, body, step); {
@@ -102,28 +81,57 @@ func (u *uploads) write(file *os.File, body io.Reader) (taken int64, err error) 
 	}
 }
 
-// read reads an uploaded table, by way of a file, as a table may need a second pass.
-func (s *Server) read(ctx context.Context, t *Upload, options source.Options) (*dataset.Table, error) {
+// read reads an uploaded table, by way of a file, as a table may need a second pass. Call done
+// when the table is no longer used.
+func (s *Server) read(ctx context.Context, t *Upload, options source.Options) (table *dataset.Table, done func(), err error) {
 	file, err := os.CreateTemp(s.uploads.folder, uploadPrefix+strconv.Itoa(os.Getpid())+"-*")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
 	taken, err := s.uploads.write(file, http.MaxBytesReader(nil, io.NopCloser(t.body), s.options.MaxUpload))
 	defer s.uploads.give(taken)
 	if err != nil {
-		return nil, badBody(err)
+		return nil, nil, badBody(err)
 	}
 	if options.Format = t.Format; options.Format == "" {
 		options.Format = formatOf(file)
 	}
-	options.MaxMemory = s.options.MaxMemory
-	table, err := source.ReadFile(ctx, file.Name(), options)
+	table, done, err = s.readWithin(ctx, file.Name(), taken, options)
 	if at := (*source.Error)(nil); errors.As(err, &at) {
 		at.File = "" // nobody has seen its name
 	}
-	return table, err
+	return table, done, err
+}
+
+// Tables that are read at the same time share the memory. Nobody knows in advance how much one
+// takes, as it may be compressed: it gets a few times its bytes and, if that is not enough, it is
+// read again with more, up to all.
+const (
+	firstShare = 4
+	leastShare = 4 << 20
+	nextShare  = 4
+)
+
+// readWithin reads a table of about so many bytes in a file, within the memory that other tables
+// leave, until done is called.
+func (s *Server) readWithin(ctx context.Context, path string, bytes int64, options source.Options) (table *dataset.Table, done func(), err error) {
+	all := s.memory.most
+	for share := min(all, firstShare*bytes+leastShare); ; share = min(all, nextShare*share) {
+		if !s.memory.take(share) {
+			return nil, nil, retryLater("other tables are being read, and there is too little memory for this one besides; try again in a while")
+		}
+		options.MaxMemory = share
+		table, err = source.ReadFile(ctx, path, options)
+		if err == nil {
+			return table, func() { s.memory.give(share) }, nil
+		}
+		s.memory.give(share)
+		if share == all || !errors.Is(err, source.ErrMemory) {
+			return nil, nil, err
+		}
+	}
 }
 
 // badBody turns the error of a body that ended early into one of the client.

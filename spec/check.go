@@ -119,6 +119,10 @@ func (s Spec) checkNoKernel(text string, where layout) *Error {
 	return s.checkSigma2(text, where)
 }
 
+// mostTransforms is far more than makes sense, and few enough that kernels that wrap one
+// another stay shallow: each number then passes through all of them.
+const mostTransforms = 32
+
 func (s Spec) checkChain(text string, where layout) *Error {
 	if s.Kernel == (Kernel{}) {
 		return wrong(text, span{where.method.to, where.method.to}, "a kernel is missing, as in %s:grad>sketch(512)", head(s.Method, s.Mode))
@@ -129,6 +133,9 @@ func (s Spec) checkChain(text string, where layout) *Error {
 	}
 	if why := info.Parameter.fault(info.Name, s.Kernel.Number); why != "" {
 		return wrong(text, where.kernel, "%s", why)
+	}
+	if len(s.Transforms) > mostTransforms {
+		return wrong(text, where.transforms[mostTransforms], "a kernel may have at most %d transformations, and this is one more", mostTransforms)
 	}
 	c := chain{kernel: info, space: info.space(s.Kernel.Number)}
 	for i, t := range s.Transforms {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -63,25 +64,30 @@ const perCandidate = 64
 // distanceMemory: per candidate, the coordinates of its short row.
 func distanceMemory(l Load) int64 {
 	const short = 112
-	return int64(l.Pool) * (4*int64(min(l.Width, short)) + perCandidate)
+	return perRow(l, 4*float64(min(l.Width, short)))
 }
 
 // byteMemory: per candidate, one byte per feature.
-func byteMemory(l Load) int64 { return int64(l.Pool) * (int64(l.Width) + perCandidate) }
+func byteMemory(l Load) int64 { return perRow(l, float64(l.Width)) }
 
 // maxDetMemory: in feature space a few square matrices, otherwise one number
 // per candidate and step.
 func maxDetMemory(l Load) int64 {
 	if l.Explicit {
-		return int64(l.Pool)*perCandidate + squares(l)
+		return perRow(l, 0) + squares(l)
 	}
-	return int64(l.Pool) * (8*int64(l.Batch) + perCandidate)
+	return perRow(l, 8*float64(l.Batch))
 }
 
 func baitMemory(l Load) int64 { return byteMemory(l) + squares(l) }
 
+// perRow is so many bytes per candidate, besides those of every method.
+func perRow(l Load, bytes float64) int64 {
+	return footprint.Bytes(float64(l.Pool) * (bytes + perCandidate))
+}
+
 // squares are the matrices of methods with a covariance in feature space.
-func squares(l Load) int64 { return 4 * 8 * int64(l.Width) * int64(l.Width) }
+func squares(l Load) int64 { return footprint.Bytes(4 * 8 * float64(l.Width) * float64(l.Width)) }
 
 func (m MethodInfo) name() string { return m.Name }
 

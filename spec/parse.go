@@ -10,6 +10,9 @@ import (
 // with or without options, or the id of a published configuration. The error is
 // an *Error.
 func Parse(text string) (Spec, error) {
+	if len(text) > longestText {
+		return Spec{}, tooLong(text)
+	}
 	p := parser{text: text}
 	p.parse()
 	if p.err != nil {
@@ -19,6 +22,16 @@ func Parse(text string) (Spec, error) {
 		return Spec{}, err
 	}
 	return p.spec, nil
+}
+
+// longestText is far longer than a spec of mostTransforms transformations.
+const longestText = 4096
+
+// tooLong refuses a text that no message should repeat.
+func tooLong(text string) *Error {
+	const shown = 60
+	start := strings.ToValidUTF8(text[:shown], "")
+	return wrong(start+"…", span{len(start), len(start)}, "the text goes on for %d bytes, and a spec has at most %d", len(text), longestText)
 }
 
 // UnmarshalText parses what Parse parses.

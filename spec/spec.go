@@ -11,6 +11,8 @@ package spec
 import (
 	"slices"
 	"strings"
+
+	"github.com/nextbatch/nextbatch/internal/footprint"
 )
 
 // Spec is a batch active learning method: how to select rows, and in which
@@ -135,11 +137,11 @@ func (s Spec) KeepFeatures(done int) bool {
 // Width returns how many numbers the kernel keeps per row in memory, and
 // whether those numbers are features.
 func (s Spec) Width(z Size) (width int, explicit bool) {
-	width = s.Kernel.Info().width(s.Kernel.Number, z) * s.Members()
+	width = int(footprint.Bytes(float64(s.Kernel.Info().width(s.Kernel.Number, z)) * float64(s.Members())))
 	space := s.Kernel.Info().space(s.Kernel.Number)
 	for _, t := range s.Transforms {
 		info := t.Info()
-		width, space = info.width(t.Number, width, space, z), info.space(space)
+		width, space = min(info.width(t.Number, width, space, z), footprint.Most), info.space(space)
 	}
 	return width, space == Explicit
 }

@@ -410,3 +410,30 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestChainsAreBounded has chains that would take minutes to evaluate, as each
+// transformation wraps the kernel of the one before.
+func TestChainsAreBounded(t *testing.T) {
+	t.Parallel()
+	chain := func(n int) string { return "maxdist-p:linear" + strings.Repeat(">scale(2)", n) }
+	if _, err := Parse(chain(mostTransforms)); err != nil {
+		t.Error(err)
+	}
+	for n, reason := range map[int]string{
+		mostTransforms + 1: "at most 32 transformations",
+		60_000:             "the text goes on for 540016 bytes",
+	} {
+		_, err := Parse(chain(n))
+		wrong := (*Error)(nil)
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), reason) || len(err.Error())+len(wrong.Caret()) > 2000 {
+			t.Errorf("%d transformations: %.2000v", n, err)
+		}
+	}
+	s := Spec{Method: MaxDist, Mode: P, Kernel: Linear(), Transforms: slices.Repeat([]Transform{Scale()}, mostTransforms+1)}
+	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), "at most 32") {
+		t.Errorf("a spec that was not parsed: %v", err)
+	}
+	if _, err := Parse(strings.Repeat("→", 2000)); err == nil || !strings.Contains(err.Error(), "the text goes on for 6000 bytes") {
+		t.Errorf("a long text that is not a spec: %v", err)
+	}
+}

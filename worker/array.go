@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
@@ -76,6 +77,9 @@ func (a Array) labels() (values []float64, targets int, err error) {
 	if len(a.Dims) < 1 || len(a.Dims) > 2 || targets < 1 {
 		return nil, 0, fmt.Errorf("has the shape %v where a list is expected, or a column for each target", a.Dims)
 	}
+	if a.Dims[0] == 0 { // and so any number of targets
+		return nil, 0, fmt.Errorf("has no labels")
+	}
 	values, err = a.floats()
 	return values, targets, err
 }
@@ -96,10 +100,14 @@ func (a Array) floats() ([]float64, error) {
 }
 
 // matrixOf returns an array of two dimensions as a matrix, without a copy if it has
-// the elements already.
+// the elements already. Rows without columns are refused: an array without elements may
+// claim any number of them.
 func matrixOf[T matrix.Float](a Array) (m matrix.Dense[T], err error) {
 	if len(a.Dims) != 2 {
 		return m, fmt.Errorf("has the shape %v where rows and columns are expected", a.Dims)
+	}
+	if a.Dims[0] > 0 && a.Dims[1] == 0 {
+		return m, fmt.Errorf("has the shape %v, which is rows without columns", a.Dims)
 	}
 	switch a.Type {
 	case "float32":
@@ -108,6 +116,31 @@ func matrixOf[T matrix.Float](a Array) (m matrix.Dense[T], err error) {
 		return converted[T](matrix.View(a.Dims[0], a.Dims[1], a.Float64)), nil
 	}
 	return m, fmt.Errorf("has elements of type %s where numbers are expected", a.Type)
+}
+
+// centred returns an array of two dimensions as rows in float32, less the centres of its columns,
+// these, and warnings about columns that lost digits before. An array of float32 is overwritten.
+func centred(a Array) (x matrix.Dense[float32], centres []float64, warnings []string, err error) {
+	var lost []dataset.Coarse
+	if a.Type == "float32" {
+		if x, err = matrixOf[float32](a); err != nil {
+			return x, nil, nil, err
+		}
+		lost, centres = dataset.CoarseColumns(x), dataset.Centres(x)
+		dataset.Centre(x, x, centres)
+	} else {
+		raw, err := matrixOf[float64](a)
+		if err != nil {
+			return x, nil, nil, err
+		}
+		lost, centres = dataset.CoarseColumns(raw), dataset.Centres(raw)
+		x = matrix.New[float32](raw.Rows, raw.Cols)
+		dataset.Centre(x, raw, centres)
+	}
+	for _, c := range lost {
+		warnings = append(warnings, fmt.Sprintf("column %s (from 0) of X may have lost digits: %v; subtract an offset from it, such as %.4g, before it is rounded to that", c.Column, c, c.Around))
+	}
+	return x, centres, warnings, nil
 }
 
 func converted[To, From matrix.Float](m matrix.Dense[From]) matrix.Dense[To] {

@@ -131,7 +131,7 @@ func (c *call) campaignNew() (answer any, err error) {
 
 // tableFor checks what a campaign is to begin with and returns its rows.
 func (c *call) tableFor(body newBody) (*dataset.Table, error) {
-	if err := body.Settings.Check(); err != nil {
+	if err := body.Settings.CheckNamed(argumentOf); err != nil {
 		return nil, refuse("%v", err)
 	}
 	return c.build(body.Table, body.Settings.Categorical)
@@ -194,7 +194,7 @@ func (c *call) campaignSettings() (any, error) {
 		Settings campaign.Settings `json:"settings"` // all of them
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
-		if err := body.Settings.Check(); err != nil {
+		if err := body.Settings.CheckNamed(argumentOf); err != nil {
 			return nil, refuse("%v", err)
 		}
 		return changedOf(camp.ChangeSettings(c.ctx, body.by(), body.Settings))

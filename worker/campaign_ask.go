@@ -67,8 +67,8 @@ func (c *call) asking() campaign.Ask {
 	return campaign.Ask{
 		Epoch:    func(e network.Epoch) { c.report(progress{"training", e.Number, e.Of}) },
 		Progress: c.picking,
-		Admit:    func(bytes int64, less ...string) error { return c.server.admit(bytes, 0, less) },
-		Kept:     c.kept,
+		Admit:    func(bytes int64, less ...string) error { return c.server.admit("the request", bytes, less) },
+		Kept:     c.kept, FieldName: argumentOf,
 	}
 }
 

@@ -42,7 +42,7 @@ func (c *call) fit() (any, error) {
 	if len(c.Data) != 2 {
 		return nil, refuse("fit takes two arrays, rows and labels, not %d", len(c.Data))
 	}
-	x, err := matrixOf[float32](c.Data[0])
+	x, centres, warnings, err := centred(c.Data[0])
 	if err != nil {
 		return nil, fmt.Errorf("array X %w", err)
 	}
@@ -50,7 +50,10 @@ func (c *call) fit() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("array y %w", err)
 	}
-	options := network.Options[float32]{Config: config, Members: max(1, body.Ensemble), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout}
+	if err := c.admitFit(config, x, targets, max(1, body.Ensemble)); err != nil {
+		return nil, err
+	}
+	options := network.Options[float32]{Config: config, Members: max(1, body.Ensemble), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout, Centres: centres}
 	if body.Folds != nil {
 		options.Folds = *body.Folds
 	} else if body.Holdout != nil && *body.Holdout == 0 {
@@ -69,7 +72,23 @@ func (c *call) fit() (any, error) {
 		return nil, marshalling
 	}
 	c.data = []Array{{Shape: Shape{"uint8", []int{len(raw)}}, Uint8: raw}}
-	return describe(model, err), nil
+	about := describe(model, err)
+	about.Warnings = append(about.Warnings, warnings...)
+	return about, nil
+}
+
+// admitFit refuses networks that would not fit into memory, and the file of them.
+func (c *call) admitFit(config network.Config, x matrix.Dense[float32], targets, members int) error {
+	config.Architecture.Outputs = targets
+	if err := config.Check(); err != nil {
+		return refuse("%v", err)
+	}
+	need, file := config.Memory(x.Cols, x.Rows, members)
+	less := []string{"narrower layers (hidden)"}
+	if members > 1 {
+		less = append(less, "fewer networks (ensemble)")
+	}
+	return c.server.admit("the training", need+file, append(less, "fewer rows"))
 }
 
 // describe describes a model. Diverged says which of its networks diverged.
@@ -113,9 +132,13 @@ func (c *call) predict() (any, error) {
 	if err := model.UnmarshalBinary(c.Data[0].Uint8); err != nil {
 		return nil, fmt.Errorf("the model cannot be read: %w", err)
 	}
-	x, err := matrixOf[float32](c.Data[1])
+	raw, err := matrixOf[float64](c.Data[1])
 	if err != nil {
 		return nil, fmt.Errorf("array X %w", err)
+	}
+	x, err := model.Rows(raw)
+	if err != nil {
+		return nil, err
 	}
 	c.ctx = nextbatch.WithThreads(c.ctx, body.Threads)
 	byTarget := make([][][]float64, model.Targets())

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"unsafe"
 )
 
 // mostHeader is longer than any header that a client writes: texts of categories are
@@ -82,7 +83,7 @@ func (f *Frame) readArrays(r io.Reader, limit func() int64) error {
 		if err != nil {
 			return &FrameError{fmt.Sprintf("has an array %d that %v", i, err)}
 		}
-		if need += n; need < 0 {
+		if need += n + int64(unsafe.Sizeof(Array{})); need < 0 {
 			return &FrameError{"has arrays of more bytes than can be counted"}
 		}
 	}
@@ -90,7 +91,8 @@ func (f *Frame) readArrays(r io.Reader, limit func() int64) error {
 		return nil
 	}
 	if most := limit(); need > most {
-		if _, err := io.CopyN(io.Discard, r, need); err != nil {
+		follow := need - int64(len(f.Arrays))*int64(unsafe.Sizeof(Array{}))
+		if _, err := io.CopyN(io.Discard, r, follow); err != nil {
 			return unexpected(err)
 		}
 		return &SizeError{f.ID, need, most}
@@ -131,7 +133,11 @@ func WriteFrame(w io.Writer, f Frame) error {
 		return err
 	}
 	for _, a := range f.Data {
-		if _, err := w.Write(a.bytes()); err != nil {
+		elements := a.bytes()
+		if len(elements) == 0 {
+			continue
+		}
+		if _, err := w.Write(elements); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -72,15 +73,18 @@ func argumentOf(field string) string { return arguments[field] }
 
 // request returns a request with what the body and its kind have in common.
 func (c *call) request(p picking) (r nextbatch.Request, err error) {
-	if p.Threads < 0 {
+	switch {
+	case p.Threads < 0:
 		return r, refuse("threads must not be negative, not %d", p.Threads)
+	case p.MaxMemory < 0:
+		return r, refuse("max_memory must not be negative, not %d", p.MaxMemory)
 	}
 	c.ctx = nextbatch.WithThreads(c.ctx, p.Threads)
 	r = nextbatch.Request{
 		Batch: p.N, Seed: p.Seed, Pending: p.Pending, Must: p.Must, Exclude: p.Exclude,
 		FieldName: argumentOf, Progress: c.picking, TableNames: map[*dataset.Table]string{},
 	}
-	r.Admit = func(bytes int64, less ...string) error { return c.server.admit(bytes, p.MaxMemory, less) }
+	r.Admit = func(bytes int64, less ...string) error { return c.server.admitSelection(bytes, p.MaxMemory, less) }
 	if p.Method != "" {
 		r.Spec, err = spec.Parse(p.Method)
 	}
@@ -130,8 +134,8 @@ func (n networks) config(seed uint64) (network.Config, error) {
 		return network.Config{}, refuse("activation: %v", err)
 	case n.Epochs < 1:
 		return network.Config{}, refuse("epochs must be at least 1, not %d", n.Epochs)
-	case n.Ensemble < 0 || n.Ensemble > mostNetworks:
-		return network.Config{}, refuse("ensemble must be from 0 to %d, not %d", mostNetworks, n.Ensemble)
+	case n.Ensemble < 0 || n.Ensemble > network.MostMembers:
+		return network.Config{}, refuse("ensemble must be from 0 to %d, not %d", network.MostMembers, n.Ensemble)
 	}
 	config := network.Config{
 		Architecture: network.Architecture{Hidden: n.Hidden, Activation: activation},
@@ -142,9 +146,6 @@ func (n networks) config(seed uint64) (network.Config, error) {
 	}
 	return config, nil
 }
-
-// mostNetworks is as many as ens(n) may name.
-const mostNetworks = 1000
 
 // selectFeatures picks a batch by the user's own features: array 0 holds those of the
 // candidates, array 1, if there is one, those of the labelled rows, and array 2 those
@@ -164,7 +165,7 @@ func (c *call) selectFeatures() (any, error) {
 	r.OwnFeatures = true
 	if r.Spec.Method == "" {
 		r.Spec = spec.MustParse("lcmd-p:features")
-		if len(c.Data) > 1 && c.Data[1].Dims[0] > 0 {
+		if len(c.Data) > 1 && len(c.Data[1].Float32)+len(c.Data[1].Float64) > 0 {
 			r.Spec = spec.MustParse("lcmd-tp:features")
 		}
 	}
@@ -187,11 +188,18 @@ func setsOf[T matrix.Float](c *call) (sets nextbatch.Sets[T], err error) {
 			return sets, fmt.Errorf("%s %w", name, err)
 		}
 		m := *into[i]
+		if m.Rows == 0 { // with any number of columns
+			m = matrix.New[T](0, sets.Pool.Cols)
+			*into[i] = m
+		}
 		if row, column, found := linalg.FirstNotFinite(linalg.TeamOf(c.ctx), m); found {
 			return sets, fmt.Errorf("%s: row %d, column %d (from 0) is %v", name, row, column, m.At(row, column))
 		}
-		if m.Rows > 0 && m.Cols != sets.Pool.Cols {
+		if m.Cols != sets.Pool.Cols {
 			return sets, fmt.Errorf("%s has %d columns, pool %d", name, m.Cols, sets.Pool.Cols)
+		}
+		if sets.Pool.Rows == 0 {
+			return sets, errors.New("pool has no rows")
 		}
 	}
 	return sets, nil
@@ -259,15 +267,23 @@ func spread(n, most int) []int {
 	return rows
 }
 
-// admit refuses what would need more memory than the limit, or than the machine has
-// available where the limit is 0.
-func (s Server) admit(need, limit int64, less []string) error {
-	if limit > 0 && need > limit {
+// admitSelection refuses a selection that would need more memory than the limit, or than the
+// machine has available where the limit is 0.
+func (s Server) admitSelection(need, limit int64, less []string) error {
+	if limit == 0 {
+		return s.admit("the selection", need, append(less, fmt.Sprintf("max_memory=%d, which tries it anyway", need)))
+	}
+	if need > limit {
 		return &memoryError{fmt.Sprintf("the selection would need about %d MiB, but max_memory is %d MiB; try %s", need>>20, limit>>20, strings.Join(less, ", or "))}
 	}
-	if available := s.limit(); limit == 0 && need > available {
-		return &memoryError{fmt.Sprintf("the selection would need about %d MiB, but %d MiB are available; try %s; max_memory=%d tries it anyway",
-			need>>20, available>>20, strings.Join(less, ", or "), need)}
+	return nil
+}
+
+// admit refuses what would need more memory than the machine has available, and lists what
+// would need less.
+func (s Server) admit(what string, need int64, less []string) error {
+	if available := s.limit(); need > available {
+		return &memoryError{fmt.Sprintf("%s would need about %d MiB, but %d MiB are available; try %s", what, need>>20, available>>20, strings.Join(less, ", or "))}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"time"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
@@ -33,14 +34,15 @@ type Server struct {
 }
 
 // Serve answers requests until the stream ends or the context is cancelled. It cancels
-// the requests that are still running then, and returns once they have ended. The
+// the requests that are still running then, and returns once they have ended, or after a
+// moment if one does not notice: its client has gone, and the process ends. The
 // error is nil if the stream ended between two frames.
 //
 // Requests are answered as they finish, so one may overtake another. A stream that the
 // context should interrupt has to be closed by the caller.
 func (s Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &connection{server: s, out: out, cancels: map[uint64]context.CancelFunc{}}
-	defer c.running.Wait()
+	defer c.wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r := bufio.NewReader(in)
@@ -51,15 +53,32 @@ func (s Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.As(err, &tooLarge):
-			c.fail(tooLarge.ID, err)
+			c.refuse(tooLarge.ID, err)
 		case err != nil:
-			c.fail(f.ID, err)
+			c.refuse(f.ID, err)
 			return err
 		case f.Kind == "cancel":
 			c.cancel(f)
 		default:
 			c.start(ctx, f)
 		}
+	}
+}
+
+// grace is how long requests may take to end once they are cancelled. What computes checks
+// its context far more often, but an answer that nobody reads cannot be written.
+const grace = 800 * time.Millisecond
+
+// wait waits for the requests that are running.
+func (c *connection) wait() {
+	ended := make(chan struct{})
+	go func() {
+		c.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(grace):
 	}
 }
 
@@ -97,7 +116,7 @@ func (c *connection) start(ctx context.Context, f Frame) {
 	c.mu.Unlock()
 	if taken {
 		cancel()
-		c.fail(f.ID, &requestError{fmt.Sprintf("request %d is still running: number requests differently", f.ID)})
+		c.refuse(f.ID, &requestError{fmt.Sprintf("request %d is still running: number requests differently", f.ID)})
 		return
 	}
 	c.running.Go(func() {
@@ -219,6 +238,10 @@ type failure struct {
 	Rows []campaign.Fault `json:"rows,omitempty"`
 }
 
+// refuse answers a request that did not start. It does so in a goroutine of its own: whoever reads
+// the input must not wait for an answer to be read, or it would miss the end of the input.
+func (c *connection) refuse(id uint64, err error) { c.running.Go(func() { c.fail(id, err) }) }
+
 func (c *connection) fail(id uint64, err error) {
 	f := failure{Error: kindOf(err), Message: messageOf(err)}
 	if wrong := (*campaign.TellError)(nil); errors.As(err, &wrong) {
@@ -250,7 +273,7 @@ func kindOf(err error) string {
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
 	case is[*requestError](err), is[*nextbatch.RequestError](err), is[*spec.Error](err),
-		is[*campaign.RequestError](err), is[*campaign.UndoError](err), is[*campaign.StopRuleError](err),
+		is[*campaign.RequestError](err), is[*campaign.NameError](err), is[*campaign.UndoError](err), is[*campaign.StopRuleError](err),
 		errors.Is(err, campaign.ErrExists), errors.Is(err, campaign.ErrNotFound):
 		return "request"
 	case is[*memoryError](err), is[*SizeError](err), errors.Is(err, device.ErrMemory):

@@ -212,7 +212,11 @@ func TestFitAndPredict(t *testing.T) {
 	if err := m.UnmarshalBinary(model.Data[0].Uint8); err != nil {
 		t.Fatal(err)
 	}
-	want, err := m.Predict(t.Context(), matrix.Converted[float32](matrix.View(40, 2, x)))
+	raw, err := m.Rows(matrix.View(40, 2, x))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := m.Predict(t.Context(), raw)
 	if err != nil || !slices.Equal(mean, want) {
 		t.Errorf("predicted %v, the library %v, %v", mean, want, err)
 	}
@@ -239,8 +243,12 @@ func TestFitAndPredictSeveralTargets(t *testing.T) {
 	if err := m.UnmarshalBinary(model.Data[0].Uint8); err != nil {
 		t.Fatal(err)
 	}
+	raw, err := m.Rows(matrix.View(60, 2, x))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for target := range 2 {
-		want, err := m.Target(target).Predict(t.Context(), matrix.Converted[float32](matrix.View(60, 2, x)))
+		want, err := m.Target(target).Predict(t.Context(), raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,6 +261,74 @@ func TestFitAndPredictSeveralTargets(t *testing.T) {
 	none := c.ask(request("fit", fit, rows, Array{Shape: Shape{"float64", []int{60, 0}}, Float64: nil}))
 	if none.Kind != "error" || !strings.Contains(string(none.Body), "shape [60 0]") {
 		t.Errorf("no target: %s", none.Body)
+	}
+}
+
+// TestArraysFarFromZero: adding a constant to a column of an array, exactly, changes neither the
+// predictions of a network nor the batch, not even in the last bit.
+func TestArraysFarFromZero(t *testing.T) {
+	c := newClient(t)
+	const n = 60
+	y := make([]float64, n)
+	array := func(offset float64) Array {
+		x := wave(n, 2)
+		for i := range n {
+			x[2*i] = math.Round(4096*x[2*i]) / 4096
+			y[i] = 3*x[2*i] + x[2*i+1]
+			x[2*i] += offset
+		}
+		return Array{Shape: Shape{"float64", []int{n, 2}}, Float64: x}
+	}
+	answers := func(offset float64) (predicted []float64, batch string) {
+		fit := map[string]any{"epochs": 3, "hidden": []int{16}, "activation": "relu", "seed": 5}
+		model := c.ask(request("fit", fit, array(offset), list(y)))
+		if model.Kind != "result" {
+			t.Fatalf("%s", model.Body)
+		}
+		answer := c.ask(request("predict", map[string]any{}, model.Data[0], array(offset)))
+		if answer.Kind != "result" {
+			t.Fatalf("%s", answer.Body)
+		}
+		asked := exampleSelect(n, 5)
+		asked.Data[0] = array(offset)
+		picked := c.ask(asked)
+		var result struct {
+			Indices  []int     `json:"indices"`
+			Scores   []float64 `json:"scores"`
+			Warnings []string  `json:"warnings"`
+		}
+		if err := json.Unmarshal(picked.Body, &result); err != nil || len(result.Indices) != 5 {
+			t.Fatalf("%s", picked.Body)
+		}
+		return answer.Data[0].Float64, fmt.Sprint(result)
+	}
+	wantPredicted, wantBatch := answers(0)
+	for _, offset := range []float64{1e7, 1.7e9, 1e12} {
+		predicted, batch := answers(offset)
+		if !slices.Equal(predicted, wantPredicted) {
+			t.Errorf("offset %v: predicted %v, want %v", offset, predicted[:3], wantPredicted[:3])
+		}
+		if batch != wantBatch {
+			t.Errorf("offset %v: batch %s, want %s", offset, batch, wantBatch)
+		}
+	}
+}
+
+// TestArraysOfSingles: a float32 array has lost the digits of numbers far from zero before it
+// comes here, which is a warning.
+func TestArraysOfSingles(t *testing.T) {
+	c := newClient(t)
+	const n = 40
+	for offset, want := range map[float64]string{0: "[]", 1.7e9: "column 1 (from 0) of X may have lost digits"} {
+		x, y := make([]float32, 2*n), wave(n, 1)
+		for i, v := range wave(n, 2) {
+			x[i] = float32(v + offset*float64(i%2))
+		}
+		model := c.ask(request("fit", map[string]any{"epochs": 1, "hidden": []int{4}, "activation": "relu", "folds": 0}, Array{Shape: Shape{"float32", []int{n, 2}}, Float32: x}, list(y)))
+		var about fitted
+		if err := json.Unmarshal(model.Body, &about); err != nil || model.Kind != "result" || !strings.Contains(fmt.Sprint(about.Warnings), want) || len(about.Warnings) > 1 {
+			t.Errorf("offset %v: %s, want %s", offset, model.Body, want)
+		}
 	}
 }
 

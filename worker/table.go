@@ -3,7 +3,6 @@ package worker
 import (
 	"fmt"
 	"math"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -36,15 +35,25 @@ const mostLevels = 1000
 
 // build makes a table of its columns.
 func (c *call) build(t table, categorical []string) (*dataset.Table, error) {
+	if err := c.admitTable(t); err != nil {
+		return nil, err
+	}
 	var columns []dataset.Column
+	isCategorical := make(map[string]bool, len(categorical))
+	for _, name := range categorical {
+		isCategorical[name] = true
+	}
 	for _, one := range t.Columns {
+		if err := c.ctx.Err(); err != nil {
+			return nil, err
+		}
 		more, err := c.columns(one)
 		if err != nil {
 			return nil, fmt.Errorf("%s: column %q %w", t.Name, one.Name, err)
 		}
 		for i, made := range more {
 			words, ok := made.(*dataset.Categorical)
-			if ok && len(words.Levels()) > mostLevels && !slices.Contains(categorical, made.Name()) {
+			if ok && len(words.Levels()) > mostLevels && !isCategorical[made.Name()] {
 				more[i] = words.Text()
 			}
 		}
@@ -55,6 +64,25 @@ func (c *call) build(t table, categorical []string) (*dataset.Table, error) {
 		return nil, fmt.Errorf("%s: %w", t.Name, err)
 	}
 	return built, nil
+}
+
+// admitTable refuses a table of more columns than files may have, and one that would not fit into
+// memory because its columns share arrays.
+func (c *call) admitTable(t table) error {
+	columns, need := 0, int64(0)
+	for _, one := range t.Columns {
+		columns += max(1, len(one.Names))
+		for _, at := range one.Arrays {
+			if at >= 0 && at < len(c.Data) { // the others are refused later
+				elements, _ := c.Data[at].elements()
+				need += 8 * elements
+			}
+		}
+	}
+	if columns > dataset.MostColumns {
+		return refuse("%s has %d columns, more than %d: transpose it, or give the numbers as features", t.Name, columns, dataset.MostColumns)
+	}
+	return c.server.admit(t.Name, need, []string{"fewer columns", "fewer rows"})
 }
 
 // kinds make columns from arrays, of which there are so many.
@@ -93,7 +121,11 @@ func numericColumn(one column, arrays []Array) ([]dataset.Column, error) {
 			return nil, fmt.Errorf("is %v in row %d (from 0)", v, row)
 		}
 	}
-	return []dataset.Column{dataset.NewNumeric(one.Name, values...)}, nil
+	numbers := dataset.NewNumeric(one.Name, values...)
+	if arrays[0].Type == "float32" {
+		numbers.FromSingle()
+	}
+	return []dataset.Column{numbers}, nil
 }
 
 func categoricalColumn(one column, arrays []Array) ([]dataset.Column, error) {
@@ -160,6 +192,9 @@ func columnsOf[T matrix.Float](one column, a Array) (columns []dataset.Column, e
 	}
 	for j, name := range one.Names {
 		c := dataset.NewNumeric(name)
+		if a.Type == "float32" {
+			c.FromSingle()
+		}
 		for i := range m.Rows {
 			v := float64(m.Row(i)[j])
 			if math.IsInf(v, 0) {

@@ -128,7 +128,7 @@ func (s *Store) Close() error {
 // inTerms returns an error of the database as one of a store.
 func inTerms(err error) error {
 	if at := (*postgresdb.Error)(nil); errors.As(err, &at) {
-		return &benchmark.StoreError{Store: at.Store, Reason: at.Reason, Advice: at.Advice, Full: at.Full, Cause: err}
+		return &benchmark.StoreError{Store: at.Store, Reason: at.Reason, Advice: at.Advice, Full: at.Full, Away: at.Away, Cause: err}
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func newStore(file *sqlitefile.File, err error) (*Store, error) {
 // inTerms returns an error of the file as one of a store.
 func inTerms(err error) error {
 	if at := (*sqlitefile.Error)(nil); errors.As(err, &at) {
-		return &benchmark.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Full: at.Full, Cause: err}
+		return &benchmark.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Full: at.Full, Away: at.Busy, Cause: err}
 	}
 	return err
 }

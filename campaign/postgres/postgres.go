@@ -61,7 +61,7 @@ func (s *Store) explain(err error) error {
 // inTerms returns an error of the database as one of a store.
 func inTerms(err error) error {
 	if at := (*postgresdb.Error)(nil); errors.As(err, &at) {
-		return &campaign.StoreError{Store: at.Store, Reason: at.Reason, Advice: at.Advice, Cause: err}
+		return &campaign.StoreError{Store: at.Store, Reason: at.Reason, Advice: at.Advice, Full: at.Full, Away: at.Away, Cause: err}
 	}
 	return err
 }

@@ -99,7 +99,7 @@ func Check(ctx context.Context, path string) error { return inTerms(format.Check
 // inTerms returns an error of the file as one of a store.
 func inTerms(err error) error {
 	if at := (*sqlitefile.Error)(nil); errors.As(err, &at) {
-		return &campaign.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Cause: err}
+		return &campaign.StoreError{Store: at.File, Reason: at.Reason, Advice: at.Advice, Full: at.Full, Away: at.Busy, Cause: err}
 	}
 	return err
 }

@@ -228,6 +228,7 @@ func testEventsComeBack(t *testing.T, open Opener) {
 	}
 	for i := range list {
 		list[i].Seq, list[i].Time, list[i].Person, list[i].Request = int64(i+1), instant(int64(i+1)), "Zoë", fmt.Sprint("request ", i)
+		list[i].Digest = fmt.Sprint("digest ", i)
 	}
 	if err := s.Create(t.Context(), "c", list[:1], nil); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 // A prepared set is an archive that numpy.load can also read:
 //
 //	set.json   which raw file it was made from, with its hash, and the encoder
-//	X.npy      inputs, float32, not yet scaled
+//	X.npy      inputs less the encoder's centres, float32, not yet scaled
 //	y.npy      labels, float64, in their units
 //	rows.npy   the row of the raw file, from 0, that each row was
 const (

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,7 +27,7 @@ func readARFF(ctx context.Context, r io.Reader, opts Options) (*dataset.Table, e
 	if err != nil {
 		return nil, err
 	}
-	a := &arffReader{in: in, opts: opts, missing: opts.missingSet(nil), taken: map[string]bool{}}
+	a := &arffReader{in: in, opts: opts, missing: opts.missingSet(nil), ignored: opts.ignored(), taken: map[string]bool{}}
 	in.allow = func(buffer int64) error { return opts.allowRows(&a.rows, buffer) }
 	a.missing["?"] = true
 	a.comma = ','
@@ -50,6 +49,7 @@ type arffReader struct {
 	in      *input
 	opts    Options
 	missing map[string]bool
+	ignored map[string]bool
 	taken   map[string]bool // names of attributes
 	fields  [][]byte
 }
@@ -130,7 +130,7 @@ func (a *arffReader) attribute(rec record, rest []byte) error {
 
 func (a *arffReader) sinkFor(name string, kind []byte) (sink, error) {
 	declared, err := a.declaredSink(name, kind)
-	if slices.Contains(a.opts.Ignore, name) {
+	if a.ignored[name] {
 		return nil, err
 	}
 	if kind, ok := a.opts.kind(name); ok {

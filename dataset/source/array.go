@@ -264,14 +264,18 @@ func arrayTable(ctx context.Context, a array, m matrix.Dense[float64], opts Opti
 	}
 	whole := a.kind != 'f' && a.size == 8
 	var columns []dataset.Column
+	ignored := opts.ignored()
 	for j, name := range names {
-		if slices.Contains(opts.Ignore, name) {
+		if ignored[name] {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		c := dataset.NewNumeric(name)
+		if a.kind == 'f' && a.size < 8 {
+			c.FromSingle()
+		}
 		for i := range m.Rows {
 			v := m.Data[i*m.Stride+j]
 			if whole && math.Abs(v) >= exactBelow {

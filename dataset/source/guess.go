@@ -16,13 +16,14 @@ type guesser struct {
 	rows
 	opts     Options
 	missing  map[string]bool
+	ignored  map[string]bool
 	numerals *numerals
 }
 
 // newGuesser checks the options.
 func newGuesser(opts Options) (guesser, error) {
 	n, err := opts.numerals()
-	return guesser{rows: rows{choice: opts.Choice.restart()}, opts: opts, missing: opts.missingSet(DefaultMissing()), numerals: n}, err
+	return guesser{rows: rows{choice: opts.Choice.restart()}, opts: opts, missing: opts.missingSet(DefaultMissing()), ignored: opts.ignored(), numerals: n}, err
 }
 
 // sampled is a copy of a record and of its fields.
@@ -110,7 +111,7 @@ func (g *guesser) nameColumns(first sampled, header bool) error {
 func (g *guesser) sinkFor(name string, numeric bool) sink {
 	kind, declared := g.opts.kind(name)
 	switch {
-	case slices.Contains(g.opts.Ignore, name):
+	case g.ignored[name]:
 		return nil
 	case kind == dataset.KindText:
 		return newSink(kind, name, nil) // NA may be an id

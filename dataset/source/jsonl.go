@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -33,7 +32,10 @@ func readJSONLines(ctx context.Context, r io.Reader, opts Options, notNumeric []
 	if err != nil {
 		return nil, err
 	}
-	j := &jsonReader{opts: opts, missing: opts.missingSet(nil), index: map[string]int{}, notNumeric: notNumeric}
+	j := &jsonReader{opts: opts, missing: opts.missingSet(nil), ignored: opts.ignored(), index: map[string]int{}, notNumeric: map[int]bool{}}
+	for _, c := range notNumeric {
+		j.notNumeric[c] = true
+	}
 	in.allow = func(buffer int64) error { j.buffer = buffer; return opts.allowRows(&j.rows, buffer) }
 	for {
 		rec, err := in.next(func(text []byte) int { return bytes.IndexByte(text, '\n') })
@@ -69,10 +71,11 @@ type jsonReader struct {
 	rows
 	opts       Options
 	missing    map[string]bool
+	ignored    map[string]bool
 	index      map[string]int // columns by key
 	seen       []bool         // by column: whether it had a value other than null
 	filled     []int          // by column: rows with a value or null so far
-	notNumeric []int
+	notNumeric map[int]bool
 	done       int   // rows
 	buffer     int64 // bytes of the input's buffer
 	unchecked  int64 // bytes by which the columns may have grown since they were last measured
@@ -194,13 +197,13 @@ func (j *jsonReader) addColumn(rec record, key string, first jsonKind) (int, err
 func (j *jsonReader) sinkFor(name string, c int, first jsonKind) sink {
 	kind, declared := j.opts.kind(name)
 	switch {
-	case slices.Contains(j.opts.Ignore, name):
+	case j.ignored[name]:
 		return nil
 	case kind == dataset.KindText:
 		return newSink(kind, name, nil)
 	case declared:
 		return newSink(kind, name, j.missing)
-	case first == jsonString || slices.Contains(j.notNumeric, c):
+	case first == jsonString || j.notNumeric[c]:
 		return newWordSink(name, j.missing)
 	}
 	return &numberSink{into: dataset.NewNumeric(name), missing: j.missing, guessed: true}

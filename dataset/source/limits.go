@@ -7,9 +7,8 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 )
 
-// mostColumns bounds the columns of a table. A column takes memory even without
-// rows, and a header of a few kilobytes, compressed, can name millions.
-const mostColumns = 1 << 17
+// mostColumns bounds the columns of a table.
+const mostColumns = dataset.MostColumns
 
 // tooManyColumns refuses a table with more columns than mostColumns.
 func tooManyColumns() *Error {

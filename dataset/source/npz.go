@@ -37,9 +37,9 @@ func readNPZ[T matrix.Float](ctx context.Context, r io.Reader, use arrayUse) (ar
 		return array{}, none, err
 	}
 	use.Options = use.holding(held)
-	archive, err := zip.NewReader(content, content.Size())
+	archive, err := openArchive(content)
 	if err != nil {
-		return array{}, none, damaged(err)
+		return array{}, none, err
 	}
 	entry, err := findEntry(archive, use.Array)
 	if err != nil {

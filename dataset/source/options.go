@@ -128,6 +128,17 @@ func (o Options) missingSet(otherwise []string) map[string]bool {
 	return set
 }
 
+// ignored returns the columns to skip as a set.
+func (o Options) ignored() map[string]bool { return setOf(o.Ignore) }
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
 // check refuses options for columns that the table does not have: a misspelt
 // name would silently have no effect.
 func (o Options) check(names []string) error {
@@ -142,8 +153,9 @@ func (o Options) check(names []string) error {
 		}
 	}
 	slices.Sort(asked)
+	known := setOf(names)
 	for _, name := range asked {
-		if !slices.Contains(names, name) {
+		if !known[name] {
 			return &Error{Kind: ErrColumn, Name: name, Detail: name, Advice: "the columns are " + shortList(names)}
 		}
 	}

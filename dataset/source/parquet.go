@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
@@ -204,8 +203,9 @@ func (p *parquetReader) open(root *parquet.Column) error {
 	p.values = make([]parquet.Value, 1024)
 	p.columns = make([]parquetColumn, len(p.names))
 	p.sinks = make([]sink, len(p.names))
+	ignored := p.opts.ignored()
 	for j, c := range root.Columns() {
-		if slices.Contains(p.opts.Ignore, p.names[j]) {
+		if ignored[p.names[j]] {
 			continue
 		}
 		if err := p.openColumn(j, c); err != nil {
@@ -232,6 +232,9 @@ func (p *parquetReader) openColumn(j int, c *parquet.Column) error {
 	switch {
 	case typ.number != nil && (kind == dataset.KindNumeric || !declared):
 		numbers := dataset.NewNumeric(name)
+		if c.Type().Kind() == parquet.Float {
+			numbers.FromSingle()
+		}
 		p.columns[j].numbers = numbers
 		p.sinks[j] = &numberSink{into: numbers}
 	case kind == dataset.KindText:
@@ -263,7 +266,7 @@ func (p *parquetReader) checkChunks(content sized, file *format.FileMetaData) er
 			chunk := &group.Columns[c.leaf].MetaData
 			err := checkCodec(chunk.Codec)
 			if err == nil {
-				err = checkPages(content, chunk, group.NumRows, p.ctx.Err)
+				err = checkPages(content, chunk, group.NumRows, p.opts, p.ctx.Err)
 			}
 			if need += leastValue * group.NumRows; err == nil {
 				err = p.opts.CheckSpace("the table", need)

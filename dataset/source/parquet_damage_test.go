@@ -257,3 +257,34 @@ func TestParquetHonestPages(t *testing.T) {
 		}
 	}
 }
+
+// TestParquetPagesFitIntoMemory has a page of zeros, honestly stated, that takes more than is
+// allowed once it is decompressed: a megabyte may stand for gigabytes.
+func TestParquetPagesFitIntoMemory(t *testing.T) {
+	type row struct {
+		Word string `parquet:"word,dict"`
+	}
+	const size = 256 << 20
+	packed := zstdStream(t, func(w io.Writer) {
+		block := make([]byte, 1<<20)
+		for range size >> 20 {
+			if _, err := w.Write(block); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	file := withContents(t, parquetFile(t, []row{{"a"}, {"b"}}, parquet.Compression(&parquet.Zstd)), func(h *format.PageHeader, _ []byte) []byte {
+		h.UncompressedPageSize, h.CompressedPageSize = size, int32(len(packed)+size/2048)
+		return append(packed, make([]byte, size/2048)...) // as many bytes as the best compression leaves
+	})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ReadParquet(t.Context(), bytes.NewReader(file), Options{MaxMemory: 100 << 20})
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, ErrMemory) || !strings.Contains(err.Error(), "the page at byte 4 takes 256.") {
+		t.Error(err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 20<<20 {
+		t.Errorf("%d MiB were allocated", took>>20)
+	}
+}

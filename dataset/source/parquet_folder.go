@@ -93,10 +93,10 @@ func (p *parquetReader) sameColumns(root *parquet.Column) error {
 		return &Error{Kind: ErrHeader, Column: slices.Index(p.names, name) + 1, Name: name, Detail: detail,
 			Advice: "write all files with the same columns"}
 	}
-	columns := map[string]*parquet.Column{}
+	columns, known := map[string]*parquet.Column{}, setOf(p.names)
 	for _, c := range root.Columns() {
 		columns[c.Name()] = c
-		if !slices.Contains(p.names, c.Name()) {
+		if !known[c.Name()] {
 			return differs(c.Name(), fmt.Sprintf("the column %q is not in %s", c.Name(), p.first))
 		}
 	}

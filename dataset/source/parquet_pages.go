@@ -111,8 +111,9 @@ func (f *footer) group(kind byte) error {
 }
 
 // checkPages checks the headers of all pages of a column chunk, which has one
-// value per row. It calls walk before each page.
-func checkPages(content sized, chunk *format.ColumnMetaData, rows int64, walk func() error) error {
+// value per row, and that the options allow as much memory as the largest page takes beside
+// the dictionary. It calls walk before each page.
+func checkPages(content sized, chunk *format.ColumnMetaData, rows int64, opts Options, walk func() error) error {
 	if chunk.NumValues > rows {
 		return damaged(fmt.Errorf("a group of %d rows claims %d values", rows, chunk.NumValues))
 	}
@@ -120,7 +121,7 @@ func checkPages(content sized, chunk *format.ColumnMetaData, rows int64, walk fu
 	if dictionary := chunk.DictionaryPageOffset; dictionary != 0 {
 		start = dictionary
 	}
-	data, values := false, int64(0)
+	data, values, dictionary := false, int64(0), int64(0)
 	for at := start; at-start < chunk.TotalCompressedSize; {
 		if err := walk(); err != nil {
 			return err
@@ -130,7 +131,17 @@ func checkPages(content sized, chunk *format.ColumnMetaData, rows int64, walk fu
 		if err != nil {
 			return err
 		}
-		if page.kind != dictionaryPage {
+		if need := dictionary + page.memory(); need > harmlessPage {
+			if err := opts.allow(need, fmt.Sprintf("the page at byte %d", at)); err != nil {
+				return err
+			}
+		}
+		if err := page.checkLength(content, chunk.Codec); err != nil {
+			return err
+		}
+		if page.kind == dictionaryPage {
+			dictionary += page.memory()
+		} else {
 			values += page.values
 		}
 		if values > rows {
@@ -157,10 +168,20 @@ type page struct {
 	begin, end   int64 // where the contents start in the file, and the next page
 }
 
+// memory is what the library takes for the page: its bytes as they are stored and decompressed,
+// and its values.
+func (p page) memory() int64 {
+	const value = 8
+	return p.stored + p.size + value*p.values
+}
+
+// harmlessPage is what a page may take whatever the options allow: writers make pages of 1 MiB.
+const harmlessPage = 64 << 20
+
 func (p page) levels() int64 { return p.repetition + p.definition }
 
 // checkPage reads the header of the page at the given position and checks it
-// against the contents.
+// against the size of the file.
 func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64) (page, error) {
 	left := content.Size() - at
 	if at < 0 || left <= 0 {
@@ -170,8 +191,8 @@ func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64
 	if err != nil {
 		return page{}, damaged(fmt.Errorf("the page at byte %d: %w", at, err))
 	}
-	const small, mostRatio = 64 << 20, 2048 // for the best compression
-	if p.stored < 0 || p.stored > content.Size()-p.begin || p.size < 0 || p.size > max(small, mostRatio*p.stored) {
+	const mostRatio = 2048 // for the best compression
+	if p.stored < 0 || p.stored > content.Size()-p.begin || p.size < 0 || p.size > max(harmlessPage, mostRatio*p.stored) {
 		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d bytes, %d when decompressed, of %d that remain", at, p.stored, p.size, left))
 	}
 	if p.values < 0 || p.values > p.most(chunk.Type, rows) {
@@ -180,7 +201,7 @@ func checkPage(content sized, at int64, chunk *format.ColumnMetaData, rows int64
 	if p.repetition < 0 || p.definition < 0 || p.levels() > p.stored {
 		return page{}, damaged(fmt.Errorf("the page at byte %d claims %d and %d bytes of levels in %d", at, p.repetition, p.definition, p.stored))
 	}
-	return p, p.checkLength(content, chunk.Codec)
+	return p, nil
 }
 
 // most returns an upper bound on the number of values of the page. A dictionary

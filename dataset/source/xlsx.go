@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"strings"
 
@@ -42,9 +43,9 @@ func readXLSX(ctx context.Context, r io.Reader, opts Options, notNumeric []int) 
 	if err := checkWorkbook(content); err != nil {
 		return nil, err
 	}
-	archive, err := zip.NewReader(content, content.Size())
+	archive, err := openArchive(content)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, err
 	}
 	w := &workbook{ctx: ctx, opts: opts, archive: archive}
 	sheet, err := w.open()
@@ -91,7 +92,7 @@ type workbook struct {
 // open reads all parts but the sheets, and returns the path of the sheet to read.
 func (w *workbook) open() (sheet string, err error) {
 	root := relations{}
-	if err := w.walk("_rels/.rels", relationReader{"", root}); err != nil {
+	if err := w.walkSmall("_rels/.rels", relationReader{"", root}); err != nil {
 		return "", err
 	}
 	book := root.target("officeDocument")
@@ -99,12 +100,12 @@ func (w *workbook) open() (sheet string, err error) {
 		return "", &Error{Kind: ErrFormat, Detail: "the archive holds no workbook", Advice: "check the file's format"}
 	}
 	index := &sheetList{}
-	if err := w.walk(book, index); err != nil {
+	if err := w.walkSmall(book, index); err != nil {
 		return "", err
 	}
 	w.from1904 = index.from1904
 	parts := relations{}
-	if err := w.walk(path.Join(path.Dir(book), "_rels", path.Base(book)+".rels"), relationReader{path.Dir(book), parts}); err != nil {
+	if err := w.walkSmall(path.Join(path.Dir(book), "_rels", path.Base(book)+".rels"), relationReader{path.Dir(book), parts}); err != nil {
 		return "", err
 	}
 	id, err := index.choose(w.opts.Array, parts)
@@ -113,7 +114,7 @@ func (w *workbook) open() (sheet string, err error) {
 	}
 	styles := &styleSheet{custom: map[int]dateFormat{}}
 	if name := parts.target("styles"); name != "" {
-		if err := w.walk(name, styles); err != nil {
+		if err := w.walkSmall(name, styles); err != nil {
 			return "", err
 		}
 	}
@@ -136,11 +137,18 @@ type visitor interface {
 
 const (
 	deepest     = 64       // elements within elements
-	mostElement = 16 << 20 // bytes from the end of an element to that of the next
+	mostElement = 4 << 20  // bytes from the end of an element to that of the next
+	mostSmall   = 32 << 20 // bytes of a part that lists sheets or styles: Excel knows 65,490 styles
 )
 
 // walk passes the elements of a part to the visitor.
-func (w *workbook) walk(name string, to visitor) error {
+func (w *workbook) walk(name string, to visitor) error { return w.walkUpTo(name, math.MaxInt64, to) }
+
+// walkSmall is walk for a part whose elements are all kept, and few.
+func (w *workbook) walkSmall(name string, to visitor) error { return w.walkUpTo(name, mostSmall, to) }
+
+// walkUpTo is walk for a part of at most so many bytes.
+func (w *workbook) walkUpTo(name string, most int64, to visitor) error {
 	entry := w.find(name)
 	if entry == nil {
 		return damaged(fmt.Errorf("the archive has no %s", name))
@@ -150,7 +158,7 @@ func (w *workbook) walk(name string, to visitor) error {
 		return damaged(err)
 	}
 	defer file.Close()
-	limited := &limitedReader{from: ctxio.Reader(w.ctx, file)}
+	limited := &limitedReader{from: ctxio.Reader(w.ctx, file), left: most}
 	decoder := xml.NewDecoder(limited)
 	var text []byte
 	for depth := 0; ; {
@@ -202,7 +210,8 @@ func partError(name string, err error) error {
 // limitedReader refuses an element that would fill the memory.
 type limitedReader struct {
 	from io.Reader
-	read int // bytes since the last element ended
+	read int   // bytes since the last element ended
+	left int64 // bytes that the part may still have
 }
 
 func (r *limitedReader) Read(to []byte) (int, error) {
@@ -211,6 +220,9 @@ func (r *limitedReader) Read(to []byte) (int, error) {
 	}
 	n, err := r.from.Read(to)
 	r.read += n
+	if r.left -= int64(n); r.left < 0 {
+		return 0, &Error{Kind: ErrTooLong, Detail: fmt.Sprintf("over %d MiB of styles, or of a list of sheets", mostSmall>>20), Advice: "check that it is the right file"}
+	}
 	return n, err
 }
 

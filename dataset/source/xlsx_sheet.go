@@ -127,6 +127,9 @@ func (x *sheetReader) endCell() error {
 	if value = trim(value); len(value) == 0 {
 		return nil
 	}
+	if len(x.text)+len(value) > maxRecord { // many cells may share a long string
+		return &Error{Line: x.line, Column: x.cell.column + 1, Kind: ErrTooLong, Detail: fmt.Sprintf("over %d MiB", maxRecord>>20), Advice: "check that it is the right sheet"}
+	}
 	for len(x.ends) < x.cell.column {
 		x.ends = append(x.ends, len(x.text))
 	}

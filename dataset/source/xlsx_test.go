@@ -136,6 +136,9 @@ func TestWorkbookBombs(t *testing.T) {
 		"shared strings": xlsxWithStrings(t, "<sst>"+strings.Repeat("<si><t>abcdefghijklmnop</t></si>", 100_000)+"</sst>"),
 		"one string":     xlsxWithStrings(t, "<sst><si><t>"+strings.Repeat("x", 20<<20)),
 		"an attribute":   xlsxFile(t, `<worksheet a="`+strings.Repeat("x", 20<<20)),
+		"a shared string in many cells": xlsxOf(t, "<sst><si><t>"+strings.Repeat("x", 512<<10)+"</t></si></sst>", styles,
+			"<worksheet><sheetData><row>"+strings.Repeat(`<c t="s"><v>0</v></c>`, 16384)+"</row></sheetData></worksheet>"),
+		"styles": xlsxOf(t, "<sst/>", "<styleSheet><cellXfs>"+strings.Repeat(`<xf numFmtId="14"/>`, 2<<20)+"</cellXfs></styleSheet>", sheetOf("a,b\n1,2\n")),
 	} {
 		_, err := ReadXLSX(t.Context(), bytes.NewReader(content), Options{MaxMemory: limit})
 		if !errors.Is(err, ErrMemory) && !errors.Is(err, ErrTooLong) {
@@ -145,9 +148,38 @@ func TestWorkbookBombs(t *testing.T) {
 }
 
 func xlsxWithStrings(t testing.TB, sst string) []byte {
+	return xlsxOf(t, sst, styles, sheetOf("a,b\n1,2\n"))
+}
+
+func xlsxOf(t testing.TB, sst, styles, sheet string) []byte {
 	return npzFile(t, zipped{"_rels/.rels", zip.Deflate, []byte(rootRelations)}, zipped{"xl/workbook.xml", zip.Deflate, []byte(book)},
 		zipped{"xl/_rels/workbook.xml.rels", zip.Deflate, []byte(bookRelations)}, zipped{"xl/strings.xml", zip.Deflate, []byte(sst)},
-		zipped{"xl/styles.xml", zip.Deflate, []byte(styles)}, zipped{"xl/sheet.xml", zip.Deflate, []byte(sheetOf("a,b\n1,2\n"))})
+		zipped{"xl/styles.xml", zip.Deflate, []byte(styles)}, zipped{"xl/sheet.xml", zip.Deflate, []byte(sheet)})
+}
+
+// TestArchivesOfManyEntries: an archive may list a few entries, not millions.
+func TestArchivesOfManyEntries(t *testing.T) {
+	var content bytes.Buffer
+	w := zip.NewWriter(&content)
+	for i := range 400_000 {
+		if _, err := w.CreateRaw(&zip.FileHeader{Name: strconv.Itoa(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, read := range map[string]func() error{
+		"xlsx": func() error { _, err := ReadXLSX(t.Context(), bytes.NewReader(content.Bytes()), Options{}); return err },
+		"npz": func() error {
+			_, err := ReadNPZTable(t.Context(), bytes.NewReader(content.Bytes()), Options{})
+			return err
+		},
+	} {
+		if err := read(); !errors.Is(err, ErrRead) || !strings.Contains(err.Error(), "its list of entries has more than 16 MiB") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // TestDamagedWorkbooks flips and cuts bytes of a workbook: it is read or refused,

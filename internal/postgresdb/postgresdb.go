@@ -30,6 +30,7 @@ type Error struct {
 	Reason string
 	Advice string
 	Full   bool // the server has no disk space left to write
+	Away   bool // it cannot be reached, or the connection was lost: another attempt may succeed
 	Cause  error
 }
 
@@ -43,12 +44,18 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Cause }
 
+// connectWithin is how long to wait for a server that does not even refuse, unless the address says otherwise.
+const connectWithin = 10 * time.Second
+
 // Connect returns a pool of at most so many connections to a database with an address such
 // as postgres://user:password@host/database. They are made when they are needed.
 func Connect(ctx context.Context, address string, connections int32) (*Database, error) {
 	config, err := parse(address)
 	if err != nil {
 		return nil, err
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectWithin
 	}
 	// A server has about a hundred connections for everybody.
 	config.MaxConns = min(config.MaxConns, connections)
@@ -92,17 +99,20 @@ const diskFull = "53100"
 func (d *Database) Explain(err error) error {
 	refused, unreachable := (*pgconn.PgError)(nil), (*pgconn.ConnectError)(nil)
 	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.As(err, new(*Error)):
+	case err == nil, errors.Is(err, context.Canceled), errors.As(err, new(*Error)):
 		return err
-	case errors.As(err, &unreachable):
-		return d.Fail("it cannot be reached: "+unreachable.Error(), "check the address, and whether the server runs", err)
+	case errors.As(err, &unreachable): // also after connectWithin
+		return &Error{Store: d.name, Reason: "it cannot be reached: " + unreachable.Error(), Away: true,
+			Advice: "check the address, and whether the server runs", Cause: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return err
 	case errors.As(err, &refused) && refused.Code == diskFull:
 		return &Error{Store: d.name, Reason: "the disk of the PostgreSQL server is full: " + refused.Message, Full: true,
 			Advice: "what was written so far is safe; free some disk space there and run the command again", Cause: err}
 	case errors.As(err, &refused):
-		return d.Fail(refused.Message+" ("+refused.Code+")", "", err)
+		return &Error{Store: d.name, Reason: refused.Message + " (" + refused.Code + ")", Away: Lost(err), Cause: err}
 	}
-	return d.Fail(err.Error(), "", err)
+	return &Error{Store: d.name, Reason: err.Error(), Away: Lost(err), Cause: err}
 }
 
 // Lost reports whether an error means that the connection was lost, as when the server

@@ -3,6 +3,7 @@ package postgresdb
 import (
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -26,6 +27,32 @@ func TestExplain(t *testing.T) {
 		}
 		if !errors.As(err, new(*pgconn.PgError)) || Lost(err) {
 			t.Errorf("%s: the cause is lost, or another attempt is made: %v", c.from.Code, err)
+		}
+	}
+}
+
+// A server that cannot be reached is away; one that refuses a statement is there.
+func TestAway(t *testing.T) {
+	d, err := Connect(t.Context(), "postgres://ada@127.0.0.1:1/none?sslmode=disable", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if d.Config().ConnConfig.ConnectTimeout != connectWithin {
+		t.Errorf("a connection may take %v", d.Config().ConnConfig.ConnectTimeout)
+	}
+	for _, c := range []struct {
+		from error
+		want bool
+	}{
+		{d.Ping(t.Context()), true},
+		{&pgconn.PgError{Code: "57P01"}, true},
+		{io.ErrUnexpectedEOF, true},
+		{&pgconn.PgError{Code: "42P01"}, false},
+	} {
+		at := (*Error)(nil)
+		if err := d.Explain(c.from); !errors.As(err, &at) || at.Away != c.want {
+			t.Errorf("%v: %+v", c.from, at)
 		}
 	}
 }

@@ -61,6 +61,7 @@ type Error struct {
 	Reason string
 	Advice string
 	Full   bool // there is no space left to write
+	Busy   bool // another process has locked it for too long
 	Cause  error
 }
 
@@ -469,7 +470,7 @@ func (s *File) Explain(err error) error {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		e.Reason = "it cannot be opened or written: " + at.Error()
 	case sqlite3.SQLITE_BUSY:
-		e.Reason, e.Advice = "another process has locked it for too long", "run the command again"
+		e.Busy, e.Reason, e.Advice = true, "another process has locked it for too long", "run the command again"
 	}
 	return e
 }

@@ -1,11 +1,13 @@
 package onnx_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -84,5 +86,55 @@ func TestBatchOfAnExportedNetworkIsTheNativeOne(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A network that is exported takes raw numbers: it subtracts the centres of the columns as well
+// as their means, without rounding them by more than the numbers differ.
+func TestExportedNetworkFarFromZero(t *testing.T) {
+	t.Parallel()
+	const offset = 12_000_000 // float32 holds this plus any whole number of a few thousands
+	raw, y := matrix.New[float64](150, 2), make([]float64, 150)
+	for i := range raw.Rows {
+		a, b := float64(i*7%40), float64(i*i%23)/7
+		raw.Set(i, 0, offset+a)
+		raw.Set(i, 1, b)
+		y[i] = a - b*b
+	}
+	columns := &dataset.Encoder{Numeric: []string{"a", "b"}, Centres: dataset.Centres(raw)}
+	x := matrix.New[float32](raw.Rows, raw.Cols)
+	dataset.Centre(x, raw, columns.Centres)
+	config := network.Config{Architecture: network.Architecture{Hidden: []int{32}}, Training: network.Training{Epochs: 20}}
+	m, err := network.Fit(t.Context(), network.Sample[float32]{X: x, Y: y}, network.Options[float32]{Config: config, Columns: columns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := onnx.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "net.onnx")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	net, err := onnx.Load(path, onnx.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if net.Columns() == nil || net.Columns().Centres != nil || m.Columns().Centres == nil {
+		t.Errorf("columns %+v, of the model %+v", net.Columns(), m.Columns())
+	}
+	want, err := m.Predict(t.Context(), x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := net.Predict(t.Context(), matrix.Converted[float32](raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range want {
+		if d := float64(got.At(i, 0)) - v; d > 1e-3 || d < -1e-3 {
+			t.Fatalf("row %d: prediction %v, of the model %v", i, got.At(i, 0), v)
+		}
 	}
 }

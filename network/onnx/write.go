@@ -50,11 +50,20 @@ func Marshal(m *network.Model[float32]) ([]byte, error) {
 		return nil, fmt.Errorf("an ONNX file holds one network, the model has %d", len(ensemble))
 	}
 	inputs, labels := m.Scaling()
+	for j, centre := range m.Centres() {
+		inputs.Mean[j] += centre
+	}
 	w := &writer{}
 	w.scaleInputs(inputs)
 	w.perceptron(ensemble[0])
 	w.scaleLabels(labels)
-	return w.file(ensemble[0], m.Columns())
+	columns := m.Columns()
+	if columns != nil {
+		raw := *columns
+		raw.Centres = nil // the graph subtracts them
+		columns = &raw
+	}
+	return w.file(ensemble[0], columns)
 }
 
 // MarshalMLP returns a network without any scaling: it takes inputs as the network saw
@@ -128,18 +137,21 @@ func (w *writer) weight(numbers []float32, shape ...int) string {
 	return name
 }
 
-// scaleInputs writes 5·tanh((x - mean)/(5·deviation)).
+// scaleInputs writes 5·tanh((x - mean)/(5·deviation)). The mean is subtracted in two parts, as
+// float32 would round one that is far from zero by more than the inputs differ.
 func (w *writer) scaleInputs(s dataset.Scaler) {
 	const clip = 5
-	shift, factor := make([]float32, len(s.Mean)), make([]float32, len(s.Mean))
+	shift, rest, factor := make([]float32, len(s.Mean)), make([]float32, len(s.Mean)), make([]float32, len(s.Mean))
 	for j, mean := range s.Mean {
 		shift[j] = float32(mean)
+		rest[j] = float32(mean - float64(shift[j]))
 		if s.Deviation[j] > 0 {
 			factor[j] = float32(1 / (clip * s.Deviation[j]))
 		}
 	}
 	w.last = inputName
 	w.apply("Sub", w.weight(shift, len(shift)))
+	w.apply("Sub", w.weight(rest, len(rest)))
 	w.apply("Mul", w.weight(factor, len(factor)))
 	w.apply("Tanh")
 	w.apply("Mul", w.weight([]float32{clip}))

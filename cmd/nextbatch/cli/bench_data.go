@@ -154,13 +154,17 @@ func (b *benchRun) readOwn(ctx context.Context) error {
 // incomplete warns about rows that are left out because they lack an input or all labels, or
 // rejects them, and about rows that lack some of several labels.
 func (b *benchRun) incomplete(t *dataset.Table, targets []string) error {
-	left, some := gaps{}, gaps{}
+	left, some := gaps{names: map[string]bool{}}, gaps{names: map[string]bool{}}
+	isTarget := map[string]bool{}
+	for _, name := range targets {
+		isTarget[name] = true
+	}
 	for row := range t.Rows() {
 		var inputs, labels []string // that the row lacks
 		for _, c := range t.Columns() {
 			switch {
 			case c.Name() == b.columns.id || !c.Missing(row):
-			case slices.Contains(targets, c.Name()):
+			case isTarget[c.Name()]:
 				labels = append(labels, c.Name())
 			default:
 				inputs = append(inputs, c.Name())
@@ -191,14 +195,14 @@ func (b *benchRun) incomplete(t *dataset.Table, targets []string) error {
 type gaps struct {
 	rows    int
 	columns []string // each with the first row that lacks it
-	names   []string
+	names   map[string]bool
 }
 
 func (g *gaps) add(row int, columns []string) {
 	g.rows++
 	for _, name := range columns {
-		if !slices.Contains(g.names, name) {
-			g.names = append(g.names, name)
+		if !g.names[name] {
+			g.names[name] = true
 			g.columns = append(g.columns, fmt.Sprintf("%q (first in row %d, from 0)", name, row))
 		}
 	}

@@ -197,6 +197,13 @@ func (f *campaignFlags) asking(mem *memory) campaign.Ask {
 		Epoch:    func(e network.Epoch) { f.progress.epoch(1)(e) },
 		Progress: f.progress.selection(),
 		Admit:    func(bytes int64, less ...string) error { return mem.admit("the ask", bytes, less...) },
+		FieldName: func(field string) string {
+			switch field {
+			case "Batch", "Must", "Exclude": // of the command itself
+				return flagOf(field)
+			}
+			return flagOf(field) + " of 'campaign settings'"
+		},
 	}
 }
 

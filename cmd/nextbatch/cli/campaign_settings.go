@@ -105,7 +105,7 @@ func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 			return err // with a caret at the place
 		}
 	}
-	if err := s.Check(); err != nil {
+	if err := s.CheckNamed(flagOf); err != nil {
 		return usageError{err}
 	}
 	return nil

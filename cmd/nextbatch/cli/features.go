@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -140,7 +141,7 @@ func newGram() *cobra.Command {
 	s := &selecting{batch: 1}
 	s.request.Output = func(z nextbatch.Sizes) int64 {
 		of := map[string]int{"pool": z.Pool, "train": z.Train}
-		return 8 * int64(of[rows]) * int64(of[columns])
+		return footprint.Bytes(8 * float64(of[rows]) * float64(of[columns]))
 	}
 	c := &cobra.Command{
 		Use:     "gram [TABLE]",

@@ -203,9 +203,6 @@ func (f *networkFlags) registerOne(c *cobra.Command) {
 	registerThreads(c, &f.threads)
 }
 
-// mostNetworks is as many as ens(n) may name.
-const mostNetworks = 1000
-
 func registerQuiet(c *cobra.Command, to *bool) {
 	c.Flags().BoolVarP(to, "quiet", "q", false, "no progress, only warnings and errors")
 }
@@ -227,8 +224,8 @@ func (f *networkFlags) config() (network.Config, error) {
 	if f.epochs < 1 {
 		return c, usagef("--epochs must be at least 1, not %d", f.epochs)
 	}
-	if f.ensemble < 0 || f.ensemble > mostNetworks {
-		return c, usagef("--ensemble must be from 0 to %d, not %d", mostNetworks, f.ensemble)
+	if f.ensemble < 0 || f.ensemble > network.MostMembers {
+		return c, usagef("--ensemble must be from 0 to %d, not %d", network.MostMembers, f.ensemble)
 	}
 	if err := c.Check(); err != nil {
 		return c, usageError{err}

@@ -128,8 +128,8 @@ func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model[fl
 	members := len(m.Ensemble())
 	c := network.Config{Architecture: m.Ensemble()[0].Architecture()}
 	block, _ := c.Memory(z.Inputs, forwardRows, members) // more than the networks and a block of rows
-	numbers := 8 * int64(z.Train+z.Pool) * int64(2*members+8) * int64(m.Targets())
-	return footprint.Resident(table.Bytes() + rowBytes(z) + block + numbers)
+	numbers := 8 * float64(z.Train+z.Pool) * float64(2*members+8) * float64(m.Targets())
+	return footprint.Resident(table.Bytes() + rowBytes(z) + block + footprint.Bytes(numbers))
 }
 
 // replayNeed forecasts the memory of replays on labelled rows, of which so many run
@@ -141,7 +141,7 @@ func replayNeed(table int64, z nextbatch.Sizes, c network.Config, specs []spec.S
 		fit, kept := c.Memory(z.Inputs, z.Train, method.Members())
 		most = max(most, fit, kept+nextbatch.Memory(method, z))
 	}
-	return footprint.Resident(table + rowBytes(z) + int64(jobs)*(rowBytes(z)+most))
+	return footprint.Resident(table + rowBytes(z) + footprint.Bytes(float64(jobs)*float64(rowBytes(z)+most)))
 }
 
 // forwardRows run through a network at the same time.

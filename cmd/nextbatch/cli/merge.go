@@ -178,12 +178,12 @@ func (m *merging) asWritten(ctx context.Context, path string, t *dataset.Table) 
 		opts.Missing = []string{} // they keep their spelling
 	}
 	opts.Kinds, opts.MaxMemory = map[string]dataset.Kind{}, m.columns.memory.left()
-	for _, name := range t.Names() {
-		if text {
-			opts.Kinds[name] = dataset.KindText
-		} else if slices.Contains(m.columns.targets(t.Names()), name) {
-			opts.Kinds[name] = dataset.KindNumeric
-		}
+	declared, kind := t.Names(), dataset.KindText
+	if !text {
+		declared, kind = slices.DeleteFunc(m.columns.targets(declared), func(name string) bool { return !t.Has(name) }), dataset.KindNumeric
+	}
+	for _, name := range declared {
+		opts.Kinds[name] = kind
 	}
 	written, err := m.columns.format.readTable(ctx, path, opts)
 	if err != nil {

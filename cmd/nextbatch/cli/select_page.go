@@ -90,9 +90,12 @@ func (s *selecting) inputColumns() (list []dataset.Column) {
 	if table == nil {
 		return nil
 	}
-	hidden := slices.Concat([]string{s.request.IDColumn}, s.request.TargetColumns, s.plan.Dropped)
-	for _, name := range table.Names() {
-		if c, err := table.Column(name); err == nil && !slices.Contains(hidden, name) {
+	hidden := map[string]bool{}
+	for _, name := range slices.Concat([]string{s.request.IDColumn}, s.request.TargetColumns, s.plan.Dropped) {
+		hidden[name] = true
+	}
+	for _, c := range table.Columns() {
+		if !hidden[c.Name()] {
 			list = append(list, c)
 		}
 	}

@@ -97,7 +97,7 @@ func (s *selecting) candidates() *dataset.Table {
 }
 
 func hasColumn(t *dataset.Table, name string) bool {
-	return t != nil && slices.Contains(t.Names(), name)
+	return t != nil && t.Has(name)
 }
 
 // batchInputs are the columns of the picked rows, as in the input, but for id and

@@ -75,9 +75,10 @@ func (f *columnFlags) targets(names []string) (list []string) {
 	if err != nil {
 		return []string{f.target}
 	}
+	added := map[string]bool{}
 	add := func(name string) {
-		if !slices.Contains(list, name) {
-			list = append(list, name)
+		if !added[name] {
+			added[name], list = true, append(list, name)
 		}
 	}
 	for _, item := range items {

@@ -58,22 +58,10 @@ class Service:
             raise RequestError("over HTTP, the name of a target cannot contain a comma")
         query = {"name": self.name, "target": ",".join(targets), "format": "parquet", **({"id": id} if id else {})}
         file = self._encode(table, settings)
-        try:
-            self._send("POST", "/v1/campaigns", query=query, data=file, key=request, bad=DataError)
-        except RequestError:
-            if not self._is_ours(request):
-                raise
+        self._send("POST", "/v1/campaigns", query=query, data=file, key=request, bad=DataError)
         if settings:
             self.change("settings", {"settings": settings}, request + "-settings")
         return self.status(None)
-
-    def _is_ours(self, request: str) -> bool:
-        """Whether the campaign was created by a request whose answer was lost."""
-        try:
-            first = self._send("GET", self._path("/events"), query={"limit": "1"})
-        except NextbatchError:
-            return False
-        return bool(first) and first[0].get("request") == request
 
     def _encode(self, table: Table, settings: Body) -> bytes:
         """Return rows as a Parquet file. The settings are checked before anything is sent."""
