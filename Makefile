@@ -58,7 +58,7 @@ soak: ## Run the tests that take many minutes.
 	NEXTBATCH_SOAK=1 $(MAKE) web-test
 
 .PHONY: load
-load: ## Put the service under load for minutes, then kill it 100 times; LOAD='-lasts 10s -kill 5' does less.
+load: ## Put the service under load for minutes, with and without a greedy client, then kill it 100 times; LOAD='-lasts 10s -kill 5' does less.
 	go run ./cmd/load $(LOAD)
 	$(if $(LOAD),,go run ./cmd/load -rows 10000 -rate 100 -lasts 2m -kill 100)
 

@@ -222,7 +222,7 @@ func Import(ctx context.Context, store Store, name string, r io.ReaderAt, size i
 			return nil, err
 		}
 	}
-	if err := checkContents(ctx, log, blobs, c.now); err != nil {
+	if err := checkContents(ctx, log, blobs, c.now()); err != nil {
 		return nil, err
 	}
 	if err := store.Create(ctx, c.name, log, blobs); err != nil {
@@ -319,11 +319,11 @@ func readLog(data []byte) (log []Event, err error) {
 }
 
 // checkContents makes sure that a campaign can work with what an archive has.
-func checkContents(ctx context.Context, log []Event, blobs []Blob, now func(last time.Time) time.Time) error {
+func checkContents(ctx context.Context, log []Event, blobs []Blob, now time.Time) error {
 	if len(log) == 0 {
 		return badArchive("its log is empty")
 	}
-	s, err := Fold(log, now(log[len(log)-1].Time))
+	s, err := Fold(log, now)
 	if err != nil {
 		return badArchive("%v", err)
 	}

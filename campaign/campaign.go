@@ -85,7 +85,7 @@ func New(ctx context.Context, store Store, name string, start Start) (*Campaign,
 	if events = append(events, Event{Added: added}); len(labels) > 0 {
 		events = append(events, Event{Told: &Told{labels}})
 	}
-	now := c.now(time.Time{})
+	now := c.now()
 	by := start.By.call(KindCreated, created.IDColumn, created.Targets, created.Settings, added.Blocks, labels)
 	stamp(events, 0, now, by)
 	if err := check(events); err != nil {
@@ -187,18 +187,23 @@ func (c *Campaign) History(ctx context.Context) ([]Event, error) {
 	return log, err
 }
 
-// now returns the time of the next event, which is never before the last one, so that
-// clocks of different machines need not agree.
-func (c *Campaign) now(last time.Time) time.Time {
+// now returns the time by the clock. Leases are told by it, so that one wrong clock, whose
+// events lie in the future, does not make later leases endless.
+func (c *Campaign) now() time.Time {
 	clock := c.Clock
 	if clock == nil {
 		clock = time.Now
 	}
-	now := clock().UTC().Round(0)
-	if now.Before(last) {
-		return last
+	return clock().UTC().Round(0)
+}
+
+// stampTime returns the time of the next event, which is never before the last one, so that
+// clocks of different machines need not agree. What is open now is so at that time, too.
+func (s *State) stampTime() time.Time {
+	if s.Now.Before(s.last) {
+		return s.last
 	}
-	return now
+	return s.Now
 }
 
 // load returns the log and the state that follows from it. What was read before is not
@@ -220,7 +225,7 @@ func (c *Campaign) load(ctx context.Context) ([]Event, *State, error) {
 		return nil, nil, fmt.Errorf("campaign %q: its log is empty", c.name)
 	}
 	current := *s
-	current.Now = c.now(s.last)
+	current.Now = c.now()
 	return slices.Clip(log), &current, nil
 }
 
@@ -316,7 +321,7 @@ func (c *Campaign) change(ctx context.Context, by call, decide func(*State) (dec
 
 // append appends events that fit into the log.
 func (c *Campaign) append(ctx context.Context, log []Event, s *State, by call, d decision) error {
-	stamp(d.events, s.Seq, s.Now, by)
+	stamp(d.events, s.Seq, s.stampTime(), by)
 	if err := check(d.events); err != nil {
 		return err
 	}
@@ -574,7 +579,7 @@ func (c *Campaign) Undo(ctx context.Context, by By, seq int64, reason string) (C
 		if log[seq-1].Created != nil {
 			return refuse("it created the campaign")
 		}
-		e := Event{Seq: s.Seq + 1, Time: s.Now, Undone: &Undone{seq, reason}}
+		e := Event{Seq: s.Seq + 1, Time: s.stampTime(), Undone: &Undone{seq, reason}}
 		after, err := s.extend(log, []Event{e}, s.Now)
 		if wrong := (*FoldError)(nil); errors.As(err, &wrong) {
 			return refuse("event %d depends on it (%s); undo that first", wrong.Seq, wrong.Reason)

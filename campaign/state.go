@@ -39,8 +39,8 @@ type Counts struct {
 // events are added to shares with the old one whatever they did not concern, so any number
 // of readers can use it while the campaign goes on.
 type State struct {
-	Now      time.Time
-	Seq      int64 // of the last event of the log
+	Now      time.Time // by the clock; the last event may be later, if another clock was ahead
+	Seq      int64     // of the last event of the log
 	Created  Created
 	Settings Settings
 	Asks     []AskEvent // that were not undone, in their order

@@ -241,7 +241,7 @@ func (v *service) session(who string) string {
 		return name + "AAAA"
 	}
 	id, _ := tokenID(v.secrets[who])
-	secret, _, err := v.server.options.Tokens.Begin(context.Background(), Token{ID: id}, time.Now())
+	secret, _, err := v.server.options.Tokens.Begin(context.Background(), Token{ID: id}, v.server.now())
 	if err != nil {
 		panic(err)
 	}

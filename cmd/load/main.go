@@ -1,7 +1,7 @@
 // Command load puts a service under load, from a process of its own, with tokens: `make
-// load`. It measures how fast status and rows are while a selection runs, lets many people
-// ask and tell at once, and can kill the service again and again while they do. At the end
-// it checks that no row was handed out twice and no label that was acknowledged is lost.
+// load`. It measures how fast status and rows are while a selection runs, and how fast status
+// and tell are without and with a greedy client; lets many people ask and tell at once, and
+// can kill the service again and again while they do. At the end it checks that no row was handed out twice and no label that was acknowledged is lost.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +58,9 @@ func (o options) run(ctx context.Context, folder string, out io.Writer) error {
 	defer s.kill()
 	if err := o.read(ctx, s, out); err != nil {
 		return fmt.Errorf("reading: %w", err)
+	}
+	if err := o.share(ctx, s, out); err != nil {
+		return fmt.Errorf("sharing: %w", err)
 	}
 	if err := o.label(ctx, s, out); err != nil {
 		return fmt.Errorf("labelling: %w", err)
@@ -118,12 +120,8 @@ func (o options) read(ctx context.Context, s *service, out io.Writer) error {
 	if err := <-selecting; err != nil {
 		return fmt.Errorf("the selection beside: %w", err)
 	}
-	slices.Sort(times)
-	at := func(p float64) time.Duration {
-		return times[min(len(times)-1, int(p*float64(len(times))))].Round(10 * time.Microsecond)
-	}
 	fmt.Fprintf(out, "status and rows of %d, %d requests a second for %v, %d selections beside: median %v, 99 %% within %v, all within %v\n",
-		o.rows, o.rate, o.lasts, selections, at(0.5), at(0.99), at(1))
+		o.rows, o.rate, o.lasts, selections, quantile(times, 0.5), quantile(times, 0.99), quantile(times, 1))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,15 @@ func TestLoad(t *testing.T) {
 	}
 	if text := out.String(); !strings.Contains(text, "none twice") || !strings.Contains(text, " 0 lost") || strings.Contains(text, " 0 labels") {
 		t.Errorf("%s", text)
+	}
+	for _, line := range []string{
+		`8 people, alone: status \d+ a second, median \S+, 99 % within \S+, all within \S+; tell [1-9]`,
+		`8 people, beside one who wants 31 predictions at a time: status \d+ a second, median \S+, 99 % within \S+, all within \S+; tell [1-9]`,
+		`the greedy client got \d+ predictions`,
+	} {
+		if !regexp.MustCompile(line).MatchString(out.String()) {
+			t.Errorf("%s\nlacks %s", out.String(), line)
+		}
 	}
 	t.Log(out.String())
 }

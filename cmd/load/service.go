@@ -116,6 +116,9 @@ func (r *refusal) Error() string { return fmt.Sprintf("%d %s", r.status, r.text)
 // passing reports whether the refusal is about a service that is ending.
 func (r *refusal) passing() bool { return r.status == http.StatusServiceUnavailable }
 
+// later reports whether the service is too busy for the request at the moment.
+func (r *refusal) later() bool { return r.passing() || r.status == http.StatusTooManyRequests }
+
 // do makes a request.
 func (s *service) do(ctx context.Context, token, method, path, kind, body, key string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+path, bytes.NewReader([]byte(body)))

@@ -31,7 +31,8 @@ func (p Presence) Working() bool {
 	if here, err := os.Hostname(); err == nil && here == p.Host && !Alive(p.PID) {
 		return false
 	}
-	return time.Duration(Now()-p.Seen)*time.Millisecond < Lease
+	ago := time.Duration(Now()-p.Seen) * time.Millisecond
+	return -Lease < ago && ago < Lease // one that works signals again soon after the clock was set back
 }
 
 // Alive reports whether there is such a process on this machine.
