@@ -97,14 +97,40 @@ type steps struct {
 	fromSingle, rounded bool
 }
 
+// enough returns by how much, relative to the larger, two numbers have to differ for the steps
+// to be fine, whatever the others are. It spares nearly all columns the passes over all rows.
+//
+// Let M be the largest absolute value, R the range, and e the relative step. If two numbers differ
+// by δ ≤ 1 times the larger of them, R ≥ δM/2. No deviation is smaller than R/√(2n), and no step
+// larger than eM, so that the steps are within the limit if δ ≥ 2e√(2n)/limit.
+func (s steps) enough(limit float64) float64 {
+	relative := 0x1p-52
+	if s.fromSingle || s.rounded {
+		relative = 0x1p-23
+	}
+	if enough := 2 * relative * math.Sqrt(2*float64(s.n)) / limit; enough <= 1 {
+		return enough
+	}
+	return math.Inf(1)
+}
+
 func (s steps) coarser(name string, limit float64) (Coarse, bool) {
 	low, high := math.Inf(1), math.Inf(-1)
+	first, enough := math.NaN(), s.enough(limit)
 	exact := true // in float32
 	for i := range s.n {
-		if v := s.at(i); !math.IsNaN(v) {
-			low, high = min(low, v), max(high, v)
-			exact = exact && float64(float32(v)) == v
+		v := s.at(i)
+		if math.IsNaN(v) {
+			continue
 		}
+		if math.IsNaN(first) {
+			first = v
+		}
+		if math.Abs(v-first) > enough*max(math.Abs(v), math.Abs(first)) {
+			return Coarse{}, false
+		}
+		low, high = min(low, v), max(high, v)
+		exact = exact && float64(float32(v)) == v
 	}
 	found := Coarse{Column: name, Around: low + (high-low)/2, Single: s.fromSingle || s.rounded && !exact}
 	found.Step = step(max(-low, high), found.Single)
