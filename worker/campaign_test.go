@@ -97,7 +97,7 @@ func TestCampaignsAreThoseOfTheLibrary(t *testing.T) {
 		t.Errorf("asked %+v, want the rows %v without an end of the lease", asked, wantIDs)
 	}
 	var again batch
-	if c.does("campaign_ask", map[string]any{"rows": 6, "request": "plate 1"}, &again); again.Event != asked.Event || !slices.Equal(ids(again), wantIDs) {
+	if c.does("campaign_ask", map[string]any{"rows": 6, "lease": "-1s", "request": "plate 1"}, &again); again.Event != asked.Event || !slices.Equal(ids(again), wantIDs) {
 		t.Errorf("the repeated request handed out %v as event %d", ids(again), again.Event)
 	}
 
