@@ -133,6 +133,9 @@ func (s *Store) addTargets(ctx context.Context, list []storedRound, where string
 	}, args...)
 }
 
+// mostWarnings is the length of all warnings of a round.
+const mostWarnings = 1 << 20
+
 func scanRound(row *sql.Rows) (r storedRound, err error) {
 	var mae, rmse, maxe, q95, q99, dimension sql.NullFloat64
 	var picked, warnings []byte
@@ -147,6 +150,9 @@ func scanRound(row *sql.Rows) (r storedRound, err error) {
 	r.EffectiveDimension, r.Finished = orNaN(dimension), time.UnixMilli(finished)
 	if r.Picked, err = unpackRows(picked); err != nil {
 		return r, err
+	}
+	if len(warnings) > mostWarnings { // a list of empty ones takes many times its text
+		return r, fmt.Errorf("the warnings of a round have %d bytes", len(warnings))
 	}
 	if err := json.Unmarshal(warnings, &r.Warnings); err != nil {
 		return r, fmt.Errorf("the warnings of a round: %w", err)

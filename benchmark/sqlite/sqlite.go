@@ -23,7 +23,7 @@ type Store struct {
 var _ benchmark.Store = (*Store)(nil)
 
 var format = sqlitefile.Format{
-	What: "results file", Schema: schema, Later: []string{schema2}, ApplicationID: applicationID,
+	What: "results file", Schema: schema, Later: []string{schema2}, ApplicationID: applicationID, Longest: 64 << 20,
 	Damaged: "restore a copy, or start another results file",
 	Full:    "the rounds written so far are safe; free some disk space and run the command again",
 }

@@ -31,6 +31,9 @@ type Format struct {
 	// Later are the tables that each later version adds, in the form of Schema. Open brings a
 	// file of an earlier version up to date.
 	Later []string
+	// Longest is how many bytes a value, or a row, may have; 0 means as many as SQLite allows. A
+	// crafted file cannot take more memory than that with one value.
+	Longest int
 	// Damaged and Full are what to do about a damaged file and a full disk.
 	Damaged, Full string
 }
@@ -88,7 +91,9 @@ func (f Format) Open(ctx context.Context, path string, whole bool) (*File, error
 		return nil, err
 	}
 	s.version = f.version()
-	err = s.logAhead(ctx)
+	if err = s.limitValues(ctx); err == nil {
+		err = s.logAhead(ctx)
+	}
 	switch {
 	case err != nil:
 	case found == 0:
@@ -250,10 +255,26 @@ func (f Format) connectToRead(ctx context.Context, path string) (*File, error) {
 		switch at.Code() & 0xff {
 		case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 			_ = s.Close()
-			return f.connect(path, "ro", true)
+			if s, err = f.connect(path, "ro", true); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return s, nil
+	return s, s.limitValues(ctx)
+}
+
+// limitValues limits the values of the one connection.
+func (s *File) limitValues(ctx context.Context) error {
+	if s.format.Longest == 0 {
+		return nil
+	}
+	c, err := s.DB.Conn(ctx)
+	if err != nil {
+		return s.Explain(err)
+	}
+	defer c.Close() // gives it back
+	_, err = sqlite.Limit(c, sqlite3.SQLITE_LIMIT_LENGTH, s.format.Longest)
+	return err
 }
 
 func exists(path string) bool {
@@ -467,6 +488,8 @@ func (s *File) Explain(err error) error {
 		e.Reason, e.Advice = "the disk cannot be read or written: "+at.Error(), "check whether it is full"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		e.Reason, e.Advice = damage+at.Error(), s.format.Damaged
+	case sqlite3.SQLITE_TOOBIG:
+		e.Reason, e.Advice = fmt.Sprintf("%sa value has more than %d MiB", damage, s.format.Longest>>20), s.format.Damaged
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		e.Reason = "it cannot be opened or written: " + at.Error()
 	case sqlite3.SQLITE_BUSY:
