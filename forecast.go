@@ -99,7 +99,7 @@ func blocks(s spec.Spec, z Sizes) (total int64) {
 		total = kernel.BlockRows * widths * (single + double) // converted where the kernel is in float64
 	}
 	for _, t := range s.Transforms {
-		if info := t.Info(); info.Projects && info.Single != nil {
+		if info := t.Info(); info.Projects && !info.DoubleOnly {
 			total = kernel.BlockRows * widths * single // a sketch is computed in float32
 			total += int64(t.Number) * (widths*single + 3*kernel.BlockRows*single)
 		}
