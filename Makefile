@@ -8,6 +8,9 @@ SPEED  = go run ./cmd/speed $(if $(SECTION),-section $(SECTION))
 # The generator of the assembly is a module of its own, which ./... leaves out.
 GENERATOR := internal/simd/gen
 
+# The programs that check the project are a module of their own, too.
+TOOL := go -C '$(CURDIR)/.ci/tools' tool -n
+
 PLATFORMS := darwin/arm64 windows/amd64
 
 # What make dist builds, and where it puts it.
@@ -40,8 +43,7 @@ lint: ## gofmt, go vet and staticcheck.
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go vet -tags noasm ./internal/...
-	go tool staticcheck ./...
-	cd $(GENERATOR) && go vet ./... && "$$(go -C '$(CURDIR)' tool -n staticcheck)" ./...
+	staticcheck=$$($(TOOL) staticcheck) && $$staticcheck ./... && cd $(GENERATOR) && go vet ./... && $$staticcheck ./...
 
 FUZZTIME ?= 1m
 
