@@ -38,12 +38,13 @@ bench-json: ## The same as JSON lines; call it with make -s so that nothing else
 	@$(SPEED) -json
 
 .PHONY: lint
-lint: ## gofmt, go vet and staticcheck.
+lint: ## gofmt, go vet, staticcheck, and functions that nothing reaches.
 	@unformatted=$$(git ls-files -z '*.go' | xargs -0 $(GOFMT) -l); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go vet -tags noasm ./internal/...
 	staticcheck=$$($(TOOL) staticcheck) && $$staticcheck ./... && cd $(GENERATOR) && go vet ./... && $$staticcheck ./...
+	.ci/deadcode
 
 FUZZTIME ?= 1m
 
