@@ -8,6 +8,9 @@ SPEED  = go run ./cmd/speed $(if $(SECTION),-section $(SECTION))
 # The generator of the assembly is a module of its own, which ./... leaves out.
 GENERATOR := internal/simd/gen
 
+# The programs that check the project are a module of their own, too.
+TOOL := go -C '$(CURDIR)/.ci/tools' tool -n
+
 PLATFORMS := darwin/arm64 windows/amd64
 
 # What make dist builds, and where it puts it.
@@ -35,13 +38,13 @@ bench-json: ## The same as JSON lines; call it with make -s so that nothing else
 	@$(SPEED) -json
 
 .PHONY: lint
-lint: ## gofmt, go vet and staticcheck.
+lint: ## gofmt, go vet, staticcheck, and functions that nothing reaches.
 	@unformatted=$$(git ls-files -z '*.go' | xargs -0 $(GOFMT) -l); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go vet -tags noasm ./internal/...
-	go tool staticcheck ./...
-	cd $(GENERATOR) && go vet ./... && "$$(go -C '$(CURDIR)' tool -n staticcheck)" ./...
+	staticcheck=$$($(TOOL) staticcheck) && $$staticcheck ./... && cd $(GENERATOR) && go vet ./... && $$staticcheck ./...
+	.ci/deadcode
 
 FUZZTIME ?= 1m
 

@@ -49,7 +49,7 @@ func (c *composer) kernel() (kernel.Kernel[float32], kernel.Kernel[float64], err
 // keepsDigits reports whether the method prefers float64 and the rows are given in
 // float64, or in a file, from which they are read in float64.
 func (c *composer) keepsDigits() bool {
-	inFile := c.problem.Folder != "" && c.baseKernel().OwnFeatures
+	inFile := c.problem.Folder != "" && c.baseKernel().Info().OwnFeatures
 	return c.spec.Method.Info().PrefersDouble && (c.problem.Exact.Pool.Rows > 0 || inFile)
 }
 
@@ -77,14 +77,14 @@ func (c *composer) inDouble() ([]kernel.Kernel[float64], error) {
 }
 
 // maker returns the constructor of a transformation in T.
-type maker[T matrix.Float] func(spec.TransformInfo) func(context.Context, spec.Step[T]) (kernel.Kernel[T], error)
+type maker[T matrix.Float] func(spec.Transform) func(context.Context, spec.Step[T]) (kernel.Kernel[T], error)
 
-func makeSingle(t spec.TransformInfo) func(context.Context, spec.Step[float32]) (kernel.Kernel[float32], error) {
-	return t.Single
+func makeSingle(t spec.Transform) func(context.Context, spec.Step[float32]) (kernel.Kernel[float32], error) {
+	return spec.MakerOfTransform(t).Single
 }
 
-func makeDouble(t spec.TransformInfo) func(context.Context, spec.Step[float64]) (kernel.Kernel[float64], error) {
-	return t.Double
+func makeDouble(t spec.Transform) func(context.Context, spec.Step[float64]) (kernel.Kernel[float64], error) {
+	return spec.MakerOfTransform(t).Double
 }
 
 // transformed returns the base kernel of each member after the first transforms
@@ -127,7 +127,7 @@ func apply[T matrix.Float](c *composer, members []kernel.Kernel[T], of maker[T],
 			}
 			step.Kernel, step.Members = k, members
 			var err error
-			if next[i], err = of(t.Info())(c.ctx, step); err != nil {
+			if next[i], err = of(t)(c.ctx, step); err != nil {
 				return nil, fmt.Errorf("%v: %w", t, err)
 			}
 		}
@@ -172,34 +172,34 @@ func stepAt[T matrix.Float](c *composer, place, member int, train matrix.Dense[T
 // base32 returns the base kernel of one member in float32.
 func (c *composer) base32(member int) (kernel.Kernel[float32], error) {
 	s := sourceFor[float32](c, member)
-	if c.baseKernel().Labels {
-		return sumOverTargets(c, s, c.baseKernel().Single)
+	if c.baseKernel().Info().Labels {
+		return sumOverTargets(c, s, spec.MakerOfKernel(c.baseKernel()).Single)
 	}
-	if c.baseKernel().Networks == spec.TrainedNetwork {
+	if c.baseKernel().Info().Networks == spec.TrainedNetwork {
 		s.Taps = c.taps(member)
 	}
-	return c.baseKernel().Single(c.ctx, s)
+	return spec.MakerOfKernel(c.baseKernel()).Single(c.ctx, s)
 }
 
 // base64 is base32 in float64; the network itself still computes in float32.
 func (c *composer) base64(member int) (kernel.Kernel[float64], error) {
 	s := sourceFor[float64](c, member)
-	if c.baseKernel().Labels {
-		return sumOverTargets(c, s, c.baseKernel().Double)
+	if c.baseKernel().Info().Labels {
+		return sumOverTargets(c, s, spec.MakerOfKernel(c.baseKernel()).Double)
 	}
-	if c.baseKernel().Networks == spec.TrainedNetwork {
+	if c.baseKernel().Info().Networks == spec.TrainedNetwork {
 		s.Taps = kernel.TapsToFloat64(c.taps(member))
 	}
-	return c.baseKernel().Double(c.ctx, s)
+	return spec.MakerOfKernel(c.baseKernel()).Double(c.ctx, s)
 }
 
-// baseKernel describes the base kernel. A method that uses no kernel gets the rows
+// baseKernel returns the base kernel. A method that uses no kernel gets the rows
 // as they are.
-func (c *composer) baseKernel() spec.KernelInfo {
+func (c *composer) baseKernel() spec.Kernel {
 	if !c.spec.UsesKernel() {
-		return spec.Linear().Info()
+		return spec.Linear()
 	}
-	return c.spec.Kernel.Info()
+	return c.spec.Kernel
 }
 
 // sourceFor returns what the base kernel of a member is made from, except for a
@@ -211,10 +211,10 @@ func sourceFor[T matrix.Float](c *composer, member int) spec.Source[T] {
 			return transform.Seeded(c.problem.kernelSeed(), purpose, uint64(member))
 		},
 	}
-	if c.baseKernel().Train {
+	if c.baseKernel().Info().Train {
 		s.Train = trainIn[T](c.problem)
 	}
-	if c.baseKernel().Networks == spec.AnyNetwork {
+	if c.baseKernel().Info().Networks == spec.AnyNetwork {
 		s.Infinite = c.infinite()
 	}
 	return s

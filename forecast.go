@@ -102,7 +102,7 @@ func blocks(s spec.Spec, z Sizes) (total float64) {
 	for i, t := range s.Transforms {
 		info := t.Info()
 		switch {
-		case info.Projects && info.Single != nil: // in float32
+		case info.Projects && !info.DoubleOnly: // in float32
 			if before == widths {
 				total = kernel.BlockRows * widths * single
 			}

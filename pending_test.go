@@ -67,12 +67,12 @@ func plainPending(t *testing.T, s spec.Spec, p nextbatch.Problem) ([]int, bool) 
 		t.Fatal(err)
 	}
 	if pool.Double.Rows > 0 {
-		return pickPending(t, s, s.Method.Info().Double, p, train.Double, pool.Double), true
+		return pickPending(t, s, spec.MakerOfMethod(s.Method).Double, p, train.Double, pool.Double), true
 	}
-	if s.Method.Info().Single == nil {
-		return pickPending(t, s, s.Method.Info().Double, p, matrix.Converted[float64](train.Single), matrix.Converted[float64](pool.Single)), true
+	if s.Method.Info().DoubleOnly {
+		return pickPending(t, s, spec.MakerOfMethod(s.Method).Double, p, matrix.Converted[float64](train.Single), matrix.Converted[float64](pool.Single)), true
 	}
-	return pickPending(t, s, s.Method.Info().Single, p, train.Single, pool.Single), true
+	return pickPending(t, s, spec.MakerOfMethod(s.Method).Single, p, train.Single, pool.Single), true
 }
 
 func pickPending[T matrix.Float](t *testing.T, s spec.Spec, method func(selection.Settings) selection.Method[T], p nextbatch.Problem, train, pool matrix.Dense[T]) []int {

@@ -375,7 +375,7 @@ func (p *Plan) smaller() (list []string) {
 	sketch := 0 // the smallest sketch of the spec
 	for _, t := range r.Spec.Transforms {
 		info, width := t.Info(), int(t.Number)
-		if info.Projects && info.Single != nil && (sketch == 0 || width < sketch) {
+		if info.Projects && !info.DoubleOnly && (sketch == 0 || width < sketch) {
 			sketch = width
 		}
 	}

@@ -212,9 +212,9 @@ func (p *Problem) together(ctx context.Context, err error) error {
 	return selection.Agree(ctx, p.Ranks, err)
 }
 
-func selectRows(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
+func selectRows(ctx context.Context, by spec.Spec, p Problem) (*Batch, error) {
 	begin := time.Now()
-	c := newComposer(ctx, spec, p)
+	c := newComposer(ctx, by, p)
 	if p.Ranks == nil && p.Folder == "" && p.Networks != "" {
 		c.kept = p.Kept
 	}
@@ -225,9 +225,9 @@ func selectRows(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) 
 	}()
 	k32, k64, err := c.kernel()
 	if err != nil {
-		return nil, p.together(ctx, fmt.Errorf("%v: %w", spec, err))
+		return nil, p.together(ctx, fmt.Errorf("%v: %w", by, err))
 	}
-	method, settings := spec.Method.Info(), selection.Settings{Sigma2: spec.NoiseVariance(), Compat: spec.Compat}
+	method, settings := spec.MakerOfMethod(by.Method), selection.Settings{Sigma2: by.NoiseVariance(), Compat: by.Compat}
 	if k64 != nil {
 		return pick(c, begin, method.Double(settings), k64, p.exact())
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
@@ -35,5 +36,23 @@ func TestEffectiveDimension(t *testing.T) {
 	}
 	if d := dimension(matrix.FromRows([][]float64{{2, 0}, {0, 1}}), false); math.Abs(d-1.5) > 1e-6 {
 		t.Errorf("diagonal: %v", d)
+	}
+}
+
+func TestGoldenEffectiveDimension(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"gradsketch", "gradsketch_scaled", "gradsketch_post", "ll_scaled", "mixture24", "lowdim3"} {
+		var want struct {
+			Centred float64 `json:"reference_centered"`
+			Paper   float64 `json:"paper_uncentered"`
+		}
+		golden.Entry(t, "effdim/"+name, &want)
+		rows := golden.Matrix(t, "sel/"+name+"/F_pool.npy")
+		gram, err := nextbatch.Gram(t.Context(), spec.MustParse("maxdet-p:features"), nextbatch.Problem{}.WithFeatures(matrix.Dense[float64]{}, rows, matrix.Dense[float64]{}), rows, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []float64{dimension(gram.Double, false), dimension(gram.Double, true)}
+		golden.MustMatchVector(t, name, got, []float64{want.Paper, want.Centred}, 1e-6)
 	}
 }

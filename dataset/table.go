@@ -49,7 +49,6 @@ type Column interface {
 	// space there stay in memory, and the error says why.
 	MoveTo(file *rowfile.Store) error
 
-	constant() bool
 	file() *rowfile.Store // that MoveTo moved rows to, or nil
 }
 

@@ -86,12 +86,3 @@ func (c *Text) Select(rows []int) Column {
 	}
 	return s
 }
-
-func (c *Text) constant() bool {
-	for row := 1; row < c.Len(); row++ {
-		if string(c.value(row)) != string(c.value(0)) {
-			return false
-		}
-	}
-	return true
-}

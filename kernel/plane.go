@@ -64,7 +64,7 @@ type axes struct {
 }
 
 func newAxes[T matrix.Float](ctx context.Context, k Kernel[T], sample matrix.Dense[T]) (*axes, error) {
-	gram, err := gramMatrix(ctx, k, sample, false)
+	gram, err := gramMatrix(ctx, k, sample)
 	if err != nil {
 		return nil, err
 	}
@@ -106,5 +106,29 @@ func (a *axes) place(at, values []float64) {
 	}
 	for d, v := range a.vectors {
 		at[d] = simd.For[float64]().Dot(values, v)
+	}
+}
+
+// gramMatrix returns k(X, X).
+func gramMatrix[T matrix.Float](ctx context.Context, k Kernel[T], rows matrix.Dense[T]) (matrix.Dense[float64], error) {
+	own := matrix.New[T](rows.Rows, rows.Rows)
+	if err := k.Cross(ctx, own, rows, rows); err != nil {
+		return matrix.Dense[float64]{}, err
+	}
+	return matrix.Converted[float64](own), nil
+}
+
+// centreGram replaces a kernel matrix K by H·K·H, where H subtracts from each vector its mean.
+func centreGram(ctx context.Context, gram matrix.Dense[float64]) {
+	means, mean := make([]float64, gram.Cols), 0.0
+	linalg.ColumnMeans(linalg.TeamOf(ctx), means, gram)
+	for _, m := range means {
+		mean += m / float64(len(means))
+	}
+	for i := range gram.Rows {
+		row := gram.Row(i)
+		for j := range row {
+			row[j] += mean - means[i] - means[j]
+		}
 	}
 }

@@ -358,9 +358,6 @@ func TestSettingsAreRefused(t *testing.T) {
 			t.Errorf("%+v was accepted", m)
 		}
 	}
-	if _, err := selection.New[float64]("lcd", selection.Settings{}); err == nil || !strings.Contains(err.Error(), "lcmd") {
-		t.Errorf("an unknown method: %v", err)
-	}
 }
 
 // TestPendingRowsTakeNoPartInTheLimits: they cost nothing and fill no group, and

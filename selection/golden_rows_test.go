@@ -56,11 +56,12 @@ func checkRow(t *testing.T, row goldenRow, p selection.Problem[float64], file, r
 	if name == "fw" {
 		name = "frankwolfe"
 	}
-	m, err := selection.New[float64](name, selection.Settings{Compat: true})
-	if err != nil {
-		t.Fatal(err)
+	methods := selection.Methods[float64]()
+	at := slices.IndexFunc(methods, func(e selection.Entry[float64]) bool { return e.Name == name })
+	if at < 0 {
+		t.Fatalf("there is no method %q", name)
 	}
-	r, err := selection.Select(t.Context(), m, p)
+	r, err := selection.Select(t.Context(), methods[at].New(selection.Settings{Compat: true}), p)
 	if err != nil {
 		t.Errorf("%s: %v", file, err)
 		return

@@ -1,11 +1,6 @@
 package selection
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/nextbatch/nextbatch/matrix"
-)
+import "github.com/nextbatch/nextbatch/matrix"
 
 // Settings are the parameters of methods. The zero value is the paper's.
 type Settings struct {
@@ -70,16 +65,4 @@ func Methods[T matrix.Float]() []Entry[T] {
 			Description: "lcmd with the number of rows as the size of a cluster",
 			New:         func(Settings) Method[T] { return LCMD[T]{Size: Count} }},
 	}
-}
-
-// New returns the method of the given name, or an error that lists all names.
-func New[T matrix.Float](name string, s Settings) (Method[T], error) {
-	var names []string
-	for _, e := range Methods[T]() {
-		if e.Name == name {
-			return e.New(s), nil
-		}
-		names = append(names, e.Name)
-	}
-	return nil, fmt.Errorf("selection: there is no method %q; choose from %s", name, strings.Join(names, ", "))
 }

@@ -31,7 +31,7 @@ const (
 	TrainedNetwork          // a trained one; with an ensemble, every member
 )
 
-// KernelInfo describes a base kernel: what it needs, and how to construct it.
+// KernelInfo describes a base kernel: what it needs.
 type KernelInfo struct {
 	Name        string
 	Parameter   Parameter
@@ -49,13 +49,19 @@ type KernelInfo struct {
 	// as many as a row has.
 	Width func(number float64, z Size) int
 
-	// Single and Double construct the kernel in float32 and in float64. Single is nil
-	// for kernels that must be computed in float64.
-	Single func(context.Context, Source[float32]) (kernel.Kernel[float32], error)
-	Double func(context.Context, Source[float64]) (kernel.Kernel[float64], error)
+	// DoubleOnly says that the kernel must be computed in float64. Registration sets it
+	// for a maker without Single.
+	DoubleOnly bool
 
 	spaceOf   func(number float64) Space // set if Space depends on the number
 	published bool                       // published ids use it
+}
+
+// KernelMaker constructs a kernel in float32 and in float64. Single is nil for kernels that must
+// be computed in float64.
+type KernelMaker struct {
+	Single func(context.Context, Source[float32]) (kernel.Kernel[float32], error)
+	Double func(context.Context, Source[float64]) (kernel.Kernel[float64], error)
 }
 
 // Source is what a kernel is constructed from.
@@ -89,8 +95,6 @@ func (k KernelInfo) name() string { return k.Name }
 
 func (k KernelInfo) fault() string {
 	switch {
-	case k.Double == nil:
-		return "Double is missing: it constructs the kernel in float64"
 	case k.Description == "" || strings.ContainsAny(k.Description, "\r\n"):
 		return "its description must be one line"
 	}
@@ -118,25 +122,39 @@ const mostLayers = 1000
 
 var kernels = newRegistry("kernel",
 	KernelInfo{Name: Linear().Name, Section: "4.1 Linear Kernel", Description: "the inputs themselves",
-		Space: Explicit, Single: linear[float32], Double: linear[float64], published: true},
+		Space: Explicit, published: true},
 	KernelInfo{Name: NNGP().Name, Section: "4.1 Infinite-width NNGP", Description: "covariance of an infinitely wide network before training",
-		Networks: AnyNetwork, Width: infiniteWidth, Single: nngp[float32], Double: nngp[float64], published: true},
+		Networks: AnyNetwork, Width: infiniteWidth, published: true},
 	KernelInfo{Name: NTK().Name, Section: "4.1 Infinite-width NNGP", Description: "neural tangent kernel of an infinitely wide network",
-		Networks: AnyNetwork, Width: infiniteWidth, Single: ntk[float32], Double: ntk[float64], published: true},
-	KernelInfo{Name: Laplace(0).Name, Parameter: Parameter{Name: "scale", Optional: true, Default: 1}, Description: "exp(-scale·distance of the inputs), scale 1",
-		Single: laplace[float32], Double: laplace[float64], published: true},
+		Networks: AnyNetwork, Width: infiniteWidth, published: true},
+	KernelInfo{Name: Laplace(0).Name, Parameter: Parameter{Name: "scale", Optional: true, Default: 1}, Description: "exp(-scale·distance of the inputs), scale 1", published: true},
 	KernelInfo{Name: RBF().Name, Description: "Gaussian kernel of the inputs, length scales by marginal likelihood",
-		Train: true, Labels: true, Draws: true, Single: stationary[float32](kernel.RBF), Double: stationary[float64](kernel.RBF)},
+		Train: true, Labels: true, Draws: true},
 	KernelInfo{Name: Matern().Name, Description: "Matérn-5/2 kernel of the inputs, length scales by marginal likelihood",
-		Train: true, Labels: true, Draws: true, Single: stationary[float32](kernel.Matern52), Double: stationary[float64](kernel.Matern52)},
+		Train: true, Labels: true, Draws: true},
 	KernelInfo{Name: LastLayer().Name, Parameter: Parameter{Name: "layers", Whole: true, Optional: true, Default: 1, Most: mostLayers},
 		Section: "4.1 Last-layer Kernel", Description: "gradient with respect to the last layer's parameters, or those of the last few layers",
-		Networks: TrainedNetwork, spaceOf: lastLayersSpace, Width: lastLayersWidth, Single: lastLayers[float32], Double: lastLayers[float64], published: true},
+		Networks: TrainedNetwork, spaceOf: lastLayersSpace, Width: lastLayersWidth, published: true},
 	KernelInfo{Name: Gradient().Name, Section: "4.1 Full gradient Kernel", Description: "gradient with respect to all parameters of the trained network",
-		Networks: TrainedNetwork, Space: Factored, Width: gradientWidth, Single: gradient[float32], Double: gradient[float64], published: true},
+		Networks: TrainedNetwork, Space: Factored, Width: gradientWidth, published: true},
 	KernelInfo{Name: UserFeatures().Name, Description: "features that you supply",
-		OwnFeatures: true, Space: Explicit, Single: linear[float32], Double: linear[float64], published: true},
+		OwnFeatures: true, Space: Explicit, published: true},
 )
+
+var kernelMakers = makers[KernelMaker]{byName: map[string]KernelMaker{
+	Linear().Name:       {linear[float32], linear[float64]},
+	NNGP().Name:         {nngp[float32], nngp[float64]},
+	NTK().Name:          {ntk[float32], ntk[float64]},
+	Laplace(0).Name:     {laplace[float32], laplace[float64]},
+	RBF().Name:          {stationary[float32](kernel.RBF), stationary[float64](kernel.RBF)},
+	Matern().Name:       {stationary[float32](kernel.Matern52), stationary[float64](kernel.Matern52)},
+	LastLayer().Name:    {lastLayers[float32], lastLayers[float64]},
+	Gradient().Name:     {gradient[float32], gradient[float64]},
+	UserFeatures().Name: {linear[float32], linear[float64]},
+}}
+
+// MakerOfKernel returns how a kernel is constructed, see MakerOfMethod.
+func MakerOfKernel(k Kernel) KernelMaker { return kernelMakers.find(k.Name) }
 
 func linear[T matrix.Float](_ context.Context, s Source[T]) (kernel.Kernel[T], error) {
 	return kernel.NewLinear[T](s.Inputs), nil

@@ -10,7 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// MethodInfo describes a selection method: what it needs, and how to construct it.
+// MethodInfo describes a selection method: what it needs.
 type MethodInfo struct {
 	Name        string
 	Title       string // in tables and figures; the name if empty
@@ -27,11 +27,9 @@ type MethodInfo struct {
 	Score     bool // its score can be divided by the costs of rows
 	TakesBack bool // it takes rows back (selection.Backward), so a run that was cut off cannot resume
 
-	// Single and Double return the method for rows in float32 and in float64.
-	// Single is nil for methods that must compute in float64.
-	Single func(selection.Settings) selection.Method[float32]
-	Double func(selection.Settings) selection.Method[float64]
-
+	// DoubleOnly says that the method must compute in float64. Registration sets it
+	// for a maker without Single.
+	DoubleOnly bool
 	// PrefersDouble says that the method computes in float64 even on rows in
 	// float32, and so gains from rows in float64 where the caller has them.
 	PrefersDouble bool
@@ -41,6 +39,13 @@ type MethodInfo struct {
 	Memory func(Load) int64
 
 	published string // its name in published ids; empty if there is none
+}
+
+// MethodMaker constructs a method for rows in float32 and in float64. Single is nil for
+// methods that must compute in float64.
+type MethodMaker struct {
+	Single func(selection.Settings) selection.Method[float32]
+	Double func(selection.Settings) selection.Method[float64]
 }
 
 // Load holds what determines the memory of a method.
@@ -95,8 +100,6 @@ func (m MethodInfo) fault() string {
 	switch base, mode := cutMode(m.Name); {
 	case mode != NoMode:
 		return fmt.Sprintf("-%v at the end of a name denotes the mode; call it %s and set Modes", mode, base)
-	case m.Double == nil:
-		return "Double is missing: it returns the method for float64 rows"
 	case m.Description == "" || strings.ContainsAny(m.Description, "\r\n"):
 		return "its description must be one line"
 	case m.NoKernel && (m.Modes || m.Features):
@@ -125,18 +128,17 @@ var methods = newRegistry("method",
 
 // described fills in what package selection states about a method.
 func described(m MethodInfo) MethodInfo {
-	single, double := selectionEntry[float32](m.Name), selectionEntry[float64](m.Name)
+	double := selectionEntry[float64](m.Name)
 	m.Description, m.Section = double.Description, double.Section
 	m.Modes, m.Aims, m.Draws = double.Modes, double.Aims, double.Random
 	m.Score = double.Score
 	m.Features = m.Features || double.Features
-	m.Single, m.Double = single.New, double.New
 	return m
 }
 
 // inDouble is for methods that use σ².
 func inDouble(m MethodInfo) MethodInfo {
-	m.Single = nil
+	m.DoubleOnly = true
 	return m
 }
 
@@ -148,6 +150,22 @@ func selectionEntry[T matrix.Float](name string) selection.Entry[T] {
 		return list[i]
 	}
 	return selection.Entry[T]{}
+}
+
+// methodMakers construct the methods that users registered; selection constructs its own.
+var methodMakers makers[MethodMaker]
+
+// MakerOfMethod returns how a method is constructed. It is a function rather than a method, so
+// that code which asks for facts alone does not compile the engine.
+func MakerOfMethod(m Method) MethodMaker {
+	if made := methodMakers.find(string(m)); made.Double != nil {
+		return made
+	}
+	made := MethodMaker{selectionEntry[float32](string(m)).New, selectionEntry[float64](string(m)).New}
+	if m.Info().DoubleOnly {
+		made.Single = nil
+	}
+	return made
 }
 
 // Methods lists the selection methods, those registered by the user last.

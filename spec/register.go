@@ -6,16 +6,29 @@ import "slices"
 // it. Call it from an init function or at the start of main. It panics with a
 // *RegistrationError if the name is taken or malformed, or if the method is
 // incomplete.
-func RegisterMethod(m MethodInfo) {
+func RegisterMethod(m MethodInfo, maker MethodMaker) {
 	if slices.Contains(presetNames(), m.Name) {
 		methods.refuse(m.Name, "a preset has this name")
 	}
+	methods.require(m.Name, maker.Double != nil)
+	m.DoubleOnly = maker.Single == nil
 	methods.add(m)
+	methodMakers.put(m.Name, maker)
 }
 
 // RegisterKernel adds a base kernel under a name, like RegisterMethod.
-func RegisterKernel(k KernelInfo) { kernels.add(k) }
+func RegisterKernel(k KernelInfo, maker KernelMaker) {
+	kernels.require(k.Name, maker.Double != nil)
+	k.DoubleOnly = maker.Single == nil
+	kernels.add(k)
+	kernelMakers.put(k.Name, maker)
+}
 
 // RegisterTransform adds a kernel transformation under a name, like
 // RegisterMethod.
-func RegisterTransform(t TransformInfo) { transforms.add(t) }
+func RegisterTransform(t TransformInfo, maker TransformMaker) {
+	transforms.require(t.Name, maker.Double != nil)
+	t.DoubleOnly = maker.Single == nil
+	transforms.add(t)
+	transformMakers.put(t.Name, maker)
+}

@@ -28,8 +28,7 @@ func init() {
 		Name: "angles", Description: "sine and cosine of the first input",
 		Parameter: spec.Parameter{Name: "frequency", Optional: true, Default: 1},
 		Space:     spec.Explicit,
-		Single:    angles[float32], Double: angles[float64],
-	})
+	}, spec.KernelMaker{Single: angles[float32], Double: angles[float64]})
 }
 
 // A kernel of your own. As its space is Explicit, it works with methods and

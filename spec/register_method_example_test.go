@@ -29,8 +29,7 @@ func (m inOrder[T]) Next() (selection.Choice, error) {
 }
 
 func init() {
-	spec.RegisterMethod(spec.MethodInfo{
-		Name: "in-order", Description: "the rows in their order",
+	spec.RegisterMethod(spec.MethodInfo{Name: "in-order", Description: "the rows in their order"}, spec.MethodMaker{
 		Single: func(selection.Settings) selection.Method[float32] { return inOrder[float32]{} },
 		Double: func(selection.Settings) selection.Method[float64] { return inOrder[float64]{} },
 	})

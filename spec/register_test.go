@@ -10,26 +10,30 @@ import (
 
 // ours returns a method for tests under a given name.
 func ours(name string) MethodInfo {
-	return MethodInfo{Name: name, Description: "picks for a test", Modes: true, Double: func(selection.Settings) selection.Method[float64] {
-		return selection.MaxDiag[float64]{}
-	}}
+	return MethodInfo{Name: name, Description: "picks for a test", Modes: true}
 }
+
+var (
+	oursMade      = MethodMaker{Double: func(selection.Settings) selection.Method[float64] { return selection.MaxDiag[float64]{} }}
+	kernelMade    = KernelMaker{Double: linear[float64]}
+	transformMade = TransformMaker{Double: scale[float64]}
+)
 
 func TestMalformedRegistrationsPanic(t *testing.T) {
 	method := func(change func(*MethodInfo)) func() {
 		m := ours("test-malformed")
 		change(&m)
-		return func() { RegisterMethod(m) }
+		return func() { RegisterMethod(m, oursMade) }
 	}
 	kernel := func(change func(*KernelInfo)) func() {
-		k := KernelInfo{Name: "test-malformed", Description: "nothing", Double: linear[float64]}
+		k := KernelInfo{Name: "test-malformed", Description: "nothing"}
 		change(&k)
-		return func() { RegisterKernel(k) }
+		return func() { RegisterKernel(k, kernelMade) }
 	}
 	transform := func(change func(*TransformInfo)) func() {
-		tr := TransformInfo{Name: "test-malformed", Description: "nothing", Double: scale[float64]}
+		tr := TransformInfo{Name: "test-malformed", Description: "nothing"}
 		change(&tr)
-		return func() { RegisterTransform(tr) }
+		return func() { RegisterTransform(tr, transformMade) }
 	}
 	tests := map[string]struct {
 		register func()
@@ -47,9 +51,9 @@ func TestMalformedRegistrationsPanic(t *testing.T) {
 		"taken transform":     {transform(func(tr *TransformInfo) { tr.Name = "post" }), "taken"},
 		"a preset":            {method(func(m *MethodInfo) { m.Name = "badge" }), "preset"},
 		"a mode":              {method(func(m *MethodInfo) { m.Name = "mine-tp" }), "call it mine"},
-		"no method":           {method(func(m *MethodInfo) { m.Double = nil }), "Double is missing"},
-		"no kernel":           {kernel(func(k *KernelInfo) { k.Double = nil }), "Double is missing"},
-		"no transform":        {transform(func(tr *TransformInfo) { tr.Double = nil }), "Double is missing"},
+		"no method":           {func() { RegisterMethod(ours("test-malformed"), MethodMaker{}) }, "Double is missing"},
+		"no kernel":           {func() { RegisterKernel(KernelInfo{Name: "test-malformed"}, KernelMaker{}) }, "Double is missing"},
+		"no transform":        {func() { RegisterTransform(TransformInfo{Name: "test-malformed"}, TransformMaker{}) }, "Double is missing"},
 		"no description":      {kernel(func(k *KernelInfo) { k.Description = "" }), "one line"},
 		"two lines":           {method(func(m *MethodInfo) { m.Description = "a\nb" }), "one line"},
 		"modes, no kernel":    {method(func(m *MethodInfo) { m.NoKernel = true }), "without a kernel"},
@@ -77,11 +81,11 @@ func TestMalformedRegistrationsPanic(t *testing.T) {
 
 // Names are registered once per process, however often the tests run.
 func init() {
-	RegisterMethod(ours("test-own"))
-	RegisterKernel(KernelInfo{Name: "test-rbf", Description: "a kernel", Space: Infinite, Double: linear[float64],
-		Parameter: Parameter{Name: "width", Optional: true, Default: 2}})
-	RegisterTransform(TransformInfo{Name: "test-power", Description: "a transform", Needs: ExplicitFeatures, Double: scale[float64],
-		Parameter: Parameter{Name: "n", Whole: true, Most: 9}})
+	RegisterMethod(ours("test-own"), oursMade)
+	RegisterKernel(KernelInfo{Name: "test-rbf", Description: "a kernel", Space: Infinite,
+		Parameter: Parameter{Name: "width", Optional: true, Default: 2}}, kernelMade)
+	RegisterTransform(TransformInfo{Name: "test-power", Description: "a transform", Needs: ExplicitFeatures,
+		Parameter: Parameter{Name: "n", Whole: true, Most: 9}}, transformMade)
 }
 
 func TestRegisteredNamesAreKnownEverywhere(t *testing.T) {

@@ -41,9 +41,8 @@ func sphere[T matrix.Float](_ context.Context, s spec.Step[T]) (kernel.Kernel[T]
 func init() {
 	spec.RegisterTransform(spec.TransformInfo{
 		Name: "sphere", Description: "features divided by their length",
-		Needs:  spec.ExplicitFeatures,
-		Single: sphere[float32], Double: sphere[float64],
-	})
+		Needs: spec.ExplicitFeatures,
+	}, spec.TransformMaker{Single: sphere[float32], Double: sphere[float64]})
 }
 
 // A transformation of your own.

@@ -8,7 +8,8 @@ import (
 
 // The registry knows every method, kernel and transformation by name: what it
 // needs, and how to construct it. All other code that depends on one of them
-// asks here.
+// asks here. The two are kept apart, because a type that mentions how a method is
+// constructed makes every package that reads it compile the engine again.
 
 // entry is a MethodInfo, a KernelInfo or a TransformInfo.
 type entry interface {
@@ -56,6 +57,14 @@ func (r *registry[E]) refuse(name, format string, args ...any) {
 	panic(&RegistrationError{Kind: r.kind, Name: name, Reason: fmt.Sprintf(format, args...)})
 }
 
+// require refuses an entry that cannot be constructed in float64, in which every kernel and
+// method may have to compute.
+func (r *registry[E]) require(name string, double bool) {
+	if !double {
+		r.refuse(name, "Double is missing: it constructs the %s in float64", r.kind)
+	}
+}
+
 func (r *registry[E]) find(name string) (e E, ok bool) {
 	r.mutex.RLock()
 	defer r.mutex.RUnlock()
@@ -98,4 +107,25 @@ type RegistrationError struct {
 
 func (e *RegistrationError) Error() string {
 	return fmt.Sprintf("spec: the %s %q cannot be registered: %s", e.Kind, e.Name, e.Reason)
+}
+
+// makers holds how entries are constructed, by name. It is safe for concurrent use.
+type makers[M any] struct {
+	mutex  sync.RWMutex
+	byName map[string]M
+}
+
+func (m *makers[M]) put(name string, maker M) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.byName == nil {
+		m.byName = map[string]M{}
+	}
+	m.byName[name] = maker
+}
+
+func (m *makers[M]) find(name string) M {
+	m.mutex.RLock()
+	defer m.mutex.RUnlock()
+	return m.byName[name]
 }

@@ -93,11 +93,11 @@ func (s Spec) TrainedNetworks() int {
 // SinglePart returns how many of the transformations can be computed in float32:
 // the first one that cannot, and all after it, are computed in float64.
 func (s Spec) SinglePart() int {
-	if s.Kernel.Info().Single == nil {
+	if s.Kernel.Info().DoubleOnly {
 		return 0
 	}
 	for i, t := range s.Transforms {
-		if t.Info().Single == nil {
+		if t.Info().DoubleOnly {
 			return i
 		}
 	}
@@ -113,11 +113,11 @@ func (s Spec) SketchesInSingle() bool {
 // DoubleKernel reports whether the spec's kernel is in float64, whatever the
 // method.
 func (s Spec) DoubleKernel() bool {
-	return s.UsesKernel() && (s.Kernel.Info().Single == nil || s.SinglePart() < len(s.Transforms))
+	return s.UsesKernel() && (s.Kernel.Info().DoubleOnly || s.SinglePart() < len(s.Transforms))
 }
 
 // Double reports whether the method is computed in float64.
-func (s Spec) Double() bool { return s.DoubleKernel() || s.Method.Info().Single == nil }
+func (s Spec) Double() bool { return s.DoubleKernel() || s.Method.Info().DoubleOnly }
 
 // ComputesInDouble reports whether a selection by the spec computes in float64
 // where the rows are in float64, and so depends on digits that float32 does not

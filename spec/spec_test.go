@@ -243,10 +243,11 @@ func TestMethodsAreThoseOfSelection(t *testing.T) {
 			got.Modes != want.Modes || got.Aims != want.Aims || got.Draws != want.Random || want.Features && !got.Features {
 			t.Errorf("%s is described as %+v", want.Name, got)
 		}
-		if got.Double(settings) != want.New(settings) || got.Single != nil && got.Single(settings) != single[i].New(settings) {
+		made := MakerOfMethod(Method(want.Name))
+		if made.Double(settings) != want.New(settings) || made.Single != nil && made.Single(settings) != single[i].New(settings) {
 			t.Errorf("%s constructs another method", want.Name)
 		}
-		if got.Noise != (got.Single == nil) {
+		if got.Noise != got.DoubleOnly || got.DoubleOnly != (made.Single == nil) {
 			t.Errorf("%s: the noise variance needs float64", want.Name)
 		}
 	}
@@ -260,8 +261,15 @@ func TestRegistriesAreComplete(t *testing.T) {
 		}
 	}
 	for _, tr := range Transforms() {
-		if tr.Noise && tr.Single != nil {
-			t.Errorf("transform %s: the noise variance needs float64", tr.Name)
+		made := MakerOfTransform(Transform{Name: tr.Name})
+		if tr.Noise && !tr.DoubleOnly || made.Double == nil || tr.DoubleOnly != (made.Single == nil) {
+			t.Errorf("transform %s: in float64 alone: %v, but %+v; the noise variance needs float64", tr.Name, tr.DoubleOnly, made)
+		}
+	}
+	for _, k := range Kernels() {
+		made := MakerOfKernel(Kernel{Name: k.Name})
+		if made.Double == nil || k.DoubleOnly != (made.Single == nil) {
+			t.Errorf("kernel %s: in float64 alone: %v, but %+v", k.Name, k.DoubleOnly, made)
 		}
 	}
 }

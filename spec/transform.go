@@ -19,8 +19,7 @@ const (
 	ExplicitFeatures             // a row of features per row of data
 )
 
-// TransformInfo describes a kernel transformation: what it needs, and how to
-// apply it.
+// TransformInfo describes a kernel transformation: what it needs.
 type TransformInfo struct {
 	Name        string
 	Parameter   Parameter
@@ -46,13 +45,18 @@ type TransformInfo struct {
 	// transformation projects.
 	Width func(width int, before Space, z Size) int
 
-	// Single and Double apply the transformation in float32 and in float64.
-	// Single is nil for transformations that must be computed in float64;
-	// everything after them is then in float64, too.
-	Single func(context.Context, Step[float32]) (kernel.Kernel[float32], error)
-	Double func(context.Context, Step[float64]) (kernel.Kernel[float64], error)
+	// DoubleOnly says that the transformation must be computed in float64; everything
+	// after it is then in float64, too. Registration sets it for a maker without Single.
+	DoubleOnly bool
 
 	published string // its name in published ids; empty if there is none
+}
+
+// TransformMaker applies a transformation in float32 and in float64. Single is nil for
+// transformations that must be computed in float64.
+type TransformMaker struct {
+	Single func(context.Context, Step[float32]) (kernel.Kernel[float32], error)
+	Double func(context.Context, Step[float64]) (kernel.Kernel[float64], error)
 }
 
 // Step is the input of a transformation.
@@ -99,13 +103,11 @@ func (t TransformInfo) name() string { return t.Name }
 func (t TransformInfo) fault() string {
 	required := t.Parameter.Name != "" && t.Parameter.Whole && !t.Parameter.Optional
 	switch {
-	case t.Double == nil:
-		return "Double is missing: it applies the transformation in float64"
 	case t.Description == "" || strings.ContainsAny(t.Description, "\r\n"):
 		return "its description must be one line"
 	case (t.Ensemble || t.Projects) && !required:
 		return "Ensemble and Projects require a whole number that is not optional"
-	case t.Ensemble && t.Single == nil:
+	case t.Ensemble && t.DoubleOnly:
 		return "an ensemble works in both precisions, but Single is missing"
 	}
 	return t.Parameter.check()
@@ -144,32 +146,43 @@ var (
 
 var transforms = newRegistry("transform",
 	TransformInfo{Name: Scale().Name, Parameter: Parameter{Name: "factor", Optional: true}, Section: "4.2 Scaling",
-		Description: "features times a factor, by default one that makes the mean of k(x, x) on train 1",
-		Single:      scale[float32], Double: scale[float64], published: "scale"},
+		Description: "features times a factor, by default one that makes the mean of k(x, x) on train 1", published: "scale"},
 	TransformInfo{Name: Posterior().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true, Train: true, Conditions: true,
 		Description: "posterior covariance given the training rows",
-		Space:       conditionedSpace, Width: conditionedWidth, Double: posterior},
+		Space:       conditionedSpace, Width: conditionedWidth, DoubleOnly: true},
 	TransformInfo{Name: Train().Name, Section: "4.2 Gaussian Process Posterior Transformation", Noise: true, Train: true, Conditions: true,
 		Description: "short for scale>post",
-		Space:       conditionedSpace, Width: conditionedWidth, Double: train, published: "train"},
+		Space:       conditionedSpace, Width: conditionedWidth, DoubleOnly: true, published: "train"},
 	TransformInfo{Name: Sketch(0).Name, Parameter: features, Section: "4.2 Sketching", Needs: FiniteFeatures, Draws: true, Projects: true,
-		Description: "random projection to p features",
-		Single:      sketch[float32], Double: sketch[float64], published: "rp"},
+		Description: "random projection to p features", published: "rp"},
 	TransformInfo{Name: Ensemble(0).Name, Parameter: members, Section: "4.2 Ensembling", Ensemble: true,
-		Description: "sum of the kernels of n networks",
-		Single:      ensemble[float32], Double: ensemble[float64], published: "ens"},
+		Description: "sum of the kernels of n networks", published: "ens"},
 	TransformInfo{Name: ACSGrad().Name, Section: "4.2 ACS Gradient Transformation", Noise: true, Train: true, Conditions: true, NoCovariance: true,
 		Description: "weighted Fisher inner product: scaled kernel times its posterior",
-		Space:       acsGradSpace, Width: acsGradWidth, Double: acsGrad, published: "acs-grad"},
+		Space:       acsGradSpace, Width: acsGradWidth, DoubleOnly: true, published: "acs-grad"},
 	TransformInfo{Name: ACSRandomFeatures(0).Name, Parameter: features, Section: "4.2 ACS Random Features Transformation",
 		Needs: ExplicitFeatures, Noise: true, Train: true, Draws: true, Projects: true, Conditions: true, NoCovariance: true,
 		Description: "p random features of the expected log-likelihood, drawn from the posterior",
-		Double:      acsRandomFeatures, published: "acs-rf"},
+		DoubleOnly:  true, published: "acs-rf"},
 	TransformInfo{Name: ACSRandomFeaturesHyper(0).Name, Parameter: features, Section: "4.2 ACS Random Features Transformation",
 		Needs: ExplicitFeatures, Train: true, Labels: true, Draws: true, Projects: true, Conditions: true, NoCovariance: true,
 		Description: "acs-rf with a hyperprior on the noise variance",
-		Double:      acsRandomFeaturesHyper, published: "acs-rf-hyper"},
+		DoubleOnly:  true, published: "acs-rf-hyper"},
 )
+
+var transformMakers = makers[TransformMaker]{byName: map[string]TransformMaker{
+	Scale().Name:                   {Single: scale[float32], Double: scale[float64]},
+	Posterior().Name:               {Double: posterior},
+	Train().Name:                   {Double: train},
+	Sketch(0).Name:                 {Single: sketch[float32], Double: sketch[float64]},
+	Ensemble(0).Name:               {Single: ensemble[float32], Double: ensemble[float64]},
+	ACSGrad().Name:                 {Double: acsGrad},
+	ACSRandomFeatures(0).Name:      {Double: acsRandomFeatures},
+	ACSRandomFeaturesHyper(0).Name: {Double: acsRandomFeaturesHyper},
+}}
+
+// MakerOfTransform returns how a transformation is applied, see MakerOfMethod.
+func MakerOfTransform(t Transform) TransformMaker { return transformMakers.find(t.Name) }
 
 func scale[T matrix.Float](ctx context.Context, s Step[T]) (kernel.Kernel[T], error) {
 	if s.Number != 0 {

@@ -315,8 +315,6 @@ func TestGoldenRowKernels(t *testing.T) {
 			t.Fatalf("%d features expected", r.Features)
 		}
 		if finite && r.Features <= 64 {
-			dimensions := []float64{must(kernel.EffectiveDimension(t.Context(), k, pool, false)), must(kernel.EffectiveDimension(t.Context(), k, pool, true))}
-			golden.MustMatchVector(t, "effective dimension", dimensions, []float64{r.Uncentred, r.Centred}, tol)
 			golden.MustMatch(t, "features", features(t, k, some), golden.Matrix(t, folder+"/pool_features.npy"), tol)
 		}
 	})

@@ -32,12 +32,6 @@ func Train(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[floa
 	return posterior(ctx, "train", k, rows, sigma2, normalising)
 }
 
-// Pool is Train on the rows of the pool: the covariance after observing all of
-// them.
-func Pool(ctx context.Context, k kernel.Kernel[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.Kernel[float64], Fit, error) {
-	return posterior(ctx, "pool", k, rows, sigma2, normalising)
-}
-
 // PosteriorFeatures is Posterior in feature space, however many features there
 // are: for callers that need features.
 func PosteriorFeatures(ctx context.Context, m kernel.FeatureMap[float64], rows matrix.Dense[float64], sigma2 float64) (kernel.FeatureMap[float64], Fit, error) {

@@ -146,7 +146,7 @@ func TestGreedyConditioningIsThePosterior(t *testing.T) {
 	golden.MustMatch(t, "posterior", left, cross(t, want, all, all), 1e-9)
 }
 
-// Train is scale, then posterior; pool is the same on the rows of the pool.
+// Train is scale, then posterior.
 func TestTrainIsScaleThenPosterior(t *testing.T) {
 	t.Parallel()
 	train, pool := trainAndPool(t)
@@ -162,11 +162,6 @@ func TestTrainIsScaleThenPosterior(t *testing.T) {
 			t.Fatalf("λ is %v, %v in two steps; error %v", fit.Lambda, lambda, err)
 		}
 		golden.MustMatch(t, name, cross(t, got, pool, pool), cross(t, want, pool, pool), 1e-7)
-		other, _, err := transform.Pool(t.Context(), k, train, 1e-4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden.MustMatch(t, name+", pool", cross(t, other, pool, pool), cross(t, got, pool, pool), 0)
 	}
 }
 
@@ -253,17 +248,33 @@ func TestSketchKeepsDistances(t *testing.T) {
 	failures := 0
 	for i := range times {
 		s := must(transform.Sketch(k, p, transform.Seeded(1, "sketch", uint64(i)), transform.Paper))
-		e := must(kernel.CompareDistances[float64](t.Context(), s, k, rows))
-		if e.Max > epsilon {
+		largest, mean := distanceErrors(cross(t, s, rows, rows), cross(t, k, rows, rows))
+		if largest > epsilon {
 			failures++
 		}
-		if e.Pairs != n*(n-1)/2 || e.Mean > epsilon/5 {
-			t.Errorf("%+v", e)
+		if mean > epsilon/5 {
+			t.Errorf("distances are off by %v on average", mean)
 		}
 	}
 	if failures > delta*times {
 		t.Errorf("%d of %d sketches are off by more than %v", failures, times, epsilon)
 	}
+}
+
+// distanceErrors returns the largest and the mean relative error of the distances between rows
+// whose kernel matrix is given, compared with those of another kernel.
+func distanceErrors(got, want matrix.Dense[float64]) (largest, mean float64) {
+	distance := func(k matrix.Dense[float64], i, j int) float64 {
+		return math.Sqrt(max(0, k.At(i, i)+k.At(j, j)-2*k.At(i, j)))
+	}
+	pairs := 0.0
+	for i := range got.Rows {
+		for j := range i {
+			off := math.Abs(distance(got, i, j)/distance(want, i, j) - 1)
+			largest, mean, pairs = max(largest, off), mean+off, pairs+1
+		}
+	}
+	return largest, mean / pairs
 }
 
 // Sketching the sum of plain maps is sketching the map of all features.

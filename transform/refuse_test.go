@@ -28,10 +28,6 @@ var fits = map[string]func(k kernel.FeatureMap[float64], rows matrix.Dense[float
 		_, _, err := transform.Train(context.Background(), hidden{k}, rows, 1)
 		return err
 	},
-	"pool": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
-		_, _, err := transform.Pool(context.Background(), k, rows, 1)
-		return err
-	},
 	"acs-grad": func(k kernel.FeatureMap[float64], rows matrix.Dense[float64]) error {
 		_, _, err := transform.ACSGrad(context.Background(), k, rows, 1, transform.Paper)
 		return err
@@ -148,8 +144,6 @@ func TestParametersOutOfRange(t *testing.T) {
 		mustName("post", "σ²", sigma2, err)
 		_, _, err = transform.Train(t.Context(), k, rows, sigma2)
 		mustName("train", "σ²", sigma2, err)
-		_, _, err = transform.Pool(t.Context(), k, rows, sigma2)
-		mustName("pool", "σ²", sigma2, err)
 		_, _, err = transform.ACSGrad(t.Context(), k, rows, sigma2, transform.Paper)
 		mustName("acs-grad", "σ²", sigma2, err)
 		_, _, err = transform.ACSRandomFeatures(t.Context(), k, rows, 3, sigma2, draws, transform.Paper)

@@ -49,13 +49,6 @@ func WriteStyled(path string, t *dataset.Table, s Style) error {
 	return writeWhole(path, func(w io.Writer) error { return writeText(w, t, s) })
 }
 
-// CheckWritable reports whether there is a writer for the extension of the
-// path, so that a wrong name is found before the work that produces the table.
-func CheckWritable(path string) error {
-	_, err := writerFor(path)
-	return err
-}
-
 func writerFor(path string) (func(io.Writer, *dataset.Table) error, error) {
 	extension := extensionOf(path)
 	write, known := writers[extension]

@@ -110,12 +110,6 @@ func TestWriteRefuses(t *testing.T) {
 	if err := WriteMatrix(filepath.Join(dir, "x.csv"), matrix.New[float32](1, 1)); !errors.Is(err, ErrFormat) {
 		t.Error(err)
 	}
-	if err := CheckWritable("x.doc"); !errors.Is(err, ErrFormat) {
-		t.Error(err)
-	}
-	if err := CheckWritable("x.csv.gz"); err != nil {
-		t.Error(err)
-	}
 	full := errors.New("full")
 	if err := WriteJSONLines(failing{full}, mixed.Select([]int{0})); !errors.Is(err, full) {
 		t.Error(err)

@@ -39,9 +39,6 @@ func TestViewsBeyondTheirData(t *testing.T) {
 		"SqDistTo":                    func(bad view) { SqDistTo(nil, vector(), bad, vector()) },
 		"RowNorms":                    func(bad view) { RowNorms(nil, vector(), bad) },
 		"ColumnMeans":                 func(bad view) { ColumnMeans(nil, vector(), bad) },
-		"SqDistMatrix, destination":   func(bad view) { SqDistMatrix(nil, bad, square(), square()) },
-		"SqDistMatrix, rows":          func(bad view) { SqDistMatrix(nil, square(), bad, square()) },
-		"PairwiseBlocks":              func(bad view) { PairwiseBlocks(nil, InnerProducts, square(), bad, nil) },
 	}
 	for what, call := range calls {
 		for _, stride := range []int{-n, 0, n - 1, n + 1, math.MaxInt/4 + 1, math.MaxInt} {

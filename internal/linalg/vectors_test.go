@@ -8,6 +8,20 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
+// plainPair returns the inner product and the squared distance of two rows, and
+// the sum of their squared norms.
+//
+//go:norace
+func plainPair[T matrix.Float](x, y []T) (inner, dist, norms float64) {
+	for i := range x {
+		a, b := float64(x[i]), float64(y[i])
+		inner += a * b
+		dist += (a - b) * (a - b)
+		norms += a*a + b*b
+	}
+	return inner, dist, norms
+}
+
 func TestRowProducts(t *testing.T) {
 	t.Run("float32", testRowProducts[float32])
 	t.Run("float64", testRowProducts[float64])

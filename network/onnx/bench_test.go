@@ -16,7 +16,7 @@ func BenchmarkFeatures(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	raw, err := MarshalMLP(mlp)
+	raw, err := marshalMLP(mlp)
 	if err != nil {
 		b.Fatal(err)
 	}

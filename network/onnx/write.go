@@ -66,15 +66,6 @@ func Marshal(m *network.Model[float32]) ([]byte, error) {
 	return w.file(ensemble[0], columns)
 }
 
-// MarshalMLP returns a network without any scaling: it takes inputs as the network saw
-// them and returns labels of mean 0 and variance 1.
-func MarshalMLP(net *network.MLP[float32]) ([]byte, error) {
-	w := &writer{}
-	w.perceptron(net)
-	w.node("Identity", outputName, w.last)
-	return w.file(net, nil)
-}
-
 // writer collects the nodes and weights of a graph. The last result is the input of the
 // next node.
 type writer struct {

@@ -14,7 +14,7 @@ import (
 
 func main() {
 	spec.RegisterKernel(spec.KernelInfo{Name: "logs", Description: "log(1 + |x|) of each input, with its sign",
-		Space: spec.Explicit, Single: logs[float32], Double: logs[float64]})
+		Space: spec.Explicit}, spec.KernelMaker{Single: logs[float32], Double: logs[float64]})
 	os.Exit(cli.Run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
