@@ -41,7 +41,7 @@ func encoded(t *testing.T, table *Table) matrix.Dense[float32] {
 	for i := range rows {
 		rows[i] = i
 	}
-	if err := e.FitMissing(table, rows, true); err != nil {
+	if err := e.FitMissing(t.Context(), table, rows, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Check(); err != nil {
