@@ -46,7 +46,7 @@ func Memory(s spec.Spec, z Sizes) int64 {
 		size = double
 	}
 	width, explicit := width(s, z)
-	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: z.Batch + z.Pending, Width: width, Explicit: explicit})
+	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: min(z.Batch, z.Pool) + z.Pending, Width: width, Explicit: explicit})
 	total := rows*inputs*single + rows*float64(width)*size + blocks(s, z) + float64(method)
 	if s.Double() {
 		total += rows * inputs * double // a copy of the rows

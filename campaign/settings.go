@@ -134,10 +134,11 @@ func (s Settings) CheckNamed(nameOf func(field string) string) error {
 	return errors.Join(append(found, err)...)
 }
 
-// checkStored is Check for settings that are in a log. Earlier versions accepted ensembles of any
-// size; an ask of such a campaign is refused, but the campaign stays readable.
+// checkStored is Check for settings that are in a log. Earlier versions accepted ensembles and
+// epochs of any number; an ask of such a campaign is refused, but the campaign stays readable.
 func (s Settings) checkStored() error {
 	s.Members = min(s.Members, network.MostMembers)
+	s.Network.Training.Epochs = min(s.Network.Training.Epochs, network.MostEpochs)
 	return s.Check()
 }
 

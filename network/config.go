@@ -101,8 +101,11 @@ const (
 	maxLayers = 1 << 10
 )
 
-// MostMembers is how many networks an ensemble may have: as many as ens(n) of a spec may name.
-const MostMembers = 1000
+// More limits that only a mistake exceeds.
+const (
+	MostMembers = 1000    // networks of an ensemble: as many as ens(n) of a spec may name
+	MostEpochs  = 1 << 30 // of a training
+)
 
 func (a Architecture) check() error {
 	var found complaints
@@ -122,7 +125,7 @@ func (a Architecture) check() error {
 
 func (t Training) check() error {
 	var found complaints
-	found.unless(t.Epochs > 0, "%d epochs", t.Epochs)
+	found.unless(t.Epochs > 0 && t.Epochs <= MostEpochs, "%d epochs, but from 1 to %d are possible", t.Epochs, MostEpochs)
 	found.unless(t.Batch > 0, "%d rows in a mini-batch", t.Batch)
 	found.unless(positive(t.Rate), "the learning rate is %v, but must be positive and finite", t.Rate)
 	found.unless(t.Decay >= 0 && t.Rate*t.Decay < 1, "the decay is %v, which does not shrink the parameters", t.Decay)

@@ -42,7 +42,7 @@ func settingsOf(hidden []int, spec string) map[string]any {
 
 // endless are settings of an ask that does not end before the test.
 var endless = map[string]any{
-	"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 10_000_000}}, "seed": 1,
+	"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 100_000_000}}, "seed": 1,
 }
 
 // TestAttackByHugeSettings: what would take more memory than there is fails, and says what to change;
