@@ -120,7 +120,11 @@ func matrixOf[T matrix.Float](a Array) (m matrix.Dense[T], err error) {
 
 // centred returns an array of two dimensions as rows in float32, less the centres of its columns,
 // these, and warnings about columns that lost digits before. An array of float32 is overwritten.
+// Without rows, nothing bounds the number of columns, and there is nothing to learn from.
 func centred(a Array) (x matrix.Dense[float32], centres []float64, warnings []string, err error) {
+	if len(a.Dims) == 2 && a.Dims[0] == 0 {
+		return x, nil, nil, fmt.Errorf("has the shape %v, which has no rows to learn from", a.Dims)
+	}
 	var lost []dataset.Coarse
 	if a.Type == "float32" {
 		if x, err = matrixOf[float32](a); err != nil {
