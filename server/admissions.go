@@ -9,22 +9,28 @@ import (
 )
 
 // admissions decides which jobs have the memory that they forecast. A job that would fit if others
-// had ended waits for them; one that would not fit by itself is refused.
+// had ended waits for them, behind those that wait already; one that would not fit by itself is
+// refused. What is available is measured while no job holds any: later, it would lack
+// what jobs have taken of what they were admitted for.
 type admissions struct {
 	available func() int64 // bytes that there are for all jobs; nil or 0 for no limit
 
 	mu    sync.Mutex
+	limit int64 // as measured last; 0 for none
+	came  int   // jobs that asked for memory
 	jobs  map[*job]*admission
-	freed chan struct{} // closed and replaced when a job ends or waits
+	freed chan struct{} // closed and replaced when a job ends, waits or is admitted
 }
 
 // admission is what a job may take.
 type admission struct {
+	came  int // its place among those that asked
 	bytes int64
 	waits bool // for others to end
 }
 
-// admit returns when there is memory for what a job is about to do.
+// admit returns when there is memory for what a job is about to do: need bytes, with what it was
+// admitted for before.
 func (m *admissions) admit(ctx context.Context, j *job, what string, need int64, less []string) error {
 	for {
 		freed, err := m.try(j, what, need, less)
@@ -40,45 +46,75 @@ func (m *admissions) admit(ctx context.Context, j *job, what string, need int64,
 }
 
 // try admits a job, refuses it with an error, or returns a channel to wait for. Where all others
-// wait, too, it decides as if it were alone: otherwise each might wait for another one.
+// wait, too, it refuses: otherwise each might wait for another one.
 func (m *admissions) try(j *job, what string, need int64, less []string) (freed <-chan struct{}, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.jobs == nil {
-		m.jobs, m.freed = map[*job]*admission{}, make(chan struct{})
-	}
-	if m.jobs[j] == nil {
-		m.jobs[j] = &admission{}
-	}
-	own, others, busy := m.jobs[j], int64(0), false
+	own := m.of(j)
+	others, busy, behind := int64(0), false, false
 	for other, held := range m.jobs {
 		if other != j {
 			others += held.bytes
 			busy = busy || held.bytes > 0 && !held.waits
+			behind = behind || own.bytes == 0 && held.waits && held.came < own.came
 		}
 	}
-	if refused := m.alone(what, need+others, less); refused == nil || !busy {
-		if err = m.alone(what, need, less); err == nil {
-			own.bytes, own.waits = max(own.bytes, need), false
-		}
-		return nil, err
+	if own.bytes+others == 0 {
+		m.measure(need)
 	}
-	if !own.waits {
+	fits := m.limit == 0 || need+others <= m.limit
+	switch {
+	case need <= own.bytes, fits && !behind:
+		own.bytes, own.waits = max(own.bytes, need), false
+		m.wake()
+		return nil, nil
+	case m.limit > 0 && need > m.limit:
+		return nil, refused(what, need, m.limit, less)
+	case !busy && !behind:
+		return nil, refused(what, need, m.limit-others, append([]string{"again when other jobs have ended"}, less...))
+	case !own.waits:
 		own.waits = true
 		m.wake()
 	}
 	return m.freed, nil
 }
 
-// alone refuses what would need more memory than there is.
-func (m *admissions) alone(what string, need int64, less []string) error {
-	limit := int64(0)
-	if m.available != nil {
-		limit = m.available()
+// of returns the admission of a job, a new one if it has none.
+func (m *admissions) of(j *job) *admission {
+	if m.jobs == nil {
+		m.jobs, m.freed = map[*job]*admission{}, make(chan struct{})
 	}
-	if limit == 0 || need <= limit {
+	if m.jobs[j] == nil {
+		m.came++
+		m.jobs[j] = &admission{came: m.came}
+	}
+	return m.jobs[j]
+}
+
+// measure finds out what is available, again after a collection of garbage if that is less than
+// what is needed.
+func (m *admissions) measure(need int64) {
+	if m.available == nil {
+		return
+	}
+	if m.limit = m.available(); m.limit > 0 && need > m.limit {
+		debug.FreeOSMemory()
+		m.limit = m.available()
+	}
+}
+
+// alone refuses what would need more memory than there is now.
+func (m *admissions) alone(what string, need int64, less []string) error {
+	if m.available == nil {
 		return nil
 	}
+	if limit := m.available(); limit > 0 && need > limit {
+		return refused(what, need, limit, less)
+	}
+	return nil
+}
+
+func refused(what string, need, limit int64, less []string) error {
 	return fmt.Errorf("%s would need about %s, but %s of memory are available; try %s", what, bytesText(need), bytesText(limit), strings.Join(less, ", or "))
 }
 

@@ -284,12 +284,47 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestSuspectsTakeTurns: of jobs that the end of the process interrupted, one computes at a time.
-func TestSuspectsTakeTurns(t *testing.T) {
+// TestSuspectsComputeAlone: a job during which the process has ended computes before all others, and
+// nothing computes beside it.
+func TestSuspectsComputeAlone(t *testing.T) {
 	t.Parallel()
-	suspect, other := &job{order: order{Attempts: 1}}, &job{order: order{Job: Job{Person: "bob"}}}
-	if suspect.fits([]*job{{order: order{Job: Job{Person: "bob"}, Attempts: 1}}}) || !suspect.fits([]*job{other}) || !other.fits([]*job{suspect}) {
-		t.Error("wrong jobs compute beside each other")
+	running := func(person string, attempts int) *job {
+		return &job{order: order{Job: Job{Person: person}, Attempts: attempts}, public: Job{State: Running}}
+	}
+	other, suspect, second := running("bob", 0), running("ada", 1), running("carl", 1)
+	js := &jobs{list: []*job{other, suspect, second}}
+	other.computing = true
+	if j := js.next(); j != nil {
+		t.Errorf("beside a job that computes: %+v", j.order)
+	}
+	other.computing = false
+	if j := js.next(); j != suspect {
+		t.Errorf("%+v computes first", j)
+	}
+	suspect.computing = true
+	if j := js.next(); j != nil {
+		t.Errorf("beside the suspect: %+v", j.order)
+	}
+}
+
+// TestShutdownCancelsNothing: who watches a job while the service ends does not hear that it was
+// cancelled, as the next start takes it up again.
+func TestShutdownCancelsNothing(t *testing.T) {
+	t.Parallel()
+	js := newJobs(1, nil, nil)
+	began := make(chan struct{})
+	j, err := js.start(order{}, func(*job) (bool, error) { return false, nil }, func() error { return nil }, func(ctx context.Context, _ *job) (outcome, error) {
+		close(began)
+		<-ctx.Done()
+		return outcome{}, ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	js.stop()
+	if state := j.snapshot(); state.State != Running || js.running() != 0 {
+		t.Errorf("after the end: %+v, %d run", state, js.running())
 	}
 }
 
@@ -383,7 +418,10 @@ func TestAdmissions(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if err := admit(a, 80); err != nil { // b waits for it already
+	if err := admit(a, 80); err == nil || !strings.Contains(err.Error(), "again when other jobs have ended") { // b waits for it already
+		t.Errorf("beside one that waits: %v", err)
+	}
+	if err := admit(a, 60); err != nil { // which it has
 		t.Error(err)
 	}
 	select {

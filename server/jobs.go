@@ -64,6 +64,7 @@ type job struct {
 	changed chan struct{} // closed and replaced with every change
 	cancel  context.CancelFunc
 	stopped bool // somebody has cancelled it
+	over    bool // it computes no more
 	outcome outcome
 }
 
@@ -213,6 +214,12 @@ func (js *jobs) next() (best *job) {
 	if len(busy) >= JobsAtOnce {
 		return nil
 	}
+	if suspect := js.suspect(); suspect != nil {
+		if len(busy) > 0 {
+			return nil
+		}
+		return suspect
+	}
 	for _, j := range js.list {
 		if j.computing || !j.goesOn() || !j.fits(busy) {
 			continue
@@ -224,9 +231,19 @@ func (js *jobs) next() (best *job) {
 	return best
 }
 
+// suspect returns the oldest job that goes on and during which the process has ended before. It
+// computes alone, before all others, so that nothing else can be what ends the process again.
+func (js *jobs) suspect() *job {
+	for _, j := range js.list {
+		if j.order.Attempts > 0 && j.goesOn() {
+			return j
+		}
+	}
+	return nil
+}
+
 // fits reports whether a job may compute beside others. Asks of one campaign take turns, as each counts
-// the rows of the one before as selected. Jobs during which the process has ended take turns, too,
-// so that only one of them can be what ends it.
+// the rows of the one before as selected.
 func (j *job) fits(busy []*job) bool {
 	own := 0
 	for _, other := range busy {
@@ -234,9 +251,6 @@ func (j *job) fits(busy []*job) bool {
 			own++
 		}
 		if j.order.Kind == "ask" && other.order.Kind == "ask" && j.order.Campaign == other.order.Campaign {
-			return false
-		}
-		if j.order.Attempts > 0 && other.order.Attempts > 0 {
 			return false
 		}
 	}
@@ -248,9 +262,11 @@ func (js *jobs) running() (n int) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	for _, j := range js.list {
-		if j.snapshot().State == Running {
+		j.mu.Lock()
+		if !j.over {
 			n++
 		}
+		j.mu.Unlock()
 	}
 	return n
 }
@@ -281,7 +297,7 @@ func (js *jobs) forget() {
 // add notes a job that is not going to run.
 func (js *jobs) add(o order) {
 	js.change(func() {
-		js.list = append(js.list, &job{order: o, public: o.Job, changed: make(chan struct{}), cancel: func() {}})
+		js.list = append(js.list, &job{order: o, public: o.Job, over: true, changed: make(chan struct{}), cancel: func() {}})
 	})
 }
 
@@ -331,7 +347,7 @@ func (j *job) stop() {
 func (j *job) goesOn() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.public.State == Running && !j.stopped
+	return j.public.State == Running && !j.stopped && !j.over
 }
 
 func (j *job) snapshot() Job {
@@ -374,8 +390,13 @@ func (j *job) update(change func()) {
 
 func (j *job) progress(p JobProgress) { j.update(func() { j.public.Progress = p }) }
 
+// end notes how a job has ended. One that the end of the process interrupts is still running as far as
+// clients are concerned: the next start takes it up again.
 func (j *job) end(ctx context.Context, left outcome, err error) {
 	j.update(func() {
+		if j.over = true; err != nil && ctx.Err() != nil && !j.stopped {
+			return
+		}
 		j.public.Ended, j.public.Ask = new(time.Now().UTC()), left.ask
 		j.outcome = left
 		switch {

@@ -116,6 +116,8 @@ func (s *Server) watchJob(ctx context.Context, in *JobPath, send sse.Sender) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-s.jobs.begin.Done(): // the service ends; the job goes on after its next start
+			return
 		case <-changed:
 		}
 	}

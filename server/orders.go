@@ -156,10 +156,11 @@ func (s *Server) work(ctx context.Context, j *job) (outcome, error) {
 	o.Attempts++
 	switch there, err := s.options.Tokens.updateJob(context.WithoutCancel(ctx), o); {
 	case err != nil:
+		s.logJob("a job that has failed is still written down", o, s.options.Tokens.dropJob(context.Background(), o.ID))
 		return outcome{}, err
 	case !there: // it is being cancelled
-		<-ctx.Done()
-		return outcome{}, ctx.Err()
+		j.stop()
+		return outcome{}, context.Canceled
 	}
 	left, err := s.patiently(ctx, j, s.guarded)
 	if err != nil && s.jobs.begin.Err() != nil { // the process ends in good order

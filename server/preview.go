@@ -162,9 +162,16 @@ func distinct(c dataset.Column) bool {
 }
 
 // plan adds what an ask would make of the table: dates among its columns, warnings, time
-// and memory. What it cannot tell is a warning, too.
+// and memory. What it cannot tell is a warning, too. Two tables are planned at a time, as that takes
+// memory and measures time.
 func (s *Server) plan(ctx context.Context, p *Preview, t *dataset.Table, targets []string, id string, read time.Duration) {
 	const batch = 32 // of campaign.Settings
+	select {
+	case s.planning <- struct{}{}:
+		defer func() { <-s.planning }()
+	case <-ctx.Done():
+		return
+	}
 	admit := func(bytes int64, less ...string) error { return s.jobs.memory.alone("an ask", bytes, less) }
 	plan, err := nextbatch.Request{
 		Table: t, TargetColumns: targets, IDColumn: id, Batch: min(batch, t.Rows()), Admit: admit, FieldName: campaign.SettingOf,

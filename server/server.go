@@ -72,10 +72,11 @@ type Server struct {
 	memory      budget               // of uploaded tables
 	connections connections
 
-	lists   cache                  // places of rows that queries asked for
-	results cache                  // of selections
-	kept    nextbatch.KeptFeatures // of the campaign that asked last
-	uploads *uploads
+	lists    cache                  // places of rows that queries asked for
+	results  cache                  // of selections
+	kept     nextbatch.KeptFeatures // of the campaign that asked last
+	uploads  *uploads
+	planning chan struct{} // holds one for each preview that plans an ask
 
 	mu        sync.Mutex
 	campaigns map[string]*campaign.Campaign // that were used
@@ -94,7 +95,7 @@ func New(o Options) *Server {
 	mux := http.NewServeMux()
 	s := &Server{
 		options: o, mux: mux, files: files, jobs: newJobs(o.Threads, o.Device, o.Available), now: time.Now, campaigns: map[string]*campaign.Campaign{},
-		maps: map[string]*campaign.Map{}, uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
+		maps: map[string]*campaign.Map{}, planning: make(chan struct{}, 2), uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
 		failures: buckets{rate: failuresRate, burst: failuresBurst}, requests: buckets{rate: float64(o.Rate), burst: 2 * float64(o.Rate)},
 		lists: cache{most: listBytes}, results: cache{most: resultBytes},
 		allowances: map[string]allowance{}, bodies: budget{most: allBodies}, memory: budget{most: o.MaxMemory},

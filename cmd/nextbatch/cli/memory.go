@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 
@@ -77,6 +78,17 @@ func (m *memory) forRequests() int64 {
 		return m.bytes
 	}
 	return availableMemory()
+}
+
+// forJobs is what the jobs of a service may use together, beside what the process has taken
+// already: caches, maps, kept features, tables that are being uploaded.
+func (m *memory) forJobs() int64 {
+	if m.text == "" {
+		return availableMemory()
+	}
+	taken := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(taken)
+	return max(1, m.bytes-int64(taken[0].Value.Uint64()-taken[1].Value.Uint64()))
 }
 
 // memoryError reports that something would not fit.
