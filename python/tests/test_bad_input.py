@@ -81,7 +81,7 @@ def test_settings(settings, message):
         (ROWS, ROWS[0], "pool has 1 dimensions"),
         (ROWS, [["a"]], "pool has elements of type"),
         (ROWS, [[1.0], [1.0, 2.0]], "pool cannot be made an array"),
-        (None, ROWS[:0], "the candidates have no features"),
+        (None, ROWS[:0], "pool has no rows"),
     ],
 )
 def test_features(train, pool, message):

@@ -48,14 +48,16 @@ def own_network(path):
     raw = path.read_bytes()
     length = struct.unpack("<Q", raw[:8])[0]
     header = json.loads(raw[8 : 8 + length])
-    about = json.loads(header.pop("__metadata__")["architecture"])
+    metadata = header.pop("__metadata__")
+    about, columns = json.loads(metadata["architecture"]), json.loads(metadata["columns"])
     tensors = {}
     for name, tensor in header.items():
         start, end = tensor["data_offsets"]
         kind = {"F32": np.float32, "F64": np.float64}[tensor["dtype"]]
         values = np.frombuffer(raw[8 + length + start : 8 + length + end], kind).reshape(tensor["shape"])
         tensors[name] = torch.tensor(values.astype(np.float64))
-    layers = [Scale(tensors["inputs.mean"], tensors["inputs.deviation"])]
+    centres = torch.tensor(columns["Centres"], dtype=torch.float64)  # subtracted before anything is rounded
+    layers = [Scale(centres + tensors["inputs.mean"], tensors["inputs.deviation"])]
     for i in range(len(about["hidden"]) + 1):
         if i > 0:
             layers.append(nn.ReLU())
