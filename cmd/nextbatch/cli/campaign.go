@@ -202,7 +202,7 @@ func (f *campaignFlags) asking(mem *memory) campaign.Ask {
 			case "Batch", "Must", "Exclude": // of the command itself
 				return flagOf(field)
 			}
-			return flagOf(field) + " of 'campaign settings'"
+			return "campaign settings " + flagOf(field)
 		},
 	}
 }
