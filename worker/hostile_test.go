@@ -131,3 +131,31 @@ func TestTheEndOfTheInputEndsAWorkerThatNobodyReads(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTheEndOfTheInputEndsLongComputations: they would go on for days. Whether their client still
+// reads or not, the worker ends while they compute.
+func TestTheEndOfTheInputEndsLongComputations(t *testing.T) {
+	const epochs = 100_000_000
+	selecting := exampleSelect(200, 4)
+	selecting.Body = bytes.Replace(selecting.Body, []byte(`"epochs":2`), fmt.Appendf(nil, `"epochs":%d`, epochs), 1)
+	rows := Array{Shape: Shape{"float64", []int{200, 2}}, Float64: wave(200, 2)}
+	fitting := request("fit", map[string]any{"epochs": epochs, "hidden": []int{8}, "activation": "relu"}, rows, list(wave(200, 1)))
+	for _, f := range []Frame{selecting, fitting} {
+		for _, reads := range []bool{true, false} {
+			c := newClient(t)
+			c.send(f)
+			if first, err := ReadFrame(c.out, upTo(1<<20)); err != nil || first.Kind != "progress" {
+				t.Fatalf("%s: %s %s %v", f.Kind, first.Kind, first.Body, err)
+			}
+			_ = c.in.Close()
+			if reads {
+				if answer := c.answer(); !strings.Contains(string(answer.Body), `"cancelled"`) {
+					t.Errorf("%s: %s", f.Kind, answer.Body)
+				}
+			}
+			if err := <-c.done; err != nil {
+				t.Errorf("%s: %v", f.Kind, err)
+			}
+		}
+	}
+}

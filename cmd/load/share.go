@@ -15,8 +15,8 @@ import (
 const (
 	readers    = 4     // people who look at the status again and again
 	tellers    = 4     // people who tell one label after the other
-	greedyJobs = 31    // predictions that the greedy client wants at a time
-	sharedRows = 20000 // at most, of the campaign that they share
+	greedyJobs = 31    // predictions that the greedy client wants at a time, each of another campaign
+	sharedRows = 20000 // at most, of the campaign that they share, and of each that is the greedy client's
 	turns      = 2     // of each kind, one after the other, so that both meet the same machine
 )
 
@@ -26,6 +26,7 @@ type sharing struct {
 	rows   int
 	tokens []string // of those who tell
 	greedy string
+	wanted []string // campaigns that the greedy client wants predictions of
 
 	next          atomic.Int64 // row to tell
 	made, refused atomic.Int64 // predictions of the greedy client
@@ -62,7 +63,7 @@ func quantile(times []time.Duration, part float64) time.Duration {
 // answer, without and with somebody beside them who asks for as many predictions as possible.
 func (o options) share(ctx context.Context, s *service, out io.Writer) error {
 	h := &sharing{service: s, rows: min(o.rows, sharedRows)}
-	if _, err := s.do(ctx, s.owner, "POST", "/v1/campaigns?name=share&target=y&id=name", "text/csv", table(h.rows), ""); err != nil {
+	if err := h.create(ctx); err != nil {
 		return err
 	}
 	for i := range tellers + 1 {
@@ -90,6 +91,23 @@ func (o options) share(ctx context.Context, s *service, out io.Writer) error {
 	return nil
 }
 
+// create makes the campaign that people share, and those that the greedy client wants predictions
+// of besides: predictions of one campaign that are asked for together would be a single job.
+func (h *sharing) create(ctx context.Context) error {
+	rows := table(h.rows)
+	for i := range greedyJobs {
+		name := "share"
+		if i > 0 {
+			name = fmt.Sprintf("greedy-%d", i)
+		}
+		if _, err := h.do(ctx, h.owner, "POST", "/v1/campaigns?target=y&id=name&name="+name, "text/csv", rows, ""); err != nil {
+			return err
+		}
+		h.wanted = append(h.wanted, name)
+	}
+	return nil
+}
+
 // turn lets people work for a while. Jobs of the greedy client that are left are cancelled.
 func (h *sharing) turn(ctx context.Context, lasts time.Duration, greedy bool, status, tell *answers) (lasted time.Duration, err error) {
 	working, stop := context.WithTimeout(ctx, lasts)
@@ -105,8 +123,8 @@ func (h *sharing) turn(ctx context.Context, lasts time.Duration, greedy bool, st
 		})
 	}
 	if greedy {
-		for range greedyJobs {
-			try(&wanting, func() error { return h.want(ctx, working) })
+		for _, campaign := range h.wanted {
+			try(&wanting, func() error { return h.want(ctx, working, campaign) })
 		}
 	}
 	begin := time.Now()
@@ -152,9 +170,10 @@ func (h *sharing) tellOn(ctx, working context.Context, token string, tell *answe
 	return nil
 }
 
-// want asks for one prediction after the other, and cancels the last.
-func (h *sharing) want(ctx, working context.Context) error {
-	const path, pause = "/v1/campaigns/share", 250 * time.Millisecond
+// want asks for one prediction of a campaign after the other, and cancels the last.
+func (h *sharing) want(ctx, working context.Context, campaign string) error {
+	const pause = 250 * time.Millisecond
+	path := "/v1/campaigns/" + campaign
 	for working.Err() == nil {
 		raw, err := h.do(ctx, h.greedy, "POST", path+"/predictions", "", "", "")
 		var refused *refusal

@@ -52,6 +52,24 @@ func table(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(source.WriteFile(path, t))
 }
 
+// shifted writes y = 3a + 0.1b with a moved away from zero. All values of a are multiples of 1/64,
+// so that float64 holds them exactly, however far they are moved, and float32 does not.
+func shifted(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 3)
+	offset, err := strconv.ParseFloat(args[2], 64)
+	ts.Check(err)
+	text := []byte("id,a,b,y\n")
+	for i := range count(ts, args[1]) {
+		a, b := float64(i*37%128-64)/64, math.Cos(float64(3*i))
+		text = fmt.Appendf(text, "r%03d,%f,%.6f,", i, a+offset, b)
+		if i%3 == 0 {
+			text = fmt.Appendf(text, "%.6f", 3*a+0.1*b)
+		}
+		text = append(text, '\n')
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o600))
+}
+
 func count(ts *testscript.TestScript, text string) int {
 	n, err := strconv.Atoi(text)
 	ts.Check(err)

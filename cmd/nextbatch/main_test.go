@@ -29,6 +29,7 @@ import (
 //	code N PROGRAM …               run, and want this exit code
 //	windows FILE FROM              a text file as programs on Windows write it
 //	table FILE ROWS LABELLED       a table with ids, of which every so many rows have a label
+//	shifted FILE ROWS OFFSET       a table with ids and y = 3a + 0.1b, of which a is moved by the offset
 //	kinds FILE ROWS                a table on which active learning has a gain
 //	noise FILE ROWS                a table with labels that are pure noise
 //	numbers FILE ROWS COLUMNS [FIRST]     a matrix, or its rows from FIRST on: .npy, .npz (array "a"), .mat (variable "a") or .parquet
@@ -91,7 +92,7 @@ func run(t *testing.T, dir string, env map[string]string) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code, "windows": windows, "table": table, "kinds": kinds, "noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
+			"code": code, "windows": windows, "table": table, "shifted": shifted, "kinds": kinds, "noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
 			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles, "damage": damage, "scribble": scribble, "newer": newer,
 		},
 		Condition:           condition(t),

@@ -55,6 +55,16 @@ def columns(rng: np.random.Generator) -> dict:
 
 
 @pytest.fixture
+def near_and_far(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows near zero, the same with a column of Unix seconds, and y = 3a + 0.1b.
+
+    Multiples of 1/64 are exact there in float64, while float32 has steps of 128.
+    """
+    x = np.column_stack([rng.permutation(128) / 64, rng.normal(size=128)])
+    return x, x + [1.7e9, 0], 3 * x[:, 0] + 0.1 * x[:, 1]
+
+
+@pytest.fixture
 def fresh_worker():
     """A worker of its own for tests that kill it or count what is left of it."""
     _worker.close()

@@ -88,6 +88,14 @@ def test_several_targets(data):
     assert Regressor(hidden=(8,), epochs=2, folds=0).fit(X, y[:, None]).predict(X).shape == (300, 1)
 
 
+def test_a_column_far_from_zero(near_and_far):
+    near, far, y = near_and_far
+    models = [Regressor(hidden=(16,), epochs=60, random_state=1).fit(x[:40], y[:40]) for x in (near, far)]
+    assert models[1].score(far, y) > 0.9
+    want, got = (m.predict(x, return_interval=True) for m, x in zip(models, (near, far), strict=True))
+    np.testing.assert_array_equal(got, want)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"epochs": 0}, "epochs"), ({"folds": 1}, "1 folds"), ({"holdout": 2.0}, "hold out"), ({"activation": "x"}, "activation")],

@@ -64,6 +64,12 @@ def test_arrays_equal_command_line(rng, tmp_path):
     assert same.indices.tolist() == want["indices"]
 
 
+def test_a_column_far_from_zero(near_and_far):
+    near, far, y = near_and_far
+    want, got = (nextbatch.select(x[:40], y[:40], x[40:], 12, seed=3, **QUICK) for x in (near, far))
+    assert got.indices.tolist() == want.indices.tolist() and got.scores.tolist() == want.scores.tolist()
+
+
 @pytest.mark.parametrize("method", ["lcmd-tp:features", "maxdet-p:features>train", "kmeanspp-tp:features"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_features_equal_command_line(rng, tmp_path, method, dtype):
