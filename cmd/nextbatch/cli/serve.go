@@ -138,7 +138,7 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	}
 	service := server.New(server.Options{
 		Store: store, Tokens: tokens, Version: thisBuild().Version, MaxUpload: upload, Rate: s.rate,
-		Results: s.results, MaxMemory: s.memory.forRequests() / 2, Available: s.memory.forRequests, Threads: cores, Device: device.Of(ctx),
+		Results: s.results, MaxMemory: (s.memory.forRequests() + 1) / 2, Available: s.memory.forRequests, Threads: cores, Device: device.Of(ctx),
 		Secure: s.cert != "" || s.behindProxy, BehindProxy: s.behindProxy,
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: level})),
 	})
