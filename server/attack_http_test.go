@@ -571,6 +571,11 @@ func TestSchemesOfTokens(t *testing.T) {
 			t.Errorf("%s: %d %s", strings.ReplaceAll(header, token, "TOKEN"), a.StatusCode, text)
 		}
 	}
+	for header, want := range map[string]int{"Basic YWRhOnNlY3JldA==": 200, token: 401, "Bearer wrong": 401} {
+		if a, text := v.ask(t, "GET", "/v1/campaigns", "", "Authorization", header, "Cookie", v.session("viewer")); a.StatusCode != want {
+			t.Errorf("%s beside a session: %d %s", strings.ReplaceAll(header, token, "TOKEN"), a.StatusCode, text)
+		}
+	}
 }
 
 // Tables that are read at the same time share the memory.
