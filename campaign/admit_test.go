@@ -1,7 +1,9 @@
 package campaign_test
 
 import (
+	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -99,19 +101,32 @@ func TestSettingsAreLimitedAndNamed(t *testing.T) {
 	}
 }
 
-// TestStoredSettingsBeyondTheLimit: a log of an earlier version stays readable.
+// TestStoredSettingsBeyondTheLimit: a log of an earlier version stays readable, though its settings
+// would be refused today.
 func TestStoredSettingsBeyondTheLimit(t *testing.T) {
-	c, _ := begin(t, 3, campaign.Settings{Members: 999})
+	c, _ := begin(t, 3, campaign.Settings{Members: 999, Spec: "lcmd-tp:grad"})
 	log, err := c.History(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := campaign.EncodeEvent(log[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	event, err := campaign.DecodeEvent([]byte(strings.Replace(string(raw), "999", "2000000000", 1)))
-	if err != nil || event.Created.Settings.Members != 2_000_000_000 {
-		t.Errorf("%v, %v", event.Created, err)
+	for name, s := range map[string]campaign.Settings{
+		"many members":           {Members: 2_000_000_000},
+		"members below 0":        {Members: -1},
+		"many epochs":            {Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}},
+		"many transformations":   {Spec: "lcmd-tp:grad" + strings.Repeat(">scale(2)", 33)},
+		"a spec of 5000 letters": {Spec: "lcmd-tp:grad" + strings.Repeat(" ", 5000)},
+	} {
+		if s.Check() == nil {
+			t.Errorf("%s: new settings may have them", name)
+		}
+		log[0].Created.Settings = s
+		raw, err := json.Marshal(log[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, err := campaign.DecodeEvent(raw)
+		if err != nil || !reflect.DeepEqual(event.Created.Settings, s) {
+			t.Errorf("%s: %v, %v", name, event.Created, err)
+		}
 	}
 }

@@ -134,11 +134,15 @@ func (s Settings) CheckNamed(nameOf func(field string) string) error {
 	return errors.Join(append(found, err)...)
 }
 
-// checkStored is Check for settings that are in a log. Earlier versions accepted ensembles and
-// epochs of any number; an ask of such a campaign is refused, but the campaign stays readable.
+// checkStored is Check for settings that are in a log. Earlier versions accepted any number of
+// members and epochs, and longer specs; an ask of such a campaign is refused, but the campaign
+// stays readable.
 func (s Settings) checkStored() error {
-	s.Members = min(s.Members, network.MostMembers)
+	s.Members = 0
 	s.Network.Training.Epochs = min(s.Network.Training.Epochs, network.MostEpochs)
+	if _, err := spec.Parse(s.Spec); err != nil {
+		s.Spec = ""
+	}
 	return s.Check()
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -165,6 +166,34 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 	}
 	if left := v.server.bodies.taken(); left != 0 {
 		t.Errorf("%d bytes are still reserved", left)
+	}
+}
+
+// Who sends large bodies slowly keeps none of others from being read, and without a token takes nothing.
+func TestSlowLargeBodiesHoldUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	must[Status](t, v, "owner", "POST", small, sample(20))
+	begin := func(header string) net.Conn {
+		return v.send(t, fmt.Sprintf("POST /v1/campaigns/small/returns HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", header, listBody))
+	}
+	for range allBodies/listBody + 1 {
+		if a, err := http.ReadResponse(bufio.NewReader(begin("")), nil); err != nil || a.StatusCode != http.StatusUnauthorized {
+			t.Fatalf("without a token: %v, %v", a, err)
+		}
+	}
+	for range eachBodies {
+		begin("Authorization: Bearer " + v.secrets["owner"] + "\r\n")
+	}
+	for v.server.bodies.taken() < eachBodies*listBody { // until they are being read
+		time.Sleep(time.Millisecond)
+	}
+	large := fmt.Sprintf(`{"ids":["%s"]}`, strings.Repeat("a", 2*largeBody))
+	for who, want := range map[string]int{"owner": http.StatusTooManyRequests, "labeller": http.StatusUnprocessableEntity} {
+		a, text := v.ask(t, "POST", "/v1/campaigns/small/returns", large, "Authorization", "Bearer "+v.secrets[who], "Content-Type", "application/json")
+		if a.StatusCode != want || (want == http.StatusTooManyRequests) != (a.Header.Get("Retry-After") != "") {
+			t.Errorf("%s: %d %v %.200s", who, a.StatusCode, a.Header, text)
+		}
 	}
 }
 
@@ -540,6 +569,11 @@ func TestSchemesOfTokens(t *testing.T) {
 	} {
 		if a, text := v.ask(t, "GET", "/v1/campaigns", "", "Authorization", header); a.StatusCode != want {
 			t.Errorf("%s: %d %s", strings.ReplaceAll(header, token, "TOKEN"), a.StatusCode, text)
+		}
+	}
+	for header, want := range map[string]int{"Basic YWRhOnNlY3JldA==": 200, token: 401, "Bearer wrong": 401} {
+		if a, text := v.ask(t, "GET", "/v1/campaigns", "", "Authorization", header, "Cookie", v.session("viewer")); a.StatusCode != want {
+			t.Errorf("%s beside a session: %d %s", strings.ReplaceAll(header, token, "TOKEN"), a.StatusCode, text)
 		}
 	}
 }

@@ -98,12 +98,15 @@ func unauthorized(w http.ResponseWriter, text string) {
 func (s *Server) identify(r *http.Request, c *caller) (found, given bool, err error) {
 	ctx := r.Context()
 	if header := r.Header.Get("Authorization"); header != "" {
-		scheme, secret, _ := strings.Cut(header, " ")
-		if !strings.EqualFold(scheme, "Bearer") { // names of schemes have no case; a bare token has none
+		scheme, secret, others := strings.Cut(header, " ")
+		switch {
+		case strings.EqualFold(scheme, "Bearer"): // names of schemes have no case
+			c.token, found, err = s.options.Tokens.Find(ctx, secret, s.now())
+			return found, true, err
+		case !others: // a bare token has no scheme
 			return false, false, nil
 		}
-		c.token, found, err = s.options.Tokens.Find(ctx, secret, s.now())
-		return found, true, err
+		// Another scheme, such as Basic, is meant for a proxy in front.
 	}
 	cookie, err := r.Cookie(c.cookie)
 	if err != nil || cookie.Value == "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -115,23 +116,28 @@ func toClients(err error) string {
 	return err.Error()
 }
 
-// retrySeconds is when to try again if nothing tells better.
-const retrySeconds = "2"
+// retryIn is when to try again if nothing tells better.
+const retryIn = 2 * time.Second
+
+// retryHeader says when to try again.
+func retryHeader(wait time.Duration) http.Header {
+	return http.Header{"Retry-After": {strconv.Itoa(max(1, int(wait.Seconds())))}}
+}
 
 // retryLater answers what may succeed in a while.
 func retryLater(detail string) error {
-	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(detail), http.Header{"Retry-After": {retrySeconds}})
+	return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(detail), retryHeader(retryIn))
 }
 
 // writeBusy does so outside of the operations.
 func writeBusy(w http.ResponseWriter, detail string) {
-	w.Header().Set("Retry-After", retrySeconds)
+	maps.Copy(w.Header(), retryHeader(retryIn))
 	writeProblem(w, http.StatusServiceUnavailable, detail)
 }
 
 // tooMany answers a request that comes too early.
 func tooMany(wait time.Duration, detail string) error {
-	return huma.ErrorWithHeaders(huma.Error429TooManyRequests(detail), http.Header{"Retry-After": {strconv.Itoa(max(1, int(wait.Seconds())))}})
+	return huma.ErrorWithHeaders(huma.Error429TooManyRequests(detail), retryHeader(wait))
 }
 
 // statusOfDevice tells a GPU with too little memory from one that failed.

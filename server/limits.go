@@ -1,11 +1,12 @@
 package server
 
 import (
+	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -78,7 +79,7 @@ const (
 
 // writeTooMany answers a request that comes too early.
 func writeTooMany(w http.ResponseWriter, wait time.Duration, detail string) {
-	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(wait.Seconds()))))
+	maps.Copy(w.Header(), retryHeader(wait))
 	writeProblem(w, http.StatusTooManyRequests, detail)
 }
 
@@ -113,6 +114,8 @@ const (
 
 	largeBody = 64 << 10 // larger bodies share
 	allBodies = 64 << 20 // so much
+
+	eachBodies = allBodies / 2 / listBody // large ones at a time with one token
 )
 
 // allowance is how large a body may be and how long it may take.
@@ -134,27 +137,44 @@ func (a allowance) until(begin time.Time, patience time.Duration, length int64) 
 	return begin.Add(min(patience+time.Duration(length/slowest)*time.Second, max(patience, a.longest)))
 }
 
-// steady sets deadlines for the body of a request and for writing the answer. Large bodies
-// in JSON, which are read into memory, share a budget.
+// steady sets deadlines for the body of a request and for writing the answer.
 func (s *Server) steady(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if r.Body != nil && r.Body != http.NoBody {
 			_, pattern := s.mux.Handler(r)
 			allowed, begin := s.allowances[pattern], time.Now()
-			length := allowed.length(r)
-			if allowed.longest == longestBody && length > largeBody {
-				if !s.bodies.take(length) {
-					writeBusy(w, "too many large requests are being read; try again in a while")
-					return
-				}
-				defer s.bodies.give(length)
-			}
-			body := &steadyBody{r.Body, control, begin.Add(s.patience), allowed.until(begin, s.patience, length)}
+			body := &steadyBody{r.Body, control, begin.Add(s.patience), allowed.until(begin, s.patience, allowed.length(r))}
 			_ = control.SetReadDeadline(body.until) // a connection without deadlines is one of a test
 			r.Body = body
 		}
 		next.ServeHTTP(&steadyWriter{w, control, s.patience}, r)
+	})
+}
+
+// shareBodies lets large bodies in JSON, which are read into memory, share a budget. Only who has
+// a token takes of it, and no token takes more than half.
+func (s *Server) shareBodies(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, pattern := s.mux.Handler(r)
+		allowed := s.allowances[pattern]
+		length := allowed.length(r)
+		if allowed.longest != longestBody || length <= largeBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		token := callerOf(r.Context()).token.ID
+		if !s.readers.take(token) {
+			writeTooMany(w, retryIn, fmt.Sprintf("%d large requests with this token are being read, which is the most at a time; try again in a while", eachBodies))
+			return
+		}
+		defer s.readers.give(token)
+		if !s.bodies.take(length) {
+			writeBusy(w, "too many large requests are being read; try again in a while")
+			return
+		}
+		defer s.bodies.give(length)
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -224,6 +244,36 @@ func (b *budget) taken() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.bytes
+}
+
+// counts is how many things each of many keys has at a time.
+type counts struct {
+	most int
+
+	mu sync.Mutex
+	of map[string]int
+}
+
+// take counts one more, unless the key has the most.
+func (c *counts) take(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[key] >= c.most {
+		return false
+	}
+	if c.of == nil {
+		c.of = map[string]int{}
+	}
+	c.of[key]++
+	return true
+}
+
+func (c *counts) give(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of[key]--; c.of[key] == 0 {
+		delete(c.of, key)
+	}
 }
 
 // Connections at a time. Each takes some memory before anybody has said who they are.

@@ -69,6 +69,7 @@ type Server struct {
 
 	allowances  map[string]allowance // for bodies, by the pattern of the route
 	bodies      budget               // of large bodies in JSON
+	readers     counts               // of such bodies, by the id of the token
 	memory      budget               // of uploaded tables
 	connections connections
 
@@ -98,7 +99,7 @@ func New(o Options) *Server {
 		maps: map[string]*campaign.Map{}, planning: make(chan struct{}, 2), uploads: newUploads(o.Scratch, o.MaxUpload), patience: patience, measuring: 10 * time.Second,
 		failures: buckets{rate: failuresRate, burst: failuresBurst}, requests: buckets{rate: float64(o.Rate), burst: 2 * float64(o.Rate)},
 		lists: cache{most: listBytes}, results: cache{most: resultBytes},
-		allowances: map[string]allowance{}, bodies: budget{most: allBodies}, memory: budget{most: o.MaxMemory},
+		allowances: map[string]allowance{}, bodies: budget{most: allBodies}, readers: counts{most: eachBodies}, memory: budget{most: o.MaxMemory},
 		connections: connections{all: allConnections, each: eachConnections},
 		kept:        nextbatch.KeptFeatures{Limit: nextbatch.UsualKept},
 	}
@@ -116,7 +117,7 @@ func New(o Options) *Server {
 	mux.HandleFunc("GET /docs", serveDocs("text/html; charset=utf-8", docs))
 	mux.HandleFunc("GET /docs.css", serveDocs("text/css; charset=utf-8", docsCSS))
 	mux.HandleFunc("/", s.page)
-	s.handler = s.observe(headers(s.ownHost(s.steady(sameSite(s.authenticate(mux))))))
+	s.handler = s.observe(headers(s.ownHost(s.steady(sameSite(s.authenticate(s.shareBodies(mux)))))))
 	s.resume()
 	return s
 }

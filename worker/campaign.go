@@ -134,7 +134,7 @@ func (c *call) tableFor(body newBody) (*dataset.Table, error) {
 	if err := body.Settings.CheckNamed(argumentOf); err != nil {
 		return nil, refuse("%v", err)
 	}
-	return c.build(body.Table, body.Settings.Categorical)
+	return c.build(body.Table, body.Settings.Categorical, 0)
 }
 
 // campaignEncode returns the rows for a new campaign, or for one that exists, as a
@@ -220,7 +220,7 @@ func (c *call) campaignAdd() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := c.build(body.Table, s.Settings.Categorical)
+		t, err := c.build(body.Table, s.Settings.Categorical, 0)
 		if err != nil {
 			return nil, err
 		}

@@ -118,7 +118,7 @@ func (c *call) selectRows() (any, error) {
 		if t.from == nil {
 			continue
 		}
-		if *t.into, err = c.build(*t.from, body.Categorical); err != nil {
+		if *t.into, err = c.build(*t.from, body.Categorical, body.MaxMemory); err != nil {
 			return nil, err
 		}
 		r.TableNames[*t.into] = t.from.Name
@@ -271,10 +271,19 @@ func spread(n, most int) []int {
 // machine has available where the limit is 0.
 func (s Server) admitSelection(need, limit int64, less []string) error {
 	if limit == 0 {
-		return s.admit("the selection", need, append(less, fmt.Sprintf("max_memory=%d, which tries it anyway", need)))
+		less = append(less, fmt.Sprintf("max_memory=%d, which tries it anyway", need))
+	}
+	return s.admitWithin("the selection", need, limit, less)
+}
+
+// admitWithin refuses what would need more memory than max_memory, or, where that is 0, than the
+// machine has available.
+func (s Server) admitWithin(what string, need, limit int64, less []string) error {
+	if limit == 0 {
+		return s.admit(what, need, less)
 	}
 	if need > limit {
-		return &memoryError{fmt.Sprintf("the selection would need about %d MiB, but max_memory is %d MiB; try %s", need>>20, limit>>20, strings.Join(less, ", or "))}
+		return &memoryError{fmt.Sprintf("%s would need about %d MiB, but max_memory is %d MiB; try %s", what, need>>20, limit>>20, strings.Join(less, ", or "))}
 	}
 	return nil
 }

@@ -33,9 +33,10 @@ type table struct {
 // tables that are read from files, unless the request says that it is categorical.
 const mostLevels = 1000
 
-// build makes a table of its columns.
-func (c *call) build(t table, categorical []string) (*dataset.Table, error) {
-	if err := c.admitTable(t); err != nil {
+// build makes a table of its columns, which may need so much memory; 0 means what the machine has
+// available.
+func (c *call) build(t table, categorical []string, maxMemory int64) (*dataset.Table, error) {
+	if err := c.admitTable(t, maxMemory); err != nil {
 		return nil, err
 	}
 	var columns []dataset.Column
@@ -68,7 +69,7 @@ func (c *call) build(t table, categorical []string) (*dataset.Table, error) {
 
 // admitTable refuses a table of more columns than files may have, and one that would not fit into
 // memory because its columns share arrays.
-func (c *call) admitTable(t table) error {
+func (c *call) admitTable(t table, maxMemory int64) error {
 	columns, need := 0, int64(0)
 	for _, one := range t.Columns {
 		columns += max(1, len(one.Names))
@@ -82,7 +83,7 @@ func (c *call) admitTable(t table) error {
 	if columns > dataset.MostColumns {
 		return refuse("%s has %d columns, more than %d: transpose it, or give the numbers as features", t.Name, columns, dataset.MostColumns)
 	}
-	return c.server.admit(t.Name, need, []string{"fewer columns", "fewer rows"})
+	return c.server.admitWithin(t.Name, need, maxMemory, []string{"fewer columns", "fewer rows"})
 }
 
 // kinds make columns from arrays, of which there are so many.

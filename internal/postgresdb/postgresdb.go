@@ -102,7 +102,7 @@ func (d *Database) Explain(err error) error {
 	case err == nil, errors.Is(err, context.Canceled), errors.As(err, new(*Error)):
 		return err
 	case errors.As(err, &unreachable): // also after connectWithin
-		return &Error{Store: d.name, Reason: "it cannot be reached: " + unreachable.Error(), Away: true,
+		return &Error{Store: d.name, Reason: "it cannot be reached: " + unreachable.Error(), Away: !refusedForGood(err),
 			Advice: "check the address, and whether the server runs", Cause: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return err
@@ -113,6 +113,13 @@ func (d *Database) Explain(err error) error {
 		return &Error{Store: d.name, Reason: refused.Message + " (" + refused.Code + ")", Away: Lost(err), Cause: err}
 	}
 	return &Error{Store: d.name, Reason: err.Error(), Away: Lost(err), Cause: err}
+}
+
+// refusedForGood reports whether a server answered that it has no such user, password (class 28)
+// or database (class 3D): only a person can change that.
+func refusedForGood(err error) bool {
+	refused := (*pgconn.PgError)(nil)
+	return errors.As(err, &refused) && (strings.HasPrefix(refused.Code, "28") || strings.HasPrefix(refused.Code, "3D"))
 }
 
 // Lost reports whether an error means that the connection was lost, as when the server

@@ -4,9 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/nextbatch/nextbatch/internal/postgresdb/postgrestest"
 )
 
 func TestExplain(t *testing.T) {
@@ -54,5 +58,23 @@ func TestAway(t *testing.T) {
 		if err := d.Explain(c.from); !errors.As(err, &at) || at.Away != c.want {
 			t.Errorf("%v: %+v", c.from, at)
 		}
+	}
+}
+
+// A server that knows no such database answers so for ever.
+func TestADatabaseThatIsNotThereIsNotAway(t *testing.T) {
+	address, err := url.Parse(postgrestest.Schema(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.Path = "/nobody_made_this"
+	d, err := Connect(t.Context(), address.String(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	at := (*Error)(nil)
+	if err := d.Explain(d.Ping(t.Context())); !errors.As(err, &at) || at.Away || !strings.Contains(err.Error(), "nobody_made_this") {
+		t.Errorf("%v: %+v", err, at)
 	}
 }

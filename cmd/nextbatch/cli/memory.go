@@ -218,7 +218,8 @@ func availableIn(root fs.FS) int64 {
 
 // leastOf returns the least of the given amount and what a group and those
 // above it still allow. Inside a container the group itself may not be visible:
-// the visible top of the tree then takes its place.
+// the visible top of the tree then takes its place. A group at its limit leaves a byte: 0
+// would mean that nothing is known.
 func leastOf(root fs.FS, available int64, top, group, most, used, cache string) int64 {
 	for {
 		dir := path.Join(top, group)
@@ -226,7 +227,7 @@ func leastOf(root fs.FS, available int64, top, group, most, used, cache string) 
 		now, errUsed := numberIn(root, path.Join(dir, used))
 		if errLimit == nil && errUsed == nil {
 			stat, _ := fs.ReadFile(root, path.Join(dir, "memory.stat")) // without it, caches count as used
-			available = min(available, max(0, limit-now+field(stat, cache)))
+			available = min(available, max(1, limit-now+field(stat, cache)))
 		}
 		if dir == top {
 			return available

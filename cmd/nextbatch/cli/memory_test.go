@@ -23,6 +23,8 @@ func TestAvailableMemory(t *testing.T) {
 			"sys/fs/cgroup/memory/x/memory.limit_in_bytes": "209715200\n", "sys/fs/cgroup/memory/x/memory.usage_in_bytes": "104857600\n"}, 100 * mib},
 		"a container": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "0::/../outside\n",
 			"sys/fs/cgroup/memory.max": "52428800\n", "sys/fs/cgroup/memory.current": "0\n"}, 50 * mib},
+		"a full container": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "0::/\n", // 0 would admit everything
+			"sys/fs/cgroup/memory.max": "52428800\n", "sys/fs/cgroup/memory.current": "52428801\n"}, 1},
 		"more than the machine": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "4:memory:/\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n", "sys/fs/cgroup/memory/memory.usage_in_bytes": "5\n"}, 1000 * mib},
 	} {

@@ -133,12 +133,12 @@ func (s *serving) run(ctx context.Context, address string, log io.Writer) (err e
 	cores := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(cores + server.JobsAtOnce)
 	defer runtime.GOMAXPROCS(cores)
-	if limit := s.memory.forRequests(); limit > 0 { // rather collect garbage than exceed what jobs are admitted for
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	if s.memory.text != "" { // rather collect garbage than exceed it; what the machine has available changes
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(s.memory.bytes))
 	}
 	service := server.New(server.Options{
 		Store: store, Tokens: tokens, Version: thisBuild().Version, MaxUpload: upload, Rate: s.rate,
-		Results: s.results, MaxMemory: s.memory.forRequests() / 2, Available: s.memory.forJobs, Threads: cores, Device: device.Of(ctx),
+		Results: s.results, MaxMemory: (s.memory.forRequests() + 1) / 2, Available: s.memory.forJobs, Threads: cores, Device: device.Of(ctx),
 		Secure: s.cert != "" || s.behindProxy, BehindProxy: s.behindProxy,
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: level})),
 	})
