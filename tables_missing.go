@@ -206,7 +206,7 @@ func (t Tables) fitMissing(ctx context.Context, parts []part, offsets []int, all
 		return nil
 	}
 	if t.Encoder != nil {
-		return r.Encoder.FitCentres(all, rows)
+		return r.Encoder.FitCentres(ctx, all, rows)
 	}
 	return r.Encoder.FitMissing(ctx, all, rows, t.Missing == ImputeMissing)
 }

@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -241,5 +243,19 @@ func TestEncoderWithWrongCentres(t *testing.T) {
 		if err := e.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// TestFitCentresCancelled: an encoder whose centres were not all found subtracts none.
+func TestFitCentresCancelled(t *testing.T) {
+	table, err := NewTable(NewNumeric("a", 1e9, 1e9+1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	e := FitEncoder(table, OneHot{})
+	if err := e.FitCentres(ctx, table, []int{0, 1}); !errors.Is(err, context.Canceled) || e.Centres != nil {
+		t.Errorf("%v, centres %v", err, e.Centres)
 	}
 }

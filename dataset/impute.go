@@ -66,22 +66,27 @@ func (e *Encoder) FitMissing(ctx context.Context, t *Table, rows []int, indicate
 }
 
 // FitCentres makes the encoder subtract the centre that each numeric column has over the given
-// rows, unless it subtracts any already. A column without a value there has none.
-func (e *Encoder) FitCentres(t *Table, rows []int) error {
+// rows, unless it subtracts any already. A column without a value there has none. The context is
+// checked once per column.
+func (e *Encoder) FitCentres(ctx context.Context, t *Table, rows []int) error {
 	if e.Centres != nil {
 		return nil
 	}
-	e.Centres = make([]float64, len(e.Numeric))
+	centres := make([]float64, len(e.Numeric))
 	var values []float64
 	for i, name := range e.Numeric {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		c, err := t.Numeric(name)
 		if err != nil {
 			return err
 		}
 		if values = c.present(values[:0], rows); len(values) > 0 {
-			e.Centres[i] = centre(values)
+			centres[i] = centre(values)
 		}
 	}
+	e.Centres = centres
 	return nil
 }
 

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
@@ -537,7 +539,7 @@ func TestOtherHostsAreRefused(t *testing.T) {
 	v := newService(t)
 	_, port, _ := net.SplitHostPort(v.Listener.Addr().String())
 	status := func(host string) int {
-		list := v.raw(t, "GET /health HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
+		list := v.raw(t, "GET / HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
 		if len(list) != 1 {
 			t.Fatal(list)
 		}
@@ -553,9 +555,25 @@ func TestOtherHostsAreRefused(t *testing.T) {
 			t.Errorf("%s: %d", host, got)
 		}
 	}
+	for request, want := range map[string]int{"GET /health HTTP/1.0\r\n\r\n": http.StatusOK, "GET / HTTP/1.0\r\n\r\n": http.StatusMisdirectedRequest} {
+		if list := v.raw(t, request); len(list) != 1 || list[0] != want {
+			t.Errorf("%q: %v", request, list)
+		}
+	}
 	v.server.options.BehindProxy = true
 	if got := status("lab.example"); got != http.StatusOK {
 		t.Errorf("behind a proxy: %d", got)
+	}
+}
+
+// Who has too many jobs hears when to try again.
+func TestTooManyJobsSayWhenToRetry(t *testing.T) {
+	t.Parallel()
+	v := newService(t)
+	err := v.server.problem(t.Context(), errTooManyOne)
+	status, headers := huma.StatusError(nil), huma.HeadersError(nil)
+	if !errors.As(err, &status) || status.GetStatus() != http.StatusTooManyRequests || !errors.As(err, &headers) || headers.GetHeaders().Get("Retry-After") == "" {
+		t.Errorf("%#v", err)
 	}
 }
 

@@ -72,7 +72,7 @@ func (s *Server) problem(ctx context.Context, err error) error {
 		errors.As(err, &undo), errors.As(err, &repeated):
 		return huma.Error409Conflict(err.Error())
 	case errors.Is(err, errTooManyOne):
-		return huma.Error429TooManyRequests(err.Error())
+		return tooMany(retryIn, err.Error())
 	case errors.Is(err, errStopping), errors.Is(err, errTooMany):
 		return retryLater(err.Error())
 	case ctx.Err() != nil:

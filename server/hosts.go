@@ -10,10 +10,11 @@ import (
 // ownHost refuses requests that name another host, where the service can be reached from this
 // machine alone: a page of another site may have its name resolved to this machine, and would then
 // be of the same origin. With TLS the certificate rules that out, and a proxy in front
-// knows its own names.
+// knows its own names. Health is nobody's secret, and what looks after services may name no host.
 func (s *Server) ownHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.TLS == nil && !s.options.BehindProxy && overLoopback(r) && !isLoopback(r.Host) {
+		_, pattern := s.mux.Handler(r)
+		if pattern != "GET /health" && r.TLS == nil && !s.options.BehindProxy && overLoopback(r) && !isLoopback(r.Host) {
 			writeProblem(w, http.StatusMisdirectedRequest, fmt.Sprintf("this service has the name localhost or the address of this machine, such as 127.0.0.1, not %q; "+
 				"if a proxy passes requests on to it, start it with --behind-proxy", r.Host))
 			return

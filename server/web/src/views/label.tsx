@@ -59,7 +59,7 @@ function Labelling({ campaign, session }: { campaign: string; session: Session }
       </header>
       <ProblemNote error={fault ?? job.error ?? error} />
       <Lost lost={job.lost} />
-      {job.job && <JobBar job={job.job} title="Picking rows for you" />}
+      {job.job && <JobBar key={job.job.id} job={job.job} title="Picking rows for you" />}
       <div class={deeds.length > 0 ? 'labelling with-deeds' : 'labelling'}>
         {row
           ? <Task key={row.row} campaign={campaign} status={status} row={row} targets={queue.targets} last={deeds[0]} more={rows.length > 1}

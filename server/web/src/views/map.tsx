@@ -44,7 +44,7 @@ export function PoolMapView({ campaign, session }: { campaign: string; session: 
       </header>
       <ProblemNote error={job.error ?? error} />
       <Lost lost={job.lost} />
-      {job.job && <JobBar job={job.job} title="Drawing the map" />}
+      {job.job && <JobBar key={job.job.id} job={job.job} title="Drawing the map" />}
       {map && <Shown map={map} status={status} />}
       {!map && !job.running && (
         <Empty title="No map yet">
