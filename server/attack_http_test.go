@@ -631,3 +631,10 @@ func TestUploadsShareTheMemory(t *testing.T) {
 		t.Errorf("files are left: %v", left)
 	}
 }
+
+// taken returns how many bytes are reserved.
+func (b *budget) taken() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes
+}

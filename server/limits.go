@@ -239,13 +239,6 @@ func (b *budget) give(n int64) {
 	b.bytes -= n
 }
 
-// taken returns how many bytes are reserved.
-func (b *budget) taken() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.bytes
-}
-
 // counts is how many things each of many keys has at a time.
 type counts struct {
 	most int
