@@ -450,6 +450,22 @@ test('the map of a real campaign is drawn', async () => {
   await page.getByText('distance to the nearest known row').waitFor()
 })
 
+test('a job that cannot be cancelled says why', async () => {
+  await service.call('POST', '/v1/campaigns?name=stuck&target=y', 'a,y\n1,\n2,\n3,\n')
+  const page = await open()
+  const { person } = await service.call<{ person: string }>('GET', '/v1/session')
+  const job = { id: 'j1', campaign: 'stuck', kind: 'map', person, state: 'running', begun: '2026-03-02T12:00:00Z', progress: { stage: 'training', done: 1, of: 9 } }
+  await page.route('**/v1/campaigns/stuck/jobs', async route => await route.fulfill({ json: [job] }))
+  await page.route('**/v1/campaigns/stuck/jobs/j1/events', async route => await route.fulfill({ contentType: 'text/event-stream', body: '' }))
+  await page.route('**/v1/campaigns/stuck/jobs/j1', async route => await (route.request().method() === 'DELETE'
+    ? route.fulfill({ status: 507, json: { detail: 'the disk of the service is full' } })
+    : route.fulfill({ json: job })))
+  await page.goto(at('map', 'stuck'))
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('alert').getByText('The disk of the service is full.').waitFor()
+  faults = faults.filter(f => !f.includes('507'))
+})
+
 describe.each([
   { name: 'light, 1280 px', width: 1280, dark: false }, { name: 'dark, 1280 px', width: 1280, dark: true },
   { name: 'light, 380 px', width: 380, dark: false }, { name: 'dark, 380 px', width: 380, dark: true },
