@@ -439,3 +439,33 @@ func TestAdmissions(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// TestAdmissionsWhileMemoryIsUsed: what a job takes of the machine's memory is not held against it when
+// it asks for more, and a job that comes later does not overtake one that waits.
+func TestAdmissionsWhileMemoryIsUsed(t *testing.T) {
+	t.Parallel()
+	free := int64(100)
+	m := &admissions{available: func() int64 { return free }}
+	large, waiting, late := &job{}, &job{}, &job{}
+	for _, need := range []int64{60, 60, 90} {
+		if freed, err := m.try(large, "it", need, nil); freed != nil || err != nil {
+			t.Fatalf("%d: %v", need, err)
+		}
+		free = 100 - need // as it is used
+	}
+	for _, j := range []*job{waiting, late} {
+		if freed, err := m.try(j, "it", map[*job]int64{waiting: 50, late: 5}[j], nil); freed == nil || err != nil {
+			t.Fatalf("beside the large job: %v", err)
+		}
+	}
+	m.release(large)
+	free = 100
+	if freed, err := m.try(late, "it", 5, nil); freed == nil || err != nil {
+		t.Errorf("the late job overtakes: %v", err)
+	}
+	for _, j := range []*job{waiting, late} {
+		if freed, err := m.try(j, "it", map[*job]int64{waiting: 50, late: 5}[j], nil); freed != nil || err != nil {
+			t.Errorf("after the large job: %v", err)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"container/list"
-	"errors"
 	"sync"
 )
 
@@ -40,9 +39,6 @@ type cached struct {
 	err   error
 }
 
-// errNotComputed is what those get who waited for a value whose computation panicked.
-var errNotComputed = errors.New("a fault in nextbatch; its log has the details")
-
 // cacheGet returns the value of a key, which make computes with the bytes that it takes.
 func cacheGet[V any](c *cache, key cacheKey, make func() (V, int64, error)) (V, error) {
 	e, first := c.entry(key)
@@ -57,7 +53,7 @@ func cacheGet[V any](c *cache, key cacheKey, make func() (V, int64, error)) (V, 
 // cacheMake computes the value of an entry. An entry without one, because of an error or a
 // panic, is forgotten, so that the next caller tries again.
 func cacheMake[V any](c *cache, e *cached, make func() (V, int64, error)) {
-	e.err = errNotComputed
+	e.err = errFault // for those who wait, if it panics
 	defer close(e.ready)
 	defer func() {
 		if e.err != nil {

@@ -23,6 +23,9 @@ import (
 	"github.com/nextbatch/nextbatch/internal/sqlitefile"
 )
 
+// errFault is what clients hear of a panic.
+var errFault = errors.New("a fault in nextbatch; its log has the details")
+
 // writeProblem answers with a problem (RFC 9457), outside of the operations.
 func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -177,8 +176,6 @@ func (s *Server) logJob(what string, o order, err error) {
 		s.options.Log.Error(what, "job", o.ID, "error", err)
 	}
 }
-
-var errFault = errors.New("a fault in nextbatch; its log has the details")
 
 // guarded runs a job and turns a panic into its failure.
 func (s *Server) guarded(ctx context.Context, j *job) (left outcome, err error) {

@@ -235,7 +235,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 				}
 				s.options.Log.Error("a request panicked", "fault", fault, "stack", string(debug.Stack()))
 				if seen.status == 0 {
-					writeProblem(seen, http.StatusInternalServerError, "a fault in nextbatch; its log has the details")
+					writeProblem(seen, http.StatusInternalServerError, errFault.Error())
 				}
 			}
 			took := time.Since(begin)
