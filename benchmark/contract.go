@@ -81,7 +81,7 @@ type Queue interface {
 	Store
 
 	// Work hands planned runs that no other process is working on to do, in goroutines
-	// of its own, at most so many at a time as jobs says. It returns when each planned run
+	// of its own, at most as many at a time as jobs says. It returns when each planned run
 	// is finished or has failed, or is on a data set that this process lacks; so it waits
 	// while others work on the last runs, and takes over from those that die. With wait it
 	// goes on until the context ends, and takes runs that are planned later.

@@ -71,7 +71,7 @@ func (f *Forecast) Add(r Record) {
 	}
 }
 
-// addOverhead learns from rounds that trained so many operations.
+// addOverhead learns from rounds whose trainings took the given number of operations.
 func (f *Forecast) addOverhead(r Run, work, training, elapsed float64, rounds int) {
 	if training <= 0 || rounds == 0 {
 		return

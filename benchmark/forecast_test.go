@@ -86,7 +86,7 @@ func newImagined(t *testing.T, stream *rng.Stream) imagined {
 	return s
 }
 
-// rounds returns all rounds in the order in which so many jobs finish them.
+// rounds returns all rounds in the order in which that number of jobs finishes them.
 func (s imagined) rounds() (all []Record) {
 	waiting, active := s.runs, []Record{}
 	for len(waiting)+len(active) > 0 {

@@ -68,7 +68,7 @@ func (j Judgement) Answer() string {
 // that is 10 % lower. If every method's interval ends below it, random selection will do.
 var Worthwhile = -math.Log(0.9)
 
-// Judge gives the verdict on a table with so many labelled rows:
+// Judge gives the verdict on a table with the given number of labelled rows:
 //
 //	Beats         if the interval of a method lies above zero
 //	RandomBetter  if the intervals of all methods lie below zero

@@ -11,7 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 )
 
-// labelledCampaign returns a campaign with labels enough for a network and for the gain meter.
+// labelledCampaign returns a campaign with enough labels for a network and for the gain meter.
 func labelledCampaign(t *testing.T, settings campaign.Settings) *campaign.Campaign {
 	t.Helper()
 	settings.Audit = new(1.0)

@@ -286,7 +286,7 @@ func readItem(file *zip.File, item manifestItem) ([]byte, error) {
 	return data, nil
 }
 
-// readLimited reads a file that has at most so many bytes. Memory is taken as bytes come,
+// readLimited reads a file of at most the given number of bytes. Memory is taken as bytes come,
 // not as the file promises.
 func readLimited(file *zip.File, most int64) ([]byte, error) {
 	r, err := file.Open()

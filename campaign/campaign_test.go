@@ -745,7 +745,7 @@ func TestKeptNetworkWithoutFailedRows(t *testing.T) {
 	}
 }
 
-// An ask that is stopped while it trains goes on where it stood: no epoch is repeated, and the batch is
+// An ask that is stopped while it trains resumes where it stopped: no epoch is repeated, and the batch is
 // the one that it would have been.
 func TestStoppedAskGoesOn(t *testing.T) {
 	store := &storetest.Memory{}

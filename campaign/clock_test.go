@@ -22,7 +22,7 @@ func jumped(t *testing.T) (*campaign.Campaign, *clock, campaign.Store) {
 	return c, now, store
 }
 
-// wantOut wants so many rows to be out.
+// wantOut requires that n rows are out.
 func wantOut(t *testing.T, c *campaign.Campaign, when string, want int64) {
 	t.Helper()
 	if got := state(t, c).Counts().Asked; got != want {

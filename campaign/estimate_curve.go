@@ -70,7 +70,7 @@ type scenario struct {
 }
 
 // FitCurve fits a learning curve to predictions for random rows, and estimates the error
-// of the network that has been given so many labels. Predictions without a label do not
+// of the network that has been given that number of labels. Predictions without a label do not
 // count. With fewer than LeastAudited rows the error is a *TooFewError.
 func FitCurve(audited []Audited, labels int) (*Curve, error) {
 	audited = usable(audited)
@@ -110,7 +110,7 @@ func (c *Curve) interval(m Metric) *Interval {
 // Error returns a metric of the current network.
 func (c *Curve) Error(m Metric) Interval { return *c.interval(m) }
 
-// ErrorAt returns a metric of a network with so many labels.
+// ErrorAt returns a metric of a network with the given number of labels.
 func (c *Curve) ErrorAt(m Metric, labels int) Interval {
 	x := math.Log(float64(labels) / float64(c.Labels))
 	return over(c.grids[m], func(s scenario) float64 { return math.Exp(s.level + s.slope*x) })
@@ -138,7 +138,7 @@ func (s scenario) labelsFor(wanted float64, labels int) float64 {
 	return float64(labels) * factor
 }
 
-// pooled returns what the errors would be with so many labels, and the mean of
+// pooled returns what the errors would be with the given number of labels, and the mean of
 // log(n_i/n), weighted by their squares.
 func pooled(audited []Audited, labels int, slope float64) (sizes []float64, centre float64) {
 	squares := 0.0

@@ -14,7 +14,7 @@ import (
 // holds once the next batch, of m rows after n labels, is expected to lower the RMSE by
 // less than this share, 1 − (1 + m/n)^b with the median of the slope b.
 
-// StopRule says when a campaign has labels enough. The zero value never stops one.
+// StopRule says when a campaign has enough labels. The zero value never stops one.
 type StopRule struct {
 	Target string  // that the rule is about; empty means each
 	Metric Metric  // of the error; empty means the gain of the next batch
@@ -100,7 +100,7 @@ type Advice struct {
 
 func (a Advice) String() string { return string(a.Verdict) + ": " + a.Because }
 
-// Judge applies the rule to one target, before the next batch of so many rows. The
+// Judge applies the rule to one target, before the next batch, of the given size. The
 // curve is nil where too few random rows are labelled.
 func (r StopRule) Judge(c *Curve, batch int) Advice {
 	switch {
@@ -133,7 +133,7 @@ func (r StopRule) judgeGain(c *Curve, batch int) Advice {
 	return Advice{GoOn, is}
 }
 
-// Gain returns the share by which the next batch of so many rows lowers the RMSE; 0 where
+// Gain returns the share by which the next batch, of the given size, lowers the RMSE; 0 where
 // the error seems to rise.
 func (c *Curve) Gain(batch int) Interval {
 	x := math.Log1p(float64(batch) / float64(c.Labels))

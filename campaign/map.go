@@ -29,7 +29,7 @@ type Map struct {
 // mapSample is how many rows the directions are computed from.
 const mapSample = 512
 
-// Map places at most so many rows in a plane, with predictions for them. It uses the kept
+// Map places at most the given number of rows in a plane, with predictions for them. It uses the kept
 // network, or trains one. Rows that failed, were retired or lack inputs are left out. Of the
 // ask, only the functions and the trainer have an effect.
 func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
@@ -75,7 +75,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	return m, m.predict(ctx, plan, places)
 }
 
-// mapPlan returns the plan of the campaign's method, with a network if there are labels enough.
+// mapPlan returns the plan of the campaign's method, with a network if there are enough labels.
 func (c *Campaign) mapPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*nextbatch.Plan, error) {
 	if rows.labelled < nextbatch.FewestToLearn {
 		plan, err := r.Plan(ctx)

@@ -40,7 +40,7 @@ const modelBlob = "model"
 const trainingBlob = "training"
 
 // trainer returns what trains the networks of an ask. On the CPU an ask that was stopped, by Ctrl-C or
-// by the end of a service, goes on where it stood. If its state cannot be read or written, networks are
+// by the end of a service, resumes where it stopped. If its state cannot be read or written, networks are
 // trained from the start, to the same weights.
 func (c *Campaign) trainer(ctx context.Context, a Ask) network.Trainer[float32] {
 	if a.Trainer != nil || network.DeviceOf(ctx) != nil {
@@ -247,7 +247,7 @@ type Predicted struct {
 	Warnings    []string
 }
 
-// predictedBytes is the memory of predictions for so many rows while they are made: lists of
+// predictedBytes is the memory of predictions while they are made: lists of
 // values, limits and what each network predicts, and then the Predicted.
 func predictedBytes(rows, targets, members int) int64 {
 	const row, target, member = 80, 150, 16

@@ -60,7 +60,7 @@ type Run struct {
 	// MaxLabels is the number of labelled rows at which the run ends. Rows that are out
 	// count, as their labels will come. 0 means no limit.
 	MaxLabels int64
-	GiveUp    int // the run ends after so many failed rows without a label in between; 0 means never
+	GiveUp    int // the run ends after this number of failed rows without a label in between; 0 means never
 
 	// Ask is how to ask for rows. It has neither Must nor Exclude. Without a lease, rows are out as
 	// the settings say, or longer if all attempts at them may take longer.

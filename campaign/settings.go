@@ -174,8 +174,8 @@ func (s Settings) request() (nextbatch.Request, error) {
 	return r, nil
 }
 
-// startsWith reports whether so few labelled rows call for the start of nextbatch.Request, which
-// needs no network: the spec cannot do with so few.
+// startsWith reports whether the number of labelled rows calls for the start of nextbatch.Request, which
+// needs no network: the spec needs more of them.
 func startsWith(labelled int, s spec.Spec) bool {
 	if s.Method == "" || labelled >= nextbatch.FewestToLearn {
 		return false

@@ -17,7 +17,7 @@ const (
 // memory is the size of the data. Full chunks can move to a file.
 type chunks[T rowfile.Plain] struct {
 	full  [][]T // of chunkLen elements each
-	moved int   // so many of the first ones are in a file
+	moved int   // how many of the first ones are in a file
 	tail  []T
 }
 

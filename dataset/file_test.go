@@ -13,7 +13,7 @@ import (
 // time to time meanwhile.
 type grown struct{ memory, file Column }
 
-// growColumns returns columns of all kinds with so many random rows.
+// growColumns returns columns of all kinds with n random rows.
 func growColumns(t *testing.T, store *rowfile.Store, rows int) []grown {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

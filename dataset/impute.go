@@ -100,7 +100,7 @@ func (c *Numeric) present(values []float64, rows []int) []float64 {
 	return values
 }
 
-// fitMedian returns the median of the values that a column has in so many rows.
+// fitMedian returns the median of the values of a column.
 func (e *Encoder) fitMedian(name string, values []float64, rows int, indicate bool) (float64, error) {
 	if len(values) == 0 {
 		return 0, &ColumnError{Column: name, Row: -1, Problem: "has no values"}

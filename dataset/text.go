@@ -8,7 +8,7 @@ import "github.com/nextbatch/nextbatch/internal/rowfile"
 type Text struct {
 	name   string
 	parts  [][]byte       // part i starts at row i·chunkLen
-	moved  int            // so many of the first parts are in a file
+	moved  int            // how many of the first parts are in a file
 	ends   chunks[int]    // where a row ends in its part
 	inFile *rowfile.Store // see MoveTo
 }

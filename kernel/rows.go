@@ -20,7 +20,7 @@ func OverBlocks(ctx context.Context, n int, f func(from, to int) error) error {
 	return OverRows(ctx, n, BlockRows, f)
 }
 
-// OverRows is OverBlocks with blocks of at most so many rows.
+// OverRows is OverBlocks with blocks of at most the given number of rows.
 func OverRows(ctx context.Context, n, most int, f func(from, to int) error) error {
 	for from := 0; from < n; from += most {
 		if ctx.Err() != nil {

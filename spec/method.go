@@ -86,7 +86,7 @@ func maxDetMemory(l Load) int64 {
 
 func baitMemory(l Load) int64 { return byteMemory(l) + squares(l) }
 
-// perRow is so many bytes per candidate, besides those of every method.
+// perRow is a number of bytes per candidate, besides those of every method.
 func perRow(l Load, bytes float64) int64 {
 	return footprint.Bytes(float64(l.Pool) * (bytes + perCandidate))
 }

@@ -135,7 +135,7 @@ func TestKilledWorkers(t *testing.T) {
 	storetest.MustBeSame(t, "after kills", storetest.Outcomes(t, planner), want)
 }
 
-// took waits until a process has finished so many rounds, and returns false if it does not get
+// took waits until a process has finished n rounds, and returns false if it does not get
 // that much work.
 func took(steps <-chan struct{}, rounds int) bool {
 	late := time.After(30 * time.Second)

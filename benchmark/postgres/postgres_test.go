@@ -137,7 +137,7 @@ func TestPresenceComesBack(t *testing.T) {
 	awaitWorkers(t, s, 1)
 }
 
-// awaitWorkers waits until so many processes are alive: the server needs a moment to notice the end
+// awaitWorkers waits until n processes are alive: the server needs a moment to notice the end
 // of a connection.
 func awaitWorkers(t *testing.T, s *Store, want int) {
 	t.Helper()

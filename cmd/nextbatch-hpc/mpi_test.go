@@ -322,7 +322,7 @@ func withoutLauncher(found []string, launcher int) (ranks []string) {
 	return ranks
 }
 
-// BenchmarkExchanges prints how long the exchanges of a selection take on so many ranks of
+// BenchmarkExchanges prints how long the exchanges of a selection take on a number of ranks of
 // this machine: the best row of all, a row that one rank lends, a sum along the chain.
 func BenchmarkExchanges(b *testing.B) {
 	launcher, err := exec.LookPath("mpirun")

@@ -37,7 +37,7 @@ const (
 // the best of many runs shows what it can do undisturbed.
 const budget = 120 * time.Millisecond
 
-// best returns the shortest time of body in seconds, on so many threads.
+// best returns the shortest time of body in seconds, on the given number of threads.
 func best(threads int, body func(*linalg.Team)) float64 { return bestAfter(threads, func() {}, body) }
 
 // bestAfter is best for a body that overwrites its input. prepare restores the

@@ -23,7 +23,7 @@ type input struct {
 	start, end int // of the bytes read but not yet returned
 	line       int // of the record at start
 	done       bool
-	allow      func(buffer int64) error // refuses a buffer of so many bytes; nil allows any
+	allow      func(buffer int64) error // refuses a buffer of that many bytes; nil allows any
 }
 
 // record is a piece of text with the line on which it starts.

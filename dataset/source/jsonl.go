@@ -209,7 +209,7 @@ func (j *jsonReader) sinkFor(name string, c int, first jsonKind) sink {
 	return &numberSink{into: dataset.NewNumeric(name), missing: j.missing, guessed: true}
 }
 
-// filler returns the sink with so many missing values.
+// filler returns the sink with n missing values.
 func (j *jsonReader) filler(s sink, rows int) sink {
 	for range rows {
 		_ = s.add(nil) // any sink accepts a missing value

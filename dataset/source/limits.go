@@ -48,17 +48,17 @@ func (o Options) allowRows(r *rows, beside int64) error {
 	return because(full, o.allow(beside+bytes, fmt.Sprintf("the table up to row %d", r.length())))
 }
 
-// overflowShare is the part of the allowed memory, one of so many, that a table may
+// overflowShare is the part of the allowed memory, one of this many, that a table may
 // take before its rows move to a file. What follows needs memory, too.
 const overflowShare = 4
 
-// overflows reports whether the rows of a table that takes so many bytes of memory
+// overflows reports whether the rows of a table that takes the given number of bytes of memory
 // move to a file.
 func (o Options) overflows(bytes int64) bool {
 	return o.Overflow != nil && o.MaxMemory > 0 && bytes > o.MaxMemory/overflowShare
 }
 
-// CheckSpace refuses something of at least so many bytes for which neither MaxMemory
+// CheckSpace refuses something of at least the given number of bytes for which neither MaxMemory
 // nor the folder of Overflow has space.
 func (o Options) CheckSpace(what string, need int64) error {
 	err := o.allow(need, what)

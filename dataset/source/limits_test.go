@@ -132,7 +132,7 @@ func TestReadersEndWithTheContext(t *testing.T) {
 	}
 }
 
-// cancelling cancels a context once so many bytes have been read.
+// cancelling cancels a context once n bytes have been read.
 type cancelling struct {
 	io.Reader
 	after, read int

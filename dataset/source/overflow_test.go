@@ -215,7 +215,7 @@ func TestOverflowErrors(t *testing.T) {
 	}
 }
 
-// endsAfter is a context that ends after so many questions.
+// endsAfter is a context that ends after n questions.
 type endsAfter struct {
 	context.Context
 	left *int

@@ -147,7 +147,7 @@ func (w *workbook) walk(name string, to visitor) error { return w.walkUpTo(name,
 // walkSmall is walk for a part whose elements are all kept, and few.
 func (w *workbook) walkSmall(name string, to visitor) error { return w.walkUpTo(name, mostSmall, to) }
 
-// walkUpTo is walk for a part of at most so many bytes.
+// walkUpTo is walk for a part of at most the given number of bytes.
 func (w *workbook) walkUpTo(name string, most int64, to visitor) error {
 	entry := w.find(name)
 	if entry == nil {

@@ -101,7 +101,7 @@ func (s *splitJob[T]) cut(threads int) {
 	}
 }
 
-// groups returns the number of groups in which so many panels are computed.
+// groups returns the number of groups in which n panels are computed.
 func (s *splitJob[T]) groups(panels int) int {
 	return ceilDiv(panels, max(1, heldBlocks/min(s.blocks, maxBlocks)))
 }

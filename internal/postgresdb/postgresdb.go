@@ -47,7 +47,7 @@ func (e *Error) Unwrap() error { return e.Cause }
 // connectWithin is how long to wait for a server that does not even refuse, unless the address says otherwise.
 const connectWithin = 10 * time.Second
 
-// Connect returns a pool of at most so many connections to a database with an address such
+// Connect returns a pool of at most the given number of connections to a database with an address such
 // as postgres://user:password@host/database. They are made when they are needed.
 func Connect(ctx context.Context, address string, connections int32) (*Database, error) {
 	config, err := parse(address)

@@ -115,7 +115,7 @@ func (s *Store) CutTo(mark int64) error {
 	return nil
 }
 
-// CheckSpace returns a *SpaceError if the folder of the store has no space for so many bytes.
+// CheckSpace returns a *SpaceError if the folder of the store has no space for the given number of bytes.
 func (s *Store) CheckSpace(need int64) error { return CheckSpace(s.folder, need) }
 
 // Close removes the file, with all pieces.

@@ -75,7 +75,7 @@ func InMemory(folder string) bool {
 	return err == nil && inMemory
 }
 
-// CheckSpace returns a *SpaceError if a folder has no space for a file of so many bytes.
+// CheckSpace returns a *SpaceError if a folder has no space for a file of the given number of bytes.
 func CheckSpace(folder string, need int64) error {
 	free, _, err := space(folder)
 	switch {

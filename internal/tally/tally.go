@@ -34,7 +34,7 @@ func (c *Counter) Read(bytes int) {
 	}
 }
 
-// Rows counts rows of so many numbers of type T as read.
+// Rows counts rows of the given width in numbers of type T as read.
 func Rows[T any](c *Counter, rows, cols int) {
 	var zero T
 	c.Read(rows * cols * int(unsafe.Sizeof(zero)))
