@@ -99,7 +99,7 @@ func (p *Plan) predict(ctx context.Context, r *Result) error {
 }
 
 // predictions returns what a model predicts for rows.
-func predictions(ctx context.Context, m *network.Model[float32], rows matrix.Dense[float32]) (list []Prediction, err error) {
+func predictions(ctx context.Context, m *network.Model, rows matrix.Dense[float32]) (list []Prediction, err error) {
 	values, err := m.Predict(ctx, rows)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
-	sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels.Data, Unlabelled: rows.Pool}
-	model, err := network.Fit(t.Context(), sample, network.Options[float32]{Config: config})
+	sample := network.Sample{X: rows.Train, Y: rows.Labels.Data, Unlabelled: rows.Pool}
+	model, err := network.Fit(t.Context(), sample, network.Options{Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}

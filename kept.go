@@ -302,7 +302,7 @@ func (e *keptEmbedding) joined(found [][]float32, missing []int, computed []matr
 
 // nameOf identifies a model and the weights of its targets by all their bits; empty if the
 // model cannot be written.
-func nameOf(m *network.Model[float32], weights []float64) string {
+func nameOf(m *network.Model, weights []float64) string {
 	raw, err := m.MarshalBinary()
 	if err != nil {
 		return ""

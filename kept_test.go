@@ -21,9 +21,9 @@ import (
 func keptProblem(t *testing.T, rows int) nextbatch.Problem {
 	t.Helper()
 	p := nextbatch.Problem{Batch: 9, Seed: 3, Train: decaying(1, 30, 6), Pool: decaying(2, 2400, 6).Slice(0, rows), Networks: "a"}
-	var e network.Ensemble[float32]
+	var e network.Ensemble
 	for member := range 2 {
-		net, err := network.NewMLP[float32](6, network.Architecture{Hidden: []int{24, 24}}, 1, member)
+		net, err := network.NewMLP(6, network.Architecture{Hidden: []int{24, 24}}, 1, member)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ type Model interface {
 // Models returns the networks of an ensemble as models. The kernel of a network with
 // several outputs is the sum of the kernels of its outputs, each times its weight.
 // Without weights, all are 1.
-func Models(e network.Ensemble[float32], weights ...float64) []Model {
+func Models(e network.Ensemble, weights ...float64) []Model {
 	models := make([]Model, len(e))
 	for i, net := range e {
 		models[i] = perceptron{net, weights}
@@ -38,7 +38,7 @@ func Models(e network.Ensemble[float32], weights ...float64) []Model {
 
 // perceptron is a network of package network.
 type perceptron struct {
-	net     *network.MLP[float32]
+	net     *network.MLP
 	weights []float64 // of its outputs; nil means 1 for each
 }
 

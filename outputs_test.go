@@ -18,7 +18,7 @@ var outputWeights = []float64{0.5, 2, 1}
 
 // jacobian returns √w_o·∂z_o/∂W̃_l of all outputs o, for the layers from first on, one
 // row for each row of x: plain loops over the formulas at the top of network/taps.go.
-func jacobian(net *network.MLP[float32], x matrix.Dense[float32], first int) matrix.Dense[float32] {
+func jacobian(net *network.MLP, x matrix.Dense[float32], first int) matrix.Dense[float32] {
 	var rows [][]float32
 	for i := range x.Rows {
 		var row []float32
@@ -32,7 +32,7 @@ func jacobian(net *network.MLP[float32], x matrix.Dense[float32], first int) mat
 	return matrix.FromRows(rows)
 }
 
-func outputGradient(net *network.MLP[float32], x []float32, output, first int) (gradient []float64) {
+func outputGradient(net *network.MLP, x []float32, output, first int) (gradient []float64) {
 	a := net.Architecture()
 	var ins, slopes [][]float64
 	next := make([]float64, len(x))
@@ -82,13 +82,13 @@ func outputGradient(net *network.MLP[float32], x []float32, output, first int) (
 func TestSeveralOutputsSelectAsJacobian(t *testing.T) {
 	t.Parallel()
 	for _, activation := range []network.Activation{network.ReLU, network.SiLU} {
-		net, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, 0)
+		net, err := network.NewMLP(4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x := matrix.New[float32](140, 4)
 		rng.FillNormal(rng.New(5, "several outputs"), x.Data)
-		p := nextbatch.Problem{Models: nextbatch.Models(network.Ensemble[float32]{net}, outputWeights...),
+		p := nextbatch.Problem{Models: nextbatch.Models(network.Ensemble{net}, outputWeights...),
 			Train: x.Slice(0, 30), Pool: x.Slice(30, 140), Batch: 10, Seed: 2}
 		plain := func(first int) nextbatch.Problem {
 			own := p
@@ -105,9 +105,9 @@ func TestSeveralOutputsSelectAsJacobian(t *testing.T) {
 func TestEnsembleOfSeveralOutputs(t *testing.T) {
 	t.Parallel()
 	for _, activation := range []network.Activation{network.ReLU, network.SiLU} {
-		var nets network.Ensemble[float32]
+		var nets network.Ensemble
 		for member := range 2 {
-			net, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, member)
+			net, err := network.NewMLP(4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, member)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,15 +199,15 @@ func TestRandomFeaturesOfSeveralOutputs(t *testing.T) {
 }
 
 // fewRowsOfSeveralOutputs returns a network with three outputs, and a problem of few rows.
-func fewRowsOfSeveralOutputs(t *testing.T, activation network.Activation) (*network.MLP[float32], nextbatch.Problem) {
+func fewRowsOfSeveralOutputs(t *testing.T, activation network.Activation) (*network.MLP, nextbatch.Problem) {
 	t.Helper()
-	net, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, 0)
+	net, err := network.NewMLP(4, network.Architecture{Hidden: []int{9, 7}, Outputs: 3, Activation: activation, SigmaB: new(0.4)}, 3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := matrix.New[float32](10, 4)
 	rng.FillNormal(rng.New(5, "several outputs"), x.Data)
-	return net, nextbatch.Problem{Models: nextbatch.Models(network.Ensemble[float32]{net}, outputWeights...), Train: x.Slice(5, 10), Pool: x.Slice(0, 5), Batch: 1}
+	return net, nextbatch.Problem{Models: nextbatch.Models(network.Ensemble{net}, outputWeights...), Train: x.Slice(5, 10), Pool: x.Slice(0, 5), Batch: 1}
 }
 
 // meanGram returns the mean of the kernel matrix of the pool over as many seeds.

@@ -49,7 +49,7 @@ type Plan struct {
 	problem   Problem // without models, and not scaled, before Train
 	poolRows  []int   // row i of the pool is this row of the input
 	openEnded bool    // the batch has as many rows as fit into the budget
-	model     *network.Model[float32]
+	model     *network.Model
 	trained   bool
 	timings   Timings
 	poolRMSE  []*network.RMSEEstimate // of each target; nil where there is no estimate
@@ -399,7 +399,7 @@ func (p *Plan) smaller() (list []string) {
 
 // Model returns the model that the plan uses: that of the request or, after Train, the
 // one that was trained; nil if the spec needs none.
-func (p *Plan) Model() *network.Model[float32] { return p.model }
+func (p *Plan) Model() *network.Model { return p.model }
 
 // Train trains the networks, unless there is a model or the spec needs none, and scales
 // the rows. Select calls it if the caller has not.
@@ -410,7 +410,7 @@ func (p *Plan) Train(ctx context.Context) error {
 	begin := time.Now()
 	if p.Networks > 0 && p.model == nil {
 		var err error
-		if p.model, err = p.fit(ctx, network.Options[float32]{Config: p.request.Network, Members: p.Networks, Progress: p.request.Epoch}); p.model == nil {
+		if p.model, err = p.fit(ctx, network.Options{Config: p.request.Network, Members: p.Networks, Progress: p.request.Epoch}); p.model == nil {
 			return err
 		}
 		p.warnOf(err)
@@ -435,7 +435,7 @@ func (p *Plan) Train(ctx context.Context) error {
 }
 
 // fit trains a model. If some members diverged, it returns both a model and an error.
-func (p *Plan) fit(ctx context.Context, o network.Options[float32]) (*network.Model[float32], error) {
+func (p *Plan) fit(ctx context.Context, o network.Options) (*network.Model, error) {
 	o.Trainer, o.Columns, o.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
 	model, err := network.Fit(ctx, p.Rows.Sample(), o)
 	switch {

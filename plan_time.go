@@ -107,7 +107,7 @@ func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
 // a model to select with.
 func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
 	epochs := p.request.Network.WithDefaults().Training.Epochs
-	o := network.Options[float32]{Config: p.request.Network}
+	o := network.Options{Config: p.request.Network}
 	var rows int
 	o.Config.Training.Epochs, rows = sampleTraining(o.Config, p.Inputs, p.Labelled)
 	warmUp := min(warmEpochs, o.Config.Training.Epochs-1)

@@ -122,10 +122,10 @@ func mustSelect(t *testing.T, s spec.Spec, p nextbatch.Problem) *nextbatch.Batch
 }
 
 // untrained returns networks with random weights.
-func untrained(t *testing.T, inputs, members int) (list network.Ensemble[float32]) {
+func untrained(t *testing.T, inputs, members int) (list network.Ensemble) {
 	t.Helper()
 	for i := range members {
-		net, err := network.NewMLP[float32](inputs, network.Architecture{Hidden: []int{12, 12}}, 1, i)
+		net, err := network.NewMLP(inputs, network.Architecture{Hidden: []int{12, 12}}, 1, i)
 		if err != nil {
 			t.Fatal(err)
 		}

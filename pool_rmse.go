@@ -44,7 +44,7 @@ func randomFlags(t *dataset.Table, column string, rows []int) ([]bool, error) {
 // PoolRMSE estimates, for each target, the error on the pool of a model that was fitted to
 // the rows, from those that were held out and drawn at random. An estimate is nil where the
 // table does not tell which these are, or where they are too few, of which a text warns.
-func (r *Rows) PoolRMSE(m *network.Model[float32]) (estimates []*network.RMSEEstimate, warnings []string) {
+func (r *Rows) PoolRMSE(m *network.Model) (estimates []*network.RMSEEstimate, warnings []string) {
 	for k := range m.Targets() {
 		e, warning := r.poolRMSE(m.Target(k))
 		if warning != "" && m.Targets() > 1 {
@@ -57,7 +57,7 @@ func (r *Rows) PoolRMSE(m *network.Model[float32]) (estimates []*network.RMSEEst
 	return estimates, warnings
 }
 
-func (r *Rows) poolRMSE(m *network.Model[float32]) (estimate *network.RMSEEstimate, warning string) {
+func (r *Rows) poolRMSE(m *network.Model) (estimate *network.RMSEEstimate, warning string) {
 	if r.Random == nil {
 		return nil, ""
 	}

@@ -69,10 +69,10 @@ type Request struct {
 	Exclude      []string // rows that may not be picked, by name
 
 	Network network.Config
-	Members int                      // networks to train; 0 means as many as the spec needs
-	Trainer network.Trainer[float32] // nil means network.OnDevice
+	Members int             // networks to train; 0 means as many as the spec needs
+	Trainer network.Trainer // nil means network.OnDevice
 	// Model is a fitted model to use instead of training one. It must know its columns.
-	Model     *network.Model[float32]
+	Model     *network.Model
 	ModelName string // in messages, such as its file
 	// Foreign is a network that was trained elsewhere, to use instead of training one.
 	Foreign *Foreign

@@ -30,8 +30,8 @@ func ExampleSelect() {
 		labels[i] = math.Sin(6 * float64(labelled.At(i, 0)))
 	}
 
-	sample := network.Sample[float32]{X: labelled, Y: labels, Unlabelled: candidates} // all count for the scaling of inputs
-	model, err := network.Fit(context.Background(), sample, network.Options[float32]{Config: network.Config{
+	sample := network.Sample{X: labelled, Y: labels, Unlabelled: candidates} // all count for the scaling of inputs
+	model, err := network.Fit(context.Background(), sample, network.Options{Config: network.Config{
 		Architecture: network.Architecture{Hidden: []int{32}},
 		Training:     network.Training{Epochs: 30},
 	}})

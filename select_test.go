@@ -36,7 +36,7 @@ func smallProblem(t testing.TB) nextbatch.Problem {
 		p.Labels.Set(i, 0, v)
 	}
 	c := network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 20, Batch: 20}}
-	nets, _, err := network.CPU[float32]{}.Train(context.Background(), c, 3, network.Data[float32]{X: p.Train, Y: y}, nil)
+	nets, _, err := network.CPU{}.Train(context.Background(), c, 3, network.Data{X: p.Train, Y: y}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,12 +156,12 @@ func TestEnsembleOfPosteriors(t *testing.T) {
 // spec in which the published code differs.
 func TestCompatReachesEveryPart(t *testing.T) {
 	p := smallProblem(t)
-	smooth, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{16}, Activation: network.SiLU}, 1, 0)
+	smooth, err := network.NewMLP(4, network.Architecture{Hidden: []int{16}, Activation: network.SiLU}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ofSmooth := p
-	ofSmooth.Models = nextbatch.Models(network.Ensemble[float32]{smooth})
+	ofSmooth.Models = nextbatch.Models(network.Ensemble{smooth})
 	for _, c := range []struct {
 		spec    string
 		problem nextbatch.Problem

@@ -357,7 +357,7 @@ func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table,
 // rows. Without a model they are scaled by the mean and deviation of labelled rows
 // and pool, and nngp and ntk get a network with the depth and the constants of the
 // given architecture; its widths do not matter to them.
-func (r *Rows) Problem(ctx context.Context, fitted *network.Model[float32], a network.Architecture) (Problem, error) {
+func (r *Rows) Problem(ctx context.Context, fitted *network.Model, a network.Architecture) (Problem, error) {
 	scale, err := r.scaling(fitted)
 	if err != nil {
 		return Problem{}, err
@@ -367,11 +367,11 @@ func (r *Rows) Problem(ctx context.Context, fitted *network.Model[float32], a ne
 	}
 	a = network.Config{Architecture: a}.WithDefaults().Architecture
 	a.Hidden = slices.Repeat([]int{1}, len(a.Hidden))
-	untrained, err := network.NewMLP[float32](r.Pool.Cols, a, 0, 0)
+	untrained, err := network.NewMLP(r.Pool.Cols, a, 0, 0)
 	if err != nil {
 		return Problem{}, err
 	}
-	return r.problem(ctx, scale, Models(network.Ensemble[float32]{untrained}))
+	return r.problem(ctx, scale, Models(network.Ensemble{untrained}))
 }
 
 // ForeignProblem is Problem for a network that was trained elsewhere.
@@ -418,7 +418,7 @@ func (r *Rows) scaleInFile(ctx context.Context, scale func(matrix.Dense[float32]
 	}
 }
 
-func (r *Rows) scaling(fitted *network.Model[float32]) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {
+func (r *Rows) scaling(fitted *network.Model) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {
 	if fitted != nil {
 		return fitted.Inputs, nil
 	}

@@ -49,7 +49,7 @@ func farRequest(t *testing.T, offset float64) Request {
 }
 
 // selected returns the batch and the model, with the warnings.
-func selected(t *testing.T, r Request) (*Result, *network.Model[float32], []string) {
+func selected(t *testing.T, r Request) (*Result, *network.Model, []string) {
 	t.Helper()
 	plan, err := r.Plan(t.Context())
 	if err != nil {
@@ -93,7 +93,7 @@ func TestBatchFarFromZero(t *testing.T) {
 				t.Fatal(err)
 			}
 			var err error
-			if r.Model, err = network.Load[float32](path); err != nil {
+			if r.Model, err = network.Load(path); err != nil {
 				t.Fatal(err)
 			}
 			return r

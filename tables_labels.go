@@ -156,8 +156,8 @@ func (r *Rows) Labelled(target int) (rows []int, labels []float64) {
 }
 
 // Sample returns the rows as a network is fitted to them.
-func (r *Rows) Sample() network.Sample[float32] {
-	return network.Sample[float32]{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool}
+func (r *Rows) Sample() network.Sample {
+	return network.Sample{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool}
 }
 
 // scaledLabels standardises the labels of each target.

@@ -124,11 +124,11 @@ func TestRowsToBatch(t *testing.T) {
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
 	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "lcmd-tp:linear", "maxdet-p:ntk>train", "random", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
 		spec := spec.MustParse(text)
-		var fitted *network.Model[float32]
+		var fitted *network.Model
 		if spec.TrainedNetworks() > 0 {
 			var err error
-			sample := network.Sample[float32]{X: rows.Train, Y: rows.Labels.Data, Unlabelled: rows.Pool}
-			if fitted, err = network.Fit(t.Context(), sample, network.Options[float32]{Config: config}); err != nil {
+			sample := network.Sample{X: rows.Train, Y: rows.Labels.Data, Unlabelled: rows.Pool}
+			if fitted, err = network.Fit(t.Context(), sample, network.Options{Config: config}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -24,7 +24,7 @@ var budgetSpecs = []string{
 
 // largeProblem has so many rows that every job has parts for more threads than
 // other tests start.
-func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *network.Model[float32]) {
+func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *network.Model) {
 	t.Helper()
 	stream := rng.New(5, "threads test")
 	x := matrix.New[float32](6000, 12)
@@ -33,7 +33,7 @@ func largeProblem(ctx context.Context, t testing.TB) (nextbatch.Problem, *networ
 	for i := range y {
 		y[i] = float64(x.At(i, 0) * x.At(i, 1))
 	}
-	r, err := network.Fit(ctx, network.Sample[float32]{X: x.Slice(0, 400), Y: y, Unlabelled: x.Slice(400, 6000)}, network.Options[float32]{
+	r, err := network.Fit(ctx, network.Sample{X: x.Slice(0, 400), Y: y, Unlabelled: x.Slice(400, 6000)}, network.Options{
 		Members: 2, Config: network.Config{
 			Architecture: network.Architecture{Hidden: []int{96, 96}, Activation: network.SiLU}, Training: network.Training{Epochs: 3}}})
 	if err != nil {

@@ -42,9 +42,9 @@ import (
 
 // Options say how labels are audited. The zero value has defaults.
 type Options struct {
-	Network network.Options[float32] // how the networks are trained
-	Folds   int                      // 0 means 10
-	Repeats int                      // of the division into folds; 0 means 2
+	Network network.Options // how the networks are trained
+	Folds   int             // 0 means 10
+	Repeats int             // of the division into folds; 0 means 2
 
 	// Progress, unless nil, is called after each network, with how many there will
 	// be; it takes the place of Network.Progress.
@@ -97,7 +97,7 @@ func (r *Report) Suspects(p float64) []Finding {
 // Labels audits the labels of a sample and returns a report for each target. The
 // sample has no validation rows of its own. If networks diverged, it returns both
 // reports and an error that wraps the first *network.DivergedError.
-func Labels(ctx context.Context, s network.Sample[float32], o Options) ([]*Report, error) {
+func Labels(ctx context.Context, s network.Sample, o Options) ([]*Report, error) {
 	s.Targets = max(s.Targets, 1)
 	if err := check(s, &o); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func Labels(ctx context.Context, s network.Sample[float32], o Options) ([]*Repor
 	return reports, nil
 }
 
-func check(s network.Sample[float32], o *Options) error {
+func check(s network.Sample, o *Options) error {
 	if o.Folds == 0 {
 		o.Folds = defaultFolds
 	}
@@ -141,7 +141,7 @@ func check(s network.Sample[float32], o *Options) error {
 
 // auditor holds an audit in progress.
 type auditor struct {
-	sample  network.Sample[float32]
+	sample  network.Sample
 	options Options
 	pass    int
 	out     []bool // rows whose labels are left out of the training

@@ -83,8 +83,8 @@ func TestPValues(t *testing.T) {
 
 // smooth is a table of two targets with a label of the second that is far off, and one
 // that is missing.
-func smooth(rows int) network.Sample[float32] {
-	s := network.Sample[float32]{X: matrix.New[float32](rows, 2), Targets: 2}
+func smooth(rows int) network.Sample {
+	s := network.Sample{X: matrix.New[float32](rows, 2), Targets: 2}
 	rng.FillNormal(rng.New(7, "audit test"), s.X.Data)
 	for i := range rows {
 		x := s.X.Row(i)
@@ -97,7 +97,7 @@ func smooth(rows int) network.Sample[float32] {
 
 func TestSeveralTargets(t *testing.T) {
 	t.Parallel()
-	o := Options{Folds: 4, Repeats: 1, Network: network.Options[float32]{Config: network.Config{
+	o := Options{Folds: 4, Repeats: 1, Network: network.Options{Config: network.Config{
 		Architecture: network.Architecture{Hidden: []int{32}}, Training: network.Training{Epochs: 60, Batch: 32}}}}
 	networks := 0
 	o.Progress = func(done, of int) { networks = max(networks, done*100/of) }
@@ -119,7 +119,7 @@ func TestSeveralTargets(t *testing.T) {
 
 // TestDivergence: networks that diverge are reported beside the findings.
 func TestDivergence(t *testing.T) {
-	o := Options{Folds: 4, Repeats: 1, Network: network.Options[float32]{Config: network.Config{
+	o := Options{Folds: 4, Repeats: 1, Network: network.Options{Config: network.Config{
 		Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 3, Batch: 32, Rate: 1e30}}}}
 	reports, err := Labels(t.Context(), smooth(60), o)
 	if diverged := (*network.DivergedError)(nil); len(reports) != 2 || !errors.As(err, &diverged) || !strings.Contains(err.Error(), "8 of 8 networks diverged") {
@@ -134,7 +134,7 @@ func TestLabelsRefuses(t *testing.T) {
 	valid.ValidX, valid.ValidY = valid.X, valid.Y
 	short := smooth(40)
 	short.Y = short.Y[1:]
-	for word, s := range map[string]network.Sample[float32]{"12 labelled rows are too few": few, "validation rows": valid, "40 rows and 79 labels": short} {
+	for word, s := range map[string]network.Sample{"12 labelled rows are too few": few, "validation rows": valid, "40 rows and 79 labels": short} {
 		if _, err := Labels(t.Context(), s, Options{}); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("error %v, want one with %q", err, word)
 		}

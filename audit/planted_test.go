@@ -93,7 +93,7 @@ func TestPlantedErrors(t *testing.T) {
 func auditPlanted(t *testing.T, r *dataset.Regression, share float64, plant func([]float64, []int), seed uint64) (found planted) {
 	t.Helper()
 	order := rng.New(seed, "planted errors").Perm(r.X.Rows)[:*auditRows]
-	s := network.Sample[float32]{X: r.X.SelectRows(order)}
+	s := network.Sample{X: r.X.SelectRows(order)}
 	for _, row := range order {
 		s.Y = append(s.Y, r.Y[row])
 	}
@@ -101,7 +101,7 @@ func auditPlanted(t *testing.T, r *dataset.Regression, share float64, plant func
 	if plant != nil {
 		plant(s.Y, rng.New(seed, "planted rows").Perm(len(s.Y))[:int(math.Round(share*float64(len(s.Y)))/2)*2])
 	}
-	o := Options{Folds: *auditFolds, Repeats: *auditTimes, Network: network.Options[float32]{Config: network.Config{Seed: seed, Training: network.Training{Epochs: *auditEpochs}}}}
+	o := Options{Folds: *auditFolds, Repeats: *auditTimes, Network: network.Options{Config: network.Config{Seed: seed, Training: network.Training{Epochs: *auditEpochs}}}}
 	reports, err := Labels(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)

@@ -110,11 +110,11 @@ func (r *runner) round(ctx context.Context) (Record, error) {
 
 // train trains the networks of a round from scratch. If one diverges, its best
 // parameters are kept, as in the published code, with a warning.
-func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float32]) (network.Ensemble[float32], error) {
-	d := network.Data[float32]{X: x, Y: y, ValidX: r.task.validX, ValidY: r.task.validY}
+func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float32]) (network.Ensemble, error) {
+	d := network.Data{X: x, Y: y, ValidX: r.task.validX, ValidY: r.task.validY}
 	c := r.settings.network(r.run.Activation, r.run.Split, r.next)
 	c.Architecture.Outputs = y.Cols
-	var networks network.Ensemble[float32]
+	var networks network.Ensemble
 	var histories []network.History
 	var err error
 	rec.Training = seconds(func() { networks, histories, err = r.settings.Trainer.Train(ctx, c, r.spec.Members(), d, nil) })
@@ -134,7 +134,7 @@ func (r *runner) train(ctx context.Context, rec *Record, x, y matrix.Dense[float
 
 // measure returns the errors on the test rows, each in units of the deviation of its
 // target: those of all labels together, and those of each target if there are several.
-func (r *runner) measure(ctx context.Context, networks network.Ensemble[float32]) (all network.Metrics, each []TargetErrors) {
+func (r *runner) measure(ctx context.Context, networks network.Ensemble) (all network.Metrics, each []TargetErrors) {
 	labels := r.task.testY.Data
 	predictions := matrix.New[float32](len(networks), len(labels))
 	networks.Predict(ctx, predictions, r.task.testX)
@@ -147,21 +147,21 @@ func (r *runner) measure(ctx context.Context, networks network.Ensemble[float32]
 // errorsOf compares predictions with every step-th label from the first on, except for
 // missing ones.
 func errorsOf(predictions matrix.Dense[float32], labels []float32, first, step int) network.Metrics {
-	var known []float32
-	of := matrix.New[float32](predictions.Rows, len(labels))
+	var known []float64
+	of := matrix.New[float64](predictions.Rows, len(labels))
 	for j := first; j < len(labels); j += step {
 		if labels[j] != labels[j] {
 			continue // missing
 		}
 		for i := range of.Rows {
-			of.Set(i, len(known), predictions.At(i, j))
+			of.Set(i, len(known), float64(predictions.At(i, j)))
 		}
-		known = append(known, labels[j])
+		known = append(known, float64(labels[j]))
 	}
 	return network.Measure(of.Block(0, of.Rows, 0, len(known)), known)
 }
 
-func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensemble[float32], x, y matrix.Dense[float32]) error {
+func (r *runner) pick(ctx context.Context, rec *Record, networks network.Ensemble, x, y matrix.Dense[float32]) error {
 	p := nextbatch.Problem{
 		Models: nextbatch.Models(networks, r.settings.Weights...), Weights: r.settings.Weights, Train: x, Pool: r.task.x.SelectRows(r.pool), Labels: matrix.Converted[float64](y),
 		Batch: r.run.BatchSize, Seed: r.settings.methodSeed(r.run.Spec, r.run.Split, r.next),

@@ -25,7 +25,7 @@ type Settings struct {
 	Weights []float64 `json:"weights,omitempty" toml:"weights"`
 
 	// Trainer trains the networks; nil means network.OnDevice. Stores do not keep it.
-	Trainer network.Trainer[float32] `json:"-" toml:"-"`
+	Trainer network.Trainer `json:"-" toml:"-"`
 }
 
 func (s Settings) withDefaults() Settings {
@@ -34,7 +34,7 @@ func (s Settings) withDefaults() Settings {
 		s.Hidden = []int{512, 512}
 	}
 	if s.Trainer == nil {
-		s.Trainer = network.OnDevice[float32]{}
+		s.Trainer = network.OnDevice{}
 	}
 	return s
 }

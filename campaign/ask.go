@@ -37,7 +37,7 @@ type Ask struct {
 	Must    []string      // ids of rows that must be in the batch
 	Exclude []string      // ids of rows that may not be
 
-	Trainer  network.Trainer[float32]                // nil means network.OnDevice, without a device network.Resumable
+	Trainer  network.Trainer                         // nil means network.OnDevice, without a device network.Resumable
 	Epoch    func(network.Epoch)                     // called after each epoch of training, unless nil
 	Progress func(nextbatch.Progress)                // called while rows are embedded and picked, unless nil
 	Admit    func(bytes int64, less ...string) error // see nextbatch.Request
@@ -52,7 +52,7 @@ type Ask struct {
 }
 
 // into puts what watches over an ask into a request that trains networks for it.
-func (a Ask) into(r *nextbatch.Request, trainer network.Trainer[float32]) {
+func (a Ask) into(r *nextbatch.Request, trainer network.Trainer) {
 	r.Trainer, r.Epoch, r.Progress, r.Admit, r.FieldName = trainer, a.Epoch, a.Progress, a.Admit, a.FieldName
 	if r.FieldName == nil {
 		r.FieldName = SettingOf
@@ -327,7 +327,7 @@ const intervalCoverage = 0.9
 
 // predict returns the predictions for rows of the table of a plan, one for each target;
 // nil for rows that the plan dropped.
-func predict(ctx context.Context, p *nextbatch.Plan, model *network.Model[float32], rows []int) ([][]nextbatch.Prediction, error) {
+func predict(ctx context.Context, p *nextbatch.Plan, model *network.Model, rows []int) ([][]nextbatch.Prediction, error) {
 	var at, which []int // rows of the pool, and their places in rows
 	for i, row := range rows {
 		if j, found := slices.BinarySearch(p.Rows.PoolRows, row); found {
@@ -346,7 +346,7 @@ func predict(ctx context.Context, p *nextbatch.Plan, model *network.Model[float3
 }
 
 // predictRows returns the predictions for rows, one for each target.
-func predictRows(ctx context.Context, model *network.Model[float32], inputs matrix.Dense[float32]) ([][]nextbatch.Prediction, error) {
+func predictRows(ctx context.Context, model *network.Model, inputs matrix.Dense[float32]) ([][]nextbatch.Prediction, error) {
 	list := make([][]nextbatch.Prediction, inputs.Rows)
 	for target := range model.Targets() {
 		one := model.Target(target)

@@ -105,10 +105,10 @@ func newReplayer(data *dataset.Regression, seed uint64) *replayer {
 }
 
 // fit trains the network of a round on some rows.
-func (r *replayer) fit(ctx context.Context, rows []int, round int) (*network.Model[float32], error) {
-	s := network.Sample[float32]{X: r.data.X.SelectRows(rows), Y: r.labels(rows), Unlabelled: r.data.X.SelectRows(r.pool)}
+func (r *replayer) fit(ctx context.Context, rows []int, round int) (*network.Model, error) {
+	s := network.Sample{X: r.data.X.SelectRows(rows), Y: r.labels(rows), Unlabelled: r.data.X.SelectRows(r.pool)}
 	config := network.Config{Training: network.Training{Epochs: *replayEpochs}, Seed: 1000*r.seed + uint64(round)}
-	m, err := network.Fit(ctx, s, network.Options[float32]{Config: config})
+	m, err := network.Fit(ctx, s, network.Options{Config: config})
 	if diverged := (*network.DivergedError)(nil); m != nil && errors.As(err, &diverged) {
 		err = nil // its best parameters are kept
 	}
@@ -124,7 +124,7 @@ func (r *replayer) labels(rows []int) []float64 {
 }
 
 // errors returns the errors on some rows.
-func (r *replayer) errors(ctx context.Context, m *network.Model[float32], rows []int) ([]rowError, error) {
+func (r *replayer) errors(ctx context.Context, m *network.Model, rows []int) ([]rowError, error) {
 	p, err := m.Predict(ctx, r.data.X.SelectRows(rows))
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (r *replayer) errors(ctx context.Context, m *network.Model[float32], rows [
 }
 
 // heldOut returns the errors on the random rows that the network of a round held out.
-func (r *replayer) heldOut(m *network.Model[float32]) (found []rowError) {
+func (r *replayer) heldOut(m *network.Model) (found []rowError) {
 	for _, held := range m.Residuals() {
 		if row := r.labelled[held.Row]; r.random[row] {
 			found = append(found, rowError{row, -held.Error})
@@ -151,7 +151,7 @@ func (r *replayer) randomRows() []int {
 	return slices.DeleteFunc(slices.Clone(r.labelled), func(row int) bool { return !r.random[row] })
 }
 
-func (r *replayer) measure(ctx context.Context, m *network.Model[float32]) (testError, error) {
+func (r *replayer) measure(ctx context.Context, m *network.Model) (testError, error) {
 	e, err := r.errors(ctx, m, r.test)
 	if err != nil {
 		return testError{}, err
@@ -202,7 +202,7 @@ func (r *replayer) round(ctx context.Context, round, audit int) (found roundErro
 }
 
 // pick returns the rest of a batch.
-func (r *replayer) pick(ctx context.Context, m *network.Model[float32], pending []int, round int) ([]int, error) {
+func (r *replayer) pick(ctx context.Context, m *network.Model, pending []int, round int) ([]int, error) {
 	train, err := m.Inputs(r.data.X.SelectRows(r.labelled))
 	if err != nil {
 		return nil, err

@@ -42,12 +42,12 @@ const trainingBlob = "training"
 // trainer returns what trains the networks of an ask. On the CPU an ask that was stopped, by Ctrl-C or
 // by the end of a service, resumes where it stopped. If its state cannot be read or written, networks are
 // trained from the start, to the same weights.
-func (c *Campaign) trainer(ctx context.Context, a Ask) network.Trainer[float32] {
+func (c *Campaign) trainer(ctx context.Context, a Ask) network.Trainer {
 	if a.Trainer != nil || network.DeviceOf(ctx) != nil {
 		return a.Trainer
 	}
 	state, _ := c.store.Blob(ctx, c.name, trainingBlob)
-	return network.Resume[float32](state, func(state []byte) {
+	return network.Resume(state, func(state []byte) {
 		_ = c.store.PutBlob(context.WithoutCancel(ctx), c.name, Blob{trainingBlob, state})
 	})
 }
@@ -63,7 +63,7 @@ func (c *Campaign) forgetTraining(ctx context.Context) error {
 
 // learnt is a network with its predictions for random rows that it held out.
 type learnt struct {
-	*network.Model[float32]
+	*network.Model
 	heldOut  []HeldOutRow
 	warnings []string // of its training, if that has just happened
 }
@@ -182,7 +182,7 @@ func (c *Campaign) keptModel(ctx context.Context, fingerprint string, members in
 	if !found || string(name) != fingerprint {
 		return nil
 	}
-	kept := &learnt{Model: &network.Model[float32]{}}
+	kept := &learnt{Model: &network.Model{}}
 	if err := kept.UnmarshalBinary(rest); err != nil || len(kept.Ensemble()) < members {
 		return nil
 	}

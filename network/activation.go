@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/internal/simd"
-	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // Activation is the function φ that is applied to each number of a hidden layer.
@@ -98,7 +97,7 @@ func (a Activation) known() bool { return int(a) < len(activations) }
 func (a Activation) slopeFromOutput() bool { return a == ReLU }
 
 // apply overwrites z with φ(z), and writes φ'(z) to slope unless slopeFromOutput.
-func apply[T matrix.Float](a Activation, set *simd.Set[T], z, slope []T) {
+func apply(a Activation, set *simd.Set[Real], z, slope []Real) {
 	switch a {
 	case ReLU:
 		set.ReLU(z, z)
@@ -113,7 +112,7 @@ func apply[T matrix.Float](a Activation, set *simd.Set[T], z, slope []T) {
 		at := activations[a].at
 		for i, v := range z {
 			y, s := at(float64(v))
-			z[i], slope[i] = T(y), T(s)
+			z[i], slope[i] = Real(y), Real(s)
 		}
 	}
 }

@@ -15,43 +15,43 @@ import (
 //	w ← (1 - r·decay)·w - r·(m/(1-β1^t)) / (√(v/(1-β2^t)) + eps)
 //
 // All slices are laid out as the parameters are.
-type adam[T matrix.Float] struct {
-	set                       *simd.Set[T]
-	parameters, first, second []T
-	gradient                  []T
+type adam struct {
+	set                       *simd.Set[Real]
+	parameters, first, second []Real
+	gradient                  []Real
 	training                  Training
 	taken                     int // steps
-	step                      simd.AdamStep[T]
+	step                      simd.AdamStep[Real]
 }
 
-func newAdam[T matrix.Float](parameters []T, t Training) *adam[T] {
+func newAdam(parameters []Real, t Training) *adam {
 	n := len(parameters)
-	return &adam[T]{
-		set: simd.For[T](), parameters: parameters, training: t,
-		first: matrix.Alloc[T](n), second: matrix.Alloc[T](n), gradient: matrix.Alloc[T](n),
+	return &adam{
+		set: simd.For[Real](), parameters: parameters, training: t,
+		first: matrix.Alloc[Real](n), second: matrix.Alloc[Real](n), gradient: matrix.Alloc[Real](n),
 	}
 }
 
 // begin prepares the next step, with the given learning rate.
-func (a *adam[T]) begin(rate float64) {
+func (a *adam) begin(rate float64) {
 	a.taken++
-	a.step = adamStep[T](a.training, a.taken, rate)
+	a.step = adamStep(a.training, a.taken, rate)
 }
 
 // adamStep returns the constants of a step, counted from 1.
-func adamStep[T matrix.Float](t Training, step int, rate float64) simd.AdamStep[T] {
+func adamStep(t Training, step int, rate float64) simd.AdamStep[Real] {
 	beta1, beta2 := *t.Beta1, *t.Beta2
 	left1, left2 := 1-math.Pow(beta1, float64(step)), 1-math.Pow(beta2, float64(step))
-	return simd.AdamStep[T]{
-		Beta1: T(beta1), Gain1: T(1 - beta1),
-		Beta2: T(beta2), Gain2: T(1 - beta2),
-		Keep: T(1 - rate*t.Decay),
-		Rate: T(rate / left1), Root: T(1 / math.Sqrt(left2)), Eps: T(t.Eps),
+	return simd.AdamStep[Real]{
+		Beta1: Real(beta1), Gain1: Real(1 - beta1),
+		Beta2: Real(beta2), Gain2: Real(1 - beta2),
+		Keep: Real(1 - rate*t.Decay),
+		Rate: Real(rate / left1), Root: Real(1 / math.Sqrt(left2)), Eps: Real(t.Eps),
 	}
 }
 
 // update takes the step for the parameters from to to-1, whose gradient is known.
-func (a *adam[T]) update(from, to int) {
+func (a *adam) update(from, to int) {
 	a.set.Adam(a.parameters[from:to], a.first[from:to], a.second[from:to], a.gradient[from:to], &a.step)
 	if a.taken%flushSteps == 0 {
 		flush(a.first[from:to])
@@ -68,7 +68,7 @@ const (
 	negligible = 0x1p-100
 )
 
-func flush[T matrix.Float](moments []T) {
+func flush(moments []Real) {
 	for i, m := range moments {
 		if m < negligible && m > -negligible {
 			moments[i] = 0

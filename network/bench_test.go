@@ -31,7 +31,7 @@ func benchmarkTrain(b *testing.B, a Activation, rows, inputs int) {
 	const validRows = 1024
 	c := Config{Architecture: Architecture{Activation: a}}.WithDefaults()
 	c.Training.Epochs = 256 * 256 / rows
-	d := wave[float32](1, rows, validRows, inputs, 1)
+	d := wave(1, rows, validRows, inputs, 1)
 	best := time.Duration(1 << 62)
 	b.ResetTimer()
 	for range b.N {
@@ -53,8 +53,8 @@ func BenchmarkStep(b *testing.B) {
 		for _, inputs := range []int{10, 379} {
 			b.Run(fmt.Sprintf("%v/%d", a, inputs), func(b *testing.B) {
 				c := Config{Architecture: Architecture{Activation: a}}.WithDefaults()
-				d := wave[float32](1, 1024, 0, inputs, 1)
-				tr := newTraining(mustInit[float32](b, inputs, c), c.Training, d, rng.New(1, "order"))
+				d := wave(1, 1024, 0, inputs, 1)
+				tr := newTraining(mustInit(b, inputs, c), c.Training, d, rng.New(1, "order"))
 				tr.order.Permute(tr.rows)
 				tr.take(tr.rows[:tr.batch])
 				tr.steps = b.N + 2
@@ -74,14 +74,14 @@ func BenchmarkStep(b *testing.B) {
 // fmaLoops measures the multiply-adds that all threads can do.
 type fmaLoops struct{ rounds int }
 
-func (f *fmaLoops) Do(int, int) { simd.For[float32]().FMALoop(f.rounds) }
+func (f *fmaLoops) Do(int, int) { simd.For[Real]().FMALoop(f.rounds) }
 
 // peak returns the arithmetic ceiling of all threads in GFLOP/s.
 func peak() float64 {
 	var team *linalg.Team
 	best := 0.0
 	job := &fmaLoops{1 << 16}
-	perRound := float64(simd.For[float32]().FMALoop(1<<10)) / (1 << 10)
+	perRound := float64(simd.For[Real]().FMALoop(1<<10)) / (1 << 10)
 	for range 20 {
 		start := time.Now()
 		team.Run(team.Threads(), job)

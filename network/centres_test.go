@@ -16,25 +16,26 @@ import (
 // subtracted for Fit, also after the model was saved, and for every target.
 func TestRowsOfRawNumbers(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](1, 100, 0.1)
+	needFloat32(t, "the centres of float64 rows round otherwise")
+	x, y := raw(1, 100, 0.1)
 	far := matrix.Converted[float64](x)
 	for i := range far.Rows {
 		far.Set(i, 1, far.At(i, 1)+1.7e9)
 	}
-	o := quick[float32](1)
+	o := quick(1)
 	o.Config.Training.Epochs = 3
 	both := make([]float64, 0, 2*len(y))
 	for _, v := range y {
 		both = append(both, v, -v)
 	}
-	predicted := func(raw matrix.Dense[float64], o Options[float32]) []float64 {
-		rows := matrix.New[float32](raw.Rows, raw.Cols)
+	predicted := func(raw matrix.Dense[float64], o Options) []float64 {
+		rows := matrix.New[Real](raw.Rows, raw.Cols)
 		centres := o.Centres
 		if o.Columns != nil {
 			centres = o.Columns.Centres
 		}
 		dataset.Centre(rows, raw, centres)
-		m, err := Fit(t.Context(), Sample[float32]{X: rows, Y: both, Targets: 2}, o)
+		m, err := Fit(t.Context(), Sample{X: rows, Y: both, Targets: 2}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestRowsOfRawNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back := &Model[float32]{}
+		back := &Model{}
 		if err := back.UnmarshalBinary(file); err != nil {
 			t.Fatal(err)
 		}
@@ -71,14 +72,14 @@ func TestRowsOfRawNumbers(t *testing.T) {
 		t.Errorf("of columns %v, want %v", got[:3], want[:3])
 	}
 	o.Centres = o.Columns.Centres
-	for want, o := range map[string]Options[float32]{
+	for want, o := range map[string]Options{
 		"centres beside columns":   o,
 		"1 centres for 3 inputs":   {Centres: []float64{1}},
 		"but must be finite":       {Centres: []float64{1, math.NaN(), 2}},
 		"centre 0 is +Inf":         {Columns: &dataset.Encoder{Numeric: []string{"a", "b", "c"}, Centres: []float64{math.Inf(1), 0, 0}}},
 		"2 centres for 3 numeric ": {Columns: &dataset.Encoder{Numeric: []string{"a", "b", "c"}, Centres: []float64{1, 0}}},
 	} {
-		if _, err := Fit(context.Background(), Sample[float32]{X: x, Y: y}, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Fit(context.Background(), Sample{X: x, Y: y}, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -88,8 +89,8 @@ func TestRowsOfRawNumbers(t *testing.T) {
 // predict from other numbers; a file that lacks them, or has them twice, is rejected.
 func TestFilesWithCentres(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](1, 60, 0.1)
-	o := quick[float32](1)
+	x, y := raw(1, 60, 0.1)
+	o := quick(1)
 	o.Config.Training.Epochs = 1
 	o.Centres = []float64{0, 0, 0}
 	file, err := mustFit(t, x, y, o).MarshalBinary()
@@ -110,7 +111,7 @@ func TestFilesWithCentres(t *testing.T) {
 		"2 centres for 3 numeric columns":        addColumns(`{"Numeric":["a","b","c"],"Centres":[1,2]}`),
 		`tensor "inputs.centre" has shape [1 3]`: field(centreName, "shape", []int{1, 3}),
 	} {
-		err := new(Model[float32]).UnmarshalBinary(rebuilt(t, file, change))
+		err := new(Model).UnmarshalBinary(rebuilt(t, file, change))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // Cross-fitting divides the rows at random into folds and predicts each fold by
@@ -30,7 +29,7 @@ func DefaultFolds(labels int) int {
 
 // crossFit returns, for each target, the outcomes of all rows of the sample. Networks
 // that diverged are an error beside them.
-func crossFit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (held [][]outcome, diverged error, err error) {
+func crossFit(ctx context.Context, s Sample, o Options) (held [][]outcome, diverged error, err error) {
 	held = make([][]outcome, s.Targets)
 	order := rng.New(o.Config.Seed, "network folds").Perm(s.X.Rows)
 	folds := o.Folds

@@ -14,13 +14,13 @@ import (
 // output. With several outputs, NaN is a label that is missing: the row is used for
 // the outputs whose labels it has. Validation rows are optional. Training
 // only reads it.
-type Data[T matrix.Float] struct {
-	X, Y           matrix.Dense[T]
-	ValidX, ValidY matrix.Dense[T]
+type Data struct {
+	X, Y           matrix.Dense[Real]
+	ValidX, ValidY matrix.Dense[Real]
 }
 
 // check reports everything that is wrong with the data for so many outputs.
-func (d Data[T]) check(team *linalg.Team, outputs int) error {
+func (d Data) check(team *linalg.Team, outputs int) error {
 	var found complaints
 	found.unless(d.X.Rows > 0, "there are no rows to train on")
 	found.unless(d.ValidX.Rows == 0 || d.ValidX.Cols == d.X.Cols,
@@ -29,7 +29,7 @@ func (d Data[T]) check(team *linalg.Team, outputs int) error {
 		checkPart(team, "training", d.X, d.Y, outputs), checkPart(team, "validation", d.ValidX, d.ValidY, outputs))
 }
 
-func checkPart[T matrix.Float](team *linalg.Team, part string, x, y matrix.Dense[T], outputs int) error {
+func checkPart(team *linalg.Team, part string, x, y matrix.Dense[Real], outputs int) error {
 	if x.Rows != y.Rows {
 		return fmt.Errorf("there are %d %s inputs and %d labels", x.Rows, part, y.Rows)
 	}
@@ -41,9 +41,9 @@ func checkPart[T matrix.Float](team *linalg.Team, part string, x, y matrix.Dense
 	if at := unusable(team, x); at != nil {
 		found = append(found, fmt.Errorf("%s inputs: %w", part, at))
 	}
-	check := unusable[T]
+	check := unusable
 	if outputs > 1 {
-		check = unusableLabels[T]
+		check = unusableLabels
 	}
 	if at := check(team, y); at != nil {
 		found = append(found, fmt.Errorf("%s labels: %w", part, at))
@@ -82,7 +82,7 @@ func (e *ValueError) Error() string {
 }
 
 // unusable returns a ValueError for the first number that is not finite.
-func unusable[T matrix.Float](team *linalg.Team, m matrix.Dense[T]) error {
+func unusable(team *linalg.Team, m matrix.Dense[Real]) error {
 	if i, j, found := linalg.FirstNotFinite(team, m); found {
 		return &ValueError{Row: i, Column: j, Value: float64(m.At(i, j))}
 	}

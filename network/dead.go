@@ -42,7 +42,7 @@ func (a arrangement) set(b arrangement) {
 
 // rearrange moves unit take[j] of hidden layer l to place j, in numbers that are
 // laid out as the parameters are; spare has the same length.
-func (m *MLP[T]) rearrange(numbers []T, l int, take []int, spare []T) {
+func (m *MLP) rearrange(numbers []Real, l int, take []int, spare []Real) {
 	columns, rows := m.layer(numbers, l), m.layer(numbers, l+1)
 	old := spare[:len(take)]
 	for i := range columns.Rows {
@@ -60,27 +60,27 @@ func (m *MLP[T]) rearrange(numbers []T, l int, take []int, spare []T) {
 }
 
 // restore undoes an arrangement of the network's units.
-func (m *MLP[T]) restore(a arrangement) {
+func (m *MLP) restore(a arrangement) {
 	for l, order := range a {
 		take := make([]int, len(order))
 		for j, unit := range order {
 			take[unit] = j
 		}
-		m.rearrange(m.parameters, l, take, make([]T, len(m.parameters)))
+		m.rearrange(m.parameters, l, take, make([]Real, len(m.parameters)))
 	}
 }
 
 // activity records, for the hidden layers of a pass, which columns are not zero.
-type activity[T matrix.Float] struct {
-	sums  []matrix.Dense[T] // of a block: for each layer, a row for each thread
-	used  [][]bool          // the rows of sums that have been written
-	alive [][]bool          // columns that were not zero in some block since the start of the epoch
+type activity struct {
+	sums  []matrix.Dense[Real] // of a block: for each layer, a row for each thread
+	used  [][]bool             // the rows of sums that have been written
+	alive [][]bool             // columns that were not zero in some block since the start of the epoch
 }
 
-func newActivity[T matrix.Float](sizes []int, slots int) *activity[T] {
-	v := &activity[T]{}
+func newActivity(sizes []int, slots int) *activity {
+	v := &activity{}
 	for _, width := range sizes[1 : len(sizes)-1] {
-		v.sums = append(v.sums, padded[T](slots, width))
+		v.sums = append(v.sums, padded(slots, width))
 		v.used = append(v.used, make([]bool, slots))
 		v.alive = append(v.alive, make([]bool, width))
 	}
@@ -90,7 +90,7 @@ func newActivity[T matrix.Float](sizes []int, slots int) *activity[T] {
 // dead returns the number of leading columns of hidden layer l that are zero in
 // the block whose sums were taken, rounded down to whole panels of a product, and
 // resets the sums.
-func (v *activity[T]) dead(l, panel int) int {
+func (v *activity) dead(l, panel int) int {
 	alive := v.alive[l]
 	first := len(alive)
 	for slot, used := range v.used[l] {
@@ -112,7 +112,7 @@ func (v *activity[T]) dead(l, panel int) int {
 
 // regroup moves the units that were dead throughout the epoch to the start of
 // their layer, if that shortens the products by at least a panel.
-func (t *training[T]) regroup() {
+func (t *training) regroup() {
 	v := t.pass.activity
 	if v == nil {
 		return
@@ -126,7 +126,7 @@ func (t *training[T]) regroup() {
 	}
 }
 
-func (t *training[T]) regroupLayer(l int, alive []bool) {
+func (t *training) regroupLayer(l int, alive []bool) {
 	take := t.regrouping.take[:0]
 	for _, live := range [...]bool{false, true} {
 		for j, s := range alive {
@@ -135,7 +135,7 @@ func (t *training[T]) regroupLayer(l int, alive []bool) {
 			}
 		}
 	}
-	for _, numbers := range [...][]T{t.net.parameters, t.adam.first, t.adam.second} {
+	for _, numbers := range [...][]Real{t.net.parameters, t.adam.first, t.adam.second} {
 		t.net.rearrange(numbers, l, take, t.regrouping.numbers)
 	}
 	before := append(t.regrouping.before[:0], t.units[l]...)
@@ -145,14 +145,14 @@ func (t *training[T]) regroupLayer(l int, alive []bool) {
 }
 
 // regrouping is the scratch of regroup.
-type regrouping[T matrix.Float] struct {
+type regrouping struct {
 	take, before []int
-	numbers      []T
+	numbers      []Real
 }
 
-func newRegrouping[T matrix.Float](net *MLP[T]) regrouping[T] {
+func newRegrouping(net *MLP) regrouping {
 	widest := slices.Max(net.sizes)
-	return regrouping[T]{make([]int, 0, widest), make([]int, 0, widest), make([]T, len(net.parameters))}
+	return regrouping{make([]int, 0, widest), make([]int, 0, widest), make([]Real, len(net.parameters))}
 }
 
 func count(list []bool, value bool) (n int) {

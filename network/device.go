@@ -36,11 +36,11 @@ type Device interface {
 // DeviceTraining is networks of one shape to be trained, each in its own order of
 // mini-batches, as the function Train does.
 type DeviceTraining struct {
-	Networks []*MLP[float32] // with their initial weights
-	Training Training        // with every field set
+	Networks []*MLP   // with their initial weights
+	Training Training // with every field set
 	// Data is one for all networks, or one for each. All have as many rows, and as many
 	// validation labels that are not missing.
-	Data []Data[float32]
+	Data []Data
 
 	// Steps are the constants of Adam in each step: see adam.
 	Steps []DeviceStep
@@ -55,7 +55,7 @@ type DeviceTraining struct {
 }
 
 // DataOf returns what a network is trained on.
-func (t *DeviceTraining) DataOf(network int) Data[float32] {
+func (t *DeviceTraining) DataOf(network int) Data {
 	return t.Data[min(network, len(t.Data)-1)]
 }
 
@@ -87,7 +87,7 @@ type deviceOrder struct {
 func (o deviceOrder) Permute(rows []int) { o.of.Order(o.network, rows) }
 
 // DeviceStep is what changes from a step of Adam to the next one.
-type DeviceStep struct{ Keep, Rate, Root float32 }
+type DeviceStep struct{ Keep, Rate, Root Real }
 
 // DeviceEpoch is how an epoch of a network went.
 type DeviceEpoch struct {
@@ -123,23 +123,19 @@ func (e *DeviceError) Unwrap() error { return e.Cause }
 // OnDevice trains on the device of the context, all members of an ensemble side by side.
 // Without a device, and where the device has no version of a training, it is CPU; the
 // history then says why.
-type OnDevice[T matrix.Float] struct{}
+type OnDevice struct{}
 
 // Train implements Trainer.
-func (OnDevice[T]) Train(ctx context.Context, c Config, members int, d Data[T], progress func(Epoch)) (Ensemble[T], []History, error) {
+func (OnDevice) Train(ctx context.Context, c Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
 	device := DeviceOf(ctx)
 	if device == nil {
-		return CPU[T]{}.Train(ctx, c, members, d, progress)
+		return CPU{}.Train(ctx, c, members, d, progress)
 	}
-	why := "it trains in float32 only"
-	if data, single := any(d).(Data[float32]); single {
-		e, histories, refusal, err := trainOn(ctx, device, c, members, data, progress)
-		if refusal == "" {
-			return any(e).(Ensemble[T]), histories, err
-		}
-		why = refusal
+	e, histories, why, err := trainOn(ctx, device, c, members, d, progress)
+	if why == "" {
+		return e, histories, err
 	}
-	e, histories, err := CPU[T]{}.Train(ctx, c, members, d, progress)
+	e, histories, err = CPU{}.Train(ctx, c, members, d, progress)
 	for i := range histories {
 		histories[i].Note = fmt.Sprintf("the networks were trained on the CPU, not on %s: %s", device.Name(), why)
 	}
@@ -147,7 +143,7 @@ func (OnDevice[T]) Train(ctx context.Context, c Config, members int, d Data[T], 
 }
 
 // trainOn trains on a device, unless there is a reason to refuse.
-func trainOn(ctx context.Context, device Device, c Config, members int, d Data[float32], progress func(Epoch)) (_ Ensemble[float32], _ []History, refusal string, _ error) {
+func trainOn(ctx context.Context, device Device, c Config, members int, d Data, progress func(Epoch)) (_ Ensemble, _ []History, refusal string, _ error) {
 	c = c.WithDefaults()
 	if members <= 0 {
 		return nil, nil, "", fmt.Errorf("an ensemble must have at least 1 member, not %d", members)
@@ -158,7 +154,7 @@ func trainOn(ctx context.Context, device Device, c Config, members int, d Data[f
 		return nil, nil, "", err
 	}
 	t := &deviceTraining{ctx: ctx, how: c.Training, progress: progress, validated: d.ValidX.Rows > 0}
-	task := &DeviceTraining{Training: c.Training, Data: []Data[float32]{d}, Ended: t.ended,
+	task := &DeviceTraining{Training: c.Training, Data: []Data{d}, Ended: t.ended,
 		Order: func(network int, rows []int) { t.members[network].order.Permute(rows) }}
 	if task.Networks, err = newMLPs(team, d.X.Cols, c, members); err != nil {
 		return nil, nil, "", err
@@ -178,9 +174,9 @@ func trainOn(ctx context.Context, device Device, c Config, members int, d Data[f
 }
 
 // newMLPs draws the initial parameters of the members of an ensemble, each by itself.
-func newMLPs(team *linalg.Team, inputs int, c Config, members int) ([]*MLP[float32], error) {
-	nets, errs := make([]*MLP[float32], members), make([]error, members)
-	team.OverPieces(members, 1, func(i, _, _ int) { nets[i], errs[i] = NewMLP[float32](inputs, c.Architecture, c.Seed, i) })
+func newMLPs(team *linalg.Team, inputs int, c Config, members int) ([]*MLP, error) {
+	nets, errs := make([]*MLP, members), make([]error, members)
+	team.OverPieces(members, 1, func(i, _, _ int) { nets[i], errs[i] = NewMLP(inputs, c.Architecture, c.Seed, i) })
 	return nets, errors.Join(errs...)
 }
 
@@ -188,7 +184,7 @@ func newMLPs(team *linalg.Team, inputs int, c Config, members int) ([]*MLP[float
 func deviceSteps(t Training, rows int) []DeviceStep {
 	steps := make([]DeviceStep, t.Epochs*(rows/min(t.Batch, rows)))
 	for i := range steps {
-		s := adamStep[float32](t, i+1, t.Rate*t.Schedule.factor(i, len(steps)))
+		s := adamStep(t, i+1, t.Rate*t.Schedule.factor(i, len(steps)))
 		steps[i] = DeviceStep{s.Keep, s.Rate, s.Root}
 	}
 	return steps
@@ -237,7 +233,7 @@ func (t *deviceTraining) ended(first, epoch int, reports []DeviceEpoch) bool {
 
 // finish returns the members as Trainer promises: with errors for those that diverged, and
 // without those that the end of the context left untouched.
-func (t *deviceTraining) finish(networks Ensemble[float32], device string) (Ensemble[float32], []History, error) {
+func (t *deviceTraining) finish(networks Ensemble, device string) (Ensemble, []History, error) {
 	var histories []History
 	var found error
 	for i, m := range t.members {

@@ -9,8 +9,8 @@
 // benchmark, and Taps returns layer inputs and gradients, the factors of the gradient
 // kernel.
 //
-// Everything is generic over the element type. float32 is for use; float64 is
-// the same code at the precision that tests need.
+// Networks compute in float32. The build tag network64 compiles the same code in
+// float64, the precision that some tests need.
 //
 // The same configuration, seed and data give the same bits whatever the number
 // of threads. The functions of this package may be called from several

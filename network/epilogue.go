@@ -7,18 +7,18 @@ import (
 
 // activate is the end of a forward product: φ, then the scale of the next layer,
 // on rows that the cache still holds.
-type activate[T matrix.Float] struct {
+type activate struct {
 	function Activation
-	set      *simd.Set[T]
-	z, slope matrix.Dense[T]
-	scale    T
+	set      *simd.Set[Real]
+	z, slope matrix.Dense[Real]
+	scale    Real
 	keep     bool // slope has a row for each row of z, not for each thread
 
-	sums matrix.Dense[T] // of the columns of z, a row for each thread; empty: not wanted
-	used []bool          // the rows that have been written
+	sums matrix.Dense[Real] // of the columns of z, a row for each thread; empty: not wanted
+	used []bool             // the rows that have been written
 }
 
-func (a *activate[T]) Finish(r0, r1, c0, c1, slot int) {
+func (a *activate) Finish(r0, r1, c0, c1, slot int) {
 	for i := r0; i < r1; i++ {
 		z := a.z.Row(i)[c0:c1]
 		apply(a.function, a.set, z, a.slopeRow(i, c0, c1, slot))
@@ -32,7 +32,7 @@ func (a *activate[T]) Finish(r0, r1, c0, c1, slot int) {
 	}
 }
 
-func (a *activate[T]) slopeRow(i, c0, c1, slot int) []T {
+func (a *activate) slopeRow(i, c0, c1, slot int) []Real {
 	if a.slope.Rows == 0 {
 		return nil
 	}
@@ -44,12 +44,12 @@ func (a *activate[T]) slopeRow(i, c0, c1, slot int) []T {
 
 // bend is the end of a backward product: the factor φ', which for ReLU follows from
 // the sign of its output.
-type bend[T matrix.Float] struct {
-	set              *simd.Set[T]
-	g, output, slope matrix.Dense[T]
+type bend struct {
+	set              *simd.Set[Real]
+	g, output, slope matrix.Dense[Real]
 }
 
-func (b *bend[T]) Finish(r0, r1, c0, c1, _ int) {
+func (b *bend) Finish(r0, r1, c0, c1, _ int) {
 	for i := r0; i < r1; i++ {
 		g := b.g.Row(i)[c0:c1]
 		b.row(g, g, i, c0, c1)
@@ -57,7 +57,7 @@ func (b *bend[T]) Finish(r0, r1, c0, c1, _ int) {
 }
 
 // row writes g times φ' of row i, columns c0 to c1-1, to dst, which may be g.
-func (b *bend[T]) row(dst, g []T, i, c0, c1 int) {
+func (b *bend) row(dst, g []Real, i, c0, c1 int) {
 	if b.output.Rows > 0 {
 		b.set.ReLUMask(dst, g, b.output.Row(i)[c0:c1])
 		return

@@ -29,7 +29,7 @@ func (e *evaluation) mean() []float64 {
 }
 
 // evaluate scales rows and runs them through all members, block by block.
-func (m *Model[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+func (m *Model) evaluate(team *linalg.Team, x matrix.Dense[Real], withVariances bool) (*evaluation, error) {
 	members := len(m.ensemble)
 	e := &evaluation{outputs: matrix.New[float64](members, x.Rows)}
 	if withVariances {
@@ -38,9 +38,9 @@ func (m *Model[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances 
 	if x.Rows == 0 {
 		return e, nil
 	}
-	block := matrix.New[T](min(forwardBlock, x.Rows), x.Cols)
+	block := matrix.New[Real](min(forwardBlock, x.Rows), x.Cols)
 	var features matrix.Dense[float64]
-	passes := make([]*pass[T], members)
+	passes := make([]*pass, members)
 	for i, net := range m.ensemble {
 		passes[i] = newForward(net, block.Rows)
 		passes[i].team = team
@@ -69,7 +69,7 @@ func (m *Model[T]) evaluate(team *linalg.Team, x matrix.Dense[T], withVariances 
 const deviceBlock = 64 << 20
 
 // evaluateOn is evaluate on a device.
-func (m *Model[T]) evaluateOn(ctx context.Context, d Device, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+func (m *Model) evaluateOn(ctx context.Context, d Device, x matrix.Dense[Real], withVariances bool) (*evaluation, error) {
 	p, err := m.describe(linalg.TeamOf(ctx), withVariances)
 	if err != nil {
 		return nil, err

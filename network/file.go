@@ -74,7 +74,7 @@ const (
 )
 
 // scalingText is the scaling of a model's inputs as files have it.
-func (m *Model[T]) scalingText() string {
+func (m *Model) scalingText() string {
 	if m.Centres() == nil {
 		return inputScaling
 	}
@@ -83,7 +83,7 @@ func (m *Model[T]) scalingText() string {
 
 // Save writes the model to a file, which appears under its name only when it is
 // complete.
-func (m *Model[T]) Save(path string) error {
+func (m *Model) Save(path string) error {
 	raw, err := m.MarshalBinary()
 	if err != nil {
 		return err
@@ -96,12 +96,12 @@ func (m *Model[T]) Save(path string) error {
 
 // Load reads a file that Save wrote. The element type must be that of the saved
 // model.
-func Load[T matrix.Float](path string) (*Model[T], error) {
+func Load(path string) (*Model, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model[T]{}
+	m := &Model{}
 	if err := m.UnmarshalBinary(raw); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -109,7 +109,7 @@ func Load[T matrix.Float](path string) (*Model[T], error) {
 }
 
 // MarshalBinary returns the contents of the file that Save writes.
-func (m *Model[T]) MarshalBinary() ([]byte, error) {
+func (m *Model) MarshalBinary() ([]byte, error) {
 	if m.ensemble == nil {
 		return nil, ErrNotFitted
 	}
@@ -148,7 +148,7 @@ func (m *Model[T]) MarshalBinary() ([]byte, error) {
 }
 
 // put adds the tensors.
-func (m *Model[T]) put(f *tensorFile) {
+func (m *Model) put(f *tensorFile) {
 	for i, net := range m.ensemble {
 		for l := range net.Layers() {
 			w := net.Weights(l)
@@ -173,7 +173,7 @@ const centreName = "inputs.centre"
 const scoresName = "validation.errors"
 
 // tensorName is the name of a tensor that every target has.
-func (m *Model[T]) tensorName(name string) string {
+func (m *Model) tensorName(name string) string {
 	if m.output == 0 {
 		return name
 	}
@@ -186,7 +186,7 @@ func posteriorName(member int) string { return fmt.Sprintf("members.%d.posterior
 
 // UnmarshalBinary reads what MarshalBinary returned. On an error the model does not
 // change.
-func (m *Model[T]) UnmarshalBinary(raw []byte) error {
+func (m *Model) UnmarshalBinary(raw []byte) error {
 	f, err := decodeTensors(raw)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (m *Model[T]) UnmarshalBinary(raw []byte) error {
 	if err := checkFile(c, a, p, targets); err != nil {
 		return fmt.Errorf("metadata: %w", err)
 	}
-	loaded := newModel(len(targets), Options[T]{Holdout: t.Holdout})
+	loaded := newModel(len(targets), Options{Holdout: t.Holdout})
 	for i, one := range loaded.targets() {
 		k := targets[i]
 		one.config, one.labels, one.posteriors, one.provenance, one.intervals = c, k.Labels, k.Uncertainty, k.Provenance, k.Intervals
@@ -291,7 +291,7 @@ func (k fileTarget) check(found *complaints, members int) {
 
 // take reads the tensors. Memory for a network is allocated only once its tensors have
 // been found.
-func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
+func (m *Model) take(f *tensorFile, a fileArchitecture) error {
 	sizes := a.sizes(a.Inputs)
 	layers := len(sizes) - 1
 	want := a.Members*(2*layers+m.Targets()) + 2 + m.Targets()
@@ -304,8 +304,8 @@ func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 	}
 	for i := range a.Members {
 		for l := range layers {
-			if err := errors.Join(checkTensor[T](f, weightName(i, l), sizes[l], sizes[l+1]),
-				checkTensor[T](f, biasName(i, l), sizes[l+1])); err != nil {
+			if err := errors.Join(checkTensor[Real](f, weightName(i, l), sizes[l], sizes[l+1]),
+				checkTensor[Real](f, biasName(i, l), sizes[l+1])); err != nil {
 				return fmt.Errorf("the file does not fit its architecture %v: %w", sizes, err)
 			}
 		}
@@ -340,7 +340,7 @@ func (m *Model[T]) take(f *tensorFile, a fileArchitecture) error {
 }
 
 // takeOwn reads the tensors of a target. Posteriors have the given width.
-func (m *Model[T]) takeOwn(f *tensorFile, width int) error {
+func (m *Model) takeOwn(f *tensorFile, width int) error {
 	for i := range m.posteriors {
 		name := m.tensorName(posteriorName(i))
 		if err := checkTensor[float64](f, name, width, width); err != nil {
@@ -367,8 +367,8 @@ func (m *Model[T]) takeOwn(f *tensorFile, width int) error {
 	return nil
 }
 
-func (m *Model[T]) takeMember(f *tensorFile, member int, a fileArchitecture) error {
-	net, err := newZero[T](a.Inputs, a.Architecture)
+func (m *Model) takeMember(f *tensorFile, member int, a fileArchitecture) error {
+	net, err := newZero(a.Inputs, a.Architecture)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Options say how Fit trains. The zero value trains the paper's network.
-type Options[T matrix.Float] struct {
+type Options struct {
 	Config  Config
 	Members int // of the ensemble, whose mean is the prediction; 0 means 1
 
@@ -32,7 +32,7 @@ type Options[T matrix.Float] struct {
 
 	Noise float64 // σ² of the last-layer posterior, for labels of variance 1; 0 means 1e-6
 
-	Trainer  Trainer[T]  // nil means OnDevice
+	Trainer  Trainer     // nil means OnDevice
 	Progress func(Epoch) // called after each epoch, unless nil
 
 	// Source, Columns and Targets are a record for saved models: where the rows come
@@ -49,8 +49,8 @@ type Options[T matrix.Float] struct {
 
 // Sample is the rows that a model is fitted to: raw numbers, or such less the centres of the
 // options. Fit only reads them and keeps none.
-type Sample[T matrix.Float] struct {
-	X matrix.Dense[T]
+type Sample struct {
+	X matrix.Dense[Real]
 	Y []float64 // the label of each row of X
 
 	// Targets is how many numbers the model is to predict; 0 means 1. With several,
@@ -60,13 +60,13 @@ type Sample[T matrix.Float] struct {
 
 	// ValidX and ValidY are the caller's own validation rows. If there are any, Fit
 	// holds out no rows of X.
-	ValidX matrix.Dense[T]
+	ValidX matrix.Dense[Real]
 	ValidY []float64 // as Y
 
 	// Unlabelled are rows without a label, such as candidates. The scaling of the
 	// inputs is learnt from them, too; without them, a column that does not vary
 	// among the labelled rows is lost.
-	Unlabelled matrix.Dense[T]
+	Unlabelled matrix.Dense[Real]
 }
 
 const (
@@ -89,7 +89,7 @@ const (
 //
 // With several targets there is one network for all of them, with an output for
 // each. The model predicts the first; Model.Target returns the others.
-func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model[T], error) {
+func Fit(ctx context.Context, s Sample, o Options) (*Model, error) {
 	s.Targets = max(s.Targets, 1)
 	if a := &o.Config.Architecture; a.Outputs == 0 {
 		a.Outputs = s.Targets
@@ -113,7 +113,7 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 		return nil, err
 	}
 	if o.Trainer == nil {
-		o.Trainer = OnDevice[T]{}
+		o.Trainer = OnDevice{}
 	}
 	ensemble, histories, diverged := o.Trainer.Train(ctx, o.Config, max(o.Members, 1), d, o.Progress)
 	if stopped := (*StoppedError)(nil); ensemble == nil || errors.As(diverged, &stopped) {
@@ -152,20 +152,20 @@ func Fit[T matrix.Float](ctx context.Context, s Sample[T], o Options[T]) (*Model
 }
 
 // newModel returns models of so many targets, before any of them is fitted.
-func newModel[T matrix.Float](targets int, o Options[T]) *Model[T] {
-	m := &Model[T]{holdout: o.Holdout}
+func newModel(targets int, o Options) *Model {
+	m := &Model{holdout: o.Holdout}
 	if o.Columns != nil {
 		m.columns = new(*o.Columns)
 	}
 	m.centres = slices.Clone(o.Centres)
 	for output := 1; output < targets; output++ {
-		m.others = append(m.others, &Model[T]{output: output, holdout: o.Holdout, columns: m.columns, centres: m.centres})
+		m.others = append(m.others, &Model{output: output, holdout: o.Holdout, columns: m.columns, centres: m.centres})
 	}
 	return m
 }
 
 // checkCentres reports centres that do not fit the inputs.
-func (o Options[T]) checkCentres(inputs int) error {
+func (o Options) checkCentres(inputs int) error {
 	switch {
 	case o.Centres == nil:
 		return nil
@@ -179,7 +179,7 @@ func (o Options[T]) checkCentres(inputs int) error {
 	return fmt.Errorf("the centres are %v, but must be finite", o.Centres)
 }
 
-func (o Options[T]) check(s Sample[T]) error {
+func (o Options) check(s Sample) error {
 	var found complaints
 	validated, outputs := len(s.ValidY) > 0, o.Config.WithDefaults().Architecture.Outputs
 	found.unless(outputs == s.Targets, "the network has %d outputs, but the number of targets is %d", outputs, s.Targets)
@@ -194,7 +194,7 @@ func (o Options[T]) check(s Sample[T]) error {
 	return errors.Join(append(found, o.Config.Check())...)
 }
 
-func (s Sample[T]) check() error {
+func (s Sample) check() error {
 	var found complaints
 	found.unless(s.X.Rows*s.Targets == len(s.Y), "there are %d rows and %d labels", s.X.Rows, len(s.Y))
 	found.unless(s.X.Rows > 0, "there are no rows to train on")
@@ -219,7 +219,7 @@ func tooLarge(name string, y []float64, targets int) error {
 }
 
 // heldOut moves a random part of the rows to the validation rows, and returns which.
-func (s Sample[T]) heldOut(o Options[T]) (Sample[T], []int, error) {
+func (s Sample) heldOut(o Options) (Sample, []int, error) {
 	share, most := defaultHoldout, mostHeldOut
 	if o.Holdout != nil {
 		share, most = *o.Holdout, s.X.Rows
@@ -238,7 +238,7 @@ func (s Sample[T]) heldOut(o Options[T]) (Sample[T], []int, error) {
 	valid, train := order[:held], order[held:]
 	slices.Sort(train)
 	slices.Sort(valid)
-	return Sample[T]{
+	return Sample{
 		X: s.X.SelectRows(train), Y: s.choose(train), Targets: s.Targets,
 		ValidX: s.X.SelectRows(valid), ValidY: s.choose(valid), Unlabelled: s.Unlabelled,
 	}, valid, nil
@@ -247,7 +247,7 @@ func (s Sample[T]) heldOut(o Options[T]) (Sample[T], []int, error) {
 // balance exchanges rows so that both the first held rows of the order and the others have
 // a label of each target, as far as there are enough: few rows may have a label of a
 // target, and without one on either side nothing can be learnt or judged.
-func (s Sample[T]) balance(order []int, held int) {
+func (s Sample) balance(order []int, held int) {
 	labels := matrix.View(s.X.Rows, s.Targets, s.Y)
 	has := func(row, target int) bool { return !math.IsNaN(labels.At(row, target)) }
 	count := func(rows []int, target int) (n int) {
@@ -291,7 +291,7 @@ func upTo(n int) []int {
 }
 
 // choose returns the labels of the given rows.
-func (s Sample[T]) choose(rows []int) []float64 {
+func (s Sample) choose(rows []int) []float64 {
 	return matrix.View(s.X.Rows, s.Targets, s.Y).SelectRows(rows).Data
 }
 
@@ -308,10 +308,10 @@ func labelsOf(y []float64, targets, target int) []float64 {
 }
 
 // prepare learns the scaling and applies it to the training and the validation rows.
-func (m *Model[T]) prepare(team *linalg.Team, s Sample[T], o Options[T]) (d Data[T], err error) {
+func (m *Model) prepare(team *linalg.Team, s Sample, o Options) (d Data, err error) {
 	for _, set := range []struct {
 		name string
-		rows matrix.Dense[T]
+		rows matrix.Dense[Real]
 	}{{"training", s.X}, {"validation", s.ValidX}, {"unlabelled", s.Unlabelled}} {
 		if err := unusable(team, set.rows); err != nil {
 			return d, fmt.Errorf("%s rows: %w", set.name, err)
@@ -337,7 +337,7 @@ func (m *Model[T]) prepare(team *linalg.Team, s Sample[T], o Options[T]) (d Data
 }
 
 // targetName is what messages call a target.
-func (o Options[T]) targetName(i int) string {
+func (o Options) targetName(i int) string {
 	if o.Targets == nil {
 		return fmt.Sprintf("target %d (from 0)", i)
 	}
@@ -345,7 +345,7 @@ func (o Options[T]) targetName(i int) string {
 }
 
 // fitLabels learns the scaling of a target's labels.
-func fitLabels[T matrix.Float](s Sample[T], target int) (dataset.LabelScaler, error) {
+func fitLabels(s Sample, target int) (dataset.LabelScaler, error) {
 	if s.Targets == 1 {
 		return dataset.FitLabelScaler(s.Y)
 	}
@@ -366,8 +366,8 @@ func withoutMissing(y []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(y), math.IsNaN)
 }
 
-func (m *Model[T]) scaled(x matrix.Dense[T]) matrix.Dense[T] {
-	s := matrix.New[T](x.Rows, x.Cols)
+func (m *Model) scaled(x matrix.Dense[Real]) matrix.Dense[Real] {
+	s := matrix.New[Real](x.Rows, x.Cols)
 	dataset.Scale(s, x, m.inputs)
 	return s
 }
@@ -377,14 +377,14 @@ func (m *Model[T]) scaled(x matrix.Dense[T]) matrix.Dense[T] {
 // otherwise be infinite as a float32; its residual is computed from the label itself.
 const farthest = 1e15
 
-func (m *Model[T]) scaledLabels(y []float64) matrix.Dense[T] {
+func (m *Model) scaledLabels(y []float64) matrix.Dense[Real] {
 	targets := m.targets()
-	s := matrix.New[T](len(y)/len(targets), len(targets))
+	s := matrix.New[Real](len(y)/len(targets), len(targets))
 	for k, one := range targets {
 		own := slices.Clone(labelsOf(y, len(targets), k))
 		dataset.ScaleLabels(own, own, one.labels)
 		for i, v := range own {
-			s.Set(i, k, T(min(max(v, -farthest), farthest)))
+			s.Set(i, k, Real(min(max(v, -farthest), farthest)))
 		}
 	}
 	return s
@@ -392,7 +392,7 @@ func (m *Model[T]) scaledLabels(y []float64) matrix.Dense[T] {
 
 // judge computes the posteriors of the members, calibrates them on the validation
 // rows, and returns the outcomes of these. Valid are their numbers in the sample.
-func (m *Model[T]) judge(team *linalg.Team, d Data[T], s Sample[T], valid []int, noise float64) ([]outcome, error) {
+func (m *Model) judge(team *linalg.Team, d Data, s Sample, valid []int, noise float64) ([]outcome, error) {
 	rows := d.X
 	if known := labelled(d.Y, m.output); len(known) < rows.Rows {
 		rows = rows.SelectRows(known)
@@ -434,7 +434,7 @@ func (m *Model[T]) judge(team *linalg.Team, d Data[T], s Sample[T], valid []int,
 }
 
 // labelled returns the rows that have a label of the target.
-func labelled[T matrix.Float](y matrix.Dense[T], target int) []int {
+func labelled(y matrix.Dense[Real], target int) []int {
 	return slices.DeleteFunc(upTo(y.Rows), func(i int) bool { return y.At(i, target) != y.At(i, target) })
 }
 
@@ -443,7 +443,7 @@ func labelled[T matrix.Float](y matrix.Dense[T], target int) []int {
 const validationParts = 5
 
 // learnIntervals chooses the intervals by the outcomes of held-out rows.
-func (m *Model[T]) learnIntervals(held []outcome, folds int) {
+func (m *Model) learnIntervals(held []outcome, folds int) {
 	n := &m.intervals
 	n.Rows, n.Folds = len(held), folds
 	if len(held) == 0 {
@@ -457,7 +457,7 @@ func (m *Model[T]) learnIntervals(held []outcome, folds int) {
 }
 
 // keepResiduals records the residuals in the order of the rows.
-func (m *Model[T]) keepResiduals(held []outcome) {
+func (m *Model) keepResiduals(held []outcome) {
 	for _, o := range held {
 		m.residuals = append(m.residuals, Residual{o.row, o.residual})
 	}

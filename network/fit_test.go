@@ -11,14 +11,13 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/internal/golden"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // raw returns rows with columns of very different scale, and noisy labels.
-func raw[T matrix.Float](seed uint64, rows int, noise float64) (matrix.Dense[T], []float64) {
-	x, wave := waveRows[T](seed, rows, 3, 1)
+func raw(seed uint64, rows int, noise float64) (matrix.Dense[Real], []float64) {
+	x, wave := waveRows(seed, rows, 3, 1)
 	stream := rng.New(seed, "noise")
 	y := make([]float64, rows)
 	for i := range y {
@@ -29,8 +28,8 @@ func raw[T matrix.Float](seed uint64, rows int, noise float64) (matrix.Dense[T],
 	return x, y
 }
 
-func quick[T matrix.Float](members int) Options[T] {
-	return Options[T]{
+func quick(members int) Options {
+	return Options{
 		Config: Config{
 			Architecture: Architecture{Hidden: []int{40, 40}},
 			Training:     Training{Epochs: 60, Batch: 64},
@@ -40,15 +39,15 @@ func quick[T matrix.Float](members int) Options[T] {
 	}
 }
 
-func fitted[T matrix.Float](t testing.TB, members int) *Model[T] {
+func fitted(t testing.TB, members int) *Model {
 	t.Helper()
-	x, y := raw[T](1, 400, 0.1)
-	return mustFit(t, x, y, quick[T](members))
+	x, y := raw(1, 400, 0.1)
+	return mustFit(t, x, y, quick(members))
 }
 
-func mustFit[T matrix.Float](t testing.TB, x matrix.Dense[T], y []float64, o Options[T]) *Model[T] {
+func mustFit(t testing.TB, x matrix.Dense[Real], y []float64, o Options) *Model {
 	t.Helper()
-	m, err := Fit(context.Background(), Sample[T]{X: x, Y: y}, o)
+	m, err := Fit(context.Background(), Sample{X: x, Y: y}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +56,9 @@ func mustFit[T matrix.Float](t testing.TB, x matrix.Dense[T], y []float64, o Opt
 
 func TestModelPredictsInTheUnitsOfTheLabels(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](2, 500, 0.1)
+	x, y := raw(2, 500, 0.1)
 	for _, members := range []int{1, 3} {
-		r := fitted[float32](t, members)
+		r := fitted(t, members)
 		got, err := r.Predict(t.Context(), x)
 		if err != nil {
 			t.Fatal(err)
@@ -77,8 +76,8 @@ func TestModelPredictsInTheUnitsOfTheLabels(t *testing.T) {
 
 func TestFitIsSeeded(t *testing.T) {
 	t.Parallel()
-	x, _ := raw[float32](2, 50, 0.1)
-	a, b := fitted[float32](t, 2), fitted[float32](t, 2)
+	x, _ := raw(2, 50, 0.1)
+	a, b := fitted(t, 2), fitted(t, 2)
 	for i := range a.Ensemble() {
 		mustBeSame(t, "fitted twice", a.Ensemble()[i], b.Ensemble()[i])
 	}
@@ -92,52 +91,27 @@ func TestFitIsSeeded(t *testing.T) {
 // The mean over the members, by hand, from what the model shows.
 func TestModelIsItsEnsemble(t *testing.T) {
 	t.Parallel()
-	r := fitted[float64](t, 3)
-	x, _ := raw[float64](2, 30, 0.1)
+	r := fitted(t, 3)
+	x, _ := raw(2, 30, 0.1)
 	inputs, err := r.Inputs(x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	each := matrix.New[float64](3, x.Rows)
+	each := matrix.New[Real](3, x.Rows)
 	r.Ensemble().Predict(t.Context(), each, inputs)
 	got, _ := r.Predict(t.Context(), x)
 	u, _ := r.PredictStd(t.Context(), x)
 	for i := range x.Rows {
-		mean := (each.At(0, i) + each.At(1, i) + each.At(2, i)) / 3
+		mean := float64(each.At(0, i)+each.At(1, i)+each.At(2, i)) / 3
 		spread := 0.0
 		for m := range 3 {
-			spread += math.Pow(each.At(m, i)-mean, 2) / 3
+			spread += math.Pow(float64(each.At(m, i))-mean, 2) / 3
 		}
 		scale := r.labels
-		near(t, "mean", got[i], mean*scale.Deviation+scale.Mean, 1e-12)
+		near(t, "mean", got[i], mean*scale.Deviation+scale.Mean, tolerance(1e-12, 1e-6))
 		near(t, "mean", u.Mean[i], got[i], 1e-15)
-		near(t, "spread", u.Spread[i], math.Sqrt(spread)*scale.Deviation, 1e-9)
+		near(t, "spread", u.Spread[i], math.Sqrt(spread)*scale.Deviation, tolerance(1e-9, 1e-4))
 		near(t, "variance", u.Std[i]*u.Std[i], u.Spread[i]*u.Spread[i]+u.Posterior[i]*u.Posterior[i], 1e-12)
-	}
-}
-
-func TestGoldenPosterior(t *testing.T) {
-	t.Parallel()
-	for _, act := range []string{"relu", "silu"} {
-		net := goldenNet[float64](t, act, 0)
-		x := golden.Matrix(t, "X_train.npy")
-		for _, noise := range []float64{1e-6, 1e-2} {
-			q, err := fitPosterior(nil, net, x, noise)
-			if err != nil {
-				t.Fatal(err)
-			}
-			near(t, "λ", q.Lambda, golden.Scalar(t, act+"/ll/scale_factor_lambda"), 1e-12)
-			for part, suffix := range map[string]string{"pool": "pool_diag", "train": "train_diag"} {
-				rows := golden.Matrix(t, "X_"+part+".npy")
-				in, _ := NewTaps(net, rows.Rows, nil).Block(t.Context(), rows, net.Layers()-1)
-				got := make([]float64, rows.Rows)
-				if err := q.variance(nil, got, in[0].Clone()); err != nil {
-					t.Fatal(err)
-				}
-				name := fmt.Sprintf("%s/posterior/ll_s2_%s_%s.npy", act, map[float64]string{1e-6: "1e-06", 1e-2: "0.01"}[noise], suffix)
-				golden.MustMatchVector(t, name, got, golden.Vector(t, name), 1e-7)
-			}
-		}
 	}
 }
 
@@ -145,8 +119,8 @@ func TestGoldenPosterior(t *testing.T) {
 // the data the deviation grows.
 func TestStandardDeviationsAreCalibrated(t *testing.T) {
 	t.Parallel()
-	r := fitted[float32](t, 3)
-	x, y := raw[float32](2, 1000, 0.1)
+	r := fitted(t, 3)
+	x, y := raw(2, 1000, 0.1)
 	u, err := r.PredictStd(t.Context(), x)
 	if err != nil {
 		t.Fatal(err)
@@ -181,11 +155,11 @@ func TestIntervalsCover(t *testing.T) {
 	for _, coverage := range []float64{0.5, 0.9} {
 		inside, n := 0, 0
 		for round := range uint64(rounds) {
-			x, y := raw[float32](100+round, 300, 0.3)
-			o := quick[float32](1)
+			x, y := raw(100+round, 300, 0.3)
+			o := quick(1)
 			o.Config.Training.Epochs = 30
 			r := mustFit(t, x, y, o)
-			x, y = raw[float32](200+round, 1000, 0.3)
+			x, y = raw(200+round, 1000, 0.3)
 			low, high, err := r.PredictInterval(t.Context(), x, coverage)
 			if err != nil {
 				t.Fatal(err)
@@ -232,52 +206,52 @@ func TestRadius(t *testing.T) {
 func TestFitRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	x, y := raw[float32](1, 40, 0)
+	x, y := raw(1, 40, 0)
 	spoilt := x.Clone()
-	spoilt.Set(3, 1, float32(math.NaN()))
+	spoilt.Set(3, 1, Real(math.NaN()))
 	badLabels := slices.Clone(y)
 	badLabels[2] = math.Inf(1)
-	two := quick[float32](1)
+	two := quick(1)
 	two.Config.Architecture.Outputs = 2
-	fit := func(x matrix.Dense[float32], y []float64, o Options[float32]) error {
-		_, err := Fit(ctx, Sample[float32]{X: x, Y: y}, o)
+	fit := func(x matrix.Dense[Real], y []float64, o Options) error {
+		_, err := Fit(ctx, Sample{X: x, Y: y}, o)
 		return err
 	}
-	validated := func(validX matrix.Dense[float32], validY []float64) error {
-		_, err := Fit(ctx, Sample[float32]{X: x, Y: y, ValidX: validX, ValidY: validY}, quick[float32](1))
+	validated := func(validX matrix.Dense[Real], validY []float64) error {
+		_, err := Fit(ctx, Sample{X: x, Y: y, ValidX: validX, ValidY: validY}, quick(1))
 		return err
 	}
-	unlabelled := func(rows matrix.Dense[float32]) error {
-		_, err := Fit(ctx, Sample[float32]{X: x, Y: y, Unlabelled: rows}, quick[float32](1))
+	unlabelled := func(rows matrix.Dense[Real]) error {
+		_, err := Fit(ctx, Sample{X: x, Y: y, Unlabelled: rows}, quick(1))
 		return err
 	}
 	tests := map[string]struct {
 		err  error
 		word string
 	}{
-		"labels":       {fit(x, y[:39], quick[float32](1)), "40 rows and 39 labels"},
-		"one row":      {fit(x.Slice(0, 1), y[:1], quick[float32](1)), "1 rows"},
-		"no rows":      {fit(x.Slice(0, 0), nil, quick[float32](1)), "no rows"},
-		"NaN":          {fit(spoilt, y, quick[float32](1)), "NaN"},
+		"labels":       {fit(x, y[:39], quick(1)), "40 rows and 39 labels"},
+		"one row":      {fit(x.Slice(0, 1), y[:1], quick(1)), "1 rows"},
+		"no rows":      {fit(x.Slice(0, 0), nil, quick(1)), "no rows"},
+		"NaN":          {fit(spoilt, y, quick(1)), "NaN"},
 		"valid NaN":    {validated(spoilt, y), "row 3, column 1 (from 0) is NaN"},
-		"infinite":     {fit(x, badLabels, quick[float32](1)), "Inf"},
+		"infinite":     {fit(x, badLabels, quick(1)), "Inf"},
 		"valid labels": {validated(x, badLabels), "Inf"},
 		"valid rows":   {validated(x.Slice(0, 0), y), "0 validation rows and 40 labels"},
 		"columns":      {validated(x.Block(0, 40, 0, 2), y), "2 columns"},
 		"unlabelled":   {unlabelled(x.Block(0, 40, 0, 2)), "unlabelled rows have 2 columns"},
 		"unlabelled x": {unlabelled(spoilt), "unlabelled rows: row 3"},
 		"outputs":      {fit(x, y, two), "2 outputs, but the number of targets is 1"},
-		"holdout":      {fit(x, y, Options[float32]{Holdout: new(1.0)}), "hold out is 1"},
-		"members":      {fit(x, y, quick[float32](-1)), "-1 members"},
-		"noise":        {fit(x, y, Options[float32]{Noise: -1}), "σ²"},
-		"table":        {fit(x, y, Options[float32]{Columns: &dataset.Encoder{Numeric: []string{"a", "b"}}}), "the columns give 2 inputs, but the networks have 3"},
+		"holdout":      {fit(x, y, Options{Holdout: new(1.0)}), "hold out is 1"},
+		"members":      {fit(x, y, quick(-1)), "-1 members"},
+		"noise":        {fit(x, y, Options{Noise: -1}), "σ²"},
+		"table":        {fit(x, y, Options{Columns: &dataset.Encoder{Numeric: []string{"a", "b"}}}), "the columns give 2 inputs, but the networks have 3"},
 	}
 	for name, test := range tests {
 		if test.err == nil || !strings.Contains(test.err.Error(), test.word) {
 			t.Errorf("%s: error %v does not say %q", name, test.err, test.word)
 		}
 	}
-	for _, r := range []*Model[float32]{nil, {}} {
+	for _, r := range []*Model{nil, {}} {
 		if _, err := r.Predict(t.Context(), x); !errors.Is(err, ErrNotFitted) {
 			t.Errorf("not fitted: error %v", err)
 		}
@@ -285,7 +259,7 @@ func TestFitRefuses(t *testing.T) {
 			t.Errorf("not fitted: error %v", err)
 		}
 	}
-	r := fitted[float32](t, 1)
+	r := fitted(t, 1)
 	if _, err := r.Predict(t.Context(), x.Block(0, 40, 0, 2)); err == nil || !strings.Contains(err.Error(), "2 columns, the model was fitted to 3") {
 		t.Errorf("columns: error %v", err)
 	}
@@ -302,20 +276,21 @@ func TestFitRefuses(t *testing.T) {
 
 func TestFitAfterFailure(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](1, 100, 0)
-	o := quick[float32](2)
+	needFloat32(t, "no learning rate makes both precisions overflow")
+	x, y := raw(1, 100, 0)
+	o := quick(2)
 	stop, cancel := context.WithCancel(context.Background())
 	o.Progress = func(e Epoch) {
 		if e.Member == 1 {
 			cancel()
 		}
 	}
-	if m, err := Fit(stop, Sample[float32]{X: x, Y: y}, o); !errors.Is(err, context.Canceled) || m != nil {
+	if m, err := Fit(stop, Sample{X: x, Y: y}, o); !errors.Is(err, context.Canceled) || m != nil {
 		t.Errorf("stopped: error %v, model %v", err, m != nil)
 	}
-	o = quick[float32](2)
+	o = quick(2)
 	o.Config.Training.Rate = 1e30
-	m, err := Fit(context.Background(), Sample[float32]{X: x, Y: y}, o)
+	m, err := Fit(context.Background(), Sample{X: x, Y: y}, o)
 	if diverged := (*DivergedError)(nil); !errors.As(err, &diverged) {
 		t.Fatalf("error %v", err)
 	}
@@ -329,12 +304,12 @@ func TestFitAfterFailure(t *testing.T) {
 
 func TestHoldout(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float64](1, 50, 0)
+	x, y := raw(1, 50, 0)
 	for _, c := range []struct {
 		holdout *float64
 		valid   int
 	}{{nil, 10}, {new(0.5), 25}, {new(0.001), 1}, {new(0.999), 49}, {new(0.0), 0}} {
-		o := quick[float64](1)
+		o := quick(1)
 		o.Config.Training.Epochs, o.Holdout = 1, c.holdout
 		if p := mustFit(t, x, y, o).Provenance(); p.ValidRows != c.valid || p.Rows != 50-c.valid {
 			t.Errorf("%d rows to hold out: %+v", c.valid, p)
@@ -344,7 +319,7 @@ func TestHoldout(t *testing.T) {
 	if err != nil || want.Deviation != 1 {
 		t.Errorf("%+v, %v", want, err)
 	}
-	r := mustFit(t, x, slices.Repeat([]float64{7}, 50), quick[float64](1))
+	r := mustFit(t, x, slices.Repeat([]float64{7}, 50), quick(1))
 	if got, err := r.Predict(t.Context(), x); err != nil || math.Abs(got[0]-7) > 0.5 {
 		t.Errorf("constant labels: %v, %v", got[0], err)
 	}
@@ -354,8 +329,8 @@ func TestHoldout(t *testing.T) {
 // standard deviations but no intervals, and the model survives a file.
 func TestNothingHeldOut(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](1, 50, 0.1)
-	o := quick[float32](1)
+	x, y := raw(1, 50, 0.1)
+	o := quick(1)
 	o.Holdout = new(0.0)
 	r := mustFit(t, x, y, o)
 	if p := r.Provenance(); !slices.Equal(p.Best, []int{60}) || len(p.ValidRMSE) != 0 {
@@ -365,7 +340,7 @@ func TestNothingHeldOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back Model[float32]
+	var back Model
 	if err := back.UnmarshalBinary(raw); err != nil {
 		t.Fatal(err)
 	}
@@ -383,16 +358,16 @@ func TestNothingHeldOut(t *testing.T) {
 // whose units are all dead, which then has no features at all, can be fitted.
 func TestWithoutBias(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float64](1, 50, 0.1)
-	o := quick[float64](1)
+	x, y := raw(1, 50, 0.1)
+	o := quick(1)
 	o.Config.Architecture.SigmaB = new(0.0)
 	r := mustFit(t, x, y, o)
 	net := r.Ensemble()[0]
 	if *net.Architecture().SigmaB != 0 {
 		t.Error("the network has a bias")
 	}
-	zero := matrix.New[float64](1, 3)
-	out := matrix.New[float64](1, 1)
+	zero := matrix.New[Real](1, 3)
+	out := matrix.New[Real](1, 1)
 	if net.Predict(t.Context(), out, zero); out.At(0, 0) != 0 {
 		t.Errorf("without a bias, zero becomes %v", out.At(0, 0))
 	}
@@ -408,9 +383,9 @@ func TestWithoutBias(t *testing.T) {
 // With far too small a σ² the posterior needs jitter, and the model reports it.
 func TestJitterIsReported(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](1, 30, 0.1) // fewer rows than features
+	x, y := raw(1, 30, 0.1) // fewer rows than features
 	for noise, wanted := range map[float64]bool{0: false, 1e-300: true} {
-		o := quick[float32](6)
+		o := quick(6)
 		o.Config.Training.Epochs, o.Noise = 2, noise
 		jitter := mustFit(t, x, y, o).Provenance().Jitter
 		if len(jitter) != 6 || (slices.Max(jitter) > 0) != wanted {
@@ -421,21 +396,21 @@ func TestJitterIsReported(t *testing.T) {
 
 func ExampleFit() {
 	// The price of a thing is 20 a kilogram and 5 for each colour.
-	var rows [][]float32
+	var rows [][]Real
 	var prices []float64
 	for i := range 300 {
-		weight, colours := float32(i%30)/10, float32(i%7)
-		rows = append(rows, []float32{weight, colours})
+		weight, colours := Real(i%30)/10, Real(i%7)
+		rows = append(rows, []Real{weight, colours})
 		prices = append(prices, 20*float64(weight)+5*float64(colours))
 	}
-	model, err := Fit(context.Background(), Sample[float32]{X: matrix.FromRows(rows), Y: prices}, Options[float32]{
+	model, err := Fit(context.Background(), Sample{X: matrix.FromRows(rows), Y: prices}, Options{
 		Config: Config{Architecture: Architecture{Hidden: []int{32, 32}}, Training: Training{Batch: 32}},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	u, err := model.PredictStd(context.Background(), matrix.FromRows([][]float32{{1.5, 2}, {2.5, 6}}))
+	u, err := model.PredictStd(context.Background(), matrix.FromRows([][]Real{{1.5, 2}, {2.5, 6}}))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -450,9 +425,9 @@ func ExampleFit() {
 
 func ExampleTrain() {
 	// Rows that are scaled already, and the first two of them for validation.
-	x := matrix.FromRows([][]float32{{-1}, {1}, {-0.5}, {0}, {0.5}, {0.8}})
-	y := matrix.FromRows([][]float32{{1}, {-1}, {0.5}, {0}, {-0.5}, {-0.8}})
-	data := Data[float32]{X: x.Slice(2, 6), Y: y.Slice(2, 6), ValidX: x.Slice(0, 2), ValidY: y.Slice(0, 2)}
+	x := matrix.FromRows([][]Real{{-1}, {1}, {-0.5}, {0}, {0.5}, {0.8}})
+	y := matrix.FromRows([][]Real{{1}, {-1}, {0.5}, {0}, {-0.5}, {-0.8}})
+	data := Data{X: x.Slice(2, 6), Y: y.Slice(2, 6), ValidX: x.Slice(0, 2), ValidY: y.Slice(0, 2)}
 	config := ReLUPreset()
 	config.Architecture.Hidden = []int{64, 64}
 	net, history, err := Train(context.Background(), config, data, nil)
@@ -460,8 +435,8 @@ func ExampleTrain() {
 		fmt.Println(err)
 		return
 	}
-	z := matrix.New[float32](1, 1)
-	net.Predict(context.Background(), z, matrix.FromRows([][]float32{{0.3}}))
+	z := matrix.New[Real](1, 1)
+	net.Predict(context.Background(), z, matrix.FromRows([][]Real{{0.3}}))
 	fmt.Printf("%.1f after %d epochs\n", z.At(0, 0), len(history.Epochs))
 	// Output: -0.3 after 256 epochs
 }
@@ -470,24 +445,24 @@ func ExampleTrain() {
 // still reaches the networks, also from a saved file.
 func TestModelScalesByUnlabelledRows(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](4, 40, 0.1)
-	pool, _ := raw[float32](5, 60, 0.1)
+	x, y := raw(4, 40, 0.1)
+	pool, _ := raw(5, 60, 0.1)
 	for i := range x.Rows {
 		x.Set(i, 1, 1000)
 	}
-	constant := func(r *Model[float32]) bool {
+	constant := func(r *Model) bool {
 		in, err := r.Inputs(pool)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return in.At(0, 1) == in.At(1, 1)
 	}
-	o := quick[float32](1)
+	o := quick(1)
 	o.Config.Training.Epochs = 2
 	if !constant(mustFit(t, x, y, o)) {
 		t.Error("a column that is constant among the labelled rows is not lost")
 	}
-	r, err := Fit(t.Context(), Sample[float32]{X: x, Y: y, Unlabelled: pool}, o)
+	r, err := Fit(t.Context(), Sample{X: x, Y: y, Unlabelled: pool}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +470,7 @@ func TestModelScalesByUnlabelledRows(t *testing.T) {
 	if err := r.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	back, err := Load[float32](path)
+	back, err := Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -506,11 +481,11 @@ func TestModelScalesByUnlabelledRows(t *testing.T) {
 
 // counting is a trainer that records its calls.
 type counting struct {
-	CPU[float32]
+	CPU
 	calls, members int
 }
 
-func (c *counting) Train(ctx context.Context, config Config, members int, d Data[float32], progress func(Epoch)) (Ensemble[float32], []History, error) {
+func (c *counting) Train(ctx context.Context, config Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
 	c.calls, c.members = c.calls+1, members
 	return c.CPU.Train(ctx, config, members, d, progress)
 }
@@ -518,10 +493,10 @@ func (c *counting) Train(ctx context.Context, config Config, members int, d Data
 // TestFitTrainsByItsTrainer: every network comes from the trainer of the options.
 func TestFitTrainsByItsTrainer(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](1, 400, 0.1)
-	o, c := quick[float32](2), &counting{}
+	x, y := raw(1, 400, 0.1)
+	o, c := quick(2), &counting{}
 	o.Trainer = c
-	r, want := mustFit(t, x, y, o), fitted[float32](t, 2)
+	r, want := mustFit(t, x, y, o), fitted(t, 2)
 	if c.calls != 1 || c.members != 2 {
 		t.Errorf("%d calls for %d members", c.calls, c.members)
 	}
@@ -532,11 +507,11 @@ func TestFitTrainsByItsTrainer(t *testing.T) {
 // others as a float32, and refuses one whose square is infinite.
 func TestLabelsFarFromTheOthers(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](1, 60, 0.1)
-	o := quick[float32](1)
+	x, y := raw(1, 60, 0.1)
+	o := quick(1)
 	o.Config.Training.Epochs = 2
 	for _, far := range []float64{1e40, -1e140} {
-		m, err := Fit(t.Context(), Sample[float32]{X: x, Y: y, ValidX: x.SelectRows(upTo(3)), ValidY: []float64{y[0], far, y[2]}}, o)
+		m, err := Fit(t.Context(), Sample{X: x, Y: y, ValidX: x.SelectRows(upTo(3)), ValidY: []float64{y[0], far, y[2]}}, o)
 		if err != nil {
 			t.Errorf("a validation label of %v: %v", far, err)
 			continue
@@ -546,7 +521,7 @@ func TestLabelsFarFromTheOthers(t *testing.T) {
 			t.Errorf("a validation label of %v: predictions are %v, %v", far, values, err)
 		}
 	}
-	for _, s := range []Sample[float32]{
+	for _, s := range []Sample{
 		{X: x, Y: append(slices.Clone(y[:59]), 1e300)},
 		{X: x, Y: y, ValidX: x.SelectRows(upTo(1)), ValidY: []float64{1e300}},
 	} {

@@ -1,3 +1,5 @@
+//go:build !network64
+
 package network_test
 
 import (
@@ -39,7 +41,7 @@ func (r *recorder) CannotTrain(t *network.DeviceTraining) string {
 type gatherJob struct {
 	config  network.Config
 	members int
-	data    network.Data[float32]
+	data    network.Data
 }
 
 func newGatherJob(seed uint64, rows, members int) gatherJob {
@@ -60,14 +62,14 @@ func newGatherJob(seed uint64, rows, members int) gatherJob {
 	return job
 }
 
-func (j gatherJob) train(ctx context.Context, progress func(network.Epoch)) (network.Ensemble[float32], []network.History, error) {
-	return network.OnDevice[float32]{}.Train(ctx, j.config, j.members, j.data, progress)
+func (j gatherJob) train(ctx context.Context, progress func(network.Epoch)) (network.Ensemble, []network.History, error) {
+	return network.OnDevice{}.Train(ctx, j.config, j.members, j.data, progress)
 }
 
 // requireTraining compares what a gathering trained with what the CPU trains.
-func requireTraining(t *testing.T, what string, j gatherJob, got network.Ensemble[float32]) {
+func requireTraining(t *testing.T, what string, j gatherJob, got network.Ensemble) {
 	t.Helper()
-	want, _, err := network.CPU[float32]{}.Train(t.Context(), j.config, j.members, j.data, nil)
+	want, _, err := network.CPU{}.Train(t.Context(), j.config, j.members, j.data, nil)
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("%s: %d networks, want %d, %v", what, len(got), len(want), err)
 	}
@@ -124,7 +126,7 @@ func TestGatheringKeepsErrorsApart(t *testing.T) {
 	device := &recorder{}
 	g := network.NewGathering(device, 2)
 	jobs := []gatherJob{good, diverging, broken, deep}
-	networks, errs := make([]network.Ensemble[float32], 4), make([]error, 4)
+	networks, errs := make([]network.Ensemble, 4), make([]error, 4)
 	notes := make([]string, 4)
 	var wait sync.WaitGroup
 	for i, job := range jobs {

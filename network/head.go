@@ -9,39 +9,39 @@ import "github.com/nextbatch/nextbatch/matrix"
 //	z_i = x̃_i·w̃      g_i = 2·(z_i - y_i)/n      ∂loss/∂w̃ = Σ_i g_i·x̃_i
 //
 // The sums run over pieces of rows, which are added up in their order.
-type head[T matrix.Float] struct {
-	pass   *pass[T]
-	labels matrix.Dense[T]
+type head struct {
+	pass   *pass
+	labels matrix.Dense[Real]
 	rows   []int // of the labels, those of the mini-batch
 
-	x, g  matrix.Dense[T] // x̃ of the last layer and its g
-	w     []T
-	outer outerProducts[T] // to the layer below, if there is one
+	x, g  matrix.Dense[Real] // x̃ of the last layer and its g
+	w     []Real
+	outer outerProducts // to the layer below, if there is one
 
-	sums   matrix.Dense[T] // of each piece: the gradient of the weights
-	losses []float64       // and the squared residuals
+	sums   matrix.Dense[Real] // of each piece: the gradient of the weights
+	losses []float64          // and the squared residuals
 }
 
-func newHead[T matrix.Float](p *pass[T], labels matrix.Dense[T], batch int) *head[T] {
+func newHead(p *pass, labels matrix.Dense[Real], batch int) *head {
 	pieces := ceilDiv(batch, piece)
-	return &head[T]{pass: p, labels: labels, losses: make([]float64, pieces),
-		sums: padded[T](pieces, p.net.sizes[p.net.Layers()-1]+1)}
+	return &head{pass: p, labels: labels, losses: make([]float64, pieces),
+		sums: padded(pieces, p.net.sizes[p.net.Layers()-1]+1)}
 }
 
 // run makes the step of the last layer and returns the loss before it.
-func (h *head[T]) run(rows []int, adam *adam[T]) (loss float64) {
+func (h *head) run(rows []int, adam *adam) (loss float64) {
 	p, last := h.pass, h.pass.net.Layers()-1
 	h.rows, h.x, h.g = rows, p.in[last].Slice(0, p.n), p.gradient(last)
 	h.w = p.net.layer(p.net.parameters, last).Data
 	if last > 0 {
-		h.outer = outerProducts[T]{&p.bend, h.g, p.bendBelow(last).Data, p.net.scale(last)}
+		h.outer = outerProducts{&p.bend, h.g, p.bendBelow(last).Data, p.net.scale(last)}
 	}
 	p.team.Run(ceilDiv(p.n, piece), h)
 	return h.finish(adam, last)
 }
 
-func (h *head[T]) Do(part, _ int) {
-	set, factor := h.pass.set, 2/T(len(h.rows))
+func (h *head) Do(part, _ int) {
+	set, factor := h.pass.set, 2/Real(len(h.rows))
 	from, to := part*piece, min((part+1)*piece, len(h.rows))
 	sum := h.sums.Row(part)
 	clear(sum)
@@ -60,7 +60,7 @@ func (h *head[T]) Do(part, _ int) {
 }
 
 // finish adds up the pieces and lets Adam change the weights.
-func (h *head[T]) finish(adam *adam[T], last int) (loss float64) {
+func (h *head) finish(adam *adam, last int) (loss float64) {
 	net := h.pass.net
 	gradient := net.layer(adam.gradient, last).Data
 	clear(gradient)

@@ -1,3 +1,5 @@
+//go:build !network64
+
 package network
 
 import (
@@ -83,9 +85,9 @@ func measureIntervals(t *testing.T, r *dataset.Regression, labels int, split uin
 	t.Helper()
 	order := rng.New(split, "intervals on real data", uint64(labels)).Perm(r.X.Rows)
 	train, test, pool := order[:labels], order[labels:labels+2000], order[labels+2000:labels+7000]
-	all := Sample[float32]{X: r.X, Y: r.Y, Targets: 1}
-	s := Sample[float32]{X: r.X.SelectRows(train), Y: all.choose(train), Targets: 1, Unlabelled: r.X.SelectRows(pool)}
-	o := Options[float32]{Config: Config{Training: Training{Epochs: *intervalEpochs}, Seed: split}}
+	all := Sample{X: r.X, Y: r.Y, Targets: 1}
+	s := Sample{X: r.X.SelectRows(train), Y: all.choose(train), Targets: 1, Unlabelled: r.X.SelectRows(pool)}
+	o := Options{Config: Config{Training: Training{Epochs: *intervalEpochs}, Seed: split}}
 	m, err := Fit(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)

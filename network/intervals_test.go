@@ -62,13 +62,13 @@ func TestIntervalScoreByHand(t *testing.T) {
 
 // stretched returns rows at various distances from the origin. Far out, rows are
 // sparse and labels noisy.
-func stretched(seed uint64, rows int) (matrix.Dense[float32], []float64) {
+func stretched(seed uint64, rows int) (matrix.Dense[Real], []float64) {
 	stream := rng.New(seed, "stretched")
-	x, y := matrix.New[float32](rows, 3), make([]float64, rows)
+	x, y := matrix.New[Real](rows, 3), make([]float64, rows)
 	for i := range rows {
 		far := 0.2 + 2.8*math.Pow(stream.Float64(), 3)
 		for j := range 3 {
-			x.Set(i, j, float32(far*stream.NormFloat64()))
+			x.Set(i, j, Real(far*stream.NormFloat64()))
 		}
 		y[i] = math.Sin(float64(x.At(i, 0))) + 0.3*far*stream.NormFloat64()
 	}
@@ -83,7 +83,7 @@ func TestIntervalsAdapt(t *testing.T) {
 	inside, n, shorter := 0, 0, 0
 	for round := range uint64(5) {
 		x, y := stretched(round, 150)
-		o := quick[float32](1)
+		o := quick(1)
 		o.Folds = 5
 		m := mustFit(t, x, y, o)
 		if how := m.Intervals(); !how.Adaptive() || how.Rows != 150 || how.Folds != 5 || !strings.HasPrefix(how.String(), "adaptive width, cross-fitted on 150 labelled rows in 5 folds: ") {
@@ -98,7 +98,7 @@ func TestIntervalsAdapt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var back Model[float32]
+		var back Model
 		if err := back.UnmarshalBinary(raw); err != nil {
 			t.Fatal(err)
 		}
@@ -143,8 +143,8 @@ func TestCrossFittedIntervalsCover(t *testing.T) {
 	const rounds, coverage = 12, 0.95
 	inside, n := 0, 0
 	for round := range uint64(rounds) {
-		x, y := raw[float32](100+round, 60, 0.3)
-		o := quick[float32](1)
+		x, y := raw(100+round, 60, 0.3)
+		o := quick(1)
 		o.Config.Training.Epochs = 30
 		single := mustFit(t, x, y, o)
 		if _, _, err := single.PredictInterval(t.Context(), x, coverage); err == nil {
@@ -152,7 +152,7 @@ func TestCrossFittedIntervalsCover(t *testing.T) {
 		}
 		o.Folds = 4
 		m := mustFit(t, x, y, o)
-		x, y = raw[float32](200+round, 500, 0.3)
+		x, y = raw(200+round, 500, 0.3)
 		low, high, err := m.PredictInterval(t.Context(), x, coverage)
 		if err != nil {
 			t.Fatal(err)
@@ -175,8 +175,8 @@ func TestCrossFittedIntervalsCover(t *testing.T) {
 // residual, and no fold's networks have seen its rows.
 func TestCrossFitting(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](1, 50, 0.1)
-	o := quick[float32](2)
+	x, y := raw(1, 50, 0.1)
+	o := quick(2)
 	o.Config.Training.Epochs = 5
 	plain := mustFit(t, x, y, o)
 	if r := plain.Residuals(); len(r) != 10 || !slices.IsSortedFunc(r, func(a, b Residual) int { return a.Row - b.Row }) {
@@ -184,7 +184,7 @@ func TestCrossFitting(t *testing.T) {
 	}
 	folds := map[[2]int]int{}
 	o.Folds, o.Progress = 5, func(e Epoch) { folds[[2]int{e.Fold, e.Folds}]++ }
-	spy := &spyTrainer{t: t, rows: map[float32]int{}}
+	spy := &spyTrainer{t: t, rows: map[Real]int{}}
 	o.Trainer = spy
 	crossed := mustFit(t, x, y, o)
 	for i, net := range plain.Ensemble() {
@@ -207,31 +207,31 @@ func TestCrossFitting(t *testing.T) {
 type spyTrainer struct {
 	t                      *testing.T
 	trainings, least, most int
-	rows                   map[float32]int
+	rows                   map[Real]int
 }
 
-func (s *spyTrainer) Train(ctx context.Context, c Config, members int, d Data[float32], progress func(Epoch)) (Ensemble[float32], []History, error) {
+func (s *spyTrainer) Train(ctx context.Context, c Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
 	n := d.X.Rows + d.ValidX.Rows
 	if s.trainings == 0 {
 		s.least = n
 	}
 	s.trainings, s.least, s.most = s.trainings+1, min(s.least, n), max(s.most, n)
-	return CPU[float32]{}.Train(ctx, c, members, d, progress)
+	return CPU{}.Train(ctx, c, members, d, progress)
 }
 
 func TestCrossFittingRefuses(t *testing.T) {
 	t.Parallel()
-	x, y := raw[float32](1, 9, 0.1)
+	x, y := raw(1, 9, 0.1)
 	for folds, want := range map[int]string{1: "at least 2", -3: "at least 2", 5: "needs at least 10 rows; there are 9"} {
-		o := quick[float32](1)
+		o := quick(1)
 		o.Folds = folds
-		if _, err := Fit(t.Context(), Sample[float32]{X: x, Y: y}, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Fit(t.Context(), Sample{X: x, Y: y}, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d folds: %v", folds, err)
 		}
 	}
-	o := quick[float32](1)
+	o := quick(1)
 	o.Folds, o.Holdout = 2, new(0.0)
-	if _, err := Fit(t.Context(), Sample[float32]{X: x, Y: y}, o); err == nil || !strings.Contains(err.Error(), "validation rows") {
+	if _, err := Fit(t.Context(), Sample{X: x, Y: y}, o); err == nil || !strings.Contains(err.Error(), "validation rows") {
 		t.Errorf("without validation rows: %v", err)
 	}
 	o.Holdout = nil
@@ -241,7 +241,7 @@ func TestCrossFittingRefuses(t *testing.T) {
 			cancel()
 		}
 	}
-	if m, err := Fit(ctx, Sample[float32]{X: x, Y: y}, o); m != nil || err == nil {
+	if m, err := Fit(ctx, Sample{X: x, Y: y}, o); m != nil || err == nil {
 		t.Errorf("stopped in a fold: %v", err)
 	}
 }

@@ -14,11 +14,11 @@ import (
 //
 // The sum over the rows of the mini-batch runs in the same order for any threads;
 // the work is cut along the parameters.
-type learner[T matrix.Float] struct {
-	adam    *adam[T]
+type learner struct {
+	adam    *adam
 	written []corner // of each layer's gradient, by the last step
-	update  updateAll[T]
-	columns learnColumns[T]
+	update  updateAll
+	columns learnColumns
 }
 
 const (
@@ -28,13 +28,13 @@ const (
 	updatePiece = 1 << 14
 )
 
-func (n *learner[T]) learn(p *pass[T], l int) {
+func (n *learner) learn(p *pass, l int) {
 	x, _ := p.operands(l)
 	g := p.gradient(l)
 	gradient, offset := p.net.layer(n.adam.gradient, l), p.net.offsets[l]
 	switch {
 	case gradient.Rows <= fewRows:
-		n.columns = learnColumns[T]{p.team, n.adam, offset, gradient, p.in[l].Slice(0, p.n), g}
+		n.columns = learnColumns{p.team, n.adam, offset, gradient, p.in[l].Slice(0, p.n), g}
 		p.team.Run(ceilDiv(gradient.Cols, columnPiece), &n.columns)
 	default:
 		// Adam after the product, not as its end: the moments would push the
@@ -43,7 +43,7 @@ func (n *learner[T]) learn(p *pass[T], l int) {
 		row, column := gradient.Rows-x.Cols, gradient.Cols-g.Cols
 		linalg.GemmSplit(p.team, gradient.Block(row, gradient.Rows, column, gradient.Cols), 1, x, linalg.Trans, g, linalg.NoTrans, 0, nil)
 		n.clear(gradient, &n.written[l], corner{row, column})
-		n.update = updateAll[T]{n.adam, offset, len(gradient.Data)}
+		n.update = updateAll{n.adam, offset, len(gradient.Data)}
 		p.team.Run(ceilDiv(len(gradient.Data), updatePiece), &n.update)
 	}
 }
@@ -53,7 +53,7 @@ func (n *learner[T]) learn(p *pass[T], l int) {
 type corner struct{ row, column int }
 
 // clear zeroes what an earlier step wrote of a gradient, but this one does not.
-func (n *learner[T]) clear(gradient matrix.Dense[T], before *corner, now corner) {
+func (n *learner) clear(gradient matrix.Dense[Real], before *corner, now corner) {
 	for i := before.row; i < gradient.Rows; i++ {
 		end := now.column
 		if i < now.row {
@@ -68,25 +68,25 @@ func (n *learner[T]) clear(gradient matrix.Dense[T], before *corner, now corner)
 
 // updateAll takes the step of Adam for a layer, piece by piece: the hardware prefetches
 // long runs of memory.
-type updateAll[T matrix.Float] struct {
-	adam           *adam[T]
+type updateAll struct {
+	adam           *adam
 	offset, length int
 }
 
-func (u *updateAll[T]) Do(part, _ int) {
+func (u *updateAll) Do(part, _ int) {
 	from, to := part*updatePiece, min((part+1)*updatePiece, u.length)
 	u.adam.update(u.offset+from, u.offset+to)
 }
 
 // learnColumns is gradient and step for a layer of few inputs, cut along its outputs.
-type learnColumns[T matrix.Float] struct {
+type learnColumns struct {
 	team           *linalg.Team // that is at work here: products inside a part stay in their thread
-	adam           *adam[T]
+	adam           *adam
 	offset         int
-	gradient, x, g matrix.Dense[T]
+	gradient, x, g matrix.Dense[Real]
 }
 
-func (j *learnColumns[T]) Do(part, _ int) {
+func (j *learnColumns) Do(part, _ int) {
 	c0, c1 := part*columnPiece, min((part+1)*columnPiece, j.gradient.Cols)
 	skip := j.gradient.Cols - j.g.Cols // leading columns that are zero
 	from := min(max(c0, skip), c1)

@@ -1,3 +1,5 @@
+//go:build !network64
+
 package network_test
 
 import (
@@ -90,7 +92,7 @@ func (s task) rmse(t *testing.T, rows []int, seed uint64) float64 {
 	t.Helper()
 	c := network.ReLUPreset()
 	c.Seed = seed
-	d := network.Data[float32]{}
+	d := network.Data{}
 	d.X, d.Y = s.rows(rows)
 	d.ValidX, d.ValidY = s.rows(s.split.Valid)
 	net, _, err := network.Train(context.Background(), c, d, nil)
@@ -100,7 +102,7 @@ func (s task) rmse(t *testing.T, rows []int, seed uint64) float64 {
 	x, y := s.rows(s.split.Test)
 	z := matrix.New[float32](x.Rows, 1)
 	net.Predict(t.Context(), z, x)
-	return network.Measure(matrix.View(1, z.Rows, z.Data), y.Data).RMSE
+	return network.Measure(matrix.Converted[float64](matrix.View(1, z.Rows, z.Data)), matrix.Converted[float64](y).Data).RMSE
 }
 
 func (s task) rows(index []int) (x, y matrix.Dense[float32]) {

@@ -21,7 +21,7 @@ type Metrics struct {
 // i of an ensemble and has a number for each label. The metrics of the members
 // are averaged; for RMSE, the mean square is. Without labels or
 // members, all metrics are NaN; a prediction that is NaN makes them NaN.
-func Measure[T matrix.Float](predictions matrix.Dense[T], labels []T) Metrics {
+func Measure(predictions matrix.Dense[float64], labels []float64) Metrics {
 	matrix.MustMatch("network.Measure", predictions.Shape(), matrix.Shape{Rows: predictions.Rows, Cols: len(labels)})
 	nan := math.NaN()
 	if predictions.Rows == 0 || len(labels) == 0 {
@@ -31,7 +31,7 @@ func Measure[T matrix.Float](predictions matrix.Dense[T], labels []T) Metrics {
 	errors := make([]float64, len(labels))
 	for i := range predictions.Rows {
 		for j, p := range predictions.Row(i) {
-			errors[j] = math.Abs(float64(p) - float64(labels[j]))
+			errors[j] = math.Abs(p - labels[j])
 		}
 		sum.add(errors)
 	}

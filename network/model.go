@@ -21,12 +21,12 @@ import (
 //
 // A model that was fitted to several targets predicts the first of them. Target
 // returns the models of the others, which share its networks.
-type Model[T matrix.Float] struct {
-	output     int         // of the networks: the one that the model predicts
-	others     []*Model[T] // of the other targets, if this is the first one
-	config     Config      // that the networks were trained with
+type Model struct {
+	output     int      // of the networks: the one that the model predicts
+	others     []*Model // of the other targets, if this is the first one
+	config     Config   // that the networks were trained with
 	holdout    *float64
-	ensemble   Ensemble[T]
+	ensemble   Ensemble
 	inputs     dataset.Scaler
 	labels     dataset.LabelScaler
 	posteriors []posterior // one for each member, in scaled labels
@@ -60,7 +60,7 @@ type Provenance struct {
 var ErrNotFitted = errors.New("the model has not been fitted")
 
 // Predict returns the predictions for the rows of x: the mean over the members.
-func (m *Model[T]) Predict(ctx context.Context, x matrix.Dense[T]) ([]float64, error) {
+func (m *Model) Predict(ctx context.Context, x matrix.Dense[Real]) ([]float64, error) {
 	e, err := m.checked(ctx, x, false)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ type Uncertain struct {
 // as a mixture of normal distributions (paper, appendix "Gaussian Process
 // Posterior Transformation"): its variance is the mean of their posterior
 // variances plus the variance of their predictions.
-func (m *Model[T]) PredictStd(ctx context.Context, x matrix.Dense[T]) (Uncertain, error) {
+func (m *Model) PredictStd(ctx context.Context, x matrix.Dense[Real]) (Uncertain, error) {
 	e, err := m.checked(ctx, x, true)
 	if err != nil {
 		return Uncertain{}, err
@@ -97,7 +97,7 @@ func (m *Model[T]) PredictStd(ctx context.Context, x matrix.Dense[T]) (Uncertain
 }
 
 // uncertain makes predictions of the outputs of the members.
-func (m *Model[T]) uncertain(e *evaluation) Uncertain {
+func (m *Model) uncertain(e *evaluation) Uncertain {
 	rows := e.outputs.Cols
 	u := Uncertain{Mean: e.mean(), Posterior: make([]float64, rows), Spread: make([]float64, rows), Std: make([]float64, rows)}
 	n := float64(len(m.ensemble))
@@ -128,7 +128,7 @@ func (m *Model[T]) uncertain(e *evaluation) Uncertain {
 // cross-fitting the rows are the validation rows, which chose the epoch, too, so that
 // the intervals are slightly optimistic. If there are too few rows for the coverage,
 // the error is a *CoverageError.
-func (m *Model[T]) PredictInterval(ctx context.Context, x matrix.Dense[T], coverage float64) (low, high []float64, err error) {
+func (m *Model) PredictInterval(ctx context.Context, x matrix.Dense[Real], coverage float64) (low, high []float64, err error) {
 	u, err := m.predictScaled(ctx, x)
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +150,7 @@ func (m *Model[T]) PredictInterval(ctx context.Context, x matrix.Dense[T], cover
 }
 
 // predictScaled predicts, with standard deviations where the intervals need them.
-func (m *Model[T]) predictScaled(ctx context.Context, x matrix.Dense[T]) (u Uncertain, err error) {
+func (m *Model) predictScaled(ctx context.Context, x matrix.Dense[Real]) (u Uncertain, err error) {
 	if m != nil && m.intervals.Adaptive() {
 		return m.PredictStd(ctx, x)
 	}
@@ -160,21 +160,21 @@ func (m *Model[T]) predictScaled(ctx context.Context, x matrix.Dense[T]) (u Unce
 
 // Targets returns how many numbers the networks predict. The model of a target
 // other than the first has one.
-func (m *Model[T]) Targets() int { return 1 + len(m.others) }
+func (m *Model) Targets() int { return 1 + len(m.others) }
 
 // Target returns the model of a target, counted from 0: the first is m itself.
-func (m *Model[T]) Target(i int) *Model[T] { return m.targets()[i] }
+func (m *Model) Target(i int) *Model { return m.targets()[i] }
 
 // TargetName returns the name of a target, counted from 0: as given to Fit, or its number
 // from 1 if it was given none.
-func (m *Model[T]) TargetName(i int) string {
+func (m *Model) TargetName(i int) string {
 	return cmp.Or(m.targets()[i].provenance.Target, strconv.Itoa(i+1))
 }
 
-func (m *Model[T]) targets() []*Model[T] { return append([]*Model[T]{m}, m.others...) }
+func (m *Model) targets() []*Model { return append([]*Model{m}, m.others...) }
 
 // Intervals describes how PredictInterval makes intervals, and why so.
-func (m *Model[T]) Intervals() Intervals { return m.intervals }
+func (m *Model) Intervals() Intervals { return m.intervals }
 
 // Residual is the error of a prediction by networks that had not learnt from its row.
 type Residual struct {
@@ -186,35 +186,35 @@ type Residual struct {
 // cross-fitting of all rows, otherwise of the validation rows, on which the epoch was
 // chosen. There are none for a model that was loaded, and none where the validation
 // rows were the caller's and there was no cross-fitting.
-func (m *Model[T]) Residuals() []Residual { return slices.Clone(m.residuals) }
+func (m *Model) Residuals() []Residual { return slices.Clone(m.residuals) }
 
 // Ensemble returns the trained networks. They take inputs from Inputs and return
 // labels of mean 0 and variance 1.
-func (m *Model[T]) Ensemble() Ensemble[T] { return slices.Clone(m.ensemble) }
+func (m *Model) Ensemble() Ensemble { return slices.Clone(m.ensemble) }
 
 // Inputs returns the rows of x as the networks see them.
-func (m *Model[T]) Inputs(x matrix.Dense[T]) (matrix.Dense[T], error) {
+func (m *Model) Inputs(x matrix.Dense[Real]) (matrix.Dense[Real], error) {
 	if err := m.usable(linalg.NewTeam(1), x); err != nil { // there is no context to grant more threads
-		return matrix.Dense[T]{}, err
+		return matrix.Dense[Real]{}, err
 	}
 	return m.scaled(x), nil
 }
 
 // Rows returns raw numbers, in the order of the features of Columns if there are any, as the rows
 // that the other methods take: less the centres of the inputs, subtracted before they are rounded
-// to T.
-func (m *Model[T]) Rows(raw matrix.Dense[float64]) (matrix.Dense[T], error) {
+// to Real.
+func (m *Model) Rows(raw matrix.Dense[float64]) (matrix.Dense[Real], error) {
 	if err := m.takes(raw.Cols); err != nil {
-		return matrix.Dense[T]{}, err
+		return matrix.Dense[Real]{}, err
 	}
-	rows := matrix.New[T](raw.Rows, raw.Cols)
+	rows := matrix.New[Real](raw.Rows, raw.Cols)
 	dataset.Centre(rows, raw, m.Centres())
 	return rows, nil
 }
 
 // Centres returns what is subtracted from each raw input before it is rounded: by Columns, or by
 // whoever fitted the model. Nil means nothing.
-func (m *Model[T]) Centres() []float64 {
+func (m *Model) Centres() []float64 {
 	if m.columns != nil {
 		return m.columns.FeatureCentres()
 	}
@@ -222,12 +222,12 @@ func (m *Model[T]) Centres() []float64 {
 }
 
 // Scaling returns how rows become the inputs of the networks, and their outputs labels.
-func (m *Model[T]) Scaling() (inputs dataset.Scaler, labels dataset.LabelScaler) {
+func (m *Model) Scaling() (inputs dataset.Scaler, labels dataset.LabelScaler) {
 	return dataset.Scaler{Mean: slices.Clone(m.inputs.Mean), Deviation: slices.Clone(m.inputs.Deviation)}, m.labels
 }
 
 // Provenance returns how the model was made.
-func (m *Model[T]) Provenance() Provenance {
+func (m *Model) Provenance() Provenance {
 	p := m.provenance
 	p.Best, p.ValidRMSE, p.Jitter = slices.Clone(p.Best), slices.Clone(p.ValidRMSE), slices.Clone(p.Jitter)
 	return p
@@ -235,14 +235,14 @@ func (m *Model[T]) Provenance() Provenance {
 
 // TrainingNote says why the CPU trained the networks, and not the device of the context. It
 // is empty where there is nothing to say, and for a model that was loaded.
-func (m *Model[T]) TrainingNote() string { return m.note }
+func (m *Model) TrainingNote() string { return m.note }
 
 // Columns returns how a table becomes rows for the model, as given to Fit: nil
 // where there was no table.
-func (m *Model[T]) Columns() *dataset.Encoder { return m.columns }
+func (m *Model) Columns() *dataset.Encoder { return m.columns }
 
 // usable reports what is wrong with rows to predict.
-func (m *Model[T]) usable(team *linalg.Team, x matrix.Dense[T]) error {
+func (m *Model) usable(team *linalg.Team, x matrix.Dense[Real]) error {
 	if err := m.takes(x.Cols); err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (m *Model[T]) usable(team *linalg.Team, x matrix.Dense[T]) error {
 }
 
 // takes reports whether the model takes rows of so many columns.
-func (m *Model[T]) takes(columns int) error {
+func (m *Model) takes(columns int) error {
 	if m == nil || m.ensemble == nil {
 		return ErrNotFitted
 	}
@@ -261,7 +261,7 @@ func (m *Model[T]) takes(columns int) error {
 }
 
 // checked evaluates rows that are usable, on the device of the context if it has one.
-func (m *Model[T]) checked(ctx context.Context, x matrix.Dense[T], withVariances bool) (*evaluation, error) {
+func (m *Model) checked(ctx context.Context, x matrix.Dense[Real], withVariances bool) (*evaluation, error) {
 	team := linalg.TeamOf(ctx)
 	if err := m.usable(team, x); err != nil {
 		return nil, err

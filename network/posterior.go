@@ -29,7 +29,7 @@ type posterior struct {
 }
 
 // fitPosterior computes the posterior given the training rows x; Unit is 1.
-func fitPosterior[T matrix.Float](team *linalg.Team, net *MLP[T], x matrix.Dense[T], noise float64) (posterior, error) {
+func fitPosterior(team *linalg.Team, net *MLP, x matrix.Dense[Real], noise float64) (posterior, error) {
 	d := net.sizes[net.Layers()-1] + 1
 	gram := matrix.New[float64](d, d)
 	features := matrix.New[float64](min(forwardBlock, x.Rows), d)

@@ -8,8 +8,8 @@ import (
 
 // Describe adds the steps that compute what Block returns, for a device that runs the
 // network by itself (see kernel.Program). The formulas are those of pass and Taps.
-func (t *Taps[T]) Describe(p *kernel.Program, rows kernel.Value, first int) (in, grad []kernel.Value, ok bool) {
-	d := description[T]{Program: p, net: t.pass.net, first: first}
+func (t *Taps) Describe(p *kernel.Program, rows kernel.Value, first int) (in, grad []kernel.Value, ok bool) {
+	d := description{Program: p, net: t.pass.net, first: first}
 	d.forward(rows)
 	if t.single() {
 		return d.in[first:], d.backward(0, 1), true
@@ -29,7 +29,7 @@ func (t *Taps[T]) Describe(p *kernel.Program, rows kernel.Value, first int) (in,
 
 // describe returns the program that evaluate is for a device. Its result has a column for the
 // output of each member, and then one for each variance, if they are wanted.
-func (m *Model[T]) describe(team *linalg.Team, withVariances bool) (*kernel.Program, error) {
+func (m *Model) describe(team *linalg.Team, withVariances bool) (*kernel.Program, error) {
 	p, members := &kernel.Program{}, len(m.ensemble)
 	width := members
 	if withVariances {
@@ -38,8 +38,8 @@ func (m *Model[T]) describe(team *linalg.Team, withVariances bool) (*kernel.Prog
 	rows := p.New(kernel.ValueShape{Width: len(m.inputs.Mean), Double: true})
 	p.Result = p.New(kernel.ValueShape{Width: width, Double: true})
 	for i, net := range m.ensemble {
-		d := description[T]{Program: p, net: net, first: net.Layers()}
-		d.forward(p.Converted(rows, kernel.IsDouble[T]()))
+		d := description{Program: p, net: net, first: net.Layers()}
+		d.forward(p.Converted(rows, kernel.IsDouble[Real]()))
 		x, output := d.in[net.Layers()-1], d.output(m.output)
 		p.Add(kernel.Place{To: p.Result, From: output, At: i, Factor: 1})
 		if !withVariances {
@@ -59,7 +59,7 @@ func (m *Model[T]) describe(team *linalg.Team, withVariances bool) (*kernel.Prog
 }
 
 // output computes an output of the network, in float64, after forward.
-func (d *description[T]) output(number int) kernel.Value {
+func (d *description) output(number int) kernel.Value {
 	last := d.net.Layers() - 1
 	z, w := d.value(1), d.net.layer(d.net.parameters, last)
 	d.Add(kernel.Multiply{To: z, From: d.in[last], By: kernel.ConstantOf(w.Block(0, w.Rows, number, number+1)), Factor: 1, Times: kernel.None})
@@ -67,19 +67,19 @@ func (d *description[T]) output(number int) kernel.Value {
 }
 
 // description collects the steps of a network.
-type description[T matrix.Float] struct {
+type description struct {
 	*kernel.Program
-	net       *MLP[T]
+	net       *MLP
 	first     int // layer whose gradient is wanted
 	in, slope []kernel.Value
 }
 
-func (d *description[T]) value(width int) kernel.Value {
-	return d.New(kernel.ValueShape{Width: width, Double: kernel.IsDouble[T]()})
+func (d *description) value(width int) kernel.Value {
+	return d.New(kernel.ValueShape{Width: width, Double: kernel.IsDouble[Real]()})
 }
 
 // scaled returns a multiple of a value.
-func (d *description[T]) scaled(v kernel.Value, factor T) kernel.Value {
+func (d *description) scaled(v kernel.Value, factor Real) kernel.Value {
 	to := d.value(d.Values[v].Width)
 	d.Add(kernel.Place{To: to, From: v, Factor: float64(factor)})
 	return to
@@ -87,14 +87,14 @@ func (d *description[T]) scaled(v kernel.Value, factor T) kernel.Value {
 
 // withBias returns x̃ of a layer with the factor of the bias in its last column. The
 // other columns are still to be written.
-func (d *description[T]) withBias(l int) kernel.Value {
+func (d *description) withBias(l int) kernel.Value {
 	x := d.value(d.net.sizes[l] + 1)
-	d.Add(kernel.Fill{To: x, At: d.net.sizes[l], Number: float64(T(*d.net.architecture.SigmaB))})
+	d.Add(kernel.Fill{To: x, At: d.net.sizes[l], Number: float64(Real(*d.net.architecture.SigmaB))})
 	return x
 }
 
 // forward computes x̃ of all layers, and φ' of the hidden layers from first on.
-func (d *description[T]) forward(rows kernel.Value) {
+func (d *description) forward(rows kernel.Value) {
 	x := d.withBias(0)
 	d.Add(kernel.Place{To: x, From: rows, Factor: float64(d.net.scale(0))})
 	d.in = []kernel.Value{x}
@@ -111,7 +111,7 @@ func (d *description[T]) forward(rows kernel.Value) {
 }
 
 // backward computes g of one output, times a factor, for the hidden layers from first on.
-func (d *description[T]) backward(output int, factor T) []kernel.Value {
+func (d *description) backward(output int, factor Real) []kernel.Value {
 	last := d.net.Layers() - 1
 	grad := make([]kernel.Value, last-d.first)
 	for l := last - 1; l >= d.first; l-- {
@@ -127,7 +127,7 @@ func (d *description[T]) backward(output int, factor T) []kernel.Value {
 	return grad
 }
 
-func outputWeights[T matrix.Float](m matrix.Dense[T], j int) []float64 {
+func outputWeights(m matrix.Dense[Real], j int) []float64 {
 	column := make([]float64, m.Rows)
 	for i := range column {
 		column[i] = float64(m.At(i, j))

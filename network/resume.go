@@ -20,18 +20,18 @@ import (
 // with that as its beginning, the same calls go on from there and return the bits that they
 // would have returned without the interruption. Trainings that were not among them start
 // from scratch.
-type Resumable[T matrix.Float] struct {
+type Resumable struct {
 	// Stopped receives where the trainings stand, once the context has ended.
 	Stopped func(state []byte)
 
 	mu    sync.Mutex
-	known []standing[T]
+	known []standing
 }
 
 // Resume returns a trainer that goes on from a state that Stopped received. An empty state, one
 // of other trainings, or one that cannot be read is as good as none.
-func Resume[T matrix.Float](state []byte, stopped func(state []byte)) *Resumable[T] {
-	r := &Resumable[T]{Stopped: stopped}
+func Resume(state []byte, stopped func(state []byte)) *Resumable {
+	r := &Resumable{Stopped: stopped}
 	if gob.NewDecoder(bytes.NewReader(state)).Decode(&r.known) != nil {
 		r.known = nil
 	}
@@ -39,7 +39,7 @@ func Resume[T matrix.Float](state []byte, stopped func(state []byte)) *Resumable
 }
 
 // standing is where the training of one member stands, in the layout of the moment.
-type standing[T matrix.Float] struct {
+type standing struct {
 	Training string // see fingerprint
 	Member   int
 	Ended    bool // no step is left
@@ -48,19 +48,19 @@ type standing[T matrix.Float] struct {
 	Taken int   // its mini-batches so far
 	Alive [][]bool
 
-	Parameters, First, Second []T
+	Parameters, First, Second []Real
 	Units                     arrangement
 
-	Best      []T
+	Best      []Real
 	BestOrder arrangement
 	BestRMSE  float64
 	History   History
 }
 
 // Train implements Trainer.
-func (r *Resumable[T]) Train(ctx context.Context, c Config, members int, d Data[T], progress func(Epoch)) (Ensemble[T], []History, error) {
+func (r *Resumable) Train(ctx context.Context, c Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
 	id := fingerprint(c.WithDefaults(), d)
-	e, histories, err := trainMembers(members, func(member int) (*MLP[T], History, error) {
+	e, histories, err := trainMembers(members, func(member int) (*MLP, History, error) {
 		t, err := newMember(ctx, c, member, d, progress)
 		if err != nil {
 			return nil, History{}, err
@@ -82,7 +82,7 @@ func (r *Resumable[T]) Train(ctx context.Context, c Config, members int, d Data[
 }
 
 // find returns where the training of a member stood, or nil.
-func (r *Resumable[T]) find(id string, member int) *standing[T] {
+func (r *Resumable) find(id string, member int) *standing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.known {
@@ -94,14 +94,14 @@ func (r *Resumable[T]) find(id string, member int) *standing[T] {
 }
 
 // keep remembers where the training of a member stands.
-func (r *Resumable[T]) keep(s standing[T]) {
+func (r *Resumable) keep(s standing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known = slices.DeleteFunc(r.known, func(k standing[T]) bool { return k.Training == s.Training && k.Member == s.Member })
+	r.known = slices.DeleteFunc(r.known, func(k standing) bool { return k.Training == s.Training && k.Member == s.Member })
 	r.known = append(r.known, s)
 }
 
-func (r *Resumable[T]) handOver() {
+func (r *Resumable) handOver() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var state bytes.Buffer
@@ -113,15 +113,15 @@ func (r *Resumable[T]) handOver() {
 
 // fingerprint names a training on some data: only the same training goes on from where it stood. Other
 // vector instructions round in another way.
-func fingerprint[T matrix.Float](c Config, d Data[T]) string {
+func fingerprint(c Config, d Data) string {
 	sum := sha256.New()
 	settings, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // a Config holds numbers and texts alone
 	}
-	fmt.Fprintln(sum, simd.For[T]().Name(), string(settings))
+	fmt.Fprintln(sum, simd.For[Real]().Name(), string(settings))
 	row := []byte{}
-	for _, m := range []matrix.Dense[T]{d.X, d.Y, d.ValidX, d.ValidY} {
+	for _, m := range []matrix.Dense[Real]{d.X, d.Y, d.ValidX, d.ValidY} {
 		fmt.Fprintln(sum, m.Rows, m.Cols)
 		for i := range m.Rows {
 			row = row[:0]
@@ -136,8 +136,8 @@ func fingerprint[T matrix.Float](c Config, d Data[T]) string {
 }
 
 // stands returns where a training stands.
-func (t *training[T]) stands(id string) standing[T] {
-	s := standing[T]{Training: id, Member: t.member, Ended: t.now.Number > t.how.Epochs, Now: t.now, Taken: t.taken,
+func (t *training) stands(id string) standing {
+	s := standing{Training: id, Member: t.member, Ended: t.now.Number > t.how.Epochs, Now: t.now, Taken: t.taken,
 		Best: slices.Clone(t.best), BestOrder: t.bestOrder, BestRMSE: t.bestRMSE, History: t.history}
 	if !s.Ended {
 		s.Parameters, s.First, s.Second = slices.Clone(t.net.parameters), slices.Clone(t.adam.first), slices.Clone(t.adam.second)
@@ -150,7 +150,7 @@ func (t *training[T]) stands(id string) standing[T] {
 }
 
 // fits reports whether a training can go on from s: what was read may be damaged.
-func (s *standing[T]) fits(t *training[T]) bool {
+func (s *standing) fits(t *training) bool {
 	n := len(t.net.parameters)
 	if len(s.Best) != n || !s.BestOrder.like(t.bestOrder) || s.Now.Number < 1 || s.Taken < 0 || s.Taken > len(t.rows)/t.batch {
 		return false
@@ -173,7 +173,7 @@ func (a arrangement) like(b arrangement) bool {
 }
 
 // goOn continues from where the training stood.
-func (t *training[T]) goOn(s *standing[T]) {
+func (t *training) goOn(s *standing) {
 	t.now, t.taken = s.Now, s.Taken
 	copy(t.best, s.Best)
 	t.bestOrder.set(s.BestOrder)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // ending is a context that ends after so many checks.
@@ -27,11 +26,6 @@ func (e ending) Err() error {
 
 // A training that is stopped again and again, at any step, returns the bits of one that is not.
 func TestResume(t *testing.T) {
-	t.Run("float32", testResume[float32])
-	t.Run("float64", testResume[float64])
-}
-
-func testResume[T matrix.Float](t *testing.T) {
 	r := rng.New(5, "stops")
 	for name, c := range map[string]Config{
 		"relu":    {Architecture: Architecture{Hidden: []int{64, 96}}, Training: Training{Epochs: 12, Batch: 16}, Seed: 1},
@@ -41,8 +35,8 @@ func testResume[T matrix.Float](t *testing.T) {
 	} {
 		for _, valid := range []int{0, 30} {
 			const members = 3
-			d := wave[T](7, 130, valid, 6, max(1, c.Architecture.Outputs))
-			want, wantHistory, err := CPU[T]{}.Train(t.Context(), c, members, d, nil)
+			d := wave(7, 130, valid, 6, max(1, c.Architecture.Outputs))
+			want, wantHistory, err := CPU{}.Train(t.Context(), c, members, d, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +44,7 @@ func testResume[T matrix.Float](t *testing.T) {
 			stops := 0
 			for {
 				steps := 1 + r.IntN(11)
-				trainer := Resume[T](state, func(s []byte) { state = slices.Clone(s) })
+				trainer := Resume(state, func(s []byte) { state = slices.Clone(s) })
 				got, gotHistory, err := trainer.Train(ending{t.Context(), &steps}, c, members, d, nil)
 				if stopped := (*StoppedError)(nil); errors.As(err, &stopped) && stops < 1000 {
 					stops++
@@ -60,7 +54,7 @@ func testResume[T matrix.Float](t *testing.T) {
 					t.Fatal(name, stops, err)
 				}
 				for i := range want {
-					if !slices.EqualFunc(got[i].parameters, want[i].parameters, func(a, b T) bool { return math.Float64bits(float64(a)) == math.Float64bits(float64(b)) }) {
+					if !slices.EqualFunc(got[i].parameters, want[i].parameters, func(a, b Real) bool { return math.Float64bits(float64(a)) == math.Float64bits(float64(b)) }) {
 						t.Errorf("%s, %d rows for validation: network %d differs after %d stops", name, valid, i, stops)
 					}
 				}
@@ -76,16 +70,16 @@ func testResume[T matrix.Float](t *testing.T) {
 // Progress goes on where it was, and finished members are not trained again.
 func TestResumeRepeatsNothing(t *testing.T) {
 	c := Config{Architecture: Architecture{Hidden: []int{8}}, Training: Training{Epochs: 5, Batch: 50}}
-	d := wave[float32](7, 100, 20, 4, 1)
+	d := wave(7, 100, 20, 4, 1)
 	var epochs []Epoch
 	progress := func(e Epoch) { epochs = append(epochs, Epoch{Member: e.Member, Number: e.Number}) }
 	var state []byte
 	keep := func(s []byte) { state = slices.Clone(s) }
 	steps := 2*5 + 2*2 + 1 // the second member is in its third epoch
-	if _, _, err := Resume[float32](nil, keep).Train(ending{t.Context(), &steps}, c, 2, d, progress); err == nil {
+	if _, _, err := Resume(nil, keep).Train(ending{t.Context(), &steps}, c, 2, d, progress); err == nil {
 		t.Fatal("it is not stopped")
 	}
-	if _, _, err := Resume[float32](state, keep).Train(t.Context(), c, 2, d, progress); err != nil {
+	if _, _, err := Resume(state, keep).Train(t.Context(), c, 2, d, progress); err != nil {
 		t.Fatal(err)
 	}
 	var want []Epoch
@@ -100,10 +94,10 @@ func TestResumeRepeatsNothing(t *testing.T) {
 // What belongs to another training, or is damaged, is not used.
 func TestResumeOfAnotherTraining(t *testing.T) {
 	c := Config{Architecture: Architecture{Hidden: []int{8}}, Training: Training{Epochs: 3, Batch: 50}}
-	d := wave[float32](7, 100, 20, 4, 1)
+	d := wave(7, 100, 20, 4, 1)
 	var state []byte
 	steps := 3
-	if _, _, err := Resume[float32](nil, func(s []byte) { state = s }).Train(ending{t.Context(), &steps}, c, 1, d, nil); err == nil {
+	if _, _, err := Resume(nil, func(s []byte) { state = s }).Train(ending{t.Context(), &steps}, c, 1, d, nil); err == nil {
 		t.Fatal("it is not stopped")
 	}
 	others := map[string]Config{"seed": c, "epochs": c}
@@ -116,8 +110,8 @@ func TestResumeOfAnotherTraining(t *testing.T) {
 	states := map[string][]byte{"whole": state, "half": state[:len(state)/2], "text": []byte("text")}
 	for what, s := range states {
 		for name, other := range others {
-			want, _, err := CPU[float32]{}.Train(t.Context(), other, 1, d, nil)
-			got, _, err2 := Resume[float32](s, nil).Train(t.Context(), other, 1, d, nil)
+			want, _, err := CPU{}.Train(t.Context(), other, 1, d, nil)
+			got, _, err2 := Resume(s, nil).Train(t.Context(), other, 1, d, nil)
 			if err != nil || err2 != nil || !slices.Equal(got[0].parameters, want[0].parameters) {
 				t.Errorf("%s state, other %s: %v, %v", what, name, err, err2)
 			}
@@ -126,8 +120,8 @@ func TestResumeOfAnotherTraining(t *testing.T) {
 	moved := d
 	moved.X = d.X.Clone()
 	moved.X.Row(3)[1]++
-	want, _, _ := CPU[float32]{}.Train(t.Context(), c, 1, moved, nil)
-	if got, _, err := Resume[float32](state, nil).Train(t.Context(), c, 1, moved, nil); err != nil || !slices.Equal(got[0].parameters, want[0].parameters) {
+	want, _, _ := CPU{}.Train(t.Context(), c, 1, moved, nil)
+	if got, _, err := Resume(state, nil).Train(t.Context(), c, 1, moved, nil); err != nil || !slices.Equal(got[0].parameters, want[0].parameters) {
 		t.Errorf("other rows: %v", err)
 	}
 }

@@ -12,15 +12,15 @@ const piece = 32
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // loadRows copies rows of x, scaled, to dst, which has one more column.
-type loadRows[T matrix.Float] struct {
-	set   *simd.Set[T]
-	dst   matrix.Dense[T]
-	x     matrix.Dense[T]
+type loadRows struct {
+	set   *simd.Set[Real]
+	dst   matrix.Dense[Real]
+	x     matrix.Dense[Real]
 	rows  []int // nil means all
-	scale T
+	scale Real
 }
 
-func (j *loadRows[T]) Do(part, _ int) {
+func (j *loadRows) Do(part, _ int) {
 	for i := part * piece; i < min((part+1)*piece, j.dst.Rows); i++ {
 		from := i
 		if j.rows != nil {
@@ -33,34 +33,34 @@ func (j *loadRows[T]) Do(part, _ int) {
 }
 
 // rowProducts writes x·w to dst: a layer with a single output.
-type rowProducts[T matrix.Float] struct {
-	set *simd.Set[T]
-	dst []T
-	x   matrix.Dense[T]
-	w   []T
+type rowProducts struct {
+	set *simd.Set[Real]
+	dst []Real
+	x   matrix.Dense[Real]
+	w   []Real
 }
 
-func (j *rowProducts[T]) Do(part, _ int) {
+func (j *rowProducts) Do(part, _ int) {
 	from, to := part*piece, min((part+1)*piece, j.x.Rows)
 	j.set.DotRows(j.dst[from:to], j.w, j.x.Slice(from, to).Data, j.x.Stride)
 }
 
 // outerProducts is the backward product of a layer with a single output: row i
 // of the result is scale·g[i]·w, bent.
-type outerProducts[T matrix.Float] struct {
-	bend  *bend[T]
-	g     matrix.Dense[T] // one column
-	w     []T
-	scale T
+type outerProducts struct {
+	bend  *bend
+	g     matrix.Dense[Real] // one column
+	w     []Real
+	scale Real
 }
 
-func (j *outerProducts[T]) Do(part, _ int) {
+func (j *outerProducts) Do(part, _ int) {
 	for i := part * piece; i < min((part+1)*piece, j.g.Rows); i++ {
 		j.row(i)
 	}
 }
 
-func (j *outerProducts[T]) row(i int) {
+func (j *outerProducts) row(i int) {
 	to := j.bend.g.Row(i)
 	j.bend.row(to, j.w, i, 0, len(to))
 	j.bend.set.ScaleAdd(to, to, 0, j.scale*j.g.At(i, 0))

@@ -26,19 +26,19 @@ import (
 //
 // The memory for a block is allocated once. A Taps is used by one goroutine at a
 // time; the network must not change while it is in use.
-type Taps[T matrix.Float] struct {
-	pass     *pass[T]
-	roots    []T // √w_o
-	in, grad []matrix.Dense[T]
+type Taps struct {
+	pass     *pass
+	roots    []Real // √w_o
+	in, grad []matrix.Dense[Real]
 
 	// Only for several outputs, where those of pass hold one at a time:
-	gathered []matrix.Dense[T] // g_l of all outputs
-	last     matrix.Dense[T]   // x̃ of the last layer, times its factor
+	gathered []matrix.Dense[Real] // g_l of all outputs
+	last     matrix.Dense[Real]   // x̃ of the last layer, times its factor
 }
 
 // NewTaps returns taps for blocks of at most rows rows. weights are those of the
 // network's outputs; nil means 1 for each.
-func NewTaps[T matrix.Float](net *MLP[T], rows int, weights []float64) *Taps[T] {
+func NewTaps(net *MLP, rows int, weights []float64) *Taps {
 	const op = "network.NewTaps"
 	if rows <= 0 {
 		panic(matrix.ShapeError{Op: op + ", block", Got: matrix.Shape{Rows: rows, Cols: net.Inputs()},
@@ -49,33 +49,33 @@ func NewTaps[T matrix.Float](net *MLP[T], rows int, weights []float64) *Taps[T] 
 			Want: matrix.Shape{Rows: 1, Cols: net.Outputs()}})
 	}
 	n := net.Layers()
-	t := &Taps[T]{pass: newBackward(net, rows), roots: make([]T, net.Outputs()),
-		in: make([]matrix.Dense[T], n), grad: make([]matrix.Dense[T], n-1)}
+	t := &Taps{pass: newBackward(net, rows), roots: make([]Real, net.Outputs()),
+		in: make([]matrix.Dense[Real], n), grad: make([]matrix.Dense[Real], n-1)}
 	for o := range t.roots {
 		t.roots[o] = 1
 		if weights != nil {
-			t.roots[o] = T(math.Sqrt(weights[o]))
+			t.roots[o] = Real(math.Sqrt(weights[o]))
 		}
 	}
 	if t.single() {
 		return t
 	}
 	for l := range n - 1 {
-		t.gathered = append(t.gathered, padded[T](rows, net.Outputs()*net.sizes[l+1]))
+		t.gathered = append(t.gathered, padded(rows, net.Outputs()*net.sizes[l+1]))
 	}
-	t.last = padded[T](rows, net.sizes[n-1]+1)
+	t.last = padded(rows, net.sizes[n-1]+1)
 	return t
 }
 
 // single reports whether there is one output of weight 1, as in the paper: then nothing
 // has to be gathered.
-func (t *Taps[T]) single() bool { return len(t.roots) == 1 && t.roots[0] == 1 }
+func (t *Taps) single() bool { return len(t.roots) == 1 && t.roots[0] == 1 }
 
 // Inputs returns the width of a row.
-func (t *Taps[T]) Inputs() int { return t.pass.net.Inputs() }
+func (t *Taps) Inputs() int { return t.pass.net.Inputs() }
 
 // Widths returns the widths of x̃ and g of each layer; the last layer has no g.
-func (t *Taps[T]) Widths() (in, grad []int) {
+func (t *Taps) Widths() (in, grad []int) {
 	sizes := t.pass.net.sizes
 	for l := range t.in {
 		in, grad = append(in, sizes[l]+1), append(grad, len(t.roots)*sizes[l+1])
@@ -90,7 +90,7 @@ func (t *Taps[T]) Widths() (in, grad []int) {
 // first = L-1 nothing runs backward.
 //
 // The matrices are views of memory that the next call overwrites.
-func (t *Taps[T]) Block(ctx context.Context, x matrix.Dense[T], first int) (in, grad []matrix.Dense[T]) {
+func (t *Taps) Block(ctx context.Context, x matrix.Dense[Real], first int) (in, grad []matrix.Dense[Real]) {
 	const op = "network.Taps"
 	x.MustBeValid(op)
 	p := t.pass
@@ -114,7 +114,7 @@ func (t *Taps[T]) Block(ctx context.Context, x matrix.Dense[T], first int) (in, 
 }
 
 // lastInput returns x̃ of the last layer.
-func (t *Taps[T]) lastInput() matrix.Dense[T] {
+func (t *Taps) lastInput() matrix.Dense[Real] {
 	x := t.pass.features()
 	if t.single() {
 		return x
@@ -123,16 +123,16 @@ func (t *Taps[T]) lastInput() matrix.Dense[T] {
 }
 
 // lastFactor is the factor of x̃ of the last layer, √Σ_o w_o.
-func (t *Taps[T]) lastFactor() T {
-	sum := T(0)
+func (t *Taps) lastFactor() Real {
+	sum := Real(0)
 	for _, root := range t.roots {
 		sum += root * root
 	}
-	return T(math.Sqrt(float64(sum)))
+	return Real(math.Sqrt(float64(sum)))
 }
 
 // gather puts g_l of an output beside those of the others and returns them all.
-func (t *Taps[T]) gather(l, output int) matrix.Dense[T] {
+func (t *Taps) gather(l, output int) matrix.Dense[Real] {
 	g := t.pass.grad[l].Slice(0, t.pass.n)
 	if t.single() {
 		return g
@@ -143,7 +143,7 @@ func (t *Taps[T]) gather(l, output int) matrix.Dense[T] {
 }
 
 // scaledTo writes a multiple of a matrix and returns it.
-func scaledTo[T matrix.Float](dst, m matrix.Dense[T], factor T) matrix.Dense[T] {
+func scaledTo(dst, m matrix.Dense[Real], factor Real) matrix.Dense[Real] {
 	for i := range m.Rows {
 		to := dst.Row(i)
 		for j, v := range m.Row(i) {
@@ -154,7 +154,7 @@ func scaledTo[T matrix.Float](dst, m matrix.Dense[T], factor T) matrix.Dense[T] 
 }
 
 // start writes the derivative of an output by all outputs.
-func (t *Taps[T]) start(output int) {
+func (t *Taps) start(output int) {
 	top := t.pass.grad[len(t.grad)]
 	for i := range t.pass.n {
 		clear(top.Row(i))

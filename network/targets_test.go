@@ -13,8 +13,8 @@ import (
 )
 
 // twoTargets has labels of different units: 100 + 10·x_0·x_1 and x_2/1000.
-func twoTargets(rows int) Sample[float32] {
-	s := Sample[float32]{X: matrix.New[float32](rows, 3), Targets: 2}
+func twoTargets(rows int) Sample {
+	s := Sample{X: matrix.New[Real](rows, 3), Targets: 2}
 	rng.FillNormal(rng.New(1, "two targets"), s.X.Data)
 	for i := range rows {
 		x := s.X.Row(i)
@@ -23,10 +23,10 @@ func twoTargets(rows int) Sample[float32] {
 	return s
 }
 
-var smallModel = Options[float32]{Members: 2, Config: Config{
+var smallModel = Options{Members: 2, Config: Config{
 	Architecture: Architecture{Hidden: []int{48, 48}}, Training: Training{Epochs: 60, Batch: 64}}}
 
-func rmseOf(t *testing.T, m *Model[float32], s Sample[float32], target int) float64 {
+func rmseOf(t *testing.T, m *Model, s Sample, target int) float64 {
 	t.Helper()
 	got, err := m.Target(target).Predict(t.Context(), s.X)
 	if err != nil {
@@ -82,13 +82,13 @@ func TestSeveralTargets(t *testing.T) {
 }
 
 // checkSaved compares a model with what is left of it after saving.
-func checkSaved(t *testing.T, m *Model[float32], x matrix.Dense[float32]) {
+func checkSaved(t *testing.T, m *Model, x matrix.Dense[Real]) {
 	t.Helper()
 	raw, err := m.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	back := &Model[float32]{}
+	back := &Model{}
 	if err := back.UnmarshalBinary(raw); err != nil {
 		t.Fatal(err)
 	}
@@ -139,14 +139,14 @@ func TestOneTargetIsAsBefore(t *testing.T) {
 func TestSeveralTargetsRefused(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	for word, spoil := range map[string]func(*Sample[float32], *Options[float32]){
-		"40 rows and 79 labels":          func(s *Sample[float32], _ *Options[float32]) { s.Y = s.Y[1:] },
-		"target 1 (from 0): there is no": func(s *Sample[float32], _ *Options[float32]) { setTarget(s.Y, 1, nan) },
-		`target "b": there is no label`:  func(s *Sample[float32], o *Options[float32]) { setTarget(s.Y, 1, nan); o.Targets = []string{"a", "b"} },
-		"3 names for 2 targets":          func(_ *Sample[float32], o *Options[float32]) { o.Targets = []string{"a", "b", "c"} },
-		"3 outputs, but the number of t": func(_ *Sample[float32], o *Options[float32]) { o.Config.Architecture.Outputs = 3 },
-		"row 3 (from 0) has none":        func(s *Sample[float32], _ *Options[float32]) { s.Y[6], s.Y[7] = nan, nan },
-		"row 4, column 0 (from 0) is +":  func(s *Sample[float32], _ *Options[float32]) { s.Y[8] = math.Inf(1) },
+	for word, spoil := range map[string]func(*Sample, *Options){
+		"40 rows and 79 labels":          func(s *Sample, _ *Options) { s.Y = s.Y[1:] },
+		"target 1 (from 0): there is no": func(s *Sample, _ *Options) { setTarget(s.Y, 1, nan) },
+		`target "b": there is no label`:  func(s *Sample, o *Options) { setTarget(s.Y, 1, nan); o.Targets = []string{"a", "b"} },
+		"3 names for 2 targets":          func(_ *Sample, o *Options) { o.Targets = []string{"a", "b", "c"} },
+		"3 outputs, but the number of t": func(_ *Sample, o *Options) { o.Config.Architecture.Outputs = 3 },
+		"row 3 (from 0) has none":        func(s *Sample, _ *Options) { s.Y[6], s.Y[7] = nan, nan },
+		"row 4, column 0 (from 0) is +":  func(s *Sample, _ *Options) { s.Y[8] = math.Inf(1) },
 	} {
 		s, o := twoTargets(40), smallModel
 		o.Holdout = new(0.0)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rng"
-	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // Trainer trains ensembles: CPU, or OnDevice, which trains on the device of the context, such
@@ -34,25 +33,25 @@ import (
 //     their best parameters, and the error holds a *StoppedError.
 //
 // Train may be called from several goroutines.
-type Trainer[T matrix.Float] interface {
-	Train(ctx context.Context, c Config, members int, d Data[T], progress func(Epoch)) (Ensemble[T], []History, error)
+type Trainer interface {
+	Train(ctx context.Context, c Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error)
 }
 
 // CPU trains one member after the other, each as the function Train does, on the
 // threads that the context grants. Member 0 is the network that Train returns.
-type CPU[T matrix.Float] struct{}
+type CPU struct{}
 
 // Train implements Trainer. It calls progress from the goroutine of the caller.
-func (CPU[T]) Train(ctx context.Context, c Config, members int, d Data[T], progress func(Epoch)) (Ensemble[T], []History, error) {
-	return trainMembers(members, func(member int) (*MLP[T], History, error) { return trainMember(ctx, c, member, d, progress) })
+func (CPU) Train(ctx context.Context, c Config, members int, d Data, progress func(Epoch)) (Ensemble, []History, error) {
+	return trainMembers(members, func(member int) (*MLP, History, error) { return trainMember(ctx, c, member, d, progress) })
 }
 
 // trainMembers trains one member after the other.
-func trainMembers[T matrix.Float](members int, train func(member int) (*MLP[T], History, error)) (Ensemble[T], []History, error) {
+func trainMembers(members int, train func(member int) (*MLP, History, error)) (Ensemble, []History, error) {
 	if members <= 0 {
 		return nil, nil, fmt.Errorf("an ensemble must have at least 1 member, not %d", members)
 	}
-	var ensemble Ensemble[T]
+	var ensemble Ensemble
 	var histories []History
 	var found error
 	for i := range members {
@@ -82,11 +81,11 @@ func trainMembers[T matrix.Float](members int, train func(member int) (*MLP[T], 
 // If training diverges, which is a *DivergedError, or the context ends, which is
 // a *StoppedError, the network is returned with the error and has the best
 // parameters so far. On any other error it is nil.
-func Train[T matrix.Float](ctx context.Context, c Config, d Data[T], progress func(Epoch)) (*MLP[T], History, error) {
+func Train(ctx context.Context, c Config, d Data, progress func(Epoch)) (*MLP, History, error) {
 	return trainMember(ctx, c, 0, d, progress)
 }
 
-func trainMember[T matrix.Float](ctx context.Context, c Config, member int, d Data[T], progress func(Epoch)) (*MLP[T], History, error) {
+func trainMember(ctx context.Context, c Config, member int, d Data, progress func(Epoch)) (*MLP, History, error) {
 	t, err := newMember(ctx, c, member, d, progress)
 	if err != nil {
 		return nil, History{}, err
@@ -96,12 +95,12 @@ func trainMember[T matrix.Float](ctx context.Context, c Config, member int, d Da
 }
 
 // newMember returns the training of a member at its start.
-func newMember[T matrix.Float](ctx context.Context, c Config, member int, d Data[T], progress func(Epoch)) (*training[T], error) {
+func newMember(ctx context.Context, c Config, member int, d Data, progress func(Epoch)) (*training, error) {
 	c = c.WithDefaults()
 	if err := errors.Join(c.Check(), d.check(linalg.TeamOf(ctx), c.Architecture.Outputs)); err != nil {
 		return nil, err
 	}
-	net, err := NewMLP[T](d.X.Cols, c.Architecture, c.Seed, member)
+	net, err := NewMLP(d.X.Cols, c.Architecture, c.Seed, member)
 	if err != nil {
 		return nil, err
 	}

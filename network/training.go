@@ -10,10 +10,10 @@ import (
 
 // training is a training in progress, with all the memory that it needs: a step
 // allocates nothing.
-type training[T matrix.Float] struct {
-	net      *MLP[T]
+type training struct {
+	net      *MLP
 	how      Training
-	data     Data[T]
+	data     Data
 	member   int
 	progress func(Epoch)
 
@@ -27,32 +27,32 @@ type training[T matrix.Float] struct {
 	taken   int   // its mini-batches so far
 	step    int   // of all epochs so far
 	steps   int   // in total
-	pass    *pass[T]
-	head    *head[T]
-	learner learner[T]
-	adam    *adam[T]
+	pass    *pass
+	head    *head
+	learner learner
+	adam    *adam
 
-	validation *pass[T] // nil without validation rows
+	validation *pass // nil without validation rows
 	units      arrangement
-	regrouping regrouping[T]
-	best       []T // parameters, of units in this order:
+	regrouping regrouping
+	best       []Real // parameters, of units in this order:
 	bestOrder  arrangement
 	bestRMSE   float64
 	history    History
 }
 
-func newTraining[T matrix.Float](net *MLP[T], how Training, d Data[T], order interface{ Permute(dst []int) }) *training[T] {
-	t := &training[T]{
+func newTraining(net *MLP, how Training, d Data, order interface{ Permute(dst []int) }) *training {
+	t := &training{
 		net: net, how: how, data: d, order: order,
 		rows: make([]int, d.X.Rows), batch: min(how.Batch, d.X.Rows),
 		adam: newAdam(net.parameters, how),
-		best: make([]T, len(net.parameters)), bestRMSE: math.Inf(1),
+		best: make([]Real, len(net.parameters)), bestRMSE: math.Inf(1),
 	}
 	t.steps = how.Epochs * (d.X.Rows / t.batch)
 	t.pass = newBackward(net, t.batch)
 	t.pass.trackActivity()
 	t.head = newHead(t.pass, d.Y, t.batch)
-	t.learner = learner[T]{adam: t.adam, written: make([]corner, net.Layers())}
+	t.learner = learner{adam: t.adam, written: make([]corner, net.Layers())}
 	t.regrouping = newRegrouping(net)
 	t.units, t.bestOrder = newArrangement(net.sizes), newArrangement(net.sizes)
 	if d.ValidX.Rows > 0 {
@@ -64,14 +64,14 @@ func newTraining[T matrix.Float](net *MLP[T], how Training, d Data[T], order int
 }
 
 // run trains to the end and leaves the best parameters in the network.
-func (t *training[T]) run(ctx context.Context) (History, error) {
+func (t *training) run(ctx context.Context) (History, error) {
 	err := t.advance(ctx)
 	t.finish()
 	return t.history, err
 }
 
 // advance trains to the end, from where the training stands.
-func (t *training[T]) advance(ctx context.Context) error {
+func (t *training) advance(ctx context.Context) error {
 	t.pass.team = linalg.TeamOf(ctx)
 	if t.validation != nil {
 		t.validation.team = t.pass.team
@@ -88,19 +88,19 @@ func (t *training[T]) advance(ctx context.Context) error {
 }
 
 // finish leaves the best parameters in the network.
-func (t *training[T]) finish() {
+func (t *training) finish() {
 	copy(t.net.parameters, t.best)
 	t.net.restore(t.bestOrder)
 }
 
 // begin begins an epoch.
-func (t *training[T]) begin(number int) {
+func (t *training) begin(number int) {
 	t.now = Epoch{Member: t.member, Number: number, Of: t.how.Epochs, ValidRMSE: math.NaN()}
 	t.drawn, t.taken = false, 0
 }
 
 // epoch takes one step for each whole mini-batch that is left, then validates.
-func (t *training[T]) epoch(ctx context.Context) error {
+func (t *training) epoch(ctx context.Context) error {
 	if !t.drawn {
 		t.order.Permute(t.rows)
 		t.drawn = true
@@ -129,7 +129,7 @@ func (t *training[T]) epoch(ctx context.Context) error {
 }
 
 // keep records an epoch, and its parameters if they are the best so far.
-func (t *training[T]) keep(now Epoch) {
+func (t *training) keep(now Epoch) {
 	t.history.Epochs = append(t.history.Epochs, now)
 	if t.validation != nil {
 		if !(now.ValidRMSE < t.bestRMSE) {
@@ -145,7 +145,7 @@ func (t *training[T]) keep(now Epoch) {
 func finite(v float64) bool { return v-v == 0 }
 
 // take makes one step on a mini-batch and returns the loss before it.
-func (t *training[T]) take(rows []int) (loss float64) {
+func (t *training) take(rows []int) (loss float64) {
 	p := t.pass
 	p.inputs(t.data.X, rows)
 	p.allHidden()
@@ -163,7 +163,7 @@ func (t *training[T]) take(rows []int) (loss float64) {
 
 // learnLast is the step of the last layer: it returns the loss before it and
 // leaves g of the layer below.
-func (t *training[T]) learnLast(rows []int) (loss float64) {
+func (t *training) learnLast(rows []int) (loss float64) {
 	if t.net.Outputs() == 1 {
 		return t.head.run(rows, t.adam)
 	}
@@ -177,19 +177,19 @@ func (t *training[T]) learnLast(rows []int) (loss float64) {
 }
 
 // rate is the learning rate of the step to come.
-func (t *training[T]) rate() float64 {
+func (t *training) rate() float64 {
 	return t.how.Rate * t.how.Schedule.factor(t.step, t.steps)
 }
 
 // residuals returns the mean squared error of outputs z for the given rows and
 // writes its gradient, 2·(z - y)/n, to where the backward pass starts. n counts the
 // labels that are not missing; where one is missing, the gradient is 0.
-func (t *training[T]) residuals(z matrix.Dense[T], rows []int) float64 {
+func (t *training) residuals(z matrix.Dense[Real], rows []int) float64 {
 	n := 0
 	for _, row := range rows {
 		n += known(t.data.Y.Row(row))
 	}
-	g, factor, sum := t.pass.grad[t.net.Layers()-1], T(2/float64(n)), 0.0
+	g, factor, sum := t.pass.grad[t.net.Layers()-1], Real(2/float64(n)), 0.0
 	for i, row := range rows {
 		y, to := t.data.Y.Row(row), g.Row(i)
 		for j, v := range z.Row(i) {
@@ -205,7 +205,7 @@ func (t *training[T]) residuals(z matrix.Dense[T], rows []int) float64 {
 }
 
 // known counts the labels of a row that are not missing.
-func known[T matrix.Float](labels []T) (n int) {
+func known(labels []Real) (n int) {
 	for _, y := range labels {
 		if y == y {
 			n++
@@ -216,7 +216,7 @@ func known[T matrix.Float](labels []T) (n int) {
 
 // validate returns the RMSE on the validation rows, over all labels that are not
 // missing.
-func (t *training[T]) validate() float64 {
+func (t *training) validate() float64 {
 	sum, labels := 0.0, 0
 	x, y := t.data.ValidX, t.data.ValidY
 	for from := 0; from < x.Rows; from += forwardBlock {
@@ -229,7 +229,7 @@ func (t *training[T]) validate() float64 {
 }
 
 // squaredErrors returns the sum over the labels that are not missing, and their number.
-func squaredErrors[T matrix.Float](z, y matrix.Dense[T]) (sum float64, n int) {
+func squaredErrors(z, y matrix.Dense[Real]) (sum float64, n int) {
 	for i := range z.Rows {
 		want := y.Row(i)
 		for j, v := range z.Row(i) {

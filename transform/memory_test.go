@@ -16,7 +16,7 @@ import (
 // at most 15 %.
 func TestMemoryOfASketchedPool(t *testing.T) {
 	const rows, inputs, p = 40_000, 10, 256
-	net, err := network.NewMLP[float32](inputs, network.Architecture{Hidden: []int{128, 128}}, 1, 0)
+	net, err := network.NewMLP(inputs, network.Architecture{Hidden: []int{128, 128}}, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

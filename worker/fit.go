@@ -53,14 +53,14 @@ func (c *call) fit() (any, error) {
 	if err := c.admitFit(config, x, targets, max(1, body.Ensemble)); err != nil {
 		return nil, err
 	}
-	options := network.Options[float32]{Config: config, Members: max(1, body.Ensemble), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout, Centres: centres}
+	options := network.Options{Config: config, Members: max(1, body.Ensemble), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout, Centres: centres}
 	if body.Folds != nil {
 		options.Folds = *body.Folds
 	} else if body.Holdout != nil && *body.Holdout == 0 {
 		options.Folds = 0
 	}
 	options.Progress = c.training(func() int { return options.Members * (1 + options.Folds) })
-	model, err := network.Fit(nextbatch.WithThreads(c.ctx, body.Threads), network.Sample[float32]{X: x, Y: y, Targets: targets}, options)
+	model, err := network.Fit(nextbatch.WithThreads(c.ctx, body.Threads), network.Sample{X: x, Y: y, Targets: targets}, options)
 	if model == nil {
 		if c.ctx.Err() != nil {
 			return nil, c.ctx.Err()
@@ -92,7 +92,7 @@ func (c *call) admitFit(config network.Config, x matrix.Dense[float32], targets,
 }
 
 // describe describes a model. Diverged says which of its networks diverged.
-func describe(model *network.Model[float32], diverged error) fitted {
+func describe(model *network.Model, diverged error) fitted {
 	how := model.Provenance()
 	f := fitted{Rows: how.Rows, ValidRows: how.ValidRows, Best: how.Best, Intervals: model.Intervals().String(), Warnings: []string{}}
 	if note := model.TrainingNote(); note != "" {
@@ -128,7 +128,7 @@ func (c *call) predict() (any, error) {
 	if len(c.Data) != 2 {
 		return nil, refuse("predict takes two arrays, a model and rows, not %d", len(c.Data))
 	}
-	model := &network.Model[float32]{}
+	model := &network.Model{}
 	if err := model.UnmarshalBinary(c.Data[0].Uint8); err != nil {
 		return nil, fmt.Errorf("the model cannot be read: %w", err)
 	}
@@ -154,7 +154,7 @@ func (c *call) predict() (any, error) {
 }
 
 // predictions returns what is predicted for one target.
-func predictions(ctx context.Context, model *network.Model[float32], x matrix.Dense[float32], body predictBody) (list [][]float64, err error) {
+func predictions(ctx context.Context, model *network.Model, x matrix.Dense[float32], body predictBody) (list [][]float64, err error) {
 	if body.Std {
 		u, err := model.PredictStd(ctx, x)
 		if err != nil {

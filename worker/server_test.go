@@ -208,7 +208,7 @@ func TestFitAndPredict(t *testing.T) {
 			t.Fatalf("row %d: %v in [%v, %v], deviation %v", i, mean[i], low[i], high[i], std[i])
 		}
 	}
-	m := &network.Model[float32]{}
+	m := &network.Model{}
 	if err := m.UnmarshalBinary(model.Data[0].Uint8); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestFitAndPredictSeveralTargets(t *testing.T) {
 	if answer.Kind != "result" || len(answer.Data) != 4 || !slices.Equal(answer.Data[3].Dims, []int{60, 2}) {
 		t.Fatalf("%s %v", answer.Body, answer.Arrays)
 	}
-	m := &network.Model[float32]{}
+	m := &network.Model{}
 	if err := m.UnmarshalBinary(model.Data[0].Uint8); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ const (
 // threads. Operations are named as in a spec. A multiplication with its addition
 // counts as two floating-point operations; element-wise work does not count.
 func featuresSection(b *bench) {
-	net, err := network.NewMLP[float32](poolInputs, network.Architecture{Hidden: []int{hidden, hidden}}, 1, 0)
+	net, err := network.NewMLP(poolInputs, network.Architecture{Hidden: []int{hidden, hidden}}, 1, 0)
 	must(err)
 	taps := network.NewTaps(net, kernel.BlockRows, nil)
 	gradSketch(b, taps)
@@ -41,7 +41,7 @@ const forward = 2 * ((poolInputs+1)*hidden + (hidden+1)*hidden)
 // gradSketch counts, in addition to forward, one backward product, and for each
 // layer the two sketch products, of its inputs and of its gradients; the gradient
 // of the last layer is 1.
-func gradSketch(b *bench, taps *network.Taps[float32]) {
+func gradSketch(b *bench, taps *network.Taps) {
 	const backward = 2 * hidden * hidden
 	const sketch = 2 * sketched * ((poolInputs + 1) + hidden + (hidden + 1) + hidden + (hidden + 1))
 	k, err := transform.Sketch(kernel.NewGrad(taps), sketched, transform.Seeded(1, "sketch"), transform.Paper)
@@ -54,7 +54,7 @@ func gradSketch(b *bench, taps *network.Taps[float32]) {
 
 // lastLayerTrain counts the forward products, which are in float32 and therefore
 // count half against the limit of float64, and what posteriorWork counts.
-func lastLayerTrain(b *bench, taps *network.Taps[float32]) {
+func lastLayerTrain(b *bench, taps *network.Taps) {
 	ll, err := kernel.NewLastLayers(taps, 1)
 	must(err)
 	k := kernel.ToFloat64(ll)

@@ -147,7 +147,7 @@ func trainedFeatures() (pool, train matrix.Dense[float32]) {
 	x, y := friedman(labelledRows, 1)
 	c := network.ReLUPreset()
 	c.Training.Epochs = fitEpochs
-	net, _, err := network.Train(context.Background(), c, network.Data[float32]{X: x, Y: y}, nil)
+	net, _, err := network.Train(context.Background(), c, network.Data{X: x, Y: y}, nil)
 	must(err)
 	k, err := transform.Sketch(kernel.NewGrad(network.NewTaps(net, kernel.BlockRows, nil)), sketched, transform.Seeded(1, "sketch"), transform.Paper)
 	must(err)

@@ -28,7 +28,7 @@ func trainingSection(b *bench) {
 func train(b *bench, c network.Config, rows, inputs int) {
 	const validRows, steps = 1024, 32
 	c.Training.Epochs = max(4, steps*256/rows)
-	d := network.Data[float32]{
+	d := network.Data{
 		X: random[float32](rows, inputs), Y: random[float32](rows, 1),
 		ValidX: random[float32](validRows, inputs), ValidY: random[float32](validRows, 1),
 	}
@@ -43,7 +43,7 @@ func train(b *bench, c network.Config, rows, inputs int) {
 // bytesPerStep is how much more a training with more epochs allocates per
 // additional step, not counting its longer history of epochs. One mini-batch of
 // rows suffices.
-func bytesPerStep(c network.Config, d network.Data[float32]) float64 {
+func bytesPerStep(c network.Config, d network.Data) float64 {
 	d.X, d.Y = d.X.Slice(0, c.Training.Batch), d.Y.Slice(0, c.Training.Batch)
 	few, many := c, c
 	few.Training.Epochs, many.Training.Epochs = 8, 16 // one step each
@@ -52,7 +52,7 @@ func bytesPerStep(c network.Config, d network.Data[float32]) float64 {
 	return max(0, more) / 8
 }
 
-func allocated(c network.Config, d network.Data[float32]) float64 {
+func allocated(c network.Config, d network.Data) float64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, _, err := network.Train(context.Background(), c, d, nil)

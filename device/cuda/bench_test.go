@@ -46,7 +46,7 @@ func BenchmarkTrain(b *testing.B) {
 			best, work := math.Inf(1), network.Config{}.Work(10, c.rows, 1024)*float64(c.networks)
 			for b.Loop() {
 				begin := time.Now()
-				if _, _, err := (network.OnDevice[float32]{}).Train(ctx, network.Config{}, c.networks, d, nil); err != nil {
+				if _, _, err := (network.OnDevice{}).Train(ctx, network.Config{}, c.networks, d, nil); err != nil {
 					b.Fatal(err)
 				}
 				best = min(best, time.Since(begin).Seconds())
@@ -72,7 +72,7 @@ func BenchmarkTrainBeside(b *testing.B) {
 				var wait sync.WaitGroup
 				for i := range many {
 					wait.Go(func() {
-						if _, _, err := (network.OnDevice[float32]{}).Train(ctx, network.Config{Seed: uint64(i)}, 1, d, nil); err != nil {
+						if _, _, err := (network.OnDevice{}).Train(ctx, network.Config{Seed: uint64(i)}, 1, d, nil); err != nil {
 							b.Error(err)
 						}
 					})
@@ -95,7 +95,7 @@ func BenchmarkTiles(b *testing.B) {
 			b.Run(fmt.Sprintf("%d networks, tile %d", networks, tile), func(b *testing.B) {
 				cuda.ForceTile(b, tile)
 				for b.Loop() {
-					if _, _, err := (network.OnDevice[float32]{}).Train(ctx, network.Config{Training: network.Training{Epochs: 16}}, networks, d, nil); err != nil {
+					if _, _, err := (network.OnDevice{}).Train(ctx, network.Config{Training: network.Training{Epochs: 16}}, networks, d, nil); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -113,7 +113,7 @@ func BenchmarkGroups(b *testing.B) {
 			b.Run(fmt.Sprintf("%d networks, %d groups", networks, groups), func(b *testing.B) {
 				cuda.ForceGroups(b, groups)
 				for b.Loop() {
-					if _, _, err := (network.OnDevice[float32]{}).Train(ctx, network.Config{Training: network.Training{Epochs: 16}}, networks, d, nil); err != nil {
+					if _, _, err := (network.OnDevice{}).Train(ctx, network.Config{Training: network.Training{Epochs: 16}}, networks, d, nil); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -123,7 +123,7 @@ func BenchmarkGroups(b *testing.B) {
 }
 
 // trainingData returns rows of ten inputs with labels of the function of Friedman.
-func trainingData(rows, valid int) (d network.Data[float32]) {
+func trainingData(rows, valid int) (d network.Data) {
 	r := rand.New(rand.NewPCG(4, 4))
 	part := func(n int) (x, y matrix.Dense[float32]) {
 		x, y = matrix.New[float32](n, 10), matrix.New[float32](n, 1)
@@ -183,8 +183,8 @@ func features(n int, seed uint64) matrix.Dense[float32] {
 // BenchmarkPredict times predictions with standard deviations.
 func BenchmarkPredict(b *testing.B) {
 	p := wholeProblem(b, 100_000, 1000, 1, 512)
-	s := network.Sample[float32]{X: p.Train, Y: p.Labels.Data}
-	model, err := network.Fit(b.Context(), s, network.Options[float32]{Config: network.Config{Architecture: network.Architecture{Hidden: []int{512, 512}}, Training: network.Training{Epochs: 1}}})
+	s := network.Sample{X: p.Train, Y: p.Labels.Data}
+	model, err := network.Fit(b.Context(), s, network.Options{Config: network.Config{Architecture: network.Architecture{Hidden: []int{512, 512}}, Training: network.Training{Epochs: 1}}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -103,14 +103,14 @@ func TestTilesAgree(t *testing.T) {
 	card := open(t, 0)
 	ctx := device.With(t.Context(), card)
 	d, config := trainingData(600, 100), network.Config{Training: network.Training{Epochs: 2}, Architecture: network.Architecture{Hidden: []int{200, 136}}}
-	var want network.Ensemble[float32]
+	var want network.Ensemble
 	for _, tile := range []int{0, 32, 64, 128, 0} {
 		if want != nil && tile == 0 {
 			cuda.ForceGroups(t, 2)
 		}
 		cuda.ForceTile(t, tile)
 		for _, members := range []int{3, 1} {
-			got, _, err := network.OnDevice[float32]{}.Train(ctx, config, members, d, nil)
+			got, _, err := network.OnDevice{}.Train(ctx, config, members, d, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,10 +132,10 @@ func TestTilesAgree(t *testing.T) {
 // room for all at once, and refuses where it has none for one.
 func TestTrainingMemoryIsBounded(t *testing.T) {
 	d, config := trainingData(600, 100), network.Config{Training: network.Training{Epochs: 2}}
-	var all [2]network.Ensemble[float32]
+	var all [2]network.Ensemble
 	for i, limit := range []int64{0, 16 << 20} {
 		card := open(t, limit)
-		got, _, err := network.OnDevice[float32]{}.Train(device.With(t.Context(), card), config, 3, d, nil)
+		got, _, err := network.OnDevice{}.Train(device.With(t.Context(), card), config, 3, d, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestTrainingMemoryIsBounded(t *testing.T) {
 		}
 	}
 	card := open(t, 4<<20)
-	_, _, err := network.OnDevice[float32]{}.Train(device.With(t.Context(), card), config, 1, d, nil)
+	_, _, err := network.OnDevice{}.Train(device.With(t.Context(), card), config, 1, d, nil)
 	if m := (*cuda.MemoryError)(nil); !errors.As(err, &m) || !strings.Contains(err.Error(), "mini-batches") {
 		t.Errorf("the error is %v", err)
 	}

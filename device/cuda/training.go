@@ -259,8 +259,8 @@ func (t *training) run() error {
 // place allocates the memory of the card and fills it.
 func (t *training) place() {
 	n := t.parameters()
-	t.x = t.sendData(t.scale(0), func(d network.Data[float32]) matrix.Dense[float32] { return d.X })
-	t.y = t.sendData(1, func(d network.Data[float32]) matrix.Dense[float32] { return d.Y })
+	t.x = t.sendData(t.scale(0), func(d network.Data) matrix.Dense[float32] { return d.X })
+	t.y = t.sendData(1, func(d network.Data) matrix.Dense[float32] { return d.Y })
 	size := 4 * t.many * n
 	t.params = parameters{weights: t.alloc(size), first: t.alloc(size), second: t.alloc(size), stride: int64(n)}
 	t.best = t.alloc(size)
@@ -280,8 +280,8 @@ func (t *training) place() {
 		}
 	}
 	if t.validRows > 0 {
-		t.validX = t.sendData(t.scale(0), func(d network.Data[float32]) matrix.Dense[float32] { return d.ValidX })
-		t.validY = t.sendData(1, func(d network.Data[float32]) matrix.Dense[float32] { return d.ValidY })
+		t.validX = t.sendData(t.scale(0), func(d network.Data) matrix.Dense[float32] { return d.ValidX })
+		t.validY = t.sendData(1, func(d network.Data) matrix.Dense[float32] { return d.ValidY })
 		if widest > 0 {
 			t.validInputs = [2]pointer{t.alloc(widest * t.chunk), t.alloc(widest * t.chunk)}
 		}
@@ -291,7 +291,7 @@ func (t *training) place() {
 }
 
 // sendData sends a part of the data, times a factor: once, or for each network.
-func (t *training) sendData(factor float32, part func(network.Data[float32]) matrix.Dense[float32]) pointer {
+func (t *training) sendData(factor float32, part func(network.Data) matrix.Dense[float32]) pointer {
 	copies := 1
 	if t.ownData {
 		copies = t.many

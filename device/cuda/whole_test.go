@@ -98,9 +98,9 @@ func wholeProblem(t testing.TB, pool, train, networks, hidden int) nextbatch.Pro
 	for i := range train {
 		p.Labels.Set(i, 0, r.NormFloat64())
 	}
-	var nets network.Ensemble[float32]
+	var nets network.Ensemble
 	for member := range networks {
-		net, err := network.NewMLP[float32](10, network.Architecture{Hidden: []int{hidden, hidden}}, 1, member)
+		net, err := network.NewMLP(10, network.Architecture{Hidden: []int{hidden, hidden}}, 1, member)
 		if err != nil {
 			t.Fatal(err)
 		}

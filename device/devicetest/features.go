@@ -60,9 +60,9 @@ func inputs[T matrix.Float](rows int) matrix.Dense[T] {
 }
 
 // tapsOf returns the taps of a network whose biases are not zero.
-func tapsOf(t *testing.T, a network.Activation, outputs int, weights ...float64) *network.Taps[float32] {
+func tapsOf(t *testing.T, a network.Activation, outputs int, weights ...float64) *network.Taps {
 	bias := 0.3
-	net, err := network.NewMLP[float32](width, network.Architecture{Hidden: []int{133, 21}, Outputs: outputs, Activation: a, SigmaB: &bias}, 3, 0)
+	net, err := network.NewMLP(width, network.Architecture{Hidden: []int{133, 21}, Outputs: outputs, Activation: a, SigmaB: &bias}, 3, 0)
 	must(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	for l := range net.Layers() {
@@ -75,7 +75,7 @@ func tapsOf(t *testing.T, a network.Activation, outputs int, weights ...float64)
 
 func singleKernels(t *testing.T) map[string]kernel.FeatureMap[float32] {
 	single, several := tapsOf(t, network.ReLU, 1), tapsOf(t, network.SiLU, 3, 1, 0.25, 4)
-	last := func(taps *network.Taps[float32], n int) kernel.FeatureMap[float32] {
+	last := func(taps *network.Taps, n int) kernel.FeatureMap[float32] {
 		k, err := kernel.NewLastLayers(taps, n)
 		must(t, err)
 		return k

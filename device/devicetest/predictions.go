@@ -26,12 +26,12 @@ func Predictions(t *testing.T, on func(context.Context) context.Context) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, uint64(c.inputs)))
-			sample := network.Sample[float32]{X: normal[float32](r, 90, c.inputs), Targets: c.targets}
+			sample := network.Sample{X: normal[float32](r, 90, c.inputs), Targets: c.targets}
 			for i := range 90 * c.targets {
 				sample.Y = append(sample.Y, 3+2*math.Sin(float64(sample.X.At(i/c.targets, i%c.targets)))+0.1*r.NormFloat64())
 			}
 			config := network.Config{Architecture: network.Architecture{Hidden: []int{c.width, c.width}, Outputs: c.targets, Activation: c.activation}, Training: network.Training{Epochs: 5}}
-			model, err := network.Fit(t.Context(), sample, network.Options[float32]{Config: config, Members: c.members})
+			model, err := network.Fit(t.Context(), sample, network.Options{Config: config, Members: c.members})
 			must(t, err)
 			x := normal[float32](r, c.rows, c.inputs)
 			for k := range c.targets {
@@ -41,7 +41,7 @@ func Predictions(t *testing.T, on func(context.Context) context.Context) {
 	}
 }
 
-func comparePredictions(t *testing.T, on func(context.Context) context.Context, m *network.Model[float32], x matrix.Dense[float32]) {
+func comparePredictions(t *testing.T, on func(context.Context) context.Context, m *network.Model, x matrix.Dense[float32]) {
 	t.Helper()
 	want, err := m.PredictStd(t.Context(), x)
 	must(t, err)

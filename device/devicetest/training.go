@@ -65,11 +65,11 @@ func compareCompany(t *testing.T, on func(context.Context) context.Context) {
 	} {
 		c.config.Training = network.Training{Epochs: 3, Batch: 64}
 		const runs = 4
-		var alone, together [runs]network.Ensemble[float32]
-		train := func(ctx context.Context, run int) network.Ensemble[float32] {
+		var alone, together [runs]network.Ensemble
+		train := func(ctx context.Context, run int) network.Ensemble {
 			c := c
 			c.config.Seed, c.draw = uint64(run), uint64(run)
-			e, histories, err := network.OnDevice[float32]{}.Train(ctx, c.config, 1+run%3, c.data(), nil)
+			e, histories, err := network.OnDevice{}.Train(ctx, c.config, 1+run%3, c.data(), nil)
 			if err != nil || histories[0].Device == "" {
 				t.Errorf("%s, run %d: trained on %q, error %v", c.name, run, histories[0].Device, err)
 			}
@@ -93,7 +93,7 @@ func compareCompany(t *testing.T, on func(context.Context) context.Context) {
 }
 
 // requireSame requires the same bits of two ensembles.
-func requireSame(t *testing.T, what string, got, want network.Ensemble[float32]) {
+func requireSame(t *testing.T, what string, got, want network.Ensemble) {
 	for i := range want {
 		for l := range want[i].Layers() {
 			if !reflect.DeepEqual(got[i].Weights(l).Data, want[i].Weights(l).Data) || !reflect.DeepEqual(got[i].Bias(l), want[i].Bias(l)) {
@@ -144,7 +144,7 @@ func trainings() []trainingCase {
 }
 
 // data returns random rows with labels that can be learnt.
-func (c trainingCase) data() network.Data[float32] {
+func (c trainingCase) data() network.Data {
 	r := rand.New(rand.NewPCG(uint64(c.rows), uint64(c.inputs)+c.draw<<32))
 	outputs := max(c.config.Architecture.Outputs, 1)
 	part := func(rows int) (x, y matrix.Dense[float32]) {
@@ -160,7 +160,7 @@ func (c trainingCase) data() network.Data[float32] {
 		}
 		return x, y
 	}
-	var d network.Data[float32]
+	var d network.Data
 	d.X, d.Y = part(c.rows)
 	if c.valid > 0 {
 		d.ValidX, d.ValidY = part(c.valid)
@@ -171,10 +171,10 @@ func (c trainingCase) data() network.Data[float32] {
 // compareSteps requires the weights of the CPU after a few steps, and the same bits again.
 func compareSteps(t *testing.T, on func(context.Context) context.Context, c trainingCase) {
 	d := c.data()
-	want, course, err := network.CPU[float32]{}.Train(t.Context(), c.config, c.members, d, nil)
+	want, course, err := network.CPU{}.Train(t.Context(), c.config, c.members, d, nil)
 	must(t, err)
-	train := func() (network.Ensemble[float32], []network.History) {
-		got, found, err := network.OnDevice[float32]{}.Train(on(t.Context()), c.config, c.members, d, nil)
+	train := func() (network.Ensemble, []network.History) {
+		got, found, err := network.OnDevice{}.Train(on(t.Context()), c.config, c.members, d, nil)
 		must(t, err)
 		if len(got) != c.members || len(found) != c.members {
 			t.Fatalf("%d networks and %d histories", len(got), len(found))
@@ -210,7 +210,7 @@ func close3(a, b float64) bool {
 
 // weightsOff returns the root mean square of the differences of weights and biases, in
 // units of that of the weights.
-func weightsOff(a, b *network.MLP[float32]) float64 {
+func weightsOff(a, b *network.MLP) float64 {
 	off, all := 0.0, 0.0
 	add := func(v, w float32) {
 		off += math.Pow(float64(v)-float64(w), 2)
@@ -234,9 +234,9 @@ func compareErrors(t *testing.T, on func(context.Context) context.Context) {
 		c := trainingCase{rows: 400, valid: 300, inputs: 5, members: 4,
 			config: network.Config{Architecture: network.Architecture{Hidden: []int{96, 96}, Activation: a}, Training: network.Training{Epochs: 100, Batch: 64}}}
 		d := c.data()
-		_, want, err := network.CPU[float32]{}.Train(t.Context(), c.config, c.members, d, nil)
+		_, want, err := network.CPU{}.Train(t.Context(), c.config, c.members, d, nil)
 		must(t, err)
-		_, got, err := network.OnDevice[float32]{}.Train(on(t.Context()), c.config, c.members, d, nil)
+		_, got, err := network.OnDevice{}.Train(on(t.Context()), c.config, c.members, d, nil)
 		must(t, err)
 		if x, y := meanBest(got), meanBest(want); math.Abs(x-y) > 0.05*y {
 			t.Errorf("%v: the validation RMSE is %.4f, on the CPU %.4f", a, x, y)
@@ -256,8 +256,8 @@ func compareDivergence(t *testing.T, on func(context.Context) context.Context) {
 	c := trainingCase{rows: 64, valid: 10, inputs: 3}
 	d := c.data()
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16, 16}}, Training: network.Training{Epochs: 8, Batch: 32, Rate: 1e30}}
-	_, want, wanted := network.CPU[float32]{}.Train(t.Context(), config, 2, d, nil)
-	e, got, err := network.OnDevice[float32]{}.Train(on(t.Context()), config, 2, d, nil)
+	_, want, wanted := network.CPU{}.Train(t.Context(), config, 2, d, nil)
+	e, got, err := network.OnDevice{}.Train(on(t.Context()), config, 2, d, nil)
 	if len(e) != 2 || err == nil || fmt.Sprintf("%T", err) != fmt.Sprintf("%T", wanted) {
 		t.Fatalf("%d networks, %v; on the CPU %v", len(e), err, wanted)
 	}
@@ -281,12 +281,12 @@ func stopTraining(t *testing.T, on func(context.Context) context.Context) {
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 1000, Batch: 32}}
 	ctx, cancel := context.WithCancel(t.Context())
 	told := 0
-	e, histories, err := network.OnDevice[float32]{}.Train(on(ctx), config, 1, c.data(), func(network.Epoch) { told++; cancel() })
+	e, histories, err := network.OnDevice{}.Train(on(ctx), config, 1, c.data(), func(network.Epoch) { told++; cancel() })
 	stopped := (*network.StoppedError)(nil)
 	if len(e) != 1 || len(histories) != 1 || !errors.As(err, &stopped) || told == 0 || told > 100 || told != len(histories[0].Epochs) || stopped.Number != told+1 {
 		t.Errorf("%d networks, %d epochs, %v", len(e), told, err)
 	}
-	e, _, err = network.OnDevice[float32]{}.Train(on(ctx), config, 3, c.data(), nil)
+	e, _, err = network.OnDevice{}.Train(on(ctx), config, 3, c.data(), nil)
 	if len(e) != 1 || !errors.As(err, &stopped) || stopped.Number != 1 || stopped.Kept != 0 {
 		t.Errorf("%d networks, %v", len(e), err)
 	}

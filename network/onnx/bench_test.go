@@ -12,7 +12,7 @@ import (
 // BenchmarkFeatures computes ll and grad>sketch(512) of 100,000 rows of a 10-512-512-1, by
 // the native network and by the same one from ONNX.
 func BenchmarkFeatures(b *testing.B) {
-	mlp, err := network.NewMLP[float32](10, network.Architecture{}, 1, 0)
+	mlp, err := network.NewMLP(10, network.Architecture{}, 1, 0)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,10 +17,10 @@ import (
 
 // exported fits a model and returns it with the network that is read back from its
 // ONNX file.
-func exported(t *testing.T, a network.Activation, x matrix.Dense[float32], y []float64, pool matrix.Dense[float32]) (*network.Model[float32], *onnx.Network) {
+func exported(t *testing.T, a network.Activation, x matrix.Dense[float32], y []float64, pool matrix.Dense[float32]) (*network.Model, *onnx.Network) {
 	t.Helper()
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{64, 48}, Activation: a}, Training: network.Training{Epochs: 12}}
-	m, err := network.Fit(t.Context(), network.Sample[float32]{X: x, Y: y, Unlabelled: pool}, network.Options[float32]{Config: config})
+	m, err := network.Fit(t.Context(), network.Sample{X: x, Y: y, Unlabelled: pool}, network.Options{Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestExportedNetworkFarFromZero(t *testing.T) {
 	x := matrix.New[float32](raw.Rows, raw.Cols)
 	dataset.Centre(x, raw, columns.Centres)
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{32}}, Training: network.Training{Epochs: 20}}
-	m, err := network.Fit(t.Context(), network.Sample[float32]{X: x, Y: y}, network.Options[float32]{Config: config, Columns: columns})
+	m, err := network.Fit(t.Context(), network.Sample{X: x, Y: y}, network.Options{Config: config, Columns: columns})
 	if err != nil {
 		t.Fatal(err)
 	}

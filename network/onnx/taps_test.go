@@ -153,11 +153,11 @@ func TestTapsDoNotDependOnBlocks(t *testing.T) {
 }
 
 // everyActivation is the perceptrons of package network with small layers.
-func everyActivation(t *testing.T, f func(t *testing.T, net *network.MLP[float32])) {
+func everyActivation(t *testing.T, f func(t *testing.T, net *network.MLP)) {
 	t.Helper()
 	for a := network.ReLU; a <= network.Sigmoid; a++ {
 		t.Run(a.String(), func(t *testing.T) {
-			net, err := network.NewMLP[float32](4, network.Architecture{Hidden: []int{70, 40}, Activation: a}, 3, 0)
+			net, err := network.NewMLP(4, network.Architecture{Hidden: []int{70, 40}, Activation: a}, 3, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func normals(seed uint64, rows, cols int) matrix.Dense[float32] {
 // A perceptron that was written and read again has its own factors, layer by layer.
 func TestTapsOfAPerceptronAreItsOwn(t *testing.T) {
 	t.Parallel()
-	everyActivation(t, func(t *testing.T, mlp *network.MLP[float32]) {
+	everyActivation(t, func(t *testing.T, mlp *network.MLP) {
 		raw, err := marshalMLP(mlp)
 		if err != nil {
 			t.Fatal(err)
@@ -249,7 +249,7 @@ func TestHiddenTensorIsTheFeature(t *testing.T) {
 
 // marshalMLP returns a network without any scaling: it takes inputs as the network saw
 // them and returns labels of mean 0 and variance 1.
-func marshalMLP(net *network.MLP[float32]) ([]byte, error) {
+func marshalMLP(net *network.MLP) ([]byte, error) {
 	w := &writer{}
 	w.perceptron(net)
 	w.node("Identity", outputName, w.last)

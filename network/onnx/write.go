@@ -32,7 +32,7 @@ const (
 // columns after encoding, and returns labels in their own units: it contains the scaling
 // of both. Metadata holds σ_w, σ_b and how a table becomes rows, so that Load returns
 // the same kernels. The posterior and the intervals are not part of the file.
-func Save(path string, m *network.Model[float32]) error {
+func Save(path string, m *network.Model) error {
 	raw, err := Marshal(m)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func Save(path string, m *network.Model[float32]) error {
 }
 
 // Marshal returns the contents of the file that Save writes.
-func Marshal(m *network.Model[float32]) ([]byte, error) {
+func Marshal(m *network.Model) ([]byte, error) {
 	ensemble := m.Ensemble()
 	if len(ensemble) != 1 {
 		return nil, fmt.Errorf("an ONNX file holds one network, the model has %d", len(ensemble))
@@ -155,7 +155,7 @@ func (w *writer) scaleLabels(s dataset.LabelScaler) {
 }
 
 // perceptron writes the layers, with the weights as they act: (σ_w/√d)·W and σ_b·b.
-func (w *writer) perceptron(net *network.MLP[float32]) {
+func (w *writer) perceptron(net *network.MLP) {
 	if w.last == "" {
 		w.last = inputName
 	}
@@ -220,7 +220,7 @@ func declaration(name string, columns int) []byte {
 }
 
 // file returns the model with its metadata.
-func (w *writer) file(net *network.MLP[float32], columns *dataset.Encoder) ([]byte, error) {
+func (w *writer) file(net *network.MLP, columns *dataset.Encoder) ([]byte, error) {
 	a := net.Architecture()
 	g := append(w.graph, text(2, "nextbatch")...)
 	g = append(g, message(11, declaration(inputName, net.Inputs()))...)

@@ -88,7 +88,7 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	o := audit.Options{Network: network.Options[float32]{Config: config}, Folds: a.folds, Repeats: a.repeats}
+	o := audit.Options{Network: network.Options{Config: config}, Folds: a.folds, Repeats: a.repeats}
 	o.Progress = func(done, of int) { a.progress.step("audit", done, of, "networks trained") }
 	reports, err := audit.Labels(ctx, rows.Sample(), o)
 	a.progress.done()

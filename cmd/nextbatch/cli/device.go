@@ -114,9 +114,9 @@ func examineDevices() (list []deviceHealth, tests []healthCheck) {
 // from those of the CPU's, at most.
 func trainingError(on context.Context) float64 {
 	x, y := drawn[float32]("training rows", 300, 5), drawn[float32]("training labels", 300, 1)
-	c, d := network.Config{Training: network.Training{Epochs: 2}}, network.Data[float32]{X: x, Y: y}
-	got, histories, err := network.OnDevice[float32]{}.Train(on, c, 1, d, nil)
-	want, _, failed := network.CPU[float32]{}.Train(context.Background(), c, 1, d, nil)
+	c, d := network.Config{Training: network.Training{Epochs: 2}}, network.Data{X: x, Y: y}
+	got, histories, err := network.OnDevice{}.Train(on, c, 1, d, nil)
+	want, _, failed := network.CPU{}.Train(context.Background(), c, 1, d, nil)
 	if err != nil || failed != nil || histories[0].Device == "" {
 		return math.Inf(1)
 	}

@@ -146,7 +146,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err != nil {
 		return err
 	}
-	model, err := train(ctx, network.Options[float32]{Config: config, Members: members, Folds: f.foldsFor(fewestLabels(rows)), Columns: &rows.Encoder}, rows, p)
+	model, err := train(ctx, network.Options{Config: config, Members: members, Folds: f.foldsFor(fewestLabels(rows)), Columns: &rows.Encoder}, rows, p)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 }
 
 // result describes the model.
-func (f *fitting) result(model *network.Model[float32], rows *nextbatch.Rows, p *progress) *fitResult {
+func (f *fitting) result(model *network.Model, rows *nextbatch.Rows, p *progress) *fitResult {
 	pool, warnings := rows.PoolRMSE(model)
 	for _, w := range warnings {
 		p.warn(w)

@@ -264,7 +264,7 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 
 // train fits a model to the labelled rows, scaled by them and the candidates,
 // and reports its progress.
-func train(ctx context.Context, o network.Options[float32], rows *nextbatch.Rows, p *progress) (*network.Model[float32], error) {
+func train(ctx context.Context, o network.Options, rows *nextbatch.Rows, p *progress) (*network.Model, error) {
 	if n := rows.Train.Rows; n < 2 {
 		return nil, dataError{errorf("%s a label; training needs at least two", words.Count(n, "row has", "rows have"))}
 	}

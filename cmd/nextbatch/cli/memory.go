@@ -136,7 +136,7 @@ func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, mem
 
 // predictionNeed forecasts the memory of predictions for the rows of a table, with
 // deviations and intervals.
-func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model[float32]) int64 {
+func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model) int64 {
 	members := len(m.Ensemble())
 	c := network.Config{Architecture: m.Ensemble()[0].Architecture()}
 	block, _ := c.Memory(z.Inputs, forwardRows, members) // more than the networks and a block of rows

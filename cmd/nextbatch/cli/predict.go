@@ -126,7 +126,7 @@ func (p *predicting) write(out io.Writer, result *dataset.Table) error {
 	return source.WriteFile(p.out, result)
 }
 
-func (p *predicting) predict(ctx context.Context, r *network.Model[float32], table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {
+func (p *predicting) predict(ctx context.Context, r *network.Model, table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {
 	columns, err := p.rowNames(table, rows)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (p *predicting) predict(ctx context.Context, r *network.Model[float32], tab
 
 // predictTarget returns the columns of one target. One of several has a name, which is
 // part of the columns' names.
-func (p *predicting) predictTarget(ctx context.Context, r *network.Model[float32], name string, rows *nextbatch.Rows, log *progress) ([]dataset.Column, error) {
+func (p *predicting) predictTarget(ctx context.Context, r *network.Model, name string, rows *nextbatch.Rows, log *progress) ([]dataset.Column, error) {
 	suffix, about := "", ""
 	if name != "" {
 		suffix, about = "_"+name, shown(name)+": "
@@ -333,7 +333,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 
 // modelsOf returns the model of each target column: by its name or, if the network knows
 // the columns by other names, by its place.
-func modelsOf(m *network.Model[float32], columns []string) (list []*network.Model[float32], err error) {
+func modelsOf(m *network.Model, columns []string) (list []*network.Model, err error) {
 	names := make([]string, m.Targets())
 	for k := range names {
 		names[k] = m.TargetName(k)

@@ -576,8 +576,8 @@ func splitArray(name string) (path, array string) {
 	return name, ""
 }
 
-func loadModel(path string) (*network.Model[float32], error) {
-	m, err := network.Load[float32](path)
+func loadModel(path string) (*network.Model, error) {
+	m, err := network.Load(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, dataError{err}
 	}
