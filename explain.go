@@ -48,16 +48,15 @@ type Intervals struct {
 func DescribeIntervals(i network.Intervals) Intervals { return Intervals{i, i.String()} }
 
 const (
-	intervalCoverage = 0.9
-	mostApart        = 3    // inputs that a reason names
-	leastApart       = 1    // deviations from which on an input sets a row apart; the largest does in any case
-	apartSample      = 2048 // candidates that deviations and medians are computed on
+	mostApart   = 3    // inputs that a reason names
+	leastApart  = 1    // deviations from which on an input sets a row apart; the largest does in any case
+	apartSample = 2048 // candidates that deviations and medians are computed on
 )
 
 // explain fills in what reasons are made of, and adds it to them.
 func (p *Plan) explain(ctx context.Context, r *Result) error {
 	r.Nearest, r.Distances, r.Apart, r.Predictions = []string{}, []Float{}, [][]Apart{}, []Prediction{}
-	r.Coverage, r.Typical = intervalCoverage, Float(r.Batch.Typical)
+	r.Coverage, r.Typical = network.DefaultCoverage, Float(r.Batch.Typical)
 	var inputs []*input
 	if p.Rows != nil {
 		inputs = p.inputs()
@@ -104,7 +103,7 @@ func predictions(ctx context.Context, m *network.Model, rows matrix.Dense[float3
 	if err != nil {
 		return nil, err
 	}
-	low, high, err := m.PredictInterval(ctx, rows, intervalCoverage)
+	low, high, err := m.PredictInterval(ctx, rows, network.DefaultCoverage)
 	few := errors.As(err, new(*network.CoverageError))
 	if err != nil && !few {
 		return nil, err
@@ -147,7 +146,7 @@ func predictedText(targets []TargetResult, i int) string {
 			texts[k] = t.Target + " " + texts[k]
 		}
 		if one.Low != nil {
-			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*intervalCoverage, t.Intervals.Basis())
+			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*network.DefaultCoverage, t.Intervals.Basis())
 		}
 	}
 	return strings.Join(texts, "; ")

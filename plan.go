@@ -118,9 +118,6 @@ func (p *Plan) warn(format string, args ...any) {
 	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
 }
 
-// leastTrain is how many labelled rows a network needs.
-const leastTrain = 2
-
 func (p *Plan) readTables(ctx context.Context) error {
 	t, err := p.request.tables()
 	if err != nil {
@@ -141,8 +138,8 @@ func (p *Plan) readTables(ctx context.Context) error {
 	if p.Rows.Pool.Rows == 0 {
 		return p.nothingToPick()
 	}
-	if p.Rows.Train.Rows < leastTrain && p.Networks > 0 {
-		return unusableData("%s a label and all inputs, but a network needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), leastTrain, p.request.named("Spec"))
+	if p.Rows.Train.Rows < network.FewestToLearn && p.Networks > 0 {
+		return unusableData("%s a label and all inputs, but a network needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), network.FewestToLearn, p.request.named("Spec"))
 	}
 	if p.Networks > 0 {
 		for _, wrong := range p.Rows.CheckLabels() {

@@ -58,15 +58,10 @@ type Request struct {
 	// kernel and KernelSeed. It goes unused where Admit has no memory for it.
 	Kept *KeptFeatures
 
-	CostColumn   string
-	Budget       *float64 // most that the batch may cost; needs CostColumn
-	PerCost      bool     // divide the scores of rows by their costs; needs CostColumn
-	GroupColumn  string
-	PerGroup     int      // at most this many rows of any group; goes with GroupColumn
-	GroupIsInput bool     // the groups are learnt from, too
-	Pending      []string // rows that are out being labelled, by name (Problem.Pending)
-	Must         []string // rows that must be in the batch, by name
-	Exclude      []string // rows that may not be picked, by name
+	Limits
+	Pending []string // rows that are out being labelled, by name (Problem.Pending)
+	Must    []string // rows that must be in the batch, by name
+	Exclude []string // rows that may not be picked, by name
 
 	Network network.Config
 	Members int             // networks to train; 0 means as many as the spec needs
@@ -107,6 +102,17 @@ type Request struct {
 
 	Epoch    func(network.Epoch) // called after each epoch of training, unless nil
 	Progress func(Progress)      // called while rows are embedded and picked, unless nil
+}
+
+// Limits are what a batch may cost, and how many rows of a group it may have. Requests and the
+// settings of a campaign have them.
+type Limits struct {
+	CostColumn   string   `json:"cost_column,omitempty"`
+	Budget       *float64 `json:"budget,omitempty"`   // most that one batch may cost; needs CostColumn
+	PerCost      bool     `json:"per_cost,omitempty"` // divide the scores of rows by their costs; needs CostColumn
+	GroupColumn  string   `json:"group_column,omitempty"`
+	PerGroup     int      `json:"per_group,omitempty"`      // most rows of any group in one batch; goes with GroupColumn
+	GroupIsInput bool     `json:"group_is_input,omitempty"` // the groups are learnt from, too
 }
 
 // RequestError reports a request that contradicts itself or cannot be met.
@@ -162,16 +168,14 @@ func (r Request) WithDefaults() Request {
 	if r.Spec.Method != "" {
 		return r
 	}
-	text := spec.Default
-	if r.OwnFeatures {
-		text = "lcmd-tp:features"
-		if r.Features.Train.Rows+r.Exact.Train.Rows == 0 {
-			text = "lcmd-p:features"
-		}
-	} else if r.starts() {
-		text = r.firstSpec()
+	switch {
+	case r.OwnFeatures:
+		r.Spec = FeaturesSpec(r.Features.Train.Rows+r.Exact.Train.Rows > 0)
+	case r.starts():
+		r.Spec = spec.MustParse(r.firstSpec())
+	default:
+		r.Spec = spec.MustParse(spec.Default)
 	}
-	r.Spec = spec.MustParse(text)
 	return r
 }
 
@@ -220,10 +224,10 @@ func (r Request) Check() error {
 		if features {
 			return refuse("the kernel features needs %s; with a table write ll, grad or linear", r.named("Features"))
 		}
-		return refuse("with features the kernel must be features, as in lcmd-tp:features, not %v", s.Kernel)
+		return refuse("with features the kernel must be features, as in %v, not %v", FeaturesSpec(true), s.Kernel)
 	}
-	if n := r.Members; n < 0 || n > network.MostMembers {
-		return refuse("%s must be from 0 to %d, not %d", r.named("Members"), network.MostMembers, n)
+	if err := network.CheckMembers(r.named("Members"), r.Members); err != nil {
+		return &RequestError{err.Error()}
 	}
 	if n := r.Members; n > 0 && n < s.TrainedNetworks() {
 		return refuse("%v uses %d networks, but %s is %d", s, s.TrainedNetworks(), r.named("Members"), n)

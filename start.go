@@ -3,6 +3,7 @@ package nextbatch
 import (
 	"slices"
 
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -15,12 +16,18 @@ const (
 	oneLabelSpec = "lcmd-tp:linear" // with one
 )
 
-// FewestToLearn is how many labels a network needs.
-const FewestToLearn = 2
+// FeaturesSpec returns the default method for the user's own features: with those of labelled
+// rows, or without.
+func FeaturesSpec(labelled bool) spec.Spec {
+	if labelled {
+		return spec.MustParse("lcmd-tp:features")
+	}
+	return spec.MustParse("lcmd-p:features")
+}
 
 // starts reports whether the tables have too few labels to train a network.
 func (r *Request) starts() bool {
-	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < FewestToLearn
+	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < network.FewestToLearn
 }
 
 func (r *Request) firstSpec() string {
@@ -30,16 +37,16 @@ func (r *Request) firstSpec() string {
 	return oneLabelSpec
 }
 
-// labels counts the labelled rows in the tables, up to FewestToLearn.
+// labels counts the labelled rows in the tables, up to those that a network needs.
 func (r *Request) labels() int {
 	t := r.train()
 	if t == nil {
 		return 0
 	}
 	if len(r.TargetColumns) > 0 && anyLabel(t, r.TargetColumns) == nil {
-		return FewestToLearn // the error comes when labels are read
+		return network.FewestToLearn // the error comes when labels are read
 	}
-	return countLabelled(t, r.TargetColumns, FewestToLearn)
+	return countLabelled(t, r.TargetColumns, network.FewestToLearn)
 }
 
 // poolHasLabels reports whether the table of candidates has labels, which it should not.
