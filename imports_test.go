@@ -55,8 +55,6 @@ type rule struct {
 var reserved = map[string][]string{
 	"modernc.org/sqlite":             {"internal/sqlitefile"},
 	"github.com/jackc/pgx/":          {"internal/postgresdb", "internal/postgresdb/postgrestest", "campaign/postgres", "benchmark/postgres"},
-	"github.com/pressly/goose/":      {"internal/postgresdb"},
-	"github.com/riverqueue/":         {"benchmark/postgres"},
 	"github.com/danielgtaylor/huma/": {"server"},
 	"github.com/pelletier/go-toml/":  {"cmd/nextbatch/cli"},
 	"github.com/ebitengine/purego":   {"device/cuda", "device/cuda/internal/nvrtc", "device/mpi"},

@@ -1,5 +1,3 @@
--- +goose Up
-
 -- The names of campaigns.
 CREATE TABLE campaigns (
 	id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -26,9 +24,3 @@ CREATE TABLE campaign_blobs (
 
 -- Blobs are compressed already.
 ALTER TABLE campaign_blobs ALTER COLUMN data SET STORAGE EXTERNAL;
-
--- +goose Down
-
-DROP TABLE campaign_blobs;
-DROP TABLE campaign_events;
-DROP TABLE campaigns;

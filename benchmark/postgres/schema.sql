@@ -1,5 +1,3 @@
--- +goose Up
-
 -- The settings that all runs share, as JSON.
 CREATE TABLE benchmark_settings (
 	id    integer PRIMARY KEY CHECK (id = 1),
@@ -77,11 +75,3 @@ CREATE TABLE benchmark_rounds (
 	finished            timestamptz NOT NULL DEFAULT now(),
 	PRIMARY KEY (run, round)
 );
-
--- +goose Down
-
-DROP TABLE benchmark_rounds;
-DROP TABLE benchmark_runs;
-DROP TABLE benchmark_processes;
-DROP TABLE benchmark_sets;
-DROP TABLE benchmark_settings;
