@@ -9,6 +9,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // constrain fills in the constraints of the problem, and its pending rows.
@@ -91,10 +92,10 @@ func (p *Plan) pend(byName map[string]int, labelled []int) error {
 		}
 	}
 	if len(done) > 0 {
-		p.warn("%s: %s: %s", r.named("Pending"), words.Count(len(done), "row already has a label and is no longer pending", "rows already have a label and are no longer pending"), some(done))
+		p.warn("%s: %s: %s", r.named("Pending"), words.Count(len(done), "row already has a label and is no longer pending", "rows already have a label and are no longer pending"), words.Some(done))
 	}
 	if len(incomplete) > 0 {
-		p.warn("%s: %s: %s", r.named("Pending"), words.Count(len(incomplete), "row lacks an input, and so does not count", "rows lack an input, and so do not count"), some(incomplete))
+		p.warn("%s: %s: %s", r.named("Pending"), words.Count(len(incomplete), "row lacks an input, and so does not count", "rows lack an input, and so do not count"), words.Some(incomplete))
 	}
 	p.Pending = len(p.problem.Pending)
 	return nil
@@ -110,7 +111,7 @@ func (p *Plan) isLabelled(name string) bool {
 	if row < 0 {
 		return false
 	}
-	labelled := anyLabel(r.train(), r.TargetColumns)
+	labelled := tables.AnyLabel(r.train(), r.TargetColumns)
 	return labelled != nil && labelled(row)
 }
 
@@ -128,7 +129,7 @@ func (p *Plan) setCosts(c *selection.Constraints) error {
 	r := &p.request
 	costs, err := r.pool().Numeric(r.CostColumn)
 	if err != nil {
-		return &DataError{Tables{Names: r.TableNames}.at(r.pool(), err)}
+		return &DataError{r.TableNames.At(r.pool(), err)}
 	}
 	for _, row := range p.poolRows {
 		v := costs.Float(row)
@@ -141,7 +142,7 @@ func (p *Plan) setCosts(c *selection.Constraints) error {
 		}
 		if problem != "" {
 			err := &dataset.ColumnError{Column: r.CostColumn, Row: row, Problem: problem}
-			return &DataError{Tables{Names: r.TableNames}.at(r.pool(), err)}
+			return &DataError{r.TableNames.At(r.pool(), err)}
 		}
 		c.Cost = append(c.Cost, v)
 	}
@@ -191,7 +192,7 @@ func (r *Request) mostRows() int {
 			c.Cost = append(c.Cost, v)
 		}
 	}
-	rows := upTo(len(c.Cost))
+	rows := tables.UpTo(len(c.Cost))
 	cheapest(rows, c.Cost)
 	return max(1, c.Affordable(rows))
 }
@@ -244,6 +245,6 @@ func (p *Plan) warnOfEmptyGroups(known map[string]int) {
 		}
 	}
 	if len(empty) > 0 {
-		p.warn("column %q: %s: %s", r.GroupColumn, words.Count(len(empty), "group has no candidates, so the batch has no row of it", "groups have no candidates, so the batch has no row of them"), some(empty))
+		p.warn("column %q: %s: %s", r.GroupColumn, words.Count(len(empty), "group has no candidates, so the batch has no row of it", "groups have no candidates, so the batch has no row of them"), words.Some(empty))
 	}
 }

@@ -1,11 +1,9 @@
 package nextbatch
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Foreign is a network that was trained elsewhere, such as one of package network/onnx.
@@ -26,25 +24,6 @@ type Foreign struct {
 	Standardise bool
 }
 
-// encoder returns how a table of the given columns becomes rows.
-func (f *Foreign) encoder(names, not []string) (*dataset.Encoder, error) {
-	if f.Columns != nil {
-		return f.Columns, nil
-	}
-	e := &dataset.Encoder{}
-	hidden := setOfNames(not)
-	for _, name := range names {
-		if !hidden[name] {
-			e.Numeric = append(e.Numeric, name)
-		}
-	}
-	if got, want := len(e.Numeric), f.Model.Inputs(); got != want {
-		return nil, fmt.Errorf("the network takes %d inputs, the table has %d columns for them: %s; leave out those that are none, and keep the order of the training",
-			want, got, strings.Join(e.Numeric, ", "))
-	}
-	return e, nil
-}
-
 // hidden returns the widths of the layers after the first, for forecasts of memory.
 func (f *Foreign) hidden() (widths []int) {
 	in, _ := f.Model.Taps().Widths()
@@ -55,7 +34,7 @@ func (f *Foreign) hidden() (widths []int) {
 }
 
 // Inputs returns labelled rows and candidates as the network takes them.
-func (f *Foreign) Inputs(r *Rows) (train, pool matrix.Dense[float32], err error) {
+func (f *Foreign) Inputs(r *tables.Rows) (train, pool matrix.Dense[float32], err error) {
 	scale, err := f.scaling(r)
 	if err != nil {
 		return train, pool, err
@@ -69,18 +48,16 @@ func (f *Foreign) Inputs(r *Rows) (train, pool matrix.Dense[float32], err error)
 
 // Tables returns how the tables become rows for the network. Its encoder is missing in
 // the given ones.
-func (f *Foreign) Tables(t Tables) (Tables, error) {
-	table := sources([]part{{table: t.One}, {table: t.Pool}, {table: t.Train}})[0]
-	e, err := f.encoder(table.Names(), t.notInputs())
-	if err != nil {
-		return t, t.at(table, err)
+func (f *Foreign) Tables(t tables.Tables) (_ tables.Tables, err error) {
+	t.Encoder, t.Centre = f.Columns, f.Standardise
+	if t.Encoder == nil {
+		t.Encoder, err = t.AsNumbers(f.Model.Inputs())
 	}
-	t.Encoder, t.centre = e, f.Standardise
-	return t, nil
+	return t, err
 }
 
 // scaling returns how rows become inputs of the network.
-func (f *Foreign) scaling(r *Rows) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {
+func (f *Foreign) scaling(r *tables.Rows) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {
 	if !f.Standardise {
 		return func(x matrix.Dense[float32]) (matrix.Dense[float32], error) { return x, nil }, nil
 	}

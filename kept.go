@@ -17,6 +17,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -147,24 +148,24 @@ func (k *KeptFeatures) grow() bool {
 
 // bits returns the bytes of numbers.
 func bits(row []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), len(row)*single)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), len(row)*4)
 }
 
 // keptBytes is the memory of so many kept rows.
 func keptBytes(rows, width int) int64 {
 	const entry = 32 // of the index
-	return footprint.Bytes(float64(rows) * (float64(width)*single + entry))
+	return footprint.Bytes(float64(rows) * (float64(width)*4 + entry))
 }
 
 // keptMemory forecasts the memory of the features that a request keeps.
-func (r *Request) keptMemory(z Sizes) int64 {
+func (r *Request) keptMemory(z forecast.Sizes) int64 {
 	s := r.Spec
 	first, ok := keptTransforms(s)
 	if !ok {
 		return 0
 	}
 	s.Transforms = s.Transforms[:first]
-	width, _ := width(s, z)
+	width, _ := forecast.Width(s, z)
 	width += z.Inputs
 	need := keptBytes(max(z.Train+z.Pool+z.Aims, r.Kept.rowsInFile(width))+keptPart, width)
 	if r.Kept.Limit > 0 {

@@ -127,7 +127,7 @@ func (k *KeptFeatures) rowsInFile(width int) int {
 	if r := bufio.NewReader(io.LimitReader(file, longestHead)); !headHas(r, width) {
 		return 0
 	}
-	return int(length / (int64(width) * single))
+	return int(length / (int64(width) * 4))
 }
 
 // longestHead is more than the text at the start of a file takes.
@@ -176,7 +176,7 @@ func (k *KeptFeatures) read(r io.Reader, length int64) error {
 // fileBytes is the length of a file with so many rows.
 func (k *KeptFeatures) fileBytes(rows int64) int64 {
 	blocks := 1 + (rows+keptPart-1)/keptPart
-	return int64(len(k.head())+8) + rows*int64(k.width)*single + blocks*crc32.Size
+	return int64(len(k.head())+8) + rows*int64(k.width)*4 + blocks*crc32.Size
 }
 
 // readPart reads a block of rows into the last part.

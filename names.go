@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Name returns the user's name of a row of the pool or of the labelled rows: its id, or
@@ -51,7 +51,7 @@ func (p *Plan) candidates() (byName map[string]int, labelled []int, err error) {
 	}
 	if r.IDColumn != "" {
 		if err := p.checkIDs(); err != nil {
-			return nil, nil, &DataError{Tables{Names: r.TableNames}.at(r.pool(), err)}
+			return nil, nil, &DataError{r.TableNames.At(r.pool(), err)}
 		}
 	}
 	byName = make(map[string]int, len(p.poolRows))
@@ -92,7 +92,7 @@ func (p *Plan) warnOfLabels() {
 	if r.Pool == nil {
 		return
 	}
-	labelled := anyLabel(r.Pool, r.TargetColumns)
+	labelled := tables.AnyLabel(r.Pool, r.TargetColumns)
 	if labelled == nil {
 		return // as it should be
 	}
@@ -104,7 +104,7 @@ func (p *Plan) warnOfLabels() {
 	}
 	if count > 0 {
 		p.warn("%s: %s a label in %s, which is ignored; move such rows to %s if they are to count as labelled",
-			r.tableName(r.Pool, "pool"), words.Count(count, "candidate has", "candidates have"), targetText(r.TargetColumns), r.tableName(r.Train, "a table for "+r.named("Train")))
+			r.tableName(r.Pool, "pool"), words.Count(count, "candidate has", "candidates have"), tables.TargetText(r.TargetColumns), r.tableName(r.Train, "a table for "+r.named("Train")))
 	}
 }
 
@@ -122,7 +122,7 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 		p.warn("%s has no column %q, so candidates that already have a label there cannot be recognised", name, r.IDColumn)
 		return nil
 	}
-	labelled := anyLabel(r.Train, r.TargetColumns)
+	labelled := tables.AnyLabel(r.Train, r.TargetColumns)
 	if labelled == nil {
 		return nil
 	}
@@ -142,18 +142,9 @@ func (p *Plan) labelledAlready(byName map[string]int) []int {
 		seen[id] = true
 	}
 	if len(found) > 0 {
-		p.warn("%s: %s a label in %s and cannot be picked: %s", r.tableName(r.Pool, "pool"), words.Count(len(found), "candidate already has", "candidates already have"), name, some(found))
+		p.warn("%s: %s a label in %s and cannot be picked: %s", r.tableName(r.Pool, "pool"), words.Count(len(found), "candidate already has", "candidates already have"), name, words.Some(found))
 	}
 	return rows
-}
-
-// some lists the first few names.
-func some(names []string) string {
-	const most = 5
-	if len(names) > most {
-		names = append(slices.Clone(names[:most]), "…")
-	}
-	return strings.Join(names, ", ")
 }
 
 // require adds the rows of Must to the constraints. The first labelled excluded rows
@@ -191,7 +182,7 @@ func (p *Plan) noCandidate(name string) error {
 	row := p.rowOf(r.pool(), name)
 	switch {
 	case row >= 0 && r.Table != nil && !p.missingLabel(row):
-		return unusableData("%s: row %q is not a candidate, because it has a label in %s", must, name, targetText(r.TargetColumns))
+		return unusableData("%s: row %q is not a candidate, because it has a label in %s", must, name, tables.TargetText(r.TargetColumns))
 	case row >= 0:
 		return unusableData("%s: row %q is not a candidate, because it lacks an input and was dropped; fill in the input", must, name)
 	case r.Table == nil && r.IDColumn != "" && p.rowOf(r.Train, name) >= 0:
@@ -237,7 +228,7 @@ func (p *Plan) rowOf(t *dataset.Table, name string) int {
 }
 
 func (p *Plan) missingLabel(row int) bool {
-	labelled := anyLabel(p.request.pool(), p.request.TargetColumns)
+	labelled := tables.AnyLabel(p.request.pool(), p.request.TargetColumns)
 	return labelled == nil || !labelled(row)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -15,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Plan is a checked request whose rows have been turned into numbers. Forecast
@@ -43,7 +45,7 @@ type Plan struct {
 	Warnings  []string `json:"warnings"`          // what a reader should know, so far
 	Notes     []string `json:"notes"`             // what else was done to the tables
 
-	Rows *Rows `json:"-"` // the tables as numbers, not yet scaled; nil with the user's own features
+	Rows *tables.Rows `json:"-"` // the tables as numbers, not yet scaled; nil with the user's own features
 
 	request   Request
 	problem   Problem // without models, and not scaled, before Train
@@ -118,17 +120,14 @@ func (p *Plan) warn(format string, args ...any) {
 	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
 }
 
-// leastTrain is how many labelled rows a network needs.
-const leastTrain = 2
-
 func (p *Plan) readTables(ctx context.Context) error {
 	t, err := p.request.tables()
 	if err != nil {
 		return err
 	}
 	var refused error
-	t.Admit = func(z Sizes) error {
-		refused = p.admit(z)
+	t.Admit = func(z tables.Sizes) error {
+		refused = p.admit(forecast.Of(z))
 		return refused
 	}
 	t.Folder = func() string { return p.problem.Folder }
@@ -141,8 +140,8 @@ func (p *Plan) readTables(ctx context.Context) error {
 	if p.Rows.Pool.Rows == 0 {
 		return p.nothingToPick()
 	}
-	if p.Rows.Train.Rows < leastTrain && p.Networks > 0 {
-		return unusableData("%s a label and all inputs, but a network needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), leastTrain, p.request.named("Spec"))
+	if p.Rows.Train.Rows < tables.FewestToLearn && p.Networks > 0 {
+		return unusableData("%s a label and all inputs, but a network needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), tables.FewestToLearn, p.request.named("Spec"))
 	}
 	if p.Networks > 0 {
 		for _, wrong := range p.Rows.CheckLabels() {
@@ -170,10 +169,10 @@ func (p *Plan) unusable(ctx context.Context, err error) error {
 // nothingToPick says why there are no candidates.
 func (p *Plan) nothingToPick() error {
 	r := &p.request
-	name := Tables{Names: r.TableNames}.name(part{name: "the table", table: r.pool()})
+	name := r.tableName(r.pool(), "the table")
 	if r.Table != nil && p.Rows.Train.Rows == r.Table.Rows() {
 		return unusableData("%s: there is nothing to pick from, because all %d rows have a label in %s; add candidates, with %s empty",
-			name, r.Table.Rows(), targetText(r.TargetColumns), map[bool]string{true: "that column", false: "these columns"}[len(r.TargetColumns) == 1])
+			name, r.Table.Rows(), tables.TargetText(r.TargetColumns), map[bool]string{true: "that column", false: "these columns"}[len(r.TargetColumns) == 1])
 	}
 	return unusableData("%s: there is nothing to pick from: every row without a label was dropped, for the reasons above", name)
 }
@@ -215,13 +214,13 @@ func (p *Plan) readFeatures(context.Context) error {
 	if r.InFile {
 		p.problem.Folder = r.Folder
 	}
-	p.poolRows = upTo(p.problem.poolSize())
-	return p.admit(Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Aims.Rows.Rows, Inputs: p.problem.Pool.Cols})
+	p.poolRows = tables.UpTo(p.problem.poolSize())
+	return p.admit(forecast.Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Aims.Rows.Rows, Inputs: p.problem.Pool.Cols})
 }
 
 // admit asks the caller whether there is memory for so many rows. If there is not, the
 // embedded rows of the pool go to a file, if that helps.
-func (p *Plan) admit(z Sizes) error {
+func (p *Plan) admit(z forecast.Sizes) error {
 	r := &p.request
 	z.InFile = r.InFile
 	p.Memory = p.need(z)
@@ -256,7 +255,7 @@ func (p *Plan) ask(bytes int64) error {
 
 // Admit asks the caller whether there is memory to embed so many rows of the plan, which holds all
 // of them as numbers, by a spec other than its own.
-func (p *Plan) Admit(s spec.Spec, z Sizes) error {
+func (p *Plan) Admit(s spec.Spec, z forecast.Sizes) error {
 	other := *p
 	other.request.Spec, other.request.Kept = s, nil
 	z.Inputs = p.Inputs
@@ -272,13 +271,13 @@ func (p *Plan) mayUseFile() bool {
 
 // reserve records how large the rows in files will be, and makes sure that there is space
 // for the temporary ones.
-func (p *Plan) reserve(z Sizes) error {
+func (p *Plan) reserve(z forecast.Sizes) error {
 	r := &p.request
 	if !r.Streams {
-		p.File = FileBytes(r.Spec, p.sizes(z))
+		p.File = forecast.FileBytes(r.Spec, p.sizes(z))
 	}
 	if !r.OwnFeatures {
-		p.File += inputFileBytes(z)
+		p.File += forecast.InputFileBytes(z)
 	}
 	if p.File == 0 {
 		p.File = r.fileBytes()
@@ -292,24 +291,18 @@ func (p *Plan) reserve(z Sizes) error {
 }
 
 // Memory forecasts the bytes that the request needs with so many rows of features.
-func (r Request) Memory(z Sizes) int64 { return (&Plan{request: r.WithDefaults()}).need(z) }
+func (r Request) Memory(z forecast.Sizes) int64 { return (&Plan{request: r.WithDefaults()}).need(z) }
 
 // need forecasts the memory of the plan on so many rows: the tables and their rows as
 // numbers, which stay, plus the most that any later stage takes.
-func (p *Plan) need(z Sizes) int64 {
+func (p *Plan) need(z forecast.Sizes) int64 {
 	r := &p.request
-	var tables []*dataset.Table
-	for _, t := range []*dataset.Table{r.Table, r.Train, r.Pool, r.Aims} {
-		if t != nil {
-			tables = append(tables, t)
-		}
-	}
-	stay, stack := tableBytes(tables)
+	stay, stack := forecast.TableBytes(r.Table, r.Train, r.Pool, r.Aims)
 	if r.Model != nil || r.Foreign != nil {
 		stack = max(stack, stay) // columns that become of the kind that the network takes
 	}
 	if !r.OwnFeatures {
-		stay += footprint.Float32(z.inMemory(), z.Inputs)
+		stay += footprint.Float32(z.InMemory(), z.Inputs)
 	}
 	config, members := r.Network, r.networks()
 	config.Architecture.Outputs = max(len(r.TargetColumns), 1)
@@ -327,17 +320,17 @@ func (p *Plan) need(z Sizes) int64 {
 	if r.Kept != nil {
 		stay += r.keptMemory(p.sizes(z))
 	}
-	return footprint.Resident(stay + max(stack, fit, kept+Memory(r.Spec, p.sizes(z))+output))
+	return footprint.Resident(stay + max(stack, fit, kept+forecast.Memory(r.Spec, p.sizes(z))+output))
 }
 
 // FeatureBytes forecasts the size of the features of so many rows: 0 for the user's own, as
 // they are.
 func (p *Plan) FeatureBytes(rows int) int64 {
-	return FileBytes(p.request.Spec, p.sizes(Sizes{Train: p.Labelled, Pool: rows, Inputs: p.Inputs}))
+	return forecast.FileBytes(p.request.Spec, p.sizes(forecast.Sizes{Train: p.Labelled, Pool: rows, Inputs: p.Inputs}))
 }
 
 // sizes completes the sizes of the rows by those of the networks and the batch.
-func (p *Plan) sizes(z Sizes) Sizes {
+func (p *Plan) sizes(z forecast.Sizes) forecast.Sizes {
 	r := &p.request
 	architecture := r.Network.WithDefaults().Architecture
 	architecture.Outputs = max(len(r.TargetColumns), 1)
@@ -350,24 +343,6 @@ func (p *Plan) sizes(z Sizes) Sizes {
 	}
 	return z
 }
-
-// tableBytes returns the memory of the tables, and that of their concatenated columns
-// and of lists while they are encoded.
-func tableBytes(tables []*dataset.Table) (stay, stack int64) {
-	rows := 0
-	for _, t := range tables {
-		stay += t.Bytes()
-		rows += t.Rows()
-	}
-	if len(tables) > 1 {
-		stack = 2 * stay // columns grow, and the shorter ones wait to be collected
-	}
-	return stay, max(stack, listedBytes*int64(rows))
-}
-
-// listedBytes is what the numbers of a row take in the lists of rows, and its value in the
-// list that a median is computed from.
-const listedBytes = 40
 
 // smaller lists changes to the request that would need less memory.
 func (p *Plan) smaller() (list []string) {
@@ -418,7 +393,7 @@ func (p *Plan) Train(ctx context.Context) error {
 			p.Warnings = append(p.Warnings, note)
 		}
 		var warnings []string
-		p.poolRMSE, warnings = p.Rows.PoolRMSE(p.model)
+		p.poolRMSE, warnings = PoolRMSE(p.Rows, p.model)
 		p.Warnings = append(p.Warnings, warnings...)
 	} else if p.model != nil {
 		p.poolRMSE = make([]*network.RMSEEstimate, p.model.Targets())
@@ -437,7 +412,7 @@ func (p *Plan) Train(ctx context.Context) error {
 // fit trains a model. If some members diverged, it returns both a model and an error.
 func (p *Plan) fit(ctx context.Context, o network.Options) (*network.Model, error) {
 	o.Trainer, o.Columns, o.Targets = p.request.Trainer, &p.Rows.Encoder, p.Rows.Targets
-	model, err := network.Fit(ctx, p.Rows.Sample(), o)
+	model, err := network.Fit(ctx, Sample(p.Rows), o)
 	switch {
 	case model != nil:
 		return model, err
@@ -464,9 +439,9 @@ func (p *Plan) scale(ctx context.Context) error {
 	var scaled Problem
 	var err error
 	if p.request.Foreign != nil {
-		scaled, err = p.Rows.ForeignProblem(ctx, p.request.Foreign)
+		scaled, err = foreignProblem(ctx, p.Rows, p.request.Foreign)
 	} else {
-		scaled, err = p.Rows.Problem(ctx, p.model, p.request.Network.Architecture)
+		scaled, err = NewProblem(ctx, p.Rows, p.model, p.request.Network.Architecture)
 	}
 	if err != nil {
 		return p.unusable(ctx, err)

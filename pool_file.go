@@ -51,35 +51,13 @@ func embedInFile[T matrix.Float](c *composer, k kernel.Kernel[T], method selecti
 		c.warnOfCPU("they are in a file")
 	}
 	var read kernel.Scratch[T]
-	m, err := writeRows(c.ctx, c.problem.Folder, pool.size(), how.Width, func(dst matrix.Dense[T], from, to int) error {
-		return how.Embed(c.ctx, dst, pool.block(from, to, &read))
+	m, err := rowfile.Compute(c.ctx, c.problem.Folder, pool.size(), how.Width, kernel.BlockRows, func(dst matrix.Dense[T], from, to int) error {
+		return kernel.Shifted(how.Embed(c.ctx, dst, pool.block(from, to, &read)), from)
 	})
 	if err == nil {
 		question.Pool = m.Rows
 	}
 	return m, err
-}
-
-// writeRows computes a matrix block by block into a temporary file in the folder. The caller
-// closes it.
-func writeRows[T matrix.Float](ctx context.Context, folder string, rows, cols int, compute func(dst matrix.Dense[T], from, to int) error) (*rowfile.Mapping[T], error) {
-	file, err := rowfile.Create[T](folder, rows, cols)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	block := matrix.New[T](min(kernel.BlockRows, rows), cols) // without gaps, which would be written
-	err = kernel.OverBlocks(ctx, rows, func(from, to int) error {
-		dst := block.Slice(0, to-from)
-		if err := compute(dst, from, to); err != nil {
-			return err
-		}
-		return file.Write(dst)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return file.Map()
 }
 
 // leaveInFile passes rows on that are embedded as they are, and reports whether the method

@@ -2,10 +2,9 @@ package nextbatch
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // A method picks rows that are hard for the network. The error on held-out labelled
@@ -18,35 +17,12 @@ func ValidRMSEMeaning(rows int) string {
 	return fmt.Sprintf("RMSE on %d labelled rows held out of training; if a method picked these labels, it overstates the pool's error", rows)
 }
 
-// randomFlags reads which rows of a table a column marks as drawn at random. A missing
-// value means no.
-func randomFlags(t *dataset.Table, column string, rows []int) ([]bool, error) {
-	c, err := t.Column(column)
-	if err != nil {
-		return nil, err
-	}
-	flags := make([]bool, len(rows))
-	for i, row := range rows {
-		if c.Missing(row) {
-			continue
-		}
-		switch strings.ToLower(c.Format(row)) {
-		case "true", "1", "yes":
-			flags[i] = true
-		case "false", "0", "no":
-		default:
-			return nil, &dataset.ColumnError{Column: column, Row: row, Problem: fmt.Sprintf("%q does not say whether the row was drawn at random: write true or false, or 1 or 0", c.Format(row))}
-		}
-	}
-	return flags, nil
-}
-
 // PoolRMSE estimates, for each target, the error on the pool of a model that was fitted to
 // the rows, from those that were held out and drawn at random. An estimate is nil where the
 // table does not tell which these are, or where they are too few, of which a text warns.
-func (r *Rows) PoolRMSE(m *network.Model) (estimates []*network.RMSEEstimate, warnings []string) {
+func PoolRMSE(r *tables.Rows, m *network.Model) (estimates []*network.RMSEEstimate, warnings []string) {
 	for k := range m.Targets() {
-		e, warning := r.poolRMSE(m.Target(k))
+		e, warning := poolRMSE(r, m.Target(k))
 		if warning != "" && m.Targets() > 1 {
 			warning = "target " + m.TargetName(k) + ": " + warning
 		}
@@ -57,7 +33,7 @@ func (r *Rows) PoolRMSE(m *network.Model) (estimates []*network.RMSEEstimate, wa
 	return estimates, warnings
 }
 
-func (r *Rows) poolRMSE(m *network.Model) (estimate *network.RMSEEstimate, warning string) {
+func poolRMSE(r *tables.Rows, m *network.Model) (estimate *network.RMSEEstimate, warning string) {
 	if r.Random == nil {
 		return nil, ""
 	}

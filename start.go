@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // How to start: as long as fewer than two rows have a label there is no network, and the
@@ -15,12 +16,9 @@ const (
 	oneLabelSpec = "lcmd-tp:linear" // with one
 )
 
-// FewestToLearn is how many labels a network needs.
-const FewestToLearn = 2
-
 // starts reports whether the tables have too few labels to train a network.
 func (r *Request) starts() bool {
-	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < FewestToLearn
+	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < tables.FewestToLearn
 }
 
 func (r *Request) firstSpec() string {
@@ -30,21 +28,21 @@ func (r *Request) firstSpec() string {
 	return oneLabelSpec
 }
 
-// labels counts the labelled rows in the tables, up to FewestToLearn.
+// labels counts the labelled rows in the tables, up to tables.FewestToLearn.
 func (r *Request) labels() int {
 	t := r.train()
 	if t == nil {
 		return 0
 	}
-	if len(r.TargetColumns) > 0 && anyLabel(t, r.TargetColumns) == nil {
-		return FewestToLearn // the error comes when labels are read
+	if len(r.TargetColumns) > 0 && tables.AnyLabel(t, r.TargetColumns) == nil {
+		return tables.FewestToLearn // the error comes when labels are read
 	}
-	return countLabelled(t, r.TargetColumns, FewestToLearn)
+	return tables.CountLabelled(t, r.TargetColumns, tables.FewestToLearn)
 }
 
 // poolHasLabels reports whether the table of candidates has labels, which it should not.
 func (r *Request) poolHasLabels() bool {
-	return countLabelled(r.Pool, r.TargetColumns, 1) > 0
+	return tables.CountLabelled(r.Pool, r.TargetColumns, 1) > 0
 }
 
 // needsLabelled reports whether a spec cannot do without labelled rows.

@@ -16,6 +16,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // An ask of n rows, after A rows have been asked for, has
@@ -206,7 +207,7 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 // selectBatch trains, picks and predicts.
 func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, r nextbatch.Request, audits []int) (*choice, error) {
 	used := r.WithDefaults().Spec
-	learns := rows.labelled >= nextbatch.FewestToLearn
+	learns := rows.labelled >= tables.FewestToLearn
 	var network *learnt
 	fingerprint, kept := "", false
 	if learns {
@@ -584,7 +585,7 @@ func (r *candidates) usable(at int, request nextbatch.Request) bool {
 			missing++
 		}
 	}
-	if request.Missing == nextbatch.ImputeMissing {
+	if request.Missing == tables.ImputeMissing {
 		return missing < inputs
 	}
 	return missing == 0

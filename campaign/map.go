@@ -6,9 +6,11 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // A map shows the rows in the plane of the two main directions of the kernel. Open rows
@@ -62,7 +64,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := plan.Admit(used, nextbatch.Sizes{Train: len(places.train), Pool: 2 * len(m.Rows)}); err != nil { // all rows for the plane, and again for distances
+	if err := plan.Admit(used, forecast.Sizes{Train: len(places.train), Pool: 2 * len(m.Rows)}); err != nil { // all rows for the plane, and again for distances
 		return nil, err
 	}
 	if err := m.place(ctx, plan, used, places); err != nil {
@@ -77,7 +79,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 
 // mapPlan returns the plan of the campaign's method, with a network if there are enough labels.
 func (c *Campaign) mapPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*nextbatch.Plan, error) {
-	if rows.labelled < nextbatch.FewestToLearn {
+	if rows.labelled < tables.FewestToLearn {
 		plan, err := r.Plan(ctx)
 		if err != nil {
 			return nil, err

@@ -12,7 +12,9 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // The network that was trained last is kept in the store, with a fingerprint of
@@ -255,7 +257,7 @@ func predictedBytes(rows, targets, members int) int64 {
 }
 
 // ErrTooFewLabels reports that there are not enough labels for a network.
-var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", nextbatch.FewestToLearn)
+var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", tables.FewestToLearn)
 
 // Predict predicts the labels of all open rows, with the kept network or one that it
 // trains. Of the ask, only the functions and the trainer have an effect.
@@ -265,7 +267,7 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 		return nil, err
 	}
 	switch counts := s.Counts(); {
-	case counts.Labelled < nextbatch.FewestToLearn:
+	case counts.Labelled < tables.FewestToLearn:
 		return nil, ErrTooFewLabels
 	case counts.Open == 0:
 		return &Predicted{}, nil
@@ -281,7 +283,7 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	a.into(&r, c.trainer(ctx, a))
 	r.Batch = 1
 	members := max(1, r.WithDefaults().Spec.TrainedNetworks(), s.Settings.Members)
-	r.Output = func(z nextbatch.Sizes) int64 { return predictedBytes(z.Pool, len(s.Created.Targets), members) }
+	r.Output = func(z forecast.Sizes) int64 { return predictedBytes(z.Pool, len(s.Created.Targets), members) }
 	p := &Predicted{}
 	var plan *nextbatch.Plan
 	if plan, p.Model, p.Kept, err = c.networkPlan(ctx, s, rows, r); err != nil {

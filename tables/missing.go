@@ -1,4 +1,4 @@
-package nextbatch
+package tables
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func (e *MissingError) rows() string {
 	for i, row := range e.Rows {
 		names[i] = strconv.Itoa(row)
 	}
-	return some(names)
+	return words.Some(names)
 }
 
 // complete drops or refuses rows that lack an input, or every input if missing ones
@@ -193,7 +193,7 @@ func (l lacking) text(table *dataset.Table) string {
 // fitMissing learns centres and medians from labelled rows and candidates, the latter also if
 // no value is missing, for the sake of rows that are predicted later.
 func (t Tables) fitMissing(ctx context.Context, parts []part, offsets []int, all *dataset.Table, r *Rows) error {
-	if t.Encoder != nil && !t.centre {
+	if t.Encoder != nil && !t.Centre {
 		return nil
 	}
 	var rows []int

@@ -1,4 +1,4 @@
-package nextbatch
+package tables
 
 // Columns that are not numeric are one-hot encoded, except for two kinds that are
 // not categories: text, where nearly every row has its own value, and numbers with a
@@ -50,7 +50,7 @@ func (t Tables) words(ctx context.Context, all *dataset.Table, parts []part, r *
 		for i, name := range nearly {
 			places[i] = fmt.Sprintf("in column %q %s", name, places[i])
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are mostly numbers but are treated as words because of %d cells: %s; correct such cells or leave them empty", len(nearly), cells, some(places)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are mostly numbers but are treated as words because of %d cells: %s; correct such cells or leave them empty", len(nearly), cells, words.Some(places)))
 	}
 	return text, nil
 }

@@ -1,11 +1,10 @@
-package nextbatch
+package forecast
 
 import (
 	"math"
 	"testing"
 	"time"
 
-	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
@@ -33,13 +32,15 @@ func TestExtrapolation(t *testing.T) {
 // must not turn a minute into hours.
 func TestForecastOfLargePools(t *testing.T) {
 	t.Parallel()
-	small, large := sampleSize{4096, 32}, sampleSize{16384, 64}
-	batch := func(forward time.Duration) *Batch { return &Batch{Timing: selection.Timing{Forward: forward}} }
+	sample := func(rows, batch int, forward time.Duration) Sample {
+		return Sample{Rows: rows, Batch: batch, Timing: selection.Timing{Forward: forward}}
+	}
+	small, large := sample(4096, 32, 5*time.Millisecond), sample(16384, 64, 150*time.Millisecond)
 	for text, most := range map[string]float64{
 		"lcmd-tp:features": 1.05, "maxdet-p:features>train": 1.05, "lcmd-tp:grad>sketch(512)": 1.05, "maxdet-p:ntk>train": 1.3, "lcmd-tp:grad": 1.3,
 	} {
-		p := &Plan{Labelled: 2048, Pool: 10_000_000, Batch: 256, Inputs: 512, request: Request{Spec: spec.MustParse(text)}}
-		_, seconds := extrapolate(small, large, batch(5*time.Millisecond), batch(150*time.Millisecond), p)
+		_, explicit := Width(spec.MustParse(text), Sizes{Train: 2048, Pool: 10_000_000, Inputs: 512, Hidden: []int{512, 512}})
+		_, seconds := Selection(small, large, 10_000_000, 256, explicit)
 		if want := 0.15 * math.Pow(10_000_000*256/(16384*64.0), most); math.Abs(seconds-want) > 1e-6*want {
 			t.Errorf("%s: %.0f s, not %.0f s", text, seconds, want)
 		}
@@ -53,7 +54,7 @@ func TestSamplesAreBounded(t *testing.T) {
 	for _, width := range []int{64, 512, 2048, 8192, 16384} {
 		for _, labelled := range []int{2, 256, 4096, 1 << 20} {
 			c := network.Config{Architecture: network.Architecture{Hidden: []int{width, width}}}
-			epochs, rows := sampleTraining(c, 20, labelled)
+			epochs, rows := SampleTraining(c, 20, labelled)
 			c.Training.Epochs = epochs
 			if work := c.Work(20, rows, 0); work > trainingWork || epochs < 1 || rows < min(labelled, leastRows/2) {
 				t.Errorf("width %d, %d labels: %d epochs of %d rows, %.2g operations", width, labelled, epochs, rows, work)
@@ -61,21 +62,10 @@ func TestSamplesAreBounded(t *testing.T) {
 			if width == 512 && labelled <= 4096 && (epochs != sampleEpochs || rows != labelled) {
 				t.Errorf("%d labels: %d epochs of %d rows", labelled, epochs, rows)
 			}
-			pool := samplePool(c.WithDefaults().Architecture, 20)
-			if width <= 512 && pool != sampleRows || width == 8192 && pool > 1024 || pool < leastPool {
+			pool := SamplePool(c.WithDefaults().Architecture, 20)
+			if width <= 512 && pool != SampleRows || width == 8192 && pool > 1024 || pool < leastPool {
 				t.Errorf("width %d: %d candidates", width, pool)
 			}
 		}
-	}
-}
-
-func TestSampleOfRows(t *testing.T) {
-	t.Parallel()
-	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}), Labels: matrix.View(6, 1, []float64{0, 1, 2, 3, 4, 5})}
-	if s := r.sample(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels.At(2, 0) != 4 {
-		t.Errorf("%+v", s)
-	}
-	if r.sample(6) != r || r.sample(9) != r {
-		t.Error("all rows are copied")
 	}
 }

@@ -1,4 +1,4 @@
-package nextbatch
+package tables
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
 )
 
 // inputs returns the input columns of all tables, concatenated, and fits the
@@ -28,7 +29,7 @@ func (t Tables) inputs(ctx context.Context, parts []part, r *Rows) (*dataset.Tab
 	}
 	all, err := t.fitInputs(ctx, numbering.others(names), parts, r)
 	if errors.Is(err, errNoInput) && len(numbering.counts) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("column %s looks like row numbers, but is used because there is no other input", some(quoted(numbering.counts))))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %s looks like row numbers, but is used because there is no other input", words.Some(words.Quoted(numbering.counts))))
 		numbering.counts = nil
 		all, err = t.fitInputs(ctx, numbering.others(names), parts, r)
 	}
@@ -45,6 +46,23 @@ func (t Tables) notInputs() []string {
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
+// AsNumbers returns the encoder of a network that takes the columns of a table as they are: all that may
+// be inputs, in their order, as numbers.
+func (t Tables) AsNumbers(inputs int) (*dataset.Encoder, error) {
+	table := sources([]part{{table: t.One}, {table: t.Pool}, {table: t.Train}})[0]
+	e, not := &dataset.Encoder{}, setOfNames(t.notInputs())
+	for _, name := range table.Names() {
+		if !not[name] {
+			e.Numeric = append(e.Numeric, name)
+		}
+	}
+	if got := len(e.Numeric); got != inputs {
+		return nil, t.at(table, fmt.Errorf("the network takes %d inputs, the table has %d columns for them: %s; leave out those that are none, and keep the order of the training",
+			inputs, got, strings.Join(e.Numeric, ", ")))
+	}
+	return e, nil
+}
+
 // inputNames lists the columns that may be inputs.
 func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 	tables := sources(parts)
@@ -56,7 +74,7 @@ func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 	}
 	for _, name := range t.Keep {
 		if not[name] || !tables[0].Has(name) {
-			return nil, fmt.Errorf("%s: column %q is not an input of the table; its columns are %s", t.named("Keep"), name, some(quoted(tables[0].Names())))
+			return nil, fmt.Errorf("%s: column %q is not an input of the table; its columns are %s", t.named("Keep"), name, words.Some(words.Quoted(tables[0].Names())))
 		}
 	}
 	var others []string
@@ -73,7 +91,7 @@ func (t Tables) inputNames(parts []part, r *Rows) (names []string, err error) {
 	case 1:
 		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not in the labelled table and is not used", others[0]))
 	default:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are not in the labelled table and are not used: %s", len(others), some(quoted(others))))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are not in the labelled table and are not used: %s", len(others), words.Some(words.Quoted(others))))
 	}
 	return names, nil
 }
@@ -90,7 +108,7 @@ func (t Tables) fitInputs(ctx context.Context, names []string, parts []part, r *
 	if r.Encoder, err = t.encoder(ctx, all, parts, r); err != nil {
 		return nil, err
 	}
-	if len(r.Encoder.Features()) == 0 && len(parts[0].rows) < leastTrain {
+	if len(r.Encoder.Features()) == 0 && len(parts[0].rows) < FewestToLearn {
 		r.keepConstant(all)
 	}
 	if len(r.Encoder.Features()) == 0 {
@@ -212,7 +230,7 @@ func droppedColumns(dropped []dataset.DroppedInput) (warnings []string) {
 		case len(names) == 1:
 			warnings = append(warnings, fmt.Sprintf("column %q is not used: %s", names[0], reason))
 		default:
-			warnings = append(warnings, fmt.Sprintf("%d columns are not used: %s: %s", len(names), reason, some(quoted(names))))
+			warnings = append(warnings, fmt.Sprintf("%d columns are not used: %s: %s", len(names), reason, words.Some(words.Quoted(names))))
 		}
 	}
 	return warnings
@@ -261,7 +279,7 @@ func (t Tables) asFitted(ctx context.Context, parts []part, r *Rows) (*dataset.T
 		}
 	}
 	if len(unknown) > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: levels that the network was not trained on are taken as unknown: %s", t.tableNames(parts), some(unknown)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: levels that the network was not trained on are taken as unknown: %s", t.tableNames(parts), words.Some(unknown)))
 	}
 	return dataset.NewTable(columns...)
 }
@@ -287,14 +305,11 @@ func (t Tables) tableName(s *dataset.Table, parts []part) string {
 }
 
 // named is what messages call a field.
-func (t Tables) named(field string) string { return (&Request{FieldName: t.FieldName}).named(field) }
-
-func quoted(names []string) []string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = strconv.Quote(name)
+func (t Tables) named(field string) string {
+	if t.FieldName == nil {
+		return field
 	}
-	return list
+	return t.FieldName(field)
 }
 
 func rowCount(n int) string {

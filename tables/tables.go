@@ -1,4 +1,6 @@
-package nextbatch
+// Package tables turns tables as people have them, with names, words, dates, gaps and
+// replicates, into rows of numbers that a network learns from.
+package tables
 
 import (
 	"context"
@@ -10,7 +12,6 @@ import (
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 )
 
 // Tables holds labelled rows and candidates as a user has them: one table where a
@@ -25,7 +26,7 @@ type Tables struct {
 	// TargetColumns hold the labels, one column per target. A row with a label in any of
 	// them is a labelled row, and one without any is a candidate.
 	TargetColumns []string
-	Weights       []float64 // of the targets, as in Request
+	Weights       []float64 // of the targets; nil means 1 for each
 	// IDColumn, unless empty, names the rows. Labelled rows with the same id are
 	// replicates: they become one row, whose label is their mean.
 	IDColumn  string
@@ -40,7 +41,7 @@ type Tables struct {
 	Missing     Missing  // what becomes of missing inputs
 
 	// Names are the names of the tables in messages, such as their files.
-	Names map[*dataset.Table]string
+	Names Names
 
 	// Encoder is that of an existing network. Nil fits one to all rows.
 	Encoder *dataset.Encoder
@@ -51,14 +52,42 @@ type Tables struct {
 	// go, into a temporary file that is mapped into memory; empty means memory. The caller
 	// closes the rows.
 	Folder func() string
-	// FieldName returns what messages call a field, as in Request.
+	// FieldName returns the name of a field in messages, such as the flag of a program.
+	// Nil means its Go name.
 	FieldName func(field string) string
 
-	centre bool // the given encoder subtracts centres, which it learns from the tables
+	// Centre says that the given encoder subtracts centres, which it learns from the tables.
+	Centre bool
+}
+
+// Names are what messages call tables, such as their files.
+type Names map[*dataset.Table]string
+
+// Of returns the name of a table, or another one if it has none.
+func (n Names) Of(table *dataset.Table, otherwise string) string {
+	if name := n[table]; name != "" {
+		return name
+	}
+	return otherwise
+}
+
+// At adds the name of the table to an error.
+func (n Names) At(table *dataset.Table, err error) error {
+	if name := n[table]; name != "" && err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return err
+}
+
+// Sizes are the numbers that the memory of encoded tables depends on.
+type Sizes struct {
+	Train, Pool, Aims int // rows
+	Inputs            int // columns after encoding
+	Outputs           int // targets
 }
 
 // Rows is the result of Tables.Rows: the tables as numbers, less the centres of the encoder, not
-// yet scaled. Its Problem is what Select picks from; with Train and Labels a network is fitted.
+// yet scaled.
 type Rows struct {
 	Train, Pool, Aims matrix.Dense[float32]
 	Targets           []string              // the target columns
@@ -183,7 +212,7 @@ func (t Tables) parts() (parts []part, labels matrix.Dense[float64], err error) 
 	for i := range parts {
 		parts[i].name = t.name(parts[i])
 		if parts[i].table != nil && (i > 0 || len(t.TargetColumns) == 0) {
-			parts[i].rows = upTo(parts[i].table.Rows())
+			parts[i].rows = UpTo(parts[i].table.Rows())
 		}
 	}
 	if parts[0].table == nil {
@@ -227,12 +256,7 @@ func (t Tables) name(p part) string {
 }
 
 // at adds the name of the table to an error.
-func (t Tables) at(table *dataset.Table, err error) error {
-	if name := t.Names[table]; name != "" && err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return err
-}
+func (t Tables) at(table *dataset.Table, err error) error { return t.Names.At(table, err) }
 
 // concat returns columns of all tables; its error names a table that lacks one.
 func (t Tables) concat(ctx context.Context, names []string, parts []part) (*dataset.Table, error) {
@@ -257,7 +281,8 @@ func (t Tables) concat(ctx context.Context, names []string, parts []part) (*data
 	return dataset.NewTable(columns...)
 }
 
-func upTo(n int) []int {
+// UpTo lists the numbers from 0 to n-1.
+func UpTo(n int) []int {
 	rows := make([]int, n)
 	for i := range rows {
 		rows[i] = i
@@ -320,12 +345,15 @@ func (r *Rows) encodeInFile(ctx context.Context, p part, offset int, all *datase
 	})
 }
 
+// writtenAtOnce is the number of rows that are written to a file at a time.
+const writtenAtOnce = 1 << 10
+
 // writePool computes rows of the pool into a temporary file.
 func (r *Rows) writePool(ctx context.Context, rows, cols int, compute func(dst matrix.Dense[float32], from, to int) error) (matrix.Dense[float32], error) {
 	if rows == 0 {
 		return matrix.New[float32](0, cols), nil
 	}
-	file, err := writeRows(ctx, r.folder, rows, cols, compute)
+	file, err := rowfile.Compute(ctx, r.folder, rows, cols, writtenAtOnce, compute)
 	if err != nil {
 		return matrix.Dense[float32]{}, err
 	}
@@ -352,57 +380,23 @@ func encodeRows(dst matrix.Dense[float32], p part, rows []int, t *dataset.Table,
 	return err
 }
 
-// Problem returns the rows as a problem to select from. They are scaled as the
-// fitted model scales its inputs; it should have had the pool as its unlabelled
-// rows. Without a model they are scaled by the mean and deviation of labelled rows
-// and pool, and nngp and ntk get a network with the depth and the constants of the
-// given architecture; its widths do not matter to them.
-func (r *Rows) Problem(ctx context.Context, fitted *network.Model, a network.Architecture) (Problem, error) {
-	scale, err := r.scaling(fitted)
-	if err != nil {
-		return Problem{}, err
-	}
-	if fitted != nil {
-		return r.problem(ctx, scale, Models(fitted.Ensemble(), r.Weights...))
-	}
-	a = network.Config{Architecture: a}.WithDefaults().Architecture
-	a.Hidden = slices.Repeat([]int{1}, len(a.Hidden))
-	untrained, err := network.NewMLP(r.Pool.Cols, a, 0, 0)
-	if err != nil {
-		return Problem{}, err
-	}
-	return r.problem(ctx, scale, Models(network.Ensemble{untrained}))
-}
-
-// ForeignProblem is Problem for a network that was trained elsewhere.
-func (r *Rows) ForeignProblem(ctx context.Context, f *Foreign) (Problem, error) {
-	scale, err := f.scaling(r)
-	if err != nil {
-		return Problem{}, err
-	}
-	return r.problem(ctx, scale, []Model{f.Model})
-}
-
-func (r *Rows) problem(ctx context.Context, scale func(matrix.Dense[float32]) (matrix.Dense[float32], error), models []Model) (p Problem, err error) {
-	p = Problem{Train: r.Train, Pool: r.Pool, Models: models}
-	p.Aims.Rows = r.Aims
-	for _, set := range []*matrix.Dense[float32]{&p.Train, &p.Pool, &p.Aims.Rows} {
+// Scaled returns the rows as a function scales them. The pool goes to a file where the rows have
+// theirs in one.
+func (r *Rows) Scaled(ctx context.Context, scale func(matrix.Dense[float32]) (matrix.Dense[float32], error)) (train, pool, aims matrix.Dense[float32], err error) {
+	train, pool, aims = r.Train, r.Pool, r.Aims
+	for _, set := range []*matrix.Dense[float32]{&train, &pool, &aims} {
 		if set.Rows == 0 {
 			continue
 		}
 		in := scale
-		if r.folder != "" && set == &p.Pool {
+		if r.folder != "" && set == &pool {
 			in = r.scaleInFile(ctx, scale)
 		}
 		if *set, err = in(*set); err != nil {
-			return p, err
+			return train, pool, aims, err
 		}
 	}
-	if r.Labels.Rows > 0 {
-		p.Weights = r.Weights
-		p.Labels, err = r.scaledLabels()
-	}
-	return p, err
+	return train, pool, aims, nil
 }
 
 // scaleInFile returns scale into a temporary file.
@@ -418,17 +412,22 @@ func (r *Rows) scaleInFile(ctx context.Context, scale func(matrix.Dense[float32]
 	}
 }
 
-func (r *Rows) scaling(fitted *network.Model) (func(matrix.Dense[float32]) (matrix.Dense[float32], error), error) {
-	if fitted != nil {
-		return fitted.Inputs, nil
+// SomeTrain returns n labelled rows, spread over all, beside the same candidates.
+func (r *Rows) SomeTrain(n int) *Rows {
+	if n >= r.Train.Rows {
+		return r
 	}
-	scaler, err := dataset.FitScalerAll(dataset.Population, r.Train, r.Pool)
-	if err != nil {
-		return nil, err
+	part, chosen := *r, make([]int, n)
+	for i := range chosen {
+		chosen[i] = i * r.Train.Rows / n
 	}
-	return func(x matrix.Dense[float32]) (matrix.Dense[float32], error) {
-		scaled := matrix.New[float32](x.Rows, x.Cols)
-		dataset.Scale(scaled, x, scaler)
-		return scaled, nil
-	}, nil
+	part.Train, part.Labels = r.Train.SelectRows(chosen), r.Labels.SelectRows(chosen)
+	return &part
+}
+
+// FirstOfPool returns the first n candidates, which are scaled in memory, beside the same labelled rows.
+func (r *Rows) FirstOfPool(n int) *Rows {
+	part := *r
+	part.Pool, part.folder = r.Pool.Slice(0, n), ""
+	return &part
 }

@@ -1,4 +1,4 @@
-package nextbatch
+package tables
 
 // A column that only numbers the rows tells a network nothing about a row that it
 // has not seen, and yet it is a tempting input: in a sorted or merged table it often
@@ -147,7 +147,7 @@ func (t Tables) warnOfNumbering(n numbering, r *Rows) {
 	case 1:
 		r.Warnings = append(r.Warnings, fmt.Sprintf("column %q is not used: it looks like row numbers, whole numbers that only rise or only fall; %s %s makes it an input", n.counts[0], keep, words.Argument(n.counts[0])))
 	default:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are not used: they look like row numbers, whole numbers that only rise or only fall: %s; %s makes a column an input", len(n.counts), some(quoted(n.counts)), keep))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d columns are not used: they look like row numbers, whole numbers that only rise or only fall: %s; %s makes a column an input", len(n.counts), words.Some(words.Quoted(n.counts)), keep))
 	}
 	for _, name := range slices.Concat(n.index, n.counts) {
 		r.Encoder.Dropped = append(r.Encoder.Dropped, dataset.DroppedInput{Column: name, Reason: "numbers the rows"})

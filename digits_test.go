@@ -1,4 +1,4 @@
-package nextbatch
+package nextbatch_test
 
 import (
 	"context"
@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // farOffsets are constants that float64 adds exactly to multiples of 1/4096: 1.7e9 is a time in
@@ -42,14 +44,14 @@ func farTables(t *testing.T, offset float64) (train, pool *dataset.Table) {
 	return tables[0], tables[1]
 }
 
-func farRequest(t *testing.T, offset float64) Request {
+func farRequest(t *testing.T, offset float64) nextbatch.Request {
 	train, pool := farTables(t, offset)
-	return Request{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:grad>sketch(32)"),
+	return nextbatch.Request{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}, Batch: 6, Spec: spec.MustParse("lcmd-tp:grad>sketch(32)"),
 		Network: network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 5}}}
 }
 
 // selected returns the batch and the model, with the warnings.
-func selected(t *testing.T, r Request) (*Result, *network.Model, []string) {
+func selected(t *testing.T, r nextbatch.Request) (*nextbatch.Result, *network.Model, []string) {
 	t.Helper()
 	plan, err := r.Plan(t.Context())
 	if err != nil {
@@ -68,7 +70,7 @@ func selected(t *testing.T, r Request) (*Result, *network.Model, []string) {
 // files, by a network that is trained, or by one that was saved.
 func TestBatchFarFromZero(t *testing.T) {
 	t.Parallel()
-	inFile := func(r Request) Request {
+	inFile := func(r nextbatch.Request) nextbatch.Request {
 		asked := 0
 		r.Folder, r.Admit = t.TempDir(), func(int64, ...string) error {
 			if asked++; asked == 1 {
@@ -78,15 +80,15 @@ func TestBatchFarFromZero(t *testing.T) {
 		}
 		return r
 	}
-	ways := map[string]func(Request) Request{
-		"two targets": func(r Request) Request { return r },
-		"one target": func(r Request) Request {
+	ways := map[string]func(nextbatch.Request) nextbatch.Request{
+		"two targets": func(r nextbatch.Request) nextbatch.Request { return r },
+		"one target": func(r nextbatch.Request) nextbatch.Request {
 			r.Train, r.TargetColumns = tableOf(t, r.Train.Columns()[:3]...), []string{"y"}
 			return r
 		},
 		"in files":   inFile,
-		"no network": func(r Request) Request { r.Spec = spec.MustParse("maxdet-p:ntk>train"); return r },
-		"saved network": func(r Request) Request {
+		"no network": func(r nextbatch.Request) nextbatch.Request { r.Spec = spec.MustParse("maxdet-p:ntk>train"); return r },
+		"saved network": func(r nextbatch.Request) nextbatch.Request {
 			_, model, _ := selected(t, r)
 			path := filepath.Join(t.TempDir(), "net.safetensors")
 			if err := model.Save(path); err != nil {
@@ -128,7 +130,7 @@ func TestLabelsFarFromZero(t *testing.T) {
 		if slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "digits") }) {
 			t.Errorf("offset %v: %q", offset, warnings)
 		}
-		rows := rowsOf(t, Tables{Pool: r.Pool, Encoder: model.Columns()})
+		rows := rowsOf(t, tables.Tables{Pool: r.Pool, Encoder: model.Columns()})
 		values, err := model.Predict(t.Context(), rows.Pool)
 		if err != nil {
 			t.Fatal(err)
@@ -141,21 +143,6 @@ func TestLabelsFarFromZero(t *testing.T) {
 			if d := v - offset - want[i]; math.Abs(d) > 2e-3 {
 				t.Fatalf("offset %v, row %d: %v, want %v", offset, i, v-offset, want[i])
 			}
-		}
-	}
-}
-
-// TestReasonsFarFromZero: a reason shows numbers that differ with the digits in which they do.
-func TestReasonsFarFromZero(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ got, want []string }{
-		{numbers(3.14159, 2), []string{"3.142", "2"}},
-		{numbers(1.7e9+1.25, 1.7e9-2), []string{"1700000001.2", "1699999998"}},
-		{numbers(1e12+0.25, 1e12, 1e12+0.5), []string{"1000000000000.25", "1000000000000", "1000000000000.5"}},
-		{numbers(1.7e9, 1.7e9), []string{"1.7e+09", "1.7e+09"}},
-	} {
-		if !slices.Equal(c.got, c.want) {
-			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
 }
@@ -177,9 +164,9 @@ func (sums) Block(_ context.Context, rows matrix.Dense[float32], _ int) (in, gra
 func TestForeignFarFromZero(t *testing.T) {
 	t.Parallel()
 	inputs := func(offset float64, standardise bool) (matrix.Dense[float32], []string) {
-		f := &Foreign{Model: sums{}, Standardise: standardise}
+		f := &nextbatch.Foreign{Model: sums{}, Standardise: standardise}
 		train, pool := farTables(t, offset)
-		tables, err := f.Tables(Tables{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}, Missing: DropMissing})
+		tables, err := f.Tables(tables.Tables{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}, Missing: tables.DropMissing})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +204,7 @@ func TestLostDigitsAreAWarning(t *testing.T) {
 	}
 	single.FromSingle()
 	y.FromSingle()
-	rows := rowsOf(t, Tables{One: tableOf(t, single, huge, y), TargetColumns: []string{"y"}})
+	rows := rowsOf(t, tables.Tables{One: tableOf(t, single, huge, y), TargetColumns: []string{"y"}})
 	mustSay(t, rows.Warnings,
 		`column "single" may have lost digits: its numbers lie around 1.7e+09 with a deviation of `,
 		`column "huge" may have lost digits: its numbers lie around 1e+16 with a deviation of `,
@@ -228,9 +215,40 @@ func TestLostDigitsAreAWarning(t *testing.T) {
 		}
 	}
 	train, pool := farTables(t, 1.7e9)
-	both := rowsOf(t, Tables{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}})
+	both := rowsOf(t, tables.Tables{Train: train, Pool: pool, TargetColumns: []string{"y", "z"}})
 	old := both.Encoder
 	old.Centres = nil
-	found := slices.DeleteFunc(rowsOf(t, Tables{Pool: pool, Encoder: &old}).Warnings, func(w string) bool { return !strings.Contains(w, "digits") })
+	found := slices.DeleteFunc(rowsOf(t, tables.Tables{Pool: pool, Encoder: &old}).Warnings, func(w string) bool { return !strings.Contains(w, "digits") })
 	mustSay(t, found, "fit it again")
+}
+
+func tableOf(t *testing.T, columns ...dataset.Column) *dataset.Table {
+	t.Helper()
+	table, err := dataset.NewTable(columns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func rowsOf(t *testing.T, of tables.Tables) *tables.Rows {
+	t.Helper()
+	rows, err := of.Rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// mustSay requires one warning for each text, in this order.
+func mustSay(t *testing.T, warnings []string, texts ...string) {
+	t.Helper()
+	if len(warnings) != len(texts) {
+		t.Fatalf("warnings %q, want %q", warnings, texts)
+	}
+	for i, text := range texts {
+		if !strings.Contains(warnings[i], text) {
+			t.Errorf("warning %q does not say %q", warnings[i], text)
+		}
+	}
 }

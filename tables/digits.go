@@ -1,4 +1,4 @@
-package nextbatch
+package tables
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package nextbatch
+package tables
 
 import (
 	"errors"
@@ -11,13 +11,15 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 )
+
+// FewestToLearn is how many labels a network needs.
+const FewestToLearn = 2
 
 // labels reads the target columns of a table, one column of the result for each. A label
 // that is missing is NaN.
 func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
-	if err := checkTargets(t.TargetColumns, t.Weights); err != nil {
+	if err := CheckTargets(t.TargetColumns, t.Weights); err != nil {
 		return matrix.Dense[float64]{}, err
 	}
 	labels := matrix.New[float64](table.Rows(), len(t.TargetColumns))
@@ -33,8 +35,8 @@ func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {
 	return labels, nil
 }
 
-// checkTargets rejects a target that is named twice and weights that do not fit.
-func checkTargets(columns []string, weights []float64) error {
+// CheckTargets rejects a target that is named twice and weights that do not fit.
+func CheckTargets(columns []string, weights []float64) error {
 	seen := map[string]bool{}
 	for _, name := range columns {
 		if seen[name] {
@@ -46,7 +48,7 @@ func checkTargets(columns []string, weights []float64) error {
 		return nil
 	}
 	if len(weights) != len(columns) {
-		return fmt.Errorf("there are %d weights, but %d target columns: %s", len(weights), len(columns), some(quoted(columns)))
+		return fmt.Errorf("there are %d weights, but %d target columns: %s", len(weights), len(columns), words.Some(words.Quoted(columns)))
 	}
 	for i, w := range weights {
 		if !(w > 0) || math.IsInf(w, 1) {
@@ -59,17 +61,17 @@ func checkTargets(columns []string, weights []float64) error {
 // present reports whether a label is not missing.
 func present(label float64) bool { return !math.IsNaN(label) }
 
-// targetText names the target columns in messages.
-func targetText(columns []string) string {
+// TargetText names the target columns in messages.
+func TargetText(columns []string) string {
 	if len(columns) == 1 {
 		return "column " + strconv.Quote(columns[0])
 	}
-	return "one of the columns " + some(quoted(columns))
+	return "one of the columns " + words.Some(words.Quoted(columns))
 }
 
-// anyLabel returns what reports whether a row of a table has a label in any of the target
+// AnyLabel returns what reports whether a row of a table has a label in any of the target
 // columns, and nil if the table has none of them.
-func anyLabel(t *dataset.Table, targets []string) func(row int) bool {
+func AnyLabel(t *dataset.Table, targets []string) func(row int) bool {
 	var columns []dataset.Column
 	for _, name := range targets {
 		if c, err := t.Column(name); err == nil {
@@ -84,9 +86,9 @@ func anyLabel(t *dataset.Table, targets []string) func(row int) bool {
 	}
 }
 
-// countLabelled counts the rows that have a label, up to a number.
-func countLabelled(t *dataset.Table, targets []string, most int) (count int) {
-	labelled := anyLabel(t, targets)
+// CountLabelled counts the rows that have a label, up to a number.
+func CountLabelled(t *dataset.Table, targets []string, most int) (count int) {
+	labelled := AnyLabel(t, targets)
 	for row := 0; labelled != nil && row < t.Rows() && count < most; row++ {
 		if labelled(row) {
 			count++
@@ -155,13 +157,8 @@ func (r *Rows) Labelled(target int) (rows []int, labels []float64) {
 	return dataset.Labelled(r.Labels, target)
 }
 
-// Sample returns the rows as a network is fitted to them.
-func (r *Rows) Sample() network.Sample {
-	return network.Sample{X: r.Train, Y: r.Labels.Data, Targets: len(r.Targets), Unlabelled: r.Pool}
-}
-
-// scaledLabels standardises the labels of each target.
-func (r *Rows) scaledLabels() (matrix.Dense[float64], error) {
+// ScaledLabels standardises the labels of each target.
+func (r *Rows) ScaledLabels() (matrix.Dense[float64], error) {
 	scaled, err := dataset.StandardiseLabels(r.Labels)
 	if of := (*dataset.TargetError)(nil); errors.As(err, &of) {
 		err = fmt.Errorf("column %q: %w", r.Targets[of.Target], of.Cause)

@@ -1,4 +1,4 @@
-package nextbatch
+package tables
 
 import (
 	"errors"
@@ -9,9 +9,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch/dataset"
-	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/selection"
-	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/matrix"
 )
 
 // measured is a table of ids, two inputs, a label that every fourth row has, and
@@ -113,42 +111,6 @@ func TestRowsWithMissingInputs(t *testing.T) {
 	}
 }
 
-// TestRowsToBatch: with and without a network, tables become a batch whose reasons name
-// rows.
-func TestRowsToBatch(t *testing.T) {
-	t.Parallel()
-	rows, err := Tables{One: measured(t, 80), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
-	for _, text := range []string{"lcmd-tp:grad>sketch(16)", "lcmd-tp:linear", "maxdet-p:ntk>train", "random", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
-		spec := spec.MustParse(text)
-		var fitted *network.Model
-		if spec.TrainedNetworks() > 0 {
-			var err error
-			sample := network.Sample{X: rows.Train, Y: rows.Labels.Data, Unlabelled: rows.Pool}
-			if fitted, err = network.Fit(t.Context(), sample, network.Options{Config: config}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		p, err := rows.Problem(t.Context(), fitted, config.Architecture)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Batch = 5
-		batch, err := Select(t.Context(), spec, p)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		for i := range batch.Picks {
-			if batch.Reason(i, func(selection.Set, int) string { return "r" }) == "" {
-				t.Errorf("%s: no reason", text)
-			}
-		}
-	}
-}
-
 // TestRowsOfWords: a column with a name per row is text, even in a small table, unless
 // it is declared a category; a column of numbers with words among them is reported.
 func TestRowsOfWords(t *testing.T) {
@@ -184,5 +146,16 @@ func TestRowsOfWords(t *testing.T) {
 	rows, err = Tables{One: table, TargetColumns: []string{"y"}, Categorical: []string{"name", "x"}}.Rows(t.Context())
 	if err != nil || len(rows.Encoder.Features()) != 42 || len(rows.Warnings) != 0 {
 		t.Errorf("declared: %v, %q", err, rows.Warnings)
+	}
+}
+
+func TestSomeTrain(t *testing.T) {
+	t.Parallel()
+	r := &Rows{Train: matrix.FromRows([][]float32{{0}, {1}, {2}, {3}, {4}, {5}}), Labels: matrix.View(6, 1, []float64{0, 1, 2, 3, 4, 5})}
+	if s := r.SomeTrain(3); s.Train.Rows != 3 || s.Train.At(1, 0) != 2 || s.Labels.At(2, 0) != 4 {
+		t.Errorf("%+v", s)
+	}
+	if r.SomeTrain(6) != r || r.SomeTrain(9) != r {
+		t.Error("all rows are copied")
 	}
 }

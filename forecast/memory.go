@@ -1,9 +1,13 @@
-package nextbatch
+// Package forecast estimates what a selection takes before it starts: the memory, from the numbers of
+// rows, columns and layers, and the time, from samples that the caller has measured.
+package forecast
 
 import (
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Sizes are the numbers that the memory of a selection depends on.
@@ -15,12 +19,17 @@ type Sizes struct {
 	Outputs           int   // of the network, one for each target; 0 means 1
 	Batch             int
 	// InFile says that the pool is in files: its inputs, or the user's own features, and its
-	// embedded rows (Problem.Folder). Only what is kept per row counts as memory then.
+	// embedded rows (nextbatch.Problem.Folder). Only what is kept per row counts as memory then.
 	InFile bool
 }
 
-// inMemory is the number of rows that are not in files.
-func (z Sizes) inMemory() int {
+// Of returns the sizes of encoded tables.
+func Of(z tables.Sizes) Sizes {
+	return Sizes{Train: z.Train, Pool: z.Pool, Aims: z.Aims, Inputs: z.Inputs, Outputs: z.Outputs}
+}
+
+// InMemory is the number of rows that are not in files.
+func (z Sizes) InMemory() int {
 	if z.InFile {
 		return z.Train + z.Aims
 	}
@@ -37,7 +46,7 @@ const (
 // given, and for what it computes from them, mostly features or embedded rows of the
 // kernel. The networks are not counted.
 func Memory(s spec.Spec, z Sizes) int64 {
-	rows, inputs := float64(z.inMemory()), float64(z.Inputs)
+	rows, inputs := float64(z.InMemory()), float64(z.Inputs)
 	if !s.UsesKernel() {
 		return footprint.Bytes(rows*inputs*single + 16*float64(z.Pool))
 	}
@@ -45,7 +54,7 @@ func Memory(s spec.Spec, z Sizes) int64 {
 	if s.Double() {
 		size = double
 	}
-	width, explicit := width(s, z)
+	width, explicit := Width(s, z)
 	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: min(z.Batch, z.Pool) + z.Pending, Width: width, Explicit: explicit})
 	total := rows*inputs*single + rows*float64(width)*size + blocks(s, z) + float64(method)
 	if s.Double() {
@@ -75,16 +84,16 @@ func FileBytes(s spec.Spec, z Sizes) int64 {
 	if s.Double() {
 		size = double
 	}
-	width, _ := width(s, z)
+	width, _ := Width(s, z)
 	return footprint.Bytes(float64(z.Pool) * float64(width) * size)
 }
 
-// inputFileBytes forecasts the size of the temporary files of the inputs of the pool, as they
+// InputFileBytes forecasts the size of the temporary files of the inputs of the pool, as they
 // are encoded and as they are scaled.
-func inputFileBytes(z Sizes) int64 { return 2 * footprint.Float32(z.Pool, z.Inputs) }
+func InputFileBytes(z Sizes) int64 { return 2 * footprint.Float32(z.Pool, z.Inputs) }
 
-// width returns how many numbers the kernel keeps per row, and whether they are features.
-func width(s spec.Spec, z Sizes) (numbers int, explicit bool) {
+// Width returns how many numbers the kernel keeps per row, and whether they are features.
+func Width(s spec.Spec, z Sizes) (numbers int, explicit bool) {
 	return s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden, Outputs: z.Outputs})
 }
 
@@ -127,9 +136,30 @@ func posteriorBytes(s spec.Spec, at int, z Sizes) float64 {
 	before := s
 	before.Transforms = s.Transforms[:at]
 	order := z.Train + z.Pending
-	features, explicit := width(before, z)
+	features, explicit := Width(before, z)
 	if explicit && (s.KeepFeatures(at+1) || s.Transforms[at].Info().Projects || features <= max(1024, 3*order)) {
 		order = features
 	}
 	return 2.5 * double * float64(order) * float64(order)
 }
+
+// TableBytes returns the memory of the tables that are there, and that of their concatenated columns
+// and of lists while they are encoded.
+func TableBytes(tables ...*dataset.Table) (stay, stack int64) {
+	rows, several := 0, 0
+	for _, t := range tables {
+		if t != nil {
+			stay += t.Bytes()
+			rows += t.Rows()
+			several++
+		}
+	}
+	if several > 1 {
+		stack = 2 * stay // columns grow, and the shorter ones wait to be collected
+	}
+	return stay, max(stack, listedBytes*int64(rows))
+}
+
+// listedBytes is what the numbers of a row take in the lists of rows, and its value in the
+// list that a median is computed from.
+const listedBytes = 40
