@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -47,7 +48,7 @@ type Ask struct {
 	// Kept, unless nil, keeps the features of rows from one ask to the next: as long as the
 	// network stays the same, those of new rows alone are computed. Several campaigns may share
 	// it; it holds the features of one of them at a time.
-	Kept *nextbatch.KeptFeatures
+	Kept *kept.Features
 
 	busy map[int64]bool // rows that count as out, even if their lease has ended
 }

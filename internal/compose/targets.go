@@ -1,4 +1,4 @@
-package nextbatch
+package compose
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 // counts less.
 
 // sumOverTargets returns the sum over the targets of what construct makes.
-func sumOverTargets[T matrix.Float](c *composer, s spec.Source[T], construct func(context.Context, spec.Source[T]) (kernel.Kernel[T], error)) (kernel.Kernel[T], error) {
-	labels, train := c.problem.Labels, s.Train
+func sumOverTargets[T matrix.Float](c *Composer, s spec.Source[T], construct func(context.Context, spec.Source[T]) (kernel.Kernel[T], error)) (kernel.Kernel[T], error) {
+	labels, train := c.parts.Labels, s.Train
 	kernels := make([]kernel.Kernel[T], labels.Cols)
 	for target := range kernels {
 		rows, own := dataset.Labelled(labels, target)
@@ -39,8 +39,8 @@ func sumOverTargets[T matrix.Float](c *composer, s spec.Source[T], construct fun
 		if err != nil {
 			return nil, err
 		}
-		if kernels[target] = k; c.problem.Weights != nil {
-			if kernels[target], err = transform.ScaleBy(k, math.Sqrt(c.problem.Weights[target])); err != nil {
+		if kernels[target] = k; c.parts.Weights != nil {
+			if kernels[target], err = transform.ScaleBy(k, math.Sqrt(c.parts.Weights[target])); err != nil {
 				return nil, err
 			}
 		}

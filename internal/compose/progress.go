@@ -1,4 +1,4 @@
-package nextbatch
+package compose
 
 import (
 	"context"
@@ -7,42 +7,28 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// Progress reports how far Select, Features or Gram has got.
-type Progress struct {
-	Stage    Stage
-	Done, Of int
-}
-
-// Stage is what a call is doing.
-type Stage string
-
-const (
-	Embedding Stage = "embedding" // rows go through the networks; Done and Of count them
-	Picking   Stage = "picking"   // Done and Of count steps of the method
-)
-
-// embedding reports how many of the expected rows have gone through the networks.
-type embedding struct {
-	report   func(Progress)
+// counted reports how many of the expected rows have gone through the networks.
+type counted struct {
+	report   func(done, of int)
 	done, of int
 }
 
 // expect sets the number of rows to count to. Rows before that are not counted: they
 // are labelled rows that transformations are fitted on.
-func (e *embedding) expect(rows int) { e.done, e.of = 0, rows }
+func (e *counted) expect(rows int) { e.done, e.of = 0, rows }
 
-func (e *embedding) passed(rows int) {
+func (e *counted) passed(rows int) {
 	if e.report == nil || e.of == 0 {
 		return
 	}
 	e.done = min(e.done+rows, e.of)
-	e.report(Progress{Embedding, e.done, e.of})
+	e.report(e.done, e.of)
 }
 
 // countedTaps counts the rows that go through a network.
 type countedTaps struct {
 	kernel.Taps[float32]
-	count *embedding
+	count *counted
 }
 
 // Describe describes the network, if it can describe itself. A device does not call Block:

@@ -1,4 +1,6 @@
-package nextbatch
+// Package explain says why a row was picked, in the words of the table: how far it is from the nearest
+// labelled row, and in which inputs it differs.
+package explain
 
 import (
 	"fmt"
@@ -7,11 +9,19 @@ import (
 
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Reason explains in one line why pick i is in the batch. The function returns the
-// user's name of a row of train or pool.
-func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) string {
+// Batch is what the reasons of picks are made from: parts of a nextbatch.Batch.
+type Batch struct {
+	Method    spec.Method
+	Picks     []selection.Pick
+	Fallbacks []selection.Fallback
+	Typical   float64
+}
+
+// Reason explains in one line why pick i is in the batch, with the user's names of rows.
+func (b Batch) Reason(i int, name func(set selection.Set, row int) string) string {
 	p := b.Picks[i]
 	var parts []string
 	switch p.Why {
@@ -23,10 +33,10 @@ func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) stri
 		if p.Cluster.Centre.Set != selection.NoSet {
 			parts = append(parts, fmt.Sprintf("%s from %s, in a cluster of %s", b.far(p.Cluster.Distance),
 				named(name, p.Cluster.Centre.Set, p.Cluster.Centre.Row), words.Count(p.Cluster.Rows, "row", "rows")))
-		} else if method := b.Spec.Method.Info(); method.NoKernel && method.Draws {
+		} else if method := b.Method.Info(); method.NoKernel && method.Draws {
 			parts = append(parts, "drawn at random")
 		} else {
-			score := fmt.Sprintf("%s score %s", b.Spec.Method, words.Number(p.Score))
+			score := fmt.Sprintf("%s score %s", b.Method, words.Number(p.Score))
 			if i == 0 {
 				score = "the first pick, by its " + score
 			}
@@ -46,7 +56,7 @@ func named(name func(selection.Set, int) string, set selection.Set, row int) str
 
 // far puts a distance into words: in units of the typical one or, without labelled rows,
 // of the median distance of a pick from its centre.
-func (b *Batch) far(distance float64) string {
+func (b Batch) far(distance float64) string {
 	if b.Typical > 0 {
 		return fmt.Sprintf("%.2g times the typical distance", distance/b.Typical)
 	}
@@ -64,7 +74,7 @@ func (b *Batch) far(distance float64) string {
 }
 
 // fallback returns why a row was drawn at random in a step.
-func (b *Batch) fallback(step int) string {
+func (b Batch) fallback(step int) string {
 	reason := "the method found no row"
 	for _, f := range b.Fallbacks {
 		if f.Step <= step {

@@ -1,4 +1,4 @@
-package nextbatch
+package kept
 
 import (
 	"bytes"
@@ -13,12 +13,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
 // keptRows returns features of rows whose numbers are any bits, NaN and -0 included.
-func keptRows(inputs, width, rows int, draw *rand.Rand) *KeptFeatures {
-	k := &KeptFeatures{Program: "program"}
+func keptRows(inputs, width, rows int, draw *rand.Rand) *Features {
+	k := &Features{Program: "program"}
 	k.reset("key", inputs, width)
 	row := make([]float32, width)
 	for k.rows < rows {
@@ -32,7 +33,7 @@ func keptRows(inputs, width, rows int, draw *rand.Rand) *KeptFeatures {
 	return k
 }
 
-func written(t testing.TB, k *KeptFeatures) []byte {
+func written(t testing.TB, k *Features) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := k.Write(context.Background(), &b); err != nil {
@@ -42,9 +43,9 @@ func written(t testing.TB, k *KeptFeatures) []byte {
 }
 
 // inFile returns empty features with a file.
-func inFile(t *testing.T, file []byte) *KeptFeatures {
+func inFile(t *testing.T, file []byte) *Features {
 	t.Helper()
-	k := &KeptFeatures{Program: "program", File: filepath.Join(t.TempDir(), "c.db.features")}
+	k := &Features{Program: "program", File: filepath.Join(t.TempDir(), "c.db.features")}
 	if err := os.WriteFile(k.File, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func inFile(t *testing.T, file []byte) *KeptFeatures {
 }
 
 // wantRows wants the features of all rows of another one.
-func wantRows(t *testing.T, got, want *KeptFeatures) {
+func wantRows(t *testing.T, got, want *Features) {
 	t.Helper()
 	for at := range want.rows {
 		row := want.row(int32(at))
@@ -67,7 +68,7 @@ func wantRows(t *testing.T, got, want *KeptFeatures) {
 func TestKeptFileRoundTrip(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(1, 2))
-	for _, rows := range []int{0, 1, 2, keptPart - 1, keptPart, keptPart + 1, 2*keptPart + 7} {
+	for _, rows := range []int{0, 1, 2, partRows - 1, partRows, partRows + 1, 2*partRows + 7} {
 		inputs, outputs := 2+draw.IntN(5), draw.IntN(9)
 		want := keptRows(inputs, inputs+outputs, rows, draw)
 		if want.Fresh() != (rows > 0) {
@@ -98,8 +99,8 @@ func TestKeptFileRoundTrip(t *testing.T) {
 func TestKeptFileThatIsUseless(t *testing.T) {
 	t.Parallel()
 	good := written(t, keptRows(2, 5, 3, rand.New(rand.NewPCG(3, 4))))
-	rows := func(file []byte, change func(k *KeptFeatures)) int {
-		k := &KeptFeatures{Program: "program"}
+	rows := func(file []byte, change func(k *Features)) int {
+		k := &Features{Program: "program"}
 		k.reset("key", 2, 5)
 		change(k)
 		if err := k.read(bytes.NewReader(file), int64(len(file))); err != nil {
@@ -107,7 +108,7 @@ func TestKeptFileThatIsUseless(t *testing.T) {
 		}
 		return k.rows
 	}
-	same := func(*KeptFeatures) {}
+	same := func(*Features) {}
 	if rows(good, same) != 3 {
 		t.Fatal("the file itself is not read")
 	}
@@ -126,15 +127,15 @@ func TestKeptFileThatIsUseless(t *testing.T) {
 	if n := rows(append(slices.Clone(good), 0), same); n != 0 {
 		t.Errorf("%d rows with another byte at the end", n)
 	}
-	for what, change := range map[string]func(k *KeptFeatures){
-		"key": func(k *KeptFeatures) { k.key = "kez" }, "program": func(k *KeptFeatures) { k.Program = "programs" },
-		"inputs": func(k *KeptFeatures) { k.inputs = 3 }, "width": func(k *KeptFeatures) { k.width = 4 },
+	for what, change := range map[string]func(k *Features){
+		"key": func(k *Features) { k.key = "kez" }, "program": func(k *Features) { k.Program = "programs" },
+		"inputs": func(k *Features) { k.inputs = 3 }, "width": func(k *Features) { k.width = 4 },
 	} {
 		if n := rows(good, change); n != 0 {
 			t.Errorf("%d rows of another %s", n, what)
 		}
 	}
-	long := written(t, keptRows(2, 5, keptPart+1, rand.New(rand.NewPCG(3, 4))))
+	long := written(t, keptRows(2, 5, partRows+1, rand.New(rand.NewPCG(3, 4))))
 	long[len(long)-1]++
 	if k := inFile(t, long); !k.take("key", 2, 5) || k.rows != 0 {
 		t.Errorf("%d rows of a file whose last block is damaged", k.rows)
@@ -150,7 +151,7 @@ func TestKeptFileElsewhere(t *testing.T) {
 		file []byte
 		ours bool
 	}{
-		"whole": {good, true}, "truncated": {good[:40], true}, "of a later format": {[]byte(keptMagic + "2\n"), true}, "cut in its first word": {good[:5], true},
+		"whole": {good, true}, "truncated": {good[:40], true}, "of a later format": {[]byte(magic + "2\n"), true}, "cut in its first word": {good[:5], true},
 		"empty": {nil, true}, "a table": {[]byte("id,x,y\n1,2,3\n"), false}, "damaged at its start": {append([]byte("N"), good[1:]...), false},
 	} {
 		k := inFile(t, c.file)
@@ -162,7 +163,7 @@ func TestKeptFileElsewhere(t *testing.T) {
 		}
 	}
 	k.File = t.TempDir()
-	if err := k.CheckFile(); !errors.Is(err, errNotKept) {
+	if err := k.CheckFile(); !errors.Is(err, errNotFeatures) {
 		t.Errorf("a folder: %v", err)
 	}
 	k.File = filepath.Join(k.File, "absent")
@@ -175,32 +176,32 @@ func TestKeptFileElsewhere(t *testing.T) {
 // nothing to write. The forecast counts the rows of the file.
 func TestKeptFileLimit(t *testing.T) {
 	t.Parallel()
-	want := keptRows(2, 40, 3*keptPart, rand.New(rand.NewPCG(5, 6)))
+	want := keptRows(2, 40, 3*partRows, rand.New(rand.NewPCG(5, 6)))
 	k := inFile(t, written(t, want))
-	k.Limit = keptBytes(2*keptPart, 40)
-	if k.take("key", 2, 40); k.rows != 2*keptPart || len(k.parts) != 2 {
+	k.Limit = bytesOf(2*partRows, 40)
+	if k.take("key", 2, 40); k.rows != 2*partRows || len(k.parts) != 2 {
 		t.Errorf("%d rows, %d parts", k.rows, len(k.parts))
 	}
 	k.inUse.Unlock()
 	if k.add([]float32{1, 2}) != nil || k.Fresh() {
 		t.Errorf("%d rows, fresh: %v", k.rows, k.Fresh())
 	}
-	r := Request{Spec: spec.MustParse("lcmd-tp:grad>sketch(38)"), Kept: k}
-	z := Sizes{Train: 10, Pool: 90, Inputs: 2, Hidden: []int{4}}
-	if got := r.keptMemory(z); got != k.Limit {
+	sketch := spec.MustParse("lcmd-tp:grad>sketch(38)")
+	z := forecast.Sizes{Train: 10, Pool: 90, Inputs: 2, Hidden: []int{4}}
+	if got := k.Memory(sketch, z); got != k.Limit {
 		t.Errorf("the forecast is %d bytes, the limit %d", got, k.Limit)
 	}
 	k.Limit = 0
-	if got, want := r.keptMemory(z), keptBytes(3*keptPart, 40); got < want {
+	if got, want := k.Memory(sketch, z), bytesOf(3*partRows, 40); got < want {
 		t.Errorf("the forecast is %d bytes, the file takes %d", got, want)
 	}
-	other := Request{Spec: spec.MustParse("lcmd-tp:grad>sketch(8)"), Kept: k}
-	if got, want := other.keptMemory(z), keptBytes(100+keptPart, 10); got != want {
+	other := spec.MustParse("lcmd-tp:grad>sketch(8)")
+	if got, want := k.Memory(other, z), bytesOf(100+partRows, 10); got != want {
 		t.Errorf("with a file of wider rows, the forecast is %d bytes, not %d", got, want)
 	}
-	few := &KeptFeatures{Limit: keptBytes(keptPart, 40)}
+	few := &Features{Limit: bytesOf(partRows, 40)}
 	few.reset("key", 2, 40)
-	for row := range keptPart {
+	for row := range partRows {
 		few.add([]float32{float32(row), 0})
 	}
 	if !few.Fresh() {
@@ -210,7 +211,7 @@ func TestKeptFileLimit(t *testing.T) {
 		t.Error("a row is not kept, but the others are fresh")
 	}
 	k.File = ""
-	if got, want := r.keptMemory(z), keptBytes(100+keptPart, 40); got != want {
+	if got, want := k.Memory(sketch, z), bytesOf(100+partRows, 40); got != want {
 		t.Errorf("without a file, the forecast is %d bytes, not %d", got, want)
 	}
 }
@@ -245,10 +246,10 @@ func FuzzKeptFile(f *testing.F) {
 		if file = slices.Clone(file); seal && len(file) >= head+crc32.Size {
 			binary.LittleEndian.PutUint32(file[head:], crc32.Checksum(file[:head], castagnoli))
 		}
-		got := &KeptFeatures{Program: k.Program}
+		got := &Features{Program: k.Program}
 		got.reset(k.key, k.inputs, k.width)
 		err := got.read(bytes.NewReader(file), int64(len(file)))
-		if got.rows*got.width*single > len(file) || len(got.parts) > 1+len(file)/(keptPart*got.width*single) {
+		if got.rows*got.width*numberBytes > len(file) || len(got.parts) > 1+len(file)/(partRows*got.width*numberBytes) {
 			t.Fatalf("%d rows and %d parts of %d bytes", got.rows, len(got.parts), len(file))
 		}
 		if err == nil && !bytes.Equal(written(t, got), file) {

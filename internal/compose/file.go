@@ -1,4 +1,4 @@
-package nextbatch
+package compose
 
 // Pools that exceed memory. Their inputs and their embedded rows are in files that are mapped
 // into memory, so that a selection reads them as it reads any matrix. What it reads often (short
@@ -13,35 +13,16 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 )
 
-// given are the rows of a problem in the precision of its kernel.
-type given[T matrix.Float] struct {
-	Sets[T]
-	single matrix.Dense[float32] // the pool, if it is in float32 while T is float64; Pool is then empty
-}
-
-// size is the number of rows of the pool.
-func (g *given[T]) size() int { return max(g.Pool.Rows, g.single.Rows) }
-
-// block returns some rows of the pool, in scratch if they have to be converted.
-func (g *given[T]) block(from, to int, scratch *kernel.Scratch[T]) matrix.Dense[T] {
-	if g.single.Rows == 0 {
-		return g.Pool.Slice(from, to)
-	}
-	rows := scratch.Matrix(to-from, g.single.Cols)
-	matrix.Convert(rows, g.single.Slice(from, to))
-	return rows
-}
-
 // embedInFile moves the pool from the given rows to the question: as it is, or embedded
 // block by block into a temporary file. The caller closes the file after the selection.
-func embedInFile[T matrix.Float](c *composer, k kernel.Kernel[T], method selection.Method[T], rows *given[T], question *selection.Problem[T]) (*rowfile.Mapping[T], error) {
+func embedInFile[T matrix.Float](c *Composer, k kernel.Kernel[T], method selection.Method[T], rows *Rows[T], question *selection.Problem[T]) (*rowfile.Mapping[T], error) {
 	how := kernel.NewPreparation(k)
 	question.InFile = true
 	if !kernel.IsLinear(how.Kernel) {
 		question.Kernel = how.Kernel
 	}
 	pool := *rows
-	rows.Pool, rows.single = matrix.Dense[T]{}, matrix.Dense[float32]{}
+	rows.Pool, rows.Single = matrix.Dense[T]{}, matrix.Dense[float32]{}
 	if how.AsIs {
 		if done, err := leaveInFile(c, how, method, pool, question); done || err != nil {
 			return nil, err
@@ -51,7 +32,7 @@ func embedInFile[T matrix.Float](c *composer, k kernel.Kernel[T], method selecti
 		c.warnOfCPU("they are in a file")
 	}
 	var read kernel.Scratch[T]
-	m, err := rowfile.Compute(c.ctx, c.problem.Folder, pool.size(), how.Width, kernel.BlockRows, func(dst matrix.Dense[T], from, to int) error {
+	m, err := rowfile.Compute(c.ctx, c.parts.Folder, pool.size(), how.Width, kernel.BlockRows, func(dst matrix.Dense[T], from, to int) error {
 		return kernel.Shifted(how.Embed(c.ctx, dst, pool.block(from, to, &read)), from)
 	})
 	if err == nil {
@@ -63,9 +44,9 @@ func embedInFile[T matrix.Float](c *composer, k kernel.Kernel[T], method selecti
 // leaveInFile passes rows on that are embedded as they are, and reports whether the method
 // takes them. A selection from features finds numbers that are not finite itself, which
 // saves a pass over the file.
-func leaveInFile[T matrix.Float](c *composer, how kernel.Preparation[T], method selection.Method[T], pool given[T], question *selection.Problem[T]) (done bool, err error) {
+func leaveInFile[T matrix.Float](c *Composer, how kernel.Preparation[T], method selection.Method[T], pool Rows[T], question *selection.Problem[T]) (done bool, err error) {
 	linear := kernel.IsLinear(how.Kernel)
-	if pool.single.Rows == 0 {
+	if pool.Single.Rows == 0 {
 		question.Pool = pool.Pool
 		if linear {
 			return true, nil
@@ -76,7 +57,7 @@ func leaveInFile[T matrix.Float](c *composer, how kernel.Preparation[T], method 
 	if !ok || !linear || !selection.ReadsSingle(inDouble) {
 		return false, nil
 	}
-	question.Single = pool.single
+	question.Single = pool.Single
 	return true, nil
 }
 

@@ -1,4 +1,4 @@
-package nextbatch
+package kept
 
 // Kept features in a file, for selections of other processes. The file is a cache: if it is lost,
 // damaged or of another network, features are computed again, and the batch is the same. It
@@ -6,7 +6,7 @@ package nextbatch
 //
 //	the format, the architecture, the program, the key and the sizes of a row, as text
 //	the number of rows, and the checksum of all that
-//	the rows, in blocks of keptPart, each followed by its checksum
+//	the rows, in blocks of partRows, each followed by its checksum
 //
 // Numbers of rows are written as they are in memory. A reader knows the text that it expects and
 // takes nothing from the file but the number of rows, which must agree with its length.
@@ -27,25 +27,25 @@ import (
 	"strings"
 )
 
-// keptMagic is how every such file starts; the version of the format follows.
-const keptMagic = "nextbatch features "
+// magic is how every such file starts; the version of the format follows.
+const magic = "nextbatch features "
 
 var (
-	errNotKept  = errors.New("it is not a file of features, and stays as it is")
-	errUseless  = errors.New("it is damaged, or holds features of another network or program")
-	errKeptUsed = errors.New("a selection is using the features")
+	errNotFeatures = errors.New("it is not a file of features, and stays as it is")
+	errUseless     = errors.New("it is damaged, or holds features of another network or program")
+	errInUse       = errors.New("a selection is using the features")
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // head is the text that the file starts with.
-func (k *KeptFeatures) head() []byte {
-	return fmt.Appendf(nil, "%s1\n%s %q %q %d %d\n", keptMagic, runtime.GOARCH, k.Program, k.key, k.inputs, k.width)
+func (k *Features) head() []byte {
+	return fmt.Appendf(nil, "%s1\n%s %q %q %d %d\n", magic, runtime.GOARCH, k.Program, k.key, k.inputs, k.width)
 }
 
 // Fresh reports whether a selection has computed features that neither File nor the last Write
 // has. It does not if Limit kept some of them out: a part of them is not worth a file.
-func (k *KeptFeatures) Fresh() bool {
+func (k *Features) Fresh() bool {
 	if !k.inUse.TryLock() {
 		return false
 	}
@@ -55,9 +55,9 @@ func (k *KeptFeatures) Fresh() bool {
 
 // Write writes what is kept to the File of another process. It fails while a selection uses
 // it, and when the context ends.
-func (k *KeptFeatures) Write(ctx context.Context, w io.Writer) error {
+func (k *Features) Write(ctx context.Context, w io.Writer) error {
 	if !k.inUse.TryLock() {
-		return errKeptUsed
+		return errInUse
 	}
 	defer k.inUse.Unlock()
 	if err := writeSealed(w, binary.LittleEndian.AppendUint64(k.head(), uint64(k.rows))); err != nil {
@@ -67,7 +67,7 @@ func (k *KeptFeatures) Write(ctx context.Context, w io.Writer) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rows := min(keptPart, k.rows-i*keptPart)
+		rows := min(partRows, k.rows-i*partRows)
 		if err := writeSealed(w, bits(part.Data[:rows*k.width])); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (k *KeptFeatures) Write(ctx context.Context, w io.Writer) error {
 
 // CheckFile reports that File exists and is anything but what Write has written, so that it
 // should not be replaced. What was damaged after its first bytes may be.
-func (k *KeptFeatures) CheckFile() error {
+func (k *Features) CheckFile() error {
 	file, _, err := k.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -87,24 +87,24 @@ func (k *KeptFeatures) CheckFile() error {
 		return err
 	}
 	defer file.Close()
-	start, err := io.ReadAll(io.LimitReader(file, int64(len(keptMagic))))
+	start, err := io.ReadAll(io.LimitReader(file, int64(len(magic))))
 	if err != nil {
 		return err
 	}
-	if !bytes.HasPrefix([]byte(keptMagic), start) {
-		return &fs.PathError{Op: "write", Path: k.File, Err: errNotKept}
+	if !bytes.HasPrefix([]byte(magic), start) {
+		return &fs.PathError{Op: "write", Path: k.File, Err: errNotFeatures}
 	}
 	return nil
 }
 
 // open opens File and returns its length. Pipes, which might never answer, are refused.
-func (k *KeptFeatures) open() (*os.File, int64, error) {
+func (k *Features) open() (*os.File, int64, error) {
 	info, err := os.Stat(k.File)
 	if err != nil {
 		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, 0, &fs.PathError{Op: "open", Path: k.File, Err: errNotKept}
+		return nil, 0, &fs.PathError{Op: "open", Path: k.File, Err: errNotFeatures}
 	}
 	file, err := os.Open(k.File)
 	if err != nil {
@@ -118,7 +118,7 @@ func (k *KeptFeatures) open() (*os.File, int64, error) {
 }
 
 // rowsInFile returns how many rows of a width File can have: none if its rows have another one.
-func (k *KeptFeatures) rowsInFile(width int) int {
+func (k *Features) rowsInFile(width int) int {
 	file, length, err := k.open()
 	if err != nil || width == 0 {
 		return 0
@@ -127,7 +127,7 @@ func (k *KeptFeatures) rowsInFile(width int) int {
 	if r := bufio.NewReader(io.LimitReader(file, longestHead)); !headHas(r, width) {
 		return 0
 	}
-	return int(length / (int64(width) * 4))
+	return int(length / (int64(width) * numberBytes))
 }
 
 // longestHead is more than the text at the start of a file takes.
@@ -141,7 +141,7 @@ func headHas(r *bufio.Reader, width int) bool {
 }
 
 // load reads File.
-func (k *KeptFeatures) load() error {
+func (k *Features) load() error {
 	if k.File == "" {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (k *KeptFeatures) load() error {
 
 // read reads what Write has written, as far as the limit allows. After an error, part of the
 // rows may have been read.
-func (k *KeptFeatures) read(r io.Reader, length int64) error {
+func (k *Features) read(r io.Reader, length int64) error {
 	text := k.head()
 	head := make([]byte, len(text)+8)
 	if err := readSealed(r, head); err != nil {
@@ -165,8 +165,8 @@ func (k *KeptFeatures) read(r io.Reader, length int64) error {
 	if !bytes.HasPrefix(head, text) || rows > uint64(length) || length != k.fileBytes(int64(rows)) {
 		return errUseless
 	}
-	for left := int(rows); left > 0 && k.grow(); left -= keptPart {
-		if err := k.readPart(r, min(left, keptPart)); err != nil {
+	for left := int(rows); left > 0 && k.grow(); left -= partRows {
+		if err := k.readPart(r, min(left, partRows)); err != nil {
 			return err
 		}
 	}
@@ -174,13 +174,13 @@ func (k *KeptFeatures) read(r io.Reader, length int64) error {
 }
 
 // fileBytes is the length of a file with so many rows.
-func (k *KeptFeatures) fileBytes(rows int64) int64 {
-	blocks := 1 + (rows+keptPart-1)/keptPart
-	return int64(len(k.head())+8) + rows*int64(k.width)*4 + blocks*crc32.Size
+func (k *Features) fileBytes(rows int64) int64 {
+	blocks := 1 + (rows+partRows-1)/partRows
+	return int64(len(k.head())+8) + rows*int64(k.width)*numberBytes + blocks*crc32.Size
 }
 
 // readPart reads a block of rows into the last part.
-func (k *KeptFeatures) readPart(r io.Reader, rows int) error {
+func (k *Features) readPart(r io.Reader, rows int) error {
 	part := k.parts[len(k.parts)-1]
 	if err := readSealed(r, bits(part.Data[:rows*k.width])); err != nil {
 		return err
