@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"math"
 
+	"github.com/nextbatch/nextbatch/internal/compose"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -44,7 +43,7 @@ func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, ro
 	} else {
 		n.Single, err = featuresOf(c, spec, k32, matrix.Converted[float32](rows))
 	}
-	n.Warnings = c.warnings
+	n.Warnings = c.Warnings
 	return n, err
 }
 
@@ -57,31 +56,31 @@ func EachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem
 		case err != nil:
 			return err
 		case k64 != nil:
-			return eachBlock(c, spec, k64, rows, func(block matrix.Dense[float64], warnings []string) error {
+			return eachBlock(ctx, c, spec, k64, rows, func(block matrix.Dense[float64], warnings []string) error {
 				return visit(Numbers{Double: block, Warnings: warnings})
 			})
 		}
-		return eachBlock(c, spec, k32, rows, func(block matrix.Dense[float32], warnings []string) error {
+		return eachBlock(ctx, c, spec, k32, rows, func(block matrix.Dense[float32], warnings []string) error {
 			return visit(Numbers{Single: block, Warnings: warnings})
 		})
 	})
 }
 
 // eachBlock visits the features of blocks of rows.
-func eachBlock[To, From matrix.Float](c *composer, asked spec.Spec, k kernel.Kernel[To], rows matrix.Dense[From], visit func(matrix.Dense[To], []string) error) error {
+func eachBlock[To, From matrix.Float](ctx context.Context, c *compose.Composer, asked spec.Spec, k kernel.Kernel[To], rows matrix.Dense[From], visit func(matrix.Dense[To], []string) error) error {
 	m, err := featureMap(asked, k)
 	if err != nil {
 		return err
 	}
 	each := max(kernel.BlockRows, streamedBytes/(8*max(1, m.Dim(), rows.Cols)))
-	return kernel.OverRows(c.ctx, rows.Rows, each, func(from, to int) error {
+	return kernel.OverRows(ctx, rows.Rows, each, func(from, to int) error {
 		block, err := featuresOf(c, asked, k, matrix.Converted[To](rows.Slice(from, to)))
 		if err != nil {
 			return err
 		}
 		var warnings []string
 		if to == rows.Rows {
-			warnings = c.warnings
+			warnings = c.Warnings
 		}
 		return visit(block, warnings)
 	})
@@ -98,7 +97,7 @@ func forFeatures(s spec.Spec) spec.Spec {
 }
 
 // kernelOf returns the kernel of a spec, in one of two precisions, for so many rows.
-func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (*composer, kernel.Kernel[float32], kernel.Kernel[float64], error) {
+func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (*compose.Composer, kernel.Kernel[float32], kernel.Kernel[float64], error) {
 	if !spec.UsesKernel() {
 		return nil, nil, nil, fmt.Errorf("%v uses no kernel", spec)
 	}
@@ -106,12 +105,12 @@ func kernelOf(ctx context.Context, spec spec.Spec, p Problem, rows int) (*compos
 	if err := errors.Join(spec.Validate(), p.check(spec)); err != nil {
 		return nil, nil, nil, err
 	}
-	c := newComposer(ctx, spec, p)
-	k32, k64, err := c.kernel()
+	c := compose.New(ctx, p.parts(spec))
+	k32, k64, err := c.Kernel()
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%v: %w", spec, err)
 	}
-	c.embedding.expect(rows * c.spec.Members())
+	c.Expect(rows)
 	return c, k32, k64, nil
 }
 
@@ -127,66 +126,12 @@ func featureMap[T matrix.Float](asked spec.Spec, k kernel.Kernel[T]) (kernel.Fea
 	return m, nil
 }
 
-func featuresOf[T matrix.Float](c *composer, asked spec.Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
+func featuresOf[T matrix.Float](c *compose.Composer, asked spec.Spec, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
 	m, err := featureMap(asked, k)
 	if err != nil {
 		return matrix.Dense[T]{}, err
 	}
-	f, done, err := fetched(c, k, rows)
-	if done || err != nil {
-		return f, err
-	}
-	if !kernel.IsLinear(k) {
-		c.warnOfCPU("they are too many; add sketch(p) to the spec")
-	}
-	return kernel.FeatureMatrix(c.ctx, m, rows)
-}
-
-// fetched returns the features of rows from the device of the context, and false if there is
-// none or the CPU has to compute them.
-func fetched[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], bool, error) {
-	f, err := embedOn(c, k, rows)
-	if f == nil || err != nil {
-		return matrix.Dense[T]{}, false, err
-	}
-	defer f.Close()
-	features, err := selection.Fetched(f)
-	if err == nil {
-		err = kernel.CheckFeatures(c.ctx, features)
-	}
-	return features, true, err
-}
-
-// fetchedToo is fetched for rows that belong to others which the device has computed.
-func fetchedToo[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (matrix.Dense[T], error) {
-	features, done, err := fetched(c, k, rows)
-	if err == nil && !done {
-		err = errors.New("the device computed the features of some rows, but not of all")
-	}
-	return features, err
-}
-
-// embedOn computes the features of rows on the device of the context and leaves them there,
-// and returns nil where the CPU has to compute them.
-func embedOn[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (selection.DeviceFeatures[T], error) {
-	f, note, err := selection.Embed(c.ctx, k, rows)
-	if note != "" && !slices.Contains(c.warnings, note) {
-		c.warnings = append(c.warnings, note)
-	}
-	if f != nil {
-		c.embedding.passed(rows.Rows * c.spec.Members())
-	}
-	return f, err
-}
-
-// warnOfCPU warns that the CPU computes features, if the context has a device and no warning
-// says so yet.
-func (c *composer) warnOfCPU(why string) {
-	const words = "the features were computed on the CPU, not on "
-	d := network.DeviceOf(c.ctx)
-	if d != nil && !slices.ContainsFunc(c.warnings, func(w string) bool { return strings.HasPrefix(w, words) }) {
-		c.warnings = append(c.warnings, words+d.Name()+": "+why)
-	}
+	return compose.FeatureMatrix(c, m, rows)
 }
 
 // Gram returns the values of the spec's kernel for the rows of a and b. The method
@@ -199,42 +144,86 @@ func Gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b m
 	}
 	n := Numbers{}
 	if k64 != nil {
-		n.Double, err = gramOf(c, k64, matrix.Converted[float64](a), matrix.Converted[float64](b))
+		n.Double, err = gramOf(ctx, c, k64, matrix.Converted[float64](a), matrix.Converted[float64](b))
 	} else {
-		n.Single, err = gramOf(c, k32, matrix.Converted[float32](a), matrix.Converted[float32](b))
+		n.Single, err = gramOf(ctx, c, k32, matrix.Converted[float32](a), matrix.Converted[float32](b))
 	}
-	n.Warnings = c.warnings
+	n.Warnings = c.Warnings
 	return n, err
 }
 
-func gramOf[T matrix.Float](c *composer, k kernel.Kernel[T], a, b matrix.Dense[T]) (matrix.Dense[T], error) {
+func gramOf[T matrix.Float](ctx context.Context, c *compose.Composer, k kernel.Kernel[T], a, b matrix.Dense[T]) (matrix.Dense[T], error) {
 	dst := matrix.New[T](a.Rows, b.Rows)
-	prepared, left, right, err := prepare(c, k, a, b)
+	prepared, left, right, err := compose.Prepare(c, k, a, b)
 	if err != nil {
 		return dst, err
 	}
-	return dst, kernel.OverBlocks(c.ctx, a.Rows, func(from, to int) error {
-		return prepared.Cross(c.ctx, dst.Slice(from, to), left.Slice(from, to), right)
+	return dst, kernel.OverBlocks(ctx, a.Rows, func(from, to int) error {
+		return prepared.Cross(ctx, dst.Slice(from, to), left.Slice(from, to), right)
 	})
 }
 
-// prepare is kernel.Prepare for two sets of rows, on the device of the context where that
-// computes their features.
-func prepare[T matrix.Float](c *composer, k kernel.Kernel[T], a, b matrix.Dense[T]) (prepared kernel.Kernel[T], left, right matrix.Dense[T], err error) {
-	left, done, err := fetched(c, k, a)
-	if err == nil && done {
-		right, err = fetchedToo(c, k, b)
-		return kernel.NewLinear[T](left.Cols), left, right, err
+// Plane projects the rows onto the first two principal directions of the spec's
+// kernel, which are computed from the sample; the method does not matter. If it uses
+// no kernel, the inputs themselves are projected. The rows must be scaled as those of
+// the problem. The context is checked once per block of rows.
+func Plane(ctx context.Context, spec spec.Spec, p Problem, sample, rows matrix.Dense[float32]) (kernel.Plane, error) {
+	if !spec.UsesKernel() {
+		return kernel.PrincipalPlane(ctx, kernel.NewLinear[float32](rows.Cols), sample, rows)
 	}
+	_, k32, k64, err := kernelOf(ctx, spec, p, sample.Rows+rows.Rows)
 	if err != nil {
-		return nil, left, right, err
+		return kernel.Plane{}, err
 	}
-	if !kernel.IsLinear(k) {
-		c.warnOfCPU("the kernel has no explicit features")
+	if k64 != nil {
+		return kernel.PrincipalPlane(ctx, k64, matrix.Converted[float64](sample), matrix.Converted[float64](rows))
 	}
-	prepared, sets, err := kernel.Prepare(c.ctx, k, a, b)
+	return kernel.PrincipalPlane(ctx, k32, sample, rows)
+}
+
+// Distances returns the distance of each row from the nearest of some known rows in the
+// spec's kernel, √(k(x, x) + k(y, y) − 2·k(x, y)); if it uses no kernel, in the inputs. The
+// rows must be scaled as those of the problem. The context is checked once per block of rows.
+func Distances(ctx context.Context, spec spec.Spec, p Problem, rows, known matrix.Dense[float32]) ([]float64, error) {
+	if !spec.UsesKernel() {
+		return distances(ctx, kernel.NewLinear[float32](rows.Cols), rows, known)
+	}
+	_, k32, k64, err := kernelOf(ctx, spec, p, rows.Rows+known.Rows)
 	if err != nil {
-		return nil, left, right, err
+		return nil, err
 	}
-	return prepared, sets[0], sets[1], nil
+	if k64 != nil {
+		return distances(ctx, k64, matrix.Converted[float64](rows), matrix.Converted[float64](known))
+	}
+	return distances(ctx, k32, rows, known)
+}
+
+func distances[T matrix.Float](ctx context.Context, k kernel.Kernel[T], rows, known matrix.Dense[T]) ([]float64, error) {
+	prepared, sets, err := kernel.Prepare(ctx, k, rows, known)
+	if err != nil {
+		return nil, err
+	}
+	own, theirs := make([]T, rows.Rows), make([]T, known.Rows)
+	if err := prepared.Diag(ctx, own, sets[0]); err != nil {
+		return nil, err
+	}
+	if err := prepared.Diag(ctx, theirs, sets[1]); err != nil {
+		return nil, err
+	}
+	nearest := make([]float64, rows.Rows)
+	var scratch kernel.Scratch[T]
+	return nearest, kernel.OverBlocks(ctx, rows.Rows, func(from, to int) error {
+		block := scratch.Matrix(to-from, known.Rows)
+		if err := prepared.Cross(ctx, block, sets[0].Slice(from, to), sets[1]); err != nil {
+			return err
+		}
+		for i := range block.Rows {
+			least := math.Inf(1)
+			for j, v := range block.Row(i) {
+				least = min(least, float64(own[from+i])+float64(theirs[j])-2*float64(v))
+			}
+			nearest[from+i] = math.Sqrt(max(0, least)) // rounding can leave it below 0
+		}
+		return nil
+	})
 }

@@ -1,38 +1,40 @@
-package nextbatch
+package nextbatch_test
 
 import (
 	"math"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // TestFeaturesAgreeWithGram: inner products of features are the kernel's values.
 func TestFeaturesAgreeWithGram(t *testing.T) {
 	t.Parallel()
-	rows, err := Tables{One: measured(t, 60), TargetColumns: []string{"y"}, NotInputs: []string{"id", "cost"}}.Rows(t.Context())
+	rows, err := tables.Tables{One: asked(t).Table, TargetColumns: []string{"y"}, NotInputs: []string{"id", "site"}}.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := network.Config{Architecture: network.Architecture{Hidden: []int{16}}, Training: network.Training{Epochs: 3}}
-	sample := network.Sample{X: rows.Train, Y: rows.Labels.Data, Unlabelled: rows.Pool}
+	sample := nextbatch.Sample(rows)
 	model, err := network.Fit(t.Context(), sample, network.Options{Config: config})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := rows.Problem(t.Context(), model, config.Architecture)
+	p, err := nextbatch.NewProblem(t.Context(), rows, model, config.Architecture)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"lcmd-tp:linear", "lcmd-tp:ll", "lcmd-tp:grad>sketch(32)", "bait-f-p:grad>sketch(8)>train", "frankwolfe-p:ll>acs-rf-hyper(8)"} {
 		spec := spec.MustParse(text)
-		f, err := Features(t.Context(), spec, p, p.Pool)
+		f, err := nextbatch.Features(t.Context(), spec, p, p.Pool)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		g, err := Gram(t.Context(), spec, p, p.Pool, p.Pool)
+		g, err := nextbatch.Gram(t.Context(), spec, p, p.Pool, p.Pool)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -57,11 +59,11 @@ func TestFeaturesAgreeWithGram(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"lcmd-tp:ntk", "random"} {
-		if _, err := Features(t.Context(), spec.MustParse(text), p, p.Pool); err == nil {
+		if _, err := nextbatch.Features(t.Context(), spec.MustParse(text), p, p.Pool); err == nil {
 			t.Errorf("%s has features", text)
 		}
 	}
-	if _, err := Gram(t.Context(), spec.MustParse("random"), p, p.Pool, p.Pool); err == nil {
+	if _, err := nextbatch.Gram(t.Context(), spec.MustParse("random"), p, p.Pool, p.Pool); err == nil {
 		t.Error("random has a kernel")
 	}
 }

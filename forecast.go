@@ -1,135 +1,268 @@
 package nextbatch
 
+// What a plan takes: its memory, from the numbers of its rows, and its time, measured on samples. Package
+// forecast has the formulas.
+
 import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
-	"github.com/nextbatch/nextbatch/kernel"
+	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
-// Sizes are the numbers that the memory of a selection depends on.
-type Sizes struct {
-	Train, Pool, Aims int   // rows
-	Pending           int   // of Pool
-	Inputs            int   // columns after encoding, or features
-	Hidden            []int // widths of the network's layers
-	Outputs           int   // of the network, one for each target; 0 means 1
-	Batch             int
-	// InFile says that the pool is in files: its inputs, or the user's own features, and its
-	// embedded rows (Problem.Folder). Only what is kept per row counts as memory then.
-	InFile bool
-}
-
-// inMemory is the number of rows that are not in files.
-func (z Sizes) inMemory() int {
-	if z.InFile {
-		return z.Train + z.Aims
+// admit asks the caller whether there is memory for so many rows. If there is not, the
+// embedded rows of the pool go to a file, if that helps.
+func (p *Plan) admit(z forecast.Sizes) error {
+	r := &p.request
+	z.InFile = r.InFile
+	p.Memory = p.need(z)
+	err := p.ask(p.Memory)
+	if err != nil && r.Kept != nil {
+		r.Kept.Clear()
+		r.Kept = nil
+		p.Memory = p.need(z)
+		err = p.ask(p.Memory)
 	}
-	return z.Train + z.Pool + z.Aims
-}
-
-// Bytes per number.
-const (
-	single = 4
-	double = 8
-)
-
-// Memory forecasts the bytes that Select needs at its peak: for the rows that it is
-// given, and for what it computes from them, mostly features or embedded rows of the
-// kernel. The networks are not counted.
-func Memory(s spec.Spec, z Sizes) int64 {
-	rows, inputs := float64(z.inMemory()), float64(z.Inputs)
-	if !s.UsesKernel() {
-		return footprint.Bytes(rows*inputs*single + 16*float64(z.Pool))
-	}
-	size := float64(single)
-	if s.Double() {
-		size = double
-	}
-	width, explicit := width(s, z)
-	method := s.Method.Info().Bytes(spec.Load{Pool: z.Pool, Batch: min(z.Batch, z.Pool) + z.Pending, Width: width, Explicit: explicit})
-	total := rows*inputs*single + rows*float64(width)*size + blocks(s, z) + float64(method)
-	if s.Double() {
-		total += rows * inputs * double // a copy of the rows
-	}
-	if z.InFile {
-		total += readAtOnce(s) * (float64(width) + inputs) * double
-	}
-	return footprint.Bytes(total)
-}
-
-// readAtOnce is the number of rows of a file that are converted at a time.
-func readAtOnce(s spec.Spec) float64 {
-	if s.ComputesInDouble() {
-		return 1 << 14 // a block of sums
-	}
-	return kernel.BlockRows
-}
-
-// FileBytes forecasts the size of the temporary file that Select writes if the embedded
-// rows of the pool are in a file: 0 if they are the user's own features as they are.
-func FileBytes(s spec.Spec, z Sizes) int64 {
-	if !s.UsesKernel() || s.Kernel.Info().OwnFeatures && len(s.Transforms) == 0 {
-		return 0
-	}
-	size := float64(single)
-	if s.Double() {
-		size = double
-	}
-	width, _ := width(s, z)
-	return footprint.Bytes(float64(z.Pool) * float64(width) * size)
-}
-
-// inputFileBytes forecasts the size of the temporary files of the inputs of the pool, as they
-// are encoded and as they are scaled.
-func inputFileBytes(z Sizes) int64 { return 2 * footprint.Float32(z.Pool, z.Inputs) }
-
-// width returns how many numbers the kernel keeps per row, and whether they are features.
-func width(s spec.Spec, z Sizes) (numbers int, explicit bool) {
-	return s.Width(spec.Size{Train: z.Train + z.Pending, Inputs: z.Inputs, Hidden: z.Hidden, Outputs: z.Outputs})
-}
-
-// blocks is the memory of a block of rows on its way through the networks, of the random
-// matrices of projections, and of the matrices of posteriors.
-func blocks(s spec.Spec, z Sizes) (total float64) {
-	widths := float64(z.Inputs + 1)
-	if s.TrainedNetworks() > 0 {
-		for _, d := range z.Hidden {
-			widths += float64(1+max(z.Outputs, 1)) * float64(d+1)
-		}
-		total = kernel.BlockRows * widths * (single + double) // converted where the kernel is in float64
-	}
-	before := widths // numbers of a row that the next projection takes
-	for i, t := range s.Transforms {
-		info := t.Info()
-		switch {
-		case info.Projects && !info.DoubleOnly: // in float32
-			if before == widths {
-				total = kernel.BlockRows * widths * single
-			}
-			total += t.Number * (before*single + 3*kernel.BlockRows*single)
-		case info.Projects:
-			total += t.Number * before * double
-		}
-		if info.Projects {
-			before = t.Number
-		}
-		if info.Conditions {
-			total += posteriorBytes(s, i, z)
+	if err != nil && !z.InFile && p.mayUseFile() {
+		inFile := z
+		inFile.InFile = true
+		need := p.need(inFile)
+		if refused := p.ask(need); refused == nil || need < p.Memory {
+			z, p.Memory, p.problem.Folder, err = inFile, need, r.Folder, refused
 		}
 	}
-	return total * float64(s.Members())
+	if err != nil || !z.InFile {
+		return err
+	}
+	return p.reserve(z)
 }
 
-// posteriorBytes is the memory of a transformation that computes a posterior: the Gram matrix,
-// its factor, and half of that again to multiply by, in feature space if the features
-// are few or a later part needs them, otherwise in kernel space.
-func posteriorBytes(s spec.Spec, at int, z Sizes) float64 {
-	before := s
-	before.Transforms = s.Transforms[:at]
-	order := z.Train + z.Pending
-	features, explicit := width(before, z)
-	if explicit && (s.KeepFeatures(at+1) || s.Transforms[at].Info().Projects || features <= max(1024, 3*order)) {
-		order = features
+// ask asks the caller whether there is so much memory.
+func (p *Plan) ask(bytes int64) error {
+	if p.request.Admit == nil {
+		return nil
 	}
-	return 2.5 * double * float64(order) * float64(order)
+	return p.request.Admit(bytes, p.smaller()...)
+}
+
+// Admit asks the caller whether there is memory to embed so many rows of the plan, which holds all
+// of them as numbers, by a spec other than its own.
+func (p *Plan) Admit(s spec.Spec, z forecast.Sizes) error {
+	other := *p
+	other.request.Spec, other.request.Kept = s, nil
+	z.Inputs = p.Inputs
+	need := min(footprint.Most, other.need(z)+footprint.Float32(p.Labelled+p.Pool, p.Inputs))
+	return other.ask(need)
+}
+
+// mayUseFile reports whether embedded rows may go to a file.
+func (p *Plan) mayUseFile() bool {
+	r := &p.request
+	return rowfile.Supported && r.Folder != "" && r.Ranks == nil && !r.OwnFeatures && r.Spec.UsesKernel()
+}
+
+// reserve records how large the rows in files will be, and makes sure that there is space
+// for the temporary ones.
+func (p *Plan) reserve(z forecast.Sizes) error {
+	r := &p.request
+	if !r.Streams {
+		p.File = forecast.FileBytes(r.Spec, p.sizes(z))
+	}
+	if !r.OwnFeatures {
+		p.File += forecast.InputFileBytes(z)
+	}
+	if p.File == 0 {
+		p.File = r.fileBytes()
+		return nil
+	}
+	p.Folder = r.Folder
+	if err := rowfile.CheckSpace(r.Folder, p.File); err != nil {
+		return fmt.Errorf("the features of the candidates exceed memory and go to a temporary file: %w; %s names another folder", err, r.named("Folder"))
+	}
+	return nil
+}
+
+// Memory forecasts the bytes that the request needs with so many rows of features.
+func (r Request) Memory(z forecast.Sizes) int64 { return (&Plan{request: r.WithDefaults()}).need(z) }
+
+// need forecasts the memory of the plan on so many rows: the tables and their rows as
+// numbers, which stay, plus the most that any later stage takes.
+func (p *Plan) need(z forecast.Sizes) int64 {
+	r := &p.request
+	stay, stack := forecast.TableBytes(r.Table, r.Train, r.Pool, r.Aims)
+	if r.Model != nil || r.Foreign != nil {
+		stack = max(stack, stay) // columns that become of the kind that the network takes
+	}
+	if !r.OwnFeatures {
+		stay += footprint.Float32(z.InMemory(), z.Inputs)
+	}
+	config, members := r.Network, r.networks()
+	config.Architecture.Outputs = max(len(r.TargetColumns), 1)
+	if p.model != nil {
+		config.Architecture, members = p.model.Ensemble()[0].Architecture(), len(p.model.Ensemble())
+	}
+	fit, kept := config.Memory(z.Inputs, z.Train, members)
+	if p.model != nil || members == 0 {
+		fit = 0
+	}
+	output := int64(0)
+	if r.Output != nil {
+		output = r.Output(z)
+	}
+	if r.Kept != nil {
+		stay += r.Kept.Memory(r.Spec, p.sizes(z))
+	}
+	return footprint.Resident(stay + max(stack, fit, kept+forecast.Memory(r.Spec, p.sizes(z))+output))
+}
+
+// FeatureBytes forecasts the size of the features of so many rows: 0 for the user's own, as
+// they are.
+func (p *Plan) FeatureBytes(rows int) int64 {
+	return forecast.FileBytes(p.request.Spec, p.sizes(forecast.Sizes{Train: p.Labelled, Pool: rows, Inputs: p.Inputs}))
+}
+
+// sizes completes the sizes of the rows by those of the networks and the batch.
+func (p *Plan) sizes(z forecast.Sizes) forecast.Sizes {
+	r := &p.request
+	architecture := r.Network.WithDefaults().Architecture
+	architecture.Outputs = max(len(r.TargetColumns), 1)
+	if p.model != nil {
+		architecture = network.Config{Architecture: p.model.Ensemble()[0].Architecture()}.WithDefaults().Architecture
+	}
+	z.Hidden, z.Batch, z.Pending, z.Outputs = architecture.Hidden, r.Batch, len(r.Pending), architecture.Outputs
+	if r.Foreign != nil && r.Spec.TrainedNetworks() > 0 {
+		z.Hidden = r.Foreign.hidden()
+	}
+	return z
+}
+
+// smaller lists changes to the request that would need less memory.
+func (p *Plan) smaller() (list []string) {
+	r := &p.request
+	sketch := 0 // the smallest sketch of the spec
+	for _, t := range r.Spec.Transforms {
+		info, width := t.Info(), int(t.Number)
+		if info.Projects && !info.DoubleOnly && (sketch == 0 || width < sketch) {
+			sketch = width
+		}
+	}
+	switch {
+	case !r.Spec.UsesKernel():
+	case sketch == 0 && r.OwnFeatures:
+		list = append(list, "a sketch, as in lcmd-tp:features>sketch(128)")
+	case sketch == 0:
+		list = append(list, "a sketch, as in lcmd-tp:grad>sketch(128)")
+	case sketch > 32: // with fewer features, a kernel hardly distinguishes rows
+		list = append(list, fmt.Sprintf("a smaller sketch, such as sketch(%d)", sketch/2))
+	}
+	if p.Networks > 1 {
+		list = append(list, "fewer networks")
+	}
+	if p.Networks > 0 {
+		list = append(list, "narrower layers ("+r.named("Network.Architecture.Hidden")+")")
+	}
+	return append(list, "fewer candidates")
+}
+
+// Forecast measures samples of the plan and sets its Seconds. Read is the time that
+// reading the tables took. Nothing else in the plan changes.
+func (p *Plan) Forecast(ctx context.Context, read time.Duration) error {
+	f := &Seconds{Read: Float(read.Seconds())}
+	sample := *p
+	sample.request.Progress, sample.request.Epoch = nil, nil
+	var err error
+	if p.Networks > 0 && p.model == nil {
+		if f.Train, err = sample.measureTraining(ctx); err != nil {
+			return err
+		}
+	}
+	most := forecast.SampleRows
+	if sample.model != nil {
+		most = forecast.SamplePool(sample.model.Ensemble()[0].Architecture(), p.Inputs)
+	}
+	small, large := forecast.Samples(p.Pool, p.Batch, most)
+	for _, size := range []*forecast.Sample{&small, &small, &large} {
+		if err := sample.measureSelection(ctx, size); err != nil {
+			return err
+		}
+	}
+	_, explicit := forecast.Width(p.request.Spec, p.sizes(forecast.Sizes{Train: p.Labelled, Pool: p.Pool, Inputs: p.Inputs}))
+	kernel, selecting := forecast.Selection(small, large, p.Pool, p.Batch, explicit)
+	f.Kernel, f.Select = Float(kernel), Float(selecting)
+	f.Total = f.Read + f.Train + f.Kernel + f.Select
+	p.Seconds = f
+	return nil
+}
+
+// measureTraining returns the time that training all networks would take, and leaves
+// a model to select with.
+func (p *Plan) measureTraining(ctx context.Context) (Float, error) {
+	epochs := p.request.Network.WithDefaults().Training.Epochs
+	o := network.Options{Config: p.request.Network}
+	var rows int
+	o.Config.Training.Epochs, rows = forecast.SampleTraining(o.Config, p.Inputs, p.Labelled)
+	warmUp := min(forecast.WarmEpochs, o.Config.Training.Epochs-1)
+	var warm time.Time
+	perEpoch := math.NaN()
+	o.Progress = func(e network.Epoch) {
+		if e.Number <= warmUp {
+			warm = time.Now()
+		} else if !warm.IsZero() {
+			perEpoch = time.Since(warm).Seconds() / float64(e.Number-warmUp)
+		}
+	}
+	all := p.Rows
+	p.Rows = all.SomeTrain(rows)
+	defer func() { p.Rows = all }()
+	begin := time.Now()
+	var err error
+	if p.model, err = p.fit(ctx, o); p.model == nil {
+		return 0, err
+	}
+	taken := time.Since(begin).Seconds()
+	of := o.Config
+	if ratio := of.Work(p.Inputs, p.Labelled, 0) / of.Work(p.Inputs, rows, 0); ratio > 1 {
+		taken *= ratio
+		perEpoch *= ratio
+	}
+	if left := epochs - o.Config.Training.Epochs; left > 0 {
+		taken += perEpoch * float64(left)
+	}
+	if p.Networks > 1 {
+		o.Config.Training.Epochs, o.Members, o.Progress = 1, p.Networks, nil
+		if p.model, err = p.fit(ctx, o); p.model == nil {
+			return 0, err
+		}
+	}
+	return Float(taken) * Float(p.Networks), nil
+}
+
+// measureSelection picks from the first rows of the pool, without constraints.
+func (p *Plan) measureSelection(ctx context.Context, size *forecast.Sample) error {
+	part := *p
+	if p.Rows != nil {
+		part.Rows = p.Rows.FirstOfPool(size.Rows)
+		if err := part.scale(ctx); err != nil {
+			return err
+		}
+	} else {
+		if part.problem.Pool.Rows = size.Rows; p.problem.Exact.Pool.Rows > 0 {
+			part.problem.Exact.Pool = p.problem.Exact.Pool.Slice(0, size.Rows)
+		}
+	}
+	part.problem.Batch, part.problem.Constraints = size.Batch, selection.Constraints{}
+	part.problem.Pending = nil
+	batch, err := part.pick(ctx, part.problem)
+	if err != nil {
+		return err
+	}
+	size.Kernel, size.Timing = batch.Kernel, batch.Timing
+	return nil
 }

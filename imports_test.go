@@ -55,8 +55,6 @@ type rule struct {
 var reserved = map[string][]string{
 	"modernc.org/sqlite":             {"internal/sqlitefile"},
 	"github.com/jackc/pgx/":          {"internal/postgresdb", "internal/postgresdb/postgrestest", "campaign/postgres", "benchmark/postgres"},
-	"github.com/pressly/goose/":      {"internal/postgresdb"},
-	"github.com/riverqueue/":         {"benchmark/postgres"},
 	"github.com/danielgtaylor/huma/": {"server"},
 	"github.com/pelletier/go-toml/":  {"cmd/nextbatch/cli"},
 	"github.com/ebitengine/purego":   {"device/cuda", "device/cuda/internal/nvrtc", "device/mpi"},
@@ -94,7 +92,7 @@ var table = map[string]rule{
 	"selection/internal/nearest":       {may: with(engine, "matrix", "internal/tally")},
 	"selection/internal/hardrows":      {may: []string{"matrix"}},
 	"selection/selectiontest":          {may: with(engine, "matrix", "kernel", "selection")},
-	"spec":                             {may: []string{"matrix", "kernel", "transform", "selection", "internal/footprint"}},
+	"spec":                             {may: []string{"matrix", "kernel", "network", "transform", "selection", "internal/footprint"}},
 	"device":                           {may: []string{"network", "selection"}},
 	"device/cuda":                      {may: []string{"matrix", "kernel", "network", "selection", "device"}},
 	"device/cuda/internal/nvrtc":       {},

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -39,7 +40,7 @@ func TestKeptFeatures(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"lcmd-tp:grad>sketch(40)", "maxdet-p:grad>sketch(40)>train", "lcmd-tp:ll", "kmeanspp-tp:grad", "bait-f-p:ll>ens(2)>sketch(24)>train"} {
 		s := spec.MustParse(text)
-		for _, kept := range []*nextbatch.KeptFeatures{{}, {Limit: 1 << 19}, {Limit: 1}} {
+		for _, kept := range []*kept.Features{{}, {Limit: 1 << 19}, {Limit: 1}} {
 			for _, rows := range []int{1500, 2300, 700, 2400} {
 				p := keptProblem(t, rows)
 				want := mustSelect(t, s, p)
@@ -65,7 +66,7 @@ func TestKeptFeaturesInFile(t *testing.T) {
 		}{{1500, 1530}, {2300, 800}, {700, 0}, {2400, 100}} {
 			p := keptProblem(t, c.rows)
 			want := mustSelect(t, s, p)
-			p.Kept = &nextbatch.KeptFeatures{File: path}
+			p.Kept = &kept.Features{File: path}
 			sameBatch(t, text, mustSelect(t, s, p), want)
 			if _, computed := p.Kept.Counts(); computed != c.computed || p.Kept.Fresh() != (computed > 0) {
 				t.Errorf("%s, %d rows: features of %d rows were computed, not %d; fresh: %v", text, c.rows, computed, c.computed, p.Kept.Fresh())
@@ -82,7 +83,7 @@ func TestKeptFeaturesInFile(t *testing.T) {
 // method does not matter.
 func TestKeptFeaturesOfOthers(t *testing.T) {
 	t.Parallel()
-	kept := &nextbatch.KeptFeatures{}
+	kept := &kept.Features{}
 	first := keptProblem(t, 500)
 	first.Kept, first.KernelSeed = kept, new(uint64(7))
 	computed := func(text string, p nextbatch.Problem) int64 {
@@ -119,7 +120,7 @@ func TestKeptFeaturesOfOthers(t *testing.T) {
 // TestKeptFeaturesInUse: a selection inside another one computes its own features.
 func TestKeptFeaturesInUse(t *testing.T) {
 	t.Parallel()
-	s, kept := spec.MustParse("lcmd-tp:grad>sketch(40)"), &nextbatch.KeptFeatures{}
+	s, kept := spec.MustParse("lcmd-tp:grad>sketch(40)"), &kept.Features{}
 	p := keptProblem(t, 300)
 	want := mustSelect(t, s, p)
 	p.Kept = kept
@@ -143,7 +144,7 @@ func TestKeptFeaturesInUse(t *testing.T) {
 func TestKeptFeaturesReportRows(t *testing.T) {
 	t.Parallel()
 	s, p := spec.MustParse("lcmd-tp:grad>sketch(40)"), keptProblem(t, 200)
-	p.Kept = &nextbatch.KeptFeatures{}
+	p.Kept = &kept.Features{}
 	mustSelect(t, s, p)
 	p.Pool = matrix.Stack(p.Pool, decaying(9, 5, 6))
 	p.Pool.Set(203, 1, float32(math.Inf(1)))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -291,16 +292,16 @@ func TestEachFeatures(t *testing.T) {
 func TestPlanInAFile(t *testing.T) {
 	pool := decaying(2, 60_000, 64)
 	request := nextbatch.Request{OwnFeatures: true, Features: nextbatch.Sets[float32]{Pool: pool}, Batch: 3, Spec: spec.MustParse("maxdet-p:features")}
-	sizes := nextbatch.Sizes{Pool: pool.Rows, Inputs: pool.Cols}
+	sizes := forecast.Sizes{Pool: pool.Rows, Inputs: pool.Cols}
 	whole := request.Memory(sizes)
 	sizes.InFile = true
 	if inFile := request.Memory(sizes); inFile > whole-rowfile.Bytes[float32](pool.Rows, pool.Cols) {
 		t.Errorf("%d bytes with features in a file, %d in memory", inFile, whole)
 	}
-	if n := nextbatch.FileBytes(spec.MustParse("bait-f-p:features>train"), sizes); n != rowfile.Bytes[float64](pool.Rows, pool.Cols) {
+	if n := forecast.FileBytes(spec.MustParse("bait-f-p:features>train"), sizes); n != rowfile.Bytes[float64](pool.Rows, pool.Cols) {
 		t.Errorf("a temporary file of %d bytes", n)
 	}
-	if n := nextbatch.FileBytes(request.Spec, sizes); n != 0 {
+	if n := forecast.FileBytes(request.Spec, sizes); n != 0 {
 		t.Errorf("a temporary file of %d bytes for features as they are", n)
 	}
 }
@@ -458,7 +459,7 @@ func TestForecastOfOtherKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	request := nextbatch.Request{Pool: table, Spec: spec.MustParse("random"), Batch: 1}
-	sizes := nextbatch.Sizes{Pool: table.Rows(), Inputs: 1}
+	sizes := forecast.Sizes{Pool: table.Rows(), Inputs: 1}
 	alone := request.Memory(sizes)
 	request.Foreign = &nextbatch.Foreign{}
 	if with := request.Memory(sizes); with < alone+table.Bytes()/2 {

@@ -7,10 +7,13 @@ import (
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
+	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Request asks for a batch in the terms of a user: tables with named columns, ids of
@@ -28,7 +31,7 @@ type Request struct {
 	// is not that of the pool.
 	Aims *dataset.Table
 	// TableNames are the names of the tables in messages, such as their files.
-	TableNames map[*dataset.Table]string
+	TableNames tables.Names
 
 	// OwnFeatures says that the input is the user's own features instead of tables:
 	// in Features or, for a spec that computes in float64 (spec.Spec.ComputesInDouble),
@@ -41,11 +44,11 @@ type Request struct {
 	// Weights are those of the target columns in the kernel of a network, which is the sum
 	// of the kernels of its outputs, each times its weight. Nil means 1 for each.
 	Weights      []float64
-	IDColumn     string   // names the rows; without it they are numbered from 0
-	RandomColumn string   // says which labelled rows were drawn from the pool at random: see Metrics.PoolRMSE
-	Categorical  []string // columns of categories, even if nearly every row has its own, or if they look like dates
-	Keep         []string // columns that are inputs even if they look like row numbers
-	Missing      Missing  // what becomes of missing inputs
+	IDColumn     string         // names the rows; without it they are numbered from 0
+	RandomColumn string         // says which labelled rows were drawn from the pool at random: see Metrics.PoolRMSE
+	Categorical  []string       // columns of categories, even if nearly every row has its own, or if they look like dates
+	Keep         []string       // columns that are inputs even if they look like row numbers
+	Missing      tables.Missing // what becomes of missing inputs
 
 	// Spec is the method. The zero value means spec.Default; lcmd with OwnFeatures; and
 	// lcmd on the inputs as long as too few rows have a label to train a network.
@@ -56,7 +59,7 @@ type Request struct {
 	KernelSeed *uint64
 	// Kept, unless nil, keeps features from one plan to the next that uses the same network,
 	// kernel and KernelSeed. It goes unused where Admit has no memory for it.
-	Kept *KeptFeatures
+	Kept *kept.Features
 
 	Limits
 	Pending []string // rows that are out being labelled, by name (Problem.Pending)
@@ -82,7 +85,7 @@ type Request struct {
 	Admit func(bytes int64, less ...string) error
 	// Output, unless nil, returns how many bytes the caller will hold in addition to a
 	// selection of these sizes.
-	Output func(Sizes) int64
+	Output func(forecast.Sizes) int64
 
 	// Folder is where the inputs and the features of the candidates go, into temporary files,
 	// if Admit refuses to hold them in memory but not the rest (Problem.Folder); without it
@@ -157,10 +160,7 @@ func (r *Request) train() *dataset.Table {
 
 // tableName returns the name of a table in messages.
 func (r *Request) tableName(t *dataset.Table, otherwise string) string {
-	if name := r.TableNames[t]; name != "" {
-		return name
-	}
-	return otherwise
+	return r.TableNames.Of(t, otherwise)
 }
 
 // WithDefaults returns the request with its spec filled in.
@@ -209,7 +209,7 @@ func (r Request) Check() error {
 			r.named("Model"), r.named("IDColumn"), r.named("TargetColumns"), r.named("CostColumn"), r.named("GroupColumn"))
 	}
 	if len(r.TargetColumns) > 0 || r.Model == nil { // a model has targets of its own
-		if err := checkTargets(r.TargetColumns, r.Weights); err != nil {
+		if err := tables.CheckTargets(r.TargetColumns, r.Weights); err != nil {
 			return &RequestError{err.Error()}
 		}
 	}
@@ -264,11 +264,11 @@ func (r *Request) checkInput() error {
 		return nil
 	case r.pool() == nil, r.Table != nil && (r.Train != nil || r.Pool != nil):
 		return refuse("a request needs one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
-	case r.train() == nil && r.Model == nil && r.Foreign == nil && needsLabelled(r.Spec):
+	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.Spec.NeedsLabelled():
 		return refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec, r.named("Train"), r.named("Model"), r.named("Spec"))
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.poolHasLabels():
 		return refuse("%s has labels in %s: give it as the one table of the request, or name %s or %s",
-			r.tableName(r.Pool, r.named("Pool")), targetText(r.TargetColumns), r.named("Train"), r.named("Model"))
+			r.tableName(r.Pool, r.named("Pool")), tables.TargetText(r.TargetColumns), r.named("Train"), r.named("Model"))
 	case r.Foreign != nil && r.Spec.Kernel.Info().Networks == spec.AnyNetwork:
 		return refuse("%v describes a perceptron of infinite width, not a network from elsewhere: leave out %s, or use ll or grad", r.Spec.Kernel, r.named("Model"))
 	case r.Foreign != nil && r.Spec.TrainedNetworks() > 1:
@@ -295,8 +295,8 @@ func (r *Request) modelName() string {
 }
 
 // tables returns the tables of the request, without the columns that are not inputs.
-func (r *Request) tables() (Tables, error) {
-	t := Tables{
+func (r *Request) tables() (tables.Tables, error) {
+	t := tables.Tables{
 		One: r.Table, Train: r.Train, Pool: r.Pool, Aims: r.Aims, Names: r.TableNames,
 		TargetColumns: r.TargetColumns, Weights: r.Weights, RandomColumn: r.RandomColumn, IDColumn: r.IDColumn, NotInputs: []string{r.CostColumn},
 		Categorical: r.Categorical, Keep: r.Keep, Missing: r.Missing, FieldName: r.FieldName,
@@ -309,7 +309,7 @@ func (r *Request) tables() (Tables, error) {
 			continue
 		}
 		if _, err := r.pool().Column(name); err != nil {
-			return t, &DataError{t.at(r.pool(), err)}
+			return t, &DataError{t.Names.At(r.pool(), err)}
 		}
 	}
 	if r.Foreign != nil {
@@ -339,4 +339,51 @@ func (r *Request) networks() int {
 		return 0
 	}
 	return max(r.Spec.TrainedNetworks(), r.Members)
+}
+
+// How to start: as long as fewer than two rows have a label there is no network, and the
+// first batch is spread over the inputs. LCMD does so without preferring outliers, since
+// it picks in the largest cluster.
+
+const (
+	startSpec    = "lcmd-p:linear"  // without labels
+	oneLabelSpec = "lcmd-tp:linear" // with one
+)
+
+// FeaturesSpec returns the default method for the user's own features: with those of labelled
+// rows, or without.
+func FeaturesSpec(labelled bool) spec.Spec {
+	if labelled {
+		return spec.MustParse("lcmd-tp:features")
+	}
+	return spec.MustParse("lcmd-p:features")
+}
+
+// starts reports whether the tables have too few labels to train a network.
+func (r *Request) starts() bool {
+	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < network.FewestToLearn
+}
+
+func (r *Request) firstSpec() string {
+	if r.labels() == 0 {
+		return startSpec
+	}
+	return oneLabelSpec
+}
+
+// labels counts the labelled rows in the tables, up to those that a network needs.
+func (r *Request) labels() int {
+	t := r.train()
+	if t == nil {
+		return 0
+	}
+	if len(r.TargetColumns) > 0 && tables.AnyLabel(t, r.TargetColumns) == nil {
+		return network.FewestToLearn // the error comes when labels are read
+	}
+	return tables.CountLabelled(t, r.TargetColumns, network.FewestToLearn)
+}
+
+// poolHasLabels reports whether the table of candidates has labels, which it should not.
+func (r *Request) poolHasLabels() bool {
+	return tables.CountLabelled(r.Pool, r.TargetColumns, 1) > 0
 }

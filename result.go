@@ -2,7 +2,14 @@ package nextbatch
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/nextbatch/nextbatch/internal/explain"
+	"github.com/nextbatch/nextbatch/kept"
+	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 )
@@ -42,6 +49,33 @@ type Result struct {
 	Batch *Batch `json:"-"` // the same in rows of the problem
 }
 
+// Apart is an input in which a pick differs from the nearest labelled row or, without
+// labelled rows, from the middle of the candidates: the median, or the most frequent
+// level.
+type Apart struct {
+	Input      string `json:"input"`
+	Value      string `json:"value"`
+	Other      string `json:"other"`
+	Deviations Float  `json:"deviations"` // by how many standard deviations of the candidates; 1 for another category
+}
+
+// Prediction is what the networks predict for a pick. Low and High are nil if there are
+// too few labels for an interval.
+type Prediction struct {
+	Value Float  `json:"value"`
+	Low   *Float `json:"low,omitempty"`
+	High  *Float `json:"high,omitempty"`
+}
+
+// Intervals says how intervals are made: of which width, from which held-out rows, and why.
+type Intervals struct {
+	network.Intervals
+	Why string `json:"why"`
+}
+
+// DescribeIntervals puts into words how the intervals of a model are made.
+func DescribeIntervals(i network.Intervals) Intervals { return Intervals{i, i.String()} }
+
 // TargetResult is what a result says about one of several targets.
 type TargetResult struct {
 	Target      string                `json:"target"`
@@ -61,16 +95,6 @@ type FallbackEntry struct {
 	Cut     []int  `json:"cut"`     // removed from the batch again
 }
 
-// Timings are seconds. Read and Total are filled in by the caller, who has read the
-// tables.
-type Timings struct {
-	Read   Float `json:"read"`
-	Train  Float `json:"train"`
-	Kernel Float `json:"kernel"`
-	Select Float `json:"select"`
-	Total  Float `json:"total"`
-}
-
 // Metrics are facts about a selection.
 type Metrics struct {
 	Labelled  int     `json:"labelled"`
@@ -86,6 +110,26 @@ type Metrics struct {
 	PoolRMSE *network.RMSEEstimate `json:"pool_rmse,omitempty"`
 	Cost     *Float                `json:"cost,omitempty"`
 	Memory   int64                 `json:"memory_forecast"`
+}
+
+// Select picks the batch, and trains first if the caller has not. A batch that is
+// smaller than requested is not an error: see Result.Missing.
+func (p *Plan) Select(ctx context.Context) (*Result, error) {
+	if err := p.Train(ctx); err != nil {
+		return nil, p.problem.together(ctx, err)
+	}
+	problem := p.Problem()
+	if p.request.Kept != nil && p.model != nil {
+		problem.Kept, problem.Networks = p.request.Kept, kept.Name(p.model, p.request.Weights)
+	}
+	batch, err := p.pick(ctx, problem)
+	if err != nil {
+		return nil, err
+	}
+	if p.openEnded { // a batch that the budget ends is complete
+		batch.Missing, batch.Short = 0, ""
+	}
+	return p.result(ctx, batch)
 }
 
 func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
@@ -132,10 +176,131 @@ func (p *Plan) result(ctx context.Context, batch *Batch) (*Result, error) {
 	return r, nil
 }
 
+// inputRows converts rows of the pool to rows of the input.
+func (p *Plan) inputRows(rows []int) []int {
+	list := make([]int, len(rows))
+	for i, row := range rows {
+		list[i] = p.poolRows[row]
+	}
+	return list
+}
+
 func floats(values []float64) []Float {
 	list := make([]Float, len(values))
 	for i, v := range values {
 		list[i] = Float(v)
 	}
 	return list
+}
+
+// explain fills in what reasons are made of, and adds it to them.
+func (p *Plan) explain(ctx context.Context, r *Result) error {
+	r.Nearest, r.Distances, r.Apart, r.Predictions = []string{}, []Float{}, [][]Apart{}, []Prediction{}
+	r.Coverage, r.Typical = network.DefaultCoverage, Float(r.Batch.Typical)
+	var inputs explain.Inputs
+	if p.Rows != nil {
+		inputs = explain.NewInputs(p.Rows.Encoder.Columns(), p.request.pool(), p.request.train(), p.poolRows)
+	}
+	for i, pick := range r.Batch.Picks {
+		if pick.Labelled >= 0 {
+			r.Nearest = append(r.Nearest, p.Name(selection.TrainSet, pick.Labelled))
+			r.Distances = append(r.Distances, Float(pick.Distance/r.Batch.Typical))
+		}
+		if p.Rows != nil {
+			labelled, row := "", -1
+			if pick.Labelled >= 0 {
+				labelled, row = p.Name(selection.TrainSet, pick.Labelled), p.Rows.TrainRows[pick.Labelled]
+			}
+			apart := inputs.Apart(p.poolRows[pick.Row], row)
+			r.Apart = append(r.Apart, apartOf(apart))
+			r.Reasons[i] += explain.Differences(apart, labelled)
+		}
+	}
+	if p.model == nil || p.Rows == nil || len(r.Batch.Picks) == 0 {
+		return nil
+	}
+	return p.predict(ctx, r)
+}
+
+func apartOf(inputs []explain.Apart) []Apart {
+	list := make([]Apart, len(inputs))
+	for i, a := range inputs {
+		list[i] = Apart{a.Input, a.Value, a.Other, Float(a.Deviations)}
+	}
+	return list
+}
+
+// predict adds predictions to the reasons.
+func (p *Plan) predict(ctx context.Context, r *Result) error {
+	rows := p.Rows.Pool.SelectRows(r.Batch.Rows())
+	targets := make([]TargetResult, p.model.Targets())
+	for k := range targets {
+		predictions, err := predictions(ctx, p.model.Target(k), rows)
+		if err != nil {
+			return &DataError{err}
+		}
+		targets[k] = p.targetResult(k, predictions)
+	}
+	if r.Predictions, r.Intervals = targets[0].Predictions, &targets[0].Intervals; len(targets) > 1 {
+		r.Targets = targets
+	}
+	for i := range r.Reasons {
+		r.Reasons[i] += "; predicted " + predictedText(targets, i)
+	}
+	return nil
+}
+
+// predictions returns what a model predicts for rows.
+func predictions(ctx context.Context, m *network.Model, rows matrix.Dense[float32]) (list []Prediction, err error) {
+	values, err := m.Predict(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	low, high, err := m.PredictInterval(ctx, rows, network.DefaultCoverage)
+	few := errors.As(err, new(*network.CoverageError))
+	if err != nil && !few {
+		return nil, err
+	}
+	for i, v := range values {
+		one := Prediction{Value: Float(v)}
+		if !few {
+			one.Low, one.High = new(Float(low[i])), new(Float(high[i]))
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// targetResult describes a target, with predictions for the picks.
+func (p *Plan) targetResult(k int, predictions []Prediction) TargetResult {
+	one := TargetResult{Target: p.model.TargetName(k), Weight: 1, Predictions: predictions, Intervals: DescribeIntervals(p.model.Target(k).Intervals())}
+	if p.request.Weights != nil {
+		one.Weight = Float(p.request.Weights[k])
+	}
+	if at := slices.Index(p.Rows.Targets, one.Target); at >= 0 {
+		rows, _ := p.Rows.Labelled(at)
+		one.Labels = len(rows)
+	}
+	return one
+}
+
+// predictedText is what a reason says about the predictions for pick i.
+func predictedText(targets []TargetResult, i int) string {
+	texts := make([]string, len(targets))
+	for k, t := range targets {
+		one := t.Predictions[i]
+		values := []float64{float64(one.Value)}
+		if one.Low != nil {
+			values = append(values, float64(*one.Low), float64(*one.High))
+		}
+		written := explain.Numbers(values...)
+		texts[k] = written[0]
+		if len(targets) > 1 {
+			texts[k] = t.Target + " " + texts[k]
+		}
+		if one.Low != nil {
+			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*network.DefaultCoverage, t.Intervals.Basis())
+		}
+	}
+	return strings.Join(texts, "; ")
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nextbatch/nextbatch/internal/compose"
+	"github.com/nextbatch/nextbatch/internal/explain"
+	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/kernel"
@@ -14,130 +17,6 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
-
-// Problem is what Select picks from. Its matrices belong to the caller: Select only
-// reads them and keeps none.
-type Problem struct {
-	// Models were trained on Train: one, or as many as ens(n) of the spec needs.
-	// Kernels of the rows themselves need none; nngp and ntk take depth and constants
-	// from the first.
-	Models []Model
-
-	// Train and Pool hold the labelled rows and the candidates, scaled as the
-	// models saw them (see network.Model.Inputs); with the kernel "features", the
-	// user's own features.
-	Train, Pool matrix.Dense[float32]
-	// Exact holds the rows of Train, Pool and Aims.Rows in float64, if they are the
-	// user's own features and the caller has all their digits; the shapes are the same.
-	// Specs that compute in float64 (spec.Spec.ComputesInDouble) use these rows. If
-	// Exact is empty, they use Train, Pool and Aims.Rows. With Folder, Exact.Pool may be
-	// empty alone, where float32 holds all digits of the pool.
-	Exact Sets[float64]
-	// Labels are those of Train, a column for each target, standardised; NaN where one is
-	// missing. Only rbf, matern and acs-rf-hyper use them.
-	Labels matrix.Dense[float64]
-	// Weights are those of the targets, for kernels that are fitted to labels; nil means 1
-	// for each. Those of the outputs of models are in the models.
-	Weights []float64
-
-	// Pending are pool rows whose labels are on their way. They are not picked and take no
-	// place in the batch, but they count as selected (see package selection), and
-	// transformations that need no labels take them for labelled rows.
-	Pending []int
-
-	Batch int    // rows to pick
-	Seed  uint64 // of sketches, and of methods that draw
-	// KernelSeed, unless nil, is the seed of sketches and other random features instead.
-	KernelSeed *uint64
-
-	// Kept, unless nil, keeps features of rows from one call of Select to the next, where
-	// Networks, kernel and seed are the same. Networks is a name for the models: models of
-	// the same name give the same bits. The batch is the same. A device keeps nothing, and
-	// neither do ranks or files.
-	Kept     *KeptFeatures
-	Networks string
-
-	// Aims is the distribution that the batch is to represent, if it is not that of
-	// the pool: other rows, scaled as the pool's, or a weight for each pool row.
-	Aims        selection.Aims[float32]
-	Constraints selection.Constraints
-
-	// Ranks, unless nil, are the processes that share the work. All of them call Select
-	// with the same problem and get the same batch; each computes the kernel of its own
-	// share of the pool (selection.Share). Pool is the whole pool on every rank or, if
-	// Shared is its number of rows, the share of this one.
-	Ranks  selection.Ranks
-	Shared int
-	// RowName, unless nil, says in messages where a row of the pool comes from, such as
-	// "row 17 of part-3.npy".
-	RowName func(row int) string
-
-	// Folder, unless empty, is where the embedded rows of the pool go: into a temporary
-	// file there that is mapped into memory, because they take more memory than there is.
-	// Rows that are embedded as they are stay where they are, in a file that the caller
-	// has mapped. The batch is the same. The file is gone when Select returns, or when the
-	// process ends, in whatever way. It excludes Ranks.
-	Folder string
-
-	// Picked and Resume are those of selection.Problem, for runs that may be cut off.
-	Picked func(selection.Choice)
-	Resume []selection.Choice
-
-	// Progress, unless nil, is called from time to time, from the goroutine that
-	// called Select.
-	Progress func(Progress)
-}
-
-// poolSize is the number of rows of the whole pool.
-func (p Problem) poolSize() int { return max(p.Shared, p.Pool.Rows) }
-
-func (p Problem) kernelSeed() uint64 {
-	if p.KernelSeed != nil {
-		return *p.KernelSeed
-	}
-	return p.Seed
-}
-
-// Sets are labelled rows, candidates and rows of the target distribution.
-type Sets[T matrix.Float] struct{ Train, Pool, Aims matrix.Dense[T] }
-
-// WithFeatures returns the problem with the user's own features, in float64, for the
-// kernel "features". Methods that compute in float32 round them once; train and target
-// may be empty.
-func (p Problem) WithFeatures(train, pool, target matrix.Dense[float64]) Problem {
-	p.Exact = Sets[float64]{train, pool, target}
-	p.Train, p.Pool, p.Aims.Rows = matrix.Converted[float32](train), matrix.Converted[float32](pool), matrix.Converted[float32](target)
-	return p
-}
-
-// hasExact reports whether rows are given in float64.
-func (p Problem) hasExact() bool { return p.Exact.Pool.Rows+p.Exact.Train.Rows+p.Exact.Aims.Rows > 0 }
-
-// PoolRows returns a copy of some candidates.
-func (p Problem) PoolRows(index []int) matrix.Dense[float32] {
-	if p.Folder != "" && p.Exact.Pool.Rows > 0 { // then Pool has no numbers
-		return matrix.Converted[float32](p.Exact.Pool.SelectRows(index))
-	}
-	return p.Pool.SelectRows(index)
-}
-
-// exact returns the rows of the problem in float64. A pool that exceeds memory is not
-// copied.
-func (p Problem) exact() given[float64] {
-	g := given[float64]{Sets: p.Exact}
-	if p.Exact.Pool.Rows > 0 {
-		return g
-	}
-	if !p.hasExact() {
-		g.Train, g.Aims = matrix.Converted[float64](p.Train), matrix.Converted[float64](p.Aims.Rows)
-	}
-	if p.Folder != "" {
-		g.single = p.Pool
-	} else {
-		g.Pool = matrix.Converted[float64](p.Pool)
-	}
-	return g
-}
 
 // Batch is what Select returns: the picks, in the order in which they were picked, and
 // how they came about. The zero value is an empty batch.
@@ -174,16 +53,10 @@ func (b *Batch) Rows() []int {
 	return rows
 }
 
-func newBatch(c *composer, r *selection.Result, kernel time.Duration) *Batch {
-	b := &Batch{
-		Spec: c.spec, Warnings: []string{}, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Missing: r.Missing, Short: r.Short,
-		Typical: r.Typical, Device: r.Device, Kernel: kernel, Timing: r.Timing,
-	}
-	for _, f := range r.Fallbacks {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %s drawn at random: %s", f.Step, words.Count(len(f.Rows), "row was", "rows were"), f.Reason))
-	}
-	b.Warnings = append(append(b.Warnings, c.warnings...), r.Notes...)
-	return b
+// Reason explains in one line why pick i is in the batch. The function returns the
+// user's name of a row of train or pool.
+func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) string {
+	return explain.Batch{Method: b.Spec.Method, Picks: b.Picks, Fallbacks: b.Fallbacks, Typical: b.Typical}.Reason(i, name)
 }
 
 // Select picks the rows to label next, with the method that the spec names. The same
@@ -203,95 +76,27 @@ func Select(ctx context.Context, spec spec.Spec, p Problem) (*Batch, error) {
 	})
 }
 
-// together returns the same error on all ranks if one of them has one. Each rank calls it once
-// before it selects: at its first error, or when its rows are embedded.
-func (p *Problem) together(ctx context.Context, err error) error {
-	if p.Ranks == nil {
-		return err
-	}
-	return selection.Agree(ctx, p.Ranks, err)
-}
-
 func selectRows(ctx context.Context, by spec.Spec, p Problem) (*Batch, error) {
 	begin := time.Now()
-	c := newComposer(ctx, by, p)
+	parts := p.parts(by)
 	if p.Ranks == nil && p.Folder == "" && p.Networks != "" {
-		c.kept = p.Kept
+		parts.Kept = p.Kept
 	}
-	defer func() {
-		if c.release != nil {
-			c.release()
-		}
-	}()
-	k32, k64, err := c.kernel()
+	c := compose.New(ctx, parts)
+	defer c.Release()
+	k32, k64, err := c.Kernel()
 	if err != nil {
 		return nil, p.together(ctx, fmt.Errorf("%v: %w", by, err))
 	}
 	method, settings := spec.MakerOfMethod(by.Method), selection.Settings{Sigma2: by.NoiseVariance(), Compat: by.Compat}
 	if k64 != nil {
-		return pick(c, begin, method.Double(settings), k64, p.exact())
+		return pick(ctx, c, by, &p, begin, method.Double(settings), k64, p.exact())
 	}
-	return pick(c, begin, method.Single(settings), k32, given[float32]{Sets: Sets[float32]{p.Train, p.Pool, p.Aims.Rows}})
+	return pick(ctx, c, by, &p, begin, method.Single(settings), k32, compose.Rows[float32]{Train: p.Train, Pool: p.Pool, Aims: p.Aims.Rows})
 }
-
-// check reports everything that is wrong with a problem for a spec.
-func (p Problem) check(s spec.Spec) error {
-	var found []error
-	complain := func(wrong bool, format string, args ...any) {
-		if wrong {
-			found = append(found, fmt.Errorf(format, args...))
-		}
-	}
-	complain(p.poolSize() == 0, "the pool is empty")
-	complain(p.Batch < 1, "the batch must have a positive number of rows, not %d", p.Batch)
-	complain(s.Mode == spec.TP && p.Train.Rows == 0, "%v counts the labelled rows as selected, but there are none", s)
-	complain(p.Train.Rows > 0 && p.Pool.Rows > 0 && p.Train.Cols != p.Pool.Cols,
-		"the labelled rows have %d columns, the pool %d", p.Train.Cols, p.Pool.Cols)
-	complain(p.Aims.Rows.Rows > 0 && p.Aims.Rows.Cols != p.Pool.Cols,
-		"the target rows have %d columns, the pool %d", p.Aims.Rows.Cols, p.Pool.Cols)
-	if exact := p.Exact; exact.Pool.Rows > 0 {
-		complain(exact.Train.Shape() != p.Train.Shape() || exact.Pool.Shape() != p.Pool.Shape() || exact.Aims.Shape() != p.Aims.Rows.Shape(),
-			"the rows in float64 have other shapes than those in float32")
-	}
-	for _, row := range p.Pending {
-		complain(row < 0 || row >= p.poolSize(), "row %d is pending, and the pool has %d rows", row, p.poolSize())
-	}
-	complain(p.Folder != "" && p.Ranks != nil, "ranks hold their shares of the pool in memory, not in files")
-	complain(p.Shared > 0 && len(p.Pending) > 0 && slices.ContainsFunc(s.Transforms, conditions),
-		"%v takes the features of pending rows, but ranks hold shares of the pool", s)
-	needed := s.Networks()
-	complain(len(p.Models) < needed, "%v needs %d trained networks, but there are %d", s, needed, len(p.Models))
-	for i, m := range p.Models {
-		complain(needed > 0 && m.Inputs() != p.Pool.Cols, "network %d takes %d columns, the pool has %d", i, m.Inputs(), p.Pool.Cols)
-	}
-	complain(hasAims(p.Aims) && !s.Method.Info().Aims, "%s does not represent a distribution, so it cannot have a target", s.Method)
-	complain(s.Kernel.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", s.Kernel)
-	complain(s.Kernel.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", s.Kernel, p.Train.Rows, p.Labels.Rows)
-	complain(p.Weights != nil && len(p.Weights) != p.Labels.Cols, "there are %d weights, but %d targets", len(p.Weights), p.Labels.Cols)
-	for _, t := range s.Transforms {
-		complain(t.Info().Train && p.Train.Rows == 0, "%v needs labelled rows, but there are none", t)
-		complain(t.Info().Labels && !p.hasLabels(), "%v needs the labels of the %d labelled rows, but there are %d", t, p.Train.Rows, p.Labels.Rows)
-		complain(t.Info().Labels && p.Labels.Cols > 1, "%v fits its hyperparameters to the labels of one target, but there are %d targets; use acs-rf, which needs no labels", t, p.Labels.Cols)
-	}
-	return errors.Join(found...)
-}
-
-func (p Problem) hasLabels() bool { return p.Labels.Rows == p.Train.Rows && p.Labels.Cols > 0 }
-
-func hasAims(t selection.Aims[float32]) bool { return t.Rows.Rows > 0 || t.Weights != nil }
-
-// observesPending reports whether the kernel is a covariance that conditions on the
-// pending rows, and the method would do so again.
-func (c *composer) observesPending() bool {
-	return c.spec.Method.Info().Noise && c.spec.Mode != spec.TP && slices.ContainsFunc(c.spec.Transforms, conditions)
-}
-
-// conditions reports whether a transformation is the covariance after observing rows.
-func conditions(t spec.Transform) bool { return t.Info().Conditions && !t.Info().NoCovariance }
 
 // pick runs the selection method on rows in the precision of the kernel.
-func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[T], k kernel.Kernel[T], rows given[T]) (*Batch, error) {
-	s, p := c.spec, c.problem
+func pick[T matrix.Float](ctx context.Context, c *compose.Composer, s spec.Spec, p *Problem, begin time.Time, method selection.Method[T], k kernel.Kernel[T], rows compose.Rows[T]) (*Batch, error) {
 	question := selection.Problem[T]{
 		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints, Picked: p.Picked, Resume: p.Resume,
 		Aims: selection.Aims[T]{Weights: p.Aims.Weights},
@@ -299,7 +104,7 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 	if s.Mode == spec.TP {
 		question.Mode = selection.TP
 	}
-	if c.observesPending() {
+	if observesPending(s) {
 		question.Constraints.Exclude = slices.Concat(p.Constraints.Exclude, p.Pending)
 	} else {
 		question.Pending = p.Pending
@@ -311,108 +116,28 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 		from, to := selection.Share(rows.Pool.Rows, p.Ranks.Rank(), p.Ranks.Size())
 		rows.Pool = rows.Pool.Slice(from, to)
 	}
-	file, err := embedAll(c, k, method, &rows, &question)
+	file, err := compose.EmbedAll(c, k, method, &rows, &question)
 	defer func() { // of what there is, for another rank may fail, too
 		file.Close()
 		if question.Placed != nil {
 			question.Placed.Close()
 		}
 	}()
-	if err := p.together(c.ctx, err); err != nil {
+	if err := p.together(ctx, err); err != nil {
 		return nil, err
 	}
 	taken := time.Since(begin)
-	result, err := selectOn(c.ctx, p.Ranks, method, question)
+	result, err := selectOn(ctx, p.Ranks, method, question)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", s, p.named(err, selection.PoolRow(err)))
 	}
-	return newBatch(c, result, taken), nil
+	return newBatch(s, result, c.Warnings, taken), nil
 }
 
-// embedAll computes the features of all rows for the question. The caller closes the file, if
-// those of the pool are in one, and what is placed on a device.
-func embedAll[T matrix.Float](c *composer, k kernel.Kernel[T], method selection.Method[T], rows *given[T], question *selection.Problem[T]) (file *rowfile.Mapping[T], err error) {
-	s := c.spec
-	c.embedding.expect((rows.size() + rows.Train.Rows + rows.Aims.Rows) * s.Members())
-	if c.problem.Folder != "" {
-		file, err = embedInFile(c, k, method, rows, question)
-	} else {
-		err = embedPool(c, k, question, rows.Pool)
-	}
-	if err != nil {
-		return file, fmt.Errorf("%v: pool: %w", s, c.problem.inPool(err))
-	}
-	for _, set := range []struct {
-		name string
-		rows matrix.Dense[T]
-		dst  *matrix.Dense[T]
-	}{
-		{"pool", rows.Pool, &question.Pool}, {"labelled rows", rows.Train, &question.Train}, {"target rows", rows.Aims, &question.Aims.Rows},
-	} {
-		if set.rows.Rows == 0 || set.dst == &question.Pool && question.Placed != nil {
-			continue
-		}
-		err := embed(c, k, question, set.dst, set.rows)
-		if set.dst == &question.Pool {
-			err = c.problem.inPool(err)
-		}
-		if err != nil {
-			return file, fmt.Errorf("%v: %s: %w", s, set.name, err)
-		}
-	}
-	return file, nil
-}
-
-// inPool numbers the row of an error as the whole pool does, and says where it comes from.
-func (p *Problem) inPool(err error) error {
-	var row *kernel.RowError
-	if !errors.As(err, &row) {
-		return err
-	}
-	if p.Ranks != nil {
-		from, _ := selection.Share(p.poolSize(), p.Ranks.Rank(), p.Ranks.Size())
-		row.Row += from
-	}
-	return p.named(err, row.Row)
-}
-
-// named adds to an error where a row of the pool comes from; row is -1 if there is none.
-func (p *Problem) named(err error, row int) error {
-	if p.RowName == nil || row < 0 {
-		return err
-	}
-	return fmt.Errorf("%w (row %d is %s)", err, row, p.RowName(row))
-}
-
-// embedPool leaves the features of the pool on the device of the context, if that
-// computes them.
-func embedPool[T matrix.Float](c *composer, k kernel.Kernel[T], to *selection.Problem[T], pool matrix.Dense[T]) error {
-	if c.problem.Ranks != nil {
-		return nil
-	}
-	features, err := embedOn(c, k, pool)
-	if features != nil {
-		to.Placed = features
-	}
-	return err
-}
-
-// embed computes the features of rows, or their factors, where those of the pool were
-// computed: the same row has the same features in all sets.
-func embed[T matrix.Float](c *composer, k kernel.Kernel[T], of *selection.Problem[T], dst *matrix.Dense[T], rows matrix.Dense[T]) error {
-	if of.Placed != nil {
-		features, err := fetchedToo(c, k, rows)
-		*dst = features
-		return err
-	}
-	prepared, sets, err := kernel.Prepare(c.ctx, k, rows)
-	if err != nil {
-		return err
-	}
-	if *dst = sets[0]; !kernel.IsLinear(prepared) {
-		of.Kernel = prepared
-	}
-	return nil
+// observesPending reports whether the kernel is a covariance that conditions on the
+// pending rows, and the method would do so again.
+func observesPending(s spec.Spec) bool {
+	return s.Method.Info().Noise && s.Mode != spec.TP && slices.ContainsFunc(s.Transforms, conditions)
 }
 
 // selectOn selects in this process, or with others.
@@ -422,3 +147,26 @@ func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method
 	}
 	return selection.SelectAcross(ctx, ranks, method, p)
 }
+
+func newBatch(s spec.Spec, r *selection.Result, warnings []string, kernel time.Duration) *Batch {
+	b := &Batch{
+		Spec: s, Warnings: []string{}, Picks: r.Picks, Fallbacks: r.Fallbacks, Removed: r.Removed, Missing: r.Missing, Short: r.Short,
+		Typical: r.Typical, Device: r.Device, Kernel: kernel, Timing: r.Timing,
+	}
+	for _, f := range r.Fallbacks {
+		b.Warnings = append(b.Warnings, fmt.Sprintf("from step %d on, %s drawn at random: %s", f.Step, words.Count(len(f.Rows), "row was", "rows were"), f.Reason))
+	}
+	b.Warnings = append(append(b.Warnings, warnings...), r.Notes...)
+	return b
+}
+
+// WithThreads returns a context under which this module uses at most n threads, and
+// never more than GOMAXPROCS; 0 means GOMAXPROCS, which is also the default of a
+// context without a budget. It applies to everything that takes a context: training
+// and predictions of a network, Select, Features, Gram, a benchmark. Results do not
+// depend on it.
+//
+// Calls under the same context share its threads; if they run at the same time, each
+// has one of its own in addition. Calls under different contexts have their own
+// threads and do not wait for one another.
+func WithThreads(ctx context.Context, n int) context.Context { return linalg.WithThreads(ctx, n) }

@@ -11,6 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Two tables: rows with a label and rows without. A network learns the labels,
@@ -81,7 +82,7 @@ func ExampleSelect_features() {
 
 // A table as users have it: words among the inputs, and empty labels. The rows with an
 // empty label are the candidates.
-func ExampleTables() {
+func ExampleNewProblem() {
 	const text = `name,temperature,material,y
 a,21,steel,1.5
 b,24,brass,2.5
@@ -95,12 +96,12 @@ f,25,brass,
 		fmt.Println(err)
 		return
 	}
-	rows, err := nextbatch.Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"name"}}.Rows(context.Background())
+	rows, err := tables.Tables{One: table, TargetColumns: []string{"y"}, NotInputs: []string{"name"}}.Rows(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	problem, err := rows.Problem(context.Background(), nil, network.Architecture{}) // no network: scaled by mean and deviation
+	problem, err := nextbatch.NewProblem(context.Background(), rows, nil, network.Architecture{}) // no network: scaled by mean and deviation
 	if err != nil {
 		fmt.Println(err)
 		return

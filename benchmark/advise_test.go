@@ -115,6 +115,9 @@ func TestAdviseRefuses(t *testing.T) {
 
 // TestAdviseKnowsGain asks about one table with a gain and one without.
 func TestAdviseKnowsGain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains many networks")
+	}
 	t.Parallel()
 	if a := advised(t, gainTable(400, 1), 6); a.Verdict != Beats || a.Method != a.Spec || a.Batch != a.Sizes.Batch {
 		t.Errorf("%s: %s; %+v", a.Answer(), a.Because, a)

@@ -209,6 +209,9 @@ func TestStudyWithPlan(t *testing.T) {
 // A results file may have as many data sets and splits as runs; a study of it must
 // not take time quadratic in their number, in which this test would take minutes.
 func TestStudyOfManySetsAndSplits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("analyses many runs")
+	}
 	t.Parallel()
 	const n = 50_000
 	var all benchmark.Results

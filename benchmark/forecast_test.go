@@ -135,6 +135,9 @@ func (s imagined) seconds(rounds []Record, factor float64) (sum float64) {
 
 // A forecast is exact at a constant speed, from the moment when every method has been seen.
 func TestForecastAtConstantSpeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many benchmarks")
+	}
 	t.Parallel()
 	for seed := range uint64(40) {
 		s := newImagined(t, rng.New(seed, "constant speed"))
@@ -152,6 +155,9 @@ func TestForecastAtConstantSpeed(t *testing.T) {
 // After a change of speed, the forecast is within 20 % of the truth once the rounds since the
 // change are a third of those before it.
 func TestForecastFollowsTheSpeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many benchmarks")
+	}
 	t.Parallel()
 	for seed := range uint64(40) {
 		stream := rng.New(seed, "change of speed")

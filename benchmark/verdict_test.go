@@ -132,6 +132,9 @@ func verdicts(t *testing.T, tables, rows int, reductions ...float64) map[Verdict
 // TestVerdictsOnSimulatedErrors: without a gain, a gain is claimed in at most 5 % of the
 // tables (up to the chance of the simulation), however many methods there are; a clear gain is found, and so is a clear loss.
 func TestVerdictsOnSimulatedErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many tables")
+	}
 	t.Parallel()
 	const tables = 1000
 	for _, none := range [][]float64{{0, 0}, {0, 0, 0, 0, 0}, {0, -0.2}} {
@@ -153,6 +156,9 @@ func TestVerdictsOnSimulatedErrors(t *testing.T) {
 // TestMoreLabelsDecide: where half of the tables leave the question open, as many more
 // labels as the typical interval suggests decide four in five.
 func TestMoreLabelsDecide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many tables")
+	}
 	t.Parallel()
 	const tables, rows, gain = 500, 200, 0.35
 	before := verdicts(t, tables, rows, gain)

@@ -13,9 +13,11 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // An ask of n rows, after A rows have been asked for, has
@@ -46,7 +48,7 @@ type Ask struct {
 	// Kept, unless nil, keeps the features of rows from one ask to the next: as long as the
 	// network stays the same, those of new rows alone are computed. Several campaigns may share
 	// it; it holds the features of one of them at a time.
-	Kept *nextbatch.KeptFeatures
+	Kept *kept.Features
 
 	busy map[int64]bool // rows that count as out, even if their lease has ended
 }
@@ -581,7 +583,7 @@ func (r *candidates) usable(at int, request nextbatch.Request) bool {
 			missing++
 		}
 	}
-	if request.Missing == nextbatch.ImputeMissing {
+	if request.Missing == tables.ImputeMissing {
 		return missing < inputs
 	}
 	return missing == 0

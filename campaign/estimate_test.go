@@ -53,6 +53,9 @@ func simulate(s *rng.Stream, p population, slope float64, batches, heldOut int) 
 // TestIntervalsHold draws errors along known curves: nine of ten intervals hold the
 // truth, within what chance explains.
 func TestIntervalsHold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates many campaigns")
+	}
 	t.Parallel()
 	const rounds = 40
 	all, campaigns := map[string]int{}, 0

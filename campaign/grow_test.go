@@ -10,6 +10,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/kept"
 )
 
 // forgetful is a store that loses every network.
@@ -81,7 +82,7 @@ func TestGrowingPool(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s,categories=%v", c.method, categories), func(t *testing.T) {
 				t.Parallel()
-				play := func(store campaign.Store, kept *nextbatch.KeptFeatures) (last *campaign.Batch, computed int64) {
+				play := func(store campaign.Store, kept *kept.Features) (last *campaign.Batch, computed int64) {
 					grows := growing(t, store, c.method, table)
 					ask(t, grows, campaign.Ask{Rows: 6, Kept: kept})
 					var before int64
@@ -95,7 +96,7 @@ func TestGrowingPool(t *testing.T) {
 					}
 					return last, computed - before
 				}
-				got, computed := play(&storetest.Memory{}, &nextbatch.KeptFeatures{})
+				got, computed := play(&storetest.Memory{}, &kept.Features{})
 				want, _ := play(forgetful{&storetest.Memory{}}, nil)
 				if !got.Kept || want.Kept {
 					t.Errorf("a network was kept: %v, from scratch: %v", got.Kept, want.Kept)

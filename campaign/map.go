@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
@@ -63,7 +64,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := plan.Admit(used, nextbatch.Sizes{Train: len(places.train), Pool: 2 * len(m.Rows)}); err != nil { // all rows for the plane, and again for distances
+	if err := plan.Admit(used, forecast.Sizes{Train: len(places.train), Pool: 2 * len(m.Rows)}); err != nil { // all rows for the plane, and again for distances
 		return nil, err
 	}
 	if err := m.place(ctx, plan, used, places); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -281,7 +282,7 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 	a.into(&r, c.trainer(ctx, a))
 	r.Batch = 1
 	members := max(1, r.WithDefaults().Spec.TrainedNetworks(), s.Settings.Members)
-	r.Output = func(z nextbatch.Sizes) int64 { return predictedBytes(z.Pool, len(s.Created.Targets), members) }
+	r.Output = func(z forecast.Sizes) int64 { return predictedBytes(z.Pool, len(s.Created.Targets), members) }
 	p := &Predicted{}
 	var plan *nextbatch.Plan
 	if plan, p.Model, p.Kept, err = c.networkPlan(ctx, s, rows, r); err != nil {

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // Settings say how a campaign asks and what it takes for the label of a row. The zero
@@ -37,7 +37,7 @@ type Settings struct {
 
 	Categorical []string `json:"categorical,omitempty"`
 	Keep        []string `json:"keep,omitempty"`
-	Missing     string   `json:"missing,omitempty"` // as nextbatch.Missing prints it
+	Missing     string   `json:"missing,omitempty"` // as tables.Missing prints it
 	nextbatch.Limits
 }
 
@@ -159,7 +159,7 @@ func (s Settings) request() (nextbatch.Request, error) {
 		r.Spec = parsed
 	}
 	if s.Missing != "" {
-		missing, err := nextbatch.ParseMissing(s.Missing)
+		missing, err := tables.ParseMissing(s.Missing)
 		if err != nil {
 			return r, fmt.Errorf("missing inputs: %w", err)
 		}
@@ -171,9 +171,5 @@ func (s Settings) request() (nextbatch.Request, error) {
 // startsWith reports whether the number of labelled rows calls for the start of nextbatch.Request, which
 // needs no network: the spec needs more of them.
 func startsWith(labelled int, s spec.Spec) bool {
-	if s.Method == "" || labelled >= network.FewestToLearn {
-		return false
-	}
-	return s.TrainedNetworks() > 0 || s.Mode == spec.TP || s.Kernel.Info().Train ||
-		slices.ContainsFunc(s.Transforms, func(t spec.Transform) bool { return t.Info().Train })
+	return s.Method != "" && labelled < network.FewestToLearn && s.NeedsLabelled()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -120,7 +121,7 @@ func TestSoakGrowingPool(t *testing.T) {
 		return table.Select(list)
 	}
 	var batches []string
-	for _, kept := range []*nextbatch.KeptFeatures{nil, {}} {
+	for _, kept := range []*kept.Features{nil, {}} {
 		c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{Table: part(0, rows), IDColumn: "id", Targets: []string{"y"}})
 		if err != nil {
 			t.Fatal(err)

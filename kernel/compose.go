@@ -59,7 +59,7 @@ func (c *composed[T]) Cross(ctx context.Context, dst, a, b matrix.Dense[T]) erro
 		to := min(from+BlockRows, a.Rows)
 		parts, err := c.embedding.Embed(ctx, a.Slice(from, to))
 		if err != nil {
-			return shifted(err, from)
+			return Shifted(err, from)
 		}
 		if err := c.crossBlock(ctx, dst.Slice(from, to), c.keep(parts), b); err != nil {
 			return err

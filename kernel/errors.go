@@ -23,9 +23,9 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("row %d, %s %d is %v", e.Row, e.What, e.Column, e.Value)
 }
 
-// shifted adds the index of the first row of a block to the row that an error
+// Shifted adds the index of the first row of a block to the row that an error
 // names.
-func shifted(err error, first int) error {
+func Shifted(err error, first int) error {
 	var row *RowError
 	if errors.As(err, &row) {
 		row.Row += first

@@ -27,7 +27,7 @@ func OverRows(ctx context.Context, n, most int, f func(from, to int) error) erro
 			return ctx.Err()
 		}
 		if err := f(from, min(from+most, n)); err != nil {
-			return shifted(err, from)
+			return Shifted(err, from)
 		}
 	}
 	return nil

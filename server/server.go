@@ -15,9 +15,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/server/web"
 )
 
@@ -73,9 +73,9 @@ type Server struct {
 	memory      budget               // of uploaded tables
 	connections connections
 
-	lists    cache                  // places of rows that queries asked for
-	results  cache                  // of selections
-	kept     nextbatch.KeptFeatures // of the campaign that asked last
+	lists    cache         // places of rows that queries asked for
+	results  cache         // of selections
+	kept     kept.Features // of the campaign that asked last
 	uploads  *uploads
 	planning chan struct{} // holds one for each preview that plans an ask
 
@@ -101,7 +101,7 @@ func New(o Options) *Server {
 		lists: cache{most: listBytes}, results: cache{most: resultBytes},
 		allowances: map[string]allowance{}, bodies: budget{most: allBodies}, readers: counts{most: eachBodies}, memory: budget{most: o.MaxMemory},
 		connections: connections{all: allConnections, each: eachConnections},
-		kept:        nextbatch.KeptFeatures{Limit: nextbatch.UsualKept},
+		kept:        kept.Features{Limit: kept.UsualLimit},
 	}
 	if o.BehindProxy {
 		s.connections.each = 0 // all are the proxy's

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // picking is what requests for a batch have in common. The fields have the names of
@@ -94,7 +95,7 @@ func (c *call) selectRows() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Missing, err = nextbatch.ParseMissing(body.Missing); err != nil {
+	if r.Missing, err = tables.ParseMissing(body.Missing); err != nil {
 		return nil, refuse("missing %v", err)
 	}
 	if r.Network, err = trained(body.Choice, body.Seed); err != nil {

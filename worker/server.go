@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -96,7 +97,7 @@ func (s Server) limit() int64 {
 type connection struct {
 	server  Server
 	running sync.WaitGroup
-	kept    nextbatch.KeptFeatures // of the campaign that asked last
+	kept    kept.Features // of the campaign that asked last
 
 	writing sync.Mutex
 	out     io.Writer
@@ -186,7 +187,7 @@ type call struct {
 	Frame
 	ctx    context.Context
 	server Server
-	kept   *nextbatch.KeptFeatures
+	kept   *kept.Features
 	report func(progress)
 	data   []Array // of the answer
 }

@@ -39,8 +39,10 @@ func (s *Store) Plan(runs []benchmark.Run) error {
 		if err != nil {
 			return err
 		}
-		return s.enqueue(ctx, tx, `(r.dataset, r.activation, r.spec, r.compat, r.batch, r.rounds, r.split) IN (SELECT * FROM `+unnested+`)
+		_, err = tx.Exec(ctx, `UPDATE benchmark_runs r SET queued = true
+			WHERE (r.dataset, r.activation, r.spec, r.compat, r.batch, r.rounds, r.split) IN (SELECT * FROM `+unnested+`)
 			AND NOT queued AND owner IS NULL AND NOT `+finished, planned...)
+		return err
 	})
 }
 
@@ -70,11 +72,7 @@ func (s *Store) Claim(run benchmark.Run) (*benchmark.Claim, error) {
 		if err != nil {
 			return err
 		}
-		if err := s.own(ctx, tx, c.Key); err != nil {
-			return err
-		}
-		// A run that failed is in no queue; if this process dies, others shall get it.
-		return s.enqueue(ctx, tx, "r.id = $1 AND NOT queued", c.Key)
+		return s.own(ctx, tx, c.Key)
 	})
 	if err != nil {
 		return nil, err
@@ -83,7 +81,8 @@ func (s *Store) Claim(run benchmark.Run) (*benchmark.Claim, error) {
 }
 
 // own makes this process the owner of a run whose row is locked, unless it is finished or
-// another process that is alive owns it.
+// another process that is alive owns it. A run that failed is in no queue; if this process dies,
+// others shall get it.
 func (s *Store) own(ctx context.Context, tx pgx.Tx, run int64) error {
 	var done, held bool
 	err := tx.QueryRow(ctx, "SELECT "+finished+", coalesce(owner <> $2 AND owner IN "+alive+", false) FROM benchmark_runs r WHERE id = $1", run, s.process).Scan(&done, &held)
@@ -95,7 +94,7 @@ func (s *Store) own(ctx context.Context, tx pgx.Tx, run int64) error {
 	case held:
 		return benchmark.ErrTaken
 	}
-	_, err = tx.Exec(ctx, "UPDATE benchmark_runs SET owner = $2, failure = NULL WHERE id = $1", run, s.process)
+	_, err = tx.Exec(ctx, "UPDATE benchmark_runs SET owner = $2, failure = NULL, queued = true WHERE id = $1", run, s.process)
 	return err
 }
 

@@ -1,28 +1,21 @@
 // Package postgres keeps benchmark results in a PostgreSQL database, and distributes the
-// runs among processes on many machines, by the queue River in the same database.
+// runs among processes on many machines.
 //
-// River hands out tickets, each a job that names a run; the tables of this package decide.
-// A process may write rounds of a run only while it owns the run, and no round can be
+// The table of runs is the queue: a process takes the first run that is queued and has no
+// owner. It may write rounds of a run only while it owns the run, and no round can be
 // written twice. Processes are alive while they hold an advisory lock, which the server
-// frees when their connection ends; others then give the runs of a lost process new
-// tickets, and the old ones count no more.
+// frees when their connection ends; others then free the runs of a lost process.
 package postgres
 
 import (
 	"context"
-	"embed"
+	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/internal/postgresdb"
@@ -32,8 +25,7 @@ import (
 // several goroutines.
 type Store struct {
 	db      *postgresdb.Database
-	river   *river.Client[pgx.Tx] // inserts jobs
-	process int32                 // our row in benchmark_processes; 0 until Join
+	process int32 // our row in benchmark_processes; 0 until Join
 	host    string
 	times   times
 	leaving atomic.Bool // a server that restarts is not worth waiting for
@@ -45,70 +37,47 @@ var _ benchmark.Queue = (*Store)(nil)
 type times struct {
 	patience time.Duration // for which a change waits for a server that restarts
 	check    time.Duration // between checks whether work is left and others are alive
-	later    time.Duration // after which a run is offered again that nobody could take
 	job      time.Duration // for which a run may be worked on at a stretch
-	stop     time.Duration // that River may take to stop
 }
 
 func usualTimes() times {
-	return times{patience: 2 * time.Minute, check: time.Second, later: 4 * time.Second, job: 12 * time.Hour, stop: 5 * time.Second}
+	return times{patience: 2 * time.Minute, check: time.Second, job: 12 * time.Hour}
 }
 
 // connections is how many a process has at most, besides the one that shows that it is alive.
 const connections = 4
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+//go:embed schema.sql
+var schema string
 
-func tables() (postgresdb.Tables, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	return postgresdb.Tables{Files: files, Versions: "benchmark_schema", Before: migrateRiver}, err
-}
+//go:embed schema2.sql
+var schema2 string
 
-// silent is the logger of River: what matters comes back as an error.
-var silent = slog.New(slog.DiscardHandler)
-
-// migrateRiver creates the tables of River or brings them up to date.
-func migrateRiver(ctx context.Context, pool *pgxpool.Pool) error {
-	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: silent})
-	if err != nil {
-		return err
-	}
-	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
-	return err
-}
+var tables = postgresdb.Tables{Versions: "benchmark_schema", Schema: schema, Later: []string{schema2}}
 
 // Open connects to a database with an address such as
 // postgres://user:password@host/database for work, and creates or migrates its tables, in
 // the first schema of the search path. Tables of a newer version are an error.
 func Open(ctx context.Context, address string) (*Store, error) {
-	return open(ctx, address, func(db *postgresdb.Database, t postgresdb.Tables) error { return db.Migrate(ctx, t) })
+	return open(ctx, address, func(db *postgresdb.Database) error { return db.Migrate(ctx, tables) })
 }
 
 // OpenReadOnly connects to a database for reading, and creates nothing in it.
 func OpenReadOnly(ctx context.Context, address string) (*Store, error) {
-	return open(ctx, address, func(db *postgresdb.Database, t postgresdb.Tables) error {
-		return db.Current(ctx, t, "nextbatch bench run creates them")
+	return open(ctx, address, func(db *postgresdb.Database) error {
+		return db.Current(ctx, tables, "nextbatch bench run creates them")
 	})
 }
 
-func open(ctx context.Context, address string, prepare func(*postgresdb.Database, postgresdb.Tables) error) (*Store, error) {
-	t, err := tables()
-	if err != nil {
-		return nil, err
-	}
+func open(ctx context.Context, address string, prepare func(*postgresdb.Database) error) (*Store, error) {
 	db, err := postgresdb.Connect(ctx, address, connections)
 	if err != nil {
 		return nil, inTerms(err)
 	}
 	s := &Store{db: db, times: usualTimes()}
-	if err := prepare(db, t); err != nil {
+	if err := prepare(db); err != nil {
 		db.Close()
 		return nil, inTerms(err)
-	}
-	if s.river, err = river.NewClient(riverpgxv5.New(db.Pool), &river.Config{Logger: silent}); err != nil {
-		db.Close()
-		return nil, err
 	}
 	return s, nil
 }

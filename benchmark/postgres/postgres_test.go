@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +40,7 @@ func opened(t testing.TB, address string) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	s.times = times{patience: 10 * time.Second, check: 100 * time.Millisecond, later: 100 * time.Millisecond, job: time.Minute, stop: time.Second}
+	s.times = times{patience: 10 * time.Second, check: 100 * time.Millisecond, job: time.Minute}
 	return s
 }
 
@@ -95,11 +96,10 @@ func TestLostProcess(t *testing.T) {
 	runs := storetest.Runs(t, 0)
 	a := joined(t, address, runs)
 	a.times.check = time.Hour // it does not come back
-	claim, err := (&queue{Store: a}).take(ticket{Run: 1, Number: 1})
-	if err != nil {
-		t.Fatal(err)
+	claim, err := (&queue{Store: a}).take()
+	if err != nil || claim == nil {
+		t.Fatal(claim, err)
 	}
-	postgrestest.Execute(t, address, "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), attempted_by = ARRAY['"+fmt.Sprint(a.process)+"'] WHERE (args->>'run')::bigint = 1")
 	b := joined(t, address, runs)
 	if _, err := b.Claim(claim.Run); err != benchmark.ErrTaken {
 		t.Errorf("a run of a process that is alive: %v", err)
@@ -114,17 +114,17 @@ func TestLostProcess(t *testing.T) {
 	storetest.MustBeSame(t, "after a loss", storetest.Outcomes(t, b), alone(t, runs))
 }
 
-// A process may take tickets without knowing, if the server's answer is lost. It gets them again.
-func TestTicketsTakenUnawares(t *testing.T) {
+// A process may take runs without knowing, if the server's answer is lost. It gets them again.
+func TestRunsTakenUnawares(t *testing.T) {
 	t.Parallel()
 	address := postgrestest.Schema(t)
 	runs := storetest.Runs(t, 0)
 	s := joined(t, address, runs)
-	postgrestest.Execute(t, address, "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), attempted_by = ARRAY['"+fmt.Sprint(s.process)+"'] WHERE (args->>'run')::bigint < 4")
+	postgrestest.Execute(t, address, fmt.Sprintf("UPDATE benchmark_runs SET owner = %d WHERE id < 4", s.process))
 	if summary, err := bench(s).Run(t.Context(), runs); err != nil || summary.Done != len(runs) {
 		t.Fatalf("%+v, %v", summary, err)
 	}
-	storetest.MustBeSame(t, "with tickets that were lost", storetest.Outcomes(t, s), alone(t, runs))
+	storetest.MustBeSame(t, "with runs that were taken unawares", storetest.Outcomes(t, s), alone(t, runs))
 }
 
 // A process may lose its connection while it works, without losing its runs.
@@ -360,7 +360,7 @@ func TestPasswordsAreNotShown(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Error(err)
 	}
-	for _, table := range []string{"benchmark_settings", "benchmark_sets", "benchmark_processes", "benchmark_runs", "benchmark_rounds", "river_job", "river_queue"} {
+	for _, table := range []string{"benchmark_settings", "benchmark_sets", "benchmark_processes", "benchmark_runs", "benchmark_rounds"} {
 		if n := number(t, s, "SELECT count(*) FROM "+table+" x WHERE x::text LIKE '%secret%'"); n != 0 {
 			t.Errorf("%s holds the password", table)
 		}
@@ -414,4 +414,42 @@ func readAll(ctx context.Context, s *Store) error {
 	_, err4 := s.Sets(ctx)
 	_, err5 := s.Latest(ctx, 1<<20)
 	return errors.Join(err1, err2, err3, err4, err5)
+}
+
+// Databases of every version that was released can be read as they are, and work goes on in them: rounds that
+// are there stay as they were, and each missing one is written once. Other jobs of River stay.
+func TestTablesOfEarlierVersions(t *testing.T) {
+	t.Parallel()
+	dumps, err := filepath.Glob("testdata/version*.sql")
+	if err != nil || len(dumps) == 0 {
+		t.Fatal(dumps, err)
+	}
+	for _, dump := range dumps {
+		text, err := os.ReadFile(dump)
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := postgrestest.Schema(t)
+		postgrestest.Execute(t, address, string(text))
+		postgrestest.Execute(t, address, "INSERT INTO river_job (id, args, kind) VALUES (99, '{}', 'of another program')")
+		reader, err := OpenReadOnly(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		before := storetest.Outcomes(t, reader)
+		if err := readAll(t.Context(), reader); err != nil || len(before) != 6 {
+			t.Errorf("%s: %d rounds, %v", dump, len(before), err)
+		}
+		s := opened(t, address)
+		runs := storetest.Runs(t, 0)
+		after := storetest.Do(t.Context(), t, s, runs, 2)
+		lost := slices.DeleteFunc(before, func(round string) bool { return slices.Contains(after, round) })
+		if len(after) != 4*len(runs) || len(lost) != 0 {
+			t.Errorf("%s: %d rounds; changed are %q", dump, len(after), lost)
+		}
+		if n := number(t, s, "SELECT min(id) FROM river_job"); n != 99 {
+			t.Errorf("%s: job %d is left", dump, n)
+		}
+	}
 }

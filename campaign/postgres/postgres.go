@@ -4,11 +4,10 @@ package postgres
 
 import (
 	"context"
-	"embed"
+	_ "embed"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -17,8 +16,10 @@ import (
 	"github.com/nextbatch/nextbatch/internal/postgresdb"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
+//go:embed schema.sql
+var schema string
+
+var tables = postgresdb.Tables{Versions: "campaign_schema", Schema: schema}
 
 // Store is a database of campaigns, which implements campaign.Store.
 type Store struct{ pool *postgresdb.Database }
@@ -29,15 +30,11 @@ var _ campaign.Store = (*Store)(nil)
 // postgres://user:password@host/database, and creates or migrates its tables, in the
 // first schema of the search path. Tables of a newer version are an error.
 func Open(ctx context.Context, address string) (*Store, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
 	pool, err := postgresdb.Connect(ctx, address, 4)
 	if err != nil {
 		return nil, inTerms(err)
 	}
-	if err := pool.Migrate(ctx, postgresdb.Tables{Files: files, Versions: "campaign_schema"}); err != nil {
+	if err := pool.Migrate(ctx, tables); err != nil {
 		pool.Close()
 		return nil, inTerms(err)
 	}

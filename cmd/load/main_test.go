@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 
 // TestLoad is the load for a few seconds, with three kills.
 func TestLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("puts a service under load for seconds")
+	}
 	var out bytes.Buffer
 	o := options{rows: 2000, rate: 50, labellers: 4, lasts: 2 * time.Second, kills: 3}
 	if err := o.run(context.Background(), t.TempDir(), &out); err != nil {

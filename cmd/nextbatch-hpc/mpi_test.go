@@ -125,6 +125,9 @@ func features(t *testing.T) (train, whole, parts string) {
 
 // TestRanksWriteTheSameBatch compares the files that one process and several write.
 func TestRanksWriteTheSameBatch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a hundred processes")
+	}
 	list := launchers(t)
 	train, whole, parts := features(t)
 	one, many := filepath.Join(t.TempDir(), "one.csv"), filepath.Join(t.TempDir(), "many.csv")
@@ -223,6 +226,9 @@ func ends(t *testing.T, c *exec.Cmd) (text string, err error) {
 // TestLostRank kills one rank: the command fails and leaves no batch; it goes on from its
 // checkpoint, to the batch of one process.
 func TestLostRank(t *testing.T) {
+	if testing.Short() {
+		t.Skip("selects for seconds")
+	}
 	launcher := launchers(t)[0]
 	train, whole, parts := features(t)
 	out, kept := filepath.Join(t.TempDir(), "out.csv"), filepath.Join(t.TempDir(), "kept.jsonl")

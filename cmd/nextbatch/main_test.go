@@ -75,6 +75,9 @@ func TestScripts(t *testing.T) {
 // TestRealData takes the data sets beside the checkout through select, from
 // their raw files.
 func TestRealData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads real data sets")
+	}
 	env := map[string]string{"DATA": golden.Data(t), "EPOCHS": "2", "HIDDEN": "64"}
 	if *full {
 		env["EPOCHS"], env["HIDDEN"] = "256", "512,512"

@@ -19,6 +19,9 @@ const exceeds = 1.3
 
 // TestMemoryForecastHolds compares forecasts with what runs of the program take.
 func TestMemoryForecastHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs commands on large tables")
+	}
 	dir := t.TempDir()
 	tall, wide := csvTable(t, dir, "tall.csv", 20_000, 20, 300), csvTable(t, dir, "wide.csv", 1000, 3000, 300)
 	few := csvTable(t, dir, "few.csv", 1000, 8, 300)
@@ -57,6 +60,9 @@ func TestMemoryForecastHolds(t *testing.T) {
 // TestModelMemoryForecastHolds does so for fit, evaluate and predict, whose forecast is
 // that of evaluate.
 func TestModelMemoryForecastHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs commands on large tables")
+	}
 	dir := t.TempDir()
 	tall, wide := csvTable(t, dir, "tall.csv", 20_000, 20, 300), csvTable(t, dir, "wide.csv", 1000, 1500, 300)
 	few := csvTable(t, dir, "few.csv", 1000, 8, 300)

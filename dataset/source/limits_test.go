@@ -62,6 +62,9 @@ func sameTable(t *testing.T, rows, cols int) []string {
 // TestMaxMemory reads a table of 2.6 MB in every format: it fits 32 MiB, and
 // not 1 MiB.
 func TestMaxMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads large tables")
+	}
 	for _, path := range sameTable(t, 40_000, 8) {
 		if _, err := ReadFile(t.Context(), path, Options{MaxMemory: 32 << 20}); err != nil {
 			t.Errorf("%s: %v", path, err)

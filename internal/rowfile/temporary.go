@@ -1,6 +1,7 @@
 package rowfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -107,6 +108,31 @@ func Create[T matrix.Float](folder string, rows, cols int) (*Temporary[T], error
 		return nil, &FolderError{folder, err}
 	}
 	return &Temporary[T]{folder: folder, rows: rows, cols: cols, file: file}, nil
+}
+
+// Compute computes a matrix into a temporary file in the folder, block by block of at most the given
+// rows. The context is checked once per block. The caller closes the matrix.
+func Compute[T matrix.Float](ctx context.Context, folder string, rows, cols, most int, compute func(dst matrix.Dense[T], from, to int) error) (*Mapping[T], error) {
+	file, err := Create[T](folder, rows, cols)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	block := matrix.New[T](min(most, rows), cols) // without gaps, which would be written
+	for from := 0; from < rows; from += most {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		to := min(from+most, rows)
+		dst := block.Slice(0, to-from)
+		if err := compute(dst, from, to); err != nil {
+			return nil, err
+		}
+		if err := file.Write(dst); err != nil {
+			return nil, err
+		}
+	}
+	return file.Map()
 }
 
 // Write adds rows.

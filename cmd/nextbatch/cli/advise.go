@@ -14,13 +14,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/report"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // advising is one run of the command advise.
@@ -161,8 +162,8 @@ func (a *advising) question() (benchmark.Question, error) {
 	return q, errors.Join(err, a.columns.check(), checkOutput("--report", a.page, ".html"))
 }
 
-func (a *advising) read(ctx context.Context, path string, q benchmark.Question) (*nextbatch.Rows, error) {
-	_, rows, err := a.columns.rows(ctx, path, a.progress, func(table *dataset.Table, z nextbatch.Sizes) error { return a.admit(table, z, q.Specs) })
+func (a *advising) read(ctx context.Context, path string, q benchmark.Question) (*tables.Rows, error) {
+	_, rows, err := a.columns.rows(ctx, path, a.progress, func(table *dataset.Table, z tables.Sizes) error { return a.admit(table, forecast.Of(z), q.Specs) })
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func (a *advising) read(ctx context.Context, path string, q benchmark.Question) 
 }
 
 // admit refuses replays that would need more memory than is available.
-func (a *advising) admit(table *dataset.Table, z nextbatch.Sizes, texts []string) error {
+func (a *advising) admit(table *dataset.Table, z forecast.Sizes, texts []string) error {
 	config, err := a.net.config()
 	if err != nil {
 		return err
@@ -241,7 +242,7 @@ type replayEntry struct {
 	LogRMSE map[string][]number `json:"mean_log_rmse"` // by spec, after each round; labels have deviation 1
 }
 
-func newAdviseResult(advice *benchmark.Advice, rows *nextbatch.Rows, a *advising) adviseResult {
+func newAdviseResult(advice *benchmark.Advice, rows *tables.Rows, a *advising) adviseResult {
 	r := adviseResult{
 		Verdict: advice.Verdict.String(), Answer: advice.Answer(), Because: advice.Because, More: advice.More, Repeats: advice.Repeats,
 		Spec: advice.Method, Batch: advice.Batch, BatchBy: advice.BatchBy, Labelled: rows.Train.Rows, Pool: rows.Pool.Rows,

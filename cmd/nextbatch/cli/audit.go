@@ -19,6 +19,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/report"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // auditing is one run of the command audit.
@@ -90,7 +91,7 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 	}
 	o := audit.Options{Network: network.Options{Config: config}, Folds: a.folds, Repeats: a.repeats}
 	o.Progress = func(done, of int) { a.progress.step("audit", done, of, "networks trained") }
-	reports, err := audit.Labels(ctx, rows.Sample(), o)
+	reports, err := audit.Labels(ctx, nextbatch.Sample(rows), o)
 	a.progress.done()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -139,7 +140,7 @@ func (a *auditing) run(ctx context.Context, path string, out io.Writer) error {
 
 // results describes the findings. With several targets they are those of the first, and
 // hold the results of all.
-func (a *auditing) results(reports []*audit.Report, rows *nextbatch.Rows, names []string) auditResult {
+func (a *auditing) results(reports []*audit.Report, rows *tables.Rows, names []string) auditResult {
 	list := make([]auditResult, len(reports))
 	for k, r := range reports {
 		list[k] = a.result(r, rows.TrainRows, names)
@@ -186,8 +187,8 @@ func (a *auditing) check(path string) (network.Config, error) {
 }
 
 // read returns the rows and the names of those that have a label.
-func (a *auditing) read(ctx context.Context, path string, config network.Config) (*nextbatch.Rows, []string, error) {
-	table, rows, err := a.columns.rows(ctx, path, a.progress, func(table *dataset.Table, z nextbatch.Sizes) error {
+func (a *auditing) read(ctx context.Context, path string, config network.Config) (*tables.Rows, []string, error) {
+	table, rows, err := a.columns.rows(ctx, path, a.progress, func(table *dataset.Table, z tables.Sizes) error {
 		return a.columns.memory.admit("training a network", trainingNeed(table, z, config, 1, 0), "narrower layers (--hidden)", "fewer rows")
 	})
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/benchmark"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/sets"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
@@ -44,7 +44,7 @@ func (b *benchRun) inspect(ctx context.Context, names []string) error {
 type kindOfRun struct {
 	run    benchmark.Run // one of them
 	method spec.Spec
-	sizes  nextbatch.Sizes
+	sizes  forecast.Sizes
 }
 
 // kinds returns what runs need memory for, once for those that are alike.
@@ -90,7 +90,7 @@ func jobsOn(d device.Device, kinds []kindOfRun) int {
 	const most, block = 64, 1 << 30
 	largest := int64(0)
 	for _, k := range kinds {
-		largest = max(largest, nextbatch.Memory(k.method, k.sizes))
+		largest = max(largest, forecast.Memory(k.method, k.sizes))
 	}
 	return int(max(1, min(most, d.Room()/(largest+block))))
 }
@@ -110,15 +110,15 @@ func (b *benchRun) admitJobs(c network.Config, kinds []kindOfRun, runs int) erro
 }
 
 // sizes returns the rows and inputs of a data set, as known before it is loaded.
-func (b *benchRun) sizes(name string) nextbatch.Sizes {
+func (b *benchRun) sizes(name string) forecast.Sizes {
 	switch {
 	case b.table != "" && name == tableName(b.table):
-		return nextbatch.Sizes{Pool: b.own.X.Rows, Inputs: b.own.X.Cols, Outputs: b.own.Labels().Cols}
+		return forecast.Sizes{Pool: b.own.X.Rows, Inputs: b.own.X.Cols, Outputs: b.own.Labels().Cols}
 	case name == benchmark.GeneratedSet:
-		return nextbatch.Sizes{Pool: generatedRows, Inputs: friedmanInputs}
+		return forecast.Sizes{Pool: generatedRows, Inputs: friedmanInputs}
 	}
 	set, _ := sets.Find(name) // inspect has found it
-	return nextbatch.Sizes{Pool: set.Pool + set.Test, Inputs: set.Features}
+	return forecast.Sizes{Pool: set.Pool + set.Test, Inputs: set.Features}
 }
 
 // generatedRows is the size of the generated data set.

@@ -19,6 +19,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/kept"
 )
 
 // campaignAsking is a run of campaign ask.
@@ -31,7 +32,7 @@ type campaignAsking struct {
 	json          bool
 	threads       int
 	memory        memory
-	kept          *nextbatch.KeptFeatures // nil where none are kept
+	kept          *kept.Features // nil where none are kept
 }
 
 func newCampaignAsk() *cobra.Command {

@@ -11,9 +11,9 @@ import (
 	"os"
 	"runtime/debug"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -27,7 +27,7 @@ const keptEnding = ".features"
 // keeps returns what keeps the features from one ask to the next. It is nil for campaigns in a
 // database, for a device, which computes all features, and for a program that cannot be told from
 // others.
-func (a *campaignAsking) keeps(ctx context.Context, address string) *nextbatch.KeptFeatures {
+func (a *campaignAsking) keeps(ctx context.Context, address string) *kept.Features {
 	path, program := storeFile(address), programText()
 	if path == "" || program == "" || network.DeviceOf(ctx) != nil {
 		return nil
@@ -35,7 +35,7 @@ func (a *campaignAsking) keeps(ctx context.Context, address string) *nextbatch.K
 	if a.name != "" { // the store may hold several
 		path += "." + url.PathEscape(a.name)
 	}
-	k := &nextbatch.KeptFeatures{Limit: nextbatch.UsualKept, File: path + keptEnding, Program: program}
+	k := &kept.Features{Limit: kept.UsualLimit, File: path + keptEnding, Program: program}
 	if left := a.memory.left(); left > 0 {
 		k.Limit = min(k.Limit, left)
 	}

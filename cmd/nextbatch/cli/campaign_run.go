@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/kept"
 )
 
 // campaignRunning is a run of campaign run.
@@ -129,7 +129,7 @@ func (r *campaignRunning) check() (how campaign.Run, err error) {
 	how = campaign.Run{
 		Person: r.person, Parallel: r.parallel, Retries: r.retries, GiveUp: r.giveUp, MaxLabels: int64(r.maxLabels), Ask: r.asking(&r.memory),
 	}
-	how.Ask.Rows, how.Ask.Kept = r.batch, &nextbatch.KeptFeatures{}
+	how.Ask.Rows, how.Ask.Kept = r.batch, &kept.Features{}
 	switch {
 	case r.oracle == "":
 		return how, usagef("--oracle must name the program that labels a row")

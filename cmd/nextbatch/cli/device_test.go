@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -221,10 +221,10 @@ func TestDoctorOnDevices(t *testing.T) {
 // TestJobsOnADevice fits runs into the memory of a card: features, and a block of 1 GiB each.
 func TestJobsOnADevice(t *testing.T) {
 	kinds := []kindOfRun{
-		{method: spec.MustParse("random"), sizes: nextbatch.Sizes{Pool: 10, Train: 10, Inputs: 2, Batch: 2}},
-		{method: spec.MustParse("lcmd-tp:grad>sketch(512)"), sizes: nextbatch.Sizes{Pool: 100_000, Train: 1000, Inputs: 10, Batch: 256}},
+		{method: spec.MustParse("random"), sizes: forecast.Sizes{Pool: 10, Train: 10, Inputs: 2, Batch: 2}},
+		{method: spec.MustParse("lcmd-tp:grad>sketch(512)"), sizes: forecast.Sizes{Pool: 100_000, Train: 1000, Inputs: 10, Batch: 256}},
 	}
-	each := nextbatch.Memory(kinds[1].method, kinds[1].sizes) + 1<<30
+	each := forecast.Memory(kinds[1].method, kinds[1].sizes) + 1<<30
 	for room, want := range map[int64]int{0: 1, each: 1, 2*each - 1: 1, 2 * each: 2, 5 * each: 5, 1000 * each: 64} {
 		if got := jobsOn(&devicetest.Fake{Memory: room}, kinds); got != want {
 			t.Errorf("%d runs on a card with %d bytes, not %d", got, room, want)

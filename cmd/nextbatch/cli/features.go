@@ -9,6 +9,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -139,7 +140,7 @@ func (s *selecting) gram(ctx context.Context, rows, columns string) (nextbatch.N
 func newGram() *cobra.Command {
 	rows, columns := "", ""
 	s := &selecting{batch: 1}
-	s.request.Output = func(z nextbatch.Sizes) int64 {
+	s.request.Output = func(z forecast.Sizes) int64 {
 		of := map[string]int{"pool": z.Pool, "train": z.Train}
 		return footprint.Bytes(8 * float64(of[rows]) * float64(of[columns]))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/network/onnx"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // fitting is a run of fit.
@@ -139,7 +140,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	defer f.columns.memory.begin()()
 	members := max(1, f.net.Members)
 	need := int64(0)
-	_, rows, err := f.columns.rows(ctx, path, p, func(table *dataset.Table, z nextbatch.Sizes) error {
+	_, rows, err := f.columns.rows(ctx, path, p, func(table *dataset.Table, z tables.Sizes) error {
 		need = trainingNeed(table, z, config, members, f.foldsFor(z.Train))
 		return f.columns.memory.admit("training "+words.Count(members, "network", "networks"), need, "fewer networks", "narrower layers (--hidden)", "fewer rows")
 	})
@@ -171,8 +172,8 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 }
 
 // result describes the model.
-func (f *fitting) result(model *network.Model, rows *nextbatch.Rows, p *progress) *fitResult {
-	pool, warnings := rows.PoolRMSE(model)
+func (f *fitting) result(model *network.Model, rows *tables.Rows, p *progress) *fitResult {
+	pool, warnings := nextbatch.PoolRMSE(rows, model)
 	for _, w := range warnings {
 		p.warn(w)
 	}
@@ -196,7 +197,7 @@ func (f *fitting) result(model *network.Model, rows *nextbatch.Rows, p *progress
 }
 
 // fewestLabels returns the number of labels of the target that has fewest.
-func fewestLabels(rows *nextbatch.Rows) int {
+func fewestLabels(rows *tables.Rows) int {
 	fewest := rows.Train.Rows
 	for k := range rows.Targets {
 		_, labels := rows.Labelled(k)

@@ -13,6 +13,7 @@ import (
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/tables"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -55,18 +56,18 @@ func (f *columnFlags) registerInputs(c *cobra.Command) {
 
 // registerMissing registers --missing, with imputation.
 func (f *columnFlags) registerMissing(c *cobra.Command) {
-	c.Flags().StringVar(&f.missing, "missing", nextbatch.ImputeMissing.String(), "missing inputs: impute (by the median and a mark, with a warning), drop (these rows, with a warning) or refuse")
+	c.Flags().StringVar(&f.missing, "missing", tables.ImputeMissing.String(), "missing inputs: impute (by the median and a mark, with a warning), drop (these rows, with a warning) or refuse")
 }
 
 // missingInputs is what --missing says; check has found it correct.
-func (f *columnFlags) missingInputs() nextbatch.Missing {
-	m, _ := nextbatch.ParseMissing(f.missing)
+func (f *columnFlags) missingInputs() tables.Missing {
+	m, _ := tables.ParseMissing(f.missing)
 	return m
 }
 
 // tables returns a table as one that holds labelled rows and candidates.
-func (f *columnFlags) tables(path string, table *dataset.Table) nextbatch.Tables {
-	return nextbatch.Tables{
+func (f *columnFlags) tables(path string, table *dataset.Table) tables.Tables {
+	return tables.Tables{
 		One: table, Names: map[*dataset.Table]string{table: nameOf(path)}, TargetColumns: f.targets(table.Names()), Weights: f.weights, RandomColumn: f.random, IDColumn: f.id,
 		Categorical: f.categorical, Keep: f.keep, Missing: f.missingInputs(), FieldName: flagOf,
 	}
@@ -76,7 +77,7 @@ func (f *columnFlags) check() error {
 	if _, err := f.format.options(); err != nil {
 		return err
 	}
-	if _, err := nextbatch.ParseMissing(f.missing); err != nil {
+	if _, err := tables.ParseMissing(f.missing); err != nil {
 		return usagef("--missing %w", err)
 	}
 	targets, err := f.targetItems()
@@ -249,7 +250,7 @@ func withThreads(ctx context.Context, n int) (context.Context, error) {
 
 // rows reads a table and turns it into numbers, unless admit finds too little memory for
 // what follows.
-func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit func(*dataset.Table, nextbatch.Sizes) error) (*dataset.Table, *nextbatch.Rows, error) {
+func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit func(*dataset.Table, tables.Sizes) error) (*dataset.Table, *tables.Rows, error) {
 	table, err := f.read(ctx, path, false)
 	if err != nil {
 		return nil, nil, err
@@ -258,7 +259,7 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 	if err := f.checkWeights(nameOf(path), len(t.TargetColumns)); err != nil {
 		return nil, nil, err
 	}
-	t.Admit = func(z nextbatch.Sizes) error { return admit(table, z) }
+	t.Admit = func(z tables.Sizes) error { return admit(table, z) }
 	rows, err := t.Rows(ctx)
 	if err != nil {
 		return nil, nil, dataError{err}
@@ -270,7 +271,7 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 
 // train fits a model to the labelled rows, scaled by them and the candidates,
 // and reports its progress.
-func train(ctx context.Context, o network.Options, rows *nextbatch.Rows, p *progress) (*network.Model, error) {
+func train(ctx context.Context, o network.Options, rows *tables.Rows, p *progress) (*network.Model, error) {
 	if n := rows.Train.Rows; n < network.FewestToLearn {
 		return nil, dataError{errorf("%s a label; training needs at least two", words.Count(n, "row has", "rows have"))}
 	}
@@ -281,7 +282,7 @@ func train(ctx context.Context, o network.Options, rows *nextbatch.Rows, p *prog
 		p.warn(wrong.Error())
 	}
 	o.Progress, o.Targets = p.epoch(o.Members), rows.Targets
-	model, err := network.Fit(ctx, rows.Sample(), o)
+	model, err := network.Fit(ctx, nextbatch.Sample(rows), o)
 	p.done()
 	if model == nil {
 		if ctx.Err() != nil {

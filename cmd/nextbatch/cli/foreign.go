@@ -20,6 +20,7 @@ import (
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/network/onnx"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // foreignFlags say how to use a network that was trained elsewhere.
@@ -96,11 +97,11 @@ func (s *selecting) readForeign() error {
 }
 
 // foreignRows encodes tables for a network from elsewhere, if there is memory.
-func (f *columnFlags) foreignRows(ctx context.Context, net *onnx.Network, foreign *nextbatch.Foreign, t nextbatch.Tables, log *progress) (rows *nextbatch.Rows, need int64, err error) {
+func (f *columnFlags) foreignRows(ctx context.Context, net *onnx.Network, foreign *nextbatch.Foreign, t tables.Tables, log *progress) (rows *tables.Rows, need int64, err error) {
 	if t, err = foreign.Tables(t); err != nil {
 		return nil, 0, dataError{err}
 	}
-	t.Admit = func(z nextbatch.Sizes) error {
+	t.Admit = func(z tables.Sizes) error {
 		need = footprint.Resident(f.memory.held + 2*rowBytes(z) + 8*int64(z.Train+z.Pool)*int64(net.Outputs()) + net.Memory())
 		return f.memory.admit("predicting", need, "fewer rows at a time")
 	}
@@ -187,7 +188,7 @@ func (p *predicting) runForeign(ctx context.Context, path string, out io.Writer,
 }
 
 // withUnseen adds the rows of --calibrate to the tables, as labelled ones.
-func (p *predicting) withUnseen(ctx context.Context, net *onnx.Network, t nextbatch.Tables, table *dataset.Table) (nextbatch.Tables, error) {
+func (p *predicting) withUnseen(ctx context.Context, net *onnx.Network, t tables.Tables, table *dataset.Table) (tables.Tables, error) {
 	unseen, err := p.columns.read(ctx, p.unseen, true)
 	if err != nil {
 		return t, err
@@ -202,7 +203,7 @@ func (p *predicting) withUnseen(ctx context.Context, net *onnx.Network, t nextba
 }
 
 // calibrate finds out how far intervals reach, for each output, from errors on labelled rows.
-func (p *predicting) calibrate(ctx context.Context, net *onnx.Network, rows *nextbatch.Rows, x matrix.Dense[float32], reach []*float64, log *progress) error {
+func (p *predicting) calibrate(ctx context.Context, net *onnx.Network, rows *tables.Rows, x matrix.Dense[float32], reach []*float64, log *progress) error {
 	y, err := net.Predict(ctx, x)
 	if err != nil {
 		return dataError{errorf("%s: %w", p.unseen, err)}

@@ -13,12 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/footprint"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // memory is what a command may use: the limit of --max-memory, or what the
@@ -117,14 +118,14 @@ func (m *memory) admit(what string, need int64, alternatives ...string) error {
 }
 
 // rowBytes returns the memory of encoded rows.
-func rowBytes(z nextbatch.Sizes) int64 {
+func rowBytes(z tables.Sizes) int64 {
 	return footprint.Float32(z.Train+z.Pool+z.Aims, z.Inputs)
 }
 
 // trainingNeed forecasts the memory of a training on the rows of a table, and of saving
 // the model, whose file is put together in memory. The networks of a fold are trained
 // while those of the model are kept, and those of the fold before may still be in memory.
-func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, members, folds int) int64 {
+func trainingNeed(table *dataset.Table, z tables.Sizes, c network.Config, members, folds int) int64 {
 	c.Architecture.Outputs = max(z.Outputs, 1)
 	fit, kept := c.Memory(z.Inputs, z.Train, members)
 	fit += 2 * kept
@@ -136,7 +137,7 @@ func trainingNeed(table *dataset.Table, z nextbatch.Sizes, c network.Config, mem
 
 // predictionNeed forecasts the memory of predictions for the rows of a table, with
 // deviations and intervals.
-func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model) int64 {
+func predictionNeed(table *dataset.Table, z tables.Sizes, m *network.Model) int64 {
 	members := len(m.Ensemble())
 	c := network.Config{Architecture: m.Ensemble()[0].Architecture()}
 	block, _ := c.Memory(z.Inputs, forwardRows, members) // more than the networks and a block of rows
@@ -146,14 +147,14 @@ func predictionNeed(table *dataset.Table, z nextbatch.Sizes, m *network.Model) i
 
 // replayNeed forecasts the memory of replays on labelled rows, of which so many run
 // at the same time. Each divides and scales the rows for itself.
-func replayNeed(table int64, z nextbatch.Sizes, c network.Config, specs []spec.Spec, jobs int) int64 {
-	most := int64(0)
+func replayNeed(table int64, z forecast.Sizes, c network.Config, specs []spec.Spec, jobs int) int64 {
+	rows, most := footprint.Float32(z.InMemory(), z.Inputs), int64(0)
 	z.Hidden, c.Architecture.Outputs = c.WithDefaults().Architecture.Hidden, max(z.Outputs, 1)
 	for _, method := range specs {
 		fit, kept := c.Memory(z.Inputs, z.Train, method.Members())
-		most = max(most, fit, kept+nextbatch.Memory(method, z))
+		most = max(most, fit, kept+forecast.Memory(method, z))
 	}
-	return footprint.Resident(table + rowBytes(z) + footprint.Bytes(float64(jobs)*float64(rowBytes(z)+most)))
+	return footprint.Resident(table + rows + footprint.Bytes(float64(jobs)*float64(rows+most)))
 }
 
 // forwardRows run through a network at the same time.

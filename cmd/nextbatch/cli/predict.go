@@ -7,11 +7,11 @@ import (
 	"io"
 	"slices"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/tables"
 	"github.com/spf13/cobra"
 )
 
@@ -104,7 +104,7 @@ func (p *predicting) run(ctx context.Context, path string, out io.Writer, log *p
 	}
 	t := p.columns.tables(path, table)
 	t.One, t.Pool, t.Encoder = nil, table, r.Columns()
-	t.Admit = func(z nextbatch.Sizes) error {
+	t.Admit = func(z tables.Sizes) error {
 		return p.columns.memory.admit("predicting", predictionNeed(table, z, r), "fewer rows at a time")
 	}
 	rows, err := t.Rows(ctx)
@@ -126,7 +126,7 @@ func (p *predicting) write(out io.Writer, result *dataset.Table) error {
 	return source.WriteFile(p.out, result)
 }
 
-func (p *predicting) predict(ctx context.Context, r *network.Model, table *dataset.Table, rows *nextbatch.Rows, log *progress) (*dataset.Table, error) {
+func (p *predicting) predict(ctx context.Context, r *network.Model, table *dataset.Table, rows *tables.Rows, log *progress) (*dataset.Table, error) {
 	columns, err := p.rowNames(table, rows)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (p *predicting) predict(ctx context.Context, r *network.Model, table *datas
 
 // predictTarget returns the columns of one target. One of several has a name, which is
 // part of the columns' names.
-func (p *predicting) predictTarget(ctx context.Context, r *network.Model, name string, rows *nextbatch.Rows, log *progress) ([]dataset.Column, error) {
+func (p *predicting) predictTarget(ctx context.Context, r *network.Model, name string, rows *tables.Rows, log *progress) ([]dataset.Column, error) {
 	suffix, about := "", ""
 	if name != "" {
 		suffix, about = "_"+name, shown(name)+": "
@@ -180,7 +180,7 @@ func (p *predicting) predictTarget(ctx context.Context, r *network.Model, name s
 }
 
 // rowNames returns the columns that name the rows: ids, if there are any, and numbers.
-func (p *predicting) rowNames(table *dataset.Table, rows *nextbatch.Rows) (columns []dataset.Column, err error) {
+func (p *predicting) rowNames(table *dataset.Table, rows *tables.Rows) (columns []dataset.Column, err error) {
 	if p.columns.id != "" {
 		ids, err := table.Column(p.columns.id)
 		if err != nil {
@@ -290,7 +290,7 @@ func (e *evaluating) run(ctx context.Context, path string, out io.Writer, log *p
 	need := int64(0)
 	t := e.columns.tables(path, table)
 	t.Encoder, t.IDColumn = r.Columns(), "" // an error for each label, also of replicates
-	t.Admit = func(z nextbatch.Sizes) error {
+	t.Admit = func(z tables.Sizes) error {
 		need = predictionNeed(table, z, r)
 		return e.columns.memory.admit("evaluating", need, "fewer rows")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/tables"
 )
 
 // errorf is fmt.Errorf; its name is short because messages are long.
@@ -61,7 +62,7 @@ func (p *progress) warn(texts ...string) {
 }
 
 // report prints what happened to the rows of tables.
-func (p *progress) report(rows *nextbatch.Rows) {
+func (p *progress) report(rows *tables.Rows) {
 	for _, w := range rows.Warnings {
 		p.warn(w)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/matrix"
 )
@@ -77,7 +77,7 @@ func (s *selecting) beyondMemory() *source.Shards {
 	if err != nil {
 		return nil // reading it says what is wrong
 	}
-	sizes := nextbatch.Sizes{Pool: shards.Rows, Inputs: shards.Cols, Train: rowsOf(s.trainFeatures), Aims: rowsOf(s.targets)}
+	sizes := forecast.Sizes{Pool: shards.Rows, Inputs: shards.Cols, Train: rowsOf(s.trainFeatures), Aims: rowsOf(s.targets)}
 	inMemory := s.request.Memory(sizes)
 	sizes.InFile = true
 	if inMemory <= s.columns.memory.bytes || s.request.Memory(sizes) >= inMemory {

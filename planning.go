@@ -1,0 +1,150 @@
+package nextbatch
+
+import (
+	"context"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/forecast"
+	"github.com/nextbatch/nextbatch/internal/words"
+	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
+	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/tables"
+)
+
+// Plan checks the request and turns its rows into numbers. An error is a *RequestError,
+// a *DataError, a *spec.Error, or that of Admit or of the context. With Folder, the caller closes
+// the plan.
+func (r Request) Plan(ctx context.Context) (_ *Plan, err error) {
+	starts := r.Spec.Method == "" && r.starts()
+	r = r.WithDefaults()
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	if err := r.checkInput(); err != nil {
+		return nil, err
+	}
+	openEnded := r.Batch == 0
+	if openEnded {
+		r.Batch = r.mostRows()
+	}
+	p := &Plan{
+		Spec: r.Spec.String(), Batch: r.Batch, Networks: r.networks(),
+		Numeric: []string{}, OneHot: map[string]int{}, Dates: []string{}, Imputed: []string{}, Dropped: []string{},
+		Limits: []string{}, Warnings: []string{}, Notes: []string{},
+		request: r, model: r.Model, openEnded: openEnded,
+	}
+	defer func() {
+		if err != nil {
+			p.Close()
+		}
+	}()
+	p.problem.Batch, p.problem.Seed, p.problem.KernelSeed, p.problem.Ranks = r.Batch, r.Seed, r.KernelSeed, r.Ranks
+	read := p.readTables
+	if r.OwnFeatures {
+		read = p.readFeatures
+	}
+	if err := read(ctx); err != nil {
+		return nil, err
+	}
+	if starts {
+		p.warn("%s a label, too few to train a network: the batch is spread over the inputs, by %s", words.Count(p.problem.Train.Rows, "row has", "rows have"), p.Spec)
+	}
+	p.Labelled, p.Pool, p.Inputs = p.problem.Train.Rows, p.problem.poolSize(), p.problem.Pool.Cols
+	if r.Ranks != nil {
+		if err := selection.CheckShares(p.Pool, r.Ranks.Size()); err != nil {
+			return p, &DataError{err}
+		}
+	}
+	if err := p.constrain(); err != nil {
+		return p, err
+	}
+	p.Limits = p.limits()
+	return p, nil
+}
+
+func (p *Plan) readTables(ctx context.Context) error {
+	t, err := p.request.tables()
+	if err != nil {
+		return err
+	}
+	var refused error
+	t.Admit = func(z tables.Sizes) error {
+		refused = p.admit(forecast.Of(z))
+		return refused
+	}
+	t.Folder = func() string { return p.problem.Folder }
+	if p.Rows, err = t.Rows(ctx); refused != nil {
+		return refused
+	} else if err != nil {
+		return p.unusable(ctx, err)
+	}
+	p.Warnings, p.Notes = append(p.Warnings, p.Rows.Warnings...), append(p.Notes, p.Rows.Notes...)
+	if p.Rows.Pool.Rows == 0 {
+		return p.nothingToPick()
+	}
+	if p.Rows.Train.Rows < network.FewestToLearn && p.Networks > 0 {
+		return unusableData("%s a label and all inputs, but a network needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), network.FewestToLearn, p.request.named("Spec"))
+	}
+	if p.Networks > 0 {
+		for _, wrong := range p.Rows.CheckLabels() {
+			p.warn("%s", wrong)
+		}
+	}
+	p.poolRows = p.Rows.PoolRows
+	p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = p.Rows.Train, p.Rows.Pool, p.Rows.Aims
+	p.listColumns(p.Rows.Encoder)
+	return nil
+}
+
+// nothingToPick says why there are no candidates.
+func (p *Plan) nothingToPick() error {
+	r := &p.request
+	name := r.tableName(r.pool(), "the table")
+	if r.Table != nil && p.Rows.Train.Rows == r.Table.Rows() {
+		return unusableData("%s: there is nothing to pick from, because all %d rows have a label in %s; add candidates, with %s empty",
+			name, r.Table.Rows(), tables.TargetText(r.TargetColumns), map[bool]string{true: "that column", false: "these columns"}[len(r.TargetColumns) == 1])
+	}
+	return unusableData("%s: there is nothing to pick from: every row without a label was dropped, for the reasons above", name)
+}
+
+// listColumns lists what became of the columns.
+func (p *Plan) listColumns(e dataset.Encoder) {
+	p.Numeric = append(p.Numeric, e.Numeric...)
+	p.Imputed = append(p.Imputed, e.Indicators...)
+	for _, c := range e.Categories {
+		p.OneHot[c.Column] = len(c.Levels)
+		if c.Missing {
+			p.Imputed = append(p.Imputed, c.Column)
+		}
+	}
+	for _, f := range e.Times {
+		p.Dates = append(p.Dates, f.Column)
+	}
+	for _, d := range e.Dropped {
+		p.Dropped = append(p.Dropped, d.Column)
+	}
+}
+
+func (p *Plan) readFeatures(context.Context) error {
+	r := &p.request
+	switch exact := r.Exact; {
+	case exact.Pool.Rows > 0 && r.InFile: // where a copy in float32 is not needed, and would not fit
+		p.problem = p.problem.WithFeatures(exact.Train, matrix.Dense[float64]{}, exact.Aims)
+		p.problem.Exact.Pool = exact.Pool
+		p.problem.Pool = matrix.Dense[float32]{Rows: exact.Pool.Rows, Cols: exact.Pool.Cols, Stride: exact.Pool.Cols}
+	case exact.Pool.Rows > 0 || r.InFile && r.Spec.ComputesInDouble():
+		p.problem = p.problem.WithFeatures(exact.Train, exact.Pool, exact.Aims)
+		if exact.Pool.Rows == 0 {
+			p.problem.Pool = r.Features.Pool
+		}
+	default:
+		p.problem.Train, p.problem.Pool, p.problem.Aims.Rows = r.Features.Train, r.Features.Pool, r.Features.Aims
+	}
+	p.problem.Shared, p.problem.RowName = r.Shared, r.RowName
+	if r.InFile {
+		p.problem.Folder = r.Folder
+	}
+	p.poolRows = tables.UpTo(p.problem.poolSize())
+	return p.admit(forecast.Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Aims.Rows.Rows, Inputs: p.problem.Pool.Cols})
+}

@@ -1,0 +1,212 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/words"
+)
+
+// Missing says what becomes of missing inputs.
+type Missing uint8
+
+const (
+	// ImputeMissing replaces them: a number or a date by the median of its column,
+	// with a further input that marks where; a category by a level of its own. A row
+	// without any input is dropped.
+	ImputeMissing Missing = iota
+	DropMissing           // drops rows that lack an input, with a warning
+	RefuseMissing         // makes them an error
+)
+
+var missingNames = []string{"impute", "drop", "refuse"}
+
+func (m Missing) String() string {
+	if int(m) < len(missingNames) {
+		return missingNames[m]
+	}
+	return fmt.Sprintf("Missing(%d)", uint8(m))
+}
+
+// ParseMissing reads what String writes.
+func ParseMissing(text string) (Missing, error) {
+	for i, name := range missingNames {
+		if name == text {
+			return Missing(i), nil
+		}
+	}
+	return 0, fmt.Errorf("must be impute, drop or refuse, not %q", text)
+}
+
+// MissingError reports rows that lack an input.
+type MissingError struct {
+	Set    string // name of the table, or "labelled rows", "pool", "targets"
+	Rows   []int  // of their table, from 0
+	Column string // one that is missing in the first of them
+	Advice string // what to do; may be empty
+}
+
+func (e *MissingError) Error() string {
+	text := fmt.Sprintf("%s: %s an input: row %s (from 0), the first in column %q", e.Set, words.Count(len(e.Rows), "row lacks", "rows lack"), e.rows(), e.Column)
+	if len(e.Rows) > 1 {
+		text = strings.Replace(text, ": row ", ": rows ", 1)
+	}
+	if e.Advice != "" {
+		text += "; " + e.Advice
+	}
+	return text
+}
+
+// rows lists the first of them.
+func (e *MissingError) rows() string {
+	names := make([]string, len(e.Rows))
+	for i, row := range e.Rows {
+		names[i] = strconv.Itoa(row)
+	}
+	return words.Some(names)
+}
+
+// complete drops or refuses rows that lack an input, or every input if missing ones
+// are imputed. The context is checked once per block of values.
+func (t Tables) complete(ctx context.Context, parts []part, offsets []int, all *dataset.Table, r *Rows) error {
+	var columns []dataset.Column
+	for _, name := range r.Encoder.Columns() {
+		c, err := all.Column(name)
+		if err != nil {
+			return err
+		}
+		columns = append(columns, c)
+	}
+	impute := t.imputes()
+	lacking := newLacking(columns)
+	atOnce := 1 + valuesAtOnce/(1+len(columns)) // rows
+	for i := range parts {
+		p := &parts[i]
+		missing := &MissingError{Set: p.name}
+		var kept []int
+		for k, row := range p.rows {
+			if k%atOnce == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			first, count := countMissing(columns, offsets[i]+row)
+			if count == 0 || impute && count < len(columns) {
+				kept = append(kept, row)
+				if count > 0 {
+					lacking.add(p.table, row, offsets[i]+row)
+				}
+				continue
+			}
+			if missing.Column == "" {
+				missing.Column = first
+			}
+			missing.Rows = append(missing.Rows, row)
+		}
+		if len(missing.Rows) == 0 {
+			continue
+		}
+		if t.Missing == RefuseMissing {
+			missing.Advice = fmt.Sprintf("fill it in, or say with %s impute or %s drop what becomes of such rows", t.named("Missing"), t.named("Missing"))
+			return missing
+		}
+		p.rows = kept
+		if impute {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s no inputs at all and %s dropped: %s (from 0)", p.name, words.Count(len(missing.Rows), "row has", "rows have"), map[bool]string{true: "is", false: "are"}[len(missing.Rows) == 1], missing.rows()))
+		} else {
+			r.Warnings = append(r.Warnings, missing.Error()+"; dropped")
+		}
+	}
+	for _, s := range sources(parts) {
+		if text := lacking.text(s); text != "" {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: missing inputs are imputed: %s; %s drop leaves such rows out", t.tableName(s, parts), text, t.named("Missing")))
+		}
+	}
+	return nil
+}
+
+// valuesAtOnce are so many that are examined in a moment.
+const valuesAtOnce = 1 << 20
+
+// imputes reports whether missing inputs are replaced. A network that was saved
+// before there were medians has none.
+func (t Tables) imputes() bool {
+	return t.Missing == ImputeMissing && (t.Encoder == nil || t.Encoder.Impute)
+}
+
+// countMissing returns how many columns lack a value in a row, and the first of them.
+func countMissing(columns []dataset.Column, row int) (first string, count int) {
+	for _, c := range columns {
+		if c.Missing(row) {
+			if count == 0 {
+				first = c.Name()
+			}
+			count++
+		}
+	}
+	return first, count
+}
+
+// lacking counts the missing values of each column in each table.
+type lacking struct {
+	columns []dataset.Column
+	count   map[*dataset.Table][]int
+	first   map[*dataset.Table][]int // row of the first
+}
+
+func newLacking(columns []dataset.Column) lacking {
+	return lacking{columns, map[*dataset.Table][]int{}, map[*dataset.Table][]int{}}
+}
+
+// add counts a row of a table, which is row at of all tables.
+func (l lacking) add(table *dataset.Table, row, at int) {
+	if l.count[table] == nil {
+		l.count[table], l.first[table] = make([]int, len(l.columns)), make([]int, len(l.columns))
+	}
+	for i, c := range l.columns {
+		if !c.Missing(at) {
+			continue
+		}
+		if l.count[table][i]++; l.count[table][i] == 1 || row < l.first[table][i] {
+			l.first[table][i] = row
+		}
+	}
+}
+
+func (l lacking) text(table *dataset.Table) string {
+	var list []string
+	total := 0
+	for i, n := range l.count[table] {
+		if n > 0 {
+			total += n
+			list = append(list, fmt.Sprintf("%d in column %q (first in row %d, from 0)", n, l.columns[i].Name(), l.first[table][i]))
+		}
+	}
+	const most = 5
+	if len(list) > most {
+		return fmt.Sprintf("%d in %d columns: %s, …", total, len(list), strings.Join(list[:most], ", "))
+	}
+	return strings.Join(list, ", ")
+}
+
+// fitMissing learns centres and medians from labelled rows and candidates, the latter also if
+// no value is missing, for the sake of rows that are predicted later.
+func (t Tables) fitMissing(ctx context.Context, parts []part, offsets []int, all *dataset.Table, r *Rows) error {
+	if t.Encoder != nil && !t.Centre {
+		return nil
+	}
+	var rows []int
+	for i, p := range parts[:2] {
+		for _, row := range p.rows {
+			rows = append(rows, offsets[i]+row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if t.Encoder != nil {
+		return r.Encoder.FitCentres(ctx, all, rows)
+	}
+	return r.Encoder.FitMissing(ctx, all, rows, t.Missing == ImputeMissing)
+}
