@@ -32,14 +32,20 @@ import (
 // several goroutines.
 type Store struct {
 	db      *postgresdb.Database
-	river   *river.Client[pgx.Tx] // inserts jobs
-	process int32                 // our row in benchmark_processes; 0 until Join
+	river   inserter
+	process int32 // our row in benchmark_processes; 0 until Join
 	host    string
 	times   times
 	leaving atomic.Bool // a server that restarts is not worth waiting for
 }
 
 var _ benchmark.Queue = (*Store)(nil)
+
+// inserter is what a store needs of a client of River. As a field the client itself would make
+// the packages that import this one compile River's generic code again.
+type inserter interface {
+	InsertManyFastTx(ctx context.Context, tx pgx.Tx, jobs []river.InsertManyParams) (int, error)
+}
 
 // times is how long things take, which tests shorten.
 type times struct {

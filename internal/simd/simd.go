@@ -84,6 +84,17 @@ func (s *Set[T]) Name() string { return s.name }
 // For returns the set in use.
 func For[T Float]() *Set[T] { return pick[T](active32, active64) }
 
+// Name returns the name of the set in use.
+func Name() string { return active32.name }
+
+// Names returns the names of all sets that this CPU can run, "go" first.
+func Names() (names []string) {
+	for _, s := range available32 {
+		names = append(names, s.name)
+	}
+	return names
+}
+
 // Available returns all sets that this CPU can run, "go" first.
 func Available[T Float]() []*Set[T] {
 	sets := make([]*Set[T], len(available32))
