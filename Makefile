@@ -38,13 +38,15 @@ bench-json: ## The same as JSON lines; call it with make -s so that nothing else
 	@$(SPEED) -json
 
 .PHONY: lint
-lint: ## gofmt, go vet, staticcheck, and functions that nothing reaches.
+lint: ## gofmt, go vet, staticcheck, functions that nothing reaches, and how many are compiled again and again.
 	@unformatted=$$(git ls-files -z '*.go' | xargs -0 $(GOFMT) -l); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
 	go vet -tags noasm ./internal/...
+	go vet -tags network64 ./network
 	staticcheck=$$($(TOOL) staticcheck) && $$staticcheck ./... && cd $(GENERATOR) && go vet ./... && $$staticcheck ./...
 	.ci/deadcode
+	.ci/instances
 
 FUZZTIME ?= 1m
 

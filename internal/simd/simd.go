@@ -23,6 +23,7 @@ package simd
 
 import (
 	"math/bits"
+	"slices"
 	"unsafe"
 )
 
@@ -85,15 +86,10 @@ func (s *Set[T]) Name() string { return s.name }
 func For[T Float]() *Set[T] { return pick[T](active32, active64) }
 
 // Name returns the name of the set in use.
-func Name() string { return active32.name }
+func Name() string { return active }
 
 // Names returns the names of all sets that this CPU can run, "go" first.
-func Names() (names []string) {
-	for _, s := range available32 {
-		names = append(names, s.name)
-	}
-	return names
-}
+func Names() []string { return slices.Clone(available) }
 
 // Available returns all sets that this CPU can run, "go" first.
 func Available[T Float]() []*Set[T] {
