@@ -49,11 +49,13 @@ bench-json: ## The same as JSON lines; call it with make -s so that nothing else
 	@$(SPEED) -json
 
 .PHONY: lint
-lint: format ## gofmt, go vet, staticcheck, and functions that nothing reaches.
+lint: format ## gofmt, go vet, staticcheck, functions that nothing reaches, and how many are compiled again and again.
 	go vet ./...
 	go vet -tags noasm ./internal/...
+	go vet -tags network64 ./network
 	staticcheck=$$($(TOOL) staticcheck) && $$staticcheck ./... && cd $(GENERATOR) && go vet ./... && $$staticcheck ./...
 	.ci/deadcode
+	.ci/instances
 
 FUZZTIME ?= 1m
 
