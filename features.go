@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nextbatch/nextbatch/internal/compose"
+	"github.com/nextbatch/nextbatch/compose"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
