@@ -71,8 +71,8 @@ func (e *TooFewError) Error() string {
 // where the truth may well be. Infinity is null in JSON.
 type Interval struct{ Value, Low, High float64 }
 
-// Bounded reports whether there is an upper limit.
-func (i Interval) Bounded() bool { return !math.IsInf(i.High, 1) }
+// bounded reports whether there is an upper limit.
+func (i Interval) bounded() bool { return !math.IsInf(i.High, 1) }
 
 // MarshalJSON writes value, low and high.
 func (i Interval) MarshalJSON() ([]byte, error) {
@@ -108,7 +108,7 @@ func (i *Interval) UnmarshalJSON(text []byte) error {
 
 // String words the interval, such as "0.62 (0.55 to 0.71)".
 func (i Interval) String() string {
-	if !i.Bounded() {
+	if !i.bounded() {
 		if math.IsInf(i.Value, 1) {
 			return fmt.Sprintf("unknown (at least %.3g)", i.Low)
 		}

@@ -243,7 +243,7 @@ func TestSessionsOfATokenAreBounded(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
 	tokens, now := v.server.options.Tokens, time.Now()
-	token, found, err := tokens.Find(t.Context(), v.secrets["viewer"], now)
+	token, found, err := tokens.find(t.Context(), v.secrets["viewer"], now)
 	if err != nil || !found {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestSessionsOfATokenAreBounded(t *testing.T) {
 		secrets = append(secrets, secret)
 	}
 	for i, want := range map[int]bool{0: false, 1: false, 2: true, sessionsOfToken + 1: true} {
-		if _, _, found, err := tokens.FindSession(t.Context(), secrets[i], now); err != nil || found != want {
+		if _, _, found, err := tokens.findSession(t.Context(), secrets[i], now); err != nil || found != want {
 			t.Errorf("session %d: %v %v", i, found, err)
 		}
 	}
