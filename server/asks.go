@@ -30,18 +30,10 @@ type Batch struct {
 
 // Picked is a row of a batch.
 type Picked struct {
-	RowDetail
-	Audit       bool                   `json:"audit" doc:"drawn at random, to estimate the error"`
-	Reason      string                 `json:"reason" doc:"why it was picked"`
-	Predictions map[string]*Prediction `json:"predictions" doc:"by target, made before the label came; empty without a network"`
-}
-
-// Prediction is a predicted label, with an interval that is to hold it with a
-// probability of 90 %.
-type Prediction struct {
-	Value float64  `json:"value"`
-	Low   *float64 `json:"low,omitempty"`
-	High  *float64 `json:"high,omitempty"`
+	Row
+	Audit       bool                             `json:"audit" doc:"drawn at random, to estimate the error"`
+	Reason      string                           `json:"reason" doc:"why it was picked"`
+	Predictions map[string]*nextbatch.Prediction `json:"predictions" doc:"by target, made before the label came; empty without a network"`
 }
 
 func (s *Server) askRoutes() {
@@ -67,8 +59,8 @@ func (s *Server) ask(ctx context.Context, in *struct {
 		Rows    int      `json:"rows,omitempty" minimum:"0" maximum:"1000000" doc:"how many; 0 means as the settings say"`
 		Lease   string   `json:"lease,omitempty" doc:"how long the rows are out, such as 168h; empty means as the settings say" example:"168h"`
 		Audit   *float64 `json:"audit,omitempty" minimum:"0" maximum:"1" doc:"share of audit rows; by default as the settings say"`
-		Must    []string `json:"must,omitempty" maxItems:"100000" doc:"ids of rows that must be in the batch"`
-		Exclude []string `json:"exclude,omitempty" maxItems:"100000" doc:"ids of rows that may not be in the batch"`
+		Must    []string `json:"must,omitempty" nullable:"true" maxItems:"100000" doc:"ids of rows that must be in the batch"`
+		Exclude []string `json:"exclude,omitempty" nullable:"true" maxItems:"100000" doc:"ids of rows that may not be in the batch"`
 	}
 }) (*output[Job], error) {
 	c, err := s.campaign(ctx, in.Campaign)
@@ -129,7 +121,7 @@ func (s *Server) batch(ctx context.Context, c *campaign.Campaign, v *campaign.Vi
 			continue
 		}
 		b.Rows = append(b.Rows, Picked{
-			RowDetail: detail(v, v.At(r.Row)), Audit: r.Audit, Reason: result.reason(i),
+			Row: detail(v, v.At(r.Row)), Audit: r.Audit, Reason: result.reason(i),
 			Predictions: predictionsOf(v.Created.Targets, r.Predictions),
 		})
 	}
@@ -167,13 +159,13 @@ func (s *Server) reason(ctx context.Context, name string, e campaign.AskEvent, r
 	return result.reason(slices.IndexFunc(e.Rows, func(r campaign.AskedRow) bool { return r.Row == row })), err
 }
 
-func predictionsOf(targets []string, list []nextbatch.Prediction) map[string]*Prediction {
-	all := map[string]*Prediction{}
+func predictionsOf(targets []string, list []nextbatch.Prediction) map[string]*nextbatch.Prediction {
+	all := map[string]*nextbatch.Prediction{}
 	for i, p := range list {
 		if math.IsNaN(float64(p.Value)) || math.IsInf(float64(p.Value), 0) {
 			continue
 		}
-		all[targets[i]] = &Prediction{float64(p.Value), (*float64)(p.Low), (*float64)(p.High)}
+		all[targets[i]] = &p
 	}
 	return all
 }
@@ -188,8 +180,8 @@ type Predicted struct {
 
 // PredictedRow is an open row with its predictions.
 type PredictedRow struct {
-	Row
-	Predictions map[string]*Prediction `json:"predictions" doc:"by target; empty for a row that lacks inputs"`
+	campaign.RowRef
+	Predictions map[string]*nextbatch.Prediction `json:"predictions" doc:"by target; empty for a row that lacks inputs"`
 }
 
 func (s *Server) predict(ctx context.Context, in *Named) (*output[Job], error) {

@@ -50,7 +50,7 @@ var endless = map[string]any{
 func TestAttackByHugeSettings(t *testing.T) {
 	t.Parallel()
 	v := newService(t).restart(t, func(o *Options) { o.Available = func() int64 { return 4 << 30 } })
-	must[Status](t, v, "owner", "POST", small, sample(200))
+	must[Campaign](t, v, "owner", "POST", small, sample(200))
 	const path = "/v1/campaigns/small"
 	for _, members := range []int{2_000_000_000, 1001, -1} {
 		status, body := v.do(t, "owner", "PUT", path+"/settings", map[string]any{"members": members, "seed": 1})
@@ -93,7 +93,7 @@ func TestAttackByHugeSettings(t *testing.T) {
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
 	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3})
 	training := func(v *service) {
@@ -140,7 +140,7 @@ func (faulty) PutBlob(context.Context, string, campaign.Blob) error { panic("a f
 func TestPanicFailsTheJob(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settingsOf([]int{8}, ""))
 	sound := v.server.options.Store
 	v = v.restart(t, func(o *Options) { o.Store = faulty{o.Store} })
@@ -164,7 +164,7 @@ func TestPanicFailsTheJob(t *testing.T) {
 func TestCancelIsDurable(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
 	var jobs []Job
 	for i := range 4 {
@@ -332,7 +332,7 @@ func TestShutdownCancelsNothing(t *testing.T) {
 func TestSameJobs(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
 	predict := func(who string) Job {
 		return must[Job](t, v, who, "POST", "/v1/campaigns/small/predictions", nil)
@@ -369,7 +369,7 @@ func TestSameJobs(t *testing.T) {
 func TestOldResultsAreForgotten(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settingsOf([]int{8}, ""))
 	var done []Job
 	for range 3 {

@@ -19,7 +19,7 @@ import (
 func TestJobsComputeOnTheDevice(t *testing.T) {
 	t.Parallel()
 	v := newServiceOn(t, &devicetest.Fake{FailTraining: errors.New("the card is lost; run again")})
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
 	j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 4}))
 	if j.State != Failed || !strings.Contains(j.Problem, "training on fake:0 test card: the card is lost; run again") {

@@ -98,7 +98,7 @@ func (s *Server) predictions(_ context.Context, in *struct {
 	result := Predicted{Trained: found.Trained, Warnings: append([]string{}, found.Warnings...), Rows: []PredictedRow{}, Total: len(found.Rows)}
 	from := min(in.Offset, len(found.Rows))
 	for i := from; i < min(from+in.Limit, len(found.Rows)); i++ {
-		result.Rows = append(result.Rows, PredictedRow{Row(found.Rows[i]), predictionsOf(found.targets, found.Predictions[i])})
+		result.Rows = append(result.Rows, PredictedRow{found.Rows[i], predictionsOf(found.targets, found.Predictions[i])})
 	}
 	return answer(result, nil)
 }

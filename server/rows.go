@@ -9,16 +9,20 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
 )
 
-// RowDetail is a row with its inputs and its labels.
-type RowDetail struct {
-	Row
+// Value is a value of a table: a number, a text, or nil where it is missing.
+type Value any
+
+// Row is a row with its inputs and its labels.
+type Row struct {
+	campaign.RowRef
 	Status   string              `json:"status" enum:"open,asked,labelled,failed,retired"`
-	Inputs   map[string]any      `json:"inputs" doc:"by column; null where a value is missing"`
+	Inputs   map[string]Value    `json:"inputs" doc:"by column; null where a value is missing"`
 	Labels   map[string]*float64 `json:"labels" doc:"by target; null where there is none"`
 	LeaseEnd *time.Time          `json:"lease_end,omitempty" doc:"when a row that is out is open again"`
 	Failures int                 `json:"failures" doc:"how often it could not be labelled"`
@@ -26,8 +30,8 @@ type RowDetail struct {
 
 // RowPage is a part of the rows.
 type RowPage struct {
-	Rows  []RowDetail `json:"rows"`
-	Total int64       `json:"total" doc:"rows that the filter leaves"`
+	Rows  []Row `json:"rows"`
+	Total int64 `json:"total" doc:"rows that the filter leaves"`
 }
 
 func (s *Server) rowRoutes() {
@@ -65,7 +69,7 @@ func (s *Server) listRows(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	page := RowPage{[]RowDetail{}, int64(list.len())}
+	page := RowPage{[]Row{}, int64(list.len())}
 	from := int(min(in.Offset, page.Total))
 	for i := from; i < min(from+in.Limit, list.len()); i++ {
 		page.Rows = append(page.Rows, detail(v, list.at(i)))
@@ -83,10 +87,10 @@ func (s *Server) view(ctx context.Context, name string) (*campaign.View, error) 
 }
 
 // detail returns a row with everything that is known about it.
-func detail(v *campaign.View, at int) RowDetail {
+func detail(v *campaign.View, at int) Row {
 	row := v.Number(at)
-	d := RowDetail{
-		Row: Row(v.Ref(at)), Status: string(v.Status(row)), Inputs: map[string]any{},
+	d := Row{
+		RowRef: v.Ref(at), Status: string(v.Status(row)), Inputs: map[string]Value{},
 		Labels: map[string]*float64{}, Failures: v.Failures(row),
 	}
 	if d.Status == string(campaign.StatusAsked) {
@@ -109,11 +113,11 @@ func detail(v *campaign.View, at int) RowDetail {
 
 // RowHistory is a row with what was said about it when it was handed out.
 type RowHistory struct {
-	RowDetail
-	Ask         int64                  `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
-	Person      string                 `json:"person,omitempty" doc:"who asked"`
-	Reason      string                 `json:"reason,omitempty" doc:"why it was picked"`
-	Predictions map[string]*Prediction `json:"predictions,omitempty" doc:"by target, made before the label came; only of rows that have one, so that no prediction can steer a label"`
+	Row
+	Ask         int64                            `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
+	Person      string                           `json:"person,omitempty" doc:"who asked"`
+	Reason      string                           `json:"reason,omitempty" doc:"why it was picked"`
+	Predictions map[string]*nextbatch.Prediction `json:"predictions,omitempty" doc:"by target, made before the label came; only of rows that have one, so that no prediction can steer a label"`
 }
 
 func (s *Server) getRow(ctx context.Context, in *struct {
@@ -127,7 +131,7 @@ func (s *Server) getRow(ctx context.Context, in *struct {
 	if !v.Exists(in.Row) {
 		return nil, huma.Error404NotFound(fmt.Sprintf("the campaign has no row %d", in.Row))
 	}
-	h := RowHistory{RowDetail: detail(v, v.At(in.Row))}
+	h := RowHistory{Row: detail(v, v.At(in.Row))}
 	ask, asked := v.AskOf(in.Row)
 	if asked == nil {
 		return answer(h, nil)
@@ -142,7 +146,7 @@ func (s *Server) getRow(ctx context.Context, in *struct {
 }
 
 // value returns a value of a column as JSON has it.
-func value(column dataset.Column, row int) any {
+func value(column dataset.Column, row int) Value {
 	if column.Missing(row) {
 		return nil
 	}
@@ -189,7 +193,7 @@ func (s *Server) addRows(ctx context.Context, in *struct {
 type IDs struct {
 	Change
 	Body struct {
-		IDs    []string `json:"ids" minItems:"1" maxItems:"100000" doc:"ids of the rows"`
+		IDs    []string `json:"ids" nullable:"true" minItems:"1" maxItems:"100000" doc:"ids of the rows"`
 		Reason string   `json:"reason,omitempty" maxLength:"1000"`
 	}
 }

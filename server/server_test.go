@@ -251,7 +251,7 @@ func (v *service) session(who string) string {
 func TestCampaignOverHTTP(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	created := must[Status](t, v, "owner", "POST", small, sample(60))
+	created := must[Campaign](t, v, "owner", "POST", small, sample(60))
 	if created.Rows != 60 || created.Labelled != 12 || created.Open != 48 || !slices.Equal(created.Targets, []string{"y"}) {
 		t.Fatalf("created %+v", created)
 	}
@@ -288,11 +288,11 @@ func TestCampaignOverHTTP(t *testing.T) {
 	}
 	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/failures", map[string]any{"ids": []string{batch.Rows[2].ID}, "reason": "broke"})
 	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/returns", map[string]any{"ids": []string{batch.Rows[3].ID}})
-	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 14 || s.Failed != 1 || s.Asked != 0 || s.Open != 45 {
+	if s := must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 14 || s.Failed != 1 || s.Asked != 0 || s.Open != 45 {
 		t.Errorf("status %+v", s)
 	}
 	must[Changed](t, v, "owner", "POST", "/v1/campaigns/small/undo", map[string]any{"event": told.Event})
-	events := must[[]Event](t, v, "viewer", "GET", "/v1/campaigns/small/events?after=3", nil)
+	events := must[[]LogEvent](t, v, "viewer", "GET", "/v1/campaigns/small/events?after=3", nil)
 	if last := events[len(events)-1]; last.Kind != "undone" || last.Person != "olga" {
 		t.Errorf("the last event is %+v", last)
 	}
@@ -320,7 +320,7 @@ func TestCampaignOverHTTP(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	for _, c := range []struct {
 		name, method, path string
 		body               any
@@ -352,7 +352,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %d %s; wanted %d with %q", c.name, status, body, c.status, c.detail)
 		}
 	}
-	if s := must[Status](t, v, "owner", "GET", "/v1/campaigns/small", nil); s.Event != 3 {
+	if s := must[Campaign](t, v, "owner", "GET", "/v1/campaigns/small", nil); s.Event != 3 {
 		t.Errorf("refused requests changed the campaign: %+v", s)
 	}
 }
@@ -370,7 +370,7 @@ func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 func TestManyLabellers(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(200))
+	must[Campaign](t, v, "owner", "POST", small, sample(200))
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
 	var wait sync.WaitGroup
 	var mu sync.Mutex
@@ -394,7 +394,7 @@ func TestManyLabellers(t *testing.T) {
 			t.Errorf("row %s was handed out %d times", id, n)
 		}
 	}
-	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); len(seen) != 24 || s.Labelled != 36 {
+	if s := must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil); len(seen) != 24 || s.Labelled != 36 {
 		t.Errorf("%d rows handed out, status %+v", len(seen), s)
 	}
 }
@@ -403,7 +403,7 @@ func TestManyLabellers(t *testing.T) {
 func TestRepeatedAskIsTheRunningJob(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
 	ask := func(key string) Job {
@@ -423,7 +423,7 @@ func TestRepeatedAskIsTheRunningJob(t *testing.T) {
 func TestAsksTogetherAreOneJob(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
 	var status [4]int
@@ -456,7 +456,7 @@ func TestAsksTogetherAreOneJob(t *testing.T) {
 func TestWatchAndCancel(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
 	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
 	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2})
@@ -473,7 +473,7 @@ func TestWatchAndCancel(t *testing.T) {
 	if !strings.Contains(events, "event: job") || !strings.Contains(events, `"stage":"training"`) || !strings.Contains(events, `"state":"cancelled"`) {
 		t.Errorf("events %.400s … %s", events, events[max(0, len(events)-300):])
 	}
-	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Asked != 0 {
+	if s := must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Asked != 0 {
 		t.Errorf("a cancelled ask handed out rows: %+v", s)
 	}
 }

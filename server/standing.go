@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -46,7 +45,7 @@ func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a ca
 func (s *Server) standing(ctx context.Context, in *struct {
 	Named
 	Stop string `query:"stop" maxLength:"200" doc:"when to stop, such as rmse<0.5 or gain<1%" example:"rmse<0.5"`
-}) (*output[json.RawMessage], error) {
+}) (*output[campaign.Standing], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
@@ -61,6 +60,5 @@ func (s *Server) standing(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := json.Marshal(standing)
-	return answer(json.RawMessage(raw), err)
+	return answer(*standing, nil)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 )
 
@@ -41,23 +42,16 @@ type Measured struct {
 // Told is what was told.
 type Told struct {
 	Changed
-	Known int    `json:"known" doc:"numbers that the rows had already"`
-	Wrong []Line `json:"wrong" doc:"rows that were left out, with partial"`
+	Known int              `json:"known" doc:"numbers that the rows had already"`
+	Wrong []campaign.Fault `json:"wrong" doc:"rows that were left out, with partial"`
 	// By id, then by target.
-	Predictions map[string]map[string]*Prediction `json:"predictions" doc:"by id and target: what was predicted before the labels came, of the rows that had been asked for"`
-}
-
-// Line is a row of a request, and what is wrong with it.
-type Line struct {
-	Line   int    `json:"line" doc:"its place in the request, from 0"`
-	ID     string `json:"id"`
-	Reason string `json:"reason"`
+	Predictions map[string]map[string]*nextbatch.Prediction `json:"predictions" doc:"by id and target: what was predicted before the labels came, of the rows that had been asked for"`
 }
 
 type tellInput struct {
 	Change
 	Body struct {
-		Rows    []Measured `json:"rows" minItems:"1" maxItems:"100000" doc:"what was measured"`
+		Rows    []Measured `json:"rows" nullable:"true" minItems:"1" maxItems:"100000" doc:"what was measured"`
 		Partial bool       `json:"partial,omitempty" doc:"take the rows that are right, even if others are wrong"`
 		Again   bool       `json:"again,omitempty" doc:"take numbers that rows already have as further measurements"`
 	}
@@ -81,14 +75,11 @@ func (s *Server) tell(do func(*campaign.Campaign, context.Context, campaign.By, 
 		if err != nil {
 			return nil, err
 		}
-		result := Told{Changed{told.Seq, rowsOf(told.Rows), told.Repeated}, told.Known, []Line{}, map[string]map[string]*Prediction{}}
+		result := Told{Changed{told.Seq, append([]campaign.RowRef{}, told.Rows...), told.Repeated}, told.Known, append([]campaign.Fault{}, told.Faults...), map[string]map[string]*nextbatch.Prediction{}}
 		for _, ref := range told.Rows {
 			if _, asked := state.AskOf(ref.Row); asked != nil && len(asked.Predictions) > 0 {
 				result.Predictions[ref.ID] = predictionsOf(state.Created.Targets, asked.Predictions)
 			}
-		}
-		for _, f := range told.Faults {
-			result.Wrong = append(result.Wrong, Line(f))
 		}
 		return answer(result, nil)
 	}
@@ -115,7 +106,7 @@ func entry(line int, m Measured, targets []string) campaign.Entry {
 func (s *Server) fail(ctx context.Context, in *struct {
 	Change
 	Body struct {
-		IDs    []string `json:"ids" minItems:"1" maxItems:"100000" doc:"ids of the rows"`
+		IDs    []string `json:"ids" nullable:"true" minItems:"1" maxItems:"100000" doc:"ids of the rows"`
 		Reason string   `json:"reason,omitempty" maxLength:"1000"`
 		Again  bool     `json:"again,omitempty" doc:"the rows are open again; otherwise they are never asked for again"`
 	}

@@ -10,7 +10,7 @@ import (
 func TestLabellersUndoTheirOwn(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	tell := func(who, id string) Told {
 		return must[Told](t, v, who, "POST", "/v1/campaigns/small/tells", map[string]any{
 			"rows": []any{map[string]any{"id": id, "values": map[string]float64{"y": 1}}},
@@ -27,7 +27,7 @@ func TestLabellersUndoTheirOwn(t *testing.T) {
 	}
 	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/undo", undo(own.Event))
 	must[Changed](t, v, "owner", "POST", "/v1/campaigns/small/undo", undo(other.Event))
-	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 12 {
+	if s := must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 12 {
 		t.Errorf("%d rows are labelled after both were undone", s.Labelled)
 	}
 }
