@@ -22,6 +22,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // Attacks over HTTP, against a service that listens. Each is bounded in number and time.
@@ -313,7 +314,7 @@ func TestOldListsAreDropped(t *testing.T) {
 		must[Told](t, v, "owner", "POST", "/v1/campaigns/small/tells", map[string]any{"rows": []any{map[string]any{"id": fmt.Sprintf("s%d", 12+i), "values": map[string]float64{"y": 1}}}})
 		look()
 	}
-	must[Added](t, v, "owner", "POST", "/v1/campaigns/small/rows", strings.ReplaceAll(sample(20), "\ns", "\nt"))
+	must[wire.Added](t, v, "owner", "POST", "/v1/campaigns/small/rows", strings.ReplaceAll(sample(20), "\ns", "\nt"))
 	look()
 	if last := entries(); last > first {
 		t.Errorf("%d lists are kept, at first %d", last, first)
@@ -368,9 +369,9 @@ func TestKeysStandForOneRequest(t *testing.T) {
 		t.Errorf("created again: %+v, at first %+v", again, first)
 	}
 	slow := map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 100000}}, "seed": 1}
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
-	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3, "must": []string{}}, "Idempotency-Key", "running")
-	if again := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", "running"); again.ID != j.ID {
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3, "must": []string{}}, "Idempotency-Key", "running")
+	if again := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", "running"); again.ID != j.ID {
 		t.Errorf("asked again: %+v", again)
 	}
 	before := must[Campaign](t, v, "owner", "GET", "/v1/campaigns/small", nil)
@@ -437,7 +438,7 @@ func TestStoresThatFail(t *testing.T) {
 	store := &faultyStore{Store: v.server.options.Store}
 	v.server.options.Store = store
 	must[Campaign](t, v, "owner", "POST", small, sample(20))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
 	secrets := func(e *campaign.StoreError) *error {
 		e.Store, e.Reason = "PostgreSQL database quartz at db.internal", "failed to connect to `user=zoe host=10.1.2.3:5433`"
 		err := fmt.Errorf("campaign %q: %w", "small", error(e))
@@ -473,13 +474,13 @@ func TestStoresThatFail(t *testing.T) {
 			}
 		}
 		store.fault.Store(nil)
-		j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2})
+		j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2})
 		if c.fault.Away {
 			store.fault.Store(secrets(&c.fault))
 			time.Sleep(50 * time.Millisecond)
 			store.fault.Store(nil)
 		}
-		if done := v.finish(t, "labeller", j); done.State != Done {
+		if done := v.finish(t, "labeller", j); done.State != wire.Done {
 			t.Errorf("the job ended as %+v", done)
 		}
 	}

@@ -7,23 +7,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // Campaign is where a campaign stands.
 type Campaign struct {
-	Name     string            `json:"name"`
-	Targets  []string          `json:"targets"`
-	IDColumn string            `json:"id_column,omitempty"`
-	Columns  []campaign.Column `json:"columns" doc:"of the rows, without ids and labels"`
-	Settings campaign.Settings `json:"settings" doc:"as PUT settings takes them"`
-	Event    int64             `json:"event" doc:"number of the last event"`
-	Asks     int               `json:"asks" doc:"batches that were handed out"`
+	wire.About
 	campaign.Counts
 }
 
@@ -86,10 +80,7 @@ func (s *Server) status(ctx context.Context, name string) (Campaign, error) {
 }
 
 func statusOf(name string, state *campaign.State) Campaign {
-	return Campaign{
-		Name: name, Targets: state.Created.Targets, IDColumn: state.Created.IDColumn, Columns: append([]campaign.Column{}, state.Created.Columns...),
-		Settings: state.Settings, Event: state.Seq, Asks: len(state.Asks), Counts: state.Counts(),
-	}
+	return Campaign{wire.AboutOf(name, state), state.Counts()}
 }
 
 // Upload is the body of a request that uploads a table. It is read as a stream.
@@ -149,7 +140,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 func (s *Server) changeSettings(ctx context.Context, in *struct {
 	Change
 	Body json.RawMessage `doc:"all settings; those that are left out have their defaults"`
-}) (*output[Changed], error) {
+}) (*output[wire.Changed], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
@@ -166,59 +157,34 @@ func (s *Server) changeSettings(ctx context.Context, in *struct {
 	return changedOf(c.ChangeSettings(ctx, in.by(ctx), settings))
 }
 
-// LogEvent is an entry of the log.
-type LogEvent struct {
-	Event   int64             `json:"event" doc:"its number, from 1"`
-	Time    time.Time         `json:"time"`
-	Person  string            `json:"person,omitempty"`
-	Request string            `json:"request,omitempty"`
-	Kind    string            `json:"kind" enum:"created,rows_added,asked,told,corrected,failed,returned,retired,settings,undone"`
-	Undone  bool              `json:"undone" doc:"it has no effect: it was undone, or undoes another"`
-	Rows    []campaign.RowRef `json:"rows" doc:"rows that it names"`
-	Detail  json.RawMessage   `json:"detail" doc:"the entry as it is stored"`
-}
-
 func (s *Server) listEvents(ctx context.Context, in *struct {
 	Named
 	After int64 `query:"after" minimum:"0" doc:"only events after this one"`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-}) (*output[[]LogEvent], error) {
+}) (*output[[]wire.LogEvent], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
 	}
-	log, err := c.History(ctx)
-	if err != nil {
-		return nil, err
+	list, err := wire.Events(ctx, c, in.After, in.Limit)
+	for i := range list {
+		list[i].Person, list[i].Request = unlessEmpty(list[i].Person), unlessEmpty(list[i].Request)
 	}
-	state, err := c.State(ctx)
-	if err != nil {
-		return nil, err
+	return answer(list, err)
+}
+
+// unlessEmpty returns a text that answers leave out if it is empty.
+func unlessEmpty(text *string) *string {
+	if *text == "" {
+		return nil
 	}
-	list := []LogEvent{}
-	for _, e := range log[min(in.After, int64(len(log))):] {
-		if len(list) == in.Limit {
-			break
-		}
-		detail, err := campaign.EncodeEvent(e)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, LogEvent{
-			Event: e.Seq, Time: e.Time, Person: e.Person, Request: e.Request, Kind: string(e.Kind()),
-			Undone: state.Undone(e.Seq), Rows: append([]campaign.RowRef{}, e.Rows()...), Detail: detail,
-		})
-	}
-	return answer(list, nil)
+	return text
 }
 
 func (s *Server) undo(ctx context.Context, in *struct {
 	Change
-	Body struct {
-		Event  int64  `json:"event" minimum:"1" doc:"number of the event to take back"`
-		Reason string `json:"reason,omitempty" maxLength:"1000"`
-	}
-}) (*output[Changed], error) {
+	Body wire.UndoRequest
+}) (*output[wire.Changed], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // The description at /openapi.json follows from the types of inputs and answers. What these do
@@ -20,10 +21,10 @@ func init() { huma.DefaultArrayNullable = false }
 func describeTypes(r huma.Registry) {
 	r.RegisterTypeAlias(reflect.TypeFor[nextbatch.Float](), reflect.TypeFor[number]())
 	r.RegisterTypeAlias(reflect.TypeFor[campaign.Duration](), reflect.TypeFor[string]())
-	r.RegisterTypeAlias(reflect.TypeFor[Value](), reflect.TypeFor[described]())
+	r.RegisterTypeAlias(reflect.TypeFor[wire.Value](), reflect.TypeFor[described]())
 }
 
-// described is the description of a Value.
+// described is the description of a wire.Value.
 type described struct{}
 
 // Schema implements huma.SchemaProvider.

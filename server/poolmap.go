@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // mostMapped is how many rows a map shows.
@@ -59,11 +60,11 @@ func (s *Server) mapRoutes() {
 	}, s.getMap)
 }
 
-func (s *Server) makeMap(ctx context.Context, in *Named) (*output[Job], error) {
+func (s *Server) makeMap(ctx context.Context, in *Named) (*output[wire.Job], error) {
 	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	return s.begin(ctx, order{Job: Job{Campaign: in.Campaign, Kind: "map", Person: callerOf(ctx).token.Person}})
+	return s.begin(ctx, order{Job: wire.Job{Campaign: in.Campaign, Kind: "map", Person: callerOf(ctx).token.Person}})
 }
 
 // runMap makes a map and keeps it.

@@ -11,21 +11,18 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
-
-// Value is a value of a table: a number, a text, or nil where it is missing.
-type Value any
 
 // Row is a row with its inputs and its labels.
 type Row struct {
 	campaign.RowRef
-	Status   string              `json:"status" enum:"open,asked,labelled,failed,retired"`
-	Inputs   map[string]Value    `json:"inputs" doc:"by column; null where a value is missing"`
-	Labels   map[string]*float64 `json:"labels" doc:"by target; null where there is none"`
-	LeaseEnd *time.Time          `json:"lease_end,omitempty" doc:"when a row that is out is open again"`
-	Failures int                 `json:"failures" doc:"how often it could not be labelled"`
+	Status   string                `json:"status" enum:"open,asked,labelled,failed,retired"`
+	Inputs   map[string]wire.Value `json:"inputs" doc:"by column; null where a value is missing"`
+	Labels   map[string]*float64   `json:"labels" doc:"by target; null where there is none"`
+	LeaseEnd *time.Time            `json:"lease_end,omitempty" doc:"when a row that is out is open again"`
+	Failures int                   `json:"failures" doc:"how often it could not be labelled"`
 }
 
 // RowPage is a part of the rows.
@@ -90,16 +87,11 @@ func (s *Server) view(ctx context.Context, name string) (*campaign.View, error) 
 func detail(v *campaign.View, at int) Row {
 	row := v.Number(at)
 	d := Row{
-		RowRef: v.Ref(at), Status: string(v.Status(row)), Inputs: map[string]Value{},
+		RowRef: v.Ref(at), Status: string(v.Status(row)), Inputs: wire.Inputs(v.Table, at, v.Created.IDColumn),
 		Labels: map[string]*float64{}, Failures: v.Failures(row),
 	}
 	if d.Status == string(campaign.StatusAsked) {
 		d.LeaseEnd = v.LeaseEnd(row)
-	}
-	for _, column := range v.Table.Columns() {
-		if column.Name() != v.Created.IDColumn {
-			d.Inputs[column.Name()] = value(column, at)
-		}
 	}
 	label := v.Label(row)
 	for t, target := range v.Created.Targets {
@@ -138,40 +130,17 @@ func (s *Server) getRow(ctx context.Context, in *struct {
 	}
 	h.Ask, h.Person = ask.Ask, ask.Person
 	if h.Reason, err = s.reason(ctx, in.Campaign, ask, in.Row); h.Status == string(campaign.StatusLabelled) {
-		h.Predictions = predictionsOf(v.Created.Targets, asked.Predictions)
+		h.Predictions = wire.Predictions(v.Created.Targets, asked.Predictions)
 	} else {
 		h.Reason = unsteered(h.Reason)
 	}
 	return answer(h, err)
 }
 
-// value returns a value of a column as JSON has it.
-func value(column dataset.Column, row int) Value {
-	if column.Missing(row) {
-		return nil
-	}
-	if numbers, ok := column.(*dataset.Numeric); ok {
-		if v := numbers.Float(row); !math.IsInf(v, 0) && !math.IsNaN(v) {
-			return v
-		}
-		return nil
-	}
-	return column.Format(row)
-}
-
-// Added is what was added.
-type Added struct {
-	Event     int64               `json:"event"`
-	Rows      int64               `json:"rows" doc:"how many"`
-	Labelled  int                 `json:"labelled" doc:"rows that came with a label"`
-	Repeated  bool                `json:"repeated"`
-	NewLevels map[string][]string `json:"new_levels,omitempty" doc:"by column, levels that no row had before"`
-}
-
 func (s *Server) addRows(ctx context.Context, in *struct {
 	Change
 	Upload
-}) (*output[Added], error) {
+}) (*output[wire.Added], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
@@ -186,19 +155,16 @@ func (s *Server) addRows(ctx context.Context, in *struct {
 	}
 	defer done()
 	added, err := c.Add(ctx, in.by(ctx), t)
-	return answer(Added{added.Seq, added.Rows, added.Labelled, added.Repeated, added.NewLevels}, err)
+	return answer(wire.AddedOf(added), err)
 }
 
 // IDs is a request about rows.
 type IDs struct {
 	Change
-	Body struct {
-		IDs    []string `json:"ids" nullable:"true" minItems:"1" maxItems:"100000" doc:"ids of the rows"`
-		Reason string   `json:"reason,omitempty" maxLength:"1000"`
-	}
+	Body wire.IDsRequest
 }
 
-func (s *Server) retireRows(ctx context.Context, in *IDs) (*output[Changed], error) {
+func (s *Server) retireRows(ctx context.Context, in *IDs) (*output[wire.Changed], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err

@@ -13,18 +13,19 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // mixed makes a campaign whose rows have every status, and returns all rows.
 func mixed(t *testing.T, v *service) []Row {
 	t.Helper()
 	must[Campaign](t, v, "owner", "POST", small, sample(60)+"Odd <b>,0.5,,red,\nodd2,,0.1,,\n")
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
-	v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 6}))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 6}))
 	batch := must[Batch](t, v, "viewer", "GET", "/v1/campaigns/small/asks/1", nil)
 	must[Told](t, v, "labeller", "POST", "/v1/campaigns/small/tells", labels(batch.Rows[0].ID, 7.5))
-	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/failures", map[string]any{"ids": []string{batch.Rows[1].ID}})
-	must[Changed](t, v, "owner", "POST", "/v1/campaigns/small/retirements", map[string]any{"ids": []string{batch.Rows[2].ID}})
+	must[wire.Changed](t, v, "labeller", "POST", "/v1/campaigns/small/failures", map[string]any{"ids": []string{batch.Rows[1].ID}})
+	must[wire.Changed](t, v, "owner", "POST", "/v1/campaigns/small/retirements", map[string]any{"ids": []string{batch.Rows[2].ID}})
 	return must[RowPage](t, v, "viewer", "GET", "/v1/campaigns/small/rows?limit=1000", nil).Rows
 }
 
@@ -294,8 +295,8 @@ func TestMap(t *testing.T) {
 	if status, body := v.do(t, "viewer", "GET", "/v1/campaigns/small/map", nil); status != 404 || !strings.Contains(string(body), "maps") {
 		t.Errorf("before one was made: %d %s", status, body)
 	}
-	j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/maps", map[string]any{}))
-	if j.State != Done {
+	j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/maps", map[string]any{}))
+	if j.State != wire.Done {
 		t.Fatalf("job %+v", j)
 	}
 	m := must[PoolMap](t, v, "viewer", "GET", "/v1/campaigns/small/map", nil)
@@ -371,9 +372,9 @@ func TestGain(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
 	must[Campaign](t, v, "owner", "POST", small, sample(40))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
-	j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/gains", map[string]any{}))
-	if j.Kind != "gain" || j.State != Failed || !strings.Contains(j.Problem, "too few random rows to tell") {
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/gains", map[string]any{}))
+	if j.Kind != "gain" || j.State != wire.Failed || !strings.Contains(j.Problem, "too few random rows to tell") {
 		t.Errorf("with 12 labels: %+v", j)
 	}
 
@@ -390,14 +391,14 @@ func TestGain(t *testing.T) {
 		table.WriteString("\n")
 	}
 	must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name=large&target=y&id=name", table.String())
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/large/settings", random)
-	v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/large/asks", map[string]any{"rows": 2}))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/large/settings", random)
+	v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/large/asks", map[string]any{"rows": 2}))
 	before := must[campaign.Standing](t, v, "viewer", "GET", "/v1/campaigns/large/standing", nil).Targets[0]
 	if before.Random != 80 || before.Gain != nil {
 		t.Errorf("before: %d random rows, gain %v", before.Random, before.Gain)
 	}
-	j = v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/large/gains", map[string]any{}))
-	if j.State != Done || j.Progress.Stage != "comparing" || j.Progress.Of != 4*campaign.GainNetworks || j.Progress.Done != j.Progress.Of {
+	j = v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/large/gains", map[string]any{}))
+	if j.State != wire.Done || j.Progress.Stage != "comparing" || j.Progress.Of != 4*campaign.GainNetworks || j.Progress.Done != j.Progress.Of {
 		t.Fatalf("with 80 labels: %+v", j)
 	}
 	after := must[campaign.Standing](t, v, "viewer", "GET", "/v1/campaigns/large/standing", nil).Targets[0]

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // raw sends bytes to the service and returns the statuses of all answers on the connection.
@@ -202,7 +203,7 @@ func TestTextIsNeverHTML(t *testing.T) {
 	}
 	name := "%3Cscript%3Ealert(1)%3C%2Fscript%3E"
 	must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name="+name+"&target=y&id=id", table)
-	must[Changed](t, v, "owner", "POST", "/v1/campaigns/"+name+"/failures", map[string]any{"ids": []string{"r1"}, "reason": evil})
+	must[wire.Changed](t, v, "owner", "POST", "/v1/campaigns/"+name+"/failures", map[string]any{"ids": []string{"r1"}, "reason": evil})
 	for path, item := range v.server.api.OpenAPI().Paths {
 		if item.Get == nil {
 			continue
@@ -300,9 +301,9 @@ func TestJobsGoOnAfterARestart(t *testing.T) {
 	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	// Long enough to be still on its way when the service ends, on a machine with much else to do.
 	slow := map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 100000}}, "seed": 1}
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
-	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", "k")
-	for must[Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 1 {
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", "k")
+	for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 1 {
 		time.Sleep(time.Millisecond)
 	}
 	v.server.Close()
@@ -314,8 +315,8 @@ func TestJobsGoOnAfterARestart(t *testing.T) {
 	again := &service{server: next, secrets: v.secrets, log: v.log}
 	again.Server = v.Server
 	again.Config.Handler = next
-	done := again.finish(t, "labeller", must[Job](t, again, "labeller", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil))
-	if done.State != Done || done.Ask != 1 || done.Person != "leo" {
+	done := again.finish(t, "labeller", must[wire.Job](t, again, "labeller", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil))
+	if done.State != wire.Done || done.Ask != 1 || done.Person != "leo" {
 		t.Errorf("the job ended as %+v", done)
 	}
 	if s := must[Campaign](t, again, "viewer", "GET", "/v1/campaigns/small", nil); s.Asked != 3 || s.Asks != 1 {

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -21,11 +22,11 @@ func (s *Server) standingRoutes() {
 	}, s.measureGain)
 }
 
-func (s *Server) measureGain(ctx context.Context, in *Named) (*output[Job], error) {
+func (s *Server) measureGain(ctx context.Context, in *Named) (*output[wire.Job], error) {
 	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	return s.begin(ctx, order{Job: Job{Campaign: in.Campaign, Kind: "gain", Person: callerOf(ctx).token.Person}})
+	return s.begin(ctx, order{Job: wire.Job{Campaign: in.Campaign, Kind: "gain", Person: callerOf(ctx).token.Person}})
 }
 
 // runGain trains networks on random rows; the campaign keeps what it finds.
@@ -37,7 +38,7 @@ func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a ca
 	done, networks := 0, campaign.GainNetworks*len(state.Created.Targets)
 	a.Epoch = func(e network.Epoch) {
 		done++
-		j.progress(JobProgress{"comparing", min(done, networks*e.Of), networks * e.Of})
+		j.progress(wire.Progress{Stage: "comparing", Done: min(done, networks*e.Of), Of: networks * e.Of})
 	}
 	return outcome{}, c.MeasureGain(ctx, a)
 }
@@ -50,13 +51,7 @@ func (s *Server) standing(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	var rule campaign.StopRule
-	if in.Stop != "" {
-		if rule, err = campaign.ParseStopRule(in.Stop); err != nil {
-			return nil, err
-		}
-	}
-	standing, err := c.Standing(ctx, rule)
+	standing, err := wire.Standing(ctx, c, in.Stop)
 	if err != nil {
 		return nil, err
 	}

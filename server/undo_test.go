@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // A labeller takes back what they did themselves, and nothing else.
@@ -25,8 +27,8 @@ func TestLabellersUndoTheirOwn(t *testing.T) {
 	if status, body := v.do(t, "labeller", "POST", "/v1/campaigns/small/undo", undo(99)); status != http.StatusConflict {
 		t.Errorf("an event that is not there: %d %s", status, body)
 	}
-	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/undo", undo(own.Event))
-	must[Changed](t, v, "owner", "POST", "/v1/campaigns/small/undo", undo(other.Event))
+	must[wire.Changed](t, v, "labeller", "POST", "/v1/campaigns/small/undo", undo(own.Event))
+	must[wire.Changed](t, v, "owner", "POST", "/v1/campaigns/small/undo", undo(other.Event))
 	if s := must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 12 {
 		t.Errorf("%d rows are labelled after both were undone", s.Labelled)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -187,7 +188,7 @@ type call struct {
 	ctx    context.Context
 	server Server
 	kept   *nextbatch.KeptFeatures
-	report func(progress)
+	report func(wire.Progress)
 	data   []Array // of the answer
 }
 

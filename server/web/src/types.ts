@@ -193,7 +193,7 @@ export interface Gain {
   rows: number
 }
 
-export interface IDsBody {
+export interface IDsRequest {
   ids: string[] | null // ids of the rows
   reason?: string
 }
@@ -213,14 +213,8 @@ export interface Job {
   kind: 'ask' | 'predict' | 'map' | 'gain' // what it does
   person: string // who started it
   problem?: string // why it failed
-  progress: JobProgress
+  progress: Progress
   state: 'running' | 'done' | 'failed' | 'cancelled'
-}
-
-export interface JobProgress {
-  done: number
-  of: number
-  stage: string // waiting, training, embedding, picking or comparing
 }
 
 export interface LogEvent {
@@ -313,6 +307,12 @@ export interface PreviewColumn {
   missing: number // rows without a value
   name: string
   type: 'number' | 'category' | 'text' | 'date'
+}
+
+export interface Progress {
+  done: number
+  of: number
+  stage: string // waiting, training, embedding, picking or comparing
 }
 
 export interface Published {
@@ -440,7 +440,7 @@ export interface TargetStanding {
   target: string
 }
 
-export interface TellInputBody {
+export interface TellRequest {
   again?: boolean // take numbers that rows already have as further measurements
   partial?: boolean // take the rows that are right, even if others are wrong
   rows: Measured[] | null // what was measured
