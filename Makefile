@@ -128,6 +128,10 @@ $(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
 web: $(WEB)/node_modules/.package-lock.json ## Build the dashboard into server/web/dist, which is committed.
 	cd $(WEB) && npm run --silent build
 
+.PHONY: web-types
+web-types: ## Write the types of the dashboard from the description of the service; a test says when they are stale.
+	@go test ./server -count=1 -run '^TestTypesOfTheDashboard$$' -write-types
+
 .PHONY: web-check
 web-check: $(WEB)/node_modules/.package-lock.json ## Types, lint and unit tests of the dashboard, and whether server/web/dist is up to date.
 	cd $(WEB) && npm run --silent types && npm run --silent lint && npm run --silent unit

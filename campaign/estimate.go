@@ -69,7 +69,11 @@ func (e *TooFewError) Error() string {
 // Interval is an estimate with the limits that hold the truth with a probability of
 // about Coverage. Where the rows set no upper limit, High is infinite; so is Value
 // where the truth may well be. Infinity is null in JSON.
-type Interval struct{ Value, Low, High float64 }
+type Interval struct {
+	Value float64 `json:"value" nullable:"true"`
+	Low   float64 `json:"low" nullable:"true"`
+	High  float64 `json:"high" nullable:"true"`
+}
 
 // bounded reports whether there is an upper limit.
 func (i Interval) bounded() bool { return !math.IsInf(i.High, 1) }

@@ -58,7 +58,7 @@ type Curve struct {
 	RMSE   Interval     `json:"rmse"`   // of the current network
 	MAE    Interval     `json:"mae"`
 	Q95    Interval     `json:"q95"`
-	Points []CurvePoint `json:"points"` // networks that predicted enough random rows, in the order of labels
+	Points []CurvePoint `json:"points" nullable:"true"` // networks that predicted enough random rows, in the order of labels
 
 	grids map[Metric][]scenario
 }

@@ -11,7 +11,7 @@ const farthest = 100
 
 // Forecast is how many labels a wanted error takes.
 type Forecast struct {
-	Metric Metric    `json:"metric"`
+	Metric Metric    `json:"metric" enum:"rmse,mae,q95"`
 	Wanted float64   `json:"wanted"` // in the units of the label
 	Labels Interval  `json:"labels"` // in total; infinite where the error may be out of reach
 	More   Interval  `json:"more"`   // than there are; 0 where the error is reached

@@ -94,7 +94,7 @@ const (
 
 // Advice is a verdict and its reason, in words.
 type Advice struct {
-	Verdict Verdict `json:"verdict"`
+	Verdict Verdict `json:"verdict" enum:"stop,go on,too early to tell"`
 	Because string  `json:"because"`
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -188,7 +189,7 @@ type call struct {
 	ctx    context.Context
 	server Server
 	kept   *kept.Features
-	report func(progress)
+	report func(wire.Progress)
 	data   []Array // of the answer
 }
 
