@@ -178,7 +178,7 @@ func priced(t *testing.T, budget float64) nextbatch.Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return nextbatch.Request{Table: table, TargetColumns: []string{"y"}, IDColumn: "id", CostColumn: "hours", Budget: &budget, Spec: spec.MustParse("maxdist-tp:linear")}
+	return nextbatch.Request{Table: table, TargetColumns: []string{"y"}, IDColumn: "id", Limits: nextbatch.Limits{CostColumn: "hours", Budget: &budget}, Spec: spec.MustParse("maxdist-tp:linear")}
 }
 
 // TestBudgetAlone: as many rows as it pays for, and that is a full batch.

@@ -348,7 +348,7 @@ func TestTablesInFiles(t *testing.T) {
 		t.Helper()
 		asked := 0
 		plan, err := nextbatch.Request{
-			Train: train, Pool: pool, TargetColumns: []string{"y"}, IDColumn: "id", CostColumn: "hours", Budget: &budget, Folder: folder,
+			Train: train, Pool: pool, TargetColumns: []string{"y"}, IDColumn: "id", Limits: nextbatch.Limits{CostColumn: "hours", Budget: &budget}, Folder: folder,
 			Spec: spec.MustParse(text), Batch: 6, Must: []string{"7 of 20000"},
 			Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}},
 			Admit: func(int64, ...string) error {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/nextbatch/nextbatch/dataset"
@@ -62,15 +61,10 @@ type Request struct {
 	// kernel and KernelSeed. It goes unused where Admit has no memory for it.
 	Kept *kept.Features
 
-	CostColumn   string
-	Budget       *float64 // most that the batch may cost; needs CostColumn
-	PerCost      bool     // divide the scores of rows by their costs; needs CostColumn
-	GroupColumn  string
-	PerGroup     int      // at most this many rows of any group; goes with GroupColumn
-	GroupIsInput bool     // the groups are learnt from, too
-	Pending      []string // rows that are out being labelled, by name (Problem.Pending)
-	Must         []string // rows that must be in the batch, by name
-	Exclude      []string // rows that may not be picked, by name
+	Limits
+	Pending []string // rows that are out being labelled, by name (Problem.Pending)
+	Must    []string // rows that must be in the batch, by name
+	Exclude []string // rows that may not be picked, by name
 
 	Network network.Config
 	Members int             // networks to train; 0 means as many as the spec needs
@@ -111,6 +105,17 @@ type Request struct {
 
 	Epoch    func(network.Epoch) // called after each epoch of training, unless nil
 	Progress func(Progress)      // called while rows are embedded and picked, unless nil
+}
+
+// Limits are what a batch may cost, and how many rows of a group it may have. Requests and the
+// settings of a campaign have them.
+type Limits struct {
+	CostColumn   string   `json:"cost_column,omitempty"`
+	Budget       *float64 `json:"budget,omitempty"`   // most that one batch may cost; needs CostColumn
+	PerCost      bool     `json:"per_cost,omitempty"` // divide the scores of rows by their costs; needs CostColumn
+	GroupColumn  string   `json:"group_column,omitempty"`
+	PerGroup     int      `json:"per_group,omitempty"`      // most rows of any group in one batch; goes with GroupColumn
+	GroupIsInput bool     `json:"group_is_input,omitempty"` // the groups are learnt from, too
 }
 
 // RequestError reports a request that contradicts itself or cannot be met.
@@ -163,16 +168,14 @@ func (r Request) WithDefaults() Request {
 	if r.Spec.Method != "" {
 		return r
 	}
-	text := spec.Default
-	if r.OwnFeatures {
-		text = "lcmd-tp:features"
-		if r.Features.Train.Rows+r.Exact.Train.Rows == 0 {
-			text = "lcmd-p:features"
-		}
-	} else if r.starts() {
-		text = r.firstSpec()
+	switch {
+	case r.OwnFeatures:
+		r.Spec = FeaturesSpec(r.Features.Train.Rows+r.Exact.Train.Rows > 0)
+	case r.starts():
+		r.Spec = spec.MustParse(r.firstSpec())
+	default:
+		r.Spec = spec.MustParse(spec.Default)
 	}
-	r.Spec = spec.MustParse(text)
 	return r
 }
 
@@ -221,10 +224,10 @@ func (r Request) Check() error {
 		if features {
 			return refuse("the kernel features needs %s; with a table write ll, grad or linear", r.named("Features"))
 		}
-		return refuse("with features the kernel must be features, as in lcmd-tp:features, not %v", s.Kernel)
+		return refuse("with features the kernel must be features, as in %v, not %v", FeaturesSpec(true), s.Kernel)
 	}
-	if n := r.Members; n < 0 || n > network.MostMembers {
-		return refuse("%s must be from 0 to %d, not %d", r.named("Members"), network.MostMembers, n)
+	if err := network.CheckMembers(r.named("Members"), r.Members); err != nil {
+		return &RequestError{err.Error()}
 	}
 	if n := r.Members; n > 0 && n < s.TrainedNetworks() {
 		return refuse("%v uses %d networks, but %s is %d", s, s.TrainedNetworks(), r.named("Members"), n)
@@ -261,7 +264,7 @@ func (r *Request) checkInput() error {
 		return nil
 	case r.pool() == nil, r.Table != nil && (r.Train != nil || r.Pool != nil):
 		return refuse("a request needs one table, or %s and %s, or features", r.named("Train"), r.named("Pool"))
-	case r.train() == nil && r.Model == nil && r.Foreign == nil && needsLabelled(r.Spec):
+	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.Spec.NeedsLabelled():
 		return refuse("%v needs labelled rows: give %s or %s; to start without labels, leave out %s", r.Spec, r.named("Train"), r.named("Model"), r.named("Spec"))
 	case r.train() == nil && r.Model == nil && r.Foreign == nil && r.poolHasLabels():
 		return refuse("%s has labels in %s: give it as the one table of the request, or name %s or %s",
@@ -347,9 +350,18 @@ const (
 	oneLabelSpec = "lcmd-tp:linear" // with one
 )
 
+// FeaturesSpec returns the default method for the user's own features: with those of labelled
+// rows, or without.
+func FeaturesSpec(labelled bool) spec.Spec {
+	if labelled {
+		return spec.MustParse("lcmd-tp:features")
+	}
+	return spec.MustParse("lcmd-p:features")
+}
+
 // starts reports whether the tables have too few labels to train a network.
 func (r *Request) starts() bool {
-	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < tables.FewestToLearn
+	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < network.FewestToLearn
 }
 
 func (r *Request) firstSpec() string {
@@ -359,25 +371,19 @@ func (r *Request) firstSpec() string {
 	return oneLabelSpec
 }
 
-// labels counts the labelled rows in the tables, up to tables.FewestToLearn.
+// labels counts the labelled rows in the tables, up to those that a network needs.
 func (r *Request) labels() int {
 	t := r.train()
 	if t == nil {
 		return 0
 	}
 	if len(r.TargetColumns) > 0 && tables.AnyLabel(t, r.TargetColumns) == nil {
-		return tables.FewestToLearn // the error comes when labels are read
+		return network.FewestToLearn // the error comes when labels are read
 	}
-	return tables.CountLabelled(t, r.TargetColumns, tables.FewestToLearn)
+	return tables.CountLabelled(t, r.TargetColumns, network.FewestToLearn)
 }
 
 // poolHasLabels reports whether the table of candidates has labels, which it should not.
 func (r *Request) poolHasLabels() bool {
 	return tables.CountLabelled(r.Pool, r.TargetColumns, 1) > 0
-}
-
-// needsLabelled reports whether a spec cannot do without labelled rows.
-func needsLabelled(s spec.Spec) bool {
-	return s.TrainedNetworks() > 0 || s.Mode == spec.TP || s.Kernel.Info().Train ||
-		slices.ContainsFunc(s.Transforms, func(t spec.Transform) bool { return t.Info().Train })
 }

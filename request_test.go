@@ -35,7 +35,7 @@ f,25,brass,1,
 		return
 	}
 	plan, err := nextbatch.Request{
-		Table: table, TargetColumns: []string{"y"}, IDColumn: "name", CostColumn: "hours", Budget: new(3.0),
+		Table: table, TargetColumns: []string{"y"}, IDColumn: "name", Limits: nextbatch.Limits{CostColumn: "hours", Budget: new(3.0)},
 		Spec: spec.MustParse("maxdist-tp:linear"), Batch: 2,
 	}.Plan(context.Background())
 	if err != nil {
@@ -72,7 +72,7 @@ func asked(t *testing.T) nextbatch.Request {
 		t.Fatal(err)
 	}
 	return nextbatch.Request{
-		Table: table, TargetColumns: []string{"y"}, IDColumn: "id", Batch: 5, Seed: 2, GroupColumn: "site", PerGroup: 2,
+		Table: table, TargetColumns: []string{"y"}, IDColumn: "id", Batch: 5, Seed: 2, Limits: nextbatch.Limits{GroupColumn: "site", PerGroup: 2},
 		Network: network.Config{Architecture: network.Architecture{Hidden: []int{8}}, Training: network.Training{Epochs: 2}},
 	}
 }

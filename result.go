@@ -193,13 +193,10 @@ func floats(values []float64) []Float {
 	return list
 }
 
-// intervalCoverage is the probability that an interval is to hold its label with.
-const intervalCoverage = 0.9
-
 // explain fills in what reasons are made of, and adds it to them.
 func (p *Plan) explain(ctx context.Context, r *Result) error {
 	r.Nearest, r.Distances, r.Apart, r.Predictions = []string{}, []Float{}, [][]Apart{}, []Prediction{}
-	r.Coverage, r.Typical = intervalCoverage, Float(r.Batch.Typical)
+	r.Coverage, r.Typical = network.DefaultCoverage, Float(r.Batch.Typical)
 	var inputs explain.Inputs
 	if p.Rows != nil {
 		inputs = explain.NewInputs(p.Rows.Encoder.Columns(), p.request.pool(), p.request.train(), p.poolRows)
@@ -259,7 +256,7 @@ func predictions(ctx context.Context, m *network.Model, rows matrix.Dense[float3
 	if err != nil {
 		return nil, err
 	}
-	low, high, err := m.PredictInterval(ctx, rows, intervalCoverage)
+	low, high, err := m.PredictInterval(ctx, rows, network.DefaultCoverage)
 	few := errors.As(err, new(*network.CoverageError))
 	if err != nil && !few {
 		return nil, err
@@ -302,7 +299,7 @@ func predictedText(targets []TargetResult, i int) string {
 			texts[k] = t.Target + " " + texts[k]
 		}
 		if one.Low != nil {
-			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*intervalCoverage, t.Intervals.Basis())
+			texts[k] += fmt.Sprintf(", between %s and %s with probability %.0f %% (%s)", written[1], written[2], 100*network.DefaultCoverage, t.Intervals.Basis())
 		}
 	}
 	return strings.Join(texts, "; ")

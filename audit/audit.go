@@ -43,21 +43,25 @@ import (
 // Options say how labels are audited. The zero value has defaults.
 type Options struct {
 	Network network.Options // how the networks are trained
-	Folds   int             // 0 means 10
-	Repeats int             // of the division into folds; 0 means 2
+	Folds   int             // 0 means DefaultFolds
+	Repeats int             // of the division into folds; 0 means DefaultRepeats
 
 	// Progress, unless nil, is called after each network, with how many there will
 	// be; it takes the place of Network.Progress.
 	Progress func(done, of int)
 }
 
+// What options mean that are not set.
 const (
-	defaultFolds   = 10
-	defaultRepeats = 2
-	passes         = 2  // the second leaves out labels that look wrong
-	leastRows      = 20 // fewer say nothing about the tail of the errors
-	leftOutAt      = 0.5
-	floor          = 0.3 // β: the least g_i is about a quarter
+	DefaultFolds   = 10
+	DefaultRepeats = 2
+)
+
+const (
+	passes    = 2  // the second leaves out labels that look wrong
+	leastRows = 20 // fewer say nothing about the tail of the errors
+	leftOutAt = 0.5
+	floor     = 0.3 // β: the least g_i is about a quarter
 )
 
 // Finding is what the audit found out about one label.
@@ -120,12 +124,7 @@ func Labels(ctx context.Context, s network.Sample, o Options) ([]*Report, error)
 }
 
 func check(s network.Sample, o *Options) error {
-	if o.Folds == 0 {
-		o.Folds = defaultFolds
-	}
-	if o.Repeats == 0 {
-		o.Repeats = defaultRepeats
-	}
+	o.Folds, o.Repeats = cmp.Or(o.Folds, DefaultFolds), cmp.Or(o.Repeats, DefaultRepeats)
 	switch {
 	case s.ValidX.Rows > 0:
 		return errors.New("audit: the sample has validation rows; give all rows as training rows")

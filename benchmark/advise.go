@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -19,17 +20,23 @@ import (
 type Question struct {
 	Data       *dataset.Regression // the labelled rows
 	Specs      []string            // methods to try; nil means AdviseSpecs
-	Activation string              // of the networks; empty means relu
-	Hidden     []int               // widths of their layers; nil means 512, 512
-	Epochs     int                 // 0 means 256
-	Rounds     int                 // batches that a method requests; 0 means 3
-	Repeats    int                 // splits; 0 means 10
+	Activation string              // of the networks; empty means the default of network.Config
+	Hidden     []int               // widths of their layers; nil means that of network.Config
+	Epochs     int                 // 0 means that of network.Config
+	Rounds     int                 // batches that a method requests; 0 means AdviseRounds
+	Repeats    int                 // splits; 0 means AdviseRepeats
 	Weights    []float64           // of several targets, as in Settings
 	Seed       uint64
 
 	// Progress is called after each training, from the same goroutine.
 	Progress func(done, total int, latest Record)
 }
+
+// What a question means whose numbers are not set.
+const (
+	AdviseRounds  = 3
+	AdviseRepeats = 10
+)
 
 // AdviseSpecs returns the two best single-network methods of the paper's table of
 // selection methods.
@@ -94,8 +101,8 @@ func (q Question) withDefaults() Question {
 	if len(q.Specs) == 0 {
 		q.Specs = AdviseSpecs()
 	}
-	q.Activation = cmp.Or(q.Activation, "relu")
-	q.Rounds, q.Repeats = cmp.Or(q.Rounds, 3), cmp.Or(q.Repeats, 10)
+	q.Activation = cmp.Or(q.Activation, network.DefaultChoice().Activation)
+	q.Rounds, q.Repeats = cmp.Or(q.Rounds, AdviseRounds), cmp.Or(q.Repeats, AdviseRepeats)
 	return q
 }
 

@@ -32,7 +32,7 @@ const GeneratedSet = "friedman"
 // compared with the paper's.
 func Presets() []Preset {
 	all, selected := spec.Published(), spec.Selected()
-	one := []Schedule{{Rounds: 16, Batch: 256}}
+	one := []Schedule{PaperSchedule()}
 	var halved []Schedule
 	for m := range 7 {
 		halved = append(halved, Schedule{Rounds: 1 << m, Batch: 1 << (12 - m)})
@@ -53,7 +53,7 @@ func paper(activation string, specs []spec.Spec, schedules []Schedule) Experimen
 	for _, s := range specs {
 		g.Specs = append(g.Specs, specText(s))
 	}
-	for i := range 20 {
+	for i := range PaperSplits {
 		g.Splits = append(g.Splits, i)
 	}
 	return Experiment{Grid: g}

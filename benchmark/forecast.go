@@ -38,7 +38,7 @@ func overheadKeys(r Run) [3]overheadKey {
 
 // NewForecast returns a forecast for runs; done counts their finished rounds.
 func NewForecast(s Settings, jobs int, runs []Run, done map[Run]int) *Forecast {
-	f := &Forecast{settings: s.withDefaults(), jobs: max(1, jobs), runs: slices.Clone(runs), done: map[Run]int{}, members: map[string]int{}, works: map[workKey]float64{}}
+	f := &Forecast{settings: s.WithDefaults(), jobs: max(1, jobs), runs: slices.Clone(runs), done: map[Run]int{}, members: map[string]int{}, works: map[workKey]float64{}}
 	for i := range f.overhead {
 		f.overhead[i] = map[overheadKey]*mean{}
 	}

@@ -19,18 +19,23 @@ var (
 	paperSetsCSV string
 )
 
-const (
-	paperSplits   = 20
-	paperRounding = 0.001 // numbers have three digits after the point
-)
+// PaperSplits is how many splits of each data set the paper averages over.
+const PaperSplits = 20
+
+const paperRounding = 0.001 // numbers have three digits after the point
+
+// PaperSchedule is the schedule of the paper's tables.
+func PaperSchedule() Schedule { return Schedule{Rounds: 16, Batch: 256} }
 
 // PaperSetting is the setting of the paper's tables.
-func PaperSetting(activation string) Setting { return Setting{activation, 256, 16} }
+func PaperSetting(activation string) Setting {
+	return Setting{activation, PaperSchedule().Batch, PaperSchedule().Rounds}
+}
 
 // DifferencesFromPaper lists the settings that differ from the paper's
 // experiments.
 func (s Settings) DifferencesFromPaper() (differences []string) {
-	ours, paper := s.withDefaults(), Settings{}.withDefaults()
+	ours, paper := s.WithDefaults(), Settings{}.WithDefaults()
 	for _, d := range []struct {
 		what        string
 		ours, paper any
@@ -176,6 +181,6 @@ func compare(set, method, what string, ours Mean, paper float64, logarithmic boo
 		a.Relative = math.Expm1(a.Difference)
 	}
 	splits := float64(ours.Runs) / float64(ours.Sets)
-	a.StdErr = math.Sqrt(ours.StdErr*ours.StdErr*(1+splits/paperSplits) + paperRounding*paperRounding/12)
+	a.StdErr = math.Sqrt(ours.StdErr*ours.StdErr*(1+splits/PaperSplits) + paperRounding*paperRounding/12)
 	return a
 }

@@ -13,7 +13,7 @@ import (
 // is called after each round, from the same goroutine. If the context ends, Replay
 // returns the rounds so far with the context's error.
 func Replay(ctx context.Context, data *dataset.Regression, s Settings, runs []Run, progress func(Record)) (Results, error) {
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	var results Results
 	var last *task
 	for i, run := range runs {

@@ -48,7 +48,7 @@ func newRunner(run Run, s Settings, t *task, done []Record) (*runner, error) {
 		return nil, fmt.Errorf("%d rounds of %d rows need a pool of %d rows; it has %d", run.Rounds, run.BatchSize, need, len(t.split.Pool))
 	}
 	r := &runner{
-		run: run, spec: spec, settings: s.withDefaults(), task: t, clock: time.Now(),
+		run: run, spec: spec, settings: s.WithDefaults(), task: t, clock: time.Now(),
 		labelled: slices.Clone(t.split.Train), pool: slices.Clone(t.split.Pool),
 	}
 	for i, record := range done {

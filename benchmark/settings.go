@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -15,10 +16,10 @@ import (
 // paper's values.
 type Settings struct {
 	Seed   uint64 `json:"seed" toml:"seed"`     // of everything except the splits, which are those of the published code
-	Start  int    `json:"start" toml:"start"`   // labelled rows of the first round; 0 means 256
-	Valid  int    `json:"valid" toml:"valid"`   // validation rows; 0 means 1024
-	Hidden []int  `json:"hidden" toml:"hidden"` // widths of the network's layers; nil means 512, 512
-	Epochs int    `json:"epochs" toml:"epochs"` // of each training; 0 means 256
+	Start  int    `json:"start" toml:"start"`   // labelled rows of the first round; 0 means that of dataset.PaperSizes
+	Valid  int    `json:"valid" toml:"valid"`   // validation rows; 0 means those of dataset.PaperSizes
+	Hidden []int  `json:"hidden" toml:"hidden"` // widths of the network's layers; nil means those of network.Config
+	Epochs int    `json:"epochs" toml:"epochs"` // of each training; 0 means those of network.Config
 
 	// Weights are those of several targets in the kernels of the networks and in kernels that
 	// are fitted to labels; nil means 1 for each. Data sets must have as many targets.
@@ -28,11 +29,12 @@ type Settings struct {
 	Trainer network.Trainer `json:"-" toml:"-"`
 }
 
-func (s Settings) withDefaults() Settings {
-	s.Start, s.Valid, s.Epochs = cmp.Or(s.Start, 256), cmp.Or(s.Valid, 1024), cmp.Or(s.Epochs, 256)
-	if s.Hidden == nil {
-		s.Hidden = []int{512, 512}
-	}
+// WithDefaults returns the settings with the paper's values in place of zeros.
+func (s Settings) WithDefaults() Settings {
+	paper := dataset.PaperSizes(0)
+	s.Start, s.Valid = cmp.Or(s.Start, paper.Train), cmp.Or(s.Valid, paper.Valid)
+	c := network.Config{Architecture: network.Architecture{Hidden: s.Hidden}, Training: network.Training{Epochs: s.Epochs}}.WithDefaults()
+	s.Hidden, s.Epochs = c.Architecture.Hidden, c.Training.Epochs
 	if s.Trainer == nil {
 		s.Trainer = network.OnDevice{}
 	}
@@ -41,10 +43,10 @@ func (s Settings) withDefaults() Settings {
 
 // Check reports everything that is wrong with the settings.
 func (s Settings) Check() error {
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	var found error
-	if s.Start < 2 {
-		found = fmt.Errorf("%d labelled rows to start with are too few; there must be at least 2", s.Start)
+	if s.Start < network.FewestToLearn {
+		found = fmt.Errorf("%d labelled rows to start with are too few; there must be at least %d", s.Start, network.FewestToLearn)
 	}
 	if s.Valid < 1 {
 		found = errors.Join(found, fmt.Errorf("%d validation rows are too few; there must be at least 1", s.Valid))
@@ -54,7 +56,7 @@ func (s Settings) Check() error {
 			found = errors.Join(found, fmt.Errorf("the weight of target %d is %v, but must be positive and finite", i+1, w))
 		}
 	}
-	return errors.Join(found, s.network("relu", 0, 0).Check())
+	return errors.Join(found, s.network(network.DefaultChoice().Activation, 0, 0).Check())
 }
 
 // network returns the configuration of the networks of a round. The seed does not
@@ -76,7 +78,7 @@ func (s Settings) methodSeed(spec string, split, round int) uint64 {
 // Text is the form in which a store keeps and compares settings: JSON, with the
 // paper's values in place of zeros.
 func (s Settings) Text() string {
-	raw, err := json.Marshal(s.withDefaults())
+	raw, err := json.Marshal(s.WithDefaults())
 	if err != nil {
 		panic(err) // a struct of numbers
 	}

@@ -26,7 +26,7 @@ type task struct {
 // newTask splits and scales a data set. The published code, which compat
 // follows, divides the sum of squared deviations by n−1.
 func newTask(data *dataset.Regression, s Settings, split int, compat bool) (*task, error) {
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	sizes := dataset.PaperSizes(data.X.Rows)
 	sizes.Train, sizes.Valid = s.Start, s.Valid
 	parts, err := dataset.PublishedSplit(data.X.Rows, sizes, uint32(split))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -82,8 +83,8 @@ func TestEverythingIsAdmitted(t *testing.T) {
 func TestSettingsAreLimitedAndNamed(t *testing.T) {
 	for wanted, s := range map[string]campaign.Settings{
 		"members must be from 0 to 1000, not 2000000000":           {Members: 2_000_000_000},
-		"budget needs the costs: name their column with cost_":     {Budget: new(3.0)},
-		"per_cost needs cost_column":                               {PerCost: true},
+		"budget needs the costs: name their column with cost_":     {Limits: nextbatch.Limits{Budget: new(3.0)}},
+		"per_cost needs cost_column":                               {Limits: nextbatch.Limits{PerCost: true}},
 		"2000000000 epochs, but from 1 to 1073741824 are possible": {Network: network.Config{Training: network.Training{Epochs: 2_000_000_000}}},
 	} {
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), wanted) {

@@ -208,7 +208,7 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 // selectBatch trains, picks and predicts.
 func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, r nextbatch.Request, audits []int) (*choice, error) {
 	used := r.WithDefaults().Spec
-	learns := rows.labelled >= tables.FewestToLearn
+	learns := rows.labelled >= network.FewestToLearn
 	var network *learnt
 	fingerprint, kept := "", false
 	if learns {
@@ -324,9 +324,6 @@ func toLearn(r nextbatch.Request) (nextbatch.Request, error) {
 	return r, nil
 }
 
-// intervalCoverage is the probability that intervals of predictions are to hold the label with.
-const intervalCoverage = 0.9
-
 // predict returns the predictions for rows of the table of a plan, one for each target;
 // nil for rows that the plan dropped.
 func predict(ctx context.Context, p *nextbatch.Plan, model *network.Model, rows []int) ([][]nextbatch.Prediction, error) {
@@ -356,7 +353,7 @@ func predictRows(ctx context.Context, model *network.Model, inputs matrix.Dense[
 		if err != nil {
 			return nil, err
 		}
-		low, high, err := one.PredictInterval(ctx, inputs, intervalCoverage)
+		low, high, err := one.PredictInterval(ctx, inputs, network.DefaultCoverage)
 		if few := (*network.CoverageError)(nil); err != nil && !errors.As(err, &few) {
 			return nil, err
 		}

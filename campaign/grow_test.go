@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset"
@@ -153,7 +154,7 @@ func TestNetworkIgnoresCosts(t *testing.T) {
 	start := func() *campaign.Campaign {
 		c, err := campaign.New(t.Context(), &storetest.Memory{}, "c", campaign.Start{
 			Table: pool(0, 60), IDColumn: "name", Targets: []string{"y"}, By: ada, Clock: newClock().Now,
-			Settings: campaign.Settings{Network: tiny(), CostColumn: "z", Budget: new(20.0)},
+			Settings: campaign.Settings{Network: tiny(), Limits: nextbatch.Limits{CostColumn: "z", Budget: new(20.0)}},
 		})
 		if err != nil {
 			t.Fatal(err)

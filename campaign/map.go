@@ -9,8 +9,8 @@ import (
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
-	"github.com/nextbatch/nextbatch/tables"
 )
 
 // A map shows the rows in the plane of the two main directions of the kernel. Open rows
@@ -79,7 +79,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 
 // mapPlan returns the plan of the campaign's method, with a network if there are enough labels.
 func (c *Campaign) mapPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*nextbatch.Plan, error) {
-	if rows.labelled < tables.FewestToLearn {
+	if rows.labelled < network.FewestToLearn {
 		plan, err := r.Plan(ctx)
 		if err != nil {
 			return nil, err

@@ -14,7 +14,6 @@ import (
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/network"
-	"github.com/nextbatch/nextbatch/tables"
 )
 
 // The network that was trained last is kept in the store, with a fingerprint of
@@ -257,7 +256,7 @@ func predictedBytes(rows, targets, members int) int64 {
 }
 
 // ErrTooFewLabels reports that there are not enough labels for a network.
-var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", tables.FewestToLearn)
+var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", network.FewestToLearn)
 
 // Predict predicts the labels of all open rows, with the kept network or one that it
 // trains. Of the ask, only the functions and the trainer have an effect.
@@ -267,7 +266,7 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 		return nil, err
 	}
 	switch counts := s.Counts(); {
-	case counts.Labelled < tables.FewestToLearn:
+	case counts.Labelled < network.FewestToLearn:
 		return nil, ErrTooFewLabels
 	case counts.Open == 0:
 		return &Predicted{}, nil

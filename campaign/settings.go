@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/nextbatch/nextbatch"
@@ -25,9 +24,9 @@ type Settings struct {
 	Members int            `json:"members,omitempty"` // networks to train; 0 means as many as the spec needs
 	Seed    uint64         `json:"seed"`
 
-	Batch int      `json:"batch,omitempty"` // rows of an ask that does not say how many; 0 means 32
-	Audit *float64 `json:"audit,omitempty"` // share of audit rows; nil means 1/8
-	Lease Duration `json:"lease,omitempty"` // of an ask that does not say; 0 means 7 days, negative without end
+	Batch int      `json:"batch,omitempty"` // rows of an ask that does not say how many; 0 means DefaultBatch
+	Audit *float64 `json:"audit,omitempty"` // share of audit rows; nil means DefaultAudit
+	Lease Duration `json:"lease,omitempty"` // of an ask that does not say; 0 means DefaultLease, negative without end
 	// Latest takes the last measurement of a row for its label, not the mean of all.
 	Latest bool `json:"latest,omitempty"`
 	// RandomStart says that the rows that were labelled before the first ask had been drawn at random
@@ -36,15 +35,10 @@ type Settings struct {
 	// Weights of the targets, in their order; nil means that all weigh the same.
 	Weights []float64 `json:"weights,omitempty"`
 
-	Categorical  []string `json:"categorical,omitempty"`
-	Keep         []string `json:"keep,omitempty"`
-	Missing      string   `json:"missing,omitempty"` // as tables.Missing prints it
-	CostColumn   string   `json:"cost_column,omitempty"`
-	Budget       *float64 `json:"budget,omitempty"` // most that one batch may cost
-	PerCost      bool     `json:"per_cost,omitempty"`
-	GroupColumn  string   `json:"group_column,omitempty"`
-	PerGroup     int      `json:"per_group,omitempty"` // most rows of a group in one batch
-	GroupIsInput bool     `json:"group_is_input,omitempty"`
+	Categorical []string `json:"categorical,omitempty"`
+	Keep        []string `json:"keep,omitempty"`
+	Missing     string   `json:"missing,omitempty"` // as tables.Missing prints it
+	nextbatch.Limits
 }
 
 // Duration is a time.Duration that JSON spells like "168h0m0s".
@@ -64,30 +58,31 @@ func (d *Duration) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
+// What settings mean that are not set.
 const (
-	defaultBatch = 32
-	defaultAudit = 1.0 / 8
-	defaultLease = 7 * 24 * time.Hour
+	DefaultBatch = 32
+	DefaultAudit = 1.0 / 8
+	DefaultLease = 7 * 24 * time.Hour
 )
 
 // auditShare returns the share of audit rows.
 func (s Settings) auditShare() float64 {
 	if s.Audit == nil {
-		return defaultAudit
+		return DefaultAudit
 	}
 	return *s.Audit
 }
 
 func (s Settings) batch() int {
 	if s.Batch == 0 {
-		return defaultBatch
+		return DefaultBatch
 	}
 	return s.Batch
 }
 
 // leaseEnd returns when a lease that begins now ends; nil means never.
 func (s Settings) leaseEnd(lease time.Duration, now time.Time) *time.Time {
-	for _, d := range []time.Duration{lease, time.Duration(s.Lease), defaultLease} {
+	for _, d := range []time.Duration{lease, time.Duration(s.Lease), DefaultLease} {
 		if d < 0 {
 			return nil
 		}
@@ -151,9 +146,7 @@ func (s Settings) checkStored() error {
 func (s Settings) request() (nextbatch.Request, error) {
 	r := nextbatch.Request{
 		Seed: s.Seed, Network: s.Network, Members: s.Members,
-		Categorical: s.Categorical, Keep: s.Keep,
-		CostColumn: s.CostColumn, Budget: s.Budget, PerCost: s.PerCost,
-		GroupColumn: s.GroupColumn, PerGroup: s.PerGroup, GroupIsInput: s.GroupIsInput,
+		Categorical: s.Categorical, Keep: s.Keep, Limits: s.Limits,
 	}
 	if s.Spec != "" {
 		parsed, err := spec.Parse(s.Spec)
@@ -178,9 +171,5 @@ func (s Settings) request() (nextbatch.Request, error) {
 // startsWith reports whether the number of labelled rows calls for the start of nextbatch.Request, which
 // needs no network: the spec needs more of them.
 func startsWith(labelled int, s spec.Spec) bool {
-	if s.Method == "" || labelled >= tables.FewestToLearn {
-		return false
-	}
-	return s.TrainedNetworks() > 0 || s.Mode == spec.TP || s.Kernel.Info().Train ||
-		slices.ContainsFunc(s.Transforms, func(t spec.Transform) bool { return t.Info().Train })
+	return s.Method != "" && labelled < network.FewestToLearn && s.NeedsLabelled()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 )
 
@@ -88,7 +89,7 @@ func TestStandingCounts(t *testing.T) {
 
 func TestStandingCost(t *testing.T) {
 	t.Parallel()
-	c, _ := begin(t, 200, campaign.Settings{CostColumn: "z", Budget: new(1e6)})
+	c, _ := begin(t, 200, campaign.Settings{Limits: nextbatch.Limits{CostColumn: "z", Budget: new(1e6)}})
 	labelled(t, c, 16, 0, 0)
 	labelled(t, c, 32, 0.5, 2)
 	f := standing(t, c, campaign.StopRule{}).Targets[0].Forecast

@@ -22,7 +22,7 @@ type Preparation struct {
 	Targets []Target // several targets instead of Target
 	Drop    []string // columns that are not inputs, such as ids
 	OneHot  OneHot
-	MaxRows int    // 0 means 500000
+	MaxRows int    // 0 means DefaultMaxRows
 	Seed    uint64 // for choosing rows where there are more
 }
 

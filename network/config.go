@@ -101,9 +101,12 @@ const (
 	maxLayers = 1 << 10
 )
 
+// FewestToLearn is how many labels a network needs: one to train on, one for validation.
+const FewestToLearn = 2
+
 // More limits that only a mistake exceeds.
 const (
-	MostMembers = 1000    // networks of an ensemble: as many as ens(n) of a spec may name
+	MostMembers = 1000    // networks of an ensemble
 	MostEpochs  = 1 << 30 // of a training
 )
 

@@ -20,11 +20,17 @@ import (
 // With many, so many rows are held out anyway that more would hardly make the
 // intervals better; with few, too little remains to train.
 func DefaultFolds(labels int) int {
-	const few, many, folds = 20, 3000, 5
-	if labels < few || labels > many {
+	if labels < fewestCrossFitted || labels > mostCrossFitted {
 		return 0
 	}
-	return folds
+	return crossFitted
+}
+
+const fewestCrossFitted, mostCrossFitted, crossFitted = 20, 3000, 5
+
+// DefaultFoldsText puts into words what DefaultFolds returns.
+func DefaultFoldsText() string {
+	return fmt.Sprintf("%d with %d to %d labels, otherwise 0", crossFitted, fewestCrossFitted, mostCrossFitted)
 }
 
 // crossFit returns, for each target, the outcomes of all rows of the sample. Networks

@@ -40,8 +40,9 @@ var floors = []float64{0.1, 0.3, 1, 3}
 // constantLength is the floor of intervals of constant length.
 const constantLength = 0
 
-// choiceCoverage is the coverage that the floor is chosen for.
-const choiceCoverage = 0.9
+// DefaultCoverage is the probability that intervals contain the label with, where nobody asks
+// for another. The floor is chosen for it.
+const DefaultCoverage = 0.9
 
 // Intervals describes how the intervals of a model are made.
 type Intervals struct {
@@ -157,7 +158,7 @@ func intervalScores(held []outcome, floor float64) []float64 {
 	var scores []float64
 	for fold := range 1 + slices.MaxFunc(held, func(a, b outcome) int { return a.fold - b.fold }).fold {
 		others := slices.DeleteFunc(slices.Clone(held), func(o outcome) bool { return o.fold == fold })
-		r, err := radius(sortedScores(others, floor), choiceCoverage)
+		r, err := radius(sortedScores(others, floor), DefaultCoverage)
 		if err != nil {
 			return nil
 		}
@@ -166,7 +167,7 @@ func intervalScores(held []outcome, floor float64) []float64 {
 				continue
 			}
 			h := r * growth(o.relative, floor)
-			scores = append(scores, 2*h+2/(1-choiceCoverage)*max(0, math.Abs(o.residual)-h))
+			scores = append(scores, 2*h+2/(1-DefaultCoverage)*max(0, math.Abs(o.residual)-h))
 		}
 	}
 	return scores

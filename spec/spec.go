@@ -90,6 +90,12 @@ func (s Spec) TrainedNetworks() int {
 	return s.Members()
 }
 
+// NeedsLabelled reports whether the spec cannot do without labelled rows.
+func (s Spec) NeedsLabelled() bool {
+	return s.TrainedNetworks() > 0 || s.Mode == TP || s.Kernel.Info().Train ||
+		slices.ContainsFunc(s.Transforms, func(t Transform) bool { return t.Info().Train })
+}
+
 // SinglePart returns how many of the transformations can be computed in float32:
 // the first one that cannot, and all after it, are computed in float64.
 func (s Spec) SinglePart() int {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
+	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/transform"
 )
 
@@ -133,15 +134,12 @@ func (t TransformInfo) width(number float64, width int, before Space, z Size) in
 	return width
 }
 
-// Larger numbers are typing errors.
-const (
-	mostFeatures = 1 << 20
-	mostMembers  = 1000
-)
+// mostFeatures is more than a kernel has: a larger number is a typing error.
+const mostFeatures = 1 << 20
 
 var (
 	features = Parameter{Name: "p", Whole: true, Most: mostFeatures}
-	members  = Parameter{Name: "n", Whole: true, Most: mostMembers}
+	members  = Parameter{Name: "n", Whole: true, Most: network.MostMembers}
 )
 
 var transforms = newRegistry("transform",

@@ -13,9 +13,6 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// FewestToLearn is how many labels a network needs.
-const FewestToLearn = 2
-
 // labels reads the target columns of a table, one column of the result for each. A label
 // that is missing is NaN.
 func (t Tables) labels(table *dataset.Table) (matrix.Dense[float64], error) {

@@ -13,7 +13,7 @@ import (
 // fitBody asks for a model of the rows in array 0, whose labels are array 1, with a
 // column for each target if it has two dimensions.
 type fitBody struct {
-	networks
+	network.Choice
 	Folds   *int     `json:"folds"`   // of cross-fitting; null chooses by the number of labels
 	Holdout *float64 `json:"holdout"` // share of the rows; null for the default
 	Seed    uint64   `json:"seed"`
@@ -31,11 +31,11 @@ type fitted struct {
 }
 
 func (c *call) fit() (any, error) {
-	var body fitBody
+	body := fitBody{Choice: network.DefaultChoice()}
 	if err := c.read(&body); err != nil {
 		return nil, err
 	}
-	config, err := body.config(body.Seed)
+	config, err := trained(body.Choice, body.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +50,10 @@ func (c *call) fit() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("array y %w", err)
 	}
-	if err := c.admitFit(config, x, targets, max(1, body.Ensemble)); err != nil {
+	if err := c.admitFit(config, x, targets, max(1, body.Members)); err != nil {
 		return nil, err
 	}
-	options := network.Options{Config: config, Members: max(1, body.Ensemble), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout, Centres: centres}
+	options := network.Options{Config: config, Members: max(1, body.Members), Folds: network.DefaultFolds(x.Rows), Holdout: body.Holdout, Centres: centres}
 	if body.Folds != nil {
 		options.Folds = *body.Folds
 	} else if body.Holdout != nil && *body.Holdout == 0 {

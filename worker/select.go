@@ -29,22 +29,14 @@ type picking struct {
 	Plot      bool     `json:"plot"`       // add the coordinates of the rows in a plane
 }
 
-// networks says how to train.
-type networks struct {
-	Hidden     []int  `json:"hidden"` // null for the default
-	Activation string `json:"activation"`
-	Epochs     int    `json:"epochs"`
-	Ensemble   int    `json:"ensemble"` // 0: as many as the method needs
-}
-
 // selectBody asks for a batch from tables.
 type selectBody struct {
 	picking
-	networks
-	Table *table `json:"table"`
-	Train *table `json:"train"`
-	Pool  *table `json:"pool"`
-	Aims  *table `json:"target"`
+	network.Choice        // what is absent or null is the default
+	Table          *table `json:"table"`
+	Train          *table `json:"train"`
+	Pool           *table `json:"pool"`
+	Aims           *table `json:"target"`
 
 	Y            []string  `json:"y"`
 	Weights      []float64 `json:"weights"`
@@ -68,6 +60,7 @@ var arguments = map[string]string{
 	"CostColumn": "cost", "Budget": "budget", "GroupColumn": "group", "PerGroup": "per_group",
 	"Keep": "keep", "Missing": "missing", "Must": "must", "Exclude": "exclude", "Pending": "pending", "PerCost": "cost_aware",
 	"GroupIsInput": "group_input", "Aims": "target", "Network.Architecture.Hidden": "hidden",
+	"Network.Architecture.Activation": "activation", "Network.Training.Epochs": "epochs",
 }
 
 func argumentOf(field string) string { return arguments[field] }
@@ -94,7 +87,7 @@ func (c *call) request(p picking) (r nextbatch.Request, err error) {
 
 // selectRows picks a batch from tables.
 func (c *call) selectRows() (any, error) {
-	var body selectBody
+	body := selectBody{Choice: network.DefaultChoice()}
 	if err := c.read(&body); err != nil {
 		return nil, err
 	}
@@ -105,13 +98,13 @@ func (c *call) selectRows() (any, error) {
 	if r.Missing, err = tables.ParseMissing(body.Missing); err != nil {
 		return nil, refuse("missing %v", err)
 	}
-	if r.Network, err = body.config(body.Seed); err != nil {
+	if r.Network, err = trained(body.Choice, body.Seed); err != nil {
 		return nil, err
 	}
 	r.TargetColumns, r.Weights = body.Y, body.Weights
 	r.IDColumn, r.RandomColumn, r.Categorical, r.Keep = body.ID, body.RandomColumn, body.Categorical, body.Keep
-	r.CostColumn, r.Budget, r.PerCost = body.Cost, body.Budget, body.CostAware
-	r.GroupColumn, r.PerGroup, r.GroupIsInput, r.Members = body.Group, body.PerGroup, body.GroupInput, body.Ensemble
+	r.Limits = nextbatch.Limits{CostColumn: body.Cost, Budget: body.Budget, PerCost: body.CostAware, GroupColumn: body.Group, PerGroup: body.PerGroup, GroupIsInput: body.GroupInput}
+	r.Members = body.Members
 	for _, t := range []struct {
 		from *table
 		into **dataset.Table
@@ -127,22 +120,10 @@ func (c *call) selectRows() (any, error) {
 	return c.pick(r, body.Plot)
 }
 
-// config checks how to train.
-func (n networks) config(seed uint64) (network.Config, error) {
-	activation, err := network.ParseActivation(n.Activation)
-	switch {
-	case err != nil:
-		return network.Config{}, refuse("activation: %v", err)
-	case n.Epochs < 1:
-		return network.Config{}, refuse("epochs must be at least 1, not %d", n.Epochs)
-	case n.Ensemble < 0 || n.Ensemble > network.MostMembers:
-		return network.Config{}, refuse("ensemble must be from 0 to %d, not %d", network.MostMembers, n.Ensemble)
-	}
-	config := network.Config{
-		Architecture: network.Architecture{Hidden: n.Hidden, Activation: activation},
-		Training:     network.Training{Epochs: n.Epochs}, Seed: seed,
-	}
-	if err := config.Check(); err != nil {
+// trained checks how to train.
+func trained(c network.Choice, seed uint64) (network.Config, error) {
+	config, err := c.Config(seed, argumentOf)
+	if err != nil {
 		return config, refuse("%v", err)
 	}
 	return config, nil
@@ -165,10 +146,7 @@ func (c *call) selectFeatures() (any, error) {
 	}
 	r.OwnFeatures = true
 	if r.Spec.Method == "" {
-		r.Spec = spec.MustParse("lcmd-p:features")
-		if len(c.Data) > 1 && len(c.Data[1].Float32)+len(c.Data[1].Float64) > 0 {
-			r.Spec = spec.MustParse("lcmd-tp:features")
-		}
+		r.Spec = nextbatch.FeaturesSpec(len(c.Data) > 1 && len(c.Data[1].Float32)+len(c.Data[1].Float64) > 0)
 	}
 	if r.Spec.ComputesInDouble() {
 		r.Exact, err = setsOf[float64](c)

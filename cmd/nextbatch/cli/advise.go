@@ -70,8 +70,8 @@ The ratio RMSE/MAE comes with the gain that the paper's data sets suggest for it
 	a.columns.registerTarget(c)
 	a.columns.registerWeights(c)
 	f.StringArrayVar(&a.methods, "method", nil, "a method to try; repeatable (default "+fmt.Sprint(benchmark.AdviseSpecs())+")")
-	f.IntVar(&a.rounds, "rounds", 3, "batches that each method asks for")
-	f.IntVar(&a.repeats, "repeats", 10, "repetitions on other splits")
+	f.IntVar(&a.rounds, "rounds", benchmark.AdviseRounds, "batches that each method asks for")
+	f.IntVar(&a.repeats, "repeats", benchmark.AdviseRepeats, "repetitions on other splits")
 	f.StringVar(&a.page, "report", "", "write a page with the learning curves to this .html file")
 	f.BoolVar(&a.json, "json", false, "print one JSON object")
 	registerDevice(c)
@@ -137,7 +137,7 @@ func (a *advising) run(ctx context.Context, path string, out io.Writer) error {
 // question reads the flags.
 func (a *advising) question() (benchmark.Question, error) {
 	q := benchmark.Question{
-		Activation: a.net.activation, Hidden: a.net.hidden, Epochs: a.net.epochs,
+		Activation: a.net.Activation, Hidden: a.net.Hidden, Epochs: a.net.Epochs,
 		Rounds: a.rounds, Repeats: a.repeats, Seed: a.net.seed, Weights: a.columns.weights,
 	}
 	if a.columns.target == "" {

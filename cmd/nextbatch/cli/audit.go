@@ -59,8 +59,8 @@ again before you change it.`,
 	}
 	f := c.Flags()
 	a.columns.registerTarget(c)
-	f.IntVar(&a.folds, "folds", 10, "parts that the rows are divided into; each is predicted from the others")
-	f.IntVar(&a.repeats, "repeats", 2, "divisions into parts, whose predictions are averaged")
+	f.IntVar(&a.folds, "folds", audit.DefaultFolds, "parts that the rows are divided into; each is predicted from the others")
+	f.IntVar(&a.repeats, "repeats", audit.DefaultRepeats, "divisions into parts, whose predictions are averaged")
 	f.IntVar(&a.most, "most", 20, "labels to list at most; 0 lists all")
 	f.Float64Var(&a.level, "level", 0.05, "p-value up to which a label is called suspect")
 	f.StringVarP(&a.out, "out", "o", "", "write the labels to this file: "+strings.Join(tableExtensions(), ", "))

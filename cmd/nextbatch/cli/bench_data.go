@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,7 +61,7 @@ func (b *benchRun) kinds(settings benchmark.Settings, runs []benchmark.Run) (kin
 			return nil, usageError{err}
 		}
 		z := b.sizes(r.DataSet)
-		z.Train, z.Batch = min(z.Pool, cmp.Or(settings.Start, 256)+r.Rounds*r.BatchSize), r.BatchSize
+		z.Train, z.Batch = min(z.Pool, settings.WithDefaults().Start+r.Rounds*r.BatchSize), r.BatchSize
 		z.Hidden = settings.Hidden
 		kinds = append(kinds, kindOfRun{r, method, z})
 	}

@@ -11,21 +11,7 @@ import (
 	"github.com/nextbatch/nextbatch/benchmark"
 )
 
-// readExperiment reads an experiment from a TOML file, such as
-//
-//	sets = ["fried", "diamonds"]
-//	activations = ["relu"]
-//	specs = ["random", "lcmd-tp:grad>sketch(512)"]
-//	compat = true
-//	splits = [0, 1, 2, 3, 4]
-//	schedules = [{rounds = 16, batch = 256}]
-//
-//	[settings] # all are optional
-//	seed = 0
-//	start = 256
-//	valid = 1024
-//	hidden = [512, 512]
-//	epochs = 256
+// readExperiment reads an experiment from a TOML file; the help of bench run shows one.
 func readExperiment(path string) (benchmark.Experiment, error) {
 	var e benchmark.Experiment
 	file, err := os.Open(path)

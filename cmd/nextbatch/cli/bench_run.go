@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,7 +47,7 @@ func newBenchRun() *cobra.Command {
   nextbatch bench run --preset paper-relu --results postgres://user@host/database`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return b.run(cmd) },
-		Long: `For each data set, method and split: starts with 256 labelled rows, and in each
+		Long: `For each data set, method and split: starts with ` + strconv.Itoa(benchmark.Settings{}.WithDefaults().Start) + ` labelled rows, and in each
 round trains a network from scratch, measures it on the test rows, and lets the
 method pick the rows to label next.
 
@@ -60,8 +61,7 @@ A grid in TOML, in which the settings are optional:
   specs = ["random", "lcmd-tp:grad>sketch(512)"]
   compat = true
   splits = [0, 1, 2, 3, 4]
-  schedules = [{rounds = 16, batch = 256}]
-  settings = {seed = 0, start = 256, valid = 1024, hidden = [512, 512], epochs = 256}
+` + defaultsList() + `
 
 Each round is written to the results file as soon as it is done. After an
 interruption, the same command resumes, with the same results as if it had never
@@ -83,24 +83,33 @@ func presetList() string {
 	return text.String()
 }
 
+// defaultsList is the schedule and the settings of a grid that names none, in TOML.
+func defaultsList() string {
+	schedule, s := benchmark.PaperSchedule(), benchmark.Settings{}.WithDefaults()
+	return fmt.Sprintf("  schedules = [{rounds = %d, batch = %d}]\n  settings = {seed = %d, start = %d, valid = %d, hidden = %s, epochs = %d}",
+		schedule.Rounds, schedule.Batch, s.Seed, s.Start, s.Valid, strings.ReplaceAll(fmt.Sprint(s.Hidden), " ", ", "), s.Epochs)
+}
+
 func (b *benchRun) register(c *cobra.Command) {
 	flags := c.Flags()
 	b.registerWork(c)
+	b.settings = benchmark.Settings{}.WithDefaults()
+	schedule := benchmark.PaperSchedule()
 	flags.StringVar(&b.results, "results", "", "results file, created if it does not exist; or postgres://user@host/database, for many machines")
 	flags.StringVar(&b.preset, "preset", "", "name of a preset grid")
 	flags.StringVar(&b.config, "grid", "", "TOML file with the grid")
 	flags.StringSliceVar(&b.sets, "sets", nil, "data sets, as listed by nextbatch data list")
 	flags.StringArrayVar(&b.specs, "specs", nil, "methods, separated by semicolons; can be repeated")
-	flags.StringSliceVar(&b.splits, "splits", []string{"0-19"}, "split numbers, such as 0-4,7")
-	flags.StringSliceVar(&b.activations, "activation", []string{"relu"}, "activation functions of the networks")
-	flags.IntVar(&b.rounds, "rounds", 16, "rounds, each of which picks a batch")
-	flags.IntVarP(&b.batch, "batch", "n", 256, "rows to pick per round")
+	flags.StringSliceVar(&b.splits, "splits", []string{fmt.Sprintf("0-%d", benchmark.PaperSplits-1)}, "split numbers, such as 0-4,7")
+	flags.StringSliceVar(&b.activations, "activation", []string{network.DefaultChoice().Activation}, "activation functions of the networks")
+	flags.IntVar(&b.rounds, "rounds", schedule.Rounds, "rounds, each of which picks a batch")
+	flags.IntVarP(&b.batch, "batch", "n", schedule.Batch, "rows to pick per round")
 	flags.BoolVar(&b.compat, "compat", false, "follow the published code where it differs from the paper")
 	flags.Uint64Var(&b.settings.Seed, "seed", 0, "seed of networks and methods")
-	flags.IntVar(&b.settings.Start, "start", 256, "labelled rows to start with")
-	flags.IntVar(&b.settings.Valid, "valid", 1024, "validation rows")
-	flags.IntVar(&b.settings.Epochs, "epochs", 256, "epochs per training")
-	flags.IntSliceVar(&b.settings.Hidden, "hidden", []int{512, 512}, "widths of the network's hidden layers")
+	flags.IntVar(&b.settings.Start, "start", b.settings.Start, "labelled rows to start with")
+	flags.IntVar(&b.settings.Valid, "valid", b.settings.Valid, "validation rows")
+	flags.IntVar(&b.settings.Epochs, "epochs", b.settings.Epochs, "epochs per training")
+	flags.IntSliceVar(&b.settings.Hidden, "hidden", b.settings.Hidden, "widths of the network's hidden layers")
 	b.columns.registerWeights(c)
 }
 
@@ -111,7 +120,7 @@ func (b *benchRun) registerWork(c *cobra.Command) {
 	flags.StringVar(&b.table, "table", "", "a table of your own as a data set")
 	b.columns.registerTarget(c)
 	flags.BoolVar(&b.log, "log", false, "the labels of the table are the logarithms of the target columns")
-	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most so many rows of the table, drawn at random (default 500000, as in the paper)")
+	flags.IntVar(&b.maxRows, "max-rows", 0, "use at most so many rows of the table, drawn at random (default "+strconv.Itoa(dataset.DefaultMaxRows)+", as in the paper)")
 	flags.IntVar(&b.jobs, "jobs", runtime.GOMAXPROCS(0), "runs at the same time; each gets one thread, a single one gets all; on a GPU, unless given, as many as fit there, up to 64")
 	registerDevice(c)
 	registerQuiet(c, &b.quiet)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -10,27 +11,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
 // settingFlags are the settings of a campaign. Flags that are not on the command line
 // leave their setting as it is.
 type settingFlags struct {
-	batch                 int
-	method, audit, lease  string
-	latest, randomStart   bool
-	weights               []float64
-	cost, group           string
-	budget                float64
-	costAware, groupInput bool
-	perGroup              int
-
-	activation string
-	epochs     int
-	hidden     []int
-	ensemble   int
-	seed       uint64
+	batch                int
+	method, audit, lease string
+	latest, randomStart  bool
+	weights              []float64
+	limits               limitFlags
+	net                  networkFlags
 
 	flags *pflag.FlagSet
 }
@@ -38,24 +30,16 @@ type settingFlags struct {
 func (f *settingFlags) register(c *cobra.Command) {
 	f.flags = pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	s := f.flags
-	s.IntVarP(&f.batch, "batch", "n", 32, "rows of an ask that does not say how many")
+	s.IntVarP(&f.batch, "batch", "n", campaign.DefaultBatch, "rows of an ask that does not say how many")
 	s.StringVar(&f.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+")")
-	s.StringVar(&f.audit, "audit", "1/8", "share of audit rows in each batch: a fraction or a number from 0 to 1")
-	s.StringVar(&f.lease, "lease", "7d", "how long the rows of an ask are out, such as 36h, 7d or 2w; never for no end")
+	s.StringVar(&f.audit, "audit", shareText(campaign.DefaultAudit), "share of audit rows in each batch: a fraction or a number from 0 to 1")
+	s.StringVar(&f.lease, "lease", daysText(campaign.DefaultLease), "how long the rows of an ask are out, such as 36h, 7d or 2w; never for no end")
 	s.BoolVar(&f.latest, "latest", false, "the label of a row that was measured several times is the latest, not the mean")
 	s.BoolVar(&f.randomStart, "random-start", false, "the rows with a label at the start were drawn at random, so that errors are estimated from them, too")
 	s.Float64SliceVar(&f.weights, "weights", nil, "weights of several targets, in their order (default all the same)")
-	s.StringVar(&f.cost, "cost", "", "column with the cost of each row")
-	s.Float64Var(&f.budget, "budget", 0, "most that one batch may cost")
-	s.BoolVar(&f.costAware, "cost-aware", false, "pick by score divided by cost")
-	s.StringVar(&f.group, "group", "", "column with the group of each row")
-	s.IntVar(&f.perGroup, "per-group", 0, "at most this many rows of any group in one batch")
-	s.BoolVar(&f.groupInput, "group-input", false, "the column of --group is an input, too")
-	s.StringVar(&f.activation, "activation", "relu", "activation function: "+network.ActivationNames())
-	s.IntVar(&f.epochs, "epochs", 256, "epochs of training")
-	s.IntSliceVar(&f.hidden, "hidden", []int{512, 512}, "widths of the hidden layers")
-	s.IntVar(&f.ensemble, "ensemble", 0, "networks to train; 0 means as many as the method uses")
-	s.Uint64Var(&f.seed, "seed", 0, "seed of networks, methods and audit rows")
+	f.limits.register(s)
+	f.net.registerChoice(s, "seed of networks, methods and audit rows")
+	f.net.registerMembers()
 	c.Flags().AddFlagSet(s)
 }
 
@@ -67,6 +51,7 @@ func (f *settingFlags) given() (some bool) {
 
 // apply puts the flags on the command line into the settings, and checks these.
 func (f *settingFlags) apply(s *campaign.Settings) (err error) {
+	config, err := f.net.config()
 	set := map[string]func(){
 		"batch":        func() { s.Batch = f.batch },
 		"method":       func() { s.Spec = f.method },
@@ -75,17 +60,17 @@ func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 		"latest":       func() { s.Latest = f.latest },
 		"random-start": func() { s.RandomStart = f.randomStart },
 		"weights":      func() { s.Weights = f.weights },
-		"cost":         func() { s.CostColumn = f.cost },
-		"budget":       func() { s.Budget = &f.budget },
-		"cost-aware":   func() { s.PerCost = f.costAware },
-		"group":        func() { s.GroupColumn = f.group },
-		"per-group":    func() { s.PerGroup = f.perGroup },
-		"group-input":  func() { s.GroupIsInput = f.groupInput },
-		"activation":   func() { s.Network.Architecture.Activation, err = orActivation(f.activation, err) },
-		"epochs":       func() { s.Network.Training.Epochs = f.epochs },
-		"hidden":       func() { s.Network.Architecture.Hidden = f.hidden },
-		"ensemble":     func() { s.Members = f.ensemble },
-		"seed":         func() { s.Seed, s.Network.Seed = f.seed, f.seed },
+		"cost":         func() { s.CostColumn = f.limits.CostColumn },
+		"budget":       func() { s.Budget = &f.limits.budget },
+		"cost-aware":   func() { s.PerCost = f.limits.PerCost },
+		"group":        func() { s.GroupColumn = f.limits.GroupColumn },
+		"per-group":    func() { s.PerGroup = f.limits.PerGroup },
+		"group-input":  func() { s.GroupIsInput = f.limits.GroupIsInput },
+		"activation":   func() { s.Network.Architecture.Activation = config.Architecture.Activation },
+		"epochs":       func() { s.Network.Training.Epochs = config.Training.Epochs },
+		"hidden":       func() { s.Network.Architecture.Hidden = config.Architecture.Hidden },
+		"ensemble":     func() { s.Members = f.net.Members },
+		"seed":         func() { s.Seed, s.Network.Seed = f.net.seed, f.net.seed },
 	}
 	f.flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
@@ -97,8 +82,6 @@ func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 		return err
 	case f.flags.Changed("batch") && f.batch < 1:
 		return usagef("-n (--batch) must be at least 1, not %d", f.batch)
-	case f.flags.Changed("epochs") && f.epochs < 1:
-		return usagef("--epochs must be at least 1, not %d", f.epochs)
 	}
 	if s.Spec != "" {
 		if _, err := spec.Parse(s.Spec); err != nil {
@@ -111,23 +94,20 @@ func (f *settingFlags) apply(s *campaign.Settings) (err error) {
 	return nil
 }
 
-func orActivation(text string, before error) (network.Activation, error) {
-	a, err := network.ParseActivation(text)
-	if before != nil {
-		return a, before
-	}
-	if err != nil {
-		return a, usagef("--activation: %w", err)
-	}
-	return a, nil
-}
-
 func orShare(text string, before error) (*float64, error) {
 	share, err := parseShare(text)
 	if before != nil {
 		return nil, before
 	}
 	return &share, err
+}
+
+// shareText returns a share as a fraction, where it is one of a whole number.
+func shareText(share float64) string {
+	if under := 1 / share; under == math.Trunc(under) {
+		return fmt.Sprintf("1/%.0f", under)
+	}
+	return fmt.Sprint(share)
 }
 
 // parseShare reads a share of audit rows: 1/8 or 0.125.
@@ -153,12 +133,21 @@ func orLease(text string, before error) (campaign.Duration, error) {
 	return campaign.Duration(lease), err
 }
 
+const day = 24 * time.Hour
+
+// daysText returns a lease in days, where it is whole ones.
+func daysText(lease time.Duration) string {
+	if lease%day == 0 {
+		return fmt.Sprintf("%dd", lease/day)
+	}
+	return lease.String()
+}
+
 // parseLease reads how long rows are out: 36h, 7d, 2w or never, which is negative.
 func parseLease(text string) (time.Duration, error) {
 	if text == "never" {
 		return -1, nil
 	}
-	const day = 24 * time.Hour
 	for unit, size := range map[string]time.Duration{"d": day, "w": 7 * day} {
 		number, found := strings.CutSuffix(text, unit)
 		if v, err := strconv.ParseFloat(number, 64); found && err == nil && v > 0 && v < float64(math.MaxInt64/size) {

@@ -133,7 +133,7 @@ func (d *demo) compare(ctx context.Context, data *dataset.Regression) (demoResul
 	var runs []benchmark.Run
 	for split := range d.repeats {
 		for _, spec := range demoSpecs() {
-			runs = append(runs, benchmark.Run{DataSet: "demo", Activation: "relu", Spec: spec, BatchSize: d.batch, Rounds: d.rounds, Split: split})
+			runs = append(runs, benchmark.Run{DataSet: "demo", Activation: network.DefaultChoice().Activation, Spec: spec, BatchSize: d.batch, Rounds: d.rounds, Split: split})
 		}
 	}
 	done, of := 0, len(runs)*(d.rounds+1)

@@ -90,7 +90,7 @@ that were drawn at random; the pool's error is estimated from these.`,
 	c.Flags().StringVar(&f.onnx, "onnx", "", "also write the network to this file for other programs (.onnx): it takes raw rows and returns labels")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	registerQuiet(c, &f.quiet)
-	c.Flags().IntVar(&f.folds, "folds", -1, "folds of cross-fitting for the intervals; 0 for none (default 5 with 20 to 3000 labels, otherwise 0)")
+	c.Flags().IntVar(&f.folds, "folds", -1, "folds of cross-fitting for the intervals; 0 for none (default "+network.DefaultFoldsText()+")")
 	f.columns.registerRandom(c)
 	f.columns.register(c)
 	f.columns.registerInputs(c)
@@ -130,7 +130,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 	if err := errors.Join(checkOutput("--out", f.out, ".safetensors"), checkOutput("--onnx", f.onnx, ".onnx")); err != nil {
 		return err
 	}
-	if f.onnx != "" && f.net.ensemble > 1 {
+	if f.onnx != "" && f.net.Members > 1 {
 		return usagef("--onnx writes one network: leave out --ensemble")
 	}
 	ctx, err = withThreads(ctx, f.net.threads)
@@ -138,7 +138,7 @@ func (f *fitting) run(ctx context.Context, path string, out io.Writer, p *progre
 		return err
 	}
 	defer f.columns.memory.begin()()
-	members := max(1, f.net.ensemble)
+	members := max(1, f.net.Members)
 	need := int64(0)
 	_, rows, err := f.columns.rows(ctx, path, p, func(table *dataset.Table, z tables.Sizes) error {
 		need = trainingNeed(table, z, config, members, f.foldsFor(z.Train))

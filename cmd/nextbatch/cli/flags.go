@@ -56,7 +56,7 @@ func (f *columnFlags) registerInputs(c *cobra.Command) {
 
 // registerMissing registers --missing, with imputation.
 func (f *columnFlags) registerMissing(c *cobra.Command) {
-	c.Flags().StringVar(&f.missing, "missing", "impute", "missing inputs: impute (by the median and a mark, with a warning), drop (these rows, with a warning) or refuse")
+	c.Flags().StringVar(&f.missing, "missing", tables.ImputeMissing.String(), "missing inputs: impute (by the median and a mark, with a warning), drop (these rows, with a warning) or refuse")
 }
 
 // missingInputs is what --missing says; check has found it correct.
@@ -147,13 +147,10 @@ func (f *columnFlags) options(optional bool) (source.Options, error) {
 
 // networkFlags say how to train a network.
 type networkFlags struct {
-	activation string
-	epochs     int
-	hidden     []int
-	ensemble   int
-	seed       uint64
-	threads    int
-	flags      *pflag.FlagSet // that these are registered in
+	network.Choice
+	seed    uint64
+	threads int
+	flags   *pflag.FlagSet // that these are registered in
 }
 
 // given returns the training flags on the command line.
@@ -190,18 +187,41 @@ func listed(names []string) string {
 
 func (f *networkFlags) register(c *cobra.Command) {
 	f.registerOne(c)
-	c.Flags().IntVar(&f.ensemble, "ensemble", 0, "networks to train; 0 means as many as the method uses")
+	f.registerMembers()
 }
 
 // registerOne registers all flags but the size of the ensemble.
 func (f *networkFlags) registerOne(c *cobra.Command) {
-	flags := c.Flags()
-	f.flags = flags
-	flags.StringVar(&f.activation, "activation", "relu", "activation function: "+network.ActivationNames())
-	flags.IntVar(&f.epochs, "epochs", 256, "epochs of training")
-	flags.IntSliceVar(&f.hidden, "hidden", []int{512, 512}, "widths of the hidden layers")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of networks and methods")
+	f.registerChoice(c.Flags(), "seed of networks and methods")
 	registerThreads(c, &f.threads)
+}
+
+// registerChoice registers the flags of one network. Seed is the help text of its seed.
+func (f *networkFlags) registerChoice(flags *pflag.FlagSet, seed string) {
+	f.flags, f.Choice = flags, network.DefaultChoice()
+	flags.StringVar(&f.Activation, "activation", f.Activation, "activation function: "+network.ActivationNames())
+	flags.IntVar(&f.Epochs, "epochs", f.Epochs, "epochs of training")
+	flags.IntSliceVar(&f.Hidden, "hidden", f.Hidden, "widths of the hidden layers")
+	flags.Uint64Var(&f.seed, "seed", 0, seed)
+}
+
+func (f *networkFlags) registerMembers() {
+	f.flags.IntVar(&f.Members, "ensemble", f.Members, "networks to train; 0 means as many as the method uses")
+}
+
+// limitFlags are limits of a batch.
+type limitFlags struct {
+	nextbatch.Limits
+	budget float64
+}
+
+func (f *limitFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.CostColumn, "cost", "", "column with the cost of each row")
+	flags.Float64Var(&f.budget, "budget", 0, "most that one batch may cost")
+	flags.BoolVar(&f.PerCost, "cost-aware", false, "pick by score divided by cost")
+	flags.StringVar(&f.GroupColumn, "group", "", "column with the group of each row")
+	flags.IntVar(&f.PerGroup, "per-group", 0, "at most this many rows of any group in one batch")
+	flags.BoolVar(&f.GroupIsInput, "group-input", false, "the column of --group is an input, too")
 }
 
 func registerQuiet(c *cobra.Command, to *bool) {
@@ -213,22 +233,8 @@ func registerThreads(c *cobra.Command, to *int) {
 }
 
 func (f *networkFlags) config() (network.Config, error) {
-	activation, err := network.ParseActivation(f.activation)
+	c, err := f.Config(f.seed, flagOf)
 	if err != nil {
-		return network.Config{}, usagef("--activation: %w", err)
-	}
-	c := network.Config{
-		Architecture: network.Architecture{Hidden: f.hidden, Activation: activation},
-		Training:     network.Training{Epochs: f.epochs},
-		Seed:         f.seed,
-	}
-	if f.epochs < 1 {
-		return c, usagef("--epochs must be at least 1, not %d", f.epochs)
-	}
-	if f.ensemble < 0 || f.ensemble > network.MostMembers {
-		return c, usagef("--ensemble must be from 0 to %d, not %d", network.MostMembers, f.ensemble)
-	}
-	if err := c.Check(); err != nil {
 		return c, usageError{err}
 	}
 	return c, nil
@@ -266,7 +272,7 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 // train fits a model to the labelled rows, scaled by them and the candidates,
 // and reports its progress.
 func train(ctx context.Context, o network.Options, rows *tables.Rows, p *progress) (*network.Model, error) {
-	if n := rows.Train.Rows; n < 2 {
+	if n := rows.Train.Rows; n < network.FewestToLearn {
 		return nil, dataError{errorf("%s a label; training needs at least two", words.Count(n, "row has", "rows have"))}
 	}
 	for _, wrong := range rows.CheckLabels() {

@@ -40,14 +40,10 @@ type selecting struct {
 	batch                       int
 	method                      string
 	exclude, must, pending      []string
-	cost, group                 string
-	budget                      float64
-	costAware, groupInput       bool
-	perGroup                    int
+	limits                      limitFlags
 	targets                     string
 	out, page                   string
 	json, dryRun, quiet         bool
-	budgetSet                   bool
 	mpi                         bool
 	checkpoint                  string
 	tempDir                     string
@@ -77,7 +73,9 @@ func newSelect() *cobra.Command {
 			if len(args) == 1 {
 				s.table = args[0]
 			}
-			s.budgetSet = cmd.Flags().Changed("budget")
+			if cmd.Flags().Changed("budget") {
+				s.limits.Budget = &s.limits.budget
+			}
 			s.progress = newProgress(cmd.ErrOrStderr(), s.quiet)
 			return s.run(cmd.Context(), cmd.OutOrStdout())
 		},
@@ -120,12 +118,7 @@ was written but is smaller than requested; 5 too little memory; 130 interrupted;
 	f.StringSliceVar(&s.exclude, "exclude", nil, "rows that may not be picked")
 	f.StringSliceVar(&s.must, "must", nil, "rows that must be in the batch")
 	f.StringSliceVar(&s.pending, "pending", nil, "rows that are out being labelled: names, or @FILE, such as the file of an earlier batch")
-	f.StringVar(&s.cost, "cost", "", "column with the cost of each row")
-	f.Float64Var(&s.budget, "budget", 0, "most that the batch may cost")
-	f.BoolVar(&s.costAware, "cost-aware", false, "pick by score divided by cost")
-	f.StringVar(&s.group, "group", "", "column with the group of each row")
-	f.IntVar(&s.perGroup, "per-group", 0, "at most this many rows of any group")
-	f.BoolVar(&s.groupInput, "group-input", false, "the column of --group is an input, too")
+	s.limits.register(f)
 	f.StringVarP(&s.out, "out", "o", "", "write the batch to this file: "+strings.Join(tableExtensions(), ", "))
 	f.StringVar(&s.page, "report", "", "write a page about the batch to this file: .html")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
@@ -146,7 +139,7 @@ func (s *selecting) registerInputs(c *cobra.Command) {
 	f := c.Flags()
 	s.columns.registerTarget(c)
 	s.columns.registerWeights(c)
-	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+"; with features, lcmd-tp:features)")
+	f.StringVar(&s.method, "method", "", "the method, see 'nextbatch specs' (default "+spec.Default+"; with features, "+nextbatch.FeaturesSpec(true).String()+")")
 	f.StringVar(&s.train, "train", "", "table of labelled rows")
 	f.StringVar(&s.pool, "pool", "", "table of candidates")
 	f.StringVar(&s.trainFeatures, "train-features", "", "features of labelled rows (.npy, .mat, .npz; FILE:ARRAY if there are several; .parquet with a column for each)")
@@ -243,7 +236,8 @@ var flagNames = map[string]string{
 	"Batch": "-n", "Spec": "--method", "TargetColumns": "--target", "Weights": "--weights", "IDColumn": "--id", "Train": "--train", "Pool": "--pool",
 	"Model": "--model", "Features": "--pool-features", "Features.Train": "--train-features", "Members": "--ensemble",
 	"CostColumn": "--cost", "Budget": "--budget", "GroupColumn": "--group", "PerGroup": "--per-group",
-	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets", "Network.Architecture.Hidden": "--hidden", "Folder": "--temp-dir",
+	"Keep": "--keep", "Missing": "--missing", "Must": "--must", "Exclude": "--exclude", "Pending": "--pending", "PerCost": "--cost-aware", "GroupIsInput": "--group-input", "Aims": "--targets",
+	"Network.Architecture.Hidden": "--hidden", "Network.Architecture.Activation": "--activation", "Network.Training.Epochs": "--epochs", "Folder": "--temp-dir",
 }
 
 // flagOf returns the flag of a field.
@@ -299,23 +293,17 @@ func (s *selecting) fillIn(byFeatures bool) error {
 	s.request = nextbatch.Request{
 		OwnFeatures: byFeatures, TargetColumns: s.columns.targets(nil), RandomColumn: s.columns.random, IDColumn: s.columns.id,
 		Categorical: s.columns.categorical, Keep: s.columns.keep, Missing: s.columns.missingInputs(),
-		Batch: s.batch, Seed: s.net.seed, Network: config, Members: s.net.ensemble,
-		CostColumn: s.cost, PerCost: s.costAware, GroupColumn: s.group, PerGroup: s.perGroup, GroupIsInput: s.groupInput,
+		Batch: s.batch, Seed: s.net.seed, Network: config, Members: s.net.Members,
+		Limits:    s.limits.Limits,
 		ModelName: s.model, FieldName: flagOf, Output: output, Folder: s.folder(), Streams: streams,
 		Epoch: func(e network.Epoch) { s.progress.epoch(s.plan.Networks)(e) }, Progress: s.progress.selection(),
-	}
-	if s.budgetSet {
-		s.request.Budget = &s.budget
-	}
-	if s.method == "" && byFeatures && s.trainFeatures == "" {
-		s.method = "lcmd-p:features"
 	}
 	if s.method != "" {
 		if s.request.Spec, err = spec.Parse(s.method); err != nil {
 			return err
 		}
 	} else if byFeatures {
-		s.request.Spec = spec.MustParse("lcmd-tp:features")
+		s.request.Spec = nextbatch.FeaturesSpec(s.trainFeatures != "")
 	}
 	s.request = s.request.WithDefaults()
 	s.request.Admit = func(bytes int64, less ...string) error {

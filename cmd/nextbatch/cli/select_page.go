@@ -160,7 +160,7 @@ func (s *selecting) facts(r *nextbatch.Result) []report.Fact {
 			networks[0].Architecture().Hidden, networks[0].Architecture().Activation)})
 	}
 	if r.Metrics.Cost != nil {
-		list = append(list, report.Fact{Name: "cost", Value: fmt.Sprintf("%.6g of %.6g", float64(*r.Metrics.Cost), s.budget)})
+		list = append(list, report.Fact{Name: "cost", Value: fmt.Sprintf("%.6g of %.6g", float64(*r.Metrics.Cost), s.limits.budget)})
 	}
 	t := r.Timings
 	return append(list,
@@ -188,9 +188,6 @@ func (s *selecting) inputNames() string {
 	}
 	return ": " + strings.Join(names, ", ")
 }
-
-// intervalCoverage is the coverage of the interval on the page.
-const intervalCoverage = 0.9
 
 // predictedErrors adds the errors that the networks predict.
 func (s *selecting) predictedErrors(ctx context.Context, page *report.Batch, r *nextbatch.Result, picks, candidates []int) error {
@@ -253,7 +250,7 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 			add("deviation of the labels", "%.4g: the RMSE of always predicting their mean", scale.Deviation)
 		}
 	}
-	low, high, err := model.PredictInterval(ctx, s.plan.Rows.Pool.SelectRows(candidates), intervalCoverage)
+	low, high, err := model.PredictInterval(ctx, s.plan.Rows.Pool.SelectRows(candidates), network.DefaultCoverage)
 	if few := (*network.CoverageError)(nil); errors.As(err, &few) {
 		return nil
 	}
@@ -265,6 +262,6 @@ func (s *selecting) targetErrors(ctx context.Context, page *report.Batch, r *nex
 	}
 	slices.Sort(high)
 	add("interval", "a label is within ± %.4g (the median over the candidates) of its prediction with probability %.0f %%; intervals: %v",
-		high[len(high)/2], 100*intervalCoverage, model.Intervals())
+		high[len(high)/2], 100*network.DefaultCoverage, model.Intervals())
 	return nil
 }
