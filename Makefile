@@ -49,11 +49,13 @@ bench-json: ## The same as JSON lines; call it with make -s so that nothing else
 	@$(SPEED) -json
 
 .PHONY: lint
-lint: format ## gofmt, go vet, staticcheck, and functions that nothing reaches.
+lint: format ## gofmt, go vet, staticcheck, functions that nothing reaches, and how many are compiled again and again.
 	go vet ./...
 	go vet -tags noasm ./internal/...
+	go vet -tags network64 ./network
 	staticcheck=$$($(TOOL) staticcheck) && $$staticcheck ./... && cd $(GENERATOR) && go vet ./... && $$staticcheck ./...
 	.ci/deadcode
+	.ci/instances
 
 FUZZTIME ?= 1m
 
@@ -125,6 +127,10 @@ $(WEB)/node_modules/.package-lock.json: $(WEB)/package-lock.json
 .PHONY: web
 web: $(WEB)/node_modules/.package-lock.json ## Build the dashboard into server/web/dist, which is committed.
 	cd $(WEB) && npm run --silent build
+
+.PHONY: web-types
+web-types: ## Write the types of the dashboard from the description of the service; a test says when they are stale.
+	@go test ./server -count=1 -run '^TestTypesOfTheDashboard$$' -write-types
 
 .PHONY: web-check
 web-check: $(WEB)/node_modules/.package-lock.json ## Types, lint and unit tests of the dashboard, and whether server/web/dist is up to date.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nextbatch/nextbatch/internal/compose"
+	"github.com/nextbatch/nextbatch/compose"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
@@ -33,6 +33,21 @@ const streamedBytes = 16 << 20
 // features, or with too many, is an error. The context is checked once per block of
 // rows.
 func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T]) (Numbers, error) {
+	if rows, single := any(rows).(matrix.Dense[float32]); single {
+		return features32(ctx, spec, p, rows)
+	}
+	return features64(ctx, spec, p, any(rows).(matrix.Dense[float64]))
+}
+
+// The functions that others call, for each precision. These are variables, so that the packages that call them do not
+// compile the engine once more.
+var (
+	features32, features64         = features[float32], features[float64]
+	eachFeatures32, eachFeatures64 = eachFeatures[float32], eachFeatures[float64]
+	gram32, gram64                 = gram[float32], gram[float64]
+)
+
+func features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T]) (Numbers, error) {
 	c, k32, k64, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
 	if err != nil {
 		return Numbers{}, err
@@ -50,6 +65,13 @@ func Features[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, ro
 // EachFeatures is Features block by block, in order, for features that need not fit into
 // memory. A block is valid until visit returns. Warnings come with the last block.
 func EachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T], visit func(Numbers) error) error {
+	if rows, single := any(rows).(matrix.Dense[float32]); single {
+		return eachFeatures32(ctx, spec, p, rows, visit)
+	}
+	return eachFeatures64(ctx, spec, p, any(rows).(matrix.Dense[float64]), visit)
+}
+
+func eachFeatures[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, rows matrix.Dense[T], visit func(Numbers) error) error {
 	return rowfile.Guard(func() error {
 		c, k32, k64, err := kernelOf(ctx, forFeatures(spec), p, rows.Rows)
 		switch {
@@ -138,6 +160,13 @@ func featuresOf[T matrix.Float](c *compose.Composer, asked spec.Spec, k kernel.K
 // matters only in that one that uses σ² computes in float64. The context is checked
 // once per block of rows.
 func Gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[T]) (Numbers, error) {
+	if a, single := any(a).(matrix.Dense[float32]); single {
+		return gram32(ctx, spec, p, a, any(b).(matrix.Dense[float32]))
+	}
+	return gram64(ctx, spec, p, any(a).(matrix.Dense[float64]), any(b).(matrix.Dense[float64]))
+}
+
+func gram[T matrix.Float](ctx context.Context, spec spec.Spec, p Problem, a, b matrix.Dense[T]) (Numbers, error) {
 	c, k32, k64, err := kernelOf(ctx, spec, p, a.Rows+b.Rows)
 	if err != nil {
 		return Numbers{}, err

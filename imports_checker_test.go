@@ -25,7 +25,7 @@ func TestCheckerFindsViolations(t *testing.T) {
 		word string // of the one complaint; none if empty
 	}{
 		{"kernel/a.go", file("kernel", "fmt", own("matrix"), own("internal/linalg"), "gonum.org/v1/gonum/mat"), ""},
-		{"a.go", file("nextbatch", own("selection"), own("transform")), ""},
+		{"a.go", file("nextbatch", own("selection"), own("compose")), ""},
 		{"campaign/a.go", file("campaign", module), ""},
 		{"cmd/speed/main.go", file("main", own("internal/simd"), module, own("server")), ""},
 

@@ -335,17 +335,17 @@ func cheapest(rows []int, costs []float64) {
 // mostRows is about how many rows the budget could pay for, before it is known which
 // rows of the table are candidates.
 func (r *Request) mostRows() int {
-	c := selection.Constraints{Budget: *r.Budget}
+	c, rows := selection.Constraints{Budget: *r.Budget}, []int(nil)
 	costs, err := r.pool().Numeric(r.CostColumn)
 	if err != nil {
 		return 1 // setCosts reports it
 	}
 	for row := range costs.Len() {
 		if v := costs.Float(row); v >= 0 {
+			rows = append(rows, len(c.Cost))
 			c.Cost = append(c.Cost, v)
 		}
 	}
-	rows := tables.UpTo(len(c.Cost))
 	cheapest(rows, c.Cost)
 	return max(1, c.Affordable(rows))
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nextbatch/nextbatch/internal/explain"
+	"github.com/nextbatch/nextbatch/explain"
 	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nextbatch/nextbatch/internal/compose"
-	"github.com/nextbatch/nextbatch/internal/explain"
+	"github.com/nextbatch/nextbatch/compose"
 	"github.com/nextbatch/nextbatch/internal/linalg"
 	"github.com/nextbatch/nextbatch/internal/rowfile"
 	"github.com/nextbatch/nextbatch/internal/words"
@@ -17,47 +16,6 @@ import (
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/spec"
 )
-
-// Batch is what Select returns: the picks, in the order in which they were picked, and
-// how they came about. The zero value is an empty batch.
-type Batch struct {
-	Spec      spec.Spec            `json:"spec"`
-	Picks     []selection.Pick     `json:"picks"`
-	Fallbacks []selection.Fallback `json:"fallbacks"` // where the method found no row and random ones were picked
-	Removed   []selection.Removal  `json:"removed"`   // rows that a backward step removed, in that order
-
-	// Missing is the number of rows by which the batch is smaller than requested,
-	// Short the reason; zero and empty for a full batch.
-	Missing int    `json:"missing"`
-	Short   string `json:"short"`
-
-	// Typical is the median distance of candidates from the nearest labelled row, in the
-	// kernel; 0 without labelled rows.
-	Typical float64 `json:"typical_distance"`
-
-	Warnings []string `json:"warnings"` // what the user should know, including fallbacks
-
-	// Device names the device that searched the rows; empty means the CPU.
-	Device string `json:"device,omitempty"`
-
-	Kernel time.Duration    `json:"kernel_ns"` // taken to compute the kernel
-	Timing selection.Timing `json:"timing"`    // of the selection
-}
-
-// Rows returns the pool rows of the batch, in the order in which they were picked.
-func (b *Batch) Rows() []int {
-	rows := make([]int, len(b.Picks))
-	for i, p := range b.Picks {
-		rows[i] = p.Row
-	}
-	return rows
-}
-
-// Reason explains in one line why pick i is in the batch. The function returns the
-// user's name of a row of train or pool.
-func (b *Batch) Reason(i int, name func(set selection.Set, row int) string) string {
-	return explain.Batch{Method: b.Spec.Method, Picks: b.Picks, Fallbacks: b.Fallbacks, Typical: b.Typical}.Reason(i, name)
-}
 
 // Select picks the rows to label next, with the method that the spec names. The same
 // problem, spec and seed give the same batch, whatever the number of threads. The

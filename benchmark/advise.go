@@ -44,8 +44,8 @@ func AdviseSpecs() []string {
 	return []string{spec.Default, "bait-f-p:grad>sketch(512)>train"}
 }
 
-// Confidence is the confidence level of all intervals of an Advice.
-const Confidence = 0.9
+// confidence is the confidence level of all intervals of an Advice.
+const confidence = 0.9
 
 // Advice is the answer, with the evidence for it.
 type Advice struct {
@@ -176,7 +176,7 @@ func (r *replay) advise(ctx context.Context) (*Advice, error) {
 	if a.Results, err = r.run(ctx, runs); err != nil {
 		return nil, err
 	}
-	if a.Comparison, err = Compare(a.Results, SplitSizes{Test: r.sizes.Test, Learn: r.sizes.Rows - r.sizes.Test}, Confidence); err != nil {
+	if a.Comparison, err = Compare(a.Results, SplitSizes{Test: r.sizes.Test, Learn: r.sizes.Rows - r.sizes.Test}, confidence); err != nil {
 		return nil, err
 	}
 	a.Judgement = a.Comparison.Judge(r.sizes.Rows)
@@ -213,7 +213,7 @@ func lastVariation(results Results) Variation {
 			labels = r.Labels
 		}
 	}
-	return NewVariation(math.Exp(rmse/splits), math.Exp(mae/splits), labels)
+	return newVariation(math.Exp(rmse/splits), math.Exp(mae/splits), labels)
 }
 
 // runs lists the runs of the methods, split by split.

@@ -363,5 +363,5 @@ func (w *scheduler) load(name string) (*dataset.Regression, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data, w.Store.CheckSet(Set{name, data.X.Rows, data.X.Cols, Fingerprint(data)})
+	return data, w.Store.CheckSet(Set{name, data.X.Rows, data.X.Cols, fingerprint(data)})
 }

@@ -35,7 +35,7 @@ type Comparison struct {
 
 // Compare compares all methods in the results with random, which must be among them.
 // The runs may differ only in method and split, and must be in the order of splits. The
-// intervals are those of PairedInterval; they cover the chance of splits, networks and
+// intervals are those of pairedInterval; they cover the chance of splits, networks and
 // of the rows that happen to be labelled, not that of another table.
 func Compare(results Results, sizes SplitSizes, confidence float64) (*Comparison, error) {
 	curves, err := newCurves(results)
@@ -48,14 +48,14 @@ func Compare(results Results, sizes SplitSizes, confidence float64) (*Comparison
 		random := curves.logRMSE[randomSpec][split]
 		return random[0] - random[last]
 	})
-	c.Fall = PairedInterval(fall, sizes, confidence)
+	c.Fall = pairedInterval(fall, sizes, confidence)
 	each := eachOf(confidence, max(1, len(curves.specs)-1))
 	for _, spec := range curves.specs {
 		if spec == randomSpec {
 			continue
 		}
 		reductions := curves.differences(func(split int) float64 { return curves.reduction(spec, split) })
-		c.Methods = append(c.Methods, Gain{spec, PairedInterval(reductions, sizes, each), curves.labelsToReach(spec, sizes, each)})
+		c.Methods = append(c.Methods, Gain{spec, pairedInterval(reductions, sizes, each), curves.labelsToReach(spec, sizes, each)})
 	}
 	return c, nil
 }
@@ -148,7 +148,7 @@ func (c *curves) labelsToReach(spec string, sizes SplitSizes, confidence float64
 	last := len(c.labels) - 1
 	var value, low, high []float64
 	for round := range c.labels {
-		above := PairedInterval(c.differences(func(split int) float64 {
+		above := pairedInterval(c.differences(func(split int) float64 {
 			return c.logRMSE[spec][split][round] - c.logRMSE[randomSpec][split][last]
 		}), sizes, confidence)
 		value, low, high = append(value, above.Value), append(low, above.Low), append(high, above.High)

@@ -87,8 +87,8 @@ func (f *Forecast) addOverhead(r Run, work, training, elapsed float64, rounds in
 	}
 }
 
-// Learn learns from all rounds of a run that a store holds, none of which was added before.
-func (f *Forecast) Learn(s RunStatus) {
+// learn learns from all rounds of a run that a store holds, none of which was added before.
+func (f *Forecast) learn(s RunStatus) {
 	f.done[s.Run] = max(f.done[s.Run], s.Done)
 	f.learnt += s.Done
 	work := 0.0
@@ -210,7 +210,7 @@ func OutlookOf(ctx context.Context, r Reader, s Settings, list []RunStatus) (o O
 	}
 	f := NewForecast(s, working, runs, nil)
 	for _, of := range list {
-		f.Learn(of)
+		f.learn(of)
 	}
 	o.Done, o.Total = f.Rounds()
 	o.Known = o.Done == o.Total

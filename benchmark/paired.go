@@ -37,9 +37,9 @@ func (i Interval) half() float64 { return (i.High - i.Low) / 2 }
 // leaves to learn from.
 type SplitSizes struct{ Test, Learn int }
 
-// PairedInterval returns the mean of the differences, one per split, with the limits of
+// pairedInterval returns the mean of the differences, one per split, with the limits of
 // the formula above. With fewer than two differences the limits are infinite.
-func PairedInterval(differences []float64, sizes SplitSizes, confidence float64) Interval {
+func pairedInterval(differences []float64, sizes SplitSizes, confidence float64) Interval {
 	mean := stat.Mean(differences, nil)
 	if len(differences) < 2 {
 		return Interval{mean, math.Inf(-1), math.Inf(1)}

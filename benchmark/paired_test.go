@@ -11,17 +11,17 @@ import (
 // √(0.05/3); t(0.95, 3) is 2.3533634; with 1/4 + 20/80 the factor is √0.5.
 func TestPairedInterval(t *testing.T) {
 	t.Parallel()
-	got := PairedInterval([]float64{0.1, 0.2, 0.3, 0.4}, SplitSizes{Test: 20, Learn: 80}, 0.9)
+	got := pairedInterval([]float64{0.1, 0.2, 0.3, 0.4}, SplitSizes{Test: 20, Learn: 80}, 0.9)
 	half := 2.3533634 * math.Sqrt(0.05/3) * math.Sqrt(0.5)
 	for _, c := range []struct{ got, want float64 }{{got.Value, 0.25}, {got.Low, 0.25 - half}, {got.High, 0.25 + half}} {
 		if math.Abs(c.got-c.want) > 1e-7 {
 			t.Errorf("%+v, want 0.25 ± %v", got, half)
 		}
 	}
-	if one := PairedInterval([]float64{0.1}, SplitSizes{Test: 20, Learn: 80}, 0.9); one.Value != 0.1 || !math.IsInf(one.Low, -1) || !math.IsInf(one.High, 1) {
+	if one := pairedInterval([]float64{0.1}, SplitSizes{Test: 20, Learn: 80}, 0.9); one.Value != 0.1 || !math.IsInf(one.Low, -1) || !math.IsInf(one.High, 1) {
 		t.Errorf("one difference: %+v", one)
 	}
-	if same := PairedInterval([]float64{0, 0, 0}, SplitSizes{Test: 20, Learn: 80}, 0.9); same != (Interval{}) {
+	if same := pairedInterval([]float64{0, 0, 0}, SplitSizes{Test: 20, Learn: 80}, 0.9); same != (Interval{}) {
 		t.Errorf("equal differences: %+v", same)
 	}
 }
@@ -52,8 +52,8 @@ func TestPairedIntervalCovers(t *testing.T) {
 			}
 			return 0
 		}
-		corrected += covers(PairedInterval(differences, sizes, 0.9))
-		naive += covers(PairedInterval(differences, SplitSizes{Learn: 1}, 0.9))
+		corrected += covers(pairedInterval(differences, sizes, 0.9))
+		naive += covers(pairedInterval(differences, SplitSizes{Learn: 1}, 0.9))
 	}
 	if share := float64(corrected) / tables; share < 0.88 || share > 0.95 {
 		t.Errorf("the intervals at 90 %% contain the true value in %.3f of the tables", share)

@@ -122,7 +122,7 @@ func TestSeveralTargets(t *testing.T) {
 	}
 	other := twoTargets(500)
 	other.Y[1]++
-	if Fingerprint(other) == Fingerprint(d) {
+	if fingerprint(other) == fingerprint(d) {
 		t.Error("the fingerprint ignores the second target")
 	}
 	advice, err := Question{Data: d, Hidden: []int{16}, Epochs: 4, Rounds: 1, Repeats: 3}.Advise(t.Context())

@@ -60,9 +60,9 @@ func (t *task) rows(index []int) (x, y matrix.Dense[float32]) {
 	return t.x.SelectRows(index), t.y.SelectRows(index)
 }
 
-// Fingerprint is a hash of all numbers of a data set. A store keeps it, so that
+// fingerprint is a hash of all numbers of a data set. A store keeps it, so that
 // runs never resume with other data.
-func Fingerprint(data *dataset.Regression) string {
+func fingerprint(data *dataset.Regression) string {
 	hash := sha256.New()
 	labels := data.Labels()
 	fmt.Fprintln(hash, data.X.Rows, data.X.Cols)

@@ -10,25 +10,25 @@ type Variation struct {
 	RMSE, MAE float64 // for labels with deviation 1
 	Ratio     float64
 	Labels    int // of the network's training rows
-	// Expected is the improvement in sample efficiency that ExpectedImprovement
+	// Expected is the improvement in sample efficiency that expectedImprovement
 	// derives from the ratio.
 	Expected float64
 }
 
-// NewVariation compares the errors of a network on held-out rows.
-func NewVariation(rmse, mae float64, labels int) Variation {
+// newVariation compares the errors of a network on held-out rows.
+func newVariation(rmse, mae float64, labels int) Variation {
 	v := Variation{RMSE: rmse, MAE: mae, Ratio: rmse / mae, Labels: labels}
-	v.Expected = ExpectedImprovement(v.Ratio)
+	v.Expected = expectedImprovement(v.Ratio)
 	return v
 }
 
-// The line of ExpectedImprovement; TestImprovementLine derives it from the paper's tables.
+// The line of expectedImprovement; TestImprovementLine derives it from the paper's tables.
 const (
 	lineSlope     = 0.8696
 	lineIntercept = -0.1575
 )
 
-// ExpectedImprovement returns the improvement in sample efficiency that a line
+// expectedImprovement returns the improvement in sample efficiency that a line
 // through the paper's data sets predicts from the ratio RMSE/MAE. The paper's
 // figure defines it as
 //
@@ -36,4 +36,4 @@ const (
 //
 // so that 0 means as good as random, and 0.5 that the logarithm of the error falls
 // by half as much again. The correlation in the paper is 0.88.
-func ExpectedImprovement(ratio float64) float64 { return lineIntercept + lineSlope*math.Log(ratio) }
+func expectedImprovement(ratio float64) float64 { return lineIntercept + lineSlope*math.Log(ratio) }

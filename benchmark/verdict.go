@@ -36,7 +36,7 @@ type Judgement struct {
 	Spec    string // the method that beats random; empty for the other verdicts
 	Because string // the reason, in a sentence
 
-	// More is how many more labels would probably tell, for Unclear; see MoreLabels.
+	// More is how many more labels would probably tell, for Unclear; see moreLabels.
 	// Repeats is the number of splits that would, without another label; 0 means that
 	// none would.
 	More, Repeats int
@@ -64,9 +64,9 @@ func (j Judgement) Answer() string {
 	return fmt.Sprintf("not enough labels to tell: about %d more would", j.More)
 }
 
-// Worthwhile is the reduction of log error that is worth a change of method: an error
+// worthwhile is the reduction of log error that is worth a change of method: an error
 // that is 10 % lower. If every method's interval ends below it, random selection will do.
-var Worthwhile = -math.Log(0.9)
+var worthwhile = -math.Log(0.9)
 
 // Judge gives the verdict on a table with the given number of labelled rows:
 //
@@ -85,7 +85,7 @@ func (c *Comparison) Judge(labelled int) Judgement {
 		return Judgement{Verdict: Beats, Spec: best.Spec, Because: c.beatsBecause(best)}
 	case highest.Reduction.High < 0:
 		return Judgement{Verdict: RandomBetter, Because: c.errorText(highest)}
-	case highest.Reduction.High < Worthwhile:
+	case highest.Reduction.High < worthwhile:
 		return Judgement{Verdict: NoGain, Because: c.noGainBecause(highest)}
 	}
 	likeliest := slices.MaxFunc(c.Methods, func(x, y Gain) int { return cmp.Compare(x.Reduction.Value, y.Reduction.Value) })
@@ -99,7 +99,7 @@ func (c *Comparison) unclear(labelled int, likeliest Gain) Judgement {
 	}
 	j := Judgement{Because: c.errorText(likeliest) + ", which leaves the question open"}
 	each := eachOf(c.Confidence, len(reductions))
-	j.More = MoreLabels(reductions, labelled, student(each, c.Splits))
+	j.More = moreLabels(reductions, labelled, student(each, c.Splits))
 	if j.Repeats = c.moreRepeats(reductions, each); j.Repeats > 0 {
 		j.Because += fmt.Sprintf("; with the same labels, %d repeats instead of %d might settle it", j.Repeats, c.Splits)
 	}
@@ -125,8 +125,8 @@ func (c *Comparison) beatsBecause(best Gain) string {
 }
 
 func (c *Comparison) noGainBecause(highest Gain) string {
-	text := fmt.Sprintf("%s; a gain of %s or more is ruled out for every method", c.errorText(highest), percentText(-math.Expm1(-Worthwhile)))
-	if c.Fall.High < Worthwhile {
+	text := fmt.Sprintf("%s; a gain of %s or more is ruled out for every method", c.errorText(highest), percentText(-math.Expm1(-worthwhile)))
+	if c.Fall.High < worthwhile {
 		text += "; nor do more labels help much: " + c.FallText()
 	}
 	return text
@@ -154,14 +154,14 @@ func (c *Comparison) LabelsText(g Gain) string {
 	return fmt.Sprintf("%.0f of %d labels (%.0f %% interval %.0f to %.0f)", g.Labels.Value, last, 100*c.Confidence, low, high)
 }
 
-// Of MoreLabels: the standard normal quantile of four in five, and the multiple of the
+// Of moreLabels: the standard normal quantile of four in five, and the multiple of the
 // labelled rows beyond which it does not extrapolate.
 const (
 	fourInFive = 0.8416
 	mostTimes  = 10
 )
 
-// MoreLabels estimates how many more labelled rows would decide between a gain and no
+// moreLabels estimates how many more labelled rows would decide between a gain and no
 // worthwhile gain, in four of five cases if the true reductions are those measured. Half
 // of an interval's width is t standard errors. All parts of the replay grow with the
 // table, so widths shrink with the root of the number of labelled rows; the question is
@@ -171,7 +171,7 @@ const (
 //
 // where z is the normal quantile of 0.8. The result has two significant digits; it is 0
 // if more than ten times the labels would be needed.
-func MoreLabels(reductions []Interval, labelled int, t float64) int {
+func moreLabels(reductions []Interval, labelled int, t float64) int {
 	factor := rowsToTell(reductions, 1+fourInFive/t)
 	if !(factor <= mostTimes) {
 		return 0
@@ -185,7 +185,7 @@ func MoreLabels(reductions []Interval, labelled int, t float64) int {
 const mostRepeats = 40
 
 // moreRepeats is the number of splits with which the question would be decided in four of
-// five cases, by the same rule as MoreLabels, or 0. Widths shrink as PairedInterval says,
+// five cases, by the same rule as moreLabels, or 0. Widths shrink as pairedInterval says,
 // and no further than the correction for shared rows allows.
 func (c *Comparison) moreRepeats(reductions []Interval, each float64) int {
 	now := student(each, c.Splits) * c.Sizes.errorOfMean(c.Splits)
@@ -205,7 +205,7 @@ func rowsToTell(reductions []Interval, scale float64) float64 {
 	for _, r := range reductions {
 		reach := r.half() * scale
 		shown = min(shown, times(reach, r.Value))
-		ruledOut = max(ruledOut, times(reach, Worthwhile-r.Value))
+		ruledOut = max(ruledOut, times(reach, worthwhile-r.Value))
 	}
 	return min(shown, ruledOut)
 }

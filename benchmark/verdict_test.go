@@ -54,7 +54,7 @@ func TestMoreLabels(t *testing.T) {
 		{[]Interval{wide(0.02), wide(-0.5)}, 1800}, {[]Interval{wide(0.14)}, 30}, {[]Interval{wide(0.08), wide(0.14)}, 30},
 		{[]Interval{{0.05, -0.95, 1.05}}, 0}, {[]Interval{{0, math.Inf(-1), math.Inf(1)}}, 0},
 	} {
-		if got := MoreLabels(c.reductions, 1000, 2); got != c.want {
+		if got := moreLabels(c.reductions, 1000, 2); got != c.want {
 			t.Errorf("%v: %d, want %d", c.reductions, got, c.want)
 		}
 	}
@@ -174,7 +174,7 @@ func TestMoreLabelsDecide(t *testing.T) {
 		}
 		half += c.Methods[0].Reduction.half() / tables
 	}
-	more := MoreLabels([]Interval{{gain, gain - half, gain + half}}, rows, quantile)
+	more := moreLabels([]Interval{{gain, gain - half, gain + half}}, rows, quantile)
 	after := verdicts(t, tables, rows+more, gain)
 	if share := 1 - float64(after[Unclear])/tables; share < 0.75 || share > 0.92 {
 		t.Errorf("with %d more labels %.2f of the tables decide: %v, before %v", more, share, after, before)

@@ -487,7 +487,7 @@ func (r *candidates) freeName() string {
 // audits draws the audit rows of a batch. With a budget or limits of groups, rows that
 // would exceed them are passed over.
 func (r *candidates) audits(s *State, a Ask, request nextbatch.Request, draw *rng.Stream) (rows []int) {
-	share := s.Settings.AuditShare()
+	share := s.Settings.auditShare()
 	if a.Audit != nil {
 		share = *a.Audit
 	}

@@ -69,10 +69,14 @@ func (e *TooFewError) Error() string {
 // Interval is an estimate with the limits that hold the truth with a probability of
 // about Coverage. Where the rows set no upper limit, High is infinite; so is Value
 // where the truth may well be. Infinity is null in JSON.
-type Interval struct{ Value, Low, High float64 }
+type Interval struct {
+	Value float64 `json:"value" nullable:"true"`
+	Low   float64 `json:"low" nullable:"true"`
+	High  float64 `json:"high" nullable:"true"`
+}
 
-// Bounded reports whether there is an upper limit.
-func (i Interval) Bounded() bool { return !math.IsInf(i.High, 1) }
+// bounded reports whether there is an upper limit.
+func (i Interval) bounded() bool { return !math.IsInf(i.High, 1) }
 
 // MarshalJSON writes value, low and high.
 func (i Interval) MarshalJSON() ([]byte, error) {
@@ -108,7 +112,7 @@ func (i *Interval) UnmarshalJSON(text []byte) error {
 
 // String words the interval, such as "0.62 (0.55 to 0.71)".
 func (i Interval) String() string {
-	if !i.Bounded() {
+	if !i.bounded() {
 		if math.IsInf(i.Value, 1) {
 			return fmt.Sprintf("unknown (at least %.3g)", i.Low)
 		}

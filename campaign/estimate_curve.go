@@ -58,7 +58,7 @@ type Curve struct {
 	RMSE   Interval     `json:"rmse"`   // of the current network
 	MAE    Interval     `json:"mae"`
 	Q95    Interval     `json:"q95"`
-	Points []CurvePoint `json:"points"` // networks that predicted enough random rows, in the order of labels
+	Points []CurvePoint `json:"points" nullable:"true"` // networks that predicted enough random rows, in the order of labels
 
 	grids map[Metric][]scenario
 }
@@ -69,10 +69,10 @@ type scenario struct {
 	weight       float64 // the probability
 }
 
-// FitCurve fits a learning curve to predictions for random rows, and estimates the error
+// fitCurve fits a learning curve to predictions for random rows, and estimates the error
 // of the network that has been given that number of labels. Predictions without a label do not
 // count. With fewer than LeastAudited rows the error is a *TooFewError.
-func FitCurve(audited []Audited, labels int) (*Curve, error) {
+func fitCurve(audited []Audited, labels int) (*Curve, error) {
 	audited = usable(audited)
 	each := latest(audited)
 	if len(each) < LeastAudited {
@@ -116,9 +116,9 @@ func (c *Curve) ErrorAt(m Metric, labels int) Interval {
 	return over(c.grids[m], func(s scenario) float64 { return math.Exp(s.level + s.slope*x) })
 }
 
-// LabelsFor returns how many labels, all in all, a network needs for an error. The
+// labelsFor returns how many labels, all in all, a network needs for an error. The
 // number is infinite where the error may be out of reach.
-func (c *Curve) LabelsFor(m Metric, wanted float64) Interval {
+func (c *Curve) labelsFor(m Metric, wanted float64) Interval {
 	return over(c.grids[m], func(s scenario) float64 { return s.labelsFor(wanted, c.Labels) })
 }
 

@@ -11,17 +11,17 @@ const farthest = 100
 
 // Forecast is how many labels a wanted error takes.
 type Forecast struct {
-	Metric Metric    `json:"metric"`
+	Metric Metric    `json:"metric" enum:"rmse,mae,q95"`
 	Wanted float64   `json:"wanted"` // in the units of the label
 	Labels Interval  `json:"labels"` // in total; infinite where the error may be out of reach
 	More   Interval  `json:"more"`   // than there are; 0 where the error is reached
 	Cost   *Interval `json:"cost"`   // of More; nil where costs are not known
 }
 
-// Forecast returns how many labels, and at what cost, the network needs for an error.
+// forecast returns how many labels, and at what cost, the network needs for an error.
 // A cost per label of 0 means that it is not known.
-func (c *Curve) Forecast(m Metric, wanted, costPerLabel float64) Forecast {
-	f := Forecast{Metric: m, Wanted: wanted, Labels: c.LabelsFor(m, wanted)}
+func (c *Curve) forecast(m Metric, wanted, costPerLabel float64) Forecast {
+	f := Forecast{Metric: m, Wanted: wanted, Labels: c.labelsFor(m, wanted)}
 	more := func(v float64) float64 { return max(0, v-float64(c.Labels)) }
 	f.More = Interval{more(f.Labels.Value), more(f.Labels.Low), more(f.Labels.High)}
 	if costPerLabel > 0 {
@@ -44,7 +44,7 @@ func (f Forecast) String() string {
 		return fmt.Sprintf("%s is out of reach as far as these rows show", goal)
 	case math.IsInf(f.Labels.Value, 1):
 		return fmt.Sprintf("%s takes at least %s labels and may be out of reach", goal, number(f.Labels.Low))
-	case !f.Labels.Bounded():
+	case !f.Labels.bounded():
 		return fmt.Sprintf("%s takes about %s labels, at least %s, and may be out of reach", goal, number(f.Labels.Value), number(f.Labels.Low))
 	}
 	return fmt.Sprintf("%s takes about %s labels (%s to %s)", goal, number(f.Labels.Value), number(f.Labels.Low), number(f.Labels.High))

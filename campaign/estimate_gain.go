@@ -20,9 +20,9 @@ import (
 // The two errors come from the same rows, which makes them alike; their intervals are
 // combined as if they were independent, so that of the gain is rather too wide.
 
-// LeastRandom is how many labelled random rows the gain meter needs: the smallest of its
+// leastRandom is how many labelled random rows the gain meter needs: the smallest of its
 // networks is then trained on eight.
-const LeastRandom = 48
+const leastRandom = 48
 
 const gainParts = 3
 
@@ -50,7 +50,7 @@ type Gain struct {
 const widestGain = 10
 
 // Clear reports whether the random rows suffice for a factor that means something.
-func (g Gain) Clear() bool { return g.Factor.Bounded() && g.Factor.High <= widestGain*g.Factor.Low }
+func (g Gain) Clear() bool { return g.Factor.bounded() && g.Factor.High <= widestGain*g.Factor.Low }
 
 // String words the gain.
 func (g Gain) String() string {
@@ -72,7 +72,7 @@ func (g Gain) String() string {
 type Train func(ctx context.Context, learn, predict []int64) ([]float64, error)
 
 // MeasureGain compares the campaign with networks that are trained on random rows alone.
-// Rows without a label do not count. With fewer than LeastRandom rows the error is a
+// Rows without a label do not count. With fewer than leastRandom rows the error is a
 // *TooFewError.
 func MeasureGain(ctx context.Context, random []Random, current *Curve, train Train) (*Gain, error) {
 	labels, rows := map[int64]float64{}, []int64{}
@@ -82,14 +82,14 @@ func MeasureGain(ctx context.Context, random []Random, current *Curve, train Tra
 			rows = append(rows, r.Row)
 		}
 	}
-	if len(rows) < LeastRandom {
-		return nil, &TooFewError{"what random selection would have taken", len(rows), LeastRandom}
+	if len(rows) < leastRandom {
+		return nil, &TooFewError{"what random selection would have taken", len(rows), leastRandom}
 	}
 	audited, err := predictRandom(ctx, rows, labels, train)
 	if err != nil {
 		return nil, err
 	}
-	c, err := FitCurve(audited, audited[len(audited)-1].Labels)
+	c, err := fitCurve(audited, audited[len(audited)-1].Labels)
 	if err != nil {
 		return nil, err
 	}

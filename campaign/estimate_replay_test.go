@@ -319,7 +319,7 @@ func (r *replayed) audited(round int, heldOut bool) (found []Audited) {
 // curve returns what a campaign knows before a batch.
 func (r *replayed) curve(t *testing.T, round int, heldOut bool) *Curve {
 	t.Helper()
-	c, err := FitCurve(r.audited(round, heldOut), r.Rounds[round].Labels)
+	c, err := fitCurve(r.audited(round, heldOut), r.Rounds[round].Labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func (r *replayed) gain(t *testing.T, heldOut bool) *Gain {
 		}
 	}
 	largest := slices.MaxFunc(audited, func(a, b Audited) int { return a.Labels - b.Labels }).Labels
-	random, err := FitCurve(audited, largest)
+	random, err := fitCurve(audited, largest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func (f *replayFigures) add(t *testing.T, r, without *replayed) {
 		f.widths = append(f.widths, c.RMSE.High/c.RMSE.Low)
 	}
 	last := r.Rounds[replayRounds]
-	forecast := r.curve(t, replayRounds/2, f.heldOut).LabelsFor(RMSE, last.Test.RMSE)
+	forecast := r.curve(t, replayRounds/2, f.heldOut).labelsFor(RMSE, last.Test.RMSE)
 	ratio := forecast.Value / float64(last.Labels)
 	f.forecasts = append(f.forecasts, ratio)
 	if math.Abs(math.Log(ratio)) <= math.Log(1.5) {

@@ -79,8 +79,8 @@ func (r StopRule) String() string {
 	return fmt.Sprintf("%s%s<%v", r.Metric, target, r.Below)
 }
 
-// Concerns reports whether the rule is about a target.
-func (r StopRule) Concerns(target string) bool { return r.Target == "" || r.Target == target }
+// concerns reports whether the rule is about a target.
+func (r StopRule) concerns(target string) bool { return r.Target == "" || r.Target == target }
 
 // Verdict is the answer of a stop rule.
 type Verdict string
@@ -94,7 +94,7 @@ const (
 
 // Advice is a verdict and its reason, in words.
 type Advice struct {
-	Verdict Verdict `json:"verdict"`
+	Verdict Verdict `json:"verdict" enum:"stop,go on,too early to tell"`
 	Because string  `json:"because"`
 }
 
@@ -117,15 +117,15 @@ func (r StopRule) Judge(c *Curve, batch int) Advice {
 	case e.High < r.Below:
 		return Advice{Stop, fmt.Sprintf("%s, below %v", is, r.Below)}
 	case e.Low >= r.Below:
-		return Advice{GoOn, fmt.Sprintf("%s, above %v; %s", is, r.Below, c.Forecast(r.Metric, r.Below, 0))}
+		return Advice{GoOn, fmt.Sprintf("%s, above %v; %s", is, r.Below, c.forecast(r.Metric, r.Below, 0))}
 	case e.Value < r.Below:
 		return Advice{TooEarly, fmt.Sprintf("%s, probably below %v, but not certainly; more random rows would tell", is, r.Below)}
 	}
-	return Advice{TooEarly, fmt.Sprintf("%s, probably above %v, but not certainly; %s", is, r.Below, c.Forecast(r.Metric, r.Below, 0))}
+	return Advice{TooEarly, fmt.Sprintf("%s, probably above %v, but not certainly; %s", is, r.Below, c.forecast(r.Metric, r.Below, 0))}
 }
 
 func (r StopRule) judgeGain(c *Curve, batch int) Advice {
-	gain := c.Gain(batch)
+	gain := c.gain(batch)
 	is := fmt.Sprintf("the next %d labels are expected to lower the RMSE by %.2g %% (%.2g to %.2g %%)", batch, 100*gain.Value, 100*gain.Low, 100*gain.High)
 	if gain.Value < r.Below {
 		return Advice{Stop, fmt.Sprintf("%s, which is less than %.3g %%", is, 100*r.Below)}
@@ -133,16 +133,16 @@ func (r StopRule) judgeGain(c *Curve, batch int) Advice {
 	return Advice{GoOn, is}
 }
 
-// Gain returns the share by which the next batch, of the given size, lowers the RMSE; 0 where
+// gain returns the share by which the next batch, of the given size, lowers the RMSE; 0 where
 // the error seems to rise.
-func (c *Curve) Gain(batch int) Interval {
+func (c *Curve) gain(batch int) Interval {
 	x := math.Log1p(float64(batch) / float64(c.Labels))
 	return over(c.grids[RMSE], func(s scenario) float64 { return max(0, -math.Expm1(s.slope*x)) })
 }
 
-// Together returns the advice for a campaign with several targets: it stops when every
+// together returns the advice for a campaign with several targets: it stops when every
 // target may stop.
-func Together(targets []string, advice []Advice) Advice {
+func together(targets []string, advice []Advice) Advice {
 	for _, v := range []Verdict{GoOn, TooEarly, Stop} {
 		var because []string
 		for i, a := range advice {

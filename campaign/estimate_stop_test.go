@@ -45,7 +45,7 @@ func TestParseStopRule(t *testing.T) {
 func flat(t *testing.T) *Curve {
 	t.Helper()
 	audited, labels := simulate(rng.New(3, "stop"), populations[0], 0, 8, 80)
-	c, err := FitCurve(audited, labels)
+	c, err := fitCurve(audited, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func flat(t *testing.T) *Curve {
 func falling(t *testing.T) *Curve {
 	t.Helper()
 	audited, labels := simulate(rng.New(4, "stop"), populations[0], -0.5, 8, 200)
-	c, err := FitCurve(audited, labels)
+	c, err := fitCurve(audited, labels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,12 +108,12 @@ func TestStopRuleOfSeveralTargets(t *testing.T) {
 		{[]Advice{stop, early, goOn}, Advice{GoOn, "c: g"}},
 		{nil, Advice{GoOn, "the stop rule concerns no target"}},
 	} {
-		if got := Together(names, c.advice); got != c.want {
+		if got := together(names, c.advice); got != c.want {
 			t.Errorf("%v: %v", c.advice, got)
 		}
 	}
 	r := StopRule{Target: "a", Metric: RMSE, Below: 1}
-	if !r.Concerns("a") || r.Concerns("b") || !(StopRule{}).Concerns("b") {
+	if !r.concerns("a") || r.concerns("b") || !(StopRule{}).concerns("b") {
 		t.Error("a rule about a concerns others")
 	}
 }
@@ -121,24 +121,24 @@ func TestStopRuleOfSeveralTargets(t *testing.T) {
 func TestForecast(t *testing.T) {
 	t.Parallel()
 	c := flat(t)
-	reached := c.Forecast(RMSE, 10, 3)
+	reached := c.forecast(RMSE, 10, 3)
 	if reached.More != (Interval{}) || *reached.Cost != (Interval{}) || reached.String() != "it is below 10" {
 		t.Errorf("%+v: %v", reached, reached)
 	}
-	far := c.Forecast(RMSE, 1e-6, 3)
+	far := c.forecast(RMSE, 1e-6, 3)
 	if !math.IsInf(far.Labels.Low, 1) || !strings.Contains(far.String(), "out of reach") {
 		t.Errorf("%+v: %v", far, far)
 	}
 	c = falling(t)
 	labels := c.Labels
-	f := c.Forecast(RMSE, c.RMSE.Value*0.8, 3)
+	f := c.forecast(RMSE, c.RMSE.Value*0.8, 3)
 	if !(f.Labels.Low < f.Labels.Value && f.Labels.Value < f.Labels.High) || f.More.Value != f.Labels.Value-float64(labels) || f.Cost.Value != 3*f.More.Value {
 		t.Errorf("%+v", f)
 	}
-	if f := c.Forecast(RMSE, -1, 0); !math.IsInf(f.Labels.Low, 1) {
+	if f := c.forecast(RMSE, -1, 0); !math.IsInf(f.Labels.Low, 1) {
 		t.Errorf("an error below 0: %+v", f)
 	}
-	if c.Forecast(RMSE, 1, 0).Cost != nil {
+	if c.forecast(RMSE, 1, 0).Cost != nil {
 		t.Error("a cost without costs")
 	}
 	if e := c.ErrorAt(RMSE, 4*labels); !(e.High < c.RMSE.Value) {
@@ -179,14 +179,14 @@ func TestPerfectPredictions(t *testing.T) {
 	for i := range audited {
 		audited[i].Prediction = audited[i].Label
 	}
-	c, err := FitCurve(audited, labels)
+	c, err := fitCurve(audited, labels)
 	if err != nil || c.RMSE != (Interval{}) || c.MAE != (Interval{}) || c.Q95.Value != 0 {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if a := (StopRule{Metric: RMSE, Below: 1}).Judge(c, 10); a.Verdict != Stop {
 		t.Error(a)
 	}
-	if f := c.Forecast(RMSE, 1, 0); f.More != (Interval{}) {
+	if f := c.forecast(RMSE, 1, 0); f.More != (Interval{}) {
 		t.Errorf("%+v", f)
 	}
 }

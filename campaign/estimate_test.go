@@ -66,7 +66,7 @@ func TestIntervalsHold(t *testing.T) {
 				for round := range rounds {
 					stream := rng.New(uint64(round), "simulated campaigns", uint64(i), uint64(j), uint64(k))
 					audited, labels := simulate(stream, p, slope, batches, 20)
-					c, err := FitCurve(audited, labels)
+					c, err := fitCurve(audited, labels)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -78,7 +78,7 @@ func TestIntervalsHold(t *testing.T) {
 						in    Interval
 					}{
 						{"rmse", rmse, c.RMSE}, {"mae", p.mae * rmse, c.MAE}, {"q95", p.q95 * rmse, c.Q95}, {"slope", slope, c.Slope},
-						{"forecast", 1.5 * float64(labels), c.LabelsFor(RMSE, goal)},
+						{"forecast", 1.5 * float64(labels), c.labelsFor(RMSE, goal)},
 					} {
 						if one.in.Low <= one.truth && one.truth <= one.in.High {
 							held[one.name]++
@@ -116,7 +116,7 @@ func TestFitCurveNeedsRandomRows(t *testing.T) {
 	for i := range audited[1:] {
 		audited[1+i].Label = math.NaN()
 	}
-	_, err := FitCurve(audited, labels)
+	_, err := fitCurve(audited, labels)
 	few := (*TooFewError)(nil)
 	if !errors.As(err, &few) || few.Rows != 1 || few.Need != LeastAudited {
 		t.Errorf("one label: %v", err)
@@ -124,7 +124,7 @@ func TestFitCurveNeedsRandomRows(t *testing.T) {
 	for i := range audited {
 		audited[i].Row, audited[i].Label = 7, 5
 	}
-	if _, err := FitCurve(audited, labels); !errors.As(err, &few) {
+	if _, err := fitCurve(audited, labels); !errors.As(err, &few) {
 		t.Errorf("predictions for one row: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestGainMeter(t *testing.T) {
 			e := audited[i].Prediction - audited[i].Label
 			audited[i].Prediction = audited[i].Label + e*math.Pow(2, slope)
 		}
-		current, err := FitCurve(audited, labels)
+		current, err := fitCurve(audited, labels)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestGainMeter(t *testing.T) {
 		t.Errorf("%d of %d intervals hold the gain", held, rounds)
 	}
 	few := (*TooFewError)(nil)
-	if _, err := MeasureGain(t.Context(), make([]Random, LeastRandom), nil, nil); !errors.As(err, &few) || few.Rows != 1 {
+	if _, err := MeasureGain(t.Context(), make([]Random, leastRandom), nil, nil); !errors.As(err, &few) || few.Rows != 1 {
 		t.Errorf("one row again and again: %v", err)
 	}
 }

@@ -91,7 +91,7 @@ func (a *Added) Rows() (n int64) {
 
 // RowRef is a row by its number and its id.
 type RowRef struct {
-	Row int64  `json:"row"`
+	Row int64  `json:"row" doc:"number of the row, in the order in which rows were added, from 0"`
 	ID  string `json:"id"`
 }
 

@@ -216,7 +216,7 @@ func (r *candidates) learntBy(p *nextbatch.Plan, s *State) *learnt {
 	for target := range l.Targets() {
 		for _, residual := range l.Target(target).Residuals() {
 			row := r.numbers[p.Rows.TrainRows[residual.Row]]
-			if !s.IsRandom(row) {
+			if !s.isRandom(row) {
 				continue
 			}
 			i, known := at[row]

@@ -27,9 +27,9 @@ import (
 // which is killed when the command has ended, when its time is up, when the run ends, and, by a
 // keeper (oracle_keeper_unix.go) or the system, when this process dies.
 
-// ExitLater is the exit code of a command whose label will be told: EX_TEMPFAIL of
+// exitLater is the exit code of a command whose label will be told: EX_TEMPFAIL of
 // sysexits.h.
-const ExitLater = 75
+const exitLater = 75
 
 const (
 	outputLimit = 1 << 20 // bytes of an answer
@@ -146,7 +146,7 @@ func (c *Command) Label(ctx context.Context, q Question) ([]float64, error) {
 		return nil, ctx.Err()
 	case !errors.As(err, &exit):
 		return nil, err
-	case exit.ExitCode() == ExitLater:
+	case exit.ExitCode() == exitLater:
 		return nil, ErrLater
 	}
 	reason := exit.String()

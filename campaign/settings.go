@@ -66,8 +66,8 @@ const (
 	DefaultLease = 7 * 24 * time.Hour
 )
 
-// AuditShare returns the share of audit rows.
-func (s Settings) AuditShare() float64 {
+// auditShare returns the share of audit rows.
+func (s Settings) auditShare() float64 {
 	if s.Audit == nil {
 		return DefaultAudit
 	}
@@ -112,7 +112,7 @@ func SettingOf(field string) string { return cmp.Or(settings[field], field) }
 // nextbatch.Request, such as a flag.
 func (s Settings) CheckNamed(nameOf func(field string) string) error {
 	var found []error
-	if share := s.AuditShare(); !(share >= 0 && share <= 1) {
+	if share := s.auditShare(); !(share >= 0 && share <= 1) {
 		found = append(found, fmt.Errorf("the share of audit rows must be between 0 and 1, not %v", share))
 	}
 	if s.Batch < 0 {

@@ -58,7 +58,7 @@ func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error)
 		if err := t.estimate(slices.Concat(audited, heldOut), rule, s.Settings.batch(), costPerLabel); err != nil {
 			return nil, fmt.Errorf("target %q: %w", name, err)
 		}
-		if rule.Concerns(name) {
+		if rule.concerns(name) {
 			names, advice = append(names, name), append(advice, t.Advice)
 		}
 		all.Targets = append(all.Targets, t)
@@ -69,14 +69,14 @@ func (s *State) Standing(rule StopRule, costPerLabel float64) (*Standing, error)
 	case len(s.Created.Targets) == 1:
 		all.Advice = advice[0]
 	default:
-		all.Advice = Together(names, advice)
+		all.Advice = together(names, advice)
 	}
 	return all, nil
 }
 
 // estimate fills in what follows from the audit rows.
 func (t *TargetStanding) estimate(audited []Audited, rule StopRule, batch int, cost float64) error {
-	curve, err := FitCurve(audited, t.Labels)
+	curve, err := fitCurve(audited, t.Labels)
 	if few := (*TooFewError)(nil); errors.As(err, &few) {
 		t.Advice = rule.Judge(nil, batch)
 		return nil
@@ -84,13 +84,13 @@ func (t *TargetStanding) estimate(audited []Audited, rule StopRule, batch int, c
 	if err != nil {
 		return err
 	}
-	t.Curve, t.Next, t.Advice = curve, new(curve.Gain(batch)), rule.Judge(curve, batch)
+	t.Curve, t.Next, t.Advice = curve, new(curve.gain(batch)), rule.Judge(curve, batch)
 	metric, wanted := rule.Metric, rule.Below
-	if metric == "" || !rule.Concerns(t.Target) {
+	if metric == "" || !rule.concerns(t.Target) {
 		metric, wanted = RMSE, curve.RMSE.Value/2
 	}
 	if wanted > 0 {
-		t.Forecast = new(curve.Forecast(metric, wanted, cost))
+		t.Forecast = new(curve.forecast(metric, wanted, cost))
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (s *State) labelsOf(target int) (n int) {
 // randomRows returns the rows with a label of a target that were drawn at random.
 func (s *State) randomRows(target int) (list []Random) {
 	for _, ref := range s.With(StatusLabelled) {
-		if label := s.Label(ref.Row)[target]; s.IsRandom(ref.Row) && !math.IsNaN(label) {
+		if label := s.Label(ref.Row)[target]; s.isRandom(ref.Row) && !math.IsNaN(label) {
 			list = append(list, Random{ref.Row, label})
 		}
 	}
@@ -136,7 +136,7 @@ func (s *State) heldOut(target int) (list []Audited) {
 		seen[a.Model] = len(a.HeldOut) > 0
 		for _, held := range a.HeldOut {
 			v := float64(held.Values[target])
-			if s.Status(held.Row) == StatusLabelled && s.IsRandom(held.Row) && !math.IsNaN(v) {
+			if s.Status(held.Row) == StatusLabelled && s.isRandom(held.Row) && !math.IsNaN(v) {
 				list = append(list, Audited{Row: held.Row, Labels: a.Trained, Prediction: v, Label: s.Label(held.Row)[target]})
 			}
 		}
@@ -223,7 +223,7 @@ func (c *Campaign) MeasureGain(ctx context.Context, a Ask) error {
 	a.Trainer = c.trainer(ctx, a)
 	outcomes, found := s.Outcomes(), map[string]*Gain{}
 	for i, name := range s.Created.Targets {
-		curve, err := FitCurve(slices.Concat(auditedOf(outcomes, i), s.heldOut(i)), s.labelsOf(i))
+		curve, err := fitCurve(slices.Concat(auditedOf(outcomes, i), s.heldOut(i)), s.labelsOf(i))
 		if err != nil {
 			return err
 		}

@@ -571,9 +571,9 @@ func (s *State) Outcomes() (list []Outcome) {
 	return list
 }
 
-// IsRandom reports whether a labelled row was drawn at random: it was an audit row or, if the
+// isRandom reports whether a labelled row was drawn at random: it was an audit row or, if the
 // settings say that those were, is one of the rows that the campaign started with.
-func (s *State) IsRandom(row int64) bool {
+func (s *State) isRandom(row int64) bool {
 	r := s.touched.get(row)
 	return r != nil && (r.asked != nil && r.asked.row.Audit || r.asked == nil && r.start && s.Settings.RandomStart)
 }

@@ -50,7 +50,7 @@ func (t *Tell) call(by By, kind Kind) call {
 
 // Fault is what is wrong with a line.
 type Fault struct {
-	Line   int    `json:"line"`
+	Line   int    `json:"line" doc:"its place in the request, from 0"`
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
 }

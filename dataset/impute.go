@@ -126,7 +126,7 @@ func (c Category) Unknown(column *Categorical) map[string]int {
 	places := c.places(column)
 	counts := map[string]int{}
 	for row := range column.Len() {
-		if code := column.Code(row); code != missingCode && places[code] == unknownLevel {
+		if code := column.code(row); code != missingCode && places[code] == unknownLevel {
 			counts[column.Levels()[code]]++
 		}
 	}
@@ -139,7 +139,7 @@ func (c Category) Known(column *Categorical) (*Categorical, error) {
 	places := c.places(column)
 	known := NewCategorical(column.name, column.levels...)
 	return known, appendAll(known, []Column{column}, func(_ Column, row int) {
-		code := column.Code(row)
+		code := column.code(row)
 		if code != missingCode && places[code] == unknownLevel {
 			code = missingCode
 		}

@@ -291,7 +291,7 @@ func encodeCategory[T matrix.Float](dst matrix.Dense[T], at int, t *Table, k Cat
 	for row := range t.Rows() {
 		features := dst.Row(row)[at : at+k.width()]
 		clear(features)
-		code := c.Code(row)
+		code := c.code(row)
 		if impute && code != missingCode && places[code] == unknownLevel {
 			code = missingCode
 		}

@@ -146,7 +146,7 @@ func distinct(c Column) func(yield func(int, string) bool) {
 				continue
 			}
 			if levels != nil {
-				code := levels.Code(row)
+				code := levels.code(row)
 				if seen[code] {
 					continue
 				}
@@ -256,7 +256,7 @@ func (f Time) reader(c Column) func(dst []float64, row int) error {
 			return nil
 		}
 		if levels != nil {
-			if t, ok := known[levels.Code(row)]; ok {
+			if t, ok := known[levels.code(row)]; ok {
 				f.write(dst, t)
 				return nil
 			}
@@ -266,7 +266,7 @@ func (f Time) reader(c Column) func(dst []float64, row int) error {
 			return &ColumnError{Column: f.Column, Row: row, Problem: fmt.Sprintf("%q is not a time written as the others (%s)", c.Format(row), f.Form)}
 		}
 		if levels != nil {
-			known[levels.Code(row)] = t
+			known[levels.code(row)] = t
 		}
 		f.write(dst, t)
 		return nil

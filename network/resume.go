@@ -65,7 +65,7 @@ func (r *Resumable) Train(ctx context.Context, c Config, members int, d Data, pr
 		if err != nil {
 			return nil, History{}, err
 		}
-		if s := r.find(id, member); s != nil && s.fits(t) {
+		if s := r.find(id, member); s != nil && t.accepts(s) {
 			t.goOn(s)
 		}
 		err = t.advance(ctx)
@@ -119,7 +119,7 @@ func fingerprint(c Config, d Data) string {
 	if err != nil {
 		panic(err) // a Config holds numbers and texts alone
 	}
-	fmt.Fprintln(sum, simd.For[Real]().Name(), string(settings))
+	fmt.Fprintln(sum, simd.Name(), string(settings))
 	row := []byte{}
 	for _, m := range []matrix.Dense[Real]{d.X, d.Y, d.ValidX, d.ValidY} {
 		fmt.Fprintln(sum, m.Rows, m.Cols)
@@ -149,8 +149,9 @@ func (t *training) stands(id string) standing {
 	return s
 }
 
-// fits reports whether a training can go on from s: what was read may be damaged.
-func (s *standing) fits(t *training) bool {
+// accepts reports whether a training can go on from s: what was read may be damaged. It is no method of
+// standing, a field of Resumable, so that packages that use one do not compile what a training consists of.
+func (t *training) accepts(s *standing) bool {
 	n := len(t.net.parameters)
 	if len(s.Best) != n || !s.BestOrder.like(t.bestOrder) || s.Now.Number < 1 || s.Taken < 0 || s.Taken > len(t.rows)/t.batch {
 		return false

@@ -31,7 +31,7 @@ func Benchmark(results benchmark.Results, planned []benchmark.Run, paper bool) (
 	for _, g := range newSchedules(studies) {
 		page.Sections = append(page.Sections, Section{Title: "Batch sizes: " + g.title(), Figures: g.figures()})
 	}
-	page.Sections = append(page.Sections, Section{Title: "How LCMD picks", Figures: []*Figure{LCMDSteps()}})
+	page.Sections = append(page.Sections, Section{Title: "How LCMD picks", Figures: []*Figure{lcmdSteps()}})
 	page.Intro = []string{fmt.Sprintf("%s of %s.", words.Count(finished, "complete run", "complete runs"), words.Count(countRuns(results, planned), "run started or planned", "runs started or planned"))}
 	return page, nil
 }

@@ -99,7 +99,7 @@ const besideWidth = vg.Length(290)
 // plot builds the panel's plot, which adds its spots when it is drawn.
 func (p Panel) plot(styles map[string]style, width vg.Length, spots *[]spot) *plot.Plot {
 	out := themed()
-	out.X.Tick.Marker = LinearTicks{Steps: min(6, max(3, int(width/45)))}                           // labels need space
+	out.X.Tick.Marker = linearTicks{Steps: min(6, max(3, int(width/45)))}                           // labels need space
 	out.X.Label.Text, out.Y.Label.Text = clip(p.XLabel, longestLabel), clip(p.YLabel, longestLabel) // drawPanels writes the title above the axes
 	if p.square {
 		out.Y.Tick.Marker = out.X.Tick.Marker
@@ -150,9 +150,9 @@ func (p Panel) measuredAt() (at []float64) {
 func (s Scale) apply(axis *plot.Axis) {
 	switch s {
 	case Log10:
-		axis.Scale, axis.Tick.Marker = plot.LogScale{}, LogTicks{}
+		axis.Scale, axis.Tick.Marker = plot.LogScale{}, logTicks{}
 	case Log2:
-		axis.Scale, axis.Tick.Marker = plot.LogScale{}, LogTicks{Base: 2}
+		axis.Scale, axis.Tick.Marker = plot.LogScale{}, logTicks{Base: 2}
 	}
 }
 

@@ -51,9 +51,9 @@ func newLCMDStep(points [][2]float64, selected []int) lcmdStep {
 	return s
 }
 
-// LCMDSteps draws two steps of LCMD on made-up points: a dense crowd on the left,
+// lcmdSteps draws two steps of LCMD on made-up points: a dense crowd on the left,
 // a few scattered points on the right.
-func LCMDSteps() *Figure {
+func lcmdSteps() *Figure {
 	points, selected := lcmdPoints()
 	first := newLCMDStep(points, selected)
 	second := newLCMDStep(points, append(append([]int{}, selected...), first.pick))

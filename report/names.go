@@ -47,7 +47,7 @@ func methodTitle(method string) string {
 
 func methodLaTeX(method string) string {
 	name, mode := titleParts(method)
-	return `\textsc{` + EscapeLaTeX(name) + `}` + mode
+	return `\textsc{` + escapeLaTeX(name) + `}` + mode
 }
 
 func titleParts(method string) (name, mode string) {

@@ -23,7 +23,7 @@ func TestPageThemes(t *testing.T) {
 	t.Parallel()
 	f := sample()
 	f.Panels[0].Curves[1].Name = "#a1b2c3"
-	page := pageText(t, &Page{Title: "t", Warnings: []string{hostile}, Sections: []Section{{Title: "s", Figures: []*Figure{f, LCMDSteps()}}}})
+	page := pageText(t, &Page{Title: "t", Warnings: []string{hostile}, Sections: []Section{{Title: "s", Figures: []*Figure{f, lcmdSteps()}}}})
 	style, body, _ := strings.Cut(page, "</style>")
 	if !strings.Contains(style, "prefers-color-scheme: dark") || strings.Contains(style, "{{") {
 		t.Error("the page has no dark theme")

@@ -309,7 +309,7 @@ func writeTypeset(b *strings.Builder, cells []Cell) {
 func (c Cell) typeset() string {
 	s := c.latex
 	if s == "" {
-		s = EscapeLaTeX(c.text)
+		s = escapeLaTeX(c.text)
 	}
 	if c.bold {
 		return `\textbf{` + s + `}`
@@ -323,5 +323,5 @@ var latexEscapes = strings.NewReplacer(
 	`|`, `\textbar{}`, `"`, `\textquotedbl{}`, "–", "--", "×", `$\times$`, "±", `$\pm$`, "\n", " ",
 )
 
-// EscapeLaTeX makes plain text safe for LaTeX.
-func EscapeLaTeX(s string) string { return latexEscapes.Replace(s) }
+// escapeLaTeX makes plain text safe for LaTeX.
+func escapeLaTeX(s string) string { return latexEscapes.Replace(s) }

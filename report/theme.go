@@ -143,7 +143,7 @@ func themed() *plot.Plot {
 		axis.Tick.LineStyle.Width = thin
 		axis.LineStyle.Width = thin
 		axis.Padding = 0
-		axis.Tick.Marker = LinearTicks{}
+		axis.Tick.Marker = linearTicks{}
 	}
 	return p
 }

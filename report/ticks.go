@@ -11,11 +11,11 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// LinearTicks puts ticks on a linear axis at round numbers, multiples of 1, 2 or 5
+// linearTicks puts ticks on a linear axis at round numbers, multiples of 1, 2 or 5
 // times a power of ten, in about this many steps; zero means five.
-type LinearTicks struct{ Steps int }
+type linearTicks struct{ Steps int }
 
-func (t LinearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+func (t linearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	if !hasRoomForTicks(low, high) {
 		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
 	}
@@ -70,17 +70,17 @@ func multiples(step, low, high float64) (list []float64) {
 	return list
 }
 
-// LogTicks puts ticks on a logarithmic axis of base 10 or 2; zero means 10. Base 2
+// logTicks puts ticks on a logarithmic axis of base 10 or 2; zero means 10. Base 2
 // labels powers of two. Base 10 labels powers of ten and, on a short axis, some
 // multiples of them. On a very short axis, ticks are round numbers at equal steps.
-type LogTicks struct{ Base int }
+type logTicks struct{ Base int }
 
-func (t LogTicks) Ticks(low, high float64) []plot.Tick {
+func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	switch {
 	case !(low > 0) || !hasRoomForTicks(low, high):
 		return []plot.Tick{{Value: low, Label: tickLabel(low)}}
 	case high/low < 2 || t.Base == 2 && high/low < 3.9: // too few powers
-		return LinearTicks{}.Ticks(low, high)
+		return linearTicks{}.Ticks(low, high)
 	case t.Base == 2:
 		return powersOfTwo(low, high)
 	case high/low < 6:

@@ -26,24 +26,24 @@ func TestTicks(t *testing.T) {
 		low, high float64
 		want      string
 	}{
-		{LinearTicks{}, 0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"},
-		{LinearTicks{}, -1.63, -1.38, "-1.60 -1.55 -1.50 -1.45 -1.40"},
-		{LinearTicks{}, -0.3, 0.7, "-0.2 0.0 0.2 0.4 0.6"},
-		{LinearTicks{}, 0, 4352, "0 1000 2000 3000 4000"},
-		{LinearTicks{}, 0, 3e7, "0 5e6 1e7 1.5e7 2e7 2.5e7 3e7"},
-		{LinearTicks{}, 0, 4e-5, "0 1e-5 2e-5 3e-5 4e-5"},
-		{LinearTicks{}, 2, 2, "2"},
-		{LogTicks{Base: 2}, 250, 4400, "256 512 1024 2048 4096"},
-		{LogTicks{Base: 2}, 1, 1 << 20, "1 8 64 512 4096 32768 262144"},
-		{LogTicks{Base: 2}, 250, 520, "250 300 350 400 450 500"},
-		{LogTicks{}, 0.07, 0.6, "0.1 0.2 0.3 0.5"},
-		{LogTicks{}, 0.1, 0.5, "0.1 0.2 0.3 0.4 0.5"},
-		{LogTicks{}, 0.05, 5, "0.05 0.1 0.2 0.5 1 2 5"},
-		{LogTicks{}, 0.01, 100, "0.01 0.1 1 10 100"},
-		{LogTicks{}, 1e-9, 1e9, "1e-9 1e-6 0.001 1 1000 1e6 1e9"},
-		{LogTicks{}, 0.72, 0.78, "0.72 0.73 0.74 0.75 0.76 0.77 0.78"},
-		{LogTicks{}, 0, 1, "0"},
-		{LogTicks{}, 1, math.Inf(1), "1"},
+		{linearTicks{}, 0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"},
+		{linearTicks{}, -1.63, -1.38, "-1.60 -1.55 -1.50 -1.45 -1.40"},
+		{linearTicks{}, -0.3, 0.7, "-0.2 0.0 0.2 0.4 0.6"},
+		{linearTicks{}, 0, 4352, "0 1000 2000 3000 4000"},
+		{linearTicks{}, 0, 3e7, "0 5e6 1e7 1.5e7 2e7 2.5e7 3e7"},
+		{linearTicks{}, 0, 4e-5, "0 1e-5 2e-5 3e-5 4e-5"},
+		{linearTicks{}, 2, 2, "2"},
+		{logTicks{Base: 2}, 250, 4400, "256 512 1024 2048 4096"},
+		{logTicks{Base: 2}, 1, 1 << 20, "1 8 64 512 4096 32768 262144"},
+		{logTicks{Base: 2}, 250, 520, "250 300 350 400 450 500"},
+		{logTicks{}, 0.07, 0.6, "0.1 0.2 0.3 0.5"},
+		{logTicks{}, 0.1, 0.5, "0.1 0.2 0.3 0.4 0.5"},
+		{logTicks{}, 0.05, 5, "0.05 0.1 0.2 0.5 1 2 5"},
+		{logTicks{}, 0.01, 100, "0.01 0.1 1 10 100"},
+		{logTicks{}, 1e-9, 1e9, "1e-9 1e-6 0.001 1 1000 1e6 1e9"},
+		{logTicks{}, 0.72, 0.78, "0.72 0.73 0.74 0.75 0.76 0.77 0.78"},
+		{logTicks{}, 0, 1, "0"},
+		{logTicks{}, 1, math.Inf(1), "1"},
 	} {
 		if got := labels(c.ticker.Ticks(c.low, c.high)); got != c.want {
 			t.Errorf("%T from %v to %v: %q, want %q", c.ticker, c.low, c.high, got, c.want)
@@ -53,7 +53,7 @@ func TestTicks(t *testing.T) {
 
 func TestTicksLieOnTheAxis(t *testing.T) {
 	t.Parallel()
-	for _, ticker := range []plot.Ticker{LinearTicks{}, LogTicks{}, LogTicks{Base: 2}} {
+	for _, ticker := range []plot.Ticker{linearTicks{}, logTicks{}, logTicks{Base: 2}} {
 		for low := 1e-7; low < 1e7; low *= 3.3 {
 			for ratio := 1.0001; ratio < 1e9; ratio *= 1.7 {
 				ticks := ticker.Ticks(low, low*ratio)
@@ -72,7 +72,7 @@ func TestTicksLieOnTheAxis(t *testing.T) {
 
 func TestTicksOfExtremes(t *testing.T) {
 	t.Parallel()
-	for _, ticker := range []plot.Ticker{LinearTicks{}, LogTicks{}, LogTicks{Base: 2}} {
+	for _, ticker := range []plot.Ticker{linearTicks{}, logTicks{}, logTicks{Base: 2}} {
 		for _, v := range []float64{1, 0.1, 1e300, math.MaxFloat64, 1e-300, 5e-324, 256, 1e16, -3, -1e200} {
 			next := math.Nextafter(v, math.Inf(1))
 			for _, high := range []float64{next, math.Nextafter(next, math.Inf(1)), v + math.Abs(v)*1e-12} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -13,35 +12,19 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // Batch is rows that were handed out.
 type Batch struct {
-	Ask      int64      `json:"ask" doc:"number of the ask, from 1"`
-	Event    int64      `json:"event"`
-	Time     time.Time  `json:"time"`
-	Person   string     `json:"person"`
-	LeaseEnd *time.Time `json:"lease_end,omitempty" doc:"when its rows are open again; never if it is absent"`
-	Spec     string     `json:"spec" doc:"method that picked"`
-	Trained  int        `json:"trained" doc:"labelled rows that the network was trained on; 0 without a network"`
-	Warnings []string   `json:"warnings"`
-	Rows     []Picked   `json:"rows" doc:"in the order of the picks"`
+	wire.Batch
+	Rows []Picked `json:"rows" doc:"in the order of the picks"`
 }
 
 // Picked is a row of a batch.
 type Picked struct {
-	RowDetail
-	Audit       bool                   `json:"audit" doc:"drawn at random, to estimate the error"`
-	Reason      string                 `json:"reason" doc:"why it was picked"`
-	Predictions map[string]*Prediction `json:"predictions" doc:"by target, made before the label came; empty without a network"`
-}
-
-// Prediction is a predicted label, with an interval that is to hold it with a
-// probability of 90 %.
-type Prediction struct {
-	Value float64  `json:"value"`
-	Low   *float64 `json:"low,omitempty"`
-	High  *float64 `json:"high,omitempty"`
+	Row
+	wire.Pick
 }
 
 func (s *Server) askRoutes() {
@@ -63,14 +46,8 @@ func (s *Server) askRoutes() {
 
 func (s *Server) ask(ctx context.Context, in *struct {
 	Change
-	Body struct {
-		Rows    int      `json:"rows,omitempty" minimum:"0" maximum:"1000000" doc:"how many; 0 means as the settings say"`
-		Lease   string   `json:"lease,omitempty" doc:"how long the rows are out, such as 168h; empty means as the settings say" example:"168h"`
-		Audit   *float64 `json:"audit,omitempty" minimum:"0" maximum:"1" doc:"share of audit rows; by default as the settings say"`
-		Must    []string `json:"must,omitempty" maxItems:"100000" doc:"ids of rows that must be in the batch"`
-		Exclude []string `json:"exclude,omitempty" maxItems:"100000" doc:"ids of rows that may not be in the batch"`
-	}
-}) (*output[Job], error) {
+	Body wire.AskRequest
+}) (*output[wire.Job], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
@@ -84,7 +61,7 @@ func (s *Server) ask(ctx context.Context, in *struct {
 	}
 	by := in.by(ctx)
 	o := order{
-		Job: Job{Campaign: in.Campaign, Kind: "ask", Person: by.Person}, Request: by.Request,
+		Job: wire.Job{Campaign: in.Campaign, Kind: "ask", Person: by.Person}, Request: by.Request,
 		Rows: in.Body.Rows, Lease: lease, Audit: in.Body.Audit, Must: in.Body.Must, Exclude: in.Body.Exclude,
 	}
 	if err := c.CheckRequest(ctx, by, o.ask()); err != nil {
@@ -115,23 +92,18 @@ func (s *Server) getAsk(ctx context.Context, in *struct {
 
 // batch returns a batch with what was said about its rows when it was handed out.
 func (s *Server) batch(ctx context.Context, c *campaign.Campaign, v *campaign.View, e campaign.AskEvent) (Batch, error) {
-	b := Batch{
-		Ask: e.Ask, Event: e.Seq, Time: e.Time, Person: e.Person, LeaseEnd: e.LeaseEnd, Spec: e.Spec, Trained: e.Trained,
-		Warnings: []string{}, Rows: []Picked{},
-	}
 	result, err := s.result(ctx, c.Name(), e)
 	if err != nil {
-		return b, err
+		return Batch{}, err
 	}
-	b.Warnings = append(b.Warnings, result.warnings...)
+	b := Batch{wire.BatchOf(e, result.warnings), []Picked{}}
 	for i, r := range e.Rows {
 		if !v.Exists(r.Row) { // the event that added it was undone
 			continue
 		}
-		b.Rows = append(b.Rows, Picked{
-			RowDetail: detail(v, v.At(r.Row)), Audit: r.Audit, Reason: result.reason(i),
-			Predictions: predictionsOf(v.Created.Targets, r.Predictions),
-		})
+		b.Rows = append(b.Rows, Picked{detail(v, v.At(r.Row)), wire.Pick{
+			Audit: r.Audit, Reason: result.reason(i), Predictions: wire.Predictions(v.Created.Targets, r.Predictions),
+		}})
 	}
 	return b, nil
 }
@@ -167,17 +139,6 @@ func (s *Server) reason(ctx context.Context, name string, e campaign.AskEvent, r
 	return result.reason(slices.IndexFunc(e.Rows, func(r campaign.AskedRow) bool { return r.Row == row })), err
 }
 
-func predictionsOf(targets []string, list []nextbatch.Prediction) map[string]*Prediction {
-	all := map[string]*Prediction{}
-	for i, p := range list {
-		if math.IsNaN(float64(p.Value)) || math.IsInf(float64(p.Value), 0) {
-			continue
-		}
-		all[targets[i]] = &Prediction{float64(p.Value), (*float64)(p.Low), (*float64)(p.High)}
-	}
-	return all
-}
-
 // Predicted is predictions for open rows.
 type Predicted struct {
 	Trained  int            `json:"trained" doc:"labelled rows that the network was trained on"`
@@ -188,13 +149,13 @@ type Predicted struct {
 
 // PredictedRow is an open row with its predictions.
 type PredictedRow struct {
-	Row
-	Predictions map[string]*Prediction `json:"predictions" doc:"by target; empty for a row that lacks inputs"`
+	campaign.RowRef
+	Predictions map[string]*nextbatch.Prediction `json:"predictions" doc:"by target; empty for a row that lacks inputs"`
 }
 
-func (s *Server) predict(ctx context.Context, in *Named) (*output[Job], error) {
+func (s *Server) predict(ctx context.Context, in *Named) (*output[wire.Job], error) {
 	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	return s.begin(ctx, order{Job: Job{Campaign: in.Campaign, Kind: "predict", Person: callerOf(ctx).token.Person}})
+	return s.begin(ctx, order{Job: wire.Job{Campaign: in.Campaign, Kind: "predict", Person: callerOf(ctx).token.Person}})
 }

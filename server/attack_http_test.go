@@ -22,6 +22,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // Attacks over HTTP, against a service that listens. Each is bounded in number and time.
@@ -150,7 +151,7 @@ func TestAllowances(t *testing.T) {
 func TestLargeBodiesShareABudget(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	if !v.server.bodies.take(allBodies - largeBody) {
 		t.Fatal("there is no room")
 	}
@@ -175,7 +176,7 @@ func TestLargeBodiesShareABudget(t *testing.T) {
 func TestSlowLargeBodiesHoldUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	begin := func(header string) net.Conn {
 		return v.send(t, fmt.Sprintf("POST /v1/campaigns/small/returns HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", header, listBody))
 	}
@@ -243,7 +244,7 @@ func TestSessionsOfATokenAreBounded(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
 	tokens, now := v.server.options.Tokens, time.Now()
-	token, found, err := tokens.Find(t.Context(), v.secrets["viewer"], now)
+	token, found, err := tokens.find(t.Context(), v.secrets["viewer"], now)
 	if err != nil || !found {
 		t.Fatal(err)
 	}
@@ -256,7 +257,7 @@ func TestSessionsOfATokenAreBounded(t *testing.T) {
 		secrets = append(secrets, secret)
 	}
 	for i, want := range map[int]bool{0: false, 1: false, 2: true, sessionsOfToken + 1: true} {
-		if _, _, found, err := tokens.FindSession(t.Context(), secrets[i], now); err != nil || found != want {
+		if _, _, found, err := tokens.findSession(t.Context(), secrets[i], now); err != nil || found != want {
 			t.Errorf("session %d: %v %v", i, found, err)
 		}
 	}
@@ -266,7 +267,7 @@ func TestSessionsOfATokenAreBounded(t *testing.T) {
 func TestLongConditionsCannotFillTheMemory(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	if status, text := v.do(t, "viewer", "GET", "/v1/campaigns/small/rows?where=colour="+strings.Repeat("a", longestCondition), nil); status != http.StatusUnprocessableEntity || !strings.Contains(string(text), "at most 1000 characters") {
 		t.Errorf("a long condition: %d %s", status, text)
 	}
@@ -290,7 +291,7 @@ func TestLongConditionsCannotFillTheMemory(t *testing.T) {
 func TestOldListsAreDropped(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	look := func() {
 		for i := range 10 {
 			must[RowPage](t, v, "viewer", "GET", fmt.Sprintf("/v1/campaigns/small/rows?status=open&where=a>=0.%d", i), nil)
@@ -313,7 +314,7 @@ func TestOldListsAreDropped(t *testing.T) {
 		must[Told](t, v, "owner", "POST", "/v1/campaigns/small/tells", map[string]any{"rows": []any{map[string]any{"id": fmt.Sprintf("s%d", 12+i), "values": map[string]float64{"y": 1}}}})
 		look()
 	}
-	must[Added](t, v, "owner", "POST", "/v1/campaigns/small/rows", strings.ReplaceAll(sample(20), "\ns", "\nt"))
+	must[wire.Added](t, v, "owner", "POST", "/v1/campaigns/small/rows", strings.ReplaceAll(sample(20), "\ns", "\nt"))
 	look()
 	if last := entries(); last > first {
 		t.Errorf("%d lists are kept, at first %d", last, first)
@@ -356,7 +357,7 @@ func TestCacheAfterAPanic(t *testing.T) {
 func TestKeysStandForOneRequest(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	first := must[Status](t, v, "owner", "POST", small, sample(40), "Idempotency-Key", "create")
+	first := must[Campaign](t, v, "owner", "POST", small, sample(40), "Idempotency-Key", "create")
 	tell := func(y float64) map[string]any {
 		return map[string]any{"rows": []any{map[string]any{"id": "s20", "values": map[string]float64{"y": y}}}}
 	}
@@ -364,16 +365,16 @@ func TestKeysStandForOneRequest(t *testing.T) {
 	if again := must[Told](t, v, "labeller", "POST", "/v1/campaigns/small/tells", tell(1), "Idempotency-Key", "k"); !again.Repeated || again.Event != told.Event {
 		t.Errorf("repeated: %+v", again)
 	}
-	if again := must[Status](t, v, "owner", "POST", small, sample(40), "Idempotency-Key", "create"); fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", first) {
+	if again := must[Campaign](t, v, "owner", "POST", small, sample(40), "Idempotency-Key", "create"); fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", first) {
 		t.Errorf("created again: %+v, at first %+v", again, first)
 	}
 	slow := map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 100000}}, "seed": 1}
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
-	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3, "must": []string{}}, "Idempotency-Key", "running")
-	if again := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", "running"); again.ID != j.ID {
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3, "must": []string{}}, "Idempotency-Key", "running")
+	if again := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", "running"); again.ID != j.ID {
 		t.Errorf("asked again: %+v", again)
 	}
-	before := must[Status](t, v, "owner", "GET", "/v1/campaigns/small", nil)
+	before := must[Campaign](t, v, "owner", "GET", "/v1/campaigns/small", nil)
 	for _, c := range []struct {
 		who, method, path, key string
 		body                   any
@@ -396,7 +397,7 @@ func TestKeysStandForOneRequest(t *testing.T) {
 			t.Errorf("%s %s with key %s: %d %s", c.who, c.path, c.key, status, text)
 		}
 	}
-	if after := must[Status](t, v, "owner", "GET", "/v1/campaigns/small", nil); after.Event != before.Event {
+	if after := must[Campaign](t, v, "owner", "GET", "/v1/campaigns/small", nil); after.Event != before.Event {
 		t.Errorf("there are %d events, before %d", after.Event, before.Event)
 	}
 	v.do(t, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+j.ID, nil)
@@ -436,8 +437,8 @@ func TestStoresThatFail(t *testing.T) {
 	v := newService(t)
 	store := &faultyStore{Store: v.server.options.Store}
 	v.server.options.Store = store
-	must[Status](t, v, "owner", "POST", small, sample(20))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
 	secrets := func(e *campaign.StoreError) *error {
 		e.Store, e.Reason = "PostgreSQL database quartz at db.internal", "failed to connect to `user=zoe host=10.1.2.3:5433`"
 		err := fmt.Errorf("campaign %q: %w", "small", error(e))
@@ -473,13 +474,13 @@ func TestStoresThatFail(t *testing.T) {
 			}
 		}
 		store.fault.Store(nil)
-		j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2})
+		j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2})
 		if c.fault.Away {
 			store.fault.Store(secrets(&c.fault))
 			time.Sleep(50 * time.Millisecond)
 			store.fault.Store(nil)
 		}
-		if done := v.finish(t, "labeller", j); done.State != Done {
+		if done := v.finish(t, "labeller", j); done.State != wire.Done {
 			t.Errorf("the job ended as %+v", done)
 		}
 	}
@@ -525,7 +526,7 @@ func TestNamesThatAreRefused(t *testing.T) {
 func TestWatchingAnUnknownJob(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	a, text := v.ask(t, "GET", "/v1/campaigns/small/jobs/nothing/events", "", "Authorization", "Bearer "+v.secrets["viewer"])
 	if a.StatusCode != http.StatusNotFound || !strings.Contains(text, "no such job") {
 		t.Errorf("%d %s", a.StatusCode, text)
@@ -609,7 +610,7 @@ func TestUploadsShareTheMemory(t *testing.T) {
 		t.Errorf("beside other tables: %d %s", a.StatusCode, text)
 	}
 	v.server.memory.give(15 << 20)
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	// Compressed, a table may need more than its first share.
 	path := filepath.Join(t.TempDir(), "t.csv.gz")
 	table := gzipped("a,b,y\n", "1,2,3\n", 1<<20)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // restart ends a service and starts another one with what it left.
@@ -50,7 +51,7 @@ var endless = map[string]any{
 func TestAttackByHugeSettings(t *testing.T) {
 	t.Parallel()
 	v := newService(t).restart(t, func(o *Options) { o.Available = func() int64 { return 4 << 30 } })
-	must[Status](t, v, "owner", "POST", small, sample(200))
+	must[Campaign](t, v, "owner", "POST", small, sample(200))
 	const path = "/v1/campaigns/small"
 	for _, members := range []int{2_000_000_000, 1001, -1} {
 		status, body := v.do(t, "owner", "PUT", path+"/settings", map[string]any{"members": members, "seed": 1})
@@ -60,8 +61,8 @@ func TestAttackByHugeSettings(t *testing.T) {
 	}
 	fails := func(kind, place, advice string) {
 		t.Helper()
-		j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", path+place, map[string]any{}))
-		if j.State != Failed || !strings.Contains(j.Problem, "4.0 GiB of memory are available") || !strings.Contains(j.Problem, advice) {
+		j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", path+place, map[string]any{}))
+		if j.State != wire.Failed || !strings.Contains(j.Problem, "4.0 GiB of memory are available") || !strings.Contains(j.Problem, advice) {
 			t.Errorf("%s: %s, %s", kind, j.State, j.Problem)
 		}
 	}
@@ -73,7 +74,7 @@ func TestAttackByHugeSettings(t *testing.T) {
 		"large sketches": {settingsOf([]int{8}, "lcmd-tp:grad>sketch(1048576)>sketch(1048576)"), "a smaller sketch"},
 		"many members":   {settingsOf([]int{2000}, "lcmd-tp:grad>ens(1000)"), "fewer networks"},
 	} {
-		must[Changed](t, v, "owner", "PUT", path+"/settings", s.settings)
+		must[wire.Changed](t, v, "owner", "PUT", path+"/settings", s.settings)
 		fails("an ask with "+name, "/asks", s.advice)
 		fails("a map with "+name, "/maps", s.advice)
 		if name != "large sketches" { // which predictions do not need
@@ -83,8 +84,8 @@ func TestAttackByHugeSettings(t *testing.T) {
 	if list := v.written(t); len(list) > 0 {
 		t.Errorf("still written down: %+v", list)
 	}
-	must[Changed](t, v, "owner", "PUT", path+"/settings", settingsOf([]int{8}, ""))
-	if j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", path+"/asks", map[string]any{"rows": 2})); j.State != Done {
+	must[wire.Changed](t, v, "owner", "PUT", path+"/settings", settingsOf([]int{8}, ""))
+	if j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", path+"/asks", map[string]any{"rows": 2})); j.State != wire.Done {
 		t.Errorf("afterwards, an ask ends as %+v", j)
 	}
 }
@@ -93,11 +94,11 @@ func TestAttackByHugeSettings(t *testing.T) {
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
-	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3})
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
+	j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3})
 	training := func(v *service) {
-		for must[Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 1 {
+		for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 1 {
 			time.Sleep(time.Millisecond)
 		}
 	}
@@ -122,8 +123,8 @@ func TestCrashLoop(t *testing.T) {
 			}
 		})
 	}
-	got := must[Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil)
-	if got.State != Failed || got.Ended == nil || !strings.Contains(got.Problem, "the service ended 2 times while this job ran") {
+	got := must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil)
+	if got.State != wire.Failed || got.Ended == nil || !strings.Contains(got.Problem, "the service ended 2 times while this job ran") {
 		t.Errorf("the job is %+v", got)
 	}
 	if list := v.written(t); len(list) > 0 {
@@ -140,18 +141,18 @@ func (faulty) PutBlob(context.Context, string, campaign.Blob) error { panic("a f
 func TestPanicFailsTheJob(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settingsOf([]int{8}, ""))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settingsOf([]int{8}, ""))
 	sound := v.server.options.Store
 	v = v.restart(t, func(o *Options) { o.Store = faulty{o.Store} })
 	for _, place := range []string{"asks", "predictions", "maps"} {
-		j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/"+place, map[string]any{}))
-		if j.State != Failed || j.Problem != errFault.Error() {
+		j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/"+place, map[string]any{}))
+		if j.State != wire.Failed || j.Problem != errFault.Error() {
 			t.Errorf("%s: %+v", place, j)
 		}
 	}
 	v = v.restart(t, func(o *Options) { o.Store = sound })
-	if j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{})); j.State != Done {
+	if j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{})); j.State != wire.Done {
 		t.Errorf("the next ask: %+v", j)
 	}
 	if !strings.Contains(v.log.String(), "a fault in the store") || !strings.Contains(v.log.String(), "PutBlob") {
@@ -164,17 +165,17 @@ func TestPanicFailsTheJob(t *testing.T) {
 func TestCancelIsDurable(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
-	var jobs []Job
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
+	var jobs []wire.Job
 	for i := range 4 {
-		jobs = append(jobs, must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 1 + i}))
+		jobs = append(jobs, must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 1 + i}))
 	}
-	for must[Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+jobs[0].ID, nil).Progress.Done < 1 {
+	for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+jobs[0].ID, nil).Progress.Done < 1 {
 		time.Sleep(time.Millisecond)
 	}
 	for i, j := range jobs {
-		must[Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+j.ID, nil)
+		must[wire.Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+j.ID, nil)
 		if list := v.written(t); len(list) != len(jobs)-1-i || slices.ContainsFunc(list, func(o order) bool { return o.ID == j.ID }) {
 			t.Errorf("written down after job %d was cancelled: %+v", i, list)
 		}
@@ -184,7 +185,7 @@ func TestCancelIsDurable(t *testing.T) {
 		t.Errorf("there %v, %v", there, err)
 	}
 	for _, j := range jobs {
-		if j = v.finish(t, "labeller", j); j.State != Cancelled {
+		if j = v.finish(t, "labeller", j); j.State != wire.Cancelled {
 			t.Errorf("%+v", j)
 		}
 	}
@@ -201,7 +202,7 @@ func idle(t *testing.T) (js *jobs, start func(person, campaign string) (*job, ch
 	return js, func(person, name string) (*job, chan error) {
 		ends := make(chan error)
 		id++
-		j, err := js.start(order{Job: Job{ID: fmt.Sprint(id), Person: person, Campaign: name, Kind: "predict"}},
+		j, err := js.start(order{Job: wire.Job{ID: fmt.Sprint(id), Person: person, Campaign: name, Kind: "predict"}},
 			func(*job) (bool, error) { return false, nil }, func() error { return nil },
 			func(ctx context.Context, _ *job) (outcome, error) {
 				select {
@@ -289,7 +290,7 @@ func TestTurns(t *testing.T) {
 func TestSuspectsComputeAlone(t *testing.T) {
 	t.Parallel()
 	running := func(person string, attempts int) *job {
-		return &job{order: order{Job: Job{Person: person}, Attempts: attempts}, public: Job{State: Running}}
+		return &job{order: order{Job: wire.Job{Person: person}, Attempts: attempts}, public: wire.Job{State: wire.Running}}
 	}
 	other, suspect, second := running("bob", 0), running("ada", 1), running("carl", 1)
 	js := &jobs{list: []*job{other, suspect, second}}
@@ -323,7 +324,7 @@ func TestShutdownCancelsNothing(t *testing.T) {
 	}
 	<-began
 	js.stop()
-	if state := j.snapshot(); state.State != Running || js.running() != 0 {
+	if state := j.snapshot(); state.State != wire.Running || js.running() != 0 {
 		t.Errorf("after the end: %+v, %d run", state, js.running())
 	}
 }
@@ -332,10 +333,10 @@ func TestShutdownCancelsNothing(t *testing.T) {
 func TestSameJobs(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
-	predict := func(who string) Job {
-		return must[Job](t, v, who, "POST", "/v1/campaigns/small/predictions", nil)
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
+	predict := func(who string) wire.Job {
+		return must[wire.Job](t, v, who, "POST", "/v1/campaigns/small/predictions", nil)
 	}
 	first := predict("labeller")
 	for range 30 {
@@ -343,13 +344,13 @@ func TestSameJobs(t *testing.T) {
 			t.Fatal("a second job")
 		}
 	}
-	for must[Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+first.ID, nil).Progress.Done < 1 {
+	for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+first.ID, nil).Progress.Done < 1 {
 		time.Sleep(time.Millisecond)
 	}
 	if predict("owner").ID != first.ID || v.server.jobs.running() != 1 {
 		t.Error("somebody else starts a second job")
 	}
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", endless)
 	second := predict("labeller")
 	if second.ID == first.ID || predict("owner").ID != second.ID || v.server.jobs.running() != 2 {
 		t.Error("a job that began before a change is the same as one after it")
@@ -369,11 +370,11 @@ func TestSameJobs(t *testing.T) {
 func TestOldResultsAreForgotten(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settingsOf([]int{8}, ""))
-	var done []Job
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settingsOf([]int{8}, ""))
+	var done []wire.Job
 	for range 3 {
-		j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/predictions", nil))
+		j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/predictions", nil))
 		if p := must[Predicted](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID+"/predictions?offset=3&limit=2", nil); len(p.Rows) != 2 || p.Total < 10 || len(p.Rows[0].Predictions) != 1 {
 			t.Fatalf("%+v", p)
 		}

@@ -101,7 +101,7 @@ func (s *Server) identify(r *http.Request, c *caller) (found, given bool, err er
 		scheme, secret, others := strings.Cut(header, " ")
 		switch {
 		case strings.EqualFold(scheme, "Bearer"): // names of schemes have no case
-			c.token, found, err = s.options.Tokens.Find(ctx, secret, s.now())
+			c.token, found, err = s.options.Tokens.find(ctx, secret, s.now())
 			return found, true, err
 		case !others: // a bare token has no scheme
 			return false, false, nil
@@ -112,7 +112,7 @@ func (s *Server) identify(r *http.Request, c *caller) (found, given bool, err er
 	if err != nil || cookie.Value == "" {
 		return false, false, nil
 	}
-	token, ends, found, err := s.options.Tokens.FindSession(ctx, cookie.Value, s.now())
+	token, ends, found, err := s.options.Tokens.findSession(ctx, cookie.Value, s.now())
 	if found {
 		c.token, c.session, c.ends = token, cookie.Value, &ends
 	}

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"time"
+
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // A database may restart, and a network may fail, while jobs run: they wait, and go on.
@@ -23,7 +25,7 @@ func (s *Server) patiently(ctx context.Context, j *job, work func(context.Contex
 		if !away(err) {
 			return left, err
 		}
-		j.progress(JobProgress{Stage: "waiting"})
+		j.progress(wire.Progress{Stage: "waiting"})
 		select {
 		case <-ctx.Done():
 			return outcome{}, ctx.Err()

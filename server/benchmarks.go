@@ -54,12 +54,12 @@ type BenchmarkWorker struct {
 
 // BenchmarkResults is what a results file holds.
 type BenchmarkResults struct {
-	Name    string             `json:"name"`
-	Notes   []string           `json:"notes" doc:"what to know before comparing"`
-	Curves  []BenchmarkPoint   `json:"curves"`
-	Tables  []BenchmarkTable   `json:"tables"`
-	Metrics []string           `json:"metrics"`
-	Paper   []BenchmarkPublish `json:"paper" doc:"the paper's numbers for the same settings"`
+	Name    string           `json:"name"`
+	Notes   []string         `json:"notes" doc:"what to know before comparing"`
+	Curves  []BenchmarkPoint `json:"curves"`
+	Tables  []BenchmarkTable `json:"tables"`
+	Metrics []string         `json:"metrics"`
+	Paper   []Published      `json:"paper" doc:"the paper's numbers for the same settings"`
 }
 
 // BenchmarkPoint is a point of a learning curve: a mean over the splits of a data set.
@@ -85,9 +85,9 @@ type BenchmarkTable struct {
 	Rows    [][]string `json:"rows"`
 }
 
-// BenchmarkPublish is a number of the paper: the mean logarithm of a metric over rounds,
+// Published is a number of the paper: the mean logarithm of a metric over rounds,
 // splits and its 15 data sets.
-type BenchmarkPublish struct {
+type Published struct {
 	Activation string `json:"activation"`
 	Spec       string `json:"spec"`
 	Metric     string `json:"metric"`
@@ -277,7 +277,7 @@ func progressOf(ctx context.Context, store benchmark.Reader) (BenchmarkProgress,
 
 // readBenchmark computes the curves and tables of a results file.
 func readBenchmark(ctx context.Context, name, path string) (BenchmarkResults, error) {
-	r := BenchmarkResults{Name: name, Notes: []string{}, Curves: []BenchmarkPoint{}, Tables: []BenchmarkTable{}, Metrics: []string{}, Paper: []BenchmarkPublish{}}
+	r := BenchmarkResults{Name: name, Notes: []string{}, Curves: []BenchmarkPoint{}, Tables: []BenchmarkTable{}, Metrics: []string{}, Paper: []Published{}}
 	store, err := openBenchmark(ctx, name, path)
 	if err != nil {
 		return r, err
@@ -353,8 +353,8 @@ func curves(study *benchmark.Study) (list []BenchmarkPoint) {
 }
 
 // published returns the paper's numbers for the methods of studies with its settings.
-func published(studies []*benchmark.Study) []BenchmarkPublish {
-	list := []BenchmarkPublish{}
+func published(studies []*benchmark.Study) []Published {
+	list := []Published{}
 	for _, study := range studies {
 		for _, m := range benchmark.PaperMethods() {
 			if study.Setting != benchmark.PaperSetting(m.Activation) {
@@ -365,7 +365,7 @@ func published(studies []*benchmark.Study) []BenchmarkPublish {
 			}
 			for _, metric := range benchmark.AllMetrics() {
 				if v, there := m.Log[metric]; there && !math.IsNaN(v) {
-					list = append(list, BenchmarkPublish{m.Activation, m.Spec, metric.String(), number(v)})
+					list = append(list, Published{m.Activation, m.Spec, metric.String(), number(v)})
 				}
 			}
 		}

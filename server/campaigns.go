@@ -7,30 +7,18 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
-// Status is where a campaign stands.
-type Status struct {
-	Name     string          `json:"name"`
-	Targets  []string        `json:"targets"`
-	IDColumn string          `json:"id_column,omitempty"`
-	Columns  []Column        `json:"columns" doc:"of the rows, without ids and labels"`
-	Settings json.RawMessage `json:"settings" doc:"as PUT settings takes them"`
-	Event    int64           `json:"event" doc:"number of the last event"`
-	Asks     int             `json:"asks" doc:"batches that were handed out"`
+// Campaign is where a campaign stands.
+type Campaign struct {
+	wire.About
 	campaign.Counts
-}
-
-// Column is a column of the rows.
-type Column struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"`
 }
 
 func (s *Server) campaignRoutes() {
@@ -56,12 +44,12 @@ func (s *Server) campaignRoutes() {
 	}, s.undo)
 }
 
-func (s *Server) listCampaigns(ctx context.Context, _ *struct{}) (*output[[]Status], error) {
+func (s *Server) listCampaigns(ctx context.Context, _ *struct{}) (*output[[]Campaign], error) {
 	names, err := campaign.List(ctx, s.options.Store)
 	if err != nil {
 		return nil, err
 	}
-	list := []Status{}
+	list := []Campaign{}
 	for _, name := range names {
 		if only := callerOf(ctx).token.Campaign; only != "" && name != only {
 			continue
@@ -75,32 +63,24 @@ func (s *Server) listCampaigns(ctx context.Context, _ *struct{}) (*output[[]Stat
 	return answer(list, nil)
 }
 
-func (s *Server) getCampaign(ctx context.Context, in *Named) (*output[Status], error) {
+func (s *Server) getCampaign(ctx context.Context, in *Named) (*output[Campaign], error) {
 	return answer(s.status(ctx, in.Campaign))
 }
 
-func (s *Server) status(ctx context.Context, name string) (Status, error) {
+func (s *Server) status(ctx context.Context, name string) (Campaign, error) {
 	c, err := s.campaign(ctx, name)
 	if err != nil {
-		return Status{}, err
+		return Campaign{}, err
 	}
 	state, err := c.State(ctx)
 	if err != nil {
-		return Status{}, err
+		return Campaign{}, err
 	}
-	return statusOf(name, state)
+	return statusOf(name, state), nil
 }
 
-func statusOf(name string, state *campaign.State) (Status, error) {
-	settings, err := json.Marshal(state.Settings)
-	status := Status{
-		Name: name, Targets: state.Created.Targets, IDColumn: state.Created.IDColumn, Columns: []Column{},
-		Settings: settings, Event: state.Seq, Asks: len(state.Asks), Counts: state.Counts(),
-	}
-	for _, column := range state.Created.Columns {
-		status.Columns = append(status.Columns, Column(column))
-	}
-	return status, err
+func statusOf(name string, state *campaign.State) Campaign {
+	return Campaign{wire.AboutOf(name, state), state.Counts()}
 }
 
 // Upload is the body of a request that uploads a table. It is read as a stream.
@@ -133,7 +113,7 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	Targets []string `query:"target" required:"true" minItems:"1" doc:"columns of the labels, separated by commas"`
 	ID      string   `query:"id" doc:"column that names the rows; without it, their numbers do"`
 	Key     string   `header:"Idempotency-Key" maxLength:"200" doc:"id of the request; repeating it creates nothing and returns the first answer. The same id with another table, or by another person, is a conflict"`
-}) (*output[Status], error) {
+}) (*output[Campaign], error) {
 	if only := callerOf(ctx).token.Campaign; only != "" && only != in.Name {
 		return nil, huma.Error403Forbidden("the token is for another campaign")
 	}
@@ -154,13 +134,13 @@ func (s *Server) createCampaign(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return answer(statusOf(in.Name, state))
+	return answer(statusOf(in.Name, state), nil)
 }
 
 func (s *Server) changeSettings(ctx context.Context, in *struct {
 	Change
 	Body json.RawMessage `doc:"all settings; those that are left out have their defaults"`
-}) (*output[Changed], error) {
+}) (*output[wire.Changed], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
@@ -177,59 +157,34 @@ func (s *Server) changeSettings(ctx context.Context, in *struct {
 	return changedOf(c.ChangeSettings(ctx, in.by(ctx), settings))
 }
 
-// Event is an entry of the log.
-type Event struct {
-	Event   int64           `json:"event" doc:"its number, from 1"`
-	Time    time.Time       `json:"time"`
-	Person  string          `json:"person,omitempty"`
-	Request string          `json:"request,omitempty"`
-	Kind    string          `json:"kind" enum:"created,rows_added,asked,told,corrected,failed,returned,retired,settings,undone"`
-	Undone  bool            `json:"undone" doc:"it has no effect: it was undone, or undoes another"`
-	Rows    []Row           `json:"rows" doc:"rows that it names"`
-	Detail  json.RawMessage `json:"detail" doc:"the entry as it is stored"`
-}
-
 func (s *Server) listEvents(ctx context.Context, in *struct {
 	Named
 	After int64 `query:"after" minimum:"0" doc:"only events after this one"`
 	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-}) (*output[[]Event], error) {
+}) (*output[[]wire.LogEvent], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
 	}
-	log, err := c.History(ctx)
-	if err != nil {
-		return nil, err
+	list, err := wire.Events(ctx, c, in.After, in.Limit)
+	for i := range list {
+		list[i].Person, list[i].Request = unlessEmpty(list[i].Person), unlessEmpty(list[i].Request)
 	}
-	state, err := c.State(ctx)
-	if err != nil {
-		return nil, err
+	return answer(list, err)
+}
+
+// unlessEmpty returns a text that answers leave out if it is empty.
+func unlessEmpty(text *string) *string {
+	if *text == "" {
+		return nil
 	}
-	list := []Event{}
-	for _, e := range log[min(in.After, int64(len(log))):] {
-		if len(list) == in.Limit {
-			break
-		}
-		detail, err := campaign.EncodeEvent(e)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, Event{
-			Event: e.Seq, Time: e.Time, Person: e.Person, Request: e.Request, Kind: string(e.Kind()),
-			Undone: state.Undone(e.Seq), Rows: rowsOf(e.Rows()), Detail: detail,
-		})
-	}
-	return answer(list, nil)
+	return text
 }
 
 func (s *Server) undo(ctx context.Context, in *struct {
 	Change
-	Body struct {
-		Event  int64  `json:"event" minimum:"1" doc:"number of the event to take back"`
-		Reason string `json:"reason,omitempty" maxLength:"1000"`
-	}
-}) (*output[Changed], error) {
+	Body wire.UndoRequest
+}) (*output[wire.Changed], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err

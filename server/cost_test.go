@@ -18,7 +18,7 @@ func BenchmarkRequests(b *testing.B) {
 	}
 	b.Cleanup(func() { store.Close() })
 	v.server.options.Store, v.server.requests.burst = store, 1e12
-	must[Status](b, v, "owner", "POST", small, sample(10000))
+	must[Campaign](b, v, "owner", "POST", small, sample(10000))
 	for name, path := range map[string]string{"status": "/v1/campaigns/small", "rows": "/v1/campaigns/small/rows?offset=5000&limit=50"} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

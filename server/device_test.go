@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/device"
 	"github.com/nextbatch/nextbatch/device/devicetest"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -19,10 +20,10 @@ import (
 func TestJobsComputeOnTheDevice(t *testing.T) {
 	t.Parallel()
 	v := newServiceOn(t, &devicetest.Fake{FailTraining: errors.New("the card is lost; run again")})
-	must[Status](t, v, "owner", "POST", small, sample(60))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
-	j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 4}))
-	if j.State != Failed || !strings.Contains(j.Problem, "training on fake:0 test card: the card is lost; run again") {
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 4}))
+	if j.State != wire.Failed || !strings.Contains(j.Problem, "training on fake:0 test card: the card is lost; run again") {
 		t.Errorf("the job ended as %+v", j)
 	}
 }

@@ -146,6 +146,12 @@ func typeText(s *huma.Schema) string {
 		return s.Ref[strings.LastIndex(s.Ref, "/")+1:]
 	case s.Items != nil:
 		return "list of " + typeText(s.Items)
+	case len(s.AnyOf) > 0:
+		var kinds []string
+		for _, one := range s.AnyOf {
+			kinds = append(kinds, typeText(one))
+		}
+		return strings.Join(kinds, " | ")
 	case len(s.Enum) > 0:
 		var words []string
 		for _, v := range s.Enum {

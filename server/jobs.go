@@ -10,6 +10,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // Long work, such as training and selecting, runs as a job, so that no connection has to
@@ -19,38 +20,6 @@ import (
 // longest ago, so that nobody waits for all jobs of somebody else. A job that is asked for again
 // while it waits or computes is the same job.
 
-// JobState is how far a job is.
-type JobState string
-
-// The states of a job. One that waits for its turn is running, too.
-const (
-	Running   JobState = "running"
-	Done      JobState = "done"
-	Failed    JobState = "failed"
-	Cancelled JobState = "cancelled"
-)
-
-// Job is what clients see of a job.
-type Job struct {
-	ID       string      `json:"id"`
-	Campaign string      `json:"campaign"`
-	Kind     string      `json:"kind" enum:"ask,predict,map,gain" doc:"what it does"`
-	Person   string      `json:"person" doc:"who started it"`
-	State    JobState    `json:"state" enum:"running,done,failed,cancelled"`
-	Begun    time.Time   `json:"begun"`
-	Ended    *time.Time  `json:"ended,omitempty"`
-	Progress JobProgress `json:"progress"`
-	Problem  string      `json:"problem,omitempty" doc:"why it failed"`
-	Ask      int64       `json:"ask,omitempty" doc:"number of the ask that it made"`
-}
-
-// JobProgress is how far the current stage of a job is.
-type JobProgress struct {
-	Stage string `json:"stage" doc:"waiting, training, embedding, picking or comparing"`
-	Done  int    `json:"done"`
-	Of    int    `json:"of"`
-}
-
 // job is a job with what only the server sees.
 type job struct {
 	order order
@@ -59,7 +28,7 @@ type job struct {
 	computing bool // guarded by the list that it is in
 
 	mu      sync.Mutex
-	public  Job
+	public  wire.Job
 	event   int64         // last one of the campaign when it began to compute; 0 before
 	changed chan struct{} // closed and replaced with every change
 	cancel  context.CancelFunc
@@ -129,7 +98,7 @@ func (js *jobs) start(o order, same func(*job) (bool, error), write func() error
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(js.begin)
-	o.State, o.Progress = Running, JobProgress{Stage: "waiting"}
+	o.State, o.Progress = wire.Running, wire.Progress{Stage: "waiting"}
 	j := &job{order: o, public: o.Job, turn: make(chan struct{}), changed: make(chan struct{}), cancel: cancel}
 	js.change(func() { js.list = append(js.list, j) })
 	js.wait.Go(func() {
@@ -170,7 +139,7 @@ func (js *jobs) room(person string) error {
 	defer js.mu.Unlock()
 	all, own := 0, 0
 	for _, j := range js.list {
-		if j.snapshot().State != Running {
+		if j.snapshot().State != wire.Running {
 			continue
 		}
 		if all++; j.order.Person == person {
@@ -276,7 +245,7 @@ func (js *jobs) running() (n int) {
 func (js *jobs) forget() {
 	surplus := len(js.list) - keptJobs
 	js.list = slices.DeleteFunc(js.list, func(j *job) bool {
-		if surplus <= 0 || j.snapshot().State == Running {
+		if surplus <= 0 || j.snapshot().State == wire.Running {
 			return false
 		}
 		surplus--
@@ -313,7 +282,7 @@ func (js *jobs) find(id string) *job {
 }
 
 // of returns the jobs of a campaign, the latest first.
-func (js *jobs) of(campaign string) (list []Job) {
+func (js *jobs) of(campaign string) (list []wire.Job) {
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	for _, j := range slices.Backward(js.list) {
@@ -347,10 +316,10 @@ func (j *job) stop() {
 func (j *job) goesOn() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.public.State == Running && !j.stopped && !j.over
+	return j.public.State == wire.Running && !j.stopped && !j.over
 }
 
-func (j *job) snapshot() Job {
+func (j *job) snapshot() wire.Job {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.public
@@ -388,7 +357,7 @@ func (j *job) update(change func()) {
 	j.changed = make(chan struct{})
 }
 
-func (j *job) progress(p JobProgress) { j.update(func() { j.public.Progress = p }) }
+func (j *job) progress(p wire.Progress) { j.update(func() { j.public.Progress = p }) }
 
 // end notes how a job has ended. One that the end of the process interrupts is still running as far as
 // clients are concerned: the next start takes it up again.
@@ -401,17 +370,17 @@ func (j *job) end(ctx context.Context, left outcome, err error) {
 		j.outcome = left
 		switch {
 		case err == nil:
-			j.public.State = Done
+			j.public.State = wire.Done
 		case ctx.Err() != nil:
-			j.public.State, j.public.Problem = Cancelled, "it was cancelled"
+			j.public.State, j.public.Problem = wire.Cancelled, "it was cancelled"
 		default:
-			j.public.State, j.public.Problem = Failed, toClients(err)
+			j.public.State, j.public.Problem = wire.Failed, toClients(err)
 		}
 	})
 }
 
 // next returns the job's present state, and a channel that closes when it changes.
-func (j *job) next() (Job, <-chan struct{}) {
+func (j *job) next() (wire.Job, <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.public, j.changed

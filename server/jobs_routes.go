@@ -6,6 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/sse"
+
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // JobPath is the input of an operation about a job.
@@ -18,12 +20,12 @@ func (s *Server) jobRoutes() {
 	const path = "/v1/campaigns/{campaign}/jobs"
 	route(s, Viewer, huma.Operation{
 		OperationID: "list-jobs", Method: http.MethodGet, Path: path, Summary: "Jobs, the latest first",
-	}, func(_ context.Context, in *Named) (*output[[]Job], error) {
-		return answer(append([]Job{}, s.jobs.of(in.Campaign)...), nil)
+	}, func(_ context.Context, in *Named) (*output[[]wire.Job], error) {
+		return answer(append([]wire.Job{}, s.jobs.of(in.Campaign)...), nil)
 	})
 	route(s, Viewer, huma.Operation{
 		OperationID: "get-job", Method: http.MethodGet, Path: path + "/{job}", Summary: "How far a job is",
-	}, func(_ context.Context, in *JobPath) (*output[Job], error) {
+	}, func(_ context.Context, in *JobPath) (*output[wire.Job], error) {
 		j, err := s.job(in)
 		if err != nil {
 			return nil, err
@@ -35,7 +37,7 @@ func (s *Server) jobRoutes() {
 	}, s.predictions)
 	route(s, Labeller, huma.Operation{
 		OperationID: "cancel-job", Method: http.MethodDelete, Path: path + "/{job}", Summary: "Cancel a job",
-	}, func(ctx context.Context, in *JobPath) (*output[Job], error) {
+	}, func(ctx context.Context, in *JobPath) (*output[wire.Job], error) {
 		j, err := s.job(in)
 		if err != nil {
 			return nil, err
@@ -50,7 +52,7 @@ func (s *Server) jobRoutes() {
 		Description: "Takes the role viewer. Sends the job after every change, and ends with the job.",
 		Middlewares: huma.Middlewares{s.allow(Viewer), s.knownJob}, Metadata: map[string]any{"role": Viewer},
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound},
-	}, map[string]any{"job": Job{}}, s.watchJob)
+	}, map[string]any{"job": wire.Job{}}, s.watchJob)
 }
 
 // knownJob refuses to watch a job that does not exist: a stream has no other place for an error.
@@ -88,9 +90,9 @@ func (s *Server) predictions(_ context.Context, in *struct {
 	switch {
 	case state.Kind != "predict":
 		return nil, huma.Error404NotFound("the job predicts nothing")
-	case state.State == Running:
+	case state.State == wire.Running:
 		return nil, huma.Error409Conflict("the job is still running")
-	case state.State != Done:
+	case state.State != wire.Done:
 		return nil, huma.Error409Conflict("the job has no result: " + state.Problem)
 	case found == nil:
 		return nil, huma.Error410Gone("the predictions are no longer kept, as others came after them: predict again")
@@ -98,7 +100,7 @@ func (s *Server) predictions(_ context.Context, in *struct {
 	result := Predicted{Trained: found.Trained, Warnings: append([]string{}, found.Warnings...), Rows: []PredictedRow{}, Total: len(found.Rows)}
 	from := min(in.Offset, len(found.Rows))
 	for i := from; i < min(from+in.Limit, len(found.Rows)); i++ {
-		result.Rows = append(result.Rows, PredictedRow{Row(found.Rows[i]), predictionsOf(found.targets, found.Predictions[i])})
+		result.Rows = append(result.Rows, PredictedRow{found.Rows[i], wire.Predictions(found.targets, found.Predictions[i])})
 	}
 	return answer(result, nil)
 }
@@ -110,7 +112,7 @@ func (s *Server) watchJob(ctx context.Context, in *JobPath, send sse.Sender) {
 	}
 	for {
 		state, changed := j.next()
-		if err := send.Data(state); err != nil || state.State != Running {
+		if err := send.Data(state); err != nil || state.State != wire.Running {
 			return
 		}
 		select {

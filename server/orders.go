@@ -14,6 +14,7 @@ import (
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -27,7 +28,7 @@ import (
 
 // order is a job as it is written down: what clients see of it, and what to do.
 type order struct {
-	Job
+	wire.Job
 	Request  string        `json:"request"`
 	Rows     int           `json:"rows,omitempty"`
 	Lease    time.Duration `json:"lease,omitempty"`
@@ -105,7 +106,7 @@ func (t *Tokens) openJobs(ctx context.Context) (list []order, err error) {
 }
 
 // begin starts a job and answers with it, or with the one that goes on and is the same.
-func (s *Server) begin(ctx context.Context, o order) (*output[Job], error) {
+func (s *Server) begin(ctx context.Context, o order) (*output[wire.Job], error) {
 	same, err := s.same(ctx, o)
 	if err != nil {
 		return nil, err
@@ -209,8 +210,8 @@ var kinds = map[string]string{"ask": "the ask", "predict": "predicting", "map": 
 // watched returns what a job asks for, with reports of its progress and a mind to memory.
 func (s *Server) watched(ctx context.Context, j *job) campaign.Ask {
 	a := j.order.ask()
-	a.Epoch = func(e network.Epoch) { j.progress(JobProgress{"training", e.Number, e.Of}) }
-	a.Progress = func(p nextbatch.Progress) { j.progress(JobProgress{string(p.Stage), p.Done, p.Of}) }
+	a.Epoch = func(e network.Epoch) { j.progress(wire.Progress{Stage: "training", Done: e.Number, Of: e.Of}) }
+	a.Progress = func(p nextbatch.Progress) { j.progress(wire.Progress{Stage: string(p.Stage), Done: p.Done, Of: p.Of}) }
 	a.Admit = func(bytes int64, less ...string) error {
 		return s.jobs.memory.admit(ctx, j, kinds[j.order.Kind], bytes, less)
 	}
@@ -241,7 +242,7 @@ func (s *Server) resume() {
 	none := func(*job) (bool, error) { return false, nil }
 	for _, o := range list {
 		if o.Attempts >= mostAttempts {
-			o.State, o.Ended = Failed, new(s.now().UTC())
+			o.State, o.Ended = wire.Failed, new(s.now().UTC())
 			o.Problem = fmt.Sprintf("the service ended %d times while this job ran, so it is not tried again; it may take more memory than there is: try a smaller method or network, or fewer rows", o.Attempts)
 			s.options.Log.Error("a job failed", "job", o.ID, "kind", o.Kind, "campaign", o.Campaign, "error", o.Problem)
 			s.jobs.add(o)

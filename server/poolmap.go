@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // mostMapped is how many rows a map shows.
@@ -40,10 +41,10 @@ type PoolMap struct {
 	X          []number   `json:"x"`
 	Y          []number   `json:"y"`
 	Status     []int      `json:"status" doc:"0 open, 1 asked, 2 labelled, 3 failed, 4 retired"`
-	Prediction [][]number `json:"prediction" doc:"of each target; null without a network"`
-	Interval   [][]number `json:"interval" doc:"half the width of each target's interval"`
+	Prediction [][]number `json:"prediction" nullable:"true" doc:"of each target; null without a network"`
+	Interval   [][]number `json:"interval" nullable:"true" doc:"half the width of each target's interval"`
 	Label      [][]number `json:"label" doc:"of each target"`
-	Distance   []number   `json:"distance" doc:"from the nearest labelled row, in the kernel; null without labels"`
+	Distance   []number   `json:"distance" nullable:"true" doc:"from the nearest labelled row, in the kernel; null without labels"`
 	Sampled    bool       `json:"sampled" doc:"some open rows are not shown"`
 	Of         int64      `json:"of" doc:"rows that could be shown"`
 	Explained  []number   `json:"explained" doc:"share of the variance along each direction"`
@@ -59,11 +60,11 @@ func (s *Server) mapRoutes() {
 	}, s.getMap)
 }
 
-func (s *Server) makeMap(ctx context.Context, in *Named) (*output[Job], error) {
+func (s *Server) makeMap(ctx context.Context, in *Named) (*output[wire.Job], error) {
 	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	return s.begin(ctx, order{Job: Job{Campaign: in.Campaign, Kind: "map", Person: callerOf(ctx).token.Person}})
+	return s.begin(ctx, order{Job: wire.Job{Campaign: in.Campaign, Kind: "map", Person: callerOf(ctx).token.Person}})
 }
 
 // runMap makes a map and keeps it.

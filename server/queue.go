@@ -22,7 +22,7 @@ type Queue struct {
 // QueueRow is a row that is out. It has no prediction, and does not say whether the row
 // was drawn at random, so that neither can steer the person.
 type QueueRow struct {
-	RowDetail
+	Row
 	Ask    int64  `json:"ask" doc:"number of the ask that handed it out"`
 	Reason string `json:"reason" doc:"why it was picked"`
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // routes registers all operations. Those about a campaign, and the verbs in their
@@ -82,27 +83,6 @@ func answer[T any](body T, err error) (*output[T], error) {
 	return &output[T]{body}, nil
 }
 
-// Row names a row by its number and its id.
-type Row struct {
-	Row int64  `json:"row" doc:"number of the row, in the order in which rows were added, from 0"`
-	ID  string `json:"id"`
-}
-
-func rowsOf(refs []campaign.RowRef) []Row {
-	list := make([]Row, len(refs))
-	for i, r := range refs {
-		list[i] = Row(r)
-	}
-	return list
-}
-
-// Changed is what a change changed.
-type Changed struct {
-	Event    int64 `json:"event" doc:"number of the event; 0 if nothing changed"`
-	Rows     []Row `json:"rows" doc:"rows that changed"`
-	Repeated bool  `json:"repeated" doc:"the request had been made before; this is the answer of that time"`
-}
-
-func changedOf(c campaign.Changed, err error) (*output[Changed], error) {
-	return answer(Changed{c.Seq, rowsOf(c.Rows), c.Repeated}, err)
+func changedOf(c campaign.Changed, err error) (*output[wire.Changed], error) {
+	return answer(wire.ChangedOf(c), err)
 }

@@ -9,25 +9,26 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
-// RowDetail is a row with its inputs and its labels.
-type RowDetail struct {
-	Row
-	Status   string              `json:"status" enum:"open,asked,labelled,failed,retired"`
-	Inputs   map[string]any      `json:"inputs" doc:"by column; null where a value is missing"`
-	Labels   map[string]*float64 `json:"labels" doc:"by target; null where there is none"`
-	LeaseEnd *time.Time          `json:"lease_end,omitempty" doc:"when a row that is out is open again"`
-	Failures int                 `json:"failures" doc:"how often it could not be labelled"`
+// Row is a row with its inputs and its labels.
+type Row struct {
+	campaign.RowRef
+	Status   string                `json:"status" enum:"open,asked,labelled,failed,retired"`
+	Inputs   map[string]wire.Value `json:"inputs" doc:"by column; null where a value is missing"`
+	Labels   map[string]*float64   `json:"labels" doc:"by target; null where there is none"`
+	LeaseEnd *time.Time            `json:"lease_end,omitempty" doc:"when a row that is out is open again"`
+	Failures int                   `json:"failures" doc:"how often it could not be labelled"`
 }
 
 // RowPage is a part of the rows.
 type RowPage struct {
-	Rows  []RowDetail `json:"rows"`
-	Total int64       `json:"total" doc:"rows that the filter leaves"`
+	Rows  []Row `json:"rows"`
+	Total int64 `json:"total" doc:"rows that the filter leaves"`
 }
 
 func (s *Server) rowRoutes() {
@@ -65,7 +66,7 @@ func (s *Server) listRows(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	page := RowPage{[]RowDetail{}, int64(list.len())}
+	page := RowPage{[]Row{}, int64(list.len())}
 	from := int(min(in.Offset, page.Total))
 	for i := from; i < min(from+in.Limit, list.len()); i++ {
 		page.Rows = append(page.Rows, detail(v, list.at(i)))
@@ -83,19 +84,14 @@ func (s *Server) view(ctx context.Context, name string) (*campaign.View, error) 
 }
 
 // detail returns a row with everything that is known about it.
-func detail(v *campaign.View, at int) RowDetail {
+func detail(v *campaign.View, at int) Row {
 	row := v.Number(at)
-	d := RowDetail{
-		Row: Row(v.Ref(at)), Status: string(v.Status(row)), Inputs: map[string]any{},
+	d := Row{
+		RowRef: v.Ref(at), Status: string(v.Status(row)), Inputs: wire.Inputs(v.Table, at, v.Created.IDColumn),
 		Labels: map[string]*float64{}, Failures: v.Failures(row),
 	}
 	if d.Status == string(campaign.StatusAsked) {
 		d.LeaseEnd = v.LeaseEnd(row)
-	}
-	for _, column := range v.Table.Columns() {
-		if column.Name() != v.Created.IDColumn {
-			d.Inputs[column.Name()] = value(column, at)
-		}
 	}
 	label := v.Label(row)
 	for t, target := range v.Created.Targets {
@@ -109,11 +105,11 @@ func detail(v *campaign.View, at int) RowDetail {
 
 // RowHistory is a row with what was said about it when it was handed out.
 type RowHistory struct {
-	RowDetail
-	Ask         int64                  `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
-	Person      string                 `json:"person,omitempty" doc:"who asked"`
-	Reason      string                 `json:"reason,omitempty" doc:"why it was picked"`
-	Predictions map[string]*Prediction `json:"predictions,omitempty" doc:"by target, made before the label came; only of rows that have one, so that no prediction can steer a label"`
+	Row
+	Ask         int64                            `json:"ask,omitempty" doc:"the last ask that handed it out before its label came"`
+	Person      string                           `json:"person,omitempty" doc:"who asked"`
+	Reason      string                           `json:"reason,omitempty" doc:"why it was picked"`
+	Predictions map[string]*nextbatch.Prediction `json:"predictions,omitempty" doc:"by target, made before the label came; only of rows that have one, so that no prediction can steer a label"`
 }
 
 func (s *Server) getRow(ctx context.Context, in *struct {
@@ -127,47 +123,24 @@ func (s *Server) getRow(ctx context.Context, in *struct {
 	if !v.Exists(in.Row) {
 		return nil, huma.Error404NotFound(fmt.Sprintf("the campaign has no row %d", in.Row))
 	}
-	h := RowHistory{RowDetail: detail(v, v.At(in.Row))}
+	h := RowHistory{Row: detail(v, v.At(in.Row))}
 	ask, asked := v.AskOf(in.Row)
 	if asked == nil {
 		return answer(h, nil)
 	}
 	h.Ask, h.Person = ask.Ask, ask.Person
 	if h.Reason, err = s.reason(ctx, in.Campaign, ask, in.Row); h.Status == string(campaign.StatusLabelled) {
-		h.Predictions = predictionsOf(v.Created.Targets, asked.Predictions)
+		h.Predictions = wire.Predictions(v.Created.Targets, asked.Predictions)
 	} else {
 		h.Reason = unsteered(h.Reason)
 	}
 	return answer(h, err)
 }
 
-// value returns a value of a column as JSON has it.
-func value(column dataset.Column, row int) any {
-	if column.Missing(row) {
-		return nil
-	}
-	if numbers, ok := column.(*dataset.Numeric); ok {
-		if v := numbers.Float(row); !math.IsInf(v, 0) && !math.IsNaN(v) {
-			return v
-		}
-		return nil
-	}
-	return column.Format(row)
-}
-
-// Added is what was added.
-type Added struct {
-	Event     int64               `json:"event"`
-	Rows      int64               `json:"rows" doc:"how many"`
-	Labelled  int                 `json:"labelled" doc:"rows that came with a label"`
-	Repeated  bool                `json:"repeated"`
-	NewLevels map[string][]string `json:"new_levels,omitempty" doc:"by column, levels that no row had before"`
-}
-
 func (s *Server) addRows(ctx context.Context, in *struct {
 	Change
 	Upload
-}) (*output[Added], error) {
+}) (*output[wire.Added], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
@@ -182,19 +155,16 @@ func (s *Server) addRows(ctx context.Context, in *struct {
 	}
 	defer done()
 	added, err := c.Add(ctx, in.by(ctx), t)
-	return answer(Added{added.Seq, added.Rows, added.Labelled, added.Repeated, added.NewLevels}, err)
+	return answer(wire.AddedOf(added), err)
 }
 
 // IDs is a request about rows.
 type IDs struct {
 	Change
-	Body struct {
-		IDs    []string `json:"ids" minItems:"1" maxItems:"100000" doc:"ids of the rows"`
-		Reason string   `json:"reason,omitempty" maxLength:"1000"`
-	}
+	Body wire.IDsRequest
 }
 
-func (s *Server) retireRows(ctx context.Context, in *IDs) (*output[Changed], error) {
+func (s *Server) retireRows(ctx context.Context, in *IDs) (*output[wire.Changed], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err

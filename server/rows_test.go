@@ -13,18 +13,19 @@ import (
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // mixed makes a campaign whose rows have every status, and returns all rows.
-func mixed(t *testing.T, v *service) []RowDetail {
+func mixed(t *testing.T, v *service) []Row {
 	t.Helper()
-	must[Status](t, v, "owner", "POST", small, sample(60)+"Odd <b>,0.5,,red,\nodd2,,0.1,,\n")
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
-	v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 6}))
+	must[Campaign](t, v, "owner", "POST", small, sample(60)+"Odd <b>,0.5,,red,\nodd2,,0.1,,\n")
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 6}))
 	batch := must[Batch](t, v, "viewer", "GET", "/v1/campaigns/small/asks/1", nil)
 	must[Told](t, v, "labeller", "POST", "/v1/campaigns/small/tells", labels(batch.Rows[0].ID, 7.5))
-	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/failures", map[string]any{"ids": []string{batch.Rows[1].ID}})
-	must[Changed](t, v, "owner", "POST", "/v1/campaigns/small/retirements", map[string]any{"ids": []string{batch.Rows[2].ID}})
+	must[wire.Changed](t, v, "labeller", "POST", "/v1/campaigns/small/failures", map[string]any{"ids": []string{batch.Rows[1].ID}})
+	must[wire.Changed](t, v, "owner", "POST", "/v1/campaigns/small/retirements", map[string]any{"ids": []string{batch.Rows[2].ID}})
 	return must[RowPage](t, v, "viewer", "GET", "/v1/campaigns/small/rows?limit=1000", nil).Rows
 }
 
@@ -33,7 +34,7 @@ func labels(id string, value float64) map[string]any {
 }
 
 // numberOf is the value of a row for sorting and comparing, NaN where there is none.
-func numberOf(r RowDetail, column string) float64 {
+func numberOf(r Row, column string) float64 {
 	if column == "y" {
 		if l := r.Labels["y"]; l != nil {
 			return *l
@@ -56,39 +57,39 @@ func TestListRows(t *testing.T) {
 	}
 	for _, c := range []struct {
 		query string
-		keep  func(RowDetail) bool
-		less  func(a, b RowDetail) int
+		keep  func(Row) bool
+		less  func(a, b Row) int
 	}{
-		{"", func(RowDetail) bool { return true }, nil},
-		{"order=desc", func(RowDetail) bool { return true }, func(a, b RowDetail) int { return cmp.Compare(b.Row.Row, a.Row.Row) }},
-		{"status=open", func(r RowDetail) bool { return r.Status == "open" }, nil},
-		{"status=open&order=desc", func(r RowDetail) bool { return r.Status == "open" }, func(a, b RowDetail) int { return cmp.Compare(b.Row.Row, a.Row.Row) }},
-		{"status=asked", func(r RowDetail) bool { return r.Status == "asked" }, nil},
-		{"status=labelled&sort=y&order=desc", func(r RowDetail) bool { return r.Status == "labelled" }, byNumber("y", -1)},
-		{"status=failed", func(r RowDetail) bool { return r.Status == "failed" }, nil},
-		{"status=retired", func(r RowDetail) bool { return r.Status == "retired" }, nil},
-		{"search=S1", func(r RowDetail) bool { return strings.Contains(strings.ToLower(r.ID), "s1") }, nil},
-		{"search=%3Cb", func(r RowDetail) bool { return strings.Contains(r.ID, "<b") }, nil},
-		{"where=a%3E%3D0.5", func(r RowDetail) bool { return numberOf(r, "a") >= 0.5 }, nil},
-		{"where=a%3E0.5&where=colour%3Dred", func(r RowDetail) bool { return numberOf(r, "a") > 0.5 && r.Inputs["colour"] == "red" }, nil},
-		{"where=colour!%3Dred", func(r RowDetail) bool { return r.Inputs["colour"] != nil && r.Inputs["colour"] != "red" }, nil},
-		{"where=colour%3D", func(r RowDetail) bool { return r.Inputs["colour"] == nil }, nil},
-		{"where=b%3D", func(r RowDetail) bool { return r.Inputs["b"] == nil }, nil},
-		{"where=b!%3D", func(r RowDetail) bool { return r.Inputs["b"] != nil }, nil},
-		{"where=y%3C2", func(r RowDetail) bool { return numberOf(r, "y") < 2 }, nil},
-		{"where=id%3Ds3", func(r RowDetail) bool { return r.ID == "s3" }, nil},
-		{"where=status%3Dopen&where=row%3C20", func(r RowDetail) bool { return r.Status == "open" && r.Row.Row < 20 }, nil},
-		{"sort=a", func(RowDetail) bool { return true }, byNumber("a", 1)},
-		{"sort=a&order=desc&status=open&where=colour%3Dblue", func(r RowDetail) bool { return r.Status == "open" && r.Inputs["colour"] == "blue" }, byNumber("a", -1)},
-		{"sort=y", func(RowDetail) bool { return true }, byNumber("y", 1)},
-		{"sort=id", func(RowDetail) bool { return true }, func(a, b RowDetail) int { return strings.Compare(a.ID, b.ID) }},
-		{"sort=id&order=desc", func(RowDetail) bool { return true }, func(a, b RowDetail) int { return strings.Compare(b.ID, a.ID) }},
-		{"sort=status", func(RowDetail) bool { return true }, func(a, b RowDetail) int {
+		{"", func(Row) bool { return true }, nil},
+		{"order=desc", func(Row) bool { return true }, func(a, b Row) int { return cmp.Compare(b.Row, a.Row) }},
+		{"status=open", func(r Row) bool { return r.Status == "open" }, nil},
+		{"status=open&order=desc", func(r Row) bool { return r.Status == "open" }, func(a, b Row) int { return cmp.Compare(b.Row, a.Row) }},
+		{"status=asked", func(r Row) bool { return r.Status == "asked" }, nil},
+		{"status=labelled&sort=y&order=desc", func(r Row) bool { return r.Status == "labelled" }, byNumber("y", -1)},
+		{"status=failed", func(r Row) bool { return r.Status == "failed" }, nil},
+		{"status=retired", func(r Row) bool { return r.Status == "retired" }, nil},
+		{"search=S1", func(r Row) bool { return strings.Contains(strings.ToLower(r.ID), "s1") }, nil},
+		{"search=%3Cb", func(r Row) bool { return strings.Contains(r.ID, "<b") }, nil},
+		{"where=a%3E%3D0.5", func(r Row) bool { return numberOf(r, "a") >= 0.5 }, nil},
+		{"where=a%3E0.5&where=colour%3Dred", func(r Row) bool { return numberOf(r, "a") > 0.5 && r.Inputs["colour"] == "red" }, nil},
+		{"where=colour!%3Dred", func(r Row) bool { return r.Inputs["colour"] != nil && r.Inputs["colour"] != "red" }, nil},
+		{"where=colour%3D", func(r Row) bool { return r.Inputs["colour"] == nil }, nil},
+		{"where=b%3D", func(r Row) bool { return r.Inputs["b"] == nil }, nil},
+		{"where=b!%3D", func(r Row) bool { return r.Inputs["b"] != nil }, nil},
+		{"where=y%3C2", func(r Row) bool { return numberOf(r, "y") < 2 }, nil},
+		{"where=id%3Ds3", func(r Row) bool { return r.ID == "s3" }, nil},
+		{"where=status%3Dopen&where=row%3C20", func(r Row) bool { return r.Status == "open" && r.Row < 20 }, nil},
+		{"sort=a", func(Row) bool { return true }, byNumber("a", 1)},
+		{"sort=a&order=desc&status=open&where=colour%3Dblue", func(r Row) bool { return r.Status == "open" && r.Inputs["colour"] == "blue" }, byNumber("a", -1)},
+		{"sort=y", func(Row) bool { return true }, byNumber("y", 1)},
+		{"sort=id", func(Row) bool { return true }, func(a, b Row) int { return strings.Compare(a.ID, b.ID) }},
+		{"sort=id&order=desc", func(Row) bool { return true }, func(a, b Row) int { return strings.Compare(b.ID, a.ID) }},
+		{"sort=status", func(Row) bool { return true }, func(a, b Row) int {
 			order := []string{"open", "asked", "labelled", "failed", "retired"}
 			return cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status))
 		}},
 	} {
-		var want []RowDetail
+		var want []Row
 		for _, r := range all {
 			if c.keep(r) {
 				want = append(want, r)
@@ -98,14 +99,14 @@ func TestListRows(t *testing.T) {
 			slices.SortStableFunc(want, c.less)
 		}
 		for range 2 { // the second time, from what is kept
-			var got []RowDetail
+			var got []Row
 			for offset := 0; offset == 0 || offset < len(want); offset += 7 {
 				page := must[RowPage](t, v, "viewer", "GET", fmt.Sprintf("/v1/campaigns/small/rows?limit=7&offset=%d&%s", offset, c.query), nil)
 				if got = append(got, page.Rows...); page.Total != int64(len(want)) {
 					t.Errorf("%s: total %d, wanted %d", c.query, page.Total, len(want))
 				}
 			}
-			same := func(a, b RowDetail) bool { return a.Row == b.Row && a.Status == b.Status }
+			same := func(a, b Row) bool { return a.Row == b.Row && a.Status == b.Status }
 			if !slices.EqualFunc(got, want, same) {
 				t.Errorf("%s:\ngot  %v\nwant %v", c.query, idsIn(got), idsIn(want))
 			}
@@ -125,8 +126,8 @@ func TestListRows(t *testing.T) {
 	}
 }
 
-func byNumber(column string, sign int) func(a, b RowDetail) int {
-	return func(a, b RowDetail) int {
+func byNumber(column string, sign int) func(a, b Row) int {
+	return func(a, b Row) int {
 		x, y := numberOf(a, column), numberOf(b, column)
 		switch {
 		case math.IsNaN(x) && math.IsNaN(y):
@@ -140,7 +141,7 @@ func byNumber(column string, sign int) func(a, b RowDetail) int {
 	}
 }
 
-func idsIn(rows []RowDetail) (ids []string) {
+func idsIn(rows []Row) (ids []string) {
 	for _, r := range rows {
 		ids = append(ids, r.ID)
 	}
@@ -279,7 +280,7 @@ func TestPreview(t *testing.T) {
 	if types["a"].Type != "number" || types["colour"].Type != "category" || types["colour"].Levels != 2 || types["day"].Type != "date" || types["y"].Missing != 48 || len(types["a"].Examples) != 3 {
 		t.Errorf("columns %+v", types)
 	}
-	if got := must[[]Status](t, v, "owner", "GET", "/v1/campaigns", nil); len(got) != 0 {
+	if got := must[[]Campaign](t, v, "owner", "GET", "/v1/campaigns", nil); len(got) != 0 {
 		t.Errorf("a preview made campaigns: %v", got)
 	}
 	if status, body := v.do(t, "owner", "POST", "/v1/previews?id=a", sample(20)+"x,0.1,0.2,red,\nz,0.1,0.2,red,\n"); status != 422 || !strings.Contains(string(body), "0.1") {
@@ -294,8 +295,8 @@ func TestMap(t *testing.T) {
 	if status, body := v.do(t, "viewer", "GET", "/v1/campaigns/small/map", nil); status != 404 || !strings.Contains(string(body), "maps") {
 		t.Errorf("before one was made: %d %s", status, body)
 	}
-	j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/maps", map[string]any{}))
-	if j.State != Done {
+	j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/maps", map[string]any{}))
+	if j.State != wire.Done {
 		t.Fatalf("job %+v", j)
 	}
 	m := must[PoolMap](t, v, "viewer", "GET", "/v1/campaigns/small/map", nil)
@@ -370,10 +371,10 @@ func TestDocs(t *testing.T) {
 func TestGain(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(40))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
-	j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/gains", map[string]any{}))
-	if j.Kind != "gain" || j.State != Failed || !strings.Contains(j.Problem, "too few random rows to tell") {
+	must[Campaign](t, v, "owner", "POST", small, sample(40))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/gains", map[string]any{}))
+	if j.Kind != "gain" || j.State != wire.Failed || !strings.Contains(j.Problem, "too few random rows to tell") {
 		t.Errorf("with 12 labels: %+v", j)
 	}
 
@@ -389,15 +390,15 @@ func TestGain(t *testing.T) {
 		}
 		table.WriteString("\n")
 	}
-	must[Status](t, v, "owner", "POST", "/v1/campaigns?name=large&target=y&id=name", table.String())
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/large/settings", random)
-	v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/large/asks", map[string]any{"rows": 2}))
+	must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name=large&target=y&id=name", table.String())
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/large/settings", random)
+	v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/large/asks", map[string]any{"rows": 2}))
 	before := must[campaign.Standing](t, v, "viewer", "GET", "/v1/campaigns/large/standing", nil).Targets[0]
 	if before.Random != 80 || before.Gain != nil {
 		t.Errorf("before: %d random rows, gain %v", before.Random, before.Gain)
 	}
-	j = v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/large/gains", map[string]any{}))
-	if j.State != Done || j.Progress.Stage != "comparing" || j.Progress.Of != 4*campaign.GainNetworks || j.Progress.Done != j.Progress.Of {
+	j = v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/large/gains", map[string]any{}))
+	if j.State != wire.Done || j.Progress.Stage != "comparing" || j.Progress.Of != 4*campaign.GainNetworks || j.Progress.Done != j.Progress.Of {
 		t.Fatalf("with 80 labels: %+v", j)
 	}
 	after := must[campaign.Standing](t, v, "viewer", "GET", "/v1/campaigns/large/standing", nil).Targets[0]

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // raw sends bytes to the service and returns the statuses of all answers on the connection.
@@ -83,7 +84,7 @@ func TestLargeHeadersAndBodies(t *testing.T) {
 	if statuses := v.raw(t, "GET /health HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("a", 128<<10)+"\r\n\r\n"); len(statuses) != 1 || statuses[0] != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a large header: %v", statuses)
 	}
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	body := map[string]any{"ids": []string{strings.Repeat("a", listBody)}}
 	if status, text := v.do(t, "labeller", "POST", "/v1/campaigns/small/returns", body); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large body: %d %.200s", status, text)
@@ -201,8 +202,8 @@ func TestTextIsNeverHTML(t *testing.T) {
 		table += fmt.Sprintf("r%d,%d,blue,\n", i, i)
 	}
 	name := "%3Cscript%3Ealert(1)%3C%2Fscript%3E"
-	must[Status](t, v, "owner", "POST", "/v1/campaigns?name="+name+"&target=y&id=id", table)
-	must[Changed](t, v, "owner", "POST", "/v1/campaigns/"+name+"/failures", map[string]any{"ids": []string{"r1"}, "reason": evil})
+	must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name="+name+"&target=y&id=id", table)
+	must[wire.Changed](t, v, "owner", "POST", "/v1/campaigns/"+name+"/failures", map[string]any{"ids": []string{"r1"}, "reason": evil})
 	for path, item := range v.server.api.OpenAPI().Paths {
 		if item.Get == nil {
 			continue
@@ -270,7 +271,7 @@ func TestUploadsCannotFillTheDisk(t *testing.T) {
 		t.Errorf("a full disk: %d %s", status, body)
 	}
 	v.server.uploads.free = freeSpace
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	if left, _ := filepath.Glob(filepath.Join(v.server.uploads.folder, "*")); len(left) > 0 || v.server.uploads.bytes != 0 {
 		t.Errorf("files are left: %v, %d bytes", left, v.server.uploads.bytes)
 	}
@@ -297,12 +298,12 @@ func TestUploadsOfKilledProcesses(t *testing.T) {
 func TestJobsGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	// Long enough to be still on its way when the service ends, on a machine with much else to do.
 	slow := map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 100000}}, "seed": 1}
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
-	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", "k")
-	for must[Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 1 {
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", "k")
+	for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 1 {
 		time.Sleep(time.Millisecond)
 	}
 	v.server.Close()
@@ -314,11 +315,11 @@ func TestJobsGoOnAfterARestart(t *testing.T) {
 	again := &service{server: next, secrets: v.secrets, log: v.log}
 	again.Server = v.Server
 	again.Config.Handler = next
-	done := again.finish(t, "labeller", must[Job](t, again, "labeller", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil))
-	if done.State != Done || done.Ask != 1 || done.Person != "leo" {
+	done := again.finish(t, "labeller", must[wire.Job](t, again, "labeller", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil))
+	if done.State != wire.Done || done.Ask != 1 || done.Person != "leo" {
 		t.Errorf("the job ended as %+v", done)
 	}
-	if s := must[Status](t, again, "viewer", "GET", "/v1/campaigns/small", nil); s.Asked != 3 || s.Asks != 1 {
+	if s := must[Campaign](t, again, "viewer", "GET", "/v1/campaigns/small", nil); s.Asked != 3 || s.Asks != 1 {
 		t.Errorf("status %+v", s)
 	}
 	if list, err := next.options.Tokens.openJobs(context.Background()); err != nil || len(list) != 0 {
@@ -341,7 +342,7 @@ func TestExportsKeepText(t *testing.T) {
 	if err := w.WriteAll(rows); err != nil {
 		t.Fatal(err)
 	}
-	must[Status](t, v, "owner", "POST", "/v1/campaigns?name=small&target=y&id=id", table.String())
+	must[Campaign](t, v, "owner", "POST", "/v1/campaigns?name=small&target=y&id=id", table.String())
 	for _, format := range []string{"csv", "jsonl", "parquet"} {
 		a, body := v.ask(t, "GET", "/v1/campaigns/small/rows/export?format="+format, "", "Authorization", "Bearer "+v.secrets["viewer"])
 		if !strings.HasPrefix(a.Header.Get("Content-Disposition"), "attachment") || a.Header.Get("X-Content-Type-Options") != "nosniff" {

@@ -108,6 +108,7 @@ func New(o Options) *Server {
 	}
 	s.api = humago.New(mux, s.config())
 	s.routes()
+	refine(s.api.OpenAPI().Components.Schemas)
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /metrics", s.metrics)
 	docs, err := s.docs()
@@ -134,6 +135,7 @@ func (s *Server) config() huma.Config {
 		"token":   {Type: "http", Scheme: "bearer"},
 		"session": {Type: "apiKey", In: "cookie", Name: "nextbatch-PORT"},
 	}
+	describeTypes(c.Components.Schemas)
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	return c
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // service is a server with a token of each role.
@@ -152,11 +153,11 @@ const small = "/v1/campaigns?name=small&target=y&id=name"
 // settings make asks fast.
 var settings = map[string]any{"network": map[string]any{"architecture": map[string]any{"hidden": []int{8}}, "training": map[string]any{"epochs": 4}}, "seed": 1}
 
-func (v *service) finish(t *testing.T, who string, j Job) Job {
+func (v *service) finish(t *testing.T, who string, j wire.Job) wire.Job {
 	t.Helper()
-	for j.State == Running {
+	for j.State == wire.Running {
 		time.Sleep(5 * time.Millisecond)
-		j = must[Job](t, v, who, "GET", "/v1/campaigns/"+j.Campaign+"/jobs/"+j.ID, nil)
+		j = must[wire.Job](t, v, who, "GET", "/v1/campaigns/"+j.Campaign+"/jobs/"+j.ID, nil)
 	}
 	return j
 }
@@ -251,14 +252,14 @@ func (v *service) session(who string) string {
 func TestCampaignOverHTTP(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	created := must[Status](t, v, "owner", "POST", small, sample(60))
+	created := must[Campaign](t, v, "owner", "POST", small, sample(60))
 	if created.Rows != 60 || created.Labelled != 12 || created.Open != 48 || !slices.Equal(created.Targets, []string{"y"}) {
 		t.Fatalf("created %+v", created)
 	}
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
 
-	j := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 4}, "Idempotency-Key", "first"))
-	if j.State != Done || j.Ask != 1 {
+	j := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 4}, "Idempotency-Key", "first"))
+	if j.State != wire.Done || j.Ask != 1 {
 		t.Fatalf("the job ended as %+v", j)
 	}
 	batch := must[Batch](t, v, "viewer", "GET", "/v1/campaigns/small/asks/1", nil)
@@ -270,7 +271,7 @@ func TestCampaignOverHTTP(t *testing.T) {
 			t.Errorf("row %+v", r)
 		}
 	}
-	again := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 4}, "Idempotency-Key", "first"))
+	again := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 4}, "Idempotency-Key", "first"))
 	if again.Ask != 1 {
 		t.Errorf("a repeated ask made ask %d", again.Ask)
 	}
@@ -286,14 +287,14 @@ func TestCampaignOverHTTP(t *testing.T) {
 	if repeat := must[Told](t, v, "labeller", "POST", "/v1/campaigns/small/tells", tell); repeat.Known != 2 || len(repeat.Rows) != 0 {
 		t.Errorf("told again %+v", repeat)
 	}
-	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/failures", map[string]any{"ids": []string{batch.Rows[2].ID}, "reason": "broke"})
-	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/returns", map[string]any{"ids": []string{batch.Rows[3].ID}})
-	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 14 || s.Failed != 1 || s.Asked != 0 || s.Open != 45 {
+	must[wire.Changed](t, v, "labeller", "POST", "/v1/campaigns/small/failures", map[string]any{"ids": []string{batch.Rows[2].ID}, "reason": "broke"})
+	must[wire.Changed](t, v, "labeller", "POST", "/v1/campaigns/small/returns", map[string]any{"ids": []string{batch.Rows[3].ID}})
+	if s := must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 14 || s.Failed != 1 || s.Asked != 0 || s.Open != 45 {
 		t.Errorf("status %+v", s)
 	}
-	must[Changed](t, v, "owner", "POST", "/v1/campaigns/small/undo", map[string]any{"event": told.Event})
-	events := must[[]Event](t, v, "viewer", "GET", "/v1/campaigns/small/events?after=3", nil)
-	if last := events[len(events)-1]; last.Kind != "undone" || last.Person != "olga" {
+	must[wire.Changed](t, v, "owner", "POST", "/v1/campaigns/small/undo", map[string]any{"event": told.Event})
+	events := must[[]wire.LogEvent](t, v, "viewer", "GET", "/v1/campaigns/small/events?after=3", nil)
+	if last := events[len(events)-1]; last.Kind != "undone" || last.Person == nil || *last.Person != "olga" {
 		t.Errorf("the last event is %+v", last)
 	}
 	labelled := must[RowPage](t, v, "viewer", "GET", "/v1/campaigns/small/rows?status=labelled&limit=5&offset=10", nil)
@@ -310,7 +311,7 @@ func TestCampaignOverHTTP(t *testing.T) {
 		t.Errorf("standing %+v", standing)
 	}
 
-	p := v.finish(t, "labeller", must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/predictions", nil))
+	p := v.finish(t, "labeller", must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/predictions", nil))
 	predicted := must[Predicted](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+p.ID+"/predictions?limit=5", nil)
 	if predicted.Total != 45 || len(predicted.Rows) != 5 || predicted.Rows[0].Predictions["y"] == nil {
 		t.Errorf("predictions %+v", predicted)
@@ -320,7 +321,7 @@ func TestCampaignOverHTTP(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(20))
+	must[Campaign](t, v, "owner", "POST", small, sample(20))
 	for _, c := range []struct {
 		name, method, path string
 		body               any
@@ -352,7 +353,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %d %s; wanted %d with %q", c.name, status, body, c.status, c.detail)
 		}
 	}
-	if s := must[Status](t, v, "owner", "GET", "/v1/campaigns/small", nil); s.Event != 3 {
+	if s := must[Campaign](t, v, "owner", "GET", "/v1/campaigns/small", nil); s.Event != 3 {
 		t.Errorf("refused requests changed the campaign: %+v", s)
 	}
 }
@@ -370,14 +371,14 @@ func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 func TestManyLabellers(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(200))
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
+	must[Campaign](t, v, "owner", "POST", small, sample(200))
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", settings)
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	seen := map[string]int{}
 	for i := range 8 {
 		wait.Go(func() {
-			j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", fmt.Sprint("ask-", i))
+			j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 3}, "Idempotency-Key", fmt.Sprint("ask-", i))
 			j = v.finish(t, "labeller", j)
 			batch := must[Batch](t, v, "labeller", "GET", fmt.Sprint("/v1/campaigns/small/asks/", j.Ask), nil)
 			for _, r := range batch.Rows {
@@ -394,7 +395,7 @@ func TestManyLabellers(t *testing.T) {
 			t.Errorf("row %s was handed out %d times", id, n)
 		}
 	}
-	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); len(seen) != 24 || s.Labelled != 36 {
+	if s := must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil); len(seen) != 24 || s.Labelled != 36 {
 		t.Errorf("%d rows handed out, status %+v", len(seen), s)
 	}
 }
@@ -403,17 +404,17 @@ func TestManyLabellers(t *testing.T) {
 func TestRepeatedAskIsTheRunningJob(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
-	ask := func(key string) Job {
-		return must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2}, "Idempotency-Key", key)
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	ask := func(key string) wire.Job {
+		return must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2}, "Idempotency-Key", key)
 	}
 	first, second, other := ask("a"), ask("a"), ask("b")
 	if first.ID != second.ID || first.ID == other.ID || v.server.jobs.running() != 2 {
 		t.Errorf("jobs %s, %s and %s, of which %d run", first.ID, second.ID, other.ID, v.server.jobs.running())
 	}
-	must[Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+first.ID, nil)
+	must[wire.Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+first.ID, nil)
 	if again := ask("a"); again.ID == first.ID { // which may not have ended yet
 		t.Error("a job that was cancelled is still the answer")
 	}
@@ -423,9 +424,9 @@ func TestRepeatedAskIsTheRunningJob(t *testing.T) {
 func TestAsksTogetherAreOneJob(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
 	var status [4]int
 	var answers [4][]byte
 	var wait sync.WaitGroup
@@ -442,7 +443,7 @@ func TestAsksTogetherAreOneJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait.Wait()
-	var jobs [4]Job
+	var jobs [4]wire.Job
 	for i, raw := range answers {
 		if err := json.Unmarshal(raw, &jobs[i]); status[i]/100 != 2 || err != nil {
 			t.Fatalf("%d %s", status[i], raw)
@@ -456,24 +457,24 @@ func TestAsksTogetherAreOneJob(t *testing.T) {
 func TestWatchAndCancel(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	slow := map[string]any{"network": map[string]any{"training": map[string]any{"epochs": 100000}}, "seed": 1}
-	must[Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
-	j := must[Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2})
+	must[wire.Changed](t, v, "owner", "PUT", "/v1/campaigns/small/settings", slow)
+	j := must[wire.Job](t, v, "labeller", "POST", "/v1/campaigns/small/asks", map[string]any{"rows": 2})
 	done := make(chan string)
 	go func() {
 		_, body := v.do(t, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID+"/events", nil)
 		done <- string(body)
 	}()
-	for must[Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 3 {
+	for must[wire.Job](t, v, "viewer", "GET", "/v1/campaigns/small/jobs/"+j.ID, nil).Progress.Done < 3 {
 		time.Sleep(5 * time.Millisecond)
 	}
-	must[Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+j.ID, nil)
+	must[wire.Job](t, v, "labeller", "DELETE", "/v1/campaigns/small/jobs/"+j.ID, nil)
 	events := <-done
 	if !strings.Contains(events, "event: job") || !strings.Contains(events, `"stage":"training"`) || !strings.Contains(events, `"state":"cancelled"`) {
 		t.Errorf("events %.400s … %s", events, events[max(0, len(events)-300):])
 	}
-	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Asked != 0 {
+	if s := must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Asked != 0 {
 		t.Errorf("a cancelled ask handed out rows: %+v", s)
 	}
 }

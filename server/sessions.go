@@ -56,10 +56,10 @@ func (t *Tokens) End(ctx context.Context, secret string) error {
 	})
 }
 
-// FindSession returns the token of a session and when the session ends, and false if
+// findSession returns the token of a session and when the session ends, and false if
 // the session or its token has ended. The lookup goes by hash, so its time tells nothing
 // about the secrets of others.
-func (t *Tokens) FindSession(ctx context.Context, secret string, now time.Time) (token Token, ends time.Time, found bool, err error) {
+func (t *Tokens) findSession(ctx context.Context, secret string, now time.Time) (token Token, ends time.Time, found bool, err error) {
 	hash := sha256.Sum256([]byte(secret))
 	var s scanned
 	var expires int64
@@ -129,7 +129,7 @@ func (s *Server) signIn(ctx context.Context, in *struct {
 		Token string `json:"token" minLength:"1" maxLength:"300" doc:"as 'nextbatch token add' printed it"`
 	}
 }) (*signedIn, error) {
-	token, found, err := s.options.Tokens.Find(ctx, in.Body.Token, s.now())
+	token, found, err := s.options.Tokens.find(ctx, in.Body.Token, s.now())
 	if err != nil {
 		return nil, err
 	}

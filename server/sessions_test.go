@@ -211,7 +211,7 @@ func TestTokensOfEarlierVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		token, ok, err := tokens.Find(ctx, secret, time.Now())
+		token, ok, err := tokens.find(ctx, secret, time.Now())
 		if err != nil || !ok || token.Person != "ada" || token.Role != Owner {
 			t.Errorf("the token after the upgrade: %+v %v %v", token, ok, err)
 		}

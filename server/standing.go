@@ -2,12 +2,12 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
 )
 
@@ -22,11 +22,11 @@ func (s *Server) standingRoutes() {
 	}, s.measureGain)
 }
 
-func (s *Server) measureGain(ctx context.Context, in *Named) (*output[Job], error) {
+func (s *Server) measureGain(ctx context.Context, in *Named) (*output[wire.Job], error) {
 	if _, err := s.campaign(ctx, in.Campaign); err != nil {
 		return nil, err
 	}
-	return s.begin(ctx, order{Job: Job{Campaign: in.Campaign, Kind: "gain", Person: callerOf(ctx).token.Person}})
+	return s.begin(ctx, order{Job: wire.Job{Campaign: in.Campaign, Kind: "gain", Person: callerOf(ctx).token.Person}})
 }
 
 // runGain trains networks on random rows; the campaign keeps what it finds.
@@ -38,7 +38,7 @@ func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a ca
 	done, networks := 0, campaign.GainNetworks*len(state.Created.Targets)
 	a.Epoch = func(e network.Epoch) {
 		done++
-		j.progress(JobProgress{"comparing", min(done, networks*e.Of), networks * e.Of})
+		j.progress(wire.Progress{Stage: "comparing", Done: min(done, networks*e.Of), Of: networks * e.Of})
 	}
 	return outcome{}, c.MeasureGain(ctx, a)
 }
@@ -46,21 +46,14 @@ func (s *Server) runGain(ctx context.Context, j *job, c *campaign.Campaign, a ca
 func (s *Server) standing(ctx context.Context, in *struct {
 	Named
 	Stop string `query:"stop" maxLength:"200" doc:"when to stop, such as rmse<0.5 or gain<1%" example:"rmse<0.5"`
-}) (*output[json.RawMessage], error) {
+}) (*output[campaign.Standing], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
 	}
-	var rule campaign.StopRule
-	if in.Stop != "" {
-		if rule, err = campaign.ParseStopRule(in.Stop); err != nil {
-			return nil, err
-		}
-	}
-	standing, err := c.Standing(ctx, rule)
+	standing, err := wire.Standing(ctx, c, in.Stop)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := json.Marshal(standing)
-	return answer(json.RawMessage(raw), err)
+	return answer(*standing, nil)
 }

@@ -2,15 +2,13 @@ package server
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 func (s *Server) tellRoutes() {
@@ -32,35 +30,15 @@ func (s *Server) tellRoutes() {
 	}, s.giveBack)
 }
 
-// Measured is measurements of a row.
-type Measured struct {
-	ID     string             `json:"id" doc:"of the row"`
-	Values map[string]float64 `json:"values" doc:"by target"`
-}
-
 // Told is what was told.
 type Told struct {
-	Changed
-	Known int    `json:"known" doc:"numbers that the rows had already"`
-	Wrong []Line `json:"wrong" doc:"rows that were left out, with partial"`
-	// By id, then by target.
-	Predictions map[string]map[string]*Prediction `json:"predictions" doc:"by id and target: what was predicted before the labels came, of the rows that had been asked for"`
-}
-
-// Line is a row of a request, and what is wrong with it.
-type Line struct {
-	Line   int    `json:"line" doc:"its place in the request, from 0"`
-	ID     string `json:"id"`
-	Reason string `json:"reason"`
+	wire.Told
+	Predictions map[string]map[string]*nextbatch.Prediction `json:"predictions" doc:"by id and target: what was predicted before the labels came, of the rows that had been asked for"`
 }
 
 type tellInput struct {
 	Change
-	Body struct {
-		Rows    []Measured `json:"rows" minItems:"1" maxItems:"100000" doc:"what was measured"`
-		Partial bool       `json:"partial,omitempty" doc:"take the rows that are right, even if others are wrong"`
-		Again   bool       `json:"again,omitempty" doc:"take numbers that rows already have as further measurements"`
-	}
+	Body wire.TellRequest
 }
 
 func (s *Server) tell(do func(*campaign.Campaign, context.Context, campaign.By, campaign.Tell) (campaign.ToldRows, error)) func(context.Context, *tellInput) (*output[Told], error) {
@@ -73,53 +51,24 @@ func (s *Server) tell(do func(*campaign.Campaign, context.Context, campaign.By, 
 		if err != nil {
 			return nil, err
 		}
-		t := campaign.Tell{Partial: in.Body.Partial, Again: in.Body.Again}
-		for i, m := range in.Body.Rows {
-			t.Entries = append(t.Entries, entry(i, m, state.Created.Targets))
-		}
-		told, err := do(c, ctx, in.by(ctx), t)
+		told, err := do(c, ctx, in.by(ctx), in.Body.Tell(state.Created.Targets))
 		if err != nil {
 			return nil, err
 		}
-		result := Told{Changed{told.Seq, rowsOf(told.Rows), told.Repeated}, told.Known, []Line{}, map[string]map[string]*Prediction{}}
+		result := Told{wire.ToldOf(told), map[string]map[string]*nextbatch.Prediction{}}
 		for _, ref := range told.Rows {
 			if _, asked := state.AskOf(ref.Row); asked != nil && len(asked.Predictions) > 0 {
-				result.Predictions[ref.ID] = predictionsOf(state.Created.Targets, asked.Predictions)
+				result.Predictions[ref.ID] = wire.Predictions(state.Created.Targets, asked.Predictions)
 			}
-		}
-		for _, f := range told.Faults {
-			result.Wrong = append(result.Wrong, Line(f))
 		}
 		return answer(result, nil)
 	}
 }
 
-// entry returns a measurement in the order of the targets.
-func entry(line int, m Measured, targets []string) campaign.Entry {
-	e := campaign.Entry{Line: line, ID: m.ID, Values: make([]float64, len(targets))}
-	for i, target := range targets {
-		v, there := m.Values[target]
-		if !there {
-			v = math.NaN()
-		}
-		e.Values[i] = v
-	}
-	for name := range m.Values {
-		if !slices.Contains(targets, name) {
-			e.Fault = fmt.Sprintf("%q is not a target of the campaign; its targets are %s", name, strings.Join(targets, ", "))
-		}
-	}
-	return e
-}
-
 func (s *Server) fail(ctx context.Context, in *struct {
 	Change
-	Body struct {
-		IDs    []string `json:"ids" minItems:"1" maxItems:"100000" doc:"ids of the rows"`
-		Reason string   `json:"reason,omitempty" maxLength:"1000"`
-		Again  bool     `json:"again,omitempty" doc:"the rows are open again; otherwise they are never asked for again"`
-	}
-}) (*output[Changed], error) {
+	Body wire.FailRequest
+}) (*output[wire.Changed], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err
@@ -127,7 +76,7 @@ func (s *Server) fail(ctx context.Context, in *struct {
 	return changedOf(c.Fail(ctx, in.by(ctx), in.Body.IDs, in.Body.Reason, in.Body.Again))
 }
 
-func (s *Server) giveBack(ctx context.Context, in *IDs) (*output[Changed], error) {
+func (s *Server) giveBack(ctx context.Context, in *IDs) (*output[wire.Changed], error) {
 	c, err := s.campaign(ctx, in.Campaign)
 	if err != nil {
 		return nil, err

@@ -212,9 +212,9 @@ func (t *Tokens) List(ctx context.Context) (list []Token, err error) {
 	return list, err
 }
 
-// Find returns the token that a secret belongs to, and false if there is none or it has
+// find returns the token that a secret belongs to, and false if there is none or it has
 // expired. Secrets are compared in constant time.
-func (t *Tokens) Find(ctx context.Context, secret string, now time.Time) (Token, bool, error) {
+func (t *Tokens) find(ctx context.Context, secret string, now time.Time) (Token, bool, error) {
 	id, ok := tokenID(secret)
 	if !ok {
 		return Token{}, false, nil

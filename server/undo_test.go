@@ -4,13 +4,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // A labeller takes back what they did themselves, and nothing else.
 func TestLabellersUndoTheirOwn(t *testing.T) {
 	t.Parallel()
 	v := newService(t)
-	must[Status](t, v, "owner", "POST", small, sample(60))
+	must[Campaign](t, v, "owner", "POST", small, sample(60))
 	tell := func(who, id string) Told {
 		return must[Told](t, v, who, "POST", "/v1/campaigns/small/tells", map[string]any{
 			"rows": []any{map[string]any{"id": id, "values": map[string]float64{"y": 1}}},
@@ -25,9 +27,9 @@ func TestLabellersUndoTheirOwn(t *testing.T) {
 	if status, body := v.do(t, "labeller", "POST", "/v1/campaigns/small/undo", undo(99)); status != http.StatusConflict {
 		t.Errorf("an event that is not there: %d %s", status, body)
 	}
-	must[Changed](t, v, "labeller", "POST", "/v1/campaigns/small/undo", undo(own.Event))
-	must[Changed](t, v, "owner", "POST", "/v1/campaigns/small/undo", undo(other.Event))
-	if s := must[Status](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 12 {
+	must[wire.Changed](t, v, "labeller", "POST", "/v1/campaigns/small/undo", undo(own.Event))
+	must[wire.Changed](t, v, "owner", "POST", "/v1/campaigns/small/undo", undo(other.Event))
+	if s := must[Campaign](t, v, "viewer", "GET", "/v1/campaigns/small", nil); s.Labelled != 12 {
 		t.Errorf("%d rows are labelled after both were undone", s.Labelled)
 	}
 }

@@ -212,7 +212,7 @@ func (t Tables) parts() (parts []part, labels matrix.Dense[float64], err error) 
 	for i := range parts {
 		parts[i].name = t.name(parts[i])
 		if parts[i].table != nil && (i > 0 || len(t.TargetColumns) == 0) {
-			parts[i].rows = UpTo(parts[i].table.Rows())
+			parts[i].rows = upTo(parts[i].table.Rows())
 		}
 	}
 	if parts[0].table == nil {
@@ -281,8 +281,7 @@ func (t Tables) concat(ctx context.Context, names []string, parts []part) (*data
 	return dataset.NewTable(columns...)
 }
 
-// UpTo lists the numbers from 0 to n-1.
-func UpTo(n int) []int {
+func upTo(n int) []int {
 	rows := make([]int, n)
 	for i := range rows {
 		rows[i] = i

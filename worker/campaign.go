@@ -3,22 +3,18 @@ package worker
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
-// Requests about campaigns have the verbs of package campaign. Their answers have the
-// fields of the service's answers, so that a client can treat a local file and a
-// service alike. A store is open during a request only: the worker keeps nothing.
+// Requests about campaigns have the verbs of package campaign. Their bodies and answers are those of
+// package wire, as the service's are. A store is open during a request only: the worker keeps nothing.
 
 // place names a campaign in a store, and says who changes it.
 type place struct {
@@ -75,13 +71,7 @@ func (p place) at() place { return p }
 
 // status is where a campaign stands.
 type status struct {
-	Name     string             `json:"name"`
-	Targets  []string           `json:"targets"`
-	IDColumn string             `json:"id_column,omitempty"`
-	Columns  []campaign.Column  `json:"columns"`
-	Settings campaign.Settings  `json:"settings"`
-	Event    int64              `json:"event"`
-	Asks     int                `json:"asks"`
+	wire.About
 	Standing *campaign.Standing `json:"standing,omitempty"`
 	campaign.Counts
 }
@@ -91,10 +81,7 @@ func statusOf(ctx context.Context, c *campaign.Campaign) (status, error) {
 	if err != nil {
 		return status{}, err
 	}
-	return status{
-		Name: c.Name(), Targets: s.Created.Targets, IDColumn: s.Created.IDColumn, Columns: append([]campaign.Column{}, s.Created.Columns...),
-		Settings: s.Settings, Event: s.Seq, Asks: len(s.Asks), Counts: s.Counts(),
-	}, nil
+	return status{About: wire.AboutOf(c.Name(), s), Counts: s.Counts()}, nil
 }
 
 // newBody creates a campaign with the rows of a table.
@@ -166,27 +153,12 @@ func (c *call) campaignStatus() (any, error) {
 		if err != nil || body.Stop == nil {
 			return s, err
 		}
-		var rule campaign.StopRule
-		if *body.Stop != "" {
-			if rule, err = campaign.ParseStopRule(*body.Stop); err != nil {
-				return nil, err
-			}
-		}
-		s.Standing, err = camp.Standing(c.ctx, rule)
+		s.Standing, err = wire.Standing(c.ctx, camp, *body.Stop)
 		return s, err
 	})
 }
 
-// changed is what a change changed.
-type changed struct {
-	Event    int64             `json:"event"` // 0 if nothing changed
-	Rows     []campaign.RowRef `json:"rows"`
-	Repeated bool              `json:"repeated"`
-}
-
-func changedOf(c campaign.Changed, err error) (any, error) {
-	return changed{c.Seq, append([]campaign.RowRef{}, c.Rows...), c.Repeated}, err
-}
+func changedOf(c campaign.Changed, err error) (any, error) { return wire.ChangedOf(c), err }
 
 func (c *call) campaignSettings() (any, error) {
 	type request struct {
@@ -199,15 +171,6 @@ func (c *call) campaignSettings() (any, error) {
 		}
 		return changedOf(camp.ChangeSettings(c.ctx, body.by(), body.Settings))
 	})
-}
-
-// added is what was added.
-type added struct {
-	Event     int64               `json:"event"`
-	Rows      int64               `json:"rows"`
-	Labelled  int                 `json:"labelled"`
-	Repeated  bool                `json:"repeated"`
-	NewLevels map[string][]string `json:"new_levels,omitempty"`
 }
 
 func (c *call) campaignAdd() (any, error) {
@@ -225,26 +188,14 @@ func (c *call) campaignAdd() (any, error) {
 			return nil, err
 		}
 		a, err := camp.Add(c.ctx, body.by(), t)
-		return added{a.Seq, a.Rows, a.Labelled, a.Repeated, a.NewLevels}, err
+		return wire.AddedOf(a), err
 	})
-}
-
-// told is what was told.
-type told struct {
-	changed
-	Known int              `json:"known"` // numbers that the rows had already
-	Wrong []campaign.Fault `json:"wrong"` // entries that were left out, with partial
 }
 
 func (c *call) campaignTell() (any, error) {
 	type request struct {
 		place
-		Rows []struct {
-			ID     string             `json:"id"`
-			Values map[string]float64 `json:"values"` // by target
-		} `json:"rows"`
-		Partial bool `json:"partial"`
-		Again   bool `json:"again"`
+		wire.TellRequest
 		Correct bool `json:"correct"`
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
@@ -252,46 +203,22 @@ func (c *call) campaignTell() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := campaign.Tell{Partial: body.Partial, Again: body.Again}
-		for line, row := range body.Rows {
-			t.Entries = append(t.Entries, entry(line, row.ID, row.Values, s.Created.Targets))
-		}
 		tell := camp.Tell
 		if body.Correct {
 			tell = camp.Correct
 		}
-		done, err := tell(c.ctx, body.by(), t)
+		done, err := tell(c.ctx, body.by(), body.Tell(s.Created.Targets))
 		if err != nil {
 			return nil, err
 		}
-		return told{changed{done.Seq, append([]campaign.RowRef{}, done.Rows...), done.Repeated}, done.Known, append([]campaign.Fault{}, done.Faults...)}, nil
+		return wire.ToldOf(done), nil
 	})
-}
-
-// entry returns measurements of a row in the order of the targets.
-func entry(line int, id string, values map[string]float64, targets []string) campaign.Entry {
-	e := campaign.Entry{Line: line, ID: id, Values: make([]float64, len(targets))}
-	for i, target := range targets {
-		v, there := values[target]
-		if !there {
-			v = math.NaN()
-		}
-		e.Values[i] = v
-	}
-	for name := range values {
-		if !slices.Contains(targets, name) {
-			e.Fault = fmt.Sprintf("%q is not a target of the campaign; its targets are %s", name, strings.Join(targets, ", "))
-		}
-	}
-	return e
 }
 
 // rowsBody is a request about rows.
 type rowsBody struct {
 	place
-	IDs    []string `json:"ids"`
-	Reason string   `json:"reason"`
-	Again  bool     `json:"again"` // of fail: the rows are open again
+	wire.FailRequest // again is of fail alone
 }
 
 func (c *call) campaignFail() (any, error) {
@@ -315,24 +242,11 @@ func (c *call) campaignRetire() (any, error) {
 func (c *call) campaignUndo() (any, error) {
 	type request struct {
 		place
-		Event  int64  `json:"event"`
-		Reason string `json:"reason"`
+		wire.UndoRequest
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
 		return changedOf(camp.Undo(c.ctx, body.by(), body.Event, body.Reason))
 	})
-}
-
-// event is an entry of the log.
-type event struct {
-	Event   int64             `json:"event"`
-	Time    time.Time         `json:"time"`
-	Person  string            `json:"person"`
-	Request string            `json:"request"`
-	Kind    string            `json:"kind"`
-	Undone  bool              `json:"undone"` // it has no effect
-	Rows    []campaign.RowRef `json:"rows"`   // that it names
-	Detail  json.RawMessage   `json:"detail"` // as it is stored
 }
 
 func (c *call) campaignHistory() (any, error) {
@@ -341,22 +255,6 @@ func (c *call) campaignHistory() (any, error) {
 		After int64 `json:"after"`
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
-		log, err := camp.History(c.ctx)
-		if err != nil {
-			return nil, err
-		}
-		s, err := camp.State(c.ctx)
-		if err != nil {
-			return nil, err
-		}
-		list := []event{}
-		for _, e := range log[min(max(body.After, 0), int64(len(log))):] {
-			detail, err := campaign.EncodeEvent(e)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, event{e.Seq, e.Time, e.Person, e.Request, string(e.Kind()), s.Undone(e.Seq), append([]campaign.RowRef{}, e.Rows()...), detail})
-		}
-		return list, nil
+		return wire.Events(c.ctx, camp, body.After, math.MaxInt)
 	})
 }

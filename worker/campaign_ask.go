@@ -5,42 +5,28 @@ import (
 	"math"
 	"time"
 
-	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
-	"github.com/nextbatch/nextbatch/dataset"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
 )
 
 // batch is rows that were handed out.
 type batch struct {
-	Ask      int64      `json:"ask"`
-	Event    int64      `json:"event"`
-	Time     time.Time  `json:"time"`
-	Person   string     `json:"person"`
-	LeaseEnd *time.Time `json:"lease_end,omitempty"` // nil means never
-	Spec     string     `json:"spec"`
-	Trained  int        `json:"trained"` // labelled rows that the network was trained on
-	Warnings []string   `json:"warnings"`
-	Rows     []picked   `json:"rows"` // in the order of the picks
+	wire.Batch
+	Rows []picked `json:"rows"` // in the order of the picks
 }
 
 // picked is a row of a batch.
 type picked struct {
 	campaign.RowRef
-	Inputs      map[string]any                   `json:"inputs"` // by column; null where a value is missing
-	Audit       bool                             `json:"audit"`
-	Reason      string                           `json:"reason"`
-	Predictions map[string]*nextbatch.Prediction `json:"predictions"` // by target; empty without a network
+	Inputs map[string]wire.Value `json:"inputs"` // by column; null where a value is missing
+	wire.Pick
 }
 
 func (c *call) campaignAsk() (any, error) {
 	type request struct {
 		place
-		Rows    int      `json:"rows"`  // 0 means as the settings say
-		Lease   string   `json:"lease"` // such as 168h; negative for no end, empty for what the settings say
-		Audit   *float64 `json:"audit"`
-		Must    []string `json:"must"`
-		Exclude []string `json:"exclude"`
+		wire.AskRequest
 	}
 	return about(c, func(body request, camp *campaign.Campaign) (any, error) {
 		a := c.asking()
@@ -65,7 +51,7 @@ func (c *call) campaignAsk() (any, error) {
 // asking returns an ask that reports its progress and minds the memory.
 func (c *call) asking() campaign.Ask {
 	return campaign.Ask{
-		Epoch:    func(e network.Epoch) { c.report(progress{"training", e.Number, e.Of}) },
+		Epoch:    func(e network.Epoch) { c.report(wire.Progress{Stage: "training", Done: e.Number, Of: e.Of}) },
 		Progress: c.picking,
 		Admit:    func(bytes int64, less ...string) error { return c.server.admit("the request", bytes, less) },
 		Kept:     c.kept, FieldName: argumentOf,
@@ -87,34 +73,13 @@ func (c *call) handedOut(camp *campaign.Campaign, b *campaign.Batch) (any, error
 		return nil, err
 	}
 	id := cmp.Or(s.Created.IDColumn, campaign.RowColumn)
-	out := batch{
-		Ask: b.Ask, Event: b.Seq, Time: b.Time, Person: b.Person, LeaseEnd: b.LeaseEnd, Spec: b.Spec, Trained: b.Trained,
-		Warnings: append([]string{}, b.Result.Warnings...), Rows: make([]picked, len(b.Rows)),
-	}
+	out := batch{wire.BatchOf(b.AskEvent, b.Result.Warnings), make([]picked, len(b.Rows))}
 	for i, r := range b.Rows {
-		p := picked{RowRef: r.RowRef, Inputs: map[string]any{}, Audit: r.Audit, Reason: b.Result.Reasons[i], Predictions: map[string]*nextbatch.Prediction{}}
-		for _, column := range inputs.Columns() {
-			if column.Name() != id {
-				p.Inputs[column.Name()] = value(column, i)
-			}
-		}
-		for t, prediction := range r.Predictions {
-			p.Predictions[s.Created.Targets[t]] = &prediction
-		}
-		out.Rows[i] = p
+		out.Rows[i] = picked{r.RowRef, wire.Inputs(inputs, i, id), wire.Pick{
+			Audit: r.Audit, Reason: b.Result.Reasons[i], Predictions: wire.Predictions(s.Created.Targets, r.Predictions),
+		}}
 	}
 	return out, nil
-}
-
-// value returns a value of a column as JSON has it.
-func value(column dataset.Column, row int) any {
-	if column.Missing(row) {
-		return nil
-	}
-	if numbers, ok := column.(*dataset.Numeric); ok {
-		return nextbatch.Float(numbers.Float(row))
-	}
-	return column.Format(row)
 }
 
 // predicted is what is known about predictions. The arrays are the numbers of the open

@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/campaign/storetest"
 	"github.com/nextbatch/nextbatch/dataset/source"
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // inMemory is a server whose one store, "memory", outlives its requests.
@@ -101,12 +102,12 @@ func TestCampaignsAreThoseOfTheLibrary(t *testing.T) {
 		t.Errorf("the repeated request handed out %v as event %d", ids(again), again.Event)
 	}
 
-	var done told
+	var done wire.Told
 	c.does("campaign_tell", map[string]any{"rows": []map[string]any{{"id": wantIDs[0], "values": map[string]float64{"y": 1.5}}}}, &done)
 	if len(done.Rows) != 1 || done.Rows[0].ID != wantIDs[0] {
 		t.Errorf("told %+v", done)
 	}
-	var change changed
+	var change wire.Changed
 	c.does("campaign_fail", map[string]any{"ids": wantIDs[1:2], "reason": "broke"}, &change)
 	c.does("campaign_return", map[string]any{"ids": wantIDs[2:3]}, &change)
 	c.does("campaign_retire", map[string]any{"ids": wantIDs[3:4]}, &change)
@@ -118,7 +119,7 @@ func TestCampaignsAreThoseOfTheLibrary(t *testing.T) {
 	if s.Labelled != 21 || s.Failed != 1 || s.Asked != 3 || s.Retired != 0 || s.Name != "plates" || s.Standing == nil {
 		t.Errorf("the status is %+v", s)
 	}
-	var log []event
+	var log []wire.LogEvent
 	if c.does("campaign_history", map[string]any{"after": 3}, &log); len(log) != 7 || log[0].Kind != "asked" || !log[4].Undone || log[4].Event != retired {
 		t.Errorf("the history is %+v", log)
 	}

@@ -7,6 +7,6 @@
 // So a matrix of a gigabyte costs its bytes, and nobody parses it.
 package worker
 
-// Protocol is the version of the protocol. It changes whenever a client of the
+// protocol is the version of the protocol. It changes whenever a client of the
 // previous version would misunderstand the worker.
-const Protocol = 2
+const protocol = 2

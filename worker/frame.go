@@ -51,10 +51,10 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("the arrays take %d MiB, but %d MiB are available", e.Need>>20, e.Limit>>20)
 }
 
-// ReadFrame reads a frame whose arrays take at most so many bytes; limit is called only
+// readFrame reads a frame whose arrays take at most so many bytes; limit is called only
 // if there are arrays. At the end of the stream the error is io.EOF; within a frame it
 // is io.ErrUnexpectedEOF.
-func ReadFrame(r io.Reader, limit func() int64) (f Frame, err error) {
+func readFrame(r io.Reader, limit func() int64) (f Frame, err error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return f, err
@@ -115,8 +115,8 @@ func unexpected(err error) error {
 	return err
 }
 
-// WriteFrame writes a frame. The header's list of arrays is made from the data.
-func WriteFrame(w io.Writer, f Frame) error {
+// writeFrame writes a frame. The header's list of arrays is made from the data.
+func writeFrame(w io.Writer, f Frame) error {
 	f.Arrays = nil
 	for _, a := range f.Data {
 		f.Arrays = append(f.Arrays, a.Shape)

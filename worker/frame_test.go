@@ -18,7 +18,7 @@ import (
 func frameBytes(t testing.TB, f Frame) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteFrame(&b, f); err != nil {
+	if err := writeFrame(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -40,7 +40,7 @@ func TestFramesComeBack(t *testing.T) {
 	raw := bytes.Repeat(frameBytes(t, sample()), 2)
 	r := bytes.NewReader(raw)
 	for range 2 {
-		f, err := ReadFrame(r, upTo(1<<20))
+		f, err := readFrame(r, upTo(1<<20))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestFramesComeBack(t *testing.T) {
 			t.Errorf("read %+v, wrote %+v", f, want)
 		}
 	}
-	if _, err := ReadFrame(r, upTo(1<<20)); err != io.EOF {
+	if _, err := readFrame(r, upTo(1<<20)); err != io.EOF {
 		t.Errorf("at the end: %v, want EOF", err)
 	}
 }
@@ -61,7 +61,7 @@ func withHeader(text string, rest ...byte) []byte {
 func TestDamagedFrames(t *testing.T) {
 	whole := frameBytes(t, sample())
 	for n := 1; n < len(whole); n++ {
-		if _, err := ReadFrame(bytes.NewReader(whole[:n]), upTo(1<<20)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := readFrame(bytes.NewReader(whole[:n]), upTo(1<<20)); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("%d of %d bytes: %v, want an unexpected end", n, len(whole), err)
 		}
 	}
@@ -72,23 +72,23 @@ func TestDamagedFrames(t *testing.T) {
 		`{"arrays":[{"type":"float64","shape":[4611686018427387904,4611686018427387904]}]}`:                            "too large",
 		`{"arrays":[{"type":"float64","shape":[1152921504606846975]},{"type":"uint8","shape":[1152921504606846975]}]}`: "more bytes than can be counted",
 	} {
-		_, err := ReadFrame(bytes.NewReader(withHeader(text)), upTo(math.MaxInt64))
+		_, err := readFrame(bytes.NewReader(withHeader(text)), upTo(math.MaxInt64))
 		if wrong := (*FrameError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v, want a FrameError with %q", text, err, word)
 		}
 	}
-	if _, err := ReadFrame(bytes.NewReader([]byte{255, 255, 255, 255}), upTo(1)); err == nil || !strings.Contains(err.Error(), "header of") {
+	if _, err := readFrame(bytes.NewReader([]byte{255, 255, 255, 255}), upTo(1)); err == nil || !strings.Contains(err.Error(), "header of") {
 		t.Errorf("a header of 4 GiB: %v", err)
 	}
 }
 
 func TestArraysBeyondTheLimitAreSkipped(t *testing.T) {
 	r := bytes.NewReader(append(frameBytes(t, sample()), frameBytes(t, Frame{Header: Header{ID: 8, Kind: "ping"}})...))
-	_, err := ReadFrame(r, upTo(10))
+	_, err := readFrame(r, upTo(10))
 	if large := (*SizeError)(nil); !errors.As(err, &large) || large.ID != 7 || large.Need < 16+8+16+3 {
 		t.Fatalf("%v, want a SizeError of request 7 and at least 43 bytes", err)
 	}
-	if f, err := ReadFrame(r, upTo(10)); err != nil || f.ID != 8 {
+	if f, err := readFrame(r, upTo(10)); err != nil || f.ID != 8 {
 		t.Errorf("the next frame: %+v, %v", f, err)
 	}
 }
@@ -99,11 +99,11 @@ func FuzzReadFrame(f *testing.F) {
 	f.Add(withHeader(`{"id":1,"kind":"select","body":{"n":1}}`))
 	f.Add(withHeader(`{"id":1,"kind":"fit","arrays":[{"type":"float64","shape":[1099511627776,0]},{"type":"float32","shape":[0,1099511627776]}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		frame, err := ReadFrame(bytes.NewReader(raw), upTo(1<<20))
+		frame, err := readFrame(bytes.NewReader(raw), upTo(1<<20))
 		if err != nil {
 			return
 		}
-		again, err := ReadFrame(bytes.NewReader(frameBytes(t, frame)), upTo(1<<20))
+		again, err := readFrame(bytes.NewReader(frameBytes(t, frame)), upTo(1<<20))
 		if err != nil {
 			t.Fatalf("a frame that was read cannot be read again: %v", err)
 		}
@@ -146,7 +146,7 @@ func FuzzServe(f *testing.F) {
 		}
 		_ = s.Serve(t.Context(), bytes.NewReader(raw), &out)
 		for {
-			answer, err := ReadFrame(&out, upTo(1<<30))
+			answer, err := readFrame(&out, upTo(1<<30))
 			if err == io.EOF {
 				return
 			}

@@ -144,7 +144,7 @@ func TestTheEndOfTheInputEndsLongComputations(t *testing.T) {
 		for _, reads := range []bool{true, false} {
 			c := newClient(t)
 			c.send(f)
-			if first, err := ReadFrame(c.out, upTo(1<<20)); err != nil || first.Kind != "progress" {
+			if first, err := readFrame(c.out, upTo(1<<20)); err != nil || first.Kind != "progress" {
 				t.Fatalf("%s: %s %s %v", f.Kind, first.Kind, first.Body, err)
 			}
 			_ = c.in.Close()

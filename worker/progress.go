@@ -6,25 +6,19 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/network"
 )
-
-// progress is the body of a message of kind "progress".
-type progress struct {
-	Stage string `json:"stage"` // training, embedding or picking
-	Done  int    `json:"done"`
-	Of    int    `json:"of"`
-}
 
 // betweenReports is often enough for an eye, and rare enough to cost nothing.
 const betweenReports = 50 * time.Millisecond
 
 // progress returns a function that reports to the client, at most every 50 ms and at
 // the end of each stage. It may be called from several goroutines.
-func (c *connection) progress(id uint64) func(progress) {
+func (c *connection) progress(id uint64) func(wire.Progress) {
 	var mu sync.Mutex
 	var last time.Time
-	return func(p progress) {
+	return func(p wire.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		if now := time.Now(); p.Done < p.Of && now.Sub(last) < betweenReports {
@@ -38,7 +32,9 @@ func (c *connection) progress(id uint64) func(progress) {
 }
 
 // picking reports the progress of a selection.
-func (c *call) picking(p nextbatch.Progress) { c.report(progress{string(p.Stage), p.Done, p.Of}) }
+func (c *call) picking(p nextbatch.Progress) {
+	c.report(wire.Progress{Stage: string(p.Stage), Done: p.Done, Of: p.Of})
+}
 
 // training returns a function that reports epochs, counted over the networks and over
 // the folds of cross-fitting.
@@ -49,6 +45,6 @@ func (c *call) training(networks func() int) func(network.Epoch) {
 		mu.Lock()
 		defer mu.Unlock()
 		done++
-		c.report(progress{"training", done, e.Of * networks()})
+		c.report(wire.Progress{Stage: "training", Done: done, Of: e.Of * networks()})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/wire"
 	"github.com/nextbatch/nextbatch/kept"
 	"github.com/nextbatch/nextbatch/spec"
 )
@@ -48,7 +49,7 @@ func (s Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer stop()
 	r := bufio.NewReader(in)
 	for {
-		f, err := ReadFrame(r, s.limit)
+		f, err := readFrame(r, s.limit)
 		tooLarge := (*SizeError)(nil)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -188,7 +189,7 @@ type call struct {
 	ctx    context.Context
 	server Server
 	kept   *kept.Features
-	report func(progress)
+	report func(wire.Progress)
 	data   []Array // of the answer
 }
 
@@ -228,7 +229,7 @@ func (c *connection) cancel(f Frame) {
 func (c *connection) send(f Frame) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = WriteFrame(c.out, f)
+	_ = writeFrame(c.out, f)
 }
 
 // failure is the body of an answer of kind "error".
@@ -311,11 +312,11 @@ func (c *call) hello() (any, error) {
 	if err := c.read(&client); err != nil {
 		return nil, err
 	}
-	if client.Protocol != Protocol {
+	if client.Protocol != protocol {
 		return nil, refuse("the client speaks version %d of the protocol, this program (%s) version %d: install versions of both that belong together",
-			client.Protocol, c.server.Version, Protocol)
+			client.Protocol, c.server.Version, protocol)
 	}
-	return map[string]any{"protocol": Protocol, "version": c.server.Version, "platform": c.server.Platform}, nil
+	return map[string]any{"protocol": protocol, "version": c.server.Version, "platform": c.server.Platform}, nil
 }
 
 // ping returns what it was sent.

@@ -41,7 +41,7 @@ func newClientOf(t *testing.T, s Server) *client {
 
 func (c *client) send(f Frame) {
 	c.t.Helper()
-	if err := WriteFrame(c.in, f); err != nil {
+	if err := writeFrame(c.in, f); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -50,7 +50,7 @@ func (c *client) send(f Frame) {
 func (c *client) answer() Frame {
 	c.t.Helper()
 	for {
-		f, err := ReadFrame(c.out, upTo(1<<30))
+		f, err := readFrame(c.out, upTo(1<<30))
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func sameTable(t *testing.T, rows int) *dataset.Table {
 
 func TestHello(t *testing.T) {
 	c := newClient(t)
-	if f := c.ask(request("hello", map[string]int{"protocol": Protocol})); f.Kind != "result" || !strings.Contains(string(f.Body), `"version":"test"`) {
+	if f := c.ask(request("hello", map[string]int{"protocol": protocol})); f.Kind != "result" || !strings.Contains(string(f.Body), `"version":"test"`) {
 		t.Errorf("hello: %s %s", f.Kind, f.Body)
 	}
 	if f := c.ask(request("hello", map[string]int{"protocol": 99})); f.Kind != "error" || !strings.Contains(string(f.Body), "version 99 of the protocol") {
@@ -380,7 +380,7 @@ func TestCancelEndsARequestAndNotTheServer(t *testing.T) {
 	f := exampleSelect(200, 4)
 	f.Body = bytes.Replace(f.Body, []byte(`"epochs":2`), []byte(`"epochs":100000000`), 1)
 	c.send(f)
-	first, err := ReadFrame(c.out, upTo(1<<20))
+	first, err := readFrame(c.out, upTo(1<<20))
 	if err != nil || first.Kind != "progress" {
 		t.Fatalf("%s %v", first.Kind, err)
 	}

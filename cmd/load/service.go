@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/nextbatch/nextbatch/internal/wire"
 )
 
 // service is a service in a process of its own.
@@ -152,21 +154,16 @@ func (s *service) job(ctx context.Context, token, campaign, verb, body, key stri
 		if err != nil {
 			return 0, err
 		}
-		var j struct {
-			ID      string `json:"id"`
-			State   string `json:"state"`
-			Problem string `json:"problem"`
-			Ask     int64  `json:"ask"`
-		}
+		var j wire.Job
 		if err := json.Unmarshal(raw, &j); err != nil {
 			return 0, err
 		}
 		switch j.State {
-		case "done":
+		case wire.Done:
 			return j.Ask, nil
-		case "running":
+		case wire.Running:
 		default:
-			return 0, errors.New("the job ended as " + j.State + ": " + j.Problem)
+			return 0, errors.New("the job ended as " + string(j.State) + ": " + j.Problem)
 		}
 		time.Sleep(20 * time.Millisecond)
 		var gone *refusal

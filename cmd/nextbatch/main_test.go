@@ -95,7 +95,7 @@ func run(t *testing.T, dir string, env map[string]string) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code, "windows": windows, "table": table, "shifted": shifted, "kinds": kinds, "noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
+			"code": code, "says": says, "windows": windows, "table": table, "shifted": shifted, "kinds": kinds, "noise": noise, "planted": planted, "twotargets": twoTargets, "numbers": numbers, "blanked": blanked, "signal": signal, "reading": reading,
 			"kill-writing": killWriting, "tmpfs": tmpfs, "no-other-files": noOtherFiles, "damage": damage, "scribble": scribble, "newer": newer,
 		},
 		Condition:           condition(t),
@@ -145,6 +145,16 @@ func must(ts *testscript.TestScript, neg bool, args []string, least int) {
 func code(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg, args, 2)
 	wantCode(ts, args[0], ts.Exec(args[1], args[2:]...))
+}
+
+// says searches what the last command printed for a regular expression, with one space between words, wherever
+// lines were wrapped and columns aligned.
+func says(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg, args, 1)
+	text := strings.Join(strings.Fields(ts.ReadFile("stdout")), " ")
+	if !regexp.MustCompile(args[0]).MatchString(text) {
+		ts.Fatalf("no match for %q in %q", args[0], text)
+	}
 }
 
 func windows(ts *testscript.TestScript, neg bool, args []string) {

@@ -7,11 +7,11 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// MaxRelDiff returns the largest |got[i] - want[i]| over the largest finite
+// maxRelDiff returns the largest |got[i] - want[i]| over the largest finite
 // |want[i]|. NaN equals NaN and an infinity equals itself; any other difference
 // that involves them, or any difference if want is all zeros, is infinite. Both
 // slices have the same length.
-func MaxRelDiff[T matrix.Float](got, want []T) float64 {
+func maxRelDiff[T matrix.Float](got, want []T) float64 {
 	matrix.MustMatch("golden.MaxRelDiff", matrix.Shape{Rows: 1, Cols: len(got)}, matrix.Shape{Rows: 1, Cols: len(want)})
 	_, worst := worstDiff(got, want)
 	if worst == 0 {
@@ -28,7 +28,7 @@ func MustMatch[T matrix.Float](t testing.TB, what string, got, want matrix.Dense
 		t.Fatalf("%s: shape %v, want %v", what, got.Shape(), want.Shape())
 	}
 	g, w := got.Clone().Data, want.Clone().Data
-	if diff := MaxRelDiff(g, w); diff > tol {
+	if diff := maxRelDiff(g, w); diff > tol {
 		at, _ := worstDiff(g, w)
 		t.Fatalf("%s: row %d, column %d is %v, want %v; relative difference %.3g, tolerance %.3g",
 			what, at/want.Cols, at%want.Cols, g[at], w[at], diff, tol)

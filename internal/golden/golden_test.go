@@ -177,7 +177,7 @@ func TestMaxRelDiff(t *testing.T) {
 		{[]float64{1e-300}, []float64{0}, inf},
 	}
 	for _, test := range tests {
-		if diff := MaxRelDiff(test.got, test.want); diff != test.diff {
+		if diff := maxRelDiff(test.got, test.want); diff != test.diff {
 			t.Errorf("MaxRelDiff(%v, %v) = %v, want %v", test.got, test.want, diff, test.diff)
 		}
 	}

@@ -11,6 +11,16 @@ import (
 // FirstNotFinite returns the position of the first number of m, row by row, that
 // is NaN or infinite; found is false if there is none.
 func FirstNotFinite[T matrix.Float](team *Team, m matrix.Dense[T]) (row, col int, found bool) {
+	if m, single := any(m).(matrix.Dense[float32]); single {
+		return firstNotFinite32(team, m)
+	}
+	return firstNotFinite64(team, any(m).(matrix.Dense[float64]))
+}
+
+// Variables, so that packages above do not compile what they call once more.
+var firstNotFinite32, firstNotFinite64 = firstNotFinite[float32], firstNotFinite[float64]
+
+func firstNotFinite[T matrix.Float](team *Team, m matrix.Dense[T]) (row, col int, found bool) {
 	m.MustBeValid("linalg.FirstNotFinite")
 	list := listOf[finiteJob[T]](finiteJobs)
 	j := list.get()

@@ -28,7 +28,7 @@ func (op Op) shape(rows, cols int) matrix.Shape {
 // Gemm writes alpha·op(a)·op(b) + beta·dst to dst. With beta = 0, dst is not
 // read. dst must not overlap a or b.
 func Gemm[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T) {
-	GemmThen(team, dst, alpha, a, opA, b, opB, beta, nil)
+	gemmThen(team, dst, alpha, a, opA, b, opB, beta, nil)
 }
 
 // Epilogue processes the elements of a product as soon as they are final, while
@@ -40,8 +40,8 @@ type Epilogue interface {
 	Finish(r0, r1, c0, c1, slot int)
 }
 
-// GemmThen is Gemm followed by an epilogue, which may be nil.
-func GemmThen[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
+// gemmThen is Gemm followed by an epilogue, which may be nil.
+func gemmThen[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
 	mustMultiply(dst, a, opA, b, opB)
 	multiply(team, dst, alpha, a, opA, b, opB, beta, full, then)
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
-// GemmSplit is GemmThen for large float32 products whose terms need not be summed
+// GemmSplit is gemmThen for large float32 products whose terms need not be summed
 // in order: where the CPU has tiles (AMX), it splits numbers into parts of 8
 // binary digits and multiplies them as internal/simd/split.go describes. For
 // layers of a few hundred neurons this takes about half the time, and the error
@@ -15,7 +15,7 @@ import (
 func GemmSplit[T matrix.Float](team *Team, dst matrix.Dense[T], alpha T, a matrix.Dense[T], opA Op, b matrix.Dense[T], opB Op, beta T, then Epilogue) {
 	set, right := simd.For[T](), opB.shape(b.Rows, b.Cols)
 	if !set.Splits() || right.Rows < leastInner || right.Cols < leastCols || dst.Rows == 0 {
-		GemmThen(team, dst, alpha, a, opA, b, opB, beta, then)
+		gemmThen(team, dst, alpha, a, opA, b, opB, beta, then)
 		return
 	}
 	mustMultiply(dst, a, opA, b, opB)

@@ -251,7 +251,7 @@ func TestEpilogueSeesEachElementOnce(t *testing.T) {
 	for _, k := range []int{0, 5, 1500} {
 		a, b, c := strided[float64](r, 90, k), strided[float64](r, k, 70), strided[float64](r, 90, 70)
 		seen := newWitness(c)
-		GemmThen(nil, c, 1, a, NoTrans, b, NoTrans, 0, seen)
+		gemmThen(nil, c, 1, a, NoTrans, b, NoTrans, 0, seen)
 		seen.check(t, fmt.Sprintf("k = %d", k))
 	}
 }

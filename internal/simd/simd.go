@@ -23,6 +23,7 @@ package simd
 
 import (
 	"math/bits"
+	"slices"
 	"unsafe"
 )
 
@@ -83,6 +84,12 @@ func (s *Set[T]) Name() string { return s.name }
 
 // For returns the set in use.
 func For[T Float]() *Set[T] { return pick[T](active32, active64) }
+
+// Name returns the name of the set in use.
+func Name() string { return active }
+
+// Names returns the names of all sets that this CPU can run, "go" first.
+func Names() []string { return slices.Clone(available) }
 
 // Available returns all sets that this CPU can run, "go" first.
 func Available[T Float]() []*Set[T] {

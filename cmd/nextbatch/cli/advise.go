@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/benchmark"
+	"github.com/nextbatch/nextbatch/campaign"
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/atomicfile"
@@ -197,39 +198,33 @@ func (a *advising) admit(table *dataset.Table, z forecast.Sizes, texts []string)
 
 // adviseResult is what advise prints as JSON.
 type adviseResult struct {
-	Verdict  string         `json:"verdict"` // "beats random", "no gain", "random is better" or "not enough labels"
-	Answer   string         `json:"answer"`  // the verdict in a sentence
-	Because  string         `json:"because"`
-	More     int            `json:"more_labels"`  // that would probably tell; 0 if the verdict stands, or if too many to estimate
-	Repeats  int            `json:"more_repeats"` // that would probably tell without another label; 0 if none would
-	Spec     string         `json:"spec"`         // the method to use
-	Batch    int            `json:"batch"`        // 0: any
-	BatchBy  string         `json:"batch_by"`
-	Labelled int            `json:"labelled"`
-	Pool     int            `json:"pool"`
-	Ratio    number         `json:"rmse_mae_ratio"`
-	Expected number         `json:"expected_improvement"`                // in sample efficiency, by the paper's data sets
-	Fall     *intervalEntry `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
-	Methods  []adviseMethod `json:"methods"`
-	Replay   *replayEntry   `json:"replay,omitempty"`
-	Seed     uint64         `json:"seed"`
-	Warnings []string       `json:"warnings"`
-	Seconds  float64        `json:"seconds"`
-	Version  string         `json:"version"`
-}
-
-type intervalEntry struct {
-	Value number `json:"value"`
-	Low   number `json:"low"`
-	High  number `json:"high"`
+	Verdict  string             `json:"verdict"` // "beats random", "no gain", "random is better" or "not enough labels"
+	Answer   string             `json:"answer"`  // the verdict in a sentence
+	Because  string             `json:"because"`
+	More     int                `json:"more_labels"`  // that would probably tell; 0 if the verdict stands, or if too many to estimate
+	Repeats  int                `json:"more_repeats"` // that would probably tell without another label; 0 if none would
+	Spec     string             `json:"spec"`         // the method to use
+	Batch    int                `json:"batch"`        // 0: any
+	BatchBy  string             `json:"batch_by"`
+	Labelled int                `json:"labelled"`
+	Pool     int                `json:"pool"`
+	Ratio    number             `json:"rmse_mae_ratio"`
+	Expected number             `json:"expected_improvement"`                // in sample efficiency, by the paper's data sets
+	Fall     *campaign.Interval `json:"random_log_rmse_reduction,omitempty"` // from the start to the last round
+	Methods  []adviseMethod     `json:"methods"`
+	Replay   *replayEntry       `json:"replay,omitempty"`
+	Seed     uint64             `json:"seed"`
+	Warnings []string           `json:"warnings"`
+	Seconds  float64            `json:"seconds"`
+	Version  string             `json:"version"`
 }
 
 // adviseMethod compares a method with random; its intervals hold for all methods together.
 type adviseMethod struct {
-	Spec       string        `json:"spec"`
-	Reduction  intervalEntry `json:"log_rmse_reduction"` // mean over the rounds after the start
-	ErrorRatio intervalEntry `json:"error_ratio"`        // the same as error of the method / error of random
-	Labels     intervalEntry `json:"labels_to_reach"`    // the final error of random; null beyond the range of the replay
+	Spec       string            `json:"spec"`
+	Reduction  campaign.Interval `json:"log_rmse_reduction"` // mean over the rounds after the start
+	ErrorRatio campaign.Interval `json:"error_ratio"`        // the same as error of the method / error of random
+	Labels     campaign.Interval `json:"labels_to_reach"`    // the final error of random; null beyond the range of the replay
 }
 
 // replayEntry holds the division of the labelled rows, and the learning curves.
@@ -253,11 +248,11 @@ func newAdviseResult(advice *benchmark.Advice, rows *tables.Rows, a *advising) a
 	if c == nil {
 		return r
 	}
-	fall := newInterval(c.Fall)
+	fall := campaign.Interval(c.Fall)
 	r.Fall = &fall
 	for _, g := range c.Methods {
-		ratio := benchmark.Interval{Value: math.Exp(-g.Reduction.Value), Low: math.Exp(-g.Reduction.High), High: math.Exp(-g.Reduction.Low)}
-		r.Methods = append(r.Methods, adviseMethod{g.Spec, newInterval(g.Reduction), newInterval(ratio), newInterval(g.Labels)})
+		ratio := campaign.Interval{Value: math.Exp(-g.Reduction.Value), Low: math.Exp(-g.Reduction.High), High: math.Exp(-g.Reduction.Low)}
+		r.Methods = append(r.Methods, adviseMethod{g.Spec, campaign.Interval(g.Reduction), ratio, campaign.Interval(g.Labels)})
 	}
 	r.Replay = &replayEntry{number(c.Confidence), advice.Sizes.Test, advice.Sizes.Valid, c.Splits, c.Labels, map[string][]number{}}
 	for _, round := range advice.Results {
@@ -269,10 +264,6 @@ func newAdviseResult(advice *benchmark.Advice, rows *tables.Rows, a *advising) a
 		curve[round.Round] += number(math.Log(round.Test.RMSE) / float64(c.Splits))
 	}
 	return r
-}
-
-func newInterval(i benchmark.Interval) intervalEntry {
-	return intervalEntry{number(i.Value), number(i.Low), number(i.High)}
 }
 
 func printAdvice(out io.Writer, a *benchmark.Advice, r adviseResult) error {

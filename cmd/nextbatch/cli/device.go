@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch/device"
+	"github.com/nextbatch/nextbatch/internal/selftest"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 )
@@ -113,7 +114,7 @@ func examineDevices() (list []deviceHealth, tests []healthCheck) {
 // trainingError trains a network for a few steps and returns how far its predictions are
 // from those of the CPU's, at most.
 func trainingError(on context.Context) float64 {
-	x, y := drawn[float32]("training rows", 300, 5), drawn[float32]("training labels", 300, 1)
+	x, y := selftest.Drawn[float32]("training rows", 300, 5), selftest.Drawn[float32]("training labels", 300, 1)
 	c, d := network.Config{Training: network.Training{Epochs: 2}}, network.Data{X: x, Y: y}
 	got, histories, err := network.OnDevice{}.Train(on, c, 1, d, nil)
 	want, _, failed := network.CPU{}.Train(context.Background(), c, 1, d, nil)

@@ -9,13 +9,12 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nextbatch/nextbatch"
 	"github.com/nextbatch/nextbatch/internal/linalg"
-	"github.com/nextbatch/nextbatch/internal/rng"
+	"github.com/nextbatch/nextbatch/internal/selftest"
 	"github.com/nextbatch/nextbatch/internal/simd"
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/spec"
@@ -95,17 +94,11 @@ func doctorStore(ctx context.Context, address string, out io.Writer, asJSON bool
 
 func examine() health {
 	h := health{Build: thisBuild(), CPUs: runtime.NumCPU(), Threads: (*linalg.Team)(nil).Threads(), Available: availableMemory(), OK: true}
-	for _, set := range simd.Available[float32]() {
-		h.SIMD = append(h.SIMD, set.Name())
+	h.SIMD, h.GFlops = simd.Names(), selftest.GFlops()
+	for _, c := range selftest.Run() {
+		h.Tests = append(h.Tests, within(c.Name, c.Error, c.Tolerance))
 	}
-	h.GFlops = speedOfProducts()
-	h.Tests = []healthCheck{
-		within("matrix product, float32", productError(multiply[float32]), 1e-5),
-		within("matrix product, float64", productError(multiply[float64]), 1e-13),
-		within("large matrix product, float32", productError(multiplySplit), 3e-7),
-		within("Cholesky factor", choleskyError(), 1e-11),
-		within("selection", selectionError(context.Background()), 0),
-	}
+	h.Tests = append(h.Tests, within("selection", selectionError(context.Background()), 0))
 	devices, tests := examineDevices()
 	h.Devices, h.Tests = devices, append(h.Tests, tests...)
 	for _, c := range h.Tests {
@@ -141,80 +134,11 @@ func within(name string, off, tolerance float64) healthCheck {
 	return healthCheck{Name: name, OK: off <= tolerance, Error: number(off)} // NaN is not
 }
 
-func drawn[T matrix.Float](name string, rows, cols int) matrix.Dense[T] {
-	stream := rng.New(1, "doctor "+name)
-	m := matrix.New[T](rows, cols)
-	for i := range m.Data {
-		m.Data[i] = T(stream.NormFloat64())
-	}
-	return m
-}
-
-func speedOfProducts() float64 {
-	const n, repeats = 512, 8
-	a, b, c := drawn[float32]("a", n, n), drawn[float32]("b", n, n), matrix.New[float32](n, n)
-	multiplySplit(c, a, b)
-	begin := time.Now()
-	for range repeats {
-		multiplySplit(c, a, b)
-	}
-	return 2 * n * n * n * repeats / time.Since(begin).Seconds() / 1e9
-}
-
-func multiply[T matrix.Float](c, a, b matrix.Dense[T]) {
-	linalg.Gemm(nil, c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0)
-}
-
-// multiplySplit multiplies as networks do.
-func multiplySplit(c, a, b matrix.Dense[float32]) {
-	linalg.GemmSplit(nil, c, 1, a, linalg.NoTrans, b, linalg.NoTrans, 0, nil)
-}
-
-// productError compares a product with sums in float64.
-func productError[T matrix.Float](multiply func(c, a, b matrix.Dense[T])) float64 {
-	const n, k = 131, 133 // multiples of no block size
-	a, b, c := drawn[T]("a", n, k), drawn[T]("b", k, n), matrix.New[T](n, n)
-	multiply(c, a, b)
-	worst := 0.0
-	for i := range n {
-		for j := range n {
-			sum := 0.0
-			for l := range k {
-				sum += float64(a.At(i, l)) * float64(b.At(l, j))
-			}
-			worst = math.Max(worst, math.Abs(sum-float64(c.At(i, j)))/k)
-		}
-	}
-	return worst
-}
-
-// choleskyError multiplies the factor of a matrix with itself.
-func choleskyError() float64 {
-	const n = 70
-	a, m := drawn[float64]("c", n, 2*n), matrix.New[float64](n, n)
-	linalg.Gemm(nil, m, 1, a, linalg.NoTrans, a, linalg.Trans, 0)
-	l := m.Clone()
-	if err := linalg.Cholesky(nil, l); err != nil {
-		return math.Inf(1)
-	}
-	worst := 0.0
-	for i := range n {
-		for j := range i + 1 {
-			sum := 0.0
-			for k := range j + 1 {
-				sum += l.At(i, k) * l.At(j, k)
-			}
-			worst = math.Max(worst, math.Abs(sum-m.At(i, j))/n)
-		}
-	}
-	return worst
-}
-
 // selectionError picks the farthest rows and counts the picks that differ from
 // those of plain loops.
 func selectionError(ctx context.Context) float64 {
 	const rows, batch = 500, 10
-	train, pool := drawn[float32]("train", 3, 5), drawn[float32]("pool", rows, 5)
+	train, pool := selftest.Drawn[float32]("train", 3, 5), selftest.Drawn[float32]("pool", rows, 5)
 	picked, err := nextbatch.Select(ctx, spec.MustParse("maxdist-tp:features"), nextbatch.Problem{Train: train, Pool: pool, Batch: batch})
 	if err != nil {
 		return math.Inf(1)

@@ -26,7 +26,7 @@ type build struct {
 var release string
 
 func thisBuild() build {
-	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SIMD: simd.For[float32]().Name()}
+	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, SIMD: simd.Name()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

@@ -18,8 +18,8 @@ from ._errors import DataError, RequestError, RowsError
 from ._progress import reporter
 from ._select import ProgressArgument, warn
 from ._service import Service
-from ._stores import Body, Place, Store
 from ._tables import Table
+from ._transport import Body, Store, Transport
 
 #: The environment variable with the token for a service.
 TOKEN = "NEXTBATCH_TOKEN"
@@ -63,8 +63,8 @@ class Campaign:
     """
 
     def __init__(self, where: Where, name: str | None = None, *, token: str | None = None, person: str | None = None) -> None:
-        self._place = _place(where, name or "", token, person)
-        self._about = status_from(self._place.status(None))
+        self._transport = _transport(where, name or "", token, person)
+        self._about = status_from(self._transport.call("status", {}))
 
     @classmethod
     def new(
@@ -117,7 +117,7 @@ class Campaign:
         >>> campaign.status().open
         2
         """
-        place = _place(where, name or _name_of(where), token, person)
+        transport = _transport(where, name or _name_of(where), token, person)
         targets = [target] if isinstance(target, str) else list(target)
         if not targets or not all(isinstance(t, str) for t in targets):
             raise RequestError(f"target must be the name of a column of labels, or a list of names, not {target!r}")
@@ -129,10 +129,10 @@ class Campaign:
             settings["categorical"] = list(dict.fromkeys([*settings.get("categorical", ()), *table.categorical]))
         if table.matrix_names and "keep" not in settings:
             settings["keep"] = table.matrix_names
-        place.new(table, id, targets, _changed({}, settings), _key(request))
+        body = {"id": id or "", "targets": targets, "settings": _changed({}, settings)}
         made = cls.__new__(cls)
-        made._place = place
-        made._about = status_from(place.status(None))
+        made._transport = transport
+        made._about = status_from(transport.call("new", body, request=_key(request), table=table))
         return made
 
     def __repr__(self) -> str:
@@ -205,7 +205,7 @@ class Campaign:
             "must": _texts(must), "exclude": _texts(exclude),
         }  # fmt: skip
         with reporter(progress) as report:
-            answer = self._place.ask(body, _key(request), report)
+            answer = self._transport.call("ask", body, request=_key(request), report=report)
         if n is not None and len(answer["rows"]) < n:
             answer["warnings"].append(f"the batch has {len(answer['rows'])} of {n} rows: there are no more that may be handed out")
         asked = asked_from(answer, self._about)
@@ -266,9 +266,9 @@ class Campaign:
         wrong = [Wrong(f["line"], f["id"], f["reason"]) for f in faults]
         if not rows:
             return Told(0, ids_of([], self._about.id_column), False, 0, wrong)
-        body = {"rows": rows, "partial": bool(partial), **({} if correct else {"again": bool(again)})}
+        body = {"rows": rows, "partial": bool(partial), "again": bool(again), "correct": bool(correct)}
         try:
-            answer = self._place.change("correct" if correct else "tell", body, _key(request))
+            answer = self._transport.call("tell", body, request=_key(request))
         except RowsError as error:
             raise RowsError([{**vars(w), "line": lines[w.line]} for w in error.wrong]) from None
         wrong += [Wrong(lines[w["line"]], w["id"], w["reason"]) for w in answer["wrong"]]
@@ -422,7 +422,7 @@ class Campaign:
                 raise DataError(f"rows has no column {about.id_column!r} with the ids; its columns are {', '.join(table.names())}")
         if labels is not None:
             _add_labels(table, about.targets, labels)
-        answer = self._place.add(table, about.settings, _key(request))
+        answer = self._transport.call("add", {}, request=_key(request), table=table)
         return Added(answer["event"], answer["rows"], answer["labelled"], answer.get("new_levels") or {}, answer["repeated"])
 
     def undo(self, event: int, reason: str = "", *, request: str | None = None) -> Changed:
@@ -472,7 +472,7 @@ class Campaign:
                 event=e["event"], time=time_of(e["time"]), person=e.get("person", ""), kind=e["kind"], undone=e["undone"],
                 ids=ids_of(e["rows"], self._about.id_column), request=e.get("request", ""), detail=e["detail"],
             )  # fmt: skip
-            for e in self._place.history()
+            for e in self._transport.call("history", {})
         ]
 
     def predict(self, *, progress: ProgressArgument = False) -> Predictions:
@@ -504,14 +504,15 @@ class Campaign:
         array([40, 41, 42])
         """
         with reporter(progress) as report:
-            body, (rows, ids, mean, low, high) = self._place.predict(report)
+            answer = self._transport.call("predict", {}, report=report)
+        mean, low, high = answer["mean"], answer["low"], answer["high"]
         if len(self._about.targets) == 1:
             mean, low, high = mean[:, 0], low[:, 0], high[:, 0]
-        warn(body["warnings"])
+        warn(answer["warnings"])
         id_column = self._about.id_column
         return Predictions(
-            ids=rows if id_column is None else np.array(ids, object), mean=mean, low=low, high=high, targets=self.targets,
-            trained=body["trained"], warnings=body["warnings"], _id_name=id_column or "row",
+            ids=answer["rows"] if id_column is None else np.array(answer["ids"], object), mean=mean, low=low, high=high, targets=self.targets,
+            trained=answer["trained"], warnings=answer["warnings"], _id_name=id_column or "row",
         )  # fmt: skip
 
     def status(self, stop: str = "") -> Status:
@@ -539,7 +540,7 @@ class Campaign:
         >>> status.advice
         'too early to tell'
         """
-        self._about = status_from(self._place.status(stop))
+        self._about = status_from(self._transport.call("status", {"stop": stop}))
         return self._about
 
     def change_settings(self, *, request: str | None = None, **settings: Any) -> Changed:
@@ -571,17 +572,17 @@ class Campaign:
         >>> len(batch), batch.lease_end
         (2, None)
         """
-        current = self._place.status(None)["settings"]
+        current = self._transport.call("status", {})["settings"]
         changed = self._change("settings", {"settings": _changed(current, settings)}, request)
-        self._about = status_from(self._place.status(None))
+        self._about = status_from(self._transport.call("status", {}))
         return changed
 
     def _change(self, verb: str, body: Body, request: str | None) -> Changed:
-        answer = self._place.change(verb, body, _key(request))
+        answer = self._transport.call(verb, body, request=_key(request))
         return Changed(answer["event"], ids_of(answer["rows"], self._about.id_column), answer["repeated"])
 
 
-def _place(where: Where, name: str, token: str | None, person: str | None) -> Place:
+def _transport(where: Where, name: str, token: str | None, person: str | None) -> Transport:
     address = os.fspath(where)
     if address.startswith(("http://", "https://")):
         return Service(address, name, token or os.environ.get(TOKEN))

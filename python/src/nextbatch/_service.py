@@ -16,8 +16,8 @@ import numpy as np
 
 from . import _worker
 from ._errors import DataError, NextbatchError, RequestError, RowsError, ServiceError
-from ._stores import Body, PredictedArrays
 from ._tables import Table
+from ._transport import Body
 from ._worker import Progress
 
 #: Seconds to wait before each repetition of a request whose answer was lost.
@@ -29,9 +29,8 @@ _PREDICTIONS = 100_000  # rows at a time
 _POLL = (0.02, 0.5)  # seconds between two looks at a job, growing
 _RESTARTS = 5  # of the service during one job
 
-_VERBS = {
-    "tell": ("POST", "/tells"), "correct": ("POST", "/corrections"), "fail": ("POST", "/failures"),
-    "return": ("POST", "/returns"), "retire": ("POST", "/retirements"), "undo": ("POST", "/undo"), "settings": ("PUT", "/settings"),
+_PATHS = {
+    "tell": "/tells", "correct": "/corrections", "fail": "/failures", "return": "/returns", "retire": "/retirements", "undo": "/undo", "settings": "/settings",
 }  # fmt: skip
 _LISTS = ("tell", "correct", "fail", "return", "retire")  # what is wrong with them is wrong with the data
 
@@ -44,7 +43,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class Service:
-    """A campaign of a service.
+    """The transport to a campaign of a service.
 
     Each change has a key, so a request whose answer was lost is repeated without changing anything twice.
     """
@@ -53,23 +52,39 @@ class Service:
         self.address, self.name, self._token = address.rstrip("/"), name, token
         self._opener = urllib.request.build_opener(_NoRedirect)
 
-    def new(self, table: Table, id: str | None, targets: list[str], settings: Body, request: str) -> Body:
-        if any("," in target for target in targets):
+    def call(self, verb: str, body: Body, *, request: str = "", table: Table | None = None, report: Progress | None = None) -> Any:
+        match verb:
+            case "new":
+                return self._new(body, request, table)
+            case "status":
+                return self._status(body.get("stop"))
+            case "add":
+                return self._upload(self._path("/rows"), {}, table, self._status(None)["settings"], request)
+            case "ask":
+                return self._ask(body, request, report)
+            case "predict":
+                return self._predict(report)
+            case "history":
+                return self._history()
+        return self._change(verb, body, request)
+
+    def _new(self, body: Body, request: str, table: Table | None) -> Body:
+        if any("," in target for target in body["targets"]):
             raise RequestError("over HTTP, the name of a target cannot contain a comma")
-        query = {"name": self.name, "target": ",".join(targets), "format": "parquet", **({"id": id} if id else {})}
-        file = self._encode(table, settings)
-        self._send("POST", "/v1/campaigns", query=query, data=file, key=request, bad=DataError)
-        if settings:
-            self.change("settings", {"settings": settings}, request + "-settings")
-        return self.status(None)
+        query = {"name": self.name, "target": ",".join(body["targets"]), **({"id": body["id"]} if body["id"] else {})}
+        self._upload("/v1/campaigns", query, table, body["settings"], request)
+        if body["settings"]:
+            self._change("settings", body, request + "-settings")
+        return self._status(None)
 
-    def _encode(self, table: Table, settings: Body) -> bytes:
-        """Return rows as a Parquet file. The settings are checked before anything is sent."""
+    def _upload(self, path: str, query: dict[str, str], table: Table | None, settings: Body, request: str) -> Any:
+        """Send rows as a Parquet file, which the worker writes. It checks the settings before anything is sent."""
+        assert table is not None
         arrays: list[Any] = []
-        body = {"table": table.pack(arrays), "settings": settings}
-        return bytes(_worker.call("campaign_encode", body, arrays)[1][0].tobytes())
+        _, files = _worker.call("campaign_encode", {"table": table.pack(arrays), "settings": settings}, arrays)
+        return self._send("POST", path, query={**query, "format": "parquet"}, data=files[0].tobytes(), key=request, bad=DataError)
 
-    def status(self, stop: str | None) -> Body:
+    def _status(self, stop: str | None) -> Body:
         if not self.name:
             self.name = self._only()
         answer: Body = self._send("GET", self._path())
@@ -83,25 +98,18 @@ class Service:
             raise RequestError(f"there are {len(names)} campaigns; name one of them: {', '.join(names)}")
         return str(names[0])
 
-    def change(self, verb: str, body: Body, request: str) -> Body:
-        method, path = _VERBS[verb]
-        if verb == "settings":
-            body = body["settings"]
-        bad = DataError if verb in _LISTS else RequestError
-        answer: Body = self._send(method, self._path(path), body=body, key=request, bad=bad)
-        return answer
+    def _change(self, verb: str, body: Body, request: str) -> Any:
+        if verb == "tell" and body.get("correct"):
+            verb = "correct"
+        content = body["settings"] if verb == "settings" else {k: v for k, v in body.items() if k != "correct"}
+        method, bad = "PUT" if verb == "settings" else "POST", DataError if verb in _LISTS else RequestError
+        return self._send(method, self._path(_PATHS[verb]), body=content, key=request, bad=bad)
 
-    def add(self, table: Table, settings: Body, request: str) -> Body:
-        file = self._encode(table, settings)
-        answer: Body = self._send("POST", self._path("/rows"), query={"format": "parquet"}, data=file, key=request, bad=DataError)
-        return answer
-
-    def ask(self, body: Body, request: str, report: Progress | None) -> Body:
+    def _ask(self, body: Body, request: str, report: Progress | None) -> Any:
         job = self._job("/asks", {k: v for k, v in body.items() if v not in (None, "", [])}, request, report)
-        answer: Body = self._send("GET", self._path(f"/asks/{job['ask']}"))
-        return answer
+        return self._send("GET", self._path(f"/asks/{job['ask']}"))
 
-    def predict(self, report: Progress | None) -> tuple[Body, PredictedArrays]:
+    def _predict(self, report: Progress | None) -> Body:
         job = self._job("/predictions", None, "", report)
         path = self._path(f"/jobs/{job['id']}/predictions")
         rows: list[Body] = []
@@ -110,18 +118,19 @@ class Service:
             rows += page["rows"]
             if len(rows) >= page["total"] or not page["rows"]:
                 break
-        targets = self._send("GET", self._path())["targets"]
+        targets = self._status(None)["targets"]
         values = [[row["predictions"].get(target) or {} for target in targets] for row in rows]
 
         def array(key: str) -> Any:
             numbers = [[np.nan if p.get(key) is None else p[key] for p in line] for line in values]
             return np.array(numbers, np.float64).reshape(len(rows), len(targets))
 
-        numbers = np.array([row["row"] for row in rows], np.int64)
-        body = {"trained": page["trained"], "warnings": page["warnings"], "targets": targets}
-        return body, (numbers, [row["id"] for row in rows], array("value"), array("low"), array("high"))
+        return {
+            "trained": page["trained"], "warnings": page["warnings"], "targets": targets, "rows": np.array([row["row"] for row in rows], np.int64),
+            "ids": [row["id"] for row in rows], "mean": array("value"), "low": array("low"), "high": array("high"),
+        }  # fmt: skip
 
-    def history(self) -> list[Body]:
+    def _history(self) -> list[Body]:
         events: list[Body] = []
         while True:
             after = str(events[-1]["event"]) if events else "0"

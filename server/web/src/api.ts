@@ -1,11 +1,8 @@
-import type { BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
-
-/** What is wrong with one field of a request. */
-export interface Fault { message: string; location?: string; value?: unknown }
+import type { BenchmarkFile, BenchmarkProgress, BenchmarkResults, Campaign, Changed, ErrorDetail, ErrorModel, Job, LogEvent, Person, PoolMap, Preview, Queue, RowHistory, RowPage, Session, Settings, Standing, Told } from './types'
 
 /** A refusal by the service, as RFC 9457 describes it, or a network that does not answer (status 0). */
 export class Problem extends Error {
-  constructor(readonly status: number, detail: string, readonly faults: Fault[] = []) {
+  constructor(readonly status: number, detail: string, readonly faults: ErrorDetail[] = []) {
     super(detail)
     this.name = 'Problem'
   }
@@ -14,7 +11,7 @@ export class Problem extends Error {
 /** Words what went wrong, with the faults of single fields. */
 export function problemText(error: unknown): string {
   if (!(error instanceof Error)) return 'Something went wrong.'
-  const faults = error instanceof Problem ? error.faults.map(f => f.message).filter(Boolean) : []
+  const faults = error instanceof Problem ? error.faults.map(f => f.message ?? '').filter(Boolean) : []
   return [sentence(error.message), ...faults.map(sentence)].join(' ')
 }
 
@@ -39,7 +36,7 @@ function address(path: string, query: Query = {}): string {
 
 async function problem(answer: Response): Promise<Problem> {
   try {
-    const p = await answer.json() as { title?: string; detail?: string; errors?: Fault[] | null }
+    const p = await answer.json() as ErrorModel
     return new Problem(answer.status, p.detail ?? p.title ?? answer.statusText, p.errors ?? [])
   } catch {
     return new Problem(answer.status, `the service answered ${answer.status} ${answer.statusText}`)

@@ -93,8 +93,8 @@ describe('events', () => {
 
 describe('the map', () => {
   const map: PoolMap = {
-    labels: 2, rows: [4, 5, 6], x: [0, 1, null], y: [0, 1, 2], status: [0, 2, 1], prediction: [[1], [2], null], interval: null,
-    label: [null, [7], null], distance: [.5, 0, null], sampled: false, of: 3, explained: [.5, .2],
+    labels: 2, rows: [4, 5, 6], x: [0, 1, null], y: [0, 1, 2], status: [0, 2, 1], prediction: [[1], [2], []], interval: null,
+    label: [[null], [7], [null]], distance: [.5, 0, null], sampled: false, of: 3, explained: [.5, .2],
   }
   test('knows what it can show', () => {
     expect((['status', 'prediction', 'interval', 'label', 'distance'] as const).filter(m => offers(map, m))).toEqual(['status', 'prediction', 'label', 'distance'])

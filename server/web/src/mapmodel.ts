@@ -1,6 +1,7 @@
 import type { Points } from './camera'
-import type { PoolMap, Status } from './types'
-import { statuses } from './types'
+import type { Status } from './kinds'
+import type { PoolMap } from './types'
+import { statuses } from './kinds'
 
 // The map of the pool as the view needs it.
 

@@ -1,4 +1,5 @@
-import type { Predictions, QueueRow, Told } from './types'
+import type { Predictions } from './kinds'
+import type { QueueRow, Told } from './types'
 
 // The queue of one person. Skipped rows go to the end; rows that came later keep their order.
 
@@ -10,7 +11,7 @@ export function ordered(rows: QueueRow[], skipped: number[]): QueueRow[] {
 
 /** The predictions that were written down for a row before its label came. */
 export function predictionsOf(told: Told, id: string): Predictions {
-  return told.predictions?.[id] ?? {}
+  return told.predictions[id] ?? {}
 }
 
 /** Whether a label lies within the interval of its prediction; null without one. */

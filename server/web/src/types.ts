@@ -1,183 +1,472 @@
-// The answers of the service, as /openapi.json describes them.
+// What the service takes and answers, made from /openapi.json: change the types of Go, then run make web-types.
 
-export interface Session { person: string; role: Role; campaign?: string; expires?: string }
-export type Role = 'viewer' | 'labeller' | 'owner'
-
-export interface Counts { rows: number; open: number; asked: number; labelled: number; failed: number; retired: number }
-
-export interface Column { name: string; kind: string }
-
-export interface Settings {
-  spec?: string
-  batch?: number
-  audit?: number
-  lease?: string
-  cost_column?: string
-  budget?: number
-  group_column?: string
-  [other: string]: unknown
-}
-
-export interface Campaign extends Counts {
-  name: string
-  targets: string[]
-  id_column?: string
-  columns: Column[]
-  settings: Settings
+export interface Added {
   event: number
-  asks: number
+  labelled: number // rows that came with a label
+  new_levels?: Record<string, string[]> // by column, levels that no row had before
+  repeated: boolean
+  rows: number // how many
 }
 
-export type Status = 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
-export const statuses: Status[] = ['open', 'asked', 'labelled', 'failed', 'retired']
-
-export type Value = number | string | boolean | null
-
-export interface RowRef { row: number; id: string }
-
-export interface Row extends RowRef {
-  status: Status
-  inputs: Record<string, Value>
-  labels: Record<string, number | null>
-  lease_end?: string
-  failures: number
+export interface Advice {
+  because: string
+  verdict: 'stop' | 'go on' | 'too early to tell'
 }
 
-export interface RowPage { rows: Row[]; total: number }
-
-export interface Prediction { value: number; low?: number; high?: number }
-export type Predictions = Record<string, Prediction | null>
-
-/** A row with what was written down about it before its label came. */
-export interface RowHistory extends Row { ask?: number; reason?: string; predictions?: Predictions; person?: string }
-
-export interface QueueRow extends Row { ask: number; reason: string }
-export interface Queue { rows: QueueRow[]; targets: string[] }
-
-export interface Changed { event: number; rows: RowRef[]; repeated: boolean }
-export interface Told extends Changed {
-  known: number
-  wrong: { line: number; id: string; reason: string }[]
-  predictions?: Record<string, Predictions> // by id
+export interface Architecture {
+  activation: string
+  hidden: number[] | null
+  outputs: number
+  sigma_b: number | null
+  sigma_w: number
 }
 
-export interface Job {
-  id: string
-  campaign: string
-  kind: string
+export interface AskRequest {
+  audit?: number // share of audit rows; by default as the settings say
+  exclude?: string[] | null // ids of rows that may not be in the batch
+  lease?: string // how long the rows are out, such as 168h; empty means as the settings say
+  must?: string[] | null // ids of rows that must be in the batch
+  rows?: number // how many; 0 means as the settings say
+}
+
+export interface Batch {
+  ask: number // number of the ask, from 1
+  event: number
+  lease_end?: string // when its rows are open again; never if it is absent
   person: string
-  state: 'running' | 'done' | 'failed' | 'cancelled'
-  begun: string
-  ended?: string
-  progress: { stage: string; done: number; of: number }
-  problem?: string
-  ask?: number
-}
-
-/** null stands for infinity: the labels set no such limit. */
-export interface Interval { value: number | null; low: number | null; high: number | null }
-
-export interface CurvePoint { labels: number; rows: number; rmse: Interval }
-export interface Curve {
-  labels: number
-  rows: number
-  slope: Interval
-  rmse: Interval
-  mae: Interval
-  q95: Interval
-  points: CurvePoint[] | null
-}
-export interface Forecast { metric: Metric; wanted: number; labels: Interval; more: Interval; cost: Interval | null }
-export type Metric = 'rmse' | 'mae' | 'q95'
-export interface Gain { labels: number; rows: number; random: Interval; factor: Interval }
-export interface Advice { verdict: 'stop' | 'go on' | 'too early to tell'; because: string }
-export interface TargetStanding {
-  target: string
-  labels: number
-  audited: number
-  random: number
-  noise: { deviation: number | null; freedom: number }
-  curve: Curve | null
-  next: Interval | null
-  forecast: Forecast | null
-  gain: Gain | null
-  advice: Advice
-}
-export interface Standing extends Counts { targets: TargetStanding[]; advice: Advice }
-
-export interface Person { person: string; asked: number; told: number; failed: number; last?: string }
-
-export interface LogEvent {
-  event: number
+  rows: Picked[] // in the order of the picks
+  spec: string // method that picked
   time: string
-  person?: string
-  request?: string
-  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'settings' | 'undone'
-  undone: boolean
-  rows: RowRef[]
-  detail: Record<string, unknown>
-}
-
-export interface PoolMap {
-  labels: number
-  rows: number[]
-  x: (number | null)[]
-  y: (number | null)[]
-  status: number[]
-  prediction: ((number | null)[] | null)[] | null
-  interval: ((number | null)[] | null)[] | null
-  label: ((number | null)[] | null)[] | null
-  distance: (number | null)[] | null
-  sampled: boolean
-  of: number
-  explained: (number | null)[]
-}
-
-export interface PreviewColumn {
-  name: string
-  type: 'number' | 'category' | 'text' | 'date'
-  levels?: number
-  missing: number
-  examples: string[]
-}
-export interface Preview {
-  rows: number
-  columns: PreviewColumn[]
+  trained: number // labelled rows that the network was trained on; 0 without a network
   warnings: string[]
-  suggested: { target?: string; id?: string }
-  forecast?: { seconds: number; bytes: number; text: string }
 }
 
-export interface BenchmarkFile { name: string; changed: string; bytes: number }
-export interface BenchmarkWorker { host: string; process: number; started: string; runs: number; cpu: string }
+export interface BenchmarkFile {
+  bytes: number
+  changed: string
+  name: string
+}
+
+export interface BenchmarkPoint {
+  labels: number
+  mean: number | null // of the logarithm of the metric
+  metric: string
+  round: number
+  se: number | null // standard error; null for a single split
+  set: string
+  setting: string // activation, rows of a batch, batches
+  spec: string
+  splits: number
+}
+
 export interface BenchmarkProgress {
-  runs: number
   done: number
-  working: number
   failed: number
   rounds: number
   rounds_done: number
-  seconds_left: number | null
+  runs: number
+  seconds_left: number | null // forecast, with as many runs at the same time as now; null if it is unknown
   workers: BenchmarkWorker[]
+  working: number // runs under way
 }
-export interface BenchmarkPoint {
-  setting: string
-  set: string
-  spec: string
-  metric: string
-  round: number
-  labels: number
-  mean: number | null // of the logarithm of the metric
-  se: number | null
-  splits: number
-}
-export interface BenchmarkTable { section: string; name: string; title: string; note: string; header: string[]; rows: string[][] }
-export interface Published { activation: string; spec: string; metric: string; mean: number | null }
+
 export interface BenchmarkResults {
-  name: string
-  notes: string[]
   curves: BenchmarkPoint[]
-  tables: BenchmarkTable[]
   metrics: string[]
-  paper: Published[]
+  name: string
+  notes: string[] // what to know before comparing
+  paper: Published[] // the paper's numbers for the same settings
+  tables: BenchmarkTable[]
+}
+
+export interface BenchmarkTable {
+  header: string[]
+  name: string
+  note: string
+  rows: string[][]
+  section: string
+  title: string
+}
+
+export interface BenchmarkWorker {
+  cpu: string
+  host: string
+  process: number
+  runs: number // under way
+  started: string
+}
+
+export interface Campaign {
+  asked: number
+  asks: number // batches that were handed out
+  columns: Column[] // of the rows, without ids and labels
+  event: number // number of the last event
+  failed: number
+  id_column?: string
+  labelled: number
+  name: string
+  open: number
+  retired: number
+  rows: number
+  settings: Settings // as PUT settings takes them
+  targets: string[]
+}
+
+export interface Changed {
+  event: number // number of the event; 0 if nothing changed
+  repeated: boolean // the request had been made before; this is the answer of that time
+  rows: RowRef[] // rows that changed
+}
+
+export interface Column {
+  kind: string
+  name: string
+}
+
+export interface Config {
+  architecture: Architecture
+  seed: number
+  training: Training
+}
+
+export interface Cost {
+  bytes: number
+  seconds: number
+  text: string
+}
+
+export interface Curve {
+  labels: number
+  mae: Interval
+  points: CurvePoint[] | null
+  q95: Interval
+  rmse: Interval
+  rows: number
+  slope: Interval
+}
+
+export interface CurvePoint {
+  labels: number
+  rmse: Interval
+  rows: number
+}
+
+export interface ErrorDetail {
+  location?: string // Where the error occurred, e.g. 'body.items[3].tags' or 'path.thing-id'
+  message?: string // Error message text
+  value?: unknown // The value at the given location
+}
+
+export interface ErrorModel {
+  detail?: string // A human-readable explanation specific to this occurrence of the problem.
+  errors?: ErrorDetail[] // Optional list of individual error details
+  instance?: string // A URI reference that identifies the specific occurrence of the problem.
+  status?: number // HTTP status code
+  title?: string // A short, human-readable summary of the problem type. This value should not change between occurrences of the error.
+  type?: string // A URI reference to human-readable documentation for the error.
+}
+
+export interface FailRequest {
+  again?: boolean // the rows are open again; otherwise they are never asked for again
+  ids: string[] | null // ids of the rows
+  reason?: string
+}
+
+export interface Fault {
+  id: string
+  line: number // its place in the request, from 0
+  reason: string
+}
+
+export interface Forecast {
+  cost: Interval | null
+  labels: Interval
+  metric: 'rmse' | 'mae' | 'q95'
+  more: Interval
+  wanted: number
+}
+
+export interface Gain {
+  factor: Interval
+  labels: number
+  random: Interval
+  rows: number
+}
+
+export interface IDsRequest {
+  ids: string[] | null // ids of the rows
+  reason?: string
+}
+
+export interface Interval {
+  high: number | null
+  low: number | null
+  value: number | null
+}
+
+export interface Job {
+  ask?: number // number of the ask that it made
+  begun: string
+  campaign: string
+  ended?: string
+  id: string
+  kind: 'ask' | 'predict' | 'map' | 'gain' // what it does
+  person: string // who started it
+  problem?: string // why it failed
+  progress: Progress
+  state: 'running' | 'done' | 'failed' | 'cancelled'
+}
+
+export interface LogEvent {
+  detail: Record<string, unknown> // the entry as it is stored
+  event: number // its number, from 1
+  kind: 'created' | 'rows_added' | 'asked' | 'told' | 'corrected' | 'failed' | 'returned' | 'retired' | 'settings' | 'undone'
+  person?: string
+  request?: string
+  rows: RowRef[] // rows that it names
+  time: string
+  undone: boolean // it has no effect: it was undone, or undoes another
+}
+
+export interface Measured {
+  id: string // of the row
+  values: Record<string, number> // by target
+}
+
+export interface Noise {
+  deviation: number | null
+  freedom: number
+}
+
+export interface Person {
+  asked: number // rows
+  failed: number // rows
+  last: string // when they last did something
+  person: string
+  told: number // measurements, with corrections
+}
+
+export interface Picked {
+  audit: boolean // drawn at random, to estimate the error
+  failures: number // how often it could not be labelled
+  id: string
+  inputs: Record<string, number | string | null> // by column; null where a value is missing
+  labels: Record<string, number | null> // by target; null where there is none
+  lease_end?: string // when a row that is out is open again
+  predictions: Record<string, Prediction> // by target, made before the label came; empty without a network
+  reason: string // why it was picked
+  row: number // number of the row, in the order in which rows were added, from 0
+  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+}
+
+export interface PoolMap {
+  distance: (number | null)[] | null // from the nearest labelled row, in the kernel; null without labels
+  explained: (number | null)[] // share of the variance along each direction
+  interval: (number | null)[][] | null // half the width of each target's interval
+  label: (number | null)[][] // of each target
+  labels: number // labelled rows that the network was trained on; 0 without a network
+  of: number // rows that could be shown
+  prediction: (number | null)[][] | null // of each target; null without a network
+  rows: number[] // numbers of the rows
+  sampled: boolean // some open rows are not shown
+  status: number[] // 0 open, 1 asked, 2 labelled, 3 failed, 4 retired
+  x: (number | null)[]
+  y: (number | null)[]
+}
+
+export interface Predicted {
+  rows: PredictedRow[]
+  total: number // rows that were predicted
+  trained: number // labelled rows that the network was trained on
+  warnings: string[]
+}
+
+export interface PredictedRow {
+  id: string
+  predictions: Record<string, Prediction> // by target; empty for a row that lacks inputs
+  row: number // number of the row, in the order in which rows were added, from 0
+}
+
+export interface Prediction {
+  high?: number
+  low?: number
+  value: number
+}
+
+export interface Preview {
+  columns: PreviewColumn[]
+  forecast?: Cost // of one ask; absent if it cannot be told
+  rows: number
+  suggested: Suggested // what the columns look like
+  warnings: string[]
+}
+
+export interface PreviewColumn {
+  examples: string[] // the first values, at most 3
+  levels?: number // of a category: how many values it has
+  missing: number // rows without a value
+  name: string
+  type: 'number' | 'category' | 'text' | 'date'
+}
+
+export interface Progress {
+  done: number
+  of: number
+  stage: string // waiting, training, embedding, picking or comparing
+}
+
+export interface Published {
+  activation: string
+  mean: number | null
+  metric: string
+  spec: string
+}
+
+export interface Queue {
+  rows: QueueRow[] // in the order in which they were asked for
+  targets: string[]
+}
+
+export interface QueueRow {
+  ask: number // number of the ask that handed it out
+  failures: number // how often it could not be labelled
+  id: string
+  inputs: Record<string, number | string | null> // by column; null where a value is missing
+  labels: Record<string, number | null> // by target; null where there is none
+  lease_end?: string // when a row that is out is open again
+  reason: string // why it was picked
+  row: number // number of the row, in the order in which rows were added, from 0
+  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+}
+
+export interface Row {
+  failures: number // how often it could not be labelled
+  id: string
+  inputs: Record<string, number | string | null> // by column; null where a value is missing
+  labels: Record<string, number | null> // by target; null where there is none
+  lease_end?: string // when a row that is out is open again
+  row: number // number of the row, in the order in which rows were added, from 0
+  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+}
+
+export interface RowHistory {
+  ask?: number // the last ask that handed it out before its label came
+  failures: number // how often it could not be labelled
+  id: string
+  inputs: Record<string, number | string | null> // by column; null where a value is missing
+  labels: Record<string, number | null> // by target; null where there is none
+  lease_end?: string // when a row that is out is open again
+  person?: string // who asked
+  predictions?: Record<string, Prediction> // by target, made before the label came; only of rows that have one, so that no prediction can steer a label
+  reason?: string // why it was picked
+  row: number // number of the row, in the order in which rows were added, from 0
+  status: 'open' | 'asked' | 'labelled' | 'failed' | 'retired'
+}
+
+export interface RowPage {
+  rows: Row[]
+  total: number // rows that the filter leaves
+}
+
+export interface RowRef {
+  id: string
+  row: number // number of the row, in the order in which rows were added, from 0
+}
+
+export interface Schedule {
+  peak: number
+}
+
+export interface Session {
+  campaign?: string // the only campaign that the token opens; all if it is absent
+  expires?: string // when the token or the session ends; never if it is absent
+  person: string // whom events name
+  role: 'viewer' | 'labeller' | 'owner'
+}
+
+export interface Settings {
+  audit?: number
+  batch?: number
+  budget?: number
+  categorical?: string[]
+  cost_column?: string
+  group_column?: string
+  group_is_input?: boolean
+  keep?: string[]
+  latest?: boolean
+  lease?: string
+  members?: number
+  missing?: string
+  network: Config
+  per_cost?: boolean
+  per_group?: number
+  random_start?: boolean
+  seed: number
+  spec?: string
+  weights?: number[]
+}
+
+export interface SignInRequest {
+  token: string // as 'nextbatch token add' printed it
+}
+
+export interface Standing {
+  advice: Advice
+  asked: number
+  failed: number
+  labelled: number
+  open: number
+  retired: number
+  rows: number
+  targets: TargetStanding[]
+}
+
+export interface Suggested {
+  id?: string
+  target?: string
+}
+
+export interface TargetStanding {
+  advice: Advice
+  audited: number
+  curve: Curve | null
+  forecast: Forecast | null
+  gain: Gain | null
+  held_out: number
+  labels: number
+  next: Interval | null
+  noise: Noise
+  random: number
+  target: string
+}
+
+export interface TellRequest {
+  again?: boolean // take numbers that rows already have as further measurements
+  partial?: boolean // take the rows that are right, even if others are wrong
+  rows: Measured[] | null // what was measured
+}
+
+export interface Told {
+  event: number // number of the event; 0 if nothing changed
+  known: number // numbers that the rows had already
+  predictions: Record<string, Record<string, Prediction>> // by id and target: what was predicted before the labels came, of the rows that had been asked for
+  repeated: boolean // the request had been made before; this is the answer of that time
+  rows: RowRef[] // rows that changed
+  wrong: Fault[] // rows that were left out, with partial
+}
+
+export interface Training {
+  batch: number
+  beta1: number | null
+  beta2: number | null
+  decay: number
+  epochs: number
+  eps: number
+  rate: number
+  schedule: Schedule
+}
+
+export interface UndoRequest {
+  event: number // number of the event to take back
+  reason?: string
 }

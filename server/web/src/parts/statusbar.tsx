@@ -1,5 +1,5 @@
 import { count } from '../format'
-import type { Counts, Status } from '../types'
+import type { Counts, Status } from '../kinds'
 
 const parts: { status: Status; word: string }[] = [
   { status: 'labelled', word: 'labelled' },

@@ -8,7 +8,8 @@ import { JobBar } from '../parts/job'
 import { Empty, Loading, Lost, ProblemNote } from '../parts/notice'
 import { Values } from '../parts/values'
 import { ordered, predictionsOf, within, withoutPrediction } from '../queue'
-import type { Campaign, Job, Predictions, QueueRow, Session } from '../types'
+import type { Predictions } from '../kinds'
+import type { Campaign, Job, QueueRow, Session } from '../types'
 import { useEvery, useLoad } from '../use'
 
 /** Something that this person just did, for the list beside the form. */

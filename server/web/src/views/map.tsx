@@ -11,8 +11,9 @@ import { Empty, Loading, Lost, ProblemNote } from '../parts/notice'
 import { RowDialog } from '../parts/rowdialog'
 import { css, domain, pixel, rgbOf, shade } from '../shades'
 import { colour, useThemeChanges } from '../theme'
-import { statuses } from '../types'
-import type { Campaign, Job, PoolMap, Session, Status } from '../types'
+import { statuses } from '../kinds'
+import type { Status } from '../kinds'
+import type { Campaign, Job, PoolMap, Session } from '../types'
 import { useLoad } from '../use'
 
 const modes: { mode: Mode; words: string; of: (target: string) => string }[] = [

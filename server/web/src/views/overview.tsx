@@ -9,7 +9,8 @@ import { StopRuleForm } from '../parts/stoprule'
 import { pathOf } from '../router'
 import { keepRule, keptRule, ruleText } from '../stop'
 import type { StopRule } from '../stop'
-import type { Campaign, Counts, Interval, Person, Session, Standing, Status, TargetStanding } from '../types'
+import type { Counts, Status } from '../kinds'
+import type { Campaign, Interval, Person, Session, Standing, TargetStanding } from '../types'
 import { useEvery, useLoad } from '../use'
 
 export function Overview({ campaign, session }: { campaign: string; session: Session }) {

@@ -7,7 +7,7 @@ import { RowDialog } from '../parts/rowdialog'
 import { valueText } from '../parts/values'
 import { useRowPages } from '../rowpages'
 import { scrollFor, windowOf } from '../scroll'
-import { statuses } from '../types'
+import { statuses } from '../kinds'
 import type { Campaign, Row } from '../types'
 import { useLoad } from '../use'
 

@@ -144,6 +144,8 @@ func (p *Plan) readFeatures(context.Context) error {
 	if r.InFile {
 		p.problem.Folder = r.Folder
 	}
-	p.poolRows = tables.UpTo(p.problem.poolSize())
+	for row := range p.problem.poolSize() {
+		p.poolRows = append(p.poolRows, row)
+	}
 	return p.admit(forecast.Sizes{Train: p.problem.Train.Rows, Pool: p.problem.Pool.Rows, Aims: p.problem.Aims.Rows.Rows, Inputs: p.problem.Pool.Cols})
 }

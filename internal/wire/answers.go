@@ -1,0 +1,150 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
+)
+
+// Changed is what a change changed.
+type Changed struct {
+	Event    int64             `json:"event" doc:"number of the event; 0 if nothing changed"`
+	Rows     []campaign.RowRef `json:"rows" doc:"rows that changed"`
+	Repeated bool              `json:"repeated" doc:"the request had been made before; this is the answer of that time"`
+}
+
+// ChangedOf describes a change.
+func ChangedOf(c campaign.Changed) Changed {
+	return Changed{c.Seq, append([]campaign.RowRef{}, c.Rows...), c.Repeated}
+}
+
+// Added is what was added.
+type Added struct {
+	Event     int64               `json:"event"`
+	Rows      int64               `json:"rows" doc:"how many"`
+	Labelled  int                 `json:"labelled" doc:"rows that came with a label"`
+	Repeated  bool                `json:"repeated"`
+	NewLevels map[string][]string `json:"new_levels,omitempty" doc:"by column, levels that no row had before"`
+}
+
+// AddedOf describes rows that were added.
+func AddedOf(a campaign.AddedRows) Added {
+	return Added{a.Seq, a.Rows, a.Labelled, a.Repeated, a.NewLevels}
+}
+
+// Told is what was told.
+type Told struct {
+	Changed
+	Known int              `json:"known" doc:"numbers that the rows had already"`
+	Wrong []campaign.Fault `json:"wrong" doc:"rows that were left out, with partial"`
+}
+
+// ToldOf describes what was told.
+func ToldOf(t campaign.ToldRows) Told {
+	return Told{ChangedOf(t.Changed), t.Known, append([]campaign.Fault{}, t.Faults...)}
+}
+
+// LogEvent is an entry of the log.
+type LogEvent struct {
+	Event   int64             `json:"event" doc:"its number, from 1"`
+	Time    time.Time         `json:"time"`
+	Person  *string           `json:"person,omitempty"`
+	Request *string           `json:"request,omitempty"`
+	Kind    string            `json:"kind" enum:"created,rows_added,asked,told,corrected,failed,returned,retired,settings,undone"`
+	Undone  bool              `json:"undone" doc:"it has no effect: it was undone, or undoes another"`
+	Rows    []campaign.RowRef `json:"rows" doc:"rows that it names"`
+	Detail  json.RawMessage   `json:"detail" doc:"the entry as it is stored"`
+}
+
+// Events returns at most so many entries of the log after one of them.
+func Events(ctx context.Context, c *campaign.Campaign, after int64, most int) ([]LogEvent, error) {
+	log, err := c.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log = log[min(max(after, 0), int64(len(log))):]
+	list := []LogEvent{}
+	for _, e := range log[:min(most, len(log))] {
+		detail, err := campaign.EncodeEvent(e)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, LogEvent{e.Seq, e.Time, &e.Person, &e.Request, string(e.Kind()), s.Undone(e.Seq), append([]campaign.RowRef{}, e.Rows()...), detail})
+	}
+	return list, nil
+}
+
+// Standing returns where a campaign stands by a stop rule; an empty one means the default.
+func Standing(ctx context.Context, c *campaign.Campaign, stop string) (*campaign.Standing, error) {
+	var rule campaign.StopRule
+	if stop != "" {
+		var err error
+		if rule, err = campaign.ParseStopRule(stop); err != nil {
+			return nil, err
+		}
+	}
+	return c.Standing(ctx, rule)
+}
+
+// Batch is a batch that was handed out. Its rows come after it.
+type Batch struct {
+	Ask      int64      `json:"ask" doc:"number of the ask, from 1"`
+	Event    int64      `json:"event"`
+	Time     time.Time  `json:"time"`
+	Person   string     `json:"person"`
+	LeaseEnd *time.Time `json:"lease_end,omitempty" doc:"when its rows are open again; never if it is absent"`
+	Spec     string     `json:"spec" doc:"method that picked"`
+	Trained  int        `json:"trained" doc:"labelled rows that the network was trained on; 0 without a network"`
+	Warnings []string   `json:"warnings"`
+}
+
+// BatchOf describes a batch.
+func BatchOf(e campaign.AskEvent, warnings []string) Batch {
+	return Batch{e.Ask, e.Seq, e.Time, e.Person, e.LeaseEnd, e.Spec, e.Trained, append([]string{}, warnings...)}
+}
+
+// Pick is what a batch says about a row, after its inputs.
+type Pick struct {
+	Audit       bool                             `json:"audit" doc:"drawn at random, to estimate the error"`
+	Reason      string                           `json:"reason" doc:"why it was picked"`
+	Predictions map[string]*nextbatch.Prediction `json:"predictions" doc:"by target, made before the label came; empty without a network"`
+}
+
+// JobState is how far a job is.
+type JobState string
+
+// The states of a job. One that waits for its turn is running, too.
+const (
+	Running   JobState = "running"
+	Done      JobState = "done"
+	Failed    JobState = "failed"
+	Cancelled JobState = "cancelled"
+)
+
+// Job is long work of the service.
+type Job struct {
+	ID       string     `json:"id"`
+	Campaign string     `json:"campaign"`
+	Kind     string     `json:"kind" enum:"ask,predict,map,gain" doc:"what it does"`
+	Person   string     `json:"person" doc:"who started it"`
+	State    JobState   `json:"state" enum:"running,done,failed,cancelled"`
+	Begun    time.Time  `json:"begun"`
+	Ended    *time.Time `json:"ended,omitempty"`
+	Progress Progress   `json:"progress"`
+	Problem  string     `json:"problem,omitempty" doc:"why it failed"`
+	Ask      int64      `json:"ask,omitempty" doc:"number of the ask that it made"`
+}
+
+// Progress is how far the current stage of a job, or of a request, is.
+type Progress struct {
+	Stage string `json:"stage" doc:"waiting, training, embedding, picking or comparing"`
+	Done  int    `json:"done"`
+	Of    int    `json:"of"`
+}

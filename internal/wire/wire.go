@@ -1,0 +1,70 @@
+// Package wire has what the worker and the service exchange with their clients about campaigns, in JSON, so
+// that a client can treat a file, a database and a service alike. Both embed these types, and add
+// what one of them alone says. The tags doc, enum, nullable and those with limits are for the description
+// of the service.
+//
+// Things that the program keeps as it tells them are described where they belong, and not again here: rows
+// and their counts, settings, faults and the standing in package campaign; predictions in package nextbatch.
+package wire
+
+import (
+	"math"
+
+	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/campaign"
+	"github.com/nextbatch/nextbatch/dataset"
+)
+
+// About says what a campaign is and how far it is. The counts of its rows come after it.
+type About struct {
+	Name     string            `json:"name"`
+	Targets  []string          `json:"targets"`
+	IDColumn string            `json:"id_column,omitempty"`
+	Columns  []campaign.Column `json:"columns" doc:"of the rows, without ids and labels"`
+	Settings campaign.Settings `json:"settings" doc:"as PUT settings takes them"`
+	Event    int64             `json:"event" doc:"number of the last event"`
+	Asks     int               `json:"asks" doc:"batches that were handed out"`
+}
+
+// AboutOf describes a campaign.
+func AboutOf(name string, s *campaign.State) About {
+	return About{
+		Name: name, Targets: s.Created.Targets, IDColumn: s.Created.IDColumn, Columns: append([]campaign.Column{}, s.Created.Columns...),
+		Settings: s.Settings, Event: s.Seq, Asks: len(s.Asks),
+	}
+}
+
+// Value is a value of a table: a number, a text, or nil where it is missing.
+type Value any
+
+// Inputs returns the values of a row by column, without that of its id.
+func Inputs(t *dataset.Table, row int, id string) map[string]Value {
+	inputs := map[string]Value{}
+	for _, column := range t.Columns() {
+		if column.Name() != id {
+			inputs[column.Name()] = value(column, row)
+		}
+	}
+	return inputs
+}
+
+func value(column dataset.Column, row int) Value {
+	if column.Missing(row) {
+		return nil
+	}
+	if numbers, ok := column.(*dataset.Numeric); ok {
+		return nextbatch.Float(numbers.Float(row))
+	}
+	return column.Format(row)
+}
+
+// Predictions returns predictions by target; those that are not finite are left out.
+func Predictions(targets []string, list []nextbatch.Prediction) map[string]*nextbatch.Prediction {
+	all := map[string]*nextbatch.Prediction{}
+	for i, p := range list {
+		if v := float64(p.Value); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			all[targets[i]] = &p
+		}
+	}
+	return all
+}

@@ -1,0 +1,14 @@
+package nextbatch_test
+
+import (
+	"testing"
+
+	"github.com/nextbatch/nextbatch/internal/fileorder"
+)
+
+// TestNoFileUsesALaterOne: the order is that of ARCHITECTURE.md, from the bottom.
+func TestNoFileUsesALaterOne(t *testing.T) {
+	t.Parallel()
+	fileorder.Check(t, "doc.go", "problem.go", "select.go", "features.go", "rows.go", "request.go", "plan.go", "needs.go", "limits.go",
+		"result.go", "plan_request.go")
+}
