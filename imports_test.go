@@ -99,7 +99,7 @@ var table = map[string]rule{
 	"selection/internal/nearest":       {may: with(engine, "matrix", "internal/tally")},
 	"selection/internal/hardrows":      {may: []string{"matrix"}},
 	"selection/selectiontest":          {may: with(engine, "matrix", "kernel", "selection")},
-	"spec":                             {may: []string{"matrix", "kernel", "network", "transform", "selection", "internal/footprint"}},
+	"spec":                             {may: []string{"matrix", "kernel", "transform", "selection", "internal/footprint"}},
 	"device":                           {may: []string{"network", "selection"}},
 	"device/cuda":                      {may: []string{"matrix", "kernel", "network", "selection", "device"}},
 	"device/cuda/internal/nvrtc":       {},

@@ -7,7 +7,6 @@ import (
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/words"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
 	"github.com/nextbatch/nextbatch/tables"
 )
@@ -83,8 +82,8 @@ func (p *Plan) readTables(ctx context.Context) error {
 	if p.Rows.Pool.Rows == 0 {
 		return p.nothingToPick()
 	}
-	if p.Rows.Train.Rows < network.FewestToLearn && p.Networks > 0 {
-		return unusableData("%s a label and all inputs, but a network needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), network.FewestToLearn, p.request.named("Spec"))
+	if p.Rows.Train.Rows < dataset.FewestToLearn && p.Networks > 0 {
+		return unusableData("%s a label and all inputs, but a network needs at least %d; to start without one, leave out %s", words.Count(p.Rows.Train.Rows, "row has", "rows have"), dataset.FewestToLearn, p.request.named("Spec"))
 	}
 	if p.Networks > 0 {
 		for _, wrong := range p.Rows.CheckLabels() {

@@ -361,7 +361,7 @@ func FeaturesSpec(labelled bool) spec.Spec {
 
 // starts reports whether the tables have too few labels to train a network.
 func (r *Request) starts() bool {
-	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < network.FewestToLearn
+	return !r.OwnFeatures && r.Model == nil && r.Foreign == nil && r.pool() != nil && r.labels() < dataset.FewestToLearn
 }
 
 func (r *Request) firstSpec() string {
@@ -378,9 +378,9 @@ func (r *Request) labels() int {
 		return 0
 	}
 	if len(r.TargetColumns) > 0 && tables.AnyLabel(t, r.TargetColumns) == nil {
-		return network.FewestToLearn // the error comes when labels are read
+		return dataset.FewestToLearn // the error comes when labels are read
 	}
-	return tables.CountLabelled(t, r.TargetColumns, network.FewestToLearn)
+	return tables.CountLabelled(t, r.TargetColumns, dataset.FewestToLearn)
 }
 
 // poolHasLabels reports whether the table of candidates has labels, which it should not.

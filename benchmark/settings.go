@@ -45,8 +45,8 @@ func (s Settings) WithDefaults() Settings {
 func (s Settings) Check() error {
 	s = s.WithDefaults()
 	var found error
-	if s.Start < network.FewestToLearn {
-		found = fmt.Errorf("%d labelled rows to start with are too few; there must be at least %d", s.Start, network.FewestToLearn)
+	if s.Start < dataset.FewestToLearn {
+		found = fmt.Errorf("%d labelled rows to start with are too few; there must be at least %d", s.Start, dataset.FewestToLearn)
 	}
 	if s.Valid < 1 {
 		found = errors.Join(found, fmt.Errorf("%d validation rows are too few; there must be at least 1", s.Valid))

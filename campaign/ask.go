@@ -208,7 +208,7 @@ func (c *Campaign) choose(ctx context.Context, s *State, a Ask) (*choice, error)
 // selectBatch trains, picks and predicts.
 func (c *Campaign) selectBatch(ctx context.Context, s *State, rows *candidates, r nextbatch.Request, audits []int) (*choice, error) {
 	used := r.WithDefaults().Spec
-	learns := rows.labelled >= network.FewestToLearn
+	learns := rows.labelled >= dataset.FewestToLearn
 	var network *learnt
 	fingerprint, kept := "", false
 	if learns {

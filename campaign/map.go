@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/forecast"
 	"github.com/nextbatch/nextbatch/internal/rng"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -79,7 +79,7 @@ func (c *Campaign) Map(ctx context.Context, a Ask, most int) (*Map, error) {
 
 // mapPlan returns the plan of the campaign's method, with a network if there are enough labels.
 func (c *Campaign) mapPlan(ctx context.Context, s *State, rows *candidates, r nextbatch.Request) (*nextbatch.Plan, error) {
-	if rows.labelled < network.FewestToLearn {
+	if rows.labelled < dataset.FewestToLearn {
 		plan, err := r.Plan(ctx)
 		if err != nil {
 			return nil, err

@@ -256,7 +256,7 @@ func predictedBytes(rows, targets, members int) int64 {
 }
 
 // ErrTooFewLabels reports that there are not enough labels for a network.
-var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", network.FewestToLearn)
+var ErrTooFewLabels = fmt.Errorf("predictions need a network, and a network at least %d labelled rows", dataset.FewestToLearn)
 
 // Predict predicts the labels of all open rows, with the kept network or one that it
 // trains. Of the ask, only the functions and the trainer have an effect.
@@ -266,7 +266,7 @@ func (c *Campaign) Predict(ctx context.Context, a Ask) (*Predicted, error) {
 		return nil, err
 	}
 	switch counts := s.Counts(); {
-	case counts.Labelled < network.FewestToLearn:
+	case counts.Labelled < dataset.FewestToLearn:
 		return nil, ErrTooFewLabels
 	case counts.Open == 0:
 		return &Predicted{}, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nextbatch/nextbatch"
+	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/spec"
 	"github.com/nextbatch/nextbatch/tables"
@@ -171,5 +172,5 @@ func (s Settings) request() (nextbatch.Request, error) {
 // startsWith reports whether the number of labelled rows calls for the start of nextbatch.Request, which
 // needs no network: the spec needs more of them.
 func startsWith(labelled int, s spec.Spec) bool {
-	return s.Method != "" && labelled < network.FewestToLearn && s.NeedsLabelled()
+	return s.Method != "" && labelled < dataset.FewestToLearn && s.NeedsLabelled()
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
+// FewestToLearn is how many labels learning takes: one to train on, one for validation.
+const FewestToLearn = 2
+
 // Target names the target columns and how they become the label: the median of
 // their values in each row, or its logarithm.
 type Target struct {

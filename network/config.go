@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/nextbatch/nextbatch/kernel"
 )
 
 // Config is everything that determines a network except the data. Fields that
@@ -101,13 +103,10 @@ const (
 	maxLayers = 1 << 10
 )
 
-// FewestToLearn is how many labels a network needs: one to train on, one for validation.
-const FewestToLearn = 2
-
 // More limits that only a mistake exceeds.
 const (
-	MostMembers = 1000    // networks of an ensemble
-	MostEpochs  = 1 << 30 // of a training
+	MostMembers = kernel.MostMembers // networks of an ensemble
+	MostEpochs  = 1 << 30            // of a training
 )
 
 func (a Architecture) check() error {

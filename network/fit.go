@@ -227,7 +227,7 @@ func (s Sample) heldOut(o Options) (Sample, []int, error) {
 	if share == 0 {
 		return s, nil, nil
 	}
-	if s.X.Rows < FewestToLearn {
+	if s.X.Rows < dataset.FewestToLearn {
 		return s, nil, fmt.Errorf("there are %d rows, but one is needed for training and one for validation", s.X.Rows)
 	}
 	held := min(max(1, int(share*float64(s.X.Rows))), s.X.Rows-1, most)
@@ -354,7 +354,7 @@ func fitLabels(s Sample, target int) (dataset.LabelScaler, error) {
 	}
 	own := withoutMissing(labelsOf(s.Y, s.Targets, target))
 	if len(own) == 0 {
-		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d rows to train on; label at least %d rows", s.X.Rows, FewestToLearn)
+		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d rows to train on; label at least %d rows", s.X.Rows, dataset.FewestToLearn)
 	}
 	if s.ValidX.Rows > 0 && len(withoutMissing(labelsOf(s.ValidY, s.Targets, target))) == 0 {
 		return dataset.LabelScaler{}, fmt.Errorf("there is no label among the %d validation rows", s.ValidX.Rows)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/nextbatch/nextbatch/kernel"
 	"github.com/nextbatch/nextbatch/matrix"
-	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/transform"
 )
 
@@ -139,7 +138,7 @@ const mostFeatures = 1 << 20
 
 var (
 	features = Parameter{Name: "p", Whole: true, Most: mostFeatures}
-	members  = Parameter{Name: "n", Whole: true, Most: network.MostMembers}
+	members  = Parameter{Name: "n", Whole: true, Most: kernel.MostMembers}
 )
 
 var transforms = newRegistry("transform",

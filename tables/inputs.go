@@ -11,7 +11,6 @@ import (
 
 	"github.com/nextbatch/nextbatch/dataset"
 	"github.com/nextbatch/nextbatch/internal/words"
-	"github.com/nextbatch/nextbatch/network"
 )
 
 // inputs returns the input columns of all tables, concatenated, and fits the
@@ -109,7 +108,7 @@ func (t Tables) fitInputs(ctx context.Context, names []string, parts []part, r *
 	if r.Encoder, err = t.encoder(ctx, all, parts, r); err != nil {
 		return nil, err
 	}
-	if len(r.Encoder.Features()) == 0 && len(parts[0].rows) < network.FewestToLearn {
+	if len(r.Encoder.Features()) == 0 && len(parts[0].rows) < dataset.FewestToLearn {
 		r.keepConstant(all)
 	}
 	if len(r.Encoder.Features()) == 0 {

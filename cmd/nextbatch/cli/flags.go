@@ -272,7 +272,7 @@ func (f *columnFlags) rows(ctx context.Context, path string, p *progress, admit 
 // train fits a model to the labelled rows, scaled by them and the candidates,
 // and reports its progress.
 func train(ctx context.Context, o network.Options, rows *tables.Rows, p *progress) (*network.Model, error) {
-	if n := rows.Train.Rows; n < network.FewestToLearn {
+	if n := rows.Train.Rows; n < dataset.FewestToLearn {
 		return nil, dataError{errorf("%s a label; training needs at least two", words.Count(n, "row has", "rows have"))}
 	}
 	for _, wrong := range rows.CheckLabels() {
