@@ -12,6 +12,7 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 	"github.com/nextbatch/nextbatch/network"
 	"github.com/nextbatch/nextbatch/selection"
+	"github.com/nextbatch/nextbatch/selection/place"
 	"github.com/nextbatch/nextbatch/spec"
 )
 
@@ -150,7 +151,7 @@ func fetched[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[
 		return matrix.Dense[T]{}, false, err
 	}
 	defer f.Close()
-	features, err := selection.Fetched(f)
+	features, err := place.Fetched(f)
 	if err == nil {
 		err = kernel.CheckFeatures(c.ctx, features)
 	}
@@ -168,8 +169,8 @@ func fetchedToo[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Den
 
 // embedOn computes the features of rows on the device of the context and leaves them there,
 // and returns nil where the CPU has to compute them.
-func embedOn[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (selection.DeviceFeatures[T], error) {
-	f, note, err := selection.Embed(c.ctx, k, rows)
+func embedOn[T matrix.Float](c *composer, k kernel.Kernel[T], rows matrix.Dense[T]) (place.DeviceFeatures[T], error) {
+	f, note, err := place.Embed(c.ctx, k, rows)
 	if note != "" && !slices.Contains(c.warnings, note) {
 		c.warnings = append(c.warnings, note)
 	}

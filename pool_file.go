@@ -34,7 +34,7 @@ func (g *given[T]) block(from, to int, scratch *kernel.Scratch[T]) matrix.Dense[
 
 // embedInFile moves the pool from the given rows to the question: as it is, or embedded
 // block by block into a temporary file. The caller closes the file after the selection.
-func embedInFile[T matrix.Float](c *composer, k kernel.Kernel[T], method selection.Method[T], rows *given[T], question *selection.Problem[T]) (*rowfile.Mapping[T], error) {
+func embedInFile[T matrix.Float](c *composer, k kernel.Kernel[T], method selection.Method, rows *given[T], question *selection.Problem[T]) (*rowfile.Mapping[T], error) {
 	how := kernel.NewPreparation(k)
 	question.InFile = true
 	if !kernel.IsLinear(how.Kernel) {
@@ -85,7 +85,7 @@ func writeRows[T matrix.Float](ctx context.Context, folder string, rows, cols in
 // leaveInFile passes rows on that are embedded as they are, and reports whether the method
 // takes them. A selection from features finds numbers that are not finite itself, which
 // saves a pass over the file.
-func leaveInFile[T matrix.Float](c *composer, how kernel.Preparation[T], method selection.Method[T], pool given[T], question *selection.Problem[T]) (done bool, err error) {
+func leaveInFile[T matrix.Float](c *composer, how kernel.Preparation[T], method selection.Method, pool given[T], question *selection.Problem[T]) (done bool, err error) {
 	linear := kernel.IsLinear(how.Kernel)
 	if pool.single.Rows == 0 {
 		question.Pool = pool.Pool
@@ -94,8 +94,8 @@ func leaveInFile[T matrix.Float](c *composer, how kernel.Preparation[T], method 
 		}
 		return true, how.Check(c.ctx, pool.Pool)
 	}
-	inDouble, ok := any(method).(selection.Method[float64])
-	if !ok || !linear || !selection.ReadsSingle(inDouble) {
+	_, inDouble := any(pool.Pool).(matrix.Dense[float64])
+	if !inDouble || !linear || !selection.ReadsSingle(method) {
 		return false, nil
 	}
 	question.Single = pool.single

@@ -227,11 +227,11 @@ func selectRows(ctx context.Context, by spec.Spec, p Problem) (*Batch, error) {
 	if err != nil {
 		return nil, p.together(ctx, fmt.Errorf("%v: %w", by, err))
 	}
-	method, settings := spec.MakerOfMethod(by.Method), selection.Settings{Sigma2: by.NoiseVariance(), Compat: by.Compat}
+	method := spec.MakerOfMethod(by.Method)(selection.Settings{Sigma2: by.NoiseVariance(), Compat: by.Compat})
 	if k64 != nil {
-		return pick(c, begin, method.Double(settings), k64, p.exact())
+		return pick(c, begin, method, k64, p.exact())
 	}
-	return pick(c, begin, method.Single(settings), k32, given[float32]{Sets: Sets[float32]{p.Train, p.Pool, p.Aims.Rows}})
+	return pick(c, begin, method, k32, given[float32]{Sets: Sets[float32]{p.Train, p.Pool, p.Aims.Rows}})
 }
 
 // check reports everything that is wrong with a problem for a spec.
@@ -290,7 +290,7 @@ func (c *composer) observesPending() bool {
 func conditions(t spec.Transform) bool { return t.Info().Conditions && !t.Info().NoCovariance }
 
 // pick runs the selection method on rows in the precision of the kernel.
-func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[T], k kernel.Kernel[T], rows given[T]) (*Batch, error) {
+func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method, k kernel.Kernel[T], rows given[T]) (*Batch, error) {
 	s, p := c.spec, c.problem
 	question := selection.Problem[T]{
 		Batch: p.Batch, Seed: p.Seed, Constraints: p.Constraints, Picked: p.Picked, Resume: p.Resume,
@@ -331,7 +331,7 @@ func pick[T matrix.Float](c *composer, begin time.Time, method selection.Method[
 
 // embedAll computes the features of all rows for the question. The caller closes the file, if
 // those of the pool are in one, and what is placed on a device.
-func embedAll[T matrix.Float](c *composer, k kernel.Kernel[T], method selection.Method[T], rows *given[T], question *selection.Problem[T]) (file *rowfile.Mapping[T], err error) {
+func embedAll[T matrix.Float](c *composer, k kernel.Kernel[T], method selection.Method, rows *given[T], question *selection.Problem[T]) (file *rowfile.Mapping[T], err error) {
 	s := c.spec
 	c.embedding.expect((rows.size() + rows.Train.Rows + rows.Aims.Rows) * s.Members())
 	if c.problem.Folder != "" {
@@ -416,7 +416,7 @@ func embed[T matrix.Float](c *composer, k kernel.Kernel[T], of *selection.Proble
 }
 
 // selectOn selects in this process, or with others.
-func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method selection.Method[T], p selection.Problem[T]) (*selection.Result, error) {
+func selectOn[T matrix.Float](ctx context.Context, ranks selection.Ranks, method selection.Method, p selection.Problem[T]) (*selection.Result, error) {
 	if ranks == nil {
 		return selection.Select(ctx, method, p)
 	}
