@@ -6,6 +6,9 @@ import (
 	"github.com/nextbatch/nextbatch/matrix"
 )
 
+// MostMembers is how many networks one kernel may be the sum of: a larger number is a typing error.
+const MostMembers = 1000
+
 // Taps is what the gradient kernels need from a network: the input of each layer
 // and the gradient that was propagated back to it. Layers count from 0 to L−1.
 type Taps[T matrix.Float] interface {
